@@ -1,0 +1,41 @@
+#include "base/logging.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace heed {
+
+std::string format(const char* pattern, ...) {
+  va_list args;
+  va_start(args, pattern);
+  va_list again;
+  va_copy(again, args);
+  const int length = std::vsnprintf(nullptr, 0, pattern, args);
+  va_end(args);
+  std::string text;
+  if (length > 0) {
+    text.resize(static_cast<size_t>(length));
+    std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  }
+  va_end(again);
+  return text;
+}
+
+void log(const Log& log, LogLevel level, const std::string& message) {
+  if (log.callback != nullptr && level >= log.minimum) log.callback(log.user, level, message.c_str());
+}
+
+Status fail(const Log& target, Status status, const std::string& message) {
+  log(target, LogLevel::Error, message);
+  return status;
+}
+
+Log stderr_log(LogLevel minimum) {
+  const auto write = [](void*, LogLevel level, const char* message) {
+    static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
+    std::fprintf(stderr, "heed: %s: %s\n", kNames[static_cast<int>(level)], message);
+  };
+  return {write, nullptr, minimum};
+}
+
+}  // namespace heed

@@ -1,0 +1,40 @@
+#include <heed/status.hpp>
+#include <heed/types.hpp>
+
+namespace heed {
+
+const char* to_string(Status status) {
+  switch (status) {
+    case Status::Ok: return "Ok";
+    case Status::InvalidArgument: return "InvalidArgument";
+    case Status::InvalidGraph: return "InvalidGraph";
+    case Status::ShapeMismatch: return "ShapeMismatch";
+    case Status::DTypeMismatch: return "DTypeMismatch";
+    case Status::MissingWeight: return "MissingWeight";
+    case Status::MissingBuffer: return "MissingBuffer";
+    case Status::ExtentOutOfRange: return "ExtentOutOfRange";
+    case Status::BufferTooSmall: return "BufferTooSmall";
+    case Status::IndexOutOfRange: return "IndexOutOfRange";
+    case Status::NotFound: return "NotFound";
+    case Status::Unsupported: return "Unsupported";
+    case Status::OutOfMemory: return "OutOfMemory";
+    case Status::OutOfDeviceMemory: return "OutOfDeviceMemory";
+    case Status::DeviceLost: return "DeviceLost";
+    case Status::InvalidFile: return "InvalidFile";
+    case Status::DriverError: return "DriverError";
+  }
+  return "unknown";
+}
+
+const char* to_string(DType dtype) {
+  switch (dtype) {
+    case DType::F32: return "f32";
+    case DType::F16: return "f16";
+    case DType::BF16: return "bf16";
+    case DType::I32: return "i32";
+    case DType::U8: return "u8";
+  }
+  return "unknown";
+}
+
+}  // namespace heed

@@ -1,0 +1,16 @@
+// The CPU device: runs a Schedule on host memory.
+#pragma once
+
+#include <memory>
+
+#include <heed/device.hpp>
+
+#include "graph/backend.hpp"
+
+namespace heed::cpu {
+
+DeviceInfo device_info();
+// Never fails for want of features; OutOfMemory or InvalidArgument only.
+Status create_device(const DeviceOptions& options, std::shared_ptr<detail::DeviceImpl>* device);
+
+}  // namespace heed::cpu

@@ -1,0 +1,81 @@
+// What a device must offer to the public handles. Implemented by engine/vulkan and engine/cpu.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <heed/device.hpp>
+#include <heed/plan.hpp>
+
+#include "graph/schedule.hpp"
+
+namespace heed::detail {
+
+enum class Backend : uint8_t { Cpu, Vulkan };
+
+class WeightsImpl {
+ public:
+  virtual ~WeightsImpl() = default;
+  virtual uint64_t bytes() const = 0;
+  virtual const DeviceImpl* device() const = 0;
+
+  struct Entry {
+    std::string name;
+    DType dtype = DType::F32;
+    std::vector<int64_t> shape;
+    uint64_t offset = 0;  // bytes into the weights' memory
+    uint64_t bytes = 0;   // rounded up to 4
+  };
+  // Null if there is no such tensor.
+  const Entry* find(std::string_view name) const;
+
+  std::vector<Entry> entries;  // sorted by name
+};
+
+// Sizes, checks (duplicate names, sizes that do not match the data, dtypes that cannot be stored) and places
+// the tensors of an upload; shared by all devices. Fills `entries` sorted by name and `order` (entry -> source).
+Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
+                     const Log& log, std::vector<WeightsImpl::Entry>* entries, std::vector<size_t>* order,
+                     uint64_t* bytes);
+// Writes one source tensor as its entry's dtype.
+void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target);
+
+// Finds the weights of a schedule; names what is missing or misshapen. found[i] belongs to schedule.weights[i].
+Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const DeviceImpl* device, const Log& log,
+                     std::vector<const WeightsImpl::Entry*>* found);
+
+// Finds the host's buffer of every input and output of a schedule and checks names, types and sizes at the
+// given sizes. found[0..inputs) then outputs; an output that was not given is null.
+Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffers, const RunValues& values,
+                     const Log& log, std::span<const HostBuffer*> found);
+
+class PlanImpl {
+ public:
+  virtual ~PlanImpl() = default;
+  virtual Backend backend() const = 0;
+  virtual Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+                     const RunOptions& options) = 0;
+  virtual uint64_t scratch_bytes() const = 0;
+  virtual uint64_t weight_bytes() const = 0;
+  virtual std::vector<PassInfo> passes() const = 0;
+  virtual Status timings(std::vector<PassTime>* times, uint32_t slot) const = 0;
+};
+
+class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
+ public:
+  virtual ~DeviceImpl() = default;
+  virtual Backend backend() const = 0;
+  virtual const DeviceInfo& info() const = 0;
+  virtual const Log& log() const = 0;
+  virtual uint64_t weight_alignment() const = 0;
+  virtual ScheduleOptions schedule_options() const = 0;
+  virtual Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
+                        std::shared_ptr<WeightsImpl>* weights) = 0;
+  virtual Status compile(Schedule&& schedule, std::shared_ptr<WeightsImpl> weights, const CompileOptions& options,
+                         std::shared_ptr<PlanImpl>* plan) = 0;
+  virtual Status pipeline_cache(std::vector<std::byte>* blob) const = 0;
+};
+
+}  // namespace heed::detail

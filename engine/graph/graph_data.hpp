@@ -1,0 +1,41 @@
+// The inside of a Graph.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "graph/node.hpp"
+
+namespace heed::detail {
+
+struct ExtentInfo {
+  std::string name;
+  int64_t max = 1;
+  SizeId size = 0;
+};
+
+struct NamedTensor {
+  std::string name;
+  uint32_t tensor = 0;
+};
+
+struct ConstantInfo {
+  uint32_t tensor = 0;
+  std::vector<std::byte> data;
+};
+
+struct GraphData {
+  SizeTable sizes;
+  std::vector<ExtentInfo> extents;
+  std::vector<TensorInfo> tensors;
+  std::vector<Node> nodes;  // in the order of the calls, which is a topological order
+  std::vector<NamedTensor> inputs, weights, outputs;
+  std::vector<ConstantInfo> constants;
+  std::vector<std::string> labels;
+  uint32_t dropout_streams = 0;
+  Status status = Status::Ok;
+  std::string error;
+};
+
+}  // namespace heed::detail

@@ -1,0 +1,44 @@
+// Sizes that depend on extents. A size is an index into a table of expressions over constants and extents;
+// equal sizes have equal indices. Only sums and products of non-negative values exist, so that a size is
+// largest when all extents are, and evaluating the table is one loop without allocation.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace heed {
+
+using SizeId = int32_t;
+
+class SizeTable {
+ public:
+  SizeId constant(int64_t value);
+  SizeId extent(uint32_t extent_index);
+  SizeId add(SizeId a, SizeId b);
+  SizeId mul(SizeId a, SizeId b);
+
+  size_t count() const { return entries_.size(); }
+  bool is_constant(SizeId id) const { return entries_[static_cast<size_t>(id)].kind == Kind::Constant; }
+  bool is_constant(SizeId id, int64_t value) const {
+    return is_constant(id) && entries_[static_cast<size_t>(id)].a == value;
+  }
+
+  // values[i] = size i, for i < count(). False if a product or sum overflows 63 bits.
+  bool evaluate(std::span<const int64_t> extents, std::span<int64_t> values) const;
+  int64_t evaluate(SizeId id, std::span<const int64_t> extents) const;  // saturates on overflow
+
+ private:
+  enum class Kind : uint8_t { Constant, Extent, Add, Mul };
+  struct Entry {
+    Kind kind;
+    int64_t a = 0;  // constant's value, extent's index, or left operand
+    int64_t b = 0;  // right operand
+    bool operator==(const Entry&) const = default;
+  };
+  SizeId intern(const Entry& entry);
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace heed

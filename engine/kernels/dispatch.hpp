@@ -1,0 +1,99 @@
+// Dispatch: one compute dispatch as plain data. Lowering is two pure functions per operation:
+//
+//   select: which kernels the step may use on a device with these capabilities -> pipelines built by compile
+//   emit:   the dispatches of one run at concrete sizes, each naming one of those kernels -> group counts and
+//           push constants, worked out at record; allocates nothing
+//
+// Nothing here calls Vulkan.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "graph/schedule.hpp"
+#include "kernels/kernel_table.hpp"
+
+namespace heed {
+
+// What lowering may know of a device. Defaults are the portability floor.
+struct Capabilities {
+  uint32_t max_invocations = 128;  // per workgroup
+  std::array<uint32_t, 3> max_workgroup_size = {128, 128, 64};
+  std::array<uint32_t, 3> max_groups = {65535, 65535, 65535};
+  uint32_t shared_bytes = 16384;
+  uint64_t max_storage_range = 128u << 20;
+  uint32_t storage_alignment = 256;  // of descriptor offsets
+  uint32_t subgroup_size = 4;        // as reported; a hint for tile sizes, never relied on
+  bool f16 = false;  // 16-bit storage buffers and f16 conversion are enabled
+};
+
+inline constexpr uint32_t kMaxBindings = 6;
+inline constexpr uint32_t kMaxSpecConstants = 12;
+inline constexpr uint32_t kMaxPushBytes = 128;
+inline constexpr uint32_t kMaxKernelsPerStep = 8;
+inline constexpr uint32_t kMaxDispatchesPerStep = 16;
+
+// Specialization constants 0, 1, 2 are always the workgroup size.
+struct KernelKey {
+  KernelId id{};
+  uint32_t spec_count = 3;
+  std::array<uint32_t, kMaxSpecConstants> spec = {1, 1, 1};
+  friend bool operator==(const KernelKey&, const KernelKey&) = default;
+};
+
+// One storage buffer binding. The whole storage of `tensor` is bound; where a view starts is in the push constants.
+struct BufferUse {
+  enum class Kind : uint8_t { Tensor, Faults } kind = Kind::Tensor;  // Faults: one u32 the kernel may set
+  bool write = false;
+  Tensor tensor;
+};
+
+// One kernel a step may use, with its bindings 0..buffer_count-1 in order.
+struct KernelUse {
+  KernelKey key;
+  uint32_t buffer_count = 0;
+  std::array<BufferUse, kMaxBindings> buffers{};
+  const char* why = "";  // static text: reason for the choice
+};
+
+//
+// The recorder may cut a dispatch into several along z, then y (vkCmdDispatchBase), so that none runs too long:
+// kernels use gl_WorkGroupID only, never gl_NumWorkGroups.
+struct Dispatch {
+  uint32_t kernel = 0;  // index into the step's KernelUses
+  std::array<uint32_t, 3> groups = {1, 1, 1};
+  double work = 0;  // floating-point operations, or bytes moved if more
+  uint32_t push_bytes = 0;
+  alignas(8) std::array<std::byte, kMaxPushBytes> push{};
+
+  template <class T>
+  void set_push(const T& params) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMaxPushBytes && sizeof(T) % 4 == 0);
+    push_bytes = sizeof(T);
+    std::memcpy(push.data(), &params, sizeof(T));
+  }
+};
+
+struct KernelList {
+  uint32_t count = 0;
+  std::array<KernelUse, kMaxKernelsPerStep> uses{};
+  KernelUse& add() { return uses[count++]; }
+};
+
+struct DispatchList {
+  uint32_t count = 0;
+  std::array<Dispatch, kMaxDispatchesPerStep> dispatches{};
+  Dispatch& add() { return dispatches[count++]; }
+};
+
+// Unsupported, with a message in the log, if the device cannot run the step as asked.
+Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
+                      KernelList* kernels);
+// `kernels` is what select_kernels gave for the same step and device.
+void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities& device,
+                     const KernelList& kernels, const RunValues& values, DispatchList* dispatches);
+
+}  // namespace heed

@@ -1,0 +1,106 @@
+// Plan: a graph compiled for one device.
+//
+//   s = plan.run({{"x", host_in}, {"y", host_out}}, {{"tokens", 37}});
+//
+// To record into a host's command buffer instead, see <heed/vulkan.hpp>.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <heed/graph.hpp>
+#include <heed/status.hpp>
+
+namespace heed {
+
+namespace detail {
+class PlanImpl;
+}
+
+// Host memory for one named input or output; made from any contiguous range. A const range can only be an
+// input. 2-byte elements serve F16 and BF16, 1-byte elements U8; void-typed ranges (std::byte) serve any.
+struct HostBuffer {
+  std::string_view name;
+  const void* data = nullptr;
+  size_t bytes = 0;
+  size_t element_bytes = 0;  // 1 also for std::byte
+  bool raw = false;          // std::byte: no element type to check
+  bool is_float = false;     // float: only F32
+  bool writable = false;
+
+  HostBuffer() = default;
+  template <std::ranges::contiguous_range R>
+  HostBuffer(std::string_view buffer_name, R&& range)
+      : name(buffer_name),
+        data(std::ranges::data(range)),
+        bytes(std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)),
+        element_bytes(sizeof(std::ranges::range_value_t<R>)),
+        raw(std::same_as<std::ranges::range_value_t<R>, std::byte>),
+        is_float(std::same_as<std::ranges::range_value_t<R>, float>),
+        writable(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>) {}
+};
+
+struct ExtentValue {
+  std::string_view name;
+  int64_t value = 0;
+};
+
+struct RunOptions {
+  uint32_t seed = 0;  // dropout key in training plans
+};
+
+// One pass of a plan: what was chosen and why.
+struct PassInfo {
+  std::string label;   // "encoder.0.attention.softmax"
+  std::string op;      // "matmul", "softmax", ...
+  std::string kernel;  // e.g. "matmul_f32" or "cpu"
+  std::string why;     // reason for the kernel and its precision
+  DType dtype = DType::F32;
+  uint32_t dispatches = 0;  // at the extents' maxima
+  double flops = 0;         // at the extents' maxima
+  double bytes = 0;         // least memory traffic at the extents' maxima
+};
+
+struct PassTime {
+  double milliseconds = 0;
+};
+
+// A cheap handle; copies share. One plan must not run twice at the same time: its scratch is one.
+class Plan {
+ public:
+  bool valid() const { return impl_ != nullptr; }
+
+  // Copies inputs in, runs, waits, copies outputs out. Extents not given take their maximum. Extra buffers are
+  // an error; outputs not given are dropped only if `buffers` names none of them twice. IndexOutOfRange: some
+  // embedding id was outside its table; outputs are written, with zero rows for it.
+  Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
+             const RunOptions& options = {});
+  Status run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents = {},
+             const RunOptions& options = {});
+
+  uint64_t scratch_bytes() const;  // exact, at the extents' maxima
+  uint64_t weight_bytes() const;   // bytes of the weights this plan reads
+
+  std::vector<PassInfo> passes() const;
+  // Milliseconds per pass of the last finished run (GPU timestamps on Vulkan, a clock on the CPU), in the order of
+  // passes(). Unsupported unless compiled with timestamps.
+  Status timings(std::vector<PassTime>* times, uint32_t slot = 0) const;
+
+  const std::shared_ptr<detail::PlanImpl>& impl() const { return impl_; }
+  explicit Plan(std::shared_ptr<detail::PlanImpl> impl) : impl_(std::move(impl)) {}
+  Plan() = default;
+
+ private:
+  std::shared_ptr<detail::PlanImpl> impl_;
+};
+
+}  // namespace heed

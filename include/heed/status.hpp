@@ -1,0 +1,50 @@
+// Error and logging contract of heed.
+//
+// Every call that can fail returns a Status. heed never throws, aborts or exits; the text that belongs to a
+// failure (operation, tensor name, both shapes, the VkResult by name) goes to the Log that the host gave.
+//
+//   heed::Status s = plan.run(buffers);
+//   if (s != heed::Status::Ok) std::fprintf(stderr, "attention: %s\n", heed::to_string(s));
+#pragma once
+
+#include <cstdint>
+
+namespace heed {
+
+enum class [[nodiscard]] Status : uint8_t {
+  Ok,
+  InvalidArgument,   // a parameter is outside its documented range
+  InvalidGraph,      // the graph carries a mistake made while it was built
+  ShapeMismatch,     // shapes that must agree do not
+  DTypeMismatch,     // element types that must agree do not
+  MissingWeight,     // the graph names a weight that the Weights do not hold
+  MissingBuffer,     // an input or output of the plan was not bound
+  ExtentOutOfRange,  // an extent is below 1 or above the maximum it was declared with
+  BufferTooSmall,    // a bound buffer holds fewer bytes than the tensor needs
+  IndexOutOfRange,   // an embedding id lies outside its table
+  NotFound,          // no device, file or name matches
+  Unsupported,       // valid, but this device or this version cannot do it
+  OutOfMemory,       // host memory
+  OutOfDeviceMemory,
+  DeviceLost,        // the GPU stopped; the same graph can be compiled for the CPU
+  InvalidFile,       // damaged or hostile file content
+  DriverError,       // Vulkan returned an error that has no closer name here
+};
+
+// The enumerator's name, e.g. "ShapeMismatch". Never null; static storage.
+const char* to_string(Status status);
+
+enum class LogLevel : uint8_t { Debug, Info, Warning, Error };
+
+// Where messages go. A plain value: copy it freely. `callback` may be called from any thread that calls heed
+// and from heed's own worker threads; `message` is only valid during the call. A null callback discards.
+struct Log {
+  void (*callback)(void* user, LogLevel level, const char* message) = nullptr;
+  void* user = nullptr;
+  LogLevel minimum = LogLevel::Warning;
+};
+
+// A Log that writes "heed: warning: ..." lines to stderr.
+Log stderr_log(LogLevel minimum = LogLevel::Warning);
+
+}  // namespace heed

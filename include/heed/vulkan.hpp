@@ -1,0 +1,79 @@
+// heed inside a program that owns the GPU.
+//
+//   heed::Device device;
+//   heed::Status s = heed::vulkan::adopt({.instance = instance, .physical_device = gpu, .device = vk_device,
+//                                         .get_instance_proc_addr = vkGetInstanceProcAddr, ...}, &device);
+//   ... device.upload, device.compile as usual ...
+//   heed::vulkan::Buffer buffers[] = {{"x", x_buffer, 0, x_bytes}, {"y", y_buffer, 0, y_bytes}};
+//   s = heed::vulkan::record(plan, cmd, {.buffers = buffers});
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <vulkan/vulkan_core.h>
+
+#include <heed/device.hpp>
+#include <heed/plan.hpp>
+
+namespace heed::vulkan {
+
+// Everything heed may use of the host's device. The host keeps ownership and must outlive the Device made from
+// it. heed uses only what is listed here, whatever the physical device could do.
+struct HostDevice {
+  VkInstance instance = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_device = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
+  uint32_t api_version = VK_API_VERSION_1_1;  // of the instance and device as created; at least 1.1
+  uint32_t queue_family = 0;                  // with VK_QUEUE_COMPUTE_BIT; command buffers come from it
+  // Only for Device::upload and Plan::run, which submit and wait. The host must not use the queue meanwhile.
+  // VK_NULL_HANDLE: those two return Unsupported unless the weights are empty.
+  VkQueue queue = VK_NULL_HANDLE;
+  std::span<const char* const> enabled_extensions = {};  // device extensions
+  // The features the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none.
+  const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
+  bool debug_utils = false;  // VK_EXT_debug_utils was enabled on the instance
+  const VkAllocationCallbacks* allocator = nullptr;
+  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;  // used, never destroyed
+  Log log = {};
+};
+
+// Makes a Device on the host's VkDevice. Creates no queue, submits nothing.
+Status adopt(const HostDevice& host, Device* device);
+
+// A named input or output of the plan in a host buffer created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT.
+// offset: a multiple of the tensor's element size (of 4 for U8). bytes: at least the tensor's size at this call's
+// extents, rounded up to 4.
+struct Buffer {
+  std::string_view name;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;
+  VkDeviceSize bytes = VK_WHOLE_SIZE;
+};
+
+struct RecordInfo {
+  std::span<const Buffer> buffers = {};
+  std::span<const ExtentValue> extents = {};  // those not given take their maximum
+  uint32_t seed = 0;                          // dropout key in training plans
+  // 0 .. CompileOptions::record_slots - 1. The GPU must have finished the last recording made with this slot
+  // before it is recorded again; recordings in flight together use different slots.
+  uint32_t slot = 0;
+};
+
+// Writes the plan's dispatches and barriers into `cmd`, which must be recording, outside a render pass, on a
+// queue family with compute. Allocates nothing, submits nothing, waits for nothing, takes no lock.
+//
+// Synchronization. Before: the host makes its writes to the inputs available and visible to
+// VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT with VK_ACCESS_SHADER_READ_BIT, and orders earlier reads of the outputs
+// before that stage. After: outputs were written at COMPUTE_SHADER with SHADER_WRITE; the host's barrier starts
+// from there. heed records one barrier at its start (compute to compute) that orders it after the previous recording
+// of any heed plan on the same queue, whose scratch it may share.
+Status record(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info);
+
+// Once the GPU has finished the recording of `slot`: IndexOutOfRange if an embedding id was outside its table,
+// else Ok. Reading clears it.
+Status take_faults(const Plan& plan, uint32_t slot = 0);
+
+}  // namespace heed::vulkan
