@@ -1,0 +1,224 @@
+// heed::nn: attention layers and transformer stacks, written with public Graph calls only.
+//
+//   heed::Graph g;
+//   heed::Dim tokens = g.extent("tokens", 512);
+//   heed::Tensor x = g.input("x", {1, tokens, 768});
+//   heed::Tensor y = heed::nn::self_attention(g, x, "encoder.layer.0.attention",
+//                                             {.heads = 12, .causal = heed::Causal::TopLeft});
+//   g.output("y", y);
+//
+// Weights are asked of the graph by name: `prefix` + "." + a name from a *Names struct (no dot if the prefix is
+// empty), with PyTorch's layouts: a linear layer `name` is `name.weight` [out, in] and `name.bias` [out]; a name
+// that ends in '_' continues without a dot ("in_proj_" is in_proj_weight and in_proj_bias). Weights have the
+// element type of the layer's input. Names and prefixes are only read during the call.
+//
+// Activations are [B, S, C] (tokens of width C); attention also takes unbatched [S, C]. B and S may be extents,
+// widths are constants. Widths that do not fit are the graph's first mistake (Graph::status), with a message
+// that names the layer and both values. Dropouts act in training plans only and cost nothing otherwise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <heed/graph.hpp>
+
+namespace heed::nn {
+
+// --- Small layers --------------------------------------------------------------------------------------------
+
+// x [..., in] -> [..., out] with the linear layer `prefix`.
+Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias = true);
+
+// LayerNorm over the last axis with `prefix`.weight and `prefix`.bias.
+Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps = 1e-5f);
+
+// --- Attention -----------------------------------------------------------------------------------------------
+
+// Under which names a checkpoint keeps the projections of one attention layer, and how they are fused. If `qkv` is
+// set, one weight holds the rows of queries, then keys, then values. Else `q` holds the queries; keys and values
+// are together in `kv` if that is set, else in `k` and `v`. Whatever is fused runs as one product when its
+// inputs are the same tensor, and heads are views of its result.
+struct AttentionNames {
+  std::string_view qkv = {};
+  std::string_view q = {};
+  std::string_view kv = {};
+  std::string_view k = {};
+  std::string_view v = {};
+  std::string_view out = {};  // empty: no output projection
+  // Projections (not `out`) are kept as [in, out] under the bare name, without bias: y = x W.
+  bool in_out = false;
+};
+
+inline constexpr AttentionNames kFusedQkv = {.qkv = "wqkv", .out = "wo"};
+inline constexpr AttentionNames kFusedKv = {.q = "wq", .kv = "wkv", .out = "wo"};
+inline constexpr AttentionNames kSeparate = {.q = "w_q", .k = "w_k", .v = "w_v", .out = "w_o"};
+// torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.
+inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "out_proj"};
+
+struct MultiHeadOptions {
+  int64_t heads = 1;
+  int64_t d_k = 0;        // width of one head's queries and keys; 0: width of the query input / heads
+  int64_t d_v = 0;        // width of one head's values; 0: d_k
+  int64_t out_width = 0;  // of the output projection; 0: width of the query input
+  std::optional<AttentionNames> names = {};  // default: see each function
+  bool bias = true;       // of the query, key and value projections
+  bool out_bias = true;   // of the output projection
+
+  std::optional<float> scale = {};  // default 1/sqrt(d_k); a temperature t is scale = 1/t
+  Causal causal = Causal::None;
+  Mask key_padding = {};       // [B, S_kv]
+  Mask mask = {};              // broadcast to [B, heads, S_q, S_kv]
+  Tensor score_bias = {};      // broadcast to [B, heads, S_q, S_kv]; added to the scaled scores
+  std::optional<float> masked_fill = {};  // see AttentionOptions
+
+  float attention_dropout = 0.0f;  // on the weights, after softmax
+  float output_dropout = 0.0f;     // after the output projection
+
+  // If set, receives the weights [B, heads, S_q, S_kv] ([heads, S_q, S_kv] unbatched), before dropout. In a
+  // stack: those of the last layer.
+  Tensor* weights = nullptr;
+};
+
+// Multi-head attention of `query` [B, S_q, C] over `key` and `value` [B, S_kv, C_kv], each projected, and the
+// output projected: [B, S_q, out_width], or [B, S_q, heads d_v] without an output projection. All three may be
+// unbatched [S, C]. Default names: kSeparate.
+Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
+                 const MultiHeadOptions& options = {});
+
+// x over itself. Default names: kFusedQkv.
+Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, const MultiHeadOptions& options = {});
+
+// x over `context`. Default names: kFusedKv.
+Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
+                       const MultiHeadOptions& options = {});
+
+// `options.heads` single heads with weights under prefix.0, prefix.1, ..., their outputs side by side:
+// x [B, S, C] or [S, C] -> [..., heads d_v]. No output projection. Default names: kSeparate without `out`.
+// options.weights is not used.
+Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
+                       const MultiHeadOptions& options = {});
+
+// Attention without any projection: query [S_q, d_k], key [S_kv, d_k], value [S_kv, d_v], or all with a batch in
+// front. Results have the same rank: output [.., S_q, d_v], weights [.., S_q, S_kv].
+AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, const AttentionOptions& options = {});
+
+// Linear layers in front of an attention, one chain for each of query, key and value: `first` (q, k, v) and then
+// `second` (qa, ka, va), all [C, C] with bias. Without `twice` only the second ones.
+struct Streams {
+  Tensor query, key, value;
+};
+Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice);
+
+// --- Blocks: a sublayer with its residual connection and layer norm -----------------------------------------
+
+// Post: norm(x + f(x)), Vaswani et al. 2017, arXiv:1706.03762. Pre: x + f(norm(x)), Xiong et al. 2020,
+// arXiv:2002.04745; keys and values that are another tensor than the query are not normalized.
+enum class NormPlacement : uint8_t { Post, Pre };
+
+struct NormOptions {
+  NormPlacement placement = NormPlacement::Post;
+  float eps = 1e-5f;
+};
+
+// Names of an attention block, below the prefix of the layer it is in.
+struct AttentionBlockNames {
+  std::string_view attention = "self_attn";
+  std::string_view norm = "norm1";
+  // If set: query, key and value first pass project_streams with this name.
+  std::string_view streams = {};
+  bool streams_twice = false;
+};
+
+Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
+                       const AttentionBlockNames& names, const MultiHeadOptions& options,
+                       const NormOptions& norm = {});
+
+struct FeedForwardOptions {
+  int64_t hidden = 0;  // 0: four times the width of x
+  Activation activation = Activation::Relu;
+  std::string_view first = "linear1";
+  std::string_view second = "linear2";
+  bool bias = true;
+  float hidden_dropout = 0.0f;  // after the activation
+  float output_dropout = 0.0f;  // after the second layer
+};
+
+// Position-wise feed-forward: second(activation(first(x))), no residual. x [B, S, C] -> [B, S, C].
+Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwardOptions& options = {});
+
+struct FeedForwardBlockNames {
+  std::string_view feed_forward = {};  // empty: the two linear layers lie directly below the prefix
+  std::string_view norm = "norm2";
+};
+
+Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const FeedForwardBlockNames& names,
+                          const FeedForwardOptions& options, const NormOptions& norm = {});
+
+// --- Layers and stacks ------------------------------------------------------------------------------------------
+// Default names are those of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer.
+
+struct EncoderLayerOptions {
+  MultiHeadOptions attention = {.names = kTorchMultihead};
+  FeedForwardOptions feed_forward = {};
+  NormOptions norm = {};
+  AttentionBlockNames attention_names = {};
+  FeedForwardBlockNames feed_forward_names = {};
+};
+
+struct DecoderLayerOptions {
+  MultiHeadOptions self_attention = {.names = kTorchMultihead, .causal = Causal::TopLeft};
+  MultiHeadOptions cross_attention = {.names = kTorchMultihead};
+  FeedForwardOptions feed_forward = {};
+  NormOptions norm = {};
+  AttentionBlockNames self_names = {};
+  AttentionBlockNames cross_names = {.attention = "multihead_attn", .norm = "norm2"};
+  FeedForwardBlockNames feed_forward_names = {.norm = "norm3"};
+};
+
+// x [B, S, C] -> [B, S, C].
+Tensor encoder_layer(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& options);
+// x [B, S, C] over `memory` [B, S_kv, C], the encoder's output.
+Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
+                     const DecoderLayerOptions& options);
+
+struct StackOptions {
+  int layers = 1;
+  // If set: a LayerNorm of this name, beside the layers, after the last one; usual with pre-norm layers.
+  std::string_view final_norm = {};
+};
+
+// Layers prefix.0, prefix.1, ..., each fed by the one before. final_norm is taken as the full name.
+Tensor encoder_stack(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& layer,
+                     const StackOptions& stack);
+// Every layer sees the same `memory`.
+Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_view prefix, const DecoderLayerOptions& layer,
+                     const StackOptions& stack);
+
+// --- Encoder-decoder transformer --------------------------------------------------------------------------------
+
+struct TransformerOptions {
+  EncoderLayerOptions encoder = {};
+  DecoderLayerOptions decoder = {};
+  StackOptions encoder_stack = {};
+  StackOptions decoder_stack = {};
+  std::string_view encoder_prefix = "encoder.layers";
+  std::string_view decoder_prefix = "decoder.layers";
+  bool positional_encoding = true;  // sinusoidal, added to both inputs
+  float input_dropout = 0.0f;       // after the positional encoding
+  int64_t vocabulary = 0;           // rows of the final linear layer
+  std::string_view out = "out";     // name of that layer
+};
+
+struct TransformerResult {
+  Tensor encoded;        // [B, S, C]
+  Tensor decoded;        // [B, T, C]
+  Tensor logits;         // [B, T, vocabulary]
+  Tensor probabilities;  // softmax of the logits
+};
+
+// source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer sees the encoder's last output.
+TransformerResult transformer(Graph& g, Tensor source, Tensor target, std::string_view prefix,
+                              const TransformerOptions& options);
+
+}  // namespace heed::nn

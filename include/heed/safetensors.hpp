@@ -1,0 +1,96 @@
+// Reader of the safetensors format: named tensors and a string map in one file.
+//
+//   heed::SafeTensors file;
+//   heed::Status s = heed::SafeTensors::open("model.safetensors", heed::stderr_log(), &file);
+//   if (s == heed::Status::Ok) s = device.upload(file.host_tensors(), &weights);
+//
+// The whole header is checked before anything is handed out: every tensor lies inside the file, none overlap, no
+// byte is left over. A damaged or hostile file gives InvalidFile and one message that names the file, the tensor
+// and both values. Layout: 8 bytes little-endian header length, the header (JSON), the data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <heed/device.hpp>
+#include <heed/status.hpp>
+#include <heed/types.hpp>
+
+namespace heed {
+
+// Owns a mapping of the file (a copy of it where files cannot be mapped). Move-only; everything it hands out
+// points into it. The file must not be shortened by others while it is open.
+class SafeTensors {
+ public:
+  enum class Type : uint8_t { F32, F16, BF16, I32, I64, U8, Bool };
+  static constexpr int kMaxDims = 8;
+  static constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+
+  struct Entry {
+    std::string name;
+    Type type = Type::F32;
+    std::vector<int64_t> shape;  // empty: a scalar; sizes may be 0
+    std::span<const std::byte> data;  // little-endian, row-major; any alignment
+    int64_t elements() const;
+  };
+
+  SafeTensors();
+  ~SafeTensors();
+  SafeTensors(SafeTensors&&) noexcept;
+  SafeTensors& operator=(SafeTensors&&) noexcept;
+
+  // NotFound: no such file, or it cannot be read. On failure *file is unchanged.
+  static Status open(std::string_view path, const Log& log, SafeTensors* file);
+  // The same on memory that the caller keeps alive. `name` stands for the file in messages.
+  static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, SafeTensors* file);
+
+  std::span<const Entry> entries() const;         // sorted by name
+  const Entry* find(std::string_view name) const;  // null if absent
+
+  // The __metadata__ map, sorted by key. metadata(key) is empty if absent.
+  std::span<const std::pair<std::string, std::string>> metadata() const;
+  std::string_view metadata(std::string_view key) const;
+
+  // Views for Device::upload, in the order of entries(). Bool is seen as U8. I64 tensors are left out: heed has
+  // no such storage type, see read_i32.
+  std::vector<HostTensor> host_tensors() const;
+
+ private:
+  struct Contents;
+  std::unique_ptr<Contents> contents_;
+};
+
+const char* to_string(SafeTensors::Type type);  // "F32", "BOOL", ... as the file spells it
+constexpr size_t size_of(SafeTensors::Type type) {
+  switch (type) {
+    case SafeTensors::Type::I64: return 8;
+    case SafeTensors::Type::F32:
+    case SafeTensors::Type::I32: return 4;
+    case SafeTensors::Type::F16:
+    case SafeTensors::Type::BF16: return 2;
+    case SafeTensors::Type::U8:
+    case SafeTensors::Type::Bool: return 1;
+  }
+  return 0;
+}
+
+// The storage type that holds `type` unchanged; false for I64.
+bool storage_type(SafeTensors::Type type, DType* dtype);
+
+// One entry as a view for Device::upload or Plan::run; false for I64.
+bool host_tensor(const SafeTensors::Entry& entry, HostTensor* tensor);
+
+// Values as F32, from F32, F16 or BF16; else DTypeMismatch.
+Status read_f32(const SafeTensors::Entry& entry, const Log& log, std::vector<float>* values);
+
+// Values as I32, from I32, I64, U8 or Bool. A value outside I32 gives IndexOutOfRange and a message with its
+// position; floating-point entries give DTypeMismatch.
+Status read_i32(const SafeTensors::Entry& entry, const Log& log, std::vector<int32_t>* values);
+
+}  // namespace heed
