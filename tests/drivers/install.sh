@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Installs from Debian or Ubuntu what heed needs. Does nothing, and needs no network, when all of it is there.
+#   install.sh samples   what samples/run.sh needs
+#   install.sh tests     that, and what tests/run.sh needs
+# Elsewhere it lists what to install and succeeds, since CMake knows best whether something is missing.
+set -euo pipefail
+
+set_name=${1:-samples}
+case $set_name in
+  samples | tests) ;;
+  *) echo "usage: install.sh samples|tests" >&2; exit 2 ;;
+esac
+
+# command:package, for tools that may also come from elsewhere
+tools=(g++:g++ cmake:cmake ninja:ninja-build)
+libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
+           fonts-dejavu-core)
+if [[ $set_name == tests ]]; then
+  tools+=(clang++:clang)
+  libraries+=(catch2 vulkan-validationlayers)
+fi
+
+if ! command -v apt-get dpkg-query >/dev/null; then
+  cat <<'TEXT'
+heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
+  a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja
+  Vulkan headers and loader, a Vulkan driver (Mesa's lavapipe works without a GPU)
+  nlohmann_json, CLI11, cairo; for the tests also Catch2 and the Khronos validation layer
+  Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel \
+            cli11-devel cairo-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang
+  Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json \
+            cli11 cairo ttf-dejavu catch2 vulkan-validation-layers clang
+TEXT
+  exit 0
+fi
+
+missing=()
+for tool in "${tools[@]}"; do
+  command -v "${tool%%:*}" >/dev/null || missing+=("${tool#*:}")
+done
+for library in "${libraries[@]}"; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$library" 2>/dev/null || true)
+  [[ $state == installed ]] || missing+=("$library")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+  # -n: fail rather than ask for a password.
+  if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+    echo "heed: these packages are missing. Install them as root, then start again:" >&2
+    echo "  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo -n)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" \
+    </dev/null >"$log" 2>&1 || { tail -n 15 "$log" >&2; echo "heed: apt-get $1 failed" >&2; exit 1; }
+}
+echo "heed: installing ${missing[*]}"
+apt update
+apt install -y --no-install-recommends "${missing[@]}"
