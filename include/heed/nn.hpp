@@ -103,8 +103,8 @@ Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view pref
 // front. Results have the same rank: output [.., S_q, d_v], weights [.., S_q, S_kv].
 AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, const AttentionOptions& options = {});
 
-// Linear layers in front of an attention, one chain for each of query, key and value: `first` (q, k, v) and then
-// `second` (qa, ka, va), all [C, C] with bias. Without `twice` only the second ones.
+// Linear layers in front of an attention, a chain for each of query, key and value: prefix.q, .k, .v and then
+// prefix.qa, .ka, .va, all [C, C] with bias. Without `twice` only the latter.
 struct Streams {
   Tensor query, key, value;
 };
@@ -156,19 +156,21 @@ Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const Fee
                           const FeedForwardOptions& options, const NormOptions& norm = {});
 
 // --- Layers and stacks ------------------------------------------------------------------------------------------
-// Default names are those of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer.
+// Default names are those of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer, the default
+// of attention names inside layers is kTorchMultihead.
 
 struct EncoderLayerOptions {
-  MultiHeadOptions attention = {.names = kTorchMultihead};
+  MultiHeadOptions attention = {};
   FeedForwardOptions feed_forward = {};
   NormOptions norm = {};
   AttentionBlockNames attention_names = {};
   FeedForwardBlockNames feed_forward_names = {};
 };
 
+// A decoder layer is causal only if self_attention says so, by `causal` or by a mask.
 struct DecoderLayerOptions {
-  MultiHeadOptions self_attention = {.names = kTorchMultihead, .causal = Causal::TopLeft};
-  MultiHeadOptions cross_attention = {.names = kTorchMultihead};
+  MultiHeadOptions self_attention = {};
+  MultiHeadOptions cross_attention = {};
   FeedForwardOptions feed_forward = {};
   NormOptions norm = {};
   AttentionBlockNames self_names = {};

@@ -1,0 +1,97 @@
+#include "io/mapped_file.hpp"
+
+#include <utility>
+
+#include "base/logging.hpp"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define HEED_HAS_MMAP 1
+#else
+#include <cstdio>
+#include <memory>
+#endif
+
+namespace heed {
+
+MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+
+// Swapping keeps the spans right: a vector's memory moves with it.
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(mapped_, other.mapped_);
+  std::swap(copy_, other.copy_);
+  return *this;
+}
+
+#if HEED_HAS_MMAP
+
+namespace {
+
+// Closes on scope exit; a mapping outlives the descriptor it was made from.
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+Status unreadable(const Log& log, const std::string& path) {
+  return fail(log, Status::NotFound, format("%s: cannot be read: %s", path.c_str(), std::strerror(errno)));
+}
+
+}  // namespace
+
+MappedFile::~MappedFile() {
+  if (mapped_) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+Status MappedFile::open(const std::string& path, const Log& log, MappedFile* file) {
+  // Non-blocking, so that a pipe without a writer fails instead of hanging.
+  const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (descriptor.fd < 0) return unreadable(log, path);
+  struct stat info {};
+  if (::fstat(descriptor.fd, &info) != 0) return unreadable(log, path);
+  if (!S_ISREG(info.st_mode)) return fail(log, Status::NotFound, format("%s: is not a regular file", path.c_str()));
+
+  MappedFile opened;
+  const size_t size = static_cast<size_t>(info.st_size);
+  if (size > 0) {
+    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor.fd, 0);
+    if (address == MAP_FAILED) return unreadable(log, path);
+    opened.bytes_ = {static_cast<const std::byte*>(address), size};
+    opened.mapped_ = true;
+  }
+  *file = std::move(opened);
+  return Status::Ok;
+}
+
+#else
+
+MappedFile::~MappedFile() = default;
+
+Status MappedFile::open(const std::string& path, const Log& log, MappedFile* file) {
+  struct Close {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+  const std::unique_ptr<std::FILE, Close> input(std::fopen(path.c_str(), "rb"));
+  if (!input) return fail(log, Status::NotFound, format("%s: cannot be read", path.c_str()));
+  MappedFile opened;
+  std::byte chunk[65536];
+  for (size_t n; (n = std::fread(chunk, 1, sizeof chunk, input.get())) > 0;)
+    opened.copy_.insert(opened.copy_.end(), chunk, chunk + n);
+  if (std::ferror(input.get())) return fail(log, Status::NotFound, format("%s: cannot be read", path.c_str()));
+  opened.bytes_ = opened.copy_;
+  *file = std::move(opened);
+  return Status::Ok;
+}
+
+#endif
+
+}  // namespace heed

@@ -1,0 +1,128 @@
+#include <vector>
+
+#include "nn/projections.hpp"
+
+namespace heed::nn {
+
+namespace {
+
+AttentionOptions core_options(const MultiHeadOptions& options) {
+  return {.scale = options.scale,
+          .causal = options.causal,
+          .key_padding = options.key_padding,
+          .mask = options.mask,
+          .bias = options.score_bias,
+          .masked_fill = options.masked_fill,
+          .dropout = options.attention_dropout,
+          .return_weights = options.weights != nullptr};
+}
+
+// [S, C] -> [1, S, C]; the ranks of all three inputs must agree.
+bool add_batch(Graph& g, std::string_view prefix, std::array<Tensor, 3>* inputs) {
+  const std::array<Tensor, 3> given = *inputs;
+  const int rank = g.shape(given[0]).rank;
+  for (size_t i = 0; i < 3; ++i) {
+    const Shape shape = g.shape(given[i]);
+    if (shape.rank != rank || (rank != 2 && rank != 3)) {
+      mistake(g, Status::ShapeMismatch, prefix, "query of rank %d and %s of rank %d, all must be [B, S, C] or [S, C]",
+              rank, i == 2 ? "value" : "key", shape.rank);
+      return false;
+    }
+    if (rank == 3) continue;
+    // Equal inputs stay equal, so that a fused projection is still seen as one.
+    (*inputs)[i] = i > 0 && given[i] == given[i - 1] ? (*inputs)[i - 1] : g.reshape(given[i], {1, shape[0], shape[1]});
+  }
+  return true;
+}
+
+// [B, heads, S, d_v] -> [B, S, heads d_v]; free, since attention writes its output in that order.
+Tensor merge_heads(Graph& g, Tensor x) {
+  const Shape shape = g.shape(x);
+  if (shape.rank != 4) return {};
+  const Tensor merged = g.transpose(x, 1, 2);
+  return g.reshape(merged, {shape[0], shape[2], shape[1].value * shape[3].value});
+}
+
+}  // namespace
+
+Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
+                 const MultiHeadOptions& options) {
+  const Label label(g, prefix);
+  const AttentionNames names = options.names.value_or(kSeparate);
+  Widths widths;
+  if (!resolve_widths(g, query, prefix, options, &widths)) return {};
+  std::array<Tensor, 3> inputs = {query, key, value};
+  const bool unbatched = g.shape(query).rank == 2;
+  if (!add_batch(g, prefix, &inputs)) return {};
+
+  const std::array<Tensor, 3> heads = project_heads(g, inputs, prefix, names, widths, options.bias);
+  const AttentionResult result = g.attention(heads[0], heads[1], heads[2], core_options(options));
+  Tensor y = merge_heads(g, result.output);
+  if (!names.out.empty()) {
+    const Label out_label(g, names.out);
+    y = apply_linear(g, y, join(prefix, names.out), widths.out, options.out_bias);
+  }
+  y = options.output_dropout > 0.0f ? g.dropout(y, options.output_dropout) : y;
+
+  if (options.weights) *options.weights = unbatched ? g.select(result.weights, 0, 0) : result.weights;
+  return unbatched ? g.select(y, 0, 0) : y;
+}
+
+Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, const MultiHeadOptions& options) {
+  MultiHeadOptions with_names = options;
+  with_names.names = options.names.value_or(kFusedQkv);
+  return attention(g, x, x, x, prefix, with_names);
+}
+
+Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
+                       const MultiHeadOptions& options) {
+  MultiHeadOptions with_names = options;
+  with_names.names = options.names.value_or(kFusedKv);
+  return attention(g, x, context, context, prefix, with_names);
+}
+
+Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
+                       const MultiHeadOptions& options) {
+  Widths widths;
+  if (!resolve_widths(g, x, prefix, options, &widths)) return {};
+  MultiHeadOptions one = options;
+  one.heads = 1;
+  one.d_k = widths.d_k;
+  one.d_v = widths.d_v;
+  one.names = options.names.value_or(kSeparate);
+  one.names->out = {};
+  one.weights = nullptr;
+  std::vector<Tensor> outputs;
+  for (int64_t i = 0; i < widths.heads && g.status() == Status::Ok; ++i)
+    outputs.push_back(attention(g, x, context, context, join(prefix, i), one));
+  if (g.status() != Status::Ok) return {};
+  return outputs.size() == 1 ? outputs[0] : g.concat(outputs, -1);
+}
+
+AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, const AttentionOptions& options) {
+  const int rank = g.shape(query).rank;
+  std::array<Tensor, 3> inputs = {query, key, value};
+  if (!add_batch(g, "single_head", &inputs)) return {};
+  for (Tensor& x : inputs) {
+    const Shape shape = g.shape(x);
+    x = g.reshape(x, {shape[0], 1, shape[1], shape[2]});
+  }
+  AttentionResult result = g.attention(inputs[0], inputs[1], inputs[2], options);
+  const auto remove_heads = [&](Tensor x) {
+    if (!x.valid()) return x;
+    const Tensor batched = g.select(x, 1, 0);
+    return rank == 2 ? g.select(batched, 0, 0) : batched;
+  };
+  return {remove_heads(result.output), remove_heads(result.weights)};
+}
+
+Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice) {
+  const Label label(g, prefix);
+  const auto chain = [&](Tensor x, const char* first, const char* second) {
+    if (twice) x = apply_linear(g, x, join(prefix, first), width_of(g, x, prefix), true);
+    return apply_linear(g, x, join(prefix, second), width_of(g, x, prefix), true);
+  };
+  return {chain(inputs.query, "q", "qa"), chain(inputs.key, "k", "ka"), chain(inputs.value, "v", "va")};
+}
+
+}  // namespace heed::nn

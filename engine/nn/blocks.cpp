@@ -1,0 +1,49 @@
+// Sublayers with their residual connection and layer norm.
+#include "nn/parts.hpp"
+
+namespace heed::nn {
+
+namespace {
+
+// `sublayer` maps x, or its norm, to the branch that is added to x.
+template <class Sublayer>
+Tensor with_residual(Graph& g, Tensor x, std::string_view norm_name, const NormOptions& norm, Sublayer&& sublayer) {
+  if (norm.placement == NormPlacement::Pre) return g.add(x, sublayer(layernorm(g, x, norm_name, norm.eps)));
+  return layernorm(g, g.add(x, sublayer(x)), norm_name, norm.eps);
+}
+
+}  // namespace
+
+Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
+                       const AttentionBlockNames& names, const MultiHeadOptions& options, const NormOptions& norm) {
+  return with_residual(g, query, join(prefix, names.norm), norm, [&](Tensor x) {
+    Streams streams = {x, key == query ? x : key, value == query ? x : value};
+    if (!names.streams.empty())
+      streams = project_streams(g, streams, join(prefix, names.streams), names.streams_twice);
+    return attention(g, streams.query, streams.key, streams.value, join(prefix, names.attention), options);
+  });
+}
+
+Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwardOptions& options) {
+  const Label label(g, prefix);
+  const int64_t width = width_of(g, x, prefix);
+  if (width == 0) return {};
+  const int64_t hidden = options.hidden ? options.hidden : 4 * width;
+  const auto layer = [&](Tensor input, std::string_view name, int64_t out) {
+    const Label layer_label(g, name);
+    return apply_linear(g, input, join(prefix, name), out, options.bias);
+  };
+  Tensor h = g.activation(layer(x, options.first, hidden), options.activation);
+  if (options.hidden_dropout > 0.0f) h = g.dropout(h, options.hidden_dropout);
+  const Tensor y = layer(h, options.second, width);
+  return options.output_dropout > 0.0f ? g.dropout(y, options.output_dropout) : y;
+}
+
+Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const FeedForwardBlockNames& names,
+                          const FeedForwardOptions& options, const NormOptions& norm) {
+  return with_residual(g, x, join(prefix, names.norm), norm, [&](Tensor input) {
+    return feed_forward(g, input, join(prefix, names.feed_forward), options);
+  });
+}
+
+}  // namespace heed::nn

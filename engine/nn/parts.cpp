@@ -1,0 +1,76 @@
+#include "nn/parts.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace heed::nn {
+
+std::string join(std::string_view prefix, std::string_view name) {
+  std::string text(prefix);
+  if (!prefix.empty() && !name.empty()) text += '.';
+  return text += name;
+}
+
+std::string join(std::string_view prefix, int64_t index) { return join(prefix, std::to_string(index)); }
+
+std::string parameter(std::string_view layer, std::string_view part) {
+  if (layer.ends_with('_')) return std::string(layer) += part;
+  return join(layer, part);
+}
+
+Tensor mistake(Graph& g, Status status, std::string_view layer, const char* text, ...) {
+  char buffer[256];
+  va_list arguments;
+  va_start(arguments, text);
+  std::vsnprintf(buffer, sizeof buffer, text, arguments);
+  va_end(arguments);
+  std::string message(layer);
+  message += layer.empty() ? "" : ": ";
+  return g.fail(status, message += buffer);
+}
+
+int64_t width_of(Graph& g, Tensor x, std::string_view layer) {
+  if (!x.valid()) {
+    mistake(g, Status::InvalidGraph, layer, "its input is no tensor of the graph");
+    return 0;
+  }
+  const Shape shape = g.shape(x);
+  if (shape.rank < 1 || !shape.valid()) {
+    mistake(g, Status::ShapeMismatch, layer, "input of rank %d, at least 1 is needed", shape.rank);
+    return 0;
+  }
+  const Dim width = shape[shape.rank - 1];
+  if (!width.is_constant()) {
+    mistake(g, Status::ShapeMismatch, layer, "the width of its input is an extent (up to %lld), must be constant",
+            static_cast<long long>(width.value));
+    return 0;
+  }
+  return width.value;
+}
+
+Tensor apply_linear(Graph& g, Tensor x, std::string_view layer, int64_t out, bool bias) {
+  const int64_t in = width_of(g, x, layer);
+  if (in == 0) return {};
+  if (out <= 0)
+    return mistake(g, Status::InvalidArgument, layer, "output width %lld, at least 1 is needed",
+                   static_cast<long long>(out));
+  const DType dtype = g.dtype(x);
+  const Tensor weight = g.weight(parameter(layer, "weight"), {out, in}, dtype);
+  return g.linear(x, weight, bias ? g.weight(parameter(layer, "bias"), {out}, dtype) : Tensor{});
+}
+
+Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias) {
+  const Label label(g, prefix);
+  return apply_linear(g, x, prefix, out, bias);
+}
+
+Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps) {
+  const Label label(g, prefix);
+  const int64_t width = width_of(g, x, prefix);
+  if (width == 0) return {};
+  const DType dtype = g.dtype(x);
+  const Tensor gamma = g.weight(parameter(prefix, "weight"), {width}, dtype);
+  return g.layernorm(x, gamma, g.weight(parameter(prefix, "bias"), {width}, dtype), eps);
+}
+
+}  // namespace heed::nn

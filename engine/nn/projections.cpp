@@ -1,0 +1,143 @@
+#include "nn/projections.hpp"
+
+namespace heed::nn {
+
+namespace {
+
+using Parts = std::array<Tensor, 3>;
+
+// One stored weight: the rows of parts first .. last - 1.
+struct Stored {
+  std::string_view name;
+  int first, last;
+};
+
+int64_t rows(const Widths& widths, int first, int last) {
+  int64_t total = 0;
+  for (int i = first; i < last; ++i) total += widths.heads * widths.part(i);
+  return total;
+}
+
+class Projector {
+ public:
+  Projector(Graph& g, const Parts& inputs, std::string_view prefix, bool in_out, const Widths& widths, bool bias)
+      : graph_(g), inputs_(inputs), prefix_(prefix), in_out_(in_out), widths_(widths), bias_(bias && !in_out) {}
+
+  // Neighbouring parts of equal input and head width share one product.
+  void run(const Stored& stored, Parts* heads) {
+    const Label label(graph_, stored.name);
+    if (!load(stored)) return;
+    for (int i = stored.first, end; i < stored.last; i = end) {
+      end = i + 1;
+      while (end < stored.last && inputs_[size_t(end)] == inputs_[size_t(i)] && widths_.part(end) == widths_.part(i))
+        ++end;
+      split(product(stored, i, end), i, end, heads);
+    }
+  }
+
+ private:
+  bool load(const Stored& stored) {
+    const std::string layer = join(prefix_, stored.name);
+    const int64_t in = width_of(graph_, inputs_[size_t(stored.first)], layer);
+    for (int i = stored.first; i < stored.last; ++i) {
+      const int64_t other = width_of(graph_, inputs_[size_t(i)], layer);
+      if (in == 0 || other == 0) return false;
+      if (other != in) {
+        mistake(graph_, Status::ShapeMismatch, layer, "one weight for inputs of widths %lld and %lld",
+                static_cast<long long>(in), static_cast<long long>(other));
+        return false;
+      }
+    }
+    const int64_t out = rows(widths_, stored.first, stored.last);
+    const DType dtype = graph_.dtype(inputs_[size_t(stored.first)]);
+    weight_ = in_out_ ? graph_.weight(layer, {in, out}, dtype)
+                      : graph_.weight(parameter(layer, "weight"), {out, in}, dtype);
+    if (bias_) bias_weight_ = graph_.weight(parameter(layer, "bias"), {out}, dtype);
+    return weight_.valid();
+  }
+
+  Tensor product(const Stored& stored, int first, int last) {
+    const Tensor x = inputs_[size_t(first)];
+    const bool whole = first == stored.first && last == stored.last;
+    const int64_t begin = rows(widths_, stored.first, first), count = rows(widths_, first, last);
+    const Tensor weight = whole ? weight_ : graph_.slice(weight_, in_out_ ? 1 : 0, begin, count);
+    if (in_out_) return graph_.matmul(x, weight);
+    const Tensor bias = whole || !bias_ ? bias_weight_ : graph_.slice(bias_weight_, 0, begin, count);
+    return graph_.linear(x, weight, bias);
+  }
+
+  // y [B, S, n heads d] -> n times [B, heads, S, d], without a copy.
+  void split(Tensor y, int first, int last, Parts* heads) {
+    if (!y.valid()) return;
+    const Shape shape = graph_.shape(y);
+    const int64_t d = widths_.part(first);
+    const Tensor apart = graph_.reshape(y, {shape[0], shape[1], last - first, widths_.heads, d});
+    for (int i = first; i < last; ++i)
+      (*heads)[size_t(i)] = graph_.transpose(graph_.select(apart, 2, i - first), 1, 2);
+  }
+
+  Graph& graph_;
+  const Parts& inputs_;
+  std::string_view prefix_;
+  bool in_out_;
+  const Widths& widths_;
+  bool bias_;
+  Tensor weight_, bias_weight_;
+};
+
+}  // namespace
+
+bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const MultiHeadOptions& options,
+                    Widths* widths) {
+  const int64_t width = width_of(g, query, prefix);
+  if (width == 0) return false;
+  const auto negative = [&](const char* what, int64_t value) {
+    mistake(g, Status::InvalidArgument, prefix, "%s %lld, at least 1 is needed", what, static_cast<long long>(value));
+    return false;
+  };
+  if (options.heads < 1) return negative("heads", options.heads);
+  if (options.d_k < 0) return negative("d_k", options.d_k);
+  if (options.d_v < 0) return negative("d_v", options.d_v);
+  if (options.out_width < 0) return negative("out_width", options.out_width);
+  if (options.d_k == 0 && width % options.heads != 0) {
+    mistake(g, Status::ShapeMismatch, prefix, "width %lld is no multiple of %lld heads",
+            static_cast<long long>(width), static_cast<long long>(options.heads));
+    return false;
+  }
+  constexpr int64_t kMost = INT32_MAX;
+  widths->heads = options.heads;
+  widths->d_k = options.d_k ? options.d_k : width / options.heads;
+  widths->d_v = options.d_v ? options.d_v : widths->d_k;
+  widths->out = options.out_width ? options.out_width : width;
+  if (widths->d_k > kMost / widths->heads || widths->d_v > kMost / widths->heads) {
+    mistake(g, Status::InvalidArgument, prefix, "%lld heads of width %lld are too many",
+            static_cast<long long>(widths->heads), static_cast<long long>(widths->d_k));
+    return false;
+  }
+  return true;
+}
+
+std::array<Tensor, 3> project_heads(Graph& g, const std::array<Tensor, 3>& inputs, std::string_view prefix,
+                                    const AttentionNames& names, const Widths& widths, bool bias) {
+  Parts heads{};
+  Projector projector(g, inputs, prefix, names.in_out, widths, bias);
+  if (!names.qkv.empty()) {
+    projector.run({names.qkv, 0, 3}, &heads);
+    return heads;
+  }
+  if (names.q.empty() || (names.kv.empty() && (names.k.empty() || names.v.empty()))) {
+    mistake(g, Status::InvalidArgument, prefix, "no name for the %s projection",
+            names.q.empty() ? "query" : "key or value");
+    return heads;
+  }
+  projector.run({names.q, 0, 1}, &heads);
+  if (!names.kv.empty()) {
+    projector.run({names.kv, 1, 3}, &heads);
+  } else {
+    projector.run({names.k, 1, 2}, &heads);
+    projector.run({names.v, 2, 3}, &heads);
+  }
+  return heads;
+}
+
+}  // namespace heed::nn
