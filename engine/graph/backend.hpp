@@ -47,7 +47,7 @@ Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const
                      std::vector<const WeightsImpl::Entry*>* found);
 
 // Finds the host's buffer of every input and output of a schedule and checks names, types and sizes at the
-// given sizes. found[0..inputs) then outputs; an output that was not given is null.
+// given sizes. found[0..inputs) then outputs; every one must be given. Allocates only to log a failure.
 Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffers, const RunValues& values,
                      const Log& log, std::span<const HostBuffer*> found);
 

@@ -70,6 +70,9 @@ struct View {
 struct RunValues {
   std::span<const int64_t> sizes;
   uint32_t seed = 0;
+  // Elements to add to the offset of tensors of a storage, by storage id; empty: none. For host buffers that
+  // are bound below where they start, because descriptor offsets are aligned.
+  std::span<const int64_t> storage_offsets = {};
 };
 
 View resolve(const Schedule& schedule, Tensor tensor, const RunValues& values);

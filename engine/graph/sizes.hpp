@@ -37,6 +37,8 @@ class SizeTable {
     bool operator==(const Entry&) const = default;
   };
   SizeId intern(const Entry& entry);
+  SizeId combine(Kind kind, SizeId a, SizeId b);
+  void flatten(SizeId id, Kind kind, int64_t* constant_part, bool* overflow, std::vector<SizeId>* parts) const;
 
   std::vector<Entry> entries_;
 };

@@ -1,0 +1,71 @@
+// The public handles: each call checks that the handle holds something and passes it on.
+#include <heed/device.hpp>
+#include <heed/plan.hpp>
+
+#include "base/logging.hpp"
+#include "graph/backend.hpp"
+
+namespace heed {
+
+uint64_t Weights::bytes() const { return impl_ == nullptr ? 0 : impl_->bytes(); }
+
+const DeviceInfo& Device::info() const { return impl_->info(); }
+
+Status Device::upload(std::span<const HostTensor> tensors, Weights* weights, const UploadOptions& options) {
+  if (impl_ == nullptr || weights == nullptr) return Status::InvalidArgument;
+  std::shared_ptr<detail::WeightsImpl> uploaded;
+  const Status status = impl_->upload(tensors, options, &uploaded);
+  if (status == Status::Ok) weights->impl_ = std::move(uploaded);
+  return status;
+}
+
+uint64_t Device::upload_bytes(std::span<const HostTensor> tensors, const UploadOptions& options) const {
+  std::vector<detail::WeightsImpl::Entry> entries;
+  std::vector<size_t> order;
+  uint64_t bytes = 0;
+  if (impl_ == nullptr) return 0;
+  const Status status =
+      detail::place_weights(tensors, options, impl_->weight_alignment(), impl_->log(), &entries, &order, &bytes);
+  return status == Status::Ok ? bytes : 0;
+}
+
+Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, const CompileOptions& options) {
+  if (impl_ == nullptr || plan == nullptr) return Status::InvalidArgument;
+  if (options.record_slots < 1 || options.record_slots > 16)
+    return fail(impl_->log(), Status::InvalidArgument,
+                format("compile: record_slots is %u; it must be 1 to 16", options.record_slots));
+  Schedule schedule;
+  ScheduleOptions schedule_options = impl_->schedule_options();
+  schedule_options.training = options.training;
+  Status status = make_schedule(graph.data(), schedule_options, impl_->log(), &schedule);
+  if (status != Status::Ok) return status;
+  std::shared_ptr<detail::PlanImpl> compiled;
+  status = impl_->compile(std::move(schedule), weights.impl(), options, &compiled);
+  if (status == Status::Ok) *plan = Plan(std::move(compiled));
+  return status;
+}
+
+Status Device::pipeline_cache(std::vector<std::byte>* blob) const {
+  return impl_ == nullptr || blob == nullptr ? Status::InvalidArgument : impl_->pipeline_cache(blob);
+}
+
+Status Plan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+                 const RunOptions& options) {
+  return impl_ == nullptr ? Status::InvalidArgument : impl_->run(buffers, extents, options);
+}
+Status Plan::run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents,
+                 const RunOptions& options) {
+  return run(std::span<const HostBuffer>(buffers.begin(), buffers.size()),
+             std::span<const ExtentValue>(extents.begin(), extents.size()), options);
+}
+
+uint64_t Plan::scratch_bytes() const { return impl_ == nullptr ? 0 : impl_->scratch_bytes(); }
+uint64_t Plan::weight_bytes() const { return impl_ == nullptr ? 0 : impl_->weight_bytes(); }
+std::vector<PassInfo> Plan::passes() const {
+  return impl_ == nullptr ? std::vector<PassInfo>() : impl_->passes();
+}
+Status Plan::timings(std::vector<PassTime>* times, uint32_t slot) const {
+  return impl_ == nullptr || times == nullptr ? Status::InvalidArgument : impl_->timings(times, slot);
+}
+
+}  // namespace heed

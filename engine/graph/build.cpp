@@ -1,0 +1,196 @@
+#include "graph/build.hpp"
+
+#include <algorithm>
+
+#include "base/arith.hpp"
+
+namespace heed::detail {
+
+Tensor Build::fail(Status status, const std::string& message) {
+  if (data_.status == Status::Ok) {
+    data_.status = status;
+    data_.error = std::string(op_) + ": " + message;
+    if (!data_.labels.empty()) data_.error = data_.labels.back() + ": " + data_.error;
+  }
+  return {};
+}
+
+bool Build::needs(std::initializer_list<Tensor> tensors) {
+  if (failed()) return false;
+  int position = 0;
+  for (Tensor t : tensors) {
+    if (t.id >= data_.tensors.size()) {
+      fail(Status::InvalidArgument, format("operand %d is not a tensor of this graph", position));
+      return false;
+    }
+    ++position;
+  }
+  return true;
+}
+
+bool Build::allows(std::initializer_list<Tensor> tensors) {
+  for (Tensor t : tensors)
+    if (t.valid() && !needs({t})) return false;
+  return !failed();
+}
+
+int64_t Build::max_of(SizeId size) const {
+  std::vector<int64_t> maxima;
+  maxima.reserve(data_.extents.size());
+  for (const ExtentInfo& extent : data_.extents) maxima.push_back(extent.max);
+  return data_.sizes.evaluate(size, maxima);
+}
+
+int64_t Build::max_elements(const TensorInfo& info) const {
+  int64_t elements = 1;
+  for (int i = 0; i < info.rank; ++i)
+    if (!checked_mul(elements, max_of(info.dims[static_cast<size_t>(i)]), &elements)) return INT64_MAX;
+  return elements;
+}
+
+bool Build::same_shape(const TensorInfo& a, const TensorInfo& b) const {
+  return a.rank == b.rank && std::equal(a.dims.begin(), a.dims.begin() + a.rank, b.dims.begin());
+}
+
+std::string Build::size_text(SizeId size) const {
+  if (data_.sizes.is_constant(size)) return format("%lld", static_cast<long long>(max_of(size)));
+  for (const ExtentInfo& extent : data_.extents)
+    if (extent.size == size) return format("%s<=%lld", extent.name.c_str(), static_cast<long long>(extent.max));
+  return format("<=%lld", static_cast<long long>(max_of(size)));
+}
+
+std::string Build::shape_text(const TensorInfo& info) const {
+  std::string text = "[";
+  for (int i = 0; i < info.rank; ++i) {
+    if (i > 0) text += ", ";
+    text += size_text(info.dims[static_cast<size_t>(i)]);
+  }
+  return text + "]";
+}
+
+std::string Build::text(Tensor t) const {
+  const TensorInfo& tensor = info(t);
+  const std::string& name = tensor.name.empty() ? data_.tensors[tensor.storage].name : tensor.name;
+  std::string text = name.empty() ? std::string() : "'" + name + "' ";
+  return text + to_string(tensor.dtype) + " " + shape_text(tensor);
+}
+
+bool Build::sizes_of(const Shape& shape, const char* what, TensorInfo* info) {
+  if (failed()) return false;
+  if (!shape.valid()) {
+    fail(Status::InvalidArgument, format("%s has %d dims; at most %d are supported", what, shape.rank, kMaxRank));
+    return false;
+  }
+  if (shape.rank == 0) {
+    fail(Status::InvalidArgument, format("%s has no dims; a single value is [1]", what));
+    return false;
+  }
+  info->rank = shape.rank;
+  for (int i = 0; i < shape.rank; ++i) {
+    const Dim& dim = shape[i];
+    if (dim.is_constant() ? dim.value < 1 : static_cast<size_t>(dim.expr) >= data_.sizes.count()) {
+      fail(Status::InvalidArgument,
+           dim.is_constant()
+               ? format("%s: dim %d is %lld; it must be at least 1", what, i, static_cast<long long>(dim.value))
+               : format("%s: dim %d is an extent of another graph", what, i));
+      return false;
+    }
+    info->dims[static_cast<size_t>(i)] = dim.is_constant() ? data_.sizes.constant(dim.value) : dim.expr;
+  }
+  const int64_t elements = max_elements(*info);
+  if (elements > INT64_MAX / 16) {
+    fail(Status::InvalidArgument, format("%s %s has more elements than can be addressed", what,
+                                         shape_text(*info).c_str()));
+    return false;
+  }
+  return true;
+}
+
+bool Build::broadcast(const TensorInfo& a, const TensorInfo& b, TensorInfo* out) const {
+  out->rank = std::max(a.rank, b.rank);
+  for (int i = 0; i < out->rank; ++i) {
+    const auto at = static_cast<size_t>(out->rank - 1 - i);
+    if (i >= a.rank) out->dims[at] = dim_from_end(b, i);
+    else if (i >= b.rank) out->dims[at] = dim_from_end(a, i);
+    else {
+      const SizeId da = dim_from_end(a, i), db = dim_from_end(b, i);
+      if (da != db && !data_.sizes.is_constant(da, 1) && !data_.sizes.is_constant(db, 1)) return false;
+      out->dims[at] = data_.sizes.is_constant(da, 1) ? db : da;
+    }
+  }
+  return true;
+}
+
+bool Build::broadcasts_to(const TensorInfo& from, const TensorInfo& to) const {
+  TensorInfo out;
+  return broadcast(from, to, &out) && same_shape(out, to);
+}
+
+void Build::make_contiguous(TensorInfo* info) {
+  SizeId stride = data_.sizes.constant(1);
+  for (int i = info->rank - 1; i >= 0; --i) {
+    info->strides[static_cast<size_t>(i)] = stride;
+    stride = data_.sizes.mul(stride, info->dims[static_cast<size_t>(i)]);
+  }
+  info->offset = data_.sizes.constant(0);
+}
+
+bool Build::is_contiguous(const TensorInfo& info) {
+  TensorInfo dense = info;
+  make_contiguous(&dense);
+  for (int i = 0; i < info.rank; ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (info.strides[at] != dense.strides[at] && !data_.sizes.is_constant(info.dims[at], 1)) return false;
+  }
+  return true;
+}
+
+Tensor Build::add_storage(TensorInfo info) {
+  info.storage = static_cast<uint32_t>(data_.tensors.size());
+  data_.tensors.push_back(std::move(info));
+  return {data_.tensors.back().storage};
+}
+
+Tensor Build::add_like(const TensorInfo& shape_of, DType dtype) {
+  TensorInfo info;
+  info.dtype = dtype;
+  info.rank = shape_of.rank;
+  info.dims = shape_of.dims;
+  make_contiguous(&info);
+  return add_storage(std::move(info));
+}
+
+Tensor Build::add_view(TensorInfo info, uint32_t storage) {
+  info.storage = storage;
+  data_.tensors.push_back(std::move(info));
+  return {static_cast<uint32_t>(data_.tensors.size() - 1)};
+}
+
+Node& Build::add_node(Op op, std::initializer_list<Tensor> inputs, Tensor output, Attrs attrs) {
+  Node node;
+  node.op = op;
+  std::copy(inputs.begin(), inputs.end(), node.inputs.begin());
+  node.outputs[0] = output;
+  node.attrs = std::move(attrs);
+  if (!data_.labels.empty()) node.label = data_.labels.back() + ".";
+  node.label += op_;
+  data_.nodes.push_back(std::move(node));
+  return data_.nodes.back();
+}
+
+Tensor Build::contiguous(Tensor x) {
+  const TensorInfo view = info(x);
+  if (is_contiguous(view)) return x;
+  const Tensor dense = add_like(view, view.dtype);
+  add_node(Op::Elementwise, {x}, dense, ElementwiseAttrs{});
+  return dense;
+}
+
+int Build::axis_of(int axis, int rank) {
+  const int counted = axis < 0 ? axis + rank : axis;
+  if (counted >= 0 && counted < rank) return counted;
+  fail(Status::InvalidArgument, format("axis %d is outside a tensor of rank %d", axis, rank));
+  return -1;
+}
+
+}  // namespace heed::detail

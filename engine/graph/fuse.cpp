@@ -1,0 +1,168 @@
+#include <utility>
+
+#include "graph/build.hpp"
+#include "graph/passes.hpp"
+
+namespace heed::detail {
+namespace {
+
+// How far the epilogue of a matmul has come; parts can only be added in this order (see MatmulAttrs).
+enum class Stage { Product, Bias, Activation, Dropout, Residual };
+
+Stage stage_of(const Node& matmul) {
+  const auto& attrs = matmul.as<MatmulAttrs>();
+  if (matmul.inputs[in::kResidual].valid()) return Stage::Residual;
+  if (attrs.dropout.p > 0.0f) return Stage::Dropout;
+  if (attrs.activation != Activation::None) return Stage::Activation;
+  if (matmul.inputs[in::kBias].valid()) return Stage::Bias;
+  return Stage::Product;
+}
+
+bool is_plain(const ElementwiseAttrs& attrs) { return attrs.scale == 1.0f && attrs.activation == Activation::None; }
+
+class Fusion {
+ public:
+  explicit Fusion(GraphData* graph) : graph_(*graph), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
+
+  void run() {
+    // A fused node takes the place of the later one, where all its inputs exist. Repeats until a pass changes nothing.
+    while (pass()) {
+    }
+    std::vector<Node> kept;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (!gone_[n]) kept.push_back(std::move(graph_.nodes[n]));
+    graph_.nodes = std::move(kept);
+  }
+
+ private:
+  bool pass() {
+    bool changed = false;
+    const Uses uses = current_uses();
+    std::vector<bool> touched(graph_.nodes.size(), false);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (gone_[n] || touched[n]) continue;
+      const Tensor output = graph_.nodes[n].outputs[0];
+      const Uses::Reader* reader = uses.only_reader(graph_.tensors[output.id].storage);
+      // A reader through another view has other strides or another shape; it cannot be an epilogue.
+      if (reader == nullptr || touched[reader->node] || graph_.nodes[reader->node].inputs[reader->input] != output)
+        continue;
+      if (!fuse_pair(n, reader->node, reader->input)) continue;
+      gone_[n] = true;
+      touched[reader->node] = true;
+      changed = true;
+    }
+    return changed;
+  }
+
+  // Nodes already fused away must not count as readers.
+  Uses current_uses() {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (gone_[n]) graph_.nodes[n].inputs = {}, graph_.nodes[n].outputs = {};
+    return Uses(graph_);
+  }
+
+  bool fuse_pair(size_t first, size_t second, size_t position) {
+    const Op op = graph_.nodes[first].op;
+    if (op == Op::Matmul) return into_matmul(first, second, position);
+    if (op == Op::Elementwise) return into_norm(first, second, position) || into_elementwise(first, second);
+    return false;
+  }
+
+  bool into_matmul(size_t first, size_t second, size_t position) {
+    Node fused = graph_.nodes[first];
+    const Node& after = graph_.nodes[second];
+    const TensorInfo &product = build_.info(fused.outputs[0]), &result = build_.info(after.outputs[0]);
+    if (product.dtype != result.dtype || !build_.same_shape(product, result)) return false;
+    if (!(after.op == Op::Dropout ? add_dropout(&fused, after)
+                                  : after.op == Op::Elementwise && add_elementwise(&fused, after, position)))
+      return false;
+    fused.outputs = after.outputs;
+    fused.label += "+" + after.label.substr(after.label.rfind('.') + 1);
+    graph_.nodes[second] = std::move(fused);
+    return true;
+  }
+
+  bool add_dropout(Node* matmul, const Node& dropout) {
+    if (stage_of(*matmul) >= Stage::Dropout) return false;
+    matmul->as<MatmulAttrs>().dropout = dropout.as<DropoutAttrs>();
+    return true;
+  }
+
+  bool add_elementwise(Node* matmul, const Node& after, size_t position) {
+    auto& attrs = matmul->as<MatmulAttrs>();
+    const auto& element = after.as<ElementwiseAttrs>();
+    const Stage stage = stage_of(*matmul);
+    if (element.kind == ElementwiseAttrs::Kind::Copy) {
+      if (element.scale != 1.0f && stage != Stage::Product) return false;
+      if (element.activation != Activation::None && stage >= Stage::Activation) return false;
+      attrs.scale *= element.scale;
+      if (element.activation != Activation::None) attrs.activation = element.activation;
+      return true;
+    }
+    if (element.kind != ElementwiseAttrs::Kind::Add || element.scale != 1.0f) return false;
+    const Tensor other = after.inputs[1 - position];
+    const TensorInfo &info = build_.info(other), &product = build_.info(matmul->outputs[0]);
+    const bool is_bias = info.rank == 1 && info.dims[0] == build_.dim_from_end(product, 0) &&
+                         build_.is_contiguous(info) && product.rank > 1;
+    if (is_bias && stage == Stage::Product) {
+      matmul->inputs[in::kBias] = other;
+      attrs.activation = element.activation;
+      return true;
+    }
+    // The residual comes last, so that an activation after the sum stays where it is.
+    if (stage >= Stage::Residual || element.activation != Activation::None || !is_residual(info, product)) return false;
+    matmul->inputs[in::kResidual] = other;
+    return true;
+  }
+
+  bool is_residual(const TensorInfo& info, const TensorInfo& target) const {
+    return build_.same_shape(info, target) &&
+           graph_.sizes.is_constant(info.strides[static_cast<size_t>(info.rank - 1)], 1);
+  }
+
+  // add -> layernorm or rmsnorm: the norm adds on the fly.
+  bool into_norm(size_t first, size_t second, size_t position) {
+    const Node& sum = graph_.nodes[first];
+    Node& norm = graph_.nodes[second];
+    const auto& attrs = sum.as<ElementwiseAttrs>();
+    if ((norm.op != Op::LayerNorm && norm.op != Op::RmsNorm) || position != in::kX) return false;
+    if (attrs.kind != ElementwiseAttrs::Kind::Add || !is_plain(attrs) || norm.inputs[in::kNormResidual].valid())
+      return false;
+    const TensorInfo& result = build_.info(sum.outputs[0]);
+    if (!is_residual(build_.info(sum.inputs[0]), result) || !is_residual(build_.info(sum.inputs[1]), result)) return false;
+    norm.inputs[in::kX] = sum.inputs[0];
+    norm.inputs[in::kNormResidual] = sum.inputs[1];
+    norm.label += "+add";
+    return true;
+  }
+
+  bool into_elementwise(size_t first, size_t second) {
+    const Node& before = graph_.nodes[first];
+    const Node& after = graph_.nodes[second];
+    if (after.op != Op::Elementwise) return false;
+    const auto& b = before.as<ElementwiseAttrs>();
+    const auto& a = after.as<ElementwiseAttrs>();
+    const TensorInfo &middle = build_.info(before.outputs[0]), &result = build_.info(after.outputs[0]);
+    if (a.kind != ElementwiseAttrs::Kind::Copy || middle.dtype != result.dtype || !build_.same_shape(middle, result))
+      return false;
+    if (b.activation != Activation::None && !is_plain(a)) return false;
+    Node fused = before;
+    auto& attrs = fused.as<ElementwiseAttrs>();
+    attrs.scale *= a.scale;
+    if (a.activation != Activation::None) attrs.activation = a.activation;
+    fused.outputs = after.outputs;
+    fused.label = after.label;
+    graph_.nodes[second] = std::move(fused);
+    return true;
+  }
+
+  GraphData& graph_;
+  Build build_;
+  std::vector<bool> gone_;
+};
+
+}  // namespace
+
+void fuse(GraphData* graph) { Fusion(graph).run(); }
+
+}  // namespace heed::detail

@@ -1,0 +1,188 @@
+// Graph: life cycle, sources, results, questions and labels.
+#include <heed/graph.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/build.hpp"
+
+namespace heed {
+
+using detail::Build;
+using detail::GraphData;
+using detail::NamedTensor;
+
+const char* to_string(Op op) {
+  static constexpr const char* kNames[kOpCount] = {"matmul",    "softmax",     "dropout", "layernorm",
+                                                   "rmsnorm",   "attention",   "embedding", "elementwise",
+                                                   "mean",      "l2_normalize", "concat",  "argmax"};
+  return kNames[static_cast<int>(op)];
+}
+
+Graph::Graph() : data_(std::make_unique<GraphData>()) {}
+Graph::~Graph() = default;
+Graph::Graph(const Graph& other) : data_(std::make_unique<GraphData>(*other.data_)) {}
+Graph& Graph::operator=(const Graph& other) {
+  if (this != &other) data_ = std::make_unique<GraphData>(*other.data_);
+  return *this;
+}
+// A moved-from graph is an empty graph, so that every call on it stays defined.
+Graph::Graph(Graph&& other) noexcept : data_(std::move(other.data_)) { other.data_ = std::make_unique<GraphData>(); }
+Graph& Graph::operator=(Graph&& other) noexcept {
+  std::swap(data_, other.data_);
+  return *this;
+}
+
+namespace {
+
+const NamedTensor* find_named(const std::vector<NamedTensor>& list, std::string_view name) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const NamedTensor& t) { return t.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+bool name_is_fine(Build& build, std::string_view name) {
+  if (!build.failed() && name.empty()) build.fail(Status::InvalidArgument, "the name is empty");
+  return !build.failed();
+}
+
+Tensor add_source(Build& build, std::string_view name, const Shape& shape, DType dtype,
+                  std::vector<NamedTensor>* list) {
+  TensorInfo info;
+  if (!name_is_fine(build, name) || !build.sizes_of(shape, std::string(name).c_str(), &info)) return {};
+  info.dtype = dtype;
+  info.name = name;
+  build.make_contiguous(&info);
+  const Tensor tensor = build.add_storage(std::move(info));
+  if (list != nullptr) list->push_back({std::string(name), tensor.id});
+  return tensor;
+}
+
+Tensor add_constant(Build& build, std::string_view name, const Shape& shape, DType dtype, const void* data,
+                    size_t count) {
+  const Tensor tensor = add_source(build, name, shape, dtype, nullptr);
+  if (!tensor.valid()) return {};
+  const TensorInfo& info = build.info(tensor);
+  for (int i = 0; i < info.rank; ++i)
+    if (!build.data().sizes.is_constant(info.dims[static_cast<size_t>(i)]))
+      return build.fail(Status::InvalidArgument, format("%s: a constant cannot have extents", build.text(tensor).c_str()));
+  if (static_cast<uint64_t>(build.max_elements(info)) != count)
+    return build.fail(Status::ShapeMismatch,
+                      format("%s needs %lld values, %zu were given", build.text(tensor).c_str(),
+                             static_cast<long long>(build.max_elements(info)), count));
+  detail::ConstantInfo constant{tensor.id, std::vector<std::byte>(count * size_of(dtype))};
+  std::memcpy(constant.data.data(), data, constant.data.size());
+  build.data().constants.push_back(std::move(constant));
+  return tensor;
+}
+
+}  // namespace
+
+Dim Graph::extent(std::string_view name, int64_t max) {
+  Build build(*data_, "extent");
+  if (!name_is_fine(build, name)) return 1;
+  for (const detail::ExtentInfo& known : data_->extents) {
+    if (known.name != name) continue;
+    if (known.max != max)
+      build.fail(Status::InvalidArgument, format("'%s' was declared with maximum %lld, now %lld", known.name.c_str(),
+                                                 static_cast<long long>(known.max), static_cast<long long>(max)));
+    Dim dim = known.max;
+    dim.expr = known.size;
+    return dim;
+  }
+  if (max < 1 || max > INT32_MAX) {
+    build.fail(Status::InvalidArgument, format("'%s': maximum %lld is outside 1..2^31-1", std::string(name).c_str(),
+                                               static_cast<long long>(max)));
+    return 1;
+  }
+  Dim dim = max;
+  dim.expr = data_->sizes.extent(static_cast<uint32_t>(data_->extents.size()));
+  data_->extents.push_back({std::string(name), max, dim.expr});
+  return dim;
+}
+
+Tensor Graph::input(std::string_view name, const Shape& shape, DType dtype) {
+  Build build(*data_, "input");
+  if (find_named(data_->inputs, name) != nullptr)
+    return build.fail(Status::InvalidArgument, format("'%s' exists already", std::string(name).c_str()));
+  return add_source(build, name, shape, dtype, &data_->inputs);
+}
+
+Tensor Graph::weight(std::string_view name, const Shape& shape, DType dtype) {
+  Build build(*data_, "weight");
+  const NamedTensor* known = find_named(data_->weights, name);
+  if (known == nullptr) {
+    for (int i = 0; i < std::min(shape.rank, kMaxRank); ++i)
+      if (!shape[i].is_constant() && !build.failed())
+        return build.fail(Status::InvalidArgument,
+                          format("'%s': a weight cannot have extents", std::string(name).c_str()));
+    return add_source(build, name, shape, dtype, &data_->weights);
+  }
+  TensorInfo asked;
+  if (!build.sizes_of(shape, known->name.c_str(), &asked)) return {};
+  const Tensor tensor{known->tensor};
+  if (!build.same_shape(build.info(tensor), asked) || build.info(tensor).dtype != dtype)
+    return build.fail(Status::ShapeMismatch, format("%s was declared before; now %s %s", build.text(tensor).c_str(),
+                                                    to_string(dtype), build.shape_text(asked).c_str()));
+  return tensor;
+}
+
+Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const float> values) {
+  Build build(*data_, "constant");
+  return add_constant(build, name, shape, DType::F32, values.data(), values.size());
+}
+Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const int32_t> values) {
+  Build build(*data_, "constant");
+  return add_constant(build, name, shape, DType::I32, values.data(), values.size());
+}
+Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const uint8_t> values) {
+  Build build(*data_, "constant");
+  return add_constant(build, name, shape, DType::U8, values.data(), values.size());
+}
+
+void Graph::output(std::string_view name, Tensor tensor) {
+  Build build(*data_, "output");
+  if (!name_is_fine(build, name)) return;
+  if (!build.needs({tensor})) return;
+  if (find_named(data_->outputs, name) != nullptr || find_named(data_->inputs, name) != nullptr) {
+    build.fail(Status::InvalidArgument, format("'%s' exists already", std::string(name).c_str()));
+    return;
+  }
+  data_->outputs.push_back({std::string(name), tensor.id});
+}
+
+Shape Graph::shape(Tensor x) const {
+  Shape shape;
+  if (x.id >= data_->tensors.size()) return shape;
+  Build build(*data_, "shape");
+  const TensorInfo& info = build.info(x);
+  for (int i = 0; i < info.rank; ++i) {
+    const SizeId size = info.dims[static_cast<size_t>(i)];
+    Dim dim = build.max_of(size);
+    if (!data_->sizes.is_constant(size)) dim.expr = size;
+    shape.push_back(dim);
+  }
+  return shape;
+}
+
+DType Graph::dtype(Tensor x) const { return x.id < data_->tensors.size() ? data_->tensors[x.id].dtype : DType::F32; }
+Status Graph::status() const { return data_->status; }
+const char* Graph::error() const { return data_->error.c_str(); }
+
+void Graph::push_label(std::string_view name) {
+  std::string label = data_->labels.empty() ? std::string() : data_->labels.back() + ".";
+  data_->labels.push_back(label.append(name));
+}
+void Graph::pop_label() {
+  if (!data_->labels.empty()) data_->labels.pop_back();
+}
+
+Tensor Graph::fail(Status status, std::string_view message) {
+  if (status == Status::Ok) status = Status::InvalidArgument;
+  if (data_->status == Status::Ok) {
+    data_->status = status;
+    data_->error = message;
+  }
+  return {};
+}
+
+}  // namespace heed

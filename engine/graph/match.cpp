@@ -1,0 +1,151 @@
+// Finding a plan's weights and buffers by name, and placing weights: what all devices share.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/arith.hpp"
+#include "base/half.hpp"
+#include "base/logging.hpp"
+#include "graph/backend.hpp"
+
+namespace heed::detail {
+namespace {
+
+std::string shape_text(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += format(i == 0 ? "%lld" : ", %lld", static_cast<long long>(shape[i]));
+  return text + "]";
+}
+
+bool is_float(DType type) { return type == DType::F32 || type == DType::F16 || type == DType::BF16; }
+
+Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements) {
+  const std::string name(tensor.name);
+  if (tensor.name.empty()) return fail(log, Status::InvalidArgument, "upload: a tensor has no name");
+  *elements = 1;
+  bool fits = tensor.shape.size() <= static_cast<size_t>(kMaxRank);
+  for (int64_t dim : tensor.shape) fits = fits && dim >= 1 && checked_mul(*elements, dim, elements);
+  if (!fits || *elements > INT64_MAX / 16)
+    return fail(log, Status::InvalidArgument,
+                format("upload: '%s' has shape %s; up to %d dims of at least 1 are supported", name.c_str(),
+                       shape_text(tensor.shape).c_str(), kMaxRank));
+  const uint64_t needed = static_cast<uint64_t>(*elements) * size_of(tensor.dtype);
+  if (needed == tensor.data.size()) return Status::Ok;
+  return fail(log, Status::ShapeMismatch,
+              format("upload: '%s' %s %s needs %llu bytes, %zu were given", name.c_str(), to_string(tensor.dtype),
+                     shape_text(tensor.shape).c_str(), static_cast<unsigned long long>(needed), tensor.data.size()));
+}
+
+}  // namespace
+
+const WeightsImpl::Entry* WeightsImpl::find(std::string_view name) const {
+  const auto found = std::lower_bound(entries.begin(), entries.end(), name,
+                                      [](const Entry& entry, std::string_view wanted) { return entry.name < wanted; });
+  return found != entries.end() && found->name == name ? &*found : nullptr;
+}
+
+Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
+                     const Log& log, std::vector<WeightsImpl::Entry>* entries, std::vector<size_t>* order,
+                     uint64_t* bytes) {
+  order->resize(tensors.size());
+  std::iota(order->begin(), order->end(), size_t{0});
+  std::sort(order->begin(), order->end(), [&](size_t a, size_t b) { return tensors[a].name < tensors[b].name; });
+  entries->clear();
+  *bytes = 0;
+  for (size_t index : *order) {
+    const HostTensor& tensor = tensors[index];
+    int64_t elements = 0;
+    const Status status = check_source(tensor, log, &elements);
+    if (status != Status::Ok) return status;
+    if (!entries->empty() && entries->back().name == tensor.name)
+      return fail(log, Status::InvalidArgument, "upload: '" + entries->back().name + "' is given twice");
+    WeightsImpl::Entry entry;
+    entry.name = tensor.name;
+    entry.dtype = !options.keep_dtype && is_float(tensor.dtype) ? options.dtype : tensor.dtype;
+    entry.shape.assign(tensor.shape.begin(), tensor.shape.end());
+    entry.offset = align_up(*bytes, alignment);
+    entry.bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(entry.dtype), 4);
+    *bytes = entry.offset + entry.bytes;
+    entries->push_back(std::move(entry));
+  }
+  return Status::Ok;
+}
+
+void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target) {
+  if (from.dtype == to.dtype) std::memcpy(target, from.data.data(), from.data.size());
+  else convert_floats(from.data.data(), from.dtype, target, to.dtype, from.data.size() / size_of(from.dtype));
+}
+
+Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const DeviceImpl* device, const Log& log,
+                     std::vector<const WeightsImpl::Entry*>* found) {
+  found->clear();
+  if (weights != nullptr && weights->device() != device)
+    return fail(log, Status::InvalidArgument, "compile: the weights were uploaded to another device");
+  for (const NamedTensor& wanted : schedule.weights) {
+    const TensorInfo& info = schedule.tensors[wanted.tensor];
+    std::vector<int64_t> shape;
+    for (int i = 0; i < info.rank; ++i)
+      shape.push_back(schedule.max_values[static_cast<size_t>(info.dims[static_cast<size_t>(i)])]);
+    const WeightsImpl::Entry* entry = weights == nullptr ? nullptr : weights->find(wanted.name);
+    if (entry == nullptr)
+      return fail(log, Status::MissingWeight, format("compile: there is no weight '%s' (%s %s is needed)",
+                                                     wanted.name.c_str(), to_string(info.dtype), shape_text(shape).c_str()));
+    if (entry->shape != shape || entry->dtype != info.dtype)
+      return fail(log, entry->shape != shape ? Status::ShapeMismatch : Status::DTypeMismatch,
+                  format("compile: weight '%s' is %s %s; the graph says %s %s", wanted.name.c_str(),
+                         to_string(entry->dtype), shape_text(entry->shape).c_str(), to_string(info.dtype),
+                         shape_text(shape).c_str()));
+    found->push_back(entry);
+  }
+  return Status::Ok;
+}
+
+namespace {
+
+Status check_buffer(const HostBuffer& buffer, const NamedTensor& wanted, DType dtype, uint64_t needed, bool is_output,
+                    const Log& log) {
+  if (!buffer.raw && (buffer.element_bytes != size_of(dtype) || (buffer.is_float && dtype != DType::F32)))
+    return fail(log, Status::DTypeMismatch,
+                format("run: '%s' is %s; a buffer of %zu-byte%s elements was given", wanted.name.c_str(),
+                       to_string(dtype), buffer.element_bytes, buffer.is_float ? " float" : ""));
+  if (buffer.bytes < needed)
+    return fail(log, Status::BufferTooSmall, format("run: '%s' needs %llu bytes, the buffer has %zu",
+                                                    wanted.name.c_str(), static_cast<unsigned long long>(needed),
+                                                    buffer.bytes));
+  if (buffer.data == nullptr) return fail(log, Status::InvalidArgument, "run: '" + wanted.name + "' is null");
+  if (is_output && !buffer.writable)
+    return fail(log, Status::InvalidArgument, "run: output '" + wanted.name + "' was given as const memory");
+  return Status::Ok;
+}
+
+}  // namespace
+
+Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffers, const RunValues& values,
+                     const Log& log, std::span<const HostBuffer*> found) {
+  const size_t inputs = schedule.inputs.size();
+  std::fill(found.begin(), found.end(), nullptr);
+  for (const HostBuffer& buffer : buffers) {
+    size_t i = 0;
+    while (i < found.size() && (i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs]).name != buffer.name) ++i;
+    if (i == found.size())
+      return fail(log, Status::NotFound, "run: the plan has no input or output '" + std::string(buffer.name) + "'");
+    if (found[i] != nullptr)
+      return fail(log, Status::InvalidArgument, "run: '" + std::string(buffer.name) + "' is given twice");
+    const NamedTensor& wanted = i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs];
+    const TensorInfo& info = schedule.tensors[wanted.tensor];
+    const SizeId elements = schedule.placements[info.storage].elements;
+    const uint64_t needed = static_cast<uint64_t>(values.sizes[static_cast<size_t>(elements)]) * size_of(info.dtype);
+    const Status status = check_buffer(buffer, wanted, info.dtype, needed, i >= inputs, log);
+    if (status != Status::Ok) return status;
+    found[i] = &buffer;
+  }
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i] == nullptr)
+      return fail(log, Status::MissingBuffer,
+                  format("run: %s '%s' was not given", i < inputs ? "input" : "output",
+                         (i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs]).name.c_str()));
+  return Status::Ok;
+}
+
+}  // namespace heed::detail

@@ -1,0 +1,15 @@
+// Checks that softmax and attention share.
+#pragma once
+
+#include "graph/build.hpp"
+
+namespace heed::detail {
+
+// `scores` are the logits [..., S_q, S_k]. False, with the mistake recorded, if a mask, a bias or an attribute
+// does not fit them.
+bool check_softmax_inputs(Build& build, const TensorInfo& scores, const Mask& key_padding, const Mask& mask,
+                          Tensor bias, const SoftmaxAttrs& attrs);
+// A U8 mask that must broadcast to `target`.
+bool check_mask(Build& build, const char* what, const Mask& mask, const TensorInfo& target);
+
+}  // namespace heed::detail

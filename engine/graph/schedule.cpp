@@ -1,0 +1,159 @@
+#include "graph/schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/arith.hpp"
+#include "base/logging.hpp"
+#include "graph/build.hpp"
+#include "graph/passes.hpp"
+
+namespace heed {
+namespace {
+
+using detail::GraphData;
+using detail::NamedTensor;
+using detail::ScratchItem;
+using detail::Uses;
+
+class Planner {
+ public:
+  Planner(GraphData graph, const ScheduleOptions& options, const Log& log)
+      : graph_(std::move(graph)), options_(options), log_(log) {}
+
+  Status run(Schedule* schedule) {
+    if (graph_.outputs.empty()) return fail(log_, Status::InvalidGraph, "compile: the graph has no output");
+    detail::remove_idle_dropout(&graph_, options_.training);
+    detail::remove_dead_nodes(&graph_);
+    detail::lower_attention(&graph_, options_);
+    detail::isolate_outputs(&graph_);
+    detail::fuse(&graph_);
+    evaluate_maxima();
+    const Status status = place();
+    if (status == Status::Ok) finish(schedule);
+    return status;
+  }
+
+ private:
+  void evaluate_maxima() {
+    std::vector<int64_t> maxima;
+    for (const auto& extent : graph_.extents) maxima.push_back(extent.max);
+    max_values_.resize(graph_.sizes.count());
+    graph_.sizes.evaluate(maxima, max_values_);  // overflow shows as INT64_MAX in the sizes of the tensor it is in
+  }
+
+  Status measure(uint32_t storage, Placement* placement) {
+    const TensorInfo& info = graph_.tensors[storage];
+    int64_t elements = 1;
+    bool fits = true;
+    for (int i = 0; i < info.rank; ++i)
+      fits = fits && checked_mul(elements, max_values_[static_cast<size_t>(info.dims[static_cast<size_t>(i)])], &elements);
+    if (!fits || elements > INT64_MAX / 16)
+      return fail(log_, Status::InvalidGraph, "compile: " + name_of(storage) + " has more elements than can be addressed");
+    placement->bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(info.dtype), 4);
+    if (placement->bytes > options_.max_tensor_bytes)
+      return fail(log_, Status::Unsupported,
+                  format("compile: %s needs %llu bytes; this device binds at most %llu bytes as one tensor",
+                         name_of(storage).c_str(), static_cast<unsigned long long>(placement->bytes),
+                         static_cast<unsigned long long>(options_.max_tensor_bytes)));
+    return Status::Ok;
+  }
+
+  std::string name_of(uint32_t storage) {
+    detail::Build build(graph_, "compile");
+    std::string text = build.text({storage});
+    if (!graph_.tensors[storage].name.empty()) return text;
+    for (const Node& node : graph_.nodes)
+      if (node.outputs[0].id == storage || node.outputs[1].id == storage) return "result of " + node.label + " " + text;
+    return text;
+  }
+
+  void place_named(const std::vector<NamedTensor>& list, Placement::Space space) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      Placement& placement = placements_[graph_.tensors[list[i].tensor].storage];
+      placement.space = space;
+      placement.slot = static_cast<uint32_t>(i);
+    }
+  }
+
+  Status place() {
+    placements_.assign(graph_.tensors.size(), {});
+    // Only what the steps use is asked of the host and the device.
+    const Uses uses(graph_);
+    const auto unused = [&](uint32_t tensor) { return uses.readers[graph_.tensors[tensor].storage].empty(); };
+    std::erase_if(graph_.weights, [&](const NamedTensor& t) { return unused(t.tensor); });
+    std::erase_if(graph_.constants, [&](const detail::ConstantInfo& c) { return unused(c.tensor); });
+    place_named(graph_.inputs, Placement::Space::Input);
+    place_named(graph_.weights, Placement::Space::Weight);
+    place_named(graph_.outputs, Placement::Space::Output);
+    for (size_t i = 0; i < graph_.constants.size(); ++i) {
+      Placement& placement = placements_[graph_.constants[i].tensor];
+      placement.space = Placement::Space::Constant;
+      placement.slot = static_cast<uint32_t>(i);
+    }
+    std::vector<ScratchItem> items;
+    std::vector<uint32_t> storages;
+    Status status = Status::Ok;
+    for (uint32_t s = 0; s < graph_.tensors.size() && status == Status::Ok; ++s) {
+      Placement& placement = placements_[s];
+      if (placement.space == Placement::Space::None && uses.producer[s] < 0) continue;
+      status = measure(s, &placement);
+      if (placement.space != Placement::Space::None) continue;
+      placement.space = Placement::Space::Scratch;
+      items.push_back(life(uses, s, placement.bytes));
+      storages.push_back(s);
+    }
+    if (status != Status::Ok) return status;
+    scratch_bytes_ = detail::place_scratch(&items, options_.alignment);
+    for (size_t i = 0; i < items.size(); ++i) placements_[storages[i]].offset = items[i].offset;
+    return Status::Ok;
+  }
+
+  static ScratchItem life(const Uses& uses, uint32_t storage, uint64_t bytes) {
+    ScratchItem item;
+    item.bytes = bytes;
+    item.first = item.last = static_cast<size_t>(uses.producer[storage]);
+    for (const Uses::Reader& reader : uses.readers[storage]) item.last = std::max(item.last, reader.node);
+    return item;
+  }
+
+  void finish(Schedule* schedule) {
+    *schedule = {};
+    // Sizes of the storages, for what is only bound at run time.
+    for (size_t s = 0; s < placements_.size(); ++s) {
+      if (placements_[s].space == Placement::Space::None) continue;
+      SizeId elements = graph_.sizes.constant(1);
+      const TensorInfo& info = graph_.tensors[s];
+      for (int i = 0; i < info.rank; ++i) elements = graph_.sizes.mul(elements, info.dims[static_cast<size_t>(i)]);
+      placements_[s].elements = elements;
+    }
+    evaluate_maxima();  // the products are new sizes
+    schedule->sizes = std::move(graph_.sizes);
+    schedule->extents = std::move(graph_.extents);
+    schedule->tensors = std::move(graph_.tensors);
+    schedule->placements = std::move(placements_);
+    schedule->steps = std::move(graph_.nodes);
+    schedule->inputs = std::move(graph_.inputs);
+    schedule->outputs = std::move(graph_.outputs);
+    schedule->weights = std::move(graph_.weights);
+    schedule->constants = std::move(graph_.constants);
+    schedule->scratch_bytes = scratch_bytes_;
+    schedule->max_values = std::move(max_values_);
+  }
+
+  GraphData graph_;
+  const ScheduleOptions& options_;
+  const Log& log_;
+  std::vector<Placement> placements_;
+  std::vector<int64_t> max_values_;
+  uint64_t scratch_bytes_ = 0;
+};
+
+}  // namespace
+
+Status make_schedule(const GraphData& graph, const ScheduleOptions& options, const Log& log, Schedule* schedule) {
+  if (graph.status != Status::Ok) return fail(log, graph.status, graph.error);
+  return Planner(graph, options, log).run(schedule);
+}
+
+}  // namespace heed
