@@ -1,9 +1,8 @@
 // The CPU device: runs a Schedule on host memory.
 #pragma once
 
-#include <memory>
-
 #include <heed/device.hpp>
+#include <memory>
 
 #include "graph/backend.hpp"
 

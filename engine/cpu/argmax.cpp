@@ -1,0 +1,25 @@
+#include "cpu/rows.hpp"
+
+namespace heed::cpu {
+
+ScratchNeed argmax_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
+  return row_scratch(schedule, node.inputs[in::kX], maxima, 1);
+}
+
+// The first of equal largest elements; NaN is never the largest, and a row of nothing else gives 0.
+void run_argmax(const Step& step) {
+  const Operand x = step.input(in::kX), out = step.output();
+  const int64_t n = row_length(x.view), out_length = row_length(out.view);
+  step.parallel(row_count(x.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float* row = load_row(x, r, step.scratch<float>(worker));
+      int64_t best = -1;
+      for (int64_t i = 0; i < n; ++i)
+        if (best < 0 ? row[i] == row[i] : row[i] > row[best]) best = i;
+      const int64_t at = row_offset(out.view, r / out_length) + r % out_length * row_stride(out.view);
+      *out.at<int32_t>(at) = static_cast<int32_t>(std::max<int64_t>(best, 0));
+    }
+  });
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,119 @@
+#include "cpu/cpu_device.hpp"
+
+#include <cstring>
+#include <new>
+#include <thread>
+
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#include <cpuid.h>
+#define HEED_HAS_CPUID 1
+#else
+#define HEED_HAS_CPUID 0
+#endif
+
+#include "base/logging.hpp"
+#include "cpu/cpu_plan.hpp"
+#include "cpu/matmul_tile.hpp"
+
+namespace heed::cpu {
+namespace {
+
+std::string processor_name() {
+#if HEED_HAS_CPUID
+  // Leaves 0x80000002..4 hold 48 characters of the brand string.
+  unsigned int words[12] = {};
+  bool known = true;
+  for (unsigned int i = 0; i < 3; ++i)
+    known = known && __get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
+                                 &words[4 * i + 3]) != 0;
+  char text[sizeof words + 1] = {};
+  std::memcpy(text, words, sizeof words);
+  const std::string_view name = text;
+  const size_t begin = name.find_first_not_of(' '), end = name.find_last_not_of(' ');
+  if (known && begin != std::string_view::npos) return std::string(name.substr(begin, end - begin + 1));
+#endif
+  return "CPU";
+}
+
+class CpuDevice final : public detail::DeviceImpl {
+ public:
+  explicit CpuDevice(const DeviceOptions& options)
+      : shared_(std::make_shared<Shared>(options.log, options.threads, options.parallel_for)),
+        info_(device_info()) {
+    const uint32_t workers = shared_->pool.workers();
+    info_.limits.emplace_back("threads", std::to_string(workers));
+    info_.reason += format("\n%u threads, %s", workers,
+                           options.parallel_for.run != nullptr ? "of the host" : "of heed's own");
+  }
+
+  detail::Backend backend() const override { return detail::Backend::Cpu; }
+  const DeviceInfo& info() const override { return info_; }
+  const Log& log() const override { return shared_->log; }
+  uint64_t weight_alignment() const override { return kAlignment; }
+  ScheduleOptions schedule_options() const override {
+    ScheduleOptions options;
+    options.alignment = kAlignment;
+    return options;
+  }
+
+  Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
+                std::shared_ptr<detail::WeightsImpl>* weights) override {
+    auto fresh = std::make_shared<CpuWeights>();
+    std::vector<size_t> order;
+    uint64_t bytes = 0;
+    const Status status =
+        detail::place_weights(tensors, options, weight_alignment(), log(), &fresh->entries, &order, &bytes);
+    if (status != Status::Ok) return status;
+    if (!fresh->memory.allocate(bytes))
+      return fail(log(), Status::OutOfMemory,
+                  format("upload: no memory for %llu bytes", static_cast<unsigned long long>(bytes)));
+    for (size_t i = 0; i < fresh->entries.size(); ++i)
+      detail::convert_weight(tensors[order[i]], fresh->entries[i],
+                             fresh->memory.data() + fresh->entries[i].offset);
+    fresh->owner = shared_from_this();
+    *weights = std::move(fresh);
+    return Status::Ok;
+  }
+
+  Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,
+                 const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) override {
+    std::vector<const detail::WeightsImpl::Entry*> entries;
+    Status status = detail::match_weights(schedule, weights.get(), this, log(), &entries);
+    if (status != Status::Ok) return status;
+    // match_weights has checked that they are of this device, hence of this type.
+    auto fresh = std::make_shared<CpuPlan>(shared_, std::move(schedule),
+                                           std::static_pointer_cast<CpuWeights>(weights), options.timestamps);
+    status = fresh->prepare(entries);
+    if (status == Status::Ok) *plan = std::move(fresh);
+    return status;
+  }
+
+  Status pipeline_cache(std::vector<std::byte>* blob) const override {
+    blob->clear();
+    return Status::Ok;
+  }
+
+ private:
+  std::shared_ptr<Shared> shared_;
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+DeviceInfo device_info() {
+  DeviceInfo info;
+  info.kind = DeviceKind::Cpu;
+  info.word = "cpu";
+  info.name = processor_name();
+  info.reason = format("f32 arithmetic; matmul: %s register tiles, the best this processor has",
+                       best_matmul_tile().name);
+  info.limits = {{"hardware threads", std::to_string(std::thread::hardware_concurrency())}};
+  return info;
+}
+
+Status create_device(const DeviceOptions& options, std::shared_ptr<detail::DeviceImpl>* device) {
+  *device = std::make_shared<CpuDevice>(options);
+  return Status::Ok;
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,26 @@
+#include "cpu/dropout.hpp"
+
+#include "cpu/rows.hpp"
+
+namespace heed::cpu {
+
+ScratchNeed dropout_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
+  return row_scratch(schedule, node.outputs[0], maxima, 1);
+}
+
+void run_dropout(const Step& step) {
+  const Operand x = step.input(in::kX), out = step.output();
+  const auto& attrs = step.node.as<DropoutAttrs>();
+  const DropoutRule rule = {dropout_words(attrs.p), step.values.seed, attrs.stream};
+  const int64_t n = row_length(out.view);
+  step.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* row = step.scratch<float>(worker);
+    for (int64_t r = begin; r < end; ++r) {
+      load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
+      apply_dropout(rule, static_cast<uint64_t>(r * n), row, n);
+      store_row(out, r, row);
+    }
+  });
+}
+
+}  // namespace heed::cpu

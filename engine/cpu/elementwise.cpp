@@ -1,0 +1,84 @@
+#include "cpu/copy.hpp"
+#include "cpu/math.hpp"
+
+namespace heed::cpu {
+namespace {
+
+constexpr int64_t kPiece = 4096;  // elements of a row handled at once; two such buffers of f32 stay in L1
+
+// Merges the last two axes into one as long as all operands step through them evenly, so that tensors with
+// short rows, or with one long row, still split into even pieces.
+void merge_axes(Operand* const (&operands)[3]) {
+  const View& out = operands[0]->view;
+  const auto mergeable = [](const View& v) {
+    const int last = v.rank - 1;
+    return v.dim[last] == 1 || v.dim[last - 1] == 1 || v.stride[last - 1] == v.stride[last] * v.dim[last];
+  };
+  while (out.rank > 1) {
+    for (const Operand* x : operands)
+      if (x->valid() && !mergeable(x->view)) return;
+    for (Operand* x : operands) {
+      if (!x->valid()) continue;
+      View& v = x->view;
+      const int last = v.rank - 1;
+      if (v.dim[last] != 1) v.stride[last - 1] = v.stride[last];
+      v.dim[last - 1] *= v.dim[last];
+      --v.rank;
+    }
+  }
+}
+
+struct Operands {
+  Operand out, a, b;
+  const ElementwiseAttrs& attrs;
+  bool plain_copy = false;
+
+  explicit Operands(const Step& step) : attrs(step.node.as<ElementwiseAttrs>()) {
+    out = step.output();
+    a = step.input_like(in::kA, out.view);
+    b = step.input_like(in::kB, out.view);
+    plain_copy = attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f &&
+                 attrs.activation == Activation::None && a.view.dtype == out.view.dtype;
+    merge_axes({&out, &a, &b});
+  }
+
+  // Elements first .. first + n of row `row`; `x` and `y` are buffers.
+  void run(int64_t row, int64_t first, int64_t n, float* x, float* y) const {
+    const auto at = [&](const Operand& o) { return row_offset(o.view, row) + first * row_stride(o.view); };
+    if (plain_copy) return copy_elements(a, at(a), row_stride(a.view), out, at(out), row_stride(out.view), n);
+    load_copy(a, at(a), row_stride(a.view), n, x);
+    if (b.valid()) {
+      const float* other = load(b, at(b), row_stride(b.view), n, y);
+      if (attrs.kind == ElementwiseAttrs::Kind::Add)
+        for (int64_t i = 0; i < n; ++i) x[i] += other[i];
+      else
+        for (int64_t i = 0; i < n; ++i) x[i] *= other[i];
+    }
+    if (attrs.scale != 1.0f)
+      for (int64_t i = 0; i < n; ++i) x[i] *= attrs.scale;
+    activate(attrs.activation, x, n);
+    store(out, at(out), row_stride(out.view), n, x);
+  }
+};
+
+}  // namespace
+
+ScratchNeed elementwise_scratch(const Schedule&, const Node&, const RunValues&) {
+  return {.shared = 0, .per_worker = 2 * kPiece * sizeof(float)};
+}
+
+void run_elementwise(const Step& step) {
+  const Operands operands(step);
+  const int64_t length = row_length(operands.out.view);
+  const int64_t pieces = ceil_div(length, kPiece), rows = row_count(operands.out.view);
+  step.parallel(
+      rows * pieces, row_grain(std::min(length, kPiece)), [&](uint32_t worker, int64_t begin, int64_t end) {
+        float* buffer = step.scratch<float>(worker);
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t first = i % pieces * kPiece;
+          operands.run(i / pieces, first, std::min(kPiece, length - first), buffer, buffer + kPiece);
+        }
+      });
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,31 @@
+#include <cstring>
+
+#include "cpu/rows.hpp"
+
+namespace heed::cpu {
+
+ScratchNeed embedding_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
+  return row_scratch(schedule, node.outputs[0], maxima, 1);
+}
+
+// out[.., c] = table[ids[..], c]; a zero row, and a fault, for an id outside the table.
+void run_embedding(const Step& step) {
+  const Operand table = step.input(in::kTable), ids = step.input(in::kIds), out = step.output();
+  const int64_t n = row_length(out.view), ids_length = row_length(ids.view);
+  step.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* row = step.scratch<float>(worker);
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t at = row_offset(ids.view, r / ids_length) + r % ids_length * row_stride(ids.view);
+      const int64_t id = *ids.at<const int32_t>(at);
+      if (id < 0 || id >= table.view.dim[0]) {
+        step.fault.report(static_cast<uint64_t>(r));
+        std::memset(row, 0, static_cast<size_t>(n) * sizeof(float));
+        store_row(out, r, row);
+        continue;
+      }
+      store_row(out, r, load(table, id * table.view.stride[0], table.view.stride[1], n, row));
+    }
+  });
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,30 @@
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/math.hpp"
+#include "cpu/norm.hpp"
+
+namespace heed::cpu {
+
+ScratchNeed l2_normalize_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
+  return row_scratch(schedule, node.outputs[0], maxima, 1);
+}
+
+void run_l2_normalize(const Step& step) {
+  const Operand x = step.input(in::kX), out = step.output();
+  const double eps = static_cast<double>(step.node.as<NormAttrs>().eps);
+  const int64_t n = row_length(out.view);
+  step.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* row = step.scratch<float>(worker);
+    for (int64_t r = begin; r < end; ++r) {
+      load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
+      // In double: 1/length would overflow f32 for rows shorter than 3e-39.
+      const double length = std::max(std::sqrt(sum_of_squares(row, n)), eps);
+      const double inverse = 1.0 / length;
+      for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(static_cast<double>(row[i]) * inverse);
+      store_row(out, r, row);
+    }
+  });
+}
+
+}  // namespace heed::cpu

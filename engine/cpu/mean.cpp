@@ -1,0 +1,85 @@
+#include <cstring>
+
+#include "cpu/rows.hpp"
+
+namespace heed::cpu {
+namespace {
+
+constexpr int64_t kColumns = 256;  // of `inner` per piece
+
+struct Operands {
+  Operand x, out, mask;
+  const MeanAttrs& attrs;
+  View rest;  // x without its averaged axis: the logical shape of out
+
+  explicit Operands(const Step& step) : attrs(step.node.as<MeanAttrs>()) {
+    x = step.input(in::kX);
+    out = step.output();
+    mask = step.input(in::kMeanMask);
+    rest = x.view;
+    for (int i = attrs.axis; i + 1 < rest.rank; ++i) {
+      rest.dim[i] = rest.dim[i + 1];
+      rest.stride[i] = rest.stride[i + 1];
+    }
+    --rest.rank;
+    if (mask.valid() && rest.rank == 1) {  // x [B, S]: every element of out has a mask row of its own
+      append_unit_axis(&rest);
+      append_unit_axis(&out.view);
+    }
+  }
+
+  static void append_unit_axis(View* view) {
+    view->dim[view->rank] = 1;
+    view->stride[view->rank] = 1;
+    ++view->rank;
+  }
+
+  bool kept(int64_t batch, int64_t i) const {
+    if (!mask.valid()) return true;
+    const View& v = mask.view;
+    const bool nonzero = *mask.at<const uint8_t>(batch * v.stride[0] + i * v.stride[1]) != 0;
+    return nonzero == (attrs.mask_meaning == Mask::Meaning::Keep);
+  }
+
+  // Columns first .. first + n of out's row `row`. Sums in double, so that their order hardly matters.
+  void run(int64_t row, int64_t first, int64_t n, double* sums, float* buffer) const {
+    std::memset(sums, 0, static_cast<size_t>(n) * sizeof(double));
+    const int64_t count = x.view.dim[attrs.axis], stride = x.view.stride[attrs.axis];
+    const int64_t offset = row_offset(rest, row) + first * row_stride(rest);
+    // The mask's row is the index along axis 0 of x, which is not the averaged one.
+    const int64_t batch = mask.valid() ? row / std::max<int64_t>(1, row_count(rest) / outer()) : 0;
+    int64_t used = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      if (!kept(batch, i)) continue;
+      ++used;
+      const float* values = load(x, offset + i * stride, row_stride(rest), n, buffer);
+      for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<double>(values[c]);
+    }
+    const double inverse = used > 0 ? 1.0 / static_cast<double>(used) : 0.0;
+    for (int64_t c = 0; c < n; ++c) buffer[c] = static_cast<float>(sums[c] * inverse);
+    store(out, row_offset(out.view, row) + first * row_stride(out.view), row_stride(out.view), n, buffer);
+  }
+
+  int64_t outer() const { return rest.rank > 1 ? rest.dim[0] : 1; }
+};
+
+}  // namespace
+
+ScratchNeed mean_scratch(const Schedule&, const Node&, const RunValues&) {
+  return {.shared = 0, .per_worker = kColumns * (sizeof(double) + sizeof(float))};
+}
+
+void run_mean(const Step& step) {
+  const Operands operands(step);
+  const int64_t length = row_length(operands.rest), pieces = ceil_div(length, kColumns);
+  step.parallel(row_count(operands.rest) * pieces, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+    double* sums = step.scratch<double>(worker);
+    float* buffer = reinterpret_cast<float*>(sums + kColumns);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % pieces * kColumns;
+      operands.run(i / pieces, first, std::min(kColumns, length - first), sums, buffer);
+    }
+  });
+}
+
+}  // namespace heed::cpu

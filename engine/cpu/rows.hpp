@@ -1,0 +1,46 @@
+// Rows: the last axis of a tensor, read and written as f32 whatever the storage type and stride.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/step.hpp"
+
+namespace heed::cpu {
+
+// A tensor of rank 0 is one row of one element.
+inline int64_t row_length(const View& view) { return view.rank > 0 ? view.dim[view.rank - 1] : 1; }
+inline int64_t row_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 0; }
+inline int64_t row_count(const View& view) {
+  int64_t n = 1;
+  for (int i = 0; i + 1 < view.rank; ++i) n *= view.dim[i];
+  return n;
+}
+// Offset, in elements, of row `row` counted row-major over all axes but the last.
+int64_t row_offset(const View& view, int64_t row);
+
+// n elements from `offset` on, `stride` apart, as f32. Returns a pointer into the tensor where it can be read
+// in place, else `buffer` (n floats) with the values.
+const float* load(const Operand& x, int64_t offset, int64_t stride, int64_t n, float* buffer);
+// The same, always into `buffer`.
+void load_copy(const Operand& x, int64_t offset, int64_t stride, int64_t n, float* buffer);
+void store(const Operand& x, int64_t offset, int64_t stride, int64_t n, const float* values);
+
+inline const float* load_row(const Operand& x, int64_t row, float* buffer) {
+  return load(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), buffer);
+}
+inline void store_row(const Operand& x, int64_t row, const float* values) {
+  store(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), values);
+}
+
+// Rows per piece of parallel work: enough elements that handing them out costs little.
+inline int64_t row_grain(int64_t length) {
+  constexpr int64_t kElementsPerPiece = 8192;
+  return std::max<int64_t>(1, kElementsPerPiece / std::max<int64_t>(length, 1));
+}
+
+// Need of an operation that keeps `rows` rows of f32 of the length of `tensor`'s rows.
+ScratchNeed row_scratch(const Schedule& schedule, Tensor tensor, const RunValues& maxima, uint64_t rows);
+// Floats from one row buffer to the next, so that each starts on a cache line.
+inline int64_t row_pitch(int64_t length) { return align_up<int64_t>(length, 16); }
+
+}  // namespace heed::cpu

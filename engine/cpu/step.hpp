@@ -1,0 +1,131 @@
+// What the function of one operation sees while a plan runs: its operands in host memory, threads and
+// scratch.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/arith.hpp"
+#include "cpu/thread_pool.hpp"
+#include "graph/schedule.hpp"
+
+namespace heed::cpu {
+
+// A tensor of this run. `data` is its first element; null if the node has no such operand.
+struct Operand {
+  std::byte* data = nullptr;
+  View view;  // offset is already in `data`
+
+  bool valid() const { return data != nullptr; }
+  template <class T>
+  T* at(int64_t offset) const {
+    return reinterpret_cast<T*>(data) + offset;
+  }
+};
+
+// Scratch that an operation needs beside the plan's tensors, in bytes.
+struct ScratchNeed {
+  uint64_t shared = 0;
+  uint64_t per_worker = 0;
+};
+
+// The first id (in row-major order of the ids) outside an embedding's table.
+struct Fault {
+  static constexpr uint64_t kNone = UINT64_MAX;
+  std::atomic<uint64_t> position = kNone;
+
+  void report(uint64_t at) {
+    uint64_t seen = position.load(std::memory_order_relaxed);
+    while (at < seen && !position.compare_exchange_weak(seen, at, std::memory_order_relaxed)) {
+    }
+  }
+};
+
+struct Step {
+  const Schedule& schedule;
+  const Node& node;
+  const RunValues& values;
+  std::span<std::byte* const> storages;  // by tensor id, of storage tensors
+  ThreadPool& pool;
+  std::byte* shared_scratch;
+  std::byte* worker_scratch;
+  uint64_t worker_stride;  // bytes from one worker's scratch to the next one's
+  Fault& fault;
+
+  Operand operand(Tensor tensor) const {
+    if (!tensor.valid()) return {};
+    const View view = resolve(schedule, tensor, values);
+    std::byte* base = storages[schedule.info(tensor).storage];
+    return {base + view.offset * static_cast<int64_t>(size_of(view.dtype)), view};
+  }
+  Operand input(size_t i) const { return operand(node.inputs[i]); }
+  Operand output(size_t i = 0) const { return operand(node.outputs[i]); }
+  // An optional input seen with the shape of `target`.
+  Operand input_like(size_t i, const View& target) const {
+    Operand x = input(i);
+    if (!x.valid()) return x;
+    x.view = broadcast_to(x.view, target);
+    return x;
+  }
+
+  template <class T>
+  T* scratch(uint32_t worker) const {
+    return reinterpret_cast<T*>(worker_scratch + worker * worker_stride);
+  }
+
+  // Calls body(worker, begin, end) for pieces of `grain` items that cover 0..items-1, on as many workers as
+  // there are pieces. Which worker gets which piece varies; a piece's result must not depend on it.
+  template <class Body>
+  void parallel(int64_t items, int64_t grain, const Body& body) const {
+    struct Shared {
+      const Body& body;
+      int64_t items, grain;
+      std::atomic<int64_t> next = 0;
+    } shared{body, items, std::max<int64_t>(grain, 1)};
+    const int64_t pieces = ceil_div(items, shared.grain);
+    const auto task = [](void* context, uint32_t worker) {
+      auto* s = static_cast<Shared*>(context);
+      while (true) {
+        const int64_t begin = s->next.fetch_add(s->grain, std::memory_order_relaxed);
+        if (begin >= s->items) return;
+        s->body(worker, begin, std::min(begin + s->grain, s->items));
+      }
+    };
+    pool.run(static_cast<uint32_t>(std::min<int64_t>(pieces, pool.workers())), task, &shared);
+  }
+};
+
+// One row per operation; indexed by Op.
+struct Operation {
+  void (*run)(const Step& step) = nullptr;
+  // Largest need at any extents, from the sizes at their maxima; null: none.
+  ScratchNeed (*scratch)(const Schedule& schedule, const Node& node, const RunValues& maxima) = nullptr;
+};
+const Operation& operation(Op op);
+
+void run_matmul(const Step& step);
+ScratchNeed matmul_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_softmax(const Step& step);
+ScratchNeed softmax_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_dropout(const Step& step);
+ScratchNeed dropout_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_layernorm(const Step& step);
+ScratchNeed layernorm_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_rmsnorm(const Step& step);
+ScratchNeed rmsnorm_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_embedding(const Step& step);
+ScratchNeed embedding_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_elementwise(const Step& step);
+ScratchNeed elementwise_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_mean(const Step& step);
+ScratchNeed mean_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_l2_normalize(const Step& step);
+ScratchNeed l2_normalize_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+void run_concat(const Step& step);
+void run_argmax(const Step& step);
+ScratchNeed argmax_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+
+}  // namespace heed::cpu
