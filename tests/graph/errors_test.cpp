@@ -1,0 +1,124 @@
+#include "catch.hpp"
+
+#include <functional>
+
+#include "support.hpp"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+struct Mistake {
+  const char* name;
+  Status status;
+  std::vector<const char*> words;  // all of them are in the message
+  std::function<void(Graph&)> make;
+};
+
+const Mistake kMistakes[] = {
+    {"inner sizes differ", Status::ShapeMismatch, {"matmul", "'a' f32 [2, 3]", "'b' f32 [4, 5]"},
+     [](Graph& g) { (void)g.matmul(g.input("a", {2, 3}), g.input("b", {4, 5})); }},
+    {"batches differ", Status::ShapeMismatch, {"matmul", "[2, 3, 4]", "[3, 4, 5]"},
+     [](Graph& g) { (void)g.matmul(g.input("a", {2, 3, 4}), g.input("b", {3, 4, 5})); }},
+    {"types differ", Status::DTypeMismatch, {"matmul", "f32", "f16"},
+     [](Graph& g) { (void)g.matmul(g.input("a", {2, 3}), g.input("b", {3, 5}, DType::F16)); }},
+    {"zero dim", Status::InvalidArgument, {"dim 1 is 0"}, [](Graph& g) { (void)g.input("a", {2, 0}); }},
+    {"negative dim", Status::InvalidArgument, {"dim 0 is -4"}, [](Graph& g) { (void)g.input("a", {-4}); }},
+    {"too many dims", Status::InvalidArgument, {"6 dims", "at most 5"},
+     [](Graph& g) { (void)g.input("a", {1, 1, 1, 1, 1, 1}); }},
+    {"no dims", Status::InvalidArgument, {"no dims"}, [](Graph& g) { (void)g.input("a", {}); }},
+    {"too large", Status::InvalidArgument, {"more elements"},
+     [](Graph& g) { (void)g.input("a", {INT64_MAX / 2, 4}); }},
+    {"name twice", Status::InvalidArgument, {"'a' exists already"},
+     [](Graph& g) { (void)g.input("a", {1}), (void)g.input("a", {1}); }},
+    {"weight declared with two shapes", Status::ShapeMismatch, {"'w' f32 [2]", "[3]"},
+     [](Graph& g) { (void)g.weight("w", {2}), (void)g.weight("w", {3}); }},
+    {"reshape changes the count", Status::ShapeMismatch, {"reshape", "[2, 3]", "[7]"},
+     [](Graph& g) { (void)g.reshape(g.input("a", {2, 3}), {7}); }},
+    {"slice beyond the end", Status::InvalidArgument, {"slice", "5 + 3", "[7]"},
+     [](Graph& g) { (void)g.slice(g.input("a", {7}), 0, 5, 3); }},
+    {"axis outside", Status::InvalidArgument, {"axis 2", "rank 2"},
+     [](Graph& g) { (void)g.transpose(g.input("a", {2, 3}), 0, 2); }},
+    {"extent with two maxima", Status::InvalidArgument, {"'n'", "8", "9"},
+     [](Graph& g) { (void)g.extent("n", 8), (void)g.extent("n", 9); }},
+    {"mask of the wrong type", Status::DTypeMismatch, {"mask 'm' f32", "u8"},
+     [](Graph& g) { (void)g.softmax(g.input("x", {2, 3}), {.mask = exclude(g.input("m", {2, 3}))}); }},
+    {"key padding of another length", Status::ShapeMismatch, {"key_padding 'm' u8 [2, 4]", "[2, 5, 3]"},
+     [](Graph& g) {
+       (void)g.softmax(g.input("x", {2, 5, 3}), {.key_padding = keep(g.input("m", {2, 4}, DType::U8))});
+     }},
+    {"heads differ", Status::ShapeMismatch, {"attention", "[1, 2, 3, 4]", "[1, 3, 3, 4]"},
+     [](Graph& g) {
+       const Tensor q = g.input("q", {1, 2, 3, 4}), k = g.input("k", {1, 3, 3, 4});
+       (void)g.attention(q, k, k);
+     }},
+    {"dropout of everything", Status::InvalidArgument, {"dropout", "p is 1"},
+     [](Graph& g) { (void)g.dropout(g.input("x", {2}), 1.0f); }},
+    {"odd encoding", Status::ShapeMismatch, {"even number of channels"},
+     [](Graph& g) { (void)g.positional_encoding(g.input("x", {2, 3})); }},
+    {"gamma of another width", Status::ShapeMismatch, {"layernorm", "gamma 'g' f32 [4]", "[2, 3]"},
+     [](Graph& g) { (void)g.layernorm(g.input("x", {2, 3}), g.input("g", {4}), {}, 1e-5f); }},
+    {"invalid operand", Status::InvalidArgument, {"operand 1"},
+     [](Graph& g) { (void)g.add(g.input("x", {2}), Tensor{}); }},
+};
+
+}  // namespace
+
+TEST_CASE("graph: the first mistake sticks, names both values, and compile returns it", "[graph]") {
+  for (const Mistake& mistake : kMistakes) {
+    INFO(mistake.name);
+    Graph g;
+    mistake.make(g);
+    CHECK(to_string(g.status()) == std::string(to_string(mistake.status)));
+    for (const char* word : mistake.words) {
+      INFO(g.error() << " lacks " << word);
+      CHECK(mentions(g.error(), word));
+    }
+    const std::string first = g.error();
+    (void)g.reshape(g.input("later", {2}), {3});
+    CHECK(g.error() == first);
+    const Scheduled s = schedule_of(g);
+    CHECK(s.status == mistake.status);
+    CHECK(mentions(s.messages, first));
+  }
+}
+
+TEST_CASE("graph: a graph without output, and tensors beyond the device's limit, are refused", "[graph]") {
+  Graph g;
+  const Tensor x = g.input("x", {100, 100});
+  CHECK(schedule_of(g).status == Status::InvalidGraph);
+  g.output("y", g.scale(x, 2));
+  const Scheduled s = schedule_of(g, {.max_tensor_bytes = 39999});
+  CHECK(s.status == Status::Unsupported);
+  CHECK(mentions(s.messages, "40000"));
+  CHECK(mentions(s.messages, "39999"));
+  CHECK(schedule_of(g, {.max_tensor_bytes = 40000}).status == Status::Ok);
+}
+
+TEST_CASE("graph: extents outside 1..max are refused by name", "[graph]") {
+  Graph g;
+  const Dim n = g.extent("n", 8);
+  g.output("y", g.scale(g.input("x", {n}), 2));
+  const Scheduled s = schedule_of(g);
+  REQUIRE(s.status == Status::Ok);
+  std::vector<int64_t> extents(s.schedule.extents.size()), sizes(s.schedule.sizes.count());
+  const auto resolve_with = [&](std::string_view name, int64_t value) {
+    return resolve_extents(s.schedule, std::vector<NamedValue>{{name, value}}, Log{}, extents, sizes);
+  };
+  CHECK(resolve_with("n", 8) == Status::Ok);
+  CHECK(resolve_with("n", 9) == Status::ExtentOutOfRange);
+  CHECK(resolve_with("n", 0) == Status::ExtentOutOfRange);
+  CHECK(resolve_with("m", 1) == Status::NotFound);
+}
+
+TEST_CASE("graph: is a value", "[graph]") {
+  Graph a;
+  const Tensor x = a.input("x", {4});
+  Graph b = a;
+  b.output("y", b.scale(x, 3));
+  CHECK(schedule_of(a).status == Status::InvalidGraph);
+  CHECK(schedule_of(b).status == Status::Ok);
+  Graph c = std::move(b);
+  CHECK(schedule_of(c).status == Status::Ok);
+}

@@ -1,0 +1,131 @@
+#include "catch.hpp"
+
+#include "support.hpp"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+struct Layer {
+  Graph g;
+  Tensor x = g.input("x", {2, 5, 8});
+  Tensor w = g.weight("w", {8, 8}), b = g.weight("b", {8});
+};
+
+}  // namespace
+
+TEST_CASE("fusion: bias, activation, dropout and residual go into the matmul", "[graph]") {
+  Layer l;
+  Tensor y = l.g.linear(l.x, l.w, l.b);
+  y = l.g.activation(y, Activation::GeluErf);
+  y = l.g.dropout(y, 0.25f);
+  y = l.g.add(l.x, y);
+  l.g.output("y", y);
+  const Scheduled s = schedule_of(l.g, {.training = true});
+  REQUIRE(s.status == Status::Ok);
+  REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Matmul});
+  const Node& node = s.schedule.steps[0];
+  CHECK(node.inputs[in::kBias] == l.b);
+  CHECK(node.inputs[in::kResidual] == l.x);
+  CHECK(node.as<MatmulAttrs>().activation == Activation::GeluErf);
+  CHECK(node.as<MatmulAttrs>().dropout.p == 0.25f);
+  CHECK(s.schedule.scratch_bytes == 0);
+  CHECK(mentions(node.label, "linear") == false);  // the product's own call is matmul
+}
+
+TEST_CASE("fusion: keeps the order of operations", "[graph]") {
+  SECTION("an activation after the residual is not the epilogue's activation") {
+    Layer l;
+    l.g.output("y", l.g.activation(l.g.add(l.g.linear(l.x, l.w, l.b), l.x), Activation::Relu));
+    const Scheduled s = schedule_of(l.g);
+    REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Matmul, Op::Elementwise});
+    CHECK(s.schedule.steps[0].inputs[in::kResidual].valid());
+    CHECK(s.schedule.steps[0].as<MatmulAttrs>().activation == Activation::None);
+  }
+  SECTION("a bias after the activation stays apart") {
+    Layer l;
+    l.g.output("y", l.g.add(l.g.activation(l.g.linear(l.x, l.w), Activation::Relu), l.b));
+    CHECK(ops_of(schedule_of(l.g).schedule) == std::vector<Op>{Op::Matmul, Op::Elementwise});
+  }
+  SECTION("a product that somebody else reads is stored") {
+    Layer l;
+    const Tensor y = l.g.linear(l.x, l.w);
+    l.g.output("y", y);
+    l.g.output("z", l.g.add(y, l.b));
+    CHECK(ops_of(schedule_of(l.g).schedule) == std::vector<Op>{Op::Matmul, Op::Elementwise});
+  }
+  SECTION("a product added to itself is no residual") {
+    Layer l;
+    const Tensor y = l.g.linear(l.x, l.w);
+    l.g.output("z", l.g.add(y, y));
+    CHECK(ops_of(schedule_of(l.g).schedule) == std::vector<Op>{Op::Matmul, Op::Elementwise});
+  }
+  SECTION("a scale after the bias stays apart") {
+    Layer l;
+    l.g.output("z", l.g.scale(l.g.linear(l.x, l.w, l.b), 2));
+    CHECK(ops_of(schedule_of(l.g).schedule) == std::vector<Op>{Op::Matmul, Op::Elementwise});
+  }
+  SECTION("two products: the residual is the other's result") {
+    Layer l;
+    const Tensor one = l.g.linear(l.x, l.w, l.b), two = l.g.linear(l.x, l.g.weight("w2", {8, 8}));
+    l.g.output("z", l.g.add(one, two));
+    const Scheduled s = schedule_of(l.g);
+    REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Matmul, Op::Matmul});
+    CHECK(s.schedule.steps[1].inputs[in::kResidual] == s.schedule.steps[0].outputs[0]);
+  }
+}
+
+TEST_CASE("fusion: a residual without a matmul goes in front of the norm", "[graph]") {
+  Graph g;
+  const Tensor x = g.input("x", {3, 8}), r = g.input("r", {3, 8});
+  g.output("y", g.layernorm(g.add(x, r), {}, {}, 1e-5f));
+  const Scheduled s = schedule_of(g);
+  REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::LayerNorm});
+  CHECK(s.schedule.steps[0].inputs[in::kX] == x);
+  CHECK(s.schedule.steps[0].inputs[in::kNormResidual] == r);
+}
+
+TEST_CASE("dropout leaves nothing in evaluation plans and with p = 0", "[graph]") {
+  Graph g;
+  const Tensor x = g.input("x", {4, 6});
+  Tensor y = g.dropout(g.dropout(x, 0.5f), 0.0f);
+  y = g.reshape(y, {24});
+  g.output("y", g.scale(y, 2));
+  CHECK(ops_of(schedule_of(g).schedule) == std::vector<Op>{Op::Elementwise});
+  CHECK(ops_of(schedule_of(g, {.training = true}).schedule) == std::vector<Op>{Op::Dropout, Op::Elementwise});
+}
+
+TEST_CASE("dropout of a strided view, seen through another view, survives evaluation", "[graph]") {
+  Graph g;
+  const Tensor x = g.input("x", {4, 6});
+  g.output("y", g.reshape(g.dropout(g.transpose(x, 0, 1), 0.5f), {24}));
+  const Scheduled s = schedule_of(g);
+  REQUIRE(s.status == Status::Ok);
+  for (Op op : ops_of(s.schedule)) CHECK(op == Op::Elementwise);
+}
+
+TEST_CASE("schedule: what no output needs is left out", "[graph]") {
+  Graph g;
+  const Tensor x = g.input("x", {4, 6});
+  (void)g.matmul(x, g.weight("unused", {6, 2}));
+  g.output("y", g.scale(x, 2));
+  const Scheduled s = schedule_of(g);
+  CHECK(ops_of(s.schedule) == std::vector<Op>{Op::Elementwise});
+  CHECK(s.schedule.weights.empty());
+}
+
+TEST_CASE("schedule: inputs, views and doubles given as outputs are copied", "[graph]") {
+  Graph g;
+  const Tensor x = g.input("x", {4, 6});
+  const Tensor y = g.scale(x, 2);
+  g.output("x2", x);
+  g.output("y", y);
+  g.output("y2", y);
+  g.output("part", g.slice(y, 1, 2, 3));
+  const Scheduled s = schedule_of(g);
+  REQUIRE(s.status == Status::Ok);
+  CHECK(s.schedule.steps.size() == 4);
+  for (const auto& output : s.schedule.outputs)
+    CHECK(s.schedule.placements[s.schedule.tensors[output.tensor].storage].space == Placement::Space::Output);
+}

@@ -1,0 +1,39 @@
+#include "catch.hpp"
+
+#include <vector>
+
+#include "graph/sizes.hpp"
+
+using heed::SizeId;
+using heed::SizeTable;
+
+TEST_CASE("sizes: equal expressions have equal ids", "[graph]") {
+  SizeTable t;
+  const SizeId a = t.extent(0), b = t.extent(1), two = t.constant(2), three = t.constant(3);
+  CHECK(t.mul(two, three) == t.constant(6));
+  CHECK(t.mul(a, b) == t.mul(b, a));
+  CHECK(t.mul(t.mul(a, two), t.mul(b, three)) == t.mul(t.constant(6), t.mul(b, a)));
+  CHECK(t.mul(t.mul(a, b), a) == t.mul(a, t.mul(a, b)));
+  CHECK(t.add(t.add(a, two), three) == t.add(t.constant(5), a));
+  CHECK(t.mul(a, t.constant(1)) == a);
+  CHECK(t.add(a, t.constant(0)) == a);
+  CHECK(t.mul(a, t.constant(0)) == t.constant(0));
+  CHECK(t.mul(a, a) != t.add(a, a));
+}
+
+TEST_CASE("sizes: values follow the extents and overflow is told", "[graph]") {
+  SizeTable t;
+  const SizeId a = t.extent(0), b = t.extent(1);
+  const SizeId volume = t.mul(t.mul(a, b), t.constant(64)), joined = t.add(a, t.add(b, t.constant(7)));
+  std::vector<int64_t> values(t.count());
+  const int64_t extents[] = {3, 5};
+  REQUIRE(t.evaluate(extents, values));
+  CHECK(values[static_cast<size_t>(volume)] == 960);
+  CHECK(values[static_cast<size_t>(joined)] == 15);
+  CHECK(t.evaluate(volume, extents) == 960);
+
+  const int64_t huge[] = {int64_t{1} << 31, int64_t{1} << 31};
+  CHECK_FALSE(t.evaluate(huge, values));
+  CHECK(values[static_cast<size_t>(volume)] == INT64_MAX);
+  CHECK(t.evaluate(volume, huge) == INT64_MAX);
+}
