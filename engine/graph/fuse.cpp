@@ -77,7 +77,8 @@ class Fusion {
                                   : after.op == Op::Elementwise && add_elementwise(&fused, after, position)))
       return false;
     fused.outputs = after.outputs;
-    fused.label += "+" + after.label.substr(after.label.rfind('.') + 1);
+    fused.label += '+';
+    fused.label += after.label.substr(after.label.rfind('.') + 1);
     graph_.nodes[second] = std::move(fused);
     return true;
   }
