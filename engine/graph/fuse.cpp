@@ -25,8 +25,11 @@ class Fusion {
   explicit Fusion(GraphData* graph) : graph_(*graph), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
 
   void run() {
-    // A fused node takes the place of the later one, where all its inputs exist. Repeats until a pass changes nothing.
-    while (pass()) {
+    // Matmuls first: an addition is worth more in their epilogue than in the operation after it. A fused node takes
+    // the place of the later one, where all its inputs exist. Repeats until a pass changes nothing.
+    while (pass(true)) {
+    }
+    while (pass(false)) {
     }
     std::vector<Node> kept;
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
@@ -35,12 +38,12 @@ class Fusion {
   }
 
  private:
-  bool pass() {
+  bool pass(bool matmuls) {
     bool changed = false;
     const Uses uses = current_uses();
     std::vector<bool> touched(graph_.nodes.size(), false);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (gone_[n] || touched[n]) continue;
+      if (gone_[n] || touched[n] || (graph_.nodes[n].op == Op::Matmul) != matmuls) continue;
       const Tensor output = graph_.nodes[n].outputs[0];
       const Uses::Reader* reader = uses.only_reader(graph_.tensors[output.id].storage);
       // A reader through another view has other strides or another shape; it cannot be an epilogue.
