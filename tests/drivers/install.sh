@@ -20,7 +20,7 @@ if [[ $set_name == tests ]]; then
   libraries+=(catch2 vulkan-validationlayers)
 fi
 
-if ! command -v apt-get dpkg-query >/dev/null; then
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   cat <<'TEXT'
 heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
   a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja

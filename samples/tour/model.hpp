@@ -1,0 +1,50 @@
+// A small attention layer with weights made by rule, not by training, and the three ways to run it.
+//
+// Words become vectors by their letters: a word is the sum of random vectors of its letter groups, so that words
+// that share letters are alike and the same word is always the same vector. Heads look for alike words, for a
+// place in the sentence, or at random. What the pictures show is spelling and position; nothing in them is meaning.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <heed/heed.hpp>
+
+#include "text.hpp"
+
+namespace tour {
+
+inline constexpr int64_t kWidth = 128;    // of a word's vector
+inline constexpr int64_t kHeadWidth = 32;
+inline constexpr int kMaxHeads = 16;
+
+enum class Flavour { Bidirectional, Causal, Cross };
+inline constexpr Flavour kFlavours[] = {Flavour::Bidirectional, Flavour::Causal, Flavour::Cross};
+const char* name_of(Flavour flavour);
+
+// What a head looks for: "alike words", "the word before", ...
+std::string head_title(int head);
+
+struct Model {
+  int heads = 4;
+  std::vector<int32_t> rows, columns;  // words as rows of the embedding table: the text, the text to cross with
+  std::vector<float> embedding;        // [vocabulary, kWidth]
+  std::vector<float> query, key;       // [heads kHeadWidth, kWidth]
+  std::vector<float> value;            // [heads kHeadWidth, kWidth]
+  std::vector<float> out;              // [kWidth, heads kHeadWidth]
+
+  int64_t vocabulary() const { return static_cast<int64_t>(embedding.size()) / kWidth; }
+};
+Model make_model(const Words& rows, const Words& columns, int heads);
+
+struct Result {
+  std::vector<float> weights;  // [heads, rows, columns]
+  std::vector<float> output;   // [rows, kWidth]
+  double milliseconds = 0;     // median of repeated runs, copies from and to host memory included
+};
+
+// Compiles and runs one flavour. Failures were logged.
+heed::Status run(heed::Device& device, const Model& model, Flavour flavour, Result* result);
+
+}  // namespace tour
