@@ -1,0 +1,38 @@
+// The subcommands of the `heed` program and what they share.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <heed/heed.hpp>
+
+namespace heed::program {
+
+// Exit codes.
+inline constexpr int kSuccess = 0;
+inline constexpr int kFailed = 1;    // something ran and was wrong, or nothing ran
+inline constexpr int kBadInput = 2;  // bad arguments, unreadable or damaged files
+
+// One line on stderr.
+void complain(const std::string& text);
+
+// DeviceOptions::select for each device that a --device value means: "all" is every usable one, by index.
+std::vector<std::string> selections(const std::string& wanted);
+
+struct DevicesOptions {
+  bool verbose = false;
+  bool json = false;
+};
+int devices(const DevicesOptions& options);
+
+struct VerifyOptions {
+  std::vector<std::string> paths;
+  std::string device;
+  bool json = false;
+  bool validation = false;
+  bool extents = false;
+};
+int verify(const VerifyOptions& options);
+
+}  // namespace heed::program

@@ -1,0 +1,90 @@
+// `heed devices`, and the meaning of --device for the other commands.
+#include <algorithm>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+
+namespace heed::program {
+
+namespace {
+
+const char* kind_name(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::Cpu: return "cpu";
+    case DeviceKind::DiscreteGpu: return "discrete gpu";
+    case DeviceKind::IntegratedGpu: return "integrated gpu";
+    case DeviceKind::VirtualGpu: return "virtual gpu";
+    case DeviceKind::SoftwareGpu: return "software driver";
+    case DeviceKind::OtherGpu: return "other gpu";
+  }
+  return "?";
+}
+
+void row(const char* name, const std::string& value) {
+  if (!value.empty()) std::printf("    %-9s %s\n", name, value.c_str());
+}
+
+void print(size_t index, const DeviceInfo& info) {
+  std::printf("%zu  %s  %s\n", index, info.word.c_str(), info.name.c_str());
+  row("kind", kind_name(info.kind));
+  row("driver", info.driver);
+  row("api", info.api);
+  row("usable", info.usable ? "yes" : "no");
+  std::istringstream reasons(info.reason);
+  const char* name = "use";
+  for (std::string line; std::getline(reasons, line); name = "") row(name, line);
+  name = "limits";
+  for (const auto& [limit, value] : info.limits) {
+    row(name, limit + " = " + value);
+    name = "";
+  }
+}
+
+nlohmann::json to_json(size_t index, const DeviceInfo& info) {
+  nlohmann::json limits = nlohmann::json::object();
+  for (const auto& [limit, value] : info.limits) limits[limit] = value;
+  return {{"index", index},         {"word", info.word}, {"name", info.name},     {"kind", kind_name(info.kind)},
+          {"driver", info.driver},  {"api", info.api},   {"usable", info.usable}, {"reason", info.reason},
+          {"limits", std::move(limits)}};
+}
+
+}  // namespace
+
+int devices(const DevicesOptions& options) {
+  std::vector<DeviceInfo> found;
+  const Log log = options.verbose ? stderr_log(LogLevel::Debug) : stderr_log();
+  if (Device::list({.log = log}, &found) != Status::Ok) {
+    complain("the devices of this machine cannot be listed");
+    return kFailed;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (options.json) {
+      list.push_back(to_json(i, found[i]));
+    } else {
+      print(i, found[i]);
+    }
+  }
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // names come from drivers
+  if (options.json) std::printf("%s\n", list.dump(2, ' ', false, kReplace).c_str());
+  return kSuccess;
+}
+
+std::vector<std::string> selections(const std::string& wanted) {
+  if (wanted != "all") return {wanted};
+  std::vector<DeviceInfo> found;
+  std::vector<std::string> all;
+  if (Device::list({}, &found) != Status::Ok) return all;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].usable) {
+      all.push_back(std::to_string(i));
+    } else {
+      complain("left out: " + found[i].word + ": " + found[i].reason);
+    }
+  }
+  return all;
+}
+
+}  // namespace heed::program

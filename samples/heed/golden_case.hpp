@@ -1,0 +1,96 @@
+// One golden file while its graph is built: hyper-parameters, inputs with data, and what is expected.
+//
+// Axes of inputs are written as letters: 'b' batch, 'q' queries or target tokens, 'k' keys or source tokens;
+// these three must agree between all inputs of a file. Any other letter is a width of its own. A size of 1
+// under 'b', 'q' or 'k' may also be broadcast.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heed/heed.hpp>
+
+namespace heed::goldens {
+
+struct CaseOptions {
+  // b, q and k become extents with maxima above the file's sizes, so that one plan is run below its maxima.
+  bool extents = false;
+  // Ask for attention weights too, which may need other kernels than the output alone.
+  bool weights = false;
+};
+
+class Case {
+ public:
+  Case(const SafeTensors& file, const CaseOptions& options);
+
+  Graph graph;
+
+  // --- For builders ---
+  bool has(std::string_view tensor) const { return file_.find(tensor) != nullptr; }
+  int rank(std::string_view tensor) const;
+  int64_t number(std::string_view hyper_parameter);  // 0 .. 2^24
+  int64_t number(std::string_view hyper_parameter, int64_t if_absent);
+  float real(std::string_view hyper_parameter);
+
+  Tensor floats(std::string_view tensor, std::string_view axes);
+  Tensor tokens(std::string_view tensor, char letter);  // [b, letter, c] or [letter, c]
+  Tensor integers(std::string_view tensor, std::string_view axes);
+  // Invalid if the file has no such tensor. Axes are aligned to the right: a file may leave out the outer ones.
+  Tensor optional_mask(std::string_view tensor, std::string_view axes);
+  std::vector<int32_t> integer_values(std::string_view tensor);
+  // Inputs whose values are worked out here; `like` has an axis of every letter.
+  Tensor computed(std::string_view name, std::string_view axes, std::vector<float> values);
+  Tensor computed(std::string_view name, std::string_view axes, std::vector<uint8_t> values);
+  int64_t size(char letter) const;
+
+  // For the `weights` field of nn options: null unless asked for.
+  Tensor* weights(Tensor* into) {
+    weights_used_ = true;
+    return options_.weights ? into : nullptr;
+  }
+  bool with_weights() const { return options_.weights; }
+  // Nothing if `tensor` is invalid, as attention weights are when not asked for.
+  void expect(std::string_view name, Tensor tensor);
+  // Rows of these weights [B, H, S_q, S_kv] without any visible key are what the file's nan_rows must list.
+  void dead_rows(Tensor weights);
+
+  Tensor problem(const std::string& text);  // the file is not what its system needs
+
+  // --- For the runner ---
+  struct Input {
+    std::string name;
+    std::vector<std::byte> data;
+  };
+  const std::deque<Input>& inputs() const { return inputs_; }
+  std::vector<ExtentValue> extent_values() const;
+  const std::vector<std::string>& expected() const { return expected_; }
+  const std::vector<std::string>& dead() const { return dead_; }
+  const std::vector<Shape>& dead_shapes() const { return dead_shapes_; }
+  bool weights_used() const { return weights_used_; }
+  const std::string& problem() const { return problem_; }
+  const SafeTensors& file() const { return file_; }
+
+ private:
+  Dim dim(std::string_view tensor, char letter, int64_t value);
+  Tensor add_input(std::string_view name, std::string_view axes, const std::vector<int64_t>& sizes, DType dtype,
+                   const void* data, size_t bytes);
+  const SafeTensors::Entry* entry(std::string_view tensor, std::string_view axes);
+
+  const SafeTensors& file_;
+  CaseOptions options_;
+  int64_t sizes_[3] = {0, 0, 0};  // b, q, k; 0 while unknown
+  std::deque<Input> inputs_;
+  std::vector<std::string> expected_, dead_;
+  std::vector<Shape> dead_shapes_;
+  std::string problem_;
+  bool weights_used_ = false;
+};
+
+// Builds the graph of the file's system; case.problem() says why if that is impossible.
+void build(Case& c);
+bool known_system(std::string_view system);
+
+}  // namespace heed::goldens

@@ -1,0 +1,45 @@
+// Runs golden files on a device and compares.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <heed/heed.hpp>
+
+namespace heed::goldens {
+
+// Passes if |a - b| <= kAbsolute + kRelative |b| for every element of every expected tensor b, without NaN.
+inline constexpr double kAbsolute = 2e-5;
+inline constexpr double kRelative = 1e-4;
+// max_rel is the largest |a - b| / max(|b|, kSmallest).
+inline constexpr double kSmallest = 1e-3;
+
+// Collects messages of a device; must outlive it.
+class Messages {
+ public:
+  Log log();
+  std::vector<std::string> take();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+enum class Verdict { Ok, Failed, Damaged };
+
+struct Result {
+  Verdict verdict = Verdict::Failed;
+  std::string name;    // the file without folder and ending
+  std::string system;  // "000.mha"
+  double max_abs = 0, max_rel = 0;
+  std::string detail;  // why, if not Ok; one line
+};
+
+// Damaged: the file holds a known system's name but not what that system needs.
+Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents);
+
+// The file's name without folders and ending; white space becomes '_', so that it is one word.
+std::string case_name(std::string_view path);
+
+}  // namespace heed::goldens

@@ -1,0 +1,70 @@
+// The command-line program `heed`: what devices there are, whether they compute right, and how fast.
+#include <exception>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.hpp"
+
+namespace heed::program {
+
+void complain(const std::string& text) {
+  std::string line = text;
+  for (char& c : line)
+    if (c == '\n') c = ' ';
+  std::fprintf(stderr, "heed: %s\n", line.c_str());
+}
+
+namespace {
+
+constexpr const char* kDeviceHelp = "cpu, an index of `heed devices`, any part of a device's name, or all";
+
+void add_devices(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<DevicesOptions>();
+  CLI::App* command = app.add_subcommand("devices", "List devices and what heed will use on them");
+  command->add_flag("-v,--verbose", options->verbose, "Also print what heed says while it looks");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([=] { *exit_code = devices(*options); });
+}
+
+void add_verify(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app.add_subcommand("verify", "Run golden files and compare with what they expect");
+  command->footer("Prints `ok|FAIL case system device max_abs max_rel` for each. A case passes if\n"
+                  "|a - b| <= 2e-5 + 1e-4 |b| everywhere; max_rel divides by max(|b|, 1e-3).\n"
+                  "Exit code: 0 all passed, 1 a failure or nothing ran, 2 bad arguments or damaged files.");
+  command->add_option("PATH", options->paths, "Files, or folders with *.safetensors")->required();
+  command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--validation", options->validation, "Switch on the Khronos validation layer; a message fails");
+  command->add_flag("--extents", options->extents, "Make batch and lengths extents with larger maxima");
+  command->callback([=] { *exit_code = verify(*options); });
+}
+
+int run(int argc, char** argv) {
+  int exit_code = kSuccess;
+  CLI::App app("heed runs transformer attention on any GPU through Vulkan, and on the CPU", "heed");
+  app.set_version_flag("--version", "heed " HEED_VERSION);
+  app.require_subcommand(1);
+  add_devices(app, &exit_code);
+  add_verify(app, &exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    complain(error.what() + std::string("; see heed --help"));
+    return kBadInput;
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace heed::program
+
+int main(int argc, char** argv) {
+  try {
+    return heed::program::run(argc, argv);
+  } catch (const std::exception& error) {
+    heed::program::complain(error.what());
+    return heed::program::kBadInput;
+  }
+}
