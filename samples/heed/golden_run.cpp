@@ -33,7 +33,7 @@ namespace {
 
 bool is_damage(Status status) {
   return status == Status::InvalidGraph || status == Status::ShapeMismatch || status == Status::DTypeMismatch ||
-         status == Status::MissingWeight || status == Status::InvalidArgument;
+         status == Status::MissingWeight || status == Status::InvalidArgument || status == Status::IndexOutOfRange;
 }
 
 bool is_expected(std::string_view name) { return name.starts_with("expected") || name == "nan_rows"; }

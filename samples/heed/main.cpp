@@ -1,4 +1,5 @@
 // The command-line program `heed`: what devices there are, whether they compute right, and how fast.
+#include <algorithm>
 #include <exception>
 
 #include <CLI/CLI.hpp>
@@ -40,6 +41,11 @@ void add_verify(CLI::App& app, int* exit_code) {
   command->callback([=] { *exit_code = verify(*options); });
 }
 
+bool has_command(const CLI::App& app, const std::string& name) {
+  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == name; });
+}
+
 int run(int argc, char** argv) {
   int exit_code = kSuccess;
   CLI::App app("heed runs transformer attention on any GPU through Vulkan, and on the CPU", "heed");
@@ -51,6 +57,10 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (argc > 1 && argv[1][0] != '-' && !has_command(app, argv[1])) {
+      complain(std::string("unknown command '") + argv[1] + "'; see heed --help");
+      return kBadInput;
+    }
     complain(error.what() + std::string("; see heed --help"));
     return kBadInput;
   }
