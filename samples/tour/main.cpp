@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,23 @@ int bad_input(const std::string& message) {
   return kBadInput;
 }
 
+// heed's messages: errors are kept, to be printed once by failed(); others are printed at once.
+std::string last_error;
+std::mutex last_error_mutex;  // heed may call from its own threads
+heed::Log log() {
+  const auto take = [](void*, heed::LogLevel level, const char* message) {
+    const std::lock_guard lock(last_error_mutex);
+    if (level == heed::LogLevel::Error)
+      last_error = message;
+    else
+      std::fprintf(stderr, "tour: %s\n", message);
+  };
+  return {take, nullptr, heed::LogLevel::Warning};
+}
+
 int failed(const std::string& what, heed::Status status) {
-  std::fprintf(stderr, "tour: %s: %s\n", what.c_str(), heed::to_string(status));
+  std::fprintf(stderr, "tour: %s: %s\n", what.c_str(),
+               last_error.empty() ? heed::to_string(status) : last_error.c_str());
   return status == heed::Status::NotFound ? kBadInput : kFailed;
 }
 
@@ -92,7 +108,7 @@ tour::Picture make_picture(const tour::Words& rows, const tour::Words& columns, 
 
 int list_devices() {
   std::vector<heed::DeviceInfo> devices;
-  const heed::Status status = heed::Device::list({.log = heed::stderr_log()}, &devices);
+  const heed::Status status = heed::Device::list({.log = log()}, &devices);
   if (status != heed::Status::Ok) return failed("the list of devices", status);
   for (size_t i = 0; i < devices.size(); ++i)
     std::printf("%zu  %s  %s%s%s\n", i, devices[i].word.c_str(), devices[i].name.c_str(),
@@ -145,12 +161,12 @@ bool visit_devices(const tour::Model& model, const tour::Result (&cpu)[3]) {
     const std::string index = std::to_string(i);
     heed::Device device;
     tour::Result results[3];
-    status = heed::Device::open({.select = index, .log = heed::stderr_log()}, &device);
+    status = heed::Device::open({.select = index, .log = log()}, &device);
     if (status == heed::Status::Ok) status = run_all(device, model, results);
     if (status == heed::Status::Ok) {
       good &= print_times(devices[i].word, results, cpu);
     } else {
-      std::printf("  %-22s failed: %s\n", devices[i].word.c_str(), heed::to_string(status));
+      std::printf("  %-22s failed: %s %s\n", devices[i].word.c_str(), heed::to_string(status), last_error.c_str());
       good = false;
     }
   }
@@ -192,10 +208,10 @@ int tour_of(const Arguments& arguments) {
   }
 
   heed::Device device, reference;
-  heed::Status status = heed::Device::open({.select = arguments.device, .log = heed::stderr_log()}, &device);
+  heed::Status status = heed::Device::open({.select = arguments.device, .log = log()}, &device);
   if (status != heed::Status::Ok)
-    return failed(arguments.device.empty() ? "no device" : "device '" + arguments.device + "'", status);
-  status = heed::Device::open({.select = "cpu", .log = heed::stderr_log()}, &reference);
+    return failed("--device", status);
+  status = heed::Device::open({.select = "cpu", .log = log()}, &reference);
   if (status != heed::Status::Ok) return failed("the CPU", status);
 
   const tour::Model model = tour::make_model(rows, columns, arguments.heads);

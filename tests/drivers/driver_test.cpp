@@ -1,0 +1,29 @@
+// The devices that this process sees are those of the driver it was started with; see with.sh.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <heed/device.hpp>
+
+#include "catch.hpp"
+
+TEST_CASE("drivers: the driver asked for is the one there is", "[drivers]") {
+  std::vector<heed::DeviceInfo> devices;
+  REQUIRE(heed::Device::list({}, &devices) == heed::Status::Ok);
+  REQUIRE_FALSE(devices.empty());
+  CHECK(devices.back().kind == heed::DeviceKind::Cpu);
+  CHECK(devices.back().usable);
+
+  const char* variable = std::getenv("HEED_TEST_DRIVER");
+  const std::string driver = variable != nullptr ? variable : "";
+  if (driver == "none") CHECK(devices.size() == 1);
+  const bool lavapipe = driver.starts_with("lavapipe");
+  if (!lavapipe && driver != "swiftshader") return;
+  REQUIRE(devices.size() == 2);
+  INFO(devices[0].name << ": " << devices[0].reason);
+  CHECK(devices[0].usable);
+  CHECK(devices[0].name.find(lavapipe ? "llvmpipe" : "SwiftShader") != std::string::npos);
+  // lavapipe's name tells its vector width: "llvmpipe (LLVM 15.0.6, 256 bits)".
+  const size_t dash = driver.find('-');
+  if (dash != std::string::npos) CHECK(devices[0].name.find(driver.substr(dash + 1) + " bits") != std::string::npos);
+}

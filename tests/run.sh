@@ -1,0 +1,237 @@
+#!/usr/bin/env bash
+# Installs what is missing (Debian, Ubuntu), builds heed in several ways and runs every test on every driver.
+# The last line is "N passed, N failed"; the exit code is 0 if nothing failed.
+#
+#   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
+#                       default: lavapipe-128 lavapipe-256 lavapipe-512 swiftshader none
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers tour headers clang sanitize; default: all
+#
+# Logs go to build/tests-*.log and build-*/.
+set -uo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+jobs=$(nproc)
+build=$root/build
+stages=" ${HEED_TEST_STAGES:-shaders build drivers tour headers clang sanitize} "
+passed=0
+failed=0
+
+# --- Counting ---------------------------------------------------------------------------------------------------
+
+stage_start=0 stage_passed=0 stage_failed=0
+begin() {
+  stage_start=$SECONDS stage_passed=$passed stage_failed=$failed
+  printf '\n== %s\n' "$*"
+}
+end() {
+  printf -- '-- %d passed, %d failed, %d s\n' $((passed - stage_passed)) $((failed - stage_failed)) \
+    $((SECONDS - stage_start))
+}
+pass() { passed=$((passed + ${1:-1})); }
+fail() {
+  failed=$((failed + 1))
+  echo "FAIL $*"
+}
+wants() { [[ $stages == *" $1 "* ]]; }
+finish() {
+  printf '\n%d passed, %d failed\n' "$passed" "$failed"
+  [[ $failed -eq 0 && $passed -gt 0 ]]
+  exit
+}
+
+# step NAME LOG COMMAND...: one check that passes when the command succeeds.
+step() {
+  local name=$1 log=$2
+  shift 2
+  mkdir -p "$(dirname "$log")"
+  if "$@" </dev/null >"$log" 2>&1; then
+    pass
+    echo "ok $name"
+  else
+    tail -n 40 "$log"
+    fail "$name (all of it: $log)"
+    return 1
+  fi
+}
+
+# Counts the lines "ok ..." and "FAIL ..." of a log. A command that fails without such a line counts as one failure.
+count_lines() {
+  local name=$1 log=$2 code=$3 good bad
+  good=$(grep -c '^ok ' "$log")
+  bad=$(grep -c '^FAIL ' "$log")
+  passed=$((passed + good)) failed=$((failed + bad))
+  grep '^FAIL ' "$log" | head -n 40
+  if [[ $code -ne 0 && $bad -eq 0 ]]; then
+    tail -n 20 "$log"
+    fail "$name ended with exit code $code (all of it: $log)"
+  elif [[ $good -eq 0 && $bad -eq 0 ]]; then
+    fail "$name checked nothing (all of it: $log)"
+  else
+    echo "$name: $good ok, $bad failed"
+  fi
+}
+run_lines() {
+  local name=$1 log=$2
+  shift 2
+  "$@" </dev/null >"$log" 2>&1
+  count_lines "$name" "$log" $?
+}
+
+# Counts the test cases of a Catch2 console report (versions 2 and 3), which ends in one of
+#   All tests passed (123 assertions in 45 test cases)
+#   test cases: 45 | 44 passed | 1 failed
+# A run that ends without such a line has crashed: one failure.
+run_catch() {
+  local name=$1 log=$2 code line good=0 bad=0
+  shift 2
+  "$@" </dev/null >"$log" 2>&1
+  code=$?
+  line=$(grep -a -E '^(All tests passed \(|test cases: )' "$log" | tail -n 1)
+  if [[ $line =~ ^All\ tests\ passed\ \(.*\ in\ ([0-9]+)\ test\ case ]]; then
+    good=${BASH_REMATCH[1]}
+  elif [[ -n $line ]]; then
+    if [[ $line =~ ([0-9]+)\ passed ]]; then good=${BASH_REMATCH[1]}; fi
+    if [[ $line =~ ([0-9]+)\ failed($|[^a-z]) ]]; then bad=${BASH_REMATCH[1]}; fi
+  fi
+  passed=$((passed + good)) failed=$((failed + bad))
+  if [[ $code -eq 3 && -z $line ]]; then
+    tail -n 3 "$log"
+    fail "$name: the driver is not to be had"
+  elif [[ -z $line || ($code -ne 0 && $bad -eq 0) || $((good + bad)) -eq 0 ]]; then
+    tail -n 40 "$log"
+    fail "$name ended with exit code $code (all of it: $log)"
+  elif [[ $bad -gt 0 ]]; then
+    grep -a -A 30 -E '^-{70,}$' "$log" | head -n 150
+    echo "FAIL $name: $bad of $((good + bad)) test cases (all of it: $log)"
+  else
+    echo "ok $name: $good test cases"
+  fi
+}
+
+# --- Stages ------------------------------------------------------------------------------------------------------
+
+configure() {  # FOLDER OPTIONS...
+  local folder=$1 generator=()
+  shift
+  [[ -f $folder/CMakeCache.txt ]] || generator=(-G Ninja)
+  cmake -S "$root" -B "$folder" "${generator[@]}" "$@"
+}
+
+stage_shaders() {
+  begin "shaders: the committed SPIR-V is what the pinned compiler makes of the sources"
+  step "shaders/compile.sh --check" "$build/tests-shaders.log" "$root/shaders/compile.sh" --check
+  end
+}
+
+stage_build() {
+  begin "build with GCC, warnings are errors"
+  step "configure" "$build/tests-configure.log" configure "$build" -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON &&
+    step "build" "$build/tests-build.log" cmake --build "$build" --parallel "$jobs"
+  local built=$?
+  end
+  return $built
+}
+
+drivers() { echo "${HEED_TEST_DRIVERS:-lavapipe-128 lavapipe-256 lavapipe-512 swiftshader none}"; }
+
+# Every golden case must have passed on the driver that was asked for, not on another one.
+check_coverage() {
+  local driver=$1 log=$2 word cases lines
+  case $driver in
+    lavapipe*) word=llvmpipe ;;
+    swiftshader) word=SwiftShader ;;
+    none) word=cpu ;;
+    *) return ;;
+  esac
+  cases=$(find "$root/tests/goldens" -name '*.safetensors' | wc -l)
+  lines=$(awk -v word="$(echo $word | tr '[:upper:]' '[:lower:]')" \
+    '$1 == "ok" && index(tolower($4), word) { n++ } END { print n + 0 }' "$log")
+  if [[ $lines -lt $cases ]]; then
+    fail "goldens on $driver: $lines of $cases files were verified on a device named $word"
+  else
+    pass
+    echo "ok goldens on $driver: all $cases files on a device named $word"
+  fi
+}
+
+stage_driver() {
+  local driver=$1 with=("$root/tests/drivers/with.sh" "$1") log
+  begin "driver $driver"
+  export HEED_DRIVER_FOLDER=$build/drivers
+  if ! "${with[@]}" true 2>"$build/tests-$driver.log"; then
+    cat "$build/tests-$driver.log"
+    fail "driver $driver is not to be had"
+    end
+    return
+  fi
+  run_catch "heed_tests on $driver" "$build/tests-$driver.log" "${with[@]}" "$build/tests/heed_tests"
+  log=$build/tests-$driver-verify.log
+  run_lines "heed verify on $driver" "$log" \
+    "${with[@]}" "$build/samples/heed/heed" verify --device all "$root/tests/goldens"
+  check_coverage "$driver" "$log"
+  end
+}
+
+stage_tour() {
+  begin "the tour, with good and bad inputs"
+  run_lines "samples/tour/test.sh" "$build/tests-tour.log" \
+    "$root/tests/drivers/with.sh" none "$root/samples/tour/test.sh" "$build/samples/tour/tour" "$build/tour-test"
+  if [[ " $(drivers) " == *lavapipe* ]]; then
+    step "the tour on lavapipe" "$build/tests-tour-lavapipe.log" \
+      "$root/tests/drivers/with.sh" lavapipe "$build/samples/tour/tour" --device llvmpipe --out "$build/tour"
+  fi
+  end
+}
+
+stage_headers() {
+  begin "public headers, each alone"
+  local compilers=()
+  for compiler in g++ clang++; do
+    command -v $compiler >/dev/null && compilers+=("$compiler")
+  done
+  run_lines "public headers" "$build/tests-headers.log" "$root/tests/headers/check.sh" "${compilers[@]}"
+  end
+}
+
+stage_clang() {
+  begin "library with Clang: -fno-exceptions -fno-rtti -Wall -Wextra -Wpedantic -Werror"
+  local folder=$root/build-clang
+  step "configure" "$folder/tests-configure.log" configure "$folder" -DCMAKE_CXX_COMPILER=clang++ \
+    -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=OFF &&
+    step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs"
+  end
+}
+
+# The CPU device with its tests under both sanitizers, then the Vulkan side on one driver.
+stage_sanitize() {
+  begin "address and undefined behaviour sanitizers"
+  local folder=$root/build-sanitize
+  export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
+  export LSAN_OPTIONS=suppressions=$root/tests/drivers/leaks.txt:print_suppressions=0
+  step "configure" "$folder/tests-configure.log" configure "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DHEED_SANITIZE=address,undefined &&
+    step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs" || { end; return; }
+  run_catch "heed_tests without Vulkan, sanitized" "$folder/tests-none.log" \
+    "$root/tests/drivers/with.sh" none "$folder/tests/heed_tests"
+  run_lines "heed verify without Vulkan, sanitized" "$folder/tests-verify.log" \
+    "$root/tests/drivers/with.sh" none "$folder/samples/heed/heed" verify --device cpu "$root/tests/goldens"
+  run_lines "samples/tour/test.sh, sanitized" "$folder/tests-tour.log" \
+    "$root/tests/drivers/with.sh" none "$root/samples/tour/test.sh" "$folder/samples/tour/tour" "$folder/tour-test"
+  end
+}
+
+# --- All of it -------------------------------------------------------------------------------------------------
+
+begin "packages"
+step "tests/drivers/install.sh tests" "$build/tests-install.log" "$root/tests/drivers/install.sh" tests || finish
+end
+
+if wants shaders; then stage_shaders; fi
+if wants build; then stage_build || finish; fi
+if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
+if wants tour; then stage_tour; fi
+if wants headers; then stage_headers; fi
+if wants clang; then stage_clang; fi
+if wants sanitize; then stage_sanitize; fi
+finish
