@@ -1,0 +1,107 @@
+// Every golden file on every device, through the code of `heed verify`.
+#include "catch.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "golden_case.hpp"
+#include "golden_run.hpp"
+#include "ops/devices.hpp"
+
+using namespace heed;
+
+namespace {
+
+constexpr size_t kCases = 108;
+
+std::vector<std::string> golden_files() {
+  std::vector<std::string> paths;
+  for (const auto& file : std::filesystem::directory_iterator(HEED_SOURCE_DIR "/tests/goldens"))
+    if (file.path().extension() == ".safetensors") paths.push_back(file.path().string());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::vector<std::byte> read_bytes(const std::string& path) {
+  std::ifstream input(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(input), {}};
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
+void verify_all(bool extents) {
+  goldens::Messages messages;  // the devices of the tests have a log of their own
+  for (ops::TestDevice test : ops::test_devices()) {
+    for (const std::string& path : golden_files()) {
+      SafeTensors file;
+      REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+      const goldens::Result result = goldens::verify(test.device, messages, file, path, extents);
+      const std::string said = ops::take_checked_messages();
+      INFO(result.name << " on " << test.word << ": " << result.detail << " " << said);
+      CHECK(result.verdict == goldens::Verdict::Ok);
+      CHECK(said.empty());
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("goldens: all cases are there and cover all systems", "[goldens]") {
+  std::set<std::string> systems;
+  for (const std::string& path : golden_files()) {
+    SafeTensors file;
+    REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+    const std::string system(file.metadata("system"));
+    CHECK(goldens::known_system(system));
+    systems.insert(system);
+  }
+  CHECK(golden_files().size() == kCases);
+  CHECK(systems.size() == 30);
+  CHECK_FALSE(goldens::known_system("000.unheard_of"));
+}
+
+TEST_CASE("goldens: pass on every device", "[goldens]") { verify_all(false); }
+
+TEST_CASE("goldens: pass with extents below their maxima", "[goldens]") { verify_all(true); }
+
+TEST_CASE("goldens: a wrong expectation is found", "[goldens]") {
+  // Changing any compared tensor of these files must turn the verdict.
+  struct Change {
+    const char* file;
+    const char* tensor;
+    unsigned char bits = 0x40;  // of the last byte: the exponent of a float
+  };
+  const Change changes[] = {{"000_bidirectional_fullpad", "expected"}, {"000_bidirectional_fullpad", "nan_rows", 1},
+                            {"001_decoder_layer_odd", "expected_cross_attn"}, {"002_causal_seed", "expected_scores"},
+                            {"002_causal_seed", "expected_attn_masked"}, {"004_qkv_cross", "expected_v"},
+                            {"004_positional_encoding_odd", "expected_pe"}, {"004_decoder_fullpad", "nan_rows", 1},
+                            {"004_transformer_odd", "expected_seed_wiring"}};
+  Device cpu;
+  goldens::Messages messages;
+  REQUIRE(Device::open({.select = "cpu", .log = messages.log()}, &cpu) == Status::Ok);
+  for (const Change& change : changes) {
+    INFO(change.file << " " << change.tensor);
+    const std::string path = std::string(HEED_SOURCE_DIR "/tests/goldens/") + change.file + ".safetensors";
+    SafeTensors file;
+    REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+    const SafeTensors::Entry* entry = file.find(change.tensor);
+    REQUIRE(entry != nullptr);
+
+    // The mapping is read-only: change a copy, in the last byte of the tensor.
+    std::vector<std::byte> bytes = read_bytes(path);
+    size_t data_bytes = 0;
+    const std::byte* data = entry->data.data();
+    for (const SafeTensors::Entry& other : file.entries()) {
+      data_bytes += other.data.size();
+      data = std::min(data, other.data.data());
+    }
+    const std::byte* last = entry->data.data() + entry->data.size() - 1;
+    bytes[bytes.size() - data_bytes + static_cast<size_t>(last - data)] ^= std::byte{change.bits};
+    SafeTensors changed;
+    REQUIRE(SafeTensors::parse(bytes, path, stderr_log(), &changed) == Status::Ok);
+    CHECK(goldens::verify(cpu, messages, changed, path, false).verdict == goldens::Verdict::Failed);
+  }
+}

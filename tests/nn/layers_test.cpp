@@ -1,0 +1,204 @@
+// heed::nn: names of weights, views instead of copies, mistakes, dropout.
+#include "catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <heed/heed.hpp>
+
+#include "graph/graph_data.hpp"
+#include "graph/support.hpp"
+
+using namespace heed;
+
+namespace {
+
+std::vector<std::string> weight_names(const Graph& g) {
+  std::vector<std::string> names;
+  for (const detail::NamedTensor& weight : g.data().weights) names.push_back(weight.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+struct Mistake {
+  const char* what;
+  Status status;
+  std::vector<const char*> words;  // all of them are in the message
+  std::function<void(Graph&)> make;
+};
+
+const Mistake kMistakes[] = {
+    {"heads do not divide", Status::ShapeMismatch, {"block.attn", "10", "3 heads"},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 10}), "block.attn", {.heads = 3}); }},
+    {"no heads", Status::InvalidArgument, {"attn", "heads 0"},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = 0}); }},
+    {"negative width", Status::InvalidArgument, {"attn", "d_v -2"},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.d_v = -2}); }},
+    {"too wide", Status::InvalidArgument, {"attn", "too many"},
+     [](Graph& g) {
+       (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = INT32_MAX, .d_k = INT32_MAX});
+     }},
+    {"width is an extent", Status::ShapeMismatch, {"attn", "extent", "64"},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, g.extent("w", 64)}), "attn"); }},
+    {"fused weight for two widths", Status::ShapeMismatch, {"attn.in_proj_", "8", "6"},
+     [](Graph& g) {
+       const Tensor x = g.input("x", {1, 4, 8}), y = g.input("y", {1, 5, 6});
+       (void)nn::attention(g, x, y, y, "attn", {.heads = 2, .names = nn::kTorchMultihead});
+     }},
+    {"ranks differ", Status::ShapeMismatch, {"attn", "rank 3", "rank 2"},
+     [](Graph& g) {
+       const Tensor x = g.input("x", {1, 4, 8}), y = g.input("y", {5, 8});
+       (void)nn::attention(g, x, y, y, "attn");
+     }},
+    {"rank 4", Status::ShapeMismatch, {"attn", "rank 4"},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 2, 8}), "attn"); }},
+    {"batches differ", Status::ShapeMismatch, {"[2, ", "[3, "},
+     [](Graph& g) {
+       (void)nn::cross_attention(g, g.input("x", {2, 4, 8}), g.input("y", {3, 5, 8}), "attn", {.heads = 2});
+     }},
+    {"no name for the values", Status::InvalidArgument, {"attn", "key or value"},
+     [](Graph& g) {
+       const Tensor x = g.input("x", {1, 4, 8});
+       (void)nn::attention(g, x, x, x, "attn", {.names = nn::AttentionNames{.q = "q", .k = "k"}});
+     }},
+    {"residual of another width", Status::ShapeMismatch, {"8", "12"},
+     [](Graph& g) {
+       const Tensor x = g.input("x", {1, 4, 8});
+       (void)nn::attention_block(g, x, x, x, "", {}, {.heads = 2, .out_width = 12});
+     }},
+    {"no output width", Status::InvalidArgument, {"head", "width 0"},
+     [](Graph& g) { (void)nn::linear(g, g.input("x", {1, 4, 8}), "head", 0); }},
+    {"negative layers", Status::InvalidArgument, {"layers", "-1"},
+     [](Graph& g) { (void)nn::encoder_stack(g, g.input("x", {1, 4, 8}), "layers", {}, {.layers = -1}); }},
+    {"no input", Status::InvalidGraph, {"norm", "no tensor"}, [](Graph& g) { (void)nn::layernorm(g, {}, "norm"); }},
+    {"one name, two shapes", Status::ShapeMismatch, {"fc.weight", "[4, 8]", "[5, 8]"},
+     [](Graph& g) {
+       const Tensor x = g.input("x", {1, 4, 8});
+       (void)nn::linear(g, x, "fc", 4), (void)nn::linear(g, x, "fc", 5);
+     }},
+};
+
+}  // namespace
+
+TEST_CASE("nn: mistakes name the layer and both values", "[nn]") {
+  for (const Mistake& mistake : kMistakes) {
+    Graph g;
+    mistake.make(g);
+    INFO(mistake.what << ": " << g.error());
+    CHECK(g.status() == mistake.status);
+    for (const char* word : mistake.words) CHECK(test::mentions(g.error(), word));
+  }
+}
+
+TEST_CASE("nn: weights have PyTorch's names", "[nn]") {
+  Graph fused, torch, bare, unbiased;
+  const auto input = [](Graph& g) { return g.input("x", {1, 4, 8}); };
+  (void)nn::self_attention(fused, input(fused), "h.0", {.heads = 2});
+  CHECK(weight_names(fused) == Names{"h.0.wo.bias", "h.0.wo.weight", "h.0.wqkv.bias", "h.0.wqkv.weight"});
+
+  (void)nn::encoder_layer(torch, input(torch), "layers.1", {.attention = {.heads = 2}});
+  CHECK(weight_names(torch) ==
+        Names{"layers.1.linear1.bias", "layers.1.linear1.weight", "layers.1.linear2.bias", "layers.1.linear2.weight",
+              "layers.1.norm1.bias", "layers.1.norm1.weight", "layers.1.norm2.bias", "layers.1.norm2.weight",
+              "layers.1.self_attn.in_proj_bias", "layers.1.self_attn.in_proj_weight",
+              "layers.1.self_attn.out_proj.bias", "layers.1.self_attn.out_proj.weight"});
+
+  const Tensor x = bare.input("x", {4, 8});
+  (void)nn::attention(bare, x, x, x, "",
+                      {.names = nn::AttentionNames{.q = "w_query", .k = "w_key", .v = "w_value", .in_out = true}});
+  CHECK(weight_names(bare) == Names{"w_key", "w_query", "w_value"});
+
+  const Tensor u = input(unbiased);
+  (void)nn::cross_attention(unbiased, u, u, "a", {.heads = 2, .bias = false, .out_bias = false});
+  CHECK(weight_names(unbiased) == Names{"a.wkv.weight", "a.wo.weight", "a.wq.weight"});
+}
+
+TEST_CASE("nn: heads of fused projections are views", "[nn]") {
+  const auto ops = [](const std::function<void(Graph&, Tensor, Tensor)>& make) {
+    Graph g;
+    const Dim queries = g.extent("queries", 9), keys = g.extent("keys", 7);
+    make(g, g.input("x", {2, queries, 8}), g.input("y", {2, keys, 8}));
+    const test::Scheduled scheduled = test::schedule_of(g);
+    INFO(scheduled.messages);
+    REQUIRE(scheduled.status == Status::Ok);
+    return test::ops_of(scheduled.schedule);
+  };
+  // One product for all projections, then scores, softmax, values and the output projection.
+  const std::vector<Op> own = {Op::Matmul, Op::Matmul, Op::Softmax, Op::Matmul, Op::Matmul};
+  CHECK(ops([](Graph& g, Tensor x, Tensor) { g.output("z", nn::self_attention(g, x, "", {.heads = 2})); }) == own);
+  const std::vector<Op> other = {Op::Matmul, Op::Matmul, Op::Matmul, Op::Softmax, Op::Matmul, Op::Matmul};
+  CHECK(ops([](Graph& g, Tensor x, Tensor y) { g.output("z", nn::cross_attention(g, x, y, "", {.heads = 2})); }) ==
+        other);
+  CHECK(ops([](Graph& g, Tensor x, Tensor y) {
+          g.output("z", nn::attention(g, x, y, y, "", {.heads = 2, .names = nn::kTorchMultihead}));
+        }) == other);
+}
+
+TEST_CASE("nn: dropout acts in training plans, unbiased, and only there", "[nn]") {
+  Device cpu;
+  REQUIRE(Device::open({.select = "cpu", .log = stderr_log()}, &cpu) == Status::Ok);
+  constexpr int64_t kTokens = 6, kWidth = 4;
+  const auto wave = [](int64_t n, float step) {
+    std::vector<float> values(static_cast<size_t>(n));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<float>(i + 1));
+    return values;
+  };
+  const std::vector<float> x = wave(kTokens * kWidth, 0.7f), wqkv = wave(3 * kWidth * kWidth, 1.3f),
+                           wo = wave(kWidth * kWidth, 2.1f);
+  const int64_t wqkv_shape[] = {3 * kWidth, kWidth}, wo_shape[] = {kWidth, kWidth};
+  const HostTensor tensors[] = {{"wqkv.weight", DType::F32, wqkv_shape, std::as_bytes(std::span(wqkv))},
+                                {"wo.weight", DType::F32, wo_shape, std::as_bytes(std::span(wo))}};
+  Weights weights;
+  REQUIRE(cpu.upload(tensors, &weights) == Status::Ok);
+
+  const auto compile = [&](float attention_dropout, float output_dropout, bool training) {
+    Graph g;
+    g.output("y", nn::self_attention(g, g.input("x", {1, kTokens, kWidth}), "",
+                                     {.heads = 2,
+                                      .bias = false,
+                                      .out_bias = false,
+                                      .attention_dropout = attention_dropout,
+                                      .output_dropout = output_dropout}));
+    Plan plan;
+    REQUIRE(cpu.compile(g, weights, &plan, {.training = training}) == Status::Ok);
+    return plan;
+  };
+  const auto run = [&](Plan& plan, uint32_t seed) {
+    std::vector<float> y(x.size());
+    REQUIRE(plan.run({{"x", x}, {"y", y}}, {}, {.seed = seed}) == Status::Ok);
+    return y;
+  };
+
+  Plan plain = compile(0, 0, false), evaluated = compile(0.5f, 0.5f, false);
+  const std::vector<float> expected = run(plain, 0);
+  CHECK(run(evaluated, 1) == expected);
+  CHECK(evaluated.passes().size() == plain.passes().size());
+
+  // Everything behind the softmax is linear, so the mean over seeds is the result without dropout.
+  for (const auto& [attention_dropout, output_dropout] : {std::pair(0.4f, 0.0f), std::pair(0.0f, 0.4f)}) {
+    Plan trained = compile(attention_dropout, output_dropout, true);
+    constexpr int kSeeds = 4000;
+    std::vector<double> sum(x.size()), squares(x.size());
+    int zeros = 0;
+    for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+      const std::vector<float> y = run(trained, seed);
+      for (size_t i = 0; i < y.size(); ++i) {
+        sum[i] += y[i], squares[i] += static_cast<double>(y[i]) * y[i];
+        zeros += y[i] == 0.0f;
+      }
+    }
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double mean = sum[i] / kSeeds, deviation = std::sqrt(squares[i] / kSeeds - mean * mean);
+      CHECK(deviation > 0.0);
+      CHECK(std::abs(mean - expected[i]) < 5.0 * deviation / std::sqrt(double{kSeeds}) + 1e-5);
+    }
+    const double share = zeros / static_cast<double>(kSeeds * x.size());
+    if (output_dropout > 0) CHECK(std::abs(share - output_dropout) < 0.01);
+  }
+  Plan trained = compile(0.4f, 0.4f, true);
+  CHECK(run(trained, 7) == run(trained, 7));
+  CHECK(run(trained, 7) != run(trained, 8));
+}
