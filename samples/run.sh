@@ -5,9 +5,10 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-sample=tour
+sample=tour target=tour
 case ${1:-} in
-  tour | heed) sample=$1; shift ;;
+  tour) shift ;;
+  heed) sample=heed target=heed_program; shift ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
@@ -25,7 +26,7 @@ if [[ ! -f $build/CMakeCache.txt ]]; then
   echo "building heed, a minute or two the first time ..."
 fi
 quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release
-quietly build cmake --build "$build" --target "$sample" --parallel "$(nproc)"
+quietly build cmake --build "$build" --target "$target" --parallel "$(nproc)"
 
 program=$build/samples/$sample/$sample
 if [[ $sample == tour ]]; then
