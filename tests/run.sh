@@ -92,7 +92,7 @@ run_catch() {
     good=${BASH_REMATCH[1]}
   elif [[ -n $line ]]; then
     if [[ $line =~ ([0-9]+)\ passed ]]; then good=${BASH_REMATCH[1]}; fi
-    if [[ $line =~ ([0-9]+)\ failed($|[^a-z]) ]]; then bad=${BASH_REMATCH[1]}; fi
+    if [[ $line =~ ([0-9]+)\ failed(\ *\||\ *$) ]]; then bad=${BASH_REMATCH[1]}; fi
   fi
   passed=$((passed + good)) failed=$((failed + bad))
   if [[ $code -eq 3 && -z $line ]]; then
