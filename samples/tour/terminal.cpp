@@ -189,7 +189,8 @@ std::string draw_table(const Picture& picture, const Terminal& terminal) {
       text += cell_text(picture, layout, terminal.color, row, column, end);
     text += "\n";
   }
-  if (layout.numbers) text += legend(picture, layout, terminal.columns);
+  const bool rows_tell = picture.columns == picture.rows && layout.rows == picture.rows.size();
+  if (layout.numbers && !rows_tell) text += legend(picture, layout, terminal.columns);
   if (color) text += spaces(layout.label + 3) + color_bar(picture, end, terminal) + "\n";
   if (layout.rows < picture.rows.size() || layout.columns < picture.columns.size())
     text += "  (here " + std::to_string(layout.rows) + " of " + std::to_string(picture.rows.size()) + " rows, " +
