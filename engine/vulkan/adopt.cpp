@@ -1,0 +1,82 @@
+// Devices that belong to a host.
+#include <algorithm>
+#include <cstring>
+
+#include "base/logging.hpp"
+#include "vulkan/device.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+// What the host enabled counts, not what the physical device could do. 16-bit storage is a feature of Vulkan 1.1;
+// it may be said in either structure.
+bool enabled_16bit_storage(const VkPhysicalDeviceFeatures2* features) {
+  const auto* next = features == nullptr ? nullptr : static_cast<const VkBaseInStructure*>(features->pNext);
+  for (; next != nullptr; next = next->pNext) {
+    if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES &&
+        reinterpret_cast<const VkPhysicalDevice16BitStorageFeatures*>(next)->storageBuffer16BitAccess == VK_TRUE)
+      return true;
+    if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES &&
+        reinterpret_cast<const VkPhysicalDeviceVulkan11Features*>(next)->storageBuffer16BitAccess == VK_TRUE)
+      return true;
+  }
+  return false;
+}
+
+Status check_host(const HostDevice& host) {
+  const char* missing = nullptr;
+  if (host.instance == VK_NULL_HANDLE) missing = "instance";
+  else if (host.physical_device == VK_NULL_HANDLE) missing = "physical_device";
+  else if (host.device == VK_NULL_HANDLE) missing = "device";
+  else if (host.get_instance_proc_addr == nullptr) missing = "get_instance_proc_addr";
+  if (missing != nullptr) return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
+  if (host.api_version >= VK_API_VERSION_1_1) return Status::Ok;
+  return fail(host.log, Status::Unsupported,
+              format("adopt: the host uses Vulkan %u.%u; 1.1 is needed", VK_API_VERSION_MAJOR(host.api_version),
+                     VK_API_VERSION_MINOR(host.api_version)));
+}
+
+}  // namespace
+
+Status adopt(const HostDevice& host, Device* device) {
+  if (device == nullptr) return Status::InvalidArgument;
+  Status status = check_host(host);
+  if (status != Status::Ok) return status;
+  auto fresh = std::make_shared<VulkanDevice>();
+  status = fresh->adopt(host);
+  if (status == Status::Ok) *device = Device(std::move(fresh));
+  return status;
+}
+
+Status VulkanDevice::adopt(const HostDevice& host) {
+  context_.log = host.log;
+  context_.vk.GetInstanceProcAddr = host.get_instance_proc_addr;
+  const char* missing = load_instance_functions(host.instance, host.debug_utils, &context_.vk);
+  if (missing == nullptr) missing = load_device_functions(host.device, &context_.vk);
+  if (missing != nullptr)
+    return fail(host.log, Status::InvalidArgument, format("adopt: get_instance_proc_addr knows no %s", missing));
+
+  context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version);
+  const auto& families = context_.physical.queue_families;
+  if (host.queue_family >= families.size() || (families[host.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
+    return fail(host.log, Status::InvalidArgument,
+                format("adopt: queue family %u has no compute (the device has %zu families)", host.queue_family,
+                       families.size()));
+  const bool f16 = enabled_16bit_storage(host.enabled_features);
+  context_.physical.storage_16bit = f16;
+  context_.info = describe(context_.physical);
+  if (!context_.info.usable)
+    return fail(host.log, Status::Unsupported,
+                "adopt: " + context_.info.name + " cannot be used: " + context_.info.reason);
+  context_.allocator = host.allocator;
+  context_.queue = host.queue;
+  context_.queue_family = host.queue_family;
+  context_.capabilities = capabilities_of(context_.physical, f16);
+  context_.labels = host.debug_utils && context_.vk.SetDebugUtilsObjectNameEXT != nullptr &&
+                    context_.vk.CmdBeginDebugUtilsLabelEXT != nullptr &&
+                    context_.vk.CmdEndDebugUtilsLabelEXT != nullptr;
+  context_.device = host.device;
+  return pipelines_->create({}, host.pipeline_cache);
+}
+
+}  // namespace heed::vulkan

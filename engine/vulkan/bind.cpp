@@ -1,0 +1,78 @@
+// The host's buffers of one recording: found by name, checked, and turned into descriptor ranges. Allocates only
+// to log a failure.
+#include <algorithm>
+
+#include "base/arith.hpp"
+#include "base/logging.hpp"
+#include "vulkan/plan.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+using ull = unsigned long long;
+
+}  // namespace
+
+const detail::NamedTensor& VulkanPlan::host_tensor(size_t index) const {
+  const size_t inputs = schedule_.inputs.size();
+  return index < inputs ? schedule_.inputs[index] : schedule_.outputs[index - inputs];
+}
+
+uint64_t VulkanPlan::host_bytes(size_t index, std::span<const int64_t> sizes) const {
+  const TensorInfo& info = schedule_.tensors[host_tensor(index).tensor];
+  const SizeId elements = schedule_.placements[info.storage].elements;
+  return static_cast<uint64_t>(sizes[static_cast<size_t>(elements)]) * size_of(info.dtype);
+}
+
+Status VulkanPlan::bind_host_buffers(std::span<const Buffer> buffers, Slot& slot) const {
+  std::fill(slot.bound.begin(), slot.bound.end(), BoundRange{});
+  for (const Buffer& buffer : buffers) {
+    size_t index = 0;
+    while (index < host_count() && host_tensor(index).name != buffer.name) ++index;
+    if (index == host_count())
+      return fail(context_.log, Status::NotFound,
+                  format("record: the plan has no input or output '%.*s'", static_cast<int>(buffer.name.size()),
+                         buffer.name.data()));
+    if (slot.bound[index].buffer != VK_NULL_HANDLE)
+      return fail(context_.log, Status::InvalidArgument,
+                  format("record: '%s' is given twice", host_tensor(index).name.c_str()));
+    const Status status = bind_host_buffer(index, buffer, slot);
+    if (status != Status::Ok) return status;
+  }
+  for (size_t i = 0; i < host_count(); ++i) {
+    if (slot.bound[i].buffer == VK_NULL_HANDLE)
+      return fail(context_.log, Status::MissingBuffer,
+                  format("record: %s '%s' was not given", i < schedule_.inputs.size() ? "input" : "output",
+                         host_tensor(i).name.c_str()));
+  }
+  return Status::Ok;
+}
+
+Status VulkanPlan::bind_host_buffer(size_t index, const Buffer& buffer, Slot& slot) const {
+  const char* name = host_tensor(index).name.c_str();
+  const TensorInfo& info = schedule_.tensors[host_tensor(index).tensor];
+  if (buffer.buffer == VK_NULL_HANDLE)
+    return fail(context_.log, Status::InvalidArgument, format("record: the VkBuffer of '%s' is null", name));
+  const uint64_t unit = std::max<uint64_t>(size_of(info.dtype), info.dtype == DType::U8 ? 4 : 1);
+  if (buffer.offset % unit != 0)
+    return fail(context_.log, Status::InvalidArgument,
+                format("record: offset %llu of '%s' is no multiple of %llu", static_cast<ull>(buffer.offset), name,
+                       static_cast<ull>(unit)));
+  const uint64_t needed = align_up<uint64_t>(host_bytes(index, slot.sizes), 4);
+  if (buffer.bytes < needed)  // VK_WHOLE_SIZE is larger than anything
+    return fail(context_.log, Status::BufferTooSmall,
+                format("record: '%s' needs %llu bytes, %llu were given", name, static_cast<ull>(needed),
+                       static_cast<ull>(buffer.bytes)));
+  // Descriptors start at aligned offsets only. What is left over goes to the kernels as an offset in elements.
+  const uint64_t rest = buffer.offset % context_.capabilities.storage_alignment;
+  const uint64_t range = rest + needed;
+  if (range > context_.capabilities.max_storage_range)
+    return fail(context_.log, Status::Unsupported,
+                format("record: '%s' needs a range of %llu bytes; the device binds at most %llu", name,
+                       static_cast<ull>(range), static_cast<ull>(context_.capabilities.max_storage_range)));
+  slot.bound[index] = {buffer.buffer, buffer.offset - rest, range};
+  slot.storage_offsets[info.storage] = static_cast<int64_t>(rest / size_of(info.dtype));
+  return Status::Ok;
+}
+
+}  // namespace heed::vulkan

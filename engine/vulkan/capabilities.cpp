@@ -1,0 +1,104 @@
+#include "vulkan/capabilities.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/logging.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+bool has_device_extension(const Functions& vk, VkPhysicalDevice device, const char* name) {
+  uint32_t count = 0;
+  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) < 0) return false;
+  std::vector<VkExtensionProperties> found(count);
+  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, found.data()) < 0) return false;
+  found.resize(count);
+  return std::any_of(found.begin(), found.end(),
+                     [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
+}
+
+}  // namespace
+
+PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version) {
+  PhysicalDevice device;
+  device.handle = handle;
+  vk.GetPhysicalDeviceProperties(handle, &device.properties);
+  vk.GetPhysicalDeviceMemoryProperties(handle, &device.memory);
+  uint32_t families = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(handle, &families, nullptr);
+  device.queue_families.resize(families);
+  vk.GetPhysicalDeviceQueueFamilyProperties(handle, &families, device.queue_families.data());
+  device.api_version = std::min(instance_version, device.properties.apiVersion);
+  if (device.api_version < VK_API_VERSION_1_1) return device;  // the queries below are of 1.1
+
+  auto driver = structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+  const bool knows_driver = device.api_version >= VK_API_VERSION_1_2;
+  device.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+  device.subgroup.pNext = knows_driver ? &driver : nullptr;
+  device.memory_limits.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
+  device.memory_limits.pNext = &device.subgroup;
+  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &device.memory_limits);
+  vk.GetPhysicalDeviceProperties2(handle, &properties);
+  device.memory_limits.pNext = device.subgroup.pNext = nullptr;
+  if (knows_driver) device.driver = format("%s %s", driver.driverName, driver.driverInfo);
+
+  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  auto features = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &storage);
+  vk.GetPhysicalDeviceFeatures2(handle, &features);
+  device.storage_16bit = storage.storageBuffer16BitAccess == VK_TRUE;
+  device.portability_subset = has_device_extension(vk, handle, "VK_KHR_portability_subset");
+  return device;
+}
+
+uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families) {
+  uint32_t chosen = UINT32_MAX;
+  for (uint32_t i = 0; i < families.size(); ++i) {
+    if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0 || families[i].queueCount == 0) continue;
+    if (families[i].timestampValidBits != 0) return i;
+    if (chosen == UINT32_MAX) chosen = i;
+  }
+  return chosen;
+}
+
+std::string below_floor(const PhysicalDevice& device) {
+  if (device.api_version < VK_API_VERSION_1_1)
+    return format("Vulkan %u.%u; 1.1 is needed", VK_API_VERSION_MAJOR(device.api_version),
+                  VK_API_VERSION_MINOR(device.api_version));
+  std::string missing;
+  const auto need = [&](const char* name, uint64_t has, uint64_t floor) {
+    if (has >= floor) return;
+    missing += format("%s%s is %llu; %llu is needed", missing.empty() ? "" : "\n", name,
+                      static_cast<unsigned long long>(has), static_cast<unsigned long long>(floor));
+  };
+  const VkPhysicalDeviceLimits& limits = device.properties.limits;
+  const Capabilities floor;
+  need("maxComputeWorkGroupInvocations", limits.maxComputeWorkGroupInvocations, floor.max_invocations);
+  need("maxComputeSharedMemorySize", limits.maxComputeSharedMemorySize, floor.shared_bytes);
+  need("maxPushConstantsSize", limits.maxPushConstantsSize, kMaxPushBytes);
+  need("maxStorageBufferRange", limits.maxStorageBufferRange, floor.max_storage_range);
+  need("maxPerStageDescriptorStorageBuffers", limits.maxPerStageDescriptorStorageBuffers, kMaxBindings);
+  for (size_t axis = 0; axis < 3; ++axis) {
+    need("maxComputeWorkGroupSize", limits.maxComputeWorkGroupSize[axis], floor.max_workgroup_size[axis]);
+    need("maxComputeWorkGroupCount", limits.maxComputeWorkGroupCount[axis], floor.max_groups[axis]);
+  }
+  if (choose_queue_family(device.queue_families) == UINT32_MAX)
+    missing += std::string(missing.empty() ? "" : "\n") + "no queue family with compute";
+  return missing;
+}
+
+Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
+  const VkPhysicalDeviceLimits& limits = device.properties.limits;
+  Capabilities result;
+  result.max_invocations = limits.maxComputeWorkGroupInvocations;
+  std::copy_n(limits.maxComputeWorkGroupSize, 3, result.max_workgroup_size.begin());
+  std::copy_n(limits.maxComputeWorkGroupCount, 3, result.max_groups.begin());
+  result.shared_bytes = limits.maxComputeSharedMemorySize;
+  result.max_storage_range = limits.maxStorageBufferRange;
+  result.storage_alignment = static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
+  result.subgroup_size = std::max(device.subgroup.subgroupSize, 1u);
+  result.f16 = f16;
+  return result;
+}
+
+}  // namespace heed::vulkan

@@ -1,0 +1,49 @@
+// What a physical device can do, and what heed makes of it. Reading the device is one function; judging what was
+// read is another that needs no device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <heed/device.hpp>
+
+#include "kernels/dispatch.hpp"
+#include "vulkan/functions.hpp"
+
+namespace heed::vulkan {
+
+// As the driver reports it. `api_version` is the lower of the instance's and the device's.
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  uint32_t api_version = VK_API_VERSION_1_0;
+  VkPhysicalDeviceProperties properties = {};
+  VkPhysicalDeviceSubgroupProperties subgroup = {};
+  VkPhysicalDeviceMaintenance3Properties memory_limits = {};
+  std::string driver;  // name and version, if the driver says so (Vulkan 1.2)
+  VkPhysicalDeviceMemoryProperties memory = {};
+  std::vector<VkQueueFamilyProperties> queue_families;
+  bool storage_16bit = false;  // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
+  bool portability_subset = false;  // VK_KHR_portability_subset must be enabled
+};
+
+PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version);
+
+// The family heed submits to: with compute, and with timestamps if there is a choice. UINT32_MAX if none.
+uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families);
+
+// Empty if the device meets heed's floor; otherwise every limit that is too low, with both values.
+std::string below_floor(const PhysicalDevice& device);
+
+// `f16`: 16-bit storage is enabled on the VkDevice.
+Capabilities capabilities_of(const PhysicalDevice& device, bool f16);
+
+// Everything of DeviceInfo. `word` is made from the name alone; see make_unique.
+DeviceInfo describe(const PhysicalDevice& device);
+// "NVIDIA H200" -> "nvidia-h200", "llvmpipe (LLVM 15.0.6, 256 bits)" -> "llvmpipe",
+// "AMD Radeon Graphics (RADV REMBRANDT)" -> "radv-rembrandt".
+std::string short_name(const std::string& device_name);
+// Numbers equal words: "vulkan:llvmpipe", "vulkan:llvmpipe#2".
+void make_unique(std::vector<DeviceInfo>* devices);
+
+}  // namespace heed::vulkan

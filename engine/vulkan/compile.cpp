@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/arith.hpp"
+#include "base/logging.hpp"
+#include "vulkan/plan.hpp"
+
+namespace heed::vulkan {
+
+VulkanPlan::VulkanPlan(std::shared_ptr<VulkanDevice> device, std::shared_ptr<VulkanWeights> weights,
+                       Schedule&& schedule, const CompileOptions& options)
+    : device_(std::move(device)),
+      weights_(std::move(weights)),
+      context_(device_->context()),
+      schedule_(std::move(schedule)),
+      options_(options) {}
+
+VulkanPlan::~VulkanPlan() {
+  // A pool takes its descriptor sets with it.
+  if (descriptor_pool_ != VK_NULL_HANDLE)
+    context_.vk.DestroyDescriptorPool(context_.device, descriptor_pool_, context_.allocator);
+  if (queries_ != VK_NULL_HANDLE)
+    context_.vk.DestroyQueryPool(context_.device, queries_, context_.allocator);
+}
+
+Status VulkanPlan::compile(const std::vector<const detail::WeightsImpl::Entry*>& weights) {
+  Status status = select_steps();
+  if (status == Status::Ok) status = allocate_memory();
+  if (status == Status::Ok) status = resolve_bindings(weights);
+  if (status == Status::Ok) status = create_descriptor_pool();
+  if (status == Status::Ok) status = create_slots();
+  if (status == Status::Ok && options_.timestamps) status = create_queries();
+  return status;
+}
+
+Status VulkanPlan::select_steps() {
+  steps_.resize(schedule_.steps.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    CompiledStep& step = steps_[i];
+    Status status =
+        select_kernels(schedule_, schedule_.steps[i], context_.capabilities, context_.log, &step.kernels);
+    if (status != Status::Ok) return status;
+    step.first_use = static_cast<uint32_t>(uses_.size());
+    for (uint32_t k = 0; k < step.kernels.count; ++k) {
+      const KernelUse& kernel = step.kernels.uses[k];
+      CompiledUse use;
+      use.binding_count = kernel.buffer_count;
+      use.layout = device_->pipelines().layout(kernel.buffer_count);
+      status = device_->pipelines().get(kernel.key, &use.pipeline);
+      if (status != Status::Ok) return status;
+      for (uint32_t b = 0; b < kernel.buffer_count; ++b) {
+        if (kernel.buffers[b].kind != BufferUse::Kind::Faults) continue;
+        // A word of its own for every step that may set one: the message can then name the step, and two
+        // embeddings in a row need no barrier.
+        if (faulting_steps_.empty() || faulting_steps_.back() != i)
+          faulting_steps_.push_back(static_cast<uint32_t>(i));
+        use.bindings[b].source = Binding::Source::Faults;
+        use.bindings[b].write = true;
+        use.bindings[b].index = static_cast<uint32_t>(faulting_steps_.size() - 1);
+        use.has_faults = true;
+      }
+      uses_.push_back(use);
+    }
+  }
+  return Status::Ok;
+}
+
+Status VulkanPlan::allocate_memory() {
+  Status status = Status::Ok;
+  if (schedule_.scratch_bytes != 0)
+    status = scratch_.create(context_, "scratch", schedule_.scratch_bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                             MemoryUse::Device);
+  if (status != Status::Ok) return status;
+
+  uint64_t bytes = 0;
+  for (const detail::ConstantInfo& constant : schedule_.constants) {
+    constant_offsets_.push_back(bytes);
+    bytes = align_up<uint64_t>(bytes + align_up<uint64_t>(constant.data.size(), 4), device_->weight_alignment());
+  }
+  if (bytes != 0) {
+    status = constants_.create(context_, "constants", bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                               MemoryUse::Constants);
+    if (status != Status::Ok) return status;
+    for (size_t i = 0; i < constant_offsets_.size(); ++i) {
+      const std::vector<std::byte>& data = schedule_.constants[i].data;
+      if (!data.empty()) std::memcpy(constants_.mapped() + constant_offsets_[i], data.data(), data.size());
+    }
+    status = constants_.flush();
+    if (status != Status::Ok) return status;
+  }
+
+  if (faulting_steps_.empty()) return Status::Ok;
+  status = faults_.create(context_, "faults", options_.record_slots * fault_slot_bytes(),
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          MemoryUse::Staging);
+  if (status != Status::Ok) return status;
+  std::memset(faults_.mapped(), 0, faults_.bytes());
+  return faults_.flush();
+}
+
+Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl::Entry*>& weights) {
+  storages_.resize(schedule_.placements.size());
+  for (size_t id = 0; id < storages_.size(); ++id) {
+    const Placement& at = schedule_.placements[id];
+    if (at.space == Placement::Space::Weight)
+      storages_[id] = {weights_->buffer(), weights[at.slot]->offset, weights[at.slot]->bytes};
+    else if (at.space == Placement::Space::Constant)
+      storages_[id] = {constants_.handle(), constant_offsets_[at.slot], at.bytes};
+    else if (at.space == Placement::Space::Scratch)
+      storages_[id] = {scratch_.handle(), at.offset, at.bytes};
+  }
+  for (const detail::WeightsImpl::Entry* entry : weights) weight_bytes_ += entry->bytes;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    for (uint32_t k = 0; k < steps_[i].kernels.count; ++k) {
+      const KernelUse& kernel = steps_[i].kernels.uses[k];
+      CompiledUse& use = uses_[steps_[i].first_use + k];
+      for (uint32_t b = 0; b < use.binding_count; ++b) {
+        if (use.bindings[b].source == Binding::Source::Faults) continue;
+        // Every binding that a shader names must be valid, also one that this step has no operand for and that the
+        // shader will not touch: it gets the first operand, read-only.
+        const BufferUse& wanted = kernel.buffers[b];
+        const bool absent = !wanted.tensor.valid();
+        use.bindings[b].write = wanted.write && !absent;
+        const Status status =
+            resolve_binding(schedule_.steps[i], absent ? kernel.buffers[0].tensor : wanted.tensor, &use.bindings[b]);
+        if (status != Status::Ok) return status;
+        use.has_host |= use.bindings[b].source == Binding::Source::Host;
+      }
+    }
+  }
+  return Status::Ok;
+}
+
+Status VulkanPlan::resolve_binding(const Node& step, Tensor tensor, Binding* binding) {
+  const TensorInfo& info = schedule_.info(tensor);
+  const Placement& at = schedule_.placement(tensor);
+  switch (at.space) {
+    case Placement::Space::Input: binding->source = Binding::Source::Host; binding->index = at.slot; break;
+    case Placement::Space::Output:
+      binding->source = Binding::Source::Host;
+      binding->index = static_cast<uint32_t>(schedule_.inputs.size()) + at.slot;
+      break;
+    case Placement::Space::Scratch: binding->source = Binding::Source::Scratch; break;
+    case Placement::Space::Weight:
+    case Placement::Space::Constant: binding->source = Binding::Source::Constant; break;
+    case Placement::Space::None:
+      return fail(context_.log, Status::InvalidGraph,
+                  format("compile: %s uses '%s', which has no memory", step.label.c_str(), info.name.c_str()));
+  }
+  if (binding->source == Binding::Source::Host) return Status::Ok;
+  binding->range = storages_[info.storage];
+  const uint64_t largest = context_.capabilities.max_storage_range;
+  if (binding->range.range <= largest) return Status::Ok;
+  return fail(context_.log, Status::Unsupported,
+              format("compile: %s: '%s' has %llu bytes; the device binds at most %llu", step.label.c_str(),
+                     info.name.c_str(), static_cast<unsigned long long>(binding->range.range),
+                     static_cast<unsigned long long>(largest)));
+}
+
+Status VulkanPlan::create_slots() {
+  slots_.resize(options_.record_slots);
+  size_t host_bindings = 0;
+  for (const CompiledUse& use : uses_)
+    for (uint32_t b = 0; b < use.binding_count; ++b)
+      host_bindings += use.bindings[b].source == Binding::Source::Host;
+  for (Slot& slot : slots_) {
+    slot.extents.resize(schedule_.extents.size());
+    slot.sizes.resize(schedule_.sizes.count());
+    slot.storage_offsets.resize(schedule_.tensors.size());
+    slot.bound.resize(host_count());
+    slot.sets.resize(uses_.size());
+    slot.infos.resize(host_bindings);
+    slot.writes.resize(host_bindings);
+  }
+  return allocate_sets();
+}
+
+Status VulkanPlan::create_queries() {
+  if (context_.timestamp_bits() == 0)
+    return fail(context_.log, Status::Unsupported,
+                format("compile: timestamps were asked for; queue family %u of %s has none", context_.queue_family,
+                       context_.info.word.c_str()));
+  auto info = structure<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
+  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  info.queryCount = options_.record_slots * static_cast<uint32_t>(steps_.size() + 1);
+  return context_.check("vkCreateQueryPool",
+                        context_.vk.CreateQueryPool(context_.device, &info, context_.allocator, &queries_));
+}
+
+}  // namespace heed::vulkan

@@ -1,0 +1,47 @@
+// What every part of the Vulkan layer needs of one device. Owned by the device; the parts hold a pointer to it.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include <heed/device.hpp>
+
+#include "vulkan/capabilities.hpp"
+#include "vulkan/functions.hpp"
+
+namespace heed::vulkan {
+
+struct Context {
+  Functions vk;
+  VkDevice device = VK_NULL_HANDLE;
+  const VkAllocationCallbacks* allocator = nullptr;
+  VkQueue queue = VK_NULL_HANDLE;  // null if the host gave none
+  uint32_t queue_family = 0;
+  PhysicalDevice physical;
+  Capabilities capabilities;
+  DeviceInfo info;
+  Log log;
+  bool labels = false;  // VK_EXT_debug_utils is there and wanted
+
+  // vkQueueSubmit wants one thread at a time. Taken by upload and run only.
+  std::mutex queue_mutex;
+  // Set by the first VK_ERROR_DEVICE_LOST; from then on every call returns DeviceLost.
+  std::atomic<bool> lost{false};
+
+  // Ok for success codes; otherwise logs "<what>: <VkResult>", remembers a lost device, returns the closest Status.
+  Status check(const char* what, VkResult result);
+  // Ok, or DeviceLost with a message that names `what`.
+  Status alive(const char* what) const;
+
+  uint32_t timestamp_bits() const { return physical.queue_families[queue_family].timestampValidBits; }
+
+  // Names a Vulkan object in captures and validation messages.
+  void name(VkObjectType type, uint64_t handle, const char* text) const;
+  template <class Handle>
+  void name(VkObjectType type, Handle handle, const char* text) const {
+    // Non-dispatchable handles are pointers on 64-bit platforms and integers on others.
+    name(type, (uint64_t)(handle), text);
+  }
+};
+
+}  // namespace heed::vulkan

@@ -1,0 +1,91 @@
+// Descriptor sets of a plan. All are allocated by compile. A set whose buffers are all the plan's own is shared by
+// every slot and never touched again. One with a host buffer exists once per slot, and record rewrites its host
+// descriptors each time: comparing handles with those of the last recording would miss a host that destroyed a
+// buffer and got the same handle for a new one.
+#include "vulkan/plan.hpp"
+
+namespace heed::vulkan {
+
+Status VulkanPlan::create_descriptor_pool() {
+  uint32_t sets = 0, descriptors = 0;
+  for (const CompiledUse& use : uses_) {
+    const uint32_t copies = use.has_host || use.has_faults ? options_.record_slots : 1;
+    sets += copies;
+    descriptors += copies * use.binding_count;
+  }
+  if (sets == 0) return Status::Ok;
+  const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, descriptors};
+  auto info = structure<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
+  info.maxSets = sets;
+  info.poolSizeCount = 1;
+  info.pPoolSizes = &size;
+  return context_.check("vkCreateDescriptorPool",
+                        context_.vk.CreateDescriptorPool(context_.device, &info, context_.allocator,
+                                                         &descriptor_pool_));
+}
+
+Status VulkanPlan::allocate_sets() {
+  for (uint32_t u = 0; u < uses_.size(); ++u) {
+    const bool per_slot = uses_[u].has_host || uses_[u].has_faults;
+    const VkDescriptorSetLayout layout = device_->pipelines().set_layout(uses_[u].binding_count);
+    auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
+    info.descriptorPool = descriptor_pool_;
+    info.descriptorSetCount = 1;
+    info.pSetLayouts = &layout;
+    for (uint32_t s = 0; s < slots_.size(); ++s) {
+      if (s > 0 && !per_slot) {
+        slots_[s].sets[u] = slots_[0].sets[u];
+        continue;
+      }
+      const Status status =
+          context_.check("vkAllocateDescriptorSets",
+                         context_.vk.AllocateDescriptorSets(context_.device, &info, &slots_[s].sets[u]));
+      if (status != Status::Ok) return status;
+      write_fixed_descriptors(u, s);
+    }
+  }
+  return Status::Ok;
+}
+
+void VulkanPlan::write_fixed_descriptors(uint32_t use_index, uint32_t slot_index) {
+  const CompiledUse& use = uses_[use_index];
+  const Slot& slot = slots_[slot_index];
+  std::array<VkDescriptorBufferInfo, kMaxBindings> infos{};
+  std::array<VkWriteDescriptorSet, kMaxBindings> writes{};
+  uint32_t count = 0;
+  for (uint32_t b = 0; b < use.binding_count; ++b) {
+    if (use.bindings[b].source == Binding::Source::Host) continue;
+    const BoundRange range = range_of(use.bindings[b], slot, slot_index);
+    infos[count] = {range.buffer, range.offset, range.range};
+    VkWriteDescriptorSet& write = writes[count];
+    write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+    write.dstSet = slot.sets[use_index];
+    write.dstBinding = b;
+    write.descriptorCount = 1;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = &infos[count++];
+  }
+  if (count != 0) context_.vk.UpdateDescriptorSets(context_.device, count, writes.data(), 0, nullptr);
+}
+
+void VulkanPlan::update_descriptors(Slot& slot) const {
+  uint32_t count = 0;
+  for (size_t u = 0; u < uses_.size(); ++u) {
+    const CompiledUse& use = uses_[u];
+    for (uint32_t b = 0; use.has_host && b < use.binding_count; ++b) {
+      if (use.bindings[b].source != Binding::Source::Host) continue;
+      const BoundRange& range = slot.bound[use.bindings[b].index];
+      slot.infos[count] = {range.buffer, range.offset, range.range};
+      VkWriteDescriptorSet& write = slot.writes[count];
+      write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+      write.dstSet = slot.sets[u];
+      write.dstBinding = b;
+      write.descriptorCount = 1;
+      write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+      write.pBufferInfo = &slot.infos[count++];
+    }
+  }
+  if (count != 0) context_.vk.UpdateDescriptorSets(context_.device, count, slot.writes.data(), 0, nullptr);
+}
+
+}  // namespace heed::vulkan

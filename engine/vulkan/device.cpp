@@ -1,0 +1,51 @@
+#include "vulkan/device.hpp"
+
+#include <algorithm>
+
+#include "vulkan/plan.hpp"
+#include "vulkan/weights.hpp"
+
+namespace heed::vulkan {
+
+VulkanDevice::~VulkanDevice() {
+  // Plans and weights keep their device alive, so all that is left are the pipelines.
+  if (context_.device != VK_NULL_HANDLE) pipelines_.reset();
+  if (instance_ != nullptr && context_.device != VK_NULL_HANDLE)
+    context_.vk.DestroyDevice(context_.device, nullptr);
+}
+
+uint64_t VulkanDevice::weight_alignment() const {
+  return std::max<uint64_t>(256, context_.capabilities.storage_alignment);
+}
+
+ScheduleOptions VulkanDevice::schedule_options() const {
+  ScheduleOptions options;
+  options.alignment = weight_alignment();
+  options.max_tensor_bytes = context_.capabilities.max_storage_range;
+  return options;
+}
+
+Status VulkanDevice::upload(std::span<const HostTensor> tensors, const UploadOptions& options,
+                            std::shared_ptr<detail::WeightsImpl>* weights) {
+  auto fresh = std::make_shared<VulkanWeights>(shared_from_this(), context_);
+  const Status status = fresh->upload(tensors, options, weight_alignment());
+  if (status == Status::Ok) *weights = std::move(fresh);
+  return status;
+}
+
+Status VulkanDevice::compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,
+                             const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) {
+  std::vector<const detail::WeightsImpl::Entry*> entries;
+  Status status = context_.alive("compile");
+  if (status == Status::Ok) status = detail::match_weights(schedule, weights.get(), this, log(), &entries);
+  if (status != Status::Ok) return status;
+  // match_weights has checked that they are of this device, hence of this type.
+  auto fresh = std::make_shared<VulkanPlan>(std::static_pointer_cast<VulkanDevice>(shared_from_this()),
+                                            std::static_pointer_cast<VulkanWeights>(weights), std::move(schedule),
+                                            options);
+  status = fresh->compile(entries);
+  if (status == Status::Ok) *plan = std::move(fresh);
+  return status;
+}
+
+}  // namespace heed::vulkan

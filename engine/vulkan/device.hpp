@@ -1,0 +1,47 @@
+// The Vulkan device: opened by heed or adopted from a host.
+#pragma once
+
+#include <memory>
+
+#include <heed/vulkan.hpp>
+
+#include "graph/backend.hpp"
+#include "vulkan/context.hpp"
+#include "vulkan/instance.hpp"
+#include "vulkan/pipelines.hpp"
+
+namespace heed::vulkan {
+
+class VulkanDevice final : public detail::DeviceImpl {
+ public:
+  VulkanDevice() : pipelines_(std::make_unique<Pipelines>(context_)) {}
+  ~VulkanDevice() override;
+
+  // Makes a VkDevice on `physical`, with only the features that heed uses.
+  Status open(std::unique_ptr<Instance> instance, VkPhysicalDevice physical, const DeviceInfo& info,
+              const DeviceOptions& options);
+  Status adopt(const HostDevice& host);
+
+  detail::Backend backend() const override { return detail::Backend::Vulkan; }
+  const DeviceInfo& info() const override { return context_.info; }
+  const Log& log() const override { return context_.log; }
+  uint64_t weight_alignment() const override;
+  ScheduleOptions schedule_options() const override;
+  Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
+                std::shared_ptr<detail::WeightsImpl>* weights) override;
+  Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights, const CompileOptions& options,
+                 std::shared_ptr<detail::PlanImpl>* plan) override;
+  Status pipeline_cache(std::vector<std::byte>* blob) const override { return pipelines_->blob(blob); }
+
+  Context& context() { return context_; }
+  Pipelines& pipelines() { return *pipelines_; }
+
+ private:
+  Status create_device(bool f16);
+
+  std::unique_ptr<Instance> instance_;  // null if adopted
+  Context context_;
+  std::unique_ptr<Pipelines> pipelines_;
+};
+
+}  // namespace heed::vulkan

@@ -1,0 +1,12 @@
+// Finds the machine's Vulkan loader at run time, so that a program with heed starts where there is none.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+namespace heed::vulkan {
+
+// vkGetInstanceProcAddr of the Vulkan loader, or null if there is none. The environment variable
+// HEED_VULKAN_LOADER names another library file to take instead.
+PFN_vkGetInstanceProcAddr find_loader();
+
+}  // namespace heed::vulkan

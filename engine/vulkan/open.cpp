@@ -1,0 +1,90 @@
+// Devices that heed finds and opens by itself.
+#include <algorithm>
+
+#include "base/logging.hpp"
+#include "vulkan/device.hpp"
+#include "vulkan/names.hpp"
+#include "vulkan/vulkan_device.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+std::vector<DeviceInfo> describe_all(const Instance& instance, const std::vector<VkPhysicalDevice>& handles) {
+  std::vector<DeviceInfo> devices;
+  for (VkPhysicalDevice handle : handles)
+    devices.push_back(describe(read_physical_device(instance.functions(), handle, instance.api_version())));
+  make_unique(&devices);
+  return devices;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_devices(const DeviceOptions& options) {
+  const std::unique_ptr<Instance> instance = Instance::create({.log = options.log});
+  if (instance == nullptr) return {};
+  return describe_all(*instance, instance->physical_devices());
+}
+
+Status open_device(const DeviceOptions& options, uint32_t index, std::shared_ptr<detail::DeviceImpl>* device) {
+  std::unique_ptr<Instance> instance = Instance::create(
+      {.log = options.log, .validation = options.validation, .debug_utils = options.debug_labels});
+  if (instance == nullptr) return fail(options.log, Status::NotFound, "open: Vulkan cannot be started here");
+  const std::vector<VkPhysicalDevice> handles = instance->physical_devices();
+  const std::vector<DeviceInfo> devices = describe_all(*instance, handles);
+  if (index >= devices.size())
+    return fail(options.log, Status::NotFound,
+                format("open: Vulkan device %u was asked for; there are %zu", index, devices.size()));
+  if (!devices[index].usable)
+    return fail(options.log, Status::Unsupported,
+                "open: " + devices[index].word + " cannot be used: " + devices[index].reason);
+  auto fresh = std::make_shared<VulkanDevice>();
+  const Status status = fresh->open(std::move(instance), handles[index], devices[index], options);
+  if (status == Status::Ok) *device = std::move(fresh);
+  return status;
+}
+
+Status VulkanDevice::open(std::unique_ptr<Instance> instance, VkPhysicalDevice physical, const DeviceInfo& info,
+                          const DeviceOptions& options) {
+  instance_ = std::move(instance);
+  context_.vk = instance_->functions();
+  context_.log = options.log;
+  context_.info = info;
+  context_.physical = read_physical_device(context_.vk, physical, instance_->api_version());
+  context_.queue_family = choose_queue_family(context_.physical.queue_families);
+  context_.labels = instance_->debug_utils() && options.debug_labels;
+  context_.capabilities = capabilities_of(context_.physical, context_.physical.storage_16bit);
+  const Status status = create_device(context_.physical.storage_16bit);
+  return status == Status::Ok ? pipelines_->create(options.pipeline_cache, VK_NULL_HANDLE) : status;
+}
+
+Status VulkanDevice::create_device(bool f16) {
+  const float priority = 0.5f;
+  auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+  queue.queueFamilyIndex = context_.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  // robustBufferAccess stays off: kernels check their bounds, and it would cost a comparison per load.
+  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  storage.storageBuffer16BitAccess = VK_TRUE;
+  const char* const extensions[] = {"VK_KHR_portability_subset"};
+  auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
+  info.pNext = f16 ? &storage : nullptr;
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = context_.physical.portability_subset ? 1 : 0;
+  info.ppEnabledExtensionNames = extensions;
+  VkDevice device = VK_NULL_HANDLE;
+  const Status status =
+      context_.check("vkCreateDevice", context_.vk.CreateDevice(context_.physical.handle, &info, nullptr, &device));
+  if (status != Status::Ok) return status;
+  if (const char* missing = load_device_functions(device, &context_.vk)) {
+    if (context_.vk.DestroyDevice != nullptr) context_.vk.DestroyDevice(device, nullptr);
+    return fail(context_.log, Status::DriverError,
+                format("open: %s has no %s", context_.info.word.c_str(), missing));
+  }
+  context_.device = device;
+  context_.vk.GetDeviceQueue(device, context_.queue_family, 0, &context_.queue);
+  return Status::Ok;
+}
+
+}  // namespace heed::vulkan

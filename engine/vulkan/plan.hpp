@@ -1,0 +1,151 @@
+// A plan on a Vulkan device.
+//
+// compile.cpp makes everything that a run needs: pipelines, memory, descriptor sets, and one Slot per recording
+// that may be in flight. After that record.cpp is a loop over data; bind.cpp checks the host's buffers for it;
+// run.cpp wraps it for callers without a command buffer; report.cpp answers questions.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <heed/vulkan.hpp>
+
+#include "graph/backend.hpp"
+#include "kernels/dispatch.hpp"
+#include "vulkan/device.hpp"
+#include "vulkan/device_buffer.hpp"
+#include "vulkan/hazards.hpp"
+#include "vulkan/host_io.hpp"
+#include "vulkan/weights.hpp"
+
+namespace heed::vulkan {
+
+// What one descriptor points to.
+struct BoundRange {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;  // a multiple of minStorageBufferOffsetAlignment
+  VkDeviceSize range = 0;
+};
+
+// One binding of a kernel, resolved as far as compile can.
+struct Binding {
+  enum class Source : uint8_t {
+    Constant,  // weights and constants: never written, hence never a hazard
+    Scratch,
+    Host,    // input or output: its buffer is known at record
+    Faults,  // one u32 of the slot
+  };
+  Source source = Source::Constant;
+  bool write = false;
+  uint32_t index = 0;  // Host: into Slot::bound; Faults: which word of the slot
+  BoundRange range;    // Constant, Scratch
+};
+
+// One kernel of one step, ready to be dispatched.
+struct CompiledUse {
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  uint32_t binding_count = 0;
+  std::array<Binding, kMaxBindings> bindings{};
+  bool has_host = false;    // one descriptor set per slot, written at record
+  bool has_faults = false;  // one descriptor set per slot
+};
+
+struct CompiledStep {
+  KernelList kernels;
+  uint32_t first_use = 0;  // of its kernels.count uses
+};
+
+// All that record writes to. Slots share nothing, so that two slots may be recorded by two threads at a time.
+// Everything has its final size after compile.
+struct Slot {
+  std::vector<int64_t> extents, sizes, storage_offsets;
+  std::vector<BoundRange> bound;      // by host index: inputs, then outputs
+  std::vector<VkDescriptorSet> sets;  // by use
+  std::vector<VkDescriptorBufferInfo> infos;  // one for each binding of a host buffer
+  std::vector<VkWriteDescriptorSet> writes;
+  DispatchList dispatches;
+  HazardTracker hazards;
+  bool recorded = false;
+};
+
+class VulkanPlan final : public detail::PlanImpl {
+ public:
+  VulkanPlan(std::shared_ptr<VulkanDevice> device, std::shared_ptr<VulkanWeights> weights, Schedule&& schedule,
+             const CompileOptions& options);
+  ~VulkanPlan() override;
+
+  // weights[i] belongs to schedule.weights[i].
+  Status compile(const std::vector<const detail::WeightsImpl::Entry*>& weights);
+
+  detail::Backend backend() const override { return detail::Backend::Vulkan; }
+  Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+             const RunOptions& options) override;
+  uint64_t scratch_bytes() const override { return schedule_.scratch_bytes; }
+  uint64_t weight_bytes() const override { return weight_bytes_; }
+  std::vector<PassInfo> passes() const override;
+  Status timings(std::vector<PassTime>* times, uint32_t slot) const override;
+
+  Status record(VkCommandBuffer commands, const RecordInfo& info);
+  Status take_faults(uint32_t slot);
+
+ private:
+  // compile.cpp
+  Status select_steps();
+  Status allocate_memory();
+  Status resolve_bindings(const std::vector<const detail::WeightsImpl::Entry*>& weights);
+  Status resolve_binding(const Node& step, Tensor tensor, Binding* binding);
+  Status create_descriptor_pool();
+  Status allocate_sets();
+  void write_fixed_descriptors(uint32_t use, uint32_t slot);
+  Status create_slots();
+  Status create_queries();
+
+  // bind.cpp
+  size_t host_count() const { return schedule_.inputs.size() + schedule_.outputs.size(); }
+  const detail::NamedTensor& host_tensor(size_t index) const;
+  uint64_t host_bytes(size_t index, std::span<const int64_t> sizes) const;  // not rounded up
+  Status bind_host_buffers(std::span<const Buffer> buffers, Slot& slot) const;
+  Status bind_host_buffer(size_t index, const Buffer& buffer, Slot& slot) const;
+  void update_descriptors(Slot& slot) const;
+
+  // record.cpp
+  BoundRange range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const;
+  void record_start(VkCommandBuffer commands, uint32_t slot_index) const;
+  void record_step(VkCommandBuffer commands, size_t step, Slot& slot, uint32_t slot_index,
+                   const RunValues& values) const;
+  void record_dispatch(VkCommandBuffer commands, const Dispatch& dispatch, const CompiledUse& use,
+                       VkDescriptorSet set) const;
+  void record_timestamp(VkCommandBuffer commands, uint32_t slot_index, size_t index) const;
+  void record_end(VkCommandBuffer commands) const;
+
+  // run.cpp
+  Status prepare_run();
+
+  // Bytes of one slot's fault words, and of one word with the gap that descriptor alignment asks for.
+  uint64_t fault_word_bytes() const { return device_->weight_alignment(); }
+  uint64_t fault_slot_bytes() const { return faulting_steps_.size() * fault_word_bytes(); }
+
+  std::shared_ptr<VulkanDevice> device_;    // outlives all below
+  std::shared_ptr<VulkanWeights> weights_;  // null if the graph has none
+  Context& context_;
+  Schedule schedule_;
+  CompileOptions options_;
+  uint64_t weight_bytes_ = 0;
+
+  std::vector<CompiledStep> steps_;
+  std::vector<CompiledUse> uses_;
+  std::vector<uint32_t> faulting_steps_;  // by fault word: which step sets it
+  std::vector<uint64_t> constant_offsets_;
+  std::vector<BoundRange> storages_;      // by storage id: weights, constants and scratch
+
+  DeviceBuffer scratch_, constants_, faults_;
+  VkDescriptorPool descriptor_pool_ = VK_NULL_HANDLE;
+  VkQueryPool queries_ = VK_NULL_HANDLE;
+  std::vector<Slot> slots_;
+  std::unique_ptr<HostIo> host_io_;  // made by the first run
+};
+
+}  // namespace heed::vulkan

@@ -1,0 +1,95 @@
+// What a plan says about itself: its passes, their times, and faults of embeddings.
+#include <cstring>
+
+#include "base/logging.hpp"
+#include "vulkan/plan.hpp"
+#include "vulkan/split.hpp"
+
+namespace heed::vulkan {
+
+Status take_faults(const Plan& plan, uint32_t slot) {
+  detail::PlanImpl* impl = plan.impl().get();
+  if (impl == nullptr || impl->backend() != detail::Backend::Vulkan) return Status::InvalidArgument;
+  return static_cast<VulkanPlan*>(impl)->take_faults(slot);
+}
+
+Status VulkanPlan::take_faults(uint32_t slot) {
+  if (slot >= slots_.size())
+    return fail(context_.log, Status::InvalidArgument,
+                format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
+  if (faulting_steps_.empty()) return Status::Ok;
+  Status status = faults_.invalidate();
+  if (status != Status::Ok) return status;
+  for (size_t i = 0; i < faulting_steps_.size(); ++i) {
+    std::byte* word = faults_.mapped() + slot * fault_slot_bytes() + i * fault_word_bytes();
+    uint32_t value = 0;
+    std::memcpy(&value, word, sizeof value);
+    if (value == 0) continue;
+    std::memset(word, 0, sizeof value);
+    status = fail(context_.log, Status::IndexOutOfRange,
+                  format("%s: an id is outside the table; its row is zero",
+                         schedule_.steps[faulting_steps_[i]].label.c_str()));
+  }
+  const Status flushed = faults_.flush();
+  return status == Status::Ok ? flushed : status;
+}
+
+std::vector<PassInfo> VulkanPlan::passes() const {
+  const RunValues maxima = {.sizes = schedule_.max_values};
+  std::vector<PassInfo> passes;
+  DispatchList list;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Node& node = schedule_.steps[i];
+    const KernelList& kernels = steps_[i].kernels;
+    PassInfo pass;
+    pass.label = node.label;
+    pass.op = to_string(node.op);
+    for (uint32_t k = 0; k < kernels.count; ++k) {
+      const char* separator = k == 0 ? "" : " + ";
+      pass.kernel += separator;
+      pass.kernel += kernel_info(kernels.uses[k].key.id).name;
+      if (kernels.uses[k].why[0] == '\0') continue;
+      pass.why += pass.why.empty() ? "" : "; ";
+      pass.why += kernels.uses[k].why;
+    }
+    pass.dtype = schedule_.info(node.outputs[0]).dtype;
+    list.count = 0;
+    emit_dispatches(schedule_, node, context_.capabilities, kernels, maxima, &list);
+    for (uint32_t d = 0; d < list.count; ++d)
+      pass.dispatches +=
+          split_dispatch(list.dispatches[d].groups, list.dispatches[d].work, dispatch_work_limit(context_.info.kind))
+              .count();
+    const Cost cost = cost_of(schedule_, node, maxima);
+    pass.flops = cost.flops;
+    pass.bytes = cost.bytes;
+    passes.push_back(std::move(pass));
+  }
+  return passes;
+}
+
+Status VulkanPlan::timings(std::vector<PassTime>* times, uint32_t slot) const {
+  if (queries_ == VK_NULL_HANDLE)
+    return fail(context_.log, Status::Unsupported, "timings: the plan was compiled without timestamps");
+  if (slot >= slots_.size() || !slots_[slot].recorded)
+    return fail(context_.log, Status::InvalidArgument, format("timings: slot %u was never recorded", slot));
+  const uint32_t count = static_cast<uint32_t>(steps_.size() + 1);
+  std::vector<uint64_t> ticks(count);
+  const VkResult result =
+      context_.vk.GetQueryPoolResults(context_.device, queries_, slot * count, count, count * sizeof(uint64_t),
+                                      ticks.data(), sizeof(uint64_t), VK_QUERY_RESULT_64_BIT);
+  if (result == VK_NOT_READY)
+    return fail(context_.log, Status::InvalidArgument,
+                format("timings: the GPU has not finished the recording of slot %u", slot));
+  const Status status = context_.check("vkGetQueryPoolResults", result);
+  if (status != Status::Ok) return status;
+  // Counters are that many bits wide and may wrap once between two passes.
+  const uint32_t bits = context_.timestamp_bits();
+  const uint64_t mask = bits >= 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
+  const double milliseconds = static_cast<double>(context_.physical.properties.limits.timestampPeriod) * 1e-6;
+  times->assign(steps_.size(), {});
+  for (size_t i = 0; i < steps_.size(); ++i)
+    (*times)[i].milliseconds = static_cast<double>((ticks[i + 1] - ticks[i]) & mask) * milliseconds;
+  return Status::Ok;
+}
+
+}  // namespace heed::vulkan

@@ -1,0 +1,70 @@
+#include "vulkan/submission.hpp"
+
+#include "base/logging.hpp"
+
+namespace heed::vulkan {
+
+// Longer than any bounded dispatch list should take even on a software driver under a sanitizer.
+constexpr uint64_t kTimeoutNanoseconds = 600ull * 1000 * 1000 * 1000;
+
+Status Submission::create(Context& context, const char* what) {
+  context_ = &context;
+  if (context.queue == VK_NULL_HANDLE)
+    return fail(context.log, Status::Unsupported,
+                format("%s: the host gave no queue with its device; only recording is possible", what));
+  auto pool = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
+  pool.queueFamilyIndex = context.queue_family;
+  Status status = context.check(
+      "vkCreateCommandPool", context.vk.CreateCommandPool(context.device, &pool, context.allocator, &pool_));
+  if (status != Status::Ok) return status;
+  auto buffer = structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
+  buffer.commandPool = pool_;
+  buffer.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  buffer.commandBufferCount = 1;
+  status = context.check("vkAllocateCommandBuffers",
+                         context.vk.AllocateCommandBuffers(context.device, &buffer, &commands_));
+  if (status != Status::Ok) return status;
+  const VkFenceCreateInfo fence = {VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
+  return context.check("vkCreateFence",
+                       context.vk.CreateFence(context.device, &fence, context.allocator, &fence_));
+}
+
+Submission::~Submission() {
+  if (context_ == nullptr) return;
+  if (fence_ != VK_NULL_HANDLE) context_->vk.DestroyFence(context_->device, fence_, context_->allocator);
+  if (pool_ != VK_NULL_HANDLE) context_->vk.DestroyCommandPool(context_->device, pool_, context_->allocator);
+}
+
+Status Submission::begin(VkCommandBuffer* commands) {
+  Status status =
+      context_->check("vkResetCommandPool", context_->vk.ResetCommandPool(context_->device, pool_, 0));
+  if (status != Status::Ok) return status;
+  auto info = structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
+  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  *commands = commands_;
+  return context_->check("vkBeginCommandBuffer", context_->vk.BeginCommandBuffer(commands_, &info));
+}
+
+Status Submission::submit_and_wait() {
+  Context& context = *context_;
+  Status status = context.check("vkEndCommandBuffer", context.vk.EndCommandBuffer(commands_));
+  if (status == Status::Ok)
+    status = context.check("vkResetFences", context.vk.ResetFences(context.device, 1, &fence_));
+  if (status != Status::Ok) return status;
+  auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands_;
+  {
+    const std::lock_guard lock(context.queue_mutex);
+    status = context.check("vkQueueSubmit", context.vk.QueueSubmit(context.queue, 1, &info, fence_));
+  }
+  if (status != Status::Ok) return status;
+  const VkResult waited = context.vk.WaitForFences(context.device, 1, &fence_, VK_TRUE, kTimeoutNanoseconds);
+  if (waited != VK_TIMEOUT) return context.check("vkWaitForFences", waited);
+  context.lost = true;
+  return fail(context.log, Status::DeviceLost,
+              format("%s did not finish within %llu s", context.info.word.c_str(),
+                     static_cast<unsigned long long>(kTimeoutNanoseconds / 1000000000)));
+}
+
+}  // namespace heed::vulkan
