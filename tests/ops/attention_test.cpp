@@ -1,0 +1,205 @@
+#include <cmath>
+
+#include "catch.hpp"
+#include "ops/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+struct Attention {
+  int64_t batch = 2, heads = 3, queries = 17, keys = 17, d_k = 16, d_v = 16;
+  Causal causal = Causal::None;
+  bool key_padding = false;
+  Sizes mask = {}, bias = {};
+  bool keep = false;
+  std::optional<double> fill = {}, scale = {};
+  float dropout = 0.0f;
+  bool weights = false;
+};
+
+std::string name_of(const Attention& a) {
+  std::string text = text_of({a.batch, a.heads, a.queries, a.keys, a.d_k, a.d_v});
+  if (a.causal == Causal::TopLeft) text += " causal top-left";
+  if (a.causal == Causal::BottomRight) text += " causal bottom-right";
+  if (a.key_padding) text += " key padding";
+  if (!a.mask.empty()) text += " mask " + text_of(a.mask);
+  if (!a.bias.empty()) text += " bias " + text_of(a.bias);
+  if (a.keep) text += " keep";
+  if (a.fill) text += " filled";
+  if (a.scale) text += " scale";
+  if (a.dropout > 0.0f) text += " dropout";
+  if (a.weights) text += " weights";
+  return text;
+}
+
+// Masks as bytes: the first row of a mask and the whole of batch 1 of a padding leave nothing visible.
+Array mask_bytes(const Sizes& shape, uint64_t seed, bool keep, bool padding) {
+  Array mask = uniform(shape, seed);
+  for (int64_t i = 0; i < mask.size(); ++i) {
+    const bool all = padding ? i / mask.dim(0) == 1 : i < mask.dim(0);
+    mask.at(i) = (all || mask.at(i) < 0.0) == keep ? 0.0 : 1.0;
+  }
+  return mask;
+}
+
+// The inputs of softmax that attention passes on; holds the arrays that `reference` points to.
+struct Inputs {
+  AttentionOptions options;
+  SoftmaxReference reference;
+  Array padding, mask, bias;
+
+  void make(const Attention& a, Trial& t, Run& run) {
+    options.causal = reference.causal = a.causal;
+    options.dropout = a.dropout;
+    options.return_weights = a.weights;
+    if (a.scale) options.scale = static_cast<float>(*a.scale);
+    if (a.fill) options.masked_fill = static_cast<float>(*a.fill);
+    reference.masked_fill = a.fill;
+    reference.key_padding_keeps = reference.mask_keeps = a.keep;
+    const auto sense = [&](Tensor tensor) { return a.keep ? heed::keep(tensor) : exclude(tensor); };
+    if (a.key_padding) {
+      padding = run.input("padding", mask_bytes({a.batch, a.keys}, 61, a.keep, true), DType::U8);
+      options.key_padding = sense(t.graph.input("padding", {a.batch, a.keys}, DType::U8));
+      reference.key_padding = &padding;
+    }
+    if (!a.mask.empty()) {
+      mask = run.input("mask", mask_bytes(a.mask, 62, a.keep, false), DType::U8);
+      options.mask = sense(t.graph.input("mask", shape_of(a.mask), DType::U8));
+      reference.mask = &mask;
+    }
+    if (!a.bias.empty()) {
+      bias = run.input("bias", uniform(a.bias, 63, -2.0, 2.0));
+      options.bias = t.input("bias", shape_of(a.bias));
+      reference.bias = &bias;
+    }
+  }
+};
+
+// softmax(scale q k^T) v, with the roundings of an implementation that stores each step.
+void expect_attention(const Trial& t, Run& run, const Attention& a, const Inputs& inputs, const Array& q,
+                      const Array& k, const Array& v) {
+  const double scale =
+      static_cast<double>(static_cast<float>(a.scale.value_or(1.0 / std::sqrt(static_cast<double>(a.d_k)))));
+  const Array scores = t.stored(matmul(q, transposed(k), scale));
+  const Array weights = t.stored(softmax(scores, inputs.reference));
+  Array used = weights;
+  if (a.dropout > 0.0f && t.options.training)
+    used = t.stored(dropout(weights, static_cast<double>(a.dropout), run.options.seed, 0));
+  // Errors of the scores enter the exponent.
+  const auto terms = static_cast<double>(a.d_k + a.keys) * 4.0;
+  run.expect("y", matmul(used, v), terms, 64);
+  if (a.weights) run.expect("w", softmax(scores, inputs.reference), terms, 64);
+}
+
+Case separate_case(const Attention& a) {
+  return {name_of(a), [a](Trial& t) {
+            t.options.training = a.dropout > 0.0f;
+            Run& run = t.run();
+            run.options.seed = 99;
+            const Sizes sq = {a.batch, a.heads, a.queries, a.d_k}, sk = {a.batch, a.heads, a.keys, a.d_k},
+                        sv = {a.batch, a.heads, a.keys, a.d_v};
+            Inputs inputs;
+            inputs.make(a, t, run);
+            const AttentionResult result =
+                t.graph.attention(t.input("q", shape_of(sq)), t.input("k", shape_of(sk)),
+                                  t.input("v", shape_of(sv)), inputs.options);
+            t.graph.output("y", result.output);
+            if (a.weights) t.graph.output("w", result.weights);
+            const Array q = run.input("q", uniform(sq, 64, -2, 2)),
+                        k = run.input("k", uniform(sk, 65, -2, 2)), v = run.input("v", uniform(sv, 66));
+            expect_attention(t, run, a, inputs, q, k, v);
+          }};
+}
+
+// Views of one projection [B, S, 3, H, D], and the output joined to [B, S, H D]: no copy on either side.
+Case fused_case(const Attention& a) {
+  return {"fused qkv " + name_of(a), [a](Trial& t) {
+            Run& run = t.run();
+            const Sizes shape = {a.batch, a.queries, 3, a.heads, a.d_k};
+            Inputs inputs;
+            inputs.make(a, t, run);
+            const Tensor x = t.input("x", shape_of(shape));
+            const auto part = [&](int64_t i) { return t.graph.transpose(t.graph.select(x, 2, i), 1, 2); };
+            const Tensor y = t.graph.attention(part(0), part(1), part(2), inputs.options).output;
+            t.graph.output(
+                "y", t.graph.reshape(t.graph.transpose(y, 1, 2), {a.batch, a.queries, a.heads * a.d_k}));
+            const Array v = run.input("x", uniform(shape, 67, -2, 2));
+            const auto ref = [&](int64_t i) {
+              return permute(reshape(slice(v, 2, i, 1), {a.batch, a.queries, a.heads, a.d_k}), {0, 2, 1, 3});
+            };
+            expect_attention(t, run, a, inputs, ref(0), ref(1), ref(2));
+            Array& joined = run.expectations.front().reference;
+            joined = reshape(permute(joined, {0, 2, 1, 3}), {a.batch, a.queries, a.heads * a.d_k});
+            t.passes = {"matmul", "softmax", "matmul"};
+          }};
+}
+
+Case extents_case() {
+  return {"extents", [](Trial& t) {
+            const Dim b = t.graph.extent("b", 3), q = t.graph.extent("q", 20), k = t.graph.extent("k", 33);
+            const Tensor query = t.input("q", {b, 2, q, 8}), key = t.input("k", {b, 2, k, 8}),
+                         value = t.input("v", {b, 2, k, 12});
+            const Tensor padding = t.graph.input("padding", {b, k}, DType::U8);
+            t.graph.output("y",
+                           t.graph
+                               .attention(query, key, value,
+                                          {.causal = Causal::BottomRight, .key_padding = heed::keep(padding)})
+                               .output);
+            for (const auto& s : {std::array<int64_t, 3>{3, 20, 33}, {1, 1, 1}, {2, 1, 32}, {2, 20, 5}}) {
+              Run& run = t.run({{"b", s[0]}, {"q", s[1]}, {"k", s[2]}});
+              Attention a = {.batch = s[0], .heads = 2, .queries = s[1], .keys = s[2], .d_k = 8, .d_v = 12};
+              Inputs inputs;
+              inputs.padding = run.input("padding", mask_bytes({s[0], s[2]}, 68, true, true), DType::U8);
+              inputs.reference.causal = Causal::BottomRight;
+              inputs.reference.key_padding = &inputs.padding;
+              inputs.reference.key_padding_keeps = true;
+              const Array vq = run.input("q", uniform({s[0], 2, s[1], 8}, 69, -2, 2)),
+                          vk = run.input("k", uniform({s[0], 2, s[2], 8}, 70, -2, 2)),
+                          vv = run.input("v", uniform({s[0], 2, s[2], 12}, 71));
+              expect_attention(t, run, a, inputs, vq, vk, vv);
+            }
+          }};
+}
+
+Operation attention_operation() {
+  Operation operation{"attention", {}};
+  auto& cases = operation.cases;
+  for (const int64_t s : {1, 2, 15, 16, 31, 33, 64, 65, 129})
+    cases.push_back(separate_case({.queries = s, .keys = s}));
+  cases.push_back(separate_case({.queries = 5, .keys = 70}));
+  cases.push_back(separate_case({.queries = 70, .keys = 5}));
+  cases.push_back(separate_case({.queries = 1, .keys = 130, .d_k = 64, .d_v = 64}));
+  cases.push_back(separate_case({.d_k = 7, .d_v = 33}));
+  cases.push_back(separate_case({.d_k = 65, .d_v = 1}));
+  cases.push_back(separate_case({.batch = 1, .heads = 1, .queries = 3, .keys = 9001, .d_k = 4, .d_v = 3}));
+  cases.push_back(separate_case({.scale = 0.25}));
+  cases.push_back(separate_case({.weights = true}));
+  for (const Causal causal : {Causal::TopLeft, Causal::BottomRight})
+    for (const auto& s : {std::array<int64_t, 2>{17, 17}, {5, 33}, {33, 5}})
+      cases.push_back(separate_case({.queries = s[0], .keys = s[1], .causal = causal, .weights = true}));
+  for (const bool keep : {false, true}) {
+    cases.push_back(separate_case({.key_padding = true, .keep = keep}));
+    cases.push_back(separate_case({.mask = {2, 1, 17, 17}, .keep = keep}));
+    cases.push_back(separate_case({.mask = {2, 3, 17, 17}, .keep = keep, .weights = true}));
+    cases.push_back(separate_case({.causal = Causal::TopLeft,
+                                   .key_padding = true,
+                                   .mask = {17, 17},
+                                   .bias = {3, 17, 17},
+                                   .keep = keep}));
+    cases.push_back(separate_case({.mask = {2, 1, 17, 17}, .keep = keep, .fill = -1e4}));
+  }
+  cases.push_back(separate_case({.bias = {1, 3, 17, 17}}));
+  cases.push_back(separate_case({.dropout = 0.25f}));
+  cases.push_back(separate_case({.causal = Causal::TopLeft, .dropout = 0.5f, .weights = true}));
+  cases.push_back(fused_case({}));
+  cases.push_back(fused_case(
+      {.queries = 33, .keys = 33, .d_k = 5, .d_v = 5, .causal = Causal::TopLeft, .key_padding = true}));
+  cases.push_back(extents_case());
+  return operation;
+}
+
+}  // namespace
+
+TEST_CASE("attention on every device", "[ops]") { check(attention_operation()); }
+
+}  // namespace heed::ops

@@ -1,0 +1,170 @@
+// Runs the case table.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "catch.hpp"
+#include "ops/devices.hpp"
+#include "ops/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+constexpr size_t kGuardBytes = 64;  // behind every output, which nothing may touch
+constexpr std::byte kGuard{0xA5};
+
+struct Tally {
+  int ran = 0;
+  int unsupported = 0;
+  double worst = 0.0;  // largest error as a share of its bound
+};
+
+double decode(const std::vector<std::byte>& bytes, DType dtype, size_t i) {
+  const std::byte* at = bytes.data() + i * size_of(dtype);
+  float f;
+  uint16_t h;
+  int32_t n;
+  switch (dtype) {
+    case DType::F32:
+      std::memcpy(&f, at, sizeof f);
+      return static_cast<double>(f);
+    case DType::F16:
+      std::memcpy(&h, at, sizeof h);
+      return half_value(h);
+    case DType::I32:
+      std::memcpy(&n, at, sizeof n);
+      return n;
+    default:
+      return static_cast<double>(std::to_integer<uint8_t>(*at));
+  }
+}
+
+std::string compare(const Expectation& expected, const std::vector<std::byte>& bytes, Tally* tally) {
+  double error2 = 0.0, value2 = 0.0;
+  for (int64_t i = 0; i < expected.reference.size(); ++i) {
+    const double got = decode(bytes, expected.dtype, static_cast<size_t>(i));
+    const double want = expected.reference.at(i), bound = expected.exact ? 0.0 : expected.reference.err(i);
+    const double error = std::abs(got - want);
+    char text[160];
+    if (!(error <= bound)) {  // also NaN
+      std::snprintf(text, sizeof text, "%s[%lld] is %.9g; expected %.9g within %.3g", expected.name.c_str(),
+                    static_cast<long long>(i), got, want, bound);
+      return text;
+    }
+    if (bound > 0.0) tally->worst = std::max(tally->worst, error / bound);
+    error2 += error * error;
+    value2 += want * want;
+  }
+  if (expected.exact || error2 <= expected.nmse * value2) return "";
+  // Subnormal halves have no relative precision.
+  if (expected.dtype == DType::F16 && error2 <= 0x1p-48 * static_cast<double>(expected.reference.size()))
+    return "";
+  char text[160];
+  std::snprintf(text, sizeof text, "%s has a normalized mean square error of %.3g; %.3g is allowed",
+                expected.name.c_str(), error2 / value2, expected.nmse);
+  return text;
+}
+
+struct Execution {
+  Status status = Status::Ok;
+  std::vector<std::vector<std::byte>> outputs;
+};
+
+Execution execute(Plan& plan, Run& run) {
+  Execution execution;
+  std::vector<HostBuffer> buffers;
+  for (Run::Input& input : run.inputs)
+    buffers.emplace_back(input.name, std::span<const std::byte>(input.bytes));
+  execution.outputs.reserve(run.expectations.size());
+  for (const Expectation& expected : run.expectations) {
+    const size_t bytes = static_cast<size_t>(expected.reference.size()) * size_of(expected.dtype);
+    auto& memory = execution.outputs.emplace_back(bytes + kGuardBytes, kGuard);
+    buffers.emplace_back(expected.name, std::span<std::byte>(memory).first(bytes));
+  }
+  execution.status = plan.run(buffers, run.extents, run.options);
+  return execution;
+}
+
+std::string check_run(Plan& plan, Run& run, Tally* tally) {
+  const Execution first = execute(plan, run);
+  const std::string messages = take_checked_messages();
+  if (first.status != run.status)
+    return std::string("run returned ") + to_string(first.status) + " " + messages;
+  if (messages.find(run.message) == std::string::npos)
+    return "the log says '" + messages + "', not '" + run.message + "'";
+  for (size_t i = 0; i < run.expectations.size(); ++i) {
+    const std::string difference = compare(run.expectations[i], first.outputs[i], tally);
+    if (!difference.empty()) return difference;
+    for (size_t g = 0; g < kGuardBytes; ++g)
+      if (first.outputs[i][first.outputs[i].size() - 1 - g] != kGuard)
+        return run.expectations[i].name + " was written past its end";
+  }
+  const Execution second = execute(plan, run);
+  take_checked_messages();
+  return second.outputs == first.outputs ? "" : "a second run gave other bits";
+}
+
+std::string check_passes(const Plan& plan, const Trial& trial) {
+  if (trial.passes.empty()) return "";
+  std::string got, want;
+  for (const PassInfo& pass : plan.passes()) got += " " + pass.op;
+  for (const std::string& op : trial.passes) want += " " + op;
+  return got == want ? "" : "passes are" + got + "; expected" + want;
+}
+
+// "" or what went wrong. Sets *unsupported if the device cannot do the trial's dtype.
+std::string check_trial(Device device, Trial& trial, Tally* tally, bool* unsupported) {
+  std::vector<HostTensor> tensors;
+  for (const Trial::Weight& w : trial.weights) tensors.push_back({w.name, w.dtype, w.shape, w.bytes});
+  Weights weights;
+  Status status = device.upload(tensors, &weights);
+  if (status != Status::Ok)
+    return std::string("upload returned ") + to_string(status) + " " + take_checked_messages();
+  Plan plan;
+  status = device.compile(trial.graph, weights, &plan, trial.options);
+  const std::string messages = take_checked_messages();
+  *unsupported = status == Status::Unsupported && trial.dtype == DType::F16;
+  if (*unsupported) return "";
+  if (status != Status::Ok) return std::string("compile returned ") + to_string(status) + " " + messages;
+  std::string difference = check_passes(plan, trial);
+  int number = 0;
+  for (Run& run : trial.runs) {
+    if (difference.empty()) difference = check_run(plan, run, tally);
+    if (!difference.empty()) return "run " + std::to_string(number) + ": " + difference;
+    ++number;
+  }
+  return "";
+}
+
+}  // namespace
+
+void check(const Operation& operation) {
+  std::map<std::string, Tally> tallies;
+  for (const Case& test : operation.cases) {
+    for (const DType dtype : operation.dtypes) {
+      Trial trial(dtype);
+      test.build(trial);
+      if (trial.runs.empty()) continue;  // the case has no meaning in this type
+      for (const TestDevice& device : test_devices()) {
+        Tally& tally = tallies[device.word + " " + to_string(dtype)];
+        bool unsupported = false;
+        const std::string difference = check_trial(device.device, trial, &tally, &unsupported);
+        ++(unsupported ? tally.unsupported : tally.ran);
+        if (difference.empty()) continue;
+        FAIL_CHECK(operation.name << " / " << test.name << " / " << to_string(dtype) << " / " << device.word
+                                  << ": " << difference);
+      }
+    }
+  }
+  std::printf("%-20s", operation.name);
+  for (const auto& [where, tally] : tallies) {
+    std::printf(" | %s: %d cases", where.c_str(), tally.ran);
+    if (tally.unsupported > 0) std::printf(", %d unsupported", tally.unsupported);
+    if (tally.ran > 0) std::printf(", worst error %.2f of its bound", tally.worst);
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace heed::ops

@@ -1,0 +1,79 @@
+#include "ops/devices.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+#include "catch.hpp"
+
+namespace heed::ops {
+namespace {
+
+std::mutex messages_mutex;
+std::vector<std::string> messages;
+
+void collect(void*, LogLevel, const char* message) {
+  const std::lock_guard<std::mutex> lock(messages_mutex);
+  messages.emplace_back(message);
+}
+
+std::vector<std::string> wanted_words() {
+  const char* list = std::getenv("HEED_TEST_DEVICES");
+  std::vector<std::string> words;
+  std::string rest = list != nullptr ? list : "";
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    if (comma != 0) words.push_back(rest.substr(0, comma));
+    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+  }
+  return words;
+}
+
+std::vector<TestDevice> open_devices() {
+  DeviceOptions options;
+  options.validation = true;
+  options.log = {collect, nullptr, LogLevel::Warning};
+  std::vector<DeviceInfo> infos;
+  REQUIRE(Device::list(options, &infos) == Status::Ok);
+  const std::vector<std::string> wanted = wanted_words();
+  std::vector<TestDevice> devices;
+  for (const DeviceInfo& info : infos) {
+    const bool named = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& part) {
+      return info.word.find(part) != std::string::npos;
+    });
+    if (!info.usable || (!wanted.empty() && !named)) continue;
+    TestDevice device;
+    device.word = info.word;
+    options.select = device.word;
+    const Status status = Device::open(options, &device.device);
+    INFO(info.word << ": " << to_string(status) << ": " << take_checked_messages());
+    REQUIRE(status == Status::Ok);
+    devices.push_back(std::move(device));
+  }
+  REQUIRE_FALSE(devices.empty());
+  return devices;
+}
+
+}  // namespace
+
+const std::vector<TestDevice>& test_devices() {
+  static const std::vector<TestDevice> devices = open_devices();
+  return devices;
+}
+
+std::vector<std::string> take_messages() {
+  const std::lock_guard<std::mutex> lock(messages_mutex);
+  return std::exchange(messages, {});
+}
+
+std::string take_checked_messages() {
+  std::string text;
+  for (const std::string& message : take_messages()) {
+    if (message.starts_with("validation")) FAIL_CHECK(message);
+    text += (text.empty() ? "" : "; ") + message;
+  }
+  return text;
+}
+
+}  // namespace heed::ops

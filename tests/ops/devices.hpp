@@ -1,0 +1,24 @@
+// The devices that tests run on: every usable one, or those that HEED_TEST_DEVICES names (parts of words,
+// separated by commas, e.g. "cpu,llvmpipe"). Vulkan devices are opened with the validation layer.
+#pragma once
+
+#include <heed/heed.hpp>
+#include <string>
+#include <vector>
+
+namespace heed::ops {
+
+struct TestDevice {
+  std::string word;
+  Device device;
+};
+
+// Opened once per process; fails the test if nothing matches or an expected device does not open.
+const std::vector<TestDevice>& test_devices();
+
+// Messages at warning level or above since the last call.
+std::vector<std::string> take_messages();
+// The same, as one line; fails the test if the validation layer spoke.
+std::string take_checked_messages();
+
+}  // namespace heed::ops

@@ -1,0 +1,36 @@
+#include "catch.hpp"
+#include "ops/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+Case rows_case(const Sizes& shape, double magnitude = 1.0, double eps = 1e-12) {
+  return {text_of(shape) + " to " + std::to_string(magnitude), [=](Trial& t) {
+            const auto own_eps = static_cast<float>(eps);
+            t.graph.output("y", t.graph.l2_normalize(t.input("x", shape_of(shape)), own_eps));
+            Run& run = t.run();
+            const Array v = run.input("x", uniform(shape, 131, -magnitude, magnitude));
+            run.expect("y", l2_normalize(v, static_cast<double>(own_eps)), 64.0);
+            t.passes = {"l2_normalize"};
+          }};
+}
+
+Operation l2_normalize_operation() {
+  Operation operation{"l2_normalize", {}};
+  for (const int64_t n : {1, 2, 31, 33, 64, 65, 129, 768, 1025, 9001})
+    operation.cases.push_back(rows_case({3, n}));
+  operation.cases.push_back(rows_case({2, 70000}));
+  operation.cases.push_back(rows_case({70001, 3}));
+  operation.cases.push_back(rows_case({2, 3, 4, 5}));
+  operation.cases.push_back(rows_case({40}));
+  operation.cases.push_back(rows_case({3, 40}, 0.0));  // zeros stay zeros
+  operation.cases.push_back(rows_case({3, 40}, 1e-3, 1.0));
+  operation.cases.push_back(rows_case({3, 40}, 5e4));
+  return operation;
+}
+
+}  // namespace
+
+TEST_CASE("l2_normalize on every device", "[ops]") { check(l2_normalize_operation()); }
+
+}  // namespace heed::ops

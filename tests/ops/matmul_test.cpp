@@ -1,0 +1,239 @@
+#include "catch.hpp"
+#include "ops/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+Sizes swapped(Sizes shape, bool swap) {
+  if (swap) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape;
+}
+
+// --- Shapes: a [.., M, K] x b [.., K, N], either side given transposed
+// ---------------------------------------
+
+struct Product {
+  Sizes a, b;
+  bool transpose_a = false, transpose_b = false;
+  double factor = 1.0;
+  double magnitude = 1.0;
+};
+
+Case product_case(const Product& p) {
+  const std::string name = text_of(p.a) + (p.transpose_a ? "^T" : "") + " * " + text_of(p.b) +
+                           (p.transpose_b ? "^T" : "") + (p.factor != 1.0 ? " scaled" : "") +
+                           (p.magnitude != 1.0 ? " large" : "");
+  return {name, [p](Trial& t) {
+            const Sizes sa = swapped(p.a, p.transpose_a), sb = swapped(p.b, p.transpose_b);
+            const Tensor a = t.input("a", shape_of(sa)), b = t.input("b", shape_of(sb));
+            const auto factor = static_cast<float>(p.factor);
+            t.graph.output("y", t.graph.matmul(a, b, {p.transpose_a, p.transpose_b, factor}));
+            Run& run = t.run();
+            // Halves end at 65,504.
+            const double size = t.dtype == DType::F16 ? 1.0 : p.magnitude;
+            Array va = run.input("a", uniform(sa, 1, -size, size)), vb = run.input("b", uniform(sb, 2));
+            if (p.transpose_a) va = transposed(va);
+            if (p.transpose_b) vb = transposed(vb);
+            run.expect("y", matmul(va, vb, static_cast<double>(factor)), static_cast<double>(va.dim(0)));
+          }};
+}
+
+void add_products(std::vector<Case>* cases) {
+  // Around register and workgroup tiles of 8 to 128, primes, single rows and columns, long and short sums.
+  const int64_t mnk[][3] = {{1, 1, 1},       {1, 7, 64},     {2, 3, 5},      {7, 8, 9},     {8, 8, 8},
+                            {9, 7, 15},      {15, 16, 17},   {17, 15, 16},   {31, 33, 32},  {32, 32, 32},
+                            {33, 31, 1},     {63, 65, 64},   {64, 64, 64},   {65, 63, 127}, {127, 129, 31},
+                            {128, 128, 128}, {129, 127, 33}, {13, 257, 101}, {1, 300, 511}, {300, 1, 77},
+                            {37, 41, 1},     {5, 3, 3072},   {2, 2, 20011},  {1, 1, 70001}, {257, 5, 2},
+                            {1, 2053, 3},    {2053, 1, 3},   {97, 89, 83}};
+  for (const auto& s : mnk) cases->push_back(product_case({{s[0], s[2]}, {s[2], s[1]}}));
+  for (const auto& s :
+       {std::array<int64_t, 3>{33, 31, 65}, {64, 64, 64}, {1, 129, 17}, {67, 1, 300}, {3, 5, 259}}) {
+    for (const int transposes : {1, 2, 3})
+      cases->push_back(
+          product_case({{s[0], s[2]}, {s[2], s[1]}, (transposes & 1) != 0, (transposes & 2) != 0, 0.125}));
+  }
+  cases->push_back(product_case({{40, 70}, {70, 50}, false, false, 1.0, 1e18}));
+  cases->push_back(product_case({{40, 70}, {70, 50}, false, false, -3.7}));
+  // Batches, broadcast on either side; more than 65,535 of them.
+  cases->push_back(product_case({{3, 17, 33}, {33, 19}}));
+  cases->push_back(product_case({{17, 33}, {3, 33, 19}}));
+  cases->push_back(product_case({{2, 3, 9, 10}, {2, 3, 10, 11}}));
+  cases->push_back(product_case({{2, 3, 9, 10}, {2, 1, 10, 11}}));
+  cases->push_back(product_case({{2, 1, 9, 10}, {1, 3, 10, 11}}));
+  cases->push_back(product_case({{2, 3, 9, 10}, {3, 10, 11}, false, true}));
+  cases->push_back(product_case({{5, 1, 13}, {13, 70}}));
+  cases->push_back(product_case({{300, 3, 5}, {300, 5, 7}}));
+  cases->push_back(product_case({{70001, 1, 2}, {70001, 2, 3}}));
+  cases->push_back(product_case({{70001, 2}, {2, 3}}));
+  cases->push_back(product_case({{2, 3}, {3, 70001}}));
+}
+
+// --- Views: operands that are slices and permutations
+// ---------------------------------------------------------
+
+// Queries times keys of a fused projection [B, S, 3, H, D], as attention does it.
+Case fused_projection_case(int64_t batch, int64_t tokens, int64_t heads, int64_t width) {
+  return {"fused qkv " + text_of({batch, tokens, heads, width}), [=](Trial& t) {
+            const Sizes shape = {batch, tokens, 3, heads, width};
+            const Tensor x = t.input("x", shape_of(shape));
+            const auto part = [&](int64_t i) { return t.graph.transpose(t.graph.select(x, 2, i), 1, 2); };
+            t.graph.output("y", t.graph.matmul(part(0), part(1), {.transpose_b = true}));
+            Run& run = t.run();
+            const Array v = run.input("x", uniform(shape, 3));
+            const auto ref = [&](int64_t i) {
+              return permute(reshape(slice(v, 2, i, 1), {batch, tokens, heads, width}), {0, 2, 1, 3});
+            };
+            run.expect("y", matmul(ref(0), transposed(ref(1))), static_cast<double>(width));
+          }};
+}
+
+// Slices that begin at odd elements, where vector loads would be misaligned.
+Case odd_slice_case(int64_t m, int64_t n, int64_t k) {
+  return {"odd slices " + text_of({m, n, k}), [=](Trial& t) {
+            const Tensor a = t.input("a", {m + 2, k + 3}), b = t.input("b", {k + 1, n + 5});
+            const Tensor a_part = t.graph.slice(t.graph.slice(a, 0, 1, m), 1, 3, k);
+            const Tensor b_part = t.graph.slice(t.graph.slice(b, 0, 1, k), 1, 1, n);
+            t.graph.output("y", t.graph.matmul(a_part, b_part));
+            Run& run = t.run();
+            const Array va = run.input("a", uniform({m + 2, k + 3}, 4)),
+                        vb = run.input("b", uniform({k + 1, n + 5}, 5));
+            run.expect("y", matmul(slice(slice(va, 0, 1, m), 1, 3, k), slice(slice(vb, 0, 1, k), 1, 1, n)),
+                       static_cast<double>(k));
+          }};
+}
+
+// --- Extents: one plan, several sizes
+// -------------------------------------------------------------------------
+
+Case extents_case() {
+  return {"extents", [](Trial& t) {
+            const Dim batch = t.graph.extent("batch", 3), m = t.graph.extent("m", 70),
+                      n = t.graph.extent("n", 67), k = t.graph.extent("k", 131);
+            const Tensor a = t.input("a", {batch, m, k}), b = t.input("b", {batch, k, n}),
+                         r = t.input("r", {batch, m, n});
+            t.graph.output("y", t.graph.add(t.graph.matmul(a, b), r));
+            for (const auto& s :
+                 {std::array<int64_t, 4>{3, 70, 67, 131}, {1, 1, 1, 1}, {2, 33, 65, 17}, {3, 8, 1, 130}}) {
+              Run& run = t.run({{"batch", s[0]}, {"m", s[1]}, {"n", s[2]}, {"k", s[3]}});
+              const Array va = run.input("a", uniform({s[0], s[1], s[3]}, 6));
+              const Array vb = run.input("b", uniform({s[0], s[3], s[2]}, 7));
+              const Array vr = run.input("r", uniform({s[0], s[1], s[2]}, 8));
+              run.expect("y", add(t.stored(matmul(va, vb)), vr), static_cast<double>(s[3]), 2);
+            }
+          }};
+}
+
+// --- Epilogue: bias, activation, dropout, residual, each alone and all together
+// ---------------------------------
+
+struct Epilogue {
+  bool bias = false;
+  Activation activation = Activation::None;
+  bool dropout = false;
+  bool residual = false;
+};
+
+const char* name_of(Activation kind) {
+  static constexpr const char* kNames[] = {"", " relu", " gelu_erf", " gelu_tanh", " silu", " tanh"};
+  return kNames[static_cast<int>(kind)];
+}
+
+// `apart` makes every intermediate an output, which forbids the fusion and must give the same values.
+Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64_t k, bool apart) {
+  const std::string name = std::string("epilogue") + (e.bias ? " bias" : "") + name_of(e.activation) +
+                           (e.dropout ? " dropout" : "") + (e.residual ? " residual" : "") + " " +
+                           text_of({batch, m, n, k}) + (apart ? " apart" : "");
+  return {name, [=](Trial& t) {
+            constexpr float kP = 0.3f;
+            t.options.training = true;
+            Run& run = t.run();
+            run.options.seed = 1234567;
+            const Tensor x = t.input("x", {batch, m, k});
+            Array w = uniform({n, k}, 9, -2.0, 2.0), b = uniform({n}, 10);
+            const Array vx = run.input("x", uniform({batch, m, k}, 11));
+            Tensor y = t.graph.linear(x, t.weight("w", &w));
+            Array v = t.stored(matmul(vx, transposed(w)));
+            int parts = 0;
+            const auto next = [&](Tensor tensor, const Array& reference) {
+              if (apart) {
+                const std::string output = "part" + std::to_string(parts);
+                t.graph.output(output, y);
+                run.expect(output, v, static_cast<double>(k), parts + 1);
+              }
+              y = tensor;
+              v = t.stored(reference);
+              ++parts;
+            };
+            if (e.bias) {
+              const Tensor bias = t.weight("b", &b);
+              next(t.graph.add(y, bias), add(v, b));
+            }
+            if (e.activation != Activation::None)
+              next(t.graph.activation(y, e.activation), activation(v, e.activation));
+            if (e.dropout)
+              next(t.graph.dropout(y, kP, 5), dropout(v, static_cast<double>(kP), run.options.seed, 5));
+            if (e.residual) {
+              const Tensor r = t.input("r", {batch, m, n});
+              next(t.graph.add(y, r), add(v, run.input("r", uniform({batch, m, n}, 12))));
+            }
+            t.graph.output("y", y);
+            run.expect("y", v, 4.0 * static_cast<double>(k), parts + 1);
+            if (!apart) t.passes = {"matmul"};
+          }};
+}
+
+void add_epilogues(std::vector<Case>* cases) {
+  std::vector<Epilogue> parts = {{.bias = true}, {.dropout = true}, {.residual = true}};
+  for (const Activation kind :
+       {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh}) {
+    parts.push_back({.activation = kind});
+    parts.push_back({true, kind, true, true});
+  }
+  parts.push_back({.bias = true, .activation = Activation::Relu});
+  parts.push_back({.bias = true, .dropout = true});
+  parts.push_back({.bias = true, .residual = true});
+  parts.push_back({.dropout = true, .residual = true});
+  for (const Epilogue& e : parts) {
+    cases->push_back(epilogue_case(e, 2, 33, 65, 40, false));
+    cases->push_back(epilogue_case(e, 2, 33, 65, 40, true));
+    cases->push_back(epilogue_case(e, 1, 1, 130, 19, false));
+  }
+}
+
+// The residual of a strided layout and a bias that is no plain vector: fused or not, the sum must be right.
+Case odd_epilogue_case() {
+  return {
+      "residual as a transposed view, bias per row", [](Trial& t) {
+        const Tensor a = t.input("a", {20, 30}), b = t.input("b", {30, 40}), r = t.input("r", {40, 20}),
+                     c = t.input("c", {20, 1});
+        const Tensor y = t.graph.add(t.graph.matmul(a, b), c);
+        t.graph.output("y", t.graph.add(y, t.graph.transpose(r, 0, 1)));
+        Run& run = t.run();
+        const Array va = run.input("a", uniform({20, 30}, 13)), vb = run.input("b", uniform({30, 40}, 14));
+        const Array vr = run.input("r", uniform({40, 20}, 15)), vc = run.input("c", uniform({20, 1}, 16));
+        const Array sum = t.stored(add(t.stored(matmul(va, vb)), vc));
+        run.expect("y", add(sum, transposed(vr)), 64.0, 3);
+      }};
+}
+
+Operation matmul_operation() {
+  Operation operation{"matmul", {}};
+  add_products(&operation.cases);
+  operation.cases.push_back(fused_projection_case(2, 19, 3, 8));
+  operation.cases.push_back(fused_projection_case(1, 65, 2, 33));
+  operation.cases.push_back(fused_projection_case(3, 1, 4, 5));
+  operation.cases.push_back(odd_slice_case(33, 31, 65));
+  operation.cases.push_back(odd_slice_case(64, 64, 64));
+  operation.cases.push_back(odd_slice_case(1, 130, 7));
+  operation.cases.push_back(extents_case());
+  add_epilogues(&operation.cases);
+  operation.cases.push_back(odd_epilogue_case());
+  return operation;
+}
+
+}  // namespace
+
+TEST_CASE("matmul on every device", "[ops]") { check(matmul_operation()); }
+
+}  // namespace heed::ops
