@@ -1,0 +1,110 @@
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "catch.hpp"
+#include "cpu/support.hpp"
+#include "cpu/thread_pool.hpp"
+
+namespace heed::cpu_test {
+namespace {
+
+Plan plan_on(const DeviceOptions& options) {
+  DeviceOptions cpu = options;
+  cpu.select = "cpu";
+  Device device;
+  REQUIRE(Device::open(cpu, &device) == Status::Ok);
+  Plan plan;
+  REQUIRE(device.compile(network(), {}, &plan, {.training = true}) == Status::Ok);
+  return plan;  // keeps the device alive
+}
+
+// A host's threads: one new thread per index, and a count of the calls.
+struct HostThreads {
+  std::atomic<int> calls = 0;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+
+  static void run(void* user, uint32_t count, void (*task)(void*, uint32_t), void* context) {
+    auto* host = static_cast<HostThreads*>(user);
+    ++host->calls;
+    std::vector<std::thread> running;
+    for (uint32_t i = 0; i < count; ++i) {
+      running.emplace_back([=] {
+        task(context, i);
+        const std::lock_guard<std::mutex> lock(host->mutex);
+        host->threads.insert(std::this_thread::get_id());
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("results do not depend on the number of threads", "[cpu]") {
+  Plan reference = plan_on({.threads = 1});
+  for (const int64_t tokens : {150, 1, 37}) {
+    const Result expected = run_network(reference, tokens, 3);
+    CHECK(expected.status == Status::Ok);
+    for (const float v : expected.y) REQUIRE(std::isfinite(v));
+    for (const uint32_t threads : {2u, 3u, 8u}) {
+      INFO(tokens << " tokens, " << threads << " threads");
+      Plan plan = plan_on({.threads = threads});
+      for (int repeat = 0; repeat < 3; ++repeat) CHECK(run_network(plan, tokens, 3) == expected);
+    }
+  }
+}
+
+TEST_CASE("the host's threads are used", "[cpu]") {
+  HostThreads host;
+  const DeviceOptions options = {.threads = 4, .parallel_for = {HostThreads::run, &host}};
+  Plan plan = plan_on(options), reference = plan_on({.threads = 1});
+  CHECK(run_network(plan, 150, 4) == run_network(reference, 150, 4));
+  CHECK(host.calls > 0);
+  CHECK(host.threads.size() > 1);
+  CHECK(host.threads.count(std::this_thread::get_id()) == 0);
+}
+
+TEST_CASE("plans of one device run at the same time", "[cpu]") {
+  Device device;
+  REQUIRE(Device::open({.select = "cpu", .threads = 3}, &device) == Status::Ok);
+  Plan reference = plan_on({.threads = 1});
+  const Result expected[] = {run_network(reference, 150, 0), run_network(reference, 150, 1),
+                             run_network(reference, 150, 2)};
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> hosts;
+  for (uint32_t i = 0; i < 3; ++i) {
+    Plan plan;
+    REQUIRE(device.compile(network(), {}, &plan, {.training = true}) == Status::Ok);
+    hosts.emplace_back([&wrong, &expected, plan, i]() mutable {
+      for (int repeat = 0; repeat < 20; ++repeat) wrong += !(run_network(plan, 150, i) == expected[i]);
+    });
+  }
+  for (std::thread& host : hosts) host.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("the pool runs every index once, from several callers", "[cpu]") {
+  cpu::ThreadPool pool(5, {});
+  CHECK(pool.workers() == 5);
+  constexpr uint32_t kCount = 13;
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong = 0;
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int repeat = 0; repeat < 300; ++repeat) {
+        std::array<std::atomic<int>, kCount> seen{};
+        pool.run(
+            kCount, [](void* context, uint32_t i) { ++static_cast<std::atomic<int>*>(context)[i]; },
+            seen.data());
+        for (const std::atomic<int>& s : seen) wrong += s != 1;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(wrong == 0);
+}
+
+}  // namespace heed::cpu_test
