@@ -1,0 +1,47 @@
+#include "kernels/operations.hpp"
+
+namespace heed::kernels {
+
+Status select_argmax(const Select& select) {
+  const TensorInfo& x = select.info(in::kX);
+  KernelId id{};
+  const Status status = pick_storage(select, x.dtype, KernelId::ArgmaxF32, KernelId::ArgmaxF16, &id);
+  if (status != Status::Ok) return status;
+  if (select.out().dtype != DType::I32)
+    return select.unsupported(format("result of %s; i32 is needed", to_string(select.out().dtype)));
+  const LanePlan plan = plan_lanes(select, x.dims[static_cast<size_t>(x.rank - 1)]);
+  constexpr size_t kInputs[] = {in::kX};
+  for (uint32_t i = 0; i < plan.count; ++i) {
+    const uint32_t lanes = plan.lanes[i];
+    bind(select, &add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, x.dtype)), kInputs);
+  }
+  return Status::Ok;
+}
+
+void emit_argmax(const Emit& emit) {
+  const View x = emit.in(in::kX);
+  View out = emit.out();  // one element per row: as a view of x's rank it does not move along the row
+  out.dim[out.rank] = 1;
+  out.stride[out.rank++] = 0;
+  const View* const views[] = {&x, &out};
+  Walk walk = make_walk(x, views);
+  merge_dims(&walk, 1);
+
+  ArgmaxParams p{};
+  p.offset[0] = u32(x.offset);
+  p.offset[1] = u32(out.offset);
+  p.rows = u32(walk.elements(1));
+  p.n = u32(walk.dim[kMaxRank - 1]);
+  put(p.dim, walk.dim, 1);
+  put(p.x_stride, walk.stride[0]);
+  put(p.out_stride, walk.stride[1], 1);
+
+  Dispatch& dispatch = emit.dispatches->add();
+  const uint32_t lanes = lanes_for(p.n);
+  dispatch.kernel = find_lanes(emit.kernels, lanes);
+  dispatch.groups = row_groups(p.rows, lanes);
+  dispatch.work = static_cast<double>(walk.elements()) * static_cast<double>(size_of(x.dtype));
+  dispatch.set_push(p);
+}
+
+}  // namespace heed::kernels

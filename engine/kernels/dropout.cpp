@@ -1,0 +1,55 @@
+#include "base/philox.hpp"
+#include "kernels/operations.hpp"
+
+namespace heed::kernels {
+namespace {
+
+constexpr uint32_t kInvocations = 128;
+constexpr int64_t kPerGroup = 4 * kInvocations;  // an invocation makes the four elements of a Philox block
+constexpr double kOperations = 30.0;             // per element: a quarter of ten rounds of about a dozen
+
+}  // namespace
+
+Status select_dropout(const Select& select) {
+  const DType dtype = select.info(in::kX).dtype;
+  KernelId id{};
+  const Status status = pick_storage(select, dtype, KernelId::DropoutF32, KernelId::DropoutF16, &id);
+  if (status != Status::Ok) return status;
+  if (select.out().dtype != dtype) return select.unsupported("result and input differ in type");
+  KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1},
+                              dtype == DType::F16 ? "f16 storage; one Philox block per 4 elements"
+                                                  : "f32 storage; one Philox block per 4 elements");
+  constexpr size_t kInputs[] = {in::kX};
+  bind(select, &use, kInputs);
+  return Status::Ok;
+}
+
+void emit_dropout(const Emit& emit) {
+  const auto& attrs = emit.node.as<DropoutAttrs>();
+  const View x = emit.in(in::kX), out = emit.out();
+  const View* const views[] = {&x, &out};
+  Walk walk = make_walk(out, views);
+  merge_dims(&walk, 0);  // keeps the row-major index that dropout counts by
+  const int64_t elements = walk.elements();
+  const DropoutWords words = dropout_words(attrs.p);
+
+  DropoutParams p{};
+  p.offset[0] = u32(x.offset);
+  p.offset[1] = u32(out.offset);
+  p.rank = static_cast<uint32_t>(walk.rank);
+  p.elements = u32(elements);
+  put(p.dim, walk.dim);
+  put(p.x_stride, walk.stride[0]);
+  put(p.out_stride, walk.stride[1]);
+  p.threshold = words.threshold;
+  p.scale = words.keep_scale;
+  p.seed = emit.values.seed;
+  p.stream = attrs.stream;
+
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kPerGroup));
+  dispatch.work = static_cast<double>(elements) * kOperations;
+  dispatch.set_push(p);
+}
+
+}  // namespace heed::kernels

@@ -1,0 +1,98 @@
+#include "kernels/copy.hpp"
+
+namespace heed::kernels {
+namespace {
+
+// 512 elements per workgroup: enough work to hide its start, and few idle invocations at the end.
+constexpr uint32_t kInvocations = 128, kPerInvocation = 4;
+
+enum Spec : size_t { kKind = 3, kActivation, kPer, kSpecCount };
+
+Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType from, DType to, KernelId* id) {
+  const bool plain_copy = attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f &&
+                          attrs.activation == Activation::None;
+  if (from == to && (from == DType::I32 || from == DType::U8)) {
+    if (!plain_copy) return select.unsupported(format("%s has copies only, no arithmetic", to_string(from)));
+    *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
+    return Status::Ok;
+  }
+  Status status = pick_storage(select, from, KernelId::ElementwiseF32, KernelId::ElementwiseF16, id);
+  if (status != Status::Ok || from == to) return status;
+  return pick_storage(select, to, KernelId::ElementwiseF16F32, KernelId::ElementwiseF32F16, id);
+}
+
+const char* why_variant(KernelId id) {
+  switch (id) {
+    case KernelId::ElementwiseF32: return "f32 storage and arithmetic";
+    case KernelId::ElementwiseF16: return "f16 storage, f32 arithmetic";
+    case KernelId::ElementwiseF32F16: return "cast from f32 to f16, rounding to nearest even";
+    case KernelId::ElementwiseF16F32: return "cast from f16 to f32, exact";
+    case KernelId::CopyI32: return "copy of words";
+    default: return "copy of bytes, by atomic operations on words";
+  }
+}
+
+}  // namespace
+
+Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tensor a, Tensor b) {
+  KernelId id{};
+  const DType from = select.schedule.info(a).dtype;
+  const Status status = pick_variant(select, attrs, from, select.out().dtype, &id);
+  if (status != Status::Ok) return status;
+  KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, why_variant(id));
+  use.key.spec_count = kSpecCount;
+  use.key.spec[kKind] = static_cast<uint32_t>(attrs.kind);
+  use.key.spec[kActivation] = static_cast<uint32_t>(attrs.activation);
+  use.key.spec[kPer] = kPerInvocation;
+  use.buffer_count = 3;
+  use.buffers[0].tensor = a;
+  use.buffers[1].tensor = b.valid() ? b : a;
+  use.buffers[2] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
+  return Status::Ok;
+}
+
+void emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, const View& out, float scale) {
+  const View* const views[] = {&a, b, &out};
+  Walk walk = make_walk(out, views);
+  merge_dims(&walk, 0);
+  const int64_t elements = walk.elements();
+
+  ElementwiseParams p{};
+  p.offset[0] = u32(a.offset);
+  p.offset[1] = b != nullptr ? u32(b->offset) : 0;
+  p.offset[2] = u32(out.offset);
+  p.rank = static_cast<uint32_t>(walk.rank);
+  p.elements = u32(elements);
+  put(p.dim, walk.dim);
+  put(p.a_stride, walk.stride[0]);
+  put(p.b_stride, walk.stride[1]);
+  put(p.out_stride, walk.stride[2]);
+  p.scale = scale;
+
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.kernel = kernel;
+  dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kInvocations * kPerInvocation));
+  const size_t bytes = size_of(a.dtype) + (b != nullptr ? size_of(b->dtype) : 0) + size_of(out.dtype);
+  dispatch.work = static_cast<double>(elements) * static_cast<double>(bytes);
+  dispatch.set_push(p);
+}
+
+Status select_elementwise(const Select& select) {
+  const auto& attrs = select.node.as<ElementwiseAttrs>();
+  const bool binary = attrs.kind != ElementwiseAttrs::Kind::Copy;
+  if (binary) {
+    const Status status = expect_dtype(select, in::kB, "b", select.info(in::kA).dtype);
+    if (status != Status::Ok) return status;
+  }
+  return add_elementwise(select, attrs, select.node.inputs[in::kA], binary ? select.node.inputs[in::kB] : Tensor{});
+}
+
+void emit_elementwise(const Emit& emit) {
+  const auto& attrs = emit.node.as<ElementwiseAttrs>();
+  const bool binary = attrs.kind != ElementwiseAttrs::Kind::Copy;
+  const View a = emit.in(in::kA), out = emit.out();
+  const View b = binary ? emit.in(in::kB) : View{};
+  emit_walk(emit, 0, a, binary ? &b : nullptr, out, attrs.scale);
+}
+
+}  // namespace heed::kernels

@@ -1,0 +1,198 @@
+#include "kernels/lowering.hpp"
+
+#include <algorithm>
+
+#include "kernels/operations.hpp"
+
+namespace heed {
+namespace kernels {
+
+Status Select::unsupported(const std::string& what) const {
+  return fail(log, Status::Unsupported, format("%s %s: %s", to_string(node.op), node.label.c_str(), what.c_str()));
+}
+
+Status pick_storage(const Select& select, DType dtype, KernelId f32, KernelId f16, KernelId* id) {
+  if (dtype == DType::F16 && !select.device.f16)
+    return select.unsupported("f16 was asked for, but this device has no 16-bit storage buffers");
+  if (dtype != DType::F32 && dtype != DType::F16)
+    return select.unsupported(format("%s was asked for; Vulkan kernels exist for f32 and f16", to_string(dtype)));
+  *id = dtype == DType::F16 ? f16 : f32;
+  return Status::Ok;
+}
+
+Status expect_dtype(const Select& select, size_t position, const char* what, DType dtype) {
+  if (!select.has(position) || select.info(position).dtype == dtype) return Status::Ok;
+  return select.unsupported(
+      format("%s is %s; %s is needed", what, to_string(select.info(position).dtype), to_string(dtype)));
+}
+
+KernelUse& add_kernel(const Select& select, KernelId id, std::array<uint32_t, 3> workgroup, const char* why) {
+  KernelUse& use = select.kernels->add();
+  use.key.id = id;
+  std::copy(workgroup.begin(), workgroup.end(), use.key.spec.begin());
+  use.why = why;
+  return use;
+}
+
+void bind(const Select& select, KernelUse* use, std::span<const size_t> inputs) {
+  for (const size_t input : inputs) {
+    const Tensor tensor = select.has(input) ? select.node.inputs[input] : select.node.inputs[0];
+    use->buffers[use->buffer_count++] = {BufferUse::Kind::Tensor, false, tensor};
+  }
+  use->buffers[use->buffer_count++] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
+}
+
+Walk make_walk(const View& target, std::span<const View* const> views) {
+  Walk walk;
+  walk.rank = std::max(target.rank, 1);
+  const int pad = kMaxRank - target.rank;
+  for (int i = 0; i < target.rank; ++i) walk.dim[static_cast<size_t>(pad + i)] = target.dim[i];
+  for (size_t v = 0; v < views.size(); ++v) {
+    if (views[v] == nullptr) continue;
+    const View view = broadcast_to(*views[v], target);
+    for (int i = 0; i < target.rank; ++i) walk.stride[v][static_cast<size_t>(pad + i)] = view.stride[i];
+  }
+  return walk;
+}
+
+namespace {
+
+// Whether dimensions i and i + 1 can be one for this view.
+bool continues(const Walk& walk, size_t view, size_t i) {
+  return walk.stride[view][i] == walk.stride[view][i + 1] * walk.dim[i + 1];
+}
+
+// Removes dimension i; those outside it move one place inwards.
+void remove_dim(Walk* walk, size_t i) {
+  for (size_t d = i; d > 0; --d) {
+    walk->dim[d] = walk->dim[d - 1];
+    for (auto& stride : walk->stride) stride[d] = stride[d - 1];
+  }
+  walk->dim[0] = 1;
+  for (auto& stride : walk->stride) stride[0] = 0;
+  --walk->rank;
+}
+
+}  // namespace
+
+void merge_dims(Walk* walk, int keep) {
+  const size_t last = static_cast<size_t>(kMaxRank - keep);  // one past the dimensions that may merge
+  for (size_t i = last; i-- > static_cast<size_t>(kMaxRank - walk->rank);) {
+    if (walk->dim[i] == 1 && walk->rank > std::max(keep, 1)) {
+      remove_dim(walk, i);
+      ++i;  // another dimension has moved here
+      continue;
+    }
+    if (i + 1 >= last) continue;
+    bool all = true;
+    for (size_t v = 0; v < kMaxViews; ++v) all = all && continues(*walk, v, i);
+    if (!all) continue;
+    walk->dim[i + 1] *= walk->dim[i];
+    remove_dim(walk, i);
+    ++i;
+  }
+}
+
+std::array<uint32_t, 3> fold_groups(int64_t total) {
+  const int64_t x = std::min<int64_t>(total, HEED_FOLD_X);
+  const int64_t rows = ceil_div<int64_t>(total, HEED_FOLD_X);
+  const int64_t y = std::min<int64_t>(rows, HEED_FOLD_Y);
+  return {u32(x), u32(y), u32(ceil_div<int64_t>(rows, HEED_FOLD_Y))};
+}
+
+uint32_t lanes_for(int64_t row_length) { return row_length <= 32 ? 8 : row_length <= 256 ? 32 : 128; }
+
+LanePlan plan_lanes(const Select& select, SizeId row_length) {
+  LanePlan plan;
+  const uint32_t most = lanes_for(select.max_of(row_length));
+  const bool varies = !select.schedule.sizes.is_constant(row_length);
+  for (const uint32_t lanes : {8u, 32u, 128u})
+    if (lanes == most || (varies && lanes < most)) plan.lanes[plan.count++] = lanes;
+  return plan;
+}
+
+const char* why_lanes(uint32_t lanes, DType dtype) {
+  const bool f32 = dtype == DType::F32;
+  if (lanes == 128) return f32 ? "long rows: a workgroup each; f32 storage, f32 sums" : "long rows: a workgroup each; f16 storage, f32 sums";
+  if (lanes == 32) return f32 ? "4 rows per workgroup; f32 storage, f32 sums" : "4 rows per workgroup; f16 storage, f32 sums";
+  return f32 ? "short rows: 16 per workgroup; f32 storage, f32 sums" : "short rows: 16 per workgroup; f16 storage, f32 sums";
+}
+
+uint32_t find_lanes(const KernelList& kernels, uint32_t lanes) {
+  for (uint32_t i = 0; i < kernels.count; ++i)
+    if (kernels.uses[i].key.spec[0] == lanes) return i;
+  return kernels.count - 1;
+}
+
+std::array<uint32_t, 3> row_groups(int64_t rows, uint32_t lanes) {
+  return fold_groups(ceil_div<int64_t>(rows, kRowInvocations / lanes));
+}
+
+namespace {
+
+Status check_ranges(const Select& select) {
+  const auto check = [&](Tensor tensor) {
+    if (!tensor.valid()) return Status::Ok;
+    const uint64_t bytes = select.schedule.placement(tensor).bytes;
+    if (bytes <= select.device.max_storage_range) return Status::Ok;
+    const TensorInfo& info = select.schedule.info(tensor);
+    return select.unsupported(format("tensor '%s' takes %llu bytes; this device binds at most %llu", info.name.c_str(),
+                                     static_cast<unsigned long long>(bytes),
+                                     static_cast<unsigned long long>(select.device.max_storage_range)));
+  };
+  for (const auto& tensors : {std::span<const Tensor>(select.node.inputs), std::span<const Tensor>(select.node.outputs)})
+    for (const Tensor tensor : tensors)
+      if (const Status status = check(tensor); status != Status::Ok) return status;
+  return Status::Ok;
+}
+
+Status select_op(const Select& select) {
+  switch (select.node.op) {
+    case Op::Matmul: return select_matmul(select);
+    case Op::Softmax: return select_softmax(select);
+    case Op::Dropout: return select_dropout(select);
+    case Op::LayerNorm: return select_layernorm(select);
+    case Op::RmsNorm: return select_rmsnorm(select);
+    case Op::Attention: return select.unsupported("no fused kernel; plan it as matmul, softmax and matmul");
+    case Op::Embedding: return select_embedding(select);
+    case Op::Elementwise: return select_elementwise(select);
+    case Op::Mean: return select_mean(select);
+    case Op::L2Normalize: return select_l2_normalize(select);
+    case Op::Concat: return select_concat(select);
+    case Op::Argmax: return select_argmax(select);
+  }
+  return select.unsupported("unknown operation");
+}
+
+}  // namespace
+}  // namespace kernels
+
+Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
+                      KernelList* kernels) {
+  kernels->count = 0;
+  const kernels::Select select{schedule, node, device, log, kernels};
+  const Status status = kernels::check_ranges(select);
+  return status == Status::Ok ? kernels::select_op(select) : status;
+}
+
+void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities&, const KernelList& kernels,
+                     const RunValues& values, DispatchList* dispatches) {
+  dispatches->count = 0;
+  const kernels::Emit emit{schedule, node, kernels, values, dispatches};
+  switch (node.op) {
+    case Op::Matmul: return kernels::emit_matmul(emit);
+    case Op::Softmax: return kernels::emit_softmax(emit);
+    case Op::Dropout: return kernels::emit_dropout(emit);
+    case Op::LayerNorm: return kernels::emit_layernorm(emit);
+    case Op::RmsNorm: return kernels::emit_rmsnorm(emit);
+    case Op::Attention: return;
+    case Op::Embedding: return kernels::emit_embedding(emit);
+    case Op::Elementwise: return kernels::emit_elementwise(emit);
+    case Op::Mean: return kernels::emit_mean(emit);
+    case Op::L2Normalize: return kernels::emit_l2_normalize(emit);
+    case Op::Concat: return kernels::emit_concat(emit);
+    case Op::Argmax: return kernels::emit_argmax(emit);
+  }
+}
+
+}  // namespace heed

@@ -1,0 +1,95 @@
+// What the select and emit functions of all operations have in common. Internal to this layer.
+#pragma once
+
+#include <span>
+
+#include "base/arith.hpp"
+#include "base/logging.hpp"
+#include "graph/schedule.hpp"
+#include "kernels/dispatch.hpp"
+#include "kernels/params.hpp"
+
+namespace heed::kernels {
+
+struct Select {
+  const Schedule& schedule;
+  const Node& node;
+  const Capabilities& device;
+  const Log& log;
+  KernelList* kernels;
+
+  bool has(size_t input) const { return node.inputs[input].valid(); }
+  const TensorInfo& info(size_t input) const { return schedule.info(node.inputs[input]); }
+  const TensorInfo& out() const { return schedule.info(node.outputs[0]); }
+  int64_t max_of(SizeId size) const { return schedule.max_values[static_cast<size_t>(size)]; }
+  // Unsupported, naming the operation, the pass and what is wrong.
+  Status unsupported(const std::string& what) const;
+};
+
+struct Emit {
+  const Schedule& schedule;
+  const Node& node;
+  const KernelList& kernels;
+  const RunValues& values;
+  DispatchList* dispatches;
+
+  bool has(size_t input) const { return node.inputs[input].valid(); }
+  View in(size_t input) const { return resolve(schedule, node.inputs[input], values); }
+  View out() const { return resolve(schedule, node.outputs[0], values); }
+};
+
+// The variant for storage of `dtype`, or Unsupported if there is none or the device cannot store it.
+Status pick_storage(const Select& select, DType dtype, KernelId f32, KernelId f16, KernelId* id);
+// Unsupported unless input `position` (if given) has this element type.
+Status expect_dtype(const Select& select, size_t position, const char* what, DType dtype);
+
+// Appends a kernel with its workgroup size. The caller sets further constants from `spec_count` on.
+KernelUse& add_kernel(const Select& select, KernelId id, std::array<uint32_t, 3> workgroup, const char* why);
+// Binds inputs in this order, then the output. An absent input is bound to input 0, which it does not touch: a
+// binding must hold some buffer.
+void bind(const Select& select, KernelUse* use, std::span<const size_t> inputs);
+
+constexpr uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
+
+// Views walked together over one row-major index space; right-aligned, leading dims 1.
+inline constexpr int kMaxViews = 4;
+struct Walk {
+  int rank = 1;  // dimensions in use: the last `rank`
+  std::array<int64_t, kMaxRank> dim = {1, 1, 1, 1, 1};
+  std::array<std::array<int64_t, kMaxRank>, kMaxViews> stride{};
+
+  int64_t elements(int innermost_left_out = 0) const {
+    int64_t n = 1;
+    for (int i = 0; i < kMaxRank - innermost_left_out; ++i) n *= dim[static_cast<size_t>(i)];
+    return n;
+  }
+};
+// Walks over the shape of `target`; views broadcast to it by numpy's rule. A null view gets strides of 0.
+Walk make_walk(const View& target, std::span<const View* const> views);
+// Merges neighbouring dimensions that every view crosses with one stride; the innermost `keep` stay as they are.
+void merge_dims(Walk* walk, int keep);
+
+// Copies dims or strides to a push-constant array: the last `count` of the walk, less `skip` innermost.
+template <size_t N>
+void put(uint32_t (&target)[N], const std::array<int64_t, kMaxRank>& from, int skip = 0) {
+  for (size_t i = 0; i < N; ++i) target[i] = u32(from[static_cast<size_t>(kMaxRank - skip) - N + i]);
+}
+
+// Group counts for `total` workgroups with the fixed folds of shared/limits.h.
+std::array<uint32_t, 3> fold_groups(int64_t total);
+
+// Kernels that work on rows: 128 invocations as lanes x rows. Wide rows get all lanes, short ones share.
+inline constexpr uint32_t kRowInvocations = 128;
+uint32_t lanes_for(int64_t row_length);
+struct LanePlan {
+  uint32_t count = 0;
+  std::array<uint32_t, 3> lanes{};
+};
+// The lane counts that rows of this size may ask for at some run.
+LanePlan plan_lanes(const Select& select, SizeId row_length);
+const char* why_lanes(uint32_t lanes, DType dtype);
+// The kernel among those selected that has these lanes.
+uint32_t find_lanes(const KernelList& kernels, uint32_t lanes);
+std::array<uint32_t, 3> row_groups(int64_t rows, uint32_t lanes);
+
+}  // namespace heed::kernels

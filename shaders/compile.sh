@@ -1,0 +1,137 @@
+#!/bin/sh
+# Compiles every variant of shaders/variants.txt to shaders/spirv/<name>.spv with the one pinned compiler, so that
+# the committed files can be compared byte by byte.
+#
+#   shaders/compile.sh            writes shaders/spirv
+#   shaders/compile.sh --check    compiles beside it and fails, listing every file that differs
+#
+# The pinned compiler is Debian 13's glslc. Elsewhere its packages are fetched once and unpacked into
+# $HEED_TOOLCHAIN (default build/shader-toolchain); nothing is installed, and later runs need no network.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+toolchain=${HEED_TOOLCHAIN:-$root/build/shader-toolchain}
+pinned='shaderc 2025.2, glslang 15.1'
+suite=trixie
+packages='glslc libshaderc1 libc6 libgcc-s1 libstdc++6'
+mirror=${HEED_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+
+say() { printf '%s\n' "$*"; }
+die() { printf 'compile.sh: %s\n' "$*" >&2; exit 2; }
+
+is_pinned() {
+  version=$("$@" --version 2>/dev/null) || return 1
+  case $version in *'shaderc 2025.2'*'glslang 15.1'*) return 0 ;; esac
+  return 1
+}
+
+# The loader is started by name: the unpacked glslc must run with its own libc, not with the system's.
+unpacked_glslc() {
+  loader=$(find "$toolchain/root/usr/lib" "$toolchain/root/lib64" -name 'ld-linux-*.so.*' 2>/dev/null | head -n 1)
+  [ -n "$loader" ] || return 1
+  libraries=$(dirname "$(find "$toolchain/root/usr/lib" -name 'libshaderc.so.1' | head -n 1)")
+  set -- "$loader" --library-path "$libraries" "$toolchain/root/usr/bin/glslc"
+  is_pinned "$@" || return 1
+  glslc_loader=$loader glslc_libraries=$libraries
+}
+
+glslc() {
+  if [ -n "$glslc_loader" ]; then
+    "$glslc_loader" --library-path "$glslc_libraries" "$toolchain/root/usr/bin/glslc" "$@"
+  else
+    command glslc "$@"
+  fi
+}
+
+# A private apt: own sources, lists and cache, so that the system's package state is neither read nor changed.
+fetch_toolchain() {
+  command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
+    die "needs glslc of $pinned; put it on PATH or run on a Debian-based system"
+  keyring=''
+  for key in /usr/share/keyrings/debian-archive-keyring.gpg /usr/share/keyrings/debian-archive-keyring.pgp \
+             /usr/share/keyrings/debian-archive-trixie-stable.gpg; do
+    [ -n "$keyring" ] || { [ -r "$key" ] && keyring=$key; } || true
+  done
+  [ -n "$keyring" ] || die 'no Debian archive keyring (package debian-archive-keyring)'
+  architecture=$(dpkg --print-architecture)
+  apt=$toolchain/apt
+  rm -rf "$toolchain/root"
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/etc/apt.conf.d" "$toolchain/root"
+  : > "$apt/status"
+  say "deb [arch=$architecture signed-by=$keyring] $mirror $suite main" > "$apt/etc/sources.list"
+  cat > "$apt/apt.conf" <<CONF
+Dir::Etc "$apt/etc";
+Dir::Etc::SourceList "$apt/etc/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::State "$apt";
+Dir::State::Lists "$apt/lists";
+Dir::State::Status "$apt/status";
+Dir::Cache "$apt/cache";
+APT::Architecture "$architecture";
+APT::Architectures { "$architecture"; };
+APT::Sandbox::User "";
+Acquire::Languages "none";
+Acquire::Retries "3";
+CONF
+  say "fetching the pinned shader compiler into $toolchain"
+  (
+    export APT_CONFIG="$apt/apt.conf"
+    cd "$apt/cache" && rm -f ./*.deb &&
+      apt-get -q update >/dev/null &&
+      apt-get -q download $packages >/dev/null &&
+      for package in ./*.deb; do dpkg -x "$package" "$toolchain/root" || exit 1; done &&
+      rm -f ./*.deb
+  ) || die "cannot fetch $packages of $suite from $mirror"
+}
+
+find_compiler() {
+  glslc_loader='' glslc_libraries=''
+  if command -v glslc >/dev/null && is_pinned glslc; then return; fi
+  if unpacked_glslc; then return; fi
+  fetch_toolchain
+  unpacked_glslc || die "the unpacked compiler does not start or is not $pinned"
+}
+
+# variants.txt without comments: name, source, params, bindings, defines...
+variants() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$root/shaders/variants.txt"; }
+
+compile_all() {  # compile_all DIRECTORY
+  variants | while read -r name source params bindings defines; do
+    options=''
+    for define in $defines; do options="$options -D$define"; done
+    # shellcheck disable=SC2086  # one word per define
+    glslc -O --target-env=vulkan1.1 -Werror -I "$root/shaders" $options \
+      -o "$1/$name.spv" "$root/shaders/$source" || die "$name ($source) does not compile"
+    if command -v spirv-val >/dev/null; then
+      spirv-val --target-env vulkan1.1 "$1/$name.spv" || die "$name is not valid SPIR-V"
+    fi
+  done
+}
+
+find_compiler
+glslc --version | head -n 3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+compile_all "$work"
+
+count=$(variants | wc -l)
+if [ "${1:-}" = --check ]; then
+  status=0
+  for file in "$work"/*.spv "$root"/shaders/spirv/*.spv; do
+    name=$(basename "$file")
+    cmp -s "$work/$name" "$root/shaders/spirv/$name" || { say "differs: shaders/spirv/$name"; status=1; }
+  done
+  [ $status -eq 0 ] && say "$count shader variants match their sources"
+  exit $status
+fi
+mkdir -p "$root/shaders/spirv"
+for file in "$root"/shaders/spirv/*.spv; do  # variants that no longer exist
+  [ -e "$work/$(basename "$file")" ] || rm -f "$file"
+done
+for file in "$work"/*.spv; do  # keeps the time stamp of what did not change
+  target=$root/shaders/spirv/$(basename "$file")
+  cmp -s "$file" "$target" || cp "$file" "$target"
+done
+say "$count shader variants written"

@@ -1,0 +1,14 @@
+// out[i] = 0 where the random word of i is below the threshold, else scale * x[i]; i row-major over the shape.
+#include "params.h"
+
+HEED_BEGIN_PARAMS(DropoutParams)
+uint offset[2];  // x, out
+uint rank;
+uint elements;
+uint dim[5];  // right-aligned
+uint x_stride[5];
+uint out_stride[5];
+uint threshold;
+float scale;
+uint seed, stream;
+HEED_END_PARAMS

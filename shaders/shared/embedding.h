@@ -1,0 +1,12 @@
+// out[r, :] = table[ids[r], :]; zeros, and a nonzero Faults word, for an id outside 0..vocabulary-1.
+#include "params.h"
+
+HEED_BEGIN_PARAMS(EmbeddingParams)
+uint offset[4];  // table, ids, out, faults
+uint rows, n;
+uint vocabulary;
+uint table_row, table_column;
+uint dim[4];  // of the ids, right-aligned
+uint ids_stride[4];
+uint out_stride[5];  // four of the rows, then the row's own
+HEED_END_PARAMS

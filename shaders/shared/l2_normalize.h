@@ -1,0 +1,11 @@
+// out = x / max(|x|, eps) over rows of n elements.
+#include "params.h"
+
+HEED_BEGIN_PARAMS(L2NormalizeParams)
+uint offset[2];  // x, out
+uint rows, n;
+uint dim[4];       // of the rows, right-aligned
+uint x_stride[5];  // four of the rows, then the row's own
+uint out_stride[5];
+float eps;
+HEED_END_PARAMS

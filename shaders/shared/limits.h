@@ -1,0 +1,40 @@
+// Constants that shaders and lowering must agree on. Plain macros, since GLSL and C++ share no constexpr.
+#ifndef HEED_SHADERS_LIMITS_H
+#define HEED_SHADERS_LIMITS_H
+
+// A linear index of workgroups is folded over the three axes with fixed widths, so that it needs no group count
+// (a recorder may cut a dispatch along z and y). x stays short: the cuts are then fine enough for a watchdog.
+#define HEED_FOLD_X 16u
+#define HEED_FOLD_Y 32768u
+
+// Logits below this count as hidden: -inf and what overflowed to it. All finite masks in use (-1e9, -1e30) are above.
+#define HEED_HIDDEN_BELOW (-3.0e38f)
+
+// Bits of the FLAGS specialization constants.
+#define HEED_MATMUL_BIAS 1u
+#define HEED_MATMUL_DROPOUT 2u
+#define HEED_MATMUL_RESIDUAL 4u
+#define HEED_MATMUL_A_K_FAST 8u  // neighbouring elements of A lie along k, not along m
+#define HEED_MATMUL_B_K_FAST 16u
+
+#define HEED_SOFTMAX_CAUSAL 1u
+#define HEED_SOFTMAX_KEY_PADDING 2u
+#define HEED_SOFTMAX_KEY_PADDING_KEEP 4u  // nonzero = keep; otherwise nonzero = leave out
+#define HEED_SOFTMAX_MASK 8u
+#define HEED_SOFTMAX_MASK_KEEP 16u
+#define HEED_SOFTMAX_BIAS 32u
+#define HEED_SOFTMAX_FILL 64u
+
+#define HEED_NORM_GAMMA 1u
+#define HEED_NORM_BETA 2u
+#define HEED_NORM_RESIDUAL 4u
+
+#define HEED_MEAN_MASK 1u
+#define HEED_MEAN_MASK_KEEP 2u
+
+// Kind of an elementwise pass.
+#define HEED_ELEMENTWISE_COPY 0u
+#define HEED_ELEMENTWISE_ADD 1u
+#define HEED_ELEMENTWISE_MUL 2u
+
+#endif

@@ -1,0 +1,13 @@
+// layernorm and rmsnorm over rows of n elements: v = x + residual, then gamma * normalized(v) + beta.
+#include "params.h"
+
+HEED_BEGIN_PARAMS(NormParams)
+uint offset[5];  // x, gamma, beta, residual, out
+uint rows, n;
+uint dim[4];        // of the rows, right-aligned
+uint x_stride[5];   // four of the rows, then the row's own
+uint residual_stride[5];
+uint out_stride[5];
+uint gamma_stride, beta_stride;
+float eps;
+HEED_END_PARAMS

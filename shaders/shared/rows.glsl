@@ -1,0 +1,58 @@
+// Rows by groups of invocations: local x are the lanes of one row (a power of two), local y counts rows. Invocations of
+// rows past the end do no work, but reach every barrier.
+#include "groups.glsl"
+
+// Lowering always makes workgroups of this size for such kernels.
+#define ROW_INVOCATIONS 128
+shared float sh_row[ROW_INVOCATIONS];
+
+uint lane() { return gl_LocalInvocationID.x; }
+uint lanes() { return gl_WorkGroupSize.x; }
+uint row_index() { return workgroup_index() * gl_WorkGroupSize.y + gl_LocalInvocationID.y; }
+
+// Row-major index -> position along four dimensions, of which the outermost needs no size.
+uvec4 unravel(uint index, uint d1, uint d2, uint d3) {
+  uvec4 at;
+  at.w = index % d3;
+  index /= d3;
+  at.z = index % d2;
+  index /= d2;
+  at.y = index % d1;
+  at.x = index / d1;
+  return at;
+}
+#define UNRAVEL(index, dims) unravel(index, dims[1], dims[2], dims[3])
+#define DOT4(at, s) (at.x * s[0] + at.y * s[1] + at.z * s[2] + at.w * s[3])
+
+// Every lane of a row gets the sum (or maximum) over the row's lanes, always combined in the same order.
+float row_sum(float value) {
+  uint base = gl_LocalInvocationID.y * lanes();
+  sh_row[base + lane()] = value;
+  for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
+    barrier();
+    if (lane() < width) sh_row[base + lane()] += sh_row[base + lane() + width];
+  }
+  barrier();
+  float result = sh_row[base];
+  barrier();
+  return result;
+}
+
+// NaN, told by its bits, since drivers may assume that there is none in comparisons.
+bool is_nan(float value) { return (floatBitsToUint(value) & 0x7fffffffu) > 0x7f800000u; }
+
+// A NaN on either side wins, so that it shows in the result.
+float max_with_nan(float a, float b) { return b > a || is_nan(b) ? b : a; }
+
+float row_max(float value) {
+  uint base = gl_LocalInvocationID.y * lanes();
+  sh_row[base + lane()] = value;
+  for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
+    barrier();
+    if (lane() < width) sh_row[base + lane()] = max_with_nan(sh_row[base + lane()], sh_row[base + lane() + width]);
+  }
+  barrier();
+  float result = sh_row[base];
+  barrier();
+  return result;
+}
