@@ -4,6 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "shared/storage.glsl"
 #include "shared/rows.glsl"
+#include "shared/masks.glsl"
 #include "shared/softmax.h"
 
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
@@ -21,11 +22,6 @@ struct Row {
   uint x, key_padding, mask, bias;  // where the row starts in each operand
   uint visible;                     // keys that causality leaves: 0..S_k
 };
-
-bool byte_hides(uint word, uint at, bool keep) {
-  bool nonzero = ((word >> (8u * (at % 4u))) & 0xffu) != 0u;
-  return nonzero != keep;
-}
 
 bool is_masked(Row row, uint j) {
   if ((FLAGS & HEED_SOFTMAX_CAUSAL) != 0u && j >= row.visible) return true;

@@ -72,7 +72,7 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
   nodes.reserve(graph->nodes.size());
   for (const Node& node : graph->nodes) {
     const bool keep = node.op != Op::Attention ||
-                      (options.keeps_attention != nullptr && options.keeps_attention(options.context, node));
+                      (options.keeps_attention != nullptr && options.keeps_attention(options.context, *graph, node));
     if (keep) nodes.push_back(node);
     else expand(graph, node, &nodes);
   }

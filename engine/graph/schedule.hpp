@@ -43,7 +43,8 @@ struct ScheduleOptions {
   bool training = false;
   uint64_t alignment = 256;              // of every tensor in scratch
   uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
-  bool (*keeps_attention)(const void* context, const Node& node) = nullptr;  // a fused kernel exists
+  // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.
+  bool (*keeps_attention)(const void* context, const detail::GraphData& graph, const Node& node) = nullptr;
   const void* context = nullptr;
 };
 

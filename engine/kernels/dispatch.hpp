@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <type_traits>
 
 #include "graph/schedule.hpp"
@@ -30,8 +31,8 @@ struct Capabilities {
   bool f16 = false;  // 16-bit storage buffers and f16 conversion are enabled
 };
 
-inline constexpr uint32_t kMaxBindings = 6;
-inline constexpr uint32_t kMaxSpecConstants = 12;
+inline constexpr uint32_t kMaxBindings = 7;
+inline constexpr uint32_t kMaxSpecConstants = 16;
 inline constexpr uint32_t kMaxPushBytes = 128;
 inline constexpr uint32_t kMaxKernelsPerStep = 8;
 inline constexpr uint32_t kMaxDispatchesPerStep = 16;
@@ -88,6 +89,11 @@ struct DispatchList {
   std::array<Dispatch, kMaxDispatchesPerStep> dispatches{};
   Dispatch& add() { return dispatches[count++]; }
 };
+
+// Whether a fused kernel runs this attention on the device; otherwise it is planned as matmul, softmax and matmul.
+// `tensors` and `sizes` are those of the node's graph.
+bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node,
+                     const Capabilities& device);
 
 // Unsupported, with a message in the log, if the device cannot run the step as asked.
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,

@@ -153,7 +153,7 @@ Status select_op(const Select& select) {
     case Op::Dropout: return select_dropout(select);
     case Op::LayerNorm: return select_layernorm(select);
     case Op::RmsNorm: return select_rmsnorm(select);
-    case Op::Attention: return select.unsupported("no fused kernel; plan it as matmul, softmax and matmul");
+    case Op::Attention: return select_attention(select);
     case Op::Embedding: return select_embedding(select);
     case Op::Elementwise: return select_elementwise(select);
     case Op::Mean: return select_mean(select);
@@ -185,7 +185,7 @@ void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilit
     case Op::Dropout: return kernels::emit_dropout(emit);
     case Op::LayerNorm: return kernels::emit_layernorm(emit);
     case Op::RmsNorm: return kernels::emit_rmsnorm(emit);
-    case Op::Attention: return;
+    case Op::Attention: return kernels::emit_attention(emit);
     case Op::Embedding: return kernels::emit_embedding(emit);
     case Op::Elementwise: return kernels::emit_elementwise(emit);
     case Op::Mean: return kernels::emit_mean(emit);

@@ -9,6 +9,8 @@ Status select_matmul(const Select& select);
 void emit_matmul(const Emit& emit);
 Status select_softmax(const Select& select);
 void emit_softmax(const Emit& emit);
+Status select_attention(const Select& select);
+void emit_attention(const Emit& emit);
 Status select_dropout(const Select& select);
 void emit_dropout(const Emit& emit);
 Status select_layernorm(const Select& select);

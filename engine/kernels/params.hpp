@@ -2,6 +2,7 @@
 #pragma once
 
 #include "shared/argmax.h"
+#include "shared/attention.h"
 #include "shared/dropout.h"
 #include "shared/elementwise.h"
 #include "shared/embedding.h"

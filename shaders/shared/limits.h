@@ -25,6 +25,11 @@
 #define HEED_SOFTMAX_BIAS 32u
 #define HEED_SOFTMAX_FILL 64u
 
+// Attention has the flags of softmax and these.
+#define HEED_ATTENTION_DROPOUT 128u
+#define HEED_ATTENTION_BOTTOM_RIGHT 256u  // with HEED_SOFTMAX_CAUSAL; otherwise top-left
+#define HEED_ATTENTION_PARTIAL 512u       // stores sums, largest logit and total of one split of the keys
+
 #define HEED_NORM_GAMMA 1u
 #define HEED_NORM_BETA 2u
 #define HEED_NORM_RESIDUAL 4u

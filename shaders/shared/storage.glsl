@@ -8,8 +8,10 @@
 
 #if A_BITS == 16
 #define A_T float16_t
+#define A_VEC4 f16vec4
 #else
 #define A_T float
+#define A_VEC4 vec4
 #endif
 #if OUT_BITS == 16
 #define OUT_T float16_t

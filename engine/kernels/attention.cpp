@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <bit>
+
+#include "base/philox.hpp"
+#include "kernels/operations.hpp"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kMaxHead = 256;  // elements of a key or value of one head
+
+// Rows of this tensor can be read with an innermost stride of 1.
+bool has_dense_rows(const SizeTable& sizes, std::span<const TensorInfo> tensors, Tensor tensor) {
+  if (!tensor.valid()) return true;
+  const TensorInfo& info = tensors[tensor.id];
+  const auto last = static_cast<size_t>(info.rank - 1);
+  return sizes.is_constant(info.strides[last], 1) || sizes.is_constant(info.dims[last], 1);
+}
+
+// The constant head size, or 0 if it is an extent.
+int64_t head_size(const SizeTable& sizes, const TensorInfo& info) {
+  return sizes.is_constant(info.dims[3]) ? sizes.evaluate(info.dims[3], {}) : 0;
+}
+
+bool fits_head(int64_t size) { return size >= 1 && size <= kMaxHead; }
+
+}  // namespace
+
+bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node,
+                     const Capabilities& device) {
+  if (node.op != Op::Attention || node.outputs[1].valid()) return false;
+  const TensorInfo& query = tensors[node.inputs[in::kQuery].id];
+  if (query.dtype != DType::F32 && !(query.dtype == DType::F16 && device.f16)) return false;
+  for (const size_t input : {in::kQuery, in::kKey, in::kValue, in::kAttentionKeyPadding})
+    if (!has_dense_rows(sizes, tensors, node.inputs[input])) return false;
+  return fits_head(head_size(sizes, query)) && fits_head(head_size(sizes, tensors[node.inputs[in::kValue].id]));
+}
+
+namespace kernels {
+namespace {
+
+enum Spec : size_t {
+  kDk = 3, kDv, kFlags, kScale, kFill, kThreshold, kKeepScale, kLanes, kTq, kTk, kBk, kPartials, kSpecCount
+};
+
+// How the kernel of attention.comp is cut.
+struct Shape {
+  uint32_t invocations = 128;
+  uint32_t lanes = 1;  // per query
+  uint32_t tq = 1;     // queries per invocation
+  uint32_t tk = 8;     // keys at a time
+  uint32_t bk = 8;     // keys per tile
+
+  uint32_t queries() const { return invocations / lanes * tq; }  // per workgroup
+  uint32_t partials() const { return lanes > 1 ? invocations * tq * tk : 1; }
+  // Four elements of one key or value, of every lane.
+  uint32_t row_bytes(int64_t size) const { return static_cast<uint32_t>(align_up<int64_t>(size, 4 * lanes)) * 4; }
+  uint32_t shared_bytes(int64_t d_k, int64_t d_v) const {
+    return bk * (row_bytes(d_k) + row_bytes(d_v)) + partials() * 4 + 12;
+  }
+};
+
+// An invocation keeps its part of a query and of an output in registers: 64 elements of each at most leave room
+// for the rest in the 255 that the common GPUs have.
+constexpr int64_t kElementsPerLane = 64;
+// More would let fewer workgroups share a core.
+constexpr uint32_t kSharedBytes = 16384;
+
+Shape shape_for(int64_t d_k, int64_t d_v, uint32_t invocations) {
+  Shape shape;
+  shape.invocations = invocations;
+  while (std::max(d_k, d_v) > kElementsPerLane * shape.lanes) shape.lanes *= 2;
+  shape.bk = 32;
+  while (shape.shared_bytes(d_k, d_v) > kSharedBytes) {
+    shape.bk -= 4;
+    if (shape.bk % 8 != 0) shape.tk = 4;
+  }
+  if (shape.bk % 8 == 0) shape.tk = 8;
+  return shape;
+}
+
+uint32_t flags_of(const Select& select) {
+  const auto& attrs = select.node.as<AttentionAttrs>();
+  uint32_t flags = 0;
+  if (attrs.softmax.causal != Causal::None) flags |= HEED_SOFTMAX_CAUSAL;
+  if (attrs.softmax.causal == Causal::BottomRight) flags |= HEED_ATTENTION_BOTTOM_RIGHT;
+  if (select.has(in::kAttentionKeyPadding)) flags |= HEED_SOFTMAX_KEY_PADDING;
+  if (attrs.softmax.key_padding_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_KEY_PADDING_KEEP;
+  if (select.has(in::kAttentionMask)) flags |= HEED_SOFTMAX_MASK;
+  if (attrs.softmax.mask_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_MASK_KEEP;
+  if (select.has(in::kAttentionBias)) flags |= HEED_SOFTMAX_BIAS;
+  if (attrs.softmax.masked_fill) flags |= HEED_SOFTMAX_FILL;
+  if (attrs.dropout.p > 0.0f) flags |= HEED_ATTENTION_DROPOUT;
+  return flags;
+}
+
+void add_shape(const Select& select, KernelId id, const Shape& shape, int64_t d_k, int64_t d_v, const char* why) {
+  const auto& attrs = select.node.as<AttentionAttrs>();
+  const DropoutWords words = dropout_words(attrs.dropout.p);
+  KernelUse& use = add_kernel(select, id, {shape.invocations, 1, 1}, why);
+  auto& spec = use.key.spec;
+  use.key.spec_count = kSpecCount;
+  spec[kDk] = u32(d_k);
+  spec[kDv] = u32(d_v);
+  spec[kFlags] = flags_of(select);
+  spec[kScale] = std::bit_cast<uint32_t>(attrs.softmax.scale);
+  spec[kFill] = std::bit_cast<uint32_t>(attrs.softmax.masked_fill.value_or(0.0f));
+  spec[kThreshold] = words.threshold;
+  spec[kKeepScale] = std::bit_cast<uint32_t>(words.keep_scale);
+  spec[kLanes] = shape.lanes;
+  spec[kTq] = shape.tq;
+  spec[kTk] = shape.tk;
+  spec[kBk] = shape.bk;
+  spec[kPartials] = shape.partials();
+  constexpr size_t kInputs[] = {in::kQuery, in::kKey, in::kValue, in::kAttentionKeyPadding, in::kAttentionMask,
+                                in::kAttentionBias};
+  bind(select, &use, kInputs);
+}
+
+uint32_t queries_of(const KernelUse& use) {
+  const auto& spec = use.key.spec;
+  return spec[0] / spec[kLanes] * spec[kTq];
+}
+
+// The scores that are never stored: what masks and biases broadcast to.
+View scores_of(const View& query, const View& key) {
+  View scores = query;
+  scores.dim[3] = key.dim[2];
+  return scores;
+}
+
+}  // namespace
+
+Status select_attention(const Select& select) {
+  const Node& node = select.node;
+  if (!fuses_attention(select.schedule.sizes, select.schedule.tensors, node, select.device))
+    return select.unsupported("no fused kernel; plan it as matmul, softmax and matmul");
+  const TensorInfo& query = select.info(in::kQuery);
+  KernelId id{};
+  Status status = pick_storage(select, query.dtype, KernelId::AttentionF32, KernelId::AttentionF16, &id);
+  if (status == Status::Ok) status = expect_dtype(select, in::kAttentionKeyPadding, "key_padding", DType::U8);
+  if (status == Status::Ok) status = expect_dtype(select, in::kAttentionMask, "mask", DType::U8);
+  if (status == Status::Ok) status = expect_dtype(select, in::kAttentionBias, "bias", query.dtype);
+  if (status != Status::Ok) return status;
+  const int64_t d_k = head_size(select.schedule.sizes, query);
+  const int64_t d_v = head_size(select.schedule.sizes, select.info(in::kValue));
+  const bool f32 = query.dtype == DType::F32;
+  const Shape wide = shape_for(d_k, d_v, 128), narrow = shape_for(d_k, d_v, 32);
+  const int64_t most_queries = select.max_of(query.dims[2]);
+  const bool varies = !select.schedule.sizes.is_constant(query.dims[2]);
+  if (most_queries > narrow.queries())
+    add_shape(select, id, wide, d_k, d_v,
+              f32 ? "fused, online softmax over key tiles; f32 storage, f32 sums"
+                  : "fused, online softmax over key tiles; f16 storage, f32 sums");
+  if (most_queries <= narrow.queries() || varies)
+    add_shape(select, id, narrow, d_k, d_v,
+              f32 ? "fused, for few queries; f32 storage, f32 sums" : "fused, for few queries; f16 storage, f32 sums");
+  return Status::Ok;
+}
+
+void emit_attention(const Emit& emit) {
+  const auto& attrs = emit.node.as<AttentionAttrs>();
+  const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue), out = emit.out();
+  const View scores = scores_of(q, k);
+  AttentionParams p{};
+  p.offset[0] = u32(q.offset);
+  p.offset[1] = u32(k.offset);
+  p.offset[2] = u32(v.offset);
+  p.offset[6] = u32(out.offset);
+  p.batch_heads = u32(q.dim[0] * q.dim[1]);
+  p.heads = u32(q.dim[1]);
+  p.s_q = u32(q.dim[2]), p.s_kv = u32(k.dim[2]);
+  p.split_keys = u32(k.dim[2]);
+  p.q_b = u32(q.stride[0]), p.q_h = u32(q.stride[1]), p.q_s = u32(q.stride[2]);
+  p.k_b = u32(k.stride[0]), p.k_h = u32(k.stride[1]), p.k_s = u32(k.stride[2]);
+  p.v_b = u32(v.stride[0]), p.v_h = u32(v.stride[1]), p.v_s = u32(v.stride[2]);
+  if (emit.has(in::kAttentionKeyPadding)) {
+    const View padding = emit.in(in::kAttentionKeyPadding);
+    p.offset[3] = u32(padding.offset);
+    p.key_padding_b = u32(padding.stride[0]);
+  }
+  if (emit.has(in::kAttentionMask)) {
+    const View mask = broadcast_to(emit.in(in::kAttentionMask), scores);
+    p.offset[4] = u32(mask.offset);
+    p.mask_b = u32(mask.stride[0]), p.mask_h = u32(mask.stride[1]);
+    p.mask_q = u32(mask.stride[2]), p.mask_k = u32(mask.stride[3]);
+  }
+  if (emit.has(in::kAttentionBias)) {
+    const View bias = broadcast_to(emit.in(in::kAttentionBias), scores);
+    p.offset[5] = u32(bias.offset);
+    p.bias_b = u32(bias.stride[0]), p.bias_h = u32(bias.stride[1]);
+    p.bias_q = u32(bias.stride[2]), p.bias_k = u32(bias.stride[3]);
+  }
+  p.seed = emit.values.seed;
+  p.stream = attrs.dropout.stream;
+
+  Dispatch& dispatch = emit.dispatches->add();
+  // The first kernel has the widest tiles; the last one is for few queries.
+  const uint32_t last = emit.kernels.count - 1;
+  dispatch.kernel = q.dim[2] <= queries_of(emit.kernels.uses[last]) ? last : 0;
+  const uint32_t per_group = queries_of(emit.kernels.uses[dispatch.kernel]);
+  const int64_t groups = ceil_div<int64_t>(p.s_q, per_group) * p.batch_heads;
+  dispatch.groups = fold_groups(groups);
+  dispatch.work = 2.0 * static_cast<double>(groups) * per_group * p.s_kv * static_cast<double>(q.dim[3] + v.dim[3]);
+  dispatch.set_push(p);
+}
+
+}  // namespace kernels
+}  // namespace heed

@@ -1,0 +1,84 @@
+// What the attention kernels share: bindings, and which keys a query sees.
+#include "storage.glsl"
+#include "groups.glsl"
+#include "philox.glsl"
+#include "masks.glsl"
+#include "attention.h"
+
+layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+layout(constant_id = 3) const uint D_K = 64;
+layout(constant_id = 4) const uint D_V = 64;
+layout(constant_id = 5) const uint FLAGS = 0;
+layout(constant_id = 6) const uint SCALE_BITS = 0;  // f32
+layout(constant_id = 7) const uint FILL_BITS = 0;   // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
+layout(constant_id = 8) const uint DROPOUT_THRESHOLD = 0;
+layout(constant_id = 9) const uint KEEP_SCALE_BITS = 0;  // f32
+#define SCALE uintBitsToFloat(SCALE_BITS)
+#define FILL uintBitsToFloat(FILL_BITS)
+#define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)
+
+// Four neighbours of a row at once, where every row starts at a multiple of four.
+layout(set = 0, binding = 0) readonly buffer Query { A_T q[]; };
+layout(set = 0, binding = 0) readonly buffer Query4 { A_VEC4 q4[]; };
+layout(set = 0, binding = 1) readonly buffer Key { A_T k[]; };
+layout(set = 0, binding = 1) readonly buffer Key4 { A_VEC4 k4[]; };
+layout(set = 0, binding = 2) readonly buffer Value { A_T v[]; };
+layout(set = 0, binding = 2) readonly buffer Value4 { A_VEC4 v4[]; };
+layout(set = 0, binding = 3) readonly buffer KeyPadding { uint key_padding[]; };
+layout(set = 0, binding = 4) readonly buffer MaskBytes { uint mask[]; };
+layout(set = 0, binding = 5) readonly buffer Bias { A_T bias[]; };
+layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 6) writeonly buffer Partial { float partial_result[]; };
+
+const float LOWEST = -3.402823466e38;
+
+bool has(uint flag) { return (FLAGS & flag) != 0u; }
+
+// Elements d .. d + 3 of a row that starts at `at`; zeros from `size` on.
+#define HEED_LOAD4(name, scalars, vectors, size)                   \
+  vec4 name(uint at, uint d, bool whole) {                         \
+    if (whole && (size) % 4u == 0u) {                              \
+      if (d >= (size)) return vec4(0.0);                           \
+      return vec4(vectors[(at + d) / 4u]);                         \
+    }                                                              \
+    vec4 x = vec4(0.0);                                            \
+    if (d < (size)) x.x = float(scalars[at + d]);                  \
+    if (d + 1u < (size)) x.y = float(scalars[at + d + 1u]);        \
+    if (d + 2u < (size)) x.z = float(scalars[at + d + 2u]);        \
+    if (d + 3u < (size)) x.w = float(scalars[at + d + 3u]);        \
+    return x;                                                      \
+  }
+HEED_LOAD4(load_q, q, q4, D_K)
+HEED_LOAD4(load_k, k, k4, D_K)
+HEED_LOAD4(load_v, v, v4, D_V)
+bool whole_q() { return ((p.offset[0] | p.q_b | p.q_h | p.q_s) & 3u) == 0u; }
+bool whole_k() { return ((p.offset[1] | p.k_b | p.k_h | p.k_s) & 3u) == 0u; }
+bool whole_v() { return ((p.offset[2] | p.v_b | p.v_h | p.v_s) & 3u) == 0u; }
+
+// Keys that causality leaves to query i: the first 0..S_kv.
+uint visible_keys(uint i) {
+  if (!has(HEED_SOFTMAX_CAUSAL)) return p.s_kv;
+  int offset = has(HEED_ATTENTION_BOTTOM_RIGHT) ? int(p.s_kv) - int(p.s_q) : 0;
+  return uint(clamp(int(i) + offset + 1, 0, int(p.s_kv)));
+}
+
+bool padding_hides(uint b, uint j) {
+  uint at = p.offset[3] + b * p.key_padding_b + j;
+  return byte_hides(key_padding[at / 4u], at, has(HEED_SOFTMAX_KEY_PADDING_KEEP));
+}
+
+bool mask_hides(uint row_at, uint j) {
+  uint at = row_at + j * p.mask_k;
+  return byte_hides(mask[at / 4u], at, has(HEED_SOFTMAX_MASK_KEEP));
+}
+
+// The random word of key j in row `row` of the [B, H, S_q] rows of the weights, which may be more than 2^32.
+uint dropout_word(uint row, uint j) {
+  uint high, low;
+  umulExtended(row, p.s_kv, high, low);
+  uint carry;
+  low = uaddCarry(low, j, carry);
+  high += carry;
+  uvec4 counter = uvec4((high << 30) | (low >> 2), high >> 2, 0u, 0u);
+  return philox4x32_10(counter, uvec2(p.seed, p.stream))[low & 3u];
+}

@@ -1,0 +1,19 @@
+// out[b, h, i, :] = sum over keys j of dropout(softmax over j of scale * q[b, h, i, :] . k[b, h, j, :] + bias)[j] * v[b, h, j, :]
+// Strides in elements. q, k, v and out have an innermost stride of 1; out lies in memory as [B, S_q, H, D_V]; key
+// padding as [B, S_kv] with an innermost stride of 1. What is the same at every run is in specialization constants.
+#include "params.h"
+
+HEED_BEGIN_PARAMS(AttentionParams)
+uint offset[7];    // q, k, v, key_padding, mask, bias, out (or the partial results)
+uint batch_heads;  // B * H
+uint heads;
+uint s_q, s_kv;
+uint split_keys;  // keys of one split: a multiple of the tile
+uint q_b, q_h, q_s;
+uint k_b, k_h, k_s;
+uint v_b, v_h, v_s;
+uint key_padding_b;
+uint mask_b, mask_h, mask_q, mask_k;
+uint bias_b, bias_h, bias_q, bias_k;
+uint seed, stream;
+HEED_END_PARAMS
