@@ -14,7 +14,7 @@ esac
 # command:package, for tools that may also come from elsewhere
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
-           fonts-dejavu-core)
+           libutf8proc-dev fonts-dejavu-core)
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang)
   libraries+=(catch2 vulkan-validationlayers)

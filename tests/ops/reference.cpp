@@ -395,11 +395,15 @@ Array layernorm(const Array& x, const Array* gamma, const Array* beta, double ep
       mean += x.at(row * n + i) / static_cast<double>(n);
       error = std::max(error, x.err(row * n + i));
     }
-    for (int64_t i = 0; i < n; ++i)
+    double spread = 0.0;  // mean magnitude of the deviations
+    for (int64_t i = 0; i < n; ++i) {
       variance += std::pow(x.at(row * n + i) - mean, 2) / static_cast<double>(n);
+      spread += std::abs(x.at(row * n + i) - mean) / static_cast<double>(n);
+    }
     const double inverse = 1.0 / std::sqrt(variance + eps);
-    // A mean rounded to f32 is off by u |mean|; half of that again for the last correction of it.
-    const double shift = 2.0 * error + 1.5 * kUnit * std::abs(mean);
+    // A mean rounded to f32 is off by u |mean|, half of that again for the last correction of it; and the
+    // deviations' sum rounds.
+    const double shift = 2.0 * error + 1.5 * kUnit * std::abs(mean) + row_roundings(n) * spread;
     for (int64_t i = 0; i < n; ++i) {
       const double t = (x.at(row * n + i) - mean) * inverse;
       const double g = gamma != nullptr ? gamma->at(i) : 1.0, b = beta != nullptr ? beta->at(i) : 0.0;

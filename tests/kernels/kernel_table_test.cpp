@@ -1,0 +1,66 @@
+// The embedded SPIR-V: what each variant asks of a device, read from its words.
+#include <set>
+#include <string>
+
+#include "catch.hpp"
+#include "kernels/dispatch.hpp"
+
+namespace heed {
+namespace {
+
+// Numbers of the SPIR-V specification.
+constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300;
+constexpr uint32_t kOpSource = 3, kOpCapability = 17, kOpTypePointer = 32, kOpVariable = 59;
+constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
+constexpr uint32_t kStorageClassWorkgroup = 4;
+
+struct Module {
+  uint32_t version = 0;
+  std::set<uint32_t> capabilities;
+  bool has_source = false;
+  uint32_t workgroup_variables = 0;
+
+  explicit Module(const KernelInfo& info) {
+    version = info.words[1];
+    for (size_t at = 5; at < info.word_count;) {
+      const uint32_t opcode = info.words[at] & 0xffffu, length = info.words[at] >> 16;
+      REQUIRE(length > 0);
+      if (opcode == kOpCapability) capabilities.insert(info.words[at + 1]);
+      if (opcode == kOpSource) has_source = true;
+      if (opcode == kOpVariable && info.words[at + 3] == kStorageClassWorkgroup) ++workgroup_variables;
+      at += length;
+    }
+  }
+};
+
+TEST_CASE("every shader variant is SPIR-V 1.3 that asks only for what its storage needs") {
+  std::set<std::string> names;
+  for (uint32_t i = 0; i < kKernelCount; ++i) {
+    const KernelInfo& info = kernel_info(static_cast<KernelId>(i));
+    const std::string name = info.name;
+    INFO(name);
+    CHECK(names.insert(name).second);
+    REQUIRE(info.word_count > 5);
+    REQUIRE(info.words[0] == kMagic);
+    CHECK(info.binding_count >= 2);
+    CHECK(info.binding_count <= kMaxBindings);
+    CHECK(info.push_bytes <= kMaxPushBytes);
+    CHECK(info.push_bytes % 4 == 0);
+    const Module module(info);
+    CHECK(module.version == kVersion13);
+    std::set<uint32_t> expected = {kCapabilityShader};
+    if (name.find("f16") != std::string::npos) expected.insert(kCapabilityStorageBuffer16);
+    CHECK(module.capabilities == expected);
+  }
+  CHECK(names.size() == kKernelCount);
+}
+
+TEST_CASE("the enumerators of KernelId name the variants of the table") {
+  CHECK(std::string(kernel_info(KernelId::MatmulF32).name) == "matmul_f32");
+  CHECK(std::string(kernel_info(KernelId::L2NormalizeF16).name) == "l2_normalize_f16");
+  CHECK(std::string(kernel_info(KernelId::ElementwiseF32F16).name) == "elementwise_f32_f16");
+  CHECK(std::string(kernel_info(static_cast<KernelId>(kKernelCount - 1)).name) == "copy_u8");
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,77 @@
+// A graph lowered without a device: schedule, kernels and dispatches of each step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <heed/heed.hpp>
+
+#include "catch.hpp"
+#include "graph/schedule.hpp"
+#include "kernels/dispatch.hpp"
+#include "kernels/params.hpp"
+
+namespace heed::kernel_tests {
+
+inline void collect(void* text, LogLevel, const char* message) { *static_cast<std::string*>(text) += message; }
+
+struct Lowered {
+  Schedule schedule;
+  std::vector<int64_t> sizes;
+  std::string messages;
+  Capabilities device;
+
+  explicit Lowered(const Graph& graph, bool training = false) {
+    const Log log = {collect, &messages, LogLevel::Warning};
+    ScheduleOptions options;
+    options.training = training;
+    const Status status = make_schedule(graph.data(), options, log, &schedule);
+    INFO(messages);
+    REQUIRE(status == Status::Ok);
+    sizes = schedule.max_values;
+  }
+
+  void set_extent(std::string_view name, int64_t value) {
+    std::vector<int64_t> values;
+    for (const detail::ExtentInfo& extent : schedule.extents)
+      values.push_back(extent.name == name ? value : extent.max);
+    REQUIRE(schedule.sizes.evaluate(values, sizes));
+  }
+
+  const Node& step(Op op) const {
+    for (const Node& node : schedule.steps)
+      if (node.op == op) return node;
+    FAIL("no step " << to_string(op));
+    return schedule.steps[0];
+  }
+
+  Status select(const Node& node, KernelList* kernels) {
+    const Log log = {collect, &messages, LogLevel::Warning};
+    return select_kernels(schedule, node, device, log, kernels);
+  }
+
+  RunValues values() const {
+    RunValues run;
+    run.sizes = sizes;
+    run.seed = 7;
+    return run;
+  }
+
+  // Kernels and dispatches of one step at the current sizes.
+  void lower(const Node& node, KernelList* kernels, DispatchList* dispatches) {
+    const Status status = select(node, kernels);
+    INFO(messages);
+    REQUIRE(status == Status::Ok);
+    emit_dispatches(schedule, node, device, *kernels, values(), dispatches);
+  }
+};
+
+template <class T>
+T push_of(const Dispatch& dispatch) {
+  T params;
+  REQUIRE(dispatch.push_bytes == sizeof(T));
+  std::memcpy(&params, dispatch.push.data(), sizeof(T));
+  return params;
+}
+
+}  // namespace heed::kernel_tests

@@ -1,0 +1,208 @@
+// Every operation within the portability floor: workgroups, bindings, push constants, group counts, shared memory.
+#include <functional>
+#include <set>
+
+#include "kernels/lowered.hpp"
+
+namespace heed::kernel_tests {
+namespace {
+
+struct OpCase {
+  const char* name;
+  Op op;
+  int64_t work_items;  // elements (or rows) of the output at the maxima, each made by some workgroup
+  std::function<void(Graph&)> build;
+};
+
+std::vector<OpCase> op_cases() {
+  return {
+      {"matmul", Op::Matmul, 0,
+       [](Graph& g) { g.output("y", g.matmul(g.input("a", {3, 65, 33}), g.input("b", {3, 33, 70}))); }},
+      {"matmul of one row", Op::Matmul, 0,
+       [](Graph& g) { g.output("y", g.matmul(g.input("a", {1, 768}), g.input("b", {768, 3072}))); }},
+      {"matmul of 100,000 batches", Op::Matmul, 0,
+       [](Graph& g) { g.output("y", g.matmul(g.input("a", {100000, 2, 4}), g.input("b", {100000, 4, 2}))); }},
+      {"matmul of 5,000,000 rows", Op::Matmul, 0,
+       [](Graph& g) { g.output("y", g.matmul(g.input("a", {5000000, 2}), g.input("b", {2, 3}))); }},
+      {"softmax", Op::Softmax, 200000,
+       [](Graph& g) {
+         SoftmaxOptions o;
+         o.causal = Causal::BottomRight;
+         o.key_padding = exclude(g.input("p", {2, 5}, DType::U8));
+         o.mask = keep(g.input("m", {1, 1, 50000, 5}, DType::U8));
+         o.bias = g.input("b", {2, 1, 50000});
+         o.bias = g.reshape(o.bias, {2, 1, 50000, 1});
+         g.output("y", g.softmax(g.input("x", {2, 2, 50000, 5}), o));
+       }},
+      {"softmax of long rows", Op::Softmax, 2, [](Graph& g) { g.output("y", g.softmax(g.input("x", {2, 1000000}))); }},
+      {"layernorm", Op::LayerNorm, 70001,
+       [](Graph& g) {
+         g.output("y", g.layernorm(g.add(g.input("x", {70001, 300}), g.input("r", {70001, 300})), g.input("g", {300}),
+                                   g.input("b", {300}), 1e-5f));
+       }},
+      {"rmsnorm", Op::RmsNorm, 1000000,
+       [](Graph& g) { g.output("y", g.rmsnorm(g.input("x", {1000000, 20}), g.input("g", {20}), 1e-5f)); }},
+      {"l2_normalize", Op::L2Normalize, 3, [](Graph& g) { g.output("y", g.l2_normalize(g.input("x", {3, 200}))); }},
+      {"argmax", Op::Argmax, 6, [](Graph& g) { g.output("y", g.argmax(g.input("x", {2, 3, 50000}))); }},
+      {"embedding", Op::Embedding, 80000,
+       [](Graph& g) {
+         g.output("y", g.embedding(g.input("t", {1000, 100}), g.input("i", {2, 40000}, DType::I32)));
+       }},
+      {"elementwise", Op::Elementwise, 20000000,
+       [](Graph& g) { g.output("y", g.mul(g.input("a", {2, 1000, 10000}), g.input("b", {1000, 1}))); }},
+      {"mean of tokens", Op::Mean, 200,
+       [](Graph& g) {
+         g.output("y", g.mean(g.input("x", {2, 70, 100}), 1, keep(g.input("m", {2, 70}, DType::U8))));
+       }},
+      {"mean of rows", Op::Mean, 90000, [](Graph& g) { g.output("y", g.mean(g.input("x", {90000, 3}), 1)); }},
+      {"concat", Op::Concat, 0,
+       [](Graph& g) { g.output("y", g.concat({g.input("a", {5, 3}), g.input("b", {5, 4}), g.input("c", {5, 1})}, 1)); }},
+      {"concat of bytes", Op::Concat, 0,
+       [](Graph& g) { g.output("y", g.concat({g.input("a", {5, 3}, DType::U8), g.input("b", {5, 4}, DType::U8)}, 1)); }},
+      {"dropout", Op::Dropout, 3000001, [](Graph& g) { g.output("y", g.dropout(g.input("x", {3000001}), 0.5f)); }},
+  };
+}
+
+void check_kernel(const KernelUse& use, const Capabilities& device) {
+  const KernelInfo& info = kernel_info(use.key.id);
+  INFO(info.name);
+  const auto& spec = use.key.spec;
+  CHECK(spec[0] * spec[1] * spec[2] == device.max_invocations);
+  for (size_t i = 0; i < 3; ++i) CHECK(spec[i] <= device.max_workgroup_size[i]);
+  CHECK(use.key.spec_count >= 3);
+  CHECK(use.key.spec_count <= kMaxSpecConstants);
+  CHECK(use.buffer_count == info.binding_count);
+  CHECK(use.why[0] != '\0');
+  int writes = 0;
+  for (uint32_t b = 0; b < use.buffer_count; ++b) {
+    writes += use.buffers[b].write;
+    CHECK(use.buffers[b].tensor.valid() == (use.buffers[b].kind == BufferUse::Kind::Tensor));
+  }
+  const bool faults = use.buffers[use.buffer_count - 1].kind == BufferUse::Kind::Faults;
+  CHECK(writes == (faults ? 2 : 1));
+}
+
+int64_t group_count(const Dispatch& dispatch) {
+  return int64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2];
+}
+
+TEST_CASE("every operation keeps within the portability floor") {
+  for (const OpCase& test : op_cases()) {
+    INFO(test.name);
+    Graph g;
+    test.build(g);
+    Lowered lowered(g, true);
+    lowered.device.max_storage_range = UINT64_C(1) << 30;
+    KernelList kernels;
+    DispatchList dispatches;
+    const Node& node = lowered.step(test.op);
+    lowered.lower(node, &kernels, &dispatches);
+    REQUIRE(kernels.count >= 1);
+    REQUIRE(kernels.count <= kMaxKernelsPerStep);
+    REQUIRE(dispatches.count >= 1);
+    REQUIRE(dispatches.count <= kMaxDispatchesPerStep);
+    for (uint32_t k = 0; k < kernels.count; ++k) check_kernel(kernels.uses[k], lowered.device);
+    for (uint32_t d = 0; d < dispatches.count; ++d) {
+      const Dispatch& dispatch = dispatches.dispatches[d];
+      REQUIRE(dispatch.kernel < kernels.count);
+      CHECK(dispatch.push_bytes == kernel_info(kernels.uses[dispatch.kernel].key.id).push_bytes);
+      CHECK(dispatch.work > 0);
+      for (size_t i = 0; i < 3; ++i) {
+        CHECK(dispatch.groups[i] >= 1);
+        CHECK(dispatch.groups[i] <= lowered.device.max_groups[i]);
+      }
+    }
+    // No output is left without a workgroup: a workgroup makes at most 512 elements, or spec[1] rows.
+    const int64_t per_group = test.op == Op::Elementwise || test.op == Op::Dropout
+                                  ? 512
+                                  : kernels.uses[dispatches.dispatches[0].kernel].key.spec[test.op == Op::Mean ? 0 : 1];
+    CHECK(group_count(dispatches.dispatches[0]) * per_group >= test.work_items);
+  }
+}
+
+TEST_CASE("matmul tiles fit 16 KiB of shared memory and fill the workgroup") {
+  Graph g;
+  g.output("y", g.matmul(g.input("a", {500, 300}), g.input("b", {300, 400})));
+  Lowered lowered(g);
+  KernelList kernels;
+  DispatchList dispatches;
+  lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
+  CHECK(kernels.count == 3);
+  for (uint32_t k = 0; k < kernels.count; ++k) {
+    const auto& spec = kernels.uses[k].key.spec;
+    const uint32_t bm = spec[3], bn = spec[4], bk = spec[5], tm = spec[6], tn = spec[7];
+    CHECK(bk * (bm + 1 + bn + 1) * sizeof(float) <= lowered.device.shared_bytes);
+    CHECK(bm % tm == 0);
+    CHECK(bn % tn == 0);
+    CHECK(bm / tm * (bn / tn) == spec[0]);
+  }
+}
+
+TEST_CASE("rows get lanes by their length at each run") {
+  Graph g;
+  const Dim n = g.extent("n", 3000);
+  g.output("y", g.softmax(g.input("x", {40, n})));
+  Lowered lowered(g);
+  KernelList kernels;
+  DispatchList dispatches;
+  const Node& node = lowered.step(Op::Softmax);
+  struct Row {
+    int64_t n;
+    uint32_t lanes;
+  };
+  for (const Row& row : {Row{1, 8}, Row{32, 8}, Row{33, 32}, Row{256, 32}, Row{257, 128}, Row{3000, 128}}) {
+    INFO(row.n);
+    lowered.set_extent("n", row.n);
+    lowered.lower(node, &kernels, &dispatches);
+    CHECK(kernels.count == 3);
+    const Dispatch& dispatch = dispatches.dispatches[0];
+    CHECK(kernels.uses[dispatch.kernel].key.spec[0] == row.lanes);
+    CHECK(group_count(dispatch) * (128 / row.lanes) >= 40);
+    CHECK(push_of<SoftmaxParams>(dispatch).dim[3] == row.n);
+  }
+}
+
+TEST_CASE("what a device or the kernels cannot do is refused by name") {
+  Graph g;
+  g.output("y", g.layernorm(g.input("x", {4, 8}, DType::F16), {}, {}, 1e-5f));
+  Lowered lowered(g);
+  KernelList kernels;
+  const Node& node = lowered.step(Op::LayerNorm);
+  CHECK(lowered.select(node, &kernels) == Status::Unsupported);
+  CHECK(lowered.messages.find("layernorm") != std::string::npos);
+  CHECK(lowered.messages.find("f16") != std::string::npos);
+
+  lowered.device.f16 = true;
+  CHECK(lowered.select(node, &kernels) == Status::Ok);
+  CHECK(kernels.uses[0].key.id == KernelId::LayernormF16);
+
+  lowered.messages.clear();
+  for (TensorInfo& tensor : lowered.schedule.tensors) tensor.dtype = DType::BF16;
+  CHECK(lowered.select(node, &kernels) == Status::Unsupported);
+  CHECK(lowered.messages.find("bf16") != std::string::npos);
+}
+
+TEST_CASE("a tensor above the device's binding range is refused with both numbers") {
+  Graph g;
+  g.output("y", g.scale(g.input("x", {1000, 1000}), 2.0f));
+  Lowered lowered(g);
+  lowered.device.max_storage_range = 3999999;
+  KernelList kernels;
+  CHECK(lowered.select(lowered.step(Op::Elementwise), &kernels) == Status::Unsupported);
+  CHECK(lowered.messages.find("4000000") != std::string::npos);
+  CHECK(lowered.messages.find("3999999") != std::string::npos);
+}
+
+TEST_CASE("attention has no kernel of its own") {
+  Graph g;
+  g.output("y", g.scale(g.input("x", {4}), 2.0f));
+  Lowered lowered(g);
+  Node node = lowered.schedule.steps[0];
+  node.op = Op::Attention;
+  KernelList kernels;
+  CHECK(lowered.select(node, &kernels) == Status::Unsupported);
+  CHECK(lowered.messages.find("attention") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace heed::kernel_tests

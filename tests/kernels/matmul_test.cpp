@@ -1,0 +1,160 @@
+// What matmul's lowering tells the kernel: addresses, batches merged into rows, the choice of tiles.
+#include <algorithm>
+#include <random>
+
+#include "kernels/lowered.hpp"
+
+namespace heed::kernel_tests {
+namespace {
+
+struct MatmulLowering {
+  KernelList kernels;
+  DispatchList dispatches;
+  MatmulParams p{};
+
+  MatmulLowering(Lowered& lowered, const Node& node) {
+    lowered.lower(node, &kernels, &dispatches);
+    REQUIRE(dispatches.count == 1);
+    p = push_of<MatmulParams>(dispatches.dispatches[0]);
+  }
+  uint32_t tile_rows() const { return kernels.uses[dispatches.dispatches[0].kernel].key.spec[3]; }
+  uint32_t batches() const { return p.tiles / (p.tiles_m * p.tiles_n); }
+};
+
+// Element (index, row, column) of a view broadcast to the batches of `out`.
+int64_t address(const View& view, const View& out, int64_t batch, int64_t row, int64_t column) {
+  int64_t at = view.offset + row * view.stride[view.rank - 2] + column * view.stride[view.rank - 1];
+  for (int i = out.rank - 2; i-- > 0;) {
+    const int own = i - (out.rank - view.rank);
+    if (own >= 0 && view.dim[own] != 1) at += batch % out.dim[i] * view.stride[own];
+    batch /= out.dim[i];
+  }
+  return at;
+}
+
+// The kernel's address arithmetic for logical element (batch, m, n) and k, against the views of the step.
+void check_addresses(Lowered& lowered, const Node& node) {
+  const MatmulLowering lowering(lowered, node);
+  const MatmulParams& p = lowering.p;
+  const RunValues values = lowered.values();
+  const View a = resolve(lowered.schedule, node.inputs[in::kA], values),
+             b = resolve(lowered.schedule, node.inputs[in::kB], values),
+             out = resolve(lowered.schedule, node.outputs[0], values);
+  const int64_t m = out.dim[out.rank - 2], n = out.dim[out.rank - 1], k = a.dim[a.rank - 1];
+  const int64_t batches = out.elements() / (m * n);
+  REQUIRE(int64_t{lowering.batches()} * p.m == batches * m);
+  REQUIRE(int64_t{p.n} == n);
+  REQUIRE(int64_t{p.k} == k);
+  for (int64_t element = 0; element < out.elements(); ++element) {
+    const int64_t batch = element / (m * n), row = element / n % m, column = element % n;
+    const uint32_t e = static_cast<uint32_t>(element), kernel_row = e / p.n % p.m, kernel_batch = e / p.n / p.m;
+    const uint32_t b0 = kernel_batch / p.batch_1, b1 = kernel_batch % p.batch_1, c = e % p.n;
+    REQUIRE(p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1 + kernel_row * p.out_m + c ==
+            address(out, out, batch, row, column));
+    for (int64_t i = 0; i < k; ++i) {
+      const uint32_t ki = static_cast<uint32_t>(i);
+      REQUIRE(p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1 + kernel_row * p.a_m + ki * p.a_k == address(a, out, batch, row, i));
+      REQUIRE(p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1 + ki * p.b_k + c * p.b_n == address(b, out, batch, i, column));
+    }
+  }
+}
+
+TEST_CASE("matmul reads and writes the elements of its views") {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 300; ++trial) {
+    const auto size = [&] { return 1 + static_cast<int64_t>(random() % 4); };
+    Graph g;
+    const int64_t m = size(), n = size(), k = size();
+    const int batch_rank = static_cast<int>(random() % 3);
+    MatmulOptions options;
+    options.transpose_a = random() % 2 == 0;
+    options.transpose_b = random() % 2 == 0;
+    Shape a, b;
+    for (int i = 0; i < batch_rank; ++i) {
+      const int64_t batch = size();
+      a.push_back(random() % 4 == 0 ? 1 : batch);
+      if (b.rank > 0 || random() % 2 == 0) b.push_back(random() % 4 == 0 ? 1 : batch);
+    }
+    a.push_back(options.transpose_a ? k : m);
+    a.push_back(options.transpose_a ? m : k);
+    b.push_back(options.transpose_b ? n : k);
+    b.push_back(options.transpose_b ? k : n);
+    Tensor ta = g.input("a", a), tb = g.input("b", b);
+    // A permuted pair of batch axes cannot merge into rows.
+    if (batch_rank == 2 && random() % 3 == 0) {
+      ta = g.transpose(g.input("c", {a[1], a[0], a[2], a[3]}), 0, 1);
+    }
+    g.output("y", g.matmul(ta, tb, options));
+    Lowered lowered(g);
+    check_addresses(lowered, lowered.step(Op::Matmul));
+  }
+}
+
+TEST_CASE("a linear layer is one product over the rows of all sentences") {
+  Graph g;
+  g.output("y", g.linear(g.input("x", {4, 50, 96}), g.input("w", {200, 96}), g.input("b", {200})));
+  Lowered lowered(g);
+  const MatmulLowering lowering(lowered, lowered.step(Op::Matmul));
+  CHECK(lowering.batches() == 1);
+  CHECK(lowering.p.m == 200);
+  CHECK(lowering.p.b_n == 96);
+  CHECK(lowering.p.b_k == 1);
+}
+
+TEST_CASE("batches with a right side of their own stay batches") {
+  Graph g;
+  g.output("y", g.matmul(g.input("a", {2, 3, 7, 5}), g.input("b", {2, 3, 5, 6})));
+  Lowered lowered(g);
+  const MatmulLowering lowering(lowered, lowered.step(Op::Matmul));
+  CHECK(lowering.batches() == 6);
+  CHECK(lowering.p.m == 7);
+}
+
+TEST_CASE("tiles follow the number of rows at each run") {
+  Graph g;
+  const Dim rows = g.extent("rows", 2048);
+  g.output("y", g.linear(g.input("x", {rows, 768}), g.input("w", {768, 768})));
+  Lowered lowered(g);
+  const Node& node = lowered.step(Op::Matmul);
+  struct Row {
+    int64_t rows;
+    uint32_t tile;
+  };
+  for (const Row& row : {Row{1, 4}, Row{4, 4}, Row{16, 16}, Row{512, 64}, Row{2048, 64}}) {
+    INFO(row.rows);
+    lowered.set_extent("rows", row.rows);
+    const MatmulLowering lowering(lowered, node);
+    CHECK(lowering.tile_rows() == row.tile);
+    CHECK(lowering.p.tiles_m == (row.rows + row.tile - 1) / row.tile);
+  }
+}
+
+TEST_CASE("few rows at any run need no pipeline for many") {
+  Graph g;
+  g.output("y", g.linear(g.input("x", {1, 768}), g.input("w", {768, 768})));
+  Lowered lowered(g);
+  const MatmulLowering lowering(lowered, lowered.step(Op::Matmul));
+  CHECK(lowering.kernels.count == 1);
+  CHECK(lowering.tile_rows() == 4);
+}
+
+TEST_CASE("the epilogue is in flags and push constants") {
+  Graph g;
+  const Tensor x = g.input("x", {3, 8});
+  const Tensor y = g.linear(x, g.input("w", {8, 8}), g.input("b", {8}));
+  g.output("y", g.add(g.dropout(g.activation(y, Activation::Silu), 0.25f, 9), x));
+  Lowered lowered(g, true);
+  REQUIRE(lowered.schedule.steps.size() == 1);
+  const MatmulLowering lowering(lowered, lowered.schedule.steps[0]);
+  const auto& spec = lowering.kernels.uses[0].key.spec;
+  const uint32_t epilogue = HEED_MATMUL_BIAS | HEED_MATMUL_DROPOUT | HEED_MATMUL_RESIDUAL;
+  CHECK((spec[8] & epilogue) == epilogue);
+  CHECK(spec[9] == static_cast<uint32_t>(Activation::Silu));
+  CHECK(lowering.p.dropout_threshold == 0x40000000u);
+  CHECK(lowering.p.dropout_scale == Approx(4.0f / 3.0f));
+  CHECK(lowering.p.stream == 9);
+  CHECK(lowering.p.seed == 7);
+}
+
+}  // namespace
+}  // namespace heed::kernel_tests
