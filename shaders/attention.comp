@@ -26,17 +26,21 @@ shared float sh_partial[PARTIALS];
 // Bit j: key j of the tile is kept by the padding. Three in turn: one is read, one collected, one cleared.
 shared uint sh_kept[3];
 
-// All lanes of a query get the sum of their values.
-void add_lanes(inout float values[TQ * TK], bool first) {
+// Of one invocation.
+const uint LOGITS = TQ * TK;
+float logits[LOGITS];
+
+// All lanes of a query get the sums of their parts of the logits.
+void add_lanes(bool first) {
   uint tid = gl_LocalInvocationID.x;
   if (!first) barrier();
-  [[unroll]] for (uint n = 0u; n < TQ * TK; ++n) sh_partial[n * gl_WorkGroupSize.x + tid] = values[n];
+  [[unroll]] for (uint n = 0u; n < LOGITS; ++n) sh_partial[n * gl_WorkGroupSize.x + tid] = logits[n];
   barrier();
   uint group = tid - tid % LANES;
-  [[unroll]] for (uint n = 0u; n < TQ * TK; ++n) {
+  [[unroll]] for (uint n = 0u; n < LOGITS; ++n) {
     float sum = sh_partial[n * gl_WorkGroupSize.x + group];
     for (uint i = 1u; i < LANES; ++i) sum += sh_partial[n * gl_WorkGroupSize.x + group + i];
-    values[n] = sum;
+    logits[n] = sum;
   }
 }
 
@@ -120,15 +124,14 @@ void main() {
     barrier();
 
     for (uint j0 = 0u; j0 < BK; j0 += TK) {
-      float logits[TQ * TK];
-      [[unroll]] for (uint n = 0u; n < TQ * TK; ++n) logits[n] = 0.0;
+      [[unroll]] for (uint n = 0u; n < LOGITS; ++n) logits[n] = 0.0;
       [[unroll]] for (uint n = 0u; n < K_VECS; ++n) {
         [[unroll]] for (uint t = 0u; t < TK; ++t) {
           vec4 key = sh_k[(j0 + t) * K_ROW + n * LANES + lane];
           [[unroll]] for (uint r = 0u; r < TQ; ++r) logits[r * TK + t] += dot(q_part[r * K_VECS + n], key);
         }
       }
-      if (LANES > 1u) add_lanes(logits, j0 == 0u);
+      if (LANES > 1u) add_lanes(j0 == 0u);
 
       [[unroll]] for (uint r = 0u; r < TQ; ++r) {
         uint i = min(query[r], last_query);

@@ -5,7 +5,6 @@
 #include "masks.glsl"
 #include "attention.h"
 
-layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 layout(constant_id = 3) const uint D_K = 64;
 layout(constant_id = 4) const uint D_V = 64;
 layout(constant_id = 5) const uint FLAGS = 0;

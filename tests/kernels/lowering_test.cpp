@@ -59,6 +59,13 @@ std::vector<OpCase> op_cases() {
        [](Graph& g) { g.output("y", g.concat({g.input("a", {5, 3}), g.input("b", {5, 4}), g.input("c", {5, 1})}, 1)); }},
       {"concat of bytes", Op::Concat, 0,
        [](Graph& g) { g.output("y", g.concat({g.input("a", {5, 3}, DType::U8), g.input("b", {5, 4}, DType::U8)}, 1)); }},
+      {"softmax of attention with weights", Op::Softmax, 0,
+       [](Graph& g) {
+         const Tensor x = g.input("x", {1, 2, 30, 16});
+         const AttentionResult attention = g.attention(x, x, x, {.return_weights = true});
+         g.output("y", attention.output);
+         g.output("w", attention.weights);
+       }},
       {"dropout", Op::Dropout, 3000001, [](Graph& g) { g.output("y", g.dropout(g.input("x", {3000001}), 0.5f)); }},
   };
 }

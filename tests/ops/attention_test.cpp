@@ -14,6 +14,7 @@ struct Attention {
   bool keep = false;
   std::optional<double> fill = {}, scale = {};
   float dropout = 0.0f;
+  bool infinite = false;  // some of the bias, and all of its first row, is -inf
   bool weights = false;
 };
 
@@ -28,6 +29,7 @@ std::string name_of(const Attention& a) {
   if (a.fill) text += " filled";
   if (a.scale) text += " scale";
   if (a.dropout > 0.0f) text += " dropout";
+  if (a.infinite) text += " with -inf";
   if (a.weights) text += " weights";
   return text;
 }
@@ -68,7 +70,10 @@ struct Inputs {
       reference.mask = &mask;
     }
     if (!a.bias.empty()) {
-      bias = run.input("bias", uniform(a.bias, 63, -2.0, 2.0));
+      Array bias_values = uniform(a.bias, 63, -2.0, 2.0);
+      for (int64_t i = 0; a.infinite && i < bias_values.size(); ++i)
+        if (i < bias_values.dim(0) || bias_values.at(i) < 0.0) bias_values.at(i) = -INFINITY;
+      bias = run.input("bias", bias_values);
       options.bias = t.input("bias", shape_of(a.bias));
       reference.bias = &bias;
     }
@@ -131,6 +136,7 @@ Case fused_case(const Attention& a) {
             Array& joined = run.expectations.front().reference;
             joined = reshape(permute(joined, {0, 2, 1, 3}), {a.batch, a.queries, a.heads * a.d_k});
             t.passes = {"matmul", "softmax", "matmul"};
+            t.fused_passes = {"attention"};
           }};
 }
 
@@ -191,6 +197,33 @@ Operation attention_operation() {
   cases.push_back(separate_case({.bias = {1, 3, 17, 17}}));
   cases.push_back(separate_case({.dropout = 0.25f}));
   cases.push_back(separate_case({.causal = Causal::TopLeft, .dropout = 0.5f, .weights = true}));
+  // Head sizes around every width that kernels divide by, at lengths around their tiles.
+  for (const int64_t d : {1, 2, 3, 8, 31, 32, 63, 64, 72, 80, 96, 127, 128, 129, 192, 255, 256}) {
+    cases.push_back(separate_case({.batch = 1, .heads = 2, .queries = 9, .keys = 35, .d_k = d, .d_v = d}));
+    cases.push_back(separate_case(
+        {.batch = 1, .heads = 1, .queries = 34, .keys = 34, .d_k = d, .d_v = 257 - d, .causal = Causal::TopLeft}));
+  }
+  for (const int64_t s : {127, 128, 130, 257})
+    cases.push_back(separate_case({.batch = 1,
+                                   .heads = 2,
+                                   .queries = s,
+                                   .keys = 259 - s,
+                                   .d_k = 20,
+                                   .d_v = 12,
+                                   .causal = Causal::BottomRight,
+                                   .key_padding = true}));
+  // Decoding: few queries, many keys.
+  for (const int64_t q : {1, 2, 3, 4, 7, 8, 17})
+    cases.push_back(separate_case(
+        {.batch = 2, .heads = 2, .queries = q, .keys = 1000 + q, .d_k = 64, .d_v = 64, .causal = Causal::BottomRight}));
+  cases.push_back(separate_case({.queries = 1, .keys = 700, .key_padding = true, .bias = {3, 1, 700}}));
+  cases.push_back(separate_case({.queries = 2, .keys = 801, .mask = {2, 1, 2, 801}, .keep = true, .fill = -1e9}));
+  cases.push_back(separate_case({.queries = 1, .keys = 601, .dropout = 0.3f}));
+  cases.push_back(separate_case({.bias = {17, 17}, .infinite = true}));
+  cases.push_back(separate_case({.queries = 1, .keys = 515, .bias = {2, 1, 1, 515}, .infinite = true}));
+  cases.push_back(separate_case({.queries = 40, .keys = 40, .causal = Causal::TopLeft, .fill = -1e9}));
+  cases.push_back(separate_case({.queries = 40, .keys = 37, .key_padding = true, .fill = -1e9}));
+  cases.push_back(separate_case({.queries = 41, .keys = 43, .key_padding = true, .dropout = 0.5f}));
   cases.push_back(fused_case({}));
   cases.push_back(fused_case(
       {.queries = 33, .keys = 33, .d_k = 5, .d_v = 5, .causal = Causal::TopLeft, .key_padding = true}));

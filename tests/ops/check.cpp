@@ -106,11 +106,15 @@ std::string check_run(Plan& plan, Run& run, Tally* tally) {
 }
 
 std::string check_passes(const Plan& plan, const Trial& trial) {
-  if (trial.passes.empty()) return "";
-  std::string got, want;
-  for (const PassInfo& pass : plan.passes()) got += " " + pass.op;
-  for (const std::string& op : trial.passes) want += " " + op;
-  return got == want ? "" : "passes are" + got + "; expected" + want;
+  std::vector<std::string> got;
+  for (const PassInfo& pass : plan.passes()) got.push_back(pass.op);
+  if (trial.passes.empty() || got == trial.passes || (!trial.fused_passes.empty() && got == trial.fused_passes))
+    return "";
+  std::string text = "passes are";
+  for (const std::string& op : got) text += " " + op;
+  text += "; expected";
+  for (const std::string& op : trial.passes) text += " " + op;
+  return text;
 }
 
 // "" or what went wrong. Sets *unsupported if the device cannot do the trial's dtype.
