@@ -2,6 +2,7 @@
 # Installs what is missing (Debian, Ubuntu), builds heed into build/ and runs a sample.
 #   samples/run.sh [tour] [ARGUMENTS...]    attention on a sentence; pictures go to build/tour
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench
+#   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -9,9 +10,11 @@ sample=tour target=tour
 case ${1:-} in
   tour) shift ;;
   heed) sample=heed target=heed_program; shift ;;
+  search) sample=search target=search; shift ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
+[[ $sample != search ]] || "$root/tests/drivers/install.sh" search
 
 build=$root/build
 mkdir -p "$build"
@@ -31,5 +34,10 @@ quietly build cmake --build "$build" --target "$target" --parallel "$(nproc)"
 program=$build/samples/$sample/$sample
 if [[ $sample == tour ]]; then
   exec "$program" --out "$build/tour" "$@"
+fi
+if [[ -x $root/samples/$sample/prepare.sh ]]; then
+  prepared=$("$root/samples/$sample/prepare.sh" "$build")
+  mapfile -t arguments <<<"$prepared"
+  exec "$program" "${arguments[@]}" "$@"
 fi
 exec "$program" "$@"
