@@ -28,7 +28,7 @@ endfunction()
 
 heed_layer(base)
 heed_layer(graph SEES base)
-heed_layer(cpu SEES base graph)
+heed_layer(cpu SEES base graph LIBRARIES hwy::hwy)
 heed_layer(nn)
 heed_layer(io SEES base LIBRARIES nlohmann_json::nlohmann_json)
 if(HEED_VULKAN)

@@ -13,7 +13,7 @@ esac
 
 # command:package, for tools that may also come from elsewhere
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
-libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
+libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libhwy-dev libcli11-dev libcairo2-dev
            fonts-dejavu-core)
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang)
@@ -25,10 +25,10 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
   a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja
   Vulkan headers and loader, a Vulkan driver (Mesa's lavapipe works without a GPU)
-  nlohmann_json, CLI11, cairo; for the tests also Catch2 and the Khronos validation layer
-  Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel \
+  nlohmann_json, Google Highway, CLI11, cairo; for the tests also Catch2 and the Khronos validation layer
+  Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel highway-devel \
             cli11-devel cairo-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang
-  Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json \
+  Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json highway \
             cli11 cairo ttf-dejavu catch2 vulkan-validation-layers clang
 TEXT
   exit 0
