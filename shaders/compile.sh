@@ -110,11 +110,24 @@ compile_all() {  # compile_all DIRECTORY
   done
 }
 
+# Shaders of the samples' own have one variant, kept beside the source.
+compile_samples() {  # compile_samples DIRECTORY
+  for source in "$root"/samples/*/*.comp; do
+    [ -e "$source" ] || continue
+    target=$1/${source#"$root"/}
+    target=${target%.comp}.spv
+    mkdir -p "$(dirname "$target")"
+    glslc -O --target-env=vulkan1.1 -Werror -I "$root/shaders" -o "$target" "$source" ||
+      die "$source does not compile"
+  done
+}
+
 find_compiler
 glslc --version | head -n 3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 compile_all "$work"
+compile_samples "$work"
 
 count=$(variants | wc -l)
 if [ "${1:-}" = --check ]; then
@@ -122,6 +135,11 @@ if [ "${1:-}" = --check ]; then
   for file in "$work"/*.spv "$root"/shaders/spirv/*.spv; do
     name=$(basename "$file")
     cmp -s "$work/$name" "$root/shaders/spirv/$name" || { say "differs: shaders/spirv/$name"; status=1; }
+  done
+  for file in "$work"/samples/*/*.spv; do
+    [ -e "$file" ] || continue
+    name=${file#"$work"/}
+    cmp -s "$file" "$root/$name" || { say "differs: $name"; status=1; }
   done
   [ $status -eq 0 ] && say "$count shader variants match their sources"
   exit $status
@@ -132,6 +150,11 @@ for file in "$root"/shaders/spirv/*.spv; do  # variants that no longer exist
 done
 for file in "$work"/*.spv; do  # keeps the time stamp of what did not change
   target=$root/shaders/spirv/$(basename "$file")
+  cmp -s "$file" "$target" || cp "$file" "$target"
+done
+for file in "$work"/samples/*/*.spv; do
+  [ -e "$file" ] || continue
+  target=$root/${file#"$work"/}
   cmp -s "$file" "$target" || cp "$file" "$target"
 done
 say "$count shader variants written"

@@ -4,7 +4,6 @@
 #include "shared/groups.glsl"
 #include "shared/elementwise.h"
 
-layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 layout(constant_id = 5) const uint PER_INVOCATION = 4;
 
 layout(set = 0, binding = 0) readonly buffer A { uint a[]; };

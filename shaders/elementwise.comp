@@ -6,7 +6,6 @@
 #include "shared/activation.glsl"
 #include "shared/elementwise.h"
 
-layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 layout(constant_id = 3) const uint KIND = 0;
 layout(constant_id = 4) const uint ACTIVATION = 0;
 layout(constant_id = 5) const uint PER_INVOCATION = 4;

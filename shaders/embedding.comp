@@ -5,8 +5,6 @@
 #include "shared/rows.glsl"
 #include "shared/embedding.h"
 
-layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
-
 layout(set = 0, binding = 0) readonly buffer Table { A_T table[]; };
 layout(set = 0, binding = 1) readonly buffer Ids { int ids[]; };
 layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };

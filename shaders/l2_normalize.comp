@@ -6,8 +6,6 @@
 #include "shared/rows.glsl"
 #include "shared/l2_normalize.h"
 
-layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
-
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 1) writeonly buffer Out { OUT_T result[]; };
 

@@ -6,7 +6,6 @@
 #include "shared/rows.glsl"
 #include "shared/softmax.h"
 
-layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 layout(constant_id = 3) const uint FLAGS = 0;
 
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };

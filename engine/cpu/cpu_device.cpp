@@ -74,9 +74,13 @@ class CpuDevice final : public detail::DeviceImpl {
     if (!fresh->memory.allocate(bytes))
       return fail(log(), Status::OutOfMemory,
                   format("upload: no memory for %llu bytes", static_cast<unsigned long long>(bytes)));
-    for (size_t i = 0; i < fresh->entries.size(); ++i)
-      detail::convert_weight(tensors[order[i]], fresh->entries[i],
-                             fresh->memory.data() + fresh->entries[i].offset);
+    const UploadProgress& progress = options.progress;
+    if (progress.callback != nullptr) progress.callback(progress.user, 0, bytes);
+    for (size_t i = 0; i < fresh->entries.size(); ++i) {
+      const detail::WeightsImpl::Entry& entry = fresh->entries[i];
+      detail::convert_weight(tensors[order[i]], entry, fresh->memory.data() + entry.offset);
+      if (progress.callback != nullptr) progress.callback(progress.user, entry.offset + entry.bytes, bytes);
+    }
     fresh->owner = shared_from_this();
     *weights = std::move(fresh);
     return Status::Ok;

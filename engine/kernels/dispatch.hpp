@@ -86,7 +86,14 @@ struct KernelList {
 struct DispatchList {
   uint32_t count = 0;
   std::array<Dispatch, kMaxDispatchesPerStep> dispatches{};
-  Dispatch& add() { return dispatches[count++]; }
+  Dispatch& add() {
+    Dispatch& fresh = dispatches[count++];  // may hold an earlier step's
+    fresh.kernel = 0;
+    fresh.groups = {1, 1, 1};
+    fresh.work = 0;
+    fresh.push_bytes = 0;
+    return fresh;
+  }
 };
 
 // Unsupported, with a message in the log, if the device cannot run the step as asked.

@@ -6,7 +6,7 @@ namespace heed::vulkan {
 namespace {
 
 bool overlaps(const Access& a, const Access& b) {
-  return a.buffer == b.buffer && a.begin < b.end && b.begin < a.end;
+  return a.buffer == b.buffer && std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
 }  // namespace

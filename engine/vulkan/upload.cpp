@@ -14,9 +14,12 @@ constexpr uint64_t kStagingBytes = 16u << 20;
 // Packs converted pieces of tensors into staging memory and copies them out whenever it is full.
 class Stream {
  public:
-  Stream(Context& context, VkBuffer target) : context_(context), target_(target) {}
+  Stream(Context& context, VkBuffer target, const UploadProgress& progress)
+      : context_(context), target_(target), progress_(progress) {}
 
   Status create(uint64_t bytes) {
+    total_ = bytes;
+    report(0);
     const Status status =
         staging_.create(context_, "upload staging", std::min(align_up<uint64_t>(bytes, 4), kStagingBytes),
                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT, MemoryUse::Staging);
@@ -58,14 +61,22 @@ class Stream {
     context_.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0,
                                    1, &barrier, 0, nullptr, 0, nullptr);
     status = submission_.submit_and_wait();
+    if (status == Status::Ok) report(copies_.back().dstOffset + copies_.back().size);
     copies_.clear();
     used_ = 0;
     return status;
   }
 
+  // Entries are written in the order of their places, so that the last byte written says how far it is.
+  void report(uint64_t done) const {
+    if (progress_.callback != nullptr) progress_.callback(progress_.user, done, total_);
+  }
+
  private:
   Context& context_;
   VkBuffer target_;
+  UploadProgress progress_;
+  uint64_t total_ = 0;
   DeviceBuffer staging_;
   Submission submission_;
   std::vector<VkBufferCopy> copies_;
@@ -84,11 +95,13 @@ Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOp
   status = buffer_.create(context_, "weights", bytes,
                           VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Device);
   if (status != Status::Ok) return status;
-  Stream stream(context_, buffer_.handle());
+  Stream stream(context_, buffer_.handle(), options.progress);
   status = stream.create(bytes);
   for (size_t i = 0; i < entries.size() && status == Status::Ok; ++i)
     status = stream.write(tensors[order[i]], entries[i]);
-  return status == Status::Ok ? stream.flush() : status;
+  if (status == Status::Ok) status = stream.flush();
+  if (status == Status::Ok) stream.report(bytes);
+  return status;
 }
 
 }  // namespace heed::vulkan

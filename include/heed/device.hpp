@@ -69,10 +69,18 @@ struct HostTensor {
   std::span<const std::byte> data;
 };
 
+// How far an upload is: `done` of `total` bytes on the device, from 0 at the start to total at the end. Called from
+// within upload, on its thread; must not call the device.
+struct UploadProgress {
+  void (*callback)(void* user, uint64_t done, uint64_t total) = nullptr;
+  void* user = nullptr;
+};
+
 struct UploadOptions {
   // Floating-point tensors are converted to this storage type on the way, if keep_dtype is false.
   bool keep_dtype = true;
   DType dtype = DType::F32;
+  UploadProgress progress = {};
 };
 
 // Named tensors on one device. A cheap handle; copies share. Plans keep what they use alive.

@@ -35,4 +35,12 @@ struct VerifyOptions {
 };
 int verify(const VerifyOptions& options);
 
+struct BenchOptions {
+  std::string device;
+  std::string ops;       // separated by commas; empty: all
+  double seconds = 0.5;  // per row, except that every row runs at least once
+  bool json = false;
+};
+int bench(const BenchOptions& options);
+
 }  // namespace heed::program

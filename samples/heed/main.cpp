@@ -41,6 +41,20 @@ void add_verify(CLI::App& app, int* exit_code) {
   command->callback([=] { *exit_code = verify(*options); });
 }
 
+void add_bench(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Time every operation and a 12-layer encoder");
+  command->footer("The share is of what the same device reaches in a multiply-add loop (GFLOP/s) or a copy (GB/s),\n"
+                  "measured in the same run; what fits the caches can exceed a copy. Times are medians: GPU timestamps on Vulkan, a clock on the CPU.");
+  command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
+  command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
+  command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
+      ->check(CLI::Range(0.0, 60.0))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([=] { *exit_code = bench(*options); });
+}
+
 bool has_command(const CLI::App& app, const std::string& name) {
   const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
   return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == name; });
@@ -53,6 +67,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   add_devices(app, &exit_code);
   add_verify(app, &exit_code);
+  add_bench(app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -13,8 +13,8 @@ esac
 
 # command:package, for tools that may also come from elsewhere
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
-libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libhwy-dev libcli11-dev libcairo2-dev
-           fonts-dejavu-core)
+libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
+           libutf8proc-dev libhwy-dev fonts-dejavu-core)
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang)
   libraries+=(catch2 vulkan-validationlayers)

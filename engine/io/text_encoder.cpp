@@ -1,0 +1,258 @@
+#include <heed/text_encoder.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+
+#include <heed/nn.hpp>
+
+#include "base/logging.hpp"
+#include "io/json_file.hpp"
+
+namespace heed {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kMaxConfigBytes = 1u << 20;
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// Order-dependent mixing of 8-byte words (multiply and fold, as in wyhash); for telling models apart, not for
+// security.
+class Hash {
+ public:
+  void add(uint64_t word) {
+    value_ = (value_ ^ word) * 0x9E3779B97F4A7C15u;
+    value_ ^= value_ >> 32;
+  }
+  void add(std::span<const std::byte> bytes) {
+    add(bytes.size());
+    size_t i = 0;
+    for (; i + 8 <= bytes.size(); i += 8) {
+      uint64_t word;
+      std::memcpy(&word, bytes.data() + i, 8);
+      add(word);
+    }
+    for (; i < bytes.size(); ++i) add(static_cast<uint64_t>(bytes[i]));
+  }
+  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+  uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 0x243F6A8885A308D3u;
+};
+
+uint64_t fingerprint_of(const BertConfig& c, const WordPiece& tokenizer, const Checkpoint& checkpoint,
+                        int64_t max_tokens) {
+  Hash hash;
+  for (int64_t value : {c.vocabulary, c.width, c.layers, c.heads, c.hidden, c.positions, c.types, max_tokens})
+    hash.add(static_cast<uint64_t>(value));
+  hash.add(static_cast<uint64_t>(c.activation));
+  for (size_t i = 0; i < tokenizer.size(); ++i) hash.add(tokenizer.token(static_cast<int32_t>(i)));
+  for (const SafeTensors::Entry& entry : checkpoint.entries()) {
+    hash.add(entry.name);
+    hash.add(entry.data);
+  }
+  return hash.value();
+}
+
+// The pooling of a sentence-transformers directory must be the mean of the tokens.
+Status check_pooling(const fs::path& directory, const Log& log) {
+  const fs::path path = directory / "1_Pooling" / "config.json";
+  if (!is_there(path)) return Status::Ok;
+  std::string text;
+  Json object;
+  Status status = read_text(path.string(), kMaxConfigBytes, log, &text);
+  if (status == Status::Ok) status = parse_object(text, path.string(), log, &object);
+  if (status != Status::Ok) return status;
+  Fields fields(object, path.string(), log);
+  const bool mean = fields.boolean("pooling_mode_mean_tokens", true);
+  if (!mean) fields.fail("pooling_mode_mean_tokens", "only the mean of the tokens is supported", Status::Unsupported);
+  for (const char* other : {"pooling_mode_cls_token", "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens"})
+    if (fields.boolean(other, false)) fields.fail(other, "only the mean of the tokens is supported", Status::Unsupported);
+  return fields.status();
+}
+
+// The longest input: what is asked, or what the directory says, or all positions.
+Status choose_max_tokens(const fs::path& directory, const BertConfig& config, int64_t asked, const Log& log,
+                         int64_t* max_tokens) {
+  if (asked < 0 || asked == 1 || asked > config.positions)
+    return fail(log, Status::InvalidArgument, format("max_tokens is %lld; it must be 2 to %lld, or 0",
+                                                     static_cast<long long>(asked),
+                                                     static_cast<long long>(config.positions)));
+  *max_tokens = asked > 0 ? asked : config.positions;
+  const fs::path path = directory / "sentence_bert_config.json";
+  if (asked > 0 || !is_there(path)) return Status::Ok;
+  std::string text;
+  Json object;
+  Status status = read_text(path.string(), kMaxConfigBytes, log, &text);
+  if (status == Status::Ok) status = parse_object(text, path.string(), log, &object);
+  if (status != Status::Ok) return status;
+  Fields fields(object, path.string(), log);
+  *max_tokens = fields.integer("max_seq_length", 2, config.positions, config.positions);
+  return fields.status();
+}
+
+Status check_vocabulary(const BertConfig& config, const WordPiece& tokenizer, const std::string& directory,
+                        const Log& log) {
+  if (static_cast<int64_t>(tokenizer.size()) <= config.vocabulary) return Status::Ok;
+  return fail(log, Status::ShapeMismatch,
+              format("%s: the tokenizer has %zu tokens, the model's table only %lld rows", directory.c_str(),
+                     tokenizer.size(), static_cast<long long>(config.vocabulary)));
+}
+
+Graph sentence_graph(const BertConfig& config, DType dtype, int64_t max_batch, int64_t max_tokens) {
+  Graph g;
+  const Dim batch = g.extent("batch", max_batch), tokens = g.extent("tokens", max_tokens);
+  const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
+  const Mask padding = keep(g.input("keep", {batch, tokens}, DType::U8));
+  BertOptions options;
+  options.dtype = dtype;
+  const BertResult result = nn::bert(g, ids, padding, config, options);
+  const Tensor sentence = nn::mean_sentence(g, result.tokens, padding);
+  g.output("sentence", dtype == DType::F32 ? sentence : g.cast(sentence, DType::F32));
+  return g;
+}
+
+}  // namespace
+
+Status TextEncoder::open(Device& device, std::string_view directory, const TextEncoderOptions& options,
+                         TextEncoder* encoder) {
+  const Log& log = options.log;
+  if (!device.valid() || encoder == nullptr) return Status::InvalidArgument;
+  if (options.dtype != DType::F32 && options.dtype != DType::F16)
+    return fail(log, Status::InvalidArgument, format("dtype is %s; it must be f32 or f16", to_string(options.dtype)));
+  const fs::path folder(directory);
+  const std::string name = folder.string();
+  TextEncoder fresh;
+  fresh.device_ = device;
+  fresh.dtype_ = options.dtype;
+  fresh.max_batch_ = options.max_batch;
+
+  Checkpoint checkpoint;
+  BertWeights loaded;
+  Status status = read_bert_config((folder / "config.json").string(), log, &fresh.config_);
+  if (status == Status::Ok) status = check_pooling(folder, log);
+  if (status == Status::Ok)
+    status = choose_max_tokens(folder, fresh.config_, options.max_tokens, log, &fresh.max_tokens_);
+  if (status == Status::Ok) status = WordPiece::open(name, log, &fresh.tokenizer_);
+  if (status == Status::Ok) status = check_vocabulary(fresh.config_, fresh.tokenizer_, name, log);
+  if (status == Status::Ok) status = Checkpoint::open(name, log, &checkpoint);
+  if (status == Status::Ok) status = BertWeights::load(checkpoint, fresh.config_, log, &loaded);
+  if (status != Status::Ok) return status;
+  fresh.fingerprint_ = fingerprint_of(fresh.config_, fresh.tokenizer_, checkpoint, fresh.max_tokens_);
+
+  UploadOptions upload;
+  upload.keep_dtype = false;
+  upload.dtype = options.dtype;
+  upload.progress = options.progress;
+  status = fresh.device_.upload(loaded.tensors(), &fresh.weights_, upload);
+  CompileOptions compile;
+  compile.timestamps = options.timestamps;
+  if (status == Status::Ok) {
+    const Graph graph = sentence_graph(fresh.config_, options.dtype, options.max_batch, fresh.max_tokens_);
+    status = fresh.device_.compile(graph, fresh.weights_, &fresh.plan_, compile);
+  }
+  if (status == Status::Ok) *encoder = std::move(fresh);
+  return status;
+}
+
+TokenBatch make_batch(std::span<const std::span<const int32_t>> lists, int32_t pad) {
+  TokenBatch batch;
+  batch.count = static_cast<int64_t>(lists.size());
+  size_t longest = 0;
+  for (const std::span<const int32_t> list : lists) longest = std::max(longest, list.size());
+  batch.tokens = static_cast<int64_t>(longest);
+  batch.ids.assign(lists.size() * longest, pad);
+  batch.keep.assign(lists.size() * longest, 0);
+  for (size_t i = 0; i < lists.size(); ++i) {
+    std::copy(lists[i].begin(), lists[i].end(), batch.ids.begin() + static_cast<long>(i * longest));
+    std::fill_n(batch.keep.begin() + static_cast<long>(i * longest), lists[i].size(), uint8_t{1});
+  }
+  return batch;
+}
+
+Status TextEncoder::encode(const TokenBatch& batch, std::span<float> vectors) {
+  return plan_.run({{"ids", batch.ids}, {"keep", batch.keep}, {"sentence", vectors}},
+                   {{"batch", batch.count}, {"tokens", batch.tokens}});
+}
+
+Status TextEncoder::encode(std::span<const std::string_view> texts, std::span<float> vectors, size_t* truncated,
+                           EncodeProgress progress, size_t* done) {
+  const size_t width = static_cast<size_t>(config_.width);
+  if (!valid() || vectors.size() / width < texts.size()) return Status::InvalidArgument;
+  size_t cut = 0, finished = 0;
+  std::vector<std::vector<int32_t>> ids(texts.size());
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (!tokenizer_.encode(texts[i], static_cast<size_t>(max_tokens_), &ids[i])) ++cut;
+  // Longest first: memory use and time per batch are then known from the start.
+  std::vector<size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ids[a].size() > ids[b].size(); });
+
+  std::vector<float> out;
+  Status status = Status::Ok;
+  while (finished < texts.size() && status == Status::Ok) {
+    const size_t count = std::min(static_cast<size_t>(max_batch_), texts.size() - finished);
+    std::vector<std::span<const int32_t>> lists;
+    for (size_t i = 0; i < count; ++i) lists.emplace_back(ids[order[finished + i]]);
+    out.resize(count * width);
+    status = encode(make_batch(lists, tokenizer_.pad_id()), out);
+    for (size_t i = 0; i < count && status == Status::Ok; ++i)
+      std::copy_n(out.begin() + static_cast<long>(i * width), width,
+                  vectors.begin() + static_cast<long>(order[finished + i] * width));
+    if (status == Status::Ok) finished += count;
+    if (progress.callback != nullptr && !progress.callback(progress.user, finished, texts.size())) break;
+  }
+  if (truncated != nullptr) *truncated = cut;
+  if (done != nullptr) *done = finished;
+  return status;
+}
+
+Status TextEncoder::attention(std::string_view text, TextAttention* attention) {
+  if (!valid() || attention == nullptr) return Status::InvalidArgument;
+  std::vector<int32_t> ids;
+  tokenizer_.encode(text, static_cast<size_t>(max_tokens_), &ids);
+  const int64_t tokens = static_cast<int64_t>(ids.size());
+  const std::vector<uint8_t> kept(ids.size(), 1);
+
+  Graph g;
+  const Tensor input = g.input("ids", {1, tokens}, DType::I32);
+  const Mask padding = keep(g.input("keep", {1, tokens}, DType::U8));
+  BertOptions options;
+  options.dtype = dtype_;
+  options.attention = true;
+  const BertResult result = nn::bert(g, input, padding, config_, options);
+  for (size_t layer = 0; layer < result.attention.size(); ++layer) {
+    const Tensor weights = result.attention[layer];
+    g.output("attention." + std::to_string(layer), dtype_ == DType::F32 ? weights : g.cast(weights, DType::F32));
+  }
+  Plan plan;
+  Status status = device_.compile(g, weights_, &plan);
+  if (status != Status::Ok) return status;
+
+  const size_t cells = static_cast<size_t>(config_.heads * tokens * tokens);
+  TextAttention fresh;
+  fresh.layers = config_.layers;
+  fresh.heads = config_.heads;
+  fresh.weights.resize(static_cast<size_t>(config_.layers) * cells);
+  std::vector<std::string> names;
+  names.reserve(result.attention.size());
+  std::vector<HostBuffer> buffers = {{"ids", ids}, {"keep", kept}};
+  for (size_t layer = 0; layer < result.attention.size(); ++layer)
+    buffers.emplace_back(names.emplace_back("attention." + std::to_string(layer)),
+                         std::span(fresh.weights).subspan(layer * cells, cells));
+  status = plan.run(buffers);
+  if (status != Status::Ok) return status;
+  for (int32_t id : ids) fresh.tokens.emplace_back(tokenizer_.token(id));
+  *attention = std::move(fresh);
+  return Status::Ok;
+}
+
+}  // namespace heed

@@ -1,0 +1,32 @@
+// A tokenizer ready for use: rules, vocabulary, special tokens.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+
+#include <heed/tokenizer.hpp>
+
+namespace heed {
+
+struct WordPiece::Data {
+  WordPieceOptions options;
+  bool strips_accents = true;
+  std::vector<std::string> tokens;                          // by id; never changed once `ids` refers to it
+  std::unordered_map<std::string_view, int32_t> ids;        // into tokens
+  std::vector<int32_t> special;  // ids that are recognized in raw text, longest text first
+  size_t longest = 0;            // bytes of the longest token
+  int32_t unknown = -1, cls = -1, sep = -1, pad = -1;
+
+  int32_t find(std::string_view token) const {
+    const auto found = ids.find(token);
+    return found == ids.end() ? -1 : found->second;
+  }
+  // Appends the ids of text without special tokens, at most `most` of them. False if there were more.
+  bool encode_plain(std::string_view text, size_t most, std::vector<int32_t>* out) const;
+};
+
+// Completes what is made from `tokens` and `options`. InvalidFile, naming the token, if there is a hole or a double
+// or a special token is missing.
+Status finish(std::string_view name, const Log& log, WordPiece::Data* data);
+
+}  // namespace heed

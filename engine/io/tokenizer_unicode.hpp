@@ -1,0 +1,26 @@
+// What the tokenizer asks of Unicode, as the reference answers it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed {
+
+bool is_space(char32_t c);           // White_Space
+bool is_dropped(char32_t c);         // by cleaning: categories Cc (but tab, line feed, return), Cf, Co; U+0, U+FFFD
+bool is_punctuation(char32_t c);     // category P and all ASCII symbols
+bool is_mark(char32_t c);            // category Mn
+bool is_cjk_ideograph(char32_t c);
+
+// Appends the code points of UTF-8 text. Each maximal part of a broken sequence becomes one U+FFFD (Unicode
+// standard, section 3.9, "U+FFFD substitution of maximal subparts").
+void decode_utf8(std::string_view text, std::u32string* out);
+void append_utf8(char32_t c, std::string* out);
+
+// Canonical decomposition (NFD) without the marks, in place.
+void strip_accents(std::u32string* text);
+// Lower case of each code point by itself, in place.
+void to_lower(std::u32string* text);
+
+}  // namespace heed

@@ -1,0 +1,116 @@
+// BERT-family encoders (Devlin et al. 2018, arXiv:1810.04805): configuration, weights and graph.
+//
+//   heed::BertConfig config;
+//   heed::Checkpoint checkpoint;
+//   heed::BertWeights loaded;
+//   heed::Status s = heed::read_bert_config("model/config.json", log, &config);
+//   if (s == heed::Status::Ok) s = heed::Checkpoint::open("model", log, &checkpoint);
+//   if (s == heed::Status::Ok) s = heed::BertWeights::load(checkpoint, config, log, &loaded);
+//   if (s == heed::Status::Ok) s = device.upload(loaded.tensors(), &weights);
+//
+//   heed::Graph g;
+//   heed::Dim batch = g.extent("batch", 32), tokens = g.extent("tokens", 256);
+//   heed::Tensor ids = g.input("ids", {batch, tokens}, heed::DType::I32);
+//   heed::Tensor kept = g.input("keep", {batch, tokens}, heed::DType::U8);   // 1: a token, 0: padding
+//   heed::BertResult y = heed::nn::bert(g, ids, heed::keep(kept), config);
+//   g.output("sentence", heed::nn::mean_sentence(g, y.tokens, heed::keep(kept)));
+//
+// <heed/text_encoder.hpp> does all of this, and the tokenizer, in one call.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heed/checkpoint.hpp>
+#include <heed/graph.hpp>
+#include <heed/status.hpp>
+
+namespace heed {
+
+// What a Hugging Face config.json says of the network. Names in brackets are the file's.
+struct BertConfig {
+  int64_t vocabulary = 30522;  // [vocab_size] rows of the word table
+  int64_t width = 768;         // [hidden_size]
+  int64_t layers = 12;         // [num_hidden_layers]
+  int64_t heads = 12;          // [num_attention_heads] divides width
+  int64_t hidden = 3072;       // [intermediate_size]
+  int64_t positions = 512;     // [max_position_embeddings] the longest input
+  int64_t types = 2;           // [type_vocab_size]
+  Activation activation = Activation::GeluErf;  // [hidden_act]
+  float eps = 1e-12f;                           // [layer_norm_eps]
+  int64_t pad_id = 0;                           // [pad_token_id]
+};
+
+// Reads a config.json. InvalidFile: not JSON, a field that is missing, of the wrong type or out of range.
+// Unsupported: another architecture ([model_type] is not "bert"), relative positions, a decoder, or an unknown
+// activation. The message names the field and its value. On failure *config is unchanged.
+Status read_bert_config(std::string_view path, const Log& log, BertConfig* config);
+// The same from memory; `name` stands for the file in messages.
+Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config);
+
+struct TensorShape {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+// Names and shapes of the tensors of a checkpoint with this configuration, without the pooler.
+std::vector<TensorShape> bert_tensors(const BertConfig& config);
+// Those of the pooler, which a checkpoint may lack.
+std::vector<TensorShape> bert_pooler_tensors(const BertConfig& config);
+
+// The tensors of a checkpoint in the form that nn::bert asks for: without the "bert." that some checkpoints put in
+// front of all names, and with query, key and value of each layer joined to one weight
+// "encoder.layer.N.attention.self.qkv.weight" [3 width, width] (rows of queries, then keys, then values) and
+// its bias, so that one product makes all three. Only the joined ones are copies; all other tensors lie in the
+// checkpoint, which must outlive this. Move-only.
+class BertWeights {
+ public:
+  // Compares the checkpoint with the configuration. MissingWeight, ShapeMismatch or DTypeMismatch: the log names every
+  // tensor that is missing (at most 20), misshapen or no float. Tensors that the network does not use are named in
+  // a warning. On failure *weights is unchanged.
+  static Status load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights);
+
+  BertWeights() = default;
+  BertWeights(BertWeights&&) = default;
+  BertWeights& operator=(BertWeights&&) = default;
+
+  std::span<const HostTensor> tensors() const { return tensors_; }  // for Device::upload
+  bool has_pooler() const { return has_pooler_; }
+
+ private:
+  friend class BertLoader;
+  std::vector<HostTensor> tensors_;
+  std::deque<TensorShape> names_;              // of the joined tensors; a deque keeps addresses
+  std::deque<std::vector<std::byte>> joined_;
+  bool has_pooler_ = false;
+};
+
+struct BertOptions {
+  DType dtype = DType::F32;  // F32 or F16: of the weights and of everything computed
+  bool pooler = false;       // also BertResult::pooled
+  bool attention = false;    // also BertResult::attention
+  bool joined_qkv = true;    // weights as BertWeights makes them; false: as they are in the checkpoint
+  Tensor types = {};         // I32 [B, S]: token types; invalid: all 0
+};
+
+struct BertResult {
+  Tensor tokens;                  // [B, S, width], after the last layer
+  Tensor pooled;                  // [B, width]: tanh(linear) of the first token; invalid without `pooler`
+  std::vector<Tensor> attention;  // per layer [B, heads, S, S]; empty without `attention`
+};
+
+namespace nn {
+
+// The encoder on ids I32 [B, S]; B and S may be extents, S at most config.positions. Padding is seen by no token;
+// its own rows of the result mean nothing. Weights are asked of the graph under the names in BertWeights.
+BertResult bert(Graph& g, Tensor ids, Mask padding, const BertConfig& config, const BertOptions& options = {});
+
+// Mean of the kept tokens [B, S, C] -> [B, C], each row then scaled to length 1: the sentence embedding of
+// sentence-transformers (Reimers & Gurevych 2019, arXiv:1908.10084). A row without tokens gives zeros.
+Tensor mean_sentence(Graph& g, Tensor tokens, Mask padding);
+
+}  // namespace nn
+}  // namespace heed

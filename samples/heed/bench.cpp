@@ -1,0 +1,252 @@
+// `heed bench`: time of every operation and of a whole encoder, beside the limits of the same device.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "bench_cases.hpp"
+#include "bench_limits.hpp"
+#include "commands.hpp"
+#include "golden_run.hpp"
+
+namespace heed::program {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using goldens::Messages;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// Enough values for the largest tensor, small and never denormal; all tensors of a row read the same ones.
+const std::vector<float>& values(size_t count) {
+  static std::vector<float> shared;
+  for (uint32_t state = static_cast<uint32_t>(shared.size()) * 747796405u + 1; shared.size() < count;) {
+    state = state * 1664525u + 1013904223u;
+    shared.push_back((static_cast<float>(state >> 8) / 16777216.0f - 0.5f) * 0.1f + 0.001f);
+  }
+  return shared;
+}
+
+// A compiled row with its buffers.
+struct Prepared {
+  Plan plan;
+  std::vector<BenchGraph::Buffer> tensors;  // their names are what `buffers` refers to
+  std::vector<std::vector<std::byte>> storage;
+  std::vector<HostBuffer> buffers;
+  bool gpu_time = false;
+};
+
+std::vector<std::byte> data_of(const BenchGraph::Buffer& buffer) {
+  std::vector<std::byte> data(buffer.elements() * size_of(buffer.dtype));
+  if (buffer.dtype == DType::F32) {
+    std::memcpy(data.data(), values(buffer.elements()).data(), data.size());
+  } else if (buffer.dtype == DType::I32 && buffer.ids_below > 0) {
+    auto* ids = reinterpret_cast<int32_t*>(data.data());
+    for (size_t i = 0; i < buffer.elements(); ++i) ids[i] = static_cast<int32_t>(i * 7919 % size_t(buffer.ids_below));
+  }
+  return data;
+}
+
+Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
+  if (graph.weights.empty()) return Status::Ok;
+  size_t largest = 0;
+  for (const BenchGraph::Buffer& weight : graph.weights) largest = std::max(largest, weight.elements());
+  const std::vector<float>& all = values(largest);
+  std::vector<HostTensor> tensors;
+  for (const BenchGraph::Buffer& weight : graph.weights)
+    tensors.push_back({weight.name, DType::F32, weight.shape,
+                       std::as_bytes(std::span(all.data(), weight.elements()))});
+  return device.upload(tensors, weights);
+}
+
+Status prepare(Device& device, const BenchCase& row, Prepared* prepared) {
+  BenchGraph graph;
+  row.build(graph);
+  Weights weights;
+  Status status = upload(device, graph, &weights);
+  if (status != Status::Ok) return status;
+  prepared->gpu_time = device.info().kind != DeviceKind::Cpu;
+  status = device.compile(graph.graph, weights, &prepared->plan,
+                          {.training = row.training, .timestamps = prepared->gpu_time});
+  if (status != Status::Ok) return status;
+  prepared->tensors = graph.inputs;
+  prepared->tensors.push_back(graph.output);
+  for (const BenchGraph::Buffer& tensor : prepared->tensors) prepared->storage.push_back(data_of(tensor));
+  for (size_t i = 0; i < prepared->tensors.size(); ++i)
+    prepared->buffers.emplace_back(prepared->tensors[i].name, prepared->storage[i]);
+  return Status::Ok;
+}
+
+// Milliseconds of one run: what the GPU's timestamps say, else the clock around the call.
+Status run_once(Prepared& prepared, double* milliseconds) {
+  const Clock::time_point start = Clock::now();
+  const Status status = prepared.plan.run(prepared.buffers);
+  *milliseconds = milliseconds_since(start);
+  std::vector<PassTime> times;
+  if (status != Status::Ok || !prepared.gpu_time || prepared.plan.timings(&times) != Status::Ok) return status;
+  *milliseconds = std::accumulate(times.begin(), times.end(), 0.0,
+                                  [](double sum, const PassTime& time) { return sum + time.milliseconds; });
+  return status;
+}
+
+struct Timing {
+  double median = 0;
+  int repeats = 0;
+};
+
+// As many repeats as fit the budget: at least 3, or 1 if a single run takes more than it.
+Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
+  double warm_up = 0;
+  Status status = run_once(prepared, &warm_up);
+  const Clock::time_point start = Clock::now();
+  std::vector<double> all;
+  const size_t least = warm_up > budget_ms ? 1 : 3;
+  while (status == Status::Ok && all.size() < 200 && (all.size() < least || milliseconds_since(start) < budget_ms))
+    status = run_once(prepared, &all.emplace_back());
+  if (status != Status::Ok) return status;
+  std::sort(all.begin(), all.end());
+  *timing = {all[all.size() / 2], static_cast<int>(all.size())};
+  return status;
+}
+
+// The copy of a large tensor by heed's own elementwise pass.
+Status copy_limit(Device& device, double budget_ms, double* gigabytes) {
+  const std::vector<int64_t> shape = {4096, 4096};
+  const BenchCase row = {"copy", "", Bound::Memory, [&](BenchGraph& b) {
+                           b.result(b.graph.scale(b.input("x", shape), 0.5f), shape);
+                         }};
+  Prepared prepared;
+  Timing timing;
+  Status status = prepare(device, row, &prepared);
+  if (status == Status::Ok) status = measure(prepared, budget_ms, &timing);
+  if (status == Status::Ok && timing.median > 0) *gigabytes = 2.0 * 4096 * 4096 * 4 / timing.median * 1e-6;
+  return status;
+}
+
+Limits limits_of(Device& device, double budget_ms) {
+  if (device.info().kind == DeviceKind::Cpu) return cpu_limits();
+  Limits limits;
+  limits.gflops_how = "multiply-add shader";
+  limits.gigabytes_how = "elementwise copy of 64 MiB";
+  limits.gflops = vulkan_multiply_add(device.info(), &limits.why);
+  const Status status = copy_limit(device, budget_ms, &limits.gigabytes);
+  if (status != Status::Ok) limits.why += std::string(limits.why.empty() ? "" : "; ") + "copy: " + to_string(status);
+  return limits;
+}
+
+nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Timing& timing, const Limits& limits) {
+  double flops = 0, bytes = 0;
+  std::string kernels;
+  for (const PassInfo& pass : prepared.plan.passes()) {
+    flops += pass.flops;
+    bytes += pass.bytes;
+    if (kernels.find(pass.kernel) == std::string::npos) kernels += (kernels.empty() ? "" : " ") + pass.kernel;
+  }
+  const bool arithmetic = row.bound == Bound::Arithmetic;
+  const double rate = (arithmetic ? flops : bytes) / std::max(timing.median, 1e-9) * 1e-6;
+  const double limit = arithmetic ? limits.gflops : limits.gigabytes;
+  nlohmann::json json = {{"op", row.op},         {"shape", row.shape}, {"ms", timing.median},
+                         {"repeats", timing.repeats}, {"rate", rate},  {"unit", arithmetic ? "GFLOP/s" : "GB/s"},
+                         {"kernels", kernels},   {"timer", prepared.gpu_time ? "gpu" : "clock"}};
+  json["share"] = limit > 0 ? nlohmann::json(rate / limit) : nlohmann::json();
+  return json;
+}
+
+void print(const nlohmann::json& row) {
+  char share[16] = "-";
+  if (!row["share"].is_null()) std::snprintf(share, sizeof share, "%.0f%%", row["share"].get<double>() * 100);
+  std::printf("%-20s %-22s %10.3f ms %8.1f %-8s %5s  %4d  %s\n", row["op"].get<std::string>().c_str(),
+              row["shape"].get<std::string>().c_str(), row["ms"].get<double>(), row["rate"].get<double>(),
+              row["unit"].get<std::string>().c_str(), share, row["repeats"].get<int>(),
+              row["kernels"].get<std::string>().c_str());
+  std::fflush(stdout);
+}
+
+void print(const DeviceInfo& info, const Limits& limits) {
+  std::printf("%s  %s\n", info.word.c_str(), info.name.c_str());
+  std::printf("limits: %.1f GFLOP/s (%s), %.1f GB/s (%s)\n", limits.gflops, limits.gflops_how, limits.gigabytes,
+              limits.gigabytes_how);
+  if (!limits.why.empty()) std::printf("not measured: %s\n", limits.why.c_str());
+  std::printf("%-20s %-22s %13s %17s %5s  %4s  %s\n", "op", "shape", "median", "rate", "share", "runs", "kernels");
+}
+
+bool parse_ops(const std::string& list, std::vector<std::string>* ops) {
+  std::istringstream input(list);
+  for (std::string op; std::getline(input, op, ',');) {
+    const auto same = [&](const BenchCase& row) { return op == row.op; };
+    if (std::none_of(bench_cases().begin(), bench_cases().end(), same)) {
+      std::string known;
+      for (const BenchCase& row : bench_cases())
+        if (known.find(row.op) == std::string::npos) known.append(known.empty() ? "" : ", ").append(row.op);
+      complain("no operation '" + op + "'; there are " + known);
+      return false;
+    }
+    ops->push_back(op);
+  }
+  return true;
+}
+
+// 0, or the exit code of the worst that happened.
+int bench_device(const std::string& select, const std::vector<std::string>& ops, const BenchOptions& options,
+                 nlohmann::json* report) {
+  Messages messages;
+  Device device;
+  const auto failed = [&](const std::string& what, Status status) {
+    const std::vector<std::string> said = messages.take();
+    complain(what + ": " + (said.empty() ? to_string(status) : said.front()));
+    return kFailed;
+  };
+  Status status = Device::open({.select = select, .log = messages.log()}, &device);
+  if (status != Status::Ok) {
+    static_cast<void>(failed(select.empty() ? "device" : "device '" + select + "'", status));
+    return kBadInput;
+  }
+  const double budget_ms = options.seconds * 1e3;
+  const Limits limits = limits_of(device, budget_ms);
+  if (!options.json) print(device.info(), limits);
+
+  int code = kSuccess;
+  nlohmann::json rows = nlohmann::json::array();
+  for (const BenchCase& row : bench_cases()) {
+    if (!ops.empty() && std::find(ops.begin(), ops.end(), row.op) == ops.end()) continue;
+    Prepared prepared;
+    Timing timing;
+    status = prepare(device, row, &prepared);
+    if (status == Status::Ok) status = measure(prepared, budget_ms, &timing);
+    if (status != Status::Ok) {
+      code = failed(std::string(row.op) + " " + row.shape + " on " + device.info().word, status);
+      continue;
+    }
+    rows.push_back(row_json(row, prepared, timing, limits));
+    if (!options.json) print(rows.back());
+  }
+  report->push_back({{"device", device.info().word},
+                     {"name", device.info().name},
+                     {"driver", device.info().driver},
+                     {"multiply_add_gflops", limits.gflops},
+                     {"copy_gigabytes_per_second", limits.gigabytes},
+                     {"rows", std::move(rows)}});
+  return code;
+}
+
+}  // namespace
+
+int bench(const BenchOptions& options) {
+  std::vector<std::string> ops;
+  if (!parse_ops(options.ops, &ops)) return kBadInput;
+  nlohmann::json report = nlohmann::json::array();
+  int code = kSuccess;
+  for (const std::string& select : selections(options.device))
+    code = std::max(code, bench_device(select, ops, options, &report));
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  if (options.json) std::printf("%s\n", nlohmann::json{{"devices", report}}.dump(2, ' ', false, kReplace).c_str());
+  return code;
+}
+
+}  // namespace heed::program

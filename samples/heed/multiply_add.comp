@@ -1,0 +1,33 @@
+// Multiply-adds in registers and nothing else: the arithmetic limit that `heed bench` compares with.
+#version 450
+
+layout(local_size_x = 64) in;
+
+layout(set = 0, binding = 0) buffer Sink { float sink[]; };
+
+layout(push_constant) uniform Push {
+  uint steps;
+  float factor;
+  float addend;
+  float never;  // a value no sum can have: the store below does not happen, but no compiler knows
+} p;
+
+// Independent chains: enough to hide the latency of one, few enough for the registers of a software driver.
+#define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
+#define START(i) float x##i = float(gl_LocalInvocationID.x + i);
+#define STEP(i) x##i = fma(x##i, p.factor, p.addend);
+#define SUM(i) sum += x##i;
+
+void main() {
+  EACH(START)
+  // Sixteen at once, so that the loop itself costs nothing even where it is interpreted lane by lane.
+  for (uint step = 0; step < p.steps; ++step) {
+    EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
+    EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
+    EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
+    EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)
+  }
+  float sum = 0.0;
+  EACH(SUM)
+  if (sum == p.never) sink[0] = sum;
+}

@@ -1,0 +1,89 @@
+// 500 sentences by all-MiniLM-L6-v2 on every device, against onnxruntime in f32.
+#include <heed/text_encoder.hpp>
+
+#include <cmath>
+
+#include "ops/devices.hpp"
+#include "search/model.hpp"
+
+namespace heed::test {
+namespace {
+
+std::vector<std::string> read_lines(const std::filesystem::path& path) {
+  std::vector<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+double cosine(const float* a, const float* b, size_t width) {
+  double dot = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < width; ++i) {
+    const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    dot += x * y, aa += x * x, bb += y * y;
+  }
+  return dot / std::sqrt(aa * bb);
+}
+
+}  // namespace
+
+TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model]") {
+  const std::string folder = minilm_folder();
+  if (folder.empty()) return;
+  const auto lines = read_lines(data_folder() / "sentences.txt");
+  SafeTensors expected;
+  REQUIRE(SafeTensors::open((data_folder() / "sentences.safetensors").string(), stderr_log(), &expected) == Status::Ok);
+  const auto want = floats_of(expected, "sentence");
+  const auto counts = ints_of(expected, "tokens");
+  REQUIRE(lines.size() == 500);
+  REQUIRE(want.size() == 500 * 384);
+
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    for (const DType dtype : {DType::F32, DType::F16}) {
+      INFO(on.word << " " << to_string(dtype));
+      Device device = on.device;
+      TextEncoder encoder;
+      TextEncoderOptions options{.dtype = dtype, .max_batch = 8};
+      const Status status = TextEncoder::open(device, folder, options, &encoder);
+      if (status == Status::Unsupported && dtype == DType::F16) {
+        ops::take_messages();
+        WARN("SKIPPED: " << on.word << " has no f16");
+        continue;
+      }
+      INFO(ops::take_checked_messages());
+      REQUIRE(status == Status::Ok);
+      REQUIRE(encoder.width() == 384);
+      std::vector<int32_t> ids;
+      for (size_t i = 0; i < lines.size(); ++i) {
+        encoder.tokenizer().encode(lines[i], 256, &ids);
+        REQUIRE(ids.size() == static_cast<size_t>(counts[i]));
+      }
+      const std::vector<std::string_view> texts(lines.begin(), lines.end());
+      std::vector<float> got(want.size(), NAN);
+      REQUIRE(encoder.encode(texts, got) == Status::Ok);
+      double worst = 1;
+      for (size_t i = 0; i < lines.size(); ++i) {
+        const double c = cosine(&got[i * 384], &want[i * 384], 384);
+        if (!(c >= worst)) worst = c;
+      }
+      CHECK(worst >= (dtype == DType::F32 ? 0.99999 : 0.9999));
+      CHECK(ops::take_checked_messages().empty());
+    }
+  }
+}
+
+TEST_CASE("all-MiniLM-L6-v2 finds the meaning of a question", "[bert][model]") {
+  const std::string folder = minilm_folder();
+  if (folder.empty()) return;
+  Device device = ops::test_devices().back().device;
+  TextEncoder encoder;
+  REQUIRE(TextEncoder::open(device, folder, {}, &encoder) == Status::Ok);
+  const std::string_view texts[] = {"where can I buy a sword", "visit the weapon shop", "feed the horse", "save the game"};
+  std::vector<float> v(4 * 384);
+  REQUIRE(encoder.encode(texts, v) == Status::Ok);
+  const double shop = cosine(&v[0], &v[384], 384);
+  CHECK(shop > cosine(&v[0], &v[2 * 384], 384));
+  CHECK(shop > cosine(&v[0], &v[3 * 384], 384));
+}
+
+}  // namespace heed::test

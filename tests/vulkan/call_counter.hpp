@@ -1,0 +1,11 @@
+// See host_vulkan.hpp; this is what it needs of the counting table.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+namespace heed::test {
+
+PFN_vkVoidFunction VKAPI_CALL counting_instance_proc(VkInstance instance, const char* name);
+void set_real_instance_proc(PFN_vkGetInstanceProcAddr real);
+
+}  // namespace heed::test

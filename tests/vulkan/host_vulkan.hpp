@@ -1,0 +1,88 @@
+// A program that owns the GPU, as small as can be: its own instance, device, queue, command buffers and memory,
+// with the validation layer on. heed sees only what host_device() tells, through a vkGetInstanceProcAddr that counts
+// every call.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <heed/vulkan.hpp>
+
+#include "vulkan/functions.hpp"
+
+namespace heed::test {
+
+// Calls of device functions that heed made since reset, by name without "vk".
+uint64_t calls(const char* name);
+uint64_t calls_of_all();
+// All but those that write into a command buffer or a descriptor set.
+uint64_t calls_that_record_must_not_make(std::string* names);
+void reset_calls();
+
+class HostVulkan {
+ public:
+  struct Options {
+    bool f16 = false;         // enable 16-bit storage, if there
+    bool f16_in_1_1 = false;  // say so in VkPhysicalDeviceVulkan11Features instead
+    bool queue = true;        // hand the queue to heed
+  };
+  // Null, with a WARN, if this machine has no usable Vulkan device.
+  static std::unique_ptr<HostVulkan> create(const Options& options);
+  ~HostVulkan();
+
+  vulkan::HostDevice host_device() const;
+  const vulkan::Functions& vk() const { return vk_; }
+  VkDevice device() const { return device_; }
+  bool has_f16() const { return has_f16_; }
+  bool has_timestamps() const { return timestamps_; }
+
+  // Messages of the validation layer, and messages of heed, since the last call.
+  std::string take_validation();
+  std::string take_log();
+
+  // Allocations minus frees through the VkAllocationCallbacks that heed was given, and the number of allocations.
+  int64_t host_blocks() const { return host_blocks_; }
+  uint64_t host_allocations() const { return host_allocations_; }
+
+  // Host-visible storage.
+  struct Memory {
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    std::byte* mapped = nullptr;
+  };
+  Memory allocate(VkDeviceSize bytes);
+  void free(const Memory& memory);
+
+  VkCommandBuffer begin(uint32_t index = 0);  // one of kCommandBuffers
+  void end(VkCommandBuffer commands);
+  void submit_and_wait(VkCommandBuffer commands);
+  static constexpr uint32_t kCommandBuffers = 4;
+
+ private:
+  HostVulkan() = default;
+  bool create_instance();
+  bool create_device(const Options& options);
+
+  vulkan::Functions vk_;
+  VkInstance instance_ = VK_NULL_HANDLE;
+  VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  uint32_t family_ = 0;
+  bool timestamps_ = false, has_f16_ = false, give_queue_ = true;
+  VkPhysicalDeviceFeatures2 features_ = {};
+  VkPhysicalDevice16BitStorageFeatures storage_ = {};
+  VkPhysicalDeviceVulkan11Features vulkan11_ = {};
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  VkCommandBuffer commands_[kCommandBuffers] = {};
+  VkFence fence_ = VK_NULL_HANDLE;
+  VkAllocationCallbacks callbacks_ = {};
+  mutable std::string validation_, log_;
+  int64_t host_blocks_ = 0;
+  uint64_t host_allocations_ = 0;
+};
+
+}  // namespace heed::test
