@@ -21,8 +21,8 @@ void normalize(float* row, int64_t n, float eps) {
 
 }  // namespace
 
-ScratchNeed layernorm_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  return row_scratch(schedule, node.outputs[0], maxima, 4);
+ScratchNeed layernorm_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], 4);
 }
 
 void run_layernorm(const Step& step) {

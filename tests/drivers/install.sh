@@ -15,7 +15,7 @@ esac
 # command:package, for tools that may also come from elsewhere
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
-           libutf8proc-dev fonts-dejavu-core)
+           libutf8proc-dev libhwy-dev fonts-dejavu-core)
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang)
   libraries+=(catch2 vulkan-validationlayers)
@@ -29,11 +29,11 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
   a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja
   Vulkan headers and loader, a Vulkan driver (Mesa's lavapipe works without a GPU)
-  nlohmann_json, CLI11, cairo, utf8proc; for the tests also Catch2 and the Khronos validation layer
+  nlohmann_json, Google Highway, CLI11, cairo, utf8proc; for the tests also Catch2 and the Khronos validation layer
   Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel \
-            cli11-devel cairo-devel utf8proc-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang
+            highway-devel cli11-devel cairo-devel utf8proc-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang
   Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json \
-            cli11 cairo libutf8proc ttf-dejavu catch2 vulkan-validation-layers clang
+            highway cli11 cairo libutf8proc ttf-dejavu catch2 vulkan-validation-layers clang
 TEXT
   exit 0
 fi
