@@ -130,7 +130,8 @@ stage_shaders() {
 
 stage_build() {
   begin "build with GCC, warnings are errors"
-  step "configure" "$build/tests-configure.log" configure "$build" -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON &&
+  step "configure" "$build/tests-configure.log" configure "$build" -DCMAKE_BUILD_TYPE=Release \
+    -DHEED_WERROR=ON -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=ON &&
     step "build" "$build/tests-build.log" cmake --build "$build" --parallel "$jobs"
   local built=$?
   end
