@@ -7,8 +7,7 @@ namespace heed::cpu {
 namespace {
 
 // Two passes: the mean first, then the deviations from it. The mean is kept as a float and its rounding
-// error, since for values near 10,000 the float alone would be off by more than a thousandth of a unit
-// deviation.
+// error, since for values near 10,000 the float alone may be off by half a thousandth of a unit deviation.
 void normalize(float* row, int64_t n, float eps) {
   const double mean = sum(row, n) / static_cast<double>(n);
   const float mean_high = static_cast<float>(mean);
