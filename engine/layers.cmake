@@ -28,7 +28,7 @@ endfunction()
 
 heed_layer(base)
 heed_layer(graph SEES base)
-heed_layer(cpu SEES base graph)
+heed_layer(cpu SEES base graph LIBRARIES hwy::hwy)
 heed_layer(nn)
 # Unicode for the tokenizers: Debian libutf8proc-dev, vcpkg utf8proc, Conan utf8proc.
 find_path(HEED_UTF8PROC_INCLUDE utf8proc.h REQUIRED)

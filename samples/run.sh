@@ -2,6 +2,7 @@
 # Installs what is missing (Debian, Ubuntu), builds heed into build/ and runs a sample.
 #   samples/run.sh [tour] [ARGUMENTS...]    attention on a sentence; pictures go to build/tour
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench
+#   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -9,9 +10,11 @@ sample=tour target=tour
 case ${1:-} in
   tour) shift ;;
   heed) sample=heed target=heed_program; shift ;;
+  search) sample=search target=search; shift ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
+[[ $sample != search ]] || "$root/tests/drivers/install.sh" search
 
 build=$root/build
 mkdir -p "$build"
@@ -25,11 +28,17 @@ if [[ ! -f $build/CMakeCache.txt ]]; then
   generator=(-G Ninja)
   echo "building heed, a minute or two the first time ..."
 fi
-quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release
+quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
+  -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=ON
 quietly build cmake --build "$build" --target "$target" --parallel "$(nproc)"
 
 program=$build/samples/$sample/$sample
 if [[ $sample == tour ]]; then
   exec "$program" --out "$build/tour" "$@"
+fi
+if [[ -x $root/samples/$sample/prepare.sh ]]; then
+  prepared=$("$root/samples/$sample/prepare.sh" "$build")
+  mapfile -t arguments <<<"$prepared"
+  exec "$program" "${arguments[@]}" "$@"
 fi
 exec "$program" "$@"

@@ -2,8 +2,8 @@
 
 namespace heed::cpu {
 
-ScratchNeed argmax_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  return row_scratch(schedule, node.inputs[in::kX], maxima, 1);
+ScratchNeed argmax_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.inputs[in::kX], 1);
 }
 
 // The first of equal largest elements; NaN is never the largest, and a row of nothing else gives 0.

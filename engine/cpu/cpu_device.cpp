@@ -13,7 +13,7 @@
 
 #include "base/logging.hpp"
 #include "cpu/cpu_plan.hpp"
-#include "cpu/matmul_tile.hpp"
+#include "cpu/kernels.hpp"
 
 namespace heed::cpu {
 namespace {
@@ -35,6 +35,12 @@ std::string processor_name() {
   return "CPU";
 }
 
+std::string reason(const Kernels& kernels) {
+  const bool best = &kernels == &supported_kernels().front();
+  return format("f32 arithmetic with %s instructions, %s", kernels.name,
+                best ? "the best this processor has" : "as HEED_CPU_TARGET says");
+}
+
 class CpuDevice final : public detail::DeviceImpl {
  public:
   explicit CpuDevice(const DeviceOptions& options)
@@ -42,8 +48,9 @@ class CpuDevice final : public detail::DeviceImpl {
         info_(device_info()) {
     const uint32_t workers = shared_->pool.workers();
     info_.limits.emplace_back("threads", std::to_string(workers));
-    info_.reason += format("\n%u threads, %s", workers,
-                           options.parallel_for.run != nullptr ? "of the host" : "of heed's own");
+    info_.reason = reason(shared_->kernels) + format("\n%u threads, %s", workers,
+                                                     options.parallel_for.run != nullptr ? "of the host"
+                                                                                         : "of heed's own");
   }
 
   detail::Backend backend() const override { return detail::Backend::Cpu; }
@@ -109,8 +116,7 @@ DeviceInfo device_info() {
   info.kind = DeviceKind::Cpu;
   info.word = "cpu";
   info.name = processor_name();
-  info.reason = format("f32 arithmetic; matmul: %s register tiles, the best this processor has",
-                       best_matmul_tile().name);
+  info.reason = reason(choose_kernels({}));
   info.limits = {{"hardware threads", std::to_string(std::thread::hardware_concurrency())}};
   return info;
 }

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/logging.hpp"
-#include "cpu/matmul_tile.hpp"
 #include "cpu/rows.hpp"
 
 namespace heed::cpu {
@@ -37,6 +36,25 @@ Status CpuPlan::prepare(const std::vector<const detail::WeightsImpl::Entry*>& en
       storages_[id] = weights_->memory.data() + entries[at.slot]->offset;
   }
   for (const detail::WeightsImpl::Entry* entry : entries) weight_bytes_ += entry->bytes;
+  return pack_weights();
+}
+
+// The b of every matmul that is the same at each run, once. Plans that use the same weights in the same way share it.
+Status CpuPlan::pack_weights() {
+  packed_.resize(schedule_.steps.size());
+  PackedCache constants;  // a constant that several steps use is packed once, too
+  Fault unused;
+  const RunValues maxima = {.sizes = schedule_.max_values};
+  for (size_t i = 0; i < packed_.size(); ++i) {
+    const Node& node = schedule_.steps[i];
+    if (node.op != Op::Matmul || !has_constant_b(schedule_, node)) continue;
+    const bool weight = schedule_.placement(node.inputs[in::kB]).space == Placement::Space::Weight;
+    packed_[i] = (weight ? weights_->packed : constants)
+                     .get(step(i, maxima, unused).input(in::kB), *shared_->kernels.matmul, shared_->pool);
+    if (packed_[i] == nullptr)
+      return fail(shared_->log, Status::OutOfMemory,
+                  format("compile: %s: no memory for the packed weight", node.label.c_str()));
+  }
   return Status::Ok;
 }
 
@@ -49,7 +67,7 @@ Status CpuPlan::allocate_scratch() {
           shared_->log, Status::Unsupported,
           format("compile: %s: the CPU device has no operation %s", node.label.c_str(), to_string(node.op)));
     if (operation(node.op).scratch == nullptr) continue;
-    const ScratchNeed own = operation(node.op).scratch(schedule_, node, maxima);
+    const ScratchNeed own = operation(node.op).scratch({schedule_, node, maxima, shared_->kernels});
     need.shared = std::max(need.shared, own.shared);
     need.per_worker = std::max(need.per_worker, own.per_worker);
   }
@@ -136,27 +154,32 @@ Status CpuPlan::run(std::span<const HostBuffer> buffers, std::span<const ExtentV
   return status;
 }
 
+Step CpuPlan::step(size_t index, const RunValues& values, Fault& fault) const {
+  return {schedule_,
+          schedule_.steps[index],
+          values,
+          storages_,
+          shared_->pool,
+          shared_->kernels,
+          packed_[index].get(),
+          shared_scratch_.data(),
+          worker_scratch_.data(),
+          worker_stride_,
+          fault};
+}
+
 Status CpuPlan::run_steps(const RunValues& values) {
   using Clock = std::chrono::steady_clock;
   Status status = Status::Ok;
   for (size_t i = 0; i < schedule_.steps.size(); ++i) {
     const Node& node = schedule_.steps[i];
     Fault fault;
-    const Step step = {schedule_,
-                       node,
-                       values,
-                       storages_,
-                       shared_->pool,
-                       shared_scratch_.data(),
-                       worker_scratch_.data(),
-                       worker_stride_,
-                       fault};
     const Clock::time_point begin = timestamps_ ? Clock::now() : Clock::time_point{};
-    operation(node.op).run(step);
+    operation(node.op).run(step(i, values, fault));
     if (timestamps_)
       times_[i].milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     const uint64_t position = fault.position.load();
-    if (position != Fault::kNone) status = report_fault(node, step, position);
+    if (position != Fault::kNone) status = report_fault(node, step(i, values, fault), position);
   }
   return status;
 }
@@ -181,7 +204,7 @@ std::vector<PassInfo> CpuPlan::passes() const {
     pass.label = node.label;
     pass.op = to_string(node.op);
     pass.kernel = "cpu";
-    pass.why = node.op == Op::Matmul ? format("%s register tiles, f32 sums", best_matmul_tile().name)
+    pass.why = node.op == Op::Matmul ? format("%s register tiles, f32 sums", shared_->kernels.name)
                                      : std::string("f32 arithmetic, one row at a time");
     pass.dtype = schedule_.info(node.outputs[0]).dtype;
     pass.dispatches = 1;

@@ -2,18 +2,37 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "cpu/memory.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/matmul.hpp"
 #include "cpu/step.hpp"
 #include "graph/backend.hpp"
 
 namespace heed::cpu {
 
+// Packed forms of tensors of one upload, for as long as some plan holds them. Thread-safe.
+class PackedCache {
+ public:
+  // b packed for these kernels: the one that some plan holds already, or a new one. Null if there is no memory.
+  std::shared_ptr<const PackedB> get(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool);
+
+ private:
+  struct Item {
+    const std::byte* data;
+    View view;
+    std::weak_ptr<const PackedB> packed;
+  };
+  std::mutex mutex_;
+  std::vector<Item> items_;
+};
+
 struct CpuWeights final : detail::WeightsImpl {
   AlignedBuffer memory;
   std::shared_ptr<const detail::DeviceImpl> owner;
+  PackedCache packed;
 
   uint64_t bytes() const override { return memory.bytes(); }
   const detail::DeviceImpl* device() const override { return owner.get(); }
@@ -23,8 +42,9 @@ struct CpuWeights final : detail::WeightsImpl {
 struct Shared {
   Log log;
   ThreadPool pool;
+  const Kernels& kernels;
   Shared(const Log& device_log, uint32_t threads, ParallelFor parallel_for)
-      : log(device_log), pool(threads, parallel_for) {}
+      : log(device_log), pool(threads, parallel_for), kernels(choose_kernels(device_log)) {}
 };
 
 class CpuPlan final : public detail::PlanImpl {
@@ -48,6 +68,8 @@ class CpuPlan final : public detail::PlanImpl {
 
  private:
   Status allocate_scratch();
+  Status pack_weights();
+  Step step(size_t index, const RunValues& values, Fault& fault) const;
   Status bind(const RunValues& values);
   Status bind_one(size_t index, uint64_t bytes);
   bool usable_in_place(size_t index, uint64_t bytes) const;
@@ -66,6 +88,7 @@ class CpuPlan final : public detail::PlanImpl {
   AlignedBuffer scratch_, shared_scratch_, worker_scratch_;
   uint64_t worker_stride_ = 0;
   std::vector<std::byte*> storages_;  // by tensor id
+  std::vector<std::shared_ptr<const PackedB>> packed_;  // by step; null but for matmuls with a constant b
 
   // Inputs, then outputs, of the run that is going on.
   std::vector<const HostBuffer*> found_;

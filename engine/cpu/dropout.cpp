@@ -4,8 +4,8 @@
 
 namespace heed::cpu {
 
-ScratchNeed dropout_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  return row_scratch(schedule, node.outputs[0], maxima, 1);
+ScratchNeed dropout_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], 1);
 }
 
 void run_dropout(const Step& step) {

@@ -63,7 +63,7 @@ struct Operands {
 
 }  // namespace
 
-ScratchNeed elementwise_scratch(const Schedule&, const Node&, const RunValues&) {
+ScratchNeed elementwise_scratch(const ScratchQuery&) {
   return {.shared = 0, .per_worker = 2 * kPiece * sizeof(float)};
 }
 

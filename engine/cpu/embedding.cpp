@@ -4,8 +4,8 @@
 
 namespace heed::cpu {
 
-ScratchNeed embedding_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  return row_scratch(schedule, node.outputs[0], maxima, 1);
+ScratchNeed embedding_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], 1);
 }
 
 // out[.., c] = table[ids[..], c]; a zero row, and a fault, for an id outside the table.

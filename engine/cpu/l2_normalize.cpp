@@ -6,8 +6,8 @@
 
 namespace heed::cpu {
 
-ScratchNeed l2_normalize_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  return row_scratch(schedule, node.outputs[0], maxima, 1);
+ScratchNeed l2_normalize_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], 1);
 }
 
 void run_l2_normalize(const Step& step) {

@@ -7,8 +7,7 @@ namespace heed::cpu {
 namespace {
 
 // Two passes: the mean first, then the deviations from it. The mean is kept as a float and its rounding
-// error, since for values near 10,000 the float alone would be off by more than a thousandth of a unit
-// deviation.
+// error, since for values near 10,000 the float alone may be off by half a thousandth of a unit deviation.
 void normalize(float* row, int64_t n, float eps) {
   const double mean = sum(row, n) / static_cast<double>(n);
   const float mean_high = static_cast<float>(mean);
@@ -21,8 +20,8 @@ void normalize(float* row, int64_t n, float eps) {
 
 }  // namespace
 
-ScratchNeed layernorm_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  return row_scratch(schedule, node.outputs[0], maxima, 4);
+ScratchNeed layernorm_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], 4);
 }
 
 void run_layernorm(const Step& step) {

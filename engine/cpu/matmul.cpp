@@ -1,313 +1,309 @@
-// out = residual + dropout(act(scale * (a x b) + bias)).
-//
-// b is packed into panels as wide as the register tile, a few MiB of them at a time; then tasks of kBlockRows
-// rows by kGroupPanels panels pack their part of a, run the tile over blocks of k and write finished rows.
-// The sums of an element run over k in one order whatever the number of threads.
+// Work items are blocks of rows by groups of panels. An item runs register tiles over blocks of k, and finishes a
+// tile while its sums are in the first cache. How the work is cut does not touch the order of any sum, so that
+// results do not depend on the number of threads.
+#include "cpu/matmul.hpp"
+
 #include <cstring>
 
-#include "cpu/dropout.hpp"
-#include "cpu/math.hpp"
-#include "cpu/matmul_tile.hpp"
-#include "cpu/rows.hpp"
+#include "cpu/kernels.hpp"
 
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kBlockRows = 96;         // of out per task; a multiple of every tile's rows
-constexpr int64_t kBlockK = 256;           // a's packed block, 96 x 256 floats, stays in L2
-constexpr int64_t kGroupColumns = 256;     // of out per task; a multiple of every tile's columns
-constexpr int64_t kPanelFloats = 2 << 20;  // of b packed at a time, unless one panel is larger
+using matmul::Axes;
+using matmul::Position;
+using matmul::Problem;
+using enum matmul::Role;
 
-constexpr int kRoles = 4;  // a, b, out, residual
-enum Role { kA, kB, kOut, kResidual };
+constexpr int64_t kBlockK = 768;           // a panel of 32 columns is then 96 KiB, and 12 rows of a 36 KiB
+constexpr int64_t kGroupPanels = 6;        // per item: at most 576 KiB of b, which stay in the second cache
+constexpr int64_t kBlockTiles = 16;        // per item, high
+constexpr int64_t kItemsPerWorker = 8;     // so that the last item to finish costs little
+constexpr int64_t kPackedFloats = 2 << 20;  // of b packed at a time, unless one panel is larger
 
-// Axes of out before the columns, with the offset that one step along them makes in every operand and in the
-// row-major count of out's elements (which dropout uses).
-struct Axes {
-  int count = 0;
-  int64_t dim[kMaxRank] = {};
-  int64_t stride[kRoles][kMaxRank] = {};
-  int64_t logical[kMaxRank] = {};
-
-  int64_t size() const {
-    int64_t n = 1;
-    for (int i = 0; i < count; ++i) n *= dim[i];
-    return n;
-  }
-};
-
-struct Position {
-  int64_t offset[kRoles] = {};
-  int64_t logical = 0;
-
-  void advance(const Axes& axes, int64_t index) {
-    for (int i = axes.count - 1; i >= 0; --i) {
-      const int64_t at = index % axes.dim[i];
-      index /= axes.dim[i];
-      for (int role = 0; role < kRoles; ++role) offset[role] += at * axes.stride[role][i];
-      logical += at * axes.logical[i];
-    }
-  }
-};
-
-// The product at one run. Batch axes along which b does not move count as further rows: one b serves them
-// all.
-struct Problem {
-  Operand operand[kRoles];
-  Operand bias;
-  const MatmulAttrs& attrs;
-  DropoutRule dropout;
-  const MatmulTile& tile = best_matmul_tile();
-  Axes rows, batches;
-  int64_t n = 1, k = 1, a_k_stride = 0, b_k_stride = 0, b_n_stride = 0;
-
-  explicit Problem(const Step& step) : attrs(step.node.as<MatmulAttrs>()) {
-    operand[kA] = step.input(in::kA);
-    operand[kB] = step.input(in::kB);
-    operand[kOut] = step.output();
-    operand[kResidual] = step.input_like(in::kResidual, operand[kOut].view);
-    bias = step.input(in::kBias);
-    dropout = {dropout_words(attrs.dropout.p), step.values.seed, attrs.dropout.stream};
-    set_sizes();
-    set_axes();
-  }
-
-  int64_t panels() const { return ceil_div(n, tile.cols); }
-  int64_t panel_floats() const { return k * tile.cols; }
-
- private:
-  void set_sizes() {
-    const View& a = operand[kA].view;
-    const View& b = operand[kB].view;
-    n = row_length(operand[kOut].view);
-    k = row_length(a);
-    a_k_stride = row_stride(a);
-    b_n_stride = row_stride(b);
-    b_k_stride = b.stride[b.rank - 2];
-  }
-
-  // Stride of `role` along out's axis `axis`, by numpy's broadcast rule on the axes before the matrix.
-  int64_t stride_along(Role role, int axis) const {
-    const View& out = operand[kOut].view;
-    const View& v = operand[role].view;
-    const bool row_axis = axis == out.rank - 2;
-    if (!operand[role].valid() || (role == kB && row_axis)) return 0;
-    const int own = axis - (out.rank - v.rank);
-    return own < 0 || (v.dim[own] == 1 && out.dim[axis] != 1) ? 0 : v.stride[own];
-  }
-
-  void set_axes() {
-    const View& out = operand[kOut].view;
-    int64_t logical = n;
-    int64_t logicals[kMaxRank] = {};
-    for (int axis = out.rank - 2; axis >= 0; --axis) {
-      logicals[axis] = logical;
-      logical *= out.dim[axis];
-    }
-    for (int axis = 0; axis + 1 < out.rank; ++axis) {
-      Axes& axes = stride_along(kB, axis) == 0 ? rows : batches;
-      axes.dim[axes.count] = out.dim[axis];
-      axes.logical[axes.count] = logicals[axis];
-      for (const Role role : {kA, kB, kOut, kResidual})
-        axes.stride[role][axes.count] = stride_along(role, axis);
-      ++axes.count;
-    }
-  }
-};
-
-int64_t chunk_panels(int64_t panels, int64_t panel_floats) {
-  return std::min(panels, std::max<int64_t>(1, kPanelFloats / panel_floats));
+// Blocks of k of equal length, as far as possible.
+int64_t block_length(int64_t k) {
+  const int64_t blocks = std::max<int64_t>(1, ceil_div(k, kBlockK));
+  return std::max<int64_t>(1, align_up<int64_t>(ceil_div(k, blocks), 8));
 }
 
-// Columns first .. first + tile.cols of the b at `offset`, as [k][tile.cols] with zeros past the last column.
-void pack_b(const Problem& problem, int64_t offset, int64_t first, float* panel, float* buffer) {
-  const Operand& b = problem.operand[kB];
-  const int64_t cols = problem.tile.cols, count = std::min(cols, problem.n - first);
-  offset += first * problem.b_n_stride;
-  if (problem.b_n_stride == 1 || problem.b_k_stride != 1) {
-    for (int64_t p = 0; p < problem.k; ++p) {
-      float* to = panel + p * cols;
-      load_copy(b, offset + p * problem.b_k_stride, problem.b_n_stride, count, to);
-      for (int64_t j = count; j < cols; ++j) to[j] = 0.0f;
-    }
-    return;
-  }
-  // Each column is contiguous along k: read those runs and turn them into columns of the panel.
-  for (int64_t begin = 0; begin < problem.k; begin += kBlockK) {
-    const int64_t length = std::min(kBlockK, problem.k - begin);
-    for (int64_t j = 0; j < cols; ++j) {
-      float* to = panel + begin * cols + j;
-      if (j >= count) {
-        for (int64_t p = 0; p < length; ++p) to[p * cols] = 0.0f;
-        continue;
-      }
-      const float* from = load(b, offset + j * problem.b_n_stride + begin, 1, length, buffer);
-      for (int64_t p = 0; p < length; ++p) to[p * cols] = from[p];
-    }
-  }
-}
+// How rows and panels of one batch are cut into items.
+struct Cut {
+  int64_t block_rows = 1, row_blocks = 1, group = 1, groups = 1;
 
-// Floats of one worker's scratch.
-struct WorkerLayout {
-  static constexpr int64_t kPackedA = 0;
-  static constexpr int64_t kSums = kPackedA + kBlockRows * kBlockK;
-  static constexpr int64_t kRow =
-      kSums + kBlockRows * kGroupColumns;  // one run along k, or one row of a group
-  static constexpr int64_t kBias = kRow + kGroupColumns;
-  static constexpr int64_t kSize = kBias + kGroupColumns;
-  static_assert(kBlockK <= kGroupColumns);
+  Cut(const Problem& problem, int64_t workers) {
+    const int64_t all_rows = problem.rows.size(), panels = problem.panels(), batches = problem.batches.size();
+    int64_t tiles = std::min(kBlockTiles, ceil_div(all_rows, problem.kernels.rows));
+    const int64_t wanted = workers > 1 ? kItemsPerWorker * workers : 1;
+    // A single row works on several panels at once.
+    const int64_t least = all_rows == 1 ? MatmulKernels::kThinPanels : 1;
+    group = std::max(kGroupPanels, least);
+    while (true) {
+      block_rows = ceil_div(all_rows, ceil_div(all_rows, tiles * problem.kernels.rows));
+      block_rows = std::min(tiles, ceil_div(block_rows, problem.kernels.rows)) * problem.kernels.rows;
+      row_blocks = ceil_div(all_rows, block_rows);
+      groups = ceil_div(panels, group);
+      if (batches * row_blocks * groups >= wanted || (group == least && tiles == 1)) return;
+      if (group > least)
+        --group;
+      else
+        tiles = ceil_div<int64_t>(tiles, 2);
+    }
+  }
 };
 
-// One task: rows of one batch by columns of one group of panels.
-struct Block {
-  const Problem& problem;
-  const Position& batch;
-  const float* panels;  // of the group, panel_floats() apart
-  int64_t first_row, rows, first_column, columns;
-  float* scratch;
+// One worker's scratch, in bytes from its start.
+struct Scratch {
+  uint64_t sums, a, bias, residual, offsets, size;
 
-  void run() const {
-    float* sums = scratch + WorkerLayout::kSums;
-    const int64_t padded_rows = align_up(rows, problem.tile.rows);
-    std::memset(sums, 0, static_cast<size_t>(padded_rows * kGroupColumns) * sizeof(float));
-    for (int64_t begin = 0; begin < problem.k; begin += kBlockK) {
-      const int64_t length = std::min(kBlockK, problem.k - begin);
-      pack_a(begin, length);
-      multiply(begin, length, sums);
-    }
-    for (int64_t r = 0; r < rows; ++r) finish_row(r, sums + r * kGroupColumns);
+  explicit Scratch(const MatmulKernels& kernels) {
+    const auto rows = static_cast<uint64_t>(kBlockTiles * kernels.rows), cols = static_cast<uint64_t>(kernels.cols);
+    uint64_t at = 0;
+    const auto take = [&at](uint64_t bytes) { return std::exchange(at, at + align_up(bytes, kAlignment)); };
+    sums = take(rows * kGroupPanels * cols * sizeof(float));
+    a = take(rows * kBlockK * sizeof(float));
+    bias = take(cols * sizeof(float));
+    residual = take(cols * sizeof(float));
+    offsets = take(4 * rows * sizeof(int64_t));
+    size = at;
+  }
+};
+
+// One item: rows of one batch by columns of a group of panels.
+class Item {
+ public:
+  Item(const Problem& problem, const Position& batch, const std::byte* panels, DType panel_type, std::byte* scratch)
+      : problem_(problem),
+        kernels_(problem.kernels),
+        panels_(panels),
+        panel_type_(panel_type),
+        panel_bytes_(problem.panel_elements() * static_cast<int64_t>(size_of(panel_type))),
+        layout_(problem.kernels),
+        scratch_(scratch),
+        batch_(batch) {}
+
+  // `panels` of b, of which the first starts at `first_column`.
+  void run(int64_t first_row, int64_t rows, int64_t first_column, int64_t panels) {
+    rows_ = rows;
+    first_column_ = first_column;
+    count_ = panels;
+    find_rows(first_row);
+    const int64_t length = block_length(problem_.k);
+    // With one block of k a tile is finished at once, and all tiles use the same sums.
+    const bool blocked = problem_.k > length;
+    pitch_ = blocked ? panels * kernels_.cols : kernels_.cols * (rows == 1 ? panels : 1);
+    for (int64_t begin = 0; begin == 0 || begin < problem_.k; begin += length)
+      multiply(begin, std::min(length, problem_.k - begin), blocked);
   }
 
  private:
-  Position position(int64_t row) const {
-    Position at = batch;
-    at.advance(problem.rows, first_row + row);
-    return at;
+  template <class T>
+  T* scratch(uint64_t offset) const {
+    return reinterpret_cast<T*>(scratch_ + offset);
+  }
+  int64_t* offsets(int role) const {
+    return scratch<int64_t>(layout_.offsets) + role * kBlockTiles * kernels_.rows;
   }
 
-  // k `begin` .. `begin` + length of the block's rows as strips [length][tile.rows], zeros past the last row.
-  void pack_a(int64_t begin, int64_t length) const {
-    const int64_t strip_rows = problem.tile.rows, padded_rows = align_up(rows, strip_rows);
-    for (int64_t r = 0; r < padded_rows; ++r) {
-      float* to = scratch + WorkerLayout::kPackedA + (r / strip_rows) * strip_rows * length + r % strip_rows;
-      if (r >= rows) {
-        for (int64_t p = 0; p < length; ++p) to[p * strip_rows] = 0.0f;
-        continue;
+  // Where each row starts in the operands. In place of b's, which has no rows, the count of out's elements.
+  void find_rows(int64_t first_row) {
+    Position at = batch_;
+    at.advance(problem_.rows, first_row);
+    const bool even = problem_.rows.count <= 1;
+    for (int64_t r = 0; r < rows_; ++r) {
+      if (r > 0 && even) {
+        const Axes& axes = problem_.rows;
+        for (int role = 0; role < matmul::kRoles; ++role) at.offset[role] += axes.stride[role][0];
+        at.logical += axes.logical[0];
+      } else if (r > 0) {
+        at = batch_;
+        at.advance(problem_.rows, first_row + r);
       }
-      const float* from = load(problem.operand[kA], position(r).offset[kA] + begin * problem.a_k_stride,
-                               problem.a_k_stride, length, scratch + WorkerLayout::kRow);
-      for (int64_t p = 0; p < length; ++p) to[p * strip_rows] = from[p];
+      for (const int role : {kA, kOut, kResidual}) offsets(role)[r] = at.offset[role];
+      offsets(kB)[r] = at.logical;
     }
   }
 
-  void multiply(int64_t begin, int64_t length, float* sums) const {
-    const MatmulTile& tile = problem.tile;
-    for (int64_t column = 0; column < columns; column += tile.cols) {
-      const float* panel = panels + column / tile.cols * problem.panel_floats() + begin * tile.cols;
-      for (int64_t r = 0; r < rows; r += tile.rows)
-        tile.run(length, scratch + WorkerLayout::kPackedA + r * length, panel,
-                 sums + r * kGroupColumns + column, kGroupColumns);
+  void multiply(int64_t begin, int64_t length, bool blocked) {
+    const bool last = begin + length >= problem_.k;
+    const float* a = scratch<float>(layout_.a);
+    int64_t a_row = length;
+    if (problem_.direct_a) {
+      a = problem_.operand[kA].at<float>(offsets(kA)[0]) + begin;
+      a_row = rows_ > 1 ? offsets(kA)[1] - offsets(kA)[0] : 0;
+    } else {
+      for (int64_t r = 0; r < rows_; ++r)
+        load_copy(problem_.operand[kA], offsets(kA)[r] + begin * problem_.a_k_stride, problem_.a_k_stride, length,
+                  scratch<float>(layout_.a) + r * length);
+    }
+    if (rows_ == 1) return multiply_row(begin, length, a, last);
+    // Tiles of equal height, as far as possible.
+    const int64_t height = ceil_div(rows_, ceil_div(rows_, kernels_.rows));
+    for (int64_t r = 0; r < rows_; r += height) {
+      const int64_t rows = std::min(height, rows_ - r);
+      const auto tile = kernels_.of(panel_type_).tile[rows - 1];
+      for (int64_t p = 0; p < count_; ++p) {
+        float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
+        tile(length, a + r * a_row, a_row, 1, panel(p, begin), sums, pitch_, begin > 0);
+        if (last) finish(r, rows, p, sums);
+      }
     }
   }
 
-  void finish_row(int64_t r, float* row) const {
-    const Position at = position(r);
-    const MatmulAttrs& attrs = problem.attrs;
-    if (attrs.scale != 1.0f)
-      for (int64_t i = 0; i < columns; ++i) row[i] *= attrs.scale;
-    if (problem.bias.valid()) {
-      const int64_t stride = row_stride(problem.bias.view);
-      const float* bias =
-          load(problem.bias, first_column * stride, stride, columns, scratch + WorkerLayout::kBias);
-      for (int64_t i = 0; i < columns; ++i) row[i] += bias[i];
+  void multiply_row(int64_t begin, int64_t length, const float* a, bool last) {
+    const auto& kernels = kernels_.of(panel_type_);
+    float* sums = scratch<float>(layout_.sums);
+    int64_t p = 0;
+    for (; p + MatmulKernels::kThinPanels <= count_; p += MatmulKernels::kThinPanels)
+      kernels.thin(length, a, 1, panel(p, begin), problem_.panel_elements(), sums + p * kernels_.cols, begin > 0);
+    for (; p < count_; ++p)
+      kernels.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0);
+    for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
+  }
+
+  const std::byte* panel(int64_t p, int64_t begin) const {
+    return panels_ + p * panel_bytes_ + begin * kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
+  }
+
+  void finish(int64_t r, int64_t rows, int64_t p, float* sums) const {
+    const int64_t column = first_column_ + p * kernels_.cols;
+    const int64_t columns = std::min(kernels_.cols, problem_.n - column);
+    const MatmulAttrs& attrs = problem_.attrs;
+    TileFinish finish;
+    finish.scale = attrs.scale;
+    finish.activation = attrs.activation;
+    finish.bias = bias(column, columns);
+    if (problem_.direct_finish && columns == kernels_.cols) {
+      const Operand& residual = problem_.operand[kResidual];
+      if (residual.valid()) finish.residual = residual.at<float>(column);
+      finish.residual_rows = offsets(kResidual) + r;
+      finish.out = problem_.operand[kOut].at<float>(column);
+      finish.out_rows = offsets(kOut) + r;
+      return kernels_.finish(finish, rows, sums, pitch_);
     }
-    activate(attrs.activation, row, columns);
-    if (attrs.dropout.p > 0.0f)
-      apply_dropout(problem.dropout, static_cast<uint64_t>(at.logical + first_column), row, columns);
-    const Operand& residual = problem.operand[kResidual];
+    const int64_t start = 0;
+    finish.out_rows = &start;
+    for (int64_t i = 0; i < rows; ++i) {
+      finish.out = sums + i * pitch_;
+      kernels_.finish(finish, 1, finish.out, pitch_);
+      finish_row(r + i, column, columns, finish.out);
+    }
+  }
+
+  const float* bias(int64_t column, int64_t columns) const {
+    const Operand& bias = problem_.bias;
+    if (!bias.valid()) return nullptr;
+    const int64_t stride = row_stride(bias.view);
+    float* buffer = scratch<float>(layout_.bias);
+    if (columns == kernels_.cols) return load(bias, column * stride, stride, columns, buffer);
+    std::memset(buffer, 0, static_cast<size_t>(kernels_.cols) * sizeof(float));
+    load_copy(bias, column * stride, stride, columns, buffer);
+    return buffer;
+  }
+
+  // Dropout, residual and store of one row that tiles cannot finish themselves.
+  void finish_row(int64_t r, int64_t column, int64_t columns, float* row) const {
+    if (problem_.attrs.dropout.p > 0.0f)
+      apply_dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, columns);
+    const Operand& residual = problem_.operand[kResidual];
     if (residual.valid()) {
       const int64_t stride = row_stride(residual.view);
-      const float* add = load(residual, at.offset[kResidual] + first_column * stride, stride, columns,
-                              scratch + WorkerLayout::kRow);
-      for (int64_t i = 0; i < columns; ++i) row[i] += add[i];
+      const float* other = load(residual, offsets(kResidual)[r] + column * stride, stride, columns,
+                                scratch<float>(layout_.residual));
+      for (int64_t i = 0; i < columns; ++i) row[i] += other[i];
     }
-    const Operand& out = problem.operand[kOut];
+    const Operand& out = problem_.operand[kOut];
     const int64_t stride = row_stride(out.view);
-    store(out, at.offset[kOut] + first_column * stride, stride, columns, row);
+    store(out, offsets(kOut)[r] + column * stride, stride, columns, row);
   }
+
+  const Problem& problem_;
+  const MatmulKernels& kernels_;
+  const std::byte* panels_;  // of the group
+  DType panel_type_;
+  int64_t panel_bytes_;
+  Scratch layout_;
+  std::byte* scratch_;
+  Position batch_;
+  int64_t rows_ = 0, first_column_ = 0, count_ = 0, pitch_ = 0;
 };
 
-// Panels first .. first + count, counted through all batches.
-void pack_chunk(const Step& step, const Problem& problem, int64_t first, int64_t count, float* packed) {
-  const int64_t grain = std::max<int64_t>(1, 32768 / problem.panel_floats());
-  step.parallel(count, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
-    float* buffer = step.scratch<float>(worker) + WorkerLayout::kRow;
-    for (int64_t i = begin; i < end; ++i) {
-      Position batch;
-      batch.advance(problem.batches, (first + i) / problem.panels());
-      const int64_t column = (first + i) % problem.panels() * problem.tile.cols;
-      pack_b(problem, batch.offset[kB], column, packed + i * problem.panel_floats(), buffer);
-    }
-  });
-}
+// Panels counted through all batches: those that are packed at the moment.
+struct Panels {
+  const std::byte* data;
+  DType type;
+  int64_t first, count;
+};
 
-// The groups of panels first .. first + count: a group lies in one batch and is at most kGroupColumns wide.
-void multiply_chunk(const Step& step, const Problem& problem, int64_t first, int64_t count,
-                    const float* packed) {
-  const int64_t panels = problem.panels(), per_group = kGroupColumns / problem.tile.cols;
-  const int64_t first_batch = first / panels, last_batch = (first + count - 1) / panels;
-  const int64_t groups = ceil_div(panels, per_group), all_rows = problem.rows.size();
-  const int64_t row_blocks = ceil_div(all_rows, kBlockRows);
-  // A chunk may begin and end inside a batch; blocks outside of it are empty.
-  const int64_t items = (last_batch - first_batch + 1) * groups * row_blocks;
-  step.parallel(items, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+// All items of these panels; a group lies in one batch.
+void multiply(const Step& step, const Problem& problem, const Panels& packed) {
+  const Cut cut(problem, step.pool.workers());
+  const int64_t panels = problem.panels(), all_rows = problem.rows.size();
+  const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
+  const int64_t per_batch = cut.groups * cut.row_blocks;
+  const int64_t panel_bytes = problem.panel_elements() * static_cast<int64_t>(size_of(packed.type));
+  step.parallel((last_batch - first_batch + 1) * per_batch, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t batch = first_batch + i / (groups * row_blocks), group = i / row_blocks % groups;
-      const int64_t from = std::max(batch * panels + group * per_group, first);
-      const int64_t to =
-          std::min({batch * panels + (group + 1) * per_group, (batch + 1) * panels, first + count});
+      const int64_t batch = first_batch + i / per_batch, group = i / cut.row_blocks % cut.groups;
+      // The first and last batch may have panels that are not packed now.
+      const int64_t from = std::max(batch * panels + group * cut.group, packed.first);
+      const int64_t to = std::min({batch * panels + (group + 1) * cut.group, (batch + 1) * panels,
+                                   packed.first + packed.count});
       if (from >= to) continue;
       Position position;
       position.advance(problem.batches, batch);
-      const int64_t row = i % row_blocks * kBlockRows, column = (from - batch * panels) * problem.tile.cols;
-      const int64_t columns = std::min((to - from) * problem.tile.cols, problem.n - column);
-      Block{problem,
-            position,
-            packed + (from - first) * problem.panel_floats(),
-            row,
-            std::min(kBlockRows, all_rows - row),
-            column,
-            columns,
-            step.scratch<float>(worker)}
-          .run();
+      const int64_t row = i % cut.row_blocks * cut.block_rows;
+      Item(problem, position, packed.data + (from - packed.first) * panel_bytes, packed.type,
+           step.scratch<std::byte>(worker))
+          .run(row, std::min(cut.block_rows, all_rows - row), (from - batch * panels) * problem.kernels.cols, to - from);
     }
   });
+}
+
+// Panels first .. first + count of a b that changes from run to run, as f32.
+void pack(const Step& step, const Problem& problem, int64_t first, int64_t count, float* packed) {
+  const int64_t grain = std::max<int64_t>(1, 32768 / problem.panel_elements());
+  step.parallel(count, grain, [&](uint32_t, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Position batch;
+      batch.advance(problem.batches, (first + i) / problem.panels());
+      pack_panel(problem.operand[kB], batch.offset[kB], (first + i) % problem.panels() * problem.kernels.cols,
+                 problem.kernels.cols, DType::F32, packed + i * problem.panel_elements());
+    }
+  });
+}
+
+int64_t panels_at_once(int64_t panels, int64_t panel_elements) {
+  return std::min(panels, std::max<int64_t>(1, kPackedFloats / panel_elements));
 }
 
 }  // namespace
 
-ScratchNeed matmul_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  const View out = resolve(schedule, node.outputs[0], maxima);
-  const View a = resolve(schedule, node.inputs[in::kA], maxima),
-             b = resolve(schedule, node.inputs[in::kB], maxima);
-  const int64_t cols = best_matmul_tile().cols;
-  int64_t panels = ceil_div(row_length(out), cols);
-  for (int i = 0; i + 2 < b.rank; ++i) panels *= b.dim[i];
-  const int64_t panel_floats = row_length(a) * cols;
-  const int64_t most = std::min(panels * panel_floats, std::max(kPanelFloats, panel_floats));
-  return {.shared = static_cast<uint64_t>(most) * sizeof(float),
-          .per_worker = static_cast<uint64_t>(WorkerLayout::kSize) * sizeof(float)};
+ScratchNeed matmul_scratch(const ScratchQuery& query) {
+  const MatmulKernels& kernels = *query.kernels.matmul;
+  ScratchNeed need;
+  need.per_worker = Scratch(kernels).size;
+  if (has_constant_b(query.schedule, query.node)) return need;
+  const LayoutB b{query.view(query.node.inputs[in::kB])};
+  const int64_t panels = ceil_div(b.n(), kernels.cols) * b.batches(), elements = b.k() * kernels.cols;
+  need.shared = static_cast<uint64_t>(panels_at_once(panels, elements) * elements) * sizeof(float);
+  // With fewer panels than the most, each may be longer than now; but no more than fit, or one.
+  need.shared = std::max(need.shared, static_cast<uint64_t>(std::min(panels * elements, kPackedFloats)) * sizeof(float));
+  return need;
 }
 
 void run_matmul(const Step& step) {
   const Problem problem(step);
-  auto* packed = reinterpret_cast<float*>(step.shared_scratch);
   const int64_t panels = problem.panels() * problem.batches.size();
-  const int64_t chunk = chunk_panels(panels, problem.panel_floats());
-  for (int64_t first = 0; first < panels; first += chunk) {
-    const int64_t count = std::min(chunk, panels - first);
-    pack_chunk(step, problem, first, count, packed);
-    multiply_chunk(step, problem, first, count, packed);
+  if (panels == 0 || problem.rows.size() == 0) return;
+  if (step.packed_b != nullptr)
+    return multiply(step, problem, {step.packed_b->memory.data(), step.packed_b->dtype, 0, panels});
+  auto* packed = reinterpret_cast<float*>(step.shared_scratch);
+  const int64_t at_once = panels_at_once(panels, problem.panel_elements());
+  for (int64_t first = 0; first < panels; first += at_once) {
+    const int64_t count = std::min(at_once, panels - first);
+    pack(step, problem, first, count, packed);
+    multiply(step, problem, {step.shared_scratch, DType::F32, first, count});
   }
 }
 

@@ -65,7 +65,7 @@ struct Operands {
 
 }  // namespace
 
-ScratchNeed mean_scratch(const Schedule&, const Node&, const RunValues&) {
+ScratchNeed mean_scratch(const ScratchQuery&) {
   return {.shared = 0, .per_worker = kColumns * (sizeof(double) + sizeof(float))};
 }
 

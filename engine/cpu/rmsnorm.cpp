@@ -5,8 +5,8 @@
 
 namespace heed::cpu {
 
-ScratchNeed rmsnorm_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  return row_scratch(schedule, node.outputs[0], maxima, 3);
+ScratchNeed rmsnorm_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], 3);
 }
 
 void run_rmsnorm(const Step& step) {

@@ -64,8 +64,8 @@ void store(const Operand& x, int64_t offset, int64_t stride, int64_t n, const fl
   for (int64_t i = 0; i < n; ++i) to[i * stride] = values[i];
 }
 
-ScratchNeed row_scratch(const Schedule& schedule, Tensor tensor, const RunValues& maxima, uint64_t rows) {
-  const int64_t length = row_length(resolve(schedule, tensor, maxima));
+ScratchNeed row_scratch(const ScratchQuery& query, Tensor tensor, uint64_t rows) {
+  const int64_t length = row_length(query.view(tensor));
   return {.shared = 0, .per_worker = rows * static_cast<uint64_t>(row_pitch(length)) * sizeof(float)};
 }
 

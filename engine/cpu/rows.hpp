@@ -39,7 +39,7 @@ inline int64_t row_grain(int64_t length) {
 }
 
 // Need of an operation that keeps `rows` rows of f32 of the length of `tensor`'s rows.
-ScratchNeed row_scratch(const Schedule& schedule, Tensor tensor, const RunValues& maxima, uint64_t rows);
+ScratchNeed row_scratch(const ScratchQuery& query, Tensor tensor, uint64_t rows);
 // Floats from one row buffer to the next, so that each starts on a cache line.
 inline int64_t row_pitch(int64_t length) { return align_up<int64_t>(length, 16); }
 

@@ -80,8 +80,8 @@ struct Operands {
 
 }  // namespace
 
-ScratchNeed softmax_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima) {
-  return row_scratch(schedule, node.outputs[0], maxima, 2);
+ScratchNeed softmax_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], 2);
 }
 
 void run_softmax(const Step& step) {

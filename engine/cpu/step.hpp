@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/arith.hpp"
+#include "cpu/kernels.hpp"
 #include "cpu/thread_pool.hpp"
 #include "graph/schedule.hpp"
 
@@ -44,12 +45,37 @@ struct Fault {
   }
 };
 
+// Calls body(worker, begin, end) for pieces of `grain` items that cover 0..items-1, on as many workers as there are
+// pieces. Which worker gets which piece varies; a piece's result must not depend on it.
+template <class Body>
+void parallel(ThreadPool& pool, int64_t items, int64_t grain, const Body& body) {
+  struct Shared {
+    const Body& body;
+    int64_t items, grain;
+    std::atomic<int64_t> next = 0;
+  } shared{body, items, std::max<int64_t>(grain, 1)};
+  const int64_t pieces = ceil_div(items, shared.grain);
+  const auto task = [](void* context, uint32_t worker) {
+    auto* s = static_cast<Shared*>(context);
+    while (true) {
+      const int64_t begin = s->next.fetch_add(s->grain, std::memory_order_relaxed);
+      if (begin >= s->items) return;
+      s->body(worker, begin, std::min(begin + s->grain, s->items));
+    }
+  };
+  pool.run(static_cast<uint32_t>(std::min<int64_t>(pieces, pool.workers())), task, &shared);
+}
+
+struct PackedB;
+
 struct Step {
   const Schedule& schedule;
   const Node& node;
   const RunValues& values;
   std::span<std::byte* const> storages;  // by tensor id, of storage tensors
   ThreadPool& pool;
+  const Kernels& kernels;
+  const PackedB* packed_b;  // of a matmul whose b never changes; otherwise null
   std::byte* shared_scratch;
   std::byte* worker_scratch;
   uint64_t worker_stride;  // bytes from one worker's scratch to the next one's
@@ -76,56 +102,50 @@ struct Step {
     return reinterpret_cast<T*>(worker_scratch + worker * worker_stride);
   }
 
-  // Calls body(worker, begin, end) for pieces of `grain` items that cover 0..items-1, on as many workers as
-  // there are pieces. Which worker gets which piece varies; a piece's result must not depend on it.
   template <class Body>
   void parallel(int64_t items, int64_t grain, const Body& body) const {
-    struct Shared {
-      const Body& body;
-      int64_t items, grain;
-      std::atomic<int64_t> next = 0;
-    } shared{body, items, std::max<int64_t>(grain, 1)};
-    const int64_t pieces = ceil_div(items, shared.grain);
-    const auto task = [](void* context, uint32_t worker) {
-      auto* s = static_cast<Shared*>(context);
-      while (true) {
-        const int64_t begin = s->next.fetch_add(s->grain, std::memory_order_relaxed);
-        if (begin >= s->items) return;
-        s->body(worker, begin, std::min(begin + s->grain, s->items));
-      }
-    };
-    pool.run(static_cast<uint32_t>(std::min<int64_t>(pieces, pool.workers())), task, &shared);
+    cpu::parallel(pool, items, grain, body);
   }
+};
+
+// What the need for scratch may depend on.
+struct ScratchQuery {
+  const Schedule& schedule;
+  const Node& node;
+  const RunValues& maxima;  // sizes at the extents' maxima
+  const Kernels& kernels;
+
+  View view(Tensor tensor) const { return resolve(schedule, tensor, maxima); }
 };
 
 // One row per operation; indexed by Op.
 struct Operation {
   void (*run)(const Step& step) = nullptr;
-  // Largest need at any extents, from the sizes at their maxima; null: none.
-  ScratchNeed (*scratch)(const Schedule& schedule, const Node& node, const RunValues& maxima) = nullptr;
+  // Largest need at any extents; null: none.
+  ScratchNeed (*scratch)(const ScratchQuery& query) = nullptr;
 };
 const Operation& operation(Op op);
 
 void run_matmul(const Step& step);
-ScratchNeed matmul_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed matmul_scratch(const ScratchQuery& query);
 void run_softmax(const Step& step);
-ScratchNeed softmax_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed softmax_scratch(const ScratchQuery& query);
 void run_dropout(const Step& step);
-ScratchNeed dropout_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed dropout_scratch(const ScratchQuery& query);
 void run_layernorm(const Step& step);
-ScratchNeed layernorm_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed layernorm_scratch(const ScratchQuery& query);
 void run_rmsnorm(const Step& step);
-ScratchNeed rmsnorm_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed rmsnorm_scratch(const ScratchQuery& query);
 void run_embedding(const Step& step);
-ScratchNeed embedding_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed embedding_scratch(const ScratchQuery& query);
 void run_elementwise(const Step& step);
-ScratchNeed elementwise_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed elementwise_scratch(const ScratchQuery& query);
 void run_mean(const Step& step);
-ScratchNeed mean_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed mean_scratch(const ScratchQuery& query);
 void run_l2_normalize(const Step& step);
-ScratchNeed l2_normalize_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed l2_normalize_scratch(const ScratchQuery& query);
 void run_concat(const Step& step);
 void run_argmax(const Step& step);
-ScratchNeed argmax_scratch(const Schedule& schedule, const Node& node, const RunValues& maxima);
+ScratchNeed argmax_scratch(const ScratchQuery& query);
 
 }  // namespace heed::cpu

@@ -1,6 +1,7 @@
 // Threads of one CPU device: its own, made once, or the host's through ParallelFor.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <heed/device.hpp>
@@ -10,6 +11,10 @@
 
 namespace heed::cpu {
 
+// A plan hands out work a few hundred times within some milliseconds, so idle threads spin for a while before they
+// sleep. The pool serves one call of run at a time with all its threads; a call that finds it busy with another
+// plan's work runs alone on its caller's thread, so that there are never more threads than asked for at work per
+// plan, and nobody waits in a queue.
 class ThreadPool {
  public:
   using Task = void (*)(void* context, uint32_t index);
@@ -25,24 +30,39 @@ class ThreadPool {
   uint32_t workers() const { return workers_; }
 
   // Calls task(context, i) once for every i < count and returns when all are done. The caller's thread works
-  // too. May be called from several threads at once; tasks must not wait for each other.
+  // too. May be called from several threads at once; tasks must not wait for each other, nor call run.
   void run(uint32_t count, Task task, void* context);
 
  private:
-  struct Job;
   class Thread;
 
   void work();
-  bool run_one(std::unique_lock<std::mutex>& lock, Job* job);
+  bool take(uint32_t* index);
+  void finish_one();
+  void publish(uint32_t count, Task task, void* context);
+  void wait_finished();
+  void sleep_until_work();
 
   ParallelFor parallel_for_;
   uint32_t workers_ = 1;
-  std::mutex mutex_;
-  std::condition_variable wake_;  // a job came, or stop
-  std::condition_variable done_;  // some job finished
-  Job* jobs_ = nullptr;           // jobs with indices nobody took yet, newest first
-  bool stop_ = false;
   std::vector<std::unique_ptr<Thread>> threads_;
+
+  std::mutex owner_;  // held by the call of run that the threads work for
+
+  // Of the job being worked on. An index is taken by lowering `left_`; whoever has taken one may read the rest,
+  // which stays as it is until that index is finished.
+  Task task_ = nullptr;
+  void* context_ = nullptr;
+  alignas(64) std::atomic<uint32_t> left_ = 0;        // indices that nobody took yet
+  alignas(64) std::atomic<uint32_t> unfinished_ = 0;  // indices not yet done
+  std::atomic<bool> stop_ = false;
+
+  // Sleeping. Each side first announces itself or its change, then looks at the other's, in one total order
+  // (seq_cst), so that a wake-up cannot be missed.
+  std::mutex sleep_;
+  std::condition_variable wake_, done_;
+  std::atomic<uint32_t> sleepers_ = 0;
+  std::atomic<bool> owner_sleeps_ = false;
 };
 
 }  // namespace heed::cpu

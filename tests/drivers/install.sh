@@ -2,22 +2,26 @@
 # Installs from Debian or Ubuntu what heed needs. Does nothing, and needs no network, when all of it is there.
 #   install.sh samples   what samples/run.sh needs
 #   install.sh tests     that, and what tests/run.sh needs
+#   install.sh search    samples, and what downloads the model of samples/search
 # Elsewhere it lists what to install and succeeds, since CMake knows best whether something is missing.
 set -euo pipefail
 
 set_name=${1:-samples}
 case $set_name in
-  samples | tests) ;;
-  *) echo "usage: install.sh samples|tests" >&2; exit 2 ;;
+  samples | tests | search) ;;
+  *) echo "usage: install.sh samples|tests|search" >&2; exit 2 ;;
 esac
 
 # command:package, for tools that may also come from elsewhere
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
-           libutf8proc-dev fonts-dejavu-core)
+           libutf8proc-dev libhwy-dev fonts-dejavu-core)
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang)
   libraries+=(catch2 vulkan-validationlayers)
+fi
+if [[ $set_name == search ]] && ! python3 -m pip --version >/dev/null 2>&1; then
+  libraries+=(python3-pip)
 fi
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
@@ -25,11 +29,11 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
   a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja
   Vulkan headers and loader, a Vulkan driver (Mesa's lavapipe works without a GPU)
-  nlohmann_json, CLI11, cairo; for the tests also Catch2 and the Khronos validation layer
+  nlohmann_json, Google Highway, CLI11, cairo, utf8proc; for the tests also Catch2 and the Khronos validation layer
   Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel \
-            cli11-devel cairo-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang
+            highway-devel cli11-devel cairo-devel utf8proc-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang
   Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json \
-            cli11 cairo ttf-dejavu catch2 vulkan-validation-layers clang
+            highway cli11 cairo libutf8proc ttf-dejavu catch2 vulkan-validation-layers clang
 TEXT
   exit 0
 fi

@@ -1,0 +1,67 @@
+#include "cpu/kernels.hpp"
+
+#include <cstdlib>
+
+#include "base/logging.hpp"
+#include "cpu/targets.hpp"
+#include "hwy/highway.h"
+
+namespace heed::cpu {
+namespace {
+
+const char* name_of(int64_t target) {
+  switch (target) {
+#if HWY_ARCH_X86
+    case HWY_AVX3:
+      return "avx512";
+    case HWY_AVX2:
+      return "avx2";
+    case HWY_SSE4:
+      return "sse4";
+#endif
+    case HWY_EMU128:
+    case HWY_SCALAR:
+      return "scalar";
+    default:
+      return hwy::TargetName(target);
+  }
+}
+
+Kernels kernels_of(int64_t target) { return {name_of(target), matmul_kernels(target)}; }
+
+bool same_name(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  bool same = a.size() == b.size();
+  for (size_t i = 0; same && i < a.size(); ++i) same = lower(a[i]) == lower(b[i]);
+  return same;
+}
+
+}  // namespace
+
+const std::vector<Kernels>& supported_kernels() {
+  static const std::vector<Kernels> all = [] {
+    std::vector<Kernels> found;
+    // Lower bits are better targets.
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) found.push_back(kernels_of(target));
+    if (found.empty() || std::string_view(found.back().name) != name_of(HWY_STATIC_TARGET))
+      found.push_back(kernels_of(HWY_STATIC_TARGET));
+    return found;
+  }();
+  return all;
+}
+
+const Kernels& choose_kernels(const Log& target_log) {
+  const std::vector<Kernels>& all = supported_kernels();
+  const char* limit = std::getenv("HEED_CPU_TARGET");
+  if (limit == nullptr || *limit == 0) return all.front();
+  std::string names;
+  for (const Kernels& kernels : all) {
+    if (same_name(kernels.name, limit)) return kernels;
+    names += std::string(" ") + kernels.name;
+  }
+  log(target_log, LogLevel::Warning,
+      format("HEED_CPU_TARGET is '%s'; this processor and build have%s", limit, names.c_str()));
+  return all.front();
+}
+
+}  // namespace heed::cpu

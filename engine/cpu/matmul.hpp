@@ -1,0 +1,83 @@
+// out = residual + dropout(act(scale * (a x b) + bias)): sizes and strides of one product at one run, and b's packed
+// form. The work itself is in matmul.cpp, the innermost loops in matmul_tile-inl.hpp.
+#pragma once
+
+#include "cpu/dropout.hpp"
+#include "cpu/matmul_kernels.hpp"
+#include "cpu/memory.hpp"
+#include "cpu/rows.hpp"
+
+namespace heed::cpu {
+
+// b as panels of MatmulKernels::cols columns: [batch][panel][k][cols], the last panel filled up with zeros.
+struct PackedB {
+  AlignedBuffer memory;
+  DType dtype = DType::F32;
+};
+
+// Where the elements of b are: [batch axes..., k, n].
+struct LayoutB {
+  View view;
+  int64_t k() const { return view.dim[view.rank - 2]; }
+  int64_t n() const { return view.dim[view.rank - 1]; }
+  int64_t batches() const;
+  int64_t batch_offset(int64_t batch) const;  // row-major over the batch axes
+};
+
+// Packs columns first .. first + cols of one batch at `offset` into one panel of `packed_type`: b's own type, or
+// F32 for any type.
+void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type, void* panel);
+
+// b of a step that is the same at every run (a weight or constant of constant shape), packed as it is stored. Null
+// if there is no memory.
+std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool);
+// Whether b of this step is such.
+bool has_constant_b(const Schedule& schedule, const Node& node);
+
+namespace matmul {
+
+enum Role { kA, kB, kOut, kResidual };
+inline constexpr int kRoles = 4;
+
+// Axes of out before the columns, with the offset that one step along them makes in every operand and in the
+// row-major count of out's elements (which dropout uses).
+struct Axes {
+  int count = 0;
+  int64_t dim[kMaxRank] = {};
+  int64_t stride[kRoles][kMaxRank] = {};
+  int64_t logical[kMaxRank] = {};
+
+  int64_t size() const;
+  void merge();  // neighbours through which every operand steps evenly become one
+};
+
+struct Position {
+  int64_t offset[kRoles] = {};
+  int64_t logical = 0;
+
+  void advance(const Axes& axes, int64_t index);
+};
+
+// The product at one run. Batch axes along which b does not move count as further rows: one b serves them all.
+struct Problem {
+  Operand operand[kRoles];
+  Operand bias;
+  const MatmulAttrs& attrs;
+  DropoutRule dropout;
+  const MatmulKernels& kernels;
+  Axes rows, batches;
+  int64_t n = 1, k = 1, a_k_stride = 0;
+  bool direct_a = false;       // tiles read a in place
+  bool direct_finish = false;  // finished tiles go straight to out
+
+  explicit Problem(const Step& step);
+  int64_t panels() const { return ceil_div(n, kernels.cols); }
+  int64_t panel_elements() const { return k * kernels.cols; }
+
+ private:
+  int64_t stride_along(Role role, int axis) const;
+  void set_axes();
+};
+
+}  // namespace matmul
+}  // namespace heed::cpu

@@ -1,0 +1,82 @@
+#include "cpu/matmul_kernels.hpp"
+
+#include "cpu/kernels.hpp"
+#include "cpu/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/matmul_kernels.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "cpu/dispatch.hpp"
+#include "cpu/matmul_tile-inl.hpp"
+#include "cpu/vector_math-inl.hpp"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+template <class Activation>
+void finish_rows(const TileFinish& finish, const Activation& activate, int64_t rows, const float* sums,
+                 int64_t pitch) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const Vector scale = hn::Set(d, finish.scale), zero = hn::Zero(d);
+  const Vector left_bias = finish.bias != nullptr ? hn::LoadU(d, finish.bias) : zero;
+  const Vector right_bias = finish.bias != nullptr ? hn::LoadU(d, finish.bias + lanes) : zero;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = sums + r * pitch;
+    Vector left = activate(d, hn::MulAdd(hn::LoadU(d, row), scale, left_bias));
+    Vector right = activate(d, hn::MulAdd(hn::LoadU(d, row + lanes), scale, right_bias));
+    if (finish.residual != nullptr) {
+      const float* other = finish.residual + finish.residual_rows[r];
+      left = hn::Add(left, hn::LoadU(d, other));
+      right = hn::Add(right, hn::LoadU(d, other + lanes));
+    }
+    float* out = finish.out + finish.out_rows[r];
+    hn::StoreU(left, d, out);
+    hn::StoreU(right, d, out + lanes);
+  }
+}
+
+void finish_tile(const TileFinish& finish, int64_t rows, const float* sums, int64_t pitch) {
+  with_activation(finish.activation,
+                  [&](const auto& activate) { finish_rows(finish, activate, rows, sums, pitch); });
+}
+
+template <class Panel>
+MatmulKernels::Storage storage() {
+  static constexpr MatmulKernels::Tile kTiles[] = {
+      tile<Panel, 1>, tile<Panel, 2>, tile<Panel, 3>, tile<Panel, 4>, tile<Panel, 5>, tile<Panel, 6>,
+#if HEED_TILE_ROWS == 12
+      tile<Panel, 7>, tile<Panel, 8>, tile<Panel, 9>, tile<Panel, 10>, tile<Panel, 11>, tile<Panel, 12>,
+#endif
+  };
+  return {kTiles, thin_tile<Panel>};
+}
+
+const MatmulKernels& table() {
+  static const MatmulKernels kernels = {kTileRows,
+                                        2 * static_cast<int64_t>(hn::Lanes(Floats())),
+                                        storage<PanelF32>(),
+                                        storage<PanelF16>(),
+                                        storage<PanelBF16>(),
+                                        finish_tile};
+  return kernels;
+}
+
+}  // namespace
+
+const MatmulKernels* matmul_table() { return &table(); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace heed::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+HWY_EXPORT(matmul_table);
+const MatmulKernels* matmul_kernels(int64_t target) { return HEED_FOR_TARGET(matmul_table, target)(); }
+}  // namespace heed::cpu
+#endif

@@ -1,0 +1,106 @@
+#include <cstring>
+#include <new>
+
+#include "cpu/kernels.hpp"
+#include "cpu/matmul.hpp"
+
+namespace heed::cpu {
+namespace {
+
+constexpr int64_t kRun = 256;  // of k read from one column at a time
+
+// Columns that are contiguous along k: read runs of k and turn them into columns of the panel.
+template <class T, class Load>
+void turn(const Operand& b, int64_t offset, int64_t count, int64_t cols, T* panel, const Load& load_run) {
+  const View& v = b.view;
+  const int64_t k = v.dim[v.rank - 2], column = v.stride[v.rank - 1];
+  T buffer[kRun];
+  for (int64_t begin = 0; begin < k; begin += kRun) {
+    const int64_t length = std::min(kRun, k - begin);
+    for (int64_t j = 0; j < count; ++j) {
+      const T* from = load_run(offset + j * column + begin, int64_t{1}, length, buffer);
+      T* to = panel + begin * cols + j;
+      for (int64_t p = 0; p < length; ++p) to[p * cols] = from[p];
+    }
+  }
+}
+
+template <class T, class Load>
+void pack(const Operand& b, int64_t offset, int64_t count, int64_t cols, T* panel, const Load& load_run) {
+  const View& v = b.view;
+  const int64_t k = v.dim[v.rank - 2], row = v.stride[v.rank - 2], column = v.stride[v.rank - 1];
+  if (count < cols) std::memset(panel, 0, static_cast<size_t>(k * cols) * sizeof(T));
+  if (column != 1 && row == 1) return turn(b, offset, count, cols, panel, load_run);
+  T buffer[kRun];
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t j = 0; j < count; j += kRun) {
+      const int64_t length = std::min(kRun, count - j);
+      const T* from = load_run(offset + p * row + j * column, column, length, buffer);
+      std::memcpy(panel + p * cols + j, from, static_cast<size_t>(length) * sizeof(T));
+    }
+}
+
+}  // namespace
+
+int64_t LayoutB::batches() const {
+  int64_t n = 1;
+  for (int i = 0; i + 2 < view.rank; ++i) n *= view.dim[i];
+  return n;
+}
+
+int64_t LayoutB::batch_offset(int64_t batch) const {
+  int64_t offset = 0;
+  for (int i = view.rank - 3; i >= 0; --i) {
+    offset += batch % view.dim[i] * view.stride[i];
+    batch /= view.dim[i];
+  }
+  return offset;
+}
+
+void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type, void* panel) {
+  const View& v = b.view;
+  const int64_t count = std::min(cols, v.dim[v.rank - 1] - first);
+  offset += first * v.stride[v.rank - 1];
+  if (packed_type == DType::F32) {
+    const auto floats = [&](int64_t at, int64_t stride, int64_t n, float* buffer) {
+      return load(b, at, stride, n, buffer);
+    };
+    return pack(b, offset, count, cols, static_cast<float*>(panel), floats);
+  }
+  const auto halves = [&](int64_t at, int64_t stride, int64_t n, uint16_t* buffer) -> const uint16_t* {
+    const uint16_t* from = b.at<uint16_t>(at);
+    if (stride == 1) return from;
+    for (int64_t i = 0; i < n; ++i) buffer[i] = from[i * stride];
+    return buffer;
+  };
+  pack(b, offset, count, cols, static_cast<uint16_t*>(panel), halves);
+}
+
+bool has_constant_b(const Schedule& schedule, const Node& node) {
+  const Tensor b = node.inputs[in::kB];
+  const Placement::Space space = schedule.placement(b).space;
+  if (space != Placement::Space::Weight && space != Placement::Space::Constant) return false;
+  const TensorInfo& info = schedule.info(b);
+  bool constant = schedule.sizes.is_constant(info.offset);
+  for (size_t i = 0; i < static_cast<size_t>(info.rank); ++i)
+    constant = constant && schedule.sizes.is_constant(info.dims[i]) && schedule.sizes.is_constant(info.strides[i]) &&
+               (!schedule.sizes.is_constant(info.strides[i], 0) || schedule.sizes.is_constant(info.dims[i], 1));
+  return constant;
+}
+
+std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool) {
+  const LayoutB layout{b.view};
+  const int64_t panels = ceil_div(layout.n(), kernels.cols);
+  const int64_t panel_bytes = layout.k() * kernels.cols * static_cast<int64_t>(size_of(b.view.dtype));
+  auto packed = std::make_shared<PackedB>();
+  packed->dtype = b.view.dtype;
+  if (!packed->memory.allocate(static_cast<uint64_t>(layout.batches() * panels * panel_bytes))) return nullptr;
+  parallel(pool, layout.batches() * panels, 1, [&](uint32_t, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      pack_panel(b, layout.batch_offset(i / panels), i % panels * kernels.cols, kernels.cols, b.view.dtype,
+                 packed->memory.data() + i * panel_bytes);
+  });
+  return packed;
+}
+
+}  // namespace heed::cpu

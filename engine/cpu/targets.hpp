@@ -1,0 +1,9 @@
+// Which instruction sets the vector code is compiled for. Included before Highway's own headers.
+//
+// Left out are sets that bring nothing to f32 arithmetic over the ones that stay: each one costs compile time
+// and size. Bits 4 and 6 are the AVX-512 variants of Sapphire Rapids and Zen 4, which older Highway cannot name.
+#pragma once
+
+#if defined(__x86_64__) || defined(__i386__) || defined(_M_X64) || defined(_M_IX86)
+#define HWY_DISABLED_TARGETS ((1LL << 4) | (1LL << 6) | HWY_AVX3_DL | HWY_SSSE3)
+#endif

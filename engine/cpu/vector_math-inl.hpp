@@ -1,0 +1,141 @@
+// Elementary functions of vectors of f32. Included once per instruction set (see Highway's foreach_target.h).
+//
+// Polynomials are weighted minimax fits; the stated errors were measured over every float of a dense sample and
+// are checked by tests/cpu/kernels_test.cpp.
+#if defined(HEED_CPU_VECTOR_MATH_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_CPU_VECTOR_MATH_INL
+#undef HEED_CPU_VECTOR_MATH_INL
+#else
+#define HEED_CPU_VECTOR_MATH_INL
+#endif
+
+#include <heed/graph.hpp>
+#include <limits>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// e^x, relative error below 2 ulp, for x in [-87.3, 88]; 0 below, where e^x leaves the normal floats, and e^88
+// above. NaN stays NaN. x = n ln2 + r with |r| <= ln2 / 2.
+template <class D, class V>
+HWY_INLINE V vector_exp(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  const auto inside = hn::Ge(x, hn::Set(d, -87.3f));
+  const V clamped = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.0f)), hn::Set(d, 88.0f), x);
+  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits.
+  const V rounder = hn::Set(d, 12582912.0f);
+  const V shifted = hn::MulAdd(clamped, hn::Set(d, 1.44269504f), rounder);
+  const V n = hn::Sub(shifted, rounder);
+  // ln2 in two parts, the first of 9 bits, so that n times it is exact.
+  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), clamped);
+  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
+  V e = hn::Set(d, 1.38145406e-3f);
+  e = hn::MulAdd(e, r, hn::Set(d, 8.36874545e-3f));
+  e = hn::MulAdd(e, r, hn::Set(d, 4.16683890e-2f));
+  e = hn::MulAdd(e, r, hn::Set(d, 1.66665211e-1f));
+  e = hn::MulAdd(e, r, hn::Set(d, 0.5f));
+  e = hn::MulAdd(e, hn::Mul(r, r), r);
+  e = hn::Add(e, hn::Set(d, 1.0f));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
+  const V power = hn::BitCast(d, hn::Add(exponent, hn::Set(di, 0x3f800000)));
+  const V y = hn::Mul(e, power);
+  return hn::IfThenElse(hn::Or(inside, hn::Ne(x, x)), y, hn::Zero(d));
+}
+
+// x Phi(x) with Phi(-t) = exp(polynomial of t) for t in [0, 6]: relative error below 4e-6 on the negative side,
+// where x (1 + erf) / 2 would lose all digits, and 2e-7 on the positive one. Below -6: 0, within 6e-9.
+template <class D, class V>
+HWY_INLINE V vector_gelu_erf(D d, V x) {
+  const V t = hn::Abs(x);
+  V q = hn::Set(d, 1.41766709e-9f);
+  q = hn::MulAdd(q, t, hn::Set(d, -5.49325365e-8f));
+  q = hn::MulAdd(q, t, hn::Set(d, 9.42500435e-7f));
+  q = hn::MulAdd(q, t, hn::Set(d, -9.33770480e-6f));
+  q = hn::MulAdd(q, t, hn::Set(d, 5.71929886e-5f));
+  q = hn::MulAdd(q, t, hn::Set(d, -1.95697925e-4f));
+  q = hn::MulAdd(q, t, hn::Set(d, -1.43066009e-5f));
+  q = hn::MulAdd(q, t, hn::Set(d, 4.84946882e-3f));
+  q = hn::MulAdd(q, t, hn::Set(d, -3.63819785e-2f));
+  q = hn::MulAdd(q, t, hn::Set(d, -3.18294168e-1f));
+  q = hn::MulAdd(q, t, hn::Set(d, -7.97886610e-1f));
+  q = hn::MulAdd(q, t, hn::Set(d, -6.93147123e-1f));
+  V tail = vector_exp(d, q);
+  tail = hn::IfThenElse(hn::Gt(t, hn::Set(d, 6.0f)), hn::Zero(d), tail);
+  const V small = hn::Mul(x, tail);
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Sub(x, small), small);
+}
+
+// x / (1 + e^-x). Below -87 the quotient is not a normal float; 0 there.
+template <class D, class V>
+HWY_INLINE V vector_silu(D d, V x) {
+  const V y = hn::Div(x, hn::Add(hn::Set(d, 1.0f), vector_exp(d, hn::Neg(x))));
+  return hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.9f)), hn::Zero(d), y);
+}
+
+// x / (1 + e^-2u), which is 0.5 x (1 + tanh u) without cancellation.
+template <class D, class V>
+HWY_INLINE V vector_gelu_tanh(D d, V x) {
+  const V cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.044715f), hn::Set(d, 1.0f));
+  const V twice = hn::Mul(hn::Mul(x, cubic), hn::Set(d, -2.0f * 0.797884561f));
+  const V y = hn::Div(x, hn::Add(hn::Set(d, 1.0f), vector_exp(d, twice)));
+  return hn::IfThenElse(hn::Gt(twice, hn::Set(d, 87.9f)), hn::Zero(d), y);
+}
+
+// Relative error below 3 ulp: an odd polynomial below 0.625, 1 - 2 / (e^2x + 1) above.
+template <class D, class V>
+HWY_INLINE V vector_tanh(D d, V x) {
+  const V t = hn::Abs(x), one = hn::Set(d, 1.0f);
+  const V s = hn::Mul(x, x);
+  V p = hn::Set(d, -5.70493331e-3f);
+  p = hn::MulAdd(p, s, hn::Set(d, 2.06390414e-2f));
+  p = hn::MulAdd(p, s, hn::Set(d, -5.37397005e-2f));
+  p = hn::MulAdd(p, s, hn::Set(d, 1.33314416e-1f));
+  p = hn::MulAdd(p, s, hn::Set(d, -3.33332807e-1f));
+  const V near = hn::MulAdd(hn::Mul(p, s), x, x);
+  const V e = vector_exp(d, hn::Add(t, t));
+  const V far = hn::Sub(one, hn::Div(hn::Set(d, 2.0f), hn::Add(e, one)));
+  return hn::IfThenElse(hn::Lt(t, hn::Set(d, 0.625f)), near, hn::CopySign(far, x));
+}
+
+// The activation as a type, so that loops over vectors are compiled for each.
+template <Activation kKind>
+struct Activate {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    if constexpr (kKind == Activation::Relu) return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+    if constexpr (kKind == Activation::GeluErf) return vector_gelu_erf(d, x);
+    if constexpr (kKind == Activation::GeluTanh) return vector_gelu_tanh(d, x);
+    if constexpr (kKind == Activation::Silu) return vector_silu(d, x);
+    if constexpr (kKind == Activation::Tanh) return vector_tanh(d, x);
+    return x;
+  }
+};
+
+// Calls f(Activate<kind>()).
+template <class F>
+HWY_INLINE void with_activation(Activation kind, const F& f) {
+  switch (kind) {
+    case Activation::None:
+      return f(Activate<Activation::None>());
+    case Activation::Relu:
+      return f(Activate<Activation::Relu>());
+    case Activation::GeluErf:
+      return f(Activate<Activation::GeluErf>());
+    case Activation::GeluTanh:
+      return f(Activate<Activation::GeluTanh>());
+    case Activation::Silu:
+      return f(Activate<Activation::Silu>());
+    case Activation::Tanh:
+      return f(Activate<Activation::Tanh>());
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace heed::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

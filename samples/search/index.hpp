@@ -1,0 +1,43 @@
+// The vectors of a corpus, kept in a file so that they are computed once.
+//
+// The file is a safetensors file: one tensor "vectors" F32 [lines, width], and in its metadata what it was made of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heed/status.hpp>
+
+namespace search {
+
+struct Index {
+  uint64_t model = 0;   // TextEncoder::fingerprint
+  uint64_t corpus = 0;  // Corpus::hash
+  std::string dtype;    // the vectors were computed in: "f32" or "f16"
+  size_t lines = 0, width = 0;
+  std::vector<float> vectors;  // [lines, width], of length 1
+};
+
+enum class Load {
+  Ok,
+  Absent,
+  Stale,    // an index, but of another model, corpus or precision: *why says which
+  Foreign,  // another file, or a damaged index: *why says what is wrong; it must not be overwritten unasked
+};
+// `wanted` says all but the vectors, which are filled in.
+Load load_index(const std::string& path, Index* wanted, std::string* why);
+
+// Writes beside `path` first and then takes its place, so that whatever interrupts it leaves either the old file
+// or the new one. False: *error is one sentence.
+bool save_index(const std::string& path, const Index& index, std::string* error);
+
+struct Hit {
+  size_t line = 0;
+  float score = 0;  // cosine
+};
+// The `count` lines nearest to `query` (of length 1), best first.
+std::vector<Hit> nearest(const Index& index, const std::vector<float>& query, size_t count);
+
+}  // namespace search

@@ -1,0 +1,32 @@
+// A progress bar on standard error, if that is a terminal.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace search {
+
+class ProgressBar {
+ public:
+  // unit: "lines", or "MB" for counts of bytes.
+  ProgressBar(std::string what, std::string unit);
+  ~ProgressBar();  // removes the bar
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void show(uint64_t done, uint64_t total);
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string what_, unit_;
+  bool terminal_ = false, drawn_ = false;
+  Clock::time_point start_ = Clock::now(), last_{};
+};
+
+// Columns of the terminal on standard output, 80 if it is none.
+int terminal_columns();
+bool input_is_terminal();
+
+}  // namespace search
