@@ -70,12 +70,11 @@ Shape shape_for(int64_t d_k, int64_t d_v, uint32_t invocations) {
   Shape shape;
   shape.invocations = invocations;
   while (std::max(d_k, d_v) > kElementsPerLane * shape.lanes) shape.lanes *= 2;
-  shape.bk = 32;
-  while (shape.shared_bytes(d_k, d_v) > kSharedBytes) {
-    shape.bk -= 4;
-    if (shape.bk % 8 != 0) shape.tk = 4;
+  for (shape.bk = 32; shape.bk > 4; shape.bk -= 4) {
+    shape.tk = shape.bk % 8 == 0 ? 8 : 4;
+    if (shape.shared_bytes(d_k, d_v) <= kSharedBytes) return shape;
   }
-  if (shape.bk % 8 == 0) shape.tk = 8;
+  shape.tk = 4;
   return shape;
 }
 

@@ -25,6 +25,10 @@ struct Lowered {
     const Log log = {collect, &messages, LogLevel::Warning};
     ScheduleOptions options;
     options.training = training;
+    options.context = &device;
+    options.keeps_attention = [](const void* context, const detail::GraphData& data, const Node& node) {
+      return fuses_attention(data.sizes, data.tensors, node, *static_cast<const Capabilities*>(context));
+    };
     const Status status = make_schedule(graph.data(), options, log, &schedule);
     INFO(messages);
     REQUIRE(status == Status::Ok);

@@ -59,7 +59,12 @@ std::vector<OpCase> op_cases() {
        [](Graph& g) { g.output("y", g.concat({g.input("a", {5, 3}), g.input("b", {5, 4}), g.input("c", {5, 1})}, 1)); }},
       {"concat of bytes", Op::Concat, 0,
        [](Graph& g) { g.output("y", g.concat({g.input("a", {5, 3}, DType::U8), g.input("b", {5, 4}, DType::U8)}, 1)); }},
-      {"softmax of attention with weights", Op::Softmax, 0,
+      {"attention", Op::Attention, 0,
+       [](Graph& g) {
+         const Tensor x = g.input("x", {3, 5, 2000, 64}), y = g.input("y", {3, 5, 70, 64});
+         g.output("z", g.attention(x, y, y, {.causal = Causal::BottomRight, .dropout = 0.1f}).output);
+       }},
+      {"attention with its weights", Op::Softmax, 0,
        [](Graph& g) {
          const Tensor x = g.input("x", {1, 2, 30, 16});
          const AttentionResult attention = g.attention(x, x, x, {.return_weights = true});
@@ -74,7 +79,7 @@ void check_kernel(const KernelUse& use, const Capabilities& device) {
   const KernelInfo& info = kernel_info(use.key.id);
   INFO(info.name);
   const auto& spec = use.key.spec;
-  CHECK(spec[0] * spec[1] * spec[2] == device.max_invocations);
+  CHECK(spec[0] * spec[1] * spec[2] <= device.max_invocations);
   for (size_t i = 0; i < 3; ++i) CHECK(spec[i] <= device.max_workgroup_size[i]);
   CHECK(use.key.spec_count >= 3);
   CHECK(use.key.spec_count <= kMaxSpecConstants);
@@ -199,17 +204,6 @@ TEST_CASE("a tensor above the device's binding range is refused with both number
   CHECK(lowered.select(lowered.step(Op::Elementwise), &kernels) == Status::Unsupported);
   CHECK(lowered.messages.find("4000000") != std::string::npos);
   CHECK(lowered.messages.find("3999999") != std::string::npos);
-}
-
-TEST_CASE("attention has no kernel of its own") {
-  Graph g;
-  g.output("y", g.scale(g.input("x", {4}), 2.0f));
-  Lowered lowered(g);
-  Node node = lowered.schedule.steps[0];
-  node.op = Op::Attention;
-  KernelList kernels;
-  CHECK(lowered.select(node, &kernels) == Status::Unsupported);
-  CHECK(lowered.messages.find("attention") != std::string::npos);
 }
 
 }  // namespace

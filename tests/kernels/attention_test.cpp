@@ -1,0 +1,96 @@
+// Which attention is fused, and how its kernels are cut.
+#include <algorithm>
+
+#include "kernels/lowered.hpp"
+
+namespace heed::kernel_tests {
+namespace {
+
+bool is_fused(const Graph& g) {
+  const Lowered lowered(g);
+  return std::any_of(lowered.schedule.steps.begin(), lowered.schedule.steps.end(),
+                     [](const Node& node) { return node.op == Op::Attention; });
+}
+
+struct Sizes {
+  int64_t queries = 40, keys = 50, d_k = 64, d_v = 64;
+};
+
+Graph attention_graph(const Sizes& s, const AttentionOptions& options = {}) {
+  Graph g;
+  const Tensor q = g.input("q", {2, 3, s.queries, s.d_k}), k = g.input("k", {2, 3, s.keys, s.d_k}),
+               v = g.input("v", {2, 3, s.keys, s.d_v});
+  const AttentionResult result = g.attention(q, k, v, options);
+  g.output("y", result.output);
+  if (options.return_weights) g.output("w", result.weights);
+  return g;
+}
+
+// As attention.comp declares them: tiles of keys and values, exchanged parts of the logits, three words.
+uint32_t shared_bytes(const KernelUse& use) {
+  const auto& spec = use.key.spec;
+  const uint32_t d_k = spec[3], d_v = spec[4], lanes = spec[10], bk = spec[13], partials = spec[14];
+  const auto row = [&](uint32_t d) { return (d + 4 * lanes - 1) / (4 * lanes) * lanes * 16; };
+  return bk * (row(d_k) + row(d_v)) + partials * 4 + 12;
+}
+
+TEST_CASE("attention is fused unless its weights are wanted or a row is not dense") {
+  CHECK(is_fused(attention_graph({})));
+  CHECK(is_fused(attention_graph({.d_k = 1, .d_v = 256})));
+  CHECK_FALSE(is_fused(attention_graph({}, {.return_weights = true})));
+  CHECK_FALSE(is_fused(attention_graph({.d_k = 257})));
+  CHECK_FALSE(is_fused(attention_graph({.d_v = 300})));
+  Graph g;
+  const Tensor x = g.input("x", {2, 3, 16, 40}), y = g.transpose(x, 2, 3);  // [2, 3, 40, 16], innermost stride 40
+  g.output("y", g.attention(y, y, y).output);
+  CHECK_FALSE(is_fused(g));
+}
+
+TEST_CASE("attention kernels fit the portability floor at every head size") {
+  for (int64_t d = 1; d <= 256; ++d) {
+    for (const int64_t d_v : {d, 257 - d}) {
+      INFO("d_k " << d << " d_v " << d_v);
+      Graph g;
+      const Dim queries = g.extent("queries", 300);
+      const Tensor q = g.input("q", {1, 2, queries, d}), k = g.input("k", {1, 2, 90, d}),
+                   v = g.input("v", {1, 2, 90, d_v});
+      g.output("y", g.attention(q, k, v).output);
+      Lowered lowered(g);
+      KernelList kernels;
+      DispatchList dispatches;
+      for (const int64_t length : {1, 8, 33, 300}) {
+        lowered.set_extent("queries", length);
+        lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
+        for (uint32_t n = 0; n < kernels.count; ++n) {
+          const auto& spec = kernels.uses[n].key.spec;
+          REQUIRE(shared_bytes(kernels.uses[n]) <= lowered.device.shared_bytes);
+          REQUIRE(spec[0] <= lowered.device.max_invocations);
+          REQUIRE(spec[0] % spec[10] == 0);
+          REQUIRE(spec[13] % spec[12] == 0);
+          REQUIRE(spec[13] <= 32);
+          if (spec[10] > 1) REQUIRE(spec[14] == spec[0] * spec[11] * spec[12]);
+        }
+        REQUIRE(dispatches.count >= 1);
+        const Dispatch& dispatch = dispatches.dispatches[0];
+        const auto& spec = kernels.uses[dispatch.kernel].key.spec;
+        const int64_t per_group = spec[0] / spec[10] * spec[11];
+        REQUIRE(int64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2] >=
+                2 * ((length + per_group - 1) / per_group));
+      }
+    }
+  }
+}
+
+TEST_CASE("fused attention over 16,384 tokens needs no scratch") {
+  Graph g;
+  const Tensor q = g.input("q", {1, 16, 16384, 64}), k = g.input("k", {1, 16, 16384, 64}),
+               v = g.input("v", {1, 16, 16384, 64});
+  const Tensor y = g.attention(q, k, v, {.causal = Causal::TopLeft}).output;
+  g.output("y", g.reshape(g.transpose(y, 1, 2), {1, 16384, 1024}));
+  const Lowered lowered(g);
+  CHECK(lowered.schedule.steps.size() == 1);
+  CHECK(lowered.schedule.scratch_bytes == 0);
+}
+
+}  // namespace
+}  // namespace heed::kernel_tests
