@@ -4,7 +4,7 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers tour headers clang sanitize; default: all
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers tour search headers clang sanitize; default: all
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail
@@ -13,7 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-stages=" ${HEED_TEST_STAGES:-shaders build drivers tour headers clang sanitize} "
+stages=" ${HEED_TEST_STAGES:-shaders build drivers tour search headers clang sanitize} "
 passed=0
 failed=0
 
@@ -189,6 +189,28 @@ stage_tour() {
   end
 }
 
+# The search sample, then all 500 sentences of tests/search with the real model, if that can be downloaded.
+stage_search() {
+  begin "search, with good and bad inputs, and all-MiniLM-L6-v2"
+  run_lines "samples/search/test.sh" "$build/tests-search.log" \
+    "$root/tests/drivers/with.sh" none "$root/samples/search/test.sh" "$build/samples/search/search" "$build/search-test"
+  if ! "$root/samples/search/fetch_model.sh" </dev/null >"$build/tests-search-fetch.log" 2>&1; then
+    tail -n 3 "$build/tests-search-fetch.log"
+    echo "SKIPPED: no model, so none of its 500 sentences was checked on any device"
+    end
+    return
+  fi
+  local driver word
+  for driver in none lavapipe swiftshader; do
+    [[ $driver == none || " $(drivers) " == *" $driver"* ]] || continue
+    case $driver in none) word=cpu ;; lavapipe) word=llvmpipe ;; *) word=SwiftShader ;; esac
+    run_catch "500 sentences on $word" "$build/tests-search-$word.log" \
+      env HEED_REQUIRE_MODEL=1 HEED_ALL_SENTENCES=1 HEED_TEST_DEVICES=$word \
+      "$root/tests/drivers/with.sh" $driver "$build/tests/heed_tests" "[model]"
+  done
+  end
+}
+
 stage_headers() {
   begin "public headers, each alone"
   local compilers=()
@@ -236,6 +258,7 @@ if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
 if wants tour; then stage_tour; fi
+if wants search; then stage_search; fi
 if wants headers; then stage_headers; fi
 if wants clang; then stage_clang; fi
 if wants sanitize; then stage_sanitize; fi
