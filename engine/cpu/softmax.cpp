@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "cpu/math.hpp"
 #include "cpu/rows.hpp"
 
 namespace heed::cpu {
@@ -22,19 +21,6 @@ struct BoolMask {
     for (int64_t i = 0; i < n; ++i) logits[i] = (bytes[i * stride] != 0) == excluded ? value : logits[i];
   }
 };
-
-// exp(x - max) / sum over the keys that are not left out; zeros when all are.
-void softmax(float* x, int64_t n) {
-  const float max = largest(x, n);
-  for (int64_t i = 0; i < n; ++i) {
-    const float e = exp_of_negative(x[i] - max);
-    x[i] = x[i] == kHidden ? 0.0f : e;
-  }
-  const double total = sum(x, n);
-  if (total == 0.0) return;
-  const float inverse = static_cast<float>(1.0 / total);
-  for (int64_t i = 0; i < n; ++i) x[i] *= inverse;
-}
 
 struct Operands {
   Operand x, out, bias;
@@ -63,10 +49,10 @@ struct Operands {
   void logits(int64_t row, float* row_logits, float* buffer) const {
     const int64_t n = row_length(x.view);
     const float* from = load_row(x, row, buffer);
-    for (int64_t i = 0; i < n; ++i) row_logits[i] = attrs.scale * from[i];
+    x.kernels->scale(from, attrs.scale, row_logits, n);
     if (bias.valid()) {
       const float* add = load_row(bias, row, buffer);
-      for (int64_t i = 0; i < n; ++i) row_logits[i] += add[i];
+      x.kernels->add(row_logits, add, row_logits, n);
     }
     const float fill = attrs.masked_fill.value_or(kHidden);
     if (mask.operand.valid()) mask.apply(row_offset(mask.operand.view, row), n, fill, row_logits);
@@ -91,8 +77,9 @@ void run_softmax(const Step& step) {
     float* logits = step.scratch<float>(worker);
     for (int64_t row = begin; row < end; ++row) {
       operands.logits(row, logits, logits + row_pitch(n));
-      softmax(logits, n);
-      store_row(operands.out, row, logits);
+      float* to = row_target(operands.out, row, logits);
+      step.kernels.rows->softmax(logits, to, n);
+      store_row(operands.out, row, to);
     }
   });
 }
