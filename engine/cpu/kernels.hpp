@@ -9,6 +9,7 @@
 
 namespace heed::cpu {
 
+struct AttentionKernels;
 struct MatmulKernels;
 struct RowKernels;
 
@@ -16,6 +17,7 @@ struct Kernels {
   const char* name = "";  // "avx512", "avx2", "sse4", "sve", "neon", ...; "scalar": no vectors
   const MatmulKernels* matmul = nullptr;
   const RowKernels* rows = nullptr;
+  const AttentionKernels* attention = nullptr;
 };
 
 // What this processor can run, best first; never empty.
@@ -29,5 +31,6 @@ const Kernels& choose_kernels(const Log& log);
 // Of one of Highway's targets; see kernels.cpp.
 const MatmulKernels* matmul_kernels(int64_t target);
 const RowKernels* row_kernels(int64_t target);
+const AttentionKernels* attention_kernels(int64_t target);
 
 }  // namespace heed::cpu

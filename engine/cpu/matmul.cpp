@@ -4,6 +4,7 @@
 #include "cpu/matmul.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "cpu/kernels.hpp"
 

@@ -138,6 +138,10 @@ void run_layernorm(const Step& step);
 ScratchNeed layernorm_scratch(const ScratchQuery& query);
 void run_rmsnorm(const Step& step);
 ScratchNeed rmsnorm_scratch(const ScratchQuery& query);
+void run_attention(const Step& step);
+ScratchNeed attention_scratch(const ScratchQuery& query);
+// Whether run_attention serves: not where the weights are wanted as well. The schedule lowers the others.
+bool fuses_attention(const Node& node);
 void run_embedding(const Step& step);
 ScratchNeed embedding_scratch(const ScratchQuery& query);
 void run_elementwise(const Step& step);
