@@ -28,7 +28,8 @@ if [[ ! -f $build/CMakeCache.txt ]]; then
   generator=(-G Ninja)
   echo "building heed, a minute or two the first time ..."
 fi
-quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release
+quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
+  -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=ON
 quietly build cmake --build "$build" --target "$target" --parallel "$(nproc)"
 
 program=$build/samples/$sample/$sample

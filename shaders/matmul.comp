@@ -22,32 +22,50 @@ layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
 layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
 layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
 
-// Slices are stored k-major, one element of padding per row against bank conflicts.
-const uint A_ROW = BM + 1u;
-const uint B_ROW = BN + 1u;
-shared float sh_a[BK * A_ROW];
-shared float sh_b[BK * B_ROW];
+// Slices are stored row by row of A and column by column of B, four k to a vector, so that one read of shared memory
+// feeds four multiply-adds. A vector of padding per row keeps neighbouring rows in different banks.
+const uint QUADS = BK / 4u;
+const uint ROW = QUADS + 1u;
+shared vec4 sh_a[BM * ROW];
+shared vec4 sh_b[BN * ROW];
 
-// Outside the matrix a slice is 0 on both sides, so that an infinity on one side never meets a padding 0.
-void load_a(uint base, uint m0, uint k0) {
-  for (uint i = gl_LocalInvocationID.x; i < BM * BK; i += gl_WorkGroupSize.x) {
-    bool k_fast = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
-    uint k = k_fast ? i % BK : i / BM;
-    uint m = k_fast ? i / BK : i % BM;
-    float value = 0.0;
-    if (m0 + m < p.m && k0 + k < p.k) value = float(a[base + (m0 + m) * p.a_m + (k0 + k) * p.a_k]);
-    sh_a[k * A_ROW + m] = value;
-  }
+// Four elements along k. Outside the matrix a slice is 0 on both sides, so that an infinity on one side never meets a
+// padding 0.
+vec4 read_a(uint base, uint m, uint k) {
+  vec4 quad = vec4(0.0);
+  if (m >= p.m) return quad;
+  uint at = base + m * p.a_m + k * p.a_k;
+  if (k < p.k) quad.x = float(a[at]);
+  if (k + 1u < p.k) quad.y = float(a[at + p.a_k]);
+  if (k + 2u < p.k) quad.z = float(a[at + 2u * p.a_k]);
+  if (k + 3u < p.k) quad.w = float(a[at + 3u * p.a_k]);
+  return quad;
 }
 
-void load_b(uint base, uint n0, uint k0) {
-  for (uint i = gl_LocalInvocationID.x; i < BN * BK; i += gl_WorkGroupSize.x) {
+vec4 read_b(uint base, uint n, uint k) {
+  vec4 quad = vec4(0.0);
+  if (n >= p.n) return quad;
+  uint at = base + n * p.b_n + k * p.b_k;
+  if (k < p.k) quad.x = float(b[at]);
+  if (k + 1u < p.k) quad.y = float(b[at + p.b_k]);
+  if (k + 2u < p.k) quad.z = float(b[at + 2u * p.b_k]);
+  if (k + 3u < p.k) quad.w = float(b[at + 3u * p.b_k]);
+  return quad;
+}
+
+// Neighbouring invocations take neighbouring memory: along k where that is contiguous, else across rows.
+void load_slices(uint a_base, uint b_base, uint m0, uint n0, uint k0) {
+  for (uint i = gl_LocalInvocationID.x; i < BM * QUADS; i += gl_WorkGroupSize.x) {
+    bool k_fast = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
+    uint quad = k_fast ? i % QUADS : i / BM;
+    uint m = k_fast ? i / QUADS : i % BM;
+    sh_a[m * ROW + quad] = read_a(a_base, m0 + m, k0 + 4u * quad);
+  }
+  for (uint i = gl_LocalInvocationID.x; i < BN * QUADS; i += gl_WorkGroupSize.x) {
     bool k_fast = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
-    uint k = k_fast ? i % BK : i / BN;
-    uint n = k_fast ? i / BK : i % BN;
-    float value = 0.0;
-    if (n0 + n < p.n && k0 + k < p.k) value = float(b[base + (k0 + k) * p.b_k + (n0 + n) * p.b_n]);
-    sh_b[k * B_ROW + n] = value;
+    uint quad = k_fast ? i % QUADS : i / BN;
+    uint n = k_fast ? i / QUADS : i % BN;
+    sh_b[n * ROW + quad] = read_b(b_base, n0 + n, k0 + 4u * quad);
   }
 }
 
@@ -83,15 +101,14 @@ void main() {
   for (uint i = 0u; i < TM * TN; ++i) sums[i] = 0.0;
 
   for (uint k0 = 0u; k0 < p.k; k0 += BK) {
-    load_a(a_base, m0, k0);
-    load_b(b_base, n0, k0);
+    load_slices(a_base, b_base, m0, n0, k0);
     barrier();
-    for (uint k = 0u; k < BK; ++k) {
-      float b_row[TN];
-      for (uint j = 0u; j < TN; ++j) b_row[j] = sh_b[k * B_ROW + column + j * columns];
+    for (uint quad = 0u; quad < QUADS; ++quad) {
+      vec4 b_quads[TN];
+      for (uint j = 0u; j < TN; ++j) b_quads[j] = sh_b[(column + j * columns) * ROW + quad];
       for (uint i = 0u; i < TM; ++i) {
-        float a_value = sh_a[k * A_ROW + row + i * rows];
-        for (uint j = 0u; j < TN; ++j) sums[i * TN + j] += a_value * b_row[j];
+        vec4 a_quad = sh_a[(row + i * rows) * ROW + quad];
+        for (uint j = 0u; j < TN; ++j) sums[i * TN + j] += dot(a_quad, b_quads[j]);
       }
     }
     barrier();

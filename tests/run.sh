@@ -4,7 +4,7 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers tour headers clang sanitize; default: all
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers tour search headers clang sanitize; default: all
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail
@@ -13,7 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-stages=" ${HEED_TEST_STAGES:-shaders build drivers tour headers clang sanitize} "
+stages=" ${HEED_TEST_STAGES:-shaders build drivers tour search headers clang sanitize} "
 passed=0
 failed=0
 
@@ -81,9 +81,10 @@ run_lines() {
 # Counts the test cases of a Catch2 console report (versions 2 and 3), which ends in one of
 #   All tests passed (123 assertions in 45 test cases)
 #   test cases: 45 | 44 passed | 1 failed
-# A run that ends without such a line has crashed: one failure.
+# A run that ends without such a line has crashed: one failure. Version 2 counts cases that skip themselves with a
+# warning "SKIPPED" as passed; they are taken off.
 run_catch() {
-  local name=$1 log=$2 code line good=0 bad=0
+  local name=$1 log=$2 code line good=0 bad=0 skipped
   shift 2
   "$@" </dev/null >"$log" 2>&1
   code=$?
@@ -94,6 +95,9 @@ run_catch() {
     if [[ $line =~ ([0-9]+)\ passed ]]; then good=${BASH_REMATCH[1]}; fi
     if [[ $line =~ ([0-9]+)\ failed(\ *\||\ *$) ]]; then bad=${BASH_REMATCH[1]}; fi
   fi
+  skipped=$(grep -a -c '^ *SKIPPED: ' "$log")
+  if [[ $line == *" skipped"* ]]; then skipped=0; fi
+  good=$((good > skipped ? good - skipped : 0))
   passed=$((passed + good)) failed=$((failed + bad))
   if [[ $code -eq 3 && -z $line ]]; then
     tail -n 3 "$log"
@@ -102,10 +106,10 @@ run_catch() {
     tail -n 40 "$log"
     fail "$name ended with exit code $code (all of it: $log)"
   elif [[ $bad -gt 0 ]]; then
-    grep -a -A 30 -E '^-{70,}$' "$log" | head -n 150
+    grep -a -B 8 -A 12 -E ': FAILED:$' "$log" | head -n 120
     echo "FAIL $name: $bad of $((good + bad)) test cases (all of it: $log)"
   else
-    echo "ok $name: $good test cases"
+    echo "ok $name: $good test cases$([[ $skipped -eq 0 ]] || echo ", $skipped skipped")"
   fi
 }
 
@@ -126,7 +130,8 @@ stage_shaders() {
 
 stage_build() {
   begin "build with GCC, warnings are errors"
-  step "configure" "$build/tests-configure.log" configure "$build" -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON &&
+  step "configure" "$build/tests-configure.log" configure "$build" -DCMAKE_BUILD_TYPE=Release \
+    -DHEED_WERROR=ON -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=ON &&
     step "build" "$build/tests-build.log" cmake --build "$build" --parallel "$jobs"
   local built=$?
   end
@@ -184,6 +189,28 @@ stage_tour() {
   end
 }
 
+# The search sample, then all 500 sentences of tests/search with the real model, if that can be downloaded.
+stage_search() {
+  begin "search, with good and bad inputs, and all-MiniLM-L6-v2"
+  run_lines "samples/search/test.sh" "$build/tests-search.log" \
+    "$root/tests/drivers/with.sh" none "$root/samples/search/test.sh" "$build/samples/search/search" "$build/search-test"
+  if ! "$root/samples/search/fetch_model.sh" </dev/null >"$build/tests-search-fetch.log" 2>&1; then
+    tail -n 3 "$build/tests-search-fetch.log"
+    echo "SKIPPED: no model, so none of its 500 sentences was checked on any device"
+    end
+    return
+  fi
+  local driver word
+  for driver in none lavapipe swiftshader; do
+    [[ $driver == none || " $(drivers) " == *" $driver"* ]] || continue
+    case $driver in none) word=cpu ;; lavapipe) word=llvmpipe ;; *) word=SwiftShader ;; esac
+    run_catch "500 sentences on $word" "$build/tests-search-$word.log" \
+      env HEED_REQUIRE_MODEL=1 HEED_ALL_SENTENCES=1 HEED_TEST_DEVICES=$word \
+      "$root/tests/drivers/with.sh" $driver "$build/tests/heed_tests" "[model]"
+  done
+  end
+}
+
 stage_headers() {
   begin "public headers, each alone"
   local compilers=()
@@ -231,6 +258,7 @@ if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
 if wants tour; then stage_tour; fi
+if wants search; then stage_search; fi
 if wants headers; then stage_headers; fi
 if wants clang; then stage_clang; fi
 if wants sanitize; then stage_sanitize; fi

@@ -121,7 +121,7 @@ void apply_norm(const NormRow& row, const float* v, float high, float low, float
 
 // Two passes: the mean first, then the deviations from it. Sums are of differences to the row's first element,
 // which lies within sqrt(n) deviations of the mean, so that a mean far from zero costs no digits. The mean is kept
-// as a float and its rounding error: near 10,000 the float alone would be off by half a thousandth.
+// as a float and its rounding error: near 10,000 the float alone may be off by half a thousandth of a unit deviation.
 void layernorm(const NormRow& row, float* out, int64_t n) {
   const Floats d;
   const float* v = sum_with_residual(row, out, n);

@@ -8,7 +8,7 @@ namespace heed::kernels {
 namespace {
 
 // One way to cut the output: BM x BN tiles with BK-deep slices, TM x TN elements per invocation. Shared memory is
-// BK * (BM + BN + 2) * 4 bytes; (BM / TM) * (BN / TN) is the 128 invocations that every device has.
+// (BM + BN) * (BK + 4) * 4 bytes; (BM / TM) * (BN / TN) is the 128 invocations that every device has.
 struct Tile {
   uint32_t bm, bn, bk, tm, tn;
   double efficiency;  // multiply-adds per time, relative to the largest tile: it reads shared memory least often
@@ -25,7 +25,7 @@ constexpr uint32_t kInvocations = 128;
 constexpr int64_t kGroupsAtOnce = 16;
 
 constexpr bool fits(const Tile& t) {
-  return (t.bm / t.tm) * (t.bn / t.tn) == kInvocations && t.bk * (t.bm + t.bn + 2) * 4 <= 16384;
+  return (t.bm / t.tm) * (t.bn / t.tn) == kInvocations && (t.bm + t.bn) * (t.bk + 4) * 4 <= 16384;
 }
 static_assert(fits(kTiles[0]) && fits(kTiles[1]) && fits(kTiles[2]));
 

@@ -63,6 +63,7 @@ Status VulkanDevice::adopt(const HostDevice& host) {
                 format("adopt: queue family %u has no compute (the device has %zu families)", host.queue_family,
                        families.size()));
   const bool f16 = enabled_16bit_storage(host.enabled_features);
+  context_.physical.adopted = true;
   context_.physical.storage_16bit = f16;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)

@@ -24,6 +24,7 @@ struct PhysicalDevice {
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
   bool storage_16bit = false;  // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
+  bool adopted = false;        // storage_16bit then says what the host enabled
   bool portability_subset = false;  // VK_KHR_portability_subset must be enabled
 };
 

@@ -67,9 +67,11 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
 
 std::string what_heed_uses(const PhysicalDevice& device) {
   std::string text = "f32: used; every pass accumulates in f32";
-  text += device.storage_16bit
-              ? "\nf16 storage: used where a graph asks for it (storageBuffer16BitAccess)"
-              : "\nf16 storage: not used, because the driver has no storageBuffer16BitAccess; f16 graphs are refused";
+  if (device.storage_16bit)
+    text += "\nf16 storage: used where a graph asks for it (storageBuffer16BitAccess)";
+  else
+    text += format("\nf16 storage: not used, because %s storageBuffer16BitAccess; f16 graphs are refused",
+                   device.adopted ? "the host did not enable" : "the driver has no");
   text += "\nsubgroup operations, f16 arithmetic, cooperative matrices: not used by the present kernels";
   const uint32_t family = choose_queue_family(device.queue_families);
   text += device.queue_families[family].timestampValidBits != 0

@@ -7,10 +7,10 @@
 
 namespace heed::program {
 
-// Both 0 if they cannot be measured; `why` then says so.
+// A limit that could not be measured is 0; `why` then says so.
 struct Limits {
-  double gflops = 0;           // multiply-adds of f32 in registers, two operations each
-  double gigabytes = 0;        // per second, read plus written, of a copy far larger than any cache
+  double gflops = 0;     // multiply-adds of f32 in registers, two operations each
+  double gigabytes = 0;  // per second, read plus written, of a copy larger than most caches
   const char* gflops_how = "";
   const char* gigabytes_how = "";
   std::string why;
@@ -19,8 +19,7 @@ struct Limits {
 // On all hardware threads of the CPU.
 Limits cpu_limits();
 
-// Multiply-adds by a shader of this program on the Vulkan device named `name`, timed by the GPU; 0 with `why` if that is
-// not possible.
-double vulkan_multiply_add(const DeviceInfo& info, std::string* why);
+// By this program itself on the Vulkan device of that name, timed by the GPU.
+Limits vulkan_limits(const DeviceInfo& info);
 
 }  // namespace heed::program

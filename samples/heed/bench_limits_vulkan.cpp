@@ -1,9 +1,7 @@
-// The multiply-add limit of a Vulkan device: a loop of this program's own on a VkDevice of its own.
+// The limits of a Vulkan device: a shader of this program's own, and vkCmdCopyBuffer, on a VkDevice of its own.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "bench_limits.hpp"
@@ -26,6 +24,7 @@ namespace {
 
 constexpr uint32_t kLocalSize = 64, kChains = 12, kStepsUnrolled = 16;  // as in multiply_add.comp
 constexpr double kTargetSeconds = 0.02;                                // far below any watchdog
+constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;            // beyond most caches, within every limit
 
 struct Push {
   uint32_t steps;
@@ -55,13 +54,13 @@ PFN_vkGetInstanceProcAddr find_loader() {
   X(CreateDescriptorPool) X(DestroyDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets)       \
   X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)               \
   X(EndCommandBuffer) X(CreateQueryPool) X(DestroyQueryPool) X(CmdResetQueryPool) X(CmdWriteTimestamp)     \
-  X(GetQueryPoolResults) X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch)    \
+  X(GetQueryPoolResults) X(CmdCopyBuffer) X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch)    \
   X(QueueSubmit) X(QueueWaitIdle)
 
 // A device with one pipeline. Members are made in order and destroyed in reverse; a null handle was not made.
-class Loop {
+class Rig {
  public:
-  ~Loop() {
+  ~Rig() {
     if (device_) {
       vk_.DeviceWaitIdle(device_);
       vk_.DestroyQueryPool(device_, queries_, nullptr);
@@ -71,8 +70,10 @@ class Loop {
       vk_.DestroyPipelineLayout(device_, layout_, nullptr);
       vk_.DestroyDescriptorSetLayout(device_, set_layout_, nullptr);
       vk_.DestroyShaderModule(device_, module_, nullptr);
-      vk_.DestroyBuffer(device_, buffer_, nullptr);
-      vk_.FreeMemory(device_, memory_, nullptr);
+      for (int i = 0; i < 2; ++i) {
+        vk_.DestroyBuffer(device_, buffers_[i], nullptr);
+        vk_.FreeMemory(device_, memory_[i], nullptr);
+      }
       vk_.DestroyDevice(device_, nullptr);
     }
     if (instance_) vk_.DestroyInstance(instance_, nullptr);
@@ -82,23 +83,36 @@ class Loop {
   const char* open(const DeviceInfo& info) {
     const char* failed = make_instance();
     if (!failed) failed = make_device(info);
-    if (!failed) failed = make_buffer();
+    if (!failed) failed = make_buffer(0);
+    if (!failed) failed = make_buffer(1);
     if (!failed) failed = make_pipeline();
     if (!failed) failed = make_descriptors();
     return failed ? failed : make_commands();
   }
 
-  // Seconds of one dispatch; 0 if it failed.
-  double run(uint32_t groups, uint32_t steps) {
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  // Each gives the seconds it took; 0 if it failed.
+  double multiply_add(uint32_t groups, uint32_t steps) {
+    return time([&] {
+      vk_.CmdBindPipeline(cmd_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
+      vk_.CmdBindDescriptorSets(cmd_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_, 0, nullptr);
+      const Push push = {steps, 0.999f, 0.001f, -1e30f};
+      vk_.CmdPushConstants(cmd_, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
+      vk_.CmdDispatch(cmd_, groups, 1, 1);
+    });
+  }
+  double copy() {
+    const VkBufferCopy region = {0, 0, kCopyBytes};
+    return time([&] { vk_.CmdCopyBuffer(cmd_, buffers_[0], buffers_[1], 1, &region); });
+  }
+
+ private:
+  template <class Record>
+  double time(Record&& record) {
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     if (vk_.BeginCommandBuffer(cmd_, &begin) != VK_SUCCESS) return 0;
     if (queries_) vk_.CmdResetQueryPool(cmd_, queries_, 0, 2);
-    vk_.CmdBindPipeline(cmd_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
-    vk_.CmdBindDescriptorSets(cmd_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_, 0, nullptr);
-    const Push push = {steps, 0.999f, 0.001f, -1e30f};
-    vk_.CmdPushConstants(cmd_, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
     if (queries_) vk_.CmdWriteTimestamp(cmd_, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries_, 0);
-    vk_.CmdDispatch(cmd_, groups, 1, 1);
+    record();
     if (queries_) vk_.CmdWriteTimestamp(cmd_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, 1);
     if (vk_.EndCommandBuffer(cmd_) != VK_SUCCESS) return 0;
     const VkSubmitInfo submit = {
@@ -114,7 +128,6 @@ class Loop {
     return static_cast<double>((ticks[1] - ticks[0]) & tick_mask_) * tick_nanoseconds_ * 1e-9;
   }
 
- private:
   const char* make_instance() {
     const PFN_vkGetInstanceProcAddr get = find_loader();
     if (!get) return "the Vulkan loader";
@@ -171,19 +184,26 @@ class Loop {
     return nullptr;
   }
 
-  const char* make_buffer() {
+  const char* make_buffer(int i) {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = 256,
-                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
-    if (vk_.CreateBuffer(device_, &info, nullptr, &buffer_) != VK_SUCCESS) return "vkCreateBuffer";
+                                     .size = kCopyBytes,
+                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    if (vk_.CreateBuffer(device_, &info, nullptr, &buffers_[i]) != VK_SUCCESS) return "vkCreateBuffer";
     VkMemoryRequirements needs;
-    vk_.GetBufferMemoryRequirements(device_, buffer_, &needs);
-    uint32_t type = 0;  // any memory will do
-    while (type < 31 && !(needs.memoryTypeBits & (1u << type))) ++type;
+    vk_.GetBufferMemoryRequirements(device_, buffers_[i], &needs);
+    VkPhysicalDeviceMemoryProperties memory;
+    vk_.GetPhysicalDeviceMemoryProperties(physical_, &memory);
+    const auto fits = [&](uint32_t type, VkMemoryPropertyFlags flags) {
+      return (needs.memoryTypeBits & (1u << type)) && (memory.memoryTypes[type].propertyFlags & flags) == flags;
+    };
+    uint32_t type = 0;
+    while (type < memory.memoryTypeCount && !fits(type, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)) ++type;
+    if (type == memory.memoryTypeCount) return "the search for device memory";
     const VkMemoryAllocateInfo allocate = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size, .memoryTypeIndex = type};
-    if (vk_.AllocateMemory(device_, &allocate, nullptr, &memory_) != VK_SUCCESS) return "vkAllocateMemory";
-    return vk_.BindBufferMemory(device_, buffer_, memory_, 0) == VK_SUCCESS ? nullptr : "vkBindBufferMemory";
+    if (vk_.AllocateMemory(device_, &allocate, nullptr, &memory_[i]) != VK_SUCCESS) return "vkAllocateMemory";
+    return vk_.BindBufferMemory(device_, buffers_[i], memory_[i], 0) == VK_SUCCESS ? nullptr : "vkBindBufferMemory";
   }
 
   const char* make_pipeline() {
@@ -230,7 +250,7 @@ class Loop {
                                                   .descriptorSetCount = 1,
                                                   .pSetLayouts = &set_layout_};
     if (vk_.AllocateDescriptorSets(device_, &allocate, &set_) != VK_SUCCESS) return "vkAllocateDescriptorSets";
-    const VkDescriptorBufferInfo buffer = {buffer_, 0, VK_WHOLE_SIZE};
+    const VkDescriptorBufferInfo buffer = {buffers_[0], 0, VK_WHOLE_SIZE};
     const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                         .dstSet = set_,
                                         .descriptorCount = 1,
@@ -265,8 +285,8 @@ class Loop {
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
-  VkDeviceMemory memory_ = VK_NULL_HANDLE;
-  VkBuffer buffer_ = VK_NULL_HANDLE;
+  VkDeviceMemory memory_[2] = {};
+  VkBuffer buffers_[2] = {};
   VkShaderModule module_ = VK_NULL_HANDLE;
   VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
@@ -281,28 +301,47 @@ class Loop {
   double tick_nanoseconds_ = 1;
 };
 
-}  // namespace
+constexpr int kRounds = 5;
 
-double vulkan_multiply_add(const DeviceInfo& info, std::string* why) {
-  Loop loop;
-  if (const char* failed = loop.open(info)) {
-    *why = std::string("multiply-add: ") + failed + " failed";
-    return 0;
-  }
+double best_multiply_add(Rig& rig) {
   constexpr uint32_t kGroups = 8192, kMostSteps = 1u << 18;
   // Longer until the launch no longer counts, then the best of a few.
   uint32_t steps = 2;
-  double seconds = loop.run(kGroups, steps);
-  while (seconds > 0 && seconds < kTargetSeconds / 2 && steps < kMostSteps) seconds = loop.run(kGroups, steps *= 2);
-  for (int i = 0; i < 5 && seconds > 0; ++i) {
-    const double again = loop.run(kGroups, steps);
+  double seconds = rig.multiply_add(kGroups, steps);
+  while (seconds > 0 && seconds < kTargetSeconds / 2 && steps < kMostSteps)
+    seconds = rig.multiply_add(kGroups, steps *= 2);
+  for (int i = 0; i < kRounds && seconds > 0; ++i) {
+    const double again = rig.multiply_add(kGroups, steps);
     if (again > 0) seconds = std::min(seconds, again);
   }
-  if (seconds <= 0) {
-    *why = "multiply-add: the dispatch failed";
-    return 0;
+  const double count = 2.0 * kGroups * kLocalSize * kChains * kStepsUnrolled * static_cast<double>(steps);
+  return seconds > 0 ? count / seconds * 1e-9 : 0;
+}
+
+double best_copy(Rig& rig) {
+  double best = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    const double seconds = rig.copy();
+    if (seconds > 0) best = std::max(best, 2.0 * static_cast<double>(kCopyBytes) / seconds * 1e-9);
   }
-  return 2.0 * kGroups * kLocalSize * kChains * kStepsUnrolled * static_cast<double>(steps) / seconds * 1e-9;
+  return best;
+}
+
+}  // namespace
+
+Limits vulkan_limits(const DeviceInfo& info) {
+  Limits limits;
+  limits.gflops_how = "multiply-add shader";
+  limits.gigabytes_how = "vkCmdCopyBuffer of 64 MiB";
+  Rig rig;
+  if (const char* failed = rig.open(info)) {
+    limits.why = std::string(failed) + " failed";
+    return limits;
+  }
+  limits.gflops = best_multiply_add(rig);
+  limits.gigabytes = best_copy(rig);
+  if (limits.gflops <= 0 || limits.gigabytes <= 0) limits.why = "a submission failed";
+  return limits;
 }
 
 }  // namespace heed::program
@@ -310,9 +349,10 @@ double vulkan_multiply_add(const DeviceInfo& info, std::string* why) {
 #else  // built without Vulkan: there is no such device
 
 namespace heed::program {
-double vulkan_multiply_add(const DeviceInfo&, std::string* why) {
-  *why = "this program was built without Vulkan";
-  return 0;
+Limits vulkan_limits(const DeviceInfo&) {
+  Limits limits;
+  limits.why = "this program was built without Vulkan";
+  return limits;
 }
 }  // namespace heed::program
 

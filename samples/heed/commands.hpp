@@ -38,9 +38,11 @@ int verify(const VerifyOptions& options);
 struct BenchOptions {
   std::string device;
   std::string ops;       // separated by commas; empty: all
-  double seconds = 0.5;  // per row, except that every row runs at least once
+  std::string model;     // a folder: time this model instead
+  double seconds = 0.5;  // per row; slow rows run a few times, very slow ones once
   bool json = false;
 };
 int bench(const BenchOptions& options);
+int bench_model(const BenchOptions& options);
 
 }  // namespace heed::program

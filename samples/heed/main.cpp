@@ -52,7 +52,9 @@ void add_bench(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(0.0, 60.0))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback([=] { *exit_code = bench(*options); });
+  command->add_option("--model", options->model, "Instead: sentences per second of a sentence-transformers model in this folder")
+      ->type_name("DIR");
+  command->callback([=] { *exit_code = options->model.empty() ? bench(*options) : bench_model(*options); });
 }
 
 bool has_command(const CLI::App& app, const std::string& name) {

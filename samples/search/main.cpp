@@ -224,7 +224,7 @@ int main(int argc, char** argv) {
   app.add_option("--attention", arguments.attention, "PNG file for the attention of each query");
   app.add_option("--index", arguments.index, "where the lines' vectors are kept; default: CORPUS.heed-index");
   app.add_flag("--fresh", arguments.fresh, "make the index anew");
-  app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best");
+  app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best")->take_last();
   app.add_option("--dtype", arguments.dtype, "arithmetic storage")->check(CLI::IsMember({"f32", "f16"}))->capture_default_str();
   app.add_option("--batch", arguments.batch, "lines computed at once")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_option("--top", arguments.top, "answers per question")->check(CLI::Range(1, 1000))->capture_default_str();

@@ -1,7 +1,9 @@
-// 500 sentences by all-MiniLM-L6-v2 on every device, against onnxruntime in f32.
+// 500 sentences by all-MiniLM-L6-v2 on every device, against onnxruntime in f32. That is half a TFLOP each time, so
+// every eighth is taken unless HEED_ALL_SENTENCES=1.
 #include <heed/text_encoder.hpp>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "ops/devices.hpp"
 #include "search/model.hpp"
@@ -25,6 +27,11 @@ double cosine(const float* a, const float* b, size_t width) {
   return dot / std::sqrt(aa * bb);
 }
 
+size_t sentence_step() {
+  const char* all = std::getenv("HEED_ALL_SENTENCES");
+  return all != nullptr && *all == '1' ? 1 : 8;
+}
+
 }  // namespace
 
 TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model]") {
@@ -37,10 +44,16 @@ TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model
   const auto counts = ints_of(expected, "tokens");
   REQUIRE(lines.size() == 500);
   REQUIRE(want.size() == 500 * 384);
+  std::vector<std::string_view> texts;
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < lines.size(); i += sentence_step()) {
+    texts.push_back(lines[i]);
+    chosen.push_back(i);
+  }
 
   for (const ops::TestDevice& on : ops::test_devices()) {
     for (const DType dtype : {DType::F32, DType::F16}) {
-      INFO(on.word << " " << to_string(dtype));
+      INFO(on.word << " " << to_string(dtype) << ", " << texts.size() << " sentences");
       Device device = on.device;
       TextEncoder encoder;
       TextEncoderOptions options{.dtype = dtype, .max_batch = 8};
@@ -58,12 +71,11 @@ TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model
         encoder.tokenizer().encode(lines[i], 256, &ids);
         REQUIRE(ids.size() == static_cast<size_t>(counts[i]));
       }
-      const std::vector<std::string_view> texts(lines.begin(), lines.end());
-      std::vector<float> got(want.size(), NAN);
+      std::vector<float> got(texts.size() * 384, NAN);
       REQUIRE(encoder.encode(texts, got) == Status::Ok);
       double worst = 1;
-      for (size_t i = 0; i < lines.size(); ++i) {
-        const double c = cosine(&got[i * 384], &want[i * 384], 384);
+      for (size_t i = 0; i < texts.size(); ++i) {
+        const double c = cosine(&got[i * 384], &want[chosen[i] * 384], 384);
         if (!(c >= worst)) worst = c;
       }
       CHECK(worst >= (dtype == DType::F32 ? 0.99999 : 0.9999));

@@ -2,7 +2,9 @@
 #include "vulkan/call_counter.hpp"
 
 #include <cstring>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "vulkan/counting.hpp"
 #include "vulkan/functions.hpp"
@@ -14,6 +16,29 @@ namespace {
 PFN_vkGetInstanceProcAddr real_instance_proc = nullptr;
 PFN_vkGetDeviceProcAddr real_device_proc = nullptr;
 
+Pretend pretended;
+uint64_t calls_to_failure = 0;
+VkResult failure = VK_SUCCESS;
+std::string failed_function;
+
+// True if this call of `name` is the one that shall fail.
+bool fails_now(const char* name) {
+  if (calls_to_failure == 0 || --calls_to_failure != 0) return false;
+  const PauseNews pause;
+  failed_function = name;
+  return true;
+}
+
+#define HEED_TAG(function)                          \
+  struct Tag##function {                            \
+    static constexpr const char* kName = #function; \
+  };
+HEED_VULKAN_DEVICE(HEED_TAG)
+HEED_TAG(SetDebugUtilsObjectNameEXT)
+HEED_TAG(CmdBeginDebugUtilsLabelEXT)
+HEED_TAG(CmdEndDebugUtilsLabelEXT)
+#undef HEED_TAG
+
 // One thunk per function: Tag makes them distinct, F is the function pointer's type.
 template <class Tag, class F>
 struct Thunk;
@@ -24,6 +49,15 @@ struct Thunk<Tag, R(VKAPI_PTR*)(A...)> {
   static R VKAPI_CALL call(A... arguments) {
     ++calls;
     const PauseNews pause;
+    if constexpr (std::is_same_v<Tag, TagCmdPipelineBarrier>) {
+      if (pretended.no_barriers) return;
+    }
+    if constexpr (std::is_same_v<R, VkResult>) {
+      if (fails_now(Tag::kName)) {
+        if (std::is_same_v<Tag, TagWaitForFences>) (void)real(arguments...);
+        return failure;
+      }
+    }
     return real(arguments...);
   }
 };
@@ -34,13 +68,6 @@ struct Row {
   PFN_vkVoidFunction thunk;
   void (*set_real)(PFN_vkVoidFunction);
 };
-
-#define HEED_TAG(name) struct Tag##name;
-HEED_VULKAN_DEVICE(HEED_TAG)
-HEED_TAG(SetDebugUtilsObjectNameEXT)
-HEED_TAG(CmdBeginDebugUtilsLabelEXT)
-HEED_TAG(CmdEndDebugUtilsLabelEXT)
-#undef HEED_TAG
 
 #define HEED_ROW(name)                                                                   \
   {#name, &Thunk<Tag##name, PFN_vk##name>::calls,                                        \
@@ -62,6 +89,20 @@ PFN_vkVoidFunction counted(const char* name, PFN_vkVoidFunction real) {
   return real;
 }
 
+PFN_vkGetPhysicalDeviceProperties real_properties = nullptr;
+PFN_vkGetPhysicalDeviceMemoryProperties real_memory = nullptr;
+
+void VKAPI_CALL pretended_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties* properties) {
+  real_properties(device, properties);
+  if (pretended.discrete) properties->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+}
+
+void VKAPI_CALL pretended_memory(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* memory) {
+  real_memory(device, memory);
+  for (uint32_t i = 0; i < memory->memoryTypeCount && pretended.non_coherent; ++i)
+    memory->memoryTypes[i].propertyFlags &= ~VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_HOST_COHERENT_BIT};
+}
+
 PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char* name) {
   return counted(name, real_device_proc(device, name));
 }
@@ -70,12 +111,32 @@ PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char* name) {
 
 PFN_vkVoidFunction VKAPI_CALL counting_instance_proc(VkInstance instance, const char* name) {
   const PFN_vkVoidFunction real = real_instance_proc(instance, name);
-  if (std::strcmp(name, "vkGetDeviceProcAddr") != 0) return counted(name, real);
-  real_device_proc = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
-  return reinterpret_cast<PFN_vkVoidFunction>(&device_proc);
+  if (std::strcmp(name, "vkGetDeviceProcAddr") == 0) {
+    real_device_proc = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
+    return reinterpret_cast<PFN_vkVoidFunction>(&device_proc);
+  }
+  if (std::strcmp(name, "vkGetPhysicalDeviceProperties") == 0) {
+    real_properties = reinterpret_cast<PFN_vkGetPhysicalDeviceProperties>(real);
+    return reinterpret_cast<PFN_vkVoidFunction>(&pretended_properties);
+  }
+  if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0) {
+    real_memory = reinterpret_cast<PFN_vkGetPhysicalDeviceMemoryProperties>(real);
+    return reinterpret_cast<PFN_vkVoidFunction>(&pretended_memory);
+  }
+  return counted(name, real);
 }
 
 void set_real_instance_proc(PFN_vkGetInstanceProcAddr real) { real_instance_proc = real; }
+
+void pretend(const Pretend& what) { pretended = what; }
+
+void inject_failure(uint64_t call, VkResult error) {
+  calls_to_failure = call;
+  failure = error;
+  failed_function.clear();
+}
+
+std::string injected_into() { return failed_function; }
 
 uint64_t calls(const char* name) {
   for (const Row& row : kRows)

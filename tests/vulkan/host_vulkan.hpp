@@ -21,6 +21,20 @@ uint64_t calls_of_all();
 uint64_t calls_that_record_must_not_make(std::string* names);
 void reset_calls();
 
+// What heed is told of the device beyond the truth, from the next adoption on. Reset when a HostVulkan is made.
+struct Pretend {
+  bool discrete = false;       // a discrete GPU, which inputs and outputs must be copied to
+  bool non_coherent = false;   // no host-coherent memory: every access is flushed or invalidated
+  bool no_barriers = false;    // barriers are swallowed
+};
+void pretend(const Pretend& what);
+
+// The `call`-th call from now on (1 is the next) that returns a VkResult returns this error instead; 0: none. The
+// driver is not called, except for waits, which must have taken place before anything is destroyed.
+void inject_failure(uint64_t call, VkResult error);
+// Which function failed, or empty if it did not come to that.
+std::string injected_into();
+
 class HostVulkan {
  public:
   struct Options {

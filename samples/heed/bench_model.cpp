@@ -1,0 +1,136 @@
+// `heed bench --model`: sentences per second of a sentence-transformers model, from token ids in host memory to vectors
+// in host memory.
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <heed/text_encoder.hpp>
+
+#include "commands.hpp"
+#include "golden_run.hpp"
+
+namespace heed::program {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using goldens::Messages;
+
+constexpr int64_t kBatches[] = {1, 32}, kLengths[] = {32, 128};
+constexpr size_t kMostRepeats = 400;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// Full rows of words in the middle of the vocabulary; the time does not depend on which.
+TokenBatch words(const TextEncoder& encoder, int64_t count, int64_t tokens) {
+  TokenBatch batch;
+  batch.count = count;
+  batch.tokens = tokens;
+  batch.keep.assign(static_cast<size_t>(count * tokens), 1);
+  const auto vocabulary = static_cast<uint32_t>(encoder.config().vocabulary);
+  for (uint32_t i = 0, state = 1; i < batch.keep.size(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    batch.ids.push_back(static_cast<int32_t>((state >> 8) % vocabulary));
+  }
+  return batch;
+}
+
+struct Times {
+  double median = 0, least = 0, most = 0;  // ms of one batch
+  size_t repeats = 0;
+};
+
+// One run to warm up, then as many as fit the budget, at least 3.
+Status measure(TextEncoder& encoder, const TokenBatch& batch, double budget_ms, Times* times) {
+  std::vector<float> vectors(static_cast<size_t>(batch.count * encoder.width()));
+  Status status = encoder.encode(batch, vectors);
+  std::vector<double> all;
+  const Clock::time_point start = Clock::now();
+  while (status == Status::Ok && all.size() < kMostRepeats && (all.size() < 3 || milliseconds_since(start) < budget_ms)) {
+    const Clock::time_point before = Clock::now();
+    status = encoder.encode(batch, vectors);
+    all.push_back(milliseconds_since(before));
+  }
+  if (status != Status::Ok) return status;
+  std::sort(all.begin(), all.end());
+  *times = {all[all.size() / 2], all.front(), all.back(), all.size()};
+  return status;
+}
+
+int bench_device(const std::string& select, const BenchOptions& options, nlohmann::json* report) {
+  Messages messages;
+  const auto failed = [&](const std::string& what, Status status) {
+    const std::vector<std::string> said = messages.take();
+    complain(what + ": " + (said.empty() ? to_string(status) : said.front()));
+    return kFailed;
+  };
+  Device device;
+  Status status = Device::open({.select = select, .log = messages.log()}, &device);
+  if (status != Status::Ok) {
+    static_cast<void>(failed(select.empty() ? "device" : "device '" + select + "'", status));
+    return kBadInput;
+  }
+  const std::string word = device.info().word;
+  int code = kSuccess;
+  nlohmann::json rows = nlohmann::json::array();
+  if (!options.json) {
+    std::printf("%s  %s\n", word.c_str(), device.info().name.c_str());
+    std::printf("%-6s %5s %6s %14s %12s %12s %12s %5s\n", "dtype", "batch", "tokens", "sentences/s", "median ms", "min ms",
+                "max ms", "runs");
+  }
+  for (const DType dtype : {DType::F32, DType::F16}) {
+    TextEncoder encoder;
+    status = TextEncoder::open(device, options.model,
+                               {.dtype = dtype, .max_batch = kBatches[1], .max_tokens = kLengths[1], .log = messages.log()},
+                               &encoder);
+    if (status == Status::Unsupported && dtype == DType::F16) {
+      messages.take();
+      if (!options.json) std::printf("%-6s not supported by the device\n", to_string(dtype));
+      continue;
+    }
+    if (status != Status::Ok) {
+      const bool ran = status == Status::DeviceLost || status == Status::DriverError;
+      static_cast<void>(failed(options.model + " on " + word, status));
+      return ran ? kFailed : kBadInput;
+    }
+    for (const int64_t count : kBatches)
+      for (const int64_t tokens : kLengths) {
+        Times times;
+        status = measure(encoder, words(encoder, count, tokens), options.seconds * 1e3, &times);
+        if (status != Status::Ok) {
+          code = failed(options.model + " on " + word, status);
+          continue;
+        }
+        const double rate = static_cast<double>(count) * 1e3 / std::max(times.median, 1e-9);
+        rows.push_back({{"dtype", to_string(dtype)}, {"batch", count}, {"tokens", tokens}, {"sentences_per_second", rate},
+                        {"median_ms", times.median}, {"min_ms", times.least}, {"max_ms", times.most},
+                        {"repeats", times.repeats}});
+        if (options.json) continue;
+        std::printf("%-6s %5lld %6lld %14.1f %12.3f %12.3f %12.3f %5zu\n", to_string(dtype), static_cast<long long>(count),
+                    static_cast<long long>(tokens), rate, times.median, times.least, times.most, times.repeats);
+        std::fflush(stdout);
+      }
+  }
+  report->push_back({{"device", word}, {"name", device.info().name}, {"driver", device.info().driver},
+                     {"rows", std::move(rows)}});
+  return code;
+}
+
+}  // namespace
+
+int bench_model(const BenchOptions& options) {
+  nlohmann::json report = nlohmann::json::array();
+  int code = kSuccess;
+  for (const std::string& select : selections(options.device))
+    code = std::max(code, bench_device(select, options, &report));
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  if (options.json)
+    std::printf("%s\n", nlohmann::json{{"model", options.model}, {"devices", report}}.dump(2, ' ', false, kReplace).c_str());
+  return code;
+}
+
+}  // namespace heed::program
