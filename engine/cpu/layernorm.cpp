@@ -1,6 +1,7 @@
 #include "cpu/norm.hpp"
 
 namespace heed::cpu {
+
 ScratchNeed layernorm_scratch(const ScratchQuery& query) {
   return row_scratch(query, query.node.outputs[0], 4);
 }
