@@ -39,12 +39,23 @@ bool is_masked(Row row, uint j) {
   return false;
 }
 
-// The logit of key j; below HEED_HIDDEN_BELOW when the key takes no part, be it masked or -inf by x or bias.
-float logit(Row row, uint j) {
-  if (is_masked(row, j)) return (FLAGS & HEED_SOFTMAX_FILL) != 0u ? p.fill : LOWEST;
-  float value = float(x[row.x + j * p.x_stride[3]]) * p.scale;
-  if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) value += float(bias[row.bias + j * p.bias_stride[3]]);
-  return value < HEED_HIDDEN_BELOW ? LOWEST : value;
+// Told by its bits, before it can meet any arithmetic.
+bool is_minus_infinity(float value) { return floatBitsToUint(value) == 0xff800000u; }
+
+// Whether key j takes part, and its logit. It does not when masked, nor when x, bias or their sum is -inf, as some
+// callers write their masks. The lowest finite value is a logit like any other.
+bool is_visible(Row row, uint j, out float logit) {
+  logit = p.fill;
+  if (is_masked(row, j)) return (FLAGS & HEED_SOFTMAX_FILL) != 0u;
+  float value = float(x[row.x + j * p.x_stride[3]]);
+  if (is_minus_infinity(value) && p.scale > 0.0) return false;
+  logit = value * p.scale;
+  if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) {
+    float added = float(bias[row.bias + j * p.bias_stride[3]]);
+    if (is_minus_infinity(added)) return false;
+    logit += added;
+  }
+  return !is_minus_infinity(logit);
 }
 
 void main() {
@@ -66,26 +77,24 @@ void main() {
   uint walked = n;
   if ((FLAGS & HEED_SOFTMAX_CAUSAL) != 0u && (FLAGS & HEED_SOFTMAX_FILL) == 0u) walked = min(n, row.visible);
 
+  float logit;
   float largest = LOWEST;
-  for (uint j = lane(); j < walked; j += lanes()) largest = max_with_nan(largest, logit(row, j));
+  for (uint j = lane(); j < walked; j += lanes())
+    if (is_visible(row, j, logit)) largest = max_with_nan(largest, logit);
   largest = row_max(largest);
 
   float sum = 0.0;
-  for (uint j = lane(); j < walked; j += lanes()) {
-    float value = logit(row, j);
-    if (!(value < HEED_HIDDEN_BELOW)) sum += exp(value - largest);
-  }
+  for (uint j = lane(); j < walked; j += lanes())
+    if (is_visible(row, j, logit)) sum += exp(logit - largest);
   sum = row_sum(sum);
 
-  bool any = !(largest < HEED_HIDDEN_BELOW);
+  // The largest visible key adds 1: a sum of 0 is a row without any.
+  bool any = sum != 0.0;
   float inverse = any ? 1.0 / sum : 0.0;
   uint out_row = p.offset[4] + d0 * p.out_stride[0] + d1 * p.out_stride[1] + query * p.out_stride[2];
   for (uint j = lane(); j < n; j += lanes()) {
     float weight = 0.0;
-    if (any && j < walked) {
-      float value = logit(row, j);
-      if (!(value < HEED_HIDDEN_BELOW)) weight = exp(value - largest) * inverse;
-    }
+    if (any && j < walked && is_visible(row, j, logit)) weight = exp(logit - largest) * inverse;
     result[out_row + j * p.out_stride[3]] = TO_OUT(weight);
   }
 }

@@ -7,9 +7,6 @@
 #define HEED_FOLD_X 16u
 #define HEED_FOLD_Y 32768u
 
-// Logits below this count as hidden: -inf and what overflowed to it. All finite masks in use (-1e9, -1e30) are above.
-#define HEED_HIDDEN_BELOW (-3.0e38f)
-
 // Bits of the FLAGS specialization constants.
 #define HEED_MATMUL_BIAS 1u
 #define HEED_MATMUL_DROPOUT 2u

@@ -3,9 +3,12 @@
 #include "catch.hpp"
 #include "cpu/support.hpp"
 
+// An allocation that cannot be had is then null, as without sanitizers, and not the end of the program.
 #ifdef __SANITIZE_ADDRESS__
-// An allocation that cannot be had is then null, as without the sanitizer, and not the end of the program.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+#endif
+#ifdef __SANITIZE_THREAD__
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 #endif
 
 namespace heed::cpu_test {
