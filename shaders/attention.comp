@@ -138,6 +138,7 @@ void main() {
         uint mask_at = p.offset[4] + b * p.mask_b + h * p.mask_h + i * p.mask_q;
         uint bias_at = p.offset[5] + b * p.bias_b + h * p.bias_h + i * p.bias_q;
         float now_largest = largest[r];
+        uint taking_part = 0u;  // bit t: key t has a weight
         [[unroll]] for (uint t = 0u; t < TK; ++t) {
           uint j = tile + j0 + t;
           float value = logits[r * TK + t];
@@ -145,16 +146,20 @@ void main() {
           if (has(HEED_SOFTMAX_CAUSAL) && j >= visible[r]) hidden = true;
           if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(mask_at, j);
           if (has(HEED_SOFTMAX_BIAS) && !hidden) value += float(bias[bias_at + j * p.bias_k]);
-          if (hidden) value = has(HEED_SOFTMAX_FILL) && j < end ? FILL : LOWEST;
+          if (hidden && has(HEED_SOFTMAX_FILL) && j < end) {
+            hidden = false;
+            value = FILL;
+          }
+          if (hidden || is_minus_infinity(value)) continue;
+          taking_part |= 1u << t;
           logits[r * TK + t] = value;
           now_largest = max(now_largest, value);
         }
-        float shrink = largest[r] < HEED_HIDDEN_BELOW ? 0.0 : exp(largest[r] - now_largest);
+        float shrink = total[r] == 0.0 ? 0.0 : exp(largest[r] - now_largest);
         largest[r] = now_largest;
         float sum = 0.0;
         [[unroll]] for (uint t = 0u; t < TK; ++t) {
-          float value = logits[r * TK + t];
-          float weight = value < HEED_HIDDEN_BELOW ? 0.0 : exp(value - now_largest);
+          float weight = (taking_part >> t & 1u) != 0u ? exp(logits[r * TK + t] - now_largest) : 0.0;
           sum += weight;
           if (has(HEED_ATTENTION_DROPOUT) && dropout_word(bh * p.s_q + i, tile + j0 + t) < DROPOUT_THRESHOLD)
             weight = 0.0;
@@ -184,7 +189,7 @@ void main() {
         partial_result[at + D_V + 1u] = total[r];
       }
     } else {
-      factor = largest[r] < HEED_HIDDEN_BELOW ? 0.0 : factor / total[r];
+      factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // the largest logit counts 1
     }
     [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {
       uint d = (n * LANES + lane) * 4u;

@@ -35,9 +35,6 @@ bool is_masked(Row row, uint j) {
   return false;
 }
 
-// Told by its bits, before it can meet any arithmetic.
-bool is_minus_infinity(float value) { return floatBitsToUint(value) == 0xff800000u; }
-
 // Whether key j takes part, and its logit. It does not when masked, nor when x, bias or their sum is -inf, as some
 // callers write their masks. The lowest finite value is a logit like any other.
 bool is_visible(Row row, uint j, out float logit) {

@@ -238,7 +238,8 @@ stage_sanitize() {
   export LSAN_OPTIONS=suppressions=$root/tests/drivers/leaks.txt:print_suppressions=0
   step "configure" "$folder/tests-configure.log" configure "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DHEED_SANITIZE=address,undefined &&
-    step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs" || { end; return; }
+    step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs" \
+      --target heed_tests heed_program tour || { end; return; }
   run_catch "heed_tests without Vulkan, sanitized" "$folder/tests-none.log" \
     "$root/tests/drivers/with.sh" none "$folder/tests/heed_tests"
   run_lines "heed verify without Vulkan, sanitized" "$folder/tests-verify.log" \

@@ -60,6 +60,9 @@ class CpuDevice final : public detail::DeviceImpl {
   ScheduleOptions schedule_options() const override {
     ScheduleOptions options;
     options.alignment = kAlignment;
+    options.keeps_attention = [](const void*, const detail::GraphData&, const Node& node) {
+      return fuses_attention(node);
+    };
     return options;
   }
 

@@ -195,6 +195,13 @@ Status CpuPlan::report_fault(const Node& node, const Step& step, uint64_t positi
              node.label.c_str(), id, position, step.input(in::kTable).view.dim[0]));
 }
 
+std::string CpuPlan::why(const Node& node) const {
+  const char* name = shared_->kernels.name;
+  if (node.op == Op::Matmul) return format("%s register tiles, f32 sums", name);
+  if (node.op == Op::Attention) return format("fused, %s register tiles, f32 sums", name);
+  return format("%s vectors, f32 arithmetic, one row at a time", name);
+}
+
 std::vector<PassInfo> CpuPlan::passes() const {
   const RunValues maxima = {.sizes = schedule_.max_values};
   std::vector<PassInfo> passes;
@@ -204,8 +211,7 @@ std::vector<PassInfo> CpuPlan::passes() const {
     pass.label = node.label;
     pass.op = to_string(node.op);
     pass.kernel = "cpu";
-    pass.why = node.op == Op::Matmul ? format("%s register tiles, f32 sums", shared_->kernels.name)
-                                     : std::string("f32 arithmetic, one row at a time");
+    pass.why = why(node);
     pass.dtype = schedule_.info(node.outputs[0]).dtype;
     pass.dispatches = 1;
     pass.flops = cost.flops;

@@ -69,6 +69,7 @@ class CpuPlan final : public detail::PlanImpl {
  private:
   Status allocate_scratch();
   Status pack_weights();
+  std::string why(const Node& node) const;
   Step step(size_t index, const RunValues& values, Fault& fault) const;
   Status bind(const RunValues& values);
   Status bind_one(size_t index, uint64_t bytes);

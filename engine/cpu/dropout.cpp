@@ -16,9 +16,9 @@ void run_dropout(const Step& step) {
   step.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
     float* row = step.scratch<float>(worker);
     for (int64_t r = begin; r < end; ++r) {
-      load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
-      apply_dropout(rule, static_cast<uint64_t>(r * n), row, n);
-      store_row(out, r, row);
+      float* to = row_target(out, r, row);
+      step.kernels.rows->dropout(rule, static_cast<uint64_t>(r * n), load_row(x, r, row), to, n);
+      store_row(out, r, to);
     }
   });
 }

@@ -1,5 +1,4 @@
 #include "cpu/copy.hpp"
-#include "cpu/math.hpp"
 
 namespace heed::cpu {
 namespace {
@@ -46,18 +45,24 @@ struct Operands {
   void run(int64_t row, int64_t first, int64_t n, float* x, float* y) const {
     const auto at = [&](const Operand& o) { return row_offset(o.view, row) + first * row_stride(o.view); };
     if (plain_copy) return copy_elements(a, at(a), row_stride(a.view), out, at(out), row_stride(out.view), n);
-    load_copy(a, at(a), row_stride(a.view), n, x);
+    const float* v = load(a, at(a), row_stride(a.view), n, x);
+    const RowKernels& kernels = *out.kernels;
+    const bool direct = out.view.dtype == DType::F32 && row_stride(out.view) == 1;
+    float* to = direct ? out.at<float>(at(out)) : x;
     if (b.valid()) {
       const float* other = load(b, at(b), row_stride(b.view), n, y);
-      if (attrs.kind == ElementwiseAttrs::Kind::Add)
-        for (int64_t i = 0; i < n; ++i) x[i] += other[i];
-      else
-        for (int64_t i = 0; i < n; ++i) x[i] *= other[i];
+      (attrs.kind == ElementwiseAttrs::Kind::Add ? kernels.add : kernels.multiply)(v, other, to, n);
+      v = to;
     }
-    if (attrs.scale != 1.0f)
-      for (int64_t i = 0; i < n; ++i) x[i] *= attrs.scale;
-    activate(attrs.activation, x, n);
-    store(out, at(out), row_stride(out.view), n, x);
+    if (attrs.scale != 1.0f) {
+      kernels.scale(v, attrs.scale, to, n);
+      v = to;
+    }
+    if (attrs.activation != Activation::None) {
+      kernels.activate(attrs.activation, v, to, n);
+      v = to;
+    }
+    if (v != to || !direct) store(out, at(out), row_stride(out.view), n, v);
   }
 };
 

@@ -27,7 +27,7 @@ const char* name_of(int64_t target) {
   }
 }
 
-Kernels kernels_of(int64_t target) { return {name_of(target), matmul_kernels(target)}; }
+Kernels kernels_of(int64_t target) { return {name_of(target), matmul_kernels(target), row_kernels(target), attention_kernels(target)}; }
 
 bool same_name(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };

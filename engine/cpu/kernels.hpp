@@ -9,11 +9,15 @@
 
 namespace heed::cpu {
 
+struct AttentionKernels;
 struct MatmulKernels;
+struct RowKernels;
 
 struct Kernels {
   const char* name = "";  // "avx512", "avx2", "sse4", "sve", "neon", ...; "scalar": no vectors
   const MatmulKernels* matmul = nullptr;
+  const RowKernels* rows = nullptr;
+  const AttentionKernels* attention = nullptr;
 };
 
 // What this processor can run, best first; never empty.
@@ -26,5 +30,7 @@ const Kernels& choose_kernels(const Log& log);
 
 // Of one of Highway's targets; see kernels.cpp.
 const MatmulKernels* matmul_kernels(int64_t target);
+const RowKernels* row_kernels(int64_t target);
+const AttentionKernels* attention_kernels(int64_t target);
 
 }  // namespace heed::cpu

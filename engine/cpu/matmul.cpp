@@ -4,6 +4,7 @@
 #include "cpu/matmul.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "cpu/kernels.hpp"
 
@@ -75,6 +76,7 @@ class Item {
   Item(const Problem& problem, const Position& batch, const std::byte* panels, DType panel_type, std::byte* scratch)
       : problem_(problem),
         kernels_(problem.kernels),
+        rows_kernels_(*problem.operand[kOut].kernels),
         panels_(panels),
         panel_type_(panel_type),
         panel_bytes_(problem.panel_elements() * static_cast<int64_t>(size_of(panel_type))),
@@ -204,13 +206,13 @@ class Item {
   // Dropout, residual and store of one row that tiles cannot finish themselves.
   void finish_row(int64_t r, int64_t column, int64_t columns, float* row) const {
     if (problem_.attrs.dropout.p > 0.0f)
-      apply_dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, columns);
+      rows_kernels_.dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, row, columns);
     const Operand& residual = problem_.operand[kResidual];
     if (residual.valid()) {
       const int64_t stride = row_stride(residual.view);
       const float* other = load(residual, offsets(kResidual)[r] + column * stride, stride, columns,
                                 scratch<float>(layout_.residual));
-      for (int64_t i = 0; i < columns; ++i) row[i] += other[i];
+      rows_kernels_.add(row, other, row, columns);
     }
     const Operand& out = problem_.operand[kOut];
     const int64_t stride = row_stride(out.view);
@@ -219,6 +221,7 @@ class Item {
 
   const Problem& problem_;
   const MatmulKernels& kernels_;
+  const RowKernels& rows_kernels_;
   const std::byte* panels_;  // of the group
   DType panel_type_;
   int64_t panel_bytes_;

@@ -21,7 +21,7 @@ template <class Activation>
 void finish_rows(const TileFinish& finish, const Activation& activate, int64_t rows, const float* sums,
                  int64_t pitch) {
   const Floats d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = HWY_NAMESPACE::lanes();
   const Vector scale = hn::Set(d, finish.scale), zero = hn::Zero(d);
   const Vector left_bias = finish.bias != nullptr ? hn::LoadU(d, finish.bias) : zero;
   const Vector right_bias = finish.bias != nullptr ? hn::LoadU(d, finish.bias + lanes) : zero;

@@ -15,6 +15,7 @@
 
 #include "base/half.hpp"
 #include "cpu/matmul_kernels.hpp"
+#include "cpu/vector_loops-inl.hpp"
 #include "hwy/highway.h"
 
 // Vectors of SVE have no size at compile time and cannot be elements of arrays, so that rows are spelled out.
@@ -35,9 +36,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define HEED_TILE_ROWS 12
 #endif
 inline constexpr int kTileRows = HEED_TILE_ROWS;
-
-using Floats = hn::ScalableTag<float>;
-using Vector = hn::Vec<Floats>;
 
 // Storage types of b's panels.
 struct PanelF32 {
@@ -70,7 +68,7 @@ template <class Panel, int kRows>
 void tile(int64_t k, const float* HWY_RESTRICT a, int64_t a_row, int64_t a_k, const void* HWY_RESTRICT panel,
           float* HWY_RESTRICT c, int64_t c_pitch, bool add) {
   const Floats d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = HWY_NAMESPACE::lanes();
   const auto* HWY_RESTRICT b = static_cast<const typename Panel::Element*>(panel);
   // Rows in groups of three, so that few registers address all of them.
   const float *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
@@ -111,7 +109,7 @@ template <class Panel>
 void thin_tile(int64_t k, const float* HWY_RESTRICT a, int64_t a_k, const void* b, int64_t panel_pitch,
                float* HWY_RESTRICT c, bool add) {
   const Floats d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t lanes = HWY_NAMESPACE::lanes();
   const auto* panel = static_cast<const typename Panel::Element*>(b);
 #define HEED_VECTOR(i) \
   Vector s##i = hn::Zero(d); \

@@ -7,22 +7,13 @@
 namespace heed::cpu {
 namespace {
 
-struct AsHalf {
-  static float load(uint16_t bits) { return half_to_float(bits); }
-  static uint16_t store(float value) { return float_to_half(value); }
-};
-struct AsBfloat {
-  static float load(uint16_t bits) { return bfloat_to_float(bits); }
-  static uint16_t store(float value) { return float_to_bfloat(value); }
-};
-
-template <class Format>
-void load_16(const uint16_t* from, int64_t stride, int64_t n, float* buffer) {
-  for (int64_t i = 0; i < n; ++i) buffer[i] = Format::load(from[i * stride]);
+template <class Convert>
+void load_strided(const uint16_t* from, int64_t stride, int64_t n, float* buffer, const Convert& convert) {
+  for (int64_t i = 0; i < n; ++i) buffer[i] = convert(from[i * stride]);
 }
-template <class Format>
-void store_16(uint16_t* to, int64_t stride, int64_t n, const float* values) {
-  for (int64_t i = 0; i < n; ++i) to[i * stride] = Format::store(values[i]);
+template <class Convert>
+void store_strided(uint16_t* to, int64_t stride, int64_t n, const float* values, const Convert& convert) {
+  for (int64_t i = 0; i < n; ++i) to[i * stride] = convert(values[i]);
 }
 
 }  // namespace
@@ -37,8 +28,12 @@ int64_t row_offset(const View& view, int64_t row) {
 }
 
 void load_copy(const Operand& x, int64_t offset, int64_t stride, int64_t n, float* buffer) {
-  if (x.view.dtype == DType::F16) return load_16<AsHalf>(x.at<uint16_t>(offset), stride, n, buffer);
-  if (x.view.dtype == DType::BF16) return load_16<AsBfloat>(x.at<uint16_t>(offset), stride, n, buffer);
+  if (x.view.dtype != DType::F32) {
+    const auto* from = x.at<const uint16_t>(offset);
+    if (stride == 1) return x.kernels->widen(x.view.dtype, from, buffer, n);
+    return x.view.dtype == DType::F16 ? load_strided(from, stride, n, buffer, half_to_float)
+                                      : load_strided(from, stride, n, buffer, bfloat_to_float);
+  }
   const float* from = x.at<float>(offset);
   if (stride == 1) {
     std::memmove(buffer, from, static_cast<size_t>(n) * sizeof(float));
@@ -54,8 +49,12 @@ const float* load(const Operand& x, int64_t offset, int64_t stride, int64_t n, f
 }
 
 void store(const Operand& x, int64_t offset, int64_t stride, int64_t n, const float* values) {
-  if (x.view.dtype == DType::F16) return store_16<AsHalf>(x.at<uint16_t>(offset), stride, n, values);
-  if (x.view.dtype == DType::BF16) return store_16<AsBfloat>(x.at<uint16_t>(offset), stride, n, values);
+  if (x.view.dtype != DType::F32) {
+    auto* to = x.at<uint16_t>(offset);
+    if (stride == 1) return x.kernels->narrow(x.view.dtype, values, to, n);
+    return x.view.dtype == DType::F16 ? store_strided(to, stride, n, values, float_to_half)
+                                      : store_strided(to, stride, n, values, float_to_bfloat);
+  }
   float* to = x.at<float>(offset);
   if (stride == 1) {
     std::memmove(to, values, static_cast<size_t>(n) * sizeof(float));

@@ -25,10 +25,16 @@ const float* load(const Operand& x, int64_t offset, int64_t stride, int64_t n, f
 void load_copy(const Operand& x, int64_t offset, int64_t stride, int64_t n, float* buffer);
 void store(const Operand& x, int64_t offset, int64_t stride, int64_t n, const float* values);
 
+// Where a result of row `row` may be built: in place if x is contiguous f32, else in `buffer`, for store_row to write.
+inline float* row_target(const Operand& x, int64_t row, float* buffer) {
+  const bool direct = x.view.dtype == DType::F32 && (row_stride(x.view) == 1 || row_length(x.view) == 1);
+  return direct ? x.at<float>(row_offset(x.view, row)) : buffer;
+}
 inline const float* load_row(const Operand& x, int64_t row, float* buffer) {
   return load(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), buffer);
 }
 inline void store_row(const Operand& x, int64_t row, const float* values) {
+  if (values == row_target(x, row, nullptr)) return;
   store(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), values);
 }
 

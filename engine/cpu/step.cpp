@@ -9,6 +9,7 @@ const Operation& operation(Op op) {
   static constexpr Operation kDropout = {run_dropout, dropout_scratch};
   static constexpr Operation kLayerNorm = {run_layernorm, layernorm_scratch};
   static constexpr Operation kRmsNorm = {run_rmsnorm, rmsnorm_scratch};
+  static constexpr Operation kAttention = {run_attention, attention_scratch};
   static constexpr Operation kEmbedding = {run_embedding, embedding_scratch};
   static constexpr Operation kElementwise = {run_elementwise, elementwise_scratch};
   static constexpr Operation kMean = {run_mean, mean_scratch};
@@ -27,7 +28,7 @@ const Operation& operation(Op op) {
     case Op::RmsNorm:
       return kRmsNorm;
     case Op::Attention:
-      return kNone;  // lowered by the schedule
+      return kAttention;
     case Op::Embedding:
       return kEmbedding;
     case Op::Elementwise:

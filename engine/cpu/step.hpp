@@ -10,6 +10,7 @@
 
 #include "base/arith.hpp"
 #include "cpu/kernels.hpp"
+#include "cpu/row_kernels.hpp"
 #include "cpu/thread_pool.hpp"
 #include "graph/schedule.hpp"
 
@@ -19,6 +20,7 @@ namespace heed::cpu {
 struct Operand {
   std::byte* data = nullptr;
   View view;  // offset is already in `data`
+  const RowKernels* kernels = nullptr;  // for conversions
 
   bool valid() const { return data != nullptr; }
   template <class T>
@@ -85,7 +87,7 @@ struct Step {
     if (!tensor.valid()) return {};
     const View view = resolve(schedule, tensor, values);
     std::byte* base = storages[schedule.info(tensor).storage];
-    return {base + view.offset * static_cast<int64_t>(size_of(view.dtype)), view};
+    return {base + view.offset * static_cast<int64_t>(size_of(view.dtype)), view, kernels.rows};
   }
   Operand input(size_t i) const { return operand(node.inputs[i]); }
   Operand output(size_t i = 0) const { return operand(node.outputs[i]); }
@@ -136,6 +138,10 @@ void run_layernorm(const Step& step);
 ScratchNeed layernorm_scratch(const ScratchQuery& query);
 void run_rmsnorm(const Step& step);
 ScratchNeed rmsnorm_scratch(const ScratchQuery& query);
+void run_attention(const Step& step);
+ScratchNeed attention_scratch(const ScratchQuery& query);
+// Whether run_attention serves: not where the weights are wanted as well. The schedule lowers the others.
+bool fuses_attention(const Node& node);
 void run_embedding(const Step& step);
 ScratchNeed embedding_scratch(const ScratchQuery& query);
 void run_elementwise(const Step& step);

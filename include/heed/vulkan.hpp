@@ -43,9 +43,12 @@ struct HostDevice {
 // Makes a Device on the host's VkDevice. Creates no queue, submits nothing.
 Status adopt(const HostDevice& host, Device* device);
 
-// A named input or output of the plan in a host buffer created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT.
-// offset: a multiple of the tensor's element size (of 4 for U8). bytes: at least the tensor's size at this call's
-// extents, rounded up to 4.
+// A named input or output of the plan in a host buffer created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, which must
+// live until the GPU has finished. Every input and output is given once. Inputs may share memory; an output
+// overlaps nothing else of the recording.
+// offset: a multiple of the tensor's element size (of 4 for U8); it need not be one of
+// minStorageBufferOffsetAlignment. bytes: at least the tensor's size at this call's extents, rounded up to 4;
+// VK_WHOLE_SIZE leaves that unchecked.
 struct Buffer {
   std::string_view name;
   VkBuffer buffer = VK_NULL_HANDLE;
@@ -58,12 +61,15 @@ struct RecordInfo {
   std::span<const ExtentValue> extents = {};  // those not given take their maximum
   uint32_t seed = 0;                          // dropout key in training plans
   // 0 .. CompileOptions::record_slots - 1. The GPU must have finished the last recording made with this slot
-  // before it is recorded again; recordings in flight together use different slots.
+  // before it is recorded again, and that earlier command buffer cannot be submitted any more; recordings in
+  // flight together use different slots. Different slots may be recorded by different threads at once.
   uint32_t slot = 0;
 };
 
 // Writes the plan's dispatches and barriers into `cmd`, which must be recording, outside a render pass, on a
-// queue family with compute. Allocates nothing, submits nothing, waits for nothing, takes no lock.
+// queue family with compute. Allocates nothing, submits nothing, waits for nothing, takes no lock. On failure
+// nothing was written: MissingBuffer, BufferTooSmall, ExtentOutOfRange, NotFound (a name that the plan does not
+// have), InvalidArgument, Unsupported (a range above the device's limit), DeviceLost.
 //
 // Synchronization. Before: the host makes its writes to the inputs available and visible to
 // VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT with VK_ACCESS_SHADER_READ_BIT, and orders earlier reads of the outputs

@@ -3,3 +3,6 @@ bool byte_hides(uint word, uint at, bool keep) {
   bool nonzero = ((word >> (8u * (at % 4u))) & 0xffu) != 0u;
   return nonzero != keep;
 }
+
+// Told by its bits, before it can meet any arithmetic.
+bool is_minus_infinity(float value) { return floatBitsToUint(value) == 0xff800000u; }

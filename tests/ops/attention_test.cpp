@@ -136,7 +136,6 @@ Case fused_case(const Attention& a) {
             Array& joined = run.expectations.front().reference;
             joined = reshape(permute(joined, {0, 2, 1, 3}), {a.batch, a.queries, a.heads * a.d_k});
             t.passes = {"matmul", "softmax", "matmul"};
-            t.fused_passes = {"attention"};
           }};
 }
 

@@ -57,8 +57,6 @@ class Trial {
   std::list<Run> runs;
   // Passes the plan must have, by operation in order; empty: any.
   std::vector<std::string> passes;
-  // What they may be as well, where a device has a kernel for several of them; empty: nothing else.
-  std::vector<std::string> fused_passes;
 
   Tensor input(const char* name, const Shape& shape) { return graph.input(name, shape, dtype); }
   // A weight of the trial's dtype; *values become what is stored.

@@ -1,5 +1,6 @@
 // heed inside a host that owns the device: recording into the host's command buffer.
 #include <cstring>
+#include <thread>
 
 #include "catch.hpp"
 #include "vulkan/counting.hpp"
@@ -107,6 +108,74 @@ TEST_CASE("record: 1,000 times with varying extents, allocating and submitting n
   CHECK(host->host_blocks() == 0);  // all that was allocated through the host's callbacks was freed
   CHECK(host->take_validation() == "");
   CHECK(host->take_log() == "");
+}
+
+TEST_CASE("record: two threads, each with its slot and its command buffer", "[vulkan][record]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  {
+    Block block;
+    vulkan::HostDevice host_device = host->host_device();
+    host_device.get_instance_proc_addr = host->vk().GetInstanceProcAddr;  // the counters are of one thread
+    const Tensors tensors = block_weights();
+    REQUIRE(vulkan::adopt(host_device, &block.device) == Status::Ok);
+    REQUIRE(block.device.upload(tensors.list(), &block.weights) == Status::Ok);
+    REQUIRE(block.device.compile(block_graph(), block.weights, &block.plan, {.record_slots = 2}) == Status::Ok);
+    Device cpu;
+    Weights cpu_weights;
+    REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+    REQUIRE(cpu.upload(tensors.list(), &cpu_weights) == Status::Ok);
+    REQUIRE(cpu.compile(block_graph(), cpu_weights, &block.cpu_plan) == Status::Ok);
+
+    struct Worker {
+      Sample sample;
+      HostVulkan::Memory memory;
+      VkCommandPool pool = VK_NULL_HANDLE;
+      VkCommandBuffer commands = VK_NULL_HANDLE;
+      uint32_t failures = 0;
+    } workers[2];
+    const Layout at;
+    const vulkan::Functions& vk = host->vk();
+    const auto work = [&](uint32_t index) {
+      Worker& worker = workers[index];
+      const vulkan::Buffer buffers[] = {{"x", worker.memory.buffer, at.x},
+                                        {"padding", worker.memory.buffer, at.padding},
+                                        {"y", worker.memory.buffer, at.y}};
+      const auto begin = vulkan::structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
+      for (int i = 0; i < 200; ++i) {
+        const ExtentValue extents[] = {{"batch", worker.sample.batch}, {"tokens", worker.sample.tokens}};
+        worker.failures += vk.ResetCommandPool(host->device(), worker.pool, 0) != VK_SUCCESS;
+        worker.failures += vk.BeginCommandBuffer(worker.commands, &begin) != VK_SUCCESS;
+        worker.failures += vulkan::record(block.plan, worker.commands,
+                                          {.buffers = buffers, .extents = extents, .slot = index}) != Status::Ok;
+        if (i < 199) worker.failures += vk.EndCommandBuffer(worker.commands) != VK_SUCCESS;
+      }
+    };
+    for (uint32_t i = 0; i < 2; ++i) {
+      workers[i].sample = make_sample(block.cpu_plan, 1 + i, 11 + 20 * i, i);
+      workers[i].memory = host->allocate(Layout::kBytes);
+      write_inputs(workers[i].memory, at, workers[i].sample);
+      auto pool = vulkan::structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
+      pool.queueFamilyIndex = host_device.queue_family;
+      REQUIRE(vk.CreateCommandPool(host->device(), &pool, nullptr, &workers[i].pool) == VK_SUCCESS);
+      auto info = vulkan::structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
+      info.commandPool = workers[i].pool;
+      info.commandBufferCount = 1;
+      REQUIRE(vk.AllocateCommandBuffers(host->device(), &info, &workers[i].commands) == VK_SUCCESS);
+    }
+    std::thread other(work, 1);
+    work(0);
+    other.join();
+    for (Worker& worker : workers) {
+      CHECK(worker.failures == 0);
+      host->end(worker.commands);
+      host->submit_and_wait(worker.commands);
+      CHECK(outputs_differ(worker.memory, at, worker.sample) == "");
+      vk.DestroyCommandPool(host->device(), worker.pool, nullptr);
+      host->free(worker.memory);
+    }
+  }
+  CHECK(host->take_validation() == "");
 }
 
 TEST_CASE("record: barriers only where a hazard exists", "[vulkan][record]") {

@@ -1,0 +1,300 @@
+// softmax(scale q k^T + bias) v without the S_q x S_k scores in memory (Dao et al. 2022, arXiv:2205.14135): blocks of
+// queries, held in the lanes of vectors, go over blocks of keys with a running maximum and sum.
+//
+// Work items are blocks of queries of one head. The order of all sums depends on the sizes only, not on the threads.
+#include <cstring>
+#include <utility>
+
+#include "cpu/attention_kernels.hpp"
+#include "cpu/masking.hpp"
+#include "cpu/matmul_kernels.hpp"
+
+namespace heed::cpu {
+namespace {
+
+constexpr int64_t kBlockKeys = 128;  // scores of a block, 128 x 32 floats, stay in the first cache
+constexpr int64_t kFewQueries = 4;   // up to here one query at a time is faster than mostly empty lanes
+
+// Scratch of one worker, in floats from its start.
+struct Scratch {
+  int64_t query, scores, values, state, rows, keys, block_values, size;
+
+  Scratch(const AttentionKernels& kernels, int64_t all_keys, int64_t d_k, int64_t d_v) {
+    const int64_t queries = kernels.queries;
+    int64_t at = 0;
+    const auto take = [&at](int64_t floats) { return std::exchange(at, at + row_pitch(floats)); };
+    query = take(queries * d_k);
+    scores = take(std::max(queries * kBlockKeys, all_keys));
+    values = take(queries * d_v);
+    state = take(3 * queries);
+    // Rows of queries, outputs, biases or dropout factors, one after the other.
+    rows = take(std::max({queries * d_k, queries * d_v, (queries + 1) * kBlockKeys, all_keys}));
+    keys = take(kBlockKeys * d_k);
+    block_values = take(kBlockKeys * d_v);
+    size = at;
+  }
+};
+
+View scores_view(const View& query, const View& key) {
+  View view = query;
+  view.dim[3] = key.dim[2];
+  return view;
+}
+
+struct Problem {
+  Operand query, key, value, out;
+  const AttentionAttrs& attrs;
+  Masking masking;
+  DropoutRule dropout;
+  const AttentionKernels& kernels;
+  const MatmulKernels& matmul;
+  const RowKernels& row_kernels;
+  int64_t heads, queries, keys, d_k, d_v;
+  Scratch layout;
+
+  explicit Problem(const Step& step)
+      : query(step.input(in::kQuery)),
+        key(step.input(in::kKey)),
+        value(step.input(in::kValue)),
+        out(step.output()),
+        attrs(step.node.as<AttentionAttrs>()),
+        masking(scores_view(query.view, key.view), attrs.softmax, step.input(in::kAttentionBias),
+                step.input(in::kAttentionMask), step.input(in::kAttentionKeyPadding)),
+        dropout{dropout_words(attrs.dropout.p), step.values.seed, attrs.dropout.stream},
+        kernels(*step.kernels.attention),
+        matmul(*step.kernels.matmul),
+        row_kernels(*step.kernels.rows),
+        heads(query.view.dim[1]),
+        queries(query.view.dim[2]),
+        keys(key.view.dim[2]),
+        d_k(query.view.dim[3]),
+        d_v(value.view.dim[3]),
+        layout(kernels, keys, d_k, d_v) {}
+
+  // Offset of token `token` of head `head` (counted through the batch).
+  int64_t offset(const Operand& x, int64_t head, int64_t token) const {
+    return head / heads * x.view.stride[0] + head % heads * x.view.stride[1] + token * x.view.stride[2];
+  }
+};
+
+// Rows of f32, `pitch` floats apart: in place, or copies in `buffer`.
+struct Rows {
+  const float* data;
+  int64_t pitch;
+
+  Rows(const Operand& x, int64_t offset, int64_t row_stride_of_x, int64_t stride, int64_t count, int64_t width,
+       float* buffer) {
+    if (x.view.dtype == DType::F32 && (stride == 1 || width == 1)) {
+      data = x.at<const float>(offset);
+      pitch = row_stride_of_x;
+      return;
+    }
+    for (int64_t r = 0; r < count; ++r)
+      load_copy(x, offset + r * row_stride_of_x, stride, width, buffer + r * width);
+    data = buffer;
+    pitch = width;
+  }
+};
+
+Rows rows_of(const Problem& problem, const Operand& x, int64_t head, int64_t token, int64_t count, float* buffer) {
+  return Rows(x, problem.offset(x, head, token), x.view.stride[2], x.view.stride[3], count, x.view.dim[3], buffer);
+}
+
+// c[rows][panel columns] (+)= a b for any number of rows.
+void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k,
+              const float* b, float* c, bool add) {
+  const int64_t height = ceil_div(rows, ceil_div(rows, kernels.rows));
+  for (int64_t r = 0; r < rows; r += height) {
+    const int64_t count = std::min(height, rows - r);
+    kernels.f32.tile[count - 1](k, a + r * a_row, a_row, a_k, b, c + r * kernels.cols, kernels.cols, add);
+  }
+}
+
+// A block of queries of one head.
+class Block {
+ public:
+  Block(const Problem& problem, int64_t head, int64_t first, float* scratch)
+      : p_(problem),
+        lanes_(problem.kernels.queries),
+        head_(head),
+        first_(first),
+        count_(std::min(lanes_, problem.queries - first)),
+        scratch_(scratch),
+        scores_(scratch + problem.layout.scores),
+        values_(scratch + problem.layout.values),
+        largest_(scratch + problem.layout.state),
+        sums_(largest_ + lanes_) {}
+
+  void run() {
+    for (int64_t i = 0; i < lanes_; ++i) {
+      largest_[i] = kHidden;
+      sums_[i] = 0.0f;
+    }
+    const Rows query = rows_of(p_, p_.query, head_, first_, count_, scratch_ + p_.layout.rows);
+    p_.kernels.pack(query.data, query.pitch, count_, p_.d_k, p_.attrs.softmax.scale, scratch_ + p_.layout.query);
+    bool empty = true;
+    // Keys that causality hides from all queries are left out, unless they have a logit of their own.
+    const int64_t end = p_.masking.leaves_out() ? p_.masking.causal_keys(first_ + count_ - 1) : p_.keys;
+    for (int64_t key = 0; key < end; key += kBlockKeys) {
+      const int64_t keys = std::min(kBlockKeys, end - key);
+      if (p_.masking.leaves_out() && all_hidden(key, keys)) continue;
+      add_keys(key, keys, empty);
+      empty = false;
+    }
+    store(empty);
+  }
+
+ private:
+  int64_t row(int64_t lane) const { return head_ * p_.queries + first_ + lane; }
+
+  void add_keys(int64_t key, int64_t keys, bool empty) {
+    const Rows k = rows_of(p_, p_.key, head_, key, keys, scratch_ + p_.layout.keys);
+    multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false);
+    add_bias(key, keys);
+    hide(key, keys);
+    p_.kernels.advance(scores_, keys, largest_, sums_, values_, empty ? 0 : p_.d_v);
+    if (p_.attrs.dropout.p > 0.0f) drop(key, keys);
+    const Rows v = rows_of(p_, p_.value, head_, key, keys, scratch_ + p_.layout.block_values);
+    multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty);
+  }
+
+  void add_bias(int64_t key, int64_t keys) {
+    const Operand& bias = p_.masking.bias;
+    if (!bias.valid()) return;
+    const View& v = bias.view;
+    const int64_t offset = p_.offset(bias, head_, first_) + key * v.stride[3];
+    const Rows rows(bias, offset, v.stride[2], v.stride[3], count_, keys, scratch_ + p_.layout.rows);
+    p_.kernels.add(rows.data, rows.pitch, count_, keys, scores_);
+  }
+
+  bool mask_is_even() const { return p_.masking.mask.operand.view.stride[2] == 0; }  // the same for all queries
+  int64_t mask_offset(int64_t lane, int64_t key) const {
+    const Operand& mask = p_.masking.mask.operand;
+    return p_.offset(mask, head_, first_ + lane) + key * mask.view.stride[3];
+  }
+  int64_t padding_offset(int64_t key) const {
+    return p_.masking.padding_offset(row(0)) + key * row_stride(p_.masking.key_padding.operand.view);
+  }
+
+  bool all_hidden(int64_t key, int64_t keys) const {
+    const BoolMask &padding = p_.masking.key_padding, &mask = p_.masking.mask;
+    if (padding.valid() && padding.hides_all(padding_offset(key), keys)) return true;
+    if (!mask.valid()) return false;
+    for (int64_t lane = 0; lane < (mask_is_even() ? 1 : count_); ++lane)
+      if (!mask.hides_all(mask_offset(lane, key), keys)) return false;
+    return true;
+  }
+
+  // Gives hidden keys their fill, in the order of Masking::apply.
+  void hide(int64_t key, int64_t keys) {
+    const Masking& masking = p_.masking;
+    if (masking.mask.valid()) {
+      if (mask_is_even())
+        hide_keys(masking.mask, mask_offset(0, key), keys);
+      else
+        for (int64_t lane = 0; lane < count_; ++lane) hide_in_lane(masking.mask, mask_offset(lane, key), lane, keys);
+    }
+    if (masking.key_padding.valid()) hide_keys(masking.key_padding, padding_offset(key), keys);
+    if (masking.causal == Causal::None) return;
+    // Lane i sees its keys below visible + i.
+    const int64_t shift = masking.causal == Causal::BottomRight ? p_.keys - p_.queries : 0;
+    const int64_t visible = first_ + shift + 1, begin = std::clamp<int64_t>(visible - key, 0, keys);
+    p_.kernels.fill_triangle(scores_ + begin * lanes_, keys - begin, key + begin - visible + 1, masking.fill);
+  }
+
+  // A mask that is the same for all lanes.
+  void hide_keys(const BoolMask& mask, int64_t offset, int64_t keys) {
+    if (mask.hides_none(offset, keys)) return;
+    for (int64_t j = 0; j < keys; ++j)
+      if (mask.hides(offset + j * row_stride(mask.operand.view)))
+        std::fill_n(scores_ + j * lanes_, lanes_, p_.masking.fill);
+  }
+  void hide_in_lane(const BoolMask& mask, int64_t offset, int64_t lane, int64_t keys) {
+    if (mask.hides_none(offset, keys)) return;
+    for (int64_t j = 0; j < keys; ++j)
+      if (mask.hides(offset + j * row_stride(mask.operand.view))) scores_[j * lanes_ + lane] = p_.masking.fill;
+  }
+
+  // Dropout of the weights, which are counted row-major over [B, H, S_q, S_k].
+  void drop(int64_t key, int64_t keys) {
+    float* factors = scratch_ + p_.layout.rows;
+    float* ones = factors + lanes_ * kBlockKeys;
+    std::fill_n(ones, keys, 1.0f);
+    for (int64_t lane = 0; lane < count_; ++lane)
+      p_.row_kernels.dropout(p_.dropout, static_cast<uint64_t>(row(lane) * p_.keys + key), ones,
+                             factors + lane * kBlockKeys, keys);
+    p_.kernels.multiply(factors, kBlockKeys, count_, keys, scores_);
+  }
+
+  void store(bool empty) {
+    float* factors = sums_ + lanes_;
+    for (int64_t i = 0; i < count_; ++i) factors[i] = sums_[i] == 0.0f ? 0.0f : 1.0f / sums_[i];
+    if (empty) std::memset(values_, 0, static_cast<size_t>(p_.d_v * lanes_) * sizeof(float));
+    const int64_t offset = p_.offset(p_.out, head_, first_), stride = p_.out.view.stride[3];
+    if (p_.out.view.dtype == DType::F32 && stride == 1)
+      return p_.kernels.unpack(values_, factors, count_, p_.d_v, p_.out.at<float>(offset), p_.out.view.stride[2]);
+    float* rows = scratch_ + p_.layout.rows;
+    p_.kernels.unpack(values_, factors, count_, p_.d_v, rows, p_.d_v);
+    for (int64_t i = 0; i < count_; ++i)
+      cpu::store(p_.out, offset + i * p_.out.view.stride[2], stride, p_.d_v, rows + i * p_.d_v);
+  }
+
+  const Problem& p_;
+  int64_t lanes_, head_, first_, count_;
+  float* scratch_;
+  float *scores_, *values_, *largest_, *sums_;
+};
+
+// One query with all of its scores in a row.
+void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
+  float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows, *out = scratch + p.layout.values;
+  const Rows q = rows_of(p, p.query, head, query, 1, scratch + p.layout.query);
+  for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
+    const int64_t keys = std::min(kBlockKeys, p.keys - key);
+    const Rows k = rows_of(p, p.key, head, key, keys, scratch + p.layout.keys);
+    p.kernels.dot(q.data, k.data, k.pitch, keys, p.d_k, p.attrs.softmax.scale, scores + key);
+  }
+  const int64_t row = head * p.queries + query;
+  p.masking.apply(row, scores, buffer);
+  p.row_kernels.softmax(scores, scores, p.keys);
+  if (p.attrs.dropout.p > 0.0f)
+    p.row_kernels.dropout(p.dropout, static_cast<uint64_t>(row * p.keys), scores, scores, p.keys);
+  for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
+    const int64_t keys = std::min(kBlockKeys, p.keys - key);
+    const Rows v = rows_of(p, p.value, head, key, keys, scratch + p.layout.block_values);
+    p.kernels.mix(scores + key, v.data, v.pitch, keys, p.d_v, key == 0 ? out : buffer);
+    if (key > 0) p.row_kernels.add(out, buffer, out, p.d_v);
+  }
+  store(p.out, p.offset(p.out, head, query), p.out.view.stride[3], p.d_v, out);
+}
+
+}  // namespace
+
+bool fuses_attention(const Node& node) { return !node.outputs[1].valid(); }
+
+ScratchNeed attention_scratch(const ScratchQuery& query) {
+  const View key = query.view(query.node.inputs[in::kKey]), value = query.view(query.node.inputs[in::kValue]);
+  const Scratch layout(*query.kernels.attention, key.dim[2], key.dim[3], value.dim[3]);
+  return {.shared = 0, .per_worker = static_cast<uint64_t>(layout.size) * sizeof(float)};
+}
+
+void run_attention(const Step& step) {
+  const Problem problem(step);
+  const int64_t all_heads = problem.query.view.dim[0] * problem.heads;
+  if (problem.queries <= kFewQueries) {
+    return step.parallel(all_heads * problem.queries, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        run_query(problem, i / problem.queries, i % problem.queries, step.scratch<float>(worker));
+    });
+  }
+  const int64_t lanes = problem.kernels.queries, blocks = ceil_div(problem.queries, lanes);
+  step.parallel(all_heads * blocks, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      // Late queries first: with causality they have the most keys, and short items are best at the end.
+      const int64_t block = blocks - 1 - i % blocks;
+      Block(problem, i / blocks, block * lanes, step.scratch<float>(worker)).run();
+    }
+  });
+}
+
+}  // namespace heed::cpu

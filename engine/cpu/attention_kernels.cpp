@@ -1,0 +1,260 @@
+#include "cpu/attention_kernels.hpp"
+
+#include <limits>
+
+#include "cpu/kernels.hpp"
+#include "cpu/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/attention_kernels.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "cpu/dispatch.hpp"
+#include "cpu/vector_loops-inl.hpp"
+#include "cpu/vector_math-inl.hpp"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+HWY_INLINE int64_t block_queries() { return 2 * lanes(); }
+
+// Calls f(v, to_row, r) with vectors of four elements of columns of `from`: element i of v is from[r + i][c], and f
+// is told c and r. Whole squares of four only; returns how many rows and columns that were.
+using Four = hn::CappedTag<float, 4>;
+using FourVector = hn::Vec<Four>;
+
+template <class F>
+HWY_INLINE void for_squares(const float* from, int64_t pitch, int64_t rows, int64_t cols, const F& f) {
+  const Four d;
+  for (int64_t r = 0; r + 4 <= rows; r += 4)
+    for (int64_t c = 0; c + 4 <= cols; c += 4) {
+      const float* at = from + r * pitch + c;
+#if HWY_TARGET == HWY_SCALAR
+      for (int64_t i = 0; i < 4; ++i)
+        for (int64_t j = 0; j < 4; ++j) f(hn::Set(d, at[i * pitch + j]), c + j, r + i);
+#else
+      const FourVector x0 = hn::LoadU(d, at), x1 = hn::LoadU(d, at + pitch);
+      const FourVector x2 = hn::LoadU(d, at + 2 * pitch), x3 = hn::LoadU(d, at + 3 * pitch);
+      const FourVector low01 = hn::InterleaveLower(d, x0, x1), high01 = hn::InterleaveUpper(d, x0, x1);
+      const FourVector low23 = hn::InterleaveLower(d, x2, x3), high23 = hn::InterleaveUpper(d, x2, x3);
+      f(hn::ConcatLowerLower(d, low23, low01), c, r);
+      f(hn::ConcatUpperUpper(d, low23, low01), c + 1, r);
+      f(hn::ConcatLowerLower(d, high23, high01), c + 2, r);
+      f(hn::ConcatUpperUpper(d, high23, high01), c + 3, r);
+#endif
+    }
+}
+
+// to[c][r] = combine(to[c][r], from[r][c]), by squares and one by one where no square fits.
+template <class Combine>
+HWY_INLINE void transpose(const float* from, int64_t from_pitch, int64_t rows, int64_t cols, float* to,
+                          int64_t to_pitch, const Combine& combine) {
+  const Four d;
+  for_squares(from, from_pitch, rows, cols, [&](FourVector v, int64_t c, int64_t r) {
+    float* at = to + c * to_pitch + r;
+    hn::StoreU(combine(d, hn::LoadU(d, at), v, r), d, at);
+  });
+  const hn::CappedTag<float, 1> one;
+  const int64_t square_rows = rows / 4 * 4, square_cols = cols / 4 * 4;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = r < square_rows ? square_cols : 0; c < cols; ++c) {
+      float* at = to + c * to_pitch + r;
+      *at = hn::GetLane(combine(one, hn::Set(one, *at), hn::Set(one, from[r * from_pitch + c]), r));
+    }
+}
+
+void pack(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) {
+  const int64_t queries = block_queries();
+  if (count < queries)
+    for (int64_t i = 0; i < width * queries; ++i) panel[i] = 0.0f;
+  transpose(rows, pitch, count, width, panel, queries,
+            [&](auto d, auto, auto x, int64_t) { return hn::Mul(x, hn::Set(d, factor)); });
+}
+
+// The panel is the side that is read along its rows, so that squares are of [c][r].
+void unpack(const float* panel, const float* factors, int64_t count, int64_t width, float* rows, int64_t pitch) {
+  const int64_t queries = block_queries();
+  const Four d;
+  for_squares(panel, queries, width, count, [&](FourVector v, int64_t r, int64_t c) {
+    hn::StoreU(hn::Mul(v, hn::Set(d, factors[r])), d, rows + r * pitch + c);
+  });
+  const int64_t square_width = width / 4 * 4, square_count = count / 4 * 4;
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t c = r < square_count ? square_width : 0; c < width; ++c)
+      rows[r * pitch + c] = panel[c * queries + r] * factors[r];
+}
+
+void add(const float* rows, int64_t pitch, int64_t count, int64_t width, float* panel) {
+  transpose(rows, pitch, count, width, panel, block_queries(),
+            [](auto, auto old, auto x, int64_t) { return hn::Add(old, x); });
+}
+void multiply(const float* rows, int64_t pitch, int64_t count, int64_t width, float* panel) {
+  transpose(rows, pitch, count, width, panel, block_queries(),
+            [](auto, auto old, auto x, int64_t) { return hn::Mul(old, x); });
+}
+
+void fill_triangle(float* scores, int64_t keys, int64_t first, float value) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> di;
+  const Vector filled = hn::Set(d, value);
+  const auto left = hn::Iota(di, 0), right = hn::Iota(di, static_cast<int32_t>(lanes()));
+  for (int64_t r = 0; r < keys; ++r) {
+    const auto limit = hn::Set(di, static_cast<int32_t>(HWY_MAX(int64_t{0}, HWY_MIN(first + r, block_queries()))));
+    float* row = scores + r * block_queries();
+    hn::StoreU(hn::IfThenElse(hn::RebindMask(d, hn::Lt(left, limit)), filled, hn::LoadU(d, row)), d, row);
+    row += lanes();
+    hn::StoreU(hn::IfThenElse(hn::RebindMask(d, hn::Lt(right, limit)), filled, hn::LoadU(d, row)), d, row);
+  }
+}
+
+// One vector of lanes of `advance`; the other is `lanes` further on. Returns what the sums so far are multiplied by.
+HWY_INLINE Vector advance_lanes(float* HWY_RESTRICT scores, int64_t keys, float* largest, float* sums) {
+  const Floats d;
+  const int64_t pitch = block_queries();
+  const Vector hidden = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto larger = [](Vector a, Vector b) { return hn::IfThenElse(hn::Gt(a, b), a, b); };  // passes NaN over
+  const Vector old = hn::LoadU(d, largest);
+  Vector m0 = old, m1 = old;
+  int64_t r = 0;
+  for (; r + 2 <= keys; r += 2) {
+    m0 = larger(hn::LoadU(d, scores + r * pitch), m0);
+    m1 = larger(hn::LoadU(d, scores + (r + 1) * pitch), m1);
+  }
+  if (r < keys) m0 = larger(hn::LoadU(d, scores + r * pitch), m0);
+  m0 = larger(m0, m1);
+  hn::StoreU(m0, d, largest);
+  // A lane that has seen no key keeps its scores of -infinity, whose power is 0, instead of making them NaN.
+  const Vector base = hn::IfThenElse(hn::Eq(m0, hidden), hn::Zero(d), m0);
+  const Vector factor = vector_exp(d, hn::Sub(old, base));
+  Vector s0 = hn::Zero(d), s1 = s0;
+  for (r = 0; r + 2 <= keys; r += 2) {
+    const Vector e0 = vector_exp(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
+    const Vector e1 = vector_exp(d, hn::Sub(hn::LoadU(d, scores + (r + 1) * pitch), base));
+    hn::StoreU(e0, d, scores + r * pitch);
+    hn::StoreU(e1, d, scores + (r + 1) * pitch);
+    s0 = hn::Add(s0, e0);
+    s1 = hn::Add(s1, e1);
+  }
+  if (r < keys) {
+    const Vector e = vector_exp(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
+    hn::StoreU(e, d, scores + r * pitch);
+    s0 = hn::Add(s0, e);
+  }
+  hn::StoreU(hn::MulAdd(hn::LoadU(d, sums), factor, hn::Add(s0, s1)), d, sums);
+  return factor;
+}
+
+void advance(float* scores, int64_t keys, float* largest, float* sums, float* values, int64_t d_v) {
+  const Floats d;
+  const Vector left = advance_lanes(scores, keys, largest, sums);
+  const Vector right = advance_lanes(scores + lanes(), keys, largest + lanes(), sums + lanes());
+  const Vector one = hn::Set(d, 1.0f);
+  if (hn::AllTrue(d, hn::And(hn::Eq(left, one), hn::Eq(right, one)))) return;
+  for (int64_t r = 0; r < d_v; ++r) {
+    float* row = values + r * block_queries();
+    hn::StoreU(hn::Mul(hn::LoadU(d, row), left), d, row);
+    hn::StoreU(hn::Mul(hn::LoadU(d, row + lanes()), right), d, row + lanes());
+  }
+}
+
+// Products of whole vectors, then of the rest of the width.
+void dot(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width, float factor,
+         float* out) {
+  const Floats d;
+  const int64_t whole = width / lanes() * lanes();
+  const Vector rest = load_some(query + whole, width - whole, 0.0f);
+  for (int64_t j = 0; j < count; j += 4) {
+    // Behind the last row, the last row again: its results are not stored.
+    const float* r0 = rows + j * pitch;
+    const float* r1 = rows + HWY_MIN(j + 1, count - 1) * pitch;
+    const float* r2 = rows + HWY_MIN(j + 2, count - 1) * pitch;
+    const float* r3 = rows + HWY_MIN(j + 3, count - 1) * pitch;
+    Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (int64_t i = 0; i < whole; i += lanes()) {
+      const Vector q = hn::LoadU(d, query + i);
+      s0 = hn::MulAdd(q, hn::LoadU(d, r0 + i), s0);
+      s1 = hn::MulAdd(q, hn::LoadU(d, r1 + i), s1);
+      s2 = hn::MulAdd(q, hn::LoadU(d, r2 + i), s2);
+      s3 = hn::MulAdd(q, hn::LoadU(d, r3 + i), s3);
+    }
+    if (whole < width) {
+      s0 = hn::MulAdd(rest, load_some(r0 + whole, width - whole, 0.0f), s0);
+      s1 = hn::MulAdd(rest, load_some(r1 + whole, width - whole, 0.0f), s1);
+      s2 = hn::MulAdd(rest, load_some(r2 + whole, width - whole, 0.0f), s2);
+      s3 = hn::MulAdd(rest, load_some(r3 + whole, width - whole, 0.0f), s3);
+    }
+    const float sums[4] = {hn::GetLane(hn::SumOfLanes(d, s0)), hn::GetLane(hn::SumOfLanes(d, s1)),
+                           hn::GetLane(hn::SumOfLanes(d, s2)), hn::GetLane(hn::SumOfLanes(d, s3))};
+    for (int64_t i = 0; i < 4 && j + i < count; ++i) out[j + i] = factor * sums[i];
+  }
+}
+
+// `kVectors` vectors of the width at once, over all rows; two rows at a time for more independent sums.
+HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pitch, int64_t count, float* out) {
+  const Floats d;
+  Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
+  int64_t j = 0;
+  for (; j + 2 <= count; j += 2) {
+    const Vector w = hn::Set(d, weights[j]), x = hn::Set(d, weights[j + 1]);
+    const float *a = rows + j * pitch, *b = a + pitch;
+    s0 = hn::MulAdd(w, hn::LoadU(d, a), s0);
+    s1 = hn::MulAdd(w, hn::LoadU(d, a + lanes()), s1);
+    s2 = hn::MulAdd(w, hn::LoadU(d, a + 2 * lanes()), s2);
+    s3 = hn::MulAdd(w, hn::LoadU(d, a + 3 * lanes()), s3);
+    t0 = hn::MulAdd(x, hn::LoadU(d, b), t0);
+    t1 = hn::MulAdd(x, hn::LoadU(d, b + lanes()), t1);
+    t2 = hn::MulAdd(x, hn::LoadU(d, b + 2 * lanes()), t2);
+    t3 = hn::MulAdd(x, hn::LoadU(d, b + 3 * lanes()), t3);
+  }
+  if (j < count) {
+    const Vector w = hn::Set(d, weights[j]);
+    const float* a = rows + j * pitch;
+    s0 = hn::MulAdd(w, hn::LoadU(d, a), s0);
+    s1 = hn::MulAdd(w, hn::LoadU(d, a + lanes()), s1);
+    s2 = hn::MulAdd(w, hn::LoadU(d, a + 2 * lanes()), s2);
+    s3 = hn::MulAdd(w, hn::LoadU(d, a + 3 * lanes()), s3);
+  }
+  hn::StoreU(hn::Add(s0, t0), d, out);
+  hn::StoreU(hn::Add(s1, t1), d, out + lanes());
+  hn::StoreU(hn::Add(s2, t2), d, out + 2 * lanes());
+  hn::StoreU(hn::Add(s3, t3), d, out + 3 * lanes());
+}
+
+void mix(const float* weights, const float* rows, int64_t pitch, int64_t count, int64_t width, float* out) {
+  const Floats d;
+  int64_t c = 0;
+  for (; c + 4 * lanes() <= width; c += 4 * lanes()) mix_columns(weights, rows + c, pitch, count, out + c);
+  for (; c < width; c += lanes()) {
+    const int64_t n = HWY_MIN(lanes(), width - c);
+    Vector sum = hn::Zero(d);
+    for (int64_t j = 0; j < count; ++j) {
+      const float* row = rows + j * pitch + c;
+      sum = hn::MulAdd(hn::Set(d, weights[j]), n == lanes() ? hn::LoadU(d, row) : load_some(row, n, 0.0f), sum);
+    }
+    store_some(sum, out + c, n);
+  }
+}
+
+const AttentionKernels& table() {
+  static const AttentionKernels kernels = {block_queries(), pack, unpack, add, multiply, fill_triangle,
+                                           advance,         dot,  mix};
+  return kernels;
+}
+
+}  // namespace
+
+const AttentionKernels* attention_table() { return &table(); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace heed::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+HWY_EXPORT(attention_table);
+const AttentionKernels* attention_kernels(int64_t target) { return HEED_FOR_TARGET(attention_table, target)(); }
+}  // namespace heed::cpu
+#endif

@@ -1,0 +1,239 @@
+#include "cpu/row_kernels.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "base/half.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/row_kernels.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "cpu/dispatch.hpp"
+#include "cpu/philox-inl.hpp"
+#include "cpu/vector_loops-inl.hpp"
+#include "cpu/vector_math-inl.hpp"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+void activate(Activation kind, const float* x, float* out, int64_t n) {
+  with_activation(kind, [&](const auto& f) { map(x, out, n, [&](Vector v) { return f(Floats(), v); }); });
+}
+
+void add(const float* a, const float* b, float* out, int64_t n) {
+  map(a, b, out, n, [](Vector x, Vector y) { return hn::Add(x, y); });
+}
+void multiply(const float* a, const float* b, float* out, int64_t n) {
+  map(a, b, out, n, [](Vector x, Vector y) { return hn::Mul(x, y); });
+}
+void scale(const float* x, float factor, float* out, int64_t n) {
+  const Vector by = hn::Set(Floats(), factor);
+  map(x, out, n, [&](Vector v) { return hn::Mul(v, by); });
+}
+
+// NaN elements are passed over. -infinity for a row without others.
+float largest(const float* x, int64_t n) {
+  const Floats d;
+  constexpr float kLeast = -std::numeric_limits<float>::infinity();
+  const auto larger = [](Vector a, Vector b) { return hn::IfThenElse(hn::Gt(a, b), a, b); };
+  Vector m0 = hn::Set(d, kLeast), m1 = m0;
+  int64_t i = 0;
+  for (; i + 2 * lanes() <= n; i += 2 * lanes()) {
+    m0 = larger(hn::LoadU(d, x + i), m0);
+    m1 = larger(hn::LoadU(d, x + i + lanes()), m1);
+  }
+  for (; i + lanes() <= n; i += lanes()) m0 = larger(hn::LoadU(d, x + i), m0);
+  if (i < n) m1 = larger(load_some(x + i, n - i, kLeast), m1);
+  return hn::GetLane(hn::MaxOfLanes(d, larger(m0, m1)));
+}
+
+void softmax(const float* x, float* out, int64_t n) {
+  const Floats d;
+  const float max = largest(x, n);
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  // Hidden keys are told by comparison, since with no other key e^(x - max) means nothing.
+  if (max == kHidden) {
+    bool hidden = true;  // or NaN
+    for (int64_t i = 0; i < n; ++i) hidden = hidden && x[i] == kHidden;
+    return map(x, out, n, [&](Vector v) { return hidden ? hn::Zero(d) : v; });
+  }
+  const Vector largest_x = hn::Set(d, max);
+  const auto power = [&](Vector v) { return vector_exp(d, hn::Sub(v, largest_x)); };
+  const double total = sum_of(
+      n,
+      [&](Vector sums, int64_t i) {
+        const Vector e = power(hn::LoadU(d, x + i));
+        hn::StoreU(e, d, out + i);
+        return hn::Add(sums, e);
+      },
+      [&](Vector sums, int64_t i) {
+        const Vector e = power(load_some(x + i, n - i, kHidden));
+        store_some(e, out + i, n - i);
+        return hn::Add(sums, e);
+      });
+  scale(out, static_cast<float>(1.0 / total), out, n);
+}
+
+// x, or x + residual, which is then in out.
+const float* sum_with_residual(const NormRow& row, float* out, int64_t n) {
+  if (row.residual == nullptr) return row.x;
+  add(row.x, row.residual, out, n);
+  return out;
+}
+
+// Sum of f(x[i]); elements behind the row count as `neutral`.
+template <class F>
+HWY_INLINE double sum_over(const float* x, int64_t n, float neutral, const F& add_to) {
+  const Floats d;
+  return sum_of(
+      n, [&](Vector sums, int64_t i) { return add_to(sums, hn::LoadU(d, x + i)); },
+      [&](Vector sums, int64_t i) { return add_to(sums, load_some(x + i, n - i, neutral)); });
+}
+
+// Squares of f32 leave its range above 1e19 and below 1e-19; sums within these bounds have not.
+bool in_range(double squares) { return squares > 1e-28 && squares < 1e37; }
+
+// out = ((v - high) - low) * factor * gamma + beta.
+void apply_norm(const NormRow& row, const float* v, float high, float low, float factor, float* out, int64_t n) {
+  const Floats d;
+  const Vector a = hn::Set(d, high), b = hn::Set(d, low), by = hn::Set(d, factor);
+  const auto core = [&](Vector x) { return hn::Mul(hn::Sub(hn::Sub(x, a), b), by); };
+  if (row.gamma == nullptr) {
+    map(v, out, n, core);
+    if (row.beta != nullptr) add(out, row.beta, out, n);
+    return;
+  }
+  if (row.beta == nullptr) return map(v, row.gamma, out, n, [&](Vector x, Vector g) { return hn::Mul(core(x), g); });
+  int64_t i = 0;
+  for (; i + lanes() <= n; i += lanes())
+    hn::StoreU(hn::MulAdd(core(hn::LoadU(d, v + i)), hn::LoadU(d, row.gamma + i), hn::LoadU(d, row.beta + i)), d,
+               out + i);
+  if (i == n) return;
+  const Vector g = load_some(row.gamma + i, n - i, 0.0f), c = load_some(row.beta + i, n - i, 0.0f);
+  store_some(hn::MulAdd(core(load_some(v + i, n - i, 0.0f)), g, c), out + i, n - i);
+}
+
+// Two passes: the mean first, then the deviations from it. Sums are of differences to the row's first element,
+// which lies within sqrt(n) deviations of the mean, so that a mean far from zero costs no digits. The mean is kept
+// as a float and its rounding error: near 10,000 the float alone may be off by half a thousandth of a unit deviation.
+void layernorm(const NormRow& row, float* out, int64_t n) {
+  const Floats d;
+  const float* v = sum_with_residual(row, out, n);
+  const float start = v[0];
+  const Vector first = hn::Set(d, start);
+  const double count = static_cast<double>(n);
+  const double mean =
+      static_cast<double>(start) +
+      sum_over(v, n, start, [&](Vector sums, Vector x) { return hn::Add(sums, hn::Sub(x, first)); }) / count;
+  const float high = static_cast<float>(mean);
+  const float low = static_cast<float>(mean - static_cast<double>(high));
+  const Vector a = hn::Set(d, high), b = hn::Set(d, low);
+  const auto square_to = [&](Vector sums, Vector x) {
+    const Vector deviation = hn::Sub(hn::Sub(x, a), b);
+    return hn::MulAdd(deviation, deviation, sums);
+  };
+  int64_t whole = n / lanes() * lanes();
+  double squares = sum_over(v, whole, 0.0f, square_to);
+  for (int64_t i = whole; i < n; ++i) {
+    const double deviation = static_cast<double>(v[i]) - mean;
+    squares += deviation * deviation;
+  }
+  if (!in_range(squares)) {
+    squares = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double deviation = static_cast<double>(v[i]) - mean;
+      squares += deviation * deviation;
+    }
+  }
+  const auto factor = static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(row.eps)));
+  apply_norm(row, v, high, low, factor, out, n);
+}
+
+void rmsnorm(const NormRow& row, float* out, int64_t n) {
+  const float* v = sum_with_residual(row, out, n);
+  double squares = sum_over(v, n, 0.0f, [](Vector sums, Vector x) { return hn::MulAdd(x, x, sums); });
+  if (!in_range(squares)) {
+    squares = 0.0;
+    for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(v[i]) * static_cast<double>(v[i]);
+  }
+  const double mean = squares / static_cast<double>(n);
+  apply_norm(row, v, 0.0f, 0.0f, static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(row.eps))), out, n);
+}
+
+void dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) {
+  HWY_ALIGN uint32_t words[kPhiloxMaxWords];
+  const int64_t per_call = philox_words();
+  int64_t i = 0;
+  while (i < n) {
+    const uint64_t index = first + static_cast<uint64_t>(i);
+    philox_blocks(rule.seed, rule.stream, index / 4, words);
+    const int64_t skipped = static_cast<int64_t>(index % 4), count = HWY_MIN(per_call - skipped, n - i);
+    for (int64_t j = 0; j < count; ++j)
+      out[i + j] = words[skipped + j] < rule.words.threshold ? 0.0f : x[i + j] * rule.words.keep_scale;
+    i += count;
+  }
+}
+
+// Hardware conversion rounds and keeps subnormals and NaN as base/half.hpp does; where Highway would emulate it,
+// base/half.hpp is used.
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !(HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
+#define HEED_CONVERTS_F16 1
+#else
+#define HEED_CONVERTS_F16 0
+#endif
+
+void widen(DType type, const uint16_t* x, float* out, int64_t n) {
+  int64_t i = 0;
+  if (type == DType::BF16) {
+    for (; i < n; ++i) out[i] = bfloat_to_float(x[i]);
+    return;
+  }
+#if HEED_CONVERTS_F16
+  const Floats d;
+  const hn::Rebind<hwy::float16_t, Floats> narrow_tag;
+  for (; i + lanes() <= n; i += lanes())
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(narrow_tag, reinterpret_cast<const hwy::float16_t*>(x + i))), d, out + i);
+#endif
+  for (; i < n; ++i) out[i] = half_to_float(x[i]);
+}
+
+void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
+  int64_t i = 0;
+  if (type == DType::BF16) {
+    for (; i < n; ++i) out[i] = float_to_bfloat(x[i]);
+    return;
+  }
+#if HEED_CONVERTS_F16
+  const Floats d;
+  const hn::Rebind<hwy::float16_t, Floats> narrow_tag;
+  for (; i + lanes() <= n; i += lanes())
+    hn::StoreU(hn::DemoteTo(narrow_tag, hn::LoadU(d, x + i)), narrow_tag, reinterpret_cast<hwy::float16_t*>(out + i));
+#endif
+  for (; i < n; ++i) out[i] = float_to_half(x[i]);
+}
+#undef HEED_CONVERTS_F16
+
+}  // namespace
+
+const RowKernels* row_table() {
+  static constexpr RowKernels kKernels = {activate, add,     multiply, scale, softmax,
+                                          layernorm, rmsnorm, dropout,  widen, narrow};
+  return &kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace heed::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+HWY_EXPORT(row_table);
+const RowKernels* row_kernels(int64_t target) { return HEED_FOR_TARGET(row_table, target)(); }
+}  // namespace heed::cpu
+#endif

@@ -1,0 +1,42 @@
+// Vector code on rows of f32, one table per instruction set. Rows have any length and alignment; results go to
+// `out`, which may be an input.
+#pragma once
+
+#include <cstdint>
+#include <heed/graph.hpp>
+
+#include "cpu/dropout.hpp"
+
+namespace heed::cpu {
+
+// Inputs of layernorm and rmsnorm; null: absent.
+struct NormRow {
+  const float* x = nullptr;
+  const float* residual = nullptr;  // added to x first
+  const float* gamma = nullptr;
+  const float* beta = nullptr;
+  float eps = 0.0f;
+};
+
+struct RowKernels {
+  void (*activate)(Activation kind, const float* x, float* out, int64_t n) = nullptr;
+  void (*add)(const float* a, const float* b, float* out, int64_t n) = nullptr;
+  void (*multiply)(const float* a, const float* b, float* out, int64_t n) = nullptr;
+  void (*scale)(const float* x, float factor, float* out, int64_t n) = nullptr;
+
+  // e^(x - largest x) / sum, zero where x is -infinity; a row of only those gives zeros.
+  void (*softmax)(const float* x, float* out, int64_t n) = nullptr;
+  // (v - mean) / sqrt(variance + eps) * gamma + beta, v = x + residual.
+  void (*layernorm)(const NormRow& row, float* out, int64_t n) = nullptr;
+  // v / sqrt(mean of v^2 + eps) * gamma.
+  void (*rmsnorm)(const NormRow& row, float* out, int64_t n) = nullptr;
+
+  // x[i] is element `first + i` of the tensor, counted row-major over its shape of this run.
+  void (*dropout)(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) = nullptr;
+
+  // Between f32 and F16 or BF16; rounds to nearest even.
+  void (*widen)(DType type, const uint16_t* x, float* out, int64_t n) = nullptr;
+  void (*narrow)(DType type, const float* x, uint16_t* out, int64_t n) = nullptr;
+};
+
+}  // namespace heed::cpu
