@@ -203,7 +203,7 @@ stage_search() {
   local driver word
   for driver in none lavapipe swiftshader; do
     [[ $driver == none || " $(drivers) " == *" $driver"* ]] || continue
-    case $driver in none) word=cpu ;; lavapipe) word=llvmpipe ;; *) word=SwiftShader ;; esac
+    case $driver in none) word=cpu ;; lavapipe) word=llvmpipe ;; *) word=swiftshader ;; esac
     run_catch "500 sentences on $word" "$build/tests-search-$word.log" \
       env HEED_REQUIRE_MODEL=1 HEED_ALL_SENTENCES=1 HEED_TEST_DEVICES=$word \
       "$root/tests/drivers/with.sh" $driver "$build/tests/heed_tests" "[model]"
