@@ -8,13 +8,14 @@
 namespace heed::vulkan {
 namespace {
 
-// What the host enabled counts, not what the physical device could do. 16-bit storage is a feature of Vulkan 1.1;
-// it may be said in either structure.
+// What the host enabled counts, not what the physical device could do. 16-bit storage is a feature of
+// Vulkan 1.1; it may be said in either structure.
 bool enabled_16bit_storage(const VkPhysicalDeviceFeatures2* features) {
   const auto* next = features == nullptr ? nullptr : static_cast<const VkBaseInStructure*>(features->pNext);
   for (; next != nullptr; next = next->pNext) {
     if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES &&
-        reinterpret_cast<const VkPhysicalDevice16BitStorageFeatures*>(next)->storageBuffer16BitAccess == VK_TRUE)
+        reinterpret_cast<const VkPhysicalDevice16BitStorageFeatures*>(next)->storageBuffer16BitAccess ==
+            VK_TRUE)
       return true;
     if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES &&
         reinterpret_cast<const VkPhysicalDeviceVulkan11Features*>(next)->storageBuffer16BitAccess == VK_TRUE)
@@ -25,15 +26,20 @@ bool enabled_16bit_storage(const VkPhysicalDeviceFeatures2* features) {
 
 Status check_host(const HostDevice& host) {
   const char* missing = nullptr;
-  if (host.instance == VK_NULL_HANDLE) missing = "instance";
-  else if (host.physical_device == VK_NULL_HANDLE) missing = "physical_device";
-  else if (host.device == VK_NULL_HANDLE) missing = "device";
-  else if (host.get_instance_proc_addr == nullptr) missing = "get_instance_proc_addr";
-  if (missing != nullptr) return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
+  if (host.instance == VK_NULL_HANDLE)
+    missing = "instance";
+  else if (host.physical_device == VK_NULL_HANDLE)
+    missing = "physical_device";
+  else if (host.device == VK_NULL_HANDLE)
+    missing = "device";
+  else if (host.get_instance_proc_addr == nullptr)
+    missing = "get_instance_proc_addr";
+  if (missing != nullptr)
+    return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
   if (host.api_version >= VK_API_VERSION_1_1) return Status::Ok;
   return fail(host.log, Status::Unsupported,
-              format("adopt: the host uses Vulkan %u.%u; 1.1 is needed", VK_API_VERSION_MAJOR(host.api_version),
-                     VK_API_VERSION_MINOR(host.api_version)));
+              format("adopt: the host uses Vulkan %u.%u; 1.1 is needed",
+                     VK_API_VERSION_MAJOR(host.api_version), VK_API_VERSION_MINOR(host.api_version)));
 }
 
 }  // namespace
@@ -54,14 +60,16 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   const char* missing = load_instance_functions(host.instance, host.debug_utils, &context_.vk);
   if (missing == nullptr) missing = load_device_functions(host.device, &context_.vk);
   if (missing != nullptr)
-    return fail(host.log, Status::InvalidArgument, format("adopt: get_instance_proc_addr knows no %s", missing));
+    return fail(host.log, Status::InvalidArgument,
+                format("adopt: get_instance_proc_addr knows no %s", missing));
 
   context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version);
   const auto& families = context_.physical.queue_families;
-  if (host.queue_family >= families.size() || (families[host.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
+  if (host.queue_family >= families.size() ||
+      (families[host.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
     return fail(host.log, Status::InvalidArgument,
-                format("adopt: queue family %u has no compute (the device has %zu families)", host.queue_family,
-                       families.size()));
+                format("adopt: queue family %u has no compute (the device has %zu families)",
+                       host.queue_family, families.size()));
   const bool f16 = enabled_16bit_storage(host.enabled_features);
   context_.physical.adopted = true;
   context_.physical.storage_16bit = f16;

@@ -1,5 +1,5 @@
-// The host's buffers of one recording: found by name, checked, and turned into descriptor ranges. Allocates only
-// to log a failure.
+// The host's buffers of one recording: found by name, checked, and turned into descriptor ranges. Allocates
+// only to log a failure.
 #include <algorithm>
 
 #include "base/arith.hpp"
@@ -31,8 +31,8 @@ Status VulkanPlan::bind_host_buffers(std::span<const Buffer> buffers, Slot& slot
     while (index < host_count() && host_tensor(index).name != buffer.name) ++index;
     if (index == host_count())
       return fail(context_.log, Status::NotFound,
-                  format("record: the plan has no input or output '%.*s'", static_cast<int>(buffer.name.size()),
-                         buffer.name.data()));
+                  format("record: the plan has no input or output '%.*s'",
+                         static_cast<int>(buffer.name.size()), buffer.name.data()));
     if (slot.bound[index].buffer != VK_NULL_HANDLE)
       return fail(context_.log, Status::InvalidArgument,
                   format("record: '%s' is given twice", host_tensor(index).name.c_str()));
@@ -56,14 +56,15 @@ Status VulkanPlan::bind_host_buffer(size_t index, const Buffer& buffer, Slot& sl
   const uint64_t unit = std::max<uint64_t>(size_of(info.dtype), info.dtype == DType::U8 ? 4 : 1);
   if (buffer.offset % unit != 0)
     return fail(context_.log, Status::InvalidArgument,
-                format("record: offset %llu of '%s' is no multiple of %llu", static_cast<ull>(buffer.offset), name,
-                       static_cast<ull>(unit)));
+                format("record: offset %llu of '%s' is no multiple of %llu", static_cast<ull>(buffer.offset),
+                       name, static_cast<ull>(unit)));
   const uint64_t needed = align_up<uint64_t>(host_bytes(index, slot.sizes), 4);
   if (buffer.bytes < needed)  // VK_WHOLE_SIZE is larger than anything
     return fail(context_.log, Status::BufferTooSmall,
                 format("record: '%s' needs %llu bytes, %llu were given", name, static_cast<ull>(needed),
                        static_cast<ull>(buffer.bytes)));
-  // Descriptors start at aligned offsets only. What is left over goes to the kernels as an offset in elements.
+  // Descriptors start at aligned offsets only. What is left over goes to the kernels as an offset in
+  // elements.
   const uint64_t rest = buffer.offset % context_.capabilities.storage_alignment;
   const uint64_t range = rest + needed;
   if (range > context_.capabilities.max_storage_range)

@@ -1,15 +1,16 @@
 // The pipeline cache as a host stores it between starts: a small header, then the driver's data.
 //
-// Drivers check little of what they are given, and a host's file may be cut off or come from another machine. So
-// a blob carries its length and a checksum, and the driver's own header must name this very device and driver.
+// Drivers check little of what they are given, and a host's file may be cut off or come from another machine.
+// So a blob carries its length and a checksum, and the driver's own header must name this very device and
+// driver.
 #pragma once
+
+#include <vulkan/vulkan_core.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include <vulkan/vulkan_core.h>
 
 namespace heed::vulkan {
 

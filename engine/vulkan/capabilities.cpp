@@ -32,19 +32,23 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   device.api_version = std::min(instance_version, device.properties.apiVersion);
   if (device.api_version < VK_API_VERSION_1_1) return device;  // the queries below are of 1.1
 
-  auto driver = structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+  auto driver =
+      structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
   const bool knows_driver = device.api_version >= VK_API_VERSION_1_2;
   device.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
   device.subgroup.pNext = knows_driver ? &driver : nullptr;
   device.memory_limits.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
   device.memory_limits.pNext = &device.subgroup;
-  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &device.memory_limits);
+  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                                           &device.memory_limits);
   vk.GetPhysicalDeviceProperties2(handle, &properties);
   device.memory_limits.pNext = device.subgroup.pNext = nullptr;
   if (knows_driver) device.driver = format("%s %s", driver.driverName, driver.driverInfo);
 
-  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
-  auto features = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &storage);
+  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  auto features =
+      structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &storage);
   vk.GetPhysicalDeviceFeatures2(handle, &features);
   device.storage_16bit = storage.storageBuffer16BitAccess == VK_TRUE;
   device.portability_subset = has_device_extension(vk, handle, "VK_KHR_portability_subset");
@@ -95,7 +99,8 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
   std::copy_n(limits.maxComputeWorkGroupCount, 3, result.max_groups.begin());
   result.shared_bytes = limits.maxComputeSharedMemorySize;
   result.max_storage_range = limits.maxStorageBufferRange;
-  result.storage_alignment = static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
+  result.storage_alignment =
+      static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
   result.subgroup_size = std::max(device.subgroup.subgroupSize, 1u);
   result.f16 = f16;
   return result;

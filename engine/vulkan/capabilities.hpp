@@ -1,12 +1,11 @@
-// What a physical device can do, and what heed makes of it. Reading the device is one function; judging what was
-// read is another that needs no device.
+// What a physical device can do, and what heed makes of it. Reading the device is one function; judging what
+// was read is another that needs no device.
 #pragma once
 
 #include <cstdint>
+#include <heed/device.hpp>
 #include <string>
 #include <vector>
-
-#include <heed/device.hpp>
 
 #include "kernels/dispatch.hpp"
 #include "vulkan/functions.hpp"
@@ -23,8 +22,8 @@ struct PhysicalDevice {
   std::string driver;  // name and version, if the driver says so (Vulkan 1.2)
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
-  bool storage_16bit = false;  // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
-  bool adopted = false;        // storage_16bit then says what the host enabled
+  bool storage_16bit = false;       // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
+  bool adopted = false;             // storage_16bit then says what the host enabled
   bool portability_subset = false;  // VK_KHR_portability_subset must be enabled
 };
 

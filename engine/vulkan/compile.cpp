@@ -19,8 +19,7 @@ VulkanPlan::~VulkanPlan() {
   // A pool takes its descriptor sets with it.
   if (descriptor_pool_ != VK_NULL_HANDLE)
     context_.vk.DestroyDescriptorPool(context_.device, descriptor_pool_, context_.allocator);
-  if (queries_ != VK_NULL_HANDLE)
-    context_.vk.DestroyQueryPool(context_.device, queries_, context_.allocator);
+  if (queries_ != VK_NULL_HANDLE) context_.vk.DestroyQueryPool(context_.device, queries_, context_.allocator);
 }
 
 Status VulkanPlan::compile(const std::vector<const detail::WeightsImpl::Entry*>& weights) {
@@ -75,7 +74,8 @@ Status VulkanPlan::allocate_memory() {
   uint64_t bytes = 0;
   for (const detail::ConstantInfo& constant : schedule_.constants) {
     constant_offsets_.push_back(bytes);
-    bytes = align_up<uint64_t>(bytes + align_up<uint64_t>(constant.data.size(), 4), device_->weight_alignment());
+    bytes =
+        align_up<uint64_t>(bytes + align_up<uint64_t>(constant.data.size(), 4), device_->weight_alignment());
   }
   if (bytes != 0) {
     status = constants_.create(context_, "constants", bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
@@ -116,13 +116,13 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
       CompiledUse& use = uses_[steps_[i].first_use + k];
       for (uint32_t b = 0; b < use.binding_count; ++b) {
         if (use.bindings[b].source == Binding::Source::Faults) continue;
-        // Every binding that a shader names must be valid, also one that this step has no operand for and that the
-        // shader will not touch: it gets the first operand, read-only.
+        // Every binding that a shader names must be valid, also one that this step has no operand for and
+        // that the shader will not touch: it gets the first operand, read-only.
         const BufferUse& wanted = kernel.buffers[b];
         const bool absent = !wanted.tensor.valid();
         use.bindings[b].write = wanted.write && !absent;
-        const Status status =
-            resolve_binding(schedule_.steps[i], absent ? kernel.buffers[0].tensor : wanted.tensor, &use.bindings[b]);
+        const Status status = resolve_binding(
+            schedule_.steps[i], absent ? kernel.buffers[0].tensor : wanted.tensor, &use.bindings[b]);
         if (status != Status::Ok) return status;
         use.has_host |= use.bindings[b].source == Binding::Source::Host;
       }
@@ -135,17 +135,25 @@ Status VulkanPlan::resolve_binding(const Node& step, Tensor tensor, Binding* bin
   const TensorInfo& info = schedule_.info(tensor);
   const Placement& at = schedule_.placement(tensor);
   switch (at.space) {
-    case Placement::Space::Input: binding->source = Binding::Source::Host; binding->index = at.slot; break;
+    case Placement::Space::Input:
+      binding->source = Binding::Source::Host;
+      binding->index = at.slot;
+      break;
     case Placement::Space::Output:
       binding->source = Binding::Source::Host;
       binding->index = static_cast<uint32_t>(schedule_.inputs.size()) + at.slot;
       break;
-    case Placement::Space::Scratch: binding->source = Binding::Source::Scratch; break;
+    case Placement::Space::Scratch:
+      binding->source = Binding::Source::Scratch;
+      break;
     case Placement::Space::Weight:
-    case Placement::Space::Constant: binding->source = Binding::Source::Constant; break;
+    case Placement::Space::Constant:
+      binding->source = Binding::Source::Constant;
+      break;
     case Placement::Space::None:
-      return fail(context_.log, Status::InvalidGraph,
-                  format("compile: %s uses '%s', which has no memory", step.label.c_str(), info.name.c_str()));
+      return fail(
+          context_.log, Status::InvalidGraph,
+          format("compile: %s uses '%s', which has no memory", step.label.c_str(), info.name.c_str()));
   }
   if (binding->source == Binding::Source::Host) return Status::Ok;
   binding->range = storages_[info.storage];
@@ -178,8 +186,8 @@ Status VulkanPlan::create_slots() {
 Status VulkanPlan::create_queries() {
   if (context_.timestamp_bits() == 0)
     return fail(context_.log, Status::Unsupported,
-                format("compile: timestamps were asked for; queue family %u of %s has none", context_.queue_family,
-                       context_.info.word.c_str()));
+                format("compile: timestamps were asked for; queue family %u of %s has none",
+                       context_.queue_family, context_.info.word.c_str()));
   auto info = structure<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = options_.record_slots * static_cast<uint32_t>(steps_.size() + 1);

@@ -1,10 +1,10 @@
-// What every part of the Vulkan layer needs of one device. Owned by the device; the parts hold a pointer to it.
+// What every part of the Vulkan layer needs of one device. Owned by the device; the parts hold a pointer to
+// it.
 #pragma once
 
 #include <atomic>
-#include <mutex>
-
 #include <heed/device.hpp>
+#include <mutex>
 
 #include "vulkan/capabilities.hpp"
 #include "vulkan/functions.hpp"
@@ -28,7 +28,8 @@ struct Context {
   // Set by the first VK_ERROR_DEVICE_LOST; from then on every call returns DeviceLost.
   std::atomic<bool> lost{false};
 
-  // Ok for success codes; otherwise logs "<what>: <VkResult>", remembers a lost device, returns the closest Status.
+  // Ok for success codes; otherwise logs "<what>: <VkResult>", remembers a lost device, returns the closest
+  // Status.
   Status check(const char* what, VkResult result);
   // Ok, or DeviceLost with a message that names `what`.
   Status alive(const char* what) const;

@@ -10,11 +10,16 @@ namespace {
 
 DeviceKind kind_of(VkPhysicalDeviceType type) {
   switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceKind::DiscreteGpu;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceKind::IntegratedGpu;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return DeviceKind::VirtualGpu;
-    case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::SoftwareGpu;
-    default: return DeviceKind::OtherGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return DeviceKind::DiscreteGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return DeviceKind::IntegratedGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return DeviceKind::VirtualGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return DeviceKind::SoftwareGpu;
+    default:
+      return DeviceKind::OtherGpu;
   }
 }
 
@@ -28,22 +33,31 @@ std::string slug(const std::string& text) {
     word.clear();
   };
   for (char c : text) {
-    if (c == '(') flush(), ++depth;
-    else if (c == ')') depth = std::max(depth - 1, 0);
-    else if (depth > 0) continue;
-    else if (std::isalnum(static_cast<unsigned char>(c))) word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else flush();
+    if (c == '(')
+      flush(), ++depth;
+    else if (c == ')')
+      depth = std::max(depth - 1, 0);
+    else if (depth > 0)
+      continue;
+    else if (std::isalnum(static_cast<unsigned char>(c)))
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else
+      flush();
   }
   flush();
   return result;
 }
 
-std::string gib(uint64_t bytes) { return format("%.2f GiB", static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0)); }
+std::string gib(uint64_t bytes) {
+  return format("%.2f GiB", static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0));
+}
 
 // VkPhysicalDeviceLimits as (name, value) pairs.
 void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
-  const auto add = [&](const char* name, std::string value) { info->limits.emplace_back(name, std::move(value)); };
+  const auto add = [&](const char* name, std::string value) {
+    info->limits.emplace_back(name, std::move(value));
+  };
   const auto three = [](const uint32_t* v) { return format("%u x %u x %u", v[0], v[1], v[2]); };
   uint64_t local = 0;
   for (uint32_t i = 0; i < device.memory.memoryHeapCount; ++i)
@@ -61,7 +75,8 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   add("subgroup size", std::to_string(device.subgroup.subgroupSize));
   const uint32_t family = choose_queue_family(device.queue_families);
   add("queue family", family == UINT32_MAX ? "none" : std::to_string(family));
-  add("timestamp bits", family == UINT32_MAX ? "0" : std::to_string(device.queue_families[family].timestampValidBits));
+  add("timestamp bits",
+      family == UINT32_MAX ? "0" : std::to_string(device.queue_families[family].timestampValidBits));
   add("timestamp period", format("%g ns", static_cast<double>(limits.timestampPeriod)));
 }
 
@@ -99,7 +114,8 @@ DeviceInfo describe(const PhysicalDevice& device) {
   info.kind = kind_of(device.properties.deviceType);
   info.name = device.properties.deviceName;
   info.word = "vulkan:" + short_name(info.name);
-  info.driver = device.driver.empty() ? format("driver 0x%08x", device.properties.driverVersion) : device.driver;
+  info.driver =
+      device.driver.empty() ? format("driver 0x%08x", device.properties.driverVersion) : device.driver;
   const uint32_t version = device.properties.apiVersion;
   info.api = format("Vulkan %u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
                     VK_API_VERSION_PATCH(version));

@@ -1,7 +1,7 @@
-// Descriptor sets of a plan. All are allocated by compile. A set whose buffers are all the plan's own is shared by
-// every slot and never touched again. One with a host buffer exists once per slot, and record rewrites its host
-// descriptors each time: comparing handles with those of the last recording would miss a host that destroyed a
-// buffer and got the same handle for a new one.
+// Descriptor sets of a plan. All are allocated by compile. A set whose buffers are all the plan's own is
+// shared by every slot and never touched again. One with a host buffer exists once per slot, and record
+// rewrites its host descriptors each time: comparing handles with those of the last recording would miss a
+// host that destroyed a buffer and got the same handle for a new one.
 #include "vulkan/plan.hpp"
 
 namespace heed::vulkan {
@@ -19,9 +19,9 @@ Status VulkanPlan::create_descriptor_pool() {
   info.maxSets = sets;
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
-  return context_.check("vkCreateDescriptorPool",
-                        context_.vk.CreateDescriptorPool(context_.device, &info, context_.allocator,
-                                                         &descriptor_pool_));
+  return context_.check(
+      "vkCreateDescriptorPool",
+      context_.vk.CreateDescriptorPool(context_.device, &info, context_.allocator, &descriptor_pool_));
 }
 
 Status VulkanPlan::allocate_sets() {

@@ -45,8 +45,8 @@ Status VulkanDevice::compile(Schedule&& schedule, std::shared_ptr<detail::Weight
   if (status != Status::Ok) return status;
   // match_weights has checked that they are of this device, hence of this type.
   auto fresh = std::make_shared<VulkanPlan>(std::static_pointer_cast<VulkanDevice>(shared_from_this()),
-                                            std::static_pointer_cast<VulkanWeights>(weights), std::move(schedule),
-                                            options);
+                                            std::static_pointer_cast<VulkanWeights>(weights),
+                                            std::move(schedule), options);
   status = fresh->compile(entries);
   if (status == Status::Ok) *plan = std::move(fresh);
   return status;

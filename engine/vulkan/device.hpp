@@ -1,9 +1,8 @@
 // The Vulkan device: opened by heed or adopted from a host.
 #pragma once
 
-#include <memory>
-
 #include <heed/vulkan.hpp>
+#include <memory>
 
 #include "graph/backend.hpp"
 #include "vulkan/context.hpp"
@@ -29,8 +28,8 @@ class VulkanDevice final : public detail::DeviceImpl {
   ScheduleOptions schedule_options() const override;
   Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                 std::shared_ptr<detail::WeightsImpl>* weights) override;
-  Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights, const CompileOptions& options,
-                 std::shared_ptr<detail::PlanImpl>* plan) override;
+  Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,
+                 const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) override;
   Status pipeline_cache(std::vector<std::byte>* blob) const override { return pipelines_->blob(blob); }
 
   Context& context() { return context_; }

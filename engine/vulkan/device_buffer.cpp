@@ -5,7 +5,8 @@
 
 namespace heed::vulkan {
 
-Status DeviceBuffer::create(Context& context, const char* what, uint64_t bytes, VkBufferUsageFlags usage, MemoryUse use) {
+Status DeviceBuffer::create(Context& context, const char* what, uint64_t bytes, VkBufferUsageFlags usage,
+                            MemoryUse use) {
   destroy();
   context_ = &context;
   what_ = what;
@@ -18,24 +19,26 @@ Status DeviceBuffer::create(Context& context, const char* what, uint64_t bytes, 
   auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = bytes;
   info.usage = usage;
-  Status status =
-      context.check("vkCreateBuffer", context.vk.CreateBuffer(context.device, &info, context.allocator, &buffer_));
+  Status status = context.check("vkCreateBuffer",
+                                context.vk.CreateBuffer(context.device, &info, context.allocator, &buffer_));
   if (status == Status::Ok) {
     VkMemoryRequirements needs = {};
     context.vk.GetBufferMemoryRequirements(context.device, buffer_, &needs);
     status = allocate(needs, use);
   }
   if (status == Status::Ok)
-    status = context.check("vkBindBufferMemory",
-                           context.vk.BindBufferMemory(context.device, buffer_, memory_, 0));
+    status =
+        context.check("vkBindBufferMemory", context.vk.BindBufferMemory(context.device, buffer_, memory_, 0));
   if (status == Status::Ok && use != MemoryUse::Device) {
     void* address = nullptr;
     status = context.check("vkMapMemory",
                            context.vk.MapMemory(context.device, memory_, 0, VK_WHOLE_SIZE, 0, &address));
     mapped_ = static_cast<std::byte*>(address);
   }
-  if (status != Status::Ok) destroy();
-  else context.name(VK_OBJECT_TYPE_BUFFER, buffer_, what);
+  if (status != Status::Ok)
+    destroy();
+  else
+    context.name(VK_OBJECT_TYPE_BUFFER, buffer_, what);
   return status;
 }
 
@@ -52,11 +55,13 @@ Status DeviceBuffer::allocate(const VkMemoryRequirements& needs, MemoryUse use) 
       memory_ = VK_NULL_HANDLE;
       continue;  // a full heap leaves the others
     }
-    coherent_ = (memory.memoryTypes[order.types[i]].propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+    coherent_ =
+        (memory.memoryTypes[order.types[i]].propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
     return Status::Ok;
   }
   return context_->check(
-      format("vkAllocateMemory of %llu bytes for %s", static_cast<unsigned long long>(needs.size), what_).c_str(),
+      format("vkAllocateMemory of %llu bytes for %s", static_cast<unsigned long long>(needs.size), what_)
+          .c_str(),
       result);
 }
 

@@ -15,8 +15,8 @@ class DeviceBuffer {
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
-  // `bytes` >= 1. `what` names the buffer in messages and captures ("scratch"). Host-visible memory stays mapped.
-  // OutOfDeviceMemory if no memory type can hold it; the buffer is then empty.
+  // `bytes` >= 1. `what` names the buffer in messages and captures ("scratch"). Host-visible memory stays
+  // mapped. OutOfDeviceMemory if no memory type can hold it; the buffer is then empty.
   Status create(Context& context, const char* what, uint64_t bytes, VkBufferUsageFlags usage, MemoryUse use);
   void destroy();
 
@@ -25,7 +25,8 @@ class DeviceBuffer {
   uint64_t bytes() const { return bytes_; }
   std::byte* mapped() const { return mapped_; }  // null for MemoryUse::Device
 
-  // Between host writes and a submission, and between a wait and host reads. Nothing to do on coherent memory.
+  // Between host writes and a submission, and between a wait and host reads. Nothing to do on coherent
+  // memory.
   Status flush();
   Status invalidate();
 

@@ -1,8 +1,8 @@
 // The Vulkan functions that heed calls, as one table per device.
 //
-// volk keeps its pointers in process-wide globals, which would collide with those of a host that uses volk too
-// (or another version of it), and would mix two devices of different drivers. A table per device costs two
-// kilobytes and lets a host hand in any vkGetInstanceProcAddr, a capture layer's or a test's included.
+// volk keeps its pointers in process-wide globals, which would collide with those of a host that uses volk
+// too (or another version of it), and would mix two devices of different drivers. A table per device costs
+// two kilobytes and lets a host hand in any vkGetInstanceProcAddr, a capture layer's or a test's included.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -34,56 +34,56 @@
   X(CmdBeginDebugUtilsLabelEXT)    \
   X(CmdEndDebugUtilsLabelEXT)
 
-#define HEED_VULKAN_DEVICE(X)    \
-  X(DestroyDevice)               \
-  X(GetDeviceQueue)              \
-  X(CreateBuffer)                \
-  X(DestroyBuffer)               \
-  X(GetBufferMemoryRequirements) \
-  X(AllocateMemory)              \
-  X(FreeMemory)                  \
-  X(BindBufferMemory)            \
-  X(MapMemory)                   \
-  X(FlushMappedMemoryRanges)     \
+#define HEED_VULKAN_DEVICE(X)     \
+  X(DestroyDevice)                \
+  X(GetDeviceQueue)               \
+  X(CreateBuffer)                 \
+  X(DestroyBuffer)                \
+  X(GetBufferMemoryRequirements)  \
+  X(AllocateMemory)               \
+  X(FreeMemory)                   \
+  X(BindBufferMemory)             \
+  X(MapMemory)                    \
+  X(FlushMappedMemoryRanges)      \
   X(InvalidateMappedMemoryRanges) \
-  X(CreateShaderModule)          \
-  X(DestroyShaderModule)         \
-  X(CreatePipelineCache)         \
-  X(DestroyPipelineCache)        \
-  X(GetPipelineCacheData)        \
-  X(CreateComputePipelines)      \
-  X(DestroyPipeline)             \
-  X(CreatePipelineLayout)        \
-  X(DestroyPipelineLayout)       \
-  X(CreateDescriptorSetLayout)   \
-  X(DestroyDescriptorSetLayout)  \
-  X(CreateDescriptorPool)        \
-  X(DestroyDescriptorPool)       \
-  X(AllocateDescriptorSets)      \
-  X(UpdateDescriptorSets)        \
-  X(CreateQueryPool)             \
-  X(DestroyQueryPool)            \
-  X(GetQueryPoolResults)         \
-  X(CreateCommandPool)           \
-  X(DestroyCommandPool)          \
-  X(ResetCommandPool)            \
-  X(AllocateCommandBuffers)      \
-  X(BeginCommandBuffer)          \
-  X(EndCommandBuffer)            \
-  X(CreateFence)                 \
-  X(DestroyFence)                \
-  X(ResetFences)                 \
-  X(WaitForFences)               \
-  X(QueueSubmit)                 \
-  X(CmdBindPipeline)             \
-  X(CmdBindDescriptorSets)       \
-  X(CmdPushConstants)            \
-  X(CmdDispatch)                 \
-  X(CmdDispatchBase)             \
-  X(CmdPipelineBarrier)          \
-  X(CmdFillBuffer)               \
-  X(CmdCopyBuffer)               \
-  X(CmdResetQueryPool)           \
+  X(CreateShaderModule)           \
+  X(DestroyShaderModule)          \
+  X(CreatePipelineCache)          \
+  X(DestroyPipelineCache)         \
+  X(GetPipelineCacheData)         \
+  X(CreateComputePipelines)       \
+  X(DestroyPipeline)              \
+  X(CreatePipelineLayout)         \
+  X(DestroyPipelineLayout)        \
+  X(CreateDescriptorSetLayout)    \
+  X(DestroyDescriptorSetLayout)   \
+  X(CreateDescriptorPool)         \
+  X(DestroyDescriptorPool)        \
+  X(AllocateDescriptorSets)       \
+  X(UpdateDescriptorSets)         \
+  X(CreateQueryPool)              \
+  X(DestroyQueryPool)             \
+  X(GetQueryPoolResults)          \
+  X(CreateCommandPool)            \
+  X(DestroyCommandPool)           \
+  X(ResetCommandPool)             \
+  X(AllocateCommandBuffers)       \
+  X(BeginCommandBuffer)           \
+  X(EndCommandBuffer)             \
+  X(CreateFence)                  \
+  X(DestroyFence)                 \
+  X(ResetFences)                  \
+  X(WaitForFences)                \
+  X(QueueSubmit)                  \
+  X(CmdBindPipeline)              \
+  X(CmdBindDescriptorSets)        \
+  X(CmdPushConstants)             \
+  X(CmdDispatch)                  \
+  X(CmdDispatchBase)              \
+  X(CmdPipelineBarrier)           \
+  X(CmdFillBuffer)                \
+  X(CmdCopyBuffer)                \
+  X(CmdResetQueryPool)            \
   X(CmdWriteTimestamp)
 
 namespace heed::vulkan {

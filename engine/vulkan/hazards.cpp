@@ -16,8 +16,8 @@ bool HazardTracker::enter(std::span<const Access> accesses) {
   if (barrier) count_ = 0;
   for (const Access& access : accesses) {
     if (remember(access)) continue;
-    // Full: the barrier empties the list, which then holds this dispatch alone. What it keeps of a dispatch with
-    // more than kCapacity accesses would be incomplete, but a dispatch has at most kMaxBindings of them.
+    // Full: the barrier empties the list, which then holds this dispatch alone. What it keeps of a dispatch
+    // with more than kCapacity accesses would be incomplete, but a dispatch has at most kMaxBindings of them.
     barrier = true;
     count_ = 0;
     for (const Access& again : accesses) remember(again);

@@ -1,9 +1,9 @@
 // Where a barrier is needed between dispatches. Policy only: no Vulkan in here.
 //
-// The tracker holds what was read and written since the last barrier. The next dispatch needs a barrier before it
-// exactly if one of its reads overlaps a pending write (read after write), or one of its writes overlaps a
-// pending read or write (write after read, write after write). A barrier orders all memory, so it empties the
-// tracker.
+// The tracker holds what was read and written since the last barrier. The next dispatch needs a barrier
+// before it exactly if one of its reads overlaps a pending write (read after write), or one of its writes
+// overlaps a pending read or write (write after read, write after write). A barrier orders all memory, so it
+// empties the tracker.
 #pragma once
 
 #include <array>

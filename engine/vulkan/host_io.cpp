@@ -35,7 +35,8 @@ Status HostIo::create(Context& context, std::span<const uint64_t> largest, size_
                           shared_ ? MemoryUse::Shared : MemoryUse::Device);
   if (status != Status::Ok || shared_) return status;
   return staging_.create(context, "run staging", bytes,
-                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Staging);
+                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                         MemoryUse::Staging);
 }
 
 void HostIo::copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, size_t begin, size_t end,

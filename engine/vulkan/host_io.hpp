@@ -1,5 +1,5 @@
-// Device buffers for a plan's inputs and outputs, and the way between them and host memory: what Plan::run needs
-// beyond record.
+// Device buffers for a plan's inputs and outputs, and the way between them and host memory: what Plan::run
+// needs beyond record.
 #pragma once
 
 #include <span>
@@ -30,7 +30,8 @@ class HostIo {
 
  private:
   DeviceBuffer& mapped() { return shared_ ? device_ : staging_; }
-  void copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, size_t begin, size_t end, bool to_device);
+  void copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, size_t begin, size_t end,
+            bool to_device);
 
   Context* context_ = nullptr;
   bool shared_ = false;  // host and GPU use the same memory: no copies

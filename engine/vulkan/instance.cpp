@@ -38,10 +38,12 @@ bool has_layer(const Functions& vk, const char* name) {
 }
 
 VkDebugUtilsMessengerCreateInfoEXT messenger_info(PFN_vkDebugUtilsMessengerCallbackEXT callback, void* user) {
-  auto info = structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
+  auto info =
+      structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
   info.messageSeverity =
       VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-  info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+  info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
+                     VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                      VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
   info.pfnUserCallback = callback;
   info.pUserData = user;
@@ -71,7 +73,8 @@ std::unique_ptr<Instance> Instance::create(const InstanceOptions& options) {
   std::unique_ptr<Instance> instance(new Instance);
   instance->log_ = options.log;
   if (const char* missing = load_global_functions(get, &instance->functions_)) {
-    log(options.log, LogLevel::Info, format("Vulkan: the loader has no %s, so it is older than 1.1", missing));
+    log(options.log, LogLevel::Info,
+        format("Vulkan: the loader has no %s, so it is older than 1.1", missing));
     return nullptr;
   }
   const VkResult result = instance->create_handle(options);
@@ -96,21 +99,23 @@ VkResult Instance::create_handle(const InstanceOptions& options) {
 
   validation_ = options.validation && has_layer(functions_, kValidationLayer);
   if (options.validation && !validation_)
-    log(options.log, LogLevel::Warning, format("Vulkan: %s is not installed; running without it", kValidationLayer));
+    log(options.log, LogLevel::Warning,
+        format("Vulkan: %s is not installed; running without it", kValidationLayer));
 
   std::vector<const char*> extensions;
   const auto common = instance_extensions(functions_, nullptr);
   const auto of_layer =
       validation_ ? instance_extensions(functions_, kValidationLayer) : std::vector<VkExtensionProperties>();
   debug_utils_ = (options.debug_utils || validation_) && (has(common, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
-                                                         has(of_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
+                                                          has(of_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
   if (debug_utils_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   const bool features = has(of_layer, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
   if (features) extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
   const bool portability = has(common, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
   if (portability) extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
 
-  const VkValidationFeatureEnableEXT enabled[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+  const VkValidationFeatureEnableEXT enabled[] = {
+      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
   auto validation_features = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
   validation_features.enabledValidationFeatureCount = 1;
   validation_features.pEnabledValidationFeatures = enabled;
@@ -123,8 +128,10 @@ VkResult Instance::create_handle(const InstanceOptions& options) {
   application.apiVersion = api_version_;
   auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
   info.flags = portability ? VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR : 0;
-  if (validation_ && debug_utils_) info.pNext = &messenger;
-  else if (features) info.pNext = &validation_features;
+  if (validation_ && debug_utils_)
+    info.pNext = &messenger;
+  else if (features)
+    info.pNext = &validation_features;
   info.pApplicationInfo = &application;
   info.enabledLayerCount = validation_ ? 1 : 0;
   info.ppEnabledLayerNames = &kValidationLayer;
@@ -133,7 +140,8 @@ VkResult Instance::create_handle(const InstanceOptions& options) {
   const VkResult result = functions_.CreateInstance(&info, nullptr, &instance_);
   if (result == VK_SUCCESS && validation_)
     log(options.log, LogLevel::Info,
-        format("Vulkan: %s is on, %s synchronization validation", kValidationLayer, features ? "with" : "without"));
+        format("Vulkan: %s is on, %s synchronization validation", kValidationLayer,
+               features ? "with" : "without"));
   return result;
 }
 

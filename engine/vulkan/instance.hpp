@@ -3,10 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <heed/status.hpp>
 #include <memory>
 #include <vector>
-
-#include <heed/status.hpp>
 
 #include "vulkan/functions.hpp"
 
@@ -38,7 +37,8 @@ class Instance {
   Instance() = default;
   static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                    VkDebugUtilsMessageTypeFlagsEXT types,
-                                                   const VkDebugUtilsMessengerCallbackDataEXT* data, void* user);
+                                                   const VkDebugUtilsMessengerCallbackDataEXT* data,
+                                                   void* user);
   VkResult create_handle(const InstanceOptions& options);
   void create_messenger();
 

@@ -19,25 +19,30 @@ struct Wish {
 Wish wish_for(MemoryUse use) {
   switch (use) {
     // Host-visible video memory is often a window of 256 MiB that others need more.
-    case MemoryUse::Device: return {.required = 0, .local = 8, .visible = -1};
-    case MemoryUse::Constants: return {.required = kVisible, .local = 8, .coherent = 2, .cached = -1};
+    case MemoryUse::Device:
+      return {.required = 0, .local = 8, .visible = -1};
+    case MemoryUse::Constants:
+      return {.required = kVisible, .local = 8, .coherent = 2, .cached = -1};
     // Reading uncached memory from the host is an order of magnitude slower than copying to cached memory.
-    case MemoryUse::Staging: return {.required = kVisible, .local = -1, .coherent = 4, .cached = 8};
-    case MemoryUse::Shared: return {.required = kVisible | kLocal, .coherent = 4, .cached = 8};
+    case MemoryUse::Staging:
+      return {.required = kVisible, .local = -1, .coherent = 4, .cached = 8};
+    case MemoryUse::Shared:
+      return {.required = kVisible | kLocal, .coherent = 4, .cached = 8};
   }
   return {};
 }
 
 }  // namespace
 
-MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed, MemoryUse use,
-                                   uint64_t bytes) {
+MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
+                                   MemoryUse use, uint64_t bytes) {
   const Wish wish = wish_for(use);
   MemoryTypeOrder order;
   std::array<int, VK_MAX_MEMORY_TYPES> scores{};
   for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
     const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
-    // Anything beyond the four plain properties (protected, lazily allocated, device-coherent) needs a feature.
+    // Anything beyond the four plain properties (protected, lazily allocated, device-coherent) needs a
+    // feature.
     if ((flags & ~(kLocal | kVisible | kCoherent | kCached)) != 0) continue;
     if ((allowed >> i & 1u) == 0 || (flags & wish.required) != wish.required) continue;
     if (memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size < bytes) continue;

@@ -25,7 +25,8 @@ std::vector<DeviceInfo> list_devices(const DeviceOptions& options) {
   return describe_all(*instance, instance->physical_devices());
 }
 
-Status open_device(const DeviceOptions& options, uint32_t index, std::shared_ptr<detail::DeviceImpl>* device) {
+Status open_device(const DeviceOptions& options, uint32_t index,
+                   std::shared_ptr<detail::DeviceImpl>* device) {
   std::unique_ptr<Instance> instance = Instance::create(
       {.log = options.log, .validation = options.validation, .debug_utils = options.debug_labels});
   if (instance == nullptr) return fail(options.log, Status::NotFound, "open: Vulkan cannot be started here");
@@ -43,8 +44,8 @@ Status open_device(const DeviceOptions& options, uint32_t index, std::shared_ptr
   return status;
 }
 
-Status VulkanDevice::open(std::unique_ptr<Instance> instance, VkPhysicalDevice physical, const DeviceInfo& info,
-                          const DeviceOptions& options) {
+Status VulkanDevice::open(std::unique_ptr<Instance> instance, VkPhysicalDevice physical,
+                          const DeviceInfo& info, const DeviceOptions& options) {
   instance_ = std::move(instance);
   context_.vk = instance_->functions();
   context_.log = options.log;
@@ -64,7 +65,8 @@ Status VulkanDevice::create_device(bool f16) {
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
   // robustBufferAccess stays off: kernels check their bounds, and it would cost a comparison per load.
-  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   storage.storageBuffer16BitAccess = VK_TRUE;
   const char* const extensions[] = {"VK_KHR_portability_subset"};
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
@@ -74,8 +76,8 @@ Status VulkanDevice::create_device(bool f16) {
   info.enabledExtensionCount = context_.physical.portability_subset ? 1 : 0;
   info.ppEnabledExtensionNames = extensions;
   VkDevice device = VK_NULL_HANDLE;
-  const Status status =
-      context_.check("vkCreateDevice", context_.vk.CreateDevice(context_.physical.handle, &info, nullptr, &device));
+  const Status status = context_.check(
+      "vkCreateDevice", context_.vk.CreateDevice(context_.physical.handle, &info, nullptr, &device));
   if (status != Status::Ok) return status;
   if (const char* missing = load_device_functions(device, &context_.vk)) {
     if (context_.vk.DestroyDevice != nullptr) context_.vk.DestroyDevice(device, nullptr);

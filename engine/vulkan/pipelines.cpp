@@ -22,8 +22,8 @@ Status Pipelines::create(std::span<const std::byte> blob, VkPipelineCache host_c
     info.pInitialData = data.data();
   }
   owns_cache_ = true;
-  return context_.check("vkCreatePipelineCache", context_.vk.CreatePipelineCache(context_.device, &info,
-                                                                                 context_.allocator, &cache_));
+  return context_.check("vkCreatePipelineCache",
+                        context_.vk.CreatePipelineCache(context_.device, &info, context_.allocator, &cache_));
 }
 
 Status Pipelines::create_layouts() {
@@ -32,12 +32,13 @@ Status Pipelines::create_layouts() {
     bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
   const VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, kMaxPushBytes};
   for (uint32_t count = 1; count <= kMaxBindings; ++count) {
-    auto set = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+    auto set =
+        structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
     set.bindingCount = count;
     set.pBindings = bindings.data();
-    Status status = context_.check(
-        "vkCreateDescriptorSetLayout",
-        context_.vk.CreateDescriptorSetLayout(context_.device, &set, context_.allocator, &set_layouts_[count]));
+    Status status = context_.check("vkCreateDescriptorSetLayout",
+                                   context_.vk.CreateDescriptorSetLayout(
+                                       context_.device, &set, context_.allocator, &set_layouts_[count]));
     if (status != Status::Ok) return status;
     auto layout = structure<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
     layout.setLayoutCount = 1;
@@ -94,7 +95,8 @@ Status Pipelines::build(const KernelKey& key, VkPipeline* pipeline) {
                                           key.spec.data()};
   auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   info.flags = VK_PIPELINE_CREATE_DISPATCH_BASE;  // long dispatches are recorded in pieces
-  info.stage = structure<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
+  info.stage =
+      structure<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";

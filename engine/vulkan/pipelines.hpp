@@ -26,8 +26,8 @@ class Pipelines {
   Status get(const KernelKey& key, VkPipeline* pipeline);
   Status blob(std::vector<std::byte>* blob);
 
-  // Kernels with the same number of bindings share their layouts: storage buffers 0 .. count-1, and kMaxPushBytes
-  // of push constants, which every device has.
+  // Kernels with the same number of bindings share their layouts: storage buffers 0 .. count-1, and
+  // kMaxPushBytes of push constants, which every device has.
   VkDescriptorSetLayout set_layout(uint32_t buffer_count) const { return set_layouts_[buffer_count]; }
   VkPipelineLayout layout(uint32_t buffer_count) const { return layouts_[buffer_count]; }
 

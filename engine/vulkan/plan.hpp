@@ -1,16 +1,15 @@
 // A plan on a Vulkan device.
 //
-// compile.cpp makes everything that a run needs: pipelines, memory, descriptor sets, and one Slot per recording
-// that may be in flight. After that record.cpp is a loop over data; bind.cpp checks the host's buffers for it;
-// run.cpp wraps it for callers without a command buffer; report.cpp answers questions.
+// compile.cpp makes everything that a run needs: pipelines, memory, descriptor sets, and one Slot per
+// recording that may be in flight. After that record.cpp is a loop over data; bind.cpp checks the host's
+// buffers for it; run.cpp wraps it for callers without a command buffer; report.cpp answers questions.
 #pragma once
 
 #include <array>
+#include <heed/vulkan.hpp>
 #include <memory>
 #include <span>
 #include <vector>
-
-#include <heed/vulkan.hpp>
 
 #include "graph/backend.hpp"
 #include "kernels/dispatch.hpp"
@@ -62,8 +61,8 @@ struct CompiledStep {
 // Everything has its final size after compile.
 struct Slot {
   std::vector<int64_t> extents, sizes, storage_offsets;
-  std::vector<BoundRange> bound;      // by host index: inputs, then outputs
-  std::vector<VkDescriptorSet> sets;  // by use
+  std::vector<BoundRange> bound;              // by host index: inputs, then outputs
+  std::vector<VkDescriptorSet> sets;          // by use
   std::vector<VkDescriptorBufferInfo> infos;  // one for each binding of a host buffer
   std::vector<VkWriteDescriptorSet> writes;
   DispatchList dispatches;
@@ -73,8 +72,8 @@ struct Slot {
 
 class VulkanPlan final : public detail::PlanImpl {
  public:
-  VulkanPlan(std::shared_ptr<VulkanDevice> device, std::shared_ptr<VulkanWeights> weights, Schedule&& schedule,
-             const CompileOptions& options);
+  VulkanPlan(std::shared_ptr<VulkanDevice> device, std::shared_ptr<VulkanWeights> weights,
+             Schedule&& schedule, const CompileOptions& options);
   ~VulkanPlan() override;
 
   // weights[i] belongs to schedule.weights[i].
@@ -139,7 +138,7 @@ class VulkanPlan final : public detail::PlanImpl {
   std::vector<CompiledUse> uses_;
   std::vector<uint32_t> faulting_steps_;  // by fault word: which step sets it
   std::vector<uint64_t> constant_offsets_;
-  std::vector<BoundRange> storages_;      // by storage id: weights, constants and scratch
+  std::vector<BoundRange> storages_;  // by storage id: weights, constants and scratch
 
   DeviceBuffer scratch_, constants_, faults_;
   VkDescriptorPool descriptor_pool_ = VK_NULL_HANDLE;

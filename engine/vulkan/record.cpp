@@ -5,8 +5,8 @@
 namespace heed::vulkan {
 namespace {
 
-void memory_barrier(const Functions& vk, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written,
-                    VkPipelineStageFlags to, VkAccessFlags used) {
+void memory_barrier(const Functions& vk, VkCommandBuffer commands, VkPipelineStageFlags from,
+                    VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used) {
   auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   barrier.srcAccessMask = written;
   barrier.dstAccessMask = used;
@@ -29,8 +29,9 @@ Status VulkanPlan::record(VkCommandBuffer commands, const RecordInfo& info) {
   if (commands == VK_NULL_HANDLE)
     return fail(context_.log, Status::InvalidArgument, "record: the command buffer is null");
   if (info.slot >= slots_.size())
-    return fail(context_.log, Status::InvalidArgument,
-                format("record: slot %u was asked for; the plan was compiled for %zu", info.slot, slots_.size()));
+    return fail(
+        context_.log, Status::InvalidArgument,
+        format("record: slot %u was asked for; the plan was compiled for %zu", info.slot, slots_.size()));
   Slot& slot = slots_[info.slot];
   status = resolve_extents(schedule_, info.extents, context_.log, slot.extents, slot.sizes);
   if (status == Status::Ok) status = bind_host_buffers(info.buffers, slot);
@@ -52,12 +53,14 @@ Status VulkanPlan::record(VkCommandBuffer commands, const RecordInfo& info) {
 
 BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const {
   switch (binding.source) {
-    case Binding::Source::Host: return slot.bound[binding.index];
+    case Binding::Source::Host:
+      return slot.bound[binding.index];
     case Binding::Source::Faults:
       return {faults_.handle(), slot_index * fault_slot_bytes() + binding.index * fault_word_bytes(),
               sizeof(uint32_t)};
     case Binding::Source::Constant:
-    case Binding::Source::Scratch: break;
+    case Binding::Source::Scratch:
+      break;
   }
   return binding.range;
 }
@@ -71,7 +74,8 @@ void VulkanPlan::record_start(VkCommandBuffer commands, uint32_t slot_index) con
     stages |= VK_PIPELINE_STAGE_TRANSFER_BIT;
     accesses |= VK_ACCESS_TRANSFER_WRITE_BIT;
   }
-  memory_barrier(vk, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, stages, accesses);
+  memory_barrier(vk, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, stages,
+                 accesses);
   if (!faulting_steps_.empty()) {
     vk.CmdFillBuffer(commands, faults_.handle(), slot_index * fault_slot_bytes(), fault_slot_bytes(), 0);
     memory_barrier(vk, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -85,8 +89,9 @@ void VulkanPlan::record_start(VkCommandBuffer commands, uint32_t slot_index) con
 
 void VulkanPlan::record_timestamp(VkCommandBuffer commands, uint32_t slot_index, size_t index) const {
   if (queries_ == VK_NULL_HANDLE) return;
-  context_.vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_,
-                                slot_index * static_cast<uint32_t>(steps_.size() + 1) + static_cast<uint32_t>(index));
+  context_.vk.CmdWriteTimestamp(
+      commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_,
+      slot_index * static_cast<uint32_t>(steps_.size() + 1) + static_cast<uint32_t>(index));
 }
 
 void VulkanPlan::record_step(VkCommandBuffer commands, size_t index, Slot& slot, uint32_t slot_index,
@@ -110,7 +115,8 @@ void VulkanPlan::record_step(VkCommandBuffer commands, size_t index, Slot& slot,
     for (uint32_t b = 0; b < use.binding_count; ++b) {
       if (use.bindings[b].source == Binding::Source::Constant) continue;
       const BoundRange range = range_of(use.bindings[b], slot, slot_index);
-      accesses[count++] = {(uint64_t)range.buffer, range.offset, range.offset + range.range, use.bindings[b].write};
+      accesses[count++] = {(uint64_t)range.buffer, range.offset, range.offset + range.range,
+                           use.bindings[b].write};
     }
     if (slot.hazards.enter({accesses.data(), count}))
       memory_barrier(vk, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
@@ -139,7 +145,8 @@ void VulkanPlan::record_dispatch(VkCommandBuffer commands, const Dispatch& dispa
     const GroupRange x = piece_of(groups[0], split.pieces[0], i % split.pieces[0]);
     const GroupRange y = piece_of(groups[1], split.pieces[1], i / split.pieces[0] % split.pieces[1]);
     const GroupRange z = piece_of(groups[2], split.pieces[2], i / split.pieces[0] / split.pieces[1]);
-    vk.CmdDispatchBase(commands, x.begin, y.begin, z.begin, x.end - x.begin, y.end - y.begin, z.end - z.begin);
+    vk.CmdDispatchBase(commands, x.begin, y.begin, z.begin, x.end - x.begin, y.end - y.begin,
+                       z.end - z.begin);
   }
 }
 

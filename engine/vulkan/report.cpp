@@ -15,8 +15,9 @@ Status take_faults(const Plan& plan, uint32_t slot) {
 
 Status VulkanPlan::take_faults(uint32_t slot) {
   if (slot >= slots_.size())
-    return fail(context_.log, Status::InvalidArgument,
-                format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
+    return fail(
+        context_.log, Status::InvalidArgument,
+        format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
   if (faulting_steps_.empty()) return Status::Ok;
   Status status = faults_.invalidate();
   if (status != Status::Ok) return status;
@@ -56,9 +57,9 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     list.count = 0;
     emit_dispatches(schedule_, node, context_.capabilities, kernels, maxima, &list);
     for (uint32_t d = 0; d < list.count; ++d)
-      pass.dispatches +=
-          split_dispatch(list.dispatches[d].groups, list.dispatches[d].work, dispatch_work_limit(context_.info.kind))
-              .count();
+      pass.dispatches += split_dispatch(list.dispatches[d].groups, list.dispatches[d].work,
+                                        dispatch_work_limit(context_.info.kind))
+                             .count();
     const Cost cost = cost_of(schedule_, node, maxima);
     pass.flops = cost.flops;
     pass.bytes = cost.bytes;
@@ -74,9 +75,9 @@ Status VulkanPlan::timings(std::vector<PassTime>* times, uint32_t slot) const {
     return fail(context_.log, Status::InvalidArgument, format("timings: slot %u was never recorded", slot));
   const uint32_t count = static_cast<uint32_t>(steps_.size() + 1);
   std::vector<uint64_t> ticks(count);
-  const VkResult result =
-      context_.vk.GetQueryPoolResults(context_.device, queries_, slot * count, count, count * sizeof(uint64_t),
-                                      ticks.data(), sizeof(uint64_t), VK_QUERY_RESULT_64_BIT);
+  const VkResult result = context_.vk.GetQueryPoolResults(context_.device, queries_, slot * count, count,
+                                                          count * sizeof(uint64_t), ticks.data(),
+                                                          sizeof(uint64_t), VK_QUERY_RESULT_64_BIT);
   if (result == VK_NOT_READY)
     return fail(context_.log, Status::InvalidArgument,
                 format("timings: the GPU has not finished the recording of slot %u", slot));

@@ -23,7 +23,8 @@ Status VulkanPlan::run(std::span<const HostBuffer> buffers, std::span<const Exte
   status = resolve_extents(schedule_, extents, context_.log, extent_values, sizes);
   if (status != Status::Ok) return status;
   std::vector<const HostBuffer*> found(host_count());
-  status = detail::match_buffers(schedule_, buffers, {.sizes = sizes, .seed = options.seed}, context_.log, found);
+  status =
+      detail::match_buffers(schedule_, buffers, {.sizes = sizes, .seed = options.seed}, context_.log, found);
   if (status == Status::Ok) status = prepare_run();
   if (status != Status::Ok) return status;
 

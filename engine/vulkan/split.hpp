@@ -4,21 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-
 #include <heed/device.hpp>
 
 #include "base/arith.hpp"
 
 namespace heed::vulkan {
 
-// Work (floating-point operations, or bytes if more) of one dispatch that takes about 10 ms on a slow device of
-// its kind: 100 GFLOP/s for integrated and software devices, 1 TFLOP/s for discrete ones.
-constexpr double dispatch_work_limit(DeviceKind kind) {
-  return kind == DeviceKind::DiscreteGpu ? 1e10 : 1e9;
-}
+// Work (floating-point operations, or bytes if more) of one dispatch that takes about 10 ms on a slow device
+// of its kind: 100 GFLOP/s for integrated and software devices, 1 TFLOP/s for discrete ones.
+constexpr double dispatch_work_limit(DeviceKind kind) { return kind == DeviceKind::DiscreteGpu ? 1e10 : 1e9; }
 
-// Pieces per axis. z is cut first, then y, then x: kernels put the fastest-varying tile index in x, so that pieces
-// along z share the least data.
+// Pieces per axis. z is cut first, then y, then x: kernels put the fastest-varying tile index in x, so that
+// pieces along z share the least data.
 struct Split {
   std::array<uint32_t, 3> pieces = {1, 1, 1};
   uint32_t count() const { return pieces[0] * pieces[1] * pieces[2]; }

@@ -1,5 +1,5 @@
-// One command buffer that is submitted and waited for: what upload and run need. Recording into a host's command
-// buffer never comes here.
+// One command buffer that is submitted and waited for: what upload and run need. Recording into a host's
+// command buffer never comes here.
 #pragma once
 
 #include "vulkan/context.hpp"

@@ -7,8 +7,8 @@
 namespace heed::vulkan {
 namespace {
 
-// Host memory that an upload needs beside the source, however large the model is. Submitting costs some 50 us,
-// copying this much about 2 ms, so that larger pieces would gain nothing.
+// Host memory that an upload needs beside the source, however large the model is. Submitting costs some 50
+// us, copying this much about 2 ms, so that larger pieces would gain nothing.
 constexpr uint64_t kStagingBytes = 16u << 20;
 
 // Packs converted pieces of tensors into staging memory and copies them out whenever it is full.
@@ -58,8 +58,9 @@ class Stream {
     auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
-    context_.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0,
-                                   1, &barrier, 0, nullptr, 0, nullptr);
+    context_.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
+                                   nullptr);
     status = submission_.submit_and_wait();
     if (status == Status::Ok) report(copies_.back().dstOffset + copies_.back().size);
     copies_.clear();
@@ -85,7 +86,8 @@ class Stream {
 
 }  // namespace
 
-Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment) {
+Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options,
+                             uint64_t alignment) {
   std::vector<size_t> order;
   uint64_t bytes = 0;
   Status status = context_.alive("upload");
@@ -93,7 +95,8 @@ Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOp
     status = detail::place_weights(tensors, options, alignment, context_.log, &entries, &order, &bytes);
   if (status != Status::Ok || bytes == 0) return status;
   status = buffer_.create(context_, "weights", bytes,
-                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Device);
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          MemoryUse::Device);
   if (status != Status::Ok) return status;
   Stream stream(context_, buffer_.handle(), options.progress);
   status = stream.create(bytes);

@@ -1,10 +1,9 @@
 // What the rest of the engine sees of the Vulkan layer.
 #pragma once
 
+#include <heed/device.hpp>
 #include <memory>
 #include <vector>
-
-#include <heed/device.hpp>
 
 #include "graph/backend.hpp"
 

@@ -1,10 +1,14 @@
 // Everything of heed that needs no Vulkan header. See <heed/vulkan.hpp> for recording into a host's frame.
 #pragma once
 
+#include <heed/bert.hpp>
+#include <heed/checkpoint.hpp>
 #include <heed/device.hpp>
 #include <heed/graph.hpp>
 #include <heed/nn.hpp>
 #include <heed/plan.hpp>
 #include <heed/safetensors.hpp>
 #include <heed/status.hpp>
+#include <heed/text_encoder.hpp>
+#include <heed/tokenizer.hpp>
 #include <heed/types.hpp>

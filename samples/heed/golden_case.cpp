@@ -32,19 +32,16 @@ int Case::rank(std::string_view tensor) const {
   return found ? static_cast<int>(found->shape.size()) : 0;
 }
 
-int64_t Case::number(std::string_view hyper_parameter) {
+int64_t Case::number(std::string_view hyper_parameter, int64_t most) {
   const std::string_view text = file_.metadata(hyper_parameter);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0 || value > (1 << 24)) {
-    problem("hyper-parameter " + quoted(hyper_parameter) + " is " + quoted(text) + ", must be 0 .. 16777216");
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
+    problem("hyper-parameter " + quoted(hyper_parameter) + " is " + quoted(text) + ", must be 0 .. " +
+            std::to_string(most));
     return 0;
   }
   return value;
-}
-
-int64_t Case::number(std::string_view hyper_parameter, int64_t if_absent) {
-  return file_.metadata(hyper_parameter).empty() ? if_absent : number(hyper_parameter);
 }
 
 float Case::real(std::string_view hyper_parameter) {

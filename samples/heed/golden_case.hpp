@@ -31,8 +31,9 @@ class Case {
   // --- For builders ---
   bool has(std::string_view tensor) const { return file_.find(tensor) != nullptr; }
   int rank(std::string_view tensor) const;
-  int64_t number(std::string_view hyper_parameter);  // 0 .. 2^24
-  int64_t number(std::string_view hyper_parameter, int64_t if_absent);
+  int64_t number(std::string_view hyper_parameter, int64_t most = 1 << 24);  // 0 .. most
+  // Of things that each add operations to the graph, such as layers.
+  int64_t count(std::string_view hyper_parameter) { return number(hyper_parameter, 1024); }
   float real(std::string_view hyper_parameter);
 
   Tensor floats(std::string_view tensor, std::string_view axes);

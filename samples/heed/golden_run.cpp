@@ -157,6 +157,7 @@ bool run_variant(Device& device, const SafeTensors& file, const CaseOptions& opt
   if (!c.problem().empty()) return run.stop(Verdict::Damaged, c.problem());
   if (c.graph.status() != Status::Ok)
     return run.stop(is_damage(c.graph.status()) ? Verdict::Damaged : Verdict::Failed, c.graph.error());
+  if (c.expected().empty() && c.dead().empty()) return true;
   std::vector<Output> outputs;
   if (!execute(device, c, run, &outputs)) return false;
   for (const Output& output : outputs) {

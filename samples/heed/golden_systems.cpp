@@ -108,7 +108,7 @@ void in_out_causal(Case& c) {
 void side_by_side(Case& c) {
   const Tensor x = c.tokens("x", 'q');
   MultiHeadOptions options = in_out_head(c, Causal::None);
-  options.heads = c.number("num_heads");
+  options.heads = c.count("num_heads");
   c.expect("expected", nn::attention_heads(c.graph, x, x, "heads", options));
 }
 

@@ -154,7 +154,7 @@ void post_norm_decoder_layer(Case& c) {
 
 void post_norm_encoder_stack(Case& c) {
   const Tensor x = c.floats("x", "bqc");
-  const nn::StackOptions stack = {.layers = static_cast<int>(c.number("n_layers"))};
+  const nn::StackOptions stack = {.layers = static_cast<int>(c.count("n_layers"))};
   c.expect("expected",
            nn::encoder_stack(c.graph, x, "layers", filled_encoder(c, head_mask(c, "mask", "bqq")), stack));
 }
@@ -163,7 +163,7 @@ void post_norm_decoder_stack(Case& c) {
   const Tensor x = c.floats("x", "bqc"), y = c.floats("y", "bkc");
   const nn::DecoderLayerOptions layer =
       filled_decoder(c, head_mask(c, "self_mask", "bqq"), head_mask(c, "cross_mask", "bqk"));
-  const nn::StackOptions stack = {.layers = static_cast<int>(c.number("n_layers"))};
+  const nn::StackOptions stack = {.layers = static_cast<int>(c.count("n_layers"))};
   c.expect("expected", nn::decoder_stack(c.graph, x, y, "layers", layer, stack));
 }
 
@@ -233,7 +233,7 @@ void torch_transformer(Case& c) {
   const int64_t pad = c.number("pad_token_id");
   const Tensor x_pad = c.computed("x_pad", "bk", equal_to(c.integer_values("x_ids"), pad));
   const Tensor y_pad = c.computed("y_pad", "bq", equal_to(c.integer_values("y_ids"), pad));
-  const int layers = static_cast<int>(c.number("n_layers"));
+  const int layers = static_cast<int>(c.count("n_layers"));
 
   nn::TransformerOptions options;
   options.encoder = in_proj_encoder(c, "encoders.0", x_pad);

@@ -72,7 +72,8 @@ TEST_CASE("adopt: without a queue heed records, and refuses to submit", "[vulkan
     REQUIRE(vulkan::record(plan, commands, {.buffers = buffers}) == Status::Ok);
     host->end(commands);
     host->submit_and_wait(commands);
-    CHECK(difference(reinterpret_cast<const float*>(memory.mapped + 512), std::vector<float>(64, 2.0f)) == "");
+    CHECK(difference(reinterpret_cast<const float*>(memory.mapped + 512), std::vector<float>(64, 2.0f)) ==
+          "");
     host->free(memory);
   }
   CHECK(host->take_validation() == "");
@@ -124,8 +125,8 @@ TEST_CASE("adopt: large uploads pass through bounded staging", "[vulkan][upload]
   {
     Device device;
     REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
-    // 24 MiB as f32, more than one piece; an odd count, so that pieces end in the middle of a row; U8 of an odd size
-    // in between, so that what follows starts at a rounded place.
+    // 24 MiB as f32, more than one piece; an odd count, so that pieces end in the middle of a row; U8 of an
+    // odd size in between, so that what follows starts at a rounded place.
     const int64_t kCount = 6 * 1024 * 1024 + 3;
     const std::vector<float> big = pattern(static_cast<size_t>(kCount), 9);
     const std::vector<uint8_t> bytes = {1, 2, 3, 4, 5, 6, 7};
@@ -158,7 +159,8 @@ TEST_CASE("adopt: large uploads pass through bounded staging", "[vulkan][upload]
       REQUIRE(device.compile(half, weights, &plan) == Status::Ok);
       REQUIRE(plan.run({{"big_out", big_out}}) == Status::Ok);
       size_t wrong = 0;
-      for (size_t i = 0; i < big.size(); ++i) wrong += std::abs(big_out[i] - big[i]) > 0x1p-11f * std::abs(big[i]) + 0x1p-24f;
+      for (size_t i = 0; i < big.size(); ++i)
+        wrong += std::abs(big_out[i] - big[i]) > 0x1p-11f * std::abs(big[i]) + 0x1p-24f;
       CHECK(wrong == 0);
     }
   }

@@ -69,11 +69,11 @@ struct Row {
   void (*set_real)(PFN_vkVoidFunction);
 };
 
-#define HEED_ROW(name)                                                                   \
-  {#name, &Thunk<Tag##name, PFN_vk##name>::calls,                                        \
-   reinterpret_cast<PFN_vkVoidFunction>(&Thunk<Tag##name, PFN_vk##name>::call),          \
-   [](PFN_vkVoidFunction real) {                                                         \
-     Thunk<Tag##name, PFN_vk##name>::real = reinterpret_cast<PFN_vk##name>(real);        \
+#define HEED_ROW(name)                                                            \
+  {#name, &Thunk<Tag##name, PFN_vk##name>::calls,                                 \
+   reinterpret_cast<PFN_vkVoidFunction>(&Thunk<Tag##name, PFN_vk##name>::call),   \
+   [](PFN_vkVoidFunction real) {                                                  \
+     Thunk<Tag##name, PFN_vk##name>::real = reinterpret_cast<PFN_vk##name>(real); \
    }},
 const Row kRows[] = {HEED_VULKAN_DEVICE(HEED_ROW) HEED_ROW(SetDebugUtilsObjectNameEXT)
                          HEED_ROW(CmdBeginDebugUtilsLabelEXT) HEED_ROW(CmdEndDebugUtilsLabelEXT)};

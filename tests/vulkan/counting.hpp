@@ -8,7 +8,8 @@ namespace heed::test {
 // Calls of operator new by this thread while counting is not paused.
 uint64_t news();
 
-// Within a driver or a layer, which are shared libraries of the same process and may use the same operator new.
+// Within a driver or a layer, which are shared libraries of the same process and may use the same operator
+// new.
 class PauseNews {
  public:
   PauseNews();

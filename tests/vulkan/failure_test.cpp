@@ -1,5 +1,5 @@
-// What happens when Vulkan says no: every call that can fail fails once. And what software drivers never show:
-// memory of a discrete GPU, memory that is not coherent, and barriers that are missing.
+// What happens when Vulkan says no: every call that can fail fails once. And what software drivers never
+// show: memory of a discrete GPU, memory that is not coherent, and barriers that are missing.
 #include <cstring>
 
 #include "catch.hpp"
@@ -28,7 +28,8 @@ Status whole_life(HostVulkan& host, bool timestamps) {
   Plan plan;
   Status status = vulkan::adopt(host.host_device(), &device);
   if (status == Status::Ok) status = device.upload(tensors.list(), &weights);
-  if (status == Status::Ok) status = device.compile(small_graph(), weights, &plan, {.timestamps = timestamps});
+  if (status == Status::Ok)
+    status = device.compile(small_graph(), weights, &plan, {.timestamps = timestamps});
   const std::vector<int32_t> ids = {4, 0, 2};
   std::vector<float> y(12);
   if (status == Status::Ok) status = plan.run({{"ids", ids}, {"y", y}});
@@ -41,7 +42,8 @@ Status whole_life(HostVulkan& host, bool timestamps) {
 
 }  // namespace
 
-TEST_CASE("failures: whatever call fails, the failure is returned and nothing is left behind", "[vulkan][failure]") {
+TEST_CASE("failures: whatever call fails, the failure is returned and nothing is left behind",
+          "[vulkan][failure]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   for (const bool discrete : {false, true}) {
@@ -134,8 +136,8 @@ TEST_CASE("failures: run copies where host and GPU have no memory in common", "[
     for (int64_t tokens : {37, 3, 20}) {
       const Sample sample = make_sample(cpu_plan, 2, tokens, static_cast<uint32_t>(tokens));
       std::vector<float> y(sample.y.size());
-      REQUIRE(plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}}, {{"batch", 2}, {"tokens", tokens}}) ==
-              Status::Ok);
+      REQUIRE(plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}},
+                       {{"batch", 2}, {"tokens", tokens}}) == Status::Ok);
       CHECK(difference(y.data(), sample.y) == "");
     }
     CHECK(calls("CmdCopyBuffer") == 9);

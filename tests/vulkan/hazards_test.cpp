@@ -1,8 +1,9 @@
 // The barrier policy alone, without a device.
-#include "catch.hpp"
 #include "vulkan/hazards.hpp"
 
 #include <vector>
+
+#include "catch.hpp"
 
 using heed::vulkan::Access;
 using heed::vulkan::HazardTracker;
@@ -60,7 +61,8 @@ TEST_CASE("hazards: a barrier settles everything before it", "[vulkan][hazards]"
 
 TEST_CASE("hazards: projections that share their input run side by side", "[vulkan][hazards]") {
   HazardTracker tracker;
-  for (uint64_t i = 0; i < 3; ++i) CHECK_FALSE(enter(tracker, {reads(1, 0, 4096), writes(2, 512 * i, 512 * (i + 1))}));
+  for (uint64_t i = 0; i < 3; ++i)
+    CHECK_FALSE(enter(tracker, {reads(1, 0, 4096), writes(2, 512 * i, 512 * (i + 1))}));
   CHECK(enter(tracker, {reads(2, 0, 512), writes(2, 2048, 4096)}));
 }
 
@@ -81,7 +83,8 @@ TEST_CASE("hazards: a full tracker asks for a barrier and misses nothing", "[vul
   HazardTracker tracker;
   uint32_t barriers = 0;
   // Ranges with gaps cannot be merged.
-  for (uint64_t i = 0; i < 2 * HazardTracker::kCapacity; ++i) barriers += enter(tracker, {writes(1, 16 * i, 16 * i + 4)});
+  for (uint64_t i = 0; i < 2 * HazardTracker::kCapacity; ++i)
+    barriers += enter(tracker, {writes(1, 16 * i, 16 * i + 4)});
   CHECK(barriers == 1);
   const uint64_t last = 2 * HazardTracker::kCapacity - 1;
   CHECK(enter(tracker, {reads(1, 16 * last, 16 * last + 4)}));

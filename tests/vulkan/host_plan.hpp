@@ -1,12 +1,11 @@
-// What the tests of recording share: a small encoder block with extents, run by the CPU device for comparison and
-// recorded into a host's command buffer.
+// What the tests of recording share: a small encoder block with extents, run by the CPU device for comparison
+// and recorded into a host's command buffer.
 #pragma once
 
+#include <heed/heed.hpp>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <heed/heed.hpp>
 
 #include "vulkan/host_vulkan.hpp"
 

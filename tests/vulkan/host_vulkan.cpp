@@ -37,7 +37,8 @@ void* VKAPI_CALL allocate_block(void* user, size_t size, size_t alignment, VkSys
   alignment = std::max(alignment, alignof(Prefix));
   void* base = std::malloc(size + alignment + sizeof(Prefix));
   if (base == nullptr) return nullptr;
-  const uintptr_t at = (reinterpret_cast<uintptr_t>(base) + sizeof(Prefix) + alignment - 1) / alignment * alignment;
+  const uintptr_t at =
+      (reinterpret_cast<uintptr_t>(base) + sizeof(Prefix) + alignment - 1) / alignment * alignment;
   reinterpret_cast<Prefix*>(at)[-1] = {base, size};
   ++*counters->allocations;
   ++*counters->blocks;
@@ -50,7 +51,8 @@ void VKAPI_CALL free_block(void* user, void* block) {
   std::free(static_cast<Prefix*>(block)[-1].base);
 }
 
-void* VKAPI_CALL grow_block(void* user, void* block, size_t size, size_t alignment, VkSystemAllocationScope scope) {
+void* VKAPI_CALL grow_block(void* user, void* block, size_t size, size_t alignment,
+                            VkSystemAllocationScope scope) {
   if (size == 0) {
     free_block(user, block);
     return nullptr;
@@ -90,7 +92,8 @@ bool HostVulkan::create_instance() {
   const char* layer = "VK_LAYER_KHRONOS_validation";
   REQUIRE(has_layer(vk_, layer));  // without it, half of what these tests say would be empty
   const char* extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
-  const VkValidationFeatureEnableEXT enabled[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+  const VkValidationFeatureEnableEXT enabled[] = {
+      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
   auto features = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
   features.enabledValidationFeatureCount = 1;
   features.pEnabledValidationFeatures = enabled;
@@ -137,8 +140,10 @@ bool HostVulkan::create_device(const Options& options) {
   features_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   storage_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
   vulkan11_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-  if (options.f16_in_1_1) features_.pNext = &vulkan11_;
-  else features_.pNext = &storage_;
+  if (options.f16_in_1_1)
+    features_.pNext = &vulkan11_;
+  else
+    features_.pNext = &storage_;
   const VkBool32 enable = options.f16 && has_f16_ ? VK_TRUE : VK_FALSE;
   storage_.storageBuffer16BitAccess = vulkan11_.storageBuffer16BitAccess = enable;
 
@@ -244,8 +249,8 @@ void HostVulkan::end(VkCommandBuffer commands) {
   auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  vk_.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier,
-                         0, nullptr, 0, nullptr);
+  vk_.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                         &barrier, 0, nullptr, 0, nullptr);
   REQUIRE(vk_.EndCommandBuffer(commands) == VK_SUCCESS);
 }
 

@@ -1,14 +1,13 @@
-// A program that owns the GPU, as small as can be: its own instance, device, queue, command buffers and memory,
-// with the validation layer on. heed sees only what host_device() tells, through a vkGetInstanceProcAddr that counts
-// every call.
+// A program that owns the GPU, as small as can be: its own instance, device, queue, command buffers and
+// memory, with the validation layer on. heed sees only what host_device() tells, through a
+// vkGetInstanceProcAddr that counts every call.
 #pragma once
 
 #include <cstring>
+#include <heed/vulkan.hpp>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <heed/vulkan.hpp>
 
 #include "vulkan/functions.hpp"
 
@@ -21,16 +20,17 @@ uint64_t calls_of_all();
 uint64_t calls_that_record_must_not_make(std::string* names);
 void reset_calls();
 
-// What heed is told of the device beyond the truth, from the next adoption on. Reset when a HostVulkan is made.
+// What heed is told of the device beyond the truth, from the next adoption on. Reset when a HostVulkan is
+// made.
 struct Pretend {
-  bool discrete = false;       // a discrete GPU, which inputs and outputs must be copied to
-  bool non_coherent = false;   // no host-coherent memory: every access is flushed or invalidated
-  bool no_barriers = false;    // barriers are swallowed
+  bool discrete = false;      // a discrete GPU, which inputs and outputs must be copied to
+  bool non_coherent = false;  // no host-coherent memory: every access is flushed or invalidated
+  bool no_barriers = false;   // barriers are swallowed
 };
 void pretend(const Pretend& what);
 
-// The `call`-th call from now on (1 is the next) that returns a VkResult returns this error instead; 0: none. The
-// driver is not called, except for waits, which must have taken place before anything is destroyed.
+// The `call`-th call from now on (1 is the next) that returns a VkResult returns this error instead; 0: none.
+// The driver is not called, except for waits, which must have taken place before anything is destroyed.
 void inject_failure(uint64_t call, VkResult error);
 // Which function failed, or empty if it did not come to that.
 std::string injected_into();
@@ -56,7 +56,8 @@ class HostVulkan {
   std::string take_validation();
   std::string take_log();
 
-  // Allocations minus frees through the VkAllocationCallbacks that heed was given, and the number of allocations.
+  // Allocations minus frees through the VkAllocationCallbacks that heed was given, and the number of
+  // allocations.
   int64_t host_blocks() const { return host_blocks_; }
   uint64_t host_allocations() const { return host_allocations_; }
 

@@ -1,14 +1,14 @@
 // The other decisions of the Vulkan layer that need no device: cutting dispatches, memory types, names, the
 // pipeline cache's blob.
+#include <cstring>
+#include <string>
+
 #include "catch.hpp"
 #include "vulkan/cache_blob.hpp"
 #include "vulkan/capabilities.hpp"
 #include "vulkan/memory_types.hpp"
 #include "vulkan/names.hpp"
 #include "vulkan/split.hpp"
-
-#include <cstring>
-#include <string>
 
 using namespace heed::vulkan;
 
@@ -18,8 +18,8 @@ TEST_CASE("split: pieces cover every group once", "[vulkan][split]") {
     double work;
     uint32_t at_least;
   };
-  const Row rows[] = {{{7, 5, 3}, 1.0, 1},  {{7, 5, 3}, 1e9, 1},      {{7, 5, 3}, 2.5e9, 3},
-                      {{1, 1, 1}, 1e12, 1}, {{64, 64, 1}, 1e11, 100}, {{65535, 1, 1}, 5e9, 5},
+  const Row rows[] = {{{7, 5, 3}, 1.0, 1},    {{7, 5, 3}, 1e9, 1},      {{7, 5, 3}, 2.5e9, 3},
+                      {{1, 1, 1}, 1e12, 1},   {{64, 64, 1}, 1e11, 100}, {{65535, 1, 1}, 5e9, 5},
                       {{3, 2, 12}, 3e10, 30}, {{16, 1, 2}, 1e20, 32}};
   for (const Row& row : rows) {
     const Split split = split_dispatch(row.groups, row.work, 1e9);
@@ -71,7 +71,8 @@ VkPhysicalDeviceMemoryProperties discrete() {
 
 }  // namespace
 
-TEST_CASE("memory types: best first, nothing that needs a feature, no heap that is too small", "[vulkan][memory]") {
+TEST_CASE("memory types: best first, nothing that needs a feature, no heap that is too small",
+          "[vulkan][memory]") {
   const VkPhysicalDeviceMemoryProperties memory = discrete();
   const auto order = [&](MemoryUse use, uint64_t bytes, uint32_t allowed = ~0u) {
     const MemoryTypeOrder result = order_memory_types(memory, allowed, use, bytes);
