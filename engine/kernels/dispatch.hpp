@@ -81,7 +81,7 @@ struct Dispatch {
 struct KernelList {
   uint32_t count = 0;
   std::array<KernelUse, kMaxKernelsPerStep> uses{};
-  KernelUse& add() { return uses[count++]; }
+  KernelUse& add() { return uses[count++] = {}; }  // the list may hold another step's
 };
 
 struct DispatchList {
