@@ -115,31 +115,30 @@ HWY_INLINE Vector advance_lanes(float* HWY_RESTRICT scores, int64_t keys, float*
   const Floats d;
   const int64_t pitch = block_queries();
   const Vector hidden = hn::Set(d, -std::numeric_limits<float>::infinity());
-  const auto larger = [](Vector a, Vector b) { return hn::IfThenElse(hn::Gt(a, b), a, b); };  // passes NaN over
   const Vector old = hn::LoadU(d, largest);
   Vector m0 = old, m1 = old;
   int64_t r = 0;
   for (; r + 2 <= keys; r += 2) {
-    m0 = larger(hn::LoadU(d, scores + r * pitch), m0);
-    m1 = larger(hn::LoadU(d, scores + (r + 1) * pitch), m1);
+    m0 = hn::Max(hn::LoadU(d, scores + r * pitch), m0);
+    m1 = hn::Max(hn::LoadU(d, scores + (r + 1) * pitch), m1);
   }
-  if (r < keys) m0 = larger(hn::LoadU(d, scores + r * pitch), m0);
-  m0 = larger(m0, m1);
+  if (r < keys) m0 = hn::Max(hn::LoadU(d, scores + r * pitch), m0);
+  m0 = hn::Max(m0, m1);
   hn::StoreU(m0, d, largest);
   // A lane that has seen no key keeps its scores of -infinity, whose power is 0, instead of making them NaN.
   const Vector base = hn::IfThenElse(hn::Eq(m0, hidden), hn::Zero(d), m0);
-  const Vector factor = vector_exp(d, hn::Sub(old, base));
+  const Vector factor = vector_exp_to_88(d, hn::Sub(old, base));
   Vector s0 = hn::Zero(d), s1 = s0;
   for (r = 0; r + 2 <= keys; r += 2) {
-    const Vector e0 = vector_exp(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
-    const Vector e1 = vector_exp(d, hn::Sub(hn::LoadU(d, scores + (r + 1) * pitch), base));
+    const Vector e0 = vector_exp_to_88(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
+    const Vector e1 = vector_exp_to_88(d, hn::Sub(hn::LoadU(d, scores + (r + 1) * pitch), base));
     hn::StoreU(e0, d, scores + r * pitch);
     hn::StoreU(e1, d, scores + (r + 1) * pitch);
     s0 = hn::Add(s0, e0);
     s1 = hn::Add(s1, e1);
   }
   if (r < keys) {
-    const Vector e = vector_exp(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
+    const Vector e = vector_exp_to_88(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
     hn::StoreU(e, d, scores + r * pitch);
     s0 = hn::Add(s0, e);
   }

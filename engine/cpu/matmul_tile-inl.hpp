@@ -16,6 +16,7 @@
 #include "base/half.hpp"
 #include "cpu/matmul_kernels.hpp"
 #include "cpu/vector_loops-inl.hpp"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 // Vectors of SVE have no size at compile time and cannot be elements of arrays, so that rows are spelled out.
@@ -62,6 +63,16 @@ struct PanelF16 {
   }
 };
 
+// Asks for the two vectors of a panel that are `kAhead` bytes further on. Panels come from the second cache or
+// from memory, and the hardware looks less far ahead, and not over the ends of pages.
+inline constexpr size_t kAhead = 8192;
+template <class Element>
+HWY_INLINE void prefetch(const Element* b) {
+  const auto* ahead = reinterpret_cast<const char*>(b) + kAhead;
+  hwy::Prefetch(ahead);
+  if constexpr (2 * hn::MaxLanes(Floats()) * sizeof(Element) > 64) hwy::Prefetch(ahead + 64);
+}
+
 // a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to c if
 // `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
 template <class Panel, int kRows>
@@ -77,6 +88,7 @@ void tile(int64_t k, const float* HWY_RESTRICT a, int64_t a_row, int64_t a_k, co
 #undef HEED_ROW
   for (int64_t p = 0; p < k; ++p) {
     const Vector left = Panel::load(b), right = Panel::load(b + lanes);
+    prefetch(b);
     b += 2 * lanes;
 #define HEED_ROW(i)                                                                                       \
   if constexpr (i < kRows) {                                                                              \

@@ -7,9 +7,17 @@
 #include <new>
 #include <utility>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace heed::cpu {
 
 inline constexpr uint64_t kAlignment = 64;  // one cache line, and the widest vector register
+
+// Buffers from this size on lie on huge pages where the system gives them: their data is read from end to end, and
+// each page costs a look-up and stops the hardware's prefetch.
+inline constexpr uint64_t kHugePage = 2u << 20;
 
 class AlignedBuffer {
  public:
@@ -20,16 +28,20 @@ class AlignedBuffer {
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~AlignedBuffer() { ::operator delete (data_, std::align_val_t{kAlignment}); }
+  ~AlignedBuffer() { ::operator delete (data_, std::align_val_t{alignment_of(bytes_)}); }
 
   // Replaces the content, which is not initialised. False when the host has no such memory.
   bool allocate(uint64_t bytes) {
     AlignedBuffer fresh;
-    if (bytes > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max()) - kAlignment) return false;
+    if (bytes > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max()) - kHugePage) return false;
     if (bytes > 0) {
       fresh.data_ = static_cast<std::byte*>(
-          ::operator new (static_cast<size_t>(bytes), std::align_val_t{kAlignment}, std::nothrow));
+          ::operator new (static_cast<size_t>(bytes), std::align_val_t{alignment_of(bytes)}, std::nothrow));
       if (fresh.data_ == nullptr) return false;
+#if defined(MADV_HUGEPAGE)
+      // Only advice: where it is refused, the memory serves as it is.
+      if (bytes >= kHugePage) (void)madvise(fresh.data_, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
+#endif
     }
     fresh.bytes_ = bytes;
     *this = std::move(fresh);
@@ -40,6 +52,8 @@ class AlignedBuffer {
   uint64_t bytes() const { return bytes_; }
 
  private:
+  static constexpr size_t alignment_of(uint64_t bytes) { return bytes >= kHugePage ? kHugePage : kAlignment; }
+
   std::byte* data_ = nullptr;
   uint64_t bytes_ = 0;
 };

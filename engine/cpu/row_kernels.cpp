@@ -64,7 +64,7 @@ void softmax(const float* x, float* out, int64_t n) {
     return map(x, out, n, [&](Vector v) { return hidden ? hn::Zero(d) : v; });
   }
   const Vector largest_x = hn::Set(d, max);
-  const auto power = [&](Vector v) { return vector_exp(d, hn::Sub(v, largest_x)); };
+  const auto power = [&](Vector v) { return vector_exp_to_88(d, hn::Sub(v, largest_x)); };
   const double total = sum_of(
       n,
       [&](Vector sums, int64_t i) {

@@ -19,19 +19,17 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// e^x, relative error below 2 ulp, for x in [-87.3, 88]; 0 below, where e^x leaves the normal floats, and e^88
-// above. NaN stays NaN. x = n ln2 + r with |r| <= ln2 / 2.
+// e^x, relative error below 2 ulp, for x in [-87.3, 88]; 0 below, where e^x leaves the normal floats. Above 88 the
+// result means nothing. NaN stays NaN. x = n ln2 + r with |r| <= ln2 / 2.
 template <class D, class V>
-HWY_INLINE V vector_exp(D d, V x) {
+HWY_INLINE V vector_exp_to_88(D d, V x) {
   const hn::RebindToSigned<D> di;
-  const auto inside = hn::Ge(x, hn::Set(d, -87.3f));
-  const V clamped = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.0f)), hn::Set(d, 88.0f), x);
   // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits.
   const V rounder = hn::Set(d, 12582912.0f);
-  const V shifted = hn::MulAdd(clamped, hn::Set(d, 1.44269504f), rounder);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounder);
   const V n = hn::Sub(shifted, rounder);
   // ln2 in two parts, the first of 9 bits, so that n times it is exact.
-  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), clamped);
+  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
   V e = hn::Set(d, 1.38145406e-3f);
   e = hn::MulAdd(e, r, hn::Set(d, 8.36874545e-3f));
@@ -40,10 +38,16 @@ HWY_INLINE V vector_exp(D d, V x) {
   e = hn::MulAdd(e, r, hn::Set(d, 0.5f));
   e = hn::MulAdd(e, hn::Mul(r, r), r);
   e = hn::Add(e, hn::Set(d, 1.0f));
-  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
-  const V power = hn::BitCast(d, hn::Add(exponent, hn::Set(di, 0x3f800000)));
-  const V y = hn::Mul(e, power);
-  return hn::IfThenElse(hn::Or(inside, hn::Ne(x, x)), y, hn::Zero(d));
+  const auto exponent = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 0x3f800000));
+  const V y = hn::Mul(e, hn::BitCast(d, exponent));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.3f)), y);
+}
+
+// The same for any x: above 88 it is e^88.
+template <class D, class V>
+HWY_INLINE V vector_exp(D d, V x) {
+  const V most = hn::Set(d, 88.0f);
+  return vector_exp_to_88(d, hn::IfThenElse(hn::Gt(x, most), most, x));
 }
 
 // x Phi(x) with Phi(-t) = exp(polynomial of t) for t in [0, 6]: relative error below 4e-6 on the negative side,
@@ -63,7 +67,7 @@ HWY_INLINE V vector_gelu_erf(D d, V x) {
   q = hn::MulAdd(q, t, hn::Set(d, -3.18294168e-1f));
   q = hn::MulAdd(q, t, hn::Set(d, -7.97886610e-1f));
   q = hn::MulAdd(q, t, hn::Set(d, -6.93147123e-1f));
-  V tail = vector_exp(d, q);
+  V tail = vector_exp_to_88(d, q);
   tail = hn::IfThenElse(hn::Gt(t, hn::Set(d, 6.0f)), hn::Zero(d), tail);
   const V small = hn::Mul(x, tail);
   return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Sub(x, small), small);

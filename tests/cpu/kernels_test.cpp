@@ -1,11 +1,16 @@
 // The vector code of every instruction set that this processor has.
 #include "cpu/kernels.hpp"
 
+#include <bit>
 #include <cmath>
+#include <limits>
 
+#include "base/arith.hpp"
 #include "base/half.hpp"
 #include "catch.hpp"
+#include "cpu/attention_kernels.hpp"
 #include "cpu/matmul_kernels.hpp"
+#include "cpu/row_kernels.hpp"
 #include "ops/reference.hpp"
 
 namespace heed::cpu {
@@ -50,7 +55,125 @@ void check_tile(const MatmulKernels& kernels, const TileCase& c) {
   CHECK(worst < static_cast<double>(c.k + 1) * 0x1p-24 * (3.0 + static_cast<double>(c.k)));
 }
 
+// Distance in units of the last place of the exact value.
+double ulps(float got, double exact) {
+  int exponent = 0;
+  std::frexp(exact, &exponent);
+  const double unit = std::ldexp(1.0, std::max(exponent - 24, -149));
+  return std::abs(static_cast<double>(got) - exact) / unit;
+}
+
+// Every 997th float of [low, high], low and high of one sign, and both ends.
+std::vector<float> sample(float low, float high) {
+  const uint32_t a = std::bit_cast<uint32_t>(low), b = std::bit_cast<uint32_t>(high);
+  std::vector<float> all = {low, high};
+  for (uint32_t bits = std::min(a, b); bits < std::max(a, b); bits += 997) all.push_back(std::bit_cast<float>(bits));
+  return all;
+}
+
+double normal(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
+
+struct Function {
+  Activation kind;
+  double (*exact)(double x);
+  double ulps;
+  double tiny;  // an error below this is no error
+};
+
 }  // namespace
+
+TEST_CASE("exp is within 2 ulp on every instruction set", "[cpu]") {
+  const std::vector<float> samples = sample(-1e-6f, -87.3f);
+  for (const Kernels& kernels : supported_kernels()) {
+    INFO(kernels.name);
+    const AttentionKernels& attention = *kernels.attention;
+    const int64_t lanes = attention.queries;
+    const int64_t keys = ceil_div(static_cast<int64_t>(samples.size()), lanes);
+    std::vector<float> scores(samples);
+    scores.resize(static_cast<size_t>(keys * lanes), -std::numeric_limits<float>::infinity());
+    std::vector<float> largest(static_cast<size_t>(lanes), 0.0f), sums(static_cast<size_t>(lanes), 0.0f);
+    attention.advance(scores.data(), keys, largest.data(), sums.data(), nullptr, 0);
+    double worst = 0.0;
+    for (size_t i = 0; i < samples.size(); ++i)
+      worst = std::max(worst, ulps(scores[i], std::exp(static_cast<double>(samples[i]))));
+    CHECK(worst <= 2.0);
+    for (size_t i = samples.size(); i < scores.size(); ++i) CHECK(scores[i] == 0.0f);
+  }
+}
+
+TEST_CASE("activations are accurate on every instruction set", "[cpu]") {
+  const Function functions[] = {
+      {Activation::Relu, [](double x) { return x > 0 ? x : 0.0; }, 0.0, 0.0},
+      {Activation::GeluErf, [](double x) { return x * normal(x); }, 40.0, 6e-9},
+      {Activation::GeluTanh,
+       [](double x) { return x / (1.0 + std::exp(-2.0 * 0.7978845608028654 * (x + 0.044715 * x * x * x))); }, 40.0, 6e-9},
+      {Activation::Silu, [](double x) { return x / (1.0 + std::exp(-x)); }, 4.0, 1e-30},
+      {Activation::Tanh, [](double x) { return std::tanh(x); }, 3.0, 0.0},
+  };
+  std::vector<float> x = sample(-1e-6f, -30.0f);
+  for (const float positive : sample(1e-6f, 30.0f)) x.push_back(positive);
+  for (const float special : {0.0f, 1e30f, 200.0f, -200.0f}) x.push_back(special);
+  for (const Kernels& kernels : supported_kernels())
+    for (const Function& function : functions) {
+      INFO(kernels.name << ", activation " << static_cast<int>(function.kind));
+      std::vector<float> y(x.size());
+      kernels.rows->activate(function.kind, x.data(), y.data(), static_cast<int64_t>(x.size()));
+      double worst = 0.0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double exact = function.exact(static_cast<double>(x[i]));
+        if (std::abs(static_cast<double>(y[i]) - exact) <= function.tiny) continue;
+        worst = std::max(worst, ulps(y[i], exact));
+      }
+      INFO(worst << " ulp");
+      CHECK(worst <= function.ulps);
+      const float nan = std::numeric_limits<float>::quiet_NaN();
+      kernels.rows->activate(function.kind, &nan, y.data(), 1);
+      CHECK(std::isnan(y[0]));
+    }
+}
+
+TEST_CASE("dropout's words are the same on every instruction set", "[cpu]") {
+  const DropoutRule rule = {dropout_words(0.37f), 11, 5};
+  // Also across the 2^32nd block, and from the middle of a block.
+  for (const uint64_t first : {uint64_t{0}, uint64_t{3}, uint64_t{0x400000000} - 30, uint64_t{0x123456789a}})
+    for (const Kernels& kernels : supported_kernels()) {
+      INFO(kernels.name << " from " << first);
+      const std::vector<float> ones(203, 1.0f);
+      std::vector<float> y(ones.size());
+      kernels.rows->dropout(rule, first, ones.data(), y.data(), static_cast<int64_t>(y.size()));
+      for (size_t i = 0; i < y.size(); ++i) {
+        const bool dropped = dropout_bits(rule.seed, rule.stream, first + i) < rule.words.threshold;
+        REQUIRE(y[i] == (dropped ? 0.0f : rule.words.keep_scale));
+      }
+    }
+}
+
+TEST_CASE("f16 and bf16 are converted bit for bit on every instruction set", "[cpu]") {
+  std::vector<uint16_t> all(65536);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
+  for (const Kernels& kernels : supported_kernels())
+    for (const DType type : {DType::F16, DType::BF16}) {
+      INFO(kernels.name << ", " << to_string(type));
+      std::vector<float> wide(all.size());
+      std::vector<uint16_t> back(all.size());
+      kernels.rows->widen(type, all.data(), wide.data(), 65536);
+      size_t wrong = 0;
+      for (size_t i = 0; i < all.size(); ++i) {
+        const float expected = type == DType::F16 ? half_to_float(all[i]) : bfloat_to_float(all[i]);
+        wrong += !(wide[i] == expected || (wide[i] != wide[i] && expected != expected));
+      }
+      CHECK(wrong == 0);
+      // Halfway between neighbours, and next to it.
+      for (float& w : wide) w = std::bit_cast<float>(std::bit_cast<uint32_t>(w) + 0x0fffu + (std::bit_cast<uint32_t>(w) >> 13) % 3);
+      kernels.rows->narrow(type, wide.data(), back.data(), 65536);
+      for (size_t i = 0; i < all.size(); ++i) {
+        const uint16_t expected = type == DType::F16 ? float_to_half(wide[i]) : float_to_bfloat(wide[i]);
+        if (wide[i] != wide[i]) continue;  // some NaN
+        wrong += back[i] != expected;
+      }
+      CHECK(wrong == 0);
+    }
+}
 
 TEST_CASE("every register tile of every instruction set multiplies", "[cpu]") {
   for (const Kernels& kernels : supported_kernels()) {

@@ -1,7 +1,9 @@
 #include <cstring>
 
 #include "catch.hpp"
+#include "cpu/kernels.hpp"
 #include "cpu/support.hpp"
+#include "environment.hpp"
 
 // An allocation that cannot be had is then null, as without sanitizers, and not the end of the program.
 #ifdef __SANITIZE_ADDRESS__
@@ -30,6 +32,19 @@ TEST_CASE("the CPU device says what it is", "[cpu]") {
   CHECK(device.info().kind == DeviceKind::Cpu);
   CHECK_FALSE(device.info().name.empty());
   CHECK(device.info().usable);
+}
+
+TEST_CASE("the environment limits the instructions", "[cpu]") {
+  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
+    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
+    CHECK(cpu_device().info().reason.find(std::string("with ") + kernels.name) != std::string::npos);
+  }
+  std::string message;
+  const test::SetVariable target("HEED_CPU_TARGET", "mmx");
+  const Device device = cpu_device({keep_last, &message, LogLevel::Warning});
+  INFO(message);
+  CHECK(message.find("'mmx'") != std::string::npos);
+  CHECK(message.find(cpu::supported_kernels().front().name) != std::string::npos);
 }
 
 TEST_CASE("host memory that is not aligned goes through a copy", "[cpu]") {

@@ -166,6 +166,26 @@ Case extents_case() {
           }};
 }
 
+// Sizes around the blocks of queries and keys of fused kernels, with all that hides keys.
+void add_blocks(std::vector<Case>* cases) {
+  for (const auto& s : {std::array<int64_t, 2>{1, 300}, {4, 129}, {5, 257}, {33, 128}, {70, 300}}) {
+    const Attention plain = {.batch = 2, .heads = 2, .queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13};
+    const auto add = [&](const auto& change) {
+      Attention a = plain;
+      change(a);
+      cases->push_back(separate_case(a));
+    };
+    add([](Attention&) {});
+    add([](Attention& a) { a.causal = Causal::TopLeft; });
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true; });
+    add([](Attention& a) { a.mask = {2, 1, 1, a.keys}, a.keep = true; });
+    add([](Attention& a) { a.mask = {1, 2, a.queries, a.keys}, a.causal = Causal::BottomRight; });
+    add([](Attention& a) { a.mask = {2, 1, a.queries, a.keys}, a.fill = -1e4, a.causal = Causal::TopLeft; });
+    add([](Attention& a) { a.bias = {1, 2, a.queries, a.keys}, a.dropout = 0.3f; });
+    add([](Attention& a) { a.bias = {2, 1, a.keys}, a.key_padding = true, a.keep = true; });
+  }
+}
+
 Operation attention_operation() {
   Operation operation{"attention", {}};
   auto& cases = operation.cases;
@@ -227,6 +247,7 @@ Operation attention_operation() {
   cases.push_back(fused_case(
       {.queries = 33, .keys = 33, .d_k = 5, .d_v = 5, .causal = Causal::TopLeft, .key_padding = true}));
   cases.push_back(extents_case());
+  add_blocks(&cases);
   return operation;
 }
 

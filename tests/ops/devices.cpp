@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "catch.hpp"
+#include "cpu/kernels.hpp"
+#include "environment.hpp"
 
 namespace heed::ops {
 namespace {
@@ -30,6 +32,26 @@ std::vector<std::string> wanted_words() {
   return words;
 }
 
+TestDevice open_device(const std::string& word, DeviceOptions options) {
+  TestDevice device;
+  device.word = word;
+  options.select = device.word;
+  const Status status = Device::open(options, &device.device);
+  INFO(word << ": " << to_string(status) << ": " << take_checked_messages());
+  REQUIRE(status == Status::Ok);
+  return device;
+}
+
+// The CPU once more for every lesser set of instructions that it has.
+void add_lesser_targets(const DeviceOptions& options, std::vector<TestDevice>* devices) {
+  const std::vector<cpu::Kernels>& kernels = cpu::supported_kernels();
+  for (size_t i = 1; i < kernels.size() && std::getenv("HEED_CPU_TARGET") == nullptr; ++i) {
+    const test::SetVariable target("HEED_CPU_TARGET", kernels[i].name);
+    devices->push_back(open_device("cpu", options));
+    devices->back().word = std::string("cpu:") + kernels[i].name;
+  }
+}
+
 std::vector<TestDevice> open_devices() {
   DeviceOptions options;
   options.validation = true;
@@ -43,13 +65,8 @@ std::vector<TestDevice> open_devices() {
       return info.word.find(part) != std::string::npos;
     });
     if (!info.usable || (!wanted.empty() && !named)) continue;
-    TestDevice device;
-    device.word = info.word;
-    options.select = device.word;
-    const Status status = Device::open(options, &device.device);
-    INFO(info.word << ": " << to_string(status) << ": " << take_checked_messages());
-    REQUIRE(status == Status::Ok);
-    devices.push_back(std::move(device));
+    if (info.kind == DeviceKind::Cpu) add_lesser_targets(options, &devices);
+    devices.push_back(open_device(info.word, options));
   }
   REQUIRE_FALSE(devices.empty());
   return devices;

@@ -1,5 +1,6 @@
 // The devices that tests run on: every usable one, or those that HEED_TEST_DEVICES names (parts of words,
-// separated by commas, e.g. "cpu,llvmpipe"). Vulkan devices are opened with the validation layer.
+// separated by commas, e.g. "cpu,llvmpipe"). Vulkan devices are opened with the validation layer. The CPU comes once for
+// every set of instructions that it has ("cpu:avx2"), the best one last.
 #pragma once
 
 #include <heed/heed.hpp>

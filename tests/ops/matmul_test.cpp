@@ -217,6 +217,55 @@ Case odd_epilogue_case() {
       }};
 }
 
+// Weights: b is the same at every run, so that a device may keep it in a form of its own.
+Case weight_case(int64_t m, int64_t n, int64_t k, bool transpose) {
+  return {"weight " + text_of({m, n, k}) + (transpose ? " b^T" : ""), [=](Trial& t) {
+            Array w = uniform(transpose ? Sizes{n, k} : Sizes{k, n}, 17);
+            const Tensor b = t.weight("w", &w);
+            t.graph.output("y", t.graph.matmul(t.input("a", {m, k}), b, {.transpose_b = transpose}));
+            Run& run = t.run();
+            run.expect("y", matmul(run.input("a", uniform({m, k}, 18)), transpose ? transposed(w) : w),
+                       static_cast<double>(k));
+            t.passes = {"matmul"};
+          }};
+}
+
+// Parts of one weight, used by several products, and rows of a that are no plain matrix.
+Case weight_parts_case() {
+  return {"parts of a weight", [](Trial& t) {
+            Array w = uniform({3, 40, 50}, 19);
+            const Tensor b = t.weight("w", &w);
+            const Tensor a = t.input("a", {2, 9, 120});
+            const Tensor part = t.graph.slice(t.graph.slice(a, 2, 40, 40), 1, 2, 5);
+            t.graph.output("x", t.graph.matmul(part, t.graph.select(b, 0, 1)));
+            t.graph.output("y", t.graph.matmul(part, t.graph.slice(t.graph.select(b, 0, 2), 1, 7, 33)));
+            t.graph.output("z", t.graph.matmul(t.graph.slice(t.graph.slice(a, 2, 0, 50), 1, 3, 1),
+                                               t.graph.select(b, 0, 1), {.transpose_b = true}));
+            const Tensor heads = t.input("h", {2, 3, 4, 40});
+            t.graph.output("batched", t.graph.matmul(heads, b));
+            Run& run = t.run();
+            const Array va = run.input("a", uniform({2, 9, 120}, 20)), vh = run.input("h", uniform({2, 3, 4, 40}, 21));
+            const auto ref = [&](int64_t i) { return reshape(slice(w, 0, i, 1), {40, 50}); };
+            const Array vp = slice(slice(va, 2, 40, 40), 1, 2, 5);
+            run.expect("x", matmul(vp, ref(1)), 40.0);
+            run.expect("y", matmul(vp, slice(ref(2), 1, 7, 33)), 40.0);
+            run.expect("z", matmul(slice(slice(va, 2, 0, 50), 1, 3, 1), transposed(ref(1))), 50.0);
+            run.expect("batched", matmul(vh, w), 40.0);
+          }};
+}
+
+void add_weights(std::vector<Case>* cases) {
+  for (const int64_t m : {1, 2, 5, 6, 7, 11, 12, 13, 25, 193})
+    for (const bool transpose : {false, true}) cases->push_back(weight_case(m, 33, 70, transpose));
+  for (const int64_t n : {1, 15, 16, 17, 32, 129, 300}) {
+    cases->push_back(weight_case(1, n, 61, true));
+    cases->push_back(weight_case(14, n, 61, true));
+  }
+  for (const int64_t k : {1, 2, 767, 769, 1600})
+    for (const int64_t m : {1, 3, 26}) cases->push_back(weight_case(m, 150, k, true));
+  cases->push_back(weight_parts_case());
+}
+
 Operation matmul_operation() {
   Operation operation{"matmul", {}};
   add_products(&operation.cases);
@@ -229,6 +278,7 @@ Operation matmul_operation() {
   operation.cases.push_back(extents_case());
   add_epilogues(&operation.cases);
   operation.cases.push_back(odd_epilogue_case());
+  add_weights(&operation.cases);
   return operation;
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "vulkan/counting.hpp"
+#include "counting.hpp"
 #include "vulkan/functions.hpp"
 #include "vulkan/host_vulkan.hpp"
 

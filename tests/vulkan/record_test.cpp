@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "vulkan/counting.hpp"
+#include "counting.hpp"
 #include "vulkan/host_plan.hpp"
 #include "vulkan/host_vulkan.hpp"
 

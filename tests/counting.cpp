@@ -1,4 +1,4 @@
-#include "vulkan/counting.hpp"
+#include "counting.hpp"
 
 #include <cstddef>
 #include <cstdlib>
