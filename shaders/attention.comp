@@ -9,11 +9,11 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/attention.glsl"
 
-layout(constant_id = 10) const uint LANES = 1;
-layout(constant_id = 11) const uint TQ = 1;  // queries per invocation
-layout(constant_id = 12) const uint TK = 8;  // keys whose logits are in registers at a time
-layout(constant_id = 13) const uint BK = 8;  // a multiple of TK, at most 32
-layout(constant_id = 14) const uint PARTIALS = 1;  // LANES > 1: invocations * TQ * TK
+layout(constant_id = 11) const uint LANES = 1;
+layout(constant_id = 12) const uint TQ = 1;  // queries per invocation
+layout(constant_id = 13) const uint TK = 8;  // keys whose logits are in registers at a time
+layout(constant_id = 14) const uint BK = 8;  // a multiple of TK, at most 32
+layout(constant_id = 15) const uint PARTIALS = 1;  // LANES > 1: invocations * TQ * TK
 
 const uint K_VECS = (D_K + 4u * LANES - 1u) / (4u * LANES);
 const uint V_VECS = (D_V + 4u * LANES - 1u) / (4u * LANES);
@@ -83,8 +83,8 @@ void main() {
   uint first_query = (tiles_q - 1u - index % tiles_q) * slots * TQ;  // under causality the longest rows start first
   uint last_query = min(first_query + slots * TQ, p.s_q) - 1u;
   uint b = bh / p.heads, h = bh % p.heads;
-  uint k_base = p.offset[1] + b * p.k_b + h * p.k_h;
-  uint v_base = p.offset[2] + b * p.v_b + h * p.v_h;
+  uint k_base = p.offset[1] + b * p.k_b + h / GROUP * p.k_h;
+  uint v_base = p.offset[2] + b * p.v_b + h / GROUP * p.v_h;
 
   // Invocations without a query of their own do the work of the last one, and store nothing.
   uint query[TQ], visible[TQ];

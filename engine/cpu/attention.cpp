@@ -49,7 +49,7 @@ struct Problem {
   const AttentionKernels& kernels;
   const MatmulKernels& matmul;
   const RowKernels& row_kernels;
-  int64_t heads, queries, keys, d_k, d_v;
+  int64_t heads, group, queries, keys, d_k, d_v;
   Scratch layout;
 
   explicit Problem(const Step& step)
@@ -65,6 +65,7 @@ struct Problem {
         matmul(*step.kernels.matmul),
         row_kernels(*step.kernels.rows),
         heads(query.view.dim[1]),
+        group(heads / key.view.dim[1]),
         queries(query.view.dim[2]),
         keys(key.view.dim[2]),
         d_k(query.view.dim[3]),
@@ -74,6 +75,11 @@ struct Problem {
   // Offset of token `token` of head `head` (counted through the batch).
   int64_t offset(const Operand& x, int64_t head, int64_t token) const {
     return head / heads * x.view.stride[0] + head % heads * x.view.stride[1] + token * x.view.stride[2];
+  }
+  // The same of keys and values, of which `group` heads of queries share one head.
+  int64_t shared_offset(const Operand& x, int64_t head, int64_t token) const {
+    return head / heads * x.view.stride[0] + head % heads / group * x.view.stride[1] +
+           token * x.view.stride[2];
   }
 };
 
@@ -96,8 +102,8 @@ struct Rows {
   }
 };
 
-Rows rows_of(const Problem& problem, const Operand& x, int64_t head, int64_t token, int64_t count, float* buffer) {
-  return Rows(x, problem.offset(x, head, token), x.view.stride[2], x.view.stride[3], count, x.view.dim[3], buffer);
+Rows rows_of(const Operand& x, int64_t offset, int64_t count, float* buffer) {
+  return Rows(x, offset, x.view.stride[2], x.view.stride[3], count, x.view.dim[3], buffer);
 }
 
 // c[rows][panel columns] (+)= a b for any number of rows.
@@ -130,7 +136,8 @@ class Block {
       largest_[i] = kHidden;
       sums_[i] = 0.0f;
     }
-    const Rows query = rows_of(p_, p_.query, head_, first_, count_, scratch_ + p_.layout.rows);
+    const Rows query =
+        rows_of(p_.query, p_.offset(p_.query, head_, first_), count_, scratch_ + p_.layout.rows);
     p_.kernels.pack(query.data, query.pitch, count_, p_.d_k, p_.attrs.softmax.scale, scratch_ + p_.layout.query);
     bool empty = true;
     // Keys that causality hides from all queries are left out, unless they have a logit of their own.
@@ -148,13 +155,14 @@ class Block {
   int64_t row(int64_t lane) const { return head_ * p_.queries + first_ + lane; }
 
   void add_keys(int64_t key, int64_t keys, bool empty) {
-    const Rows k = rows_of(p_, p_.key, head_, key, keys, scratch_ + p_.layout.keys);
+    const Rows k = rows_of(p_.key, p_.shared_offset(p_.key, head_, key), keys, scratch_ + p_.layout.keys);
     multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false);
     add_bias(key, keys);
     hide(key, keys);
     p_.kernels.advance(scores_, keys, largest_, sums_, values_, empty ? 0 : p_.d_v);
     if (p_.attrs.dropout.p > 0.0f) drop(key, keys);
-    const Rows v = rows_of(p_, p_.value, head_, key, keys, scratch_ + p_.layout.block_values);
+    const Rows v =
+        rows_of(p_.value, p_.shared_offset(p_.value, head_, key), keys, scratch_ + p_.layout.block_values);
     multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty);
   }
 
@@ -248,10 +256,10 @@ class Block {
 // One query with all of its scores in a row.
 void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
   float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows, *out = scratch + p.layout.values;
-  const Rows q = rows_of(p, p.query, head, query, 1, scratch + p.layout.query);
+  const Rows q = rows_of(p.query, p.offset(p.query, head, query), 1, scratch + p.layout.query);
   for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
     const int64_t keys = std::min(kBlockKeys, p.keys - key);
-    const Rows k = rows_of(p, p.key, head, key, keys, scratch + p.layout.keys);
+    const Rows k = rows_of(p.key, p.shared_offset(p.key, head, key), keys, scratch + p.layout.keys);
     p.kernels.dot(q.data, k.data, k.pitch, keys, p.d_k, p.attrs.softmax.scale, scores + key);
   }
   const int64_t row = head * p.queries + query;
@@ -261,7 +269,8 @@ void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
     p.row_kernels.dropout(p.dropout, static_cast<uint64_t>(row * p.keys), scores, scores, p.keys);
   for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
     const int64_t keys = std::min(kBlockKeys, p.keys - key);
-    const Rows v = rows_of(p, p.value, head, key, keys, scratch + p.layout.block_values);
+    const Rows v =
+        rows_of(p.value, p.shared_offset(p.value, head, key), keys, scratch + p.layout.block_values);
     p.kernels.mix(scores + key, v.data, v.pitch, keys, p.d_v, key == 0 ? out : buffer);
     if (key > 0) p.row_kernels.add(out, buffer, out, p.d_v);
   }

@@ -1,3 +1,4 @@
+#include <array>
 #include <utility>
 
 #include "graph/build.hpp"
@@ -11,59 +12,90 @@ void swap_last_two(TensorInfo* info) {
   std::swap(info->strides[2], info->strides[3]);
 }
 
-// softmax(scale q k^T) v. The scale goes into the product, before it is stored, so that f16 scores keep in range.
-void expand(GraphData* graph, const Node& attention, std::vector<Node>* out) {
-  Build build(*graph, "attention");
-  const auto& attrs = attention.as<AttentionAttrs>();
-  const Tensor query = attention.inputs[in::kQuery], value = attention.inputs[in::kValue];
-  TensorInfo key_transposed = build.info(attention.inputs[in::kKey]);
-  swap_last_two(&key_transposed);
-  TensorInfo shape = build.info(query);
-  shape.dims[3] = key_transposed.dims[3];
-  const Tensor key = build.add_view(key_transposed, key_transposed.storage);
-  const Tensor scores = build.add_like(shape, shape.dtype);
-  const bool keeps_weights = attention.outputs[1].valid();
-  const Tensor weights = keeps_weights ? attention.outputs[1] : build.add_like(shape, shape.dtype);
+// Writes an attention as the steps it stands for. The scale goes into the product, before it is stored, so
+// that f16 scores keep in range. Where several heads of queries share one head of keys, their queries are the
+// rows of one product: [B, H, S_q, n] is seen as [B, G, H / G S_q, n].
+class Expansion {
+ public:
+  Expansion(GraphData* graph, const Node& attention, std::vector<Node>* out)
+      : graph_(*graph), build_(*graph, "attention"), attention_(attention), out_(*out) {}
 
-  Node product;
-  product.op = Op::Matmul;
-  product.inputs = {query, key};
-  product.outputs[0] = scores;
-  product.attrs = MatmulAttrs{attrs.softmax.scale, Activation::None, {}};
-  product.label = attention.label + ".scores";
-  out->push_back(product);
+  void run() {
+    const auto& attrs = attention_.as<AttentionAttrs>();
+    const Tensor value = attention_.inputs[in::kValue];
+    Tensor query = attention_.inputs[in::kQuery];
+    TensorInfo key_transposed = build_.info(attention_.inputs[in::kKey]);
+    grouped_ = build_.info(query).dims[1] != key_transposed.dims[1];
+    key_heads_ = key_transposed.dims[1];
+    swap_last_two(&key_transposed);
+    const Tensor key = build_.add_view(key_transposed, key_transposed.storage);
+    if (grouped_ && !build_.is_contiguous(build_.info(query)))
+      query = copy(query, like(query, build_.info(query)), ".query");
 
-  Node softmax;
-  softmax.op = Op::Softmax;
-  softmax.inputs = {scores, attention.inputs[in::kAttentionKeyPadding], attention.inputs[in::kAttentionMask],
-                    attention.inputs[in::kAttentionBias]};
-  softmax.outputs[0] = weights;
-  SoftmaxAttrs softmax_attrs = attrs.softmax;
-  softmax_attrs.scale = 1.0f;
-  softmax.attrs = softmax_attrs;
-  softmax.label = attention.label + ".softmax";
-  out->push_back(softmax);
-
-  Tensor used = weights;
-  if (attrs.dropout.p > 0.0f) {
-    used = build.add_like(shape, shape.dtype);
-    Node dropout;
-    dropout.op = Op::Dropout;
-    dropout.inputs = {weights};
-    dropout.outputs[0] = used;
-    dropout.attrs = attrs.dropout;
-    dropout.label = attention.label + ".dropout";
-    out->push_back(dropout);
+    TensorInfo shape = build_.info(query);
+    shape.dims[3] = key_transposed.dims[3];
+    const Tensor scores = like(query, shape);
+    const Tensor weights = attention_.outputs[1].valid() ? attention_.outputs[1] : like(query, shape);
+    add(Op::Matmul, {rows(query), key}, rows(scores), MatmulAttrs{attrs.softmax.scale, Activation::None, {}},
+        ".scores");
+    SoftmaxAttrs softmax = attrs.softmax;
+    softmax.scale = 1.0f;
+    add(Op::Softmax,
+        {scores, attention_.inputs[in::kAttentionKeyPadding], attention_.inputs[in::kAttentionMask],
+         attention_.inputs[in::kAttentionBias]},
+        weights, softmax, ".softmax");
+    Tensor used = weights;
+    if (attrs.dropout.p > 0.0f) {
+      used = like(query, shape);
+      add(Op::Dropout, {weights}, used, attrs.dropout, ".dropout");
+    }
+    // The output lies in memory token by token: there the rows of the heads of one group are apart.
+    const Tensor output = attention_.outputs[0];
+    const Tensor mixed = grouped_ ? like(output, build_.info(output)) : output;
+    add(Op::Matmul, {rows(used), value}, rows(mixed), MatmulAttrs{}, ".values");
+    if (grouped_) static_cast<void>(copy(mixed, output, ".output"));
   }
 
-  Node mix;
-  mix.op = Op::Matmul;
-  mix.inputs = {used, value};
-  mix.outputs[0] = attention.outputs[0];
-  mix.attrs = MatmulAttrs{};
-  mix.label = attention.label + ".values";
-  out->push_back(mix);
-}
+ private:
+  void add(Op op, std::array<Tensor, kMaxInputs> inputs, Tensor output, Attrs attrs, const char* suffix) {
+    Node node;
+    node.op = op;
+    node.inputs = inputs;
+    node.outputs[0] = output;
+    node.attrs = std::move(attrs);
+    node.label = attention_.label + suffix;
+    out_.push_back(std::move(node));
+  }
+
+  Tensor copy(Tensor from, Tensor to, const char* suffix) {
+    add(Op::Elementwise, {from}, to, ElementwiseAttrs{}, suffix);
+    return to;
+  }
+
+  // A contiguous tensor of this shape, with the element type of `typed`.
+  Tensor like(Tensor typed, TensorInfo shape) { return build_.add_like(shape, build_.info(typed).dtype); }
+
+  // Contiguous [B, H, S, n] with the rows of each group of heads together.
+  Tensor rows(Tensor x) {
+    if (!grouped_) return x;
+    TensorInfo view = build_.info(x);
+    const SizeId offset = view.offset;
+    const int64_t shared = build_.max_of(view.dims[1]) / build_.max_of(key_heads_);
+    view.dims[1] = key_heads_;
+    view.dims[2] = graph_.sizes.mul(graph_.sizes.constant(shared), view.dims[2]);
+    build_.make_contiguous(&view);
+    view.offset = offset;
+    view.name.clear();
+    return build_.add_view(view, view.storage);
+  }
+
+  GraphData& graph_;
+  Build build_;
+  const Node& attention_;
+  std::vector<Node>& out_;
+  bool grouped_ = false;
+  SizeId key_heads_ = 0;
+};
 
 }  // namespace
 
@@ -74,7 +106,8 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
     const bool keep = node.op != Op::Attention ||
                       (options.keeps_attention != nullptr && options.keeps_attention(options.context, *graph, node));
     if (keep) nodes.push_back(node);
-    else expand(graph, node, &nodes);
+    else
+      Expansion(graph, node, &nodes).run();
   }
   graph->nodes = std::move(nodes);
 }

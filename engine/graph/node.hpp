@@ -71,7 +71,8 @@ struct SoftmaxAttrs {
   std::optional<float> masked_fill;
 };
 
-// inputs: query, key, value, key_padding, mask, bias. outputs: output, weights (optional).
+// inputs: query, key, value (whose heads may be fewer; see Graph::attention), key_padding, mask, bias.
+// outputs: output, weights (optional).
 struct AttentionAttrs {
   SoftmaxAttrs softmax;
   DropoutAttrs dropout;

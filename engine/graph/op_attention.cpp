@@ -10,6 +10,14 @@ using detail::Build;
 
 namespace {
 
+// As many heads of keys as of queries, or a constant number that divides theirs.
+bool heads_divide(Build& build, const TensorInfo& query, const TensorInfo& key) {
+  const SizeTable& sizes = build.data().sizes;
+  if (query.dims[1] == key.dims[1]) return true;
+  return sizes.is_constant(query.dims[1]) && sizes.is_constant(key.dims[1]) &&
+         build.max_of(query.dims[1]) % build.max_of(key.dims[1]) == 0;
+}
+
 bool check_operands(Build& build, Tensor query, Tensor key, Tensor value) {
   if (!build.needs({query, key, value})) return false;
   const TensorInfo &q = build.info(query), &k = build.info(key), &v = build.info(value);
@@ -19,12 +27,14 @@ bool check_operands(Build& build, Tensor query, Tensor key, Tensor value) {
                                              build.text(value).c_str()));
     return false;
   }
-  const bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && q.dims[0] == k.dims[0] && q.dims[0] == v.dims[0] &&
-                    q.dims[1] == k.dims[1] && q.dims[1] == v.dims[1] && q.dims[3] == k.dims[3] &&
-                    k.dims[2] == v.dims[2];
+  const bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && q.dims[0] == k.dims[0] &&
+                    q.dims[0] == v.dims[0] && k.dims[1] == v.dims[1] && q.dims[3] == k.dims[3] &&
+                    k.dims[2] == v.dims[2] && heads_divide(build, q, k);
   if (!fits)
     build.fail(Status::ShapeMismatch,
-               format("query %s, key %s, value %s; [B, H, S_q, d_k], [B, H, S_kv, d_k] and [B, H, S_kv, d_v] are needed",
+               format("query %s, key %s, value %s; [B, H, S_q, d_k], [B, G, S_kv, d_k] and [B, G, S_kv, d_v] "
+                      "are needed, "
+                      "with H a multiple of G",
                       build.text(query).c_str(), build.text(key).c_str(), build.text(value).c_str()));
   return fits;
 }

@@ -40,7 +40,20 @@ namespace kernels {
 namespace {
 
 enum Spec : size_t {
-  kDk = 3, kDv, kFlags, kScale, kFill, kThreshold, kKeepScale, kLanes, kTq, kTk, kBk, kPartials, kSpecCount
+  kDk = 3,
+  kDv,
+  kFlags,
+  kScale,
+  kFill,
+  kThreshold,
+  kKeepScale,
+  kGroup,
+  kLanes,
+  kTq,
+  kTk,
+  kBk,
+  kPartials,
+  kSpecCount
 };
 
 // How the kernel of attention.comp is cut.
@@ -78,6 +91,11 @@ Shape shape_for(int64_t d_k, int64_t d_v, uint32_t invocations) {
   return shape;
 }
 
+// Heads of queries that share one head of keys and values: 1 where their number is an extent.
+uint32_t heads_per_key_head(const Select& select) {
+  return u32(select.max_of(select.info(in::kQuery).dims[1]) / select.max_of(select.info(in::kKey).dims[1]));
+}
+
 uint32_t flags_of(const Select& select) {
   const auto& attrs = select.node.as<AttentionAttrs>();
   uint32_t flags = 0;
@@ -106,6 +124,7 @@ void add_shape(const Select& select, KernelId id, const Shape& shape, int64_t d_
   spec[kFill] = std::bit_cast<uint32_t>(attrs.softmax.masked_fill.value_or(0.0f));
   spec[kThreshold] = words.threshold;
   spec[kKeepScale] = std::bit_cast<uint32_t>(words.keep_scale);
+  spec[kGroup] = heads_per_key_head(select);
   spec[kLanes] = shape.lanes;
   spec[kTq] = shape.tq;
   spec[kTk] = shape.tk;

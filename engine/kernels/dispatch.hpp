@@ -32,7 +32,7 @@ struct Capabilities {
 };
 
 inline constexpr uint32_t kMaxBindings = 7;
-inline constexpr uint32_t kMaxSpecConstants = 16;
+inline constexpr uint32_t kMaxSpecConstants = 24;
 inline constexpr uint32_t kMaxPushBytes = 128;
 inline constexpr uint32_t kMaxKernelsPerStep = 8;
 inline constexpr uint32_t kMaxDispatchesPerStep = 16;

@@ -85,8 +85,15 @@ Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view pref
                        const MultiHeadOptions& options) {
   Widths widths;
   if (!resolve_widths(g, x, prefix, options, &widths)) return {};
+  if (widths.kv_heads != widths.heads) {
+    mistake(g, Status::InvalidArgument, prefix,
+            "kv_heads %lld for %lld separate heads; they cannot share any",
+            static_cast<long long>(widths.kv_heads), static_cast<long long>(widths.heads));
+    return {};
+  }
   MultiHeadOptions one = options;
   one.heads = 1;
+  one.kv_heads = 1;
   one.d_k = widths.d_k;
   one.d_v = widths.d_v;
   one.names = options.names.value_or(kSeparate);

@@ -14,7 +14,7 @@ struct Stored {
 
 int64_t rows(const Widths& widths, int first, int last) {
   int64_t total = 0;
-  for (int i = first; i < last; ++i) total += widths.heads * widths.part(i);
+  for (int i = first; i < last; ++i) total += widths.heads_of(i) * widths.part(i);
   return total;
 }
 
@@ -23,14 +23,13 @@ class Projector {
   Projector(Graph& g, const Parts& inputs, std::string_view prefix, bool in_out, const Widths& widths, bool bias)
       : graph_(g), inputs_(inputs), prefix_(prefix), in_out_(in_out), widths_(widths), bias_(bias && !in_out) {}
 
-  // Neighbouring parts of equal input and head width share one product.
+  // Neighbouring parts of equal input share one product.
   void run(const Stored& stored, Parts* heads) {
     const Label label(graph_, stored.name);
     if (!load(stored)) return;
     for (int i = stored.first, end; i < stored.last; i = end) {
       end = i + 1;
-      while (end < stored.last && inputs_[size_t(end)] == inputs_[size_t(i)] && widths_.part(end) == widths_.part(i))
-        ++end;
+      while (end < stored.last && inputs_[size_t(end)] == inputs_[size_t(i)]) ++end;
       split(product(stored, i, end), i, end, heads);
     }
   }
@@ -66,14 +65,15 @@ class Projector {
     return graph_.linear(x, weight, bias);
   }
 
-  // y [B, S, n heads d] -> n times [B, heads, S, d], without a copy.
+  // y [B, S, rows of the parts] -> [B, heads, S, d] of each part, without a copy.
   void split(Tensor y, int first, int last, Parts* heads) {
     if (!y.valid()) return;
     const Shape shape = graph_.shape(y);
-    const int64_t d = widths_.part(first);
-    const Tensor apart = graph_.reshape(y, {shape[0], shape[1], last - first, widths_.heads, d});
-    for (int i = first; i < last; ++i)
-      (*heads)[size_t(i)] = graph_.transpose(graph_.select(apart, 2, i - first), 1, 2);
+    for (int i = first; i < last; ++i) {
+      const Tensor part = graph_.slice(y, 2, rows(widths_, first, i), rows(widths_, i, i + 1));
+      const Tensor apart = graph_.reshape(part, {shape[0], shape[1], widths_.heads_of(i), widths_.part(i)});
+      (*heads)[size_t(i)] = graph_.transpose(apart, 1, 2);
+    }
   }
 
   Graph& graph_;
@@ -96,6 +96,7 @@ bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const Multi
     return false;
   };
   if (options.heads < 1) return negative("heads", options.heads);
+  if (options.kv_heads < 0) return negative("kv_heads", options.kv_heads);
   if (options.d_k < 0) return negative("d_k", options.d_k);
   if (options.d_v < 0) return negative("d_v", options.d_v);
   if (options.out_width < 0) return negative("out_width", options.out_width);
@@ -104,8 +105,14 @@ bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const Multi
             static_cast<long long>(width), static_cast<long long>(options.heads));
     return false;
   }
+  if (options.kv_heads > 0 && options.heads % options.kv_heads != 0) {
+    mistake(g, Status::ShapeMismatch, prefix, "%lld heads are no multiple of %lld kv_heads",
+            static_cast<long long>(options.heads), static_cast<long long>(options.kv_heads));
+    return false;
+  }
   constexpr int64_t kMost = INT32_MAX;
   widths->heads = options.heads;
+  widths->kv_heads = options.kv_heads ? options.kv_heads : options.heads;
   widths->d_k = options.d_k ? options.d_k : width / options.heads;
   widths->d_v = options.d_v ? options.d_v : widths->d_k;
   widths->out = options.out_width ? options.out_width : width;

@@ -10,19 +10,21 @@ namespace heed::nn {
 // Everything about an attention layer's sizes, with the defaults filled in.
 struct Widths {
   int64_t heads = 1;
+  int64_t kv_heads = 1;
   int64_t d_k = 0;
   int64_t d_v = 0;
   int64_t out = 0;
   // Width of one head of part 0 (query), 1 (key), 2 (value).
   int64_t part(int i) const { return i == 2 ? d_v : d_k; }
+  int64_t heads_of(int i) const { return i == 0 ? heads : kv_heads; }
 };
 
 // False after recording a mistake.
 bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const MultiHeadOptions& options,
                     Widths* widths);
 
-// Query, key and value [B, S, C_i] -> [B, heads, S, width], as views of as few products as the names and equal
-// inputs allow. An invalid tensor in the result means that a mistake was recorded.
+// Query, key and value [B, S, C_i] -> [B, its heads, S, width], as views of as few products as the names and
+// equal inputs allow. An invalid tensor in the result means that a mistake was recorded.
 std::array<Tensor, 3> project_heads(Graph& g, const std::array<Tensor, 3>& inputs, std::string_view prefix,
                                     const AttentionNames& names, const Widths& widths, bool bias);
 

@@ -138,8 +138,10 @@ class Graph {
   Tensor argmax(Tensor x);                            // index of the first largest element, I32, axis removed
 
   // --- Attention: softmax(scale q k^T + bias) v (Vaswani et al. 2017, arXiv:1706.03762) -------------------
-  // query [B, H, S_q, d_k], key [B, H, S_kv, d_k], value [B, H, S_kv, d_v]: any strided views. The output lies
-  // in memory as [B, S_q, H, d_v], so that transpose(1, 2) and reshape to [B, S_q, H d_v] are free.
+  // query [B, H, S_q, d_k], key [B, G, S_kv, d_k], value [B, G, S_kv, d_v]: any strided views. The output
+  // lies in memory as [B, S_q, H, d_v], so that transpose(1, 2) and reshape to [B, S_q, H d_v] are free. G is
+  // H, or a constant that divides a constant H: query head h then reads key and value head h / (H / G)
+  // (grouped queries, Ainslie et al. 2023, arXiv:2305.13245).
   AttentionResult attention(Tensor query, Tensor key, Tensor value, const AttentionOptions& options = {});
 
   // --- Everything else ------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "ou
 
 struct MultiHeadOptions {
   int64_t heads = 1;
+  int64_t kv_heads = 0;   // heads of keys and values, which divide `heads` (grouped queries); 0: heads
   int64_t d_k = 0;        // width of one head's queries and keys; 0: width of the query input / heads
   int64_t d_v = 0;        // width of one head's values; 0: d_k
   int64_t out_width = 0;  // of the output projection; 0: width of the query input
@@ -95,7 +96,7 @@ Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view pref
 
 // `options.heads` single heads with weights under prefix.0, prefix.1, ..., their outputs side by side:
 // x [B, S, C] or [S, C] -> [..., heads d_v]. No output projection. Default names: kSeparate without `out`.
-// options.weights is not used.
+// options.weights is not used; options.kv_heads must be 0 or `heads`.
 Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
                        const MultiHeadOptions& options = {});
 

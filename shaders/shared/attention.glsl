@@ -12,6 +12,7 @@ layout(constant_id = 6) const uint SCALE_BITS = 0;  // f32
 layout(constant_id = 7) const uint FILL_BITS = 0;   // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
 layout(constant_id = 8) const uint DROPOUT_THRESHOLD = 0;
 layout(constant_id = 9) const uint KEEP_SCALE_BITS = 0;  // f32
+layout(constant_id = 10) const uint GROUP = 1;           // heads of queries that share one head of keys and values
 #define SCALE uintBitsToFloat(SCALE_BITS)
 #define FILL uintBitsToFloat(FILL_BITS)
 #define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)

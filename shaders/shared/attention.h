@@ -1,4 +1,5 @@
-// out[b, h, i, :] = sum over keys j of dropout(softmax over j of scale * q[b, h, i, :] . k[b, h, j, :] + bias)[j] * v[b, h, j, :]
+// out[b, h, i, :] = sum over keys j of dropout(softmax over j of scale * q[b, h, i, :] . k[b, g, j, :] + bias)[j] * v[b, g, j, :]
+// with g = h / GROUP.
 // Strides in elements. q, k, v and out have an innermost stride of 1; out lies in memory as [B, S_q, H, D_V]; key
 // padding as [B, S_kv] with an innermost stride of 1. What is the same at every run is in specialization constants.
 #include "params.h"

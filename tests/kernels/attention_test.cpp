@@ -29,7 +29,7 @@ Graph attention_graph(const Sizes& s, const AttentionOptions& options = {}) {
 // As attention.comp declares them: tiles of keys and values, exchanged parts of the logits, three words.
 uint32_t shared_bytes(const KernelUse& use) {
   const auto& spec = use.key.spec;
-  const uint32_t d_k = spec[3], d_v = spec[4], lanes = spec[10], bk = spec[13], partials = spec[14];
+  const uint32_t d_k = spec[3], d_v = spec[4], lanes = spec[11], bk = spec[14], partials = spec[15];
   const auto row = [&](uint32_t d) { return (d + 4 * lanes - 1) / (4 * lanes) * lanes * 16; };
   return bk * (row(d_k) + row(d_v)) + partials * 4 + 12;
 }
@@ -65,15 +65,15 @@ TEST_CASE("attention kernels fit the portability floor at every head size") {
           const auto& spec = kernels.uses[n].key.spec;
           REQUIRE(shared_bytes(kernels.uses[n]) <= lowered.device.shared_bytes);
           REQUIRE(spec[0] <= lowered.device.max_invocations);
-          REQUIRE(spec[0] % spec[10] == 0);
-          REQUIRE(spec[13] % spec[12] == 0);
-          REQUIRE(spec[13] <= 32);
-          if (spec[10] > 1) REQUIRE(spec[14] == spec[0] * spec[11] * spec[12]);
+          REQUIRE(spec[0] % spec[11] == 0);
+          REQUIRE(spec[14] % spec[13] == 0);
+          REQUIRE(spec[14] <= 32);
+          if (spec[11] > 1) REQUIRE(spec[15] == spec[0] * spec[12] * spec[13]);
         }
         REQUIRE(dispatches.count >= 1);
         const Dispatch& dispatch = dispatches.dispatches[0];
         const auto& spec = kernels.uses[dispatch.kernel].key.spec;
-        const int64_t per_group = spec[0] / spec[10] * spec[11];
+        const int64_t per_group = spec[0] / spec[11] * spec[12];
         REQUIRE(int64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2] >=
                 2 * ((length + per_group - 1) / per_group));
       }

@@ -32,50 +32,114 @@ struct Mistake {
 };
 
 const Mistake kMistakes[] = {
-    {"heads do not divide", Status::ShapeMismatch, {"block.attn", "10", "3 heads"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 10}), "block.attn", {.heads = 3}); }},
-    {"no heads", Status::InvalidArgument, {"attn", "heads 0"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = 0}); }},
-    {"negative width", Status::InvalidArgument, {"attn", "d_v -2"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.d_v = -2}); }},
-    {"too wide", Status::InvalidArgument, {"attn", "too many"},
+    {"heads do not divide",
+     Status::ShapeMismatch,
+     {"block.attn", "10", "3 heads"},
+     [](Graph& g) {
+       (void)nn::self_attention(g, g.input("x", {1, 4, 10}), "block.attn", {.heads = 3});
+     }},
+    {"no heads",
+     Status::InvalidArgument,
+     {"attn", "heads 0"},
+     [](Graph& g) {
+       (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = 0});
+     }},
+    {"heads do not share evenly",
+     Status::ShapeMismatch,
+     {"attn", "6 heads", "4 kv_heads"},
+     [](Graph& g) {
+       (void)nn::self_attention(g, g.input("x", {1, 4, 12}), "attn", {.heads = 6, .kv_heads = 4});
+     }},
+    {"negative kv_heads",
+     Status::InvalidArgument,
+     {"attn", "kv_heads -1"},
+     [](Graph& g) {
+       (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.kv_heads = -1});
+     }},
+    {"separate heads share none",
+     Status::InvalidArgument,
+     {"heads", "kv_heads 2", "4"},
+     [](Graph& g) {
+       const Tensor x = g.input("x", {1, 4, 8});
+       (void)nn::attention_heads(g, x, x, "heads", {.heads = 4, .kv_heads = 2});
+     }},
+    {"negative width",
+     Status::InvalidArgument,
+     {"attn", "d_v -2"},
+     [](Graph& g) {
+       (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.d_v = -2});
+     }},
+    {"too wide",
+     Status::InvalidArgument,
+     {"attn", "too many"},
      [](Graph& g) {
        (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = INT32_MAX, .d_k = INT32_MAX});
      }},
-    {"width is an extent", Status::ShapeMismatch, {"attn", "extent", "64"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, g.extent("w", 64)}), "attn"); }},
-    {"fused weight for two widths", Status::ShapeMismatch, {"attn.in_proj_", "8", "6"},
+    {"width is an extent",
+     Status::ShapeMismatch,
+     {"attn", "extent", "64"},
+     [](Graph& g) {
+       (void)nn::self_attention(g, g.input("x", {1, 4, g.extent("w", 64)}), "attn");
+     }},
+    {"fused weight for two widths",
+     Status::ShapeMismatch,
+     {"attn.in_proj_", "8", "6"},
      [](Graph& g) {
        const Tensor x = g.input("x", {1, 4, 8}), y = g.input("y", {1, 5, 6});
        (void)nn::attention(g, x, y, y, "attn", {.heads = 2, .names = nn::kTorchMultihead});
      }},
-    {"ranks differ", Status::ShapeMismatch, {"attn", "rank 3", "rank 2"},
+    {"ranks differ",
+     Status::ShapeMismatch,
+     {"attn", "rank 3", "rank 2"},
      [](Graph& g) {
        const Tensor x = g.input("x", {1, 4, 8}), y = g.input("y", {5, 8});
        (void)nn::attention(g, x, y, y, "attn");
      }},
-    {"rank 4", Status::ShapeMismatch, {"attn", "rank 4"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 2, 8}), "attn"); }},
-    {"batches differ", Status::ShapeMismatch, {"[2, ", "[3, "},
+    {"rank 4",
+     Status::ShapeMismatch,
+     {"attn", "rank 4"},
+     [](Graph& g) {
+       (void)nn::self_attention(g, g.input("x", {1, 4, 2, 8}), "attn");
+     }},
+    {"batches differ",
+     Status::ShapeMismatch,
+     {"[2, ", "[3, "},
      [](Graph& g) {
        (void)nn::cross_attention(g, g.input("x", {2, 4, 8}), g.input("y", {3, 5, 8}), "attn", {.heads = 2});
      }},
-    {"no name for the values", Status::InvalidArgument, {"attn", "key or value"},
+    {"no name for the values",
+     Status::InvalidArgument,
+     {"attn", "key or value"},
      [](Graph& g) {
        const Tensor x = g.input("x", {1, 4, 8});
        (void)nn::attention(g, x, x, x, "attn", {.names = nn::AttentionNames{.q = "q", .k = "k"}});
      }},
-    {"residual of another width", Status::ShapeMismatch, {"8", "12"},
+    {"residual of another width",
+     Status::ShapeMismatch,
+     {"8", "12"},
      [](Graph& g) {
        const Tensor x = g.input("x", {1, 4, 8});
        (void)nn::attention_block(g, x, x, x, "", {}, {.heads = 2, .out_width = 12});
      }},
-    {"no output width", Status::InvalidArgument, {"head", "width 0"},
-     [](Graph& g) { (void)nn::linear(g, g.input("x", {1, 4, 8}), "head", 0); }},
-    {"negative layers", Status::InvalidArgument, {"layers", "-1"},
-     [](Graph& g) { (void)nn::encoder_stack(g, g.input("x", {1, 4, 8}), "layers", {}, {.layers = -1}); }},
-    {"no input", Status::InvalidGraph, {"norm", "no tensor"}, [](Graph& g) { (void)nn::layernorm(g, {}, "norm"); }},
-    {"one name, two shapes", Status::ShapeMismatch, {"fc.weight", "[4, 8]", "[5, 8]"},
+    {"no output width",
+     Status::InvalidArgument,
+     {"head", "width 0"},
+     [](Graph& g) {
+       (void)nn::linear(g, g.input("x", {1, 4, 8}), "head", 0);
+     }},
+    {"negative layers",
+     Status::InvalidArgument,
+     {"layers", "-1"},
+     [](Graph& g) {
+       (void)nn::encoder_stack(g, g.input("x", {1, 4, 8}), "layers", {}, {.layers = -1});
+     }},
+    {"no input",
+     Status::InvalidGraph,
+     {"norm", "no tensor"},
+     [](Graph& g) { (void)nn::layernorm(g, {}, "norm"); }},
+    {"one name, two shapes",
+     Status::ShapeMismatch,
+     {"fc.weight", "[4, 8]", "[5, 8]"},
      [](Graph& g) {
        const Tensor x = g.input("x", {1, 4, 8});
        (void)nn::linear(g, x, "fc", 4), (void)nn::linear(g, x, "fc", 5);
@@ -136,6 +200,52 @@ TEST_CASE("nn: heads of fused projections are views", "[nn]") {
   CHECK(ops([](Graph& g, Tensor x, Tensor y) {
           g.output("z", nn::attention(g, x, y, y, "", {.heads = 2, .names = nn::kTorchMultihead}));
         }) == other);
+}
+
+TEST_CASE("nn: grouped queries are full heads whose keys and values repeat", "[nn]") {
+  constexpr int64_t kTokens = 5, kWidth = 12, kHeads = 6, kGroups = 2, kHead = 3, kValue = 4;
+  const auto wave = [](int64_t n, float step) {
+    std::vector<float> values(static_cast<size_t>(n));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<float>(i + 1));
+    return values;
+  };
+  const std::vector<float> x = wave(kTokens * kWidth, 0.7f), wq = wave(kHeads * kHead * kWidth, 1.3f),
+                           wk = wave(kGroups * kHead * kWidth, 2.1f),
+                           wv = wave(kGroups * kValue * kWidth, 0.9f),
+                           wo = wave(kWidth * kHeads * kValue, 1.7f);
+  // Rows of the fused weight: queries, then keys, then values; `repeats` copies of each key and value head.
+  const auto fused = [&](int64_t repeats) {
+    std::vector<float> rows = wq;
+    for (const auto& [part, width] : {std::pair(&wk, kHead), std::pair(&wv, kValue)})
+      for (int64_t head = 0; head < kGroups * repeats; ++head) {
+        const auto begin = part->begin() + head / repeats * width * kWidth;
+        rows.insert(rows.end(), begin, begin + width * kWidth);
+      }
+    return rows;
+  };
+  Device cpu;
+  REQUIRE(Device::open({.select = "cpu", .log = stderr_log()}, &cpu) == Status::Ok);
+  const auto run = [&](int64_t kv_heads) {
+    const std::vector<float> wqkv = fused(kv_heads / kGroups);
+    const int64_t shape[] = {static_cast<int64_t>(wqkv.size()) / kWidth, kWidth},
+                  wo_shape[] = {kWidth, kHeads * kValue};
+    const HostTensor tensors[] = {{"wqkv.weight", DType::F32, shape, std::as_bytes(std::span(wqkv))},
+                                  {"wo.weight", DType::F32, wo_shape, std::as_bytes(std::span(wo))}};
+    Weights weights;
+    REQUIRE(cpu.upload(tensors, &weights) == Status::Ok);
+    Graph g;
+    const nn::MultiHeadOptions options = {
+        .heads = kHeads, .kv_heads = kv_heads, .d_k = kHead, .d_v = kValue, .bias = false, .out_bias = false};
+    g.output("y", nn::self_attention(g, g.input("x", {1, kTokens, kWidth}), "", options));
+    Plan plan;
+    REQUIRE(cpu.compile(g, weights, &plan) == Status::Ok);
+    CHECK(plan.passes().size() == 3);  // one projection, attention, the output projection
+    std::vector<float> y(x.size());
+    REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
+    return y;
+  };
+  const std::vector<float> grouped = run(kGroups), full = run(kHeads);
+  for (size_t i = 0; i < x.size(); ++i) CHECK(std::abs(grouped[i] - full[i]) < 1e-4f);
 }
 
 TEST_CASE("nn: dropout acts in training plans, unbiased, and only there", "[nn]") {

@@ -16,6 +16,7 @@ struct Attention {
   float dropout = 0.0f;
   bool infinite = false;  // some of the bias, and all of its first row, is -inf
   bool weights = false;
+  int64_t group = 1;  // heads of queries that share one head of keys and values
 };
 
 std::string name_of(const Attention& a) {
@@ -31,6 +32,7 @@ std::string name_of(const Attention& a) {
   if (a.dropout > 0.0f) text += " dropout";
   if (a.infinite) text += " with -inf";
   if (a.weights) text += " weights";
+  if (a.group > 1) text += " groups of " + std::to_string(a.group);
   return text;
 }
 
@@ -96,13 +98,23 @@ void expect_attention(const Trial& t, Run& run, const Attention& a, const Inputs
   if (a.weights) run.expect("w", softmax(scores, inputs.reference), terms, 64);
 }
 
+// [B, G, S, d] -> [B, count G, S, d], each head `count` times in a row.
+Array repeat_heads(const Array& x, int64_t count) {
+  Sizes apart = x.shape, target = x.shape, joined = x.shape;
+  apart.insert(apart.begin() + 2, 1);
+  target.insert(target.begin() + 2, count);
+  joined[1] *= count;
+  return reshape(broadcast(reshape(x, apart), target), joined);
+}
+
 Case separate_case(const Attention& a) {
   return {name_of(a), [a](Trial& t) {
             t.options.training = a.dropout > 0.0f;
             Run& run = t.run();
             run.options.seed = 99;
-            const Sizes sq = {a.batch, a.heads, a.queries, a.d_k}, sk = {a.batch, a.heads, a.keys, a.d_k},
-                        sv = {a.batch, a.heads, a.keys, a.d_v};
+            const Sizes sq = {a.batch, a.heads, a.queries, a.d_k},
+                        sk = {a.batch, a.heads / a.group, a.keys, a.d_k},
+                        sv = {a.batch, a.heads / a.group, a.keys, a.d_v};
             Inputs inputs;
             inputs.make(a, t, run);
             const AttentionResult result =
@@ -112,7 +124,7 @@ Case separate_case(const Attention& a) {
             if (a.weights) t.graph.output("w", result.weights);
             const Array q = run.input("q", uniform(sq, 64, -2, 2)),
                         k = run.input("k", uniform(sk, 65, -2, 2)), v = run.input("v", uniform(sv, 66));
-            expect_attention(t, run, a, inputs, q, k, v);
+            expect_attention(t, run, a, inputs, q, repeat_heads(k, a.group), repeat_heads(v, a.group));
           }};
 }
 
@@ -137,6 +149,31 @@ Case fused_case(const Attention& a) {
             joined = reshape(permute(joined, {0, 2, 1, 3}), {a.batch, a.queries, a.heads * a.d_k});
             t.passes = {"matmul", "softmax", "matmul"};
           }};
+}
+
+// Queries [B, S, H, D] seen head by head, keys and values of fewer heads, weights wanted: every product needs
+// a view.
+Case grouped_view_case() {
+  return {
+      "grouped, strided, weights", [](Trial& t) {
+        const Attention a = {.heads = 4, .queries = 9, .keys = 11, .d_k = 8, .d_v = 8, .weights = true};
+        Run& run = t.run();
+        const Dim queries = t.graph.extent("queries", 12);
+        run.extents = {{"queries", a.queries}};
+        const auto heads_first = [&](const char* name, Dim length, int64_t heads) {
+          return t.graph.transpose(t.input(name, {a.batch, length, heads, 8}), 1, 2);
+        };
+        const AttentionResult result =
+            t.graph.attention(heads_first("q", queries, 4), heads_first("k", 11, 2), heads_first("v", 11, 2),
+                              {.return_weights = true});
+        t.graph.output("y", result.output);
+        t.graph.output("w", result.weights);
+        const auto values = [&](const char* name, int64_t length, int64_t heads, uint64_t seed) {
+          return permute(run.input(name, uniform({a.batch, length, heads, 8}, seed, -2, 2)), {0, 2, 1, 3});
+        };
+        const Array q = values("q", 9, 4, 72), k = values("k", 11, 2, 73), v = values("v", 11, 2, 74);
+        expect_attention(t, run, a, {}, q, repeat_heads(k, 2), repeat_heads(v, 2));
+      }};
 }
 
 Case extents_case() {
@@ -243,6 +280,22 @@ Operation attention_operation() {
   cases.push_back(separate_case({.queries = 40, .keys = 40, .causal = Causal::TopLeft, .fill = -1e9}));
   cases.push_back(separate_case({.queries = 40, .keys = 37, .key_padding = true, .fill = -1e9}));
   cases.push_back(separate_case({.queries = 41, .keys = 43, .key_padding = true, .dropout = 0.5f}));
+  // Grouped queries, also where masks and biases have all heads, and where the scores are stored.
+  for (const int64_t group : {2, 3, 6})
+    for (const auto& s : {std::array<int64_t, 2>{1, 300}, {5, 33}, {70, 40}}) {
+      const Attention grouped = {
+          .heads = 6, .queries = s[0], .keys = s[1], .d_k = 24, .d_v = 17, .group = group};
+      const auto add = [&](const auto& change) {
+        Attention a = grouped;
+        change(a);
+        cases.push_back(separate_case(a));
+      };
+      add([](Attention&) {});
+      add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true; });
+      add([](Attention& a) { a.weights = true, a.dropout = 0.25f; });
+      add([](Attention& a) { a.mask = {2, 6, a.queries, a.keys}, a.bias = {6, 1, a.keys}; });
+    }
+  cases.push_back(grouped_view_case());
   cases.push_back(fused_case({}));
   cases.push_back(fused_case(
       {.queries = 33, .keys = 33, .d_k = 5, .d_v = 5, .causal = Causal::TopLeft, .key_padding = true}));
