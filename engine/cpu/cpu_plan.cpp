@@ -10,11 +10,11 @@
 namespace heed::cpu {
 
 CpuPlan::CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::shared_ptr<CpuWeights> weights,
-                 bool timestamps)
+                 const CompileOptions& options)
     : shared_(std::move(shared)),
       schedule_(std::move(schedule)),
       weights_(std::move(weights)),
-      timestamps_(timestamps) {
+      options_(options) {
   const size_t buffers = schedule_.inputs.size() + schedule_.outputs.size();
   found_.resize(buffers);
   copies_.resize(buffers);
@@ -73,12 +73,16 @@ Status CpuPlan::allocate_scratch() {
   }
   worker_stride_ = align_up(need.per_worker, kAlignment);
   const uint64_t workers = worker_stride_ * shared_->pool.workers();
+  const uint64_t bytes = schedule_.scratch_bytes + need.shared + workers;
+  if (bytes > options_.memory_limit)
+    return fail(shared_->log, Status::OutOfMemory,
+                format("compile: the plan needs %" PRIu64 " bytes of memory; its limit is %" PRIu64, bytes,
+                       options_.memory_limit));
   if (scratch_.allocate(schedule_.scratch_bytes) && shared_scratch_.allocate(need.shared) &&
       worker_scratch_.allocate(workers))
     return Status::Ok;
   return fail(shared_->log, Status::OutOfMemory,
-              format("compile: no memory for %" PRIu64 " bytes of scratch",
-                     schedule_.scratch_bytes + need.shared + workers));
+              format("compile: no memory for %" PRIu64 " bytes of scratch", bytes));
 }
 
 const detail::NamedTensor& CpuPlan::named(size_t index) const {
@@ -174,9 +178,9 @@ Status CpuPlan::run_steps(const RunValues& values) {
   for (size_t i = 0; i < schedule_.steps.size(); ++i) {
     const Node& node = schedule_.steps[i];
     Fault fault;
-    const Clock::time_point begin = timestamps_ ? Clock::now() : Clock::time_point{};
+    const Clock::time_point begin = options_.timestamps ? Clock::now() : Clock::time_point{};
     operation(node.op).run(step(i, values, fault));
-    if (timestamps_)
+    if (options_.timestamps)
       times_[i].milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     const uint64_t position = fault.position.load();
     if (position != Fault::kNone) status = report_fault(node, step(i, values, fault), position);
@@ -222,7 +226,7 @@ std::vector<PassInfo> CpuPlan::passes() const {
 }
 
 Status CpuPlan::timings(std::vector<PassTime>* times, uint32_t) const {
-  if (!timestamps_) return Status::Unsupported;
+  if (!options_.timestamps) return Status::Unsupported;
   if (!finished_) return fail(shared_->log, Status::InvalidArgument, "timings: the plan has not run yet");
   *times = times_;
   return Status::Ok;

@@ -50,7 +50,7 @@ struct Shared {
 class CpuPlan final : public detail::PlanImpl {
  public:
   CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::shared_ptr<CpuWeights> weights,
-          bool timestamps);
+          const CompileOptions& options);
 
   // Allocates everything that run needs, except copies of host buffers that cannot be used in place.
   // `entries[i]` is weight i of the schedule.
@@ -83,7 +83,7 @@ class CpuPlan final : public detail::PlanImpl {
   std::shared_ptr<Shared> shared_;
   Schedule schedule_;
   std::shared_ptr<CpuWeights> weights_;
-  bool timestamps_ = false;
+  CompileOptions options_;
   uint64_t weight_bytes_ = 0;
 
   AlignedBuffer scratch_, shared_scratch_, worker_scratch_;

@@ -24,6 +24,26 @@ bool enabled_16bit_storage(const VkPhysicalDeviceFeatures2* features) {
   return false;
 }
 
+bool lists(const HostDevice& host, const char* extension) {
+  return std::any_of(host.enabled_extensions.begin(), host.enabled_extensions.end(),
+                     [&](const char* name) { return std::strcmp(name, extension) == 0; });
+}
+
+Status check_lists(const HostDevice& host) {
+  for (size_t i = 0; i < host.enabled_extensions.size(); ++i)
+    if (host.enabled_extensions[i] == nullptr)
+      return fail(host.log, Status::InvalidArgument, format("adopt: enabled_extensions[%zu] is null", i));
+  if (host.enabled_features != nullptr &&
+      host.enabled_features->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2)
+    return fail(host.log, Status::InvalidArgument,
+                "adopt: enabled_features has a wrong sType; a VkPhysicalDeviceFeatures2 is needed");
+  if ((host.memory.allocate == nullptr) != (host.memory.free == nullptr))
+    return fail(host.log, Status::InvalidArgument,
+                format("adopt: memory.%s is null, but not the other of the two",
+                       host.memory.allocate == nullptr ? "allocate" : "free"));
+  return Status::Ok;
+}
+
 Status check_host(const HostDevice& host) {
   const char* missing = nullptr;
   if (host.instance == VK_NULL_HANDLE)
@@ -36,6 +56,8 @@ Status check_host(const HostDevice& host) {
     missing = "get_instance_proc_addr";
   if (missing != nullptr)
     return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
+  const Status status = check_lists(host);
+  if (status != Status::Ok) return status;
   if (host.api_version >= VK_API_VERSION_1_1) return Status::Ok;
   return fail(host.log, Status::Unsupported,
               format("adopt: the host uses Vulkan %u.%u; 1.1 is needed",
@@ -73,11 +95,14 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   const bool f16 = enabled_16bit_storage(host.enabled_features);
   context_.physical.adopted = true;
   context_.physical.storage_16bit = f16;
+  context_.physical.memory_budget = lists(host, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,
                 "adopt: " + context_.info.name + " cannot be used: " + context_.info.reason);
   context_.allocator = host.allocator;
+  context_.memory = host.memory;
+  context_.memory_budget = context_.physical.memory_budget;
   context_.queue = host.queue;
   context_.queue_family = host.queue_family;
   context_.capabilities = capabilities_of(context_.physical, f16);

@@ -8,13 +8,17 @@
 namespace heed::vulkan {
 namespace {
 
-bool has_device_extension(const Functions& vk, VkPhysicalDevice device, const char* name) {
+std::vector<VkExtensionProperties> device_extensions(const Functions& vk, VkPhysicalDevice device) {
   uint32_t count = 0;
-  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) < 0) return false;
+  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) < 0) return {};
   std::vector<VkExtensionProperties> found(count);
-  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, found.data()) < 0) return false;
+  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, found.data()) < 0) return {};
   found.resize(count);
-  return std::any_of(found.begin(), found.end(),
+  return found;
+}
+
+bool contains(const std::vector<VkExtensionProperties>& extensions, const char* name) {
+  return std::any_of(extensions.begin(), extensions.end(),
                      [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
 
@@ -51,7 +55,9 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
       structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &storage);
   vk.GetPhysicalDeviceFeatures2(handle, &features);
   device.storage_16bit = storage.storageBuffer16BitAccess == VK_TRUE;
-  device.portability_subset = has_device_extension(vk, handle, "VK_KHR_portability_subset");
+  const std::vector<VkExtensionProperties> extensions = device_extensions(vk, handle);
+  device.portability_subset = contains(extensions, "VK_KHR_portability_subset");
+  device.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   return device;
 }
 

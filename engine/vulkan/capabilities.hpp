@@ -25,6 +25,7 @@ struct PhysicalDevice {
   bool storage_16bit = false;       // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
   bool adopted = false;             // storage_16bit then says what the host enabled
   bool portability_subset = false;  // VK_KHR_portability_subset must be enabled
+  bool memory_budget = false;       // VK_EXT_memory_budget; if adopted: the host has enabled it
 };
 
 PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version);

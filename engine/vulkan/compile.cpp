@@ -19,7 +19,6 @@ VulkanPlan::~VulkanPlan() {
   // A pool takes its descriptor sets with it.
   if (descriptor_pool_ != VK_NULL_HANDLE)
     context_.vk.DestroyDescriptorPool(context_.device, descriptor_pool_, context_.allocator);
-  if (queries_ != VK_NULL_HANDLE) context_.vk.DestroyQueryPool(context_.device, queries_, context_.allocator);
 }
 
 Status VulkanPlan::compile(const std::vector<const detail::WeightsImpl::Entry*>& weights) {
@@ -28,7 +27,9 @@ Status VulkanPlan::compile(const std::vector<const detail::WeightsImpl::Entry*>&
   if (status == Status::Ok) status = resolve_bindings(weights);
   if (status == Status::Ok) status = create_descriptor_pool();
   if (status == Status::Ok) status = create_slots();
-  if (status == Status::Ok && options_.timestamps) status = create_queries();
+  times_.create(steps_.size(), context_.info.kind);
+  if (status == Status::Ok && options_.timestamps)
+    status = clock_.create(context_, steps_.size(), options_.record_slots);
   return status;
 }
 
@@ -64,35 +65,46 @@ Status VulkanPlan::select_steps() {
   return Status::Ok;
 }
 
+Status VulkanPlan::check_memory_limit() const {
+  const uint64_t bytes = schedule_.scratch_bytes + constant_bytes_ + fault_bytes();
+  if (bytes <= options_.memory_limit) return Status::Ok;
+  return fail(
+      context_.log, Status::OutOfDeviceMemory,
+      format("compile: the plan needs %llu bytes of device memory; its limit is %llu",
+             static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(options_.memory_limit)));
+}
+
 Status VulkanPlan::allocate_memory() {
-  Status status = Status::Ok;
-  if (schedule_.scratch_bytes != 0)
+  for (const detail::ConstantInfo& constant : schedule_.constants) {
+    constant_offsets_.push_back(constant_bytes_);
+    constant_bytes_ = align_up<uint64_t>(constant_bytes_ + align_up<uint64_t>(constant.data.size(), 4),
+                                         device_->weight_alignment());
+  }
+  Status status = check_memory_limit();
+  if (status == Status::Ok && schedule_.scratch_bytes != 0 && !options_.host_scratch)
     status = scratch_.create(context_, "scratch", schedule_.scratch_bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                              MemoryUse::Device);
+  scratch_at_ = {scratch_.handle(), 0, schedule_.scratch_bytes};
+  if (status == Status::Ok && constant_bytes_ != 0) status = create_constants();
+  if (status == Status::Ok && !faulting_steps_.empty()) status = create_faults();
+  return status;
+}
+
+Status VulkanPlan::create_constants() {
+  const Status status = constants_.create(context_, "constants", constant_bytes_,
+                                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, MemoryUse::Constants);
   if (status != Status::Ok) return status;
-
-  uint64_t bytes = 0;
-  for (const detail::ConstantInfo& constant : schedule_.constants) {
-    constant_offsets_.push_back(bytes);
-    bytes =
-        align_up<uint64_t>(bytes + align_up<uint64_t>(constant.data.size(), 4), device_->weight_alignment());
+  for (size_t i = 0; i < constant_offsets_.size(); ++i) {
+    const std::vector<std::byte>& data = schedule_.constants[i].data;
+    if (!data.empty()) std::memcpy(constants_.mapped() + constant_offsets_[i], data.data(), data.size());
   }
-  if (bytes != 0) {
-    status = constants_.create(context_, "constants", bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                               MemoryUse::Constants);
-    if (status != Status::Ok) return status;
-    for (size_t i = 0; i < constant_offsets_.size(); ++i) {
-      const std::vector<std::byte>& data = schedule_.constants[i].data;
-      if (!data.empty()) std::memcpy(constants_.mapped() + constant_offsets_[i], data.data(), data.size());
-    }
-    status = constants_.flush();
-    if (status != Status::Ok) return status;
-  }
+  return constants_.flush();
+}
 
-  if (faulting_steps_.empty()) return Status::Ok;
-  status = faults_.create(context_, "faults", options_.record_slots * fault_slot_bytes(),
-                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                          MemoryUse::Staging);
+Status VulkanPlan::create_faults() {
+  const Status status = faults_.create(context_, "faults", fault_bytes(),
+                                       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                       MemoryUse::Staging);
   if (status != Status::Ok) return status;
   std::memset(faults_.mapped(), 0, faults_.bytes());
   return faults_.flush();
@@ -103,11 +115,12 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
   for (size_t id = 0; id < storages_.size(); ++id) {
     const Placement& at = schedule_.placements[id];
     if (at.space == Placement::Space::Weight)
-      storages_[id] = {weights_->buffer(), weights[at.slot]->offset, weights[at.slot]->bytes};
+      storages_[id] = {weights_->buffer(), weights_->offset() + weights[at.slot]->offset,
+                       weights[at.slot]->bytes};
     else if (at.space == Placement::Space::Constant)
       storages_[id] = {constants_.handle(), constant_offsets_[at.slot], at.bytes};
     else if (at.space == Placement::Space::Scratch)
-      storages_[id] = {scratch_.handle(), at.offset, at.bytes};
+      storages_[id] = {VK_NULL_HANDLE, at.offset, at.bytes};  // within scratch_at_
   }
   for (const detail::WeightsImpl::Entry* entry : weights) weight_bytes_ += entry->bytes;
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -181,18 +194,6 @@ Status VulkanPlan::create_slots() {
     slot.writes.resize(host_bindings);
   }
   return allocate_sets();
-}
-
-Status VulkanPlan::create_queries() {
-  if (context_.timestamp_bits() == 0)
-    return fail(context_.log, Status::Unsupported,
-                format("compile: timestamps were asked for; queue family %u of %s has none",
-                       context_.queue_family, context_.info.word.c_str()));
-  auto info = structure<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
-  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-  info.queryCount = options_.record_slots * static_cast<uint32_t>(steps_.size() + 1);
-  return context_.check("vkCreateQueryPool",
-                        context_.vk.CreateQueryPool(context_.device, &info, context_.allocator, &queries_));
 }
 
 }  // namespace heed::vulkan

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <heed/device.hpp>
+#include <heed/vulkan_memory.hpp>
 #include <mutex>
 
 #include "vulkan/capabilities.hpp"
@@ -15,6 +16,8 @@ struct Context {
   Functions vk;
   VkDevice device = VK_NULL_HANDLE;
   const VkAllocationCallbacks* allocator = nullptr;
+  MemoryAllocator memory;          // the host's; empty: heed allocates device memory itself
+  bool memory_budget = false;      // VK_EXT_memory_budget is enabled
   VkQueue queue = VK_NULL_HANDLE;  // null if the host gave none
   uint32_t queue_family = 0;
   PhysicalDevice physical;

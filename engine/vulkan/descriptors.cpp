@@ -9,7 +9,7 @@ namespace heed::vulkan {
 Status VulkanPlan::create_descriptor_pool() {
   uint32_t sets = 0, descriptors = 0;
   for (const CompiledUse& use : uses_) {
-    const uint32_t copies = use.has_host || use.has_faults ? options_.record_slots : 1;
+    const uint32_t copies = use.per_slot() ? options_.record_slots : 1;
     sets += copies;
     descriptors += copies * use.binding_count;
   }
@@ -26,14 +26,13 @@ Status VulkanPlan::create_descriptor_pool() {
 
 Status VulkanPlan::allocate_sets() {
   for (uint32_t u = 0; u < uses_.size(); ++u) {
-    const bool per_slot = uses_[u].has_host || uses_[u].has_faults;
     const VkDescriptorSetLayout layout = device_->pipelines().set_layout(uses_[u].binding_count);
     auto info = structure<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
     info.descriptorPool = descriptor_pool_;
     info.descriptorSetCount = 1;
     info.pSetLayouts = &layout;
     for (uint32_t s = 0; s < slots_.size(); ++s) {
-      if (s > 0 && !per_slot) {
+      if (s > 0 && !uses_[u].per_slot()) {
         slots_[s].sets[u] = slots_[0].sets[u];
         continue;
       }
@@ -41,20 +40,23 @@ Status VulkanPlan::allocate_sets() {
           context_.check("vkAllocateDescriptorSets",
                          context_.vk.AllocateDescriptorSets(context_.device, &info, &slots_[s].sets[u]));
       if (status != Status::Ok) return status;
-      write_fixed_descriptors(u, s);
+      write_fixed_descriptors(u, s, false);
     }
   }
   return Status::Ok;
 }
 
-void VulkanPlan::write_fixed_descriptors(uint32_t use_index, uint32_t slot_index) {
+// Scratch that the host has not given yet is left out; `scratch_only` is for when it does.
+void VulkanPlan::write_fixed_descriptors(uint32_t use_index, uint32_t slot_index, bool scratch_only) {
   const CompiledUse& use = uses_[use_index];
   const Slot& slot = slots_[slot_index];
   std::array<VkDescriptorBufferInfo, kMaxBindings> infos{};
   std::array<VkWriteDescriptorSet, kMaxBindings> writes{};
   uint32_t count = 0;
   for (uint32_t b = 0; b < use.binding_count; ++b) {
-    if (use.bindings[b].source == Binding::Source::Host) continue;
+    const bool scratch = use.bindings[b].source == Binding::Source::Scratch;
+    if (use.bindings[b].source == Binding::Source::Host || (scratch_only && !scratch)) continue;
+    if (scratch && scratch_at_.buffer == VK_NULL_HANDLE) continue;
     const BoundRange range = range_of(use.bindings[b], slot, slot_index);
     infos[count] = {range.buffer, range.offset, range.range};
     VkWriteDescriptorSet& write = writes[count];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "vulkan/host_range.hpp"
 #include "vulkan/plan.hpp"
 #include "vulkan/weights.hpp"
 
@@ -35,6 +36,26 @@ Status VulkanDevice::upload(std::span<const HostTensor> tensors, const UploadOpt
   const Status status = fresh->upload(tensors, options, weight_alignment());
   if (status == Status::Ok) *weights = std::move(fresh);
   return status;
+}
+
+Status VulkanDevice::upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
+                               const UploadOptions& options, std::shared_ptr<detail::WeightsImpl>* weights) {
+  auto fresh = std::make_shared<VulkanWeights>(shared_from_this(), context_);
+  const Status status = fresh->upload_to(target, tensors, options, weight_alignment());
+  if (status == Status::Ok) *weights = std::move(fresh);
+  return status;
+}
+
+Status VulkanDevice::upload_needs(std::span<const HostTensor> tensors, const UploadOptions& options,
+                                  BufferNeeds* needs) {
+  std::vector<detail::WeightsImpl::Entry> entries;
+  std::vector<size_t> order;
+  uint64_t bytes = 0;
+  const Status status =
+      detail::place_weights(tensors, options, weight_alignment(), context_.log, &entries, &order, &bytes);
+  if (status != Status::Ok) return status;
+  return needs_of(context_, bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                  weight_alignment(), needs);
 }
 
 Status VulkanDevice::compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,

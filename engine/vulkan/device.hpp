@@ -28,6 +28,9 @@ class VulkanDevice final : public detail::DeviceImpl {
   ScheduleOptions schedule_options() const override;
   Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                 std::shared_ptr<detail::WeightsImpl>* weights) override;
+  Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
+                   const UploadOptions& options, std::shared_ptr<detail::WeightsImpl>* weights);
+  Status upload_needs(std::span<const HostTensor> tensors, const UploadOptions& options, BufferNeeds* needs);
   Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,
                  const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) override;
   Status pipeline_cache(std::vector<std::byte>* blob) const override { return pipelines_->blob(blob); }

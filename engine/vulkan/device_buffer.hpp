@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "vulkan/context.hpp"
-#include "vulkan/memory_types.hpp"
+#include "vulkan/device_memory.hpp"
 
 namespace heed::vulkan {
 
@@ -15,31 +15,26 @@ class DeviceBuffer {
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
-  // `bytes` >= 1. `what` names the buffer in messages and captures ("scratch"). Host-visible memory stays
-  // mapped. OutOfDeviceMemory if no memory type can hold it; the buffer is then empty.
+  // `bytes` >= 1. `what` names the buffer in messages and captures ("scratch"); static text. Host-visible
+  // memory stays mapped. OutOfDeviceMemory if no memory can hold it; the buffer is then empty.
   Status create(Context& context, const char* what, uint64_t bytes, VkBufferUsageFlags usage, MemoryUse use);
   void destroy();
 
   explicit operator bool() const { return buffer_ != VK_NULL_HANDLE; }
   VkBuffer handle() const { return buffer_; }
   uint64_t bytes() const { return bytes_; }
-  std::byte* mapped() const { return mapped_; }  // null for MemoryUse::Device
+  std::byte* mapped() const { return memory_.mapped(); }  // null for MemoryUse::Device
 
   // Between host writes and a submission, and between a wait and host reads. Nothing to do on coherent
   // memory.
-  Status flush();
-  Status invalidate();
+  Status flush() { return memory_.flush(); }
+  Status invalidate() { return memory_.invalidate(); }
 
  private:
-  Status allocate(const VkMemoryRequirements& needs, MemoryUse use);
-
   Context* context_ = nullptr;
-  const char* what_ = "";
   VkBuffer buffer_ = VK_NULL_HANDLE;
-  VkDeviceMemory memory_ = VK_NULL_HANDLE;
-  std::byte* mapped_ = nullptr;
+  DeviceMemory memory_;
   uint64_t bytes_ = 0;
-  bool coherent_ = true;
 };
 
 }  // namespace heed::vulkan

@@ -3,20 +3,9 @@
 #include <algorithm>
 
 #include "base/arith.hpp"
+#include "vulkan/barrier.hpp"
 
 namespace heed::vulkan {
-namespace {
-
-void barrier(const Functions& vk, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written,
-             VkPipelineStageFlags to, VkAccessFlags read) {
-  auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-  memory.srcAccessMask = written;
-  memory.dstAccessMask = read;
-  vk.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
-}
-
-}  // namespace
-
 Status HostIo::create(Context& context, std::span<const uint64_t> largest, size_t inputs) {
   context_ = &context;
   inputs_ = inputs;
@@ -52,21 +41,21 @@ void HostIo::copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, siz
 void HostIo::record_inputs(VkCommandBuffer commands, std::span<const uint64_t> bytes) {
   if (shared_ || inputs_ == 0) return;  // a submission makes host writes visible by itself
   copy(commands, bytes, 0, inputs_, true);
-  barrier(context_->vk, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT);
+  memory_barrier(context_->vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+                 {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT});
 }
 
 void HostIo::record_outputs(VkCommandBuffer commands, std::span<const uint64_t> bytes) {
   if (shared_) {
-    barrier(context_->vk, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-            VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    memory_barrier(context_->vk, commands, {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},
+                   {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT});
     return;
   }
-  barrier(context_->vk, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-          VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+  memory_barrier(context_->vk, commands, {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},
+                 {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT});
   copy(commands, bytes, inputs_, bytes.size(), false);
-  barrier(context_->vk, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-          VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  memory_barrier(context_->vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+                 {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT});
 }
 
 }  // namespace heed::vulkan

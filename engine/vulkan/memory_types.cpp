@@ -34,6 +34,15 @@ Wish wish_for(MemoryUse use) {
 
 }  // namespace
 
+MemoryProperties properties_for(MemoryUse use) {
+  const Wish wish = wish_for(use);
+  const auto flag = [](int score, VkMemoryPropertyFlags bit) {
+    return score > 0 ? bit : VkMemoryPropertyFlags{0};
+  };
+  return {wish.required,
+          flag(wish.local, kLocal) | flag(wish.coherent, kCoherent) | flag(wish.cached, kCached)};
+}
+
 MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
                                    MemoryUse use, uint64_t bytes) {
   const Wish wish = wish_for(use);

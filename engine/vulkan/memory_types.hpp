@@ -5,19 +5,24 @@
 
 #include <array>
 #include <cstdint>
+#include <heed/vulkan_memory.hpp>
 
 namespace heed::vulkan {
 
-enum class MemoryUse : uint8_t {
-  Device,     // read and written by the GPU only
-  Constants,  // written once by the host, read by the GPU
-  Staging,    // written and read by the host, copied by the GPU
-  Shared,     // used in place by both: device-local and cached; only where there is no other copy to save
+// What a type must and what it should have for a use, for a host that chooses by itself.
+struct MemoryProperties {
+  VkMemoryPropertyFlags required = 0, preferred = 0;
 };
+MemoryProperties properties_for(MemoryUse use);
 
 struct MemoryTypeOrder {
   uint32_t count = 0;
   std::array<uint32_t, VK_MAX_MEMORY_TYPES> types{};
+  uint32_t bits() const {
+    uint32_t result = 0;
+    for (uint32_t i = 0; i < count; ++i) result |= 1u << types[i];
+    return result;
+  }
 };
 
 // The types of `allowed` (bits) that can serve, best first; the next one is tried when an allocation fails.

@@ -68,12 +68,15 @@ Status VulkanDevice::create_device(bool f16) {
   auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   storage.storageBuffer16BitAccess = VK_TRUE;
-  const char* const extensions[] = {"VK_KHR_portability_subset"};
+  const char* extensions[2] = {};
+  uint32_t extension_count = 0;
+  if (context_.physical.portability_subset) extensions[extension_count++] = "VK_KHR_portability_subset";
+  if (context_.physical.memory_budget) extensions[extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   info.pNext = f16 ? &storage : nullptr;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = context_.physical.portability_subset ? 1 : 0;
+  info.enabledExtensionCount = extension_count;
   info.ppEnabledExtensionNames = extensions;
   VkDevice device = VK_NULL_HANDLE;
   const Status status = context_.check(
@@ -85,6 +88,7 @@ Status VulkanDevice::create_device(bool f16) {
                 format("open: %s has no %s", context_.info.word.c_str(), missing));
   }
   context_.device = device;
+  context_.memory_budget = context_.physical.memory_budget;
   context_.vk.GetDeviceQueue(device, context_.queue_family, 0, &context_.queue);
   return Status::Ok;
 }

@@ -1,12 +1,14 @@
 // A plan on a Vulkan device.
 //
 // compile.cpp makes everything that a run needs: pipelines, memory, descriptor sets, and one Slot per
-// recording that may be in flight. After that record.cpp is a loop over data; bind.cpp checks the host's
-// buffers for it; run.cpp wraps it for callers without a command buffer; report.cpp answers questions.
+// recording that may be in flight. After that record.cpp checks and recording.cpp is a loop over data;
+// bind.cpp checks the host's buffers for it; run.cpp wraps it for callers without a command buffer;
+// report.cpp and estimate.cpp answer questions.
 #pragma once
 
 #include <array>
-#include <heed/vulkan.hpp>
+#include <atomic>
+#include <heed/vulkan_frames.hpp>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,8 +17,10 @@
 #include "kernels/dispatch.hpp"
 #include "vulkan/device.hpp"
 #include "vulkan/device_buffer.hpp"
+#include "vulkan/gpu_clock.hpp"
 #include "vulkan/hazards.hpp"
 #include "vulkan/host_io.hpp"
+#include "vulkan/pass_times.hpp"
 #include "vulkan/weights.hpp"
 
 namespace heed::vulkan {
@@ -39,7 +43,7 @@ struct Binding {
   Source source = Source::Constant;
   bool write = false;
   uint32_t index = 0;  // Host: into Slot::bound; Faults: which word of the slot
-  BoundRange range;    // Constant, Scratch
+  BoundRange range;    // Constant; Scratch: within the scratch, which may change
 };
 
 // One kernel of one step, ready to be dispatched.
@@ -50,6 +54,7 @@ struct CompiledUse {
   std::array<Binding, kMaxBindings> bindings{};
   bool has_host = false;    // one descriptor set per slot, written at record
   bool has_faults = false;  // one descriptor set per slot
+  bool per_slot() const { return has_host || has_faults; }
 };
 
 struct CompiledStep {
@@ -67,7 +72,7 @@ struct Slot {
   std::vector<VkWriteDescriptorSet> writes;
   DispatchList dispatches;
   HazardTracker hazards;
-  bool recorded = false;
+  bool recorded = false;  // to the end of its run
 };
 
 class VulkanPlan final : public detail::PlanImpl {
@@ -88,19 +93,28 @@ class VulkanPlan final : public detail::PlanImpl {
   Status timings(std::vector<PassTime>* times, uint32_t slot) const override;
 
   Status record(VkCommandBuffer commands, const RecordInfo& info);
+  Status record_some(VkCommandBuffer commands, const RecordInfo& info, double budget_ms, Cursor* cursor);
+  Status estimate(std::span<const ExtentValue> extents, const Cursor& cursor, Estimate* result) const;
+  SyncNeeds sync_needs() const;
   Status take_faults(uint32_t slot);
+  Status scratch_needs(BufferNeeds* needs);
+  Status bind_scratch(const BufferRange& range);
 
  private:
+  friend class Recording;
+
   // compile.cpp
   Status select_steps();
+  Status check_memory_limit() const;
   Status allocate_memory();
+  Status create_constants();
+  Status create_faults();
   Status resolve_bindings(const std::vector<const detail::WeightsImpl::Entry*>& weights);
   Status resolve_binding(const Node& step, Tensor tensor, Binding* binding);
   Status create_descriptor_pool();
   Status allocate_sets();
-  void write_fixed_descriptors(uint32_t use, uint32_t slot);
+  void write_fixed_descriptors(uint32_t use, uint32_t slot, bool scratch_only);
   Status create_slots();
-  Status create_queries();
 
   // bind.cpp
   size_t host_count() const { return schedule_.inputs.size() + schedule_.outputs.size(); }
@@ -111,13 +125,14 @@ class VulkanPlan final : public detail::PlanImpl {
   void update_descriptors(Slot& slot) const;
 
   // record.cpp
+  Status record_part(VkCommandBuffer commands, const RecordInfo& info, double budget_ms, Cursor* cursor);
+  Status check_recording(VkCommandBuffer commands, const RecordInfo& info) const;
+  Status check_scratch(const char* call) const;
+  Status check_cursor(const Cursor& cursor, const RecordInfo& info, const Slot& slot) const;
+  void begin_run(const RecordInfo& info, Slot& slot, Cursor* cursor);
+  uint64_t forget_run();  // cursors of earlier runs are no longer good; gives the number of the next
   BoundRange range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const;
-  void record_start(VkCommandBuffer commands, uint32_t slot_index) const;
-  void record_step(VkCommandBuffer commands, size_t step, Slot& slot, uint32_t slot_index,
-                   const RunValues& values) const;
-  void record_dispatch(VkCommandBuffer commands, const Dispatch& dispatch, const CompiledUse& use,
-                       VkDescriptorSet set) const;
-  void record_timestamp(VkCommandBuffer commands, uint32_t slot_index, size_t index) const;
+  void record_start(VkCommandBuffer commands, uint32_t slot_index, bool fresh) const;
   void record_end(VkCommandBuffer commands) const;
 
   // run.cpp
@@ -126,6 +141,7 @@ class VulkanPlan final : public detail::PlanImpl {
   // Bytes of one slot's fault words, and of one word with the gap that descriptor alignment asks for.
   uint64_t fault_word_bytes() const { return device_->weight_alignment(); }
   uint64_t fault_slot_bytes() const { return faulting_steps_.size() * fault_word_bytes(); }
+  uint64_t fault_bytes() const { return options_.record_slots * fault_slot_bytes(); }
 
   std::shared_ptr<VulkanDevice> device_;    // outlives all below
   std::shared_ptr<VulkanWeights> weights_;  // null if the graph has none
@@ -138,11 +154,15 @@ class VulkanPlan final : public detail::PlanImpl {
   std::vector<CompiledUse> uses_;
   std::vector<uint32_t> faulting_steps_;  // by fault word: which step sets it
   std::vector<uint64_t> constant_offsets_;
+  uint64_t constant_bytes_ = 0;
   std::vector<BoundRange> storages_;  // by storage id: weights, constants and scratch
 
   DeviceBuffer scratch_, constants_, faults_;
+  BufferRange scratch_at_;  // in scratch_ or in the host's buffer
   VkDescriptorPool descriptor_pool_ = VK_NULL_HANDLE;
-  VkQueryPool queries_ = VK_NULL_HANDLE;
+  mutable GpuClock clock_;  // timings reads what the GPU has written since
+  mutable PassTimes times_;
+  std::atomic<uint64_t> run_{0};  // the last that was begun
   std::vector<Slot> slots_;
   std::unique_ptr<HostIo> host_io_;  // made by the first run
 };

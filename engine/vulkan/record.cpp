@@ -1,30 +1,111 @@
+// Recording into the host's command buffer: checks first, and nothing fails once the first command is
+// written.
+#include <cmath>
+#include <limits>
+
 #include "base/logging.hpp"
+#include "vulkan/barrier.hpp"
 #include "vulkan/plan.hpp"
-#include "vulkan/split.hpp"
+#include "vulkan/recording.hpp"
 
 namespace heed::vulkan {
 namespace {
 
-void memory_barrier(const Functions& vk, VkCommandBuffer commands, VkPipelineStageFlags from,
-                    VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used) {
-  auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-  barrier.srcAccessMask = written;
-  barrier.dstAccessMask = used;
-  vk.CmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+// Tells a cursor's run from every other of the process.
+constinit std::atomic<uint64_t> last_run{0};
+
+VulkanPlan* plan_of(const Plan& plan) {
+  detail::PlanImpl* impl = plan.impl().get();
+  const bool mine = impl != nullptr && impl->backend() == detail::Backend::Vulkan;
+  return mine ? static_cast<VulkanPlan*>(impl) : nullptr;
 }
 
-constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+// FNV-1a over words.
+class Fingerprint {
+ public:
+  void add(uint64_t word) { value_ = (value_ ^ word) * 0x100000001b3u; }
+  uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+uint64_t extents_of(const Slot& slot) {
+  Fingerprint print;
+  for (int64_t extent : slot.extents) print.add(static_cast<uint64_t>(extent));
+  return print.value();
+}
+
+uint64_t buffers_of(const Slot& slot) {
+  Fingerprint print;
+  for (size_t i = 0; i < slot.bound.size(); ++i) {
+    print.add((uint64_t)slot.bound[i].buffer);
+    print.add(slot.bound[i].offset);
+  }
+  for (int64_t offset : slot.storage_offsets) print.add(static_cast<uint64_t>(offset));
+  return print.value();
+}
 
 }  // namespace
 
 Status record(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info) {
-  detail::PlanImpl* impl = plan.impl().get();
-  if (impl == nullptr || impl->backend() != detail::Backend::Vulkan) return Status::InvalidArgument;
-  return static_cast<VulkanPlan*>(impl)->record(commands, info);
+  VulkanPlan* impl = plan_of(plan);
+  return impl == nullptr ? Status::InvalidArgument : impl->record(commands, info);
+}
+
+Status record_some(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info, double budget_ms,
+                   Cursor* cursor) {
+  VulkanPlan* impl = plan_of(plan);
+  return impl == nullptr || cursor == nullptr ? Status::InvalidArgument
+                                              : impl->record_some(commands, info, budget_ms, cursor);
+}
+
+SyncNeeds sync_needs(const Plan& plan) {
+  const VulkanPlan* impl = plan_of(plan);
+  return impl == nullptr ? SyncNeeds() : impl->sync_needs();
 }
 
 Status VulkanPlan::record(VkCommandBuffer commands, const RecordInfo& info) {
-  Status status = context_.alive("record");
+  Cursor cursor;
+  return record_part(commands, info, std::numeric_limits<double>::infinity(), &cursor);
+}
+
+Status VulkanPlan::record_some(VkCommandBuffer commands, const RecordInfo& info, double budget_ms,
+                               Cursor* cursor) {
+  if (std::isnan(budget_ms))
+    return fail(context_.log, Status::InvalidArgument, "record_some: the budget is not a number");
+  return record_part(commands, info, budget_ms, cursor);
+}
+
+Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info, double budget_ms,
+                               Cursor* cursor) {
+  Status status = check_recording(commands, info);
+  if (status != Status::Ok) return status;
+  Slot& slot = slots_[info.slot];
+  status = resolve_extents(schedule_, info.extents, context_.log, slot.extents, slot.sizes);
+  if (status == Status::Ok) status = bind_host_buffers(info.buffers, slot);
+  const bool fresh = !cursor->begun();
+  if (status == Status::Ok && !fresh) status = check_cursor(*cursor, info, slot);
+  if (status == Status::Ok) status = clock_.read(info.slot, fresh, &times_);
+  if (status != Status::Ok) return status;
+
+  // Nothing fails from here on.
+  if (fresh) begin_run(info, slot, cursor);
+  RunValues values;
+  values.sizes = slot.sizes;
+  values.seed = info.seed;
+  values.storage_offsets = slot.storage_offsets;
+  record_start(commands, info.slot, fresh);
+  clock_.begin_part(commands, info.slot, cursor->step, fresh);
+  Recording(*this, commands, info.slot, slot, values, budget_ms).run(cursor);
+  clock_.end_part(commands, info.slot, fresh && cursor->at_end);
+  if (cursor->at_end) record_end(commands);
+  slot.recorded = cursor->at_end;
+  return Status::Ok;
+}
+
+Status VulkanPlan::check_recording(VkCommandBuffer commands, const RecordInfo& info) const {
+  const Status status = context_.alive("record");
   if (status != Status::Ok) return status;
   if (commands == VK_NULL_HANDLE)
     return fail(context_.log, Status::InvalidArgument, "record: the command buffer is null");
@@ -32,23 +113,51 @@ Status VulkanPlan::record(VkCommandBuffer commands, const RecordInfo& info) {
     return fail(
         context_.log, Status::InvalidArgument,
         format("record: slot %u was asked for; the plan was compiled for %zu", info.slot, slots_.size()));
-  Slot& slot = slots_[info.slot];
-  status = resolve_extents(schedule_, info.extents, context_.log, slot.extents, slot.sizes);
-  if (status == Status::Ok) status = bind_host_buffers(info.buffers, slot);
-  if (status != Status::Ok) return status;
+  return check_scratch("record");
+}
 
-  // Nothing fails from here on.
+Status VulkanPlan::check_scratch(const char* call) const {
+  if (schedule_.scratch_bytes == 0 || scratch_at_.buffer != VK_NULL_HANDLE) return Status::Ok;
+  return fail(
+      context_.log, Status::MissingBuffer,
+      format("%s: the plan was compiled with host_scratch and has none yet; bind_scratch gives it %llu "
+             "bytes",
+             call, static_cast<unsigned long long>(schedule_.scratch_bytes)));
+}
+
+Status VulkanPlan::check_cursor(const Cursor& cursor, const RecordInfo& info, const Slot& slot) const {
+  const char* wrong = nullptr;
+  if (cursor.at_end)
+    wrong = "the run is done; a new one begins with a new cursor";
+  else if (cursor.run != run_.load(std::memory_order_relaxed))
+    wrong = "the plan was recorded, run or given scratch since, so that its scratch no longer holds this run";
+  else if (cursor.slot != info.slot)
+    wrong = "the slot is not the one that the run began with";
+  else if (cursor.seed != info.seed)
+    wrong = "the seed is not the one that the run began with";
+  else if (cursor.extents != extents_of(slot))
+    wrong = "the extents are not those that the run began with";
+  else if (cursor.buffers != buffers_of(slot))
+    wrong = "the buffers are not those that the run began with";
+  if (wrong == nullptr) return Status::Ok;
+  return fail(context_.log, Status::InvalidArgument, format("record_some: %s", wrong));
+}
+
+// Later parts leave the descriptors alone: the GPU may be reading them.
+void VulkanPlan::begin_run(const RecordInfo& info, Slot& slot, Cursor* cursor) {
   update_descriptors(slot);
-  RunValues values;
-  values.sizes = slot.sizes;
-  values.seed = info.seed;
-  values.storage_offsets = slot.storage_offsets;
-  record_start(commands, info.slot);
-  slot.hazards.reset();
-  for (size_t step = 0; step < steps_.size(); ++step) record_step(commands, step, slot, info.slot, values);
-  record_end(commands);
-  slot.recorded = true;
-  return Status::Ok;
+  *cursor = {};
+  cursor->run = forget_run();
+  cursor->slot = info.slot;
+  cursor->seed = info.seed;
+  cursor->extents = extents_of(slot);
+  cursor->buffers = buffers_of(slot);
+}
+
+uint64_t VulkanPlan::forget_run() {
+  const uint64_t fresh = last_run.fetch_add(1, std::memory_order_relaxed) + 1;
+  run_.store(fresh, std::memory_order_relaxed);
+  return fresh;
 }
 
 BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const {
@@ -58,102 +167,62 @@ BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot, uint32
     case Binding::Source::Faults:
       return {faults_.handle(), slot_index * fault_slot_bytes() + binding.index * fault_word_bytes(),
               sizeof(uint32_t)};
-    case Binding::Source::Constant:
     case Binding::Source::Scratch:
+      return {scratch_at_.buffer, scratch_at_.offset + binding.range.offset, binding.range.range};
+    case Binding::Source::Constant:
       break;
   }
   return binding.range;
 }
 
-// Orders the plan after whatever used its scratch before, and clears the slot's fault words.
-void VulkanPlan::record_start(VkCommandBuffer commands, uint32_t slot_index) const {
+// Orders the part after whatever used the plan's scratch before, the part before it included. The first of a
+// run clears the slot's fault words.
+void VulkanPlan::record_start(VkCommandBuffer commands, uint32_t slot_index, bool fresh) const {
   const Functions& vk = context_.vk;
-  VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
-  VkAccessFlags accesses = kShaderAccess;
-  if (!faulting_steps_.empty()) {
-    stages |= VK_PIPELINE_STAGE_TRANSFER_BIT;
-    accesses |= VK_ACCESS_TRANSFER_WRITE_BIT;
+  const bool clears = fresh && !faulting_steps_.empty();
+  SyncSide next = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess};
+  if (clears) {
+    next.stages |= VK_PIPELINE_STAGE_TRANSFER_BIT;
+    next.accesses |= VK_ACCESS_TRANSFER_WRITE_BIT;
   }
-  memory_barrier(vk, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, stages,
-                 accesses);
-  if (!faulting_steps_.empty()) {
-    vk.CmdFillBuffer(commands, faults_.handle(), slot_index * fault_slot_bytes(), fault_slot_bytes(), 0);
-    memory_barrier(vk, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess);
-  }
-  if (queries_ == VK_NULL_HANDLE) return;
-  const uint32_t per_slot = static_cast<uint32_t>(steps_.size() + 1);
-  vk.CmdResetQueryPool(commands, queries_, slot_index * per_slot, per_slot);
-  record_timestamp(commands, slot_index, 0);
-}
-
-void VulkanPlan::record_timestamp(VkCommandBuffer commands, uint32_t slot_index, size_t index) const {
-  if (queries_ == VK_NULL_HANDLE) return;
-  context_.vk.CmdWriteTimestamp(
-      commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_,
-      slot_index * static_cast<uint32_t>(steps_.size() + 1) + static_cast<uint32_t>(index));
-}
-
-void VulkanPlan::record_step(VkCommandBuffer commands, size_t index, Slot& slot, uint32_t slot_index,
-                             const RunValues& values) const {
-  const Functions& vk = context_.vk;
-  const Node& node = schedule_.steps[index];
-  const CompiledStep& step = steps_[index];
-  if (context_.labels) {
-    auto label = structure<VkDebugUtilsLabelEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT);
-    label.pLabelName = node.label.c_str();
-    vk.CmdBeginDebugUtilsLabelEXT(commands, &label);
-  }
-  slot.dispatches.count = 0;
-  emit_dispatches(schedule_, node, context_.capabilities, step.kernels, values, &slot.dispatches);
-  for (uint32_t d = 0; d < slot.dispatches.count; ++d) {
-    const Dispatch& dispatch = slot.dispatches.dispatches[d];
-    const uint32_t use_index = step.first_use + dispatch.kernel;
-    const CompiledUse& use = uses_[use_index];
-    std::array<Access, kMaxBindings> accesses;
-    size_t count = 0;
-    for (uint32_t b = 0; b < use.binding_count; ++b) {
-      if (use.bindings[b].source == Binding::Source::Constant) continue;
-      const BoundRange range = range_of(use.bindings[b], slot, slot_index);
-      accesses[count++] = {(uint64_t)range.buffer, range.offset, range.offset + range.range,
-                           use.bindings[b].write};
-    }
-    if (slot.hazards.enter({accesses.data(), count}))
-      memory_barrier(vk, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess);
-    record_dispatch(commands, dispatch, use, slot.sets[use_index]);
-  }
-  if (context_.labels) vk.CmdEndDebugUtilsLabelEXT(commands);
-  record_timestamp(commands, slot_index, index + 1);
-}
-
-void VulkanPlan::record_dispatch(VkCommandBuffer commands, const Dispatch& dispatch, const CompiledUse& use,
-                                 VkDescriptorSet set) const {
-  const Functions& vk = context_.vk;
-  vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, use.pipeline);
-  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, use.layout, 0, 1, &set, 0, nullptr);
-  if (dispatch.push_bytes != 0)
-    vk.CmdPushConstants(commands, use.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_bytes,
-                        dispatch.push.data());
-  const std::array<uint32_t, 3>& groups = dispatch.groups;
-  const Split split = split_dispatch(groups, dispatch.work, dispatch_work_limit(context_.info.kind));
-  if (split.count() == 1) {
-    vk.CmdDispatch(commands, groups[0], groups[1], groups[2]);
-    return;
-  }
-  for (uint32_t i = 0; i < split.count(); ++i) {
-    const GroupRange x = piece_of(groups[0], split.pieces[0], i % split.pieces[0]);
-    const GroupRange y = piece_of(groups[1], split.pieces[1], i / split.pieces[0] % split.pieces[1]);
-    const GroupRange z = piece_of(groups[2], split.pieces[2], i / split.pieces[0] / split.pieces[1]);
-    vk.CmdDispatchBase(commands, x.begin, y.begin, z.begin, x.end - x.begin, y.end - y.begin,
-                       z.end - z.begin);
-  }
+  memory_barrier(vk, commands, {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT}, next);
+  if (!clears) return;
+  vk.CmdFillBuffer(commands, faults_.handle(), slot_index * fault_slot_bytes(), fault_slot_bytes(), 0);
+  memory_barrier(vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+                 {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess});
 }
 
 void VulkanPlan::record_end(VkCommandBuffer commands) const {
   if (faulting_steps_.empty()) return;
-  memory_barrier(context_.vk, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                 VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  memory_barrier(context_.vk, commands, {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},
+                 {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT});
+}
+
+SyncNeeds VulkanPlan::sync_needs() const {
+  bool reads = false, writes = false;
+  for (const CompiledUse& use : uses_) {
+    for (uint32_t b = 0; b < use.binding_count; ++b) {
+      const Binding& binding = use.bindings[b];
+      const bool shared = binding.source == Binding::Source::Host ||
+                          (binding.source == Binding::Source::Scratch && options_.host_scratch);
+      reads |= shared && !binding.write;
+      writes |= shared && binding.write;
+    }
+  }
+  SyncNeeds needs;
+  needs.before.dstStageMask = needs.after.srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+  needs.before_dst_stages = needs.after_src_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+  if (reads) {
+    needs.before.dstAccessMask |= VK_ACCESS_2_SHADER_STORAGE_READ_BIT;
+    needs.before_dst_accesses |= VK_ACCESS_SHADER_READ_BIT;
+  }
+  if (writes) {
+    needs.before.dstAccessMask |= VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT;
+    needs.before_dst_accesses |= VK_ACCESS_SHADER_WRITE_BIT;
+    needs.after.srcAccessMask |= VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT;
+    needs.after_src_accesses |= VK_ACCESS_SHADER_WRITE_BIT;
+  }
+  return needs;
 }
 
 }  // namespace heed::vulkan

@@ -69,27 +69,18 @@ std::vector<PassInfo> VulkanPlan::passes() const {
 }
 
 Status VulkanPlan::timings(std::vector<PassTime>* times, uint32_t slot) const {
-  if (queries_ == VK_NULL_HANDLE)
+  if (!clock_.on())
     return fail(context_.log, Status::Unsupported, "timings: the plan was compiled without timestamps");
   if (slot >= slots_.size() || !slots_[slot].recorded)
-    return fail(context_.log, Status::InvalidArgument, format("timings: slot %u was never recorded", slot));
-  const uint32_t count = static_cast<uint32_t>(steps_.size() + 1);
-  std::vector<uint64_t> ticks(count);
-  const VkResult result = context_.vk.GetQueryPoolResults(context_.device, queries_, slot * count, count,
-                                                          count * sizeof(uint64_t), ticks.data(),
-                                                          sizeof(uint64_t), VK_QUERY_RESULT_64_BIT);
-  if (result == VK_NOT_READY)
+    return fail(context_.log, Status::InvalidArgument,
+                format("timings: slot %u was never recorded to its end", slot));
+  const Status status = clock_.read(slot, true, &times_);
+  if (status != Status::Ok) return status;
+  std::vector<PassTime> found;
+  if (!clock_.milliseconds(slot, &found))
     return fail(context_.log, Status::InvalidArgument,
                 format("timings: the GPU has not finished the recording of slot %u", slot));
-  const Status status = context_.check("vkGetQueryPoolResults", result);
-  if (status != Status::Ok) return status;
-  // Counters are that many bits wide and may wrap once between two passes.
-  const uint32_t bits = context_.timestamp_bits();
-  const uint64_t mask = bits >= 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
-  const double milliseconds = static_cast<double>(context_.physical.properties.limits.timestampPeriod) * 1e-6;
-  times->assign(steps_.size(), {});
-  for (size_t i = 0; i < steps_.size(); ++i)
-    (*times)[i].milliseconds = static_cast<double>((ticks[i + 1] - ticks[i]) & mask) * milliseconds;
+  *times = std::move(found);
   return Status::Ok;
 }
 

@@ -18,6 +18,7 @@ Status VulkanPlan::prepare_run() {
 Status VulkanPlan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
                        const RunOptions& options) {
   Status status = context_.alive("run");
+  if (status == Status::Ok) status = check_scratch("run");
   if (status != Status::Ok) return status;
   std::vector<int64_t> extent_values(schedule_.extents.size()), sizes(schedule_.sizes.count());
   status = resolve_extents(schedule_, extents, context_.log, extent_values, sizes);

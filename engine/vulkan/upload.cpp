@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/arith.hpp"
+#include "vulkan/host_range.hpp"
 #include "vulkan/submission.hpp"
 #include "vulkan/weights.hpp"
 
@@ -14,7 +15,7 @@ constexpr uint64_t kStagingBytes = 16u << 20;
 // Packs converted pieces of tensors into staging memory and copies them out whenever it is full.
 class Stream {
  public:
-  Stream(Context& context, VkBuffer target, const UploadProgress& progress)
+  Stream(Context& context, const BufferRange& target, const UploadProgress& progress)
       : context_(context), target_(target), progress_(progress) {}
 
   Status create(uint64_t bytes) {
@@ -38,7 +39,7 @@ class Stream {
       HostTensor piece = from;
       piece.data = from.data.subspan(done * from_size, count * from_size);
       detail::convert_weight(piece, to, staging_.mapped() + used_);
-      copies_.push_back({used_, to.offset + done * to_size, count * to_size});
+      copies_.push_back({used_, target_.offset + to.offset + done * to_size, count * to_size});
       // The next tensor may be of a wider type; 4 is the widest.
       used_ = align_up<uint64_t>(used_ + count * to_size, 4);
       done += count;
@@ -52,8 +53,8 @@ class Stream {
     Status status = staging_.flush();
     if (status == Status::Ok) status = submission_.begin(&commands);
     if (status != Status::Ok) return status;
-    context_.vk.CmdCopyBuffer(commands, staging_.handle(), target_, static_cast<uint32_t>(copies_.size()),
-                              copies_.data());
+    context_.vk.CmdCopyBuffer(commands, staging_.handle(), target_.buffer,
+                              static_cast<uint32_t>(copies_.size()), copies_.data());
     // Visible to every later command of the queue, so that a plan need not know when its weights arrived.
     auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -62,7 +63,7 @@ class Stream {
                                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
                                    nullptr);
     status = submission_.submit_and_wait();
-    if (status == Status::Ok) report(copies_.back().dstOffset + copies_.back().size);
+    if (status == Status::Ok) report(copies_.back().dstOffset + copies_.back().size - target_.offset);
     copies_.clear();
     used_ = 0;
     return status;
@@ -75,7 +76,7 @@ class Stream {
 
  private:
   Context& context_;
-  VkBuffer target_;
+  BufferRange target_;
   UploadProgress progress_;
   uint64_t total_ = 0;
   DeviceBuffer staging_;
@@ -86,25 +87,56 @@ class Stream {
 
 }  // namespace
 
+Status VulkanWeights::place(std::span<const HostTensor> tensors, const UploadOptions& options,
+                            uint64_t alignment) {
+  const Status status = context_.alive("upload");
+  if (status != Status::Ok) return status;
+  return detail::place_weights(tensors, options, alignment, context_.log, &entries, &order_, &bytes_);
+}
+
 Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                              uint64_t alignment) {
-  std::vector<size_t> order;
-  uint64_t bytes = 0;
-  Status status = context_.alive("upload");
-  if (status == Status::Ok)
-    status = detail::place_weights(tensors, options, alignment, context_.log, &entries, &order, &bytes);
-  if (status != Status::Ok || bytes == 0) return status;
-  status = buffer_.create(context_, "weights", bytes,
+  Status status = place(tensors, options, alignment);
+  if (status != Status::Ok || bytes_ == 0) return status;
+  status = buffer_.create(context_, "weights", bytes_,
                           VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           MemoryUse::Device);
+  range_ = {buffer_.handle(), 0, bytes_};
+  return status == Status::Ok ? copy(tensors, options.progress) : status;
+}
+
+Status VulkanWeights::upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
+                                const UploadOptions& options, uint64_t alignment) {
+  Status status = place(tensors, options, alignment);
+  if (status != Status::Ok || bytes_ == 0) return status;
+  status = check_range(context_, "upload", target.range, bytes_, alignment);
   if (status != Status::Ok) return status;
-  Stream stream(context_, buffer_.handle(), options.progress);
-  status = stream.create(bytes);
+  range_ = target.range;
+  if (target.mapped == nullptr) return copy(tensors, options.progress);
+  write(tensors, options.progress, target.mapped);
+  return Status::Ok;
+}
+
+Status VulkanWeights::copy(std::span<const HostTensor> tensors, const UploadProgress& progress) {
+  Stream stream(context_, range_, progress);
+  Status status = stream.create(bytes_);
   for (size_t i = 0; i < entries.size() && status == Status::Ok; ++i)
-    status = stream.write(tensors[order[i]], entries[i]);
+    status = stream.write(tensors[order_[i]], entries[i]);
   if (status == Status::Ok) status = stream.flush();
-  if (status == Status::Ok) stream.report(bytes);
+  if (status == Status::Ok) stream.report(bytes_);
   return status;
+}
+
+void VulkanWeights::write(std::span<const HostTensor> tensors, const UploadProgress& progress,
+                          std::byte* to) const {
+  const auto report = [&](uint64_t done) {
+    if (progress.callback != nullptr) progress.callback(progress.user, done, bytes_);
+  };
+  report(0);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    detail::convert_weight(tensors[order_[i]], entries[i], to + entries[i].offset);
+    report(entries[i].offset + entries[i].bytes);
+  }
 }
 
 }  // namespace heed::vulkan

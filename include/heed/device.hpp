@@ -89,6 +89,8 @@ class Weights {
   bool valid() const { return impl_ != nullptr; }
   uint64_t bytes() const;  // device memory held
   const std::shared_ptr<detail::WeightsImpl>& impl() const { return impl_; }
+  explicit Weights(std::shared_ptr<detail::WeightsImpl> impl) : impl_(std::move(impl)) {}
+  Weights() = default;
 
  private:
   friend class Device;
@@ -97,7 +99,13 @@ class Weights {
 
 struct CompileOptions {
   bool training = false;      // dropout acts; otherwise it leaves no dispatch in the plan
-  bool timestamps = false;    // measure GPU time per pass (Plan::timings)
+  bool timestamps = false;    // measure GPU time per pass (Plan::timings, vulkan::record_some)
+  // A plan that needs more device memory than this, weights not counted, is refused with OutOfDeviceMemory (on the CPU:
+  // OutOfMemory) and both numbers before anything is allocated.
+  uint64_t memory_limit = UINT64_MAX;
+  // Vulkan: allocate no scratch; the host gives it (vulkan::bind_scratch) before the plan is recorded or run. The CPU
+  // device has its own all the same.
+  bool host_scratch = false;
   // How many recordings of this plan may be in flight at once. Memory for scratch is not multiplied: the host
   // orders them, or compiles several plans.
   uint32_t record_slots = 2;

@@ -8,19 +8,21 @@
 //   s = heed::vulkan::record(plan, cmd, {.buffers = buffers});
 #pragma once
 
+#include <vulkan/vulkan_core.h>
+
 #include <cstdint>
+#include <heed/device.hpp>
+#include <heed/plan.hpp>
+#include <heed/vulkan_memory.hpp>
 #include <span>
 #include <string_view>
 
-#include <vulkan/vulkan_core.h>
-
-#include <heed/device.hpp>
-#include <heed/plan.hpp>
-
 namespace heed::vulkan {
 
-// Everything heed may use of the host's device. The host keeps ownership and must outlive the Device made from
-// it. heed uses only what is listed here, whatever the physical device could do.
+// Everything heed may use of the host's device. The host keeps ownership and must outlive the Device made
+// from it. heed uses only what is listed here, whatever the physical device could do: functions of
+// Vulkan 1.1, and of an extension only if it is listed. Vulkan cannot tell whether `device`, `queue` and
+// `pipeline_cache` belong together or which family `queue` is of; the host answers for that.
 struct HostDevice {
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
@@ -31,28 +33,33 @@ struct HostDevice {
   // Only for Device::upload and Plan::run, which submit and wait. The host must not use the queue meanwhile.
   // VK_NULL_HANDLE: those two return Unsupported unless the weights are empty.
   VkQueue queue = VK_NULL_HANDLE;
-  std::span<const char* const> enabled_extensions = {};  // device extensions
+  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget.
+  std::span<const char* const> enabled_extensions = {};
   // The features the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
-  bool debug_utils = false;  // VK_EXT_debug_utils was enabled on the instance
-  const VkAllocationCallbacks* allocator = nullptr;
-  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;  // used, never destroyed
+  bool debug_utils = false;                          // VK_EXT_debug_utils was enabled on the instance
+  const VkAllocationCallbacks* allocator = nullptr;  // host memory
+  MemoryAllocator memory = {};                       // device memory; without it, heed calls vkAllocateMemory
+  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;   // used, never destroyed
   Log log = {};
 };
 
-// Makes a Device on the host's VkDevice. Creates no queue, submits nothing.
+// Makes a Device on the host's VkDevice. Creates no queue, submits nothing. InvalidArgument: a handle is
+// null, a function is missing, the queue family has no compute, a list is malformed. Unsupported: below
+// heed's floor.
 Status adopt(const HostDevice& host, Device* device);
 
-// A named input or output of the plan in a host buffer created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, which must
-// live until the GPU has finished. Every input and output is given once. Inputs may share memory; an output
-// overlaps nothing else of the recording.
-// offset: a multiple of the tensor's element size (of 4 for U8); it need not be one of
-// minStorageBufferOffsetAlignment. bytes: at least the tensor's size at this call's extents, rounded up to 4;
-// VK_WHOLE_SIZE leaves that unchecked.
+// A named input or output of the plan in a host buffer created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, which
+// must live until the GPU has finished. Every input and output is given once. Inputs may share memory; an
+// output overlaps nothing else of the recording. Vulkan cannot tell a buffer's usage or size: the validation
+// layer can.
 struct Buffer {
   std::string_view name;
   VkBuffer buffer = VK_NULL_HANDLE;
+  // A multiple of the tensor's element size (of 4 for U8); it need not be one of
+  // minStorageBufferOffsetAlignment.
   VkDeviceSize offset = 0;
+  // At least the tensor's size at this call's extents, rounded up to 4; VK_WHOLE_SIZE leaves that unchecked.
   VkDeviceSize bytes = VK_WHOLE_SIZE;
 };
 
@@ -68,18 +75,46 @@ struct RecordInfo {
 
 // Writes the plan's dispatches and barriers into `cmd`, which must be recording, outside a render pass, on a
 // queue family with compute. Allocates nothing, submits nothing, waits for nothing, takes no lock. On failure
-// nothing was written: MissingBuffer, BufferTooSmall, ExtentOutOfRange, NotFound (a name that the plan does not
-// have), InvalidArgument, Unsupported (a range above the device's limit), DeviceLost.
+// nothing was written: MissingBuffer, BufferTooSmall, ExtentOutOfRange, NotFound (a name that the plan does
+// not have), InvalidArgument, Unsupported (a range above the device's limit), DeviceLost.
 //
 // Synchronization. Before: the host makes its writes to the inputs available and visible to
-// VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT with VK_ACCESS_SHADER_READ_BIT, and orders earlier reads of the outputs
-// before that stage. After: outputs were written at COMPUTE_SHADER with SHADER_WRITE; the host's barrier starts
-// from there. heed records one barrier at its start (compute to compute) that orders it after the previous recording
-// of any heed plan on the same queue, whose scratch it may share.
+// VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT with VK_ACCESS_SHADER_READ_BIT, and orders earlier uses of the outputs
+// before that stage. After: outputs were written at COMPUTE_SHADER with SHADER_WRITE; the host's barrier
+// starts from there. sync_needs gives these masks. heed records one barrier at its start (compute to compute)
+// that orders it after the previous recording of any heed plan on the same queue, whose scratch it may share.
 Status record(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info);
 
-// Once the GPU has finished the recording of `slot`: IndexOutOfRange if an embedding id was outside its table,
-// else Ok. Reading clears it.
+// The host's halves of the barriers around a recording. `before`: the destination is filled in, the host adds
+// where it wrote the inputs and last used the outputs. `after`: the source is filled in, the host adds where
+// it reads.
+//
+//   heed::vulkan::SyncNeeds needs = heed::vulkan::sync_needs(plan);
+//   needs.before.srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT;
+//   needs.before.srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT;
+//   dependency.pMemoryBarriers = &needs.before;
+//   vkCmdPipelineBarrier2(cmd, &dependency);
+//   ... record, then the same with needs.after and its dst masks.
+//
+// On an async compute queue of another family, with buffers of VK_SHARING_MODE_EXCLUSIVE, the same masks go
+// into buffer barriers: release the inputs on the graphics queue; there signal a timeline semaphore that the
+// compute queue waits for at VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT; acquire with before's dst masks; record;
+// release the outputs with after's src masks; signal the next value; acquire on the graphics queue. Adopt
+// with the compute queue's family, from which the command buffers must come. tests/vulkan/async_test.cpp is
+// that in full.
+struct SyncNeeds {
+  VkMemoryBarrier2 before = {VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, nullptr, 0, 0, 0, 0};
+  VkMemoryBarrier2 after = {VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, nullptr, 0, 0, 0, 0};
+  // The same for vkCmdPipelineBarrier and Vulkan 1.1.
+  VkPipelineStageFlags before_dst_stages = 0, after_src_stages = 0;
+  VkAccessFlags before_dst_accesses = 0, after_src_accesses = 0;
+};
+// All zero for a plan of the CPU device. The masks cover host scratch too, for a host that uses it otherwise
+// as well.
+SyncNeeds sync_needs(const Plan& plan);
+
+// Once the GPU has finished the recording of `slot`: IndexOutOfRange if an embedding id was outside its
+// table, else Ok. Reading clears it.
 Status take_faults(const Plan& plan, uint32_t slot = 0);
 
 }  // namespace heed::vulkan

@@ -2,8 +2,11 @@
 #include "vulkan/call_counter.hpp"
 
 #include <cstring>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 #include "counting.hpp"
@@ -27,6 +30,36 @@ bool fails_now(const char* name) {
   const PauseNews pause;
   failed_function = name;
   return true;
+}
+
+// Handles that heed made through the table and has not destroyed, by type; and what it destroyed of others.
+std::map<std::string, std::set<uint64_t>, std::less<>> live;
+std::string foreign;
+std::set<std::string> asked;
+
+void born(std::string_view type, uint64_t handle) { live[std::string(type)].insert(handle); }
+void died(std::string_view type, uint64_t handle) {
+  if (handle != 0 && live[std::string(type)].erase(handle) == 0) foreign += std::string(type) + " ";
+}
+
+// After a successful call.
+template <class Tag, class... A>
+void follow(A... arguments) {
+  constexpr std::string_view kName = Tag::kName;
+  const auto all = std::make_tuple(arguments...);
+  if constexpr (kName == "CreateComputePipelines") {
+    for (uint32_t i = 0; i < std::get<2>(all); ++i) born("Pipeline", (uint64_t)std::get<5>(all)[i]);
+  } else if constexpr (kName.starts_with("Create") && sizeof...(A) == 4) {
+    born(kName.substr(6), (uint64_t)*std::get<3>(all));
+  } else if constexpr (kName == "AllocateMemory") {
+    born("Memory", (uint64_t)*std::get<3>(all));
+  } else if constexpr (kName == "FreeMemory") {
+    died("Memory", (uint64_t)std::get<1>(all));
+  } else if constexpr (kName.starts_with("Destroy") && sizeof...(A) == 3) {
+    died(kName.substr(7), (uint64_t)std::get<1>(all));
+  } else if constexpr (kName == "DestroyDevice") {
+    foreign += "Device ";
+  }
 }
 
 #define HEED_TAG(function)                          \
@@ -57,8 +90,13 @@ struct Thunk<Tag, R(VKAPI_PTR*)(A...)> {
         if (std::is_same_v<Tag, TagWaitForFences>) (void)real(arguments...);
         return failure;
       }
+      const R result = real(arguments...);
+      if (result >= 0) follow<Tag>(arguments...);
+      return result;
+    } else {
+      follow<Tag>(arguments...);
+      return real(arguments...);
     }
-    return real(arguments...);
   }
 };
 
@@ -91,6 +129,13 @@ PFN_vkVoidFunction counted(const char* name, PFN_vkVoidFunction real) {
 
 PFN_vkGetPhysicalDeviceProperties real_properties = nullptr;
 PFN_vkGetPhysicalDeviceMemoryProperties real_memory = nullptr;
+PFN_vkGetPhysicalDeviceMemoryProperties2 real_memory_2 = nullptr;
+uint64_t budget_reads = 0;
+
+void note_name(const char* name) {
+  const PauseNews pause;
+  asked.insert(name);
+}
 
 void VKAPI_CALL pretended_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties* properties) {
   real_properties(device, properties);
@@ -103,13 +148,29 @@ void VKAPI_CALL pretended_memory(VkPhysicalDevice device, VkPhysicalDeviceMemory
     memory->memoryTypes[i].propertyFlags &= ~VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_HOST_COHERENT_BIT};
 }
 
+// A driver's budget, as VK_EXT_memory_budget would tell it.
+void VKAPI_CALL pretended_memory_2(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2* memory) {
+  real_memory_2(device, memory);
+  for (auto* next = static_cast<VkBaseOutStructure*>(memory->pNext); next != nullptr; next = next->pNext) {
+    if (next->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT) continue;
+    ++budget_reads;
+    auto* budget = reinterpret_cast<VkPhysicalDeviceMemoryBudgetPropertiesEXT*>(next);
+    for (uint32_t i = 0; i < memory->memoryProperties.memoryHeapCount && pretended.budget != 0; ++i) {
+      budget->heapBudget[i] = pretended.budget;
+      budget->heapUsage[i] = pretended.used;
+    }
+  }
+}
+
 PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char* name) {
+  note_name(name);
   return counted(name, real_device_proc(device, name));
 }
 
 }  // namespace
 
 PFN_vkVoidFunction VKAPI_CALL counting_instance_proc(VkInstance instance, const char* name) {
+  note_name(name);
   const PFN_vkVoidFunction real = real_instance_proc(instance, name);
   if (std::strcmp(name, "vkGetDeviceProcAddr") == 0) {
     real_device_proc = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
@@ -122,6 +183,10 @@ PFN_vkVoidFunction VKAPI_CALL counting_instance_proc(VkInstance instance, const 
   if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0) {
     real_memory = reinterpret_cast<PFN_vkGetPhysicalDeviceMemoryProperties>(real);
     return reinterpret_cast<PFN_vkVoidFunction>(&pretended_memory);
+  }
+  if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties2") == 0) {
+    real_memory_2 = reinterpret_cast<PFN_vkGetPhysicalDeviceMemoryProperties2>(real);
+    return reinterpret_cast<PFN_vkVoidFunction>(&pretended_memory_2);
   }
   return counted(name, real);
 }
@@ -137,6 +202,31 @@ void inject_failure(uint64_t call, VkResult error) {
 }
 
 std::string injected_into() { return failed_function; }
+
+std::string live_objects() {
+  std::string text;
+  for (const auto& [type, handles] : live)
+    if (!handles.empty()) text += std::to_string(handles.size()) + " " + type + " ";
+  return text;
+}
+
+std::string foreign_destroys() { return foreign; }
+
+std::string extension_functions_asked() {
+  std::string text;
+  for (const std::string& name : asked)
+    if (name.ends_with("EXT") || name.ends_with("KHR")) text += name + " ";
+  return text;
+}
+
+uint64_t budget_queries() { return budget_reads; }
+
+void forget_objects() {
+  live.clear();
+  foreign.clear();
+  asked.clear();
+  budget_reads = 0;
+}
 
 uint64_t calls(const char* name) {
   for (const Row& row : kRows)

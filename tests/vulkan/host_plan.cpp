@@ -1,6 +1,7 @@
 #include "vulkan/host_plan.hpp"
 
 #include <cmath>
+#include <cstring>
 
 #include "catch.hpp"
 
@@ -78,6 +79,38 @@ Sample make_sample(Plan& cpu_plan, int64_t batch, int64_t tokens, uint32_t seed)
                        {{"batch", batch}, {"tokens", tokens}}) == Status::Ok);
   return sample;
 }
+
+void make_block(const vulkan::HostDevice& host, const CompileOptions& options, Block* block) {
+  const Tensors weights = block_weights();
+  const Graph graph = block_graph();
+  REQUIRE(vulkan::adopt(host, &block->device) == Status::Ok);
+  REQUIRE(block->device.upload(weights.list(), &block->weights) == Status::Ok);
+  REQUIRE(block->device.compile(graph, block->weights, &block->plan, options) == Status::Ok);
+  Device cpu;
+  Weights cpu_weights;
+  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+  REQUIRE(cpu.upload(weights.list(), &cpu_weights) == Status::Ok);
+  REQUIRE(cpu.compile(graph, cpu_weights, &block->cpu_plan) == Status::Ok);
+}
+
+void write_inputs(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample) {
+  std::memcpy(memory.mapped + at.x, sample.x.data(), sample.x.size() * sizeof(float));
+  std::memcpy(memory.mapped + at.padding, sample.padding.data(), sample.padding.size());
+}
+
+std::string outputs_differ(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample) {
+  std::vector<float> y(sample.y.size());
+  std::memcpy(y.data(), memory.mapped + at.y, y.size() * sizeof(float));
+  return difference(y.data(), sample.y);
+}
+
+SampleInfo::SampleInfo(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample,
+                       uint32_t slot)
+    : buffer_list{{"x", memory.buffer, at.x, sample.x.size() * sizeof(float)},
+                  {"padding", memory.buffer, at.padding, sample.padding.size()},
+                  {"y", memory.buffer, at.y}},
+      extent_list{{"batch", sample.batch}, {"tokens", sample.tokens}},
+      info{.buffers = buffer_list, .extents = extent_list, .slot = slot} {}
 
 std::string difference(const float* got, const std::vector<float>& want) {
   for (size_t i = 0; i < want.size(); ++i) {

@@ -34,6 +34,32 @@ struct Sample {
 };
 Sample make_sample(Plan& cpu_plan, int64_t batch, int64_t tokens, uint32_t seed);
 
+// The block on the host's device and on the CPU.
+struct Block {
+  Device device;
+  Weights weights;
+  Plan plan;
+  Plan cpu_plan;
+};
+void make_block(const vulkan::HostDevice& host, const CompileOptions& options, Block* block);
+
+// Where the block's tensors lie in one host buffer, at offsets that no descriptor can start at.
+struct Layout {
+  VkDeviceSize x = 4 * 3, padding = 65536 + 4 * 5, y = 131072 + 4 * 7;
+  static constexpr VkDeviceSize kBytes = 262144;
+};
+void write_inputs(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample);
+std::string outputs_differ(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample);
+
+// What record is given for a sample in `memory`. `buffer_list` and `extent_list` back `info`.
+struct SampleInfo {
+  vulkan::Buffer buffer_list[3];
+  ExtentValue extent_list[2];
+  vulkan::RecordInfo info;
+  SampleInfo(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample, uint32_t slot = 0);
+  SampleInfo(const SampleInfo&) = delete;
+};
+
 // |a - b| <= 2e-5 + 1e-4 |b| for every element; the first offender as text, or empty.
 std::string difference(const float* got, const std::vector<float>& want);
 

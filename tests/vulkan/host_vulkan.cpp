@@ -79,18 +79,20 @@ bool has_layer(const vulkan::Functions& vk, const char* name) {
 std::unique_ptr<HostVulkan> HostVulkan::create(const Options& options) {
   pretend({});
   inject_failure(0, VK_SUCCESS);
+  forget_objects();
   std::unique_ptr<HostVulkan> host(new HostVulkan);
-  if (host->create_instance() && host->create_device(options)) return host;
+  if (host->create_instance(options) && host->create_device(options)) return host;
   WARN("no Vulkan device here: what this test is about was not tested");
   return nullptr;
 }
 
-bool HostVulkan::create_instance() {
+bool HostVulkan::create_instance(const Options& options) {
   const PFN_vkGetInstanceProcAddr get = vulkan::find_loader();
   if (get == nullptr || load_global_functions(get, &vk_) != nullptr) return false;
   set_real_instance_proc(get);
   const char* layer = "VK_LAYER_KHRONOS_validation";
-  REQUIRE(has_layer(vk_, layer));  // without it, half of what these tests say would be empty
+  REQUIRE((!options.validation ||
+           has_layer(vk_, layer)));  // without it, half of what these tests say would be empty
   const char* extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
   const VkValidationFeatureEnableEXT enabled[] = {
       VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
@@ -98,12 +100,13 @@ bool HostVulkan::create_instance() {
   features.enabledValidationFeatureCount = 1;
   features.pEnabledValidationFeatures = enabled;
   auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
-  application.apiVersion = VK_API_VERSION_1_2;
-  auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, &features);
+  application.apiVersion = api_version_ = options.vulkan_1_1 ? VK_API_VERSION_1_1 : VK_API_VERSION_1_2;
+  auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                              options.validation ? &features : nullptr);
   info.pApplicationInfo = &application;
-  info.enabledLayerCount = 1;
+  info.enabledLayerCount = options.validation ? 1 : 0;
   info.ppEnabledLayerNames = &layer;
-  info.enabledExtensionCount = 2;
+  info.enabledExtensionCount = options.validation ? 2 : 1;  // the second is the layer's
   info.ppEnabledExtensionNames = extensions;
   if (vk_.CreateInstance(&info, nullptr, &instance_) != VK_SUCCESS) return false;
   REQUIRE(load_instance_functions(instance_, true, &vk_) == nullptr);
@@ -120,6 +123,18 @@ bool HostVulkan::create_instance() {
   return true;
 }
 
+void HostVulkan::choose_queues(const std::vector<VkQueueFamilyProperties>& families, const Options& options) {
+  family_ = heed_family_ = vulkan::choose_queue_family(families);
+  if (!options.async) return;
+  if (families[family_].queueCount > 1) heed_queue_index_ = 1;
+  for (uint32_t i = 0; i < families.size(); ++i) {
+    if (i == family_ || families[i].queueCount == 0) continue;
+    if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0 || families[i].timestampValidBits == 0) continue;
+    heed_family_ = i;
+    heed_queue_index_ = 0;
+  }
+}
+
 bool HostVulkan::create_device(const Options& options) {
   uint32_t count = 0;
   vk_.EnumeratePhysicalDevices(instance_, &count, nullptr);
@@ -127,13 +142,13 @@ bool HostVulkan::create_device(const Options& options) {
   vk_.EnumeratePhysicalDevices(instance_, &count, devices.data());
   vulkan::PhysicalDevice chosen;
   for (VkPhysicalDevice handle : devices) {
-    chosen = vulkan::read_physical_device(vk_, handle, VK_API_VERSION_1_2);
+    chosen = vulkan::read_physical_device(vk_, handle, api_version_);
     if (vulkan::below_floor(chosen).empty()) physical_ = handle;
     if (physical_ != VK_NULL_HANDLE) break;
   }
   if (physical_ == VK_NULL_HANDLE) return false;
-  family_ = vulkan::choose_queue_family(chosen.queue_families);
-  timestamps_ = chosen.queue_families[family_].timestampValidBits != 0;
+  choose_queues(chosen.queue_families, options);
+  timestamps_ = chosen.queue_families[heed_family_].timestampValidBits != 0;
   has_f16_ = chosen.storage_16bit;
   give_queue_ = options.queue;
 
@@ -144,20 +159,29 @@ bool HostVulkan::create_device(const Options& options) {
     features_.pNext = &vulkan11_;
   else
     features_.pNext = &storage_;
+  timeline_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
+  timeline_.timelineSemaphore = VK_TRUE;
+  if (options.async) storage_.pNext = &timeline_;
   const VkBool32 enable = options.f16 && has_f16_ ? VK_TRUE : VK_FALSE;
   storage_.storageBuffer16BitAccess = vulkan11_.storageBuffer16BitAccess = enable;
 
-  const float priority = 1.0f;
-  auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-  queue.queueFamilyIndex = family_;
-  queue.queueCount = 1;
-  queue.pQueuePriorities = &priority;
+  const float priorities[] = {1.0f, 1.0f};
+  VkDeviceQueueCreateInfo queues[2] = {};
+  for (VkDeviceQueueCreateInfo& queue : queues) {
+    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = priorities;
+  }
+  queues[0].queueFamilyIndex = family_;
+  queues[0].queueCount = family_ == heed_family_ ? heed_queue_index_ + 1 : 1;
+  queues[1].queueFamilyIndex = heed_family_;
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features_);
-  info.queueCreateInfoCount = 1;
-  info.pQueueCreateInfos = &queue;
+  info.queueCreateInfoCount = family_ == heed_family_ ? 1 : 2;
+  info.pQueueCreateInfos = queues;
   REQUIRE(vk_.CreateDevice(physical_, &info, nullptr, &device_) == VK_SUCCESS);
   REQUIRE(load_device_functions(device_, &vk_) == nullptr);
   vk_.GetDeviceQueue(device_, family_, 0, &queue_);
+  vk_.GetDeviceQueue(device_, heed_family_, heed_queue_index_, &heed_queue_);
 
   auto pool = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
@@ -192,9 +216,9 @@ vulkan::HostDevice HostVulkan::host_device() const {
   host.physical_device = physical_;
   host.device = device_;
   host.get_instance_proc_addr = counting_instance_proc;
-  host.api_version = VK_API_VERSION_1_2;
-  host.queue_family = family_;
-  host.queue = give_queue_ ? queue_ : VK_NULL_HANDLE;
+  host.api_version = api_version_;
+  host.queue_family = heed_family_;
+  host.queue = give_queue_ ? heed_queue_ : VK_NULL_HANDLE;
   host.enabled_features = &features_;
   host.debug_utils = true;
   host.allocator = &callbacks_;
@@ -208,11 +232,11 @@ vulkan::HostDevice HostVulkan::host_device() const {
 std::string HostVulkan::take_validation() { return std::exchange(validation_, {}); }
 std::string HostVulkan::take_log() { return std::exchange(log_, {}); }
 
-HostVulkan::Memory HostVulkan::allocate(VkDeviceSize bytes) {
+HostVulkan::Memory HostVulkan::allocate(VkDeviceSize bytes, VkBufferUsageFlags usage) {
   Memory result;
   auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = bytes;
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  info.usage = usage;
   REQUIRE(vk_.CreateBuffer(device_, &info, nullptr, &result.buffer) == VK_SUCCESS);
   VkMemoryRequirements needs = {};
   vk_.GetBufferMemoryRequirements(device_, result.buffer, &needs);

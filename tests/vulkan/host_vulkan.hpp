@@ -20,12 +20,24 @@ uint64_t calls_of_all();
 uint64_t calls_that_record_must_not_make(std::string* names);
 void reset_calls();
 
+// Objects that heed made and has not destroyed, "2 Buffer 1 Memory "; "" if none. And objects heed destroyed
+// that it had not made.
+std::string live_objects();
+std::string foreign_destroys();
+// Functions of extensions that heed asked for by name, and how often it read VK_EXT_memory_budget, since a
+// HostVulkan was made.
+std::string extension_functions_asked();
+uint64_t budget_queries();
+void forget_objects();
+
 // What heed is told of the device beyond the truth, from the next adoption on. Reset when a HostVulkan is
 // made.
 struct Pretend {
   bool discrete = false;      // a discrete GPU, which inputs and outputs must be copied to
   bool non_coherent = false;  // no host-coherent memory: every access is flushed or invalidated
   bool no_barriers = false;   // barriers are swallowed
+  uint64_t budget = 0;        // every heap's budget in VK_EXT_memory_budget; 0: the driver's
+  uint64_t used = 0;          // how much of it is used
 };
 void pretend(const Pretend& what);
 
@@ -41,6 +53,9 @@ class HostVulkan {
     bool f16 = false;         // enable 16-bit storage, if there
     bool f16_in_1_1 = false;  // say so in VkPhysicalDeviceVulkan11Features instead
     bool queue = true;        // hand the queue to heed
+    bool vulkan_1_1 = false;  // an instance of Vulkan 1.1, with no device extension
+    bool async = false;       // timeline semaphores, and a second queue for heed if there is one
+    bool validation = true;
   };
   // Null, with a WARN, if this machine has no usable Vulkan device.
   static std::unique_ptr<HostVulkan> create(const Options& options);
@@ -49,6 +64,12 @@ class HostVulkan {
   vulkan::HostDevice host_device() const;
   const vulkan::Functions& vk() const { return vk_; }
   VkDevice device() const { return device_; }
+  // The queue the host draws with, and heed's: of another family if there is one with compute, else another
+  // queue of the same family, else the same queue.
+  VkQueue queue() const { return queue_; }
+  VkQueue heed_queue() const { return heed_queue_; }
+  uint32_t family() const { return family_; }
+  uint32_t heed_family() const { return heed_family_; }
   bool has_f16() const { return has_f16_; }
   bool has_timestamps() const { return timestamps_; }
 
@@ -67,7 +88,7 @@ class HostVulkan {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     std::byte* mapped = nullptr;
   };
-  Memory allocate(VkDeviceSize bytes);
+  Memory allocate(VkDeviceSize bytes, VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
   void free(const Memory& memory);
 
   VkCommandBuffer begin(uint32_t index = 0);  // one of kCommandBuffers
@@ -77,7 +98,8 @@ class HostVulkan {
 
  private:
   HostVulkan() = default;
-  bool create_instance();
+  bool create_instance(const Options& options);
+  void choose_queues(const std::vector<VkQueueFamilyProperties>& families, const Options& options);
   bool create_device(const Options& options);
 
   vulkan::Functions vk_;
@@ -85,12 +107,14 @@ class HostVulkan {
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
-  VkQueue queue_ = VK_NULL_HANDLE;
-  uint32_t family_ = 0;
+  VkQueue queue_ = VK_NULL_HANDLE, heed_queue_ = VK_NULL_HANDLE;
+  uint32_t family_ = 0, heed_family_ = 0, heed_queue_index_ = 0;
+  uint32_t api_version_ = VK_API_VERSION_1_2;
   bool timestamps_ = false, has_f16_ = false, give_queue_ = true;
   VkPhysicalDeviceFeatures2 features_ = {};
   VkPhysicalDevice16BitStorageFeatures storage_ = {};
   VkPhysicalDeviceVulkan11Features vulkan11_ = {};
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline_ = {};
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_[kCommandBuffers] = {};
   VkFence fence_ = VK_NULL_HANDLE;

@@ -10,55 +10,13 @@
 using namespace heed;
 using namespace heed::test;
 
-namespace {
-
-// The block on the host's device and on the CPU.
-struct Block {
-  Device device;
-  Weights weights;
-  Plan plan;
-  Plan cpu_plan;
-};
-
-void make_block(HostVulkan& host, const CompileOptions& options, Block* block) {
-  const Tensors weights = block_weights();
-  const Graph graph = block_graph();
-  REQUIRE(vulkan::adopt(host.host_device(), &block->device) == Status::Ok);
-  REQUIRE(block->device.upload(weights.list(), &block->weights) == Status::Ok);
-  REQUIRE(block->device.compile(graph, block->weights, &block->plan, options) == Status::Ok);
-  Device cpu;
-  Weights cpu_weights;
-  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
-  REQUIRE(cpu.upload(weights.list(), &cpu_weights) == Status::Ok);
-  REQUIRE(cpu.compile(graph, cpu_weights, &block->cpu_plan) == Status::Ok);
-}
-
-// Where the block's tensors lie in one host buffer, at offsets that no descriptor can start at.
-struct Layout {
-  VkDeviceSize x = 4 * 3, padding = 65536 + 4 * 5, y = 131072 + 4 * 7;
-  static constexpr VkDeviceSize kBytes = 262144;
-};
-
-void write_inputs(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample) {
-  std::memcpy(memory.mapped + at.x, sample.x.data(), sample.x.size() * sizeof(float));
-  std::memcpy(memory.mapped + at.padding, sample.padding.data(), sample.padding.size());
-}
-
-std::string outputs_differ(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample) {
-  std::vector<float> y(sample.y.size());
-  std::memcpy(y.data(), memory.mapped + at.y, y.size() * sizeof(float));
-  return difference(y.data(), sample.y);
-}
-
-}  // namespace
-
 TEST_CASE("record: 1,000 times with varying extents, allocating and submitting nothing", "[vulkan][record]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   {
     Block block;
     reset_calls();
-    make_block(*host, {.record_slots = 2}, &block);
+    make_block(host->host_device(), {.record_slots = 2}, &block);
     CHECK(calls("CreateComputePipelines") > 0);  // the counting table is in use
     CHECK(calls("AllocateMemory") > 0);
     CHECK(host->host_allocations() > 0);
@@ -242,7 +200,7 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
   if (host == nullptr) return;
   {
     Block block;
-    make_block(*host, {.record_slots = 2}, &block);
+    make_block(host->host_device(), {.record_slots = 2}, &block);
     const HostVulkan::Memory memory = host->allocate(Layout::kBytes);
     const VkBuffer b = memory.buffer;
     const VkCommandBuffer commands = host->begin();
@@ -373,7 +331,7 @@ TEST_CASE("record: timestamps per pass on request", "[vulkan][record]") {
       CHECK(device.compile(g, {}, &block.plan, {.timestamps = true}) == Status::Unsupported);
       return;
     }
-    make_block(*host, {.timestamps = true, .record_slots = 2}, &block);
+    make_block(host->host_device(), {.timestamps = true, .record_slots = 2}, &block);
     std::vector<PassTime> times;
     CHECK(block.plan.timings(&times) == Status::InvalidArgument);  // nothing ran yet
     const Sample sample = make_sample(block.cpu_plan, 2, 31, 1);

@@ -1,0 +1,133 @@
+#include "vulkan/recording.hpp"
+
+#include <cmath>
+
+#include "vulkan/barrier.hpp"
+
+namespace heed::vulkan {
+
+Recording::Recording(const VulkanPlan& plan, VkCommandBuffer commands, uint32_t slot_index, Slot& slot,
+                     const RunValues& values, double budget_ms)
+    : plan_(plan),
+      vk_(plan.context_.vk),
+      commands_(commands),
+      slot_index_(slot_index),
+      slot_(slot),
+      values_(values),
+      budget_ms_(budget_ms),
+      work_limit_(dispatch_work_limit(plan.context_.info.kind)) {
+  if (!std::isinf(budget_ms)) correction_ = plan.times_.correction();
+}
+
+void Recording::run(Cursor* cursor) {
+  slot_.hazards.reset();
+  while (cursor->step < plan_.steps_.size() && record_pass(cursor)) {
+    ++cursor->step;
+    cursor->dispatch = cursor->piece = 0;
+  }
+  cursor->at_end = cursor->step == plan_.steps_.size();
+  cursor->milliseconds = spent_ms_;
+}
+
+bool Recording::record_pass(Cursor* cursor) {
+  entered_ = false;
+  pass_work_ = 0;
+  slot_.dispatches.count = 0;
+  emit_dispatches(plan_.schedule_, plan_.schedule_.steps[cursor->step], plan_.context_.capabilities,
+                  plan_.steps_[cursor->step].kernels, values_, &slot_.dispatches);
+  bool whole = true;
+  while (cursor->dispatch < slot_.dispatches.count && whole) {
+    whole = record_dispatch(cursor, slot_.dispatches.dispatches[cursor->dispatch]);
+    if (!whole) break;
+    ++cursor->dispatch;
+    cursor->piece = 0;
+  }
+  if (whole && !entered_) enter(cursor->step);  // a pass with nothing to do has its times, too
+  if (entered_) leave(cursor->step);
+  return whole;
+}
+
+bool Recording::record_dispatch(Cursor* cursor, const Dispatch& dispatch) {
+  const uint32_t use_index = plan_.steps_[cursor->step].first_use + dispatch.kernel;
+  const CompiledUse& use = plan_.uses_[use_index];
+  const Split split = split_dispatch(dispatch.groups, dispatch.work, work_limit_);
+  const double work = dispatch.work / split.count();
+  bool bound = false;
+  for (; cursor->piece < split.count(); ++cursor->piece) {
+    if (!fits(cursor->step, work)) return false;
+    if (!entered_) enter(cursor->step);
+    if (!bound) {
+      order(use);
+      bind(dispatch, use, slot_.sets[use_index]);
+      bound = true;
+    }
+    dispatch_piece({dispatch, split, cursor->piece});
+    pass_work_ += work;
+    any_ = true;
+  }
+  return true;
+}
+
+bool Recording::fits(size_t pass, double work) {
+  if (std::isinf(budget_ms_)) return true;
+  const double milliseconds = plan_.times_.of(pass, work, correction_);
+  if (any_ && spent_ms_ + milliseconds > budget_ms_) return false;
+  spent_ms_ += milliseconds;
+  return true;
+}
+
+void Recording::enter(size_t pass) {
+  entered_ = true;
+  if (!plan_.context_.labels) return;
+  auto label = structure<VkDebugUtilsLabelEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT);
+  label.pLabelName = plan_.schedule_.steps[pass].label.c_str();
+  vk_.CmdBeginDebugUtilsLabelEXT(commands_, &label);
+}
+
+void Recording::leave(size_t pass) {
+  if (plan_.context_.labels) vk_.CmdEndDebugUtilsLabelEXT(commands_);
+  plan_.clock_.end_pass(commands_, slot_index_, pass, pass_work_);
+}
+
+// A barrier before the dispatch if it touches what an earlier one of this part wrote, or writes what one
+// read. Parts are ordered as a whole.
+void Recording::order(const CompiledUse& use) {
+  std::array<Access, kMaxBindings> accesses;
+  size_t count = 0;
+  for (uint32_t b = 0; b < use.binding_count; ++b) {
+    if (use.bindings[b].source == Binding::Source::Constant) continue;
+    const BoundRange range = plan_.range_of(use.bindings[b], slot_, slot_index_);
+    accesses[count++] = {(uint64_t)range.buffer, range.offset, range.offset + range.range,
+                         use.bindings[b].write};
+  }
+  if (slot_.hazards.enter({accesses.data(), count}))
+    memory_barrier(vk_, commands_, {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},
+                   {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess});
+}
+
+void Recording::bind(const Dispatch& dispatch, const CompiledUse& use, VkDescriptorSet set) {
+  if (pipeline_ != use.pipeline) vk_.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, use.pipeline);
+  if (set_ != set)
+    vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, use.layout, 0, 1, &set, 0, nullptr);
+  pipeline_ = use.pipeline;
+  set_ = set;
+  if (dispatch.push_bytes != 0)
+    vk_.CmdPushConstants(commands_, use.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_bytes,
+                         dispatch.push.data());
+}
+
+void Recording::dispatch_piece(const Piece& piece) const {
+  const std::array<uint32_t, 3>& groups = piece.dispatch.groups;
+  const std::array<uint32_t, 3>& pieces = piece.split.pieces;
+  if (piece.split.count() == 1) {
+    vk_.CmdDispatch(commands_, groups[0], groups[1], groups[2]);
+    return;
+  }
+  const GroupRange x = piece_of(groups[0], pieces[0], piece.index % pieces[0]);
+  const GroupRange y = piece_of(groups[1], pieces[1], piece.index / pieces[0] % pieces[1]);
+  const GroupRange z = piece_of(groups[2], pieces[2], piece.index / pieces[0] / pieces[1]);
+  vk_.CmdDispatchBase(commands_, x.begin, y.begin, z.begin, x.end - x.begin, y.end - y.begin,
+                      z.end - z.begin);
+}
+
+}  // namespace heed::vulkan
