@@ -4,7 +4,7 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers tour search headers clang sanitize; default: all
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers tour search headers packaging clang sanitize; default: all
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail
@@ -13,7 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-stages=" ${HEED_TEST_STAGES:-shaders build drivers tour search headers clang sanitize} "
+stages=" ${HEED_TEST_STAGES:-shaders build drivers tour search headers packaging clang sanitize} "
 passed=0
 failed=0
 
@@ -232,6 +232,18 @@ stage_headers() {
   end
 }
 
+stage_packaging() {
+  begin "packaging: find_package static and shared, add_subdirectory, FetchContent; nothing outside main"
+  local log=$build/tests-packaging.log
+  ctest --test-dir "$build" -L package --output-on-failure --verbose </dev/null >"$log" 2>&1
+  # "1/5 Test #2: package_static ...   Passed   12.3 sec" becomes the lines that count_lines counts.
+  sed -n -E 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([a-z_]+) \.+ *Passed.*/ok \1/p
+             s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([a-z_]+) \.+ *\*+(.*)/FAIL \1: \2/p' "$log" >"$log.lines"
+  count_lines "packaging" "$log.lines" 0
+  grep -o '[0-9]* exported symbols.*' "$log"
+  end
+}
+
 stage_clang() {
   begin "library with Clang: -fno-exceptions -fno-rtti -Wall -Wextra -Wpedantic -Werror"
   local folder=$root/build-clang
@@ -274,6 +286,7 @@ if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done
 if wants tour; then stage_tour; fi
 if wants search; then stage_search; fi
 if wants headers; then stage_headers; fi
+if wants packaging; then stage_packaging; fi
 if wants clang; then stage_clang; fi
 if wants sanitize; then stage_sanitize; fi
 finish

@@ -1,6 +1,8 @@
 #include "cpu/kernels.hpp"
 
+#include <array>
 #include <cstdlib>
+#include <string>
 
 #include "base/logging.hpp"
 #include "cpu/targets.hpp"
@@ -27,7 +29,9 @@ const char* name_of(int64_t target) {
   }
 }
 
-Kernels kernels_of(int64_t target) { return {name_of(target), matmul_kernels(target), row_kernels(target), attention_kernels(target)}; }
+Kernels kernels_of(int64_t target) {
+  return {name_of(target), matmul_kernels(target), row_kernels(target), attention_kernels(target)};
+}
 
 bool same_name(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -38,20 +42,27 @@ bool same_name(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-const std::vector<Kernels>& supported_kernels() {
-  static const std::vector<Kernels> all = [] {
-    std::vector<Kernels> found;
+std::span<const Kernels> supported_kernels() {
+  // Nothing in it needs a destructor: a library in somebody's process leaves no work for its exit.
+  struct Found {
+    std::array<Kernels, 64> kernels;  // a target is one bit of an int64_t
+    size_t count = 0;
+  };
+  static const Found all = [] {
+    Found found;
     // Lower bits are better targets.
-    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) found.push_back(kernels_of(target));
-    if (found.empty() || std::string_view(found.back().name) != name_of(HWY_STATIC_TARGET))
-      found.push_back(kernels_of(HWY_STATIC_TARGET));
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets())
+      found.kernels[found.count++] = kernels_of(target);
+    if (found.count == 0 ||
+        std::string_view(found.kernels[found.count - 1].name) != name_of(HWY_STATIC_TARGET))
+      found.kernels[found.count++] = kernels_of(HWY_STATIC_TARGET);
     return found;
   }();
-  return all;
+  return {all.kernels.data(), all.count};
 }
 
 const Kernels& choose_kernels(const Log& target_log) {
-  const std::vector<Kernels>& all = supported_kernels();
+  const std::span<const Kernels> all = supported_kernels();
   const char* limit = std::getenv("HEED_CPU_TARGET");
   if (limit == nullptr || *limit == 0) return all.front();
   std::string names;

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <heed/status.hpp>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace heed::cpu {
 
@@ -21,7 +21,7 @@ struct Kernels {
 };
 
 // What this processor can run, best first; never empty.
-const std::vector<Kernels>& supported_kernels();
+std::span<const Kernels> supported_kernels();
 
 // The best kernels, or, if the environment variable HEED_CPU_TARGET names a set of instructions ("avx512", "avx2",
 // "sse4", "scalar", "sve", "neon"), the best that are not above it. A name that this build does not know, or that

@@ -34,15 +34,6 @@ std::string shown(const Json& value) {
   return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
-const Json& empty_object() {
-  static const Json kEmpty = Json::object();
-  return kEmpty;
-}
-const Json& empty_array() {
-  static const Json kEmpty = Json::array();
-  return kEmpty;
-}
-
 }  // namespace
 
 Status read_text(const std::string& path, uint64_t most, const Log& log, std::string* text) {
@@ -136,14 +127,14 @@ const Json& Fields::object(const char* name) {
   const Json* value = required(name, false, "an object");
   if (value != nullptr && value->is_object()) return *value;
   if (value != nullptr) fail(name, "must be an object");
-  return empty_object();
+  return no_object_;
 }
 
 const Json& Fields::array(const char* name) {
   const Json* value = required(name, false, "an array");
   if (value != nullptr && value->is_array()) return *value;
   if (value != nullptr) fail(name, "must be an array");
-  return empty_array();
+  return no_array_;
 }
 
 }  // namespace heed

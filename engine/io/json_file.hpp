@@ -39,7 +39,7 @@ class Fields {
   std::string text(const char* name, std::optional<std::string> otherwise = {});
   // Null if absent or null.
   const Json* field(const char* name);
-  // A required object, or array; an empty one after a failure.
+  // A required object, or array; after a failure an empty one that lives as long as the Fields.
   const Json& object(const char* name);
   const Json& array(const char* name);
 
@@ -52,6 +52,7 @@ class Fields {
   const Json* required(const char* name, bool optional, const char* wanted);
 
   const Json& object_;
+  const Json no_object_ = Json::object(), no_array_ = Json::array();
   std::string where_;
   const Log& log_;
   Status status_ = Status::Ok;

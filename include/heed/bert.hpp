@@ -26,6 +26,7 @@
 #include <vector>
 
 #include <heed/checkpoint.hpp>
+#include <heed/export.hpp>
 #include <heed/graph.hpp>
 #include <heed/status.hpp>
 
@@ -48,25 +49,25 @@ struct BertConfig {
 // Reads a config.json. InvalidFile: not JSON, a field that is missing, of the wrong type or out of range.
 // Unsupported: another architecture ([model_type] is not "bert"), relative positions, a decoder, or an unknown
 // activation. The message names the field and its value. On failure *config is unchanged.
-Status read_bert_config(std::string_view path, const Log& log, BertConfig* config);
+HEED_API Status read_bert_config(std::string_view path, const Log& log, BertConfig* config);
 // The same from memory; `name` stands for the file in messages.
-Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config);
+HEED_API Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config);
 
 struct TensorShape {
   std::string name;
   std::vector<int64_t> shape;
 };
 // Names and shapes of the tensors of a checkpoint with this configuration, without the pooler.
-std::vector<TensorShape> bert_tensors(const BertConfig& config);
+HEED_API std::vector<TensorShape> bert_tensors(const BertConfig& config);
 // Those of the pooler, which a checkpoint may lack.
-std::vector<TensorShape> bert_pooler_tensors(const BertConfig& config);
+HEED_API std::vector<TensorShape> bert_pooler_tensors(const BertConfig& config);
 
 // The tensors of a checkpoint in the form that nn::bert asks for: without the "bert." that some checkpoints put in
 // front of all names, and with query, key and value of each layer joined to one weight
 // "encoder.layer.N.attention.self.qkv.weight" [3 width, width] (rows of queries, then keys, then values) and
 // its bias, so that one product makes all three. Only the joined ones are copies; all other tensors lie in the
 // checkpoint, which must outlive this. Move-only.
-class BertWeights {
+class HEED_API BertWeights {
  public:
   // Compares the checkpoint with the configuration. MissingWeight, ShapeMismatch or DTypeMismatch: the log names every
   // tensor that is missing (at most 20), misshapen or no float. Tensors that the network does not use are named in
@@ -106,11 +107,11 @@ namespace nn {
 
 // The encoder on ids I32 [B, S]; B and S may be extents, S at most config.positions. Padding is seen by no token;
 // its own rows of the result mean nothing. Weights are asked of the graph under the names in BertWeights.
-BertResult bert(Graph& g, Tensor ids, Mask padding, const BertConfig& config, const BertOptions& options = {});
+HEED_API BertResult bert(Graph& g, Tensor ids, Mask padding, const BertConfig& config, const BertOptions& options = {});
 
 // Mean of the kept tokens [B, S, C] -> [B, C], each row then scaled to length 1: the sentence embedding of
 // sentence-transformers (Reimers & Gurevych 2019, arXiv:1908.10084). A row without tokens gives zeros.
-Tensor mean_sentence(Graph& g, Tensor tokens, Mask padding);
+HEED_API Tensor mean_sentence(Graph& g, Tensor tokens, Mask padding);
 
 }  // namespace nn
 }  // namespace heed

@@ -10,12 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include <heed/export.hpp>
 #include <heed/safetensors.hpp>
 
 namespace heed {
 
 // Owns the mapped files. Move-only; everything it hands out points into it.
-class Checkpoint {
+class HEED_API Checkpoint {
  public:
   static constexpr size_t kMaxShards = 1000;
   static constexpr uint64_t kMaxIndexBytes = 64u << 20;

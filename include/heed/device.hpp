@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include <heed/export.hpp>
 #include <heed/graph.hpp>
 #include <heed/plan.hpp>
 #include <heed/status.hpp>
@@ -84,7 +85,7 @@ struct UploadOptions {
 };
 
 // Named tensors on one device. A cheap handle; copies share. Plans keep what they use alive.
-class Weights {
+class HEED_API Weights {
  public:
   bool valid() const { return impl_ != nullptr; }
   uint64_t bytes() const;  // device memory held
@@ -113,7 +114,7 @@ struct CompileOptions {
 
 // A cheap handle; copies share the device, and plans and weights keep it alive. Calls are thread-safe; upload
 // and compile on one device are serialized by heed.
-class Device {
+class HEED_API Device {
  public:
   static Status open(const DeviceOptions& options, Device* device);
   // Every device of this machine, the CPU last. Never fails for want of Vulkan.

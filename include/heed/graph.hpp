@@ -20,6 +20,7 @@
 #include <span>
 #include <string_view>
 
+#include <heed/export.hpp>
 #include <heed/status.hpp>
 #include <heed/types.hpp>
 
@@ -88,7 +89,7 @@ struct AttentionResult {
   Tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
 };
 
-class Graph {
+class HEED_API Graph {
  public:
   Graph();
   ~Graph();

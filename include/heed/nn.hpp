@@ -21,6 +21,7 @@
 #include <optional>
 #include <string_view>
 
+#include <heed/export.hpp>
 #include <heed/graph.hpp>
 
 namespace heed::nn {
@@ -28,10 +29,10 @@ namespace heed::nn {
 // --- Small layers --------------------------------------------------------------------------------------------
 
 // x [..., in] -> [..., out] with the linear layer `prefix`.
-Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias = true);
+HEED_API Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias = true);
 
 // LayerNorm over the last axis with `prefix`.weight and `prefix`.bias.
-Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps = 1e-5f);
+HEED_API Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps = 1e-5f);
 
 // --- Attention -----------------------------------------------------------------------------------------------
 
@@ -84,32 +85,33 @@ struct MultiHeadOptions {
 // Multi-head attention of `query` [B, S_q, C] over `key` and `value` [B, S_kv, C_kv], each projected, and the
 // output projected: [B, S_q, out_width], or [B, S_q, heads d_v] without an output projection. All three may be
 // unbatched [S, C]. Default names: kSeparate.
-Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
-                 const MultiHeadOptions& options = {});
+HEED_API Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
+                          const MultiHeadOptions& options = {});
 
 // x over itself. Default names: kFusedQkv.
-Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, const MultiHeadOptions& options = {});
+HEED_API Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, const MultiHeadOptions& options = {});
 
 // x over `context`. Default names: kFusedKv.
-Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
-                       const MultiHeadOptions& options = {});
+HEED_API Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
+                                const MultiHeadOptions& options = {});
 
 // `options.heads` single heads with weights under prefix.0, prefix.1, ..., their outputs side by side:
 // x [B, S, C] or [S, C] -> [..., heads d_v]. No output projection. Default names: kSeparate without `out`.
 // options.weights is not used; options.kv_heads must be 0 or `heads`.
-Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
-                       const MultiHeadOptions& options = {});
+HEED_API Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
+                                const MultiHeadOptions& options = {});
 
 // Attention without any projection: query [S_q, d_k], key [S_kv, d_k], value [S_kv, d_v], or all with a batch in
 // front. Results have the same rank: output [.., S_q, d_v], weights [.., S_q, S_kv].
-AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, const AttentionOptions& options = {});
+HEED_API AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value,
+                                     const AttentionOptions& options = {});
 
 // Linear layers in front of an attention, a chain for each of query, key and value: prefix.q, .k, .v and then
 // prefix.qa, .ka, .va, all [C, C] with bias. Without `twice` only the latter.
 struct Streams {
   Tensor query, key, value;
 };
-Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice);
+HEED_API Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice);
 
 // --- Blocks: a sublayer with its residual connection and layer norm -----------------------------------------
 
@@ -131,9 +133,9 @@ struct AttentionBlockNames {
   bool streams_twice = false;
 };
 
-Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
-                       const AttentionBlockNames& names, const MultiHeadOptions& options,
-                       const NormOptions& norm = {});
+HEED_API Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
+                                const AttentionBlockNames& names, const MultiHeadOptions& options,
+                                const NormOptions& norm = {});
 
 struct FeedForwardOptions {
   int64_t hidden = 0;  // 0: four times the width of x
@@ -146,15 +148,15 @@ struct FeedForwardOptions {
 };
 
 // Position-wise feed-forward: second(activation(first(x))), no residual. x [B, S, C] -> [B, S, C].
-Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwardOptions& options = {});
+HEED_API Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwardOptions& options = {});
 
 struct FeedForwardBlockNames {
   std::string_view feed_forward = {};  // empty: the two linear layers lie directly below the prefix
   std::string_view norm = "norm2";
 };
 
-Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const FeedForwardBlockNames& names,
-                          const FeedForwardOptions& options, const NormOptions& norm = {});
+HEED_API Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const FeedForwardBlockNames& names,
+                                   const FeedForwardOptions& options, const NormOptions& norm = {});
 
 // --- Layers and stacks ------------------------------------------------------------------------------------------
 // Default names are those of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer, the default
@@ -180,10 +182,10 @@ struct DecoderLayerOptions {
 };
 
 // x [B, S, C] -> [B, S, C].
-Tensor encoder_layer(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& options);
+HEED_API Tensor encoder_layer(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& options);
 // x [B, S, C] over `memory` [B, S_kv, C], the encoder's output.
-Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
-                     const DecoderLayerOptions& options);
+HEED_API Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
+                              const DecoderLayerOptions& options);
 
 struct StackOptions {
   int layers = 1;
@@ -192,11 +194,11 @@ struct StackOptions {
 };
 
 // Layers prefix.0, prefix.1, ..., each fed by the one before. final_norm is taken as the full name.
-Tensor encoder_stack(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& layer,
-                     const StackOptions& stack);
+HEED_API Tensor encoder_stack(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& layer,
+                              const StackOptions& stack);
 // Every layer sees the same `memory`.
-Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_view prefix, const DecoderLayerOptions& layer,
-                     const StackOptions& stack);
+HEED_API Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
+                              const DecoderLayerOptions& layer, const StackOptions& stack);
 
 // --- Encoder-decoder transformer --------------------------------------------------------------------------------
 
@@ -221,7 +223,7 @@ struct TransformerResult {
 };
 
 // source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer sees the encoder's last output.
-TransformerResult transformer(Graph& g, Tensor source, Tensor target, std::string_view prefix,
-                              const TransformerOptions& options);
+HEED_API TransformerResult transformer(Graph& g, Tensor source, Tensor target, std::string_view prefix,
+                                       const TransformerOptions& options);
 
 }  // namespace heed::nn

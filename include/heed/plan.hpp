@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <heed/export.hpp>
 #include <heed/graph.hpp>
 #include <heed/status.hpp>
 
@@ -75,7 +76,7 @@ struct PassTime {
 };
 
 // A cheap handle; copies share. One plan must not run twice at the same time: its scratch is one.
-class Plan {
+class HEED_API Plan {
  public:
   bool valid() const { return impl_ != nullptr; }
 

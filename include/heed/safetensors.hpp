@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <heed/device.hpp>
+#include <heed/export.hpp>
 #include <heed/status.hpp>
 #include <heed/types.hpp>
 
@@ -26,7 +27,7 @@ namespace heed {
 
 // Owns a mapping of the file (a copy of it where files cannot be mapped). Move-only; everything it hands out
 // points into it. The file must not be shortened by others while it is open.
-class SafeTensors {
+class HEED_API SafeTensors {
  public:
   enum class Type : uint8_t { F32, F16, BF16, I32, I64, U8, Bool };
   static constexpr int kMaxDims = 8;
@@ -66,7 +67,7 @@ class SafeTensors {
   std::unique_ptr<Contents> contents_;
 };
 
-const char* to_string(SafeTensors::Type type);  // "F32", "BOOL", ... as the file spells it
+HEED_API const char* to_string(SafeTensors::Type type);  // "F32", "BOOL", ... as the file spells it
 constexpr size_t size_of(SafeTensors::Type type) {
   switch (type) {
     case SafeTensors::Type::I64: return 8;
@@ -81,16 +82,16 @@ constexpr size_t size_of(SafeTensors::Type type) {
 }
 
 // The storage type that holds `type` unchanged; false for I64.
-bool storage_type(SafeTensors::Type type, DType* dtype);
+HEED_API bool storage_type(SafeTensors::Type type, DType* dtype);
 
 // One entry as a view for Device::upload or Plan::run; false for I64.
-bool host_tensor(const SafeTensors::Entry& entry, HostTensor* tensor);
+HEED_API bool host_tensor(const SafeTensors::Entry& entry, HostTensor* tensor);
 
 // Values as F32, from F32, F16 or BF16; else DTypeMismatch.
-Status read_f32(const SafeTensors::Entry& entry, const Log& log, std::vector<float>* values);
+HEED_API Status read_f32(const SafeTensors::Entry& entry, const Log& log, std::vector<float>* values);
 
 // Values as I32, from I32, I64, U8 or Bool. A value outside I32 gives IndexOutOfRange and a message with its
 // position; floating-point entries give DTypeMismatch.
-Status read_i32(const SafeTensors::Entry& entry, const Log& log, std::vector<int32_t>* values);
+HEED_API Status read_i32(const SafeTensors::Entry& entry, const Log& log, std::vector<int32_t>* values);
 
 }  // namespace heed

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include <heed/export.hpp>
+
 namespace heed {
 
 enum class [[nodiscard]] Status : uint8_t {
@@ -32,7 +34,7 @@ enum class [[nodiscard]] Status : uint8_t {
 };
 
 // The enumerator's name, e.g. "ShapeMismatch". Never null; static storage.
-const char* to_string(Status status);
+HEED_API const char* to_string(Status status);
 
 enum class LogLevel : uint8_t { Debug, Info, Warning, Error };
 
@@ -45,6 +47,6 @@ struct Log {
 };
 
 // A Log that writes "heed: warning: ..." lines to stderr.
-Log stderr_log(LogLevel minimum = LogLevel::Warning);
+HEED_API Log stderr_log(LogLevel minimum = LogLevel::Warning);
 
 }  // namespace heed

@@ -15,6 +15,7 @@
 
 #include <heed/bert.hpp>
 #include <heed/device.hpp>
+#include <heed/export.hpp>
 #include <heed/tokenizer.hpp>
 
 namespace heed {
@@ -51,7 +52,7 @@ struct TextAttention {
 };
 
 // Move-only in spirit: copies share device, weights and plan, and must not run at the same time.
-class TextEncoder {
+class HEED_API TextEncoder {
  public:
   // The directory holds config.json, model.safetensors (or shards with an index) and tokenizer.json or vocab.txt. If
   // it has 1_Pooling/config.json, that must ask for the mean of the tokens. Everything is checked against everything:
@@ -94,6 +95,6 @@ class TextEncoder {
 };
 
 // Pads id lists to a batch. `pad` fills the gaps.
-TokenBatch make_batch(std::span<const std::span<const int32_t>> lists, int32_t pad);
+HEED_API TokenBatch make_batch(std::span<const std::span<const int32_t>> lists, int32_t pad);
 
 }  // namespace heed

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include <heed/export.hpp>
 #include <heed/status.hpp>
 
 namespace heed {
@@ -39,7 +40,7 @@ struct WordPieceOptions {
 };
 
 // A cheap handle; copies share. Const calls may be made from several threads.
-class WordPiece {
+class HEED_API WordPiece {
  public:
   static constexpr uint64_t kMaxFileBytes = 64u << 20;
   static constexpr size_t kMaxTokens = 1u << 24;

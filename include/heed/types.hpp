@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include <heed/export.hpp>
+
 namespace heed {
 
 // Storage types. Arithmetic on F16 and BF16 is always done in F32.
@@ -26,7 +28,7 @@ constexpr size_t size_of(DType dtype) {
   return 0;
 }
 
-const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u8"
+HEED_API const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u8"
 
 inline constexpr int kMaxRank = 5;
 

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <heed/device.hpp>
+#include <heed/export.hpp>
 #include <heed/plan.hpp>
 #include <heed/vulkan_memory.hpp>
 #include <span>
@@ -47,7 +48,7 @@ struct HostDevice {
 // Makes a Device on the host's VkDevice. Creates no queue, submits nothing. InvalidArgument: a handle is
 // null, a function is missing, the queue family has no compute, a list is malformed. Unsupported: below
 // heed's floor.
-Status adopt(const HostDevice& host, Device* device);
+HEED_API Status adopt(const HostDevice& host, Device* device);
 
 // A named input or output of the plan in a host buffer created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, which
 // must live until the GPU has finished. Every input and output is given once. Inputs may share memory; an
@@ -83,7 +84,7 @@ struct RecordInfo {
 // before that stage. After: outputs were written at COMPUTE_SHADER with SHADER_WRITE; the host's barrier
 // starts from there. sync_needs gives these masks. heed records one barrier at its start (compute to compute)
 // that orders it after the previous recording of any heed plan on the same queue, whose scratch it may share.
-Status record(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info);
+HEED_API Status record(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info);
 
 // The host's halves of the barriers around a recording. `before`: the destination is filled in, the host adds
 // where it wrote the inputs and last used the outputs. `after`: the source is filled in, the host adds where
@@ -111,10 +112,10 @@ struct SyncNeeds {
 };
 // All zero for a plan of the CPU device. The masks cover host scratch too, for a host that uses it otherwise
 // as well.
-SyncNeeds sync_needs(const Plan& plan);
+HEED_API SyncNeeds sync_needs(const Plan& plan);
 
 // Once the GPU has finished the recording of `slot`: IndexOutOfRange if an embedding id was outside its
 // table, else Ok. Reading clears it.
-Status take_faults(const Plan& plan, uint32_t slot = 0);
+HEED_API Status take_faults(const Plan& plan, uint32_t slot = 0);
 
 }  // namespace heed::vulkan

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <heed/export.hpp>
 #include <heed/vulkan.hpp>
 #include <span>
 
@@ -47,8 +48,8 @@ struct Cursor {
 // InvalidArgument beyond record's errors, each with the reason: the run is done; the plan was recorded, run
 // or given other scratch since (its scratch no longer holds the run); extents, buffers, seed or slot differ
 // from those the run began with. On failure nothing was written and the cursor is unchanged.
-Status record_some(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info, double budget_ms,
-                   Cursor* cursor);
+HEED_API Status record_some(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info, double budget_ms,
+                            Cursor* cursor);
 
 // What heed expects of a run from `cursor` on, at these extents. Allocates.
 struct Estimate {
@@ -57,7 +58,7 @@ struct Estimate {
   uint32_t dispatches = 0;  // the smallest parts
   double longest = 0;       // milliseconds of the longest dispatch: no budget below it can be kept
 };
-Status estimate(const Plan& plan, std::span<const ExtentValue> extents, const Cursor& cursor,
-                Estimate* result);
+HEED_API Status estimate(const Plan& plan, std::span<const ExtentValue> extents, const Cursor& cursor,
+                         Estimate* result);
 
 }  // namespace heed::vulkan

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <heed/device.hpp>
+#include <heed/export.hpp>
 #include <heed/plan.hpp>
 #include <span>
 #include <vector>
@@ -88,7 +89,7 @@ struct BufferRange {
 
 // Scratch of one plan at its extents' maxima, whether heed has allocated it or the host will give it.
 // InvalidArgument: not a plan of a Vulkan device.
-Status scratch_needs(const Plan& plan, BufferNeeds* needs);
+HEED_API Status scratch_needs(const Plan& plan, BufferNeeds* needs);
 
 // Gives a plan that was compiled with CompileOptions::host_scratch its scratch; it may be given another
 // later. Until then record and run return MissingBuffer. Several plans may have the same scratch if they
@@ -98,11 +99,11 @@ Status scratch_needs(const Plan& plan, BufferNeeds* needs);
 // any more. Not while another thread records this plan. On failure the plan keeps what it had:
 // InvalidArgument (null buffer, misaligned offset, plan without host_scratch), BufferTooSmall with both
 // numbers. Vulkan cannot tell a buffer's usage or its memory: the validation layer can.
-Status bind_scratch(const Plan& plan, const BufferRange& range);
+HEED_API Status bind_scratch(const Plan& plan, const BufferRange& range);
 
 // What `tensors` will take in a host's buffer.
-Status upload_needs(const Device& device, std::span<const HostTensor> tensors, BufferNeeds* needs,
-                    const UploadOptions& options = {});
+HEED_API Status upload_needs(const Device& device, std::span<const HostTensor> tensors, BufferNeeds* needs,
+                             const UploadOptions& options = {});
 
 // Where weights go. The host keeps the buffer, which must live as long as any Weights or Plan made from it.
 struct WeightTarget {
@@ -113,8 +114,8 @@ struct WeightTarget {
   // BufferNeeds::bytes.
   std::byte* mapped = nullptr;
 };
-Status upload(const Device& device, std::span<const HostTensor> tensors, const WeightTarget& target,
-              Weights* weights, const UploadOptions& options = {});
+HEED_API Status upload(const Device& device, std::span<const HostTensor> tensors, const WeightTarget& target,
+                       Weights* weights, const UploadOptions& options = {});
 
 // VK_EXT_memory_budget, by memory heap. Unsupported where the extension is not enabled.
 // Where it is, heed also asks it before each own allocation: a heap that has not enough left is passed over,
@@ -125,6 +126,6 @@ struct HeapBudget {
   uint64_t budget = 0;  // what this process may use of it now
   uint64_t used = 0;    // what it uses, heed and host together
 };
-Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps);
+HEED_API Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps);
 
 }  // namespace heed::vulkan

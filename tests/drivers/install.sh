@@ -18,7 +18,7 @@ libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3
            libutf8proc-dev libhwy-dev fonts-dejavu-core)
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang)
-  libraries+=(catch2 vulkan-validationlayers)
+  libraries+=(catch2 vulkan-validationlayers libglm-dev)
 fi
 if [[ $set_name == search ]] && ! python3 -m pip --version >/dev/null 2>&1; then
   libraries+=(python3-pip)

@@ -44,7 +44,7 @@ TestDevice open_device(const std::string& word, DeviceOptions options) {
 
 // The CPU once more for every lesser set of instructions that it has.
 void add_lesser_targets(const DeviceOptions& options, std::vector<TestDevice>* devices) {
-  const std::vector<cpu::Kernels>& kernels = cpu::supported_kernels();
+  const std::span<const cpu::Kernels> kernels = cpu::supported_kernels();
   for (size_t i = 1; i < kernels.size() && std::getenv("HEED_CPU_TARGET") == nullptr; ++i) {
     const test::SetVariable target("HEED_CPU_TARGET", kernels[i].name);
     devices->push_back(open_device("cpu", options));

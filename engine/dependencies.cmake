@@ -1,0 +1,49 @@
+# What heed links, as targets that every directory of the build sees: heed::highway, heed::utf8proc, Threads::Threads.
+# Used by heed's own build and, installed beside it, by find_package(heed).
+
+# A target that find_package made in this directory, made visible to the directories above: whoever links heed links
+# it too. A target that was there before belongs to somebody else.
+macro(heed_find target)
+  if(NOT TARGET ${target})
+    find_package(${ARGN})
+    if(TARGET ${target})
+      get_target_property(heed_imported ${target} IMPORTED)
+      if(heed_imported)
+        set_target_properties(${target} PROPERTIES IMPORTED_GLOBAL TRUE)
+      endif()
+    endif()
+  endif()
+endmacro()
+
+heed_find(Threads::Threads Threads REQUIRED)
+
+# Google Highway: vector code for every instruction set from one source. Debian has no package file for CMake.
+if(NOT TARGET heed::highway)
+  add_library(heed::highway INTERFACE IMPORTED GLOBAL)
+  heed_find(hwy::hwy hwy CONFIG QUIET)
+  if(TARGET hwy::hwy)
+    target_link_libraries(heed::highway INTERFACE hwy::hwy)
+  else()
+    find_path(HEED_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
+    find_library(HEED_HIGHWAY_LIBRARY hwy REQUIRED)
+    set_target_properties(heed::highway PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${HEED_HIGHWAY_INCLUDE}
+                                                   INTERFACE_LINK_LIBRARIES ${HEED_HIGHWAY_LIBRARY})
+  endif()
+endif()
+
+# Unicode for the tokenizers: Debian libutf8proc-dev, vcpkg and Conan utf8proc, each in its own way.
+if(NOT TARGET heed::utf8proc)
+  add_library(heed::utf8proc INTERFACE IMPORTED GLOBAL)
+  heed_find(utf8proc::utf8proc utf8proc CONFIG QUIET)
+  heed_find(utf8proc unofficial-utf8proc CONFIG QUIET)
+  if(TARGET utf8proc::utf8proc)
+    target_link_libraries(heed::utf8proc INTERFACE utf8proc::utf8proc)
+  elseif(TARGET utf8proc)
+    target_link_libraries(heed::utf8proc INTERFACE utf8proc)
+  else()
+    find_path(HEED_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
+    find_library(HEED_UTF8PROC_LIBRARY NAMES utf8proc utf8proc_static REQUIRED)
+    set_target_properties(heed::utf8proc PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${HEED_UTF8PROC_INCLUDE}
+                                                    INTERFACE_LINK_LIBRARIES ${HEED_UTF8PROC_LIBRARY})
+  endif()
+endif()
