@@ -113,7 +113,8 @@ Status DeviceMemory::from_driver(const MemoryRequest& request, const MemoryTypeO
     info.memoryTypeIndex = block_.memory_type = order.types[i];
     result = context_->vk.AllocateMemory(context_->device, &info, context_->allocator, &block_.memory);
     if (result == VK_SUCCESS) return Status::Ok;
-    block_ = {};  // a full heap leaves the others
+    block_ = {};
+    if (result == VK_ERROR_DEVICE_LOST) break;  // a full heap leaves the others
   }
   if (result == VK_SUCCESS)
     return fail(context_->log, Status::OutOfDeviceMemory,

@@ -56,7 +56,8 @@ void GpuClock::begin_part(VkCommandBuffer commands, uint32_t slot, size_t pass, 
   if (fresh) {
     for (Pass& each : state.passes) each = {};
     vk.CmdResetQueryPool(commands, queries_, begin_query(slot, 0), 2 * static_cast<uint32_t>(pass_count_));
-  } else {  // of a pass that goes on, both may have been written
+  } else {  // of a pass that goes on, both may have been written; of later ones, by parts never submitted
+    for (size_t i = pass + 1; i < pass_count_; ++i) state.passes[i] = {};
     vk.CmdResetQueryPool(commands, queries_, begin_query(slot, pass), 1);
     vk.CmdResetQueryPool(commands, queries_, end_query(slot, pass), 1);
   }
@@ -65,19 +66,19 @@ void GpuClock::begin_part(VkCommandBuffer commands, uint32_t slot, size_t pass, 
   stamp(commands, begin_query(slot, pass));
 }
 
-void GpuClock::end_pass(VkCommandBuffer commands, uint32_t slot, size_t pass, double work) {
+void GpuClock::end_pass(VkCommandBuffer commands, uint32_t slot, size_t pass, double work, double before) {
   if (!on()) return;
   Slot& state = slots_[slot];
   Pass& at = state.passes[pass];
   at.part = state.part;
   at.first = pass == state.first;
   at.work = work;
-  at.all_work += work;
+  at.all_work = before + work;
   stamp(commands, end_query(slot, pass));
 }
 
-void GpuClock::end_part(VkCommandBuffer commands, uint32_t slot, bool whole) {
-  if (!on() || whole) return;
+void GpuClock::end_part(VkCommandBuffer commands, uint32_t slot) {
+  if (!on()) return;
   const Functions& vk = context_->vk;
   memory_barrier(vk, commands,
                  {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
@@ -96,11 +97,11 @@ Status GpuClock::finished_part(uint32_t slot, uint32_t* part) {
   return status;
 }
 
-Status GpuClock::read(uint32_t slot, bool all, PassTimes* times) {
+Status GpuClock::read(uint32_t slot, PassTimes* times) {
   if (!on()) return Status::Ok;
   Slot& state = slots_[slot];
-  uint32_t finished = state.part;
-  Status status = all ? Status::Ok : finished_part(slot, &finished);
+  uint32_t finished = 0;
+  Status status = finished_part(slot, &finished);
   if (status != Status::Ok) return status;
   const auto readable = [&](const Pass& pass) { return pass.part != 0 && pass.part <= finished; };
   size_t waiting = 0;

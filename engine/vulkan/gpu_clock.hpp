@@ -1,9 +1,9 @@
 // GPU timestamps around the passes of a plan, per slot, and which of them the GPU has written.
 //
 // Every pass has two queries: where it began, written for the first pass of a part only, and where it ended.
-// A pass begins where the one before it in the same part ended. A part of several in a run ends by writing
-// its number to a word that the host sees: queries are read only once that number has arrived (or the slot is
-// recorded anew, by when the GPU must have finished), since they may not be read before their reset has run.
+// A pass begins where the one before it in the same part ended. A part ends by writing its number to a word
+// that the host sees: queries are read only once that number has arrived, since they may not be read before
+// their reset has run, and a host may never submit what it recorded.
 #pragma once
 
 #include <heed/plan.hpp>
@@ -27,13 +27,12 @@ class GpuClock {
 
   // Around the passes of one part; nothing happens if the clock is off. `fresh`: the first part of a run.
   void begin_part(VkCommandBuffer commands, uint32_t slot, size_t pass, bool fresh);
-  void end_pass(VkCommandBuffer commands, uint32_t slot, size_t pass, double work);
-  // `whole`: the part is the whole run, which needs no number.
-  void end_part(VkCommandBuffer commands, uint32_t slot, bool whole);
+  // `work` of this pass is in this part, `before` in earlier ones.
+  void end_pass(VkCommandBuffer commands, uint32_t slot, size_t pass, double work, double before);
+  void end_part(VkCommandBuffer commands, uint32_t slot);
 
-  // Takes in what the GPU has finished, and teaches it to `times`. `all`: the GPU has finished all of the
-  // slot. Allocates nothing.
-  Status read(uint32_t slot, bool all, PassTimes* times);
+  // Takes in what the GPU has finished, and teaches it to `times`. Allocates nothing.
+  Status read(uint32_t slot, PassTimes* times);
   // Milliseconds of each pass of the slot's run. A pass cut over several parts is scaled from those that were
   // read. False if the GPU has not finished some of it.
   bool milliseconds(uint32_t slot, std::vector<PassTime>* times) const;

@@ -86,7 +86,7 @@ Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info,
   if (status == Status::Ok) status = bind_host_buffers(info.buffers, slot);
   const bool fresh = !cursor->begun();
   if (status == Status::Ok && !fresh) status = check_cursor(*cursor, info, slot);
-  if (status == Status::Ok) status = clock_.read(info.slot, fresh, &times_);
+  if (status == Status::Ok) status = clock_.read(info.slot, &times_);
   if (status != Status::Ok) return status;
 
   // Nothing fails from here on.
@@ -98,7 +98,7 @@ Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info,
   record_start(commands, info.slot, fresh);
   clock_.begin_part(commands, info.slot, cursor->step, fresh);
   Recording(*this, commands, info.slot, slot, values, budget_ms).run(cursor);
-  clock_.end_part(commands, info.slot, fresh && cursor->at_end);
+  clock_.end_part(commands, info.slot);
   if (cursor->at_end) record_end(commands);
   slot.recorded = cursor->at_end;
   return Status::Ok;

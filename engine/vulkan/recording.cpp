@@ -31,10 +31,11 @@ void Recording::run(Cursor* cursor) {
 
 bool Recording::record_pass(Cursor* cursor) {
   entered_ = false;
-  pass_work_ = 0;
+  work_ = 0;
   slot_.dispatches.count = 0;
   emit_dispatches(plan_.schedule_, plan_.schedule_.steps[cursor->step], plan_.context_.capabilities,
                   plan_.steps_[cursor->step].kernels, values_, &slot_.dispatches);
+  work_before_ = work_before(*cursor);
   bool whole = true;
   while (cursor->dispatch < slot_.dispatches.count && whole) {
     whole = record_dispatch(cursor, slot_.dispatches.dispatches[cursor->dispatch]);
@@ -45,6 +46,15 @@ bool Recording::record_pass(Cursor* cursor) {
   if (whole && !entered_) enter(cursor->step);  // a pass with nothing to do has its times, too
   if (entered_) leave(cursor->step);
   return whole;
+}
+
+double Recording::work_before(const Cursor& cursor) const {
+  double work = 0;
+  for (uint32_t d = 0; d < cursor.dispatch; ++d) work += slot_.dispatches.dispatches[d].work;
+  if (cursor.piece == 0) return work;
+  const Dispatch& current = slot_.dispatches.dispatches[cursor.dispatch];
+  return work +
+         current.work * cursor.piece / split_dispatch(current.groups, current.work, work_limit_).count();
 }
 
 bool Recording::record_dispatch(Cursor* cursor, const Dispatch& dispatch) {
@@ -62,7 +72,7 @@ bool Recording::record_dispatch(Cursor* cursor, const Dispatch& dispatch) {
       bound = true;
     }
     dispatch_piece({dispatch, split, cursor->piece});
-    pass_work_ += work;
+    work_ += work;
     any_ = true;
   }
   return true;
@@ -86,7 +96,7 @@ void Recording::enter(size_t pass) {
 
 void Recording::leave(size_t pass) {
   if (plan_.context_.labels) vk_.CmdEndDebugUtilsLabelEXT(commands_);
-  plan_.clock_.end_pass(commands_, slot_index_, pass, pass_work_);
+  plan_.clock_.end_pass(commands_, slot_index_, pass, work_, work_before_);
 }
 
 // A barrier before the dispatch if it touches what an earlier one of this part wrote, or writes what one

@@ -27,6 +27,7 @@ class Recording {
   };
   // False if the budget was spent before the pass ended.
   bool record_pass(Cursor* cursor);
+  double work_before(const Cursor& cursor) const;
   bool record_dispatch(Cursor* cursor, const Dispatch& dispatch);
   bool fits(size_t pass, double work);
   void enter(size_t pass);
@@ -45,7 +46,8 @@ class Recording {
 
   bool any_ = false;      // a dispatch was written
   bool entered_ = false;  // one of the current pass
-  double spent_ms_ = 0, pass_work_ = 0;
+  double spent_ms_ = 0;
+  double work_ = 0, work_before_ = 0;     // of the current pass, in this part and in earlier ones
   VkPipeline pipeline_ = VK_NULL_HANDLE;  // as bound
   VkDescriptorSet set_ = VK_NULL_HANDLE;
 };

@@ -74,7 +74,7 @@ Status VulkanPlan::timings(std::vector<PassTime>* times, uint32_t slot) const {
   if (slot >= slots_.size() || !slots_[slot].recorded)
     return fail(context_.log, Status::InvalidArgument,
                 format("timings: slot %u was never recorded to its end", slot));
-  const Status status = clock_.read(slot, true, &times_);
+  const Status status = clock_.read(slot, &times_);
   if (status != Status::Ok) return status;
   std::vector<PassTime> found;
   if (!clock_.milliseconds(slot, &found))

@@ -28,6 +28,7 @@ struct Cursor {
   uint32_t slot = 0, seed = 0;
   uint64_t extents = 0, buffers = 0;  // fingerprints
   bool at_end = false;
+  friend bool operator==(const Cursor&, const Cursor&) = default;
 };
 
 // Like record, but writes only as many dispatches as should fit into `budget_ms` of GPU time, and at least

@@ -109,6 +109,19 @@ TEST_CASE("adopt: mistakes of the host are named", "[vulkan][adopt]") {
   bad = good;
   bad.queue_family = 99;
   refuses(bad, Status::InvalidArgument, "queue family 99");
+  pretend({.transfer_family = true});
+  bad = good;
+  bad.queue_family = host->last_family() + 1;
+  refuses(bad, Status::InvalidArgument, "has no compute");
+  pretend({});
+  bad = good;
+  const char* const extensions[] = {"VK_KHR_swapchain", nullptr};
+  bad.enabled_extensions = extensions;
+  refuses(bad, Status::InvalidArgument, "enabled_extensions[1] is null");
+  bad = good;
+  const VkPhysicalDeviceFeatures2 features = {};
+  bad.enabled_features = &features;
+  refuses(bad, Status::InvalidArgument, "enabled_features has a wrong sType");
   bad = good;
   bad.get_instance_proc_addr = [](VkInstance, const char*) -> PFN_vkVoidFunction { return nullptr; };
   refuses(bad, Status::InvalidArgument, "knows no vk");
@@ -166,4 +179,35 @@ TEST_CASE("adopt: large uploads pass through bounded staging", "[vulkan][upload]
   }
   CHECK(host->host_blocks() == 0);
   CHECK(host->take_validation() == "");
+}
+
+TEST_CASE("adopt: nothing is used that the host did not list", "[vulkan][adopt]") {
+  // Vulkan 1.1, no feature, no extension: the validation layer and the loader refuse all else.
+  for (const bool labels : {false, true}) {
+    reset_calls();
+    const auto host = HostVulkan::create({.vulkan_1_1 = true});
+    if (host == nullptr) return;
+    vulkan::HostDevice given = host->host_device();
+    CHECK(given.api_version == VK_API_VERSION_1_1);
+    given.enabled_features = nullptr;
+    given.debug_utils = labels;
+    {
+      Block block;
+      make_block(given, {.timestamps = host->has_timestamps()}, &block);
+      const Sample sample = make_sample(block.cpu_plan, 2, 31, 1);
+      std::vector<float> y(sample.y.size());
+      REQUIRE(block.plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}},
+                             {{"batch", 2}, {"tokens", 31}}) == Status::Ok);
+      CHECK(difference(y.data(), sample.y) == "");
+      Plan half;
+      CHECK(block.device.compile(scale_graph(DType::F16), {}, &half) == Status::Unsupported);
+    }
+    CHECK((calls("SetDebugUtilsObjectNameEXT") > 0) == labels);
+    CHECK((calls("CmdBeginDebugUtilsLabelEXT") > 0) == labels);
+    CHECK(extension_functions_asked().empty() == !labels);
+    CHECK(extension_functions_asked().find("KHR") == std::string::npos);
+    CHECK(budget_queries() == 0);
+    CHECK(live_objects() == "");
+    CHECK(host->take_validation() == "");
+  }
 }

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "catch.hpp"
 #include "counting.hpp"
 #include "vulkan/functions.hpp"
 #include "vulkan/host_vulkan.hpp"
@@ -130,6 +131,7 @@ PFN_vkVoidFunction counted(const char* name, PFN_vkVoidFunction real) {
 PFN_vkGetPhysicalDeviceProperties real_properties = nullptr;
 PFN_vkGetPhysicalDeviceMemoryProperties real_memory = nullptr;
 PFN_vkGetPhysicalDeviceMemoryProperties2 real_memory_2 = nullptr;
+PFN_vkGetPhysicalDeviceQueueFamilyProperties real_families = nullptr;
 uint64_t budget_reads = 0;
 
 void note_name(const char* name) {
@@ -146,6 +148,21 @@ void VKAPI_CALL pretended_memory(VkPhysicalDevice device, VkPhysicalDeviceMemory
   real_memory(device, memory);
   for (uint32_t i = 0; i < memory->memoryTypeCount && pretended.non_coherent; ++i)
     memory->memoryTypes[i].propertyFlags &= ~VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_HOST_COHERENT_BIT};
+}
+
+void VKAPI_CALL pretended_families(VkPhysicalDevice device, uint32_t* count,
+                                   VkQueueFamilyProperties* families) {
+  if (!pretended.transfer_family) return real_families(device, count, families);
+  uint32_t real = 0;
+  real_families(device, &real, nullptr);
+  if (families != nullptr) {
+    REQUIRE(*count == real + 1);
+    real_families(device, &real, families);
+    families[real] = {};
+    families[real].queueFlags = VK_QUEUE_TRANSFER_BIT;
+    families[real].queueCount = 1;
+  }
+  *count = real + 1;
 }
 
 // A driver's budget, as VK_EXT_memory_budget would tell it.
@@ -183,6 +200,10 @@ PFN_vkVoidFunction VKAPI_CALL counting_instance_proc(VkInstance instance, const 
   if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0) {
     real_memory = reinterpret_cast<PFN_vkGetPhysicalDeviceMemoryProperties>(real);
     return reinterpret_cast<PFN_vkVoidFunction>(&pretended_memory);
+  }
+  if (std::strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties") == 0) {
+    real_families = reinterpret_cast<PFN_vkGetPhysicalDeviceQueueFamilyProperties>(real);
+    return reinterpret_cast<PFN_vkVoidFunction>(&pretended_families);
   }
   if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties2") == 0) {
     real_memory_2 = reinterpret_cast<PFN_vkGetPhysicalDeviceMemoryProperties2>(real);

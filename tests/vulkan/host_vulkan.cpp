@@ -124,6 +124,7 @@ bool HostVulkan::create_instance(const Options& options) {
 }
 
 void HostVulkan::choose_queues(const std::vector<VkQueueFamilyProperties>& families, const Options& options) {
+  last_family_ = static_cast<uint32_t>(families.size()) - 1;
   family_ = heed_family_ = vulkan::choose_queue_family(families);
   if (!options.async) return;
   if (families[family_].queueCount > 1) heed_queue_index_ = 1;
@@ -278,10 +279,10 @@ void HostVulkan::end(VkCommandBuffer commands) {
   REQUIRE(vk_.EndCommandBuffer(commands) == VK_SUCCESS);
 }
 
-void HostVulkan::submit_and_wait(VkCommandBuffer commands) {
+void HostVulkan::submit_and_wait(std::span<const VkCommandBuffer> commands) {
   auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
   REQUIRE(vk_.ResetFences(device_, 1, &fence_) == VK_SUCCESS);
   REQUIRE(vk_.QueueSubmit(queue_, 1, &info, fence_) == VK_SUCCESS);
   REQUIRE(vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, 60'000'000'000ull) == VK_SUCCESS);

@@ -33,11 +33,12 @@ void forget_objects();
 // What heed is told of the device beyond the truth, from the next adoption on. Reset when a HostVulkan is
 // made.
 struct Pretend {
-  bool discrete = false;      // a discrete GPU, which inputs and outputs must be copied to
-  bool non_coherent = false;  // no host-coherent memory: every access is flushed or invalidated
-  bool no_barriers = false;   // barriers are swallowed
-  uint64_t budget = 0;        // every heap's budget in VK_EXT_memory_budget; 0: the driver's
-  uint64_t used = 0;          // how much of it is used
+  bool discrete = false;         // a discrete GPU, which inputs and outputs must be copied to
+  bool non_coherent = false;     // no host-coherent memory: every access is flushed or invalidated
+  bool no_barriers = false;      // barriers are swallowed
+  bool transfer_family = false;  // one more queue family, which cannot compute
+  uint64_t budget = 0;           // every heap's budget in VK_EXT_memory_budget; 0: the driver's
+  uint64_t used = 0;             // how much of it is used
 };
 void pretend(const Pretend& what);
 
@@ -70,6 +71,7 @@ class HostVulkan {
   VkQueue heed_queue() const { return heed_queue_; }
   uint32_t family() const { return family_; }
   uint32_t heed_family() const { return heed_family_; }
+  uint32_t last_family() const { return last_family_; }  // of the device
   bool has_f16() const { return has_f16_; }
   bool has_timestamps() const { return timestamps_; }
 
@@ -93,7 +95,8 @@ class HostVulkan {
 
   VkCommandBuffer begin(uint32_t index = 0);  // one of kCommandBuffers
   void end(VkCommandBuffer commands);
-  void submit_and_wait(VkCommandBuffer commands);
+  void submit_and_wait(VkCommandBuffer commands) { submit_and_wait(std::span(&commands, 1)); }
+  void submit_and_wait(std::span<const VkCommandBuffer> commands);  // all in flight together
   static constexpr uint32_t kCommandBuffers = 4;
 
  private:
@@ -108,7 +111,7 @@ class HostVulkan {
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE, heed_queue_ = VK_NULL_HANDLE;
-  uint32_t family_ = 0, heed_family_ = 0, heed_queue_index_ = 0;
+  uint32_t family_ = 0, heed_family_ = 0, heed_queue_index_ = 0, last_family_ = 0;
   uint32_t api_version_ = VK_API_VERSION_1_2;
   bool timestamps_ = false, has_f16_ = false, give_queue_ = true;
   VkPhysicalDeviceFeatures2 features_ = {};
