@@ -125,6 +125,28 @@ TEST_CASE("open: with validation, run agrees with the CPU and the layer is silen
   CHECK(messages.text == "");
 }
 
+TEST_CASE("open: the driver's memory budget, where it tells", "[vulkan][open][memory]") {
+  const std::string word = first_gpu();
+  if (word.empty()) return;
+  Messages messages;
+  {
+    Device gpu;
+    REQUIRE(Device::open({.select = word, .log = messages.log(), .validation = true}, &gpu) == Status::Ok);
+    std::vector<vulkan::HeapBudget> heaps;
+    const Status status = vulkan::memory_budget(gpu, &heaps);
+    if (status == Status::Ok) {
+      REQUIRE_FALSE(heaps.empty());
+      for (const vulkan::HeapBudget& heap : heaps) CHECK(heap.bytes > 0);
+      CHECK(heaps[0].budget > 0);
+    } else {
+      CHECK(status == Status::Unsupported);
+      CHECK(messages.text.find("VK_EXT_memory_budget is not enabled") != std::string::npos);
+      messages.text.clear();
+    }
+  }
+  CHECK(messages.text == "");
+}
+
 TEST_CASE("open: a pipeline cache comes back; a damaged or foreign one is ignored with a warning",
           "[vulkan][open][cache]") {
   const std::string word = first_gpu();

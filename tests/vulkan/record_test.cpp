@@ -79,8 +79,9 @@ TEST_CASE("record: two threads, each with its slot and its command buffer", "[vu
     const Tensors tensors = block_weights();
     REQUIRE(vulkan::adopt(host_device, &block.device) == Status::Ok);
     REQUIRE(block.device.upload(tensors.list(), &block.weights) == Status::Ok);
-    REQUIRE(block.device.compile(block_graph(), block.weights, &block.plan, {.record_slots = 2}) ==
-            Status::Ok);
+    // Timestamps, too: each recording takes in the times of those before.
+    REQUIRE(block.device.compile(block_graph(), block.weights, &block.plan,
+                                 {.timestamps = host->has_timestamps(), .record_slots = 2}) == Status::Ok);
     Device cpu;
     Weights cpu_weights;
     REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
@@ -357,5 +358,38 @@ TEST_CASE("record: timestamps per pass on request", "[vulkan][record]") {
       CHECK_FALSE(pass.why.empty());
     }
   }
+  CHECK(host->take_validation() == "");
+}
+
+TEST_CASE("record: what is never submitted leaves no trace, timestamps included", "[vulkan][record]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  {
+    Block block;
+    make_block(host->host_device(), {.timestamps = host->has_timestamps(), .record_slots = 1}, &block);
+    const HostVulkan::Memory memory = host->allocate(Layout::kBytes);
+    const Sample sample = make_sample(block.cpu_plan, 2, 13, 4);
+    const SampleInfo given(memory, {}, sample);
+    write_inputs(memory, {}, sample);
+    std::vector<PassTime> times;
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    for (int i = 0; i < 3; ++i) {
+      commands = host->begin();
+      REQUIRE(vulkan::record(block.plan, commands, given.info) == Status::Ok);
+      host->end(commands);
+      if (host->has_timestamps()) CHECK(block.plan.timings(&times) == Status::InvalidArgument);
+    }
+    CHECK((host->take_log().find("has not finished the recording of slot 0") != std::string::npos) ==
+          host->has_timestamps());
+    host->submit_and_wait(commands);
+    CHECK(outputs_differ(memory, {}, sample) == "");
+    if (host->has_timestamps()) {
+      CHECK(block.plan.timings(&times) == Status::Ok);
+      CHECK(times.size() == block.plan.passes().size());
+    }
+    block = {};
+    host->free(memory);
+  }
+  CHECK(host->take_log() == "");
   CHECK(host->take_validation() == "");
 }
