@@ -41,8 +41,8 @@ struct MemoryBlock {
   VkDeviceMemory memory = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;   // a multiple of requirements.alignment
   uint32_t memory_type = 0;  // index into VkPhysicalDeviceMemoryProperties::memoryTypes
-  void* mapped =
-      nullptr;  // where `offset` is mapped; needed if `required` has HOST_VISIBLE, else not looked at
+  // Where `offset` is mapped; needed if `required` has HOST_VISIBLE, else not looked at.
+  void* mapped = nullptr;
   void* token = nullptr;  // the host's own
 };
 
@@ -50,15 +50,20 @@ struct MemoryBlock {
 // vkAllocateMemory nor vkMapMemory. Both are called from upload, compile and run, `free` also where the last
 // handle of Weights, Plan or Device dies, from any thread that does so; never from record.
 //
-//   VkResult allocate(void* user, const heed::vulkan::MemoryRequest& request, heed::vulkan::MemoryBlock*
-//   block) {
+//   VkResult allocate(void* user, const heed::vulkan::MemoryRequest& request,
+//                     heed::vulkan::MemoryBlock* block) {
 //     VmaAllocationCreateInfo how = {};
 //     how.requiredFlags = request.required;
 //     how.preferredFlags = request.preferred;
-//     if (request.required & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) how.flags =
-//     VMA_ALLOCATION_CREATE_MAPPED_BIT; VmaAllocation made; VmaAllocationInfo at; const VkResult result =
-//     vmaAllocateMemory(VmaAllocator(user), &request.requirements, &how, &made, &at); if (result ==
-//     VK_SUCCESS) *block = {at.deviceMemory, at.offset, at.memoryType, at.pMappedData, made}; return result;
+//     if (request.required & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+//       how.flags = VMA_ALLOCATION_CREATE_MAPPED_BIT;
+//     VmaAllocation made;
+//     VmaAllocationInfo at;
+//     const VkResult result =
+//         vmaAllocateMemory(VmaAllocator(user), &request.requirements, &how, &made, &at);
+//     if (result == VK_SUCCESS)
+//       *block = {at.deviceMemory, at.offset, at.memoryType, at.pMappedData, made};
+//     return result;
 //   }
 //   void free(void* user, const heed::vulkan::MemoryBlock& block) {
 //     vmaFreeMemory(VmaAllocator(user), VmaAllocation(block.token));

@@ -19,4 +19,17 @@ for compiler in "$@"; do
     fi
   done
 done
+
+# A function or class that lacks HEED_API cannot be called in a shared library.
+for header in "$include"/heed/*.hpp; do
+  name=heed/${header##*/}
+  unmarked=$(grep -nE '^(class [A-Za-z]+( final)? \{|[A-Za-z_][A-Za-z0-9_:<>*&, ]* \*?&?[a-z_]+\()' "$header" |
+    grep -vE '^[0-9]+:(HEED_API|class HEED_API|constexpr|inline|template|static|using|HostBuffer glm_buffer|GlmTensor glm_tensor)')
+  if [[ -z $unmarked ]]; then
+    echo "ok $name is marked for export"
+  else
+    echo "FAIL $name is not marked with HEED_API: $unmarked"
+    failures=$((failures + 1))
+  fi
+done
 [[ $failures -eq 0 ]]
