@@ -4,7 +4,7 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers tour search headers packaging clang sanitize; default: all
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers amd tour search headers packaging clang sanitize; default: all
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail
@@ -13,7 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-stages=" ${HEED_TEST_STAGES:-shaders build drivers tour search headers packaging clang sanitize} "
+stages=" ${HEED_TEST_STAGES:-shaders build drivers amd tour search headers packaging clang sanitize} "
 passed=0
 failed=0
 
@@ -186,6 +186,20 @@ stage_driver() {
   end
 }
 
+# Registers, spills, occupancy and instructions of every kernel on AMD GPUs, which need not be there.
+stage_amd() {
+  begin "kernels as AMD's compiler makes them"
+  "$root/tests/gpu/amd_isa.sh" </dev/null >"$build/tests-amd.log" 2>&1
+  local code=$?
+  if [[ $code -eq 3 ]]; then
+    tail -n 3 "$build/tests-amd.log"
+    echo "SKIPPED: the drivers are not to be had, so no kernel was checked"
+  else
+    count_lines "tests/gpu/amd_isa.sh" "$build/tests-amd.log" $code
+  fi
+  end
+}
+
 stage_tour() {
   begin "the tour, with good and bad inputs"
   run_lines "samples/tour/test.sh" "$build/tests-tour.log" \
@@ -283,6 +297,7 @@ end
 if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
+if wants amd; then stage_amd; fi
 if wants tour; then stage_tour; fi
 if wants search; then stage_search; fi
 if wants headers; then stage_headers; fi

@@ -1,0 +1,185 @@
+#include "gpu/cases.hpp"
+
+namespace heed::gpu_tests {
+namespace {
+
+std::string name_of(const char* op, std::initializer_list<int64_t> sizes, const char* suffix = "") {
+  std::string name = op;
+  for (const int64_t& size : sizes)
+    name.append(&size == sizes.begin() ? " " : "x").append(std::to_string(size));
+  return name + suffix;
+}
+
+struct Epilogue {
+  bool bias = false;
+  Activation activation = Activation::None;
+  bool residual = false;
+  float dropout = 0.0f;
+};
+
+// x [m, k] times a weight [n, k], with what is fused into the store.
+GraphCase linear(int64_t m, int64_t n, int64_t k, const Epilogue& e = {}, const char* suffix = "") {
+  const auto build = [=](Graph& g, DType type) {
+    const Tensor bias = e.bias ? g.weight("b", {n}, type) : Tensor{};
+    Tensor y = g.linear(g.input("x", {m, k}, type), g.weight("w", {n, k}, type), bias);
+    if (e.activation != Activation::None) y = g.activation(y, e.activation);
+    if (e.dropout > 0.0f) y = g.dropout(y, e.dropout);
+    if (e.residual) y = g.add(y, g.input("residual", {m, n}, type));
+    g.output("y", y);
+  };
+  return {name_of("matmul", {m, n, k}, suffix), build, e.dropout > 0.0f};
+}
+
+// Any layout of a and b.
+GraphCase product(int64_t m, int64_t n, int64_t k, const MatmulOptions& options, const char* suffix) {
+  const auto build = [=](Graph& g, DType type) {
+    const Tensor a = options.transpose_a ? g.input("a", {4, k, m}, type) : g.input("a", {4, m, k}, type);
+    const Tensor b = options.transpose_b ? g.input("b", {4, n, k}, type) : g.input("b", {4, k, n}, type);
+    g.output("y", g.matmul(a, b, options));
+  };
+  return {name_of("matmul 4", {m, n, k}, suffix), build};
+}
+
+struct Attends {
+  int64_t queries = 512, keys = 512, d_k = 64, d_v = 64;
+  Causal causal = Causal::None;
+  bool padding = false, mask = false, bias = false, fill = false;
+  float dropout = 0.0f;
+};
+
+GraphCase attention(const Attends& a, const char* suffix = "") {
+  const auto build = [=](Graph& g, DType type) {
+    constexpr int64_t kHeads = 12;
+    AttentionOptions options = {.causal = a.causal, .dropout = a.dropout};
+    if (a.padding) options.key_padding = exclude(g.input("padding", {1, a.keys}, DType::U8));
+    if (a.mask) options.mask = keep(g.input("mask", {1, 1, a.queries, a.keys}, DType::U8));
+    if (a.bias) options.bias = g.input("bias", {1, kHeads, a.queries, a.keys}, type);
+    if (a.fill) options.masked_fill = -1e9f;
+    const Tensor q = g.input("q", {1, kHeads, a.queries, a.d_k}, type);
+    const Tensor k = g.input("k", {1, kHeads, a.keys, a.d_k}, type);
+    const Tensor v = g.input("v", {1, kHeads, a.keys, a.d_v}, type);
+    g.output("y", g.attention(q, k, v, options).output);
+  };
+  return {name_of("attention", {a.queries, a.keys, a.d_k}, suffix), build, a.dropout > 0.0f};
+}
+
+// An operation on x [rows, columns].
+GraphCase row_wise(const char* op, int64_t count, int64_t columns,
+                   const std::function<Tensor(Graph&, Tensor)>& apply, const char* suffix = "",
+                   bool training = false) {
+  const auto build = [=](Graph& g, DType type) {
+    g.output("y", apply(g, g.input("x", {count, columns}, type)));
+  };
+  return {name_of(op, {count, columns}, suffix), build, training};
+}
+
+Tensor norm_weight(Graph& g, Tensor x, const char* name) {
+  return g.weight(name, {g.shape(x)[g.shape(x).rank - 1]}, g.dtype(x));
+}
+Tensor layernorm(Graph& g, Tensor x) {
+  return g.layernorm(x, norm_weight(g, x, "gamma"), norm_weight(g, x, "beta"), 1e-5f);
+}
+Tensor residual_layernorm(Graph& g, Tensor x) {
+  const Tensor residual = g.input("residual", g.shape(x), g.dtype(x));
+  return layernorm(g, g.add(x, residual));
+}
+Tensor rmsnorm(Graph& g, Tensor x) { return g.rmsnorm(x, norm_weight(g, x, "gamma"), 1e-5f); }
+Tensor softmax(Graph& g, Tensor x) { return g.softmax(x, {.scale = 0.125f}); }
+
+void add_matmuls(std::vector<GraphCase>* cases) {
+  cases->push_back(linear(1, 4096, 4096));
+  cases->push_back(linear(8, 4096, 4096));
+  cases->push_back(linear(64, 768, 768));
+  cases->push_back(linear(512, 768, 3072, {.bias = true, .residual = true}, " bias residual"));
+  cases->push_back(linear(512, 768, 3072, {.bias = true, .residual = true, .dropout = 0.1f}, " dropout"));
+  cases->push_back(linear(512, 3072, 768, {.bias = true, .activation = Activation::GeluErf}, " gelu"));
+  cases->push_back(linear(4096, 4096, 4096));
+  cases->push_back(product(512, 512, 64, {}, ""));
+  cases->push_back(product(512, 512, 64, {.transpose_a = true}, " a^T"));
+}
+
+void add_attention(std::vector<GraphCase>* cases) {
+  for (const int64_t d : {16, 40, 64, 80, 128, 256}) cases->push_back(attention({.d_k = d, .d_v = d}));
+  cases->push_back(attention({.causal = Causal::TopLeft}, " causal"));
+  cases->push_back(attention({.padding = true}, " padding"));
+  cases->push_back(attention({.queries = 1, .keys = 4096}, " one query"));
+  cases->push_back(attention({.queries = 1, .keys = 4096, .d_k = 128, .d_v = 128}, " one query"));
+  cases->push_back(attention({.causal = Causal::BottomRight,
+                              .padding = true,
+                              .mask = true,
+                              .bias = true,
+                              .fill = true,
+                              .dropout = 0.1f},
+                             " everything"));
+}
+
+void add_rows(std::vector<GraphCase>* cases) {
+  for (const int64_t columns : {24, 200, 768, 4096}) {
+    cases->push_back(row_wise("layernorm", 512, columns, layernorm));
+    cases->push_back(row_wise("rmsnorm", 512, columns, rmsnorm));
+    cases->push_back(row_wise("softmax", 512, columns, softmax));
+    cases->push_back(
+        row_wise("l2_normalize", 512, columns, [](Graph& g, Tensor x) { return g.l2_normalize(x); }));
+    cases->push_back(row_wise("argmax", 512, columns, [](Graph& g, Tensor x) { return g.argmax(x); }));
+    cases->push_back(row_wise(
+        "mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 0); }, " over rows"));
+    cases->push_back(row_wise("mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 1); }));
+  }
+  cases->push_back(row_wise("layernorm", 512, 768, residual_layernorm, " residual"));
+  cases->push_back(row_wise(
+      "softmax", 512, 512,
+      [](Graph& g, Tensor x) {
+        return g.softmax(x, {.causal = Causal::TopLeft,
+                             .key_padding = exclude(g.input("padding", {512, 512}, DType::U8)),
+                             .mask = keep(g.input("mask", {1, 512}, DType::U8)),
+                             .bias = g.input("bias", {512, 512}, g.dtype(x))});
+      },
+      " masked"));
+  cases->push_back(row_wise(
+      "dropout", 512, 768, [](Graph& g, Tensor x) { return g.dropout(x, 0.1f); }, "", true));
+}
+
+void add_elementwise(std::vector<GraphCase>* cases) {
+  const auto other = [](Graph& g, Tensor x) { return g.input("y2", g.shape(x), g.dtype(x)); };
+  const auto row = [](Graph& g, Tensor x) { return norm_weight(g, x, "row"); };
+  cases->push_back(row_wise("add", 512, 768, [=](Graph& g, Tensor x) { return g.add(x, other(g, x)); }));
+  cases->push_back(row_wise(
+      "mul", 512, 768, [=](Graph& g, Tensor x) { return g.mul(x, row(g, x)); }, " row"));
+  cases->push_back(
+      row_wise("gelu", 512, 768, [](Graph& g, Tensor x) { return g.activation(x, Activation::GeluErf); }));
+  cases->push_back(row_wise("transpose", 512, 768, [](Graph& g, Tensor x) { return g.transpose(x, 0, 1); }));
+  cases->push_back(row_wise("concat", 512, 768, [=](Graph& g, Tensor x) {
+    return g.concat({x, other(g, x)}, 1);
+  }));
+  cases->push_back(row_wise("cast", 512, 768, [](Graph& g, Tensor x) {
+    return g.cast(x, g.dtype(x) == DType::F32 ? DType::F16 : DType::F32);
+  }));
+  cases->push_back(
+      {"embedding 512x768", [](Graph& g, DType type) {
+         g.output("y", g.embedding(g.weight("table", {30522, 768}, type), g.input("ids", {512}, DType::I32)));
+       }});
+  for (const DType type : {DType::I32, DType::U8})
+    cases->push_back({std::string("transpose ") + to_string(type),
+                      [type](Graph& g, DType) {
+                        g.output("y", g.transpose(g.input("x", {512, 768}, type), 0, 1));
+                      },
+                      false, false});
+}
+
+std::vector<GraphCase> make_cases() {
+  std::vector<GraphCase> cases;
+  add_matmuls(&cases);
+  add_attention(&cases);
+  add_rows(&cases);
+  add_elementwise(&cases);
+  return cases;
+}
+
+}  // namespace
+
+const std::vector<GraphCase>& graph_cases() {
+  static const std::vector<GraphCase> cases = make_cases();
+  return cases;
+}
+
+}  // namespace heed::gpu_tests

@@ -1,0 +1,60 @@
+// A driver's compiler, asked what it makes of a kernel (VK_KHR_pipeline_executable_properties).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "kernels/dispatch.hpp"
+#include "vulkan/capabilities.hpp"
+#include "vulkan/instance.hpp"
+
+namespace heed::gpu_tests {
+
+// What the driver tells of one pipeline: its statistics and its forms as text, by the names the driver gives
+// them.
+struct Compiled {
+  std::map<std::string, double> statistics;
+  std::map<std::string, std::string> texts;
+
+  double statistic(const char* name) const {
+    const auto found = statistics.find(name);
+    return found == statistics.end() ? 0.0 : found->second;
+  }
+  std::string text(const char* name) const {
+    const auto found = texts.find(name);
+    return found == texts.end() ? std::string() : found->second;
+  }
+};
+
+// The first device of the driver. Makes pipelines and nothing else: it also works where there is no such GPU.
+class Compiler {
+ public:
+  // Null, with the reason on stderr.
+  static std::unique_ptr<Compiler> open();
+  ~Compiler();
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  const vulkan::PhysicalDevice& physical() const { return physical_; }
+  const Capabilities& capabilities() const { return capabilities_; }
+  // False, with the reason on stderr, if the driver does not compile it.
+  bool compile(const KernelKey& key, Compiled* result);
+
+ private:
+  Compiler() = default;
+  bool create_device();
+  bool read(VkPipeline pipeline, Compiled* result);
+
+  std::unique_ptr<vulkan::Instance> instance_;
+  vulkan::Functions vk_;
+  vulkan::PhysicalDevice physical_;
+  Capabilities capabilities_;
+  VkDevice device_ = VK_NULL_HANDLE;
+  PFN_vkGetPipelineExecutablePropertiesKHR get_executables_ = nullptr;
+  PFN_vkGetPipelineExecutableStatisticsKHR get_statistics_ = nullptr;
+  PFN_vkGetPipelineExecutableInternalRepresentationsKHR get_representations_ = nullptr;
+};
+
+}  // namespace heed::gpu_tests

@@ -1,0 +1,55 @@
+#include "gpu/kernel_keys.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "gpu/cases.hpp"
+#include "graph/schedule.hpp"
+
+namespace heed::gpu_tests {
+namespace {
+
+bool plan(const GraphCase& example, DType type, const Capabilities& device, Schedule* schedule) {
+  Graph graph;
+  example.build(graph, type);
+  ScheduleOptions options;
+  options.training = example.training;
+  options.context = &device;
+  options.keeps_attention = [](const void* context, const detail::GraphData& data, const Node& node) {
+    return fuses_attention(data.sizes, data.tensors, node, *static_cast<const Capabilities*>(context));
+  };
+  return make_schedule(graph.data(), options, stderr_log(), schedule) == Status::Ok;
+}
+
+void remember(const KernelUse& use, const std::string& example, std::vector<ChosenKernel>* chosen) {
+  const auto same = [&](const ChosenKernel& other) { return other.key == use.key; };
+  if (std::any_of(chosen->begin(), chosen->end(), same)) return;
+  chosen->push_back({use.key, use.buffer_count, example});
+}
+
+bool choose(const GraphCase& example, DType type, const Capabilities& device,
+            std::vector<ChosenKernel>* chosen) {
+  Schedule schedule;
+  KernelList kernels;
+  bool planned = plan(example, type, device, &schedule);
+  for (size_t i = 0; planned && i < schedule.steps.size(); ++i) {
+    planned = select_kernels(schedule, schedule.steps[i], device, stderr_log(), &kernels) == Status::Ok;
+    for (uint32_t k = 0; planned && k < kernels.count; ++k) remember(kernels.uses[k], example.name, chosen);
+  }
+  if (!planned) std::fprintf(stderr, "no plan for %s %s\n", example.name.c_str(), to_string(type));
+  return planned;
+}
+
+}  // namespace
+
+bool choose_kernels(const Capabilities& device, std::vector<ChosenKernel>* chosen) {
+  for (const GraphCase& example : graph_cases()) {
+    if (!choose(example, DType::F32, device, chosen)) return false;
+    if (example.both_types && device.f16 && !choose(example, DType::F16, device, chosen)) return false;
+  }
+  std::stable_sort(chosen->begin(), chosen->end(),
+                   [](const ChosenKernel& a, const ChosenKernel& b) { return a.key.id < b.key.id; });
+  return true;
+}
+
+}  // namespace heed::gpu_tests

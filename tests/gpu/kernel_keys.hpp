@@ -1,0 +1,21 @@
+// Which pipelines heed would make on a device, found without running anything there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.hpp"
+
+namespace heed::gpu_tests {
+
+struct ChosenKernel {
+  KernelKey key;
+  uint32_t binding_count = 0;
+  std::string example;  // the first case that asks for it
+};
+
+// Every pipeline that the cases of cases.hpp ask of such a device, each once, in the order of the variant
+// table. False, with the reason on stderr, if a case cannot be planned.
+bool choose_kernels(const Capabilities& device, std::vector<ChosenKernel>* chosen);
+
+}  // namespace heed::gpu_tests

@@ -1,0 +1,63 @@
+// Compiles every kernel that heed would choose on the driver's first device, and prints a line of CSV for
+// each.
+//   heed_pipelines [FAMILY] [FOLDER]
+// FAMILY becomes the first column; FOLDER receives the assembly. Exit code 1 if a kernel does not compile.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "gpu/compiler.hpp"
+#include "gpu/kernel_keys.hpp"
+#include "gpu/mix.hpp"
+#include "kernels/kernel_table.hpp"
+
+namespace heed::gpu_tests {
+namespace {
+
+std::string constants_of(const KernelKey& key) {
+  std::string text;
+  for (uint32_t i = 0; i < key.spec_count; ++i)
+    text.append(i == 0 ? "" : " ").append(std::to_string(key.spec[i]));
+  return text;
+}
+
+void print(const char* family, const ChosenKernel& chosen, const Compiled& compiled) {
+  const auto at = [&](const char* name) { return compiled.statistic(name); };
+  const Mix mix = mix_of(compiled.text("ACO IR"));
+  std::printf("%s,%s,%s,%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.1f,%.1f\n", family,
+              kernel_info(chosen.key.id).name, constants_of(chosen.key).c_str(), chosen.example.c_str(),
+              at("VGPRs"), at("SGPRs"), at("Spilled VGPRs") + at("Spilled SGPRs"), at("Scratch size"),
+              at("LDS size"), at("Subgroups per SIMD"), at("Instructions"), at("Latency"),
+              mix.percent(mix.multiply_adds), mix.percent(mix.matrix));
+}
+
+int run(const char* family, const char* folder) {
+  const std::unique_ptr<Compiler> compiler = Compiler::open();
+  std::vector<ChosenKernel> chosen;
+  if (compiler == nullptr || !choose_kernels(compiler->capabilities(), &chosen)) return 1;
+  std::fprintf(stderr, "%s: %s, %s\n", family, compiler->physical().properties.deviceName,
+               compiler->physical().driver.c_str());
+  bool good = !chosen.empty();
+  for (const ChosenKernel& kernel : chosen) {
+    Compiled compiled;
+    if (!compiler->compile(kernel.key, &compiled)) {
+      good = false;
+      continue;
+    }
+    print(family, kernel, compiled);
+    if (folder == nullptr) continue;
+    std::string file = folder;
+    file.append("/").append(family).append("-").append(kernel_info(kernel.key.id).name).append("-");
+    file.append(std::to_string(&kernel - chosen.data())).append(".s");
+    std::ofstream(file) << "; " << kernel.example << ": " << constants_of(kernel.key) << "\n"
+                        << compiled.text("Assembly");
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace heed::gpu_tests
+
+int main(int argc, char** argv) {
+  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", argc > 2 ? argv[2] : nullptr);
+}
