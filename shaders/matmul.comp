@@ -22,6 +22,8 @@ layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
 layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
 layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
 
+#include "shared/matmul_epilogue.glsl"
+
 // Slices are stored row by row of A and column by column of B, four k to a vector, so that one read of shared memory
 // feeds four multiply-adds. A vector of padding per row keeps neighbouring rows in different banks.
 const uint QUADS = BK / 4u;
@@ -67,19 +69,6 @@ void load_slices(uint a_base, uint b_base, uint m0, uint n0, uint k0) {
     uint n = k_fast ? i / QUADS : i % BN;
     sh_b[n * ROW + quad] = read_b(b_base, n0 + n, k0 + 4u * quad);
   }
-}
-
-// element: row-major index over the logical output, which dropout counts by.
-float epilogue(float sum, uint n, uint element, uint residual_at) {
-  float value = sum * p.scale;
-  if ((FLAGS & HEED_MATMUL_BIAS) != 0u) value += float(bias[p.offset[2] + n * p.bias_n]);
-  value = activate(ACTIVATION, value);
-  if ((FLAGS & HEED_MATMUL_DROPOUT) != 0u) {
-    uint word = dropout_block(p.seed, p.stream, element / 4u)[element % 4u];
-    value = word < p.dropout_threshold ? 0.0 : value * p.dropout_scale;
-  }
-  if ((FLAGS & HEED_MATMUL_RESIDUAL) != 0u) value += float(residual[residual_at + n]);
-  return value;
 }
 
 void main() {

@@ -3,7 +3,7 @@
 # The last line is "N passed, N failed"; the exit code is 0 if nothing failed.
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
-#                       default: lavapipe-128 lavapipe-256 lavapipe-512 swiftshader none
+#                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
 #   HEED_TEST_STAGES    space-separated part of: shaders build drivers amd tour search headers packaging clang sanitize; default: all
 #
 # Logs go to build/tests-*.log and build-*/.
@@ -146,7 +146,7 @@ stage_build() {
   return $built
 }
 
-drivers() { echo "${HEED_TEST_DRIVERS:-lavapipe-128 lavapipe-256 lavapipe-512 swiftshader none}"; }
+drivers() { echo "${HEED_TEST_DRIVERS:-lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none}"; }
 
 # Every golden case must have passed on the driver that was asked for, not on another one.
 check_coverage() {

@@ -19,6 +19,11 @@
 
 namespace heed {
 
+// The size of one product of matrix units: m x k times k x n.
+struct MatrixSize {
+  uint32_t m = 0, n = 0, k = 0;
+};
+
 // What lowering may know of a device. Defaults are the portability floor.
 struct Capabilities {
   uint32_t max_invocations = 128;  // per workgroup
@@ -29,6 +34,10 @@ struct Capabilities {
   uint32_t storage_alignment = 256;  // of descriptor offsets
   uint32_t subgroup_size = 4;        // as reported; a hint for tile sizes, never relied on
   bool f16 = false;  // 16-bit storage buffers and f16 conversion are enabled
+  // Matrix units for f16 with sums in f32; m == 0: none, or none that pays.
+  MatrixSize matrix;
+  uint32_t matrix_subgroup = 0;  // the subgroup size that their kernels ask for
+  bool matrix_always = false;    // also where plain arithmetic is expected to be faster
 };
 
 inline constexpr uint32_t kMaxBindings = 7;
@@ -40,6 +49,7 @@ inline constexpr uint32_t kMaxDispatchesPerStep = 16;
 // Specialization constants 0, 1, 2 are always the workgroup size.
 struct KernelKey {
   KernelId id{};
+  uint32_t subgroup = 0;  // the subgroup size it needs, every subgroup full; 0: any
   uint32_t spec_count = 3;
   std::array<uint32_t, kMaxSpecConstants> spec = {1, 1, 1};
   friend bool operator==(const KernelKey&, const KernelKey&) = default;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/philox.hpp"
+#include "kernels/matmul_matrix.hpp"
 #include "kernels/operations.hpp"
 
 namespace heed::kernels {
@@ -94,10 +95,12 @@ int64_t tile_count(const Problem& p, const std::array<uint32_t, kMaxSpecConstant
 }
 
 // Rough time of the product with this kernel: full waves of workgroups times the work of one.
-double estimate(const Problem& p, const std::array<uint32_t, kMaxSpecConstants>& spec) {
+double estimate(const Problem& p, const KernelKey& key) {
+  const auto& spec = key.spec;
   double efficiency = 1.0;
   for (const Tile& tile : kTiles)
     if (tile.bm == spec[kBm] && tile.bn == spec[kBn]) efficiency = tile.efficiency;
+  if (key.id == KernelId::MatmulF16Matrix) efficiency = matrix_efficiency(key);
   const auto waves = static_cast<double>(ceil_div<int64_t>(tile_count(p, spec), kGroupsAtOnce));
   return waves * spec[kBm] * spec[kBn] / efficiency;
 }
@@ -105,7 +108,7 @@ double estimate(const Problem& p, const std::array<uint32_t, kMaxSpecConstants>&
 uint32_t best_kernel(const Problem& p, const KernelList& kernels) {
   uint32_t best = 0;
   for (uint32_t i = 1; i < kernels.count; ++i)
-    if (estimate(p, kernels.uses[i].key.spec) < estimate(p, kernels.uses[best].key.spec)) best = i;
+    if (estimate(p, kernels.uses[i].key) < estimate(p, kernels.uses[best].key)) best = i;
   return best;
 }
 
@@ -146,6 +149,9 @@ Status select_matmul(const Select& select) {
   int64_t most_rows = 1;
   for (int i = 0; i + 1 < out.rank; ++i) most_rows *= select.max_of(out.dims[static_cast<size_t>(i)]);
   constexpr size_t kInputs[] = {in::kA, in::kB, in::kBias, in::kResidual};
+  const auto activation = static_cast<uint32_t>(select.node.as<MatmulAttrs>().activation);
+  if (add_matrix_kernels(select, flags_of(select), activation, most_rows, kInputs) && select.device.matrix_always)
+    return Status::Ok;
   for (const Tile& tile : kTiles) {
     const bool smallest = tile.bm == 4;
     if (!smallest && most_rows <= tile.bm / 4) continue;  // mostly padding; a smaller tile follows
@@ -157,7 +163,7 @@ Status select_matmul(const Select& select) {
     use.key.spec[kTm] = tile.tm;
     use.key.spec[kTn] = tile.tn;
     use.key.spec[kFlags] = flags_of(select);
-    use.key.spec[kActivation] = static_cast<uint32_t>(select.node.as<MatmulAttrs>().activation);
+    use.key.spec[kActivation] = activation;
     bind(select, &use, kInputs);
   }
   return Status::Ok;

@@ -96,6 +96,9 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.physical.adopted = true;
   context_.physical.storage_16bit = f16;
   context_.physical.memory_budget = lists(host, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  if (const std::string missing = missing_matrix_features(host.enabled_features, host.enabled_extensions);
+      !missing.empty() && context_.physical.matrix_units.missing.empty())
+    context_.physical.matrix_units.missing = "the host did not enable " + missing;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,

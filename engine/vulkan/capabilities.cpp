@@ -58,6 +58,8 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   const std::vector<VkExtensionProperties> extensions = device_extensions(vk, handle);
   device.portability_subset = contains(extensions, "VK_KHR_portability_subset");
   device.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  device.matrix_units =
+      read_matrix_units(vk, handle, device.api_version, contains(extensions, MatrixFeatures::kExtension));
   return device;
 }
 
@@ -109,6 +111,13 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
       static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
   result.subgroup_size = std::max(device.subgroup.subgroupSize, 1u);
   result.f16 = f16;
+  const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  std::string why;
+  if (f16) result.matrix = choose_matrix(device.matrix_units, software, matrix_use(), &why);
+  if (result.matrix.m != 0) {
+    result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
+    result.matrix_always = matrix_use() == MatrixUse::Always;
+  }
   return result;
 }
 

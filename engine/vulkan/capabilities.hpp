@@ -9,6 +9,7 @@
 
 #include "kernels/dispatch.hpp"
 #include "vulkan/functions.hpp"
+#include "vulkan/matrix_units.hpp"
 
 namespace heed::vulkan {
 
@@ -23,6 +24,7 @@ struct PhysicalDevice {
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
   bool storage_16bit = false;       // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
+  MatrixUnits matrix_units;
   bool adopted = false;             // storage_16bit then says what the host enabled
   bool portability_subset = false;  // VK_KHR_portability_subset must be enabled
   bool memory_budget = false;       // VK_EXT_memory_budget; if adopted: the host has enabled it

@@ -80,6 +80,14 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   add("timestamp period", format("%g ns", static_cast<double>(limits.timestampPeriod)));
 }
 
+std::string matrix_text(const PhysicalDevice& device) {
+  std::string why;
+  const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  const MatrixSize size = choose_matrix(device.matrix_units, software, matrix_use(), &why);
+  if (size.m == 0) return "matrix units: not used, because " + why;
+  return format("matrix units: used for f16 products (VK_KHR_cooperative_matrix, %ux%ux%u)", size.m, size.n, size.k);
+}
+
 std::string what_heed_uses(const PhysicalDevice& device) {
   std::string text = "f32: used; every pass accumulates in f32";
   if (device.storage_16bit)
@@ -87,7 +95,8 @@ std::string what_heed_uses(const PhysicalDevice& device) {
   else
     text += format("\nf16 storage: not used, because %s storageBuffer16BitAccess; f16 graphs are refused",
                    device.adopted ? "the host did not enable" : "the driver has no");
-  text += "\nsubgroup operations, f16 arithmetic, cooperative matrices: not used by the present kernels";
+  text += "\nsubgroup operations: not used by the present kernels";
+  text.append("\n").append(matrix_text(device));
   const uint32_t family = choose_queue_family(device.queue_families);
   text += device.queue_families[family].timestampValidBits != 0
               ? "\ntimestamps: used where a plan asks for them"

@@ -7,6 +7,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "vulkan/cooperative_matrix.hpp"
+
 // Callable before an instance exists.
 #define HEED_VULKAN_GLOBAL(X)             \
   X(EnumerateInstanceVersion)             \
@@ -26,6 +28,9 @@
   X(EnumerateDeviceExtensionProperties)     \
   X(CreateDevice)                           \
   X(GetDeviceProcAddr)
+
+// Of extensions; null where the driver has them not.
+#define HEED_VULKAN_EXTENSION(X) X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)
 
 // VK_EXT_debug_utils; null where the instance was made without it.
 #define HEED_VULKAN_DEBUG(X)       \
@@ -93,6 +98,7 @@ struct Functions {
 #define HEED_MEMBER(name) PFN_vk##name name = nullptr;
   HEED_VULKAN_GLOBAL(HEED_MEMBER)
   HEED_VULKAN_INSTANCE(HEED_MEMBER)
+  HEED_VULKAN_EXTENSION(HEED_MEMBER)
   HEED_VULKAN_DEBUG(HEED_MEMBER)
   HEED_VULKAN_DEVICE(HEED_MEMBER)
 #undef HEED_MEMBER

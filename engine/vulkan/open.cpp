@@ -68,14 +68,18 @@ Status VulkanDevice::create_device(bool f16) {
   auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   storage.storageBuffer16BitAccess = VK_TRUE;
-  const char* extensions[2] = {};
+  MatrixFeatures matrix;
+  const bool matrices = context_.capabilities.matrix.m != 0;
+  const char* extensions[3] = {};
   uint32_t extension_count = 0;
   if (context_.physical.portability_subset) extensions[extension_count++] = "VK_KHR_portability_subset";
   if (context_.physical.memory_budget) extensions[extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
+  if (matrices) extensions[extension_count++] = MatrixFeatures::kExtension;
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   info.pNext = f16 ? &storage : nullptr;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
+  if (matrices) info.pNext = matrix.chain(const_cast<void*>(info.pNext));
   info.enabledExtensionCount = extension_count;
   info.ppEnabledExtensionNames = extensions;
   VkDevice device = VK_NULL_HANDLE;

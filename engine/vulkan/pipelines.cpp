@@ -101,6 +101,13 @@ Status Pipelines::build(const KernelKey& key, VkPipeline* pipeline) {
   info.stage.module = module;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &constants;
+  auto subgroup = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+  subgroup.requiredSubgroupSize = key.subgroup;
+  if (key.subgroup != 0) {
+    info.stage.pNext = &subgroup;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.layout = layouts_[kernel.binding_count];
   status = context_.check(
       format("vkCreateComputePipelines of %s", kernel.name).c_str(),

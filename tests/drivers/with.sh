@@ -3,6 +3,9 @@
 #   with.sh DRIVER COMMAND...
 #   lavapipe-128|-256|-512  Mesa's software driver with vectors of that many bits (subgroups of 4, 8, 16)
 #   lavapipe                the same with its own choice of width
+#   lavapipe-26             lavapipe of Mesa 26 with its matrix units forced on (HEED_MATRIX_UNITS=always, unless set),
+#                           and Debian 13's C library, loader and layers; fetched into build/drivers/debian-13 if need
+#                           be; COMMAND must be a program, no script
 #   swiftshader             SwiftShader, fetched into build/drivers/swiftshader if need be
 #   none                    no Vulkan loader at all
 #   system                  whatever the machine has
@@ -18,7 +21,29 @@ export HEED_TEST_DRIVER=$driver
 
 use_icd() { export VK_ICD_FILENAMES=$1 VK_DRIVER_FILES=$1; }
 
+drivers=${HEED_DRIVER_FOLDER:-$here/../../build/drivers}
+
+# Runs a program with the C library and all else of an unpacked Debian 13.
+exec_in_debian_13() {
+  local folder loader libraries program
+  "$here/debian_root.sh" "$drivers/debian-13" "trixie trixie-backports" \
+    "mesa-vulkan-drivers libvulkan1 vulkan-validationlayers libstdc++6"
+  folder=$(cd "$drivers/debian-13" && pwd)
+  libraries=$(dirname "$(find "$folder/usr/lib" -name libvulkan_lvp.so | head -n 1)")
+  loader=$(find "$folder/usr/lib" "$folder/usr/lib64" -name 'ld-linux-*.so.*' | head -n 1)
+  program=$(command -v "$1") || { echo "no program '$1'" >&2; exit 127; }
+  shift
+  printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s", "api_version": "1.4.0"}}\n' \
+    "$libraries/libvulkan_lvp.so" >"$folder/lavapipe.json.$$"
+  mv "$folder/lavapipe.json.$$" "$folder/lavapipe.json"
+  use_icd "$folder/lavapipe.json"
+  export HEED_MATRIX_UNITS=${HEED_MATRIX_UNITS:-always}
+  export VK_LAYER_PATH=$folder/usr/share/vulkan/explicit_layer.d
+  exec "$loader" --library-path "$libraries" "$program" "$@"
+}
+
 case $driver in
+  lavapipe-26) exec_in_debian_13 "$@" ;;
   lavapipe | lavapipe-*)
     shopt -s nullglob
     icds=(/usr/share/vulkan/icd.d/lvp_icd*.json /usr/local/share/vulkan/icd.d/lvp_icd*.json
@@ -28,7 +53,7 @@ case $driver in
     if [[ $driver == lavapipe-* ]]; then export LP_NATIVE_VECTOR_WIDTH=${driver#lavapipe-}; fi
     ;;
   swiftshader)
-    icd=$("$here/swiftshader.sh" "${HEED_DRIVER_FOLDER:-$here/../../build/drivers}/swiftshader")
+    icd=$("$here/swiftshader.sh" "$drivers/swiftshader")
     use_icd "$icd"
     ;;
   none) export HEED_VULKAN_LOADER=/nonexistent/libvulkan.so.1 ;;

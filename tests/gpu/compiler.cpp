@@ -80,12 +80,17 @@ bool Compiler::create_device() {
   auto executable = structure<VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR, &storage);
   executable.pipelineExecutableInfo = VK_TRUE;
-  const char* const extensions[] = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME};
+  vulkan::MatrixFeatures matrix;
+  std::vector<const char*> extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME};
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &executable);
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = 1;
-  info.ppEnabledExtensionNames = extensions;
+  if (capabilities_.matrix.m != 0) {
+    info.pNext = matrix.chain(&executable);
+    extensions.push_back(vulkan::MatrixFeatures::kExtension);
+  }
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   if (vk_.CreateDevice(physical_.handle, &info, nullptr, &device_) != VK_SUCCESS)
     return failed("vkCreateDevice with VK_KHR_pipeline_executable_properties",
                   physical_.properties.deviceName);
@@ -145,6 +150,13 @@ bool Compiler::compile(const KernelKey& key, Compiled* result) {
   info.stage.module = module.handle;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &constants;
+  auto subgroup = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+  subgroup.requiredSubgroupSize = key.subgroup;
+  if (key.subgroup != 0) {
+    info.stage.pNext = &subgroup;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.layout = layout.handle;
   if (vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline.handle) != VK_SUCCESS)
     return failed("vkCreateComputePipelines", kernel.name);

@@ -1,0 +1,141 @@
+// When matrix units are used, and what a product then becomes. No device is needed.
+#include "vulkan/matrix_units.hpp"
+
+#include "catch.hpp"
+#include "kernels/lowered.hpp"
+#include "kernels/matmul_matrix.hpp"
+
+using namespace heed;
+using namespace heed::vulkan;
+
+namespace {
+
+MatrixUnits units_of(std::vector<MatrixSize> sizes) {
+  MatrixUnits units;
+  units.missing = "";
+  units.sizes = std::move(sizes);
+  units.smallest_subgroup = units.largest_subgroup = 32;
+  return units;
+}
+
+// Everything a host must have enabled, in the structures of Vulkan 1.2 and 1.3 or in those of the extensions.
+struct HostFeatures {
+  VkPhysicalDeviceFeatures2 features =
+      structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  VkPhysicalDeviceVulkan12Features core12 =
+      structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  VkPhysicalDeviceVulkan13Features core13 =
+      structure<VkPhysicalDeviceVulkan13Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix =
+      structure<VkPhysicalDeviceCooperativeMatrixFeaturesKHR>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
+
+  HostFeatures() {
+    features.pNext = &core12;
+    core12.pNext = &core13;
+    core13.pNext = &matrix;
+    core12.shaderFloat16 = core12.vulkanMemoryModel = core12.vulkanMemoryModelDeviceScope = VK_TRUE;
+    core13.subgroupSizeControl = core13.computeFullSubgroups = VK_TRUE;
+    matrix.cooperativeMatrix = VK_TRUE;
+  }
+  HostFeatures(const HostFeatures&) = delete;
+};
+
+constexpr const char* kExtensions[] = {"VK_KHR_swapchain", "VK_KHR_cooperative_matrix"};
+
+}  // namespace
+
+TEST_CASE("matrix units: the largest size that divides the tiles", "[vulkan][matrix]") {
+  struct Row {
+    std::vector<MatrixSize> sizes;
+    uint32_t m, n, k;
+  };
+  const Row rows[] = {{{{8, 8, 8}}, 8, 8, 8},
+                      {{{16, 8, 8}, {16, 16, 16}, {16, 8, 16}}, 16, 16, 16},
+                      {{{64, 64, 16}, {8, 16, 16}}, 8, 16, 16},
+                      {{{12, 12, 12}}, 0, 0, 0},
+                      {{}, 0, 0, 0}};
+  for (const Row& row : rows) {
+    std::string why;
+    const MatrixSize size = choose_matrix(units_of(row.sizes), false, MatrixUse::Auto, &why);
+    CHECK(size.m == row.m);
+    CHECK(size.n == row.n);
+    CHECK(size.k == row.k);
+    CHECK(why.empty() == (row.m != 0));
+  }
+}
+
+TEST_CASE("matrix units: not on a processor unless forced, never when forbidden or missing",
+          "[vulkan][matrix]") {
+  const MatrixUnits units = units_of({{8, 8, 8}});
+  std::string why;
+  CHECK(choose_matrix(units, true, MatrixUse::Auto, &why).m == 0);
+  CHECK(choose_matrix(units, true, MatrixUse::Always, &why).m == 8);
+  CHECK(choose_matrix(units, false, MatrixUse::Never, &why).m == 0);
+  CHECK(choose_matrix(MatrixUnits(), false, MatrixUse::Always, &why).m == 0);
+  CHECK(why.find("VK_KHR_cooperative_matrix") != std::string::npos);
+}
+
+TEST_CASE("matrix units: the subgroup size is 32 where that is possible", "[vulkan][matrix]") {
+  MatrixUnits units = units_of({});
+  units.smallest_subgroup = 32, units.largest_subgroup = 64;
+  CHECK(choose_matrix_subgroup(units, 64) == 32);
+  units.smallest_subgroup = units.largest_subgroup = 8;
+  CHECK(choose_matrix_subgroup(units, 8) == 8);
+  units.smallest_subgroup = units.largest_subgroup = 64;
+  CHECK(choose_matrix_subgroup(units, 64) == 64);
+}
+
+TEST_CASE("matrix units: a host must have enabled all they need", "[vulkan][matrix]") {
+  HostFeatures host;
+  CHECK(missing_matrix_features(&host.features, kExtensions).empty());
+  CHECK(missing_matrix_features(&host.features, {}) == "VK_KHR_cooperative_matrix");
+  CHECK_FALSE(missing_matrix_features(nullptr, kExtensions).empty());
+  for (VkBool32* feature : {&host.core12.shaderFloat16, &host.core12.vulkanMemoryModel,
+                            &host.core12.vulkanMemoryModelDeviceScope, &host.core13.subgroupSizeControl,
+                            &host.core13.computeFullSubgroups, &host.matrix.cooperativeMatrix}) {
+    *feature = VK_FALSE;
+    CHECK_FALSE(missing_matrix_features(&host.features, kExtensions).empty());
+    *feature = VK_TRUE;
+  }
+  MatrixFeatures single;
+  host.features.pNext = single.chain(nullptr);
+  CHECK(missing_matrix_features(&host.features, kExtensions).empty());
+  CHECK(single.missing().empty());
+}
+
+TEST_CASE("matrix units: products of f16 use them, others and devices without do not", "[kernels][matrix]") {
+  struct Row {
+    DType type;
+    MatrixSize size;
+    bool always, first, only;
+  };
+  const Row rows[] = {{DType::F16, {16, 16, 16}, false, true, false},
+                      {DType::F16, {8, 8, 8}, true, true, true},
+                      {DType::F16, {}, false, false, false},
+                      {DType::F32, {16, 16, 16}, true, false, false}};
+  for (const Row& row : rows) {
+    Graph g;
+    g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, row.type)));
+    kernel_tests::Lowered lowered(g);
+    lowered.device.f16 = true;
+    lowered.device.matrix = row.size;
+    lowered.device.matrix_always = row.always;
+    lowered.device.matrix_subgroup = row.size.m == 8 ? 8 : 32;
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
+    const auto uses_matrix = [&](uint32_t i) { return kernels.uses[i].key.id == KernelId::MatmulF16Matrix; };
+    CHECK(uses_matrix(0) == row.first);
+    CHECK(uses_matrix(kernels.count - 1) == row.only);
+    CHECK(uses_matrix(dispatches.dispatches[0].kernel) == row.first);
+    for (uint32_t i = 0; i < kernels.count && uses_matrix(i); ++i) {
+      const KernelKey& key = kernels.uses[i].key;
+      CHECK(key.subgroup == lowered.device.matrix_subgroup);
+      CHECK(key.spec[0] == 4 * key.subgroup);
+      CHECK(key.spec[0] <= lowered.device.max_invocations);
+      CHECK(key.spec[kernels::matrix::kWm] % row.size.m == 0);
+      CHECK(key.spec[kernels::matrix::kWn] % row.size.n == 0);
+    }
+  }
+}
