@@ -1,4 +1,5 @@
 // The embedded SPIR-V: what each variant asks of a device, read from its words.
+#include <array>
 #include <set>
 #include <string>
 
@@ -12,6 +13,8 @@ namespace {
 constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300;
 constexpr uint32_t kOpSource = 3, kOpCapability = 17, kOpTypePointer = 32, kOpVariable = 59;
 constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
+// Float16, GroupNonUniform, VulkanMemoryModel, CooperativeMatrixKHR: what engine/vulkan/matrix_units asks a device for.
+constexpr std::array<uint32_t, 4> kMatrixCapabilities = {9, 61, 5345, 6022};
 constexpr uint32_t kStorageClassWorkgroup = 4;
 
 struct Module {
@@ -50,6 +53,7 @@ TEST_CASE("every shader variant is SPIR-V 1.3 that asks only for what its storag
     CHECK(module.version == kVersion13);
     std::set<uint32_t> expected = {kCapabilityShader};
     if (name.find("f16") != std::string::npos) expected.insert(kCapabilityStorageBuffer16);
+    if (name.find("matrix") != std::string::npos) expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
     CHECK(module.capabilities == expected);
   }
   CHECK(names.size() == kKernelCount);
