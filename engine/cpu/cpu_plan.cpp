@@ -201,7 +201,12 @@ Status CpuPlan::report_fault(const Node& node, const Step& step, uint64_t positi
 
 std::string CpuPlan::why(const Node& node) const {
   const char* name = shared_->kernels.name;
-  if (node.op == Op::Matmul) return format("%s register tiles, f32 sums", name);
+  if (node.op == Op::Matmul) {
+    const DType b = schedule_.info(node.inputs[in::kB]).dtype;
+    if (has_constant_b(schedule_, node) && shared_->kernels.matmul->of(b).narrow != nullptr)
+      return format("%s dot products, a rounded to bf16, f32 sums", name);
+    return format("%s register tiles, b stored as %s, f32 sums", name, to_string(b));
+  }
   if (node.op == Op::Attention) return format("fused, %s register tiles, f32 sums", name);
   return format("%s vectors, f32 arithmetic, one row at a time", name);
 }

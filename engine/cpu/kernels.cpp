@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/logging.hpp"
+#include "cpu/matmul_bf16.hpp"
 #include "cpu/targets.hpp"
 #include "hwy/highway.h"
 
@@ -33,6 +34,23 @@ Kernels kernels_of(int64_t target) {
   return {name_of(target), matmul_kernels(target), row_kernels(target), attention_kernels(target)};
 }
 
+bool is_avx512(int64_t target) {
+#if HWY_ARCH_X86
+  return target == HWY_AVX3;
+#else
+  (void)target;
+  return false;
+#endif
+}
+
+// AVX-512 with dot products of bf16; without them, no kernels of matmul.
+Kernels with_bf16(const Kernels& avx512) {
+  Kernels kernels = avx512;
+  kernels.name = "avx512bf16";
+  kernels.matmul = bf16_matmul_kernels(*avx512.matmul);
+  return kernels;
+}
+
 bool same_name(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   bool same = a.size() == b.size();
@@ -45,17 +63,21 @@ bool same_name(std::string_view a, std::string_view b) {
 std::span<const Kernels> supported_kernels() {
   // Nothing in it needs a destructor: a library in somebody's process leaves no work for its exit.
   struct Found {
-    std::array<Kernels, 64> kernels;  // a target is one bit of an int64_t
+    std::array<Kernels, 65> kernels;  // a target is one bit of an int64_t; one comes twice
     size_t count = 0;
   };
   static const Found all = [] {
     Found found;
     // Lower bits are better targets.
-    for (const int64_t target : hwy::SupportedAndGeneratedTargets())
-      found.kernels[found.count++] = kernels_of(target);
+    const auto add = [&found](const Kernels& kernels) { found.kernels[found.count++] = kernels; };
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      const Kernels kernels = kernels_of(target), bf16 = with_bf16(kernels);
+      if (is_avx512(target) && bf16.matmul != nullptr) add(bf16);
+      add(kernels);
+    }
     if (found.count == 0 ||
         std::string_view(found.kernels[found.count - 1].name) != name_of(HWY_STATIC_TARGET))
-      found.kernels[found.count++] = kernels_of(HWY_STATIC_TARGET);
+      add(kernels_of(HWY_STATIC_TARGET));
     return found;
   }();
   return {all.kernels.data(), all.count};

@@ -14,7 +14,7 @@ struct MatmulKernels;
 struct RowKernels;
 
 struct Kernels {
-  const char* name = "";  // "avx512", "avx2", "sse4", "sve", "neon", ...; "scalar": no vectors
+  const char* name = "";  // "avx512bf16", "avx512", "avx2", "sse4", "sve", "neon", ...; "scalar": no vectors
   const MatmulKernels* matmul = nullptr;
   const RowKernels* rows = nullptr;
   const AttentionKernels* attention = nullptr;
@@ -23,7 +23,7 @@ struct Kernels {
 // What this processor can run, best first; never empty.
 std::span<const Kernels> supported_kernels();
 
-// The best kernels, or, if the environment variable HEED_CPU_TARGET names a set of instructions ("avx512", "avx2",
+// The best kernels, or, if the environment variable HEED_CPU_TARGET names a set of instructions ("avx512bf16", "avx512", "avx2",
 // "sse4", "scalar", "sve", "neon"), the best that are not above it. A name that this build does not know, or that
 // the processor lacks, changes nothing and is a warning in the log.
 const Kernels& choose_kernels(const Log& log);

@@ -18,6 +18,7 @@ using enum matmul::Role;
 
 constexpr int64_t kBlockK = 768;           // a panel of 32 columns is then 96 KiB, and 12 rows of a 36 KiB
 constexpr int64_t kGroupPanels = 6;        // per item: at most 576 KiB of b, which stay in the second cache
+constexpr int64_t kNarrowGroupPanels = 12;  // where items narrow their rows of a: as many bytes, and half the work for it
 constexpr int64_t kBlockTiles = 16;        // per item, high
 constexpr int64_t kItemsPerWorker = 8;     // so that the last item to finish costs little
 constexpr int64_t kPackedFloats = 2 << 20;  // of b packed at a time, unless one panel is larger
@@ -32,13 +33,14 @@ int64_t block_length(int64_t k) {
 struct Cut {
   int64_t block_rows = 1, row_blocks = 1, group = 1, groups = 1;
 
-  Cut(const Problem& problem, int64_t workers) {
+  Cut(const Problem& problem, DType panel_type, int64_t workers) {
     const int64_t all_rows = problem.rows.size(), panels = problem.panels(), batches = problem.batches.size();
     int64_t tiles = std::min(kBlockTiles, ceil_div(all_rows, problem.kernels.rows));
     const int64_t wanted = workers > 1 ? kItemsPerWorker * workers : 1;
     // A single row works on several panels at once.
     const int64_t least = all_rows == 1 ? MatmulKernels::kThinPanels : 1;
-    group = std::max(kGroupPanels, least);
+    const bool narrows = problem.kernels.of(panel_type).narrow != nullptr;
+    group = std::max(narrows ? kNarrowGroupPanels : kGroupPanels, least);
     while (true) {
       block_rows = ceil_div(all_rows, ceil_div(all_rows, tiles * problem.kernels.rows));
       block_rows = std::min(tiles, ceil_div(block_rows, problem.kernels.rows)) * problem.kernels.rows;
@@ -55,14 +57,15 @@ struct Cut {
 
 // One worker's scratch, in bytes from its start.
 struct Scratch {
-  uint64_t sums, a, bias, residual, offsets, size;
+  uint64_t sums, a, row, bias, residual, offsets, size;
 
   explicit Scratch(const MatmulKernels& kernels) {
     const auto rows = static_cast<uint64_t>(kBlockTiles * kernels.rows), cols = static_cast<uint64_t>(kernels.cols);
     uint64_t at = 0;
     const auto take = [&at](uint64_t bytes) { return std::exchange(at, at + align_up(bytes, kAlignment)); };
-    sums = take(rows * kGroupPanels * cols * sizeof(float));
+    sums = take(rows * kNarrowGroupPanels * cols * sizeof(float));
     a = take(rows * kBlockK * sizeof(float));
+    row = take(kBlockK * sizeof(float));
     bias = take(cols * sizeof(float));
     residual = take(cols * sizeof(float));
     offsets = take(4 * rows * sizeof(int64_t));
@@ -79,7 +82,8 @@ class Item {
         rows_kernels_(*problem.operand[kOut].kernels),
         panels_(panels),
         panel_type_(panel_type),
-        panel_bytes_(problem.panel_elements() * static_cast<int64_t>(size_of(panel_type))),
+        tiles_(problem.kernels.of(panel_type)),
+        panel_bytes_(problem.panel_elements(panel_type) * static_cast<int64_t>(size_of(panel_type))),
         layout_(problem.kernels),
         scratch_(scratch),
         batch_(batch) {}
@@ -126,40 +130,59 @@ class Item {
     }
   }
 
+  // Rows of a block of k as the tiles read them; `row` is the distance between two, in bytes.
+  struct RowsOfA {
+    const std::byte* data;
+    int64_t row;
+  };
+  RowsOfA rows_of_a(int64_t begin, int64_t length) {
+    const Operand& a = problem_.operand[kA];
+    if (tiles_.narrow != nullptr) return narrow_rows(begin, length);
+    constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+    if (problem_.direct_a)
+      return {reinterpret_cast<const std::byte*>(a.at<float>(offsets(kA)[0]) + begin),
+              rows_ > 1 ? (offsets(kA)[1] - offsets(kA)[0]) * kFloat : 0};
+    for (int64_t r = 0; r < rows_; ++r)
+      load_copy(a, offsets(kA)[r] + begin * problem_.a_k_stride, problem_.a_k_stride, length,
+                scratch<float>(layout_.a) + r * length);
+    return {scratch<std::byte>(layout_.a), length * kFloat};
+  }
+  RowsOfA narrow_rows(int64_t begin, int64_t length) {
+    const int64_t pitch = align_up(length, tiles_.step), stride = problem_.a_k_stride;
+    auto* narrow = scratch<uint16_t>(layout_.a);
+    for (int64_t r = 0; r < rows_; ++r) {
+      const int64_t offset = offsets(kA)[r] + begin * stride;
+      tiles_.narrow(load(problem_.operand[kA], offset, stride, length, scratch<float>(layout_.row)), narrow + r * pitch, length);
+    }
+    return {scratch<std::byte>(layout_.a), pitch * static_cast<int64_t>(sizeof(uint16_t))};
+  }
+
   void multiply(int64_t begin, int64_t length, bool blocked) {
     const bool last = begin + length >= problem_.k;
-    const float* a = scratch<float>(layout_.a);
-    int64_t a_row = length;
-    if (problem_.direct_a) {
-      a = problem_.operand[kA].at<float>(offsets(kA)[0]) + begin;
-      a_row = rows_ > 1 ? offsets(kA)[1] - offsets(kA)[0] : 0;
-    } else {
-      for (int64_t r = 0; r < rows_; ++r)
-        load_copy(problem_.operand[kA], offsets(kA)[r] + begin * problem_.a_k_stride, problem_.a_k_stride, length,
-                  scratch<float>(layout_.a) + r * length);
-    }
-    if (rows_ == 1) return multiply_row(begin, length, a, last);
+    const RowsOfA a = rows_of_a(begin, length);
+    const int64_t steps = align_up(length, tiles_.step);
+    const int64_t a_row = a.row / static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
+    if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
     // Tiles of equal height, as far as possible.
     const int64_t height = ceil_div(rows_, ceil_div(rows_, kernels_.rows));
     for (int64_t r = 0; r < rows_; r += height) {
       const int64_t rows = std::min(height, rows_ - r);
-      const auto tile = kernels_.of(panel_type_).tile[rows - 1];
+      const auto tile = tiles_.tile[rows - 1];
       for (int64_t p = 0; p < count_; ++p) {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
-        tile(length, a + r * a_row, a_row, 1, panel(p, begin), sums, pitch_, begin > 0);
+        tile(steps, a.data + r * a.row, a_row, 1, panel(p, begin), sums, pitch_, begin > 0);
         if (last) finish(r, rows, p, sums);
       }
     }
   }
 
-  void multiply_row(int64_t begin, int64_t length, const float* a, bool last) {
-    const auto& kernels = kernels_.of(panel_type_);
+  void multiply_row(int64_t begin, int64_t length, const std::byte* a, bool last) {
     float* sums = scratch<float>(layout_.sums);
     int64_t p = 0;
     for (; p + MatmulKernels::kThinPanels <= count_; p += MatmulKernels::kThinPanels)
-      kernels.thin(length, a, 1, panel(p, begin), problem_.panel_elements(), sums + p * kernels_.cols, begin > 0);
+      tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_), sums + p * kernels_.cols, begin > 0);
     for (; p < count_; ++p)
-      kernels.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0);
+      tiles_.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0);
     for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
   }
 
@@ -224,6 +247,7 @@ class Item {
   const RowKernels& rows_kernels_;
   const std::byte* panels_;  // of the group
   DType panel_type_;
+  const MatmulKernels::Storage& tiles_;
   int64_t panel_bytes_;
   Scratch layout_;
   std::byte* scratch_;
@@ -240,11 +264,11 @@ struct Panels {
 
 // All items of these panels; a group lies in one batch.
 void multiply(const Step& step, const Problem& problem, const Panels& packed) {
-  const Cut cut(problem, step.pool.workers());
+  const Cut cut(problem, packed.type, step.pool.workers());
   const int64_t panels = problem.panels(), all_rows = problem.rows.size();
   const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
   const int64_t per_batch = cut.groups * cut.row_blocks;
-  const int64_t panel_bytes = problem.panel_elements() * static_cast<int64_t>(size_of(packed.type));
+  const int64_t panel_bytes = problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
   step.parallel((last_batch - first_batch + 1) * per_batch, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t batch = first_batch + i / per_batch, group = i / cut.row_blocks % cut.groups;
@@ -265,13 +289,13 @@ void multiply(const Step& step, const Problem& problem, const Panels& packed) {
 
 // Panels first .. first + count of a b that changes from run to run, as f32.
 void pack(const Step& step, const Problem& problem, int64_t first, int64_t count, float* packed) {
-  const int64_t grain = std::max<int64_t>(1, 32768 / problem.panel_elements());
+  const int64_t grain = std::max<int64_t>(1, 32768 / problem.panel_elements(DType::F32));
   step.parallel(count, grain, [&](uint32_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Position batch;
       batch.advance(problem.batches, (first + i) / problem.panels());
       pack_panel(problem.operand[kB], batch.offset[kB], (first + i) % problem.panels() * problem.kernels.cols,
-                 problem.kernels.cols, DType::F32, packed + i * problem.panel_elements());
+                 problem.kernels.cols, DType::F32, packed + i * problem.panel_elements(DType::F32));
     }
   });
 }
@@ -302,7 +326,7 @@ void run_matmul(const Step& step) {
   if (step.packed_b != nullptr)
     return multiply(step, problem, {step.packed_b->memory.data(), step.packed_b->dtype, 0, panels});
   auto* packed = reinterpret_cast<float*>(step.shared_scratch);
-  const int64_t at_once = panels_at_once(panels, problem.panel_elements());
+  const int64_t at_once = panels_at_once(panels, problem.panel_elements(DType::F32));
   for (int64_t first = 0; first < panels; first += at_once) {
     const int64_t count = std::min(at_once, panels - first);
     pack(step, problem, first, count, packed);

@@ -9,7 +9,8 @@
 
 namespace heed::cpu {
 
-// b as panels of MatmulKernels::cols columns: [batch][panel][k][cols], the last panel filled up with zeros.
+// b as panels of MatmulKernels::cols columns: [batch][panel][k][cols], the last panel filled up with zeros; where the
+// storage type's tiles take steps of several k, [k / step][cols][step].
 struct PackedB {
   AlignedBuffer memory;
   DType dtype = DType::F32;
@@ -72,7 +73,7 @@ struct Problem {
 
   explicit Problem(const Step& step);
   int64_t panels() const { return ceil_div(n, kernels.cols); }
-  int64_t panel_elements() const { return k * kernels.cols; }
+  int64_t panel_elements(DType type) const { return align_up(k, kernels.of(type).step) * kernels.cols; }
 
  private:
   int64_t stride_along(Role role, int axis) const;

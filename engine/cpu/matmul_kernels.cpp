@@ -53,7 +53,7 @@ MatmulKernels::Storage storage() {
       tile<Panel, 7>, tile<Panel, 8>, tile<Panel, 9>, tile<Panel, 10>, tile<Panel, 11>, tile<Panel, 12>,
 #endif
   };
-  return {kTiles, thin_tile<Panel>};
+  return {kTiles, thin_tile<Panel>, nullptr, 1};
 }
 
 const MatmulKernels& table() {

@@ -23,16 +23,21 @@ struct MatmulKernels {
 
   // c[i][j] (+)= sum over p < k of a[i * a_row + p * a_k] * b[p][j], for all columns of one panel; c has c_pitch
   // floats from row to row. Sums run over p in order from 0 and are then added to c if `add`, else stored.
-  using Tile = void (*)(int64_t k, const float* a, int64_t a_row, int64_t a_k, const void* b, float* c,
+  // a is f32, or what Storage::narrow makes of it.
+  using Tile = void (*)(int64_t k, const void* a, int64_t a_row, int64_t a_k, const void* b, float* c,
                         int64_t c_pitch, bool add);
   // One row of a by kThinPanels panels, panel_pitch elements apart; c: kThinPanels * cols.
   static constexpr int64_t kThinPanels = 4;
-  using Thin = void (*)(int64_t k, const float* a, int64_t a_k, const void* b, int64_t panel_pitch, float* c,
+  using Thin = void (*)(int64_t k, const void* a, int64_t a_k, const void* b, int64_t panel_pitch, float* c,
                         bool add);
 
   struct Storage {  // for panels of one storage type
     const Tile* tile = nullptr;  // tile[i] has i + 1 rows
     Thin thin = nullptr;
+    // Not null: a must have gone through this, row by row, n of them to align_up(n, step) of 16 bits, and lie with a_k
+    // 1; `k` of the tiles is then a multiple of step.
+    void (*narrow)(const float* x, uint16_t* out, int64_t n) = nullptr;
+    int64_t step = 1;  // rows of b side by side in its panels: [k / step][cols][step], filled up with zeros
   };
   Storage f32, f16, bf16;
   const Storage& of(DType type) const { return type == DType::F16 ? f16 : type == DType::BF16 ? bf16 : f32; }

@@ -40,6 +40,23 @@ void pack(const Operand& b, int64_t offset, int64_t count, int64_t cols, T* pane
     }
 }
 
+// Two rows of a panel, one after the other, become pairs.
+void interleave(uint16_t* panel, int64_t rows, int64_t cols) {
+  constexpr int64_t kMostCols = 256;
+  uint16_t first[kMostCols];
+  for (int64_t p = 0; p + 2 <= rows; p += 2) {
+    uint16_t* at = panel + p * cols;
+    std::memcpy(first, at, static_cast<size_t>(cols) * sizeof(uint16_t));
+    for (int64_t j = 0; j < cols; ++j) {
+      const uint16_t second = at[cols + j];
+      // Pair j lies on columns 2j and 2j + 1 of what is the first row up to its middle, so that those of the second
+      // row are read before they are written over.
+      at[2 * j] = first[j];
+      at[2 * j + 1] = second;
+    }
+  }
+}
+
 }  // namespace
 
 int64_t LayoutB::batches() const {
@@ -91,14 +108,18 @@ bool has_constant_b(const Schedule& schedule, const Node& node) {
 std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool) {
   const LayoutB layout{b.view};
   const int64_t panels = ceil_div(layout.n(), kernels.cols);
-  const int64_t panel_bytes = layout.k() * kernels.cols * static_cast<int64_t>(size_of(b.view.dtype));
+  const int64_t step = kernels.of(b.view.dtype).step, rows = align_up(layout.k(), step);
+  const int64_t row_bytes = kernels.cols * static_cast<int64_t>(size_of(b.view.dtype)), panel_bytes = rows * row_bytes;
   auto packed = std::make_shared<PackedB>();
   packed->dtype = b.view.dtype;
   if (!packed->memory.allocate(static_cast<uint64_t>(layout.batches() * panels * panel_bytes))) return nullptr;
   parallel(pool, layout.batches() * panels, 1, [&](uint32_t, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      pack_panel(b, layout.batch_offset(i / panels), i % panels * kernels.cols, kernels.cols, b.view.dtype,
-                 packed->memory.data() + i * panel_bytes);
+    for (int64_t i = begin; i < end; ++i) {
+      std::byte* panel = packed->memory.data() + i * panel_bytes;
+      pack_panel(b, layout.batch_offset(i / panels), i % panels * kernels.cols, kernels.cols, b.view.dtype, panel);
+      std::memset(panel + layout.k() * row_bytes, 0, static_cast<size_t>((rows - layout.k()) * row_bytes));
+      if (step == 2) interleave(reinterpret_cast<uint16_t*>(panel), rows, kernels.cols);
+    }
   });
   return packed;
 }

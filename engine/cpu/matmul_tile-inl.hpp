@@ -76,9 +76,10 @@ HWY_INLINE void prefetch(const Element* b) {
 // a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to c if
 // `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
 template <class Panel, int kRows>
-void tile(int64_t k, const float* HWY_RESTRICT a, int64_t a_row, int64_t a_k, const void* HWY_RESTRICT panel,
+void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, const void* HWY_RESTRICT panel,
           float* HWY_RESTRICT c, int64_t c_pitch, bool add) {
   const Floats d;
+  const auto* HWY_RESTRICT a = static_cast<const float*>(rows);
   const int64_t lanes = HWY_NAMESPACE::lanes();
   const auto* HWY_RESTRICT b = static_cast<const typename Panel::Element*>(panel);
   // Rows in groups of three, so that few registers address all of them.
@@ -118,9 +119,10 @@ void tile(int64_t k, const float* HWY_RESTRICT a, int64_t a_row, int64_t a_k, co
 // One row of a by four panels of b, `panel_pitch` elements apart: with so few rows it is the latency of the
 // multiply-add that counts, and more columns give more independent sums. c: eight vectors.
 template <class Panel>
-void thin_tile(int64_t k, const float* HWY_RESTRICT a, int64_t a_k, const void* b, int64_t panel_pitch,
+void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void* b, int64_t panel_pitch,
                float* HWY_RESTRICT c, bool add) {
   const Floats d;
+  const auto* HWY_RESTRICT a = static_cast<const float*>(row);
   const int64_t lanes = HWY_NAMESPACE::lanes();
   const auto* panel = static_cast<const typename Panel::Element*>(b);
 #define HEED_VECTOR(i) \

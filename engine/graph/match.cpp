@@ -37,6 +37,11 @@ Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements)
                      shape_text(tensor.shape).c_str(), static_cast<unsigned long long>(needed), tensor.data.size()));
 }
 
+DType stored_as(const HostTensor& tensor, const UploadOptions& options) {
+  if (options.keep_dtype || !is_float(tensor.dtype)) return tensor.dtype;
+  return options.only_matrices && tensor.shape.size() < 2 ? DType::F32 : options.dtype;
+}
+
 }  // namespace
 
 const WeightsImpl::Entry* WeightsImpl::find(std::string_view name) const {
@@ -62,7 +67,7 @@ Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& o
       return fail(log, Status::InvalidArgument, "upload: '" + entries->back().name + "' is given twice");
     WeightsImpl::Entry entry;
     entry.name = tensor.name;
-    entry.dtype = !options.keep_dtype && is_float(tensor.dtype) ? options.dtype : tensor.dtype;
+    entry.dtype = stored_as(tensor, options);
     entry.shape.assign(tensor.shape.begin(), tensor.shape.end());
     entry.offset = align_up(*bytes, alignment);
     entry.bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(entry.dtype), 4);

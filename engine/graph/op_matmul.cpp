@@ -23,6 +23,12 @@ Tensor oriented(Build& build, Tensor x, bool transpose) {
   return build.add_view(view, view.storage);
 }
 
+// The second operand of an f32 product may be stored in half the bytes.
+bool may_multiply(DType a, DType b) {
+  if (a == DType::F32) return b == DType::F32 || b == DType::F16 || b == DType::BF16;
+  return a == DType::F16 && b == DType::F16;
+}
+
 }  // namespace
 
 Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
@@ -33,9 +39,10 @@ Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
     if (info.rank < 2 || info.rank > 4)
       return build.fail(Status::ShapeMismatch, format("%s: rank 2 to 4 is needed", build.text(t).c_str()));
   }
-  if (build.info(a).dtype != build.info(b).dtype || !build.is_float(build.info(a).dtype))
-    return build.fail(Status::DTypeMismatch, format("%s x %s: both f32 or both f16 are needed", build.text(a).c_str(),
-                                                    build.text(b).c_str()));
+  if (!may_multiply(build.info(a).dtype, build.info(b).dtype))
+    return build.fail(Status::DTypeMismatch,
+                      format("%s x %s: both f32, both f16, or f32 by f16 or bf16 are needed", build.text(a).c_str(),
+                             build.text(b).c_str()));
   const Tensor left = oriented(build, a, options.transpose_a), right = oriented(build, b, options.transpose_b);
   const TensorInfo ia = build.info(left), ib = build.info(right);
   const auto mismatch = [&] {

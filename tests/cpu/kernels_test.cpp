@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/arith.hpp"
@@ -33,6 +34,36 @@ struct TileCase {
   bool transposed, add;
 };
 
+// Rows of a as tiles with Storage::narrow read them.
+struct Narrowed {
+  int64_t k = 0;
+  std::vector<uint16_t> bits;
+  double at(int64_t row, int64_t p) const { return static_cast<double>(bfloat_to_float(bits[static_cast<size_t>(row * k + p)])); }
+};
+
+Narrowed narrow(const MatmulKernels::Storage& tiles, const float* a, int64_t a_row, int64_t a_k, int64_t rows, int64_t k) {
+  Narrowed narrowed{align_up(k, tiles.step), {}};
+  narrowed.bits.assign(static_cast<size_t>(rows * narrowed.k), 0x7fc0);  // NaN wherever nothing is written
+  std::vector<float> row(static_cast<size_t>(k));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t p = 0; p < k; ++p) row[static_cast<size_t>(p)] = a[i * a_row + p * a_k];
+    tiles.narrow(row.data(), narrowed.bits.data() + i * narrowed.k, k);
+    for (int64_t p = 0; p < k; ++p)
+      CHECK(narrowed.bits[static_cast<size_t>(i * narrowed.k + p)] == float_to_bfloat(row[static_cast<size_t>(p)]));
+  }
+  return narrowed;
+}
+
+// A panel [k][cols] of 16 bits as [k / step][cols][step].
+std::vector<uint16_t> in_steps(const std::vector<std::byte>& panel, int64_t k, int64_t cols, int64_t step) {
+  std::vector<uint16_t> turned(static_cast<size_t>(align_up(k, step) * cols));
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t j = 0; j < cols; ++j)
+      std::memcpy(&turned[static_cast<size_t>((p / step * cols + j) * step + p % step)],
+                  panel.data() + 2 * static_cast<size_t>(p * cols + j), 2);
+  return turned;
+}
+
 void check_tile(const MatmulKernels& kernels, const TileCase& c) {
   const int64_t cols = kernels.cols, pitch = cols + 3;
   ops::Array a = ops::uniform({c.rows, c.k}, 1), b = ops::uniform({c.k, cols}, 2);
@@ -43,7 +74,16 @@ void check_tile(const MatmulKernels& kernels, const TileCase& c) {
   for (int64_t i = 0; i < c.rows; ++i)
     for (int64_t p = 0; p < c.k; ++p)
       left[static_cast<size_t>(i * a_row + p * a_k)] = static_cast<float>(a.at(i * c.k + p));
-  kernels.of(c.type).tile[c.rows - 1](c.k, left.data(), a_row, a_k, panel.data(), sums.data(), pitch, c.add);
+  const MatmulKernels::Storage& tiles = kernels.of(c.type);
+  if (tiles.narrow == nullptr) {
+    tiles.tile[c.rows - 1](c.k, left.data(), a_row, a_k, panel.data(), sums.data(), pitch, c.add);
+  } else {
+    const Narrowed narrowed = narrow(tiles, left.data(), a_row, a_k, c.rows, c.k);
+    for (int64_t i = 0; i < c.rows; ++i)
+      for (int64_t p = 0; p < c.k; ++p) a.value[static_cast<size_t>(i * c.k + p)] = narrowed.at(i, p);
+    tiles.tile[c.rows - 1](narrowed.k, narrowed.bits.data(), narrowed.k, 1,
+                           in_steps(panel, c.k, cols, tiles.step).data(), sums.data(), pitch, c.add);
+  }
   const ops::Array product = ops::matmul(a, b);
   double worst = 0.0;
   for (int64_t i = 0; i < c.rows; ++i)
@@ -195,18 +235,25 @@ TEST_CASE("a thin tile gives the same bits as four tiles of one row", "[cpu]") {
     constexpr int64_t k = 77, kPanels = MatmulKernels::kThinPanels;
     for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
       INFO(kernels.name << ", " << to_string(type));
-      ops::Array b = ops::uniform({kPanels * k, matmul.cols}, 3);
+      ops::Array b = ops::uniform({kPanels * align_up<int64_t>(k, 2), matmul.cols}, 3);
       const std::vector<std::byte> packed = panels(&b, type);
       const ops::Array values = ops::uniform({k}, 4);
-      const std::vector<float> a(values.value.begin(), values.value.end());
+      const std::vector<float> floats(values.value.begin(), values.value.end());
+      const MatmulKernels::Storage& tiles = matmul.of(type);
+      const int64_t rows = align_up(k, tiles.step);
+      Narrowed narrowed;
+      const void* a = floats.data();
+      if (tiles.narrow != nullptr) {
+        narrowed = narrow(tiles, floats.data(), k, 1, 1, k);
+        a = narrowed.bits.data();
+      }
       const auto size = static_cast<size_t>(kPanels * matmul.cols);
       std::vector<float> thin(size, 1.0f), single(size, 1.0f);
       for (const bool add : {true, false}) {
-        matmul.of(type).thin(k, a.data(), 1, packed.data(), k * matmul.cols, thin.data(), add);
+        tiles.thin(rows, a, 1, packed.data(), rows * matmul.cols, thin.data(), add);
         for (int64_t p = 0; p < kPanels; ++p)
-          matmul.of(type).tile[0](k, a.data(), 0, 1,
-                                  packed.data() + static_cast<size_t>(p * k * matmul.cols) * size_of(type),
-                                  single.data() + p * matmul.cols, matmul.cols, add);
+          tiles.tile[0](rows, a, 0, 1, packed.data() + static_cast<size_t>(p * rows * matmul.cols) * size_of(type),
+                        single.data() + p * matmul.cols, matmul.cols, add);
         CHECK(thin == single);
       }
     }

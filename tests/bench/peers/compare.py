@@ -1,0 +1,123 @@
+"""Runs the same works on heed and its peers, in turn, and prints a table of ratios. See ../cpu_peers.sh.
+
+compare.py THREADS ROUNDS PEER=COMMAND... -- WORK...    PEER is heed first; its command is split at spaces."""
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+
+# What a ratio to a peer must at least be on the encoder that the last line is about.
+LEAST = {"oneDNN": 1.0}
+LEAST_OTHERS = 1.15
+JUDGED = "encoder 1 128 f32"
+# How far two peers' results may be apart: f32 sums in another order, and rounding to 16 bits on the way.
+TOLERANCE = {"f32": 2e-3, "f16": 0.05, "bf16": 0.15}
+
+
+class Peer:
+    def __init__(self, name, command):
+        self.name = name
+        self.process = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.version = self.process.stdout.readline().strip()
+        if not self.version:
+            raise SystemExit(f"{name} does not start: {command}")
+
+    def run(self, work):
+        """(milliseconds, values of the result), or None."""
+        self.process.stdin.write(f"run {work}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        if not answer:
+            raise SystemExit(f"{self.name} ended during: {work}")
+        return None if answer[0] == "none" else (float(answer[0]), [float(v) for v in answer[1:]])
+
+
+def flops(work):
+    kind, *rest = work.split()
+    if kind == "matmul":
+        m, n, k = map(int, rest[:3])
+        return 2 * m * n * k
+    attend = lambda queries, keys: 4 * 768 * queries * keys
+    if kind == "attention":
+        return attend(int(rest[0]), int(rest[0])) / (2 if rest[1] == "causal" else 1)
+    batch, tokens, keys = (1, 1, int(rest[0])) if kind == "decode" else (int(rest[0]), int(rest[1]), int(rest[1]))
+    return 12 * batch * (2 * tokens * 768 * (4 * 768 + 2 * 3072) + attend(tokens, keys))
+
+
+def agree(work, results):
+    """A complaint, or None."""
+    tolerance = TOLERANCE[work.split()[-1]]
+    expected = results["heed"][1]
+    for name, (_, values) in results.items():
+        if any(not abs(a - b) <= tolerance * max(1, abs(b)) for a, b in zip(values, expected)):
+            return f"{work}: {name} gives {values}, heed {expected}"
+    return None
+
+
+def limits(heed):
+    def best(work):
+        result = heed.run(work)
+        return result[1][0] if result else None
+
+    return {"f32": best("peak f32"), "bf16": best("peak bf16"), "read": best(f"read {256 << 20}")}
+
+
+def compare(peers, work, rounds):
+    """{name: least milliseconds}, and {name: ratio to heed of every round}."""
+    least, ratios = {}, {}
+    for _ in range(rounds):
+        results = {}
+        for peer in peers:
+            result = peer.run(work)
+            if result is not None:
+                results[peer.name] = result
+            time.sleep(0.05)  # peers' threads spin for a while after a run
+        complaint = agree(work, results)
+        if complaint:
+            raise SystemExit(complaint)
+        for name, (ms, _) in results.items():
+            least[name] = min(ms, least.get(name, ms))
+            ratios.setdefault(name, []).append(ms / results["heed"][0])
+    return least, ratios
+
+
+def main():
+    threads, rounds, *rest = sys.argv[1:]
+    split = rest.index("--")
+    peers = [Peer(*entry.split("=", 1)) for entry in rest[:split]]
+    works, others = rest[split + 1:], [peer.name for peer in peers[1:]]
+    top = limits(peers[0])
+    print(f"{threads} threads; " + ", ".join(peer.version for peer in peers[1:]))
+    print(f"multiply-add peak {top['f32'] or 0:.0f} GFLOP/s f32, {top['bf16'] or 0:.0f} bf16; read {top['read']:.1f} GB/s")
+    print("milliseconds: least of all rounds; after a peer's: its ratio to heed, median of rounds [least..most]\n")
+    print(f"| {'work':<24} | {'heed':>9} | of peak | " + " | ".join(f"{name:<26}" for name in others) + " |")
+    print("|" + "---|" * (3 + len(others)))
+    judged = None
+    for work in works:
+        least, ratios = compare(peers, work, int(rounds))
+        stored = "bf16" if work.endswith(" bf16") and top["bf16"] else "f32"
+        share = flops(work) / least["heed"] * 1e-6 / top[stored] if top[stored] else 0
+        cells = []
+        for name in others:
+            if name not in least:
+                cells.append(f"{'–':<26}")
+                continue
+            every = ratios[name]
+            cells.append(f"{least[name]:9.3f}  {statistics.median(every):.2f} [{min(every):.2f}..{max(every):.2f}]".ljust(26))
+        print(f"| {work:<24} | {least['heed']:9.3f} | {100 * share:5.1f} % | " + " | ".join(cells) + " |", flush=True)
+        if work == JUDGED:
+            judged = least, {name: statistics.median(every) for name, every in ratios.items()}
+    if judged is None:
+        return 0
+    least, ratio = judged
+    peers_ms = {name: ms for name, ms in least.items() if name != "heed"}
+    if not peers_ms:
+        print("no peer to compare with")
+        return 2
+    best = min(peers_ms, key=peers_ms.get)
+    print(f"\nencoder 1x128: heed {least['heed']:.1f} ms, best peer {least[best]:.1f} ms ({best}), ratio {ratio[best]:.2f}")
+    return int(any(ratio[name] < LEAST.get(name, LEAST_OTHERS) for name in peers_ms))
+
+
+sys.exit(main())

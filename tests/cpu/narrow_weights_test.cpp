@@ -1,0 +1,149 @@
+// Weights stored as f16 or bf16 beside activations of f32.
+#include <cmath>
+
+#include "base/half.hpp"
+#include "catch.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/support.hpp"
+#include "environment.hpp"
+#include "ops/devices.hpp"
+
+namespace heed::cpu_test {
+namespace {
+
+struct Layer {
+  int64_t m, n, k;
+  bool transpose;  // weight [n, k], as of a linear layer
+};
+
+// Rows around register tiles, columns around panels, odd sums, more than one block of k.
+const Layer kLayers[] = {{1, 33, 70, true},   {1, 130, 769, true}, {1, 300, 1, true},    {2, 32, 64, true},
+                         {5, 31, 61, false},  {12, 160, 96, true}, {13, 161, 1537, true}, {29, 7, 3, false},
+                         {193, 400, 300, true}};
+
+std::vector<float> stored(std::vector<float> values, DType type) {
+  for (float& v : values) v = type == DType::F16 ? half_to_float(float_to_half(v)) : bfloat_to_float(float_to_bfloat(v));
+  return values;
+}
+
+// The graph y = x w + bias, with w as `type`.
+Graph layer_graph(const Layer& layer, DType type) {
+  Graph g;
+  const Tensor x = g.input("x", {layer.m, layer.k});
+  const Tensor w = layer.transpose ? g.weight("w", {layer.n, layer.k}, type) : g.weight("w", {layer.k, layer.n}, type);
+  g.output("y", g.add(g.matmul(x, w, {.transpose_b = layer.transpose}), g.weight("b", {layer.n})));
+  return g;
+}
+
+Status upload(Device& device, const Layer& layer, const std::vector<float>& w, const std::vector<float>& b, DType type,
+              Weights* weights) {
+  const int64_t shape[] = {layer.transpose ? layer.n : layer.k, layer.transpose ? layer.k : layer.n}, row[] = {layer.n};
+  const HostTensor tensors[] = {{"w", DType::F32, shape, std::as_bytes(std::span(w))},
+                                {"b", DType::F32, row, std::as_bytes(std::span(b))}};
+  return device.upload(tensors, weights, {.keep_dtype = false, .dtype = type, .only_matrices = true});
+}
+
+// Largest error of y as a share of its bound, which counts k roundings of f32 and, where a is rounded to bf16, that.
+double worst_error(const Layer& layer, const std::vector<float>& x, const std::vector<float>& w,
+                   const std::vector<float>& b, const std::vector<float>& y, bool rounds_a) {
+  const double unit = 0x1p-24 * static_cast<double>(layer.k + 2) + (rounds_a ? 0x1p-9 * 1.01 : 0.0);
+  double worst = 0.0;
+  for (int64_t i = 0; i < layer.m; ++i)
+    for (int64_t j = 0; j < layer.n; ++j) {
+      double sum = static_cast<double>(b[static_cast<size_t>(j)]), size = std::abs(sum);
+      for (int64_t p = 0; p < layer.k; ++p) {
+        const double product = static_cast<double>(x[static_cast<size_t>(i * layer.k + p)]) *
+                               static_cast<double>(w[static_cast<size_t>(layer.transpose ? j * layer.k + p : p * layer.n + j)]);
+        sum += product;
+        size += std::abs(product);
+      }
+      const double error = std::abs(static_cast<double>(y[static_cast<size_t>(i * layer.n + j)]) - sum);
+      if (!(error <= 1e30)) return error;  // NaN
+      worst = std::max(worst, error / (unit * size));
+    }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("weights of f16 and bf16 beside f32, on every instruction set", "[cpu]") {
+  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
+    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
+    Device device;
+    REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
+    for (const Layer& layer : kLayers)
+      for (const DType type : {DType::F16, DType::BF16}) {
+        INFO(kernels.name << ", " << to_string(type) << ", " << layer.m << " x " << layer.n << " x " << layer.k);
+        const std::vector<float> x = floats({layer.m, layer.k}, 1), b = floats({layer.n}, 2);
+        const std::vector<float> w = floats({layer.k, layer.n}, 3);
+        Weights weights;
+        Plan plan;
+        REQUIRE(upload(device, layer, w, b, type, &weights) == Status::Ok);
+        CHECK(weights.bytes() < static_cast<uint64_t>(2 * layer.n * layer.k + 4 * layer.n + 256));
+        REQUIRE(device.compile(layer_graph(layer, type), weights, &plan) == Status::Ok);
+        REQUIRE(plan.passes().size() == 1);
+        const std::string why = plan.passes()[0].why;
+        const bool rounds_a = why.find("rounded to bf16") != std::string::npos;
+        CHECK(rounds_a == (type == DType::BF16 && std::string(kernels.name) == "avx512bf16"));
+        std::vector<float> y(static_cast<size_t>(layer.m * layer.n)), again = y;
+        REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
+        REQUIRE(plan.run({{"x", x}, {"y", again}}) == Status::Ok);
+        CHECK(y == again);
+        const double worst = worst_error(layer, x, stored(w, type), b, y, rounds_a);
+        CHECK(worst <= 1.0);
+        // A row's result does not depend on how many rows there are.
+        const Layer single = {1, layer.n, layer.k, layer.transpose};
+        Plan one;
+        std::vector<float> last(static_cast<size_t>(layer.n));
+        REQUIRE(device.compile(layer_graph(single, type), weights, &one) == Status::Ok);
+        REQUIRE(one.run({{"x", std::span(x).subspan(static_cast<size_t>((layer.m - 1) * layer.k))}, {"y", last}}) ==
+                Status::Ok);
+        CHECK(std::equal(last.begin(), last.end(), y.end() - static_cast<ptrdiff_t>(layer.n)));
+      }
+  }
+}
+
+TEST_CASE("a b of bf16 that changes from run to run", "[cpu]") {
+  Device device;
+  REQUIRE(Device::open({.select = "cpu"}, &device) == Status::Ok);
+  Graph g;
+  g.output("y", g.matmul(g.input("x", {3, 5}), g.input("w", {5, 4}, DType::BF16)));
+  Plan plan;
+  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  const std::vector<float> x = floats({3, 5}, 1), w = stored(floats({5, 4}, 2), DType::BF16);
+  std::vector<uint16_t> bits;
+  for (const float v : w) bits.push_back(float_to_bfloat(v));
+  std::vector<float> y(12);
+  REQUIRE(plan.run({{"x", x}, {"w", std::as_bytes(std::span(bits))}, {"y", y}}) == Status::Ok);
+  CHECK(worst_error({3, 4, 5, false}, x, w, std::vector<float>(4), y, false) <= 1.0);
+}
+
+TEST_CASE("types that do not multiply are refused", "[cpu]") {
+  const DType pairs[][2] = {{DType::F16, DType::F32}, {DType::F16, DType::BF16}, {DType::BF16, DType::BF16},
+                            {DType::BF16, DType::F32}, {DType::F32, DType::I32}};
+  for (const auto& pair : pairs) {
+    Graph g;
+    g.output("y", g.matmul(g.input("a", {2, 3}, pair[0]), g.input("b", {3, 2}, pair[1])));
+    INFO(g.error());
+    CHECK(g.status() == Status::DTypeMismatch);
+    CHECK(std::string(g.error()).find(to_string(pair[1])) != std::string::npos);
+  }
+}
+
+TEST_CASE("Vulkan devices say that they have no such product", "[cpu]") {
+  const Layer layer = {4, 6, 5, true};
+  const std::vector<float> w = floats({6, 5}, 1), b = floats({6}, 2);
+  for (const ops::TestDevice& test : ops::test_devices()) {
+    Device device = test.device;
+    if (device.info().kind == DeviceKind::Cpu) continue;
+    Weights weights;
+    Plan plan;
+    REQUIRE(upload(device, layer, w, b, DType::BF16, &weights) == Status::Ok);
+    CHECK(device.compile(layer_graph(layer, DType::BF16), weights, &plan) == Status::Unsupported);
+    const std::vector<std::string> said = ops::take_messages();
+    REQUIRE(said.size() == 1);
+    CHECK(said[0].find("b is bf16; f32 is needed") != std::string::npos);
+  }
+}
+
+}  // namespace heed::cpu_test
