@@ -112,7 +112,8 @@ void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float
   const int64_t height = ceil_div(rows, ceil_div(rows, kernels.rows));
   for (int64_t r = 0; r < rows; r += height) {
     const int64_t count = std::min(height, rows - r);
-    kernels.f32.tile[count - 1](k, a + r * a_row, a_row, a_k, b, c + r * kernels.cols, kernels.cols, add);
+    kernels.f32.tile[count - 1](k, a + r * a_row, a_row, a_k, b, c + r * kernels.cols, kernels.cols, add,
+                                {reinterpret_cast<const std::byte*>(b), 0});
   }
 }
 

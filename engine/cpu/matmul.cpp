@@ -1,6 +1,6 @@
-// Work items are blocks of rows by groups of panels. An item runs register tiles over blocks of k, and finishes a
-// tile while its sums are in the first cache. How the work is cut does not touch the order of any sum, so that
-// results do not depend on the number of threads.
+// Work items are blocks of rows by groups of panels. An item runs register tiles over blocks of k, and
+// finishes a tile while its sums are in the first cache. How the work is cut does not touch the order of any
+// sum, so that results do not depend on the number of threads.
 #include "cpu/matmul.hpp"
 
 #include <cstring>
@@ -16,11 +16,14 @@ using matmul::Position;
 using matmul::Problem;
 using enum matmul::Role;
 
-constexpr int64_t kBlockK = 768;           // a panel of 32 columns is then 96 KiB, and 12 rows of a 36 KiB
-constexpr int64_t kGroupPanels = 6;        // per item: at most 576 KiB of b, which stay in the second cache
-constexpr int64_t kNarrowGroupPanels = 12;  // where items narrow their rows of a: as many bytes, and half the work for it
-constexpr int64_t kBlockTiles = 16;        // per item, high
-constexpr int64_t kItemsPerWorker = 8;     // so that the last item to finish costs little
+constexpr int64_t kBlockK = 768;     // a panel of 32 columns is then 96 KiB, and 12 rows of a 36 KiB
+constexpr int64_t kGroupPanels = 6;  // per item: at most 576 KiB of b, which stay in the second cache
+constexpr int64_t kNarrowGroupPanels =
+    12;  // where items narrow their rows of a: as many bytes, and half the work for it
+constexpr int64_t kBlockTiles = 16;  // per item, high
+constexpr int64_t kNear = 8192;      // bytes of b asked for ahead of their use; the hardware looks less far
+constexpr int64_t kSkew = 16;        // floats between copied rows of a, so that they do not collide
+constexpr int64_t kItemsPerWorker = 8;      // so that the last item to finish costs little
 constexpr int64_t kPackedFloats = 2 << 20;  // of b packed at a time, unless one panel is larger
 
 // Blocks of k of equal length, as far as possible.
@@ -60,11 +63,12 @@ struct Scratch {
   uint64_t sums, a, row, bias, residual, offsets, size;
 
   explicit Scratch(const MatmulKernels& kernels) {
-    const auto rows = static_cast<uint64_t>(kBlockTiles * kernels.rows), cols = static_cast<uint64_t>(kernels.cols);
+    const auto rows = static_cast<uint64_t>(kBlockTiles * kernels.rows),
+               cols = static_cast<uint64_t>(kernels.cols);
     uint64_t at = 0;
     const auto take = [&at](uint64_t bytes) { return std::exchange(at, at + align_up(bytes, kAlignment)); };
     sums = take(rows * kNarrowGroupPanels * cols * sizeof(float));
-    a = take(rows * kBlockK * sizeof(float));
+    a = take(rows * (kBlockK + kSkew) * sizeof(float));
     row = take(kBlockK * sizeof(float));
     bias = take(cols * sizeof(float));
     residual = take(cols * sizeof(float));
@@ -76,7 +80,8 @@ struct Scratch {
 // One item: rows of one batch by columns of a group of panels.
 class Item {
  public:
-  Item(const Problem& problem, const Position& batch, const std::byte* panels, DType panel_type, std::byte* scratch)
+  Item(const Problem& problem, const Position& batch, const std::byte* panels, DType panel_type,
+       std::byte* scratch)
       : problem_(problem),
         kernels_(problem.kernels),
         rows_kernels_(*problem.operand[kOut].kernels),
@@ -88,8 +93,10 @@ class Item {
         scratch_(scratch),
         batch_(batch) {}
 
-  // `panels` of b, of which the first starts at `first_column`.
-  void run(int64_t first_row, int64_t rows, int64_t first_column, int64_t panels) {
+  // `panels` of b, of which the first starts at `first_column`. This worker's next ones, as far as can be
+  // told, are `next` bytes behind these; 0: unknown.
+  void run(int64_t first_row, int64_t rows, int64_t first_column, int64_t panels, int64_t next) {
+    next_ = next;
     rows_ = rows;
     first_column_ = first_column;
     count_ = panels;
@@ -152,7 +159,8 @@ class Item {
     auto* narrow = scratch<uint16_t>(layout_.a);
     for (int64_t r = 0; r < rows_; ++r) {
       const int64_t offset = offsets(kA)[r] + begin * stride;
-      tiles_.narrow(load(problem_.operand[kA], offset, stride, length, scratch<float>(layout_.row)), narrow + r * pitch, length);
+      tiles_.narrow(load(problem_.operand[kA], offset, stride, length, scratch<float>(layout_.row)),
+                    narrow + r * pitch, length);
     }
     return {scratch<std::byte>(layout_.a), pitch * static_cast<int64_t>(sizeof(uint16_t))};
   }
@@ -161,28 +169,58 @@ class Item {
     const bool last = begin + length >= problem_.k;
     const RowsOfA a = rows_of_a(begin, length);
     const int64_t steps = align_up(length, tiles_.step);
-    const int64_t a_row = a.row / static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
+    const int64_t a_row =
+        a.row / static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
     if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
     // Tiles of equal height, as far as possible.
-    const int64_t height = ceil_div(rows_, ceil_div(rows_, kernels_.rows));
+    const int64_t count = ceil_div(rows_, kernels_.rows), height = ceil_div(rows_, count);
+    const bool copies = tiles_.narrow == nullptr && problem_.direct_a && collide(a.row);
     for (int64_t r = 0; r < rows_; r += height) {
       const int64_t rows = std::min(height, rows_ - r);
       const auto tile = tiles_.tile[rows - 1];
+      const float* copied =
+          copies ? copy_rows(reinterpret_cast<const float*>(a.data + r * a.row), a_row, rows, length)
+                 : nullptr;
       for (int64_t p = 0; p < count_; ++p) {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
-        tile(steps, a.data + r * a.row, a_row, 1, panel(p, begin), sums, pitch_, begin > 0);
+        const std::byte* b = panel(p, begin);
+        const Ahead next = ahead(b, r / height, count, steps);
+        if (copies)
+          tile(steps, copied, length + kSkew, 1, b, sums, pitch_, begin > 0, next);
+        else
+          tile(steps, a.data + r * a.row, a_row, 1, b, sums, pitch_, begin > 0, next);
         if (last) finish(r, rows, p, sums);
       }
     }
+  }
+
+  // Rows so far apart that they lie on the same few lines of the first cache throw each other out of it.
+  static bool collide(int64_t row_bytes) { return row_bytes != 0 && row_bytes % 4096 == 0; }
+  const float* copy_rows(const float* from, int64_t pitch, int64_t rows, int64_t length) {
+    auto* to = scratch<float>(layout_.a);
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(to + r * (length + kSkew), from + r * pitch, static_cast<size_t>(length) * sizeof(float));
+    return to;
+  }
+
+  // The first row of tiles asks for what it reads itself soon; the others, which find all of b in the caches,
+  // for what this worker reads next, each for its part, so that memory is read evenly in time.
+  Ahead ahead(const std::byte* b, int64_t tile_row, int64_t tile_rows, int64_t steps) const {
+    const int64_t step_bytes = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
+    if (tile_row == 0 || next_ == 0) return {b + kNear, step_bytes};
+    const int64_t share = ceil_div(step_bytes, tile_rows - 1);
+    return {b + next_ + (tile_row - 1) * share * steps, share};
   }
 
   void multiply_row(int64_t begin, int64_t length, const std::byte* a, bool last) {
     float* sums = scratch<float>(layout_.sums);
     int64_t p = 0;
     for (; p + MatmulKernels::kThinPanels <= count_; p += MatmulKernels::kThinPanels)
-      tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_), sums + p * kernels_.cols, begin > 0);
+      tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_),
+                  sums + p * kernels_.cols, begin > 0);
     for (; p < count_; ++p)
-      tiles_.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0);
+      tiles_.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0,
+                     {panel(p, begin) + kNear, kernels_.cols * static_cast<int64_t>(size_of(panel_type_))});
     for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
   }
 
@@ -229,7 +267,8 @@ class Item {
   // Dropout, residual and store of one row that tiles cannot finish themselves.
   void finish_row(int64_t r, int64_t column, int64_t columns, float* row) const {
     if (problem_.attrs.dropout.p > 0.0f)
-      rows_kernels_.dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, row, columns);
+      rows_kernels_.dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, row,
+                            columns);
     const Operand& residual = problem_.operand[kResidual];
     if (residual.valid()) {
       const int64_t stride = row_stride(residual.view);
@@ -252,7 +291,7 @@ class Item {
   Scratch layout_;
   std::byte* scratch_;
   Position batch_;
-  int64_t rows_ = 0, first_column_ = 0, count_ = 0, pitch_ = 0;
+  int64_t rows_ = 0, first_column_ = 0, count_ = 0, pitch_ = 0, next_ = 0;
 };
 
 // Panels counted through all batches: those that are packed at the moment.
@@ -268,23 +307,31 @@ void multiply(const Step& step, const Problem& problem, const Panels& packed) {
   const int64_t panels = problem.panels(), all_rows = problem.rows.size();
   const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
   const int64_t per_batch = cut.groups * cut.row_blocks;
-  const int64_t panel_bytes = problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
-  step.parallel((last_batch - first_batch + 1) * per_batch, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t batch = first_batch + i / per_batch, group = i / cut.row_blocks % cut.groups;
-      // The first and last batch may have panels that are not packed now.
-      const int64_t from = std::max(batch * panels + group * cut.group, packed.first);
-      const int64_t to = std::min({batch * panels + (group + 1) * cut.group, (batch + 1) * panels,
-                                   packed.first + packed.count});
-      if (from >= to) continue;
-      Position position;
-      position.advance(problem.batches, batch);
-      const int64_t row = i % cut.row_blocks * cut.block_rows;
-      Item(problem, position, packed.data + (from - packed.first) * panel_bytes, packed.type,
-           step.scratch<std::byte>(worker))
-          .run(row, std::min(cut.block_rows, all_rows - row), (from - batch * panels) * problem.kernels.cols, to - from);
-    }
-  });
+  const int64_t panel_bytes =
+      problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
+  step.parallel(
+      (last_batch - first_batch + 1) * per_batch, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t batch = first_batch + i / per_batch, group = i / cut.row_blocks % cut.groups;
+          // The first and last batch may have panels that are not packed now.
+          const int64_t from = std::max(batch * panels + group * cut.group, packed.first);
+          const int64_t to = std::min(
+              {batch * panels + (group + 1) * cut.group, (batch + 1) * panels, packed.first + packed.count});
+          if (from >= to) continue;
+          Position position;
+          position.advance(problem.batches, batch);
+          const int64_t row = i % cut.row_blocks * cut.block_rows;
+          // Row blocks of one group follow each other; after the last one, other workers take the groups in
+          // between.
+          const bool last_block = i % cut.row_blocks + 1 == cut.row_blocks;
+          const int64_t next = (cut.row_blocks > 1 ? 1 : step.pool.workers()) * cut.group;
+          const bool known = last_block && from + next + (to - from) <= packed.first + packed.count;
+          Item(problem, position, packed.data + (from - packed.first) * panel_bytes, packed.type,
+               step.scratch<std::byte>(worker))
+              .run(row, std::min(cut.block_rows, all_rows - row),
+                   (from - batch * panels) * problem.kernels.cols, to - from, known ? next * panel_bytes : 0);
+        }
+      });
 }
 
 // Panels first .. first + count of a b that changes from run to run, as f32.
@@ -315,7 +362,8 @@ ScratchNeed matmul_scratch(const ScratchQuery& query) {
   const int64_t panels = ceil_div(b.n(), kernels.cols) * b.batches(), elements = b.k() * kernels.cols;
   need.shared = static_cast<uint64_t>(panels_at_once(panels, elements) * elements) * sizeof(float);
   // With fewer panels than the most, each may be longer than now; but no more than fit, or one.
-  need.shared = std::max(need.shared, static_cast<uint64_t>(std::min(panels * elements, kPackedFloats)) * sizeof(float));
+  need.shared = std::max(need.shared,
+                         static_cast<uint64_t>(std::min(panels * elements, kPackedFloats)) * sizeof(float));
   return need;
 }
 

@@ -1,5 +1,5 @@
-// out = residual + dropout(act(scale * (a x b) + bias)): sizes and strides of one product at one run, and b's packed
-// form. The work itself is in matmul.cpp, the innermost loops in matmul_tile-inl.hpp.
+// out = residual + dropout(act(scale * (a x b) + bias)): sizes and strides of one product at one run, and b's
+// packed form. The work itself is in matmul.cpp, the innermost loops in matmul_tile-inl.hpp.
 #pragma once
 
 #include "cpu/dropout.hpp"
@@ -9,8 +9,8 @@
 
 namespace heed::cpu {
 
-// b as panels of MatmulKernels::cols columns: [batch][panel][k][cols], the last panel filled up with zeros; where the
-// storage type's tiles take steps of several k, [k / step][cols][step].
+// b as panels of MatmulKernels::cols columns: [batch][panel][k][cols], the last panel filled up with zeros;
+// where the storage type's tiles take steps of several k, [k / step][cols][step].
 struct PackedB {
   AlignedBuffer memory;
   DType dtype = DType::F32;
@@ -25,13 +25,15 @@ struct LayoutB {
   int64_t batch_offset(int64_t batch) const;  // row-major over the batch axes
 };
 
-// Packs columns first .. first + cols of one batch at `offset` into one panel of `packed_type`: b's own type, or
-// F32 for any type.
-void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type, void* panel);
+// Packs columns first .. first + cols of one batch at `offset` into one panel of `packed_type`: b's own type,
+// or F32 for any type.
+void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type,
+                void* panel);
 
-// b of a step that is the same at every run (a weight or constant of constant shape), packed as it is stored. Null
-// if there is no memory.
-std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool);
+// b of a step that is the same at every run (a weight or constant of constant shape), packed as it is stored.
+// Null if there is no memory.
+std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels,
+                                             ThreadPool& pool);
 // Whether b of this step is such.
 bool has_constant_b(const Schedule& schedule, const Node& node);
 
@@ -59,7 +61,8 @@ struct Position {
   void advance(const Axes& axes, int64_t index);
 };
 
-// The product at one run. Batch axes along which b does not move count as further rows: one b serves them all.
+// The product at one run. Batch axes along which b does not move count as further rows: one b serves them
+// all.
 struct Problem {
   Operand operand[kRoles];
   Operand bias;

@@ -14,7 +14,8 @@ namespace {
 #define HEED_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define HEED_EACH_VECTOR(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 
-constexpr int64_t kLanes = 16, kStep = 2, kPair = 2 * kLanes;  // a vector holds 16 pairs of neighbours along k
+constexpr int64_t kLanes = 16, kStep = 2,
+                  kPair = 2 * kLanes;  // a vector holds 16 pairs of neighbours along k
 
 using Pairs = __m512bh;
 
@@ -30,17 +31,20 @@ HEED_BF16 inline Pairs broadcast(const uint16_t* at) {
 HEED_BF16 void narrow(const float* x, uint16_t* out, int64_t n) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + i))));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i),
+                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + i))));
   if (i == n) return;
   const auto some = static_cast<__mmask16>((1u << (n - i)) - 1u);
-  const auto stored = static_cast<__mmask16>((1u << (n - i + (n & 1))) - 1u);  // and a zero beside an odd last one
-  _mm256_mask_storeu_epi16(out + i, stored, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(some, x + i))));
+  const auto stored =
+      static_cast<__mmask16>((1u << (n - i + (n & 1))) - 1u);  // and a zero beside an odd last one
+  _mm256_mask_storeu_epi16(out + i, stored,
+                           reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(some, x + i))));
 }
 
 // As tile of matmul_tile-inl.hpp, two k at a time.
 template <int kRows>
-HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const void* panel, float* c, int64_t c_pitch,
-                    bool add) {
+HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const void* panel, float* c,
+                    int64_t c_pitch, bool add, Ahead ahead) {
   const auto* a = static_cast<const uint16_t*>(rows);
   const auto* b = static_cast<const uint16_t*>(panel);
   const uint16_t *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
@@ -49,35 +53,37 @@ HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const v
 #undef HEED_ROW
   for (int64_t p = 0; p < k; p += kStep) {
     const Pairs left = load(b), right = load(b + kPair);
-    __builtin_prefetch(b + 4096);
-    __builtin_prefetch(b + 4096 + kPair);
+    __builtin_prefetch(ahead.at);
+    __builtin_prefetch(ahead.at + 64);
+    ahead.at += kStep * ahead.step;
     b += 2 * kPair;
-#define HEED_ROW(i)                                                              \
-  if constexpr (i < kRows) {                                                     \
-    const uint16_t* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9;           \
-    const Pairs x = broadcast(group + (i % 3) * a_row);                          \
-    l##i = _mm512_dpbf16_ps(l##i, left, x);                                      \
-    r##i = _mm512_dpbf16_ps(r##i, right, x);                                     \
+#define HEED_ROW(i)                                                    \
+  if constexpr (i < kRows) {                                           \
+    const uint16_t* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9; \
+    const Pairs x = broadcast(group + (i % 3) * a_row);                \
+    l##i = _mm512_dpbf16_ps(l##i, left, x);                            \
+    r##i = _mm512_dpbf16_ps(r##i, right, x);                           \
   }
     HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
     a0 += kStep, a3 += kStep, a6 += kStep, a9 += kStep;
   }
-#define HEED_ROW(i)                                                   \
-  if constexpr (i < kRows) {                                          \
-    float* row = c + i * c_pitch;                                     \
-    if (add) {                                                        \
-      l##i = _mm512_add_ps(l##i, _mm512_loadu_ps(row));               \
-      r##i = _mm512_add_ps(r##i, _mm512_loadu_ps(row + kLanes));      \
-    }                                                                 \
-    _mm512_storeu_ps(row, l##i);                                      \
-    _mm512_storeu_ps(row + kLanes, r##i);                             \
+#define HEED_ROW(i)                                              \
+  if constexpr (i < kRows) {                                     \
+    float* row = c + i * c_pitch;                                \
+    if (add) {                                                   \
+      l##i = _mm512_add_ps(l##i, _mm512_loadu_ps(row));          \
+      r##i = _mm512_add_ps(r##i, _mm512_loadu_ps(row + kLanes)); \
+    }                                                            \
+    _mm512_storeu_ps(row, l##i);                                 \
+    _mm512_storeu_ps(row + kLanes, r##i);                        \
   }
   HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
 }
 
-HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels, int64_t panel_pitch, float* c, bool add) {
+HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels, int64_t panel_pitch,
+                         float* c, bool add) {
   const auto* a = static_cast<const uint16_t*>(row);
   const auto* panel = static_cast<const uint16_t*>(panels);
 #define HEED_VECTOR(i)               \
@@ -88,14 +94,14 @@ HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels
   for (int64_t p = 0; p < k; p += kStep) {
     const Pairs x = broadcast(a + p);
     const int64_t at = p * kPair;
-#define HEED_VECTOR(i)                                        \
-  __builtin_prefetch(b##i + at + 2048);                       \
+#define HEED_VECTOR(i)                  \
+  __builtin_prefetch(b##i + at + 2048); \
   s##i = _mm512_dpbf16_ps(s##i, load(b##i + at), x);
     HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR
   }
-#define HEED_VECTOR(i)                                                                    \
-  if (add) s##i = _mm512_add_ps(s##i, _mm512_loadu_ps(c + i * kLanes));                   \
+#define HEED_VECTOR(i)                                                  \
+  if (add) s##i = _mm512_add_ps(s##i, _mm512_loadu_ps(c + i * kLanes)); \
   _mm512_storeu_ps(c + i * kLanes, s##i);
   HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR

@@ -1,12 +1,13 @@
-// Products of bf16 by the dot products of AVX512_BF16, which Highway 1.0 cannot name. The rest of a device with them is
-// that of AVX-512.
+// Products of bf16 by the dot products of AVX512_BF16, which Highway 1.0 cannot name. The rest of a device
+// with them is that of AVX-512.
 #pragma once
 
 #include "cpu/matmul_kernels.hpp"
 
 namespace heed::cpu {
 
-// `avx512` with other tiles for panels of bf16; null where the processor or the build has no such instructions.
+// `avx512` with other tiles for panels of bf16; null where the processor or the build has no such
+// instructions.
 const MatmulKernels* bf16_matmul_kernels(const MatmulKernels& avx512);
 
 }  // namespace heed::cpu

@@ -48,9 +48,19 @@ void finish_tile(const TileFinish& finish, int64_t rows, const float* sums, int6
 template <class Panel>
 MatmulKernels::Storage storage() {
   static constexpr MatmulKernels::Tile kTiles[] = {
-      tile<Panel, 1>, tile<Panel, 2>, tile<Panel, 3>, tile<Panel, 4>, tile<Panel, 5>, tile<Panel, 6>,
+    tile<Panel, 1>,
+    tile<Panel, 2>,
+    tile<Panel, 3>,
+    tile<Panel, 4>,
+    tile<Panel, 5>,
+    tile<Panel, 6>,
 #if HEED_TILE_ROWS == 12
-      tile<Panel, 7>, tile<Panel, 8>, tile<Panel, 9>, tile<Panel, 10>, tile<Panel, 11>, tile<Panel, 12>,
+    tile<Panel, 7>,
+    tile<Panel, 8>,
+    tile<Panel, 9>,
+    tile<Panel, 10>,
+    tile<Panel, 11>,
+    tile<Panel, 12>,
 #endif
   };
   return {kTiles, thin_tile<Panel>, nullptr, 1};

@@ -1,6 +1,7 @@
 // The innermost loops of matmul, one table per instruction set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <heed/graph.hpp>
 
@@ -17,25 +18,31 @@ struct TileFinish {
   const int64_t* out_rows = nullptr;
 };
 
+// What a tile asks the caches for, beside what it reads: one place per step of k, `step` bytes apart.
+struct Ahead {
+  const std::byte* at;
+  int64_t step;
+};
+
 struct MatmulKernels {
   int64_t rows = 0;  // of a register tile, at most
   int64_t cols = 0;  // of a panel of b, which is packed as [k][cols]
 
-  // c[i][j] (+)= sum over p < k of a[i * a_row + p * a_k] * b[p][j], for all columns of one panel; c has c_pitch
-  // floats from row to row. Sums run over p in order from 0 and are then added to c if `add`, else stored.
-  // a is f32, or what Storage::narrow makes of it.
+  // c[i][j] (+)= sum over p < k of a[i * a_row + p * a_k] * b[p][j], for all columns of one panel; c has
+  // c_pitch floats from row to row. Sums run over p in order from 0 and are then added to c if `add`, else
+  // stored. a is f32, or what Storage::narrow makes of it.
   using Tile = void (*)(int64_t k, const void* a, int64_t a_row, int64_t a_k, const void* b, float* c,
-                        int64_t c_pitch, bool add);
+                        int64_t c_pitch, bool add, Ahead ahead);
   // One row of a by kThinPanels panels, panel_pitch elements apart; c: kThinPanels * cols.
   static constexpr int64_t kThinPanels = 4;
   using Thin = void (*)(int64_t k, const void* a, int64_t a_k, const void* b, int64_t panel_pitch, float* c,
                         bool add);
 
-  struct Storage {  // for panels of one storage type
+  struct Storage {               // for panels of one storage type
     const Tile* tile = nullptr;  // tile[i] has i + 1 rows
     Thin thin = nullptr;
-    // Not null: a must have gone through this, row by row, n of them to align_up(n, step) of 16 bits, and lie with a_k
-    // 1; `k` of the tiles is then a multiple of step.
+    // Not null: a must have gone through this, row by row, n of them to align_up(n, step) of 16 bits, and lie
+    // with a_k 1; `k` of the tiles is then a multiple of step.
     void (*narrow)(const float* x, uint16_t* out, int64_t n) = nullptr;
     int64_t step = 1;  // rows of b side by side in its panels: [k / step][cols][step], filled up with zeros
   };

@@ -1,9 +1,9 @@
 // Register tiles of the matrix product. Included once per instruction set (see Highway's foreach_target.h).
 //
-// A tile multiplies up to kTileRows rows of a, read in place, by one panel of b: two vectors of columns, packed
-// as [k][2 lanes]. The sums stay in registers over the whole of k. Per step of k and row there is one broadcast load
-// of a and two multiply-adds; 12 rows fill 24 of the 32 registers of AVX-512, NEON and SVE, 6 rows 12 of the 16 of
-// AVX2 and SSE.
+// A tile multiplies up to kTileRows rows of a, read in place, by one panel of b: two vectors of columns,
+// packed as [k][2 lanes]. The sums stay in registers over the whole of k. Per step of k and row there is one
+// broadcast load of a and two multiply-adds; 12 rows fill 24 of the 32 registers of AVX-512, NEON and SVE, 6
+// rows 12 of the 16 of AVX2 and SSE.
 #if defined(HEED_CPU_MATMUL_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_MATMUL_TILE_INL
 #undef HEED_CPU_MATMUL_TILE_INL
@@ -63,21 +63,11 @@ struct PanelF16 {
   }
 };
 
-// Asks for the two vectors of a panel that are `kAhead` bytes further on. Panels come from the second cache or
-// from memory, and the hardware looks less far ahead, and not over the ends of pages.
-inline constexpr size_t kAhead = 8192;
-template <class Element>
-HWY_INLINE void prefetch(const Element* b) {
-  const auto* ahead = reinterpret_cast<const char*>(b) + kAhead;
-  hwy::Prefetch(ahead);
-  if constexpr (2 * hn::MaxLanes(Floats()) * sizeof(Element) > 64) hwy::Prefetch(ahead + 64);
-}
-
-// a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to c if
-// `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
+// a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to
+// c if `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
 template <class Panel, int kRows>
-void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, const void* HWY_RESTRICT panel,
-          float* HWY_RESTRICT c, int64_t c_pitch, bool add) {
+void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k,
+          const void* HWY_RESTRICT panel, float* HWY_RESTRICT c, int64_t c_pitch, bool add, Ahead ahead) {
   const Floats d;
   const auto* HWY_RESTRICT a = static_cast<const float*>(rows);
   const int64_t lanes = HWY_NAMESPACE::lanes();
@@ -89,28 +79,30 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
 #undef HEED_ROW
   for (int64_t p = 0; p < k; ++p) {
     const Vector left = Panel::load(b), right = Panel::load(b + lanes);
-    prefetch(b);
+    hwy::Prefetch(ahead.at);
+    hwy::Prefetch(ahead.at + 64);
+    ahead.at += ahead.step;
     b += 2 * lanes;
-#define HEED_ROW(i)                                                                                       \
-  if constexpr (i < kRows) {                                                                              \
-    const float* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9;                                       \
-    const Vector x = hn::Set(d, group[(i % 3) * a_row]);                                                  \
-    l##i = hn::MulAdd(x, left, l##i);                                                                     \
-    r##i = hn::MulAdd(x, right, r##i);                                                                    \
+#define HEED_ROW(i)                                                 \
+  if constexpr (i < kRows) {                                        \
+    const float* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9; \
+    const Vector x = hn::Set(d, group[(i % 3) * a_row]);            \
+    l##i = hn::MulAdd(x, left, l##i);                               \
+    r##i = hn::MulAdd(x, right, r##i);                              \
   }
     HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
     a0 += a_k, a3 += a_k, a6 += a_k, a9 += a_k;
   }
-#define HEED_ROW(i)                                                          \
-  if constexpr (i < kRows) {                                                 \
-    float* row = c + i * c_pitch;                                            \
-    if (add) {                                                               \
-      l##i = hn::Add(l##i, hn::LoadU(d, row));                               \
-      r##i = hn::Add(r##i, hn::LoadU(d, row + lanes));                       \
-    }                                                                        \
-    hn::StoreU(l##i, d, row);                                                \
-    hn::StoreU(r##i, d, row + lanes);                                        \
+#define HEED_ROW(i)                                    \
+  if constexpr (i < kRows) {                           \
+    float* row = c + i * c_pitch;                      \
+    if (add) {                                         \
+      l##i = hn::Add(l##i, hn::LoadU(d, row));         \
+      r##i = hn::Add(r##i, hn::LoadU(d, row + lanes)); \
+    }                                                  \
+    hn::StoreU(l##i, d, row);                          \
+    hn::StoreU(r##i, d, row + lanes);                  \
   }
   HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
@@ -125,7 +117,7 @@ void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void*
   const auto* HWY_RESTRICT a = static_cast<const float*>(row);
   const int64_t lanes = HWY_NAMESPACE::lanes();
   const auto* panel = static_cast<const typename Panel::Element*>(b);
-#define HEED_VECTOR(i) \
+#define HEED_VECTOR(i)       \
   Vector s##i = hn::Zero(d); \
   const auto* HWY_RESTRICT b##i = panel + (i / 2) * panel_pitch + (i % 2) * lanes;
   HEED_EACH_VECTOR(HEED_VECTOR)
@@ -137,8 +129,8 @@ void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void*
     HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR
   }
-#define HEED_VECTOR(i)                                             \
-  if (add) s##i = hn::Add(s##i, hn::LoadU(d, c + (i)*lanes));      \
+#define HEED_VECTOR(i)                                        \
+  if (add) s##i = hn::Add(s##i, hn::LoadU(d, c + (i)*lanes)); \
   hn::StoreU(s##i, d, c + (i)*lanes);
   HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR

@@ -126,7 +126,7 @@ class HEED_API Graph {
   // a [..., M, K] x b [..., K, N] -> [..., M, N]; rank 2..4; leading dims broadcast. F32 or F16, sums in F32.
   // b may also be F16 or BF16 beside an a of F32, as weights that take half the bytes; the result is F32. The CPU device
   // has kernels for that, Vulkan answers Unsupported. b's values enter the sums exactly. So do those of a, except by a b of
-  // BF16 on processors with dot products of bf16 (AVX512_BF16), which round a to bf16 (2^-9 relative): PassInfo::why tells.
+  // BF16 on processors with dot products of bf16 (AVX512_BF16), which round a to bf16 (2^-8 relative): PassInfo::why tells.
   Tensor matmul(Tensor a, Tensor b, const MatmulOptions& options = {});
   // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear).
   Tensor linear(Tensor x, Tensor weight, Tensor bias = {});

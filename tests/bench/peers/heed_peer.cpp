@@ -1,8 +1,7 @@
 // heed on the CPU device, and the limits of the machine (limits.hpp).
 #include <cstdlib>
-#include <memory>
-
 #include <heed/heed.hpp>
+#include <memory>
 
 #include "limits.hpp"
 #include "works.hpp"
@@ -73,7 +72,8 @@ struct Running {
 Status upload(heed::Device& device, const Net& net, heed::Weights* weights) {
   std::vector<heed::HostTensor> tensors;
   for (size_t i = 0; i < net.weights.size(); ++i)
-    tensors.push_back({net.weights[i].first, DType::F32, net.shapes[i], std::as_bytes(std::span(net.weights[i].second))});
+    tensors.push_back(
+        {net.weights[i].first, DType::F32, net.shapes[i], std::as_bytes(std::span(net.weights[i].second))});
   if (tensors.empty()) return Status::Ok;
   return device.upload(tensors, weights, {.keep_dtype = false, .dtype = net.stored, .only_matrices = true});
 }
@@ -83,7 +83,8 @@ bool start(Net& net, Tensor y, int64_t count, Work* work) {
   heed::Weights weights;
   auto running = std::make_shared<Running>();
   net.g.output("y", y);
-  Status status = heed::Device::open({.select = "cpu", .log = heed::stderr_log(), .threads = threads}, &device);
+  Status status =
+      heed::Device::open({.select = "cpu", .log = heed::stderr_log(), .threads = threads}, &device);
   if (status == Status::Ok) status = upload(device, net, &weights);
   if (status == Status::Ok) status = device.compile(net.g, weights, &running->plan);
   if (status != Status::Ok) return false;
@@ -122,7 +123,8 @@ bool prepare_attention(std::istream& arguments, Work* work) {
   if (!(arguments >> tokens >> kind >> type) || type != "f32") return false;
   Net net;
   const std::vector<int64_t> shape = {1, kHeads, tokens, kHead};
-  const Tensor q = net.input("q", kInput, shape), k = net.input("k", kInput + 1, shape), v = net.input("v", kInput + 2, shape);
+  const Tensor q = net.input("q", kInput, shape), k = net.input("k", kInput + 1, shape),
+               v = net.input("v", kInput + 2, shape);
   const heed::Causal causal = kind == "causal" ? heed::Causal::TopLeft : heed::Causal::None;
   return start(net, net.g.attention(q, k, v, {.causal = causal}).output, kWidth * tokens, work);
 }
@@ -134,10 +136,12 @@ bool prepare_encoder(std::istream& arguments, Work* work) {
   if (!(arguments >> batch >> tokens >> type) || !stored_as(type, &net.stored)) return false;
   Tensor x = net.input("x", kInput, {batch, tokens, kWidth});
   for (uint32_t i = 0; i < kLayers; ++i) {
-    const Tensor qkv = net.g.reshape(net.linear(x, 16 * i + kQkv, 3 * kWidth, kWidth), {batch, tokens, 3, kHeads, kHead});
+    const Tensor qkv =
+        net.g.reshape(net.linear(x, 16 * i + kQkv, 3 * kWidth, kWidth), {batch, tokens, 3, kHeads, kHead});
     const auto part = [&](int64_t p) { return net.g.transpose(net.g.select(qkv, 2, p), 1, 2); };
     const Tensor heads = net.g.transpose(net.g.attention(part(0), part(1), part(2), {}).output, 1, 2);
-    const Tensor mixed = net.linear(net.g.reshape(heads, {batch, tokens, kWidth}), 16 * i + kOut, kWidth, kWidth);
+    const Tensor mixed =
+        net.linear(net.g.reshape(heads, {batch, tokens, kWidth}), 16 * i + kOut, kWidth, kWidth);
     x = net.feed_forward(net.norm(net.g.add(mixed, x), std::to_string(16 * i + kOut)), 16 * i);
   }
   return start(net, x, batch * tokens * kWidth, work);
@@ -153,7 +157,8 @@ bool prepare_decode(std::istream& arguments, Work* work) {
   for (uint32_t i = 0; i < kLayers; ++i) {
     const Tensor k = net.input(std::to_string(i) + "k", 16 * i + kPastKeys, {1, kHeads, keys, kHead});
     const Tensor v = net.input(std::to_string(i) + "v", 16 * i + kPastValues, {1, kHeads, keys, kHead});
-    const Tensor qkv = net.g.reshape(net.linear(x, 16 * i + kQkv, 3 * kWidth, kWidth), {1, 1, 3, kHeads, kHead});
+    const Tensor qkv =
+        net.g.reshape(net.linear(x, 16 * i + kQkv, 3 * kWidth, kWidth), {1, 1, 3, kHeads, kHead});
     const Tensor q = net.g.transpose(net.g.select(qkv, 2, 0), 1, 2);
     const Tensor heads = net.g.transpose(net.g.attention(q, k, v, {}).output, 1, 2);
     const Tensor mixed = net.linear(net.g.reshape(heads, {1, 1, kWidth}), 16 * i + kOut, kWidth, kWidth);
@@ -167,11 +172,14 @@ bool prepare_rows(std::istream& arguments, Work* work) {
   std::string kind;
   if (!(arguments >> kind)) return false;
   Net net;
-  if (kind == "layernorm") return start(net, net.norm(net.input("x", kInput, {512, kWidth}), "n"), 512 * kWidth, work);
+  if (kind == "layernorm")
+    return start(net, net.norm(net.input("x", kInput, {512, kWidth}), "n"), 512 * kWidth, work);
   if (kind == "gelu")
-    return start(net, net.g.activation(net.input("x", kInput, {512, kHidden}), heed::Activation::GeluErf), 512 * kHidden, work);
+    return start(net, net.g.activation(net.input("x", kInput, {512, kHidden}), heed::Activation::GeluErf),
+                 512 * kHidden, work);
   if (kind == "softmax")
-    return start(net, net.g.softmax(net.input("x", kInput, {1, kHeads, 512, 512}), {.scale = 0.125f}), kHeads * 512 * 512, work);
+    return start(net, net.g.softmax(net.input("x", kInput, {1, kHeads, 512, 512}), {.scale = 0.125f}),
+                 kHeads * 512 * 512, work);
   return false;
 }
 

@@ -1,12 +1,16 @@
-// The limits of the machine, as works: `peak`, `peak bf16` (multiply-adds), `read BYTES` and `copy BYTES`, each by all
-// threads at once. A run lasts as long as its slowest thread.
+// The limits of the machine, as works: `peak`, `peak bf16` (multiply-adds), `read BYTES` and `copy BYTES`,
+// each by all threads at once. A run lasts as long as its slowest thread.
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -56,7 +60,8 @@ class Gang {
   std::vector<std::thread> threads_;
 };
 
-inline constexpr int64_t kSteps = 1 << 20;  // of 24 independent multiply-adds: more than latency times issue width
+inline constexpr int64_t kSteps =
+    1 << 20;  // of 24 independent multiply-adds: more than latency times issue width
 
 // Multiply-adds done, counted in f32 operations.
 #if defined(__x86_64__)
@@ -85,7 +90,9 @@ __attribute__((target("avx512f,avx512bf16"))) inline double peak_bf16() {
   HEED_TWELVE(HEED_HIDE)
   for (int64_t s = 0; s < kSteps; ++s) {
     asm volatile("" : "+v"(bits));
-#define HEED_STEP(i) l##i = _mm512_dpbf16_ps(l##i, (__m512bh)bits, (__m512bh)bits), r##i = _mm512_dpbf16_ps(r##i, (__m512bh)bits, (__m512bh)bits);
+#define HEED_STEP(i)                                             \
+  l##i = _mm512_dpbf16_ps(l##i, (__m512bh)bits, (__m512bh)bits), \
+  r##i = _mm512_dpbf16_ps(r##i, (__m512bh)bits, (__m512bh)bits);
     HEED_TWELVE(HEED_STEP)
 #undef HEED_STEP
   }
@@ -123,6 +130,29 @@ inline double (*peak_loop(bool bf16))() {
   return nullptr;
 }
 
+// Memory on huge pages, where the system gives them, as heed's weights are.
+class Words {
+ public:
+  bool assign(size_t count) {
+    constexpr size_t kPage = 2u << 20;
+    const size_t bytes = (count * sizeof(uint64_t) + kPage - 1) / kPage * kPage;
+    data_.reset(static_cast<uint64_t*>(std::aligned_alloc(kPage, bytes)));
+    if (data_ == nullptr) return false;
+#if defined(__linux__)
+    (void)madvise(data_.get(), bytes, MADV_HUGEPAGE);
+#endif
+    std::memset(data_.get(), 3, bytes);
+    return true;
+  }
+  uint64_t* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(uint64_t* data) const { std::free(data); }
+  };
+  std::unique_ptr<uint64_t, Free> data_;
+};
+
 // Sum of all words, by vectors that the compiler chooses; several sums, so that memory is what limits.
 inline uint64_t read_words(const uint64_t* from, size_t count) {
   uint64_t sums[16] = {};
@@ -136,13 +166,14 @@ inline uint64_t read_words(const uint64_t* from, size_t count) {
   return total;
 }
 
-// The result of `peak` is its GFLOP/s, of `read` and `copy` the GB/s of the fastest run so far; a copy counts both ways.
+// The result of `peak` is its GFLOP/s, of `read` and `copy` the GB/s of the fastest run so far; a copy counts
+// both ways.
 inline Prepare limits(const std::string& name, uint32_t threads) {
   if (name != "peak" && name != "read" && name != "copy") return {};
   return [name, threads](std::istream& arguments, Work* work) {
     struct State {
       Gang gang;
-      std::vector<uint64_t> from, to;
+      Words from, to;
       std::atomic<double> sink = 0;
       double best = 0;
     };
@@ -161,13 +192,16 @@ inline Prepare limits(const std::string& name, uint32_t threads) {
       size_t bytes = 0;
       if (!(arguments >> bytes) || bytes < 8 * threads) return false;
       const size_t part = bytes / threads / 8;
-      state->from.assign(part * threads, 3);
-      state->to.assign(name == "copy" ? part * threads : 1, 5);
+      if (!state->from.assign(part * threads) || !state->to.assign(name == "copy" ? part * threads : 1)) return false;
       total = static_cast<double>(bytes) * (name == "copy" ? 2 : 1);
       if (name == "copy")
-        task = [s = state.get(), part](uint32_t t) { std::memcpy(s->to.data() + t * part, s->from.data() + t * part, part * 8); };
+        task = [s = state.get(), part](uint32_t t) {
+          std::memcpy(s->to.data() + t * part, s->from.data() + t * part, part * 8);
+        };
       else
-        task = [s = state.get(), part](uint32_t t) { s->sink = static_cast<double>(read_words(s->from.data() + t * part, part)); };
+        task = [s = state.get(), part](uint32_t t) {
+          s->sink = static_cast<double>(read_words(s->from.data() + t * part, part));
+        };
     }
     work->run = [state, task, total] {
       const auto begin = std::chrono::steady_clock::now();

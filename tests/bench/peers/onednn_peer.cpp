@@ -1,12 +1,11 @@
-// oneDNN primitives with packed weights and post-operations (bias, gelu, residual): what a careful user of the library
-// would write. Builds against versions 2 and 3.
+// oneDNN primitives with packed weights and post-operations (bias, gelu, residual): what a careful user of
+// the library would write. Builds against versions 2 and 3.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <unordered_map>
-
 #include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -92,7 +91,8 @@ struct Linear {
 };
 
 // c = a w^T + bias, then gelu, then + residual. Weights are packed once, as the primitive likes them best.
-memory linear(Net& net, const memory& a, uint32_t salt, int64_t out, int64_t in, Type type, bool biased, Linear more = {}) {
+memory linear(Net& net, const memory& a, uint32_t salt, int64_t out, int64_t in, Type type, bool biased,
+              Linear more = {}) {
   const int64_t rows = a.get_desc().dims()[0];
   dnnl::primitive_attr attr;
   dnnl::post_ops ops;
@@ -118,7 +118,9 @@ memory linear(Net& net, const memory& a, uint32_t salt, int64_t out, int64_t in,
   memory packed = net.store.make(pd.weights_desc());
   dnnl::reorder(loose, packed).execute(stream(), loose, packed);
   stream().wait();
-  Arguments arguments = {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, c},
+  Arguments arguments = {{DNNL_ARG_SRC, source},
+                         {DNNL_ARG_WEIGHTS, packed},
+                         {DNNL_ARG_DST, c},
                          {DNNL_ARG_SCRATCHPAD, net.store.make(pd.scratchpad_desc())}};
   if (biased) arguments[DNNL_ARG_BIAS] = net.store.filled({1, out}, tensor(salt + 1, out, kBiasSize));
   if (more.residual != nullptr)
@@ -131,10 +133,12 @@ memory norm(Net& net, const memory& x) {
   const memory::desc desc = x.get_desc();
   const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
 #if DNNL_VERSION_MAJOR >= 3
-  const dnnl::layer_normalization_forward::primitive_desc pd(engine(), dnnl::prop_kind::forward_inference, desc, desc, 1e-5f, flags);
+  const dnnl::layer_normalization_forward::primitive_desc pd(engine(), dnnl::prop_kind::forward_inference,
+                                                             desc, desc, 1e-5f, flags);
 #else
   const dnnl::layer_normalization_forward::primitive_desc pd(
-      dnnl::layer_normalization_forward::desc(dnnl::prop_kind::forward_inference, desc, 1e-5f, flags), engine());
+      dnnl::layer_normalization_forward::desc(dnnl::prop_kind::forward_inference, desc, 1e-5f, flags),
+      engine());
 #endif
   const auto width = static_cast<size_t>(kWidth);
   memory y = net.store.make(desc);
@@ -179,14 +183,16 @@ void attend(Net& net, const memory& q, const memory& k_t, const memory& v, const
   net.calls.push_back({dnnl::matmul(first), arguments});
 #if DNNL_VERSION_MAJOR >= 3
   const dnnl::softmax_forward::primitive_desc softmax(engine(), dnnl::prop_kind::forward_inference,
-                                                      dnnl::algorithm::softmax_accurate, scores.get_desc(), scores.get_desc(), 3);
+                                                      dnnl::algorithm::softmax_accurate, scores.get_desc(),
+                                                      scores.get_desc(), 3);
 #else
   const dnnl::softmax_forward::primitive_desc softmax(
       dnnl::softmax_forward::desc(dnnl::prop_kind::forward_inference, scores.get_desc(), 3), engine());
 #endif
   net.calls.push_back({dnnl::softmax_forward(softmax), {{DNNL_ARG_SRC, scores}, {DNNL_ARG_DST, scores}}});
   const auto second = describe(scores.get_desc(), v.get_desc(), {}, out.get_desc(), {}, false);
-  net.calls.push_back({dnnl::matmul(second), {{DNNL_ARG_SRC, scores}, {DNNL_ARG_WEIGHTS, v}, {DNNL_ARG_DST, out}}});
+  net.calls.push_back(
+      {dnnl::matmul(second), {{DNNL_ARG_SRC, scores}, {DNNL_ARG_WEIGHTS, v}, {DNNL_ARG_DST, out}}});
 }
 
 memory feed_forward(Net& net, const memory& x, uint32_t layer, Type type) {
@@ -227,8 +233,10 @@ bool prepare_attention(std::istream& arguments, Work* work) {
   const auto net = std::make_shared<Net>();
   const Dims dims = {1, kHeads, tokens, kHead};
   memory parts[3];
-  for (uint32_t i = 0; i < 3; ++i) parts[i] = net->store.filled(dims, tensor(kInput + i, kWidth * tokens, kInputSize));
-  const memory k_t = heads_of(parts[1], 0, {1, kHeads, kHead, tokens}, {kWidth * tokens, kHead * tokens, 1, kHead});
+  for (uint32_t i = 0; i < 3; ++i)
+    parts[i] = net->store.filled(dims, tensor(kInput + i, kWidth * tokens, kInputSize));
+  const memory k_t =
+      heads_of(parts[1], 0, {1, kHeads, kHead, tokens}, {kWidth * tokens, kHead * tokens, 1, kHead});
   const memory out = net->store.make(dims);
   attend(*net, parts[0], k_t, parts[2], out, kind == "causal");
   return start(net, out, kWidth * tokens, work);
@@ -245,10 +253,12 @@ bool prepare_encoder(std::istream& arguments, Work* work) {
   const Dims dims = {batch, kHeads, tokens, kHead}, turned = {batch, kHeads, kHead, tokens};
   for (uint32_t i = 0; i < kLayers; ++i) {
     const memory qkv = linear(*net, x, 16 * i + kQkv, 3 * kWidth, kWidth, type, true);
-    const Dims strides = {tokens * 3 * kWidth, kHead, 3 * kWidth, 1}, t_strides = {tokens * 3 * kWidth, kHead, 1, 3 * kWidth};
+    const Dims strides = {tokens * 3 * kWidth, kHead, 3 * kWidth, 1},
+               t_strides = {tokens * 3 * kWidth, kHead, 1, 3 * kWidth};
     const memory mixed = net->store.make({rows, kWidth});
     attend(*net, heads_of(qkv, 0, dims, strides), heads_of(qkv, kWidth, turned, t_strides),
-           heads_of(qkv, 2 * kWidth, dims, strides), heads_of(mixed, 0, dims, {tokens * kWidth, kHead, kWidth, 1}), false);
+           heads_of(qkv, 2 * kWidth, dims, strides),
+           heads_of(mixed, 0, dims, {tokens * kWidth, kHead, kWidth, 1}), false);
     x = norm(*net, linear(*net, mixed, 16 * i + kOut, kWidth, kWidth, type, true, {.residual = &x}));
     x = feed_forward(*net, x, 16 * i, type);
   }
@@ -266,7 +276,8 @@ bool prepare_decode(std::istream& arguments, Work* work) {
     const Dims past = {1, kHeads, keys, kHead};
     const memory k = net->store.filled(past, tensor(16 * i + kPastKeys, kWidth * keys, kInputSize));
     const memory v = net->store.filled(past, tensor(16 * i + kPastValues, kWidth * keys, kInputSize));
-    const memory qkv = linear(*net, x, 16 * i + kQkv, 3 * kWidth, kWidth, type, true), mixed = net->store.make({1, kWidth});
+    const memory qkv = linear(*net, x, 16 * i + kQkv, 3 * kWidth, kWidth, type, true),
+                 mixed = net->store.make({1, kWidth});
     const Dims one = {1, kHeads, 1, kHead}, strides = {kWidth, kHead, kWidth, 1};
     attend(*net, heads_of(qkv, 0, one, {3 * kWidth, kHead, 3 * kWidth, 1}),
            heads_of(k, 0, {1, kHeads, kHead, keys}, {kWidth * keys, kHead * keys, 1, kHead}), v,
@@ -289,5 +300,7 @@ Prepare find(const std::string& work) {
 
 int main() {
   const dnnl_version_t* v = dnnl_version();
-  return serve("oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch), find);
+  return serve(
+      "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch),
+      find);
 }

@@ -1,11 +1,13 @@
-// What the peer programs have in common: the protocol, the numbers that weights and inputs are made of, and timing.
+// What the peer programs have in common: the protocol, the numbers that weights and inputs are made of, and
+// timing.
 //
 // A peer reads lines from its standard input and answers each with one line:
-//   run WORK ARGUMENT...      "MS CHECK...": the least milliseconds of several runs, then four values of the result
-//                             by which the driver sees that all peers compute the same; or "none" if the peer has
-//                             nothing for that work
-// Works: matmul M N K TYPE, attention TOKENS full|causal TYPE, encoder BATCH TOKENS TYPE, decode KEYS TYPE. TYPE is
-// how weights are stored: f32, f16 or bf16.
+//   run WORK ARGUMENT...      "MS CHECK...": the least milliseconds of several runs, then four values of the
+//   result
+//                             by which the driver sees that all peers compute the same; or "none" if the peer
+//                             has nothing for that work
+// Works: matmul M N K TYPE, attention TOKENS full|causal TYPE, encoder BATCH TOKENS TYPE, decode KEYS TYPE.
+// TYPE is how weights are stored: f32, f16 or bf16.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +39,19 @@ inline std::vector<float> tensor(uint32_t salt, int64_t count, float size) {
 }
 
 // Salts and sizes. Layer l of an encoder has the salts 16 l + those of the layer.
-enum Salt : uint32_t { kQkv, kQkvBias, kOut, kOutBias, kUp, kUpBias, kDown, kDownBias, kPastKeys, kPastValues, kInput = 1000 };
+enum Salt : uint32_t {
+  kQkv,
+  kQkvBias,
+  kOut,
+  kOutBias,
+  kUp,
+  kUpBias,
+  kDown,
+  kDownBias,
+  kPastKeys,
+  kPastValues,
+  kInput = 1000
+};
 inline constexpr float kWeightSize = 0.035f, kBiasSize = 0.02f, kInputSize = 1.0f;
 
 // A prepared work: one run, and where its result is.

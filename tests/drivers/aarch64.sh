@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Makes what a build for 64-bit Arm needs beside Debian's cross compiler: libraries of that architecture, unpacked into a
+# folder of their own, and a CMake toolchain file. Nothing foreign is installed into the system. Prints the file's name.
+#   aarch64.sh FOLDER
+# Programs then run with: qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=FOLDER/root/usr/lib/aarch64-linux-gnu
+set -euo pipefail
+
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+file=$folder/toolchain.cmake
+[[ ! -f $file ]] || { echo "$file"; exit 0; }
+
+for tool in aarch64-linux-gnu-g++ qemu-aarch64 apt-get dpkg; do
+  command -v $tool >/dev/null || { echo "aarch64.sh: there is no $tool (Debian: g++-aarch64-linux-gnu, qemu-user)" >&2; exit 1; }
+done
+
+# Lists and cache of apt for that architecture alone.
+apt=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::lists="$folder/lists"
+     -o Dir::Cache="$folder/cache" -o Dir::State::status="$folder/status" -o APT::Sandbox::User=root)
+mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" "$folder/packages"
+: >"$folder/status"
+apt-get "${apt[@]}" update >&2
+# libraries of -dev packages by what they depend on, whose names differ between releases
+mapfile -t packages < <(apt-cache "${apt[@]}" depends libhwy-dev libutf8proc-dev |
+  awk '/^lib/ { print $1 } /Depends: lib(hwy|utf8proc)/ { print $2 }' | sort -u)
+(cd "$folder/packages" && apt-get "${apt[@]}" download "${packages[@]}" >&2)
+for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder/root"; done
+
+cat >"$file.tmp" <<TEXT
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH $folder/root)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
+TEXT
+mv "$file.tmp" "$file"
+echo "$file"
