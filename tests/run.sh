@@ -4,7 +4,8 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers amd tour search headers packaging clang sanitize; default: all
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets amd tour search headers packaging clang
+#                       sanitize tsan aarch64; default: all
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail
@@ -13,7 +14,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-stages=" ${HEED_TEST_STAGES:-shaders build drivers amd tour search headers packaging clang sanitize} "
+all_stages="shaders build drivers targets amd tour search headers packaging clang sanitize tsan aarch64"
+stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
 
@@ -288,6 +290,53 @@ stage_sanitize() {
   end
 }
 
+# Every golden file with every set of instructions that this processor has. heed_tests does the operations so.
+stage_targets() {
+  begin "goldens on every instruction set of the CPU"
+  local heed=$build/samples/heed/heed with=("$root/tests/drivers/with.sh" none) sets set
+  sets=$("${with[@]}" "$heed" devices | sed -n 's/.*instruction sets = //p')
+  [[ -n $sets ]] || fail "heed devices names no instruction sets"
+  for set in $sets; do
+    run_lines "heed verify with $set" "$build/tests-verify-$set.log" \
+      env HEED_CPU_TARGET="$set" "${with[@]}" "$heed" verify --device cpu "$root/tests/goldens"
+  done
+  end
+}
+
+# Threads of the CPU device: its pool, a host's, and several plans at once.
+stage_tsan() {
+  begin "thread sanitizer, on the CPU device"
+  local folder=$root/build-tsan
+  step "configure" "$folder/tests-configure.log" configure "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DHEED_WERROR=OFF -DHEED_VULKAN=OFF -DHEED_BUILD_SAMPLES=OFF \
+    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DHEED_SANITIZE=thread &&
+    step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs" --target heed_cpu_tests ||
+    { end; return; }
+  run_catch "heed_cpu_tests, thread sanitizer" "$folder/tests.log" "$folder/tests/heed_cpu_tests" "[cpu]"
+  end
+}
+
+# NEON and SVE, by an emulator. Goldens, and operations on every instruction set that the emulated processor has.
+stage_aarch64() {
+  begin "64-bit Arm, emulated"
+  local folder=$root/build-aarch64 toolchain
+  mkdir -p "$folder"
+  if ! toolchain=$("$root/tests/drivers/aarch64.sh" "$folder/sysroot" 2>"$folder/sysroot.log"); then
+    tail -n 3 "$folder/sysroot.log"
+    echo "SKIPPED: no cross compiler, emulator or libraries, so nothing was checked on 64-bit Arm"
+    end
+    return
+  fi
+  step "configure" "$folder/tests-configure.log" configure "$folder" -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
+    -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_VULKAN=OFF -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=OFF &&
+    step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs" --target heed_cpu_tests ||
+    { end; return; }
+  local emulator=(qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu
+                  -E "LD_LIBRARY_PATH=$folder/sysroot/root/usr/lib/aarch64-linux-gnu")
+  run_catch "heed_cpu_tests on emulated Arm" "$folder/tests.log" "${emulator[@]}" "$folder/tests/heed_cpu_tests"
+  end
+}
+
 # --- All of it -------------------------------------------------------------------------------------------------
 
 begin "packages"
@@ -297,6 +346,7 @@ end
 if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
+if wants targets; then stage_targets; fi
 if wants amd; then stage_amd; fi
 if wants tour; then stage_tour; fi
 if wants search; then stage_search; fi
@@ -304,4 +354,6 @@ if wants headers; then stage_headers; fi
 if wants packaging; then stage_packaging; fi
 if wants clang; then stage_clang; fi
 if wants sanitize; then stage_sanitize; fi
+if wants tsan; then stage_tsan; fi
+if wants aarch64; then stage_aarch64; fi
 finish

@@ -120,7 +120,10 @@ DeviceInfo device_info() {
   info.word = "cpu";
   info.name = processor_name();
   info.reason = reason(choose_kernels({}));
-  info.limits = {{"hardware threads", std::to_string(std::thread::hardware_concurrency())}};
+  std::string sets;
+  for (const Kernels& kernels : supported_kernels()) sets.append(sets.empty() ? "" : " ").append(kernels.name);
+  info.limits = {{"hardware threads", std::to_string(std::thread::hardware_concurrency())},
+                 {"instruction sets", sets}};
   return info;
 }
 

@@ -17,7 +17,7 @@ tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
            libutf8proc-dev libhwy-dev fonts-dejavu-core)
 if [[ $set_name == tests ]]; then
-  tools+=(clang++:clang)
+  tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user)
   libraries+=(catch2 vulkan-validationlayers libglm-dev)
 fi
 if [[ $set_name == search ]] && ! python3 -m pip --version >/dev/null 2>&1; then

@@ -22,7 +22,7 @@ const Mistake kMistakes[] = {
     {"batches differ", Status::ShapeMismatch, {"matmul", "[2, 3, 4]", "[3, 4, 5]"},
      [](Graph& g) { (void)g.matmul(g.input("a", {2, 3, 4}), g.input("b", {3, 4, 5})); }},
     {"types differ", Status::DTypeMismatch, {"matmul", "f32", "f16"},
-     [](Graph& g) { (void)g.matmul(g.input("a", {2, 3}), g.input("b", {3, 5}, DType::F16)); }},
+     [](Graph& g) { (void)g.matmul(g.input("a", {2, 3}, DType::F16), g.input("b", {3, 5})); }},
     {"zero dim", Status::InvalidArgument, {"dim 1 is 0"}, [](Graph& g) { (void)g.input("a", {2, 0}); }},
     {"negative dim", Status::InvalidArgument, {"dim 0 is -4"}, [](Graph& g) { (void)g.input("a", {-4}); }},
     {"too many dims", Status::InvalidArgument, {"6 dims", "at most 5"},

@@ -63,6 +63,20 @@ def limits(heed):
     return {"f32": best("peak f32"), "bf16": best("peak bf16"), "read": best(f"read {256 << 20}")}
 
 
+def rows_and_scaling(heed):
+    """What only heed is asked: rows beside a copy of the same bytes, and how an encoder would scale."""
+    for kind, count in (("layernorm", 512 * 768), ("gelu", 512 * 3072), ("softmax", 12 * 512 * 512)):
+        shares, least = [], 1e30
+        for _ in range(3):
+            copy, rows = heed.run(f"copy {4 * count}")[0], heed.run(f"rows {kind}")[0]
+            shares.append(copy / rows)
+            least = min(least, rows)
+        print(f"{kind}: {least:.3f} ms, {statistics.median(shares):.2f} of a copy of the same bytes")
+    for work in ("scaling 1 128 f32", "scaling 1 512 f32"):
+        share, speed_up = heed.run(work)[1][:2]
+        print(f"encoder {work[8:]}: serial share {share:.2f} %, 16 threads by the pieces of its work {speed_up:.1f} x")
+
+
 def compare(peers, work, rounds):
     """{name: least milliseconds}, and {name: ratio to heed of every round}."""
     least, ratios = {}, {}
@@ -108,6 +122,8 @@ def main():
         print(f"| {work:<24} | {least['heed']:9.3f} | {100 * share:5.1f} % | " + " | ".join(cells) + " |", flush=True)
         if work == JUDGED:
             judged = least, {name: statistics.median(every) for name, every in ratios.items()}
+    print()
+    rows_and_scaling(peers[0])
     if judged is None:
         return 0
     least, ratio = judged

@@ -17,6 +17,25 @@ using heed::Tensor;
 
 uint32_t threads = 2;
 
+// Stands in for the threads of a host: runs everything on one, and measures how it could have been shared.
+struct Meter {
+  using Clock = std::chrono::steady_clock;
+  static constexpr uint32_t kThreads = 16;
+  double inside = 0,
+         shared = 0;  // milliseconds of parallel work, on one thread and on as many as there were pieces
+
+  static void run(void* user, uint32_t count, void (*task)(void*, uint32_t), void* context) {
+    auto* meter = static_cast<Meter*>(user);
+    const Clock::time_point begin = Clock::now();
+    for (uint32_t i = 0; i < count; ++i) task(context, i);
+    const double ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    meter->inside += ms;
+    meter->shared += ms / count;
+  }
+};
+Meter meter;
+bool metered = false;
+
 // A graph with the values of its weights and inputs.
 struct Net {
   Graph g;
@@ -79,12 +98,16 @@ Status upload(heed::Device& device, const Net& net, heed::Weights* weights) {
 }
 
 bool start(Net& net, Tensor y, int64_t count, Work* work) {
+  heed::DeviceOptions options;
+  options.select = "cpu";
+  options.log = heed::stderr_log();
+  options.threads = metered ? Meter::kThreads : threads;
+  if (metered) options.parallel_for = {Meter::run, &meter};
   heed::Device device;
   heed::Weights weights;
   auto running = std::make_shared<Running>();
   net.g.output("y", y);
-  Status status =
-      heed::Device::open({.select = "cpu", .log = heed::stderr_log(), .threads = threads}, &device);
+  Status status = heed::Device::open(options, &device);
   if (status == Status::Ok) status = upload(device, net, &weights);
   if (status == Status::Ok) status = device.compile(net.g, weights, &running->plan);
   if (status != Status::Ok) return false;
@@ -147,6 +170,36 @@ bool prepare_encoder(std::istream& arguments, Work* work) {
   return start(net, x, batch * tokens * kWidth, work);
 }
 
+// scaling BATCH TOKENS TYPE: what an encoder would gain from 16 threads, from a run on one. Its results are the share of
+// its time in which only one thread can work, in percent, and the speed-up that follows from that and from the pieces
+// that the rest is cut into.
+bool prepare_scaling(std::istream& arguments, Work* work) {
+  metered = true;
+  Work encoder;
+  const bool ready = prepare_encoder(arguments, &encoder);
+  metered = false;
+  if (!ready) return false;
+  struct State {
+    Work encoder;
+    double serial = 100, speed_up = 1;
+  };
+  const auto state = std::make_shared<State>();
+  state->encoder = std::move(encoder);
+  work->run = [state] {
+    meter = {};
+    const auto begin = Meter::Clock::now();
+    if (!state->encoder.run()) return false;
+    const double all = std::chrono::duration<double, std::milli>(Meter::Clock::now() - begin).count();
+    const double serial = std::max(0.0, all - meter.inside);
+    state->serial = std::min(state->serial, 100 * serial / all);
+    state->speed_up = std::max(state->speed_up, all / (serial + meter.shared));
+    return true;
+  };
+  work->result = [state](size_t i) { return static_cast<float>(i == 0 ? state->serial : state->speed_up); };
+  work->count = 2;
+  return true;
+}
+
 // One token through 12 layers, with the keys and values of earlier ones given.
 bool prepare_decode(std::istream& arguments, Work* work) {
   int64_t keys = 0;
@@ -189,6 +242,7 @@ Prepare find(const std::string& work) {
   if (work == "encoder") return prepare_encoder;
   if (work == "decode") return prepare_decode;
   if (work == "rows") return prepare_rows;
+  if (work == "scaling") return prepare_scaling;
   return limits(work, threads);
 }
 
