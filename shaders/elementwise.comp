@@ -1,6 +1,7 @@
 // out = act(scale * (a op b)) in f32, with broadcast by strides, over floating-point storage.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "shared/storage.glsl"
 #include "shared/groups.glsl"
 #include "shared/activation.glsl"
@@ -8,15 +9,18 @@
 
 layout(constant_id = 3) const uint KIND = 0;
 layout(constant_id = 4) const uint ACTIVATION = 0;
-layout(constant_id = 5) const uint PER_INVOCATION = 4;
+layout(constant_id = 5) const uint PER_INVOCATION = 4;  // elements, or groups of four
+layout(constant_id = 6) const bool VEC4 = false;        // rows are dense, start at, and are a multiple of four long
 
 layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
+layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
 layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
+layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
 layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 2) writeonly buffer Out4 { OUT_VEC4 result4[]; };
 
 void apply(uint element) {
-  uint a_at = p.offset[0], b_at = p.offset[1], out_at = p.offset[2];
-  uint rest = element;
+  uint a_at = p.offset[0], b_at = p.offset[1], out_at = p.offset[2], rest = element;
   for (uint i = 4u; i > 5u - p.rank; --i) {
     uint index = rest % p.dim[i];
     rest /= p.dim[i];
@@ -29,6 +33,15 @@ void apply(uint element) {
   b_at += rest * p.b_stride[outermost];
   out_at += rest * p.out_stride[outermost];
 
+  if (VEC4) {
+    vec4 value = vec4(a4[a_at / 4u]);
+    if (KIND == HEED_ELEMENTWISE_ADD) value += vec4(b4[b_at / 4u]);
+    if (KIND == HEED_ELEMENTWISE_MUL) value *= vec4(b4[b_at / 4u]);
+    value *= p.scale;
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
+    result4[out_at / 4u] = TO_OUT4(value);
+    return;
+  }
   float value = float(a[a_at]);
   if (KIND == HEED_ELEMENTWISE_ADD) value += float(b[b_at]);
   if (KIND == HEED_ELEMENTWISE_MUL) value *= float(b[b_at]);
@@ -36,9 +49,10 @@ void apply(uint element) {
 }
 
 void main() {
+  const uint step = VEC4 ? 4u : 1u;
   uint first = workgroup_index() * gl_WorkGroupSize.x * PER_INVOCATION + gl_LocalInvocationID.x;
   for (uint i = 0u; i < PER_INVOCATION; ++i) {
-    uint element = first + i * gl_WorkGroupSize.x;
+    uint element = (first + i * gl_WorkGroupSize.x) * step;
     if (element < p.elements) apply(element);
   }
 }

@@ -3,11 +3,18 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/storage.glsl"
-#include "shared/rows.glsl"
+#include "shared/row_groups.glsl"
 #include "shared/l2_normalize.h"
 
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
 layout(set = 0, binding = 1) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 1) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+
+HEED_LOAD_GROUP(load_x, x, x4)
+HEED_STORE_GROUP(store_result, result, result4)
+
+vec4 group_of(uint x_row, uint g, uint i, uint n) { return HELD > 0u ? held[g] : load_x(x_row, p.x_stride[4], i, n); }
 
 void main() {
   uint row = row_index();
@@ -15,24 +22,39 @@ void main() {
   uvec4 at = UNRAVEL(row, p.dim);
   uint x_row = p.offset[0] + DOT4(at, p.x_stride);
   uint out_row = p.offset[1] + DOT4(at, p.out_stride);
+  uint groups = group_count(n);
+  if (HELD > 0u) {
+    [[unroll]] for (uint g = 0u; g < HELD; ++g)
+      if (group_start(g) < n) held[g] = load_x(x_row, p.x_stride[4], group_start(g), n);
+  }
 
   float largest = 0.0;
-  for (uint i = lane(); i < n; i += lanes()) largest = max_with_nan(largest, abs(float(x[x_row + i * p.x_stride[4]])));
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i >= n) continue;
+    vec4 values = abs(group_of(x_row, g, i, n));
+    largest = max_with_nan(largest, max_with_nan(max_with_nan(values.x, values.y), max_with_nan(values.z, values.w)));
+  }
   largest = row_max(largest);
 
-  float squares = 0.0;
+  vec4 squares = vec4(0.0);
   if (largest != 0.0) {
-    for (uint i = lane(); i < n; i += lanes()) {
-      float value = float(x[x_row + i * p.x_stride[4]]) / largest;
-      squares += value * value;
+    [[unroll]] for (uint g = 0u; g < groups; ++g) {
+      uint i = group_start(g);
+      if (i >= n) continue;
+      vec4 values = group_of(x_row, g, i, n) / largest;
+      squares += values * values;
     }
   }
-  float length = largest * sqrt(row_sum(squares));
+  float length = largest * sqrt(row_sum(sum_of_four(squares)));
   float divisor = length < p.eps ? p.eps : length;
 
-  for (uint i = lane(); i < n; i += lanes()) {
-    float value = float(x[x_row + i * p.x_stride[4]]);
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i >= n) continue;
+    vec4 values = group_of(x_row, g, i, n);
     // 0 / 0 with eps = 0 is left as the 0 it comes from.
-    result[out_row + i * p.out_stride[4]] = TO_OUT(value == 0.0 ? 0.0 : value / divisor);
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) values[c] = values[c] == 0.0 ? 0.0 : values[c] / divisor;
+    store_result(out_row, p.out_stride[4], i, n, values);
   }
 }

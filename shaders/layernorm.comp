@@ -3,51 +3,50 @@
 // of mean 10,000 and deviation 1 lose nothing.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#include "shared/storage.glsl"
-#include "shared/rows.glsl"
-#include "shared/norm.h"
+#include "shared/norm.glsl"
 
-layout(constant_id = 3) const uint FLAGS = 0;
-
-layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
-layout(set = 0, binding = 1) readonly buffer Gamma { A_T gamma[]; };
-layout(set = 0, binding = 2) readonly buffer Beta { A_T beta[]; };
-layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
-layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
-
-float value_at(uint x_row, uint residual_row, uint i) {
-  float value = float(x[x_row + i * p.x_stride[4]]);
-  if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) value += float(residual[residual_row + i * p.residual_stride[4]]);
-  return value;
+// Zeroes what is not in the row, where a difference has been taken.
+vec4 masked(vec4 x, uint i, uint n) {
+  [[unroll]] for (uint c = 1u; c < 4u; ++c)
+    if (!in_row(i, c, n)) x[c] = 0.0;
+  return x;
 }
 
 void main() {
-  uint row = row_index();
-  uint n = row < p.rows ? p.n : 0u;
-  uvec4 at = UNRAVEL(row, p.dim);
-  uint x_row = p.offset[0] + DOT4(at, p.x_stride);
-  uint residual_row = p.offset[3] + DOT4(at, p.residual_stride);
-  uint out_row = p.offset[4] + DOT4(at, p.out_stride);
+  Row row = this_row();
+  uint groups = group_count(row.n);
+  hold_row(row);
 
-  float shift = n > 0u ? value_at(x_row, residual_row, 0u) : 0.0;
-  float sum = 0.0;
-  for (uint i = lane(); i < n; i += lanes()) sum += value_at(x_row, residual_row, i) - shift;
-  float mean = shift + row_sum(sum) / float(p.n);
+  float shift = 0.0;
+  if (row.n > 0u) {
+    shift = float(x[row.x]);
+    if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) shift += float(residual[row.residual]);
+  }
+  vec4 sum = vec4(0.0);
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i < row.n) sum += masked(group_of(row, g, i) - shift, i, row.n);
+  }
+  float mean = shift + row_sum(sum_of_four(sum)) / float(p.n);
 
-  float deviations = 0.0, squares = 0.0;
-  for (uint i = lane(); i < n; i += lanes()) {
-    float deviation = value_at(x_row, residual_row, i) - mean;
+  vec4 deviations = vec4(0.0), squares = vec4(0.0);
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i >= row.n) continue;
+    vec4 deviation = masked(group_of(row, g, i) - mean, i, row.n);
     deviations += deviation;
     squares += deviation * deviation;
   }
-  float left_over = row_sum(deviations) / float(p.n);
-  float variance = max(row_sum(squares) / float(p.n) - left_over * left_over, 0.0);
+  float left_over = row_sum(sum_of_four(deviations)) / float(p.n);
+  float variance = max(row_sum(sum_of_four(squares)) / float(p.n) - left_over * left_over, 0.0);
   float inverse = inversesqrt(variance + p.eps);
 
-  for (uint i = lane(); i < n; i += lanes()) {
-    float value = (value_at(x_row, residual_row, i) - mean - left_over) * inverse;
-    if ((FLAGS & HEED_NORM_GAMMA) != 0u) value *= float(gamma[p.offset[1] + i * p.gamma_stride]);
-    if ((FLAGS & HEED_NORM_BETA) != 0u) value += float(beta[p.offset[2] + i * p.beta_stride]);
-    result[out_row + i * p.out_stride[4]] = TO_OUT(value);
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i >= row.n) continue;
+    vec4 values = (group_of(row, g, i) - mean - left_over) * inverse;
+    if ((FLAGS & HEED_NORM_GAMMA) != 0u) values *= load_gamma(p.offset[1], p.gamma_stride, i, row.n);
+    if ((FLAGS & HEED_NORM_BETA) != 0u) values += load_beta(p.offset[2], p.beta_stride, i, row.n);
+    store_result(row.out_at, p.out_stride[4], i, row.n, values);
   }
 }

@@ -17,7 +17,9 @@ layout(constant_id = 8) const uint FLAGS = 0;
 layout(constant_id = 9) const uint ACTIVATION = 0;
 
 layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
+layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
 layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
+layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
 layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
 layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
 layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
@@ -36,6 +38,7 @@ shared vec4 sh_b[BN * ROW];
 vec4 read_a(uint base, uint m, uint k) {
   vec4 quad = vec4(0.0);
   if (m >= p.m) return quad;
+  if ((FLAGS & HEED_MATMUL_A_VEC4) != 0u) return k < p.k ? vec4(a4[(base + m * p.a_m + k) / 4u]) : quad;
   uint at = base + m * p.a_m + k * p.a_k;
   if (k < p.k) quad.x = float(a[at]);
   if (k + 1u < p.k) quad.y = float(a[at + p.a_k]);
@@ -47,12 +50,26 @@ vec4 read_a(uint base, uint m, uint k) {
 vec4 read_b(uint base, uint n, uint k) {
   vec4 quad = vec4(0.0);
   if (n >= p.n) return quad;
+  if ((FLAGS & HEED_MATMUL_B_VEC4) != 0u) return k < p.k ? vec4(b4[(base + n * p.b_n + k) / 4u]) : quad;
   uint at = base + n * p.b_n + k * p.b_k;
   if (k < p.k) quad.x = float(b[at]);
   if (k + 1u < p.k) quad.y = float(b[at + p.b_k]);
   if (k + 2u < p.k) quad.z = float(b[at + 2u * p.b_k]);
   if (k + 3u < p.k) quad.w = float(b[at + 3u * p.b_k]);
   return quad;
+}
+
+// Four k of four neighbouring columns, which lie side by side in memory, turned round.
+void load_b_rows(uint base, uint n0, uint k0) {
+  for (uint i = gl_LocalInvocationID.x; i < BN / 4u * QUADS; i += gl_WorkGroupSize.x) {
+    uint n = i % (BN / 4u) * 4u, quad = i / (BN / 4u);
+    uint k = k0 + 4u * quad;
+    mat4 rows = mat4(0.0);
+    if (n0 + n < p.n && k < p.k)
+      for (uint j = 0u; j < 4u; ++j) rows[j] = vec4(b4[(base + (k + j) * p.b_k + n0 + n) / 4u]);
+    mat4 columns = transpose(rows);
+    for (uint j = 0u; j < 4u; ++j) sh_b[(n + j) * ROW + quad] = columns[j];
+  }
 }
 
 // Neighbouring invocations take neighbouring memory: along k where that is contiguous, else across rows.
@@ -63,8 +80,12 @@ void load_slices(uint a_base, uint b_base, uint m0, uint n0, uint k0) {
     uint m = k_fast ? i / QUADS : i % BM;
     sh_a[m * ROW + quad] = read_a(a_base, m0 + m, k0 + 4u * quad);
   }
+  bool k_fast = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
+  if ((FLAGS & HEED_MATMUL_B_VEC4) != 0u && !k_fast) {
+    load_b_rows(b_base, n0, k0);
+    return;
+  }
   for (uint i = gl_LocalInvocationID.x; i < BN * QUADS; i += gl_WorkGroupSize.x) {
-    bool k_fast = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
     uint quad = k_fast ? i % QUADS : i / BN;
     uint n = k_fast ? i / QUADS : i % BN;
     sh_b[n * ROW + quad] = read_b(b_base, n0 + n, k0 + 4u * quad);

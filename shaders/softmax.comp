@@ -1,21 +1,30 @@
 // Masked softmax over rows of any length; see shared/softmax.h. Three walks over the row: maximum, sum, weights. Hidden
-// keys are left out by predicate in each; no infinity takes part in any arithmetic.
+// keys are left out by predicate; no infinity takes part in any arithmetic. A row that is held is read once: it keeps
+// logits, then weights, and -inf for keys that take no part.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/storage.glsl"
-#include "shared/rows.glsl"
+#include "shared/row_groups.glsl"
 #include "shared/masks.glsl"
 #include "shared/softmax.h"
 
 layout(constant_id = 3) const uint FLAGS = 0;
 
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
 layout(set = 0, binding = 1) readonly buffer KeyPadding { uint key_padding[]; };
 layout(set = 0, binding = 2) readonly buffer MaskBytes { uint mask[]; };
 layout(set = 0, binding = 3) readonly buffer Bias { A_T bias[]; };
+layout(set = 0, binding = 3) readonly buffer Bias4 { A_VEC4 bias4[]; };
 layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 4) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+
+HEED_LOAD_GROUP(load_x, x, x4)
+HEED_LOAD_GROUP(load_bias, bias, bias4)
+HEED_STORE_GROUP(store_result, result, result4)
 
 const float LOWEST = -3.402823466e38;
+#define MINUS_INFINITY uintBitsToFloat(0xff800000u)
 
 struct Row {
   uint x, key_padding, mask, bias;  // where the row starts in each operand
@@ -35,20 +44,31 @@ bool is_masked(Row row, uint j) {
   return false;
 }
 
-// Whether key j takes part, and its logit. It does not when masked, nor when x, bias or their sum is -inf, as some
-// callers write their masks. The lowest finite value is a logit like any other.
-bool is_visible(Row row, uint j, out float logit) {
-  logit = p.fill;
-  if (is_masked(row, j)) return (FLAGS & HEED_SOFTMAX_FILL) != 0u;
-  float value = float(x[row.x + j * p.x_stride[3]]);
-  if (is_minus_infinity(value) && p.scale > 0.0) return false;
-  logit = value * p.scale;
-  if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) {
-    float added = float(bias[row.bias + j * p.bias_stride[3]]);
-    if (is_minus_infinity(added)) return false;
-    logit += added;
+// The logits of keys j .. j + 3, -inf for those that take no part: that are masked, or of which x, bias or their sum is
+// -inf, as some callers write their masks. The lowest finite value is a logit like any other.
+vec4 logits_at(Row row, uint j, uint n) {
+  vec4 logits = load_x(row.x, p.x_stride[3], j, n);
+  vec4 added = vec4(0.0);
+  if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) added = load_bias(row.bias, p.bias_stride[3], j, n);
+  [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+    bool hidden = (is_minus_infinity(logits[c]) && p.scale > 0.0) || is_minus_infinity(added[c]);
+    float logit = logits[c] * p.scale;
+    if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) logit += added[c];
+    if (is_masked(row, min(j + c, n - 1u))) {
+      hidden = (FLAGS & HEED_SOFTMAX_FILL) == 0u;
+      logit = p.fill;
+    }
+    if (hidden || !in_row(j, c, n)) logit = MINUS_INFINITY;
+    logits[c] = logit;
   }
-  return !is_minus_infinity(logit);
+  return logits;
+}
+
+vec4 weights_of(vec4 logits, float largest) {
+  vec4 weights;
+  [[unroll]] for (uint c = 0u; c < 4u; ++c)
+    weights[c] = is_minus_infinity(logits[c]) ? 0.0 : exp(logits[c] - largest);
+  return weights;
 }
 
 void main() {
@@ -70,24 +90,39 @@ void main() {
   uint walked = n;
   if ((FLAGS & HEED_SOFTMAX_CAUSAL) != 0u && (FLAGS & HEED_SOFTMAX_FILL) == 0u) walked = min(n, row.visible);
 
-  float logit;
+  uint groups = group_count(n);
   float largest = LOWEST;
-  for (uint j = lane(); j < walked; j += lanes())
-    if (is_visible(row, j, logit)) largest = max_with_nan(largest, logit);
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint j = group_start(g);
+    if (j >= walked) continue;
+    vec4 logits = logits_at(row, j, n);
+    if (HELD > 0u) held[g] = logits;
+    [[unroll]] for (uint c = 0u; c < 4u; ++c)
+      if (!is_minus_infinity(logits[c])) largest = max_with_nan(largest, logits[c]);
+  }
   largest = row_max(largest);
 
   float sum = 0.0;
-  for (uint j = lane(); j < walked; j += lanes())
-    if (is_visible(row, j, logit)) sum += exp(logit - largest);
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint j = group_start(g);
+    if (j >= walked) continue;
+    vec4 weights = weights_of(HELD > 0u ? held[g] : logits_at(row, j, n), largest);
+    if (HELD > 0u) held[g] = weights;
+    sum += sum_of_four(weights);
+  }
   sum = row_sum(sum);
 
   // The largest visible key adds 1: a sum of 0 is a row without any.
-  bool any = sum != 0.0;
-  float inverse = any ? 1.0 / sum : 0.0;
+  float inverse = sum != 0.0 ? 1.0 / sum : 0.0;
   uint out_row = p.offset[4] + d0 * p.out_stride[0] + d1 * p.out_stride[1] + query * p.out_stride[2];
-  for (uint j = lane(); j < n; j += lanes()) {
-    float weight = 0.0;
-    if (any && j < walked && is_visible(row, j, logit)) weight = exp(logit - largest) * inverse;
-    result[out_row + j * p.out_stride[3]] = TO_OUT(weight);
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint j = group_start(g);
+    if (j >= n) continue;
+    vec4 weights = vec4(0.0);
+    if (sum != 0.0 && j < walked) {
+      weights = HELD > 0u ? held[g] : weights_of(logits_at(row, j, n), largest);
+      weights *= inverse;
+    }
+    store_result(out_row, p.out_stride[3], j, n, weights);
   }
 }

@@ -51,6 +51,22 @@ SizeId SizeTable::combine(Kind kind, SizeId a, SizeId b) {
 SizeId SizeTable::add(SizeId a, SizeId b) { return combine(Kind::Add, a, b); }
 SizeId SizeTable::mul(SizeId a, SizeId b) { return combine(Kind::Mul, a, b); }
 
+bool SizeTable::is_multiple(SizeId id, int64_t n) const {
+  const Entry& entry = entries_[static_cast<size_t>(id)];
+  const auto operand = [&](int64_t i) { return is_multiple(static_cast<SizeId>(i), n); };
+  switch (entry.kind) {
+    case Kind::Constant:
+      return entry.a % n == 0;
+    case Kind::Extent:
+      return n == 1;
+    case Kind::Add:
+      return operand(entry.a) && operand(entry.b);
+    case Kind::Mul:
+      return operand(entry.a) || operand(entry.b);
+  }
+  return false;
+}
+
 bool SizeTable::evaluate(std::span<const int64_t> extents, std::span<int64_t> values) const {
   bool fits = true;
   for (size_t i = 0; i < entries_.size(); ++i) {

@@ -24,6 +24,9 @@ class SizeTable {
     return is_constant(id) && entries_[static_cast<size_t>(id)].a == value;
   }
 
+  // Whether every value the size can have is a multiple of `n`. False may also mean that this is not known.
+  bool is_multiple(SizeId id, int64_t n) const;
+
   // values[i] = size i, for i < count(). False if a product or sum overflows 63 bits.
   bool evaluate(std::span<const int64_t> extents, std::span<int64_t> values) const;
   int64_t evaluate(SizeId id, std::span<const int64_t> extents) const;  // saturates on overflow

@@ -56,6 +56,8 @@ enum Spec : size_t {
   kSpecCount
 };
 
+constexpr uint32_t kSubgroupSpecCount = kTk;  // attention_subgroup.comp has no constants after kTq
+
 // How the kernel of attention.comp is cut.
 struct Shape {
   uint32_t invocations = 128;
@@ -111,12 +113,13 @@ uint32_t flags_of(const Select& select) {
   return flags;
 }
 
-void add_shape(const Select& select, KernelId id, const Shape& shape, int64_t d_k, int64_t d_v, const char* why) {
+// What all attention kernels have in common.
+KernelUse& add_attention(const Select& select, KernelId id, uint32_t invocations, int64_t d_k, int64_t d_v,
+                         const char* why) {
   const auto& attrs = select.node.as<AttentionAttrs>();
   const DropoutWords words = dropout_words(attrs.dropout.p);
-  KernelUse& use = add_kernel(select, id, {shape.invocations, 1, 1}, why);
+  KernelUse& use = add_kernel(select, id, {invocations, 1, 1}, why);
   auto& spec = use.key.spec;
-  use.key.spec_count = kSpecCount;
   spec[kDk] = u32(d_k);
   spec[kDv] = u32(d_v);
   spec[kFlags] = flags_of(select);
@@ -125,18 +128,69 @@ void add_shape(const Select& select, KernelId id, const Shape& shape, int64_t d_
   spec[kThreshold] = words.threshold;
   spec[kKeepScale] = std::bit_cast<uint32_t>(words.keep_scale);
   spec[kGroup] = heads_per_key_head(select);
+  constexpr size_t kInputs[] = {in::kQuery,         in::kKey,          in::kValue, in::kAttentionKeyPadding,
+                                in::kAttentionMask, in::kAttentionBias};
+  bind(select, &use, kInputs);
+  return use;
+}
+
+void add_shape(const Select& select, KernelId id, const Shape& shape, int64_t d_k, int64_t d_v,
+               const char* why) {
+  KernelUse& use = add_attention(select, id, shape.invocations, d_k, d_v, why);
+  auto& spec = use.key.spec;
+  use.key.spec_count = kSpecCount;
   spec[kLanes] = shape.lanes;
   spec[kTq] = shape.tq;
   spec[kTk] = shape.tk;
   spec[kBk] = shape.bk;
   spec[kPartials] = shape.partials();
-  constexpr size_t kInputs[] = {in::kQuery, in::kKey, in::kValue, in::kAttentionKeyPadding, in::kAttentionMask,
-                                in::kAttentionBias};
-  bind(select, &use, kInputs);
+}
+
+bool uses_subgroups(const Capabilities& device) {
+  const uint32_t lanes = device.subgroup_size;
+  return device.software && device.subgroup_arithmetic && device.subgroup_shuffle &&
+         (lanes == 4 || lanes == 8 || lanes == 16);
+}
+
+bool is_subgroup_kernel(const KernelUse& use) {
+  return use.key.id == KernelId::AttentionF32Subgroup || use.key.id == KernelId::AttentionF16Subgroup;
+}
+
+// Queries of one subgroup: the more, the more often a read key or value is used, up to what a driver compiles
+// in reasonable time.
+uint32_t most_subgroup_queries(uint32_t lanes, int64_t d_v) {
+  const int64_t groups = ceil_div<int64_t>(d_v, 4 * lanes);
+  return groups <= 2 ? 16 : groups <= 4 ? 8 : 4;
+}
+
+void add_subgroup_kernels(const Select& select, int64_t d_k, int64_t d_v, int64_t most_queries, bool varies) {
+  const uint32_t lanes = select.device.subgroup_size;
+  const uint32_t most = most_subgroup_queries(lanes, d_v);
+  const KernelId id =
+      select.out().dtype == DType::F16 ? KernelId::AttentionF16Subgroup : KernelId::AttentionF32Subgroup;
+  const auto& inputs = select.node.inputs;
+  Vec4 known = Vec4::Always;
+  for (const size_t input : {in::kQuery, in::kKey, in::kValue})
+    known = worse(known, vec4_of(select, inputs[input]));
+  for (const uint32_t tq : {1u, most}) {
+    if (tq == 1 ? most_queries > 1 && !varies : most_queries == 1) continue;
+    add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
+      KernelUse& use =
+          add_attention(select, id, lanes, d_k, d_v,
+                        tq == 1 ? "fused, a subgroup per query, no barrier: a CPU runs this driver"
+                                : "fused, several queries per subgroup, no barrier: a CPU runs this driver");
+      use.key.spec_count = kSubgroupSpecCount;
+      use.key.spec[kLanes] = lanes;
+      use.key.spec[kTq] = tq;
+      if (vec4) use.key.spec[kFlags] |= HEED_ATTENTION_VEC4;
+      return use;
+    });
+  }
 }
 
 uint32_t queries_of(const KernelUse& use) {
   const auto& spec = use.key.spec;
+  if (is_subgroup_kernel(use)) return spec[kTq];
   return spec[0] / spec[kLanes] * spec[kTq];
 }
 
@@ -145,6 +199,22 @@ View scores_of(const View& query, const View& key) {
   View scores = query;
   scores.dim[3] = key.dim[2];
   return scores;
+}
+
+// The kernel for this number of queries: the narrowest that makes all of them at once, else the widest.
+uint32_t find_kernel(const KernelList& kernels, int64_t queries, bool vec4) {
+  uint32_t found = 0;
+  bool none = true;
+  for (uint32_t i = 0; i < kernels.count; ++i) {
+    const KernelUse& use = kernels.uses[i];
+    const bool has_alternative = i + 1 < kernels.count && kernels.uses[i + 1].alternative;
+    if ((has_alternative && !vec4) || (use.alternative && vec4)) continue;
+    const uint32_t old = queries_of(kernels.uses[found]), now = queries_of(use);
+    const bool better = old < queries ? now > old : now >= queries && now < old;
+    if (none || better) found = i;
+    none = false;
+  }
+  return found;
 }
 
 }  // namespace
@@ -163,6 +233,11 @@ Status select_attention(const Select& select) {
   const int64_t d_k = head_size(select.schedule.sizes, query);
   const int64_t d_v = head_size(select.schedule.sizes, select.info(in::kValue));
   const bool f32 = query.dtype == DType::F32;
+  if (uses_subgroups(select.device)) {
+    add_subgroup_kernels(select, d_k, d_v, select.max_of(query.dims[2]),
+                         !select.schedule.sizes.is_constant(query.dims[2]));
+    return Status::Ok;
+  }
   const Shape wide = shape_for(d_k, d_v, 128), narrow = shape_for(d_k, d_v, 32);
   const int64_t most_queries = select.max_of(query.dims[2]);
   const bool varies = !select.schedule.sizes.is_constant(query.dims[2]);
@@ -213,9 +288,7 @@ void emit_attention(const Emit& emit) {
   p.stream = attrs.dropout.stream;
 
   Dispatch& dispatch = emit.dispatches->add();
-  // The first kernel has the widest tiles; the last one is for few queries.
-  const uint32_t last = emit.kernels.count - 1;
-  dispatch.kernel = q.dim[2] <= queries_of(emit.kernels.uses[last]) ? last : 0;
+  dispatch.kernel = find_kernel(emit.kernels, q.dim[2], is_vec4(q) && is_vec4(k) && is_vec4(v));
   const uint32_t per_group = queries_of(emit.kernels.uses[dispatch.kernel]);
   const int64_t groups = ceil_div<int64_t>(p.s_q, per_group) * p.batch_heads;
   dispatch.groups = fold_groups(groups);

@@ -33,6 +33,14 @@ struct Capabilities {
   uint64_t max_storage_range = 128u << 20;
   uint32_t storage_alignment = 256;  // of descriptor offsets
   uint32_t subgroup_size = 4;        // as reported; a hint for tile sizes, never relied on
+  // Subgroup operations in compute shaders: sums and maxima over a subgroup; one lane's value for all; any
+  // lane's value.
+  bool subgroup_arithmetic = false;
+  bool subgroup_ballot = false;
+  bool subgroup_shuffle = false;
+  // A driver that runs shaders on the CPU. Its subgroups have exactly subgroup_size invocations, workgroups
+  // run one after the other on each core, and a barrier costs more than much arithmetic.
+  bool software = false;
   bool f16 = false;  // 16-bit storage buffers and f16 conversion are enabled
   // Matrix units for f16 with sums in f32; m == 0: none, or none that pays.
   MatrixSize matrix;
@@ -43,7 +51,7 @@ struct Capabilities {
 inline constexpr uint32_t kMaxBindings = 7;
 inline constexpr uint32_t kMaxSpecConstants = 24;
 inline constexpr uint32_t kMaxPushBytes = 128;
-inline constexpr uint32_t kMaxKernelsPerStep = 8;
+inline constexpr uint32_t kMaxKernelsPerStep = 16;
 inline constexpr uint32_t kMaxDispatchesPerStep = 16;
 
 // Specialization constants 0, 1, 2 are always the workgroup size.
@@ -68,6 +76,9 @@ struct KernelUse {
   uint32_t buffer_count = 0;
   std::array<BufferUse, kMaxBindings> buffers{};
   const char* why = "";  // static text: reason for the choice
+  // Does the same work as the kernel before it, which has demands on the operands that are known at a run
+  // only.
+  bool alternative = false;
 };
 
 //

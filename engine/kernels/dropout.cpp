@@ -4,6 +4,7 @@
 namespace heed::kernels {
 namespace {
 
+constexpr size_t kVec4 = 3;
 constexpr uint32_t kInvocations = 128;
 constexpr int64_t kPerGroup = 4 * kInvocations;  // an invocation makes the four elements of a Philox block
 constexpr double kOperations = 30.0;             // per element: a quarter of ten rounds of about a dozen
@@ -16,11 +17,18 @@ Status select_dropout(const Select& select) {
   const Status status = pick_storage(select, dtype, KernelId::DropoutF32, KernelId::DropoutF16, &id);
   if (status != Status::Ok) return status;
   if (select.out().dtype != dtype) return select.unsupported("result and input differ in type");
-  KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1},
-                              dtype == DType::F16 ? "f16 storage; one Philox block per 4 elements"
-                                                  : "f32 storage; one Philox block per 4 elements");
-  constexpr size_t kInputs[] = {in::kX};
-  bind(select, &use, kInputs);
+  const Vec4 known =
+      worse(vec4_of(select, select.node.inputs[in::kX]), vec4_of(select, select.node.outputs[0]));
+  add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
+    KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1},
+                                dtype == DType::F16 ? "f16 storage; one Philox block per 4 elements"
+                                                    : "f32 storage; one Philox block per 4 elements");
+    use.key.spec_count = kVec4 + 1;
+    use.key.spec[kVec4] = vec4;
+    constexpr size_t kInputs[] = {in::kX};
+    bind(select, &use, kInputs);
+    return use;
+  });
   return Status::Ok;
 }
 
@@ -47,6 +55,7 @@ void emit_dropout(const Emit& emit) {
   p.stream = attrs.stream;
 
   Dispatch& dispatch = emit.dispatches->add();
+  dispatch.kernel = emit.kernels.count > 1 && !(is_vec4(x) && is_vec4(out)) ? 1 : 0;
   dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kPerGroup));
   dispatch.work = static_cast<double>(elements) * kOperations;
   dispatch.set_push(p);

@@ -6,7 +6,12 @@ namespace {
 // 512 elements per workgroup: enough work to hide its start, and few idle invocations at the end.
 constexpr uint32_t kInvocations = 128, kPerInvocation = 4;
 
-enum Spec : size_t { kKind = 3, kActivation, kPer, kSpecCount };
+enum Spec : size_t { kKind = 3, kActivation, kPer, kVec4, kSpecCount };
+
+Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
+  if (id == KernelId::CopyI32 || id == KernelId::CopyU8) return Vec4::Never;
+  return worse(worse(vec4_of(select, a), vec4_of(select, b)), vec4_of(select, select.node.outputs[0]));
+}
 
 Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType from, DType to, KernelId* id) {
   const bool plain_copy = attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f &&
@@ -34,24 +39,29 @@ const char* why_variant(KernelId id) {
 
 }  // namespace
 
-Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tensor a, Tensor b) {
+Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tensor a, Tensor b, Vec4 parts) {
   KernelId id{};
   const DType from = select.schedule.info(a).dtype;
   const Status status = pick_variant(select, attrs, from, select.out().dtype, &id);
   if (status != Status::Ok) return status;
-  KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, why_variant(id));
-  use.key.spec_count = kSpecCount;
-  use.key.spec[kKind] = static_cast<uint32_t>(attrs.kind);
-  use.key.spec[kActivation] = static_cast<uint32_t>(attrs.activation);
-  use.key.spec[kPer] = kPerInvocation;
-  use.buffer_count = 3;
-  use.buffers[0].tensor = a;
-  use.buffers[1].tensor = b.valid() ? b : a;
-  use.buffers[2] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
+  add_vec4_kernels(worse(known_of(select, id, a, b), parts), [&](bool vec4) -> KernelUse& {
+    KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, why_variant(id));
+    use.key.spec_count = kSpecCount;
+    use.key.spec[kKind] = static_cast<uint32_t>(attrs.kind);
+    use.key.spec[kActivation] = static_cast<uint32_t>(attrs.activation);
+    use.key.spec[kPer] = vec4 ? 1 : kPerInvocation;
+    use.key.spec[kVec4] = vec4;
+    use.buffer_count = 3;
+    use.buffers[0].tensor = a;
+    use.buffers[1].tensor = b.valid() ? b : a;
+    use.buffers[2] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
+    return use;
+  });
   return Status::Ok;
 }
 
-void emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, const View& out, float scale) {
+uint32_t emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, const View& out,
+                   float scale) {
   const View* const views[] = {&a, b, &out};
   Walk walk = make_walk(out, views);
   merge_dims(&walk, 0);
@@ -70,11 +80,18 @@ void emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, 
   p.scale = scale;
 
   Dispatch& dispatch = emit.dispatches->add();
-  dispatch.kernel = kernel;
+  const auto is_alternative = [&](uint32_t i) {
+    return i < emit.kernels.count && emit.kernels.uses[i].alternative;
+  };
+  const bool has_alternative = is_alternative(kernel + 1);
+  // Of b only what it is broadcast to counts: its own last dimension may be of size 1.
+  const bool vec4 = is_vec4(a) && is_vec4(out) && (b == nullptr || is_vec4(broadcast_to(*b, out)));
+  dispatch.kernel = has_alternative && !vec4 ? kernel + 1 : kernel;
   dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kInvocations * kPerInvocation));
   const size_t bytes = size_of(a.dtype) + (b != nullptr ? size_of(b->dtype) : 0) + size_of(out.dtype);
   dispatch.work = static_cast<double>(elements) * static_cast<double>(bytes);
   dispatch.set_push(p);
+  return has_alternative ? kernel + 2 : kernel + 1;
 }
 
 Status select_elementwise(const Select& select) {
@@ -92,7 +109,7 @@ void emit_elementwise(const Emit& emit) {
   const bool binary = attrs.kind != ElementwiseAttrs::Kind::Copy;
   const View a = emit.in(in::kA), out = emit.out();
   const View b = binary ? emit.in(in::kB) : View{};
-  emit_walk(emit, 0, a, binary ? &b : nullptr, out, attrs.scale);
+  static_cast<void>(emit_walk(emit, 0, a, binary ? &b : nullptr, out, attrs.scale));
 }
 
 }  // namespace heed::kernels

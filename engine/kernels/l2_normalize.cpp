@@ -1,4 +1,4 @@
-#include "kernels/operations.hpp"
+#include "kernels/rows.hpp"
 
 namespace heed::kernels {
 
@@ -8,12 +8,11 @@ Status select_l2_normalize(const Select& select) {
   const Status status = pick_storage(select, x.dtype, KernelId::L2NormalizeF32, KernelId::L2NormalizeF16, &id);
   if (status != Status::Ok) return status;
   if (select.out().dtype != x.dtype) return select.unsupported("result and input differ in type");
-  const LanePlan plan = plan_lanes(select, x.dims[static_cast<size_t>(x.rank - 1)]);
+  constexpr RowIds kIds = {KernelId::L2NormalizeF32, KernelId::L2NormalizeF16,
+                           KernelId::L2NormalizeF32Subgroup, KernelId::L2NormalizeF16Subgroup};
   constexpr size_t kInputs[] = {in::kX};
-  for (uint32_t i = 0; i < plan.count; ++i) {
-    const uint32_t lanes = plan.lanes[i];
-    bind(select, &add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, x.dtype)), kInputs);
-  }
+  const Tensor operands[] = {select.node.inputs[in::kX], select.node.outputs[0]};
+  select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], 0, operands, kInputs);
   return Status::Ok;
 }
 
@@ -33,10 +32,7 @@ void emit_l2_normalize(const Emit& emit) {
   put(p.out_stride, walk.stride[1]);
   p.eps = emit.node.as<NormAttrs>().eps;
 
-  Dispatch& dispatch = emit.dispatches->add();
-  const uint32_t lanes = lanes_for(p.n);
-  dispatch.kernel = find_lanes(emit.kernels, lanes);
-  dispatch.groups = row_groups(p.rows, lanes);
+  Dispatch& dispatch = emit_rows(emit, p.rows, p.n, is_vec4(x) && is_vec4(out));
   dispatch.work = static_cast<double>(walk.elements()) * 8.0;  // three walks and a division
   dispatch.set_push(p);
 }

@@ -3,7 +3,8 @@
 namespace heed::kernels {
 
 Status select_layernorm(const Select& select) {
-  return select_norm(select, KernelId::LayernormF32, KernelId::LayernormF16);
+  return select_norm(select, {KernelId::LayernormF32, KernelId::LayernormF16, KernelId::LayernormF32Subgroup,
+                              KernelId::LayernormF16Subgroup});
 }
 
 void emit_layernorm(const Emit& emit) { emit_norm(emit); }

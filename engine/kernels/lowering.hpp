@@ -75,6 +75,27 @@ void put(uint32_t (&target)[N], const std::array<int64_t, kMaxRank>& from, int s
   for (size_t i = 0; i < N; ++i) target[i] = u32(from[static_cast<size_t>(kMaxRank - skip) - N + i]);
 }
 
+// --- Operands that are read four elements at a time
+// -----------------------------------------------------------
+
+// Whether the last dimension of a view is dense, and it and everything else a multiple of four elements: its
+// length, the distance of its rows, and where it starts.
+bool is_vec4(const View& view);
+// What is known of that before a run: of strides that depend on extents and of where the host's buffers
+// start, nothing.
+enum class Vec4 : uint8_t { Never, AtSomeRuns, Always };
+Vec4 vec4_of(const Select& select, Tensor tensor);
+Vec4 vec4_of(const Select& select, const TensorInfo& info);  // of a view that is no tensor of the graph
+inline Vec4 worse(Vec4 a, Vec4 b) { return a < b ? a : b; }
+// Calls add(vec4) for every kernel that is needed: the one that reads four elements at a time, and as its
+// alternative the one that does not.
+template <class Add>
+void add_vec4_kernels(Vec4 known, const Add& add) {
+  if (known != Vec4::Never) add(true);
+  if (known == Vec4::Always) return;
+  add(false).alternative = known == Vec4::AtSomeRuns;
+}
+
 // Group counts for `total` workgroups with the fixed folds of shared/limits.h.
 std::array<uint32_t, 3> fold_groups(int64_t total);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/philox.hpp"
@@ -32,6 +33,48 @@ static_assert(fits(kTiles[0]) && fits(kTiles[1]) && fits(kTiles[2]));
 
 enum Spec : size_t { kBm = 3, kBn, kBk, kTm, kTn, kFlags, kActivation, kSpecCount };
 
+// The kernel of single subgroups, for software drivers: TM rows of TN columns per lane. The higher, the more
+// often a read of memory is used.
+struct SubgroupTile {
+  uint32_t tm, tn;
+  const char* why;
+};
+constexpr SubgroupTile kSubgroupTiles[] = {
+    {32, 4, "32 rows per subgroup, no barrier: a CPU runs this driver"},
+    {16, 8, "16 rows per subgroup, no barrier: a CPU runs this driver"},
+    {4, 8, "4 rows per subgroup, no barrier: a CPU runs this driver"},
+    {1, 8, "a row per subgroup, no barrier: a CPU runs this driver"}};
+enum SubgroupSpec : size_t {
+  kSubgroupTm = 3,
+  kSubgroupTnAt,
+  kSubgroupLanes,
+  kSubgroupFlags,
+  kSubgroupActivation,
+  kSubgroupSpecCount
+};
+
+bool uses_subgroups(const Capabilities& device) {
+  const uint32_t lanes = device.subgroup_size;
+  return device.software && device.subgroup_ballot && device.subgroup_shuffle &&
+         (lanes == 4 || lanes == 8 || lanes == 16);
+}
+
+// Rows and columns of one workgroup's tile.
+struct TileSize {
+  uint32_t rows, columns;
+};
+bool is_subgroup_kernel(const KernelKey& key) {
+  return key.id == KernelId::MatmulF32Subgroup || key.id == KernelId::MatmulF16Subgroup;
+}
+TileSize tile_of(const KernelKey& key) {
+  const auto& spec = key.spec;
+  if (is_subgroup_kernel(key)) return {spec[kSubgroupTm], spec[kSubgroupTnAt] * spec[kSubgroupLanes]};
+  return {spec[kBm], spec[kBn]};
+}
+uint32_t flags_in(const KernelKey& key) {
+  return key.spec[is_subgroup_kernel(key) ? size_t{kSubgroupFlags} : size_t{kFlags}];
+}
+
 // The product at one run: batches b0 x b1 of m x n x k, and the strides of each operand along them.
 struct Problem {
   struct Operand {
@@ -39,6 +82,17 @@ struct Problem {
   };
   int64_t b0 = 1, b1 = 1, m = 1, n = 1, k = 1;
   Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
+
+  // Whether both a and b can be read four elements at a time along k, or b along n if not `b_k_fast`.
+  bool reads_vec4(bool b_k_fast) const {
+    const auto whole = [](const Operand& o, int64_t apart) {
+      return ((o.offset | o.b0 | o.b1 | apart) & 3) == 0;
+    };
+    const bool a_dense = a.column == 1 && whole(a, m > 1 ? a.row : 0);
+    const bool b_dense = b_k_fast ? b.row == 1 && whole(b, n > 1 ? b.column : 0)
+                                  : b.column == 1 && n % 4 == 0 && whole(b, b.row);
+    return k % 4 == 0 && a_dense && b_dense;
+  }
 
   // Rows of all batches are one matrix where b is the same for them and the rows of the others follow each other:
   // a linear layer on [batch, tokens, channels] then fills its tiles across sentences.
@@ -90,25 +144,40 @@ Problem problem_of(const Emit& emit) {
   return p;
 }
 
-int64_t tile_count(const Problem& p, const std::array<uint32_t, kMaxSpecConstants>& spec) {
-  return ceil_div<int64_t>(p.m, spec[kBm]) * ceil_div<int64_t>(p.n, spec[kBn]) * p.b0 * p.b1;
+int64_t tile_count(const Problem& p, const TileSize& tile) {
+  return ceil_div<int64_t>(p.m, tile.rows) * ceil_div<int64_t>(p.n, tile.columns) * p.b0 * p.b1;
+}
+
+// Cycles of one tile and four k, from times on lavapipe: reads of A and B, and multiply-adds.
+double subgroup_cycles(const KernelKey& key) {
+  const uint32_t tm = key.spec[kSubgroupTm], tn = key.spec[kSubgroupTnAt], lanes = key.spec[kSubgroupLanes];
+  const uint32_t reads = tn + (tm < lanes ? tm : tm / lanes);
+  return 108.0 * reads + 6.3 * tm * tn;
 }
 
 // Rough time of the product with this kernel: full waves of workgroups times the work of one.
 double estimate(const Problem& p, const KernelKey& key) {
-  const auto& spec = key.spec;
+  const TileSize size = tile_of(key);
+  if (is_subgroup_kernel(key)) return static_cast<double>(tile_count(p, size)) * subgroup_cycles(key);
   double efficiency = 1.0;
   for (const Tile& tile : kTiles)
-    if (tile.bm == spec[kBm] && tile.bn == spec[kBn]) efficiency = tile.efficiency;
+    if (tile.bm == size.rows && tile.bn == size.columns) efficiency = tile.efficiency;
   if (key.id == KernelId::MatmulF16Matrix) efficiency = matrix_efficiency(key);
-  const auto waves = static_cast<double>(ceil_div<int64_t>(tile_count(p, spec), kGroupsAtOnce));
-  return waves * spec[kBm] * spec[kBn] / efficiency;
+  const auto waves = static_cast<double>(ceil_div<int64_t>(tile_count(p, size), kGroupsAtOnce));
+  return waves * size.rows * size.columns / efficiency;
 }
 
+// Of those that the operands of this run allow.
 uint32_t best_kernel(const Problem& p, const KernelList& kernels) {
+  const bool vec4 = p.reads_vec4((flags_in(kernels.uses[0].key) & HEED_MATMUL_B_K_FAST) != 0);
   uint32_t best = 0;
-  for (uint32_t i = 1; i < kernels.count; ++i)
-    if (estimate(p, kernels.uses[i].key) < estimate(p, kernels.uses[best].key)) best = i;
+  double least = std::numeric_limits<double>::infinity();
+  for (uint32_t i = 0; i < kernels.count; ++i) {
+    const bool has_alternative = i + 1 < kernels.count && kernels.uses[i + 1].alternative;
+    if ((has_alternative && !vec4) || (kernels.uses[i].alternative && vec4)) continue;
+    const double time = estimate(p, kernels.uses[i].key);
+    if (time < least) best = i, least = time;
+  }
   return best;
 }
 
@@ -124,6 +193,17 @@ uint32_t flags_of(const Select& select) {
   return flags;
 }
 
+// What is known of Problem::reads_vec4 before a run.
+Vec4 known_vec4(const Select& select) {
+  const Vec4 a = vec4_of(select, select.node.inputs[in::kA]);
+  TensorInfo b = select.info(in::kB);
+  if ((flags_of(select) & HEED_MATMUL_B_K_FAST) == 0)
+    return worse(a, vec4_of(select, select.node.inputs[in::kB]));
+  std::swap(b.dims[static_cast<size_t>(b.rank - 1)], b.dims[static_cast<size_t>(b.rank - 2)]);
+  std::swap(b.strides[static_cast<size_t>(b.rank - 1)], b.strides[static_cast<size_t>(b.rank - 2)]);
+  return worse(a, vec4_of(select, b));
+}
+
 Status check_types(const Select& select) {
   const DType dtype = select.info(in::kA).dtype;
   if (select.out().dtype != dtype)
@@ -132,6 +212,49 @@ Status check_types(const Select& select) {
   if (status == Status::Ok) status = expect_dtype(select, in::kBias, "bias", dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kResidual, "residual", dtype);
   return status;
+}
+
+constexpr size_t kInputs[] = {in::kA, in::kB, in::kBias, in::kResidual};
+constexpr uint32_t kReadsVec4 = HEED_MATMUL_A_VEC4 | HEED_MATMUL_B_VEC4;
+
+void add_tile_kernels(const Select& select, KernelId id, int64_t most_rows) {
+  const bool f16 = select.out().dtype == DType::F16;
+  for (const Tile& tile : kTiles) {
+    const bool smallest = tile.bm == 4;
+    if (!smallest && most_rows <= tile.bm / 4) continue;  // mostly padding; a smaller tile follows
+    add_vec4_kernels(known_vec4(select), [&](bool vec4) -> KernelUse& {
+      KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, f16 ? tile.why_f16 : tile.why_f32);
+      use.key.spec_count = kSpecCount;
+      use.key.spec[kBm] = tile.bm;
+      use.key.spec[kBn] = tile.bn;
+      use.key.spec[kBk] = tile.bk;
+      use.key.spec[kTm] = tile.tm;
+      use.key.spec[kTn] = tile.tn;
+      use.key.spec[kFlags] = flags_of(select) | (vec4 ? kReadsVec4 : 0);
+      use.key.spec[kActivation] = static_cast<uint32_t>(select.node.as<MatmulAttrs>().activation);
+      bind(select, &use, kInputs);
+      return use;
+    });
+  }
+}
+
+void add_subgroup_kernels(const Select& select, int64_t most_rows) {
+  const KernelId id =
+      select.out().dtype == DType::F16 ? KernelId::MatmulF16Subgroup : KernelId::MatmulF32Subgroup;
+  for (const SubgroupTile& tile : kSubgroupTiles) {
+    if (tile.tm > 1 && most_rows <= tile.tm / 4) continue;  // mostly padding; a smaller tile follows
+    add_vec4_kernels(known_vec4(select), [&](bool vec4) -> KernelUse& {
+      KernelUse& use = add_kernel(select, id, {select.device.subgroup_size, 1, 1}, tile.why);
+      use.key.spec_count = kSubgroupSpecCount;
+      use.key.spec[kSubgroupTm] = tile.tm;
+      use.key.spec[kSubgroupTnAt] = tile.tn;
+      use.key.spec[kSubgroupLanes] = select.device.subgroup_size;
+      use.key.spec[kSubgroupFlags] = flags_of(select) | (vec4 ? kReadsVec4 : 0);
+      use.key.spec[kSubgroupActivation] = static_cast<uint32_t>(select.node.as<MatmulAttrs>().activation);
+      bind(select, &use, kInputs);
+      return use;
+    });
+  }
 }
 
 }  // namespace
@@ -148,24 +271,13 @@ Status select_matmul(const Select& select) {
   // Batches may become rows when the plan runs, so all of them count here.
   int64_t most_rows = 1;
   for (int i = 0; i + 1 < out.rank; ++i) most_rows *= select.max_of(out.dims[static_cast<size_t>(i)]);
-  constexpr size_t kInputs[] = {in::kA, in::kB, in::kBias, in::kResidual};
   const auto activation = static_cast<uint32_t>(select.node.as<MatmulAttrs>().activation);
   if (add_matrix_kernels(select, flags_of(select), activation, most_rows, kInputs) && select.device.matrix_always)
     return Status::Ok;
-  for (const Tile& tile : kTiles) {
-    const bool smallest = tile.bm == 4;
-    if (!smallest && most_rows <= tile.bm / 4) continue;  // mostly padding; a smaller tile follows
-    KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, dtype == DType::F16 ? tile.why_f16 : tile.why_f32);
-    use.key.spec_count = kSpecCount;
-    use.key.spec[kBm] = tile.bm;
-    use.key.spec[kBn] = tile.bn;
-    use.key.spec[kBk] = tile.bk;
-    use.key.spec[kTm] = tile.tm;
-    use.key.spec[kTn] = tile.tn;
-    use.key.spec[kFlags] = flags_of(select);
-    use.key.spec[kActivation] = activation;
-    bind(select, &use, kInputs);
-  }
+  if (uses_subgroups(select.device))
+    add_subgroup_kernels(select, most_rows);
+  else
+    add_tile_kernels(select, id, most_rows);
   return Status::Ok;
 }
 
@@ -174,8 +286,8 @@ void emit_matmul(const Emit& emit) {
   const Problem problem = problem_of(emit);
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = best_kernel(problem, emit.kernels);
-  const auto& spec = emit.kernels.uses[dispatch.kernel].key.spec;
-  const int64_t tiles = tile_count(problem, spec);
+  const TileSize size = tile_of(emit.kernels.uses[dispatch.kernel].key);
+  const int64_t tiles = tile_count(problem, size);
 
   MatmulParams p{};
   p.offset[0] = u32(problem.a.offset);
@@ -189,8 +301,8 @@ void emit_matmul(const Emit& emit) {
   }
   p.m = u32(problem.m), p.n = u32(problem.n), p.k = u32(problem.k);
   p.batch_1 = u32(problem.b1);
-  p.tiles_m = u32(ceil_div<int64_t>(problem.m, spec[kBm]));
-  p.tiles_n = u32(ceil_div<int64_t>(problem.n, spec[kBn]));
+  p.tiles_m = u32(ceil_div<int64_t>(problem.m, size.rows));
+  p.tiles_n = u32(ceil_div<int64_t>(problem.n, size.columns));
   p.tiles = u32(tiles);
   p.a_m = u32(problem.a.row), p.a_k = u32(problem.a.column);
   p.a_b0 = u32(problem.a.b0), p.a_b1 = u32(problem.a.b1);
@@ -207,7 +319,8 @@ void emit_matmul(const Emit& emit) {
   p.stream = attrs.dropout.stream;
   dispatch.groups = fold_groups(tiles);
   // Padding in the tiles takes as long as elements do.
-  dispatch.work = 2.0 * static_cast<double>(tiles) * spec[kBm] * spec[kBn] * static_cast<double>(problem.k);
+  dispatch.work =
+      2.0 * static_cast<double>(tiles) * size.rows * size.columns * static_cast<double>(problem.k);
   dispatch.set_push(p);
 }
 

@@ -3,7 +3,6 @@
 namespace heed::kernels {
 namespace {
 
-constexpr size_t kFlags = 3;
 constexpr double kOperations = 12.0;  // per element: up to three walks
 
 uint32_t flags_of(const Select& select) {
@@ -16,25 +15,21 @@ uint32_t flags_of(const Select& select) {
 
 }  // namespace
 
-Status select_norm(const Select& select, KernelId f32, KernelId f16) {
+Status select_norm(const Select& select, const RowIds& ids) {
   const TensorInfo& x = select.info(in::kX);
   KernelId id{};
-  Status status = pick_storage(select, x.dtype, f32, f16, &id);
+  Status status = pick_storage(select, x.dtype, ids.f32, ids.f16, &id);
   if (status == Status::Ok && select.out().dtype != x.dtype)
     status = select.unsupported("result and input differ in type");
   if (status == Status::Ok) status = expect_dtype(select, in::kGamma, "gamma", x.dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kBeta, "beta", x.dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kNormResidual, "residual", x.dtype);
   if (status != Status::Ok) return status;
-  const LanePlan plan = plan_lanes(select, x.dims[static_cast<size_t>(x.rank - 1)]);
   constexpr size_t kInputs[] = {in::kX, in::kGamma, in::kBeta, in::kNormResidual};
-  for (uint32_t i = 0; i < plan.count; ++i) {
-    const uint32_t lanes = plan.lanes[i];
-    KernelUse& use = add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, x.dtype));
-    use.key.spec_count = kFlags + 1;
-    use.key.spec[kFlags] = flags_of(select);
-    bind(select, &use, kInputs);
-  }
+  const auto& inputs = select.node.inputs;
+  const Tensor operands[] = {inputs[in::kX], inputs[in::kGamma], inputs[in::kBeta], inputs[in::kNormResidual],
+                             select.node.outputs[0]};
+  select_rows(select, ids, x.dims[static_cast<size_t>(x.rank - 1)], flags_of(select), operands, kInputs);
   return Status::Ok;
 }
 
@@ -49,9 +44,11 @@ void emit_norm(const Emit& emit) {
   p.offset[0] = u32(x.offset);
   p.offset[3] = u32(residual.offset);
   p.offset[4] = u32(out.offset);
+  bool vec4 = is_vec4(x) && is_vec4(out) && (!emit.has(in::kNormResidual) || is_vec4(residual));
   const auto parameter = [&](size_t input, uint32_t* offset, uint32_t* stride) {
     if (!emit.has(input)) return;
     const View view = emit.in(input);
+    vec4 = vec4 && is_vec4(view);
     *offset = u32(view.offset);
     *stride = u32(view.stride[view.rank - 1]);
   };
@@ -65,10 +62,7 @@ void emit_norm(const Emit& emit) {
   put(p.out_stride, walk.stride[2]);
   p.eps = emit.node.as<NormAttrs>().eps;
 
-  Dispatch& dispatch = emit.dispatches->add();
-  const uint32_t lanes = lanes_for(p.n);
-  dispatch.kernel = find_lanes(emit.kernels, lanes);
-  dispatch.groups = row_groups(p.rows, lanes);
+  Dispatch& dispatch = emit_rows(emit, p.rows, p.n, vec4);
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);
 }

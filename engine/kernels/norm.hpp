@@ -1,11 +1,11 @@
 // layernorm and rmsnorm differ in their kernels only.
 #pragma once
 
-#include "kernels/operations.hpp"
+#include "kernels/rows.hpp"
 
 namespace heed::kernels {
 
-Status select_norm(const Select& select, KernelId f32, KernelId f16);
+Status select_norm(const Select& select, const RowIds& ids);
 void emit_norm(const Emit& emit);
 
 }  // namespace heed::kernels

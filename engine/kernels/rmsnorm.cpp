@@ -3,7 +3,8 @@
 namespace heed::kernels {
 
 Status select_rmsnorm(const Select& select) {
-  return select_norm(select, KernelId::RmsnormF32, KernelId::RmsnormF16);
+  return select_norm(select, {KernelId::RmsnormF32, KernelId::RmsnormF16, KernelId::RmsnormF32Subgroup,
+                              KernelId::RmsnormF16Subgroup});
 }
 
 void emit_rmsnorm(const Emit& emit) { emit_norm(emit); }

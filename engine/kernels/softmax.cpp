@@ -1,9 +1,8 @@
-#include "kernels/operations.hpp"
+#include "kernels/rows.hpp"
 
 namespace heed::kernels {
 namespace {
 
-constexpr size_t kFlags = 3;
 constexpr double kOperations = 40.0;  // per logit: three walks, two exponentials
 
 uint32_t flags_of(const Select& select) {
@@ -47,15 +46,13 @@ Status select_softmax(const Select& select) {
   Status status = pick_storage(select, x.dtype, KernelId::SoftmaxF32, KernelId::SoftmaxF16, &id);
   if (status == Status::Ok) status = check_inputs(select);
   if (status != Status::Ok) return status;
-  const LanePlan plan = plan_lanes(select, x.dims[static_cast<size_t>(x.rank - 1)]);
   constexpr size_t kInputs[] = {in::kX, in::kKeyPadding, in::kMask, in::kSoftmaxBias};
-  for (uint32_t i = 0; i < plan.count; ++i) {
-    const uint32_t lanes = plan.lanes[i];
-    KernelUse& use = add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, x.dtype));
-    use.key.spec_count = kFlags + 1;
-    use.key.spec[kFlags] = flags_of(select);
-    bind(select, &use, kInputs);
-  }
+  constexpr RowIds kIds = {KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxF32Subgroup,
+                           KernelId::SoftmaxF16Subgroup};
+  // Masks are read byte by byte.
+  const auto& inputs = select.node.inputs;
+  const Tensor operands[] = {inputs[in::kX], inputs[in::kSoftmaxBias], select.node.outputs[0]};
+  select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], flags_of(select), operands, kInputs);
   return Status::Ok;
 }
 
@@ -80,10 +77,9 @@ void emit_softmax(const Emit& emit) {
   p.causal_offset = 0;
   if (attrs.causal == Causal::BottomRight) p.causal_offset = static_cast<int>(p.dim[3]) - static_cast<int>(p.dim[2]);
 
-  Dispatch& dispatch = emit.dispatches->add();
-  const uint32_t lanes = lanes_for(p.dim[3]);
-  dispatch.kernel = find_lanes(emit.kernels, lanes);
-  dispatch.groups = row_groups(walk.elements(1), lanes);
+  const bool vec4 =
+      is_vec4(x) && is_vec4(out) && (!emit.has(in::kSoftmaxBias) || is_vec4(emit.in(in::kSoftmaxBias)));
+  Dispatch& dispatch = emit_rows(emit, walk.elements(1), p.dim[3], vec4);
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);
 }

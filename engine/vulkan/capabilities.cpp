@@ -1,6 +1,7 @@
 #include "vulkan/capabilities.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/logging.hpp"
@@ -99,6 +100,19 @@ std::string below_floor(const PhysicalDevice& device) {
   return missing;
 }
 
+namespace {
+
+// HEED_KERNELS=gpu makes a software driver run what a GPU runs, and "basic" leaves out subgroup operations
+// too, so that tests and timings reach those kernels without one.
+void apply_variable(Capabilities* device) {
+  const char* value = std::getenv("HEED_KERNELS");
+  const bool basic = value != nullptr && std::strcmp(value, "basic") == 0;
+  if (basic || (value != nullptr && std::strcmp(value, "gpu") == 0)) device->software = false;
+  if (basic) device->subgroup_arithmetic = device->subgroup_ballot = device->subgroup_shuffle = false;
+}
+
+}  // namespace
+
 Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
   Capabilities result;
@@ -110,14 +124,22 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
   result.storage_alignment =
       static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
   result.subgroup_size = std::max(device.subgroup.subgroupSize, 1u);
+  const VkSubgroupFeatureFlags operations =
+      (device.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0
+          ? device.subgroup.supportedOperations
+          : 0;
+  result.subgroup_arithmetic = (operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
+  result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
+  result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+  result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   result.f16 = f16;
-  const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   std::string why;
-  if (f16) result.matrix = choose_matrix(device.matrix_units, software, matrix_use(), &why);
+  if (f16) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);
   if (result.matrix.m != 0) {
     result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
     result.matrix_always = matrix_use() == MatrixUse::Always;
   }
+  apply_variable(&result);
   return result;
 }
 

@@ -1,11 +1,22 @@
 // What a plan says about itself: its passes, their times, and faults of embeddings.
 #include <cstring>
+#include <string>
 
 #include "base/logging.hpp"
 #include "vulkan/plan.hpp"
 #include "vulkan/split.hpp"
 
 namespace heed::vulkan {
+namespace {
+
+// Kernels of a pass that differ in tiles only have one name, and often one reason.
+void append_new(std::string* list, const char* separator, const std::string& item) {
+  if (item.empty() || (separator + *list + separator).find(separator + item + separator) != std::string::npos)
+    return;
+  *list += (list->empty() ? "" : separator) + item;
+}
+
+}  // namespace
 
 Status take_faults(const Plan& plan, uint32_t slot) {
   detail::PlanImpl* impl = plan.impl().get();
@@ -46,12 +57,8 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     pass.label = node.label;
     pass.op = to_string(node.op);
     for (uint32_t k = 0; k < kernels.count; ++k) {
-      const char* separator = k == 0 ? "" : " + ";
-      pass.kernel += separator;
-      pass.kernel += kernel_info(kernels.uses[k].key.id).name;
-      if (kernels.uses[k].why[0] == '\0') continue;
-      pass.why += pass.why.empty() ? "" : "; ";
-      pass.why += kernels.uses[k].why;
+      append_new(&pass.kernel, " + ", kernel_info(kernels.uses[k].key.id).name);
+      append_new(&pass.why, "; ", kernels.uses[k].why);
     }
     pass.dtype = schedule_.info(node.outputs[0]).dtype;
     list.count = 0;

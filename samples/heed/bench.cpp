@@ -1,17 +1,16 @@
 // `heed bench`: time of every operation and of a whole encoder, beside the limits of the same device.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <sstream>
-
-#include <nlohmann/json.hpp>
 
 #include "bench_cases.hpp"
 #include "bench_limits.hpp"
 #include "commands.hpp"
 #include "golden_run.hpp"
+#include "prepared.hpp"
 
 namespace heed::program {
 
@@ -22,66 +21,6 @@ using goldens::Messages;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-// Enough values for the largest tensor, small and never denormal; all tensors of a row read the same ones.
-const std::vector<float>& values(size_t count) {
-  static std::vector<float> shared;
-  for (uint32_t state = static_cast<uint32_t>(shared.size()) * 747796405u + 1; shared.size() < count;) {
-    state = state * 1664525u + 1013904223u;
-    shared.push_back((static_cast<float>(state >> 8) / 16777216.0f - 0.5f) * 0.1f + 0.001f);
-  }
-  return shared;
-}
-
-// A compiled row with its buffers.
-struct Prepared {
-  Plan plan;
-  std::vector<BenchGraph::Buffer> tensors;  // their names are what `buffers` refers to
-  std::vector<std::vector<std::byte>> storage;
-  std::vector<HostBuffer> buffers;
-  bool gpu_time = false;
-};
-
-std::vector<std::byte> data_of(const BenchGraph::Buffer& buffer) {
-  std::vector<std::byte> data(buffer.elements() * size_of(buffer.dtype));
-  if (buffer.dtype == DType::F32) {
-    std::memcpy(data.data(), values(buffer.elements()).data(), data.size());
-  } else if (buffer.dtype == DType::I32 && buffer.ids_below > 0) {
-    auto* ids = reinterpret_cast<int32_t*>(data.data());
-    for (size_t i = 0; i < buffer.elements(); ++i) ids[i] = static_cast<int32_t>(i * 7919 % size_t(buffer.ids_below));
-  }
-  return data;
-}
-
-Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
-  if (graph.weights.empty()) return Status::Ok;
-  size_t largest = 0;
-  for (const BenchGraph::Buffer& weight : graph.weights) largest = std::max(largest, weight.elements());
-  const std::vector<float>& all = values(largest);
-  std::vector<HostTensor> tensors;
-  for (const BenchGraph::Buffer& weight : graph.weights)
-    tensors.push_back({weight.name, DType::F32, weight.shape,
-                       std::as_bytes(std::span(all.data(), weight.elements()))});
-  return device.upload(tensors, weights);
-}
-
-Status prepare(Device& device, const BenchCase& row, Prepared* prepared) {
-  BenchGraph graph;
-  row.build(graph);
-  Weights weights;
-  Status status = upload(device, graph, &weights);
-  if (status != Status::Ok) return status;
-  prepared->gpu_time = device.info().kind != DeviceKind::Cpu;
-  status = device.compile(graph.graph, weights, &prepared->plan,
-                          {.training = row.training, .timestamps = prepared->gpu_time});
-  if (status != Status::Ok) return status;
-  prepared->tensors = graph.inputs;
-  prepared->tensors.push_back(graph.output);
-  for (const BenchGraph::Buffer& tensor : prepared->tensors) prepared->storage.push_back(data_of(tensor));
-  for (size_t i = 0; i < prepared->tensors.size(); ++i)
-    prepared->buffers.emplace_back(prepared->tensors[i].name, prepared->storage[i]);
-  return Status::Ok;
 }
 
 // Milliseconds of one run: what the GPU's timestamps say, else the clock around the call.
@@ -136,6 +75,9 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
   nlohmann::json json = {{"op", row.op},         {"shape", row.shape}, {"ms", timing.median},
                          {"repeats", timing.repeats}, {"rate", rate},  {"unit", arithmetic ? "GFLOP/s" : "GB/s"},
                          {"kernels", kernels},   {"timer", prepared.gpu_time ? "gpu" : "clock"}};
+  // Of an embedding's table only the rows that are asked for.
+  const double fewest = std::min(prepared.fewest_bytes, bytes);
+  json["bytes"] = bytes, json["fewest_bytes"] = fewest;
   json["share"] = limit > 0 ? nlohmann::json(rate / limit) : nlohmann::json();
   return json;
 }
@@ -143,9 +85,10 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
 void print(const nlohmann::json& row) {
   char share[16] = "-";
   if (!row["share"].is_null()) std::snprintf(share, sizeof share, "%.0f%%", row["share"].get<double>() * 100);
-  std::printf("%-20s %-22s %10.3f ms %8.1f %-8s %5s  %4d  %s\n", row["op"].get<std::string>().c_str(),
+  std::printf("%-20s %-22s %10.3f ms %8.1f %-8s %5s %6.2f  %4d  %s\n", row["op"].get<std::string>().c_str(),
               row["shape"].get<std::string>().c_str(), row["ms"].get<double>(), row["rate"].get<double>(),
-              row["unit"].get<std::string>().c_str(), share, row["repeats"].get<int>(),
+              row["unit"].get<std::string>().c_str(), share,
+              row["bytes"].get<double>() / row["fewest_bytes"].get<double>(), row["repeats"].get<int>(),
               row["kernels"].get<std::string>().c_str());
   std::fflush(stdout);
 }
@@ -155,7 +98,8 @@ void print(const DeviceInfo& info, const Limits& limits) {
   std::printf("limits: %.1f GFLOP/s (%s), %.1f GB/s (%s)\n", limits.gflops, limits.gflops_how, limits.gigabytes,
               limits.gigabytes_how);
   if (!limits.why.empty()) std::printf("not measured: %s\n", limits.why.c_str());
-  std::printf("%-20s %-22s %13s %17s %5s  %4s  %s\n", "op", "shape", "median", "rate", "share", "runs", "kernels");
+  std::printf("%-20s %-22s %13s %17s %5s %6s  %4s  %s\n", "op", "shape", "median", "rate", "share", "moved",
+              "runs", "kernels");
 }
 
 bool parse_ops(const std::string& list, std::vector<std::string>* ops) {

@@ -1,10 +1,11 @@
 // `heed devices`, and the meaning of --device for the other commands.
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "commands.hpp"
+#include "prepared.hpp"
 
 namespace heed::program {
 
@@ -42,6 +43,25 @@ void print(size_t index, const DeviceInfo& info) {
   }
 }
 
+// Which kernel each operation of the benchmark gets on this device, and why.
+void print_kernels(const DeviceInfo& info) {
+  Device device;
+  if (!info.usable || Device::open({.select = info.word}, &device) != Status::Ok) return;
+  const char* name = "kernels";
+  for (const BenchCase& bench : bench_cases()) {
+    if (bench.op == std::string("encoder")) continue;  // made of the others
+    Prepared prepared;
+    if (prepare(device, bench, &prepared) != Status::Ok) continue;
+    std::set<std::string> seen;  // the layers of an encoder are alike
+    for (const PassInfo& pass : prepared.plan.passes()) {
+      if (!seen.insert(pass.op + pass.kernel + pass.why).second) continue;
+      row(name, std::string(bench.op) + " " + bench.shape + ": " + pass.op + " by " + pass.kernel + ": " +
+                    pass.why);
+      name = "";
+    }
+  }
+}
+
 nlohmann::json to_json(size_t index, const DeviceInfo& info) {
   nlohmann::json limits = nlohmann::json::object();
   for (const auto& [limit, value] : info.limits) limits[limit] = value;
@@ -65,6 +85,7 @@ int devices(const DevicesOptions& options) {
       list.push_back(to_json(i, found[i]));
     } else {
       print(i, found[i]);
+      if (options.verbose) print_kernels(found[i]);
     }
   }
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // names come from drivers

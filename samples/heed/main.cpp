@@ -22,7 +22,8 @@ constexpr const char* kDeviceHelp = "cpu, an index of `heed devices`, any part o
 void add_devices(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<DevicesOptions>();
   CLI::App* command = app.add_subcommand("devices", "List devices and what heed will use on them");
-  command->add_flag("-v,--verbose", options->verbose, "Also print what heed says while it looks");
+  command->add_flag("-v,--verbose", options->verbose,
+                    "Also print what heed says while it looks, and which kernel runs each pass and why");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([=] { *exit_code = devices(*options); });
 }
@@ -44,8 +45,11 @@ void add_verify(CLI::App& app, int* exit_code) {
 void add_bench(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Time every operation and a 12-layer encoder");
-  command->footer("The share is of what the same device reaches in a multiply-add loop (GFLOP/s) or a copy (GB/s),\n"
-                  "measured in the same run; what fits the caches can exceed a copy. Times are medians: GPU timestamps on Vulkan, a clock on the CPU.");
+  command->footer(
+      "The share is of what the same device reaches in a multiply-add loop (GFLOP/s) or a copy (GB/s),\n"
+      "measured in the same run; what fits the caches can exceed a copy. Times are medians: GPU timestamps "
+      "on Vulkan, a clock on the CPU.\n"
+      "moved: bytes that all passes read and write, per byte of inputs, weights and outputs.");
   command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
   command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
   command->add_option("--seconds", options->seconds, "Time for the repeats of one row")

@@ -13,6 +13,10 @@
 #define HEED_MATMUL_RESIDUAL 4u
 #define HEED_MATMUL_A_K_FAST 8u  // neighbouring elements of A lie along k, not along m
 #define HEED_MATMUL_B_K_FAST 16u
+// Whole groups of four along the fast side of the operand: it starts at, and crosses its rows and batches by, multiples
+// of four elements, and that side is a multiple of four long.
+#define HEED_MATMUL_A_VEC4 32u
+#define HEED_MATMUL_B_VEC4 64u
 
 #define HEED_SOFTMAX_CAUSAL 1u
 #define HEED_SOFTMAX_KEY_PADDING 2u
@@ -26,6 +30,8 @@
 #define HEED_ATTENTION_DROPOUT 128u
 #define HEED_ATTENTION_BOTTOM_RIGHT 256u  // with HEED_SOFTMAX_CAUSAL; otherwise top-left
 #define HEED_ATTENTION_PARTIAL 512u       // stores sums, largest logit and total of one split of the keys
+
+#define HEED_ATTENTION_VEC4 1024u         // queries, keys and values can be read four elements at a time
 
 #define HEED_NORM_GAMMA 1u
 #define HEED_NORM_BETA 2u

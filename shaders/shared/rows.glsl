@@ -1,5 +1,9 @@
 // Rows by groups of invocations: local x are the lanes of one row (a power of two), local y counts rows. Invocations of
 // rows past the end do no work, but reach every barrier.
+#ifdef SUBGROUPS
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#endif
 #include "groups.glsl"
 
 // Lowering always makes workgroups of this size for such kernels.
@@ -24,7 +28,42 @@ uvec4 unravel(uint index, uint d1, uint d2, uint d3) {
 #define UNRAVEL(index, dims) unravel(index, dims[1], dims[2], dims[3])
 #define DOT4(at, s) (at.x * s[0] + at.y * s[1] + at.z * s[2] + at.w * s[3])
 
+// NaN, told by its bits, since drivers may assume that there is none in comparisons.
+bool is_nan(float value) { return (floatBitsToUint(value) & 0x7fffffffu) > 0x7f800000u; }
+
+// A NaN on either side wins, so that it shows in the result.
+float max_with_nan(float a, float b) { return b > a || is_nan(b) ? b : a; }
+
 // Every lane of a row gets the sum (or maximum) over the row's lanes, always combined in the same order.
+#ifdef SUBGROUPS
+// A row has the whole workgroup: first its subgroups, then their results.
+layout(constant_id = 6) const bool ONE_SUBGROUP = false;
+
+float row_sum(float value) {
+  value = subgroupAdd(value);
+  if (ONE_SUBGROUP) return value;
+  if (subgroupElect()) sh_row[gl_SubgroupID] = value;
+  barrier();
+  float result = sh_row[0];
+  for (uint i = 1u; i < gl_NumSubgroups; ++i) result += sh_row[i];
+  barrier();
+  return result;
+}
+
+float row_max(float value) {
+  // What subgroupMax makes of a NaN is not defined.
+  bool nan = subgroupMax(is_nan(value) ? 1u : 0u) != 0u;
+  value = subgroupMax(is_nan(value) ? -3.402823466e38 : value);
+  if (nan) value = uintBitsToFloat(0x7fc00000u);
+  if (ONE_SUBGROUP) return value;
+  if (subgroupElect()) sh_row[gl_SubgroupID] = value;
+  barrier();
+  float result = sh_row[0];
+  for (uint i = 1u; i < gl_NumSubgroups; ++i) result = max_with_nan(result, sh_row[i]);
+  barrier();
+  return result;
+}
+#else
 float row_sum(float value) {
   uint base = gl_LocalInvocationID.y * lanes();
   sh_row[base + lane()] = value;
@@ -38,12 +77,6 @@ float row_sum(float value) {
   return result;
 }
 
-// NaN, told by its bits, since drivers may assume that there is none in comparisons.
-bool is_nan(float value) { return (floatBitsToUint(value) & 0x7fffffffu) > 0x7f800000u; }
-
-// A NaN on either side wins, so that it shows in the result.
-float max_with_nan(float a, float b) { return b > a || is_nan(b) ? b : a; }
-
 float row_max(float value) {
   uint base = gl_LocalInvocationID.y * lanes();
   sh_row[base + lane()] = value;
@@ -56,3 +89,4 @@ float row_max(float value) {
   barrier();
   return result;
 }
+#endif

@@ -15,8 +15,10 @@
 #endif
 #if OUT_BITS == 16
 #define OUT_T float16_t
+#define OUT_VEC4 f16vec4
 #else
 #define OUT_T float
+#define OUT_VEC4 vec4
 #endif
 
 // Rounds to the nearest f16, ties to even, as an f32. Vulkan leaves the rounding of conversions to the driver; of a
@@ -39,6 +41,12 @@ float round_to_half(float value) {
 
 #if OUT_BITS == 16
 #define TO_OUT(value) float16_t(round_to_half(value))
+// As f32 until it is stored: a variable or result of 16 bits would ask the device for more than storage.
+vec4 round_to_half4(vec4 x) {
+  return vec4(round_to_half(x.x), round_to_half(x.y), round_to_half(x.z), round_to_half(x.w));
+}
+#define TO_OUT4(value) f16vec4(round_to_half4(value))
 #else
 #define TO_OUT(value) (value)
+#define TO_OUT4(value) (value)
 #endif

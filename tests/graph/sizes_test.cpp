@@ -7,6 +7,18 @@
 using heed::SizeId;
 using heed::SizeTable;
 
+TEST_CASE("sizes know what they are a multiple of") {
+  SizeTable sizes;
+  const SizeId n = sizes.extent(0), four_n = sizes.mul(sizes.constant(4), n), six = sizes.constant(6);
+  CHECK(sizes.is_multiple(four_n, 4));
+  CHECK(sizes.is_multiple(sizes.add(four_n, sizes.constant(8)), 4));
+  CHECK(sizes.is_multiple(sizes.mul(four_n, n), 4));
+  CHECK(sizes.is_multiple(n, 1));
+  CHECK_FALSE(sizes.is_multiple(n, 4));
+  CHECK_FALSE(sizes.is_multiple(six, 4));
+  CHECK_FALSE(sizes.is_multiple(sizes.add(four_n, six), 4));
+}
+
 TEST_CASE("sizes: equal expressions have equal ids", "[graph]") {
   SizeTable t;
   const SizeId a = t.extent(0), b = t.extent(1), two = t.constant(2), three = t.constant(3);

@@ -15,6 +15,8 @@ constexpr uint32_t kOpSource = 3, kOpCapability = 17, kOpTypePointer = 32, kOpVa
 constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
 // Float16, GroupNonUniform, VulkanMemoryModel, CooperativeMatrixKHR: what engine/vulkan/matrix_units asks a device for.
 constexpr std::array<uint32_t, 4> kMatrixCapabilities = {9, 61, 5345, 6022};
+constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
+                   kCapabilityShuffle = 65;
 constexpr uint32_t kStorageClassWorkgroup = 4;
 
 struct Module {
@@ -36,6 +38,14 @@ struct Module {
   }
 };
 
+// Subgroup operations of the variants that select_kernels takes only where the device has them.
+std::set<uint32_t> subgroup_capabilities(const std::string& name) {
+  if (name.find("_subgroup") == std::string::npos) return {};
+  if (name.starts_with("matmul")) return {kCapabilitySubgroup, kCapabilityBallot, kCapabilityShuffle};
+  if (name.starts_with("attention")) return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityShuffle};
+  return {kCapabilitySubgroup, kCapabilityArithmetic};
+}
+
 TEST_CASE("every shader variant is SPIR-V 1.3 that asks only for what its storage needs") {
   std::set<std::string> names;
   for (uint32_t i = 0; i < kKernelCount; ++i) {
@@ -52,6 +62,7 @@ TEST_CASE("every shader variant is SPIR-V 1.3 that asks only for what its storag
     const Module module(info);
     CHECK(module.version == kVersion13);
     std::set<uint32_t> expected = {kCapabilityShader};
+    expected.merge(subgroup_capabilities(name));
     if (name.find("f16") != std::string::npos) expected.insert(kCapabilityStorageBuffer16);
     if (name.find("matrix") != std::string::npos) expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
     CHECK(module.capabilities == expected);

@@ -139,7 +139,8 @@ TEST_CASE("matmul tiles fit 16 KiB of shared memory and fill the workgroup") {
   KernelList kernels;
   DispatchList dispatches;
   lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
-  CHECK(kernels.count == 3);
+  CHECK(kernels.count ==
+        6);  // each with and without reads of four elements: a host's buffer may start anywhere
   for (uint32_t k = 0; k < kernels.count; ++k) {
     const auto& spec = kernels.uses[k].key.spec;
     const uint32_t bm = spec[3], bn = spec[4], bk = spec[5], tm = spec[6], tn = spec[7];
@@ -167,11 +168,67 @@ TEST_CASE("rows get lanes by their length at each run") {
     INFO(row.n);
     lowered.set_extent("n", row.n);
     lowered.lower(node, &kernels, &dispatches);
-    CHECK(kernels.count == 3);
+    CHECK(kernels.count == 6);
     const Dispatch& dispatch = dispatches.dispatches[0];
     CHECK(kernels.uses[dispatch.kernel].key.spec[0] == row.lanes);
     CHECK(group_count(dispatch) * (128 / row.lanes) >= 40);
     CHECK(push_of<SoftmaxParams>(dispatch).dim[3] == row.n);
+  }
+}
+
+// Specialization constants of the row kernels.
+constexpr size_t kHeld = 4, kVec4 = 5, kOneSubgroup = 6;
+
+TEST_CASE("rows are read four elements at a time where they lie so at this run") {
+  Graph g;
+  const Dim n = g.extent("n", 3000);
+  g.output("y", g.softmax(g.input("x", {40, n})));
+  Lowered lowered(g);
+  KernelList kernels;
+  DispatchList dispatches;
+  const Node& node = lowered.step(Op::Softmax);
+  struct Row {
+    int64_t n, offset;
+    bool vec4;
+  };
+  for (const Row& row :
+       {Row{32, 0, true}, Row{30, 0, false}, Row{32, 1, false}, Row{2048, 4, true}, Row{2047, 0, false}}) {
+    INFO(row.n << " from " << row.offset);
+    lowered.set_extent("n", row.n);
+    REQUIRE(lowered.select(node, &kernels) == Status::Ok);
+    const std::vector<int64_t> offsets(lowered.schedule.tensors.size(), row.offset);
+    RunValues values = lowered.values();
+    values.storage_offsets = offsets;
+    emit_dispatches(lowered.schedule, node, lowered.device, kernels, values, &dispatches);
+    const auto& spec = kernels.uses[dispatches.dispatches[0].kernel].key.spec;
+    CHECK((spec[kVec4] != 0) == row.vec4);
+    CHECK((spec[kHeld] == 0 || row.n <= int64_t{4} * spec[0] * spec[kHeld]));
+  }
+}
+
+TEST_CASE("a software driver gets kernels of one subgroup, without barriers") {
+  Graph g;
+  const Tensor x = g.input("x", {2, 3, 40, 64}), k = g.input("k", {2, 3, 50, 64});
+  const Tensor y = g.softmax(g.matmul(g.attention(x, k, k).output, k, {.transpose_b = true}));
+  g.output("y", y);
+  for (const uint32_t lanes : {4u, 8u, 16u}) {
+    Lowered lowered(g);
+    lowered.device.software = true;
+    lowered.device.subgroup_size = lanes;
+    lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = lowered.device.subgroup_shuffle =
+        true;
+    KernelList kernels;
+    DispatchList dispatches;
+    for (const Op op : {Op::Attention, Op::Matmul, Op::Softmax}) {
+      lowered.lower(lowered.step(op), &kernels, &dispatches);
+      for (uint32_t i = 0; i < kernels.count; ++i) {
+        const KernelKey& key = kernels.uses[i].key;
+        INFO(kernel_info(key.id).name);
+        CHECK(std::string(kernel_info(key.id).name).ends_with("_subgroup"));
+        CHECK(key.spec[0] * key.spec[1] * key.spec[2] == lanes);
+        if (op == Op::Softmax) CHECK(key.spec[kOneSubgroup] == 1);
+      }
+    }
   }
 }
 

@@ -15,7 +15,7 @@ constexpr size_t kGuardBytes = 64;  // behind every output, which nothing may to
 constexpr std::byte kGuard{0xA5};
 
 struct Tally {
-  int ran = 0;
+  int ran = 0, runs = 0;
   int unsupported = 0;
   double worst = 0.0;  // largest error as a share of its bound
 };
@@ -87,6 +87,7 @@ Execution execute(Plan& plan, Run& run) {
 }
 
 std::string check_run(Plan& plan, Run& run, Tally* tally) {
+  ++tally->runs;
   const Execution first = execute(plan, run);
   const std::string messages = take_checked_messages();
   if (first.status != run.status)
@@ -140,14 +141,16 @@ std::string check_trial(Device device, Trial& trial, Tally* tally, bool* unsuppo
 
 }  // namespace
 
-void check(const Operation& operation) {
+void check(const Operation& operation) { check(operation, test_devices()); }
+
+void check(const Operation& operation, const std::vector<TestDevice>& devices) {
   std::map<std::string, Tally> tallies;
   for (const Case& test : operation.cases) {
     for (const DType dtype : operation.dtypes) {
       Trial trial(dtype);
       test.build(trial);
       if (trial.runs.empty()) continue;  // the case has no meaning in this type
-      for (const TestDevice& device : test_devices()) {
+      for (const TestDevice& device : devices) {
         Tally& tally = tallies[device.word + " " + to_string(dtype)];
         bool unsupported = false;
         const std::string difference = check_trial(device.device, trial, &tally, &unsupported);
@@ -160,7 +163,7 @@ void check(const Operation& operation) {
   }
   std::printf("%-20s", operation.name);
   for (const auto& [where, tally] : tallies) {
-    std::printf(" | %s: %d cases", where.c_str(), tally.ran);
+    std::printf(" | %s: %d cases, %d runs", where.c_str(), tally.ran, tally.runs);
     if (tally.unsupported > 0) std::printf(", %d unsupported", tally.unsupported);
     if (tally.ran > 0) std::printf(", worst error %.2f of its bound", tally.worst);
   }

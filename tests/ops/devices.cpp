@@ -52,7 +52,16 @@ void add_lesser_targets(const DeviceOptions& options, std::vector<TestDevice>* d
   }
 }
 
-std::vector<TestDevice> open_devices() {
+// A software driver once more with other kernels than its own.
+void add_kernels(const char* kernels, const DeviceInfo& info, const DeviceOptions& options,
+                 std::vector<TestDevice>* devices) {
+  if (info.kind != DeviceKind::SoftwareGpu || std::getenv("HEED_KERNELS") != nullptr) return;
+  const test::SetVariable variable("HEED_KERNELS", kernels);
+  devices->push_back(open_device(info.word, options));
+  devices->back().word += std::string(":") + kernels;
+}
+
+std::vector<TestDevice> open_devices(bool every_kernel) {
   DeviceOptions options;
   options.validation = true;
   options.log = {collect, nullptr, LogLevel::Warning};
@@ -67,6 +76,8 @@ std::vector<TestDevice> open_devices() {
     if (!info.usable || (!wanted.empty() && !named)) continue;
     if (info.kind == DeviceKind::Cpu) add_lesser_targets(options, &devices);
     devices.push_back(open_device(info.word, options));
+    add_kernels("gpu", info, options, &devices);
+    if (every_kernel) add_kernels("basic", info, options, &devices);
   }
   REQUIRE_FALSE(devices.empty());
   return devices;
@@ -75,7 +86,12 @@ std::vector<TestDevice> open_devices() {
 }  // namespace
 
 const std::vector<TestDevice>& test_devices() {
-  static const std::vector<TestDevice> devices = open_devices();
+  static const std::vector<TestDevice> devices = open_devices(false);
+  return devices;
+}
+
+const std::vector<TestDevice>& devices_with_every_kernel() {
+  static const std::vector<TestDevice> devices = open_devices(true);
   return devices;
 }
 

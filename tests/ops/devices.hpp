@@ -1,6 +1,7 @@
 // The devices that tests run on: every usable one, or those that HEED_TEST_DEVICES names (parts of words,
-// separated by commas, e.g. "cpu,llvmpipe"). Vulkan devices are opened with the validation layer. The CPU comes once for
-// every set of instructions that it has ("cpu:avx2"), the best one last.
+// separated by commas, e.g. "cpu,llvmpipe"). Vulkan devices are opened with the validation layer. The CPU
+// comes once for every set of instructions that it has ("cpu:avx2"), the best one last; software drivers once
+// more with the kernels of GPUs ("vulkan:llvmpipe:gpu").
 #pragma once
 
 #include <heed/heed.hpp>
@@ -16,6 +17,8 @@ struct TestDevice {
 
 // Opened once per process; fails the test if nothing matches or an expected device does not open.
 const std::vector<TestDevice>& test_devices();
+// With software drivers also as GPUs without subgroup operations ("vulkan:llvmpipe:basic").
+const std::vector<TestDevice>& devices_with_every_kernel();
 
 // Messages at warning level or above since the last call.
 std::vector<std::string> take_messages();

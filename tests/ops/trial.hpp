@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/devices.hpp"
 #include "ops/reference.hpp"
 
 namespace heed::ops {
@@ -89,6 +90,7 @@ struct Operation {
 // Runs every case on every device and dtype, fails the current Catch test on any difference and prints how
 // many cases ran where.
 void check(const Operation& operation);
+void check(const Operation& operation, const std::vector<TestDevice>& devices);
 
 Shape shape_of(const Sizes& sizes);
 std::string text_of(const Sizes& sizes);

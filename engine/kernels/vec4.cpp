@@ -1,0 +1,34 @@
+#include "kernels/lowering.hpp"
+
+namespace heed::kernels {
+
+bool is_vec4(const View& view) {
+  const int last = view.rank - 1;
+  if (view.rank < 1 || view.stride[last] != 1 || view.dim[last] % 4 != 0 || view.offset % 4 != 0)
+    return false;
+  for (int i = 0; i < last; ++i)
+    if (view.dim[i] > 1 && view.stride[i] % 4 != 0) return false;
+  return true;
+}
+
+Vec4 vec4_of(const Select& select, Tensor tensor) {
+  return tensor.valid() ? vec4_of(select, select.schedule.info(tensor)) : Vec4::Always;
+}
+
+Vec4 vec4_of(const Select& select, const TensorInfo& info) {
+  const SizeTable& sizes = select.schedule.sizes;
+  const auto multiple = [&](SizeId size) {
+    if (sizes.is_multiple(size, 4)) return Vec4::Always;
+    return sizes.is_constant(size) ? Vec4::Never : Vec4::AtSomeRuns;
+  };
+  const auto last = static_cast<size_t>(info.rank - 1);
+  if (info.rank < 1 || !sizes.is_constant(info.strides[last], 1)) return Vec4::Never;
+  Vec4 known = worse(multiple(info.dims[last]), multiple(info.offset));
+  for (size_t i = 0; i < last; ++i)
+    if (!sizes.is_constant(info.dims[i], 1)) known = worse(known, multiple(info.strides[i]));
+  const Placement::Space space = select.schedule.placements[info.storage].space;
+  const bool hosts = space == Placement::Space::Input || space == Placement::Space::Output;
+  return hosts ? worse(known, Vec4::AtSomeRuns) : known;
+}
+
+}  // namespace heed::kernels

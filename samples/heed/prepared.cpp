@@ -1,0 +1,67 @@
+#include "prepared.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace heed::program {
+
+namespace {
+
+// Enough values for the largest tensor, small and never denormal; all tensors of a row read the same ones.
+const std::vector<float>& values(size_t count) {
+  static std::vector<float> shared;
+  for (uint32_t state = static_cast<uint32_t>(shared.size()) * 747796405u + 1; shared.size() < count;) {
+    state = state * 1664525u + 1013904223u;
+    shared.push_back((static_cast<float>(state >> 8) / 16777216.0f - 0.5f) * 0.1f + 0.001f);
+  }
+  return shared;
+}
+
+std::vector<std::byte> data_of(const BenchGraph::Buffer& buffer) {
+  std::vector<std::byte> data(buffer.elements() * size_of(buffer.dtype));
+  if (buffer.dtype == DType::F32) {
+    std::memcpy(data.data(), values(buffer.elements()).data(), data.size());
+  } else if (buffer.dtype == DType::I32 && buffer.ids_below > 0) {
+    auto* ids = reinterpret_cast<int32_t*>(data.data());
+    for (size_t i = 0; i < buffer.elements(); ++i)
+      ids[i] = static_cast<int32_t>(i * 7919 % size_t(buffer.ids_below));
+  }
+  return data;
+}
+
+Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
+  if (graph.weights.empty()) return Status::Ok;
+  size_t largest = 0;
+  for (const BenchGraph::Buffer& weight : graph.weights) largest = std::max(largest, weight.elements());
+  const std::vector<float>& all = values(largest);
+  std::vector<HostTensor> tensors;
+  for (const BenchGraph::Buffer& weight : graph.weights)
+    tensors.push_back(
+        {weight.name, DType::F32, weight.shape, std::as_bytes(std::span(all.data(), weight.elements()))});
+  return device.upload(tensors, weights);
+}
+
+}  // namespace
+
+Status prepare(Device& device, const BenchCase& row, Prepared* prepared) {
+  BenchGraph graph;
+  row.build(graph);
+  Weights weights;
+  Status status = upload(device, graph, &weights);
+  if (status != Status::Ok) return status;
+  prepared->gpu_time = device.info().kind != DeviceKind::Cpu;
+  status = device.compile(graph.graph, weights, &prepared->plan,
+                          {.training = row.training, .timestamps = prepared->gpu_time});
+  if (status != Status::Ok) return status;
+  prepared->tensors = graph.inputs;
+  prepared->tensors.push_back(graph.output);
+  for (const BenchGraph::Buffer& tensor : prepared->tensors) prepared->storage.push_back(data_of(tensor));
+  for (const auto& data : prepared->storage) prepared->fewest_bytes += static_cast<double>(data.size());
+  prepared->fewest_bytes += static_cast<double>(prepared->plan.weight_bytes());
+  for (size_t i = 0; i < prepared->tensors.size(); ++i)
+    prepared->buffers.emplace_back(prepared->tensors[i].name, prepared->storage[i]);
+  return Status::Ok;
+}
+
+}  // namespace heed::program

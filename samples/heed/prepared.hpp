@@ -1,0 +1,22 @@
+// A row of the benchmark, compiled for a device and with data to run on.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bench_cases.hpp"
+
+namespace heed::program {
+
+struct Prepared {
+  Plan plan;
+  std::vector<BenchGraph::Buffer> tensors;  // their names are what `buffers` refers to
+  std::vector<std::vector<std::byte>> storage;
+  std::vector<HostBuffer> buffers;
+  bool gpu_time = false;
+  double fewest_bytes = 0;  // inputs, weights and outputs: what must cross memory, however passes are cut
+};
+
+Status prepare(Device& device, const BenchCase& row, Prepared* prepared);
+
+}  // namespace heed::program

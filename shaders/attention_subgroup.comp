@@ -1,0 +1,156 @@
+// Fused attention by single subgroups, with the online softmax of attention.comp; see shared/attention.h. For devices
+// whose workgroups run one after the other on the cores of a CPU (see matmul_subgroup.comp): no barrier, and what a
+// lane reads is used as often as possible.
+//
+// A workgroup is one subgroup and makes TQ queries. Of a tile of 4 LANES keys each lane has four, with their logits of
+// all queries; then it has every LANES-th group of four elements of the outputs, and gets the weights from the lanes
+// that own the keys. TQ is less than LANES or a multiple of it.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#include "shared/attention.glsl"
+
+layout(constant_id = 11) const uint LANES = 8;
+layout(constant_id = 12) const uint TQ = 16;
+
+const uint V_VECS = (D_V + 4u * LANES - 1u) / (4u * LANES);
+const uint BK = 4u * LANES;
+
+vec4 logits[TQ];  // of this lane's keys; then their weights
+vec4 sums[TQ * V_VECS];
+float largest[TQ];
+float total[TQ];  // of this lane's keys
+
+void add_products(uint r, vec4 query, mat4 keys) { logits[r] += query * keys; }
+
+// Logits of the lane's keys j .. j + 3, which are clamped to the last one.
+void multiply(uint q_base, uint first_query, uint last_query, uint k_base, uint j, bool whole) {
+  uint lane = gl_LocalInvocationID.x;
+  uvec4 rows = k_base + min(uvec4(j, j + 1u, j + 2u, j + 3u), uvec4(p.s_kv - 1u)) * p.k_s;
+  [[unroll]] for (uint r = 0u; r < TQ; ++r) logits[r] = vec4(0.0);
+  for (uint d = 0u; d < D_K; d += 4u) {
+    mat4 keys;
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) keys[c] = load_k(rows[c], d, whole);
+    if (TQ < LANES) {
+      [[unroll]] for (uint r = 0u; r < TQ; ++r)
+        add_products(r, load_q(q_base + min(first_query + r, last_query) * p.q_s, d, whole), keys);
+    } else {
+      [[unroll]] for (uint first = 0u; first < TQ; first += LANES) {
+        vec4 mine = load_q(q_base + min(first_query + first + lane, last_query) * p.q_s, d, whole);
+        [[unroll]] for (uint l = 0u; l < LANES; ++l) add_products(first + l, subgroupShuffle(mine, l), keys);
+      }
+    }
+  }
+  [[unroll]] for (uint r = 0u; r < TQ; ++r) logits[r] *= SCALE;
+}
+
+// Turns the logits of query i = row r into weights. Bit c of `kept`: key j + c is within the keys and kept by the padding.
+void weigh(uint r, uint i, uint bh, uint b, uint h, uint j, uint end, uint kept) {
+  uint visible = visible_keys(i);
+  uint mask_at = p.offset[4] + b * p.mask_b + h * p.mask_h + i * p.mask_q;
+  uint bias_at = p.offset[5] + b * p.bias_b + h * p.bias_h + i * p.bias_q;
+  uint taking_part = 0u;
+  float now_largest = largest[r];
+  [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+    float value = logits[r][c];
+    bool hidden = (kept >> c & 1u) == 0u;
+    if (has(HEED_SOFTMAX_CAUSAL) && j + c >= visible) hidden = true;
+    if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(mask_at, j + c);
+    if (has(HEED_SOFTMAX_BIAS) && !hidden) value += float(bias[bias_at + (j + c) * p.bias_k]);
+    if (hidden && has(HEED_SOFTMAX_FILL) && j + c < end) {
+      hidden = false;
+      value = FILL;
+    }
+    if (hidden || is_minus_infinity(value)) continue;
+    taking_part |= 1u << c;
+    logits[r][c] = value;
+    now_largest = max(now_largest, value);
+  }
+  now_largest = subgroupMax(now_largest);
+  float shrink = largest[r] == LOWEST ? 0.0 : exp(largest[r] - now_largest);
+  largest[r] = now_largest;
+  float sum = 0.0;
+  [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+    float weight = (taking_part >> c & 1u) != 0u ? exp(logits[r][c] - now_largest) : 0.0;
+    sum += weight;
+    if (has(HEED_ATTENTION_DROPOUT) && dropout_word(bh * p.s_q + i, j + c) < DROPOUT_THRESHOLD) weight = 0.0;
+    logits[r][c] = weight;
+  }
+  total[r] = total[r] * shrink + sum;
+  [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] *= shrink;
+}
+
+// Adds the values of the tile's keys. What lies in the memory of hidden keys must not reach a product.
+void mix_values(uint v_base, uint tile, uint count, uint wanted, bool whole) {
+  uint lane = gl_LocalInvocationID.x;
+  for (uint l = 0u; l * 4u < count; ++l) {
+    uint bits = subgroupShuffle(wanted, l);
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+      uint key = min(tile + l * 4u + c, p.s_kv - 1u);
+      vec4 values[V_VECS];
+      [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {
+        values[n] = load_v(v_base + key * p.v_s, min((n * LANES + lane) * 4u, (D_V - 1u) / 4u * 4u), whole);
+        if ((bits >> c & 1u) == 0u) values[n] = vec4(0.0);
+      }
+      [[unroll]] for (uint r = 0u; r < TQ; ++r) {
+        float weight = subgroupShuffle(logits[r][c], l);
+        [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] += weight * values[n];
+      }
+    }
+  }
+}
+
+void store(uint r, uint b, uint h, uint i) {
+  float sum = subgroupAdd(total[r]);
+  float factor = has(HEED_ATTENTION_DROPOUT) ? KEEP_SCALE : 1.0;
+  factor = sum == 0.0 ? 0.0 : factor / sum;  // the largest logit counts 1
+  uint at = p.offset[6] + ((b * p.s_q + i) * p.heads + h) * D_V;
+  [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {
+    uint d = (n * LANES + gl_LocalInvocationID.x) * 4u;
+    [[unroll]] for (uint c = 0u; c < 4u; ++c)
+      if (d + c < D_V) result[at + d + c] = TO_OUT(sums[r * V_VECS + n][c] * factor);
+  }
+}
+
+void main() {
+  uint lane = gl_LocalInvocationID.x;
+  uint tiles_q = (p.s_q + TQ - 1u) / TQ;
+  uint index = workgroup_index();
+  uint bh = index / tiles_q;
+  if (bh >= p.batch_heads) return;
+  uint first_query = (tiles_q - 1u - index % tiles_q) * TQ;  // under causality the longest rows start first
+  uint last_query = min(first_query + TQ, p.s_q) - 1u;
+  uint b = bh / p.heads, h = bh % p.heads;
+  uint q_base = p.offset[0] + b * p.q_b + h * p.q_h;
+  uint k_base = p.offset[1] + b * p.k_b + h / GROUP * p.k_h;
+  uint v_base = p.offset[2] + b * p.v_b + h / GROUP * p.v_h;
+  const bool whole = has(HEED_ATTENTION_VEC4);
+
+  [[unroll]] for (uint r = 0u; r < TQ; ++r) {
+    largest[r] = LOWEST;
+    total[r] = 0.0;
+    [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] = vec4(0.0);
+  }
+
+  // With a fill hidden keys have a logit; without, keys that causality hides from all queries need no look.
+  uint end = p.s_kv;
+  if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_SOFTMAX_FILL)) end = min(end, visible_keys(last_query));
+  for (uint tile = 0u; tile < end; tile += BK) {
+    uint j = tile + lane * 4u;
+    uint in_range = 0u, kept = 0u;
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+      if (j + c >= end) continue;
+      in_range |= 1u << c;
+      if (!has(HEED_SOFTMAX_KEY_PADDING) || !padding_hides(b, j + c)) kept |= 1u << c;
+    }
+    if (has(HEED_SOFTMAX_KEY_PADDING) && !has(HEED_SOFTMAX_FILL) && subgroupOr(kept) == 0u) continue;
+    multiply(q_base, first_query, last_query, k_base, j, whole);
+    // Rows past the last query do its work again, and store nothing.
+    [[unroll]] for (uint r = 0u; r < TQ; ++r) weigh(r, min(first_query + r, last_query), bh, b, h, j, end, kept);
+    mix_values(v_base, tile, min(BK, end - tile), has(HEED_SOFTMAX_FILL) ? in_range : kept, whole);
+  }
+  [[unroll]] for (uint r = 0u; r < TQ; ++r)
+    if (first_query + r <= last_query) store(r, b, h, first_query + r);
+}

@@ -1,0 +1,42 @@
+// Rows in groups of four neighbours: lane l of a row has the groups l, l + lanes(), ... Where they fit, a lane keeps its
+// groups in registers, so that memory is read once.
+#extension GL_EXT_control_flow_attributes : require
+#include "rows.glsl"
+
+layout(constant_id = 4) const uint HELD = 0;      // groups that a lane keeps; 0: rows are read again in every walk
+layout(constant_id = 5) const bool VEC4 = false;  // rows are dense, start at, and are a multiple of four elements long
+
+vec4 held[HELD > 0u ? HELD : 1u];
+
+// Groups of a lane: after specialization a constant where they are held, so that loops over them unroll.
+uint group_count(uint n) { return HELD > 0u ? HELD : (n + 4u * lanes() - 1u) / (4u * lanes()); }
+uint group_start(uint g) { return (g * lanes() + lane()) * 4u; }
+// Whether element c of a group that starts at i, itself within the row, is in the row too.
+bool in_row(uint i, uint c, uint n) { return VEC4 || i + c < n; }
+
+float sum_of_four(vec4 x) { return (x.x + x.y) + (x.z + x.w); }
+
+// Elements i .. i + 3 of the row of `scalars` that starts at `at`, `stride` apart; zeros from n on.
+#define HEED_LOAD_GROUP(name, scalars, vectors)                               \
+  vec4 name(uint at, uint stride, uint i, uint n) {                           \
+    if (VEC4) return vec4(vectors[(at + i) / 4u]);                            \
+    vec4 four = vec4(0.0);                                                    \
+    at += i * stride;                                                         \
+    four.x = float(scalars[at]);                                              \
+    if (i + 1u < n) four.y = float(scalars[at + stride]);                     \
+    if (i + 2u < n) four.z = float(scalars[at + 2u * stride]);                \
+    if (i + 3u < n) four.w = float(scalars[at + 3u * stride]);                \
+    return four;                                                              \
+  }
+#define HEED_STORE_GROUP(name, scalars, vectors)                              \
+  void name(uint at, uint stride, uint i, uint n, vec4 four) {                \
+    if (VEC4) {                                                               \
+      vectors[(at + i) / 4u] = TO_OUT4(four);                                 \
+      return;                                                                 \
+    }                                                                         \
+    at += i * stride;                                                         \
+    scalars[at] = TO_OUT(four.x);                                             \
+    if (i + 1u < n) scalars[at + stride] = TO_OUT(four.y);                    \
+    if (i + 2u < n) scalars[at + 2u * stride] = TO_OUT(four.z);               \
+    if (i + 3u < n) scalars[at + 3u * stride] = TO_OUT(four.w);               \
+  }
