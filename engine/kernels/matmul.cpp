@@ -41,9 +41,10 @@ struct SubgroupTile {
 };
 constexpr SubgroupTile kSubgroupTiles[] = {
     {32, 4, "32 rows per subgroup, no barrier: a CPU runs this driver"},
-    {16, 8, "16 rows per subgroup, no barrier: a CPU runs this driver"},
     {4, 8, "4 rows per subgroup, no barrier: a CPU runs this driver"},
     {1, 8, "a row per subgroup, no barrier: a CPU runs this driver"}};
+// From here on the widest tile is the fastest, however much of it is padding.
+constexpr int64_t kManyRows = 9;
 enum SubgroupSpec : size_t {
   kSubgroupTm = 3,
   kSubgroupTnAt,
@@ -238,11 +239,24 @@ void add_tile_kernels(const Select& select, KernelId id, int64_t most_rows) {
   }
 }
 
+// Whether the number of rows, batches included, differs from run to run.
+bool rows_vary(const Select& select) {
+  const TensorInfo& out = select.out();
+  for (int i = 0; i + 1 < out.rank; ++i)
+    if (!select.schedule.sizes.is_constant(out.dims[static_cast<size_t>(i)])) return true;
+  return false;
+}
+
 void add_subgroup_kernels(const Select& select, int64_t most_rows) {
   const KernelId id =
       select.out().dtype == DType::F16 ? KernelId::MatmulF16Subgroup : KernelId::MatmulF32Subgroup;
+  const bool varies = rows_vary(select);
   for (const SubgroupTile& tile : kSubgroupTiles) {
-    if (tile.tm > 1 && most_rows <= tile.tm / 4) continue;  // mostly padding; a smaller tile follows
+    // Each costs the driver time to compile, so that only those are made that a run may ask for.
+    const bool wanted = tile.tm == 1   ? most_rows == 1
+                        : tile.tm == 4 ? most_rows > 1 && (varies || most_rows < kManyRows)
+                                       : most_rows >= kManyRows;
+    if (!wanted) continue;
     add_vec4_kernels(known_vec4(select), [&](bool vec4) -> KernelUse& {
       KernelUse& use = add_kernel(select, id, {select.device.subgroup_size, 1, 1}, tile.why);
       use.key.spec_count = kSubgroupSpecCount;
