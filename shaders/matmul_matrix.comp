@@ -143,18 +143,18 @@ void main() {
   uint residual_base = p.offset[3] + b0 * p.residual_b0 + b1 * p.residual_b1;
   uint out_base = p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1;
   uint mine = gl_SubgroupID * FRAGMENT;
-  [[unroll]] for (uint i = 0u; i < FM; ++i) {
-    [[unroll]] for (uint j = 0u; j < FN; ++j) {
-      coopMatStore(sums[i * FN + j], sh_sums, mine, NS, gl_CooperativeMatrixLayoutRowMajor);
-      barrier();
-      for (uint e = gl_SubgroupInvocationID; e < FRAGMENT; e += gl_SubgroupSize) {
-        uint m = m0 + wave_m + i * MS + e / NS;
-        uint n = n0 + wave_n + j * NS + e % NS;
-        if (m >= p.m || n >= p.n) continue;
-        float value = epilogue(sh_sums[mine + e], n, (batch * p.m + m) * p.n + n, residual_base + m * p.residual_m);
-        result[out_base + m * p.out_m + n] = TO_OUT(value);
-      }
-      barrier();
+  // The inner loop picks a fragment by constant indices: sums that are indexed at run time would leave the registers.
+  for (uint f = 0u; f < FM * FN; ++f) {
+    [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
+      if (i == f) coopMatStore(sums[i], sh_sums, mine, NS, gl_CooperativeMatrixLayoutRowMajor);
+    barrier();
+    for (uint e = gl_SubgroupInvocationID; e < FRAGMENT; e += gl_SubgroupSize) {
+      uint m = m0 + wave_m + f / FN * MS + e / NS;
+      uint n = n0 + wave_n + f % FN * NS + e % NS;
+      if (m >= p.m || n >= p.n) continue;
+      float value = epilogue(sh_sums[mine + e], n, (batch * p.m + m) * p.n + n, residual_base + m * p.residual_m);
+      result[out_base + m * p.out_m + n] = TO_OUT(value);
     }
+    barrier();
   }
 }

@@ -52,7 +52,7 @@ class Owned {
 
 }  // namespace
 
-std::unique_ptr<Compiler> Compiler::open() {
+std::unique_ptr<Compiler> Compiler::open(const MatrixSize& assumed) {
   std::unique_ptr<Compiler> compiler(new Compiler);
   compiler->instance_ = vulkan::Instance::create({.log = stderr_log()});
   if (compiler->instance_ == nullptr) return nullptr;
@@ -65,6 +65,11 @@ std::unique_ptr<Compiler> Compiler::open() {
   compiler->physical_ =
       vulkan::read_physical_device(compiler->vk_, devices[0], compiler->instance_->api_version());
   compiler->capabilities_ = vulkan::capabilities_of(compiler->physical_, compiler->physical_.storage_16bit);
+  compiler->lists_matrix_ = compiler->capabilities_.matrix.m != 0;
+  if (!compiler->lists_matrix_ && assumed.m != 0) {
+    compiler->capabilities_.matrix = assumed;
+    compiler->capabilities_.matrix_subgroup = 32;
+  }
   return compiler->create_device() ? std::move(compiler) : nullptr;
 }
 
@@ -85,7 +90,7 @@ bool Compiler::create_device() {
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &executable);
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  if (capabilities_.matrix.m != 0) {
+  if (lists_matrix_) {
     info.pNext = matrix.chain(&executable);
     extensions.push_back(vulkan::MatrixFeatures::kExtension);
   }

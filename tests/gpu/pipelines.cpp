@@ -1,8 +1,11 @@
 // Compiles every kernel that heed would choose on the driver's first device, and prints a line of CSV for
 // each.
-//   heed_pipelines [FAMILY] [FOLDER]
-// FAMILY becomes the first column; FOLDER receives the assembly. Exit code 1 if a kernel does not compile.
+//   heed_pipelines [FAMILY] [FOLDER or -] [MATRIX]
+// FAMILY becomes the first column; FOLDER receives the assembly. MATRIX: take the device to have matrix units of this size, say 16, though its
+// driver does not list them. Exit code 1 if a kernel does not compile.
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -31,8 +34,8 @@ void print(const char* family, const ChosenKernel& chosen, const Compiled& compi
               mix.percent(mix.multiply_adds), mix.percent(mix.matrix));
 }
 
-int run(const char* family, const char* folder) {
-  const std::unique_ptr<Compiler> compiler = Compiler::open();
+int run(const char* family, const char* folder, uint32_t matrix) {
+  const std::unique_ptr<Compiler> compiler = Compiler::open({matrix, matrix, matrix});
   std::vector<ChosenKernel> chosen;
   if (compiler == nullptr || !choose_kernels(compiler->capabilities(), &chosen)) return 1;
   std::fprintf(stderr, "%s: %s, %s\n", family, compiler->physical().properties.deviceName,
@@ -59,5 +62,7 @@ int run(const char* family, const char* folder) {
 }  // namespace heed::gpu_tests
 
 int main(int argc, char** argv) {
-  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", argc > 2 ? argv[2] : nullptr);
+  const char* folder = argc > 2 && std::strcmp(argv[2], "-") != 0 ? argv[2] : nullptr;
+  const int matrix = argc > 3 ? std::atoi(argv[3]) : 0;
+  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, static_cast<uint32_t>(matrix));
 }
