@@ -1,0 +1,183 @@
+// heed's times of the rows in rows.hpp.
+//   heed_rows DEVICE SECONDS ROW...     DEVICE as Device::open takes it: "cpu", "vulkan", part of a name
+#include <chrono>
+#include <cstring>
+#include <heed/heed.hpp>
+#include <numeric>
+#include <set>
+
+#include "bench/rows.hpp"
+
+namespace heed::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kWidth = 768, kHidden = 3072, kHeads = 12, kLayers = 12;
+
+// A graph with the sizes of its inputs and weights.
+struct Problem {
+  Graph graph;
+  struct Tensor_ {
+    std::string name;
+    std::vector<int64_t> shape;
+  };
+  std::vector<Tensor_> inputs, weights;
+  std::vector<int64_t> output;
+  DType type = DType::F32;
+
+  static Shape shape_of(const std::vector<int64_t>& sizes) {
+    Shape shape;
+    for (const int64_t size : sizes) shape.push_back(size);
+    return shape;
+  }
+  Tensor input(const char* name, std::vector<int64_t> sizes) {
+    inputs.push_back({name, sizes});
+    return graph.input(name, shape_of(sizes), type);
+  }
+  Tensor weight(const std::string& name, std::vector<int64_t> sizes) {
+    weights.push_back({name, sizes});
+    return graph.weight(name, shape_of(sizes), type);
+  }
+  void result(Tensor tensor, std::vector<int64_t> sizes) {
+    output = std::move(sizes);
+    graph.output("y", tensor);
+  }
+};
+
+void build_encoder(const Row& row, Problem* p) {
+  const std::vector<int64_t> shape = {1, row.sizes[0], kWidth};
+  for (int64_t i = 0; i < kLayers; ++i) {
+    const std::string layer = "layers." + std::to_string(i);
+    const auto linear = [&](const char* name, const char* dot, int64_t out, int64_t in) {
+      p->weights.push_back({layer + name + dot + "weight", {out, in}});
+      p->weights.push_back({layer + name + dot + "bias", {out}});
+    };
+    linear(".self_attn.in_proj", "_", 3 * kWidth, kWidth);
+    linear(".self_attn.out_proj", ".", kWidth, kWidth);
+    linear(".linear1", ".", kHidden, kWidth);
+    linear(".linear2", ".", kWidth, kHidden);
+    for (const char* norm : {".norm1.", ".norm2."})
+      for (const char* part : {"weight", "bias"}) p->weights.push_back({layer + norm + part, {kWidth}});
+  }
+  const nn::EncoderLayerOptions layer = {
+      .attention = {.heads = kHeads}, .feed_forward = {.hidden = kHidden, .activation = Activation::GeluErf}};
+  p->result(nn::encoder_stack(p->graph, p->input("x", shape), "layers", layer, {.layers = kLayers}), shape);
+}
+
+void build(const Row& row, Problem* p) {
+  const auto& s = row.sizes;
+  if (row.op == "encoder") return build_encoder(row, p);
+  if (row.op == "matmul") {
+    const Tensor x = p->input("x", {s[0], s[2]});
+    return p->result(p->graph.linear(x, p->weight("w", {s[1], s[2]})), {s[0], s[1]});
+  }
+  if (row.op == "attention") {
+    const std::vector<int64_t> shape = {1, s[0], s[1], s[2]};
+    const Tensor q = p->input("q", shape), k = p->input("k", shape), v = p->input("v", shape);
+    const Causal causal = row.causal ? Causal::TopLeft : Causal::None;
+    // As it lies in memory: without a copy at the end.
+    const Tensor y = p->graph.attention(q, k, v, {.causal = causal}).output;
+    return p->result(p->graph.transpose(y, 1, 2), {1, s[1], s[0], s[2]});
+  }
+  const Tensor x = p->input("x", s);
+  if (row.op == "softmax") p->result(p->graph.softmax(x), s);
+  if (row.op == "add") p->result(p->graph.add(x, p->input("z", s)), s);
+  if (row.op == "layernorm") {
+    const Tensor gamma = p->weight("gamma", {s[1]}), beta = p->weight("beta", {s[1]});
+    p->result(p->graph.layernorm(x, gamma, beta, 1e-5f), s);
+  }
+}
+
+int64_t elements(const std::vector<int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+// Small values that are never denormal. f16: 0x2c00 and up is 1/16 and up.
+std::vector<std::byte> values(int64_t count, DType type) {
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * size_of(type));
+  uint32_t state = 1;
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    const float value = (static_cast<float>(state >> 8) / 16777216.0f - 0.5f) * 0.1f + 0.001f;
+    const auto half = static_cast<uint16_t>(0x2400u + (state >> 21) + (state & 0x8000u));
+    if (type == DType::F16)
+      std::memcpy(&bytes[static_cast<size_t>(i) * 2], &half, 2);
+    else
+      std::memcpy(&bytes[static_cast<size_t>(i) * 4], &value, 4);
+  }
+  return bytes;
+}
+
+Status upload(Device& device, const Problem& p, Weights* weights) {
+  std::vector<std::vector<std::byte>> data;
+  std::vector<HostTensor> tensors;
+  for (const auto& weight : p.weights) data.push_back(values(elements(weight.shape), p.type));
+  for (size_t i = 0; i < data.size(); ++i)
+    tensors.push_back({p.weights[i].name, p.type, p.weights[i].shape, data[i]});
+  return device.upload(tensors, weights);
+}
+
+double run_once(Plan& plan, const std::vector<HostBuffer>& buffers, bool gpu) {
+  const Clock::time_point start = Clock::now();
+  if (plan.run(buffers) != Status::Ok) return -1.0;
+  const double wall = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  std::vector<PassTime> passes;
+  if (!gpu || plan.timings(&passes) != Status::Ok) return wall;
+  return std::accumulate(passes.begin(), passes.end(), 0.0,
+                         [](double sum, const PassTime& pass) { return sum + pass.milliseconds; });
+}
+
+std::string kernels_of(const Plan& plan) {
+  std::set<std::string> names;
+  for (const PassInfo& pass : plan.passes()) names.insert(pass.kernel);
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+void measure(Device& device, const Row& row, double seconds) {
+  Problem p;
+  p.type = row.type == "f16" ? DType::F16 : DType::F32;
+  build(row, &p);
+  Weights weights;
+  Plan plan;
+  const bool gpu = device.info().kind != DeviceKind::Cpu;
+  Status status = p.weights.empty() ? Status::Ok : upload(device, p, &weights);
+  if (status == Status::Ok) status = device.compile(p.graph, weights, &plan, {.timestamps = gpu});
+  if (status != Status::Ok) return print_row(row, -1, to_string(status));
+  std::vector<std::vector<std::byte>> storage;
+  std::vector<HostBuffer> buffers;
+  for (const auto& input : p.inputs) storage.push_back(values(elements(input.shape), p.type));
+  storage.emplace_back(static_cast<size_t>(elements(p.output)) * size_of(p.type));
+  for (size_t i = 0; i < p.inputs.size(); ++i) buffers.emplace_back(p.inputs[i].name, storage[i]);
+  buffers.emplace_back("y", storage.back());
+
+  std::vector<double> times = {run_once(plan, buffers, gpu)};
+  const Clock::time_point start = Clock::now();
+  const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  if (times[0] < 10e3 * seconds)
+    times.clear();  // the first run only warms up, unless one is all there is time for
+  while (times.size() < 3 || (spent() < seconds && times.size() < 100)) {
+    if (times.size() == 1 && times[0] >= 10e3 * seconds) break;
+    times.push_back(run_once(plan, buffers, gpu));
+    if (times.back() < 0) return print_row(row, -1, "run failed");
+  }
+  print_row(row, median(times), kernels_of(plan));
+}
+
+}  // namespace
+}  // namespace heed::bench
+
+int main(int argc, char** argv) {
+  using namespace heed;
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: heed_rows DEVICE SECONDS ROW...\n");
+    return 2;
+  }
+  Device device;
+  if (Device::open({.select = argv[1], .log = stderr_log()}, &device) != Status::Ok) return 1;
+  std::fprintf(stderr, "%s, %s\n", device.info().name.c_str(), device.info().driver.c_str());
+  for (int i = 3; i < argc; ++i) bench::measure(device, bench::parse_row(argv[i]), std::atof(argv[2]));
+  return 0;
+}
