@@ -85,6 +85,13 @@ Status VulkanDevice::adopt(const HostDevice& host) {
     return fail(host.log, Status::InvalidArgument,
                 format("adopt: get_instance_proc_addr knows no %s", missing));
 
+  const std::string missing_for_matrices = missing_matrix_features(host.enabled_features, host.enabled_extensions);
+  if (missing_for_matrices.empty()) {  // otherwise not even their functions are asked for
+#define HEED_LOAD(name) \
+  context_.vk.name = reinterpret_cast<PFN_vk##name>(context_.vk.GetInstanceProcAddr(host.instance, "vk" #name));
+    HEED_VULKAN_EXTENSION(HEED_LOAD)
+#undef HEED_LOAD
+  }
   context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version);
   const auto& families = context_.physical.queue_families;
   if (host.queue_family >= families.size() ||
@@ -96,9 +103,8 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.physical.adopted = true;
   context_.physical.storage_16bit = f16;
   context_.physical.memory_budget = lists(host, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-  if (const std::string missing = missing_matrix_features(host.enabled_features, host.enabled_extensions);
-      !missing.empty() && context_.physical.matrix_units.missing.empty())
-    context_.physical.matrix_units.missing = "the host did not enable " + missing;
+  if (!missing_for_matrices.empty() && context_.physical.matrix_units.missing.empty())
+    context_.physical.matrix_units.missing = "the host did not enable " + missing_for_matrices;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,

@@ -20,10 +20,6 @@ const char* load_instance_functions(VkInstance instance, bool debug_utils, Funct
   if (table->name == nullptr && missing == nullptr) missing = "vk" #name;
   HEED_VULKAN_INSTANCE(HEED_LOAD)
 #undef HEED_LOAD
-#define HEED_LOAD(name) \
-  table->name = reinterpret_cast<PFN_vk##name>(table->GetInstanceProcAddr(instance, "vk" #name));
-  HEED_VULKAN_EXTENSION(HEED_LOAD)
-#undef HEED_LOAD
   if (!debug_utils) return missing;
     // The label and name calls belong to the device, but as an instance extension they come from here on all
     // loaders.

@@ -87,6 +87,10 @@ std::unique_ptr<Instance> Instance::create(const InstanceOptions& options) {
     log(options.log, LogLevel::Info, format("Vulkan: the loader has no %s", missing));
     return nullptr;
   }
+#define HEED_LOAD(name) \
+  instance->functions_.name = reinterpret_cast<PFN_vk##name>(instance->functions_.GetInstanceProcAddr(instance->instance_, "vk" #name));
+  HEED_VULKAN_EXTENSION(HEED_LOAD)
+#undef HEED_LOAD
   instance->create_messenger();
   return instance;
 }
