@@ -118,17 +118,22 @@ compile_all() {  # compile_all DIRECTORY
   done
 }
 
-# Shaders of the samples' own have one variant, kept beside the source.
+# Shaders of the samples' own have one variant, kept beside the source: samples/NAME/x.comp becomes x.spv,
+# samples/NAME/shaders/x.vert becomes x.vert.spv.
 compile_samples() {  # compile_samples DIRECTORY
-  for source in "$root"/samples/*/*.comp; do
+  for source in "$root"/samples/*/*.comp "$root"/samples/*/shaders/*.comp "$root"/samples/*/shaders/*.vert \
+                "$root"/samples/*/shaders/*.frag; do
     [ -e "$source" ] || continue
     target=$1/${source#"$root"/}
-    target=${target%.comp}.spv
+    case $target in */shaders/*) target=$target.spv ;; *) target=${target%.comp}.spv ;; esac
     mkdir -p "$(dirname "$target")"
     glslc -O --target-env=vulkan1.1 -Werror -I "$root/shaders" -o "$target" "$source" ||
       die "$source does not compile"
   done
 }
+
+# The compiled shaders of samples below a directory, as paths relative to it.
+sample_spirv() { (cd "$1" && find samples -name '*.spv' 2>/dev/null); }
 
 case ${1:-} in '' | --check) ;; *) die "unknown argument '$1'; see the head of this file" ;; esac
 find_compiler
@@ -144,7 +149,10 @@ if [ "${1:-}" = --check ]; then
   for name in $(for file in "$work"/*.spv "$root"/shaders/spirv/*.spv; do basename "$file"; done | sort -u); do
     cmp -s "$work/$name" "$root/shaders/spirv/$name" || { say "differs: shaders/spirv/$name"; status=1; }
   done
-  [ $status -eq 0 ] && say "$count shader variants match their sources"
+  for name in $({ sample_spirv "$work"; sample_spirv "$root"; } | sort -u); do
+    cmp -s "$work/$name" "$root/$name" || { say "differs: $name"; status=1; }
+  done
+  [ $status -eq 0 ] && say "$count shader variants and the samples' shaders match their sources"
   exit $status
 fi
 mkdir -p "$root/shaders/spirv"
@@ -155,9 +163,10 @@ for file in "$work"/*.spv; do  # keeps the time stamp of what did not change
   target=$root/shaders/spirv/$(basename "$file")
   cmp -s "$file" "$target" || cp "$file" "$target"
 done
-for file in "$work"/samples/*/*.spv; do
-  [ -e "$file" ] || continue
-  target=$root/${file#"$work"/}
-  cmp -s "$file" "$target" || cp "$file" "$target"
+for name in $(sample_spirv "$root"); do
+  [ -e "$work/$name" ] || rm -f "$root/$name"
+done
+for name in $(sample_spirv "$work"); do
+  cmp -s "$work/$name" "$root/$name" || cp "$work/$name" "$root/$name"
 done
 say "$count shader variants written"

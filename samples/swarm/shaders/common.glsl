@@ -1,0 +1,73 @@
+// What the shaders of the sample share: buffers and small functions.
+#extension GL_GOOGLE_include_directive : require
+#include "shared.h"
+
+#ifndef AGENTS_ACCESS
+#define AGENTS_ACCESS readonly
+#endif
+#ifndef TARGETS_ACCESS
+#define TARGETS_ACCESS readonly
+#endif
+#ifndef TRAILS_ACCESS
+#define TRAILS_ACCESS readonly
+#endif
+#ifndef PICK_ACCESS
+#define PICK_ACCESS readonly
+#endif
+#ifndef LINKS_ACCESS
+#define LINKS_ACCESS readonly
+#endif
+
+layout(set = 0, binding = SWARM_BIND_AGENTS) AGENTS_ACCESS buffer Agents { vec4 agents[]; };
+layout(set = 0, binding = SWARM_BIND_TARGETS) TARGETS_ACCESS buffer Targets { vec4 targets[]; };
+layout(set = 0, binding = SWARM_BIND_LOOK) readonly buffer Look { vec4 look[]; };
+layout(set = 0, binding = SWARM_BIND_TRAILS) TRAILS_ACCESS buffer Trails { vec4 trails[]; };
+layout(set = 0, binding = SWARM_BIND_PICK) PICK_ACCESS buffer Pick {
+  vec4 picked_row[SWARM_ROW4];
+  uint picked;
+};
+// Per head the strongest keys, the strongest first: index, and the weight relative to the first as a float's bits.
+layout(set = 0, binding = SWARM_BIND_LINKS) LINKS_ACCESS buffer Links { uvec2 links[]; };
+
+const float TAU = 6.28318530718;
+
+vec3 agent_position(uint i) { return agents[i * SWARM_ROW4].xyz; }
+vec3 agent_velocity(uint i) { return agents[i * SWARM_ROW4 + 1u].xyz; }
+
+// Random numbers from an index (PCG; Jarzynski and Olano 2020).
+uint mix_bits(uint x) {
+  x = x * 747796405u + 2891336453u;
+  x = ((x >> ((x >> 28u) + 4u)) ^ x) * 277803737u;
+  return (x >> 22u) ^ x;
+}
+float random(uint i, uint stream) { return float(mix_bits(i * 16u + stream) >> 8) / 16777216.0; }
+
+// What head h asks of an agent: towards (or, with a negative pull, away from) the mean position of what it looks at,
+// along with its mean velocity, around it.
+vec3 urge(uint i, uint h, vec3 position, vec3 velocity) {
+  vec4 motive = frame.motives[h];
+  if (motive.w == 0.0) return vec3(0.0);
+  vec3 to = look[i * SWARM_LOOK4 + h * SWARM_VALUE4].xyz - position;
+  vec3 with = look[i * SWARM_LOOK4 + h * SWARM_VALUE4 + 1u].xyz - velocity;
+  return motive.x * to + motive.y * with + motive.z * cross(vec3(0.0, 1.0, 0.0), to);
+}
+
+// An agent has the colour of the heads that move it, and a shade of its tribe.
+vec3 agent_color(uint i, vec3 position, vec3 velocity) {
+  vec3 color = vec3(0.0);
+  float total = 1e-6;
+  for (uint h = 0u; h < SWARM_HEADS; ++h) {
+    vec3 u = urge(i, h, position, velocity);
+    float share = dot(u, u) * frame.colors[h].w;
+    color += share * frame.colors[h].rgb;
+    total += share;
+  }
+  float shade = 0.72 + 0.4 * agents[i * SWARM_ROW4 + 4u].w;
+  return color / total * shade;
+}
+
+// Far things sink into the dark.
+float haze(vec3 position) {
+  float distance = length(position - frame.eye.xyz);
+  return clamp(1.35 - distance * 0.19, 0.10, 1.0);
+}

@@ -1,0 +1,77 @@
+// Read by C++ and by the shaders: sizes, bindings and what is told to all shaders once per frame.
+#ifndef SWARM_SHARED_H
+#define SWARM_SHARED_H
+
+// One row per agent or target: what heed reads as its input. Five vec4:
+//   0  position, |position|^2
+//   1  velocity, 1
+//   2  place in line: cos and sin of the two fastest turns
+//   3  the two slowest turns
+//   4  cos and sin of the tribe's angle, 1 for the player's cursor, a random number in [0, 1)
+#define SWARM_ROW 20
+#define SWARM_ROW4 5
+#define SWARM_HEADS 4
+// What one head gives to one agent: the mean position and velocity of what it looks at, and its tribe's angle.
+//   0  position, cos   1  velocity, sin
+#define SWARM_VALUE 8
+#define SWARM_VALUE4 2
+#define SWARM_LOOK4 (SWARM_HEADS * SWARM_VALUE4)
+
+#define SWARM_TRIBES 6
+#define SWARM_TRAIL 24   // remembered positions per agent
+#define SWARM_LINKS 14   // lines per head of the picked agent
+#define SWARM_BEND 16    // segments of such a line
+#define SWARM_GROUP 64   // invocations per workgroup
+
+#define SWARM_FLOCK 0
+#define SWARM_CONGA 1
+#define SWARM_CROSS 2
+
+#define SWARM_BIND_FRAME 0
+#define SWARM_BIND_AGENTS 1
+#define SWARM_BIND_TARGETS 2
+#define SWARM_BIND_LOOK 3      // heed's output
+#define SWARM_BIND_TRAILS 4
+#define SWARM_BIND_PICK 5      // row of the picked agent, its index
+#define SWARM_BIND_WEIGHTS 6   // heed's output: attention weights of the picked agent [heads, keys]
+#define SWARM_BIND_LINKS 7
+#define SWARM_BIND_BOXES 8
+#define SWARM_BIND_FONT 9
+#define SWARM_BINDINGS 10
+
+#ifdef __cplusplus
+#include <cstdint>
+#include <glm/glm.hpp>
+namespace swarm {
+using glm::mat4, glm::uvec4, glm::vec4;
+struct Frame {
+#else
+layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
+#endif
+  mat4 view_projection;
+  vec4 eye;        // camera, time in seconds
+  vec4 right;      // of the camera; aspect ratio
+  vec4 up;         // of the camera; size of an agent
+  vec4 cursor;     // the player's cursor in the world; its pull, 0: none
+  vec4 pointer;    // where to pick: x, y in [-1, 1]; 1: pick now; 1: show the lines
+  vec4 motion;     // time step in seconds, slowest, fastest speed, drag in 1/s
+  vec4 home;       // radius of the free space, wander, swirl, strength of the leaders
+  uvec4 counts;    // agents, targets, flavour, steps made so far
+  vec4 motives[SWARM_HEADS];   // pull in 1/s^2, alignment in 1/s, swirl in 1/s^2, 1 if the head is on
+  vec4 colors[SWARM_HEADS];    // linear; weight in the colour of an agent
+  vec4 screen;     // width, height in pixels; 1 if targets are drawn
+#ifdef __cplusplus
+};
+
+// A filled rectangle with round corners, or one letter of the font. Pixels, linear colours.
+struct Box {
+  vec4 area;     // left, top, width, height
+  vec4 texture;  // the letter in the font's image, in texels: left, top, width, height; width 0: no letter
+  vec4 color;    // not premultiplied
+  vec4 shape;    // corner radius, border width
+};
+}  // namespace swarm
+#else
+} frame;
+#endif
+#endif

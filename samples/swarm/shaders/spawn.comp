@@ -1,0 +1,32 @@
+// New agents, from index `first` on: a loose ball at rest, with their place in line and their tribe.
+#version 450
+#define AGENTS_ACCESS
+#define TRAILS_ACCESS
+#define PICK_ACCESS
+#include "common.glsl"
+layout(local_size_x = SWARM_GROUP) in;
+layout(push_constant) uniform Push { uint first; } p;
+
+// Steps in line after which each turn begins anew. The slowest one outlasts the longest line.
+const float TURNS[4] = float[4](7.0, 29.0, 150.0, 3000.0);
+
+void main() {
+  uint i = p.first + gl_GlobalInvocationID.x;
+  if (p.first == 0u && i == 0u) picked = 0u;
+  if (i >= frame.counts.x) return;
+  float z = random(i, 0u) * 2.0 - 1.0, turn = random(i, 1u) * TAU;
+  vec3 direction = vec3(sqrt(1.0 - z * z) * vec2(cos(turn), sin(turn)), z);
+  vec3 position = direction * frame.home.x * pow(random(i, 2u), 1.0 / 3.0);
+  vec3 velocity = 0.4 * normalize(cross(direction, vec3(0.3, 1.0, 0.2)));
+
+  float place = float(i / SWARM_TRIBES);
+  vec4 fast = place * TAU / vec4(TURNS[0], TURNS[0], TURNS[1], TURNS[1]);
+  vec4 slow = place * TAU / vec4(TURNS[2], TURNS[2], TURNS[3], TURNS[3]);
+  float tribe = float(i % SWARM_TRIBES) * TAU / SWARM_TRIBES;
+  agents[i * SWARM_ROW4 + 0u] = vec4(position, dot(position, position));
+  agents[i * SWARM_ROW4 + 1u] = vec4(velocity, 1.0);
+  agents[i * SWARM_ROW4 + 2u] = vec4(cos(fast.x), sin(fast.y), cos(fast.z), sin(fast.w));
+  agents[i * SWARM_ROW4 + 3u] = vec4(cos(slow.x), sin(slow.y), cos(slow.z), sin(slow.w));
+  agents[i * SWARM_ROW4 + 4u] = vec4(cos(tribe), sin(tribe), 0.0, random(i, 3u));
+  for (uint k = 0u; k < SWARM_TRAIL; ++k) trails[i * SWARM_TRAIL + k] = vec4(position, 0.0);
+}
