@@ -1,0 +1,42 @@
+// Everything that shaders see, in one descriptor set per frame in flight: see shaders/shared.h.
+#pragma once
+
+#include <array>
+
+#include "resources.hpp"
+#include "shaders/shared.h"
+
+namespace swarm {
+
+inline constexpr uint32_t kSlots = 2;  // frames in flight
+inline constexpr uint32_t kMaxBoxes = 2048;
+
+class Bindings {
+ public:
+  explicit Bindings(const Gpu& gpu);
+
+  // Buffers of the crowd: written by one pass, read by the next, shared by the frames in flight.
+  Buffer agents, targets, look, trails, pick, weights, links;
+
+  VkPipelineLayout layout() const { return layout_; }
+  void set_font(VkImageView view);
+  // What the shaders of this frame are told; the GPU must be done with the slot.
+  void write(uint32_t slot, const Frame& frame, std::span<const Box> boxes);
+  void bind(VkCommandBuffer commands, VkPipelineBindPoint point, uint32_t slot) const {
+    vkCmdBindDescriptorSets(commands, point, layout_, 0, 1, &sets_[slot], 0, nullptr);
+  }
+
+ private:
+  void make_layout();
+  void make_sets();
+
+  const Gpu& gpu_;
+  Owned<VkDescriptorSetLayout> set_layout_;
+  Owned<VkPipelineLayout> layout_;
+  Owned<VkDescriptorPool> pool_;
+  Owned<VkSampler> sampler_;
+  std::array<VkDescriptorSet, kSlots> sets_{};
+  std::array<Buffer, kSlots> frames_, boxes_;
+};
+
+}  // namespace swarm

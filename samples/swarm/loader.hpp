@@ -1,0 +1,10 @@
+#pragma once
+
+#include "vulkan.hpp"
+
+namespace swarm {
+
+// vkGetInstanceProcAddr of the machine's Vulkan loader, or null if there is none.
+PFN_vkGetInstanceProcAddr find_loader();
+
+}  // namespace swarm

@@ -1,0 +1,86 @@
+// swarm: agents that steer by attention.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+#include "options.hpp"
+
+namespace {
+
+using swarm::Failure, swarm::Flavour, swarm::Options, swarm::OverlayKind;
+
+const std::map<std::string, Flavour> kFlavourWords = {
+    {"flock", Flavour::Flock}, {"conga", Flavour::Conga}, {"cross", Flavour::Cross}};
+const std::map<std::string, OverlayKind> kOverlayWords = {
+    {"full", OverlayKind::Full}, {"legend", OverlayKind::Legend}, {"none", OverlayKind::None}};
+
+VkExtent2D parse_size(const std::string& text) {
+  unsigned width = 0, height = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%ux%u%c", &width, &height, &rest) != 2 || width < 64 || height < 64 || width > 8192 ||
+      height > 8192)
+    throw Failure("--size " + text + ": it must be WIDTHxHEIGHT, from 64 to 8192 each");
+  return {width, height};
+}
+
+void add_options(CLI::App* app, Options* options, std::vector<int>* heads, std::string* size) {
+  app->add_option("--flavour", options->flavour, "flock (bidirectional), conga (causal) or cross; default flock")
+      ->transform(CLI::CheckedTransformer(kFlavourWords, CLI::ignore_case));
+  app->add_option("--agents", options->agents, "how many; default 4096, 512 on a software driver")
+      ->check(CLI::Range(32, static_cast<int>(swarm::kMaxAgents)));
+  app->add_option("--targets", options->targets, "lights of the cross flavour; default 256, 48 on a software driver")
+      ->check(CLI::Range(2, static_cast<int>(swarm::kMaxTargets)));
+  app->add_option("--heads", *heads, "which of the heads 1 to 4 act, e.g. --heads 1,3; default all")
+      ->delimiter(',')
+      ->check(CLI::Range(1, SWARM_HEADS));
+  app->add_option("--device", options->device, "part of a GPU's name, or its number");
+  app->add_option("--budget", options->budget_ms, "milliseconds per frame that the overlay measures against")
+      ->check(CLI::Range(0.1, 1000.0));
+  app->add_option("--size", *size, "of the window or picture; default 1280x720");
+  app->add_flag("--headless", options->headless, "no window: draw off-screen");
+  app->add_option("--frames", options->frames, "stop after so many; default: headless 240, in a window never")
+      ->check(CLI::Range(1, 1000000));
+  app->add_option("--png", options->png, "write the last frame there");
+  app->add_option("--overlay", options->overlay, "full, legend or none")
+      ->transform(CLI::CheckedTransformer(kOverlayWords, CLI::ignore_case));
+  app->add_flag("!--no-links", options->links, "without the lines of the picked agent");
+  app->add_flag("--report", options->report, "headless: print how the crowd changed, and GPU times");
+  app->add_flag("--validate", options->validate, "with the Khronos validation layer; exit code 3 if it complains");
+}
+
+int run(const Options& options) {
+  if (!options.headless && options.report) throw Failure("--report needs --headless");
+  const uint32_t complaints = options.headless ? run_headless(options) : run_window(options);
+  if (complaints == 0) return 0;
+  std::fprintf(stderr, "swarm: %u messages of the validation layer\n", complaints);
+  return 3;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  std::vector<int> heads;
+  std::string size = "1280x720";
+  CLI::App app("Thousands of agents steered by transformer attention, computed by heed inside the frame that draws them.",
+               "swarm");
+  app.footer("Keys: left, right: flavour. up, down: agents. 1 to 4: heads. space: pause. R: anew. P: picture. H: panel.\n"
+             "L: lines. escape: end. Mouse: left button picks an agent, right button calls them, wheel: nearer.");
+  add_options(&app, &options, &heads, &size);
+  try {
+    app.parse(argc, argv);
+    options.size = parse_size(size);
+    if (!heads.empty()) {
+      options.heads = {};
+      for (const int head : heads) options.heads[static_cast<size_t>(head - 1)] = true;
+    }
+    return run(options);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "swarm: %s (see swarm --help)\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "swarm: %s\n", error.what());
+  }
+  return 2;
+}

@@ -1,0 +1,73 @@
+// Rules instead of training: what each head looks for, as weights of an attention layer.
+//
+// A head's logit for agent i and agent or target j is a sum of
+//   -|x_i - x_j|^2 / (2 reach^2)                near in space: then one step of attention is one of mean shift
+//   sum_f place[f] cos(turn_f (i - j))          near in line
+//   tribe cos(angle_i - angle_j)                of the same tribe
+//   cursor if j is the player's cursor
+// which is a product of a query and a key that are linear in the rows of shaders/shared.h, up to terms that are the
+// same for all j. What a head gives is the mean position and velocity of what it looks at; `pull`, `align` and
+// `swirl` say what an agent does with them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <heed/heed.hpp>
+
+#include "shaders/shared.h"
+
+namespace swarm {
+
+enum class Flavour : uint8_t { Flock = SWARM_FLOCK, Conga = SWARM_CONGA, Cross = SWARM_CROSS };
+inline constexpr Flavour kFlavours[] = {Flavour::Flock, Flavour::Conga, Flavour::Cross};
+
+struct Motive {
+  const char* name;
+  const char* what;
+  float reach = 0;  // 0: wherever
+  std::array<float, 4> place = {};
+  float tribe = 0;
+  float cursor = 0;  // negative: does not see it
+  float pull = 0, align = 0, swirl = 0;
+  float color_weight = 1;
+};
+
+struct Rules {
+  const char* name;       // as on the command line
+  const char* attention;  // "bidirectional"
+  const char* title;
+  std::array<Motive, SWARM_HEADS> heads;
+  float slowest, fastest, drag;     // of an agent's speed
+  float radius, wander, swirl, leaders;
+};
+
+const Rules& rules_of(Flavour flavour);
+
+inline constexpr int64_t kKeyWidth = 16;
+inline constexpr int64_t kMaxAgents = 16384, kMaxTargets = 1024;
+
+// Weights of all flavours, as heed reads them: "flock.q.weight" [heads * kKeyWidth, SWARM_ROW] and so on.
+class MotiveWeights {
+ public:
+  MotiveWeights();
+  std::vector<heed::HostTensor> tensors() const;  // valid while *this is
+
+ private:
+  struct Named {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::vector<float> values;
+  };
+  void add(const Rules& rules);
+  std::vector<Named> all_;
+};
+
+// "agents" [1, agents, SWARM_ROW] (and "targets" in the cross flavour) -> "look" [1, agents, heads * SWARM_VALUE].
+heed::Graph look_graph(Flavour flavour);
+// "row" [1, 1, SWARM_ROW] over "keys" [1, keys, SWARM_ROW] -> "weights" [1, heads, 1, keys].
+heed::Graph weights_graph(Flavour flavour);
+
+}  // namespace swarm

@@ -1,0 +1,26 @@
+// What the command line asks for.
+#pragma once
+
+#include "overlay.hpp"
+
+namespace swarm {
+
+struct Options {
+  Flavour flavour = Flavour::Flock;
+  uint32_t agents = 0;   // 0: as many as suit the device
+  uint32_t targets = 0;
+  std::array<bool, SWARM_HEADS> heads = {true, true, true, true};
+  std::string device;
+  bool headless = false, validate = false, report = false, links = true;
+  uint32_t frames = 0;   // 0: until the window is closed
+  std::string png;
+  VkExtent2D size = {1280, 720};
+  OverlayKind overlay = OverlayKind::Full;
+  double budget_ms = 1000.0 / 60;
+};
+
+// Both throw Failure. Return the number of messages of the validation layer.
+uint32_t run_headless(const Options& options);
+uint32_t run_window(const Options& options);
+
+}  // namespace swarm

@@ -1,0 +1,29 @@
+// The panel over the picture: flavour, heads, times and the budget.
+#pragma once
+
+#include "font.hpp"
+#include "motives.hpp"
+#include "renderer.hpp"
+
+namespace swarm {
+
+enum class OverlayKind : uint8_t { Full, Legend, None };  // Legend: without times and keys
+
+struct OverlayState {
+  OverlayKind kind = OverlayKind::Full;
+  Flavour flavour = Flavour::Flock;
+  std::array<bool, SWARM_HEADS> heads = {};
+  uint32_t agents = 0, targets = 0;
+  Times times;
+  double shown_ms = -1;   // from picture to picture, by the clock; negative: not known
+  double budget_ms = 16.7;
+  std::string device;
+  bool paused = false;
+};
+
+// Colours of the heads, linear.
+extern const std::array<vec4, SWARM_HEADS> kHeadColors;
+
+void build_overlay(const Font& font, const OverlayState& state, VkExtent2D size, std::vector<Box>* boxes);
+
+}  // namespace swarm

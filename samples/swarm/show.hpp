@@ -1,0 +1,38 @@
+// The state of the program that the GPU does not hold: flavour, heads, camera, time.
+#pragma once
+
+#include "options.hpp"
+
+namespace swarm {
+
+class Show {
+ public:
+  Show(const Options& options, const Gpu& gpu);
+
+  Flavour flavour;
+  std::array<bool, SWARM_HEADS> heads;
+  uint32_t agents, targets;
+  bool paused = false, links;
+  bool cursor_on = false;            // the player's cursor pulls agents
+  bool pick = false;                 // pick the agent at the pointer
+  glm::vec2 pointer = glm::vec2(0);  // on the screen, [-1, 1]
+  float turn = 0.6f, tilt = 0.30f, distance = 4.3f;  // of the camera, radians and world units
+
+  void next_flavour(int by);
+  void set_agents(uint32_t count);  // clamped; new agents appear with the next frame
+  void restart() { spawned_ = 0; }
+
+  // Time passes: one step of the crowd unless paused.
+  void advance(float seconds);
+  Frame frame(VkExtent2D size) const;
+  // What the next frame does; asking takes note that new agents were made.
+  CrowdStep take_step();
+
+ private:
+  glm::vec3 eye() const;
+  float time_ = 0, step_seconds_ = 0;
+  uint32_t steps_ = 0, spawned_ = 0;
+  std::array<float, SWARM_HEADS> fade_{};  // heads switched on and off softly
+};
+
+}  // namespace swarm

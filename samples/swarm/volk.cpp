@@ -1,0 +1,3 @@
+// volk's own code.
+#define VOLK_IMPLEMENTATION
+#include <volk.h>
