@@ -63,7 +63,7 @@ Frame Show::frame(VkExtent2D size) const {
   frame.view_projection = projection * view;
   frame.eye = vec4(from, time_);
   frame.right = vec4(right, aspect);
-  frame.up = vec4(up, std::clamp(0.19f / std::cbrt(static_cast<float>(agents)), 0.010f, 0.05f));
+  frame.up = vec4(up, std::clamp(0.24f / std::cbrt(static_cast<float>(agents)), 0.010f, 0.05f));
   frame.cursor = vec4(cursor, cursor_on ? 1.0f : 0.0f);
   frame.pointer = vec4(pointer, pick ? 1.0f : 0.0f, links ? 1.0f : 0.0f);
   frame.motion = vec4(step_seconds_, rules.slowest, rules.fastest, rules.drag);

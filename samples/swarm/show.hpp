@@ -16,7 +16,7 @@ class Show {
   bool cursor_on = false;            // the player's cursor pulls agents
   bool pick = false;                 // pick the agent at the pointer
   glm::vec2 pointer = glm::vec2(0);  // on the screen, [-1, 1]
-  float turn = 0.6f, tilt = 0.30f, distance = 4.3f;  // of the camera, radians and world units
+  float turn = 0.6f, tilt = 0.30f, distance = 3.7f;  // of the camera, radians and world units
 
   void next_flavour(int by);
   void set_agents(uint32_t count);  // clamped; new agents appear with the next frame

@@ -55,19 +55,22 @@ vec3 urge(uint i, uint h, vec3 position, vec3 velocity) {
 // An agent has the colour of the heads that move it, and a shade of its tribe.
 vec3 agent_color(uint i, vec3 position, vec3 velocity) {
   vec3 color = vec3(0.0);
-  float total = 1e-6;
+  float total = 1e-12;
   for (uint h = 0u; h < SWARM_HEADS; ++h) {
     vec3 u = urge(i, h, position, velocity);
     float share = dot(u, u) * frame.colors[h].w;
+    share *= share;
     color += share * frame.colors[h].rgb;
     total += share;
   }
-  float shade = 0.72 + 0.4 * agents[i * SWARM_ROW4 + 4u].w;
-  return color / total * shade;
+  vec4 traits = agents[i * SWARM_ROW4 + 4u];
+  float angle = atan(traits.y, traits.x);
+  vec3 shade = 1.0 + 0.38 * cos(angle - vec3(0.0, 2.1, 4.2));
+  return color / total * shade * (0.8 + 0.4 * traits.w);
 }
 
 // Far things sink into the dark.
 float haze(vec3 position) {
   float distance = length(position - frame.eye.xyz);
-  return clamp(1.35 - distance * 0.19, 0.10, 1.0);
+  return clamp(1.55 - 0.26 * distance, 0.10, 1.1);
 }

@@ -19,8 +19,8 @@ void main() {
   vec3 along = apart + 2.0 * (1.0 - 2.0 * t) * bend;
   vec3 across = cross(along, frame.eye.xyz - point);
   across = dot(across, across) > 1e-14 ? normalize(across) : vec3(0.0);
-  float width = weight > 0.02 ? 0.0035 + 0.004 * weight : 0.0;
+  float width = weight > 0.02 ? 0.0022 + 0.0035 * weight : 0.0;
   vec3 world = point + across * width * ((gl_VertexIndex & 1) * 2 - 1);
-  color = frame.colors[h].rgb * (0.18 + 0.82 * weight) * (1.0 - 0.4 * t);
+  color = frame.colors[h].rgb * (0.10 + 0.70 * weight) * smoothstep(-0.05, 0.35, t);
   gl_Position = frame.view_projection * vec4(world, 1.0);
 }

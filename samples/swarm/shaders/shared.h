@@ -19,7 +19,7 @@
 
 #define SWARM_TRIBES 6
 #define SWARM_TRAIL 24   // remembered positions per agent
-#define SWARM_LINKS 14   // lines per head of the picked agent
+#define SWARM_LINKS 8   // lines per head of the picked agent
 #define SWARM_BEND 16    // segments of such a line
 #define SWARM_GROUP 64   // invocations per workgroup
 

@@ -4,7 +4,7 @@
 layout(location = 0) in vec2 at;
 layout(location = 0) out vec4 color;
 void main() {
-  vec3 top = vec3(0.0018, 0.0022, 0.0075), bottom = vec3(0.0070, 0.0060, 0.0200), glow = vec3(0.0090, 0.0130, 0.0350);
+  vec3 top = vec3(0.0010, 0.0014, 0.0060), bottom = vec3(0.0040, 0.0020, 0.0120), glow = vec3(0.0030, 0.0065, 0.0250);
   vec3 sky = mix(top, bottom, smoothstep(-1.0, 1.0, at.y));
   float distance = length(at * vec2(0.75, 1.0) - vec2(0.0, 0.05));
   sky += glow * exp(-2.2 * distance * distance);

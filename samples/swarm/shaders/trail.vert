@@ -16,6 +16,6 @@ void main() {
   side = dot(side, side) > 1e-14 ? normalize(side) : vec3(0.0);
   vec3 world = position + side * ((gl_VertexIndex & 1) * 2 - 1) * frame.up.w * 0.30 * left;
   vec3 now = agent_position(i);
-  color = agent_color(i, now, agent_velocity(i)) * haze(world) * 0.34 * left * left;
+  color = agent_color(i, now, agent_velocity(i)) * haze(world) * 0.50 * left * left;
   gl_Position = frame.view_projection * vec4(world, 1.0);
 }
