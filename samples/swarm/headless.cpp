@@ -39,10 +39,7 @@ uint32_t run_headless(const Options& options) {
   for (uint32_t i = 0; i < frames; ++i) {
     renderer.next_slot();
     show.advance(kStep);
-    state.flavour = show.flavour;
-    state.heads = show.heads;
-    state.agents = show.agents;
-    state.targets = show.targets;
+    show.describe(&state);
     state.times = renderer.times();
     build_overlay(font, state, options.size, &boxes);
     renderer.render({.frame = show.frame(options.size), .step = show.take_step(), .boxes = boxes});
@@ -58,7 +55,7 @@ uint32_t run_headless(const Options& options) {
     std::printf("times: frame %.3f ms attention %.3f ms on %s, %u agents, %u targets\n", renderer.times().frame,
                 renderer.times().attention, gpu.properties.deviceName, show.agents, show.targets);
   }
-  if (!options.png.empty()) save_picture(gpu, image.handle, options.size, false, options.png);
+  if (!options.png.empty()) save_picture(gpu, {.image = image.handle, .size = options.size}, options.png);
   return gpu.complaints();
 }
 

@@ -44,12 +44,11 @@ void add_options(CLI::App* app, Options* options, std::vector<int>* heads, std::
   app->add_option("--overlay", options->overlay, "full, legend or none")
       ->transform(CLI::CheckedTransformer(kOverlayWords, CLI::ignore_case));
   app->add_flag("!--no-links", options->links, "without the lines of the picked agent");
-  app->add_flag("--report", options->report, "headless: print how the crowd changed, and GPU times");
+  app->add_flag("--report", options->report, "print how the crowd changed and GPU times; of a window, what it showed last");
   app->add_flag("--validate", options->validate, "with the Khronos validation layer; exit code 3 if it complains");
 }
 
 int run(const Options& options) {
-  if (!options.headless && options.report) throw Failure("--report needs --headless");
   const uint32_t complaints = options.headless ? run_headless(options) : run_window(options);
   if (complaints == 0) return 0;
   std::fprintf(stderr, "swarm: %u messages of the validation layer\n", complaints);

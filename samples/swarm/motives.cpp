@@ -14,26 +14,26 @@ constexpr Rules kFlock = {
     .name = "flock",
     .attention = "bidirectional",
     .title = "every agent looks at all others",
-    .heads = {{{.name = "company", .what = "towards those around", .reach = 0.8f, .pull = 0.9f, .color_weight = 1.2f},
+    .heads = {{{.name = "company", .what = "towards those around", .reach = 0.8f, .pull = 1.2f},
                {.name = "heading", .what = "along with the near ones", .reach = 0.25f, .align = 3.0f, .color_weight = 0.8f},
                {.name = "kin", .what = "towards the own tribe", .reach = 0.5f, .tribe = 8, .pull = 1.6f},
-               {.name = "elbow room", .what = "away from a crowd", .reach = 0.17f, .pull = -7.0f}}},
+               {.name = "elbow room", .what = "away from a crowd", .reach = 0.19f, .pull = -9.0f, .color_weight = 0.6f}}},
     .slowest = 0.35f, .fastest = 0.95f, .drag = 0.25f,
-    .radius = 1.6f, .wander = 0.55f, .swirl = 0.35f, .leaders = 0,
+    .radius = 0.9f, .wander = 0.55f, .swirl = 0.3f, .leaders = 0,
 };
 
 constexpr Rules kConga = {
     .name = "conga",
     .attention = "causal",
     .title = "every agent sees only those before it",
-    .heads = {{{.name = "the one before", .what = "after it", .place = {1, 8, 12, 160}, .tribe = 9, .pull = 60,
+    .heads = {{{.name = "the one before", .what = "after it", .place = {1, 8, 12, 160}, .tribe = 9, .pull = 100,
                 .color_weight = 0.25f},
                {.name = "in step", .what = "along with those before", .place = {0, 2, 12, 160}, .tribe = 9,
-                .align = 3.5f, .color_weight = 0.7f},
+                .align = 20, .color_weight = 0.7f},
                {.name = "short cut", .what = "to where the line is far ahead", .place = {0, 0, 4, 160}, .tribe = 9,
                 .pull = 0.7f, .color_weight = 9},
-               {.name = "give way", .what = "to those who were here before", .reach = 0.08f, .pull = -16, .color_weight = 1.5f}}},
-    .slowest = 0, .fastest = 1.9f, .drag = 1.3f,
+               {.name = "give way", .what = "to those who were here before", .reach = 0.08f, .pull = -12, .color_weight = 0.8f}}},
+    .slowest = 0, .fastest = 1.9f, .drag = 2.2f,
     .radius = 1.75f, .wander = 0.06f, .swirl = 0, .leaders = 14,
 };
 

@@ -73,8 +73,8 @@ void budget(Panel& panel, const OverlayState& state, float* y) {
   panel.write_right(Face::Small, "frame " + milliseconds(state.times.frame) + " of " + milliseconds(state.budget_ms),
                     x + width, *y, kInk);
   *y += 18;
-  const std::string clock = state.shown_ms > 0 ? text("%.0f pictures a second", 1000 / state.shown_ms) : "";
-  panel.write(Face::Small, state.device.substr(0, 34), x, *y, kDim);
+  const std::string clock = state.shown_ms > 0 ? text("%.0f per second", 1000 / state.shown_ms) : "";
+  panel.write(Face::Small, state.device.substr(0, std::min<size_t>(state.device.find(" ("), 28)), x, *y, kDim);
   panel.write_right(Face::Small, state.paused ? "paused" : clock, x + width, *y, kDim);
   *y += 8;
 }

@@ -24,23 +24,40 @@ void write_png(const unsigned char* pixels, VkExtent2D size, bool bgra, const st
   if (status != CAIRO_STATUS_SUCCESS) throw Failure("cannot write " + path + ": " + cairo_status_to_string(status));
 }
 
+void change_layout(VkCommandBuffer commands, const Pixels& pixels, VkImageLayout from, VkImageLayout to) {
+  if (from == to) return;
+  auto barrier = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
+  barrier.image = pixels.image;
+  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.oldLayout = from;
+  barrier.newLayout = to;
+  barrier.srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
+  vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                       VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr, 0, nullptr, 1, &barrier);
+}
+
 }  // namespace
 
-void save_picture(const Gpu& gpu, VkImage image, VkExtent2D size, bool bgra, const std::string& path) {
+void save_picture(const Gpu& gpu, const Pixels& pixels, const std::string& path) {
+  const VkExtent2D size = pixels.size;
   const Buffer buffer =
       make_buffer(gpu, VkDeviceSize{size.width} * size.height * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT, Where::Host);
   run_now(gpu, [&](VkCommandBuffer commands) {
+    change_layout(commands, pixels, pixels.layout, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     VkBufferImageCopy copy{};
     copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     copy.imageExtent = {size.width, size.height, 1};
-    vkCmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer.handle, 1, &copy);
+    vkCmdCopyImageToBuffer(commands, pixels.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer.handle, 1, &copy);
+    change_layout(commands, pixels, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, pixels.layout);
     auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
                          nullptr, 0, nullptr);
   });
-  write_png(static_cast<const unsigned char*>(buffer.mapped), size, bgra, path);
+  write_png(static_cast<const unsigned char*>(buffer.mapped), size, pixels.bgra, path);
 }
 
 }  // namespace swarm

@@ -80,6 +80,14 @@ Frame Show::frame(VkExtent2D size) const {
   return frame;
 }
 
+void Show::describe(OverlayState* state) const {
+  state->flavour = flavour;
+  state->heads = heads;
+  state->agents = agents;
+  state->targets = targets;
+  state->paused = paused;
+}
+
 CrowdStep Show::take_step() {
   CrowdStep step = {.flavour = flavour, .agents = agents, .targets = targets, .move = !paused, .links = links};
   if (spawned_ < agents) step.spawn_from = spawned_;

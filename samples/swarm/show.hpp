@@ -25,6 +25,7 @@ class Show {
   // Time passes: one step of the crowd unless paused.
   void advance(float seconds);
   Frame frame(VkExtent2D size) const;
+  void describe(OverlayState* state) const;
   // What the next frame does; asking takes note that new agents were made.
   CrowdStep take_step();
 

@@ -13,11 +13,11 @@ vec3 wind(vec3 x, float time) {
          0.5 * vec3(cos(b.y) - sin(b.z), cos(b.z) - sin(b.x), cos(b.x) - sin(b.y));
 }
 
-// Where the first of each line goes.
+// Where the first of each line goes: along one knot, each in its sixth of it.
 vec3 path(uint tribe, float time) {
-  float t = 0.62 * time + float(tribe) * TAU / SWARM_TRIBES;
-  float ring = 1.15 + 0.45 * cos(1.5 * t);
-  return vec3(ring * cos(t), 0.7 * sin(1.5 * t), ring * sin(t));
+  float t = 0.62 * time + 2.0 * TAU * float(tribe) / SWARM_TRIBES;
+  float ring = 1.2 + 0.5 * cos(1.5 * t);
+  return vec3(ring * cos(t), 0.75 * sin(1.5 * t), ring * sin(t));
 }
 
 void main() {
@@ -31,7 +31,7 @@ void main() {
   force += frame.home.y * (0.6 + 0.8 * random(i, 4u)) * wind(position, time);
   force += frame.home.z * cross(vec3(0.12, 1.0, 0.08), position);
   float outside = length(position) - frame.home.x;
-  if (outside > 0.0) force -= 6.0 * outside * normalize(position);
+  if (outside > 0.0) force -= 2.5 * outside * normalize(position);
   bool leads = frame.counts.z == SWARM_CONGA && i < SWARM_TRIBES;
   if (leads) force += frame.home.w * (path(i, time) - position) - 2.0 * velocity;
 

@@ -16,7 +16,7 @@ void main() {
   if (i >= frame.counts.x) return;
   float z = random(i, 0u) * 2.0 - 1.0, turn = random(i, 1u) * TAU;
   vec3 direction = vec3(sqrt(1.0 - z * z) * vec2(cos(turn), sin(turn)), z);
-  vec3 position = direction * frame.home.x * pow(random(i, 2u), 1.0 / 3.0);
+  vec3 position = direction * 1.7 * pow(random(i, 2u), 1.0 / 3.0);
   vec3 velocity = 0.4 * normalize(cross(direction, vec3(0.3, 1.0, 0.2)));
 
   float place = float(i / SWARM_TRIBES);

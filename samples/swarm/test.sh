@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Runs swarm on the driver of the environment (see tests/drivers/with.sh), with the validation layer and its
+# synchronization validation. One line per case: "ok NAME" or "FAIL NAME: why".
+#   test.sh FOLDER_OF_PROGRAMS [FOLDER]           behaviour, pictures, wrong input
+#   test.sh FOLDER_OF_PROGRAMS FOLDER --bad-only  wrong input only, for machines without Vulkan
+set -uo pipefail
+
+programs=${1:?usage: test.sh FOLDER_OF_PROGRAMS [FOLDER] [--bad-only]}
+folder=${2:-$(mktemp -d)}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+swarm=$programs/swarm
+mkdir -p "$folder"
+failures=0
+
+report() {  # NAME WHY; no WHY: it passed
+  if [[ -z $2 ]]; then echo "ok swarm/$1"; else
+    echo "FAIL swarm/$1: $2"
+    failures=$((failures + 1))
+  fi
+}
+holds() { awk "BEGIN { exit !($1) }"; }
+is_png() { [[ -s $1 && $(head -c 8 "$1" | od -An -tx1 | tr -d ' \n') == 89504e470d0a1a0a ]]; }
+
+# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   bad input prints one line
+check() {
+  local name=$1 expected=$2 pattern=$3 out code why=""
+  shift 3
+  out=$(timeout 120 "$swarm" "$@" </dev/null 2>&1)
+  code=$?
+  [[ $code -eq $expected ]] || why="exit code $code instead of $expected: ${out:0:300}"
+  grep -qE -- "$pattern" <<<"$out" || why+=" no '$pattern' in: ${out:0:300}"
+  if [[ $expected -eq 2 && $(wc -l <<<"$out") -ne 1 ]]; then why+=" more than one line: ${out:0:300}"; fi
+  report "$name" "$why"
+}
+
+# --- Wrong input --------------------------------------------------------------------------------------------------
+
+check help 0 "--flavour" --help
+check unknown-option 2 "wat" --wat
+check unknown-flavour 2 "flavour" --flavour herd
+check no-agents 2 "agents" --agents 0
+check too-many-agents 2 "agents" --agents 1000000
+check no-such-head 2 "heads" --heads 5
+check bad-size 2 "WIDTHxHEIGHT" --size 640
+check huge-size 2 "WIDTHxHEIGHT" --size 99999x99999 --headless
+HEED_VULKAN_LOADER=/nonexistent/libvulkan.so.1 check no-vulkan 2 "no Vulkan loader" --headless --frames 1
+check no-display 2 "no display.*--headless" --frames 1
+[[ ${3:-} != --bad-only ]] || { [[ $failures -eq 0 ]]; exit; }
+check unknown-device 2 "no device matches 'no-such-gpu'; there is 0: " --device no-such-gpu --headless
+check png-into-nothing 2 "cannot write .*nowhere/out.png" --headless --frames 1 --agents 32 --size 64x64 \
+  --png "$folder/nowhere/out.png"
+
+# --- Behaviour: what --report says of the first and of the last frame -----------------------------------------------
+
+small=(--headless --validate --overlay none --size 160x96 --targets 24)
+# value WHEN NAME: from the report of the last `watch`
+value() { awk -v when="$1:" -v name="$2" '$1 == when { for (i = 2; i < NF; ++i) if ($i == name) print $(i + 1) }' <<<"$said"; }
+# watch NAME CONDITION ARGUMENTS...   CONDITION: of awk, over first_* and last_*
+watch() {
+  local name=$1 condition=$2 code why="" what
+  shift 2
+  said=$(timeout 300 "$swarm" "${small[@]}" --report "$@" </dev/null 2>"$folder/errors.txt")
+  code=$?
+  [[ $code -eq 0 ]] || why="exit code $code: $(head -c 400 "$folder/errors.txt")"
+  if [[ $said == *"NOT FINITE"* ]]; then why+=" positions are not finite"; fi
+  for what in spread order distance; do
+    condition=${condition//first_$what/$(value first $what)}
+    condition=${condition//last_$what/$(value last $what)}
+  done
+  [[ -n $why ]] || holds "$condition" || why="not so: $condition"
+  report "$name" "$why"
+}
+
+watch flock-shrinks "last_spread < 0.7 * first_spread" --flavour flock --agents 240 --frames 200
+watch conga-keeps-its-order "first_order < 0.6 && last_order > 0.95" --flavour conga --agents 180 --frames 200
+watch conga-still-keeps-it "last_order > 0.95" --flavour conga --agents 180 --frames 400
+watch cross-comes-to-the-lights "last_distance < 0.6 * first_distance" --flavour cross --agents 300 --frames 160
+# The same without the heads that make it so.
+watch headings-alone-do-not-flock "last_spread > 0.8 * first_spread" --flavour flock --heads 2 --agents 240 --frames 60
+watch giving-way-is-no-line "last_order < 0.7" --flavour conga --heads 4 --agents 180 --frames 100
+watch glare-attracts-nobody "last_distance > 0.75 * first_distance" --flavour cross --heads 4 --agents 300 --frames 100
+watch fewest-agents "last_spread > 0" --agents 32 --frames 3
+watch odd-numbers "last_spread > 0" --flavour cross --agents 131 --targets 2 --frames 3
+
+# --- Pictures ----------------------------------------------------------------------------------------------------------
+
+still=(--headless --overlay none --size 480x272 --agents 200 --targets 24)
+# apart A B: mean difference of blocks of pixels, of 255
+apart() { "$programs/swarm_compare" "$1" "$2" | awk '{ print $2 }'; }
+for flavour in flock conga cross; do
+  "$swarm" "${still[@]}" --flavour $flavour --frames 45 --png "$folder/$flavour.png" </dev/null >"$folder/$flavour.txt" 2>&1
+  why=""
+  is_png "$folder/$flavour.png" || why="no picture: $(head -c 300 "$folder/$flavour.txt")"
+  far=$(apart "$folder/$flavour.png" "$here/reference/$flavour.png")
+  [[ -n $why ]] || holds "${far:-99} < 0.6" || why="$far of 255 from reference/$flavour.png"
+  report "picture-of-$flavour" "$why"
+done
+far=$(apart "$folder/flock.png" "$folder/conga.png")
+report pictures-differ "$(holds "${far:-0} > 1.2" || echo "flock and conga are only $far of 255 apart")"
+"$swarm" "${still[@]}" --flavour conga --frames 45 --png "$folder/again.png" </dev/null >/dev/null 2>&1
+report same-bits-again "$(cmp "$folder/conga.png" "$folder/again.png" 2>&1)"
+
+# --- A window, where there is a display that nobody looks at -----------------------------------------------------------
+
+if ! command -v Xvfb >/dev/null || ! command -v xdotool >/dev/null; then
+  echo "SKIPPED: no Xvfb or xdotool, so no window was opened"
+  [[ $failures -eq 0 ]]
+  exit
+fi
+rm -f "$folder/display.txt" "$folder/window.png"
+Xvfb -displayfd 9 -screen 0 800x600x24 9>"$folder/display.txt" >/dev/null 2>&1 &
+server=$!
+trap 'kill $server 2>/dev/null' EXIT
+for _ in $(seq 100); do [[ -s $folder/display.txt ]] && break; sleep 0.1; done
+DISPLAY=:$(cat "$folder/display.txt")
+export DISPLAY
+unset WAYLAND_DISPLAY
+
+window=(--validate --report --agents 96 --size 480x270)
+check window 0 "^window: 12 frames, flavour flock, heads 1234, 96 agents, moving$" "${window[@]}" --frames 12 \
+  --png "$folder/window.png"
+report window-picture "$(is_png "$folder/window.png" || echo "no picture of the window")"
+
+# Keys: to the right twice, head 2 off, twice the agents, pause; the window grows; the end.
+timeout 120 "$swarm" "${window[@]}" --frames 5000 </dev/null >"$folder/keys.txt" 2>&1 &
+player=$!
+id=$(timeout 30 xdotool search --sync --name '^swarm$' | head -n 1)
+press() { xdotool key --window "$id" "$1"; sleep 0.4; }
+for key in Right Right 2 Up space; do press $key; done
+xdotool windowsize "$id" 620 400; sleep 0.6
+xdotool mousemove --window "$id" 300 200 mousedown 3 mousedown 1; sleep 0.5; xdotool mouseup 1 mouseup 3
+press Escape
+wait $player
+code=$?
+why=""
+[[ $code -eq 0 ]] || why="exit code $code"
+grep -q "flavour cross, heads 134, 192 agents, paused$" "$folder/keys.txt" || why+=" $(head -c 400 "$folder/keys.txt")"
+report keys-mouse-and-resizing "$why"
+[[ $failures -eq 0 ]]
