@@ -3,6 +3,7 @@
 #   samples/run.sh [tour] [ARGUMENTS...]    attention on a sentence; pictures go to build/tour
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
+#   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,10 +12,11 @@ case ${1:-} in
   tour) shift ;;
   heed) sample=heed target=heed_program; shift ;;
   search) sample=search target=search; shift ;;
+  swarm) sample=swarm target=swarm; shift ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
-[[ $sample != search ]] || "$root/tests/drivers/install.sh" search
+[[ $sample != search && $sample != swarm ]] || "$root/tests/drivers/install.sh" "$sample"
 
 build=$root/build
 mkdir -p "$build"

@@ -4,7 +4,7 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets amd tour search headers packaging clang
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets amd tour search swarm headers packaging clang
 #                       sanitize tsan aarch64; default: all
 #
 # Logs go to build/tests-*.log and build-*/.
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-all_stages="shaders build drivers targets amd tour search headers packaging clang sanitize tsan aarch64"
+all_stages="shaders build drivers targets amd tour search swarm headers packaging clang sanitize tsan aarch64"
 stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
@@ -241,6 +241,22 @@ stage_search() {
   end
 }
 
+# The swarm: how its crowds behave, its pictures and its window, on one width of lavapipe and on SwiftShader.
+stage_swarm() {
+  begin "swarm: behaviour, pictures, window and wrong input"
+  local driver
+  export HEED_DRIVER_FOLDER=$build/drivers
+  for driver in lavapipe-256 swiftshader none; do
+    [[ " $(drivers) " == *" $driver "* ]] || continue
+    local options=()
+    [[ $driver != none ]] || options=(--bad-only)
+    run_lines "samples/swarm/test.sh on $driver" "$build/tests-swarm-$driver.log" \
+      "$root/tests/drivers/with.sh" $driver "$root/samples/swarm/test.sh" "$build/samples/swarm" \
+      "$build/swarm-test-$driver" "${options[@]}"
+  done
+  end
+}
+
 stage_headers() {
   begin "public headers, each alone"
   local compilers=()
@@ -353,6 +369,7 @@ if wants targets; then stage_targets; fi
 if wants amd; then stage_amd; fi
 if wants tour; then stage_tour; fi
 if wants search; then stage_search; fi
+if wants swarm; then stage_swarm; fi
 if wants headers; then stage_headers; fi
 if wants packaging; then stage_packaging; fi
 if wants clang; then stage_clang; fi

@@ -6,7 +6,8 @@ namespace swarm {
 namespace {
 
 void require(heed::Status status, const char* what) {
-  if (status != heed::Status::Ok) throw Failure(std::string("heed cannot ") + what + ": " + heed::to_string(status));
+  if (status != heed::Status::Ok)
+    throw Failure(std::string("heed cannot ") + what + ": " + heed::to_string(status));
 }
 
 size_t index_of(Flavour flavour) { return static_cast<size_t>(flavour); }
@@ -30,7 +31,8 @@ Attention::Attention(const Gpu& gpu, const AttentionBuffers& buffers, uint32_t s
   require(device_.upload(rules.tensors(), &weights_), "upload its weights");
   for (const Flavour flavour : kFlavours) {
     const size_t i = index_of(flavour);
-    require(device_.compile(look_graph(flavour), weights_, &look_[i], {.record_slots = slots}), "compile attention");
+    require(device_.compile(look_graph(flavour), weights_, &look_[i], {.record_slots = slots}),
+            "compile attention");
     require(device_.compile(weights_graph(flavour), weights_, &picked_[i], {.record_slots = slots}),
             "compile the picked agent's attention");
   }
@@ -47,7 +49,8 @@ void Attention::record_look(VkCommandBuffer commands, Flavour flavour, uint32_t 
   require(heed::vulkan::record(look_[index_of(flavour)], commands, info), "record attention");
 }
 
-void Attention::record_weights(VkCommandBuffer commands, Flavour flavour, uint32_t keys, uint32_t slot) const {
+void Attention::record_weights(VkCommandBuffer commands, Flavour flavour, uint32_t keys,
+                               uint32_t slot) const {
   const heed::vulkan::Buffer buffers[] = {
       {"row", buffers_.row},
       {"keys", flavour == Flavour::Cross ? buffers_.targets : buffers_.agents},

@@ -10,8 +10,8 @@ namespace swarm {
 
 // The renderer's buffers that attention reads and writes.
 struct AttentionBuffers {
-  VkBuffer agents, targets, look;      // rows, rows, what every agent looks at
-  VkBuffer row, weights;               // of the picked agent
+  VkBuffer agents, targets, look;  // rows, rows, what every agent looks at
+  VkBuffer row, weights;           // of the picked agent
 };
 
 class Attention {
@@ -19,7 +19,8 @@ class Attention {
   Attention(const Gpu& gpu, const AttentionBuffers& buffers, uint32_t slots);
 
   // Every agent's attention. `slot`: which of the frames in flight.
-  void record_look(VkCommandBuffer commands, Flavour flavour, uint32_t agents, uint32_t targets, uint32_t slot) const;
+  void record_look(VkCommandBuffer commands, Flavour flavour, uint32_t agents, uint32_t targets,
+                   uint32_t slot) const;
   // The picked agent's weights over `keys` agents or targets.
   void record_weights(VkCommandBuffer commands, Flavour flavour, uint32_t keys, uint32_t slot) const;
 

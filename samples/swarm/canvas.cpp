@@ -10,7 +10,8 @@ VkFormat choose_depth(const Gpu& gpu) {
   for (const VkFormat format : {VK_FORMAT_D32_SFLOAT, VK_FORMAT_X8_D24_UNORM_PACK32}) {
     VkFormatProperties properties;
     vkGetPhysicalDeviceFormatProperties(gpu.physical, format, &properties);
-    if ((properties.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT) != 0) return format;
+    if ((properties.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT) != 0)
+      return format;
   }
   return VK_FORMAT_D16_UNORM;
 }
@@ -53,8 +54,8 @@ Owned<VkRenderPass> make_pass(const Gpu& gpu, VkFormat color, VkFormat depth, Vk
   dependencies[0].srcSubpass = VK_SUBPASS_EXTERNAL;
   dependencies[0].srcStageMask = dependencies[0].dstStageMask = kDrawing;
   dependencies[0].srcAccessMask = kWrites;
-  dependencies[0].dstAccessMask = kWrites | VK_ACCESS_COLOR_ATTACHMENT_READ_BIT |
-                                  VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
+  dependencies[0].dstAccessMask =
+      kWrites | VK_ACCESS_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
   // A copy to the host may follow.
   dependencies[1].dstSubpass = VK_SUBPASS_EXTERNAL;
   dependencies[1].srcStageMask = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT;
@@ -85,10 +86,11 @@ Canvas::Canvas(const Gpu& gpu, VkFormat format, VkImageLayout final_layout)
 void Canvas::resize(VkExtent2D size, std::span<const VkImageView> views) {
   size_ = size;
   framebuffers_.clear();
-  color_ = make_image(gpu_, {.size = size,
-                             .format = format_,
-                             .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT,
-                             .samples = kSamples});
+  color_ = make_image(gpu_,
+                      {.size = size,
+                       .format = format_,
+                       .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT,
+                       .samples = kSamples});
   depth_ = make_image(
       gpu_, {.size = size,
              .format = depth_format_,

@@ -1,5 +1,5 @@
-// What is drawn into: a multisampled colour and depth image, resolved into the images of a window or into one that
-// can be copied to the host.
+// What is drawn into: a multisampled colour and depth image, resolved into the images of a window or into one
+// that can be copied to the host.
 #pragma once
 
 #include "resources.hpp"

@@ -1,5 +1,6 @@
-// swarm_compare A.png B.png: how far two pictures are apart. Both are averaged over blocks first, since drivers differ
-// in single pixels. Prints the mean and the largest difference of block colours, of 255. Exit code 2: not comparable.
+// swarm_compare A.png B.png: how far two pictures are apart. Both are averaged over blocks first, since
+// drivers differ in single pixels. Prints the mean and the largest difference of block colours, of 255. Exit
+// code 2: not comparable.
 #include <cairo.h>
 
 #include <algorithm>
@@ -32,9 +33,11 @@ bool read(const char* path, Blocks* blocks) {
       for (int x = 0; x < columns * kBlock; ++x)
         for (int c = 0; c < 3; ++c)
           blocks->colors[static_cast<size_t>((y / kBlock * columns + x / kBlock) * 3 + c)] +=
-              pixels[static_cast<std::ptrdiff_t>(y) * stride + x * 4 + c] / static_cast<double>(kBlock * kBlock);
+              pixels[static_cast<std::ptrdiff_t>(y) * stride + x * 4 + c] /
+              static_cast<double>(kBlock * kBlock);
   } else {
-    std::fprintf(stderr, "swarm_compare: cannot read %s: %s\n", path, cairo_status_to_string(cairo_surface_status(page)));
+    std::fprintf(stderr, "swarm_compare: cannot read %s: %s\n", path,
+                 cairo_status_to_string(cairo_surface_status(page)));
   }
   cairo_surface_destroy(page);
   return good;

@@ -8,7 +8,8 @@ namespace {
 constexpr VkPipelineStageFlags kCompute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
 constexpr VkPipelineStageFlags kReaders = kCompute | VK_PIPELINE_STAGE_VERTEX_SHADER_BIT;
 
-// What compute shaders wrote becomes visible to `readers`, and they write only after those of before have read.
+// What compute shaders wrote becomes visible to `readers`, and they write only after those of before have
+// read.
 void barrier(VkCommandBuffer commands, VkPipelineStageFlags before, VkPipelineStageFlags readers) {
   auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   memory.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
@@ -20,22 +21,24 @@ void barrier(VkCommandBuffer commands, VkPipelineStageFlags before, VkPipelineSt
 
 Crowd::Crowd(const Gpu& gpu, const Bindings& b)
     : bindings_(b),
-      attention_(gpu, {b.agents.handle, b.targets.handle, b.look.handle, b.pick.handle, b.weights.handle}, kSlots),
+      attention_(gpu, {b.agents.handle, b.targets.handle, b.look.handle, b.pick.handle, b.weights.handle},
+                 kSlots),
       spawn_(make_compute(gpu, b.layout(), spirv::kSpawnComp)),
       targets_(make_compute(gpu, b.layout(), spirv::kTargetsComp)),
       integrate_(make_compute(gpu, b.layout(), spirv::kIntegrateComp)),
       pick_(make_compute(gpu, b.layout(), spirv::kPickComp)),
       strongest_(make_compute(gpu, b.layout(), spirv::kStrongestComp)) {}
 
-void Crowd::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t slot, uint32_t invocations) const {
+void Crowd::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t slot,
+                     uint32_t invocations) const {
   vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
   // Recording attention binds sets of its own.
   bindings_.bind(commands, VK_PIPELINE_BIND_POINT_COMPUTE, slot);
   vkCmdDispatch(commands, (invocations + SWARM_GROUP - 1) / SWARM_GROUP, 1, 1);
 }
 
-void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot, VkQueryPool timestamps,
-                        uint32_t first) const {
+void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot,
+                        VkQueryPool timestamps, uint32_t first) const {
   // The last frame's vertex shaders still read what is written here.
   barrier(commands, kReaders, kCompute);
   if (step.spawn_from < step.agents) {
@@ -59,7 +62,8 @@ void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_
 void Crowd::record_links(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot) const {
   dispatch(commands, pick_, slot, 1);
   barrier(commands, kCompute, kCompute);
-  attention_.record_weights(commands, step.flavour, step.flavour == Flavour::Cross ? step.targets : step.agents, slot);
+  attention_.record_weights(commands, step.flavour,
+                            step.flavour == Flavour::Cross ? step.targets : step.agents, slot);
   barrier(commands, kCompute, kCompute);
   dispatch(commands, strongest_, slot, SWARM_HEADS * SWARM_GROUP);
   barrier(commands, kCompute, kReaders);

@@ -1,4 +1,5 @@
-// The agents of one frame, all in the renderer's command buffer: attention, one step, the picked agent's links.
+// The agents of one frame, all in the renderer's command buffer: attention, one step, the picked agent's
+// links.
 #pragma once
 
 #include "attention.hpp"

@@ -21,10 +21,10 @@ uint32_t run_headless(const Options& options) {
   const Gpu gpu({.device = options.device, .validate = options.validate});
   constexpr VkFormat kFormat = VK_FORMAT_R8G8B8A8_SRGB;
   Canvas canvas(gpu, kFormat, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
-  const Image image = make_image(
-      gpu, {.size = options.size,
-            .format = kFormat,
-            .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT});
+  const Image image =
+      make_image(gpu, {.size = options.size,
+                       .format = kFormat,
+                       .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT});
   const VkImageView views[] = {image.view};
   canvas.resize(options.size, views);
   Renderer renderer(gpu, canvas);
@@ -33,7 +33,8 @@ uint32_t run_headless(const Options& options) {
 
   Show show(options, gpu);
   show.pick = true;  // the agent nearest to the middle
-  OverlayState state = {.kind = options.overlay, .budget_ms = options.budget_ms, .device = gpu.properties.deviceName};
+  OverlayState state = {
+      .kind = options.overlay, .budget_ms = options.budget_ms, .device = gpu.properties.deviceName};
   std::vector<Box> boxes;
   const uint32_t frames = options.frames != 0 ? options.frames : 240;
   for (uint32_t i = 0; i < frames; ++i) {
@@ -52,8 +53,9 @@ uint32_t run_headless(const Options& options) {
     print_report("last", measure(gpu, renderer.bindings(), show.agents,
                                  show.flavour == Flavour::Cross ? show.targets : 1));
     renderer.next_slot();
-    std::printf("times: frame %.3f ms attention %.3f ms on %s, %u agents, %u targets\n", renderer.times().frame,
-                renderer.times().attention, gpu.properties.deviceName, show.agents, show.targets);
+    std::printf("times: frame %.3f ms attention %.3f ms on %s, %u agents, %u targets\n",
+                renderer.times().frame, renderer.times().attention, gpu.properties.deviceName, show.agents,
+                show.targets);
   }
   if (!options.png.empty()) save_picture(gpu, {.image = image.handle, .size = options.size}, options.png);
   return gpu.complaints();

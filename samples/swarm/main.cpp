@@ -14,38 +14,64 @@ const std::map<std::string, Flavour> kFlavourWords = {
 const std::map<std::string, OverlayKind> kOverlayWords = {
     {"full", OverlayKind::Full}, {"legend", OverlayKind::Legend}, {"none", OverlayKind::None}};
 
+// What is parsed as text first.
+struct Words {
+  std::string flavour = "flock", overlay = "full", size = "1280x720";
+  std::vector<int> heads;
+};
+
+template <class Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
 VkExtent2D parse_size(const std::string& text) {
   unsigned width = 0, height = 0;
   char rest = 0;
-  if (std::sscanf(text.c_str(), "%ux%u%c", &width, &height, &rest) != 2 || width < 64 || height < 64 || width > 8192 ||
-      height > 8192)
+  if (std::sscanf(text.c_str(), "%ux%u%c", &width, &height, &rest) != 2 || width < 64 || height < 64 ||
+      width > 8192 || height > 8192)
     throw Failure("--size " + text + ": it must be WIDTHxHEIGHT, from 64 to 8192 each");
   return {width, height};
 }
 
-void add_options(CLI::App* app, Options* options, std::vector<int>* heads, std::string* size) {
-  app->add_option("--flavour", options->flavour, "flock (bidirectional), conga (causal) or cross; default flock")
-      ->transform(CLI::CheckedTransformer(kFlavourWords, CLI::ignore_case));
+void add_options(CLI::App* app, Options* options, Words* words) {
+  app->add_option("--flavour", words->flavour,
+                  "flock (bidirectional), conga (causal) or cross; default flock")
+      ->check(CLI::IsMember(keys_of(kFlavourWords)));
   app->add_option("--agents", options->agents, "how many; default 4096, 512 on a software driver")
       ->check(CLI::Range(32, static_cast<int>(swarm::kMaxAgents)));
-  app->add_option("--targets", options->targets, "lights of the cross flavour; default 256, 48 on a software driver")
+  app->add_option("--targets", options->targets,
+                  "lights of the cross flavour; default 256, 48 on a software driver")
       ->check(CLI::Range(2, static_cast<int>(swarm::kMaxTargets)));
-  app->add_option("--heads", *heads, "which of the heads 1 to 4 act, e.g. --heads 1,3; default all")
+  app->add_option("--heads", words->heads, "which of the heads 1 to 4 act, e.g. --heads 1,3; default all")
       ->delimiter(',')
       ->check(CLI::Range(1, SWARM_HEADS));
   app->add_option("--device", options->device, "part of a GPU's name, or its number");
   app->add_option("--budget", options->budget_ms, "milliseconds per frame that the overlay measures against")
       ->check(CLI::Range(0.1, 1000.0));
-  app->add_option("--size", *size, "of the window or picture; default 1280x720");
+  app->add_option("--size", words->size, "of the window or picture; default 1280x720");
   app->add_flag("--headless", options->headless, "no window: draw off-screen");
   app->add_option("--frames", options->frames, "stop after so many; default: headless 240, in a window never")
       ->check(CLI::Range(1, 1000000));
   app->add_option("--png", options->png, "write the last frame there");
-  app->add_option("--overlay", options->overlay, "full, legend or none")
-      ->transform(CLI::CheckedTransformer(kOverlayWords, CLI::ignore_case));
+  app->add_option("--overlay", words->overlay, "full, legend (no times) or none; default full")
+      ->check(CLI::IsMember(keys_of(kOverlayWords)));
   app->add_flag("!--no-links", options->links, "without the lines of the picked agent");
-  app->add_flag("--report", options->report, "print how the crowd changed and GPU times; of a window, what it showed last");
-  app->add_flag("--validate", options->validate, "with the Khronos validation layer; exit code 3 if it complains");
+  app->add_flag("--report", options->report,
+                "print how the crowd changed and GPU times; of a window, what it showed last");
+  app->add_flag("--validate", options->validate,
+                "with the Khronos validation layer; exit code 3 if it complains");
+}
+
+void apply(const Words& words, Options* options) {
+  options->flavour = kFlavourWords.at(words.flavour);
+  options->overlay = kOverlayWords.at(words.overlay);
+  options->size = parse_size(words.size);
+  if (words.heads.empty()) return;
+  options->heads = {};
+  for (const int head : words.heads) options->heads[static_cast<size_t>(head - 1)] = true;
 }
 
 int run(const Options& options) {
@@ -59,20 +85,21 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  std::vector<int> heads;
-  std::string size = "1280x720";
-  CLI::App app("Thousands of agents steered by transformer attention, computed by heed inside the frame that draws them.",
-               "swarm");
-  app.footer("Keys: left, right: flavour. up, down: agents. 1 to 4: heads. space: pause. R: anew. P: picture. H: panel.\n"
-             "L: lines. escape: end. Mouse: left button picks an agent, right button calls them, wheel: nearer.");
-  add_options(&app, &options, &heads, &size);
+  Words words;
+  CLI::App app(
+      "Thousands of agents steered by transformer attention, computed by heed inside the frame that draws "
+      "them.",
+      "swarm");
+  app.footer(
+      "Keys: left, right: flavour. up, down: agents. 1 to 4: heads. space: pause. R: anew. P: picture. H: "
+      "panel.\n"
+      "L: lines. escape: end. Mouse: left button picks an agent, right button calls them (cross), middle "
+      "button\n"
+      "turns, wheel: nearer.");
+  add_options(&app, &options, &words);
   try {
     app.parse(argc, argv);
-    options.size = parse_size(size);
-    if (!heads.empty()) {
-      options.heads = {};
-      for (const int head : heads) options.heads[static_cast<size_t>(head - 1)] = true;
-    }
+    apply(words, &options);
     return run(options);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);

@@ -1,21 +1,19 @@
 // Rules instead of training: what each head looks for, as weights of an attention layer.
 //
 // A head's logit for agent i and agent or target j is a sum of
-//   -|x_i - x_j|^2 / (2 reach^2)                near in space: then one step of attention is one of mean shift
-//   sum_f place[f] cos(turn_f (i - j))          near in line
-//   tribe cos(angle_i - angle_j)                of the same tribe
-//   cursor if j is the player's cursor
-// which is a product of a query and a key that are linear in the rows of shaders/shared.h, up to terms that are the
-// same for all j. What a head gives is the mean position and velocity of what it looks at; `pull`, `align` and
-// `swirl` say what an agent does with them.
+//   -|x_i - x_j|^2 / (2 reach^2)                near in space: then one step of attention is one of mean
+//   shift sum_f place[f] cos(turn_f (i - j))          near in line tribe cos(angle_i - angle_j) of the same
+//   tribe cursor if j is the player's cursor
+// which is a product of a query and a key that are linear in the rows of shaders/shared.h, up to terms that
+// are the same for all j. What a head gives is the mean position and velocity of what it looks at; `pull`,
+// `align` and `swirl` say what an agent does with them.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <heed/heed.hpp>
 #include <string>
 #include <vector>
-
-#include <heed/heed.hpp>
 
 #include "shaders/shared.h"
 
@@ -40,7 +38,7 @@ struct Rules {
   const char* attention;  // "bidirectional"
   const char* title;
   std::array<Motive, SWARM_HEADS> heads;
-  float slowest, fastest, drag;     // of an agent's speed
+  float slowest, fastest, drag;  // of an agent's speed
   float radius, wander, swirl, leaders;
 };
 
@@ -65,7 +63,8 @@ class MotiveWeights {
   std::vector<Named> all_;
 };
 
-// "agents" [1, agents, SWARM_ROW] (and "targets" in the cross flavour) -> "look" [1, agents, heads * SWARM_VALUE].
+// "agents" [1, agents, SWARM_ROW] (and "targets" in the cross flavour) -> "look" [1, agents, heads *
+// SWARM_VALUE].
 heed::Graph look_graph(Flavour flavour);
 // "row" [1, 1, SWARM_ROW] over "keys" [1, keys, SWARM_ROW] -> "weights" [1, heads, 1, keys].
 heed::Graph weights_graph(Flavour flavour);

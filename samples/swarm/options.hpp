@@ -7,12 +7,12 @@ namespace swarm {
 
 struct Options {
   Flavour flavour = Flavour::Flock;
-  uint32_t agents = 0;   // 0: as many as suit the device
+  uint32_t agents = 0;  // 0: as many as suit the device
   uint32_t targets = 0;
   std::array<bool, SWARM_HEADS> heads = {true, true, true, true};
   std::string device;
   bool headless = false, validate = false, report = false, links = true;
-  uint32_t frames = 0;   // 0: until the window is closed
+  uint32_t frames = 0;  // 0: until the window is closed
   std::string png;
   VkExtent2D size = {1280, 720};
   OverlayKind overlay = OverlayKind::Full;

@@ -9,7 +9,8 @@ namespace {
 
 const vec4 kInk(0.80f, 0.84f, 0.95f, 0.95f), kDim(0.42f, 0.47f, 0.62f, 0.9f), kOff(0.12f, 0.13f, 0.18f, 1.0f);
 const vec4 kPanel(0.004f, 0.005f, 0.014f, 0.66f), kEdge(0.22f, 0.27f, 0.45f, 0.30f);
-const vec4 kRest(0.16f, 0.20f, 0.34f, 1.0f), kOver(0.90f, 0.12f, 0.08f, 1.0f), kGroove(0.02f, 0.025f, 0.05f, 0.9f);
+const vec4 kRest(0.16f, 0.20f, 0.34f, 1.0f), kOver(0.90f, 0.12f, 0.08f, 1.0f),
+    kGroove(0.02f, 0.025f, 0.05f, 0.9f);
 
 __attribute__((format(printf, 1, 2))) std::string text(const char* format, ...) {
   char buffer[160];
@@ -20,7 +21,9 @@ __attribute__((format(printf, 1, 2))) std::string text(const char* format, ...) 
   return buffer;
 }
 
-std::string milliseconds(double value) { return value < 0 ? "-" : text(value < 10 ? "%.2f ms" : "%.1f ms", value); }
+std::string milliseconds(double value) {
+  return value < 0 ? "-" : text(value < 10 ? "%.2f ms" : "%.1f ms", value);
+}
 
 // Places things below each other; lengths are points.
 class Panel {
@@ -50,7 +53,8 @@ void heads(Panel& panel, const OverlayState& state, float* y) {
   for (size_t h = 0; h < SWARM_HEADS; ++h) {
     const bool on = state.heads[h];
     panel.box(kLeft + kPad, *y - 9, 10, 10, on ? kHeadColors[h] : kOff, 5);
-    panel.write(Face::Text, rules.heads[h].name, kLeft + kPad + 20, *y, on ? kInk : kDim * vec4(1, 1, 1, 0.6f));
+    panel.write(Face::Text, rules.heads[h].name, kLeft + kPad + 20, *y,
+                on ? kInk : kDim * vec4(1, 1, 1, 0.6f));
     panel.write_right(Face::Small, rules.heads[h].what, kLeft + kWidth - kPad, *y, kDim);
     *y += 21;
   }
@@ -65,16 +69,19 @@ void budget(Panel& panel, const OverlayState& state, float* y) {
   panel.box(x, *y, width, 8, kGroove, 4);
   if (state.times.frame >= 0) {
     const float all = part(state.times.frame), attention = part(state.times.attention);
-    if (all > 1) panel.box(x, *y, std::max(all, 8.0f), 8, state.times.frame > state.budget_ms ? kOver : kRest, 4);
+    if (all > 1)
+      panel.box(x, *y, std::max(all, 8.0f), 8, state.times.frame > state.budget_ms ? kOver : kRest, 4);
     if (attention > 1) panel.box(x, *y, std::max(attention, 8.0f), 8, kHeadColors[1], 4);
   }
   *y += 25;
   panel.write(Face::Small, "attention " + milliseconds(state.times.attention), x, *y, kInk);
-  panel.write_right(Face::Small, "frame " + milliseconds(state.times.frame) + " of " + milliseconds(state.budget_ms),
+  panel.write_right(Face::Small,
+                    "frame " + milliseconds(state.times.frame) + " of " + milliseconds(state.budget_ms),
                     x + width, *y, kInk);
   *y += 18;
   const std::string clock = state.shown_ms > 0 ? text("%.0f per second", 1000 / state.shown_ms) : "";
-  panel.write(Face::Small, state.device.substr(0, std::min<size_t>(state.device.find(" ("), 28)), x, *y, kDim);
+  panel.write(Face::Small, state.device.substr(0, std::min<size_t>(state.device.find(" ("), 28)), x, *y,
+              kDim);
   panel.write_right(Face::Small, state.paused ? "paused" : clock, x + width, *y, kDim);
   *y += 8;
 }
@@ -104,7 +111,9 @@ void build_overlay(const Font& font, const OverlayState& state, VkExtent2D size,
   if (!full) return;
   y += 2;
   budget(panel, state, &y);
-  const std::string keys = "arrows: flavour, agents    1-4: heads    click: pick    space: pause    R: anew    P: picture    H: panel";
+  const std::string keys =
+      "arrows: flavour, agents    1-4: heads    click: pick    space: pause    R: anew    P: picture    H: "
+      "panel";
   panel.write(Face::Small, keys, kLeft + 4, static_cast<float>(size.height) / font.scale() - 18, kDim);
 }
 

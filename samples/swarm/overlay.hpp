@@ -15,7 +15,7 @@ struct OverlayState {
   std::array<bool, SWARM_HEADS> heads = {};
   uint32_t agents = 0, targets = 0;
   Times times;
-  double shown_ms = -1;   // from picture to picture, by the clock; negative: not known
+  double shown_ms = -1;  // from picture to picture, by the clock; negative: not known
   double budget_ms = 16.7;
   std::string device;
   bool paused = false;

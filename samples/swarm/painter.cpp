@@ -13,15 +13,21 @@ Painter::Painter(const Gpu& gpu, const Bindings& bindings, const Canvas& canvas)
   const auto make = [&](const DrawInfo& info) {
     return make_graphics(gpu, bindings.layout(), canvas.pass(), Canvas::kSamples, info);
   };
-  sky_ = make({.vertex = spirv::kSkyVert, .fragment = spirv::kSkyFrag,
-               .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST, .blend = Blend::Opaque, .depth_test = false});
-  dart_ = make({.vertex = spirv::kDartVert, .fragment = spirv::kDartFrag,
-                .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST, .blend = Blend::Opaque});
+  sky_ = make({.vertex = spirv::kSkyVert,
+               .fragment = spirv::kSkyFrag,
+               .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST,
+               .blend = Blend::Opaque,
+               .depth_test = false});
+  dart_ = make({.vertex = spirv::kDartVert,
+                .fragment = spirv::kDartFrag,
+                .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST,
+                .blend = Blend::Opaque});
   trail_ = make({.vertex = spirv::kTrailVert, .fragment = spirv::kDartFrag});
   halo_ = make({.vertex = spirv::kHaloVert, .fragment = spirv::kGlowFrag});
   orb_ = make({.vertex = spirv::kOrbVert, .fragment = spirv::kGlowFrag});
   link_ = make({.vertex = spirv::kLinkVert, .fragment = spirv::kDartFrag, .depth_test = false});
-  box_ = make({.vertex = spirv::kBoxVert, .fragment = spirv::kBoxFrag, .blend = Blend::Over, .depth_test = false});
+  box_ = make(
+      {.vertex = spirv::kBoxVert, .fragment = spirv::kBoxFrag, .blend = Blend::Over, .depth_test = false});
 }
 
 void Painter::draw(VkCommandBuffer commands, const CrowdStep& step, uint32_t boxes, uint32_t slot) const {

@@ -1,4 +1,5 @@
-// One frame: one command buffer on one queue, with attention, movement and drawing in it. Two frames are in flight.
+// One frame: one command buffer on one queue, with attention, movement and drawing in it. Two frames are in
+// flight.
 #pragma once
 
 #include <array>

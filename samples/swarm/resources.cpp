@@ -9,7 +9,8 @@ uint32_t memory_type(const Gpu& gpu, uint32_t allowed, VkMemoryPropertyFlags wan
   throw Failure("the device has no memory of a kind that is needed");
 }
 
-Owned<VkDeviceMemory> allocate(const Gpu& gpu, const VkMemoryRequirements& needs, VkMemoryPropertyFlags wanted) {
+Owned<VkDeviceMemory> allocate(const Gpu& gpu, const VkMemoryRequirements& needs,
+                               VkMemoryPropertyFlags wanted) {
   auto info = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
   info.allocationSize = needs.size;
   info.memoryTypeIndex = memory_type(gpu, needs.memoryTypeBits, wanted);

@@ -10,6 +10,7 @@ folder=${2:-$(mktemp -d)}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 swarm=$programs/swarm
 mkdir -p "$folder"
+unset DISPLAY WAYLAND_DISPLAY
 failures=0
 
 report() {  # NAME WHY; no WHY: it passed
@@ -52,7 +53,7 @@ check png-into-nothing 2 "cannot write .*nowhere/out.png" --headless --frames 1 
 
 # --- Behaviour: what --report says of the first and of the last frame -----------------------------------------------
 
-small=(--headless --validate --overlay none --size 160x96 --targets 24)
+small=(--headless --validate --overlay none --size 160x96)
 # value WHEN NAME: from the report of the last `watch`
 value() { awk -v when="$1:" -v name="$2" '$1 == when { for (i = 2; i < NF; ++i) if ($i == name) print $(i + 1) }' <<<"$said"; }
 # watch NAME CONDITION ARGUMENTS...   CONDITION: of awk, over first_* and last_*
@@ -74,11 +75,11 @@ watch() {
 watch flock-shrinks "last_spread < 0.7 * first_spread" --flavour flock --agents 240 --frames 200
 watch conga-keeps-its-order "first_order < 0.6 && last_order > 0.95" --flavour conga --agents 180 --frames 200
 watch conga-still-keeps-it "last_order > 0.95" --flavour conga --agents 180 --frames 400
-watch cross-comes-to-the-lights "last_distance < 0.6 * first_distance" --flavour cross --agents 300 --frames 160
+watch cross-comes-to-the-lights "last_distance < 0.6 * first_distance" --flavour cross --agents 300 --targets 24 --frames 160
 # The same without the heads that make it so.
 watch headings-alone-do-not-flock "last_spread > 0.8 * first_spread" --flavour flock --heads 2 --agents 240 --frames 60
 watch giving-way-is-no-line "last_order < 0.7" --flavour conga --heads 4 --agents 180 --frames 100
-watch glare-attracts-nobody "last_distance > 0.75 * first_distance" --flavour cross --heads 4 --agents 300 --frames 100
+watch glare-attracts-nobody "last_distance > 0.75 * first_distance" --flavour cross --heads 4 --agents 300 --targets 24 --frames 100
 watch fewest-agents "last_spread > 0" --agents 32 --frames 3
 watch odd-numbers "last_spread > 0" --flavour cross --agents 131 --targets 2 --frames 3
 
@@ -114,7 +115,6 @@ trap 'kill $server 2>/dev/null' EXIT
 for _ in $(seq 100); do [[ -s $folder/display.txt ]] && break; sleep 0.1; done
 DISPLAY=:$(cat "$folder/display.txt")
 export DISPLAY
-unset WAYLAND_DISPLAY
 
 window=(--validate --report --agents 96 --size 480x270)
 check window 0 "^window: 12 frames, flavour flock, heads 1234, 96 agents, moving$" "${window[@]}" --frames 12 \

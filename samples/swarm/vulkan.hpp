@@ -1,5 +1,5 @@
-// Vulkan for this sample: function pointers by volk, so that the program starts where there is no Vulkan loader;
-// handles that destroy themselves; results that become exceptions with a message for the player.
+// Vulkan for this sample: function pointers by volk, so that the program starts where there is no Vulkan
+// loader; handles that destroy themselves; results that become exceptions with a message for the player.
 #pragma once
 
 #include <volk.h>

@@ -35,8 +35,8 @@ class Swapchain {
 
   Canvas& canvas() { return canvas_; }
   bool bgra() const { return bgra_; }
-  // The next image to draw into, with the semaphores to wait for and to signal; false: there is none just now (the
-  // window is minimized or has changed its size), so draw nothing.
+  // The next image to draw into, with the semaphores to wait for and to signal; false: there is none just now
+  // (the window is minimized or has changed its size), so draw nothing.
   struct Next {
     uint32_t index = 0;
     VkSemaphore ready = VK_NULL_HANDLE, drawn = VK_NULL_HANDLE;
@@ -58,7 +58,8 @@ class Swapchain {
   Owned<VkSwapchainKHR> handle_;
   std::vector<VkImage> images_;
   std::vector<Owned<VkImageView>> views_;
-  // An image's `drawn` is free when the image is acquired again; of `ready` there is one more than frames in flight.
+  // An image's `drawn` is free when the image is acquired again; of `ready` there is one more than frames in
+  // flight.
   std::vector<Owned<VkSemaphore>> drawn_, ready_;
   size_t turn_ = 0;
 };

@@ -3,22 +3,26 @@
 #   install.sh samples   what samples/run.sh needs
 #   install.sh tests     that, and what tests/run.sh needs
 #   install.sh search    samples, and what downloads the model of samples/search
+#   install.sh swarm     samples, and the window of samples/swarm
 # Elsewhere it lists what to install and succeeds, since CMake knows best whether something is missing.
 set -euo pipefail
 
 set_name=${1:-samples}
 case $set_name in
-  samples | tests | search) ;;
-  *) echo "usage: install.sh samples|tests|search" >&2; exit 2 ;;
+  samples | tests | search | swarm) ;;
+  *) echo "usage: install.sh samples|tests|search|swarm" >&2; exit 2 ;;
 esac
 
 # command:package, for tools that may also come from elsewhere
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
            libutf8proc-dev libhwy-dev fonts-dejavu-core)
+if [[ $set_name == swarm || $set_name == tests ]]; then
+  libraries+=(libglfw3-dev libglm-dev libvulkan-volk-dev)
+fi
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user)
-  libraries+=(catch2 vulkan-validationlayers libglm-dev)
+  libraries+=(catch2 vulkan-validationlayers libglm-dev xvfb xdotool)
 fi
 if [[ $set_name == search ]] && ! python3 -m pip --version >/dev/null 2>&1; then
   libraries+=(python3-pip)
@@ -29,7 +33,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
   a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja
   Vulkan headers and loader, a Vulkan driver (Mesa's lavapipe works without a GPU)
-  nlohmann_json, Google Highway, CLI11, cairo, utf8proc; for the tests also Catch2 and the Khronos validation layer
+  nlohmann_json, Google Highway, CLI11, cairo, utf8proc; for samples/swarm GLFW, glm, volk; for the tests also Catch2 and the Khronos validation layer
   Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel \
             highway-devel cli11-devel cairo-devel utf8proc-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang
   Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json \

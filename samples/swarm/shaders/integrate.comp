@@ -15,7 +15,7 @@ vec3 wind(vec3 x, float time) {
 
 // Where the first of each line goes: along one knot, each in its sixth of it.
 vec3 path(uint tribe, float time) {
-  float t = 0.62 * time + 2.0 * TAU * float(tribe) / SWARM_TRIBES;
+  float t = 0.8 * time + 2.0 * TAU * float(tribe) / SWARM_TRIBES;
   float ring = 1.2 + 0.5 * cos(1.5 * t);
   return vec3(ring * cos(t), 0.75 * sin(1.5 * t), ring * sin(t));
 }

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Draws the pictures of the README and the references of the tests again, on lavapipe. Takes some minutes.
+#   pictures.sh [reference|readme]     default: both
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+swarm=("$root/tests/drivers/with.sh" lavapipe-256 "$root/build/samples/swarm/swarm" --headless)
+what=${1:-both}
+"$root/tests/drivers/install.sh" swarm
+[[ -x $root/build/samples/swarm/swarm ]] || { echo "first build it: samples/run.sh swarm --help" >&2; exit 1; }
+
+if [[ $what != readme ]]; then
+  mkdir -p "$here/reference"
+  for flavour in flock conga cross; do
+    "${swarm[@]}" --overlay none --size 480x272 --agents 200 --targets 24 --flavour $flavour --frames 45 \
+      --png "$here/reference/$flavour.png"
+  done
+fi
+if [[ $what != reference ]]; then
+  picture() { "${swarm[@]}" --overlay legend --size 800x450 --flavour "$@"; }
+  picture flock --agents 700 --frames 190 --png "$here/flock.png"
+  picture conga --agents 600 --frames 420 --png "$here/conga.png"
+  picture cross --agents 700 --targets 40 --frames 200 --png "$here/cross.png"
+fi
