@@ -18,8 +18,8 @@ if [[ $what != readme ]]; then
   done
 fi
 if [[ $what != reference ]]; then
-  picture() { "${swarm[@]}" --overlay legend --size 800x450 --flavour "$@"; }
-  picture flock --agents 700 --frames 190 --png "$here/flock.png"
-  picture conga --agents 600 --frames 420 --png "$here/conga.png"
-  picture cross --agents 700 --targets 40 --frames 200 --png "$here/cross.png"
+  picture() { "${swarm[@]}" --overlay legend --size 640x360 --flavour "$@"; }
+  picture flock --agents 600 --frames 170 --png "$here/flock.png"
+  picture conga --agents 480 --frames 260 --png "$here/conga.png"
+  picture cross --agents 700 --targets 40 --frames 180 --png "$here/cross.png"
 fi

@@ -31,9 +31,9 @@ void main() {
   force += frame.home.y * (0.6 + 0.8 * random(i, 4u)) * wind(position, time);
   force += frame.home.z * cross(vec3(0.12, 1.0, 0.08), position);
   float outside = length(position) - frame.home.x;
-  if (outside > 0.0) force -= 2.5 * outside * normalize(position);
+  if (outside > 0.0) force -= 4.0 * outside * normalize(position);
   bool leads = frame.counts.z == SWARM_CONGA && i < SWARM_TRIBES;
-  if (leads) force += frame.home.w * (path(i, time) - position) - 2.0 * velocity;
+  if (leads) force += frame.home.w * (path(i, time) - position);
 
   velocity = (velocity + force * dt) / (1.0 + frame.motion.w * dt);
   float speed = max(length(velocity), 1e-4);
