@@ -19,7 +19,9 @@ struct Layer {
 // Rows around register tiles, columns around panels, odd sums, more than one block of k.
 const Layer kLayers[] = {{1, 33, 70, true},     {1, 130, 769, true}, {1, 300, 1, true},
                          {2, 32, 64, true},     {5, 31, 61, false},  {12, 160, 96, true},
-                         {13, 161, 1537, true}, {29, 7, 3, false},   {193, 400, 300, true}};
+                         {13, 161, 1537, true}, {29, 7, 3, false},   {193, 400, 300, true},
+                         // Rows that collide in the cache and are packed first: once, and in two bands.
+                         {26, 40, 1024, true}, {4100, 3, 1024, true}};
 
 std::vector<float> stored(std::vector<float> values, DType type) {
   for (float& v : values)
