@@ -21,5 +21,5 @@ if [[ $what != reference ]]; then
   picture() { "${swarm[@]}" --overlay legend --size 640x360 --flavour "$@"; }
   picture flock --agents 600 --frames 170 --png "$here/flock.png"
   picture conga --agents 480 --frames 260 --png "$here/conga.png"
-  picture cross --agents 700 --targets 40 --frames 180 --png "$here/cross.png"
+  picture cross --agents 560 --targets 40 --frames 180 --png "$here/cross.png"
 fi
