@@ -72,12 +72,12 @@ watch() {
   report "$name" "$why"
 }
 
-watch flock-shrinks "last_spread < 0.7 * first_spread" --flavour flock --agents 240 --frames 200
+watch flock-shrinks "last_spread < 0.6 * first_spread" --flavour flock --agents 240 --frames 200
 watch conga-keeps-its-order "first_order < 0.6 && last_order > 0.95" --flavour conga --agents 180 --frames 200
 watch conga-still-keeps-it "last_order > 0.95" --flavour conga --agents 180 --frames 400
 watch cross-comes-to-the-lights "last_distance < 0.6 * first_distance" --flavour cross --agents 300 --targets 24 --frames 160
 # The same without the heads that make it so.
-watch headings-alone-do-not-flock "last_spread > 0.8 * first_spread" --flavour flock --heads 2 --agents 240 --frames 60
+watch headings-alone-do-not-flock "last_spread > 0.65 * first_spread" --flavour flock --heads 2 --agents 240 --frames 60
 watch giving-way-is-no-line "last_order < 0.7" --flavour conga --heads 4 --agents 180 --frames 100
 watch glare-attracts-nobody "last_distance > 0.75 * first_distance" --flavour cross --heads 4 --agents 300 --targets 24 --frames 100
 watch fewest-agents "last_spread > 0" --agents 32 --frames 3
