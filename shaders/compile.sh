@@ -118,11 +118,11 @@ compile_all() {  # compile_all DIRECTORY
   done
 }
 
-# Shaders of the samples' own have one variant, kept beside the source: samples/NAME/x.comp becomes x.spv,
+# Shaders of the samples and tests have one variant, kept beside the source: samples/NAME/x.comp becomes x.spv,
 # samples/NAME/shaders/x.vert becomes x.vert.spv.
 compile_samples() {  # compile_samples DIRECTORY
   for source in "$root"/samples/*/*.comp "$root"/samples/*/shaders/*.comp "$root"/samples/*/shaders/*.vert \
-                "$root"/samples/*/shaders/*.frag; do
+                "$root"/samples/*/shaders/*.frag "$root"/tests/*/*.comp; do
     [ -e "$source" ] || continue
     target=$1/${source#"$root"/}
     case $target in */shaders/*) target=$target.spv ;; *) target=${target%.comp}.spv ;; esac
@@ -133,7 +133,7 @@ compile_samples() {  # compile_samples DIRECTORY
 }
 
 # The compiled shaders of samples below a directory, as paths relative to it.
-sample_spirv() { (cd "$1" && find samples -name '*.spv' 2>/dev/null); }
+sample_spirv() { (cd "$1" && find samples tests -name '*.spv' 2>/dev/null); }
 
 case ${1:-} in '' | --check) ;; *) die "unknown argument '$1'; see the head of this file" ;; esac
 find_compiler

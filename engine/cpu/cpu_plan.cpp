@@ -66,6 +66,9 @@ Status CpuPlan::allocate_scratch() {
       return fail(
           shared_->log, Status::Unsupported,
           format("compile: %s: the CPU device has no operation %s", node.label.c_str(), to_string(node.op)));
+    if (node.op == Op::Custom && node.as<CustomAttrs>().cpu.run == nullptr)
+      return fail(shared_->log, Status::Unsupported,
+                  format("compile: %s: this pass of the host's has no function for the CPU", node.label.c_str()));
     if (operation(node.op).scratch == nullptr) continue;
     const ScratchNeed own = operation(node.op).scratch({schedule_, node, maxima, shared_->kernels});
     need.shared = std::max(need.shared, own.shared);
@@ -207,6 +210,7 @@ std::string CpuPlan::why(const Node& node) const {
       return format("%s dot products, a rounded to bf16, f32 sums", name);
     return format("%s register tiles, b stored as %s, f32 sums", name, to_string(b));
   }
+  if (node.op == Op::Custom) return "a function of the host's";
   if (node.op == Op::Attention) return format("fused, %s register tiles, f32 sums", name);
   return format("%s vectors, f32 arithmetic, one row at a time", name);
 }

@@ -16,6 +16,7 @@ const Operation& operation(Op op) {
   static constexpr Operation kL2Normalize = {run_l2_normalize, l2_normalize_scratch};
   static constexpr Operation kConcat = {run_concat, nullptr};
   static constexpr Operation kArgmax = {run_argmax, argmax_scratch};
+  static constexpr Operation kCustom = {run_custom, nullptr};
   switch (op) {
     case Op::Matmul:
       return kMatmul;
@@ -41,6 +42,8 @@ const Operation& operation(Op op) {
       return kConcat;
     case Op::Argmax:
       return kArgmax;
+    case Op::Custom:
+      return kCustom;
   }
   return kNone;
 }

@@ -153,5 +153,6 @@ ScratchNeed l2_normalize_scratch(const ScratchQuery& query);
 void run_concat(const Step& step);
 void run_argmax(const Step& step);
 ScratchNeed argmax_scratch(const ScratchQuery& query);
+void run_custom(const Step& step);
 
 }  // namespace heed::cpu

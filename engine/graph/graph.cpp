@@ -15,7 +15,8 @@ using detail::NamedTensor;
 const char* to_string(Op op) {
   static constexpr const char* kNames[kOpCount] = {"matmul",    "softmax",     "dropout", "layernorm",
                                                    "rmsnorm",   "attention",   "embedding", "elementwise",
-                                                   "mean",      "l2_normalize", "concat",  "argmax"};
+                                                   "mean",      "l2_normalize", "concat",  "argmax",
+                                                   "custom"};
   return kNames[static_cast<int>(op)];
 }
 

@@ -7,11 +7,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include <heed/custom.hpp>
 #include <heed/graph.hpp>
 
 #include "graph/sizes.hpp"
@@ -31,8 +33,9 @@ enum class Op : uint8_t {
   L2Normalize,
   Concat,
   Argmax,
+  Custom,  // a pass of the host's own
 };
-inline constexpr int kOpCount = 12;
+inline constexpr int kOpCount = 13;
 const char* to_string(Op op);  // "matmul", ...: the one name of the operation
 
 inline constexpr uint32_t kMaxInputs = 8;
@@ -100,10 +103,40 @@ struct ConcatAttrs {  // inputs: 1..kMaxInputs parts
   int axis = 0;
 };
 
+// The shader of a host's pass; plans and pipelines share it.
+struct CustomKernel {
+  std::string name, entry_point;
+  std::vector<uint32_t> spirv;
+
+  friend bool operator==(const CustomKernel& a, const CustomKernel& b) {
+    return a.entry_point == b.entry_point && a.spirv == b.spirv;
+  }
+};
+
+// inputs: contiguous, in the order of the bindings; then outputs.
+struct CustomAttrs {
+  struct Word {
+    SizeId size = -1;  // < 0: bits
+    uint32_t bits = 0;
+  };
+  struct Groups {
+    SizeId total = 0;
+    uint32_t each = 1;
+  };
+  std::shared_ptr<const CustomKernel> kernel;
+  std::vector<uint32_t> constants;
+  std::vector<Word> push;
+  std::array<Groups, 3> groups{};
+  std::array<uint32_t, 3> local_size{};  // 0 if the SPIR-V does not tell
+  CustomFunction cpu;
+  double group_work = 0;
+  uint32_t input_count = 0, output_count = 0;
+};
+
 struct EmptyAttrs {};  // Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x)
 
 using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
-                           ElementwiseAttrs, MeanAttrs, ConcatAttrs>;
+                           ElementwiseAttrs, MeanAttrs, ConcatAttrs, CustomAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;

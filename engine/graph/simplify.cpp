@@ -32,6 +32,10 @@ bool substitute(GraphData* graph, Tensor from, Tensor to) {
   const bool dense = build.is_contiguous(target);
   for (const TensorInfo& tensor : graph->tensors)
     if (!dense && tensor.storage == from.id && &tensor != &graph->tensors[from.id]) return false;
+  // A host's shader knows no strides.
+  for (const Node& node : graph->nodes)
+    if (!dense && node.op == Op::Custom && std::find(node.inputs.begin(), node.inputs.end(), from) != node.inputs.end())
+      return false;
   for (size_t i = 0; i < graph->tensors.size(); ++i) {
     TensorInfo& tensor = graph->tensors[i];
     if (tensor.storage != from.id || i == from.id) continue;
@@ -74,7 +78,7 @@ void remove_dead_nodes(GraphData* graph) {
   for (size_t n = graph->nodes.size(); n-- > 0;) {
     Node& node = graph->nodes[n];
     // The weights of an attention node are stored only when somebody reads them.
-    if (node.outputs[1].valid() && !needed[graph->tensors[node.outputs[1].id].storage]) node.outputs[1] = {};
+    if (node.op != Op::Custom && node.outputs[1].valid() && !needed[graph->tensors[node.outputs[1].id].storage]) node.outputs[1] = {};
     const bool live = std::any_of(node.outputs.begin(), node.outputs.end(), [&](Tensor t) {
       return t.valid() && needed[graph->tensors[t.id].storage];
     });

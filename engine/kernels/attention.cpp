@@ -31,6 +31,7 @@ bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors
   if (node.op != Op::Attention || node.outputs[1].valid()) return false;
   const TensorInfo& query = tensors[node.inputs[in::kQuery].id];
   if (query.dtype != DType::F32 && !(query.dtype == DType::F16 && device.f16)) return false;
+  if (!device.allows(query.dtype == DType::F16 ? KernelId::AttentionF16 : KernelId::AttentionF32)) return false;
   for (const size_t input : {in::kQuery, in::kKey, in::kValue, in::kAttentionKeyPadding})
     if (!has_dense_rows(sizes, tensors, node.inputs[input])) return false;
   return fits_head(head_size(sizes, query)) && fits_head(head_size(sizes, tensors[node.inputs[in::kValue].id]));

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -46,6 +47,11 @@ struct Capabilities {
   MatrixSize matrix;
   uint32_t matrix_subgroup = 0;  // the subgroup size that their kernels ask for
   bool matrix_always = false;    // also where plain arithmetic is expected to be faster
+  // Kernels that failed the self-test on this device, by KernelId. Whoever has a choice asks allows(); select_kernels
+  // refuses what is left.
+  std::array<bool, kKernelCount> disabled{};
+
+  bool allows(KernelId id) const { return !disabled[static_cast<size_t>(id)]; }
 };
 
 inline constexpr uint32_t kMaxBindings = 7;
@@ -54,14 +60,21 @@ inline constexpr uint32_t kMaxPushBytes = 128;
 inline constexpr uint32_t kMaxKernelsPerStep = 16;
 inline constexpr uint32_t kMaxDispatchesPerStep = 16;
 
-// Specialization constants 0, 1, 2 are always the workgroup size.
+// Specialization constants 0, 1, 2 are always the workgroup size, but for a host's shader.
 struct KernelKey {
   KernelId id{};
   uint32_t subgroup = 0;  // the subgroup size it needs, every subgroup full; 0: any
   uint32_t spec_count = 3;
   std::array<uint32_t, kMaxSpecConstants> spec = {1, 1, 1};
-  friend bool operator==(const KernelKey&, const KernelKey&) = default;
+  std::shared_ptr<const CustomKernel> custom;  // a host's shader; `id` then means nothing
+  friend bool operator==(const KernelKey& a, const KernelKey& b) {
+    if (a.custom != b.custom && (a.custom == nullptr || b.custom == nullptr || !(*a.custom == *b.custom))) return false;
+    return a.id == b.id && a.subgroup == b.subgroup && a.spec_count == b.spec_count && a.spec == b.spec;
+  }
 };
+inline const char* kernel_name(const KernelKey& key) {
+  return key.custom != nullptr ? key.custom->name.c_str() : kernel_info(key.id).name;
+}
 
 // One storage buffer binding. The whole storage of `tensor` is bound; where a view starts is in the push constants.
 struct BufferUse {

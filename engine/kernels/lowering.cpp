@@ -160,6 +160,7 @@ Status select_op(const Select& select) {
     case Op::L2Normalize: return select_l2_normalize(select);
     case Op::Concat: return select_concat(select);
     case Op::Argmax: return select_argmax(select);
+    case Op::Custom: return select_custom(select);
   }
   return select.unsupported("unknown operation");
 }
@@ -171,8 +172,14 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
                       KernelList* kernels) {
   kernels->count = 0;
   const kernels::Select select{schedule, node, device, log, kernels};
-  const Status status = kernels::check_ranges(select);
-  return status == Status::Ok ? kernels::select_op(select) : status;
+  Status status = kernels::check_ranges(select);
+  if (status == Status::Ok) status = kernels::select_op(select);
+  for (uint32_t i = 0; i < kernels->count && status == Status::Ok; ++i) {
+    const KernelKey& key = kernels->uses[i].key;
+    if (key.custom == nullptr && !device.allows(key.id))
+      status = select.unsupported(format("%s failed the self-test on this device", kernel_name(key)));
+  }
+  return status;
 }
 
 void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities&, const KernelList& kernels,
@@ -192,6 +199,7 @@ void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilit
     case Op::L2Normalize: return kernels::emit_l2_normalize(emit);
     case Op::Concat: return kernels::emit_concat(emit);
     case Op::Argmax: return kernels::emit_argmax(emit);
+    case Op::Custom: return kernels::emit_custom(emit);
   }
 }
 

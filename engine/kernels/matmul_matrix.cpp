@@ -47,6 +47,7 @@ bool add_matrix_kernels(const Select& select, uint32_t flags, uint32_t activatio
                         std::span<const size_t> inputs) {
   const MatrixSize& size = select.device.matrix;
   if (size.m == 0 || select.out().dtype != DType::F16) return false;
+  if (!select.device.allows(KernelId::MatmulF16Matrix)) return false;
   bool added = false;
   for (const MatrixTile& tile : kMatrixTiles) {
     const bool last = &tile == std::end(kMatrixTiles) - 1;

@@ -29,5 +29,7 @@ Status select_concat(const Select& select);
 void emit_concat(const Emit& emit);
 Status select_argmax(const Select& select);
 void emit_argmax(const Emit& emit);
+Status select_custom(const Select& select);
+void emit_custom(const Emit& emit);
 
 }  // namespace heed::kernels

@@ -13,6 +13,7 @@
 // Shapes are written [outer, ..., inner]. "Broadcast" means numpy's rule: right-aligned, sizes equal or 1.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -29,6 +30,7 @@ namespace heed {
 namespace detail {
 struct GraphData;
 }
+struct CustomPass;
 
 // Id of one value in one graph. Using it with another graph is a mistake that compile may not detect.
 struct Tensor {
@@ -87,6 +89,10 @@ struct AttentionOptions {
 struct AttentionResult {
   Tensor output;   // [B, H, S_q, d_v]
   Tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
+};
+
+struct CustomResult {
+  std::array<Tensor, 2> outputs;  // as many as the pass has
 };
 
 class HEED_API Graph {
@@ -166,6 +172,10 @@ class HEED_API Graph {
   Tensor mean(Tensor x, int axis, Mask mask = {});
   Tensor concat(std::span<const Tensor> parts, int axis);
   Tensor concat(std::initializer_list<Tensor> parts, int axis);
+
+  // A pass of the host's own: see <heed/custom.hpp>. Inputs that are not contiguous are copied first.
+  CustomResult custom(const CustomPass& pass, std::span<const Tensor> inputs);
+  CustomResult custom(const CustomPass& pass, std::initializer_list<Tensor> inputs);
 
   // --- Asking --------------------------------------------------------------------------------------------
   Shape shape(Tensor x) const;  // rank 0 if x is invalid

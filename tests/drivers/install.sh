@@ -22,7 +22,7 @@ if [[ $set_name == swarm || $set_name == tests ]]; then
 fi
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user)
-  libraries+=(catch2 vulkan-validationlayers libglm-dev xvfb xdotool)
+  libraries+=(catch2 vulkan-validationlayers libshaderc-dev xvfb xdotool)
 fi
 if [[ $set_name == search ]] && ! python3 -m pip --version >/dev/null 2>&1; then
   libraries+=(python3-pip)

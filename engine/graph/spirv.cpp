@@ -1,0 +1,226 @@
+#include "graph/spirv.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/logging.hpp"
+
+namespace heed {
+namespace {
+
+// Numbers of the SPIR-V specification, sections 3.
+constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300, kHeaderWords = 5;
+enum Opcode : uint32_t {
+  kEntryPoint = 15,
+  kExecutionMode = 16,
+  kTypeStruct = 30,
+  kTypePointer = 32,
+  kConstant = 43,
+  kConstantComposite = 44,
+  kSpecConstant = 50,
+  kSpecConstantComposite = 51,
+  kVariable = 59,
+  kDecorate = 71,
+  kMemberDecorate = 72,
+};
+enum Decoration : uint32_t {
+  kSpecId = 1,
+  kBufferBlock = 3,
+  kBuiltIn = 11,
+  kNonWritable = 24,
+  kBindingNumber = 33,
+  kDescriptorSet = 34,
+  kOffset = 35,
+};
+constexpr uint32_t kModelCompute = 5, kModeLocalSize = 17, kBuiltInWorkgroupSize = 25;
+constexpr uint32_t kClassUniform = 2, kClassPushConstant = 9, kClassStorageBuffer = 12;
+
+// What is known of one result id.
+struct Id {
+  uint32_t binding = UINT32_MAX, set = UINT32_MAX;
+  uint32_t pointee = 0;                        // of a pointer type
+  uint32_t members = 0, readonly_members = 0;  // of a struct type
+  uint32_t last_offset = 0;                    // of a struct type
+  uint32_t spec_id = UINT32_MAX, value = 0;    // of a 32-bit constant
+  bool buffer_block = false, readonly = false, workgroup_size = false;
+};
+
+class Reader {
+ public:
+  Reader(std::span<const uint32_t> words, std::string_view entry_point, std::span<const uint32_t> constants)
+      : words_(words), entry_point_(entry_point), constants_(constants) {}
+
+  std::string read(SpirvInfo* info) {
+    if (words_.size() <= kHeaderWords) return "the SPIR-V is too short";
+    if (words_[0] != kMagic)
+      return words_[0] == 0x03022307 ? "the SPIR-V has the other byte order" : "this is no SPIR-V";
+    if (words_[1] > kVersion13)
+      return format("SPIR-V %u.%u; 1.3 is the newest that Vulkan 1.1 takes", words_[1] >> 16,
+                    words_[1] >> 8 & 255u);
+    // Ids are below the bound; a damaged one must not ask for gigabytes.
+    if (words_[3] > words_.size() * 4 + 1024) return "the SPIR-V is damaged: more ids than words";
+    ids_.resize(words_[3]);
+    info_ = info;
+    for (size_t at = kHeaderWords; at < words_.size();) {
+      const uint32_t length = words_[at] >> 16;
+      if (length == 0 || length > words_.size() - at) return format("the SPIR-V is damaged at word %zu", at);
+      if (!take(words_[at] & 0xffffu, words_.subspan(at + 1, length - 1)))
+        return format("the SPIR-V is damaged at word %zu", at);
+      at += length;
+    }
+    if (entry_ == 0) return "the SPIR-V has no compute entry point '" + std::string(entry_point_) + "'";
+    for (const auto& [id, storage_class, type] : variables_) {
+      const std::string wrong = add_variable(ids_[id], storage_class, type);
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+ private:
+  struct Variable {
+    uint32_t id, storage_class, type;
+  };
+
+  bool known(uint32_t id) const { return id < ids_.size(); }
+
+  // False if the instruction is too short or names an id that cannot exist.
+  bool take(uint32_t opcode, std::span<const uint32_t> o) {
+    const auto needs = [&](size_t count, std::initializer_list<size_t> ids) {
+      return o.size() >= count &&
+             std::all_of(ids.begin(), ids.end(), [&](size_t position) { return known(o[position]); });
+    };
+    switch (opcode) {
+      case kEntryPoint:
+        return needs(3, {1}) && take_entry_point(o);
+      case kExecutionMode:
+        if (!needs(2, {0})) return false;
+        if (o[1] != kModeLocalSize || o[0] != entry_) return true;
+        if (o.size() < 5) return false;
+        std::copy_n(o.begin() + 2, 3, info_->local_size.begin());
+        return true;
+      case kTypeStruct:
+        if (!needs(1, {0})) return false;
+        ids_[o[0]].members = static_cast<uint32_t>(o.size() - 1);
+        return true;
+      case kTypePointer:
+        if (!needs(3, {0, 2})) return false;
+        ids_[o[0]].pointee = o[2];
+        return true;
+      case kConstant:
+      case kSpecConstant:
+        return needs(3, {1}) && take_constant(o);
+      case kConstantComposite:
+      case kSpecConstantComposite:
+        return needs(2, {1}) && take_composite(o);
+      case kVariable:
+        if (!needs(3, {0, 1})) return false;
+        variables_.push_back({o[1], o[2], o[0]});
+        return true;
+      case kDecorate:
+        return needs(2, {0}) && take_decoration(o);
+      case kMemberDecorate:
+        return needs(3, {0}) && take_member_decoration(o);
+      default:
+        return true;
+    }
+  }
+
+  bool take_entry_point(std::span<const uint32_t> o) {
+    const char* name = reinterpret_cast<const char*>(o.data() + 2);
+    const size_t room = (o.size() - 2) * sizeof(uint32_t);
+    const void* end = std::memchr(name, 0, room);
+    if (end == nullptr) return false;
+    const std::string_view found(name, static_cast<size_t>(static_cast<const char*>(end) - name));
+    if (o[0] == kModelCompute && found == entry_point_) entry_ = o[1];
+    return true;
+  }
+
+  bool take_constant(std::span<const uint32_t> o) {
+    Id& id = ids_[o[1]];
+    id.value = id.spec_id < constants_.size() ? constants_[id.spec_id] : o[2];
+    return true;
+  }
+
+  bool take_composite(std::span<const uint32_t> o) {
+    if (!ids_[o[1]].workgroup_size) return true;
+    if (o.size() != 5) return false;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (!known(o[2 + axis])) return false;
+      info_->local_size[axis] = ids_[o[2 + axis]].value;
+    }
+    return true;
+  }
+
+  bool take_decoration(std::span<const uint32_t> o) {
+    Id& id = ids_[o[0]];
+    const bool has_value = o.size() > 2;
+    switch (o[1]) {
+      case kBufferBlock:
+        id.buffer_block = true;
+        return true;
+      case kNonWritable:
+        id.readonly = true;
+        return true;
+      case kSpecId:
+        id.spec_id = has_value ? o[2] : UINT32_MAX;
+        return has_value;
+      case kBindingNumber:
+        id.binding = has_value ? o[2] : UINT32_MAX;
+        return has_value;
+      case kDescriptorSet:
+        id.set = has_value ? o[2] : UINT32_MAX;
+        return has_value;
+      case kBuiltIn:
+        id.workgroup_size = has_value && o[2] == kBuiltInWorkgroupSize;
+        return has_value;
+      default:
+        return true;
+    }
+  }
+
+  bool take_member_decoration(std::span<const uint32_t> o) {
+    Id& id = ids_[o[0]];
+    if (o[2] == kNonWritable) ++id.readonly_members;
+    if (o[2] != kOffset) return true;
+    if (o.size() < 4) return false;
+    id.last_offset = std::max(id.last_offset, o[3]);
+    return true;
+  }
+
+  std::string add_variable(const Id& variable, uint32_t storage_class, uint32_t type) {
+    const Id& block = ids_[ids_[type].pointee];
+    if (storage_class == kClassPushConstant && block.last_offset <= UINT32_MAX - 4)
+      info_->push_bytes = block.last_offset + 4;
+    if (variable.binding == UINT32_MAX && variable.set == UINT32_MAX) return "";
+    SpirvInfo::Binding binding;
+    binding.set = variable.set;
+    binding.storage_buffer =
+        storage_class == kClassStorageBuffer || (storage_class == kClassUniform && block.buffer_block);
+    binding.readonly = variable.readonly || (block.members > 0 && block.readonly_members >= block.members);
+    if (info_->bindings.emplace(variable.binding, binding).second) return "";
+    // The same buffer seen as two types: writable if one of them is.
+    SpirvInfo::Binding& known = info_->bindings[variable.binding];
+    known.readonly = known.readonly && binding.readonly;
+    known.storage_buffer = known.storage_buffer && binding.storage_buffer;
+    return "";
+  }
+
+  std::span<const uint32_t> words_;
+  std::string_view entry_point_;
+  std::span<const uint32_t> constants_;
+  SpirvInfo* info_ = nullptr;
+  uint32_t entry_ = 0;
+  std::vector<Id> ids_;
+  std::vector<Variable> variables_;
+};
+
+}  // namespace
+
+std::string read_spirv(std::span<const uint32_t> words, std::string_view entry_point,
+                       std::span<const uint32_t> constants, SpirvInfo* info) {
+  *info = {};
+  return Reader(words, entry_point, constants).read(info);
+}
+
+}  // namespace heed

@@ -1,0 +1,28 @@
+// What heed must know of a host's SPIR-V before a driver sees it: drivers check nothing, and crash.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+struct SpirvInfo {
+  struct Binding {
+    uint32_t set = UINT32_MAX;
+    bool storage_buffer = false;
+    bool readonly = false;
+  };
+  std::map<uint32_t, Binding> bindings;  // by binding number
+  uint32_t push_bytes = 0;               // where the last member of the push constants begins, and 4
+  std::array<uint32_t, 3> local_size{};  // 0, 0, 0 if it does not tell
+};
+
+// Reads a module with `entry_point`, a compute shader, specialized with `constants`. Empty, or what is wrong.
+std::string read_spirv(std::span<const uint32_t> words, std::string_view entry_point,
+                       std::span<const uint32_t> constants, SpirvInfo* info);
+
+}  // namespace heed
