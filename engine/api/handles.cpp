@@ -61,6 +61,14 @@ Status Plan::run(std::initializer_list<HostBuffer> buffers, std::initializer_lis
 
 uint64_t Plan::scratch_bytes() const { return impl_ == nullptr ? 0 : impl_->scratch_bytes(); }
 uint64_t Plan::weight_bytes() const { return impl_ == nullptr ? 0 : impl_->weight_bytes(); }
+uint32_t Plan::pipeline_count() const { return impl_ == nullptr ? 0 : impl_->pipeline_count(); }
+std::vector<PipelineInfo> Plan::pipelines() const {
+  return impl_ == nullptr ? std::vector<PipelineInfo>() : impl_->pipelines();
+}
+Status Plan::prepare(uint32_t index) {
+  return impl_ == nullptr ? Status::InvalidArgument : impl_->prepare(index);
+}
+bool Plan::ready() const { return impl_ != nullptr && impl_->ready(); }
 std::vector<PassInfo> Plan::passes() const {
   return impl_ == nullptr ? std::vector<PassInfo>() : impl_->passes();
 }

@@ -22,6 +22,7 @@ const char* to_string(Status status) {
     case Status::DeviceLost: return "DeviceLost";
     case Status::InvalidFile: return "InvalidFile";
     case Status::DriverError: return "DriverError";
+    case Status::NotReady: return "NotReady";
   }
   return "unknown";
 }

@@ -16,6 +16,8 @@ VulkanPlan::VulkanPlan(std::shared_ptr<VulkanDevice> device, std::shared_ptr<Vul
       options_(options) {}
 
 VulkanPlan::~VulkanPlan() {
+  stop_background();
+  if (context_.hung) return;
   // A pool takes its descriptor sets with it.
   if (descriptor_pool_ != VK_NULL_HANDLE)
     context_.vk.DestroyDescriptorPool(context_.device, descriptor_pool_, context_.allocator);
@@ -30,7 +32,9 @@ Status VulkanPlan::compile(const std::vector<const detail::WeightsImpl::Entry*>&
   times_.create(steps_.size(), context_.info.kind);
   if (status == Status::Ok && options_.timestamps)
     status = clock_.create(context_, steps_.size(), options_.record_slots);
-  return status;
+  if (status == Status::Ok && options_.progress)
+    status = progress_.create(context_, steps_.size(), options_.record_slots);
+  return status == Status::Ok ? start_pipelines() : status;
 }
 
 Status VulkanPlan::select_steps() {
@@ -46,8 +50,9 @@ Status VulkanPlan::select_steps() {
       CompiledUse use;
       use.binding_count = kernel.buffer_count;
       use.layout = device_->pipelines().layout(kernel.buffer_count);
-      status = device_->pipelines().get(kernel.key, &use.pipeline);
-      if (status != Status::Ok) return status;
+      use.pipeline = device_->pipelines().find(kernel.key, kernel.buffer_count);
+      if (std::find(pipelines_.begin(), pipelines_.end(), use.pipeline) == pipelines_.end())
+        pipelines_.push_back(use.pipeline);
       for (uint32_t b = 0; b < kernel.buffer_count; ++b) {
         if (kernel.buffers[b].kind != BufferUse::Kind::Faults) continue;
         // A word of its own for every step that may set one: the message can then name the step, and two

@@ -54,8 +54,10 @@ Status Pipelines::create_layouts() {
 }
 
 Pipelines::~Pipelines() {
+  if (context_.hung) return;
   const Functions& vk = context_.vk;
-  for (const Entry& entry : entries_) vk.DestroyPipeline(context_.device, entry.pipeline, context_.allocator);
+  for (const auto& entry : entries_)
+    if (entry->ready()) vk.DestroyPipeline(context_.device, entry->handle.load(), context_.allocator);
   for (VkPipelineLayout layout : layouts_)
     if (layout != VK_NULL_HANDLE) vk.DestroyPipelineLayout(context_.device, layout, context_.allocator);
   for (VkDescriptorSetLayout layout : set_layouts_)
@@ -64,28 +66,47 @@ Pipelines::~Pipelines() {
     vk.DestroyPipelineCache(context_.device, cache_, context_.allocator);
 }
 
-Status Pipelines::get(const KernelKey& key, VkPipeline* pipeline) {
+std::string Pipeline::name() const {
+  std::string text = kernel_name(key);
+  for (uint32_t i = 0; i < key.spec_count; ++i) text += format(i == 0 ? "(%u" : ",%u", key.spec[i]);
+  return key.spec_count == 0 ? text : text + ")";
+}
+
+Pipeline* Pipelines::find(const KernelKey& key, uint32_t binding_count) {
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
-  if (found != entries_.end()) {
-    *pipeline = found->pipeline;
-    return Status::Ok;
-  }
-  const Status status = build(key, pipeline);
-  if (status == Status::Ok) entries_.push_back({key, *pipeline});
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
+    return entry->binding_count == binding_count && entry->key == key;
+  });
+  if (found != entries_.end()) return found->get();
+  entries_.push_back(std::make_unique<Pipeline>(key, binding_count));
+  return entries_.back().get();
+}
+
+Status Pipelines::build(Pipeline& pipeline) {
+  if (pipeline.ready()) return Status::Ok;
+  const std::lock_guard lock(pipeline.building);
+  if (pipeline.ready()) return Status::Ok;
+  VkPipeline handle = VK_NULL_HANDLE;
+  const Status status = create_pipeline(pipeline.key, pipeline.binding_count, &handle);
+  if (status == Status::Ok) pipeline.handle.store(handle, std::memory_order_release);
   return status;
 }
 
-Status Pipelines::build(const KernelKey& key, VkPipeline* pipeline) {
-  const KernelInfo& kernel = kernel_info(key.id);
+Status Pipelines::create_module(const KernelInfo& kernel, VkShaderModule* module) {
   auto code = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   code.codeSize = size_t{kernel.word_count} * sizeof(uint32_t);
   code.pCode = kernel.words;
+  return context_.check(format("vkCreateShaderModule of %s", kernel.name).c_str(),
+                        context_.vk.CreateShaderModule(context_.device, &code, context_.allocator, module));
+}
+
+Status Pipelines::create_pipeline(const KernelKey& key, uint32_t binding_count, VkPipeline* pipeline) {
+  const KernelInfo kernel = key.custom == nullptr
+                                ? kernel_info(key.id)
+                                : KernelInfo{key.custom->name.c_str(), key.custom->spirv.data(),
+                                             key.custom->spirv.size(), binding_count, kMaxPushBytes};
   VkShaderModule module = VK_NULL_HANDLE;
-  Status status =
-      context_.check(format("vkCreateShaderModule of %s", kernel.name).c_str(),
-                     context_.vk.CreateShaderModule(context_.device, &code, context_.allocator, &module));
+  Status status = create_module(kernel, &module);
   if (status != Status::Ok) return status;
 
   std::array<VkSpecializationMapEntry, kMaxSpecConstants> map{};
@@ -99,7 +120,7 @@ Status Pipelines::build(const KernelKey& key, VkPipeline* pipeline) {
       structure<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
-  info.stage.pName = "main";
+  info.stage.pName = key.custom == nullptr ? "main" : key.custom->entry_point.c_str();
   info.stage.pSpecializationInfo = &constants;
   auto subgroup = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
@@ -119,7 +140,6 @@ Status Pipelines::build(const KernelKey& key, VkPipeline* pipeline) {
 
 Status Pipelines::blob(std::vector<std::byte>* blob) {
   blob->clear();
-  const std::lock_guard lock(mutex_);
   if (cache_ == VK_NULL_HANDLE) return Status::Ok;
   size_t bytes = 0;
   Status status = context_.check("vkGetPipelineCacheData",

@@ -2,14 +2,30 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/dispatch.hpp"
 #include "vulkan/context.hpp"
 
 namespace heed::vulkan {
+
+// One pipeline, made or not. Its address is fixed for the life of the device.
+struct Pipeline {
+  Pipeline(const KernelKey& wanted, uint32_t bindings) : key(wanted), binding_count(bindings) {}
+
+  const KernelKey key;
+  const uint32_t binding_count;
+  std::atomic<VkPipeline> handle{VK_NULL_HANDLE};
+  std::mutex building;
+
+  bool ready() const { return handle.load(std::memory_order_acquire) != VK_NULL_HANDLE; }
+  std::string name() const;  // "softmax_f32(8,16,1,0)"
+};
 
 class Pipelines {
  public:
@@ -22,8 +38,11 @@ class Pipelines {
   // earlier start; one that cannot be used is ignored with a warning.
   Status create(std::span<const std::byte> blob, VkPipelineCache host_cache);
 
-  // Thread-safe.
-  Status get(const KernelKey& key, VkPipeline* pipeline);
+  // All of these are thread-safe.
+  // The pipeline of `key`, noted down but not made.
+  Pipeline* find(const KernelKey& key, uint32_t binding_count);
+  // Makes it if it is not there. A thread that finds another one at it waits.
+  Status build(Pipeline& pipeline);
   Status blob(std::vector<std::byte>* blob);
 
   // Kernels with the same number of bindings share their layouts: storage buffers 0 .. count-1, and
@@ -33,20 +52,16 @@ class Pipelines {
 
  private:
   Status create_layouts();
-  Status build(const KernelKey& key, VkPipeline* pipeline);
-
-  struct Entry {
-    KernelKey key;
-    VkPipeline pipeline = VK_NULL_HANDLE;
-  };
+  Status create_module(const KernelInfo& kernel, VkShaderModule* module);
+  Status create_pipeline(const KernelKey& key, uint32_t binding_count, VkPipeline* pipeline);
 
   Context& context_;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   bool owns_cache_ = false;
   std::array<VkDescriptorSetLayout, kMaxBindings + 1> set_layouts_{};
   std::array<VkPipelineLayout, kMaxBindings + 1> layouts_{};
-  std::mutex mutex_;
-  std::vector<Entry> entries_;  // some dozens: a linear search is as fast as a hash
+  std::mutex mutex_;                                // of entries_ only; the driver locks its cache itself
+  std::vector<std::unique_ptr<Pipeline>> entries_;  // some dozens: a linear search is as fast as a hash
 };
 
 }  // namespace heed::vulkan

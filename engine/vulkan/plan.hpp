@@ -2,8 +2,8 @@
 //
 // compile.cpp makes everything that a run needs: pipelines, memory, descriptor sets, and one Slot per
 // recording that may be in flight. After that record.cpp checks and recording.cpp is a loop over data;
-// bind.cpp checks the host's buffers for it; run.cpp wraps it for callers without a command buffer;
-// report.cpp and estimate.cpp answer questions.
+// bind.cpp checks the host's buffers for it; prepare.cpp makes the pipelines, now or later; run.cpp wraps it
+// for callers without a command buffer; report.cpp and estimate.cpp answer questions.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/thread.hpp"
 #include "graph/backend.hpp"
 #include "kernels/dispatch.hpp"
 #include "vulkan/device.hpp"
@@ -21,6 +22,7 @@
 #include "vulkan/hazards.hpp"
 #include "vulkan/host_io.hpp"
 #include "vulkan/pass_times.hpp"
+#include "vulkan/progress.hpp"
 #include "vulkan/weights.hpp"
 
 namespace heed::vulkan {
@@ -48,7 +50,7 @@ struct Binding {
 
 // One kernel of one step, ready to be dispatched.
 struct CompiledUse {
-  VkPipeline pipeline = VK_NULL_HANDLE;
+  Pipeline* pipeline = nullptr;
   VkPipelineLayout layout = VK_NULL_HANDLE;
   uint32_t binding_count = 0;
   std::array<Binding, kMaxBindings> bindings{};
@@ -89,6 +91,10 @@ class VulkanPlan final : public detail::PlanImpl {
              const RunOptions& options) override;
   uint64_t scratch_bytes() const override { return schedule_.scratch_bytes; }
   uint64_t weight_bytes() const override { return weight_bytes_; }
+  uint32_t pipeline_count() const override { return static_cast<uint32_t>(pipelines_.size()); }
+  std::vector<PipelineInfo> pipelines() const override;
+  Status prepare(uint32_t index) override;
+  bool ready() const override;
   std::vector<PassInfo> passes() const override;
   Status timings(std::vector<PassTime>* times, uint32_t slot) const override;
 
@@ -99,6 +105,7 @@ class VulkanPlan final : public detail::PlanImpl {
   Status take_faults(uint32_t slot);
   Status scratch_needs(BufferNeeds* needs);
   Status bind_scratch(const BufferRange& range);
+  Status last_completed(uint32_t slot, int32_t* pass);
 
  private:
   friend class Recording;
@@ -115,6 +122,11 @@ class VulkanPlan final : public detail::PlanImpl {
   Status allocate_sets();
   void write_fixed_descriptors(uint32_t use, uint32_t slot, bool scratch_only);
   Status create_slots();
+
+  // prepare.cpp
+  Status start_pipelines();
+  Status prepare_all();
+  void stop_background();
 
   // bind.cpp
   size_t host_count() const { return schedule_.inputs.size() + schedule_.outputs.size(); }
@@ -135,6 +147,9 @@ class VulkanPlan final : public detail::PlanImpl {
   void record_start(VkCommandBuffer commands, uint32_t slot_index, bool fresh) const;
   void record_end(VkCommandBuffer commands) const;
 
+  // report.cpp
+  void log_last_completed();
+
   // run.cpp
   Status prepare_run();
 
@@ -152,6 +167,10 @@ class VulkanPlan final : public detail::PlanImpl {
 
   std::vector<CompiledStep> steps_;
   std::vector<CompiledUse> uses_;
+  std::vector<Pipeline*> pipelines_;  // of all uses, each once
+  mutable std::atomic<bool> ready_{false};
+  std::atomic<bool> stop_{false};
+  Thread background_;
   std::vector<uint32_t> faulting_steps_;  // by fault word: which step sets it
   std::vector<uint64_t> constant_offsets_;
   uint64_t constant_bytes_ = 0;
@@ -161,6 +180,7 @@ class VulkanPlan final : public detail::PlanImpl {
   BufferRange scratch_at_;  // in scratch_ or in the host's buffer
   VkDescriptorPool descriptor_pool_ = VK_NULL_HANDLE;
   mutable GpuClock clock_;  // timings reads what the GPU has written since
+  Progress progress_;
   mutable PassTimes times_;
   std::atomic<uint64_t> run_{0};  // the last that was begun
   std::vector<Slot> slots_;

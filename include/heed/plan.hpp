@@ -57,6 +57,8 @@ struct ExtentValue {
 
 struct RunOptions {
   uint32_t seed = 0;  // dropout key in training plans
+  // Vulkan: how long to wait for the GPU; 0: ten minutes. A GPU that takes longer counts as lost.
+  uint32_t timeout_ms = 0;
 };
 
 // One pass of a plan: what was chosen and why.
@@ -69,6 +71,13 @@ struct PassInfo {
   uint32_t dispatches = 0;  // at the extents' maxima
   double flops = 0;         // at the extents' maxima
   double bytes = 0;         // least memory traffic at the extents' maxima
+};
+
+// One compute pipeline that a plan needs. Passes with the same kernel and constants share one, also across plans of
+// one device.
+struct PipelineInfo {
+  std::string name;    // kernel and specialization constants: "softmax_f32(8,16,1,0)"
+  bool ready = false;  // made already, perhaps for another plan
 };
 
 struct PassTime {
@@ -90,6 +99,15 @@ class HEED_API Plan {
 
   uint64_t scratch_bytes() const;  // exact, at the extents' maxima
   uint64_t weight_bytes() const;   // bytes of the weights this plan reads
+
+  // The pipelines of the plan, known when compile returns, whenever they are made (CompileOptions::pipelines). None
+  // on the CPU.
+  uint32_t pipeline_count() const;
+  std::vector<PipelineInfo> pipelines() const;
+  // Makes pipeline `index`, or waits for the thread that is at it; returns at once if it is there. Any thread, several
+  // at a time, also while others record other plans. InvalidArgument: no such pipeline.
+  Status prepare(uint32_t index);
+  bool ready() const;  // all pipelines are there: the plan can be recorded
 
   std::vector<PassInfo> passes() const;
   // Milliseconds per pass of the last finished run (GPU timestamps on Vulkan, a clock on the CPU), in the order of
