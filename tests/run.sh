@@ -4,8 +4,8 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets amd tour search swarm headers packaging clang
-#                       sanitize tsan aarch64; default: all
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets amd capture tour search swarm headers
+#                       packaging clang sanitize tsan aarch64; default: all
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-all_stages="shaders build drivers targets amd tour search swarm headers packaging clang sanitize tsan aarch64"
+all_stages="shaders build drivers targets amd capture tour search swarm headers packaging clang sanitize tsan aarch64"
 stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
@@ -205,6 +205,15 @@ stage_amd() {
   end
 }
 
+# Labels and names in a RenderDoc capture, where RenderDoc is installed.
+stage_capture() {
+  command -v renderdoccmd >/dev/null && [[ " $(drivers) " == *lavapipe* ]] || return
+  begin "a RenderDoc capture on lavapipe"
+  run_lines "tests/vulkan/renderdoc.sh" "$build/tests-capture.log" \
+    "$root/tests/drivers/with.sh" lavapipe "$root/tests/vulkan/renderdoc.sh" "$build/tests/heed_tests" "$build/capture"
+  end
+}
+
 stage_tour() {
   begin "the tour, with good and bad inputs"
   run_lines "samples/tour/test.sh" "$build/tests-tour.log" \
@@ -367,6 +376,7 @@ if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
 if wants targets; then stage_targets; fi
 if wants amd; then stage_amd; fi
+if wants capture; then stage_capture; fi
 if wants tour; then stage_tour; fi
 if wants search; then stage_search; fi
 if wants swarm; then stage_swarm; fi

@@ -96,9 +96,11 @@ Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info,
   values.seed = info.seed;
   values.storage_offsets = slot.storage_offsets;
   record_start(commands, info.slot, fresh);
+  if (fresh) progress_.begin_run(commands, info.slot);
   clock_.begin_part(commands, info.slot, cursor->step, fresh);
   Recording(*this, commands, info.slot, slot, values, budget_ms).run(cursor);
   clock_.end_part(commands, info.slot);
+  progress_.end_part(commands);
   if (cursor->at_end) record_end(commands);
   slot.recorded = cursor->at_end;
   return Status::Ok;
@@ -107,6 +109,9 @@ Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info,
 Status VulkanPlan::check_recording(VkCommandBuffer commands, const RecordInfo& info) const {
   const Status status = context_.alive("record");
   if (status != Status::Ok) return status;
+  if (!ready())
+    return fail(context_.log, Status::NotReady,
+                "record: some pipelines were not made yet; call prepare for each, or wait for ready()");
   if (commands == VK_NULL_HANDLE)
     return fail(context_.log, Status::InvalidArgument, "record: the command buffer is null");
   if (info.slot >= slots_.size())

@@ -44,7 +44,7 @@ bool Recording::record_pass(Cursor* cursor) {
     cursor->piece = 0;
   }
   if (whole && !entered_) enter(cursor->step);  // a pass with nothing to do has its times, too
-  if (entered_) leave(cursor->step);
+  if (entered_) leave(cursor->step, whole);
   return whole;
 }
 
@@ -94,7 +94,8 @@ void Recording::enter(size_t pass) {
   vk_.CmdBeginDebugUtilsLabelEXT(commands_, &label);
 }
 
-void Recording::leave(size_t pass) {
+void Recording::leave(size_t pass, bool whole) {
+  if (whole) plan_.progress_.end_pass(commands_, slot_index_, pass);
   if (plan_.context_.labels) vk_.CmdEndDebugUtilsLabelEXT(commands_);
   plan_.clock_.end_pass(commands_, slot_index_, pass, work_, work_before_);
 }
@@ -116,10 +117,12 @@ void Recording::order(const CompiledUse& use) {
 }
 
 void Recording::bind(const Dispatch& dispatch, const CompiledUse& use, VkDescriptorSet set) {
-  if (pipeline_ != use.pipeline) vk_.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, use.pipeline);
+  // Made before: the plan is ready.
+  const VkPipeline pipeline = use.pipeline->handle.load(std::memory_order_relaxed);
+  if (pipeline_ != pipeline) vk_.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
   if (set_ != set)
     vk_.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, use.layout, 0, 1, &set, 0, nullptr);
-  pipeline_ = use.pipeline;
+  pipeline_ = pipeline;
   set_ = set;
   if (dispatch.push_bytes != 0)
     vk_.CmdPushConstants(commands_, use.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_bytes,

@@ -31,7 +31,7 @@ class Recording {
   bool record_dispatch(Cursor* cursor, const Dispatch& dispatch);
   bool fits(size_t pass, double work);
   void enter(size_t pass);
-  void leave(size_t pass);
+  void leave(size_t pass, bool whole);
   void bind(const Dispatch& dispatch, const CompiledUse& use, VkDescriptorSet set);
   void order(const CompiledUse& use);
   void dispatch_piece(const Piece& piece) const;

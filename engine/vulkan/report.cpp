@@ -24,6 +24,37 @@ Status take_faults(const Plan& plan, uint32_t slot) {
   return static_cast<VulkanPlan*>(impl)->take_faults(slot);
 }
 
+Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass) {
+  detail::PlanImpl* impl = plan.impl().get();
+  if (impl == nullptr || impl->backend() != detail::Backend::Vulkan || pass == nullptr)
+    return Status::InvalidArgument;
+  return static_cast<VulkanPlan*>(impl)->last_completed(slot, pass);
+}
+
+Status VulkanPlan::last_completed(uint32_t slot, int32_t* pass) {
+  if (slot >= slots_.size())
+    return fail(
+        context_.log, Status::InvalidArgument,
+        format("last_completed: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
+  if (!options_.progress)
+    return fail(context_.log, Status::Unsupported, "last_completed: the plan was compiled without progress");
+  *pass = progress_.last(slot);
+  return Status::Ok;
+}
+
+void VulkanPlan::log_last_completed() {
+  int32_t last = -1;
+  if (!options_.progress || last_completed(0, &last) != Status::Ok) return;
+  const auto next = static_cast<size_t>(last + 1);
+  const std::string before = last < 0
+                                 ? std::string("no pass was completed")
+                                 : format("the last completed pass is %d of %zu, %s", last + 1, steps_.size(),
+                                          schedule_.steps[static_cast<size_t>(last)].label.c_str());
+  const std::string after =
+      next < steps_.size() ? format("; %s was not", schedule_.steps[next].label.c_str()) : std::string();
+  log(context_.log, LogLevel::Error, "run: " + before + after);
+}
+
 Status VulkanPlan::take_faults(uint32_t slot) {
   if (slot >= slots_.size())
     return fail(
@@ -57,7 +88,7 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     pass.label = node.label;
     pass.op = to_string(node.op);
     for (uint32_t k = 0; k < kernels.count; ++k) {
-      append_new(&pass.kernel, " + ", kernel_info(kernels.uses[k].key.id).name);
+      append_new(&pass.kernel, " + ", kernel_name(kernels.uses[k].key));
       append_new(&pass.why, "; ", kernels.uses[k].why);
     }
     pass.dtype = schedule_.info(node.outputs[0]).dtype;

@@ -19,6 +19,7 @@ Status VulkanPlan::run(std::span<const HostBuffer> buffers, std::span<const Exte
                        const RunOptions& options) {
   Status status = context_.alive("run");
   if (status == Status::Ok) status = check_scratch("run");
+  if (status == Status::Ok) status = prepare_all();
   if (status != Status::Ok) return status;
   std::vector<int64_t> extent_values(schedule_.extents.size()), sizes(schedule_.sizes.count());
   status = resolve_extents(schedule_, extents, context_.log, extent_values, sizes);
@@ -46,7 +47,8 @@ Status VulkanPlan::run(std::span<const HostBuffer> buffers, std::span<const Exte
   status = record(commands, {.buffers = bound, .extents = extents, .seed = options.seed, .slot = 0});
   if (status != Status::Ok) return status;
   io.record_outputs(commands, bytes);
-  status = io.submission().submit_and_wait();
+  status = io.submission().submit_and_wait(options.timeout_ms);
+  if (status == Status::DeviceLost) log_last_completed();
   if (status == Status::Ok) status = io.invalidate();
   if (status != Status::Ok) return status;
   for (size_t i = inputs; i < found.size(); ++i)

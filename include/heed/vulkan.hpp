@@ -42,6 +42,8 @@ struct HostDevice {
   const VkAllocationCallbacks* allocator = nullptr;  // host memory
   MemoryAllocator memory = {};                       // device memory; without it, heed calls vkAllocateMemory
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;   // used, never destroyed
+  // SelfTestReport::blob of an earlier start, as DeviceOptions::self_test_results.
+  std::span<const std::byte> self_test_results = {};
   Log log = {};
 };
 
@@ -77,7 +79,8 @@ struct RecordInfo {
 // Writes the plan's dispatches and barriers into `cmd`, which must be recording, outside a render pass, on a
 // queue family with compute. Allocates nothing, submits nothing, waits for nothing, takes no lock. On failure
 // nothing was written: MissingBuffer, BufferTooSmall, ExtentOutOfRange, NotFound (a name that the plan does
-// not have), InvalidArgument, Unsupported (a range above the device's limit), DeviceLost.
+// not have), InvalidArgument, Unsupported (a range above the device's limit), NotReady (pipelines are missing,
+// see CompileOptions::pipelines), DeviceLost.
 //
 // Synchronization. Before: the host makes its writes to the inputs available and visible to
 // VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT with VK_ACCESS_SHADER_READ_BIT, and orders earlier uses of the outputs
@@ -117,5 +120,10 @@ HEED_API SyncNeeds sync_needs(const Plan& plan);
 // Once the GPU has finished the recording of `slot`: IndexOutOfRange if an embedding id was outside its
 // table, else Ok. Reading clears it.
 HEED_API Status take_faults(const Plan& plan, uint32_t slot = 0);
+
+// For plans compiled with CompileOptions::progress: the index into Plan::passes() of the last pass that the GPU
+// finished in the recording of `slot`, or -1 if none. It is for lost devices, and works on them: the culprit is
+// the pass after this one, or one that may run beside it. Unsupported without CompileOptions::progress.
+HEED_API Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass);
 
 }  // namespace heed::vulkan

@@ -8,6 +8,7 @@
 
 #include "bench_cases.hpp"
 #include "bench_limits.hpp"
+#include "bench_trace.hpp"
 #include "commands.hpp"
 #include "golden_run.hpp"
 #include "prepared.hpp"
@@ -28,7 +29,7 @@ Status run_once(Prepared& prepared, double* milliseconds) {
   const Clock::time_point start = Clock::now();
   const Status status = prepared.plan.run(prepared.buffers);
   *milliseconds = milliseconds_since(start);
-  std::vector<PassTime> times;
+  std::vector<PassTime>& times = prepared.times;
   if (status != Status::Ok || !prepared.gpu_time || prepared.plan.timings(&times) != Status::Ok) return status;
   *milliseconds = std::accumulate(times.begin(), times.end(), 0.0,
                                   [](double sum, const PassTime& time) { return sum + time.milliseconds; });
@@ -118,9 +119,14 @@ bool parse_ops(const std::string& list, std::vector<std::string>* ops) {
   return true;
 }
 
+void add_to_trace(const Device& device, const BenchCase& row, Prepared& prepared, Trace* trace) {
+  if (prepared.times.empty() && prepared.plan.timings(&prepared.times) != Status::Ok) return;
+  trace->add(device.info().word, std::string(row.op) + " " + row.shape, prepared.plan.passes(), prepared.times);
+}
+
 // 0, or the exit code of the worst that happened.
 int bench_device(const std::string& select, const std::vector<std::string>& ops, const BenchOptions& options,
-                 nlohmann::json* report) {
+                 nlohmann::json* report, Trace* trace) {
   Messages messages;
   Device device;
   const auto failed = [&](const std::string& what, Status status) {
@@ -143,12 +149,13 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     if (!ops.empty() && std::find(ops.begin(), ops.end(), row.op) == ops.end()) continue;
     Prepared prepared;
     Timing timing;
-    status = prepare(device, row, &prepared);
+    status = prepare(device, row, &prepared, !options.trace.empty());
     if (status == Status::Ok) status = measure(prepared, budget_ms, &timing);
     if (status != Status::Ok) {
       code = failed(std::string(row.op) + " " + row.shape + " on " + device.info().word, status);
       continue;
     }
+    if (!options.trace.empty()) add_to_trace(device, row, prepared, trace);
     rows.push_back(row_json(row, prepared, timing, limits));
     if (!options.json) print(rows.back());
   }
@@ -168,8 +175,13 @@ int bench(const BenchOptions& options) {
   if (!parse_ops(options.ops, &ops)) return kBadInput;
   nlohmann::json report = nlohmann::json::array();
   int code = kSuccess;
+  Trace trace;
   for (const std::string& select : selections(options.device))
-    code = std::max(code, bench_device(select, ops, options, &report));
+    code = std::max(code, bench_device(select, ops, options, &report, &trace));
+  if (!options.trace.empty() && !trace.write(options.trace)) {
+    complain("cannot write " + options.trace);
+    code = kBadInput;
+  }
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
   if (options.json) std::printf("%s\n", nlohmann::json{{"devices", report}}.dump(2, ' ', false, kReplace).c_str());
   return code;

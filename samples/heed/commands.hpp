@@ -41,8 +41,11 @@ struct BenchOptions {
   std::string model;     // a folder: time this model instead
   double seconds = 0.5;  // per row; slow rows run a few times, very slow ones once
   bool json = false;
+  bool startup = false;  // time starts instead
+  std::string trace;     // a file for the times of all passes; empty: none
 };
 int bench(const BenchOptions& options);
 int bench_model(const BenchOptions& options);
+int bench_startup(const BenchOptions& options);
 
 }  // namespace heed::program

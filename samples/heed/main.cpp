@@ -58,7 +58,17 @@ void add_bench(CLI::App& app, int* exit_code) {
   command->add_flag("--json", options->json, "Print JSON");
   command->add_option("--model", options->model, "Instead: sentences per second of a sentence-transformers model in this folder")
       ->type_name("DIR");
-  command->callback([=] { *exit_code = options->model.empty() ? bench(*options) : bench_model(*options); });
+  command->add_option("--trace", options->trace,
+                      "Also write the time of every pass to this file, for ui.perfetto.dev or chrome://tracing")
+      ->type_name("FILE");
+  command->add_flag("--startup", options->startup,
+                    "Instead: time of a start without and with a pipeline cache, and with pipelines made by several threads");
+  command->callback([=] {
+    if (options->startup)
+      *exit_code = bench_startup(*options);
+    else
+      *exit_code = options->model.empty() ? bench(*options) : bench_model(*options);
+  });
 }
 
 bool has_command(const CLI::App& app, const std::string& name) {

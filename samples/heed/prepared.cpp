@@ -44,7 +44,7 @@ Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
 
 }  // namespace
 
-Status prepare(Device& device, const BenchCase& row, Prepared* prepared) {
+Status prepare(Device& device, const BenchCase& row, Prepared* prepared, bool traced) {
   BenchGraph graph;
   row.build(graph);
   Weights weights;
@@ -52,7 +52,7 @@ Status prepare(Device& device, const BenchCase& row, Prepared* prepared) {
   if (status != Status::Ok) return status;
   prepared->gpu_time = device.info().kind != DeviceKind::Cpu;
   status = device.compile(graph.graph, weights, &prepared->plan,
-                          {.training = row.training, .timestamps = prepared->gpu_time});
+                          {.training = row.training, .timestamps = prepared->gpu_time || traced});
   if (status != Status::Ok) return status;
   prepared->tensors = graph.inputs;
   prepared->tensors.push_back(graph.output);

@@ -14,9 +14,11 @@ struct Prepared {
   std::vector<std::vector<std::byte>> storage;
   std::vector<HostBuffer> buffers;
   bool gpu_time = false;
+  std::vector<PassTime> times;  // of the last run, if the plan measures them
   double fewest_bytes = 0;  // inputs, weights and outputs: what must cross memory, however passes are cut
 };
 
-Status prepare(Device& device, const BenchCase& row, Prepared* prepared);
+// `traced`: measure every pass on the CPU, too.
+Status prepare(Device& device, const BenchCase& row, Prepared* prepared, bool traced = false);
 
 }  // namespace heed::program

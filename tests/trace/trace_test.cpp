@@ -1,0 +1,67 @@
+// The trace of `heed bench --trace` is JSON as ui.perfetto.dev reads it.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "bench_trace.hpp"
+#include "catch.hpp"
+#include "ops/devices.hpp"
+
+using namespace heed;
+
+TEST_CASE("trace: one complete event per pass, one thread per row, one process per device", "[trace]") {
+  program::Trace trace;
+  size_t passes = 0, rows = 0, devices = 0;
+  for (const ops::TestDevice& tested : ops::test_devices()) {
+    Device device = tested.device;
+    ++devices;
+    for (const char* row : {"softmax \"4x8\"", "again"}) {
+      Graph g;
+      g.push_label("layer \xff");  // no UTF-8: must not spoil the file
+      g.output("y", g.layernorm(g.softmax(g.input("x", {4, 8})), {}, {}, 1e-5f));
+      Plan plan;
+      REQUIRE(device.compile(g, {}, &plan, {.timestamps = true}) == Status::Ok);
+      const std::vector<float> x(32, 1.0f);
+      std::vector<float> y(32);
+      REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
+      std::vector<PassTime> times;
+      REQUIRE(plan.timings(&times) == Status::Ok);
+      trace.add(tested.word, row, plan.passes(), times);
+      passes += times.size();
+      ++rows;
+    }
+  }
+  const std::string path = (std::filesystem::temp_directory_path() / "heed_trace_test.json").string();
+  REQUIRE(trace.write(path));
+  std::ifstream file(path);
+  const nlohmann::json json = nlohmann::json::parse(file);
+  std::filesystem::remove(path);
+  std::set<int> processes;
+  std::set<std::pair<int, int>> threads;
+  std::map<std::pair<int, int>, double> ends;
+  size_t complete = 0;
+  for (const nlohmann::json& event : json.at("traceEvents")) {
+    const auto thread = std::pair(event.at("pid").get<int>(), event.at("tid").get<int>());
+    CHECK(event.at("name").is_string());
+    if (event.at("ph") == "M") {
+      if (event["name"] == "process_name") processes.insert(thread.first);
+      if (event["name"] == "thread_name") threads.insert(thread);
+      CHECK(event.at("args").at("name").is_string());
+      continue;
+    }
+    REQUIRE(event.at("ph") == "X");
+    ++complete;
+    CHECK(threads.count(thread) == 1);  // named before
+    CHECK(event.at("dur").get<double>() >= 0);
+    CHECK(event.at("ts").get<double>() >= ends[thread] - 1e-6);
+    ends[thread] = event["ts"].get<double>() + event["dur"].get<double>();
+    CHECK((event.at("cat") == "softmax" || event.at("cat") == "layernorm"));
+    CHECK(event.at("args").at("kernel").is_string());
+  }
+  CHECK(complete == passes);
+  CHECK(complete > 0);
+  CHECK(threads.size() == rows);
+  CHECK(processes.size() == devices);
+  CHECK_FALSE(trace.write("/nonexistent/folder/trace.json"));
+}

@@ -1,0 +1,53 @@
+// Makes a RenderDoc capture, when started under RenderDoc: see renderdoc.sh, which looks into it.
+#include <cstdlib>
+
+#include "catch.hpp"
+#include "vulkan/host_plan.hpp"
+
+#if !defined(_WIN32)
+#include <dlfcn.h>
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+// The part of RenderDoc's table of functions, version 1.1.2, that is used here, by position.
+struct RenderDoc {
+  void* functions[32];
+  void set_path(const char* path) const { reinterpret_cast<void (*)(const char*)>(functions[11])(path); }
+  uint32_t captures() const { return reinterpret_cast<uint32_t (*)()>(functions[13])(); }
+  void start() const { reinterpret_cast<void (*)(void*, void*)>(functions[19])(nullptr, nullptr); }
+  uint32_t end() const { return reinterpret_cast<uint32_t (*)(void*, void*)>(functions[21])(nullptr, nullptr); }
+};
+
+}  // namespace
+
+TEST_CASE("renderdoc: a run of a small graph is captured", "[.renderdoc]") {
+  const char* path = std::getenv("HEED_CAPTURE");
+  REQUIRE(path != nullptr);
+  Device device;
+  Plan plan;
+  REQUIRE(Device::open({.select = "0", .log = stderr_log(), .self_test = false}, &device) == Status::Ok);
+  REQUIRE(device.info().kind != DeviceKind::Cpu);
+  // The layer has brought it along.
+  void* library = dlopen("librenderdoc.so", RTLD_NOW | RTLD_NOLOAD);
+  REQUIRE(library != nullptr);
+  const auto get = reinterpret_cast<int (*)(int, RenderDoc**)>(dlsym(library, "RENDERDOC_GetAPI"));
+  RenderDoc* renderdoc = nullptr;
+  REQUIRE(get != nullptr);
+  REQUIRE(get(10102, &renderdoc) == 1);
+  renderdoc->set_path(path);
+
+  Graph g;
+  g.push_label("encoder.0");
+  g.output("y", g.layernorm(g.softmax(g.input("x", {4, 64})), {}, {}, 1e-5f));
+  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  const std::vector<float> x = pattern(4 * 64, 1);
+  std::vector<float> y(x.size());
+  renderdoc->start();
+  REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
+  REQUIRE(renderdoc->end() == 1);
+  CHECK(renderdoc->captures() == 1);
+}
+#endif
