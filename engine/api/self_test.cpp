@@ -1,80 +1,317 @@
-#include "api/self_test.hpp"
-
+// The self-test: each probe on the device and on the CPU.
+#include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <vector>
+#include <cstring>
+#include <heed/self_test.hpp>
+#include <string_view>
 
+#include "api/self_test_probes.hpp"
+#include "base/half.hpp"
 #include "base/logging.hpp"
 #include "cpu/cpu_device.hpp"
+#include "graph/self_test_blob.hpp"
 
 namespace heed {
 namespace {
 
-constexpr int64_t kTokens = 19, kWidth = 24, kHeads = 3;  // no multiple of any tile
+using Clock = std::chrono::steady_clock;
 
-// Touches matmul with epilogue, masked softmax, strided views and layernorm.
-Graph probe() {
+// Sums of at most 300 products of values below 1, in another order, and exp and erf of a GPU.
+double allowed(DType type, double value) {
+  if (type == DType::F16) return 4e-3 + 4e-3 * std::fabs(value);
+  return type == DType::F32 ? 1e-4 + 1e-4 * std::fabs(value) : 0.0;
+}
+
+// One input or output at the sizes of one run.
+struct Operand {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<std::byte> data;
+
+  size_t count() const { return data.size() / size_of(dtype); }
+  double value(size_t i) const {
+    const std::byte* at = data.data() + i * size_of(dtype);
+    const auto as = [&](auto type) {
+      std::memcpy(&type, at, sizeof type);
+      return type;
+    };
+    switch (dtype) {
+      case DType::F32:
+        return static_cast<double>(as(float{}));
+      case DType::F16:
+        return static_cast<double>(half_to_float(as(uint16_t{})));
+      case DType::BF16:
+        return static_cast<double>(bfloat_to_float(as(uint16_t{})));
+      case DType::I32:
+        return as(int32_t{});
+      case DType::U8:
+        return as(uint8_t{});
+    }
+    return 0;
+  }
+};
+
+void fill(Operand* operand, uint32_t state) {
+  for (size_t i = 0; i < operand->count(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    std::byte* at = operand->data.data() + i * size_of(operand->dtype);
+    const float value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+    const auto id = static_cast<int32_t>((state >> 8) % 7);
+    const auto flag = static_cast<uint8_t>((state >> 8) % 3 != 0);
+    if (operand->dtype == DType::I32)
+      std::memcpy(at, &id, sizeof id);
+    else if (operand->dtype == DType::U8)
+      std::memcpy(at, &flag, sizeof flag);
+    else
+      convert_floats(&value, DType::F32, at, operand->dtype, 1);
+  }
+}
+
+std::vector<Operand> operands(const detail::GraphData& graph, const std::vector<detail::NamedTensor>& list,
+                              const ProbeSize& size) {
+  std::vector<int64_t> extents;
+  for (const detail::ExtentInfo& extent : graph.extents)
+    extents.push_back(extent.name == "m" ? size.m : size.n);
+  std::vector<Operand> result;
+  for (const detail::NamedTensor& named : list) {
+    const TensorInfo& info = graph.tensors[named.tensor];
+    size_t elements = 1;
+    for (int i = 0; i < info.rank; ++i)
+      elements *= static_cast<size_t>(graph.sizes.evaluate(info.dims[static_cast<size_t>(i)], extents));
+    Operand& operand = result.emplace_back(Operand{named.name, info.dtype, {}});
+    // Outputs that nobody writes must not look right: all bits set are NaN, -1 and 255.
+    operand.data.assign(elements * size_of(info.dtype), std::byte{0xff});
+  }
+  return result;
+}
+
+// All graphs have both extents, whether they use them or not.
+Graph build(const Probe& probe, DType storage) {
   Graph g;
-  const Tensor x = g.input("x", {2, kTokens, kWidth});
-  const Tensor padding = g.input("padding", {2, kTokens}, DType::U8);
-  const Tensor weight = g.input("weight", {3 * kWidth, kWidth});
-  const Tensor bias = g.input("bias", {3 * kWidth});
-  const Tensor qkv = g.reshape(g.linear(x, weight, bias), {2, kTokens, 3, kHeads, kWidth / kHeads});
-  Tensor part[3];
-  for (int i = 0; i < 3; ++i) part[i] = g.transpose(g.select(qkv, 2, i), 1, 2);
-  const Tensor mixed =
-      g.attention(part[0], part[1], part[2], {.causal = Causal::TopLeft, .key_padding = exclude(padding)}).output;
-  const Tensor merged = g.reshape(g.transpose(mixed, 1, 2), {2, kTokens, kWidth});
-  g.output("y", g.layernorm(g.add(merged, x), {}, {}, 1e-5f));
+  const Dim m = g.extent("m", kProbeRows), n = g.extent("n", kProbeColumns);
+  probe.build(g, storage, m, n);
   return g;
 }
 
-// Values in [-1, 1) that no part of the engine could have produced by mistake.
-std::vector<float> pattern(int64_t count, uint32_t state) {
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+std::vector<std::string> split(const std::string& text) {
+  constexpr std::string_view kBetween = " + ";
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(kBetween, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + kBetween.size();
   }
-  return values;
+  return parts;
 }
 
-Status run_probe(Device& device, const Graph& graph, std::vector<float>* y) {
-  Plan plan;
-  const Status status = device.compile(graph, {}, &plan);
-  if (status != Status::Ok) return status;
-  const std::vector<float> x = pattern(2 * kTokens * kWidth, 1), weight = pattern(3 * kWidth * kWidth, 2),
-                           bias = pattern(3 * kWidth, 3);
-  std::vector<uint8_t> padding(2 * kTokens, 0);
-  for (int64_t key = 11; key < kTokens; ++key) padding[static_cast<size_t>(kTokens + key)] = 1;
-  y->assign(x.size(), std::nanf(""));
-  return plan.run({{"x", x}, {"padding", padding}, {"weight", weight}, {"bias", bias}, {"y", *y}});
+// Of all passes, or of those of one operation.
+std::vector<std::string> kernels_of(const Plan& plan, std::string_view op = {}) {
+  std::vector<std::string> names;
+  for (const PassInfo& pass : plan.passes()) {
+    if (!op.empty() && pass.op != op) continue;
+    for (std::string& name : split(pass.kernel))
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
 }
+
+class Tester {
+ public:
+  Tester(Device& device, const SelfTestOptions& options, SelfTestReport* report)
+      : device_(device), log_(device.impl()->log()), options_(options), report_(*report) {}
+
+  Status run() {
+    for (const std::string& name : device_.impl()->kernel_names())
+      report_.kernels.emplace_back().kernel = name;
+    blame(device_.impl()->disabled_kernels(), SelfTestVerdict::Failed, "failed an earlier self-test", 0);
+    std::shared_ptr<detail::DeviceImpl> cpu;
+    Status status = cpu::create_device({.threads = 1}, &cpu);
+    if (status != Status::Ok) return status;
+    cpu_ = Device(std::move(cpu));
+    for (const Probe& probe : self_test_probes())
+      for (const DType storage : {DType::F32, DType::F16}) {
+        if (probe.once && storage != DType::F32) continue;
+        status = run_probe(probe, storage);
+        if (status != Status::Ok) return status;
+      }
+    return Status::Ok;
+  }
+
+  // Takes what failed out of use.
+  void finish(Clock::time_point start) {
+    device_.impl()->disable_kernels(failed());
+    for (const KernelTest& test : report_.kernels)
+      if (is_bad(test.verdict))
+        log(log_, LogLevel::Warning,
+            format("self-test on %s: %s %s: %s", device_.info().word.c_str(), test.kernel.c_str(),
+                   to_string(test.verdict), test.detail.c_str()));
+    report_.blob = write_self_test(device_.impl()->self_test_key(), report_.kernels);
+    report_.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  }
+
+ private:
+  std::vector<std::string> failed() const {
+    std::vector<std::string> names;
+    for (const KernelTest& test : report_.kernels)
+      if (is_bad(test.verdict)) names.push_back(test.kernel);
+    return names;
+  }
+
+  KernelTest* find(std::string_view name) {
+    const auto found = std::find_if(report_.kernels.begin(), report_.kernels.end(),
+                                    [&](const KernelTest& test) { return test.kernel == name; });
+    return found == report_.kernels.end() ? nullptr : &*found;
+  }
+
+  bool usable(const Graph& graph) const {
+    const detail::GraphData& data = graph.data();
+    return std::all_of(data.tensors.begin(), data.tensors.end(),
+                       [&](const TensorInfo& tensor) { return device_.impl()->supports(tensor.dtype); });
+  }
+
+  // Ok also if the device does it wrong: the report says so. Otherwise the test cannot go on.
+  Status run_probe(const Probe& probe, DType storage) {
+    const Graph graph = build(probe, storage);
+    if (!usable(graph)) return Status::Ok;
+    Plan plan, reference;
+    CompileOptions options;
+    options.training = probe.training;
+    Status status = cpu_.compile(graph, {}, &reference, options);
+    if (status != Status::Ok)
+      return fail(log_, status, format("self-test: the CPU cannot compile the probe of %s", probe.name));
+    options.pipelines = PipelineCreation::Deferred;
+    status = device_.compile(graph, {}, &plan, options);
+    // A kernel that failed already, or an operation that this device cannot do.
+    if (status == Status::Unsupported) return Status::Ok;
+    if (status != Status::Ok) return status;
+    for (uint32_t i = 0; i < plan.pipeline_count(); ++i) {
+      status = plan.prepare(i);
+      if (status == Status::Ok) continue;
+      const std::string name = plan.pipelines()[i].name;
+      return give_up({name.substr(0, name.find('('))}, SelfTestVerdict::Failed,
+                     format("its pipeline %s cannot be made: %s", name.c_str(), to_string(status)), status);
+    }
+    for (const ProbeSize& size : self_test_sizes()) {
+      status = compare(probe, graph, plan, reference, size);
+      if (status != Status::Ok) return status;
+      if (device_.impl() != plan_device_) break;  // opened again: the plan is of the lost one
+    }
+    return Status::Ok;
+  }
+
+  static Status run_plan(Plan& plan, const std::vector<Operand>& inputs, std::vector<Operand>& outputs,
+                         const ProbeSize& size, uint32_t timeout_ms) {
+    std::vector<HostBuffer> buffers;
+    for (const Operand& input : inputs) buffers.emplace_back(input.name, input.data);
+    for (Operand& output : outputs) buffers.emplace_back(output.name, output.data);
+    const ExtentValue extents[] = {{"m", size.m}, {"n", size.n}};
+    return plan.run(buffers, extents, {.seed = 5, .timeout_ms = timeout_ms});
+  }
+
+  Status compare(const Probe& probe, const Graph& graph, Plan& plan, Plan& reference, const ProbeSize& size) {
+    plan_device_ = device_.impl();
+    const detail::GraphData& data = graph.data();
+    std::vector<Operand> inputs = operands(data, data.inputs, size);
+    for (size_t i = 0; i < inputs.size(); ++i) fill(&inputs[i], static_cast<uint32_t>(i + 1) * 2654435761u);
+    std::vector<Operand> want = operands(data, data.outputs, size), got = want;
+    Status status = run_plan(reference, inputs, want, size, 0);
+    if (status != Status::Ok) return status;
+    status = run_plan(plan, inputs, got, size, options_.time_limit_ms);
+    const std::vector<std::string> kernels = culprits(probe, plan);
+    if (status == Status::DeviceLost) {
+      const bool late = device_.impl()->timed_out();
+      return give_up(
+          kernels, late ? SelfTestVerdict::TimedOut : SelfTestVerdict::Failed,
+          late ? format("no end after %u ms", options_.time_limit_ms) : std::string("the device was lost"),
+          status);
+    }
+    if (status != Status::Ok) return give_up(kernels, SelfTestVerdict::Failed, to_string(status), status);
+    judge(probe, plan, size, got, want);
+    return Status::Ok;
+  }
+
+  void judge(const Probe& probe, const Plan& plan, const ProbeSize& size, const std::vector<Operand>& got,
+             const std::vector<Operand>& want) {
+    double worst = 0;
+    for (size_t o = 0; o < want.size(); ++o)
+      for (size_t i = 0; i < want[o].count(); ++i) {
+        const double b = want[o].value(i), difference = std::fabs(got[o].value(i) - b);
+        const double limit = allowed(want[o].dtype, b);
+        const double part = difference == 0 ? 0 : limit > 0 ? difference / limit : HUGE_VAL;
+        if (!(part <= worst)) worst = std::isnan(part) ? HUGE_VAL : part;
+      }
+    const bool right = worst <= 1;
+    if (!right) {
+      blame(culprits(probe, plan), SelfTestVerdict::Wrong,
+            format("%s at %lld x %lld is off by %g times what rounding explains", probe.name,
+                   static_cast<long long>(size.m), static_cast<long long>(size.n), worst),
+            worst);
+      return;
+    }
+    for (const std::string& name : kernels_of(plan))
+      if (KernelTest* test = find(name)) {
+        ++test->runs;
+        test->worst = std::max(test->worst, worst);
+        if (test->verdict == SelfTestVerdict::Unused) test->verdict = SelfTestVerdict::Passed;
+      }
+  }
+
+  // The kernels of the operation itself, if it has a pass of its own; others were tested by earlier probes.
+  static std::vector<std::string> culprits(const Probe& probe, const Plan& plan) {
+    std::vector<std::string> own = kernels_of(plan, probe.name);
+    return own.empty() ? kernels_of(plan) : own;
+  }
+
+  void blame(const std::vector<std::string>& names, SelfTestVerdict verdict, const std::string& detail,
+             double worst) {
+    for (const std::string& name : names)
+      if (KernelTest* test = find(name)) {
+        if (!is_bad(test->verdict)) test->detail = detail;
+        if (!is_bad(test->verdict)) test->verdict = verdict;
+        test->worst = std::max(test->worst, worst);
+      }
+  }
+
+  // A kernel that did not end well. Ok if the test can go on.
+  Status give_up(const std::vector<std::string>& names, SelfTestVerdict verdict, const std::string& detail,
+                 Status status) {
+    blame(names, verdict, detail, 0);
+    if (status != Status::DeviceLost) return Status::Ok;
+    std::shared_ptr<detail::DeviceImpl> fresh;
+    status = device_.impl()->reopen(&fresh);
+    if (status == Status::Unsupported)
+      return fail(log_, Status::DeviceLost,
+                  format("self-test: %s was lost in %s; the host must make it again",
+                         device_.info().word.c_str(), names.empty() ? "?" : names.front().c_str()));
+    if (status != Status::Ok) return fail(log_, status, "self-test: the lost device cannot be opened again");
+    fresh->disable_kernels(failed());
+    device_ = Device(std::move(fresh));
+    return Status::Ok;
+  }
+
+  Device& device_;
+  Device cpu_;
+  std::shared_ptr<detail::DeviceImpl> plan_device_;
+  const Log log_;
+  const SelfTestOptions& options_;
+  SelfTestReport& report_;
+};
 
 }  // namespace
 
-Status self_test(Device& device, const Log& log) {
-  const Graph graph = probe();
-  std::vector<float> got, want;
-  Status status = run_probe(device, graph, &got);
-  if (status != Status::Ok)
-    return fail(log, status, format("self-test on %s failed: %s", device.info().word.c_str(), to_string(status)));
-  std::shared_ptr<detail::DeviceImpl> cpu;
-  DeviceOptions cpu_options;
-  cpu_options.threads = 1;
-  status = cpu::create_device(cpu_options, &cpu);
-  if (status != Status::Ok) return status;
-  Device reference(std::move(cpu));
-  status = run_probe(reference, graph, &want);
-  if (status != Status::Ok) return status;
-  float worst = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    const float difference = std::fabs(got[i] - want[i]);
-    if (!(difference <= worst)) worst = difference;  // NaN sticks
-  }
-  // Rows of layernorm have deviation 1; sums of 24 products in another order stay far below.
-  if (worst <= 1e-4f) return Status::Ok;
-  return fail(log, Status::DriverError, format("self-test on %s: results differ from the CPU by %g",
-                                               device.info().word.c_str(), static_cast<double>(worst)));
+Status self_test(Device& device, const SelfTestOptions& options, SelfTestReport* report) {
+  if (!device.valid() || report == nullptr) return Status::InvalidArgument;
+  if (options.time_limit_ms == 0)
+    return fail(device.impl()->log(), Status::InvalidArgument,
+                "self-test: time_limit_ms is 0; at least 1 is needed");
+  *report = {};
+  if (device.impl()->kernel_names().empty()) return Status::Ok;
+  const Clock::time_point start = Clock::now();
+  Tester tester(device, options, report);
+  const Status status = tester.run();
+  tester.finish(start);
+  return status;
 }
 
 }  // namespace heed

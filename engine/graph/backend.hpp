@@ -59,6 +59,11 @@ class PlanImpl {
                      const RunOptions& options) = 0;
   virtual uint64_t scratch_bytes() const = 0;
   virtual uint64_t weight_bytes() const = 0;
+  // Devices without pipelines are always ready.
+  virtual uint32_t pipeline_count() const { return 0; }
+  virtual std::vector<PipelineInfo> pipelines() const { return {}; }
+  virtual Status prepare(uint32_t) { return Status::InvalidArgument; }
+  virtual bool ready() const { return true; }
   virtual std::vector<PassInfo> passes() const = 0;
   virtual Status timings(std::vector<PassTime>* times, uint32_t slot) const = 0;
 };
@@ -76,6 +81,19 @@ class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
   virtual Status compile(Schedule&& schedule, std::shared_ptr<WeightsImpl> weights, const CompileOptions& options,
                          std::shared_ptr<PlanImpl>* plan) = 0;
   virtual Status pipeline_cache(std::vector<std::byte>* blob) const = 0;
+
+  // For the self-test. Devices without kernels have nothing to test.
+  virtual uint64_t self_test_key() const { return 0; }  // differs if device, driver or a kernel does
+  virtual std::vector<std::string> kernel_names() const { return {}; }
+  virtual std::vector<std::string> disabled_kernels() const { return {}; }
+  // From now on compile does without these. Not while another thread compiles.
+  virtual void disable_kernels(std::span<const std::string>) {}
+  // The same device again, after this one was lost. Unsupported if heed did not open it.
+  virtual Status reopen(std::shared_ptr<DeviceImpl>*) const { return Status::Unsupported; }
+  virtual bool supports(DType) const { return true; }  // as storage of a graph's tensors
+  enum class Tested : uint8_t { Unknown, Passed, Failed };
+  virtual Tested tested() const { return Tested::Unknown; }  // what results of an earlier start say
+  virtual bool timed_out() const { return false; }  // lost because a run exceeded its time limit
 };
 
 }  // namespace heed::detail

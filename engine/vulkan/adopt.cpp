@@ -115,6 +115,7 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.queue = host.queue;
   context_.queue_family = host.queue_family;
   context_.capabilities = capabilities_of(context_.physical, f16);
+  apply_self_test(host.self_test_results);
   context_.labels = host.debug_utils && context_.vk.SetDebugUtilsObjectNameEXT != nullptr &&
                     context_.vk.CmdBeginDebugUtilsLabelEXT != nullptr &&
                     context_.vk.CmdEndDebugUtilsLabelEXT != nullptr;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/fnv.hpp"
+
 namespace heed::vulkan {
 namespace {
 
@@ -12,12 +14,6 @@ struct Header {
   uint64_t bytes;     // of the driver's data
   uint64_t checksum;  // FNV-1a of it: finds damage, not malice
 };
-
-uint64_t fnv1a(std::span<const std::byte> data) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (std::byte b : data) hash = (hash ^ static_cast<uint64_t>(b)) * 0x100000001b3u;
-  return hash;
-}
 
 }  // namespace
 

@@ -30,6 +30,10 @@ struct Context {
   std::mutex queue_mutex;
   // Set by the first VK_ERROR_DEVICE_LOST; from then on every call returns DeviceLost.
   std::atomic<bool> lost{false};
+  std::atomic<bool> timed_out{false};  // lost, because a wait exceeded its limit
+  // Something that was submitted does not end. Vulkan allows nothing to be destroyed that it may still use, so
+  // nothing is: a leak in a process whose GPU hangs anyway.
+  std::atomic<bool> hung{false};
 
   // Ok for success codes; otherwise logs "<what>: <VkResult>", remembers a lost device, returns the closest
   // Status.

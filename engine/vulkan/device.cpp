@@ -11,6 +11,7 @@ namespace heed::vulkan {
 VulkanDevice::~VulkanDevice() {
   // Plans and weights keep their device alive, so all that is left are the pipelines.
   if (context_.device != VK_NULL_HANDLE) pipelines_.reset();
+  if (context_.hung) (void)instance_.release();
   if (instance_ != nullptr && context_.device != VK_NULL_HANDLE)
     context_.vk.DestroyDevice(context_.device, nullptr);
 }

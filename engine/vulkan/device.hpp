@@ -17,8 +17,8 @@ class VulkanDevice final : public detail::DeviceImpl {
   ~VulkanDevice() override;
 
   // Makes a VkDevice on `physical`, with only the features that heed uses.
-  Status open(std::unique_ptr<Instance> instance, VkPhysicalDevice physical, const DeviceInfo& info,
-              const DeviceOptions& options);
+  Status open(std::unique_ptr<Instance> instance, uint32_t index, VkPhysicalDevice physical,
+              const DeviceInfo& info, const DeviceOptions& options);
   Status adopt(const HostDevice& host);
 
   detail::Backend backend() const override { return detail::Backend::Vulkan; }
@@ -35,6 +35,17 @@ class VulkanDevice final : public detail::DeviceImpl {
                  const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) override;
   Status pipeline_cache(std::vector<std::byte>* blob) const override { return pipelines_->blob(blob); }
 
+  // kernel_health.cpp
+  uint64_t self_test_key() const override;
+  std::vector<std::string> kernel_names() const override;
+  std::vector<std::string> disabled_kernels() const override;
+  void disable_kernels(std::span<const std::string> names) override;
+  bool supports(DType dtype) const override;
+  Tested tested() const override { return tested_; }
+  Status reopen(std::shared_ptr<detail::DeviceImpl>* device) const override;
+  bool timed_out() const override { return context_.timed_out; }
+  void apply_self_test(std::span<const std::byte> blob);
+
   Context& context() { return context_; }
   Pipelines& pipelines() { return *pipelines_; }
 
@@ -42,6 +53,9 @@ class VulkanDevice final : public detail::DeviceImpl {
   Status create_device(bool f16);
 
   std::unique_ptr<Instance> instance_;  // null if adopted
+  uint32_t index_ = 0;                  // in list_devices, if opened
+  bool validation_ = false;
+  Tested tested_ = Tested::Unknown;
   Context context_;
   std::unique_ptr<Pipelines> pipelines_;
 };

@@ -31,6 +31,7 @@ Status DeviceBuffer::create(Context& context, const char* what, uint64_t bytes, 
 }
 
 void DeviceBuffer::destroy() {
+  if (context_ == nullptr || context_->hung) return;
   if (buffer_ != VK_NULL_HANDLE) context_->vk.DestroyBuffer(context_->device, buffer_, context_->allocator);
   memory_.free();
   buffer_ = VK_NULL_HANDLE;

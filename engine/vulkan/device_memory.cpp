@@ -134,6 +134,7 @@ Status DeviceMemory::map() {
 }
 
 void DeviceMemory::free() {
+  if (context_ != nullptr && context_->hung) return;  // see Context::hung
   if (block_.memory != VK_NULL_HANDLE || block_.token != nullptr) {
     if (of_host_)
       context_->memory.free(context_->memory.user, block_);

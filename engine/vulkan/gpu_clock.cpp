@@ -35,7 +35,7 @@ Status GpuClock::create(Context& context, size_t passes, uint32_t slots) {
 }
 
 GpuClock::~GpuClock() {
-  if (on()) context_->vk.DestroyQueryPool(context_->device, queries_, context_->allocator);
+  if (on() && !context_->hung) context_->vk.DestroyQueryPool(context_->device, queries_, context_->allocator);
 }
 
 uint32_t GpuClock::begin_query(uint32_t slot, size_t pass) const {

@@ -39,13 +39,15 @@ Status open_device(const DeviceOptions& options, uint32_t index,
     return fail(options.log, Status::Unsupported,
                 "open: " + devices[index].word + " cannot be used: " + devices[index].reason);
   auto fresh = std::make_shared<VulkanDevice>();
-  const Status status = fresh->open(std::move(instance), handles[index], devices[index], options);
+  const Status status = fresh->open(std::move(instance), index, handles[index], devices[index], options);
   if (status == Status::Ok) *device = std::move(fresh);
   return status;
 }
 
-Status VulkanDevice::open(std::unique_ptr<Instance> instance, VkPhysicalDevice physical,
+Status VulkanDevice::open(std::unique_ptr<Instance> instance, uint32_t index, VkPhysicalDevice physical,
                           const DeviceInfo& info, const DeviceOptions& options) {
+  index_ = index;
+  validation_ = options.validation;
   instance_ = std::move(instance);
   context_.vk = instance_->functions();
   context_.log = options.log;
@@ -54,6 +56,7 @@ Status VulkanDevice::open(std::unique_ptr<Instance> instance, VkPhysicalDevice p
   context_.queue_family = choose_queue_family(context_.physical.queue_families);
   context_.labels = instance_->debug_utils() && options.debug_labels;
   context_.capabilities = capabilities_of(context_.physical, context_.physical.storage_16bit);
+  apply_self_test(options.self_test_results);
   const Status status = create_device(context_.physical.storage_16bit);
   return status == Status::Ok ? pipelines_->create(options.pipeline_cache, VK_NULL_HANDLE) : status;
 }

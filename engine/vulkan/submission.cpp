@@ -4,8 +4,16 @@
 
 namespace heed::vulkan {
 
+namespace {
+
 // Longer than any bounded dispatch list should take even on a software driver under a sanitizer.
-constexpr uint64_t kTimeoutNanoseconds = 600ull * 1000 * 1000 * 1000;
+constexpr uint32_t kTimeoutMs = 600 * 1000;
+// Operating systems reset a hanging GPU within 10 s (Windows 2 s); afterwards nothing is in use any more.
+constexpr uint32_t kResetMs = 10 * 1000;
+
+constexpr uint64_t nanoseconds(uint32_t milliseconds) { return uint64_t{milliseconds} * 1000 * 1000; }
+
+}  // namespace
 
 Status Submission::create(Context& context, const char* what) {
   context_ = &context;
@@ -30,7 +38,7 @@ Status Submission::create(Context& context, const char* what) {
 }
 
 Submission::~Submission() {
-  if (context_ == nullptr) return;
+  if (context_ == nullptr || context_->hung) return;
   if (fence_ != VK_NULL_HANDLE) context_->vk.DestroyFence(context_->device, fence_, context_->allocator);
   if (pool_ != VK_NULL_HANDLE) context_->vk.DestroyCommandPool(context_->device, pool_, context_->allocator);
 }
@@ -45,7 +53,7 @@ Status Submission::begin(VkCommandBuffer* commands) {
   return context_->check("vkBeginCommandBuffer", context_->vk.BeginCommandBuffer(commands_, &info));
 }
 
-Status Submission::submit_and_wait() {
+Status Submission::submit_and_wait(uint32_t timeout_ms) {
   Context& context = *context_;
   Status status = context.check("vkEndCommandBuffer", context.vk.EndCommandBuffer(commands_));
   if (status == Status::Ok)
@@ -59,12 +67,14 @@ Status Submission::submit_and_wait() {
     status = context.check("vkQueueSubmit", context.vk.QueueSubmit(context.queue, 1, &info, fence_));
   }
   if (status != Status::Ok) return status;
-  const VkResult waited = context.vk.WaitForFences(context.device, 1, &fence_, VK_TRUE, kTimeoutNanoseconds);
+  const uint32_t limit = timeout_ms == 0 ? kTimeoutMs : timeout_ms;
+  VkResult waited = context.vk.WaitForFences(context.device, 1, &fence_, VK_TRUE, nanoseconds(limit));
   if (waited != VK_TIMEOUT) return context.check("vkWaitForFences", waited);
-  context.lost = true;
+  context.lost = context.timed_out = true;
+  waited = context.vk.WaitForFences(context.device, 1, &fence_, VK_TRUE, nanoseconds(kResetMs));
+  context.hung = waited == VK_TIMEOUT;
   return fail(context.log, Status::DeviceLost,
-              format("%s did not finish within %llu s", context.info.word.c_str(),
-                     static_cast<unsigned long long>(kTimeoutNanoseconds / 1000000000)));
+              format("%s did not finish within %u ms", context.info.word.c_str(), limit));
 }
 
 }  // namespace heed::vulkan

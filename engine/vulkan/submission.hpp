@@ -18,8 +18,8 @@ class Submission {
   bool created() const { return fence_ != VK_NULL_HANDLE; }
 
   Status begin(VkCommandBuffer* commands);
-  // Ends, submits, waits. A wait of ten minutes counts as a lost device.
-  Status submit_and_wait();
+  // Ends, submits, waits. A wait of `timeout_ms` (0: ten minutes) counts as a lost device.
+  Status submit_and_wait(uint32_t timeout_ms = 0);
 
  private:
   Context* context_ = nullptr;

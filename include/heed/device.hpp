@@ -60,6 +60,9 @@ struct DeviceOptions {
   bool validation = false;           // Vulkan: enable the Khronos validation layer with synchronization validation
   bool debug_labels = true;          // Vulkan: label passes and name objects if VK_EXT_debug_utils is there
   bool self_test = true;             // compare a small graph with the CPU before a GPU is accepted
+  // SelfTestReport::blob of an earlier start (<heed/self_test.hpp>). If it is of this device, driver and version of
+  // heed, kernels that failed are not used, and the small graph above is not run again if none did.
+  std::span<const std::byte> self_test_results = {};
 };
 
 // A tensor in host memory, contiguous, row-major. Owns nothing.
@@ -100,6 +103,14 @@ class HEED_API Weights {
   std::shared_ptr<detail::WeightsImpl> impl_;
 };
 
+// When a plan's pipelines are made: the driver translates shaders then, which may take seconds at a first start.
+//   Now         by compile, which returns when all are there.
+//   Deferred    by the host, on its own threads: Plan::prepare for each of Plan::pipelines.
+//   Background  by one thread of heed's own that ends with the work; Plan::prepare helps it along.
+// Plan::run makes what is missing first; vulkan::record does not: it returns NotReady. A failure is in the log, leaves
+// the plan not ready, and is returned by prepare, which tries again.
+enum class PipelineCreation : uint8_t { Now, Deferred, Background };
+
 struct CompileOptions {
   bool training = false;      // dropout acts; otherwise it leaves no dispatch in the plan
   bool timestamps = false;    // measure GPU time per pass (Plan::timings, vulkan::record_some)
@@ -112,6 +123,11 @@ struct CompileOptions {
   // How many recordings of this plan may be in flight at once. Memory for scratch is not multiplied: the host
   // orders them, or compiles several plans.
   uint32_t record_slots = 2;
+  PipelineCreation pipelines = PipelineCreation::Now;
+  // Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost
+  // (run says it in the log; vulkan::last_completed). Costs a fill of 4 bytes per pass, which waits for the passes
+  // before it but holds up none after it: for finding faults, not for the shipped game.
+  bool progress = false;
 };
 
 // A cheap handle; copies share the device, and plans and weights keep it alive. Calls are thread-safe; upload

@@ -1,0 +1,134 @@
+#include "api/self_test_probes.hpp"
+
+namespace heed {
+namespace {
+
+void add(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.add(g.input("x", {m, n}, t), g.input("b", {n}, t)));
+}
+
+void mul(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.transpose(g.input("x", {n, m}, t), 0, 1);
+  g.output("y", g.activation(g.mul(x, g.input("b", {m, 1}, t)), Activation::GeluErf));
+}
+
+void copy(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.transpose(g.input("x", {m, n}, t), 0, 1)); }
+
+void cast(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.cast(g.input("x", {m, n}, t), t == DType::F32 ? DType::F16 : DType::F32));
+}
+
+template <DType kType>
+void copy_of(Graph& g, DType, Dim m, Dim n) {
+  g.output("y", g.transpose(g.input("x", {m, n}, kType), 0, 1));
+}
+
+void matmul(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.matmul(g.input("a", {m, 37}, t), g.input("b", {37, n}, t)));
+}
+
+void matmul_batches(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor a = g.input("a", {2, 3, m, 24}, t), b = g.input("b", {2, 3, n, 24}, t);
+  g.output("y", g.matmul(a, b, {.transpose_b = true, .scale = 0.2f}));
+}
+
+void linear(Graph& g, DType t, Dim m, Dim) {
+  const Tensor x = g.input("x", {2, m, 64}, t);
+  const Tensor y = g.linear(x, g.input("w", {48, 64}, t), g.input("b", {48}, t));
+  g.output("y", g.add(g.activation(y, Activation::GeluTanh), g.input("r", {2, m, 48}, t)));
+}
+
+void softmax(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {2, 3, m, n}, t);
+  SoftmaxOptions options;
+  options.scale = 3.0f;
+  options.causal = Causal::BottomRight;
+  options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
+  options.mask = keep(g.input("mask", {2, 1, m, n}, DType::U8));
+  options.bias = g.input("bias", {3, m, n}, t);
+  g.output("y", g.softmax(x, options));
+}
+
+void plain_softmax(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.softmax(g.input("x", {m, n}, t))); }
+
+// Heads of one lane and of two.
+template <int64_t kHead>
+void attention(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 2, m, kHead}, t), k = g.input("k", {2, 2, n, kHead}, t);
+  const Tensor v = g.input("v", {2, 2, n, kHead}, t);
+  g.output("y", g.attention(q, k, v, {.key_padding = exclude(g.input("padding", {2, n}, DType::U8))}).output);
+}
+
+void masked_attention(Graph& g, DType t, Dim m, Dim) {
+  const Tensor q = g.input("q", {1, 3, m, 20}, t), k = g.input("k", {1, 3, m, 20}, t),
+               v = g.input("v", {1, 3, m, 12}, t);
+  AttentionOptions options;
+  options.causal = Causal::TopLeft;
+  options.mask = keep(g.input("mask", {1, 1, m, m}, DType::U8));
+  options.bias = g.input("bias", {3, m, m}, t);
+  g.output("y", g.attention(q, k, v, options).output);
+}
+
+void dropout(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.dropout(g.input("x", {m, n}, t), 0.3f)); }
+
+void layernorm(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor sum = g.add(g.input("x", {m, n}, t), g.input("r", {m, n}, t));
+  g.output("y", g.layernorm(sum, g.input("gamma", {n}, t), g.input("beta", {n}, t), 1e-2f));
+}
+
+void rmsnorm(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.rmsnorm(g.input("x", {m, n}, t), g.input("gamma", {n}, t), 1e-2f));
+}
+
+void embedding(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.embedding(g.input("table", {7, n}, t), g.input("ids", {m}, DType::I32)));
+}
+
+void mean(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.mean(g.input("x", {2, m, n}, t), 1, keep(g.input("kept", {2, m}, DType::U8))));
+}
+
+void mean_inner(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.mean(g.input("x", {m, n}, t), 1)); }
+
+void l2_normalize(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.l2_normalize(g.input("x", {m, n}, t))); }
+
+void concat(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.concat({g.input("x", {m, n}, t), g.input("z", {m, 5}, t)}, 1));
+}
+
+void argmax(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.argmax(g.input("x", {m, n}, t))); }
+
+constexpr Probe kProbes[] = {
+    {"elementwise", add},
+    {"elementwise", mul},
+    {"elementwise", copy},
+    {"elementwise", cast},
+    {"elementwise", copy_of<DType::I32>, false, true},
+    {"elementwise", copy_of<DType::U8>, false, true},
+    {"concat", concat},
+    {"matmul", matmul},
+    {"matmul", matmul_batches},
+    {"matmul", linear},
+    {"softmax", plain_softmax},
+    {"softmax", softmax},
+    {"attention", attention<24>},
+    {"attention", attention<96>},
+    {"attention", masked_attention},
+    {"dropout", dropout, true},
+    {"layernorm", layernorm},
+    {"rmsnorm", rmsnorm},
+    {"embedding", embedding},
+    {"mean", mean},
+    {"mean", mean_inner},
+    {"l2_normalize", l2_normalize},
+    {"argmax", argmax},
+};
+
+constexpr ProbeSize kSizes[] = {{1, 7}, {3, 33}, {18, 130}, {kProbeRows, kProbeColumns}};
+
+}  // namespace
+
+std::span<const Probe> self_test_probes() { return kProbes; }
+std::span<const ProbeSize> self_test_sizes() { return kSizes; }
+
+}  // namespace heed

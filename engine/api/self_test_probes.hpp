@@ -1,0 +1,29 @@
+// The graphs of the self-test: small, of one operation each, with sizes that are no multiple of any tile.
+// Together they use every kernel; a test sees to that.
+#pragma once
+
+#include <heed/graph.hpp>
+#include <span>
+
+namespace heed {
+
+inline constexpr int64_t kProbeRows = 70, kProbeColumns = 300;  // maxima of the extents "m" and "n"
+
+struct Probe {
+  const char* name;
+  // May use the extents m and n; every input is filled by its type: floating-point values in [-1, 1), I32 0
+  // to 6, U8 0 and 1. Outputs of any name.
+  void (*build)(Graph& g, DType storage, Dim m, Dim n);
+  bool training = false;
+  bool once = false;  // does not depend on `storage`
+};
+// Those that others build on come first, so that a wrong one is found before it makes others look wrong.
+std::span<const Probe> self_test_probes();
+
+// Values of m and n for the runs of one probe: each range of sizes has a kernel of its own.
+struct ProbeSize {
+  int64_t m, n;
+};
+std::span<const ProbeSize> self_test_sizes();
+
+}  // namespace heed

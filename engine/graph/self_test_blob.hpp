@@ -1,0 +1,23 @@
+// What a self-test found, as a host stores it between starts: names of kernels and their verdicts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <heed/self_test.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace heed {
+
+inline bool is_bad(SelfTestVerdict verdict) {
+  return verdict != SelfTestVerdict::Passed && verdict != SelfTestVerdict::Unused;
+}
+
+std::vector<std::byte> write_self_test(uint64_t key, std::span<const KernelTest> kernels);
+
+// Empty text, or why the blob cannot be used on a device with this key. `failed`: names that must not be
+// used.
+std::string read_self_test(std::span<const std::byte> blob, uint64_t key, std::vector<std::string>* failed);
+
+}  // namespace heed

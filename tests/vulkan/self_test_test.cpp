@@ -1,0 +1,308 @@
+// The self-test, on healthy devices and on devices whose driver is sabotaged.
+#include <algorithm>
+
+#include "catch.hpp"
+#include "environment.hpp"
+#include "graph/backend.hpp"
+#include "graph/self_test_blob.hpp"
+#include "kernels/kernel_table.hpp"
+#include "vulkan/host_plan.hpp"
+#include "vulkan/host_vulkan.hpp"
+#include "vulkan/loader.hpp"
+#include "vulkan/sabotage.hpp"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+struct Messages {
+  std::string text;
+  Log log() {
+    return {[](void* user, LogLevel, const char* message) {
+              *static_cast<std::string*>(user) += std::string(message) + "\n";
+            },
+            &text, LogLevel::Warning};
+  }
+};
+
+// The host's device through the sabotaged table.
+vulkan::HostDevice sabotaged(HostVulkan& host, const Sabotage& what) {
+  sabotage(what);
+  set_sabotaged(host.vk().GetInstanceProcAddr);
+  vulkan::HostDevice device = host.host_device();
+  device.get_instance_proc_addr = sabotaged_instance_proc;
+  return device;
+}
+
+const KernelTest& test_of(const SelfTestReport& report, const std::string& kernel) {
+  const auto found = std::find_if(report.kernels.begin(), report.kernels.end(),
+                                  [&](const KernelTest& test) { return test.kernel == kernel; });
+  REQUIRE(found != report.kernels.end());
+  return *found;
+}
+
+// Kernels with this verdict, in the order of the table.
+std::string with_verdict(const SelfTestReport& report, SelfTestVerdict verdict) {
+  std::string names;
+  for (const KernelTest& test : report.kernels)
+    if (test.verdict == verdict) names += test.kernel + " ";
+  return names;
+}
+
+std::string kernels_of(const Plan& plan) {
+  std::string names;
+  for (const PassInfo& pass : plan.passes()) names += pass.kernel + " ";
+  return names;
+}
+
+Graph attention_graph() {
+  Graph g;
+  const Tensor q = g.input("q", {1, 2, 9, 16}), k = g.input("k", {1, 2, 11, 16}),
+               v = g.input("v", {1, 2, 11, 16});
+  g.output("y", g.attention(q, k, v).output);
+  return g;
+}
+
+std::vector<float> run_attention(Plan& plan) {
+  const std::vector<float> q = pattern(2 * 9 * 16, 1), k = pattern(2 * 11 * 16, 2),
+                           v = pattern(2 * 11 * 16, 3);
+  std::vector<float> y(2 * 9 * 16);
+  REQUIRE(plan.run({{"q", q}, {"k", k}, {"v", v}, {"y", y}}) == Status::Ok);
+  return y;
+}
+
+std::vector<float> attention_on_cpu() {
+  Device cpu;
+  Plan plan;
+  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+  REQUIRE(cpu.compile(attention_graph(), {}, &plan) == Status::Ok);
+  return run_attention(plan);
+}
+
+}  // namespace
+
+TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[vulkan][self_test]") {
+  const auto host = HostVulkan::create({.f16 = true});
+  if (host == nullptr) return;
+  {
+    Device device;
+    SelfTestReport report;
+    REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
+    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+    for (const KernelTest& test : report.kernels) {
+      INFO(test.kernel << ": " << to_string(test.verdict) << " " << test.detail << ", worst " << test.worst);
+      const bool needs_f16 = test.kernel.find("f16") != std::string::npos;
+      // The host enabled no cooperative matrices.
+      if ((needs_f16 && !host->has_f16()) || test.kernel.find("matrix") != std::string::npos)
+        CHECK(test.verdict == SelfTestVerdict::Unused);
+      else
+        CHECK(test.verdict == SelfTestVerdict::Passed);
+      CHECK((test.runs > 0) == (test.verdict == SelfTestVerdict::Passed));
+      CHECK(test.worst <= 1);
+    }
+    CHECK(report.kernels.size() == kKernelCount);
+    CHECK(report.passed());
+    CHECK(report.milliseconds > 0);
+    WARN("self-test of " << device.info().word << " under validation took " << report.milliseconds << " ms");
+
+    vulkan::HostDevice again = host->host_device();
+    again.self_test_results = report.blob;
+    REQUIRE(vulkan::adopt(again, &device) == Status::Ok);
+    CHECK(device.impl()->tested() == detail::DeviceImpl::Tested::Passed);
+    CHECK(self_test(device, {.time_limit_ms = 0}, &report) == Status::InvalidArgument);
+    CHECK(host->take_log().find("time_limit_ms") != std::string::npos);
+  }
+  CHECK(host->host_blocks() == 0);
+  CHECK(host->take_validation() == "");
+  CHECK(host->take_log() == "");
+}
+
+TEST_CASE("self-test: a kernel that computes wrongly is found and not used again", "[vulkan][self_test]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  const std::vector<float> want = attention_on_cpu();
+  {
+    Device device;
+    SelfTestReport report;
+    const vulkan::HostDevice spoiled = sabotaged(*host, {.wrong = "attention_f32"});
+    REQUIRE(vulkan::adopt(spoiled, &device) == Status::Ok);
+    Plan plan;
+    REQUIRE(device.compile(attention_graph(), {}, &plan) == Status::Ok);
+    REQUIRE(kernels_of(plan).find("attention_f32") != std::string::npos);
+    CHECK(difference(run_attention(plan).data(), want) != "");
+
+    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+    CHECK_FALSE(report.passed());
+    CHECK(with_verdict(report, SelfTestVerdict::Wrong) == "attention_f32 ");
+    CHECK(test_of(report, "attention_f32").worst > 1);
+    CHECK(test_of(report, "attention_f32").detail.find("attention") != std::string::npos);
+    CHECK(test_of(report, "softmax_f32").verdict == SelfTestVerdict::Passed);
+    CHECK(host->take_log().find("attention_f32 wrong") != std::string::npos);
+
+    // At once, and at the next start.
+    for (const bool restarted : {false, true}) {
+      if (restarted) {
+        vulkan::HostDevice with_results = spoiled;
+        with_results.self_test_results = report.blob;
+        REQUIRE(vulkan::adopt(with_results, &device) == Status::Ok);
+        CHECK(host->take_log().find("attention_f32 failed the self-test") != std::string::npos);
+      }
+      REQUIRE(device.compile(attention_graph(), {}, &plan) == Status::Ok);
+      CHECK(kernels_of(plan).find("attention_f32") == std::string::npos);
+      CHECK(difference(run_attention(plan).data(), want) == "");
+    }
+    // A second test does not forget what the first one found.
+    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+    CHECK(with_verdict(report, SelfTestVerdict::Failed) == "attention_f32 ");
+    (void)host->take_log();
+  }
+  sabotage({});
+  CHECK(host->host_blocks() == 0);
+  CHECK(host->take_validation() == "");
+}
+
+TEST_CASE("self-test: what has no other kernel is refused, and the CPU takes it", "[vulkan][self_test]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  {
+    Device device;
+    SelfTestReport report;
+    REQUIRE(vulkan::adopt(sabotaged(*host, {.wrong = "layernorm_f32"}), &device) == Status::Ok);
+    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+    CHECK(with_verdict(report, SelfTestVerdict::Wrong) == "layernorm_f32 ");
+    (void)host->take_log();
+    Graph g;
+    g.output("y", g.layernorm(g.input("x", {3, 8}), {}, {}, 1e-5f));
+    Plan plan;
+    CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
+    CHECK(host->take_log().find("layernorm_f32 failed the self-test") != std::string::npos);
+    Device cpu;
+    REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+    CHECK(cpu.compile(g, {}, &plan) == Status::Ok);
+  }
+  sabotage({});
+  CHECK(host->host_blocks() == 0);
+  CHECK(host->take_validation() == "");
+}
+
+TEST_CASE("self-test: an adopted device that hangs is reported, and its results keep heed off the culprit",
+          "[vulkan][self_test]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  {
+    Device device;
+    SelfTestReport report;
+    vulkan::HostDevice spoiled = sabotaged(*host, {.hang = "softmax_f32"});
+    REQUIRE(vulkan::adopt(spoiled, &device) == Status::Ok);
+    CHECK(self_test(device, {.time_limit_ms = 60000}, &report) == Status::DeviceLost);
+    CHECK(with_verdict(report, SelfTestVerdict::TimedOut) == "softmax_f32 ");
+    CHECK(test_of(report, "matmul_f32").verdict == SelfTestVerdict::Passed);
+    CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Unused);
+    const std::string said = host->take_log();
+    CHECK(said.find("did not finish within 60000 ms") != std::string::npos);
+    CHECK(said.find("the host must make it again") != std::string::npos);
+    REQUIRE_FALSE(report.blob.empty());
+
+    const std::vector<std::byte> blob = report.blob;
+    spoiled.self_test_results = blob;
+    REQUIRE(vulkan::adopt(spoiled, &device) == Status::Ok);
+    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+    CHECK(with_verdict(report, SelfTestVerdict::Failed) == "softmax_f32 ");
+    CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Passed);
+    (void)host->take_log();
+  }
+  sabotage({});
+  CHECK(host->host_blocks() == 0);
+  CHECK(host->take_validation() == "");
+}
+
+TEST_CASE("self-test: a device that heed opened is opened again when it hangs", "[vulkan][self_test]") {
+  std::vector<DeviceInfo> devices;
+  REQUIRE(Device::list({}, &devices) == Status::Ok);
+  const auto gpu = std::find_if(devices.begin(), devices.end(), [](const DeviceInfo& device) {
+    return device.kind != DeviceKind::Cpu && device.usable;
+  });
+  if (gpu == devices.end()) {
+    WARN("no Vulkan device here: what this test is about was not tested");
+    return;
+  }
+  const SetVariable loader("HEED_VULKAN_LOADER", HEED_SABOTAGE_PATH);
+  const SetVariable hang("HEED_SABOTAGE_HANG", "rmsnorm_f32");
+  Messages messages;
+  Device device;
+  REQUIRE(Device::open({.select = gpu->word, .log = messages.log()}, &device) == Status::Ok);
+  const auto first = device.impl();
+  SelfTestReport report;
+  INFO(messages.text);
+  REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+  CHECK(device.impl() != first);
+  CHECK(with_verdict(report, SelfTestVerdict::TimedOut) == "rmsnorm_f32 ");
+  CHECK(with_verdict(report, SelfTestVerdict::Wrong) == "");
+  CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Passed);
+  Plan plan;
+  REQUIRE(device.compile(attention_graph(), {}, &plan) == Status::Ok);
+  CHECK(difference(run_attention(plan).data(), attention_on_cpu()) == "");
+  Graph g;
+  g.output("y", g.rmsnorm(g.input("x", {3, 8}), {}, 1e-5f));
+  CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
+}
+
+TEST_CASE("self-test: open goes on to the next device if one cannot run attention any more",
+          "[vulkan][self_test]") {
+  std::vector<DeviceInfo> devices;
+  REQUIRE(Device::list({}, &devices) == Status::Ok);
+  if (devices.front().kind == DeviceKind::Cpu || !devices.front().usable) {
+    WARN("no Vulkan device here: what this test is about was not tested");
+    return;
+  }
+  Messages messages;
+  Device device, other;
+  REQUIRE(Device::open({.select = "0", .log = messages.log()}, &device) == Status::Ok);
+  const uint64_t key = device.impl()->self_test_key();
+  const auto blob_of = [&](const char* kernel, SelfTestVerdict verdict) {
+    const KernelTest tests[] = {{kernel, verdict, 1, 0, ""}};
+    return write_self_test(key, tests);
+  };
+  // The fused kernel has a substitute; the matrix product has none.
+  std::vector<std::byte> blob = blob_of("attention_f32", SelfTestVerdict::TimedOut);
+  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test_results = blob}, &other) ==
+        Status::Ok);
+  blob = blob_of("layernorm_f32", SelfTestVerdict::Wrong);
+  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test_results = blob}, &other) ==
+        Status::Unsupported);
+  CHECK(messages.text.find("layernorm_f32 failed the self-test") != std::string::npos);
+  CHECK(Device::open({.log = messages.log(), .self_test_results = blob}, &other) == Status::Ok);
+  // Without the quick test, the host decides.
+  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test = false, .self_test_results = blob},
+                     &other) == Status::Ok);
+}
+
+TEST_CASE("self-test: results of another device, or damaged ones, are ignored with a warning",
+          "[self_test]") {
+  const KernelTest tests[] = {{"softmax_f32", SelfTestVerdict::Wrong, 1, 3.0, "off"},
+                              {"matmul_f32", SelfTestVerdict::Passed, 4, 0.5, ""}};
+  const std::vector<std::byte> blob = write_self_test(17, tests);
+  std::vector<std::string> failed;
+  CHECK(read_self_test(blob, 17, &failed) == "");
+  CHECK(failed == std::vector<std::string>{"softmax_f32"});
+  CHECK(read_self_test(blob, 18, &failed).find("another device") != std::string::npos);
+  CHECK(failed.empty());
+  for (size_t length = 0; length < blob.size(); ++length) {
+    CHECK(read_self_test(std::span(blob).first(length), 17, &failed) != "");
+    CHECK(failed.empty());
+  }
+  for (size_t at = 0; at < blob.size(); ++at) {
+    std::vector<std::byte> damaged = blob;
+    damaged[at] ^= std::byte{0x10};
+    CHECK(read_self_test(damaged, 17, &failed) != "");
+  }
+  Device cpu;
+  SelfTestReport report;
+  CHECK(self_test(cpu, {}, &report) == Status::InvalidArgument);
+  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+  CHECK(self_test(cpu, {}, nullptr) == Status::InvalidArgument);
+  CHECK(self_test(cpu, {}, &report) == Status::Ok);
+  CHECK(report.kernels.empty());
+  CHECK(report.passed());
+}
