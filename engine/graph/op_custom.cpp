@@ -41,10 +41,11 @@ std::string shader_problem(const CustomPass& pass, uint32_t inputs, std::array<u
   const std::string wrong = read_spirv(pass.spirv, pass.entry_point, pass.constants, &info);
   if (!wrong.empty()) return wrong;
   const uint32_t count = inputs + static_cast<uint32_t>(pass.outputs.size());
+  for (const auto& [number, binding] : info.bindings)
+    if (number >= count) return format("the shader uses binding %u; the pass has 0 to %u", number, count - 1);
   for (const auto& [number, binding] : info.bindings) {
     if (binding.set != 0)
       return format("the shader uses descriptor set %d; only set 0 is there", static_cast<int>(binding.set));
-    if (number >= count) return format("the shader uses binding %u; the pass has 0 to %u", number, count - 1);
     if (!binding.storage_buffer) return format("binding %u of the shader is no storage buffer", number);
     if (number >= inputs && binding.readonly)
       return format("binding %u is output %u of the pass, but readonly in the shader", number,

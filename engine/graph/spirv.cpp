@@ -21,6 +21,8 @@ enum Opcode : uint32_t {
   kSpecConstant = 50,
   kSpecConstantComposite = 51,
   kVariable = 59,
+  kFunction = 54,
+  kFunctionEnd = 56,
   kDecorate = 71,
   kMemberDecorate = 72,
 };
@@ -69,6 +71,7 @@ class Reader {
         return format("the SPIR-V is damaged at word %zu", at);
       at += length;
     }
+    if (open_functions_ != 0) return "the SPIR-V is damaged: it ends within a function";
     if (entry_ == 0) return "the SPIR-V has no compute entry point '" + std::string(entry_point_) + "'";
     for (const auto& [id, storage_class, type] : variables_) {
       const std::string wrong = add_variable(ids_[id], storage_class, type);
@@ -116,6 +119,12 @@ class Reader {
       case kVariable:
         if (!needs(3, {0, 1})) return false;
         variables_.push_back({o[1], o[2], o[0]});
+        return true;
+      case kFunction:
+        ++open_functions_;
+        return true;
+      case kFunctionEnd:
+        --open_functions_;
         return true;
       case kDecorate:
         return needs(2, {0}) && take_decoration(o);
@@ -211,6 +220,7 @@ class Reader {
   std::span<const uint32_t> constants_;
   SpirvInfo* info_ = nullptr;
   uint32_t entry_ = 0;
+  int64_t open_functions_ = 0;
   std::vector<Id> ids_;
   std::vector<Variable> variables_;
 };
