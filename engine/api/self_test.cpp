@@ -132,7 +132,7 @@ class Tester {
     for (const Probe& probe : self_test_probes())
       for (const DType storage : {DType::F32, DType::F16}) {
         if (probe.once && storage != DType::F32) continue;
-        status = run_probe(probe, storage);
+        status = run_until_settled(probe, storage);
         if (status != Status::Ok) return status;
       }
     return Status::Ok;
@@ -168,6 +168,15 @@ class Tester {
     const detail::GraphData& data = graph.data();
     return std::all_of(data.tensors.begin(), data.tensors.end(),
                        [&](const TensorInfo& tensor) { return device_.impl()->supports(tensor.dtype); });
+  }
+
+  // Without a kernel that failed, another one takes its place, which must be tested then.
+  Status run_until_settled(const Probe& probe, DType storage) {
+    for (size_t known = failed().size();; known = failed().size()) {
+      const Status status = run_probe(probe, storage);
+      if (status != Status::Ok || failed().size() == known) return status;
+      device_.impl()->disable_kernels(failed());
+    }
   }
 
   // Ok also if the device does it wrong: the report says so. Otherwise the test cannot go on.
@@ -257,10 +266,19 @@ class Tester {
       }
   }
 
-  // The kernels of the operation itself, if it has a pass of its own; others were tested by earlier probes.
+  // The kernels of the operation itself, if it has a pass of its own; others were tested by earlier probes. A
+  // variant, "matmul_f16_matrix", is suspected before what it is a variant of, "matmul_f16".
   static std::vector<std::string> culprits(const Probe& probe, const Plan& plan) {
     std::vector<std::string> own = kernels_of(plan, probe.name);
-    return own.empty() ? kernels_of(plan) : own;
+    if (own.empty()) own = kernels_of(plan);
+    const auto has_variant = [&](const std::string& name) {
+      return std::any_of(own.begin(), own.end(),
+                         [&](const std::string& other) { return other.starts_with(name + "_"); });
+    };
+    std::vector<std::string> suspected;
+    for (const std::string& name : own)
+      if (!has_variant(name)) suspected.push_back(name);
+    return suspected;
   }
 
   void blame(const std::vector<std::string>& names, SelfTestVerdict verdict, const std::string& detail,

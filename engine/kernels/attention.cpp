@@ -26,12 +26,26 @@ bool fits_head(int64_t size) { return size >= 1 && size <= kMaxHead; }
 
 }  // namespace
 
+namespace {
+
+// The kernel of single subgroups serves this device.
+bool uses_subgroups(const Capabilities& device, DType dtype) {
+  const bool f16 = dtype == DType::F16;
+  if (!device.allows(f16 ? KernelId::AttentionF16Subgroup : KernelId::AttentionF32Subgroup)) return false;
+  const uint32_t lanes = device.subgroup_size;
+  return device.software && device.subgroup_arithmetic && device.subgroup_shuffle &&
+         (lanes == 4 || lanes == 8 || lanes == 16);
+}
+
+}  // namespace
+
 bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node,
                      const Capabilities& device) {
   if (node.op != Op::Attention || node.outputs[1].valid()) return false;
   const TensorInfo& query = tensors[node.inputs[in::kQuery].id];
   if (query.dtype != DType::F32 && !(query.dtype == DType::F16 && device.f16)) return false;
-  if (!device.allows(query.dtype == DType::F16 ? KernelId::AttentionF16 : KernelId::AttentionF32)) return false;
+  const KernelId plain = query.dtype == DType::F16 ? KernelId::AttentionF16 : KernelId::AttentionF32;
+  if (!uses_subgroups(device, query.dtype) && !device.allows(plain)) return false;
   for (const size_t input : {in::kQuery, in::kKey, in::kValue, in::kAttentionKeyPadding})
     if (!has_dense_rows(sizes, tensors, node.inputs[input])) return false;
   return fits_head(head_size(sizes, query)) && fits_head(head_size(sizes, tensors[node.inputs[in::kValue].id]));
@@ -147,12 +161,6 @@ void add_shape(const Select& select, KernelId id, const Shape& shape, int64_t d_
   spec[kPartials] = shape.partials();
 }
 
-bool uses_subgroups(const Capabilities& device) {
-  const uint32_t lanes = device.subgroup_size;
-  return device.software && device.subgroup_arithmetic && device.subgroup_shuffle &&
-         (lanes == 4 || lanes == 8 || lanes == 16);
-}
-
 bool is_subgroup_kernel(const KernelUse& use) {
   return use.key.id == KernelId::AttentionF32Subgroup || use.key.id == KernelId::AttentionF16Subgroup;
 }
@@ -234,7 +242,7 @@ Status select_attention(const Select& select) {
   const int64_t d_k = head_size(select.schedule.sizes, query);
   const int64_t d_v = head_size(select.schedule.sizes, select.info(in::kValue));
   const bool f32 = query.dtype == DType::F32;
-  if (uses_subgroups(select.device)) {
+  if (uses_subgroups(select.device, query.dtype)) {
     add_subgroup_kernels(select, d_k, d_v, select.max_of(query.dims[2]),
                          !select.schedule.sizes.is_constant(query.dims[2]));
     return Status::Ok;

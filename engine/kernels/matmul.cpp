@@ -288,7 +288,8 @@ Status select_matmul(const Select& select) {
   const auto activation = static_cast<uint32_t>(select.node.as<MatmulAttrs>().activation);
   if (add_matrix_kernels(select, flags_of(select), activation, most_rows, kInputs) && select.device.matrix_always)
     return Status::Ok;
-  if (uses_subgroups(select.device))
+  const KernelId subgroup_id = dtype == DType::F16 ? KernelId::MatmulF16Subgroup : KernelId::MatmulF32Subgroup;
+  if (uses_subgroups(select.device) && select.device.allows(subgroup_id))
     add_subgroup_kernels(select, most_rows);
   else
     add_tile_kernels(select, id, most_rows);

@@ -63,11 +63,17 @@ RowShapes gpu_shapes(int64_t longest, bool varies) {
   return shapes;
 }
 
+// The variant with subgroup operations may be used for these rows.
+bool may_use_subgroups(const Select& select, const RowIds& ids) {
+  const bool f16 = select.out().dtype == DType::F16;
+  return select.device.subgroup_arithmetic && select.device.allows(f16 ? ids.f16_subgroup : ids.f32_subgroup);
+}
+
 KernelUse& add_shape(const Select& select, const RowIds& ids, const RowShape& shape, bool one_subgroup,
                      bool vec4, uint32_t flags, std::span<const size_t> inputs) {
   const bool f16 = select.out().dtype == DType::F16;
   // Where a row has the whole workgroup, its lanes are whole subgroups.
-  const bool subgroups = select.device.subgroup_arithmetic && shape.rows == 1;
+  const bool subgroups = may_use_subgroups(select, ids) && shape.rows == 1;
   const KernelId id = subgroups ? (f16 ? ids.f16_subgroup : ids.f32_subgroup) : (f16 ? ids.f16 : ids.f32);
   KernelUse& use = add_kernel(select, id, {shape.lanes, shape.rows, 1}, shape.why);
   auto& spec = use.key.spec;
@@ -97,7 +103,7 @@ void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_
                  std::span<const Tensor> operands, std::span<const size_t> inputs) {
   const int64_t longest = select.max_of(length);
   const bool varies = !select.schedule.sizes.is_constant(length);
-  const bool one_subgroup = select.device.software && select.device.subgroup_arithmetic &&
+  const bool one_subgroup = select.device.software && may_use_subgroups(select, ids) &&
                             select.device.subgroup_size <= kRowInvocations;
   const RowShapes shapes = one_subgroup ? software_shapes(select.device.subgroup_size, longest, varies)
                                         : gpu_shapes(longest, varies);

@@ -1,4 +1,5 @@
 // What a capture sees, and what is left to say when the device is lost.
+#include <algorithm>
 #include <cstring>
 
 #include "catch.hpp"
@@ -46,12 +47,15 @@ TEST_CASE("observe: a recording carries the labels of its passes, and pipelines 
     (void)take_names(VK_OBJECT_TYPE_PIPELINE);
     (void)take_names(VK_OBJECT_TYPE_BUFFER);
     REQUIRE(device.compile(chain(), {}, &plan) == Status::Ok);
-    std::vector<std::string> kernels, wanted_labels;
+    std::vector<std::string> wanted_labels;
     for (const PassInfo& pass : plan.passes()) wanted_labels.push_back(pass.label);
     CHECK(wanted_labels ==
           std::vector<std::string>{"first.softmax", "second.layernorm", "second.inner.l2_normalize"});
     const std::vector<std::string> pipelines = take_names(VK_OBJECT_TYPE_PIPELINE);
-    CHECK(pipelines == std::vector<std::string>{"softmax_f32", "layernorm_f32", "l2_normalize_f32"});
+    for (const char* kernel : {"softmax_f32", "layernorm_f32", "l2_normalize_f32"})
+      CHECK(std::any_of(pipelines.begin(), pipelines.end(),
+                        [&](const std::string& name) { return name.starts_with(kernel); }));
+    CHECK(pipelines.size() == plan.pipeline_count());
     CHECK(take_names(VK_OBJECT_TYPE_BUFFER) == std::vector<std::string>{"scratch"});
 
     const HostVulkan::Memory memory = host->allocate(4096);

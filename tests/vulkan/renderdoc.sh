@@ -26,8 +26,8 @@ expect() {
 }
 expect "the pass softmax has its label" '<string name="pLabelName"[^>]*>encoder\.0\.softmax<'
 expect "the pass layernorm has its label" '<string name="pLabelName"[^>]*>encoder\.0\.layernorm<'
-expect "the pipeline softmax_f32 has its name" '>softmax_f32<'
-expect "the pipeline layernorm_f32 has its name" '>layernorm_f32<'
+expect "the pipeline softmax_f32 has its name" '>softmax_f32[a-z_]*<'
+expect "the pipeline layernorm_f32 has its name" '>layernorm_f32[a-z_]*<'
 expect "the scratch buffer has its name" '>scratch<'
 expect "there are dispatches" 'name="vkCmdDispatch"'
 exit $failed

@@ -13,6 +13,7 @@
 
 namespace heed::test {
 
+// Kernels by the beginning of their names, so that variants are meant, too.
 struct Sabotage {
   std::string wrong = {};       // dispatches of this kernel do nothing
   std::string hang = {};        // the wait for work with this kernel times out, once
