@@ -34,7 +34,8 @@ struct HostDevice {
   // Only for Device::upload and Plan::run, which submit and wait. The host must not use the queue meanwhile.
   // VK_NULL_HANDLE: those two return Unsupported unless the weights are empty.
   VkQueue queue = VK_NULL_HANDLE;
-  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget.
+  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where its features and those beside it are
+  // enabled (DeviceInfo::reason names them), VK_KHR_cooperative_matrix.
   std::span<const char* const> enabled_extensions = {};
   // The features the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
