@@ -5,50 +5,7 @@
 #include <new>
 #include <thread>
 
-#if defined(_WIN32)
-#define HEED_POSIX_THREADS 0
-#else
-#define HEED_POSIX_THREADS 1
-#include <pthread.h>
-#endif
-
 namespace heed::cpu {
-
-// A thread whose creation may fail. std::thread reports that with an exception, which this library cannot
-// catch.
-class ThreadPool::Thread {
- public:
-  bool start(ThreadPool* pool) {
-#if HEED_POSIX_THREADS
-    const auto entry = [](void* argument) -> void* {
-      static_cast<ThreadPool*>(argument)->work();
-      return nullptr;
-    };
-    started_ = pthread_create(&handle_, nullptr, entry, pool) == 0;
-#else
-    handle_ = std::thread([pool] { pool->work(); });
-    started_ = true;
-#endif
-    return started_;
-  }
-  ~Thread() {
-    if (!started_) return;
-#if HEED_POSIX_THREADS
-    pthread_join(handle_, nullptr);
-#else
-    handle_.join();
-#endif
-  }
-
- private:
-#if HEED_POSIX_THREADS
-  pthread_t handle_{};
-#else
-  std::thread handle_;
-#endif
-  bool started_ = false;
-};
-
 namespace {
 
 uint32_t thread_count(uint32_t asked) {
@@ -92,7 +49,8 @@ ThreadPool::ThreadPool(uint32_t threads, ParallelFor parallel_for)
   if (parallel_for_.run != nullptr) return;
   for (uint32_t i = 1; i < workers_; ++i) {
     std::unique_ptr<Thread> thread(new (std::nothrow) Thread);
-    if (thread == nullptr || !thread->start(this)) break;
+    if (thread == nullptr || !thread->start([](void* pool) { static_cast<ThreadPool*>(pool)->work(); }, this))
+      break;
     threads_.push_back(std::move(thread));
   }
   workers_ = static_cast<uint32_t>(threads_.size()) + 1;

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/thread.hpp"
+
 namespace heed::cpu {
 
 // A plan hands out work a few hundred times within some milliseconds, so idle threads spin for a while before they
@@ -34,8 +36,6 @@ class ThreadPool {
   void run(uint32_t count, Task task, void* context);
 
  private:
-  class Thread;
-
   void work();
   bool take(uint32_t* index);
   void finish_one();
