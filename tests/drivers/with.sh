@@ -31,7 +31,7 @@ exec_in_debian_13() {
   folder=$(cd "$drivers/debian-13" && pwd)
   libraries=$(dirname "$(find "$folder/usr/lib" -name libvulkan_lvp.so | head -n 1)")
   loader=$(find "$folder/usr/lib" "$folder/usr/lib64" -name 'ld-linux-*.so.*' | head -n 1)
-  program=$(command -v "$1") || { echo "no program '$1'" >&2; exit 127; }
+  program=$(type -P "$1") || { echo "no program '$1'" >&2; exit 127; }
   shift
   printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s", "api_version": "1.4.0"}}\n' \
     "$libraries/libvulkan_lvp.so" >"$folder/lavapipe.json.$$"
