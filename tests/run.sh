@@ -5,7 +5,7 @@
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
 #   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets amd capture tour search swarm headers
-#                       packaging clang sanitize tsan aarch64; default: all
+#                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow)
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-all_stages="shaders build drivers targets amd capture tour search swarm headers packaging clang sanitize tsan aarch64"
+all_stages="shaders build drivers targets amd capture tour search swarm headers packaging clang sanitize tsan"
 stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
@@ -76,50 +76,8 @@ count_lines() {
 run_lines() {
   local name=$1 log=$2
   shift 2
-  execute "$log" "$@"
-  count_lines "$name" "$log" $?
-}
-
-# Tests of software drivers spend most of their time in one thread, so that several drivers run at once:
-#   ahead LOG COMMAND...   puts a command in the queue
-#   start_ahead            starts the queue, as many at once as there are processors, each with its own TMPDIR
-#   execute LOG COMMAND... waits for the command that was put in the queue with this log, or runs it now
-queue=() queued_logs=" "
-ahead() {
-  local log=$1
-  shift
-  queue+=("$log" "$(printf '%q ' "$@")")
-  queued_logs+="$log "
-  rm -f "$log.code"
-}
-start_ahead() {
-  (
-    for ((i = 0; i < ${#queue[@]}; i += 2)); do
-      log=${queue[i]} command=${queue[i + 1]}
-      while [[ $(jobs -rp | wc -l) -ge $jobs ]]; do wait -n; done
-      (
-        TMPDIR=$(mktemp -d)
-        export TMPDIR
-        eval "$command" </dev/null >"$log" 2>&1
-        echo $? >"$log.code"
-        rm -rf "$TMPDIR"
-      ) &
-    done
-    wait
-  ) &
-  queue=()
-}
-execute() {
-  local log=$1 code
-  shift
-  if [[ $queued_logs == *" $log "* ]]; then
-    while [[ ! -s $log.code ]]; do sleep 0.5; done
-    code=$(<"$log.code")
-    rm -f "$log.code"
-    queued_logs=${queued_logs/ $log / }
-    return "$code"
-  fi
   "$@" </dev/null >"$log" 2>&1
+  count_lines "$name" "$log" $?
 }
 
 # How many test cases of a Catch2 report warned that they were skipped. A case's name stands between two rules,
@@ -138,7 +96,7 @@ skipped_cases() {
 run_catch() {
   local name=$1 log=$2 code line good=0 bad=0 skipped
   shift 2
-  execute "$log" "$@"
+  "$@" </dev/null >"$log" 2>&1
   code=$?
   line=$(grep -a -E '^(All tests passed \(|test cases: )' "$log" | tail -n 1)
   if [[ $line =~ ^All\ tests\ passed\ \(.*\ in\ ([0-9]+)\ test\ case ]]; then
@@ -212,43 +170,25 @@ check_coverage() {
   fi
 }
 
-# The tests and the goldens on every driver.
-stage_drivers() {
-  local driver log
+stage_driver() {
+  local driver=$1 with=("$root/tests/drivers/with.sh" "$1") log
+  begin "driver $driver"
   export HEED_DRIVER_FOLDER=$build/drivers
-  begin "drivers: $(drivers)"
-  for driver in $(drivers); do
-    if ! "$root/tests/drivers/with.sh" "$driver" true 2>"$build/tests-$driver.log"; then
-      cat "$build/tests-$driver.log"
-      fail "driver $driver is not to be had"
-      continue
-    fi
-    driver_runs "$driver" ahead
-  done
-  start_ahead
-  end
-  for driver in $(drivers); do
-    log=$build/tests-$driver-verify.log
-    [[ $queued_logs == *" $log "* ]] || continue
-    begin "driver $driver"
-    driver_runs "$driver" count
-    check_coverage "$driver" "$log"
+  if ! "${with[@]}" true 2>"$build/tests-$driver.log"; then
+    cat "$build/tests-$driver.log"
+    fail "driver $driver is not to be had"
     end
-  done
-}
-driver_runs() {  # DRIVER ahead|count
-  local driver=$1 with=("$root/tests/drivers/with.sh" "$1") part=()
-  # Its newer validation layer words its findings in another way, which tests of missing barriers do not know.
-  [[ $driver != lavapipe-26 ]] || part=("*on every device,[matrix],[drivers],adopt*")
-  local tests=("${with[@]}" "$build/tests/heed_tests" "${part[@]}")
-  local verify=("${with[@]}" "$build/samples/heed/heed" verify --device all "$root/tests/goldens")
-  if [[ $2 == ahead ]]; then
-    ahead "$build/tests-$driver.log" "${tests[@]}"
-    ahead "$build/tests-$driver-verify.log" "${verify[@]}"
-  else
-    run_catch "heed_tests on $driver" "$build/tests-$driver.log" "${tests[@]}"
-    run_lines "heed verify on $driver" "$build/tests-$driver-verify.log" "${verify[@]}"
+    return
   fi
+  # Its newer validation layer words its findings in another way, which tests of missing barriers do not know.
+  local part=()
+  [[ $driver != lavapipe-26 ]] || part=("*on every device,[matrix],[drivers],adopt*")
+  run_catch "heed_tests on $driver" "$build/tests-$driver.log" "${with[@]}" "$build/tests/heed_tests" "${part[@]}"
+  log=$build/tests-$driver-verify.log
+  run_lines "heed verify on $driver" "$log" \
+    "${with[@]}" "$build/samples/heed/heed" verify --device all "$root/tests/goldens"
+  check_coverage "$driver" "$log"
+  end
 }
 
 # Registers, spills, occupancy and instructions of every kernel on AMD GPUs, which need not be there.
@@ -297,22 +237,17 @@ stage_search() {
     end
     return
   fi
-  sentence_runs ahead
-  start_ahead
-  sentence_runs run_catch
-  end
-}
-sentence_runs() {  # ahead|run_catch
-  local driver word all run
+  local driver word all
   for driver in none lavapipe swiftshader; do
     [[ $driver == none || " $(drivers) " == *" $driver"* ]] || continue
     case $driver in none) word=cpu ;; lavapipe) word=llvmpipe ;; *) word=swiftshader ;; esac
     all=${HEED_ALL_SENTENCES:-0}
     [[ $driver == none ]] && all=1
-    run=("$build/tests-search-$word.log" env HEED_REQUIRE_MODEL=1 HEED_ALL_SENTENCES=$all HEED_TEST_DEVICES=$word
-         "$root/tests/drivers/with.sh" $driver "$build/tests/heed_tests" "[model]")
-    if [[ $1 == ahead ]]; then ahead "${run[@]}"; else run_catch "sentences on $word" "${run[@]}"; fi
+    run_catch "sentences on $word" "$build/tests-search-$word.log" \
+      env HEED_REQUIRE_MODEL=1 HEED_ALL_SENTENCES=$all HEED_TEST_DEVICES=$word \
+      "$root/tests/drivers/with.sh" $driver "$build/tests/heed_tests" "[model]"
   done
+  end
 }
 
 # The swarm: how its crowds behave, its pictures and its window, on one width of lavapipe and on SwiftShader.
@@ -438,7 +373,7 @@ end
 
 if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
-if wants drivers; then stage_drivers; fi
+if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
 if wants targets; then stage_targets; fi
 if wants amd; then stage_amd; fi
 if wants capture; then stage_capture; fi
