@@ -97,7 +97,7 @@ class CpuDevice final : public detail::DeviceImpl {
     // match_weights has checked that they are of this device, hence of this type.
     auto fresh = std::make_shared<CpuPlan>(shared_, std::move(schedule),
                                            std::static_pointer_cast<CpuWeights>(weights), options);
-    status = fresh->prepare(entries);
+    status = fresh->build(entries);
     if (status == Status::Ok) *plan = std::move(fresh);
     return status;
   }

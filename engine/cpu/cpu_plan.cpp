@@ -25,7 +25,7 @@ CpuPlan::CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::share
   storages_.resize(schedule_.tensors.size());
 }
 
-Status CpuPlan::prepare(const std::vector<const detail::WeightsImpl::Entry*>& entries) {
+Status CpuPlan::build(const std::vector<const detail::WeightsImpl::Entry*>& entries) {
   const Status status = allocate_scratch();
   if (status != Status::Ok) return status;
   for (size_t id = 0; id < schedule_.placements.size(); ++id) {

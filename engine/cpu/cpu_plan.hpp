@@ -54,7 +54,7 @@ class CpuPlan final : public detail::PlanImpl {
 
   // Allocates everything that run needs, except copies of host buffers that cannot be used in place.
   // `entries[i]` is weight i of the schedule.
-  Status prepare(const std::vector<const detail::WeightsImpl::Entry*>& entries);
+  Status build(const std::vector<const detail::WeightsImpl::Entry*>& entries);
 
   detail::Backend backend() const override { return detail::Backend::Cpu; }
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
