@@ -223,9 +223,11 @@ TEST_CASE("a software driver gets kernels of one subgroup, without barriers") {
       lowered.lower(lowered.step(op), &kernels, &dispatches);
       for (uint32_t i = 0; i < kernels.count; ++i) {
         const KernelKey& key = kernels.uses[i].key;
-        INFO(kernel_info(key.id).name);
-        CHECK(std::string(kernel_info(key.id).name).ends_with("_subgroup"));
-        CHECK(key.spec[0] * key.spec[1] * key.spec[2] == lanes);
+        INFO(kernel_info(key.id).name << ", " << lanes << " lanes");
+        // Attention's takes a driver of another width minutes to compile.
+        const bool one_subgroup = op != Op::Attention || lanes == 8;
+        CHECK(std::string(kernel_info(key.id).name).ends_with("_subgroup") == one_subgroup);
+        if (one_subgroup) CHECK(key.spec[0] * key.spec[1] * key.spec[2] == lanes);
         if (op == Op::Softmax) CHECK(key.spec[kOneSubgroup] == 1);
       }
     }
