@@ -1,6 +1,6 @@
 // heed on an async compute queue: inputs come from the graphics queue and outputs go back, by ownership
-// transfer where the queue families differ, and a timeline semaphore. Where the device has one family only,
-// or one queue, the same submissions run there.
+// transfer where the queue families differ, and a timeline semaphore. It runs with the device's own families
+// (where it has one only, or one queue, the same submissions run there) and with a second one made up by a layer.
 #include <cstring>
 
 #include "catch.hpp"
@@ -121,12 +121,13 @@ void copy(HostVulkan& host, const Commands& commands, VkBuffer from, VkBuffer to
 }  // namespace
 
 TEST_CASE("async compute: ownership there and back, ordered by a timeline semaphore", "[vulkan][async]") {
-  const auto host = HostVulkan::create({.async = true});
+  const bool two_families = GENERATE(false, true);
+  const auto host = HostVulkan::create({.async = true, .two_families = two_families});
   if (host == nullptr) return;
   const uint32_t graphics = host->family(), compute = host->heed_family();
-  WARN("async compute ran with " << (graphics == compute ? "one queue family" : "two queue families")
-                                 << " and "
-                                 << (host->queue() == host->heed_queue() ? "one queue" : "two queues"));
+  INFO((graphics == compute ? "one queue family, " : "two queue families, ")
+       << (host->queue() == host->heed_queue() ? "one queue" : "two queues"));
+  if (two_families) REQUIRE(graphics != compute);
   {
     Block block;
     make_block(host->host_device(), {}, &block);
@@ -207,6 +208,24 @@ TEST_CASE("sync_needs: what the plan reads and writes, in both forms", "[vulkan]
     CHECK(vulkan::sync_needs(Plan()).after_src_stages == 0);
   }
   CHECK(host->take_validation() == "");
+}
+
+// The other queue family is no make-believe to the validation layer.
+TEST_CASE("async compute: a missing half of an ownership transfer is noticed", "[vulkan][async]") {
+  const auto host = HostVulkan::create({.async = true, .two_families = true});
+  if (host == nullptr) return;
+  const HostVulkan::Memory memory = host->allocate(Layout::kBytes, kUsage);
+  {
+    Timeline timeline(*host);
+    Commands acquire(*host, host->heed_family());
+    transfer(*host, acquire, memory.buffer, host->family(), host->heed_family(),
+             {VK_PIPELINE_STAGE_TRANSFER_BIT, 0},
+             {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT});
+    timeline.submit(host->heed_queue(), acquire, 0, VK_PIPELINE_STAGE_TRANSFER_BIT);
+    timeline.wait(1);
+  }
+  CHECK(host->take_validation().find("no matching release") != std::string::npos);
+  host->free(memory);
 }
 
 // The masks are exact: with less, the validation layer sees a hazard between the host's commands and heed's.

@@ -90,9 +90,15 @@ bool HostVulkan::create_instance(const Options& options) {
   const PFN_vkGetInstanceProcAddr get = vulkan::find_loader();
   if (get == nullptr || load_global_functions(get, &vk_) != nullptr) return false;
   set_real_instance_proc(get);
-  const char* layer = "VK_LAYER_KHRONOS_validation";
-  REQUIRE((!options.validation ||
-           has_layer(vk_, layer)));  // without it, half of what these tests say would be empty
+  if (options.two_families) setenv("VK_ADD_LAYER_PATH", HEED_LAYER_FOLDER, 1);
+  // From the program to the driver.
+  std::vector<const char*> layers;
+  if (options.validation) layers.push_back("VK_LAYER_KHRONOS_validation");
+  if (options.two_families) layers.push_back("VK_LAYER_HEED_two_families");
+  for (const char* layer : layers) {
+    INFO(layer);
+    REQUIRE(has_layer(vk_, layer));  // without it, half of what these tests say would be empty
+  }
   const char* extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
   const VkValidationFeatureEnableEXT enabled[] = {
       VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
@@ -104,8 +110,8 @@ bool HostVulkan::create_instance(const Options& options) {
   auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                               options.validation ? &features : nullptr);
   info.pApplicationInfo = &application;
-  info.enabledLayerCount = options.validation ? 1 : 0;
-  info.ppEnabledLayerNames = &layer;
+  info.enabledLayerCount = static_cast<uint32_t>(layers.size());
+  info.ppEnabledLayerNames = layers.data();
   info.enabledExtensionCount = options.validation ? 2 : 1;  // the second is the layer's
   info.ppEnabledExtensionNames = extensions;
   if (vk_.CreateInstance(&info, nullptr, &instance_) != VK_SUCCESS) return false;

@@ -51,11 +51,12 @@ std::string injected_into();
 class HostVulkan {
  public:
   struct Options {
-    bool f16 = false;         // enable 16-bit storage, if there
-    bool f16_in_1_1 = false;  // say so in VkPhysicalDeviceVulkan11Features instead
-    bool queue = true;        // hand the queue to heed
-    bool vulkan_1_1 = false;  // an instance of Vulkan 1.1, with no device extension
-    bool async = false;       // timeline semaphores, and a second queue for heed if there is one
+    bool f16 = false;           // enable 16-bit storage, if there
+    bool f16_in_1_1 = false;    // say so in VkPhysicalDeviceVulkan11Features instead
+    bool queue = true;          // hand the queue to heed
+    bool vulkan_1_1 = false;    // an instance of Vulkan 1.1, with no device extension
+    bool async = false;         // timeline semaphores, and a second queue for heed if there is one
+    bool two_families = false;  // below the validation layer, the driver's queue family is shown as two
     bool validation = true;
   };
   // Null, with a WARN, if this machine has no usable Vulkan device.
