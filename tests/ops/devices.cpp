@@ -1,3 +1,4 @@
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // listeners, in Catch2 version 2
 #include "ops/devices.hpp"
 
 #include <algorithm>
@@ -58,7 +59,8 @@ void add_kernels(const char* kernels, const DeviceInfo& info, const DeviceOption
                  std::vector<TestDevice>* devices) {
   if (info.kind != DeviceKind::SoftwareGpu || std::getenv("HEED_KERNELS") != nullptr) return;
   const char* driver = std::getenv("HEED_TEST_DRIVER");
-  if (driver != nullptr && (driver == std::string_view("lavapipe-128") || driver == std::string_view("lavapipe-512")))
+  if (driver != nullptr &&
+      (driver == std::string_view("lavapipe-128") || driver == std::string_view("lavapipe-512")))
     return;
   const test::SetVariable variable("HEED_KERNELS", kernels);
   devices->push_back(open_device(info.word, options));
@@ -87,16 +89,35 @@ std::vector<TestDevice> open_devices(bool every_kernel) {
   return devices;
 }
 
+#if CATCH_VERSION_MAJOR < 3
+using Listener = Catch::TestEventListenerBase;
+#else
+using Listener = Catch::EventListenerBase;
+#endif
+
+std::vector<TestDevice> some_devices, all_devices;
+
+// They must be gone before main returns: a validation layer has been unloaded, or has destroyed its own globals, when
+// those of this program are destroyed.
+struct CloseDevices : Listener {
+  using Listener::Listener;
+  void testRunEnded(const Catch::TestRunStats&) override {
+    some_devices.clear();
+    all_devices.clear();
+  }
+};
+CATCH_REGISTER_LISTENER(CloseDevices)
+
 }  // namespace
 
 const std::vector<TestDevice>& test_devices() {
-  static const std::vector<TestDevice> devices = open_devices(false);
-  return devices;
+  if (some_devices.empty()) some_devices = open_devices(false);
+  return some_devices;
 }
 
 const std::vector<TestDevice>& devices_with_every_kernel() {
-  static const std::vector<TestDevice> devices = open_devices(true);
-  return devices;
+  if (all_devices.empty()) all_devices = open_devices(true);
+  return all_devices;
 }
 
 std::vector<std::string> take_messages() {
