@@ -88,8 +88,8 @@ struct Rows {
   const float* data;
   int64_t pitch;
 
-  Rows(const Operand& x, int64_t offset, int64_t row_stride_of_x, int64_t stride, int64_t count, int64_t width,
-       float* buffer) {
+  Rows(const Operand& x, int64_t offset, int64_t row_stride_of_x, int64_t stride, int64_t count,
+       int64_t width, float* buffer) {
     if (x.view.dtype == DType::F32 && (stride == 1 || width == 1)) {
       data = x.at<const float>(offset);
       pitch = row_stride_of_x;
@@ -107,8 +107,8 @@ Rows rows_of(const Operand& x, int64_t offset, int64_t count, float* buffer) {
 }
 
 // c[rows][panel columns] (+)= a b for any number of rows.
-void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k,
-              const float* b, float* c, bool add) {
+void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float* a, int64_t a_row,
+              int64_t a_k, const float* b, float* c, bool add) {
   const int64_t height = ceil_div(rows, ceil_div(rows, kernels.rows));
   for (int64_t r = 0; r < rows; r += height) {
     const int64_t count = std::min(height, rows - r);
@@ -139,7 +139,8 @@ class Block {
     }
     const Rows query =
         rows_of(p_.query, p_.offset(p_.query, head_, first_), count_, scratch_ + p_.layout.rows);
-    p_.kernels.pack(query.data, query.pitch, count_, p_.d_k, p_.attrs.softmax.scale, scratch_ + p_.layout.query);
+    p_.kernels.pack(query.data, query.pitch, count_, p_.d_k, p_.attrs.softmax.scale,
+                    scratch_ + p_.layout.query);
     bool empty = true;
     // Keys that causality hides from all queries are left out, unless they have a logit of their own.
     const int64_t end = p_.masking.leaves_out() ? p_.masking.causal_keys(first_ + count_ - 1) : p_.keys;
@@ -176,7 +177,9 @@ class Block {
     p_.kernels.add(rows.data, rows.pitch, count_, keys, scores_);
   }
 
-  bool mask_is_even() const { return p_.masking.mask.operand.view.stride[2] == 0; }  // the same for all queries
+  bool mask_is_even() const {
+    return p_.masking.mask.operand.view.stride[2] == 0;
+  }  // the same for all queries
   int64_t mask_offset(int64_t lane, int64_t key) const {
     const Operand& mask = p_.masking.mask.operand;
     return p_.offset(mask, head_, first_ + lane) + key * mask.view.stride[3];
@@ -201,7 +204,8 @@ class Block {
       if (mask_is_even())
         hide_keys(masking.mask, mask_offset(0, key), keys);
       else
-        for (int64_t lane = 0; lane < count_; ++lane) hide_in_lane(masking.mask, mask_offset(lane, key), lane, keys);
+        for (int64_t lane = 0; lane < count_; ++lane)
+          hide_in_lane(masking.mask, mask_offset(lane, key), lane, keys);
     }
     if (masking.key_padding.valid()) hide_keys(masking.key_padding, padding_offset(key), keys);
     if (masking.causal == Causal::None) return;
@@ -221,7 +225,8 @@ class Block {
   void hide_in_lane(const BoolMask& mask, int64_t offset, int64_t lane, int64_t keys) {
     if (mask.hides_none(offset, keys)) return;
     for (int64_t j = 0; j < keys; ++j)
-      if (mask.hides(offset + j * row_stride(mask.operand.view))) scores_[j * lanes_ + lane] = p_.masking.fill;
+      if (mask.hides(offset + j * row_stride(mask.operand.view)))
+        scores_[j * lanes_ + lane] = p_.masking.fill;
   }
 
   // Dropout of the weights, which are counted row-major over [B, H, S_q, S_k].
@@ -241,7 +246,8 @@ class Block {
     if (empty) std::memset(values_, 0, static_cast<size_t>(p_.d_v * lanes_) * sizeof(float));
     const int64_t offset = p_.offset(p_.out, head_, first_), stride = p_.out.view.stride[3];
     if (p_.out.view.dtype == DType::F32 && stride == 1)
-      return p_.kernels.unpack(values_, factors, count_, p_.d_v, p_.out.at<float>(offset), p_.out.view.stride[2]);
+      return p_.kernels.unpack(values_, factors, count_, p_.d_v, p_.out.at<float>(offset),
+                               p_.out.view.stride[2]);
     float* rows = scratch_ + p_.layout.rows;
     p_.kernels.unpack(values_, factors, count_, p_.d_v, rows, p_.d_v);
     for (int64_t i = 0; i < count_; ++i)
@@ -254,9 +260,35 @@ class Block {
   float *scores_, *values_, *largest_, *sums_;
 };
 
+// The order of items: a batch's queries are divided among the workers that serve it, as rows of its matrix products are;
+// each share goes through the heads, whose keys and values then stay in its cache.
+struct Shares {
+  struct Place {
+    int64_t head, block;  // head counted through the batch
+  };
+
+  Shares(int64_t workers, int64_t batches, int64_t heads_, int64_t blocks_)
+      : heads(heads_), blocks(blocks_), count(std::clamp<int64_t>(workers / batches, 1, blocks_)) {}
+
+  Place place(int64_t item) const {
+    const int64_t batch = item / (heads * blocks), within = item % (heads * blocks);
+    int64_t share = within * count / (heads * blocks);
+    while (within >= heads * begin(share + 1)) ++share;
+    while (within < heads * begin(share)) --share;
+    const int64_t length = begin(share + 1) - begin(share), at = within - heads * begin(share);
+    return {batch * heads + at / length, begin(share) + at % length};
+  }
+
+  int64_t heads, blocks, count;
+
+ private:
+  int64_t begin(int64_t share) const { return blocks * share / count; }  // first block
+};
+
 // One query with all of its scores in a row.
 void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
-  float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows, *out = scratch + p.layout.values;
+  float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows,
+        *out = scratch + p.layout.values;
   const Rows q = rows_of(p.query, p.offset(p.query, head, query), 1, scratch + p.layout.query);
   for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
     const int64_t keys = std::min(kBlockKeys, p.keys - key);
@@ -298,11 +330,13 @@ void run_attention(const Step& step) {
     });
   }
   const int64_t lanes = problem.kernels.queries, blocks = ceil_div(problem.queries, lanes);
+  const Shares shares(step.pool.workers(), problem.query.view.dim[0], problem.heads, blocks);
   step.parallel(all_heads * blocks, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      // Late queries first: with causality they have the most keys, and short items are best at the end.
-      const int64_t block = blocks - 1 - i % blocks;
-      Block(problem, i / blocks, block * lanes, step.scratch<float>(worker)).run();
+      const Shares::Place at = shares.place(i);
+      // Late queries first where causality gives them the most keys: short items are best at the end.
+      const int64_t block = problem.masking.causal == Causal::None ? at.block : blocks - 1 - at.block;
+      Block(problem, at.head, block * lanes, step.scratch<float>(worker)).run();
     }
   });
 }

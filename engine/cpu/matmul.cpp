@@ -7,7 +7,9 @@ namespace {
 
 using namespace matmul;
 
-constexpr int64_t kItemsPerWorker = 8;      // so that the last item to finish costs little
+constexpr int64_t kItemsPerWorker = 8;  // so that the last item to finish costs little
+constexpr int64_t kLeastTiles =
+    4;  // high, per item, where rows are shared out: they share what b costs to read
 constexpr int64_t kPackedFloats = 2 << 20;  // of b packed at a time, unless one panel is larger
 constexpr int64_t kPackedBytes = 8 << 20;   // of a packed at a time, unless one block of rows is larger
 constexpr int64_t kSkew = 32;               // elements between packed rows of a, so that they do not collide
@@ -16,16 +18,18 @@ constexpr int64_t kSkew = 32;               // elements between packed rows of a
 struct Cut {
   int64_t block_rows = 1, row_blocks = 1, group = 1, groups = 1;
 
+  // Each worker gets rows of its own where there are enough of them, else columns.
   Cut(const Problem& problem, int64_t all_rows, int64_t workers) {
-    const int64_t panels = problem.panels(), batches = problem.batches.size();
-    int64_t tiles = std::min(kBlockTiles, ceil_div(all_rows, problem.kernels.rows));
+    const int64_t panels = problem.panels(), batches = problem.batches.size(), tile = problem.kernels.rows;
+    const int64_t shares = std::clamp<int64_t>(all_rows / (kLeastTiles * tile), 1, workers);
+    int64_t tiles = std::min(kBlockTiles, ceil_div(ceil_div(all_rows, shares), tile));
     const int64_t wanted = workers > 1 ? kItemsPerWorker * workers : 1;
     // A single row works on several panels at once.
     const int64_t least = all_rows == 1 ? MatmulKernels::kThinPanels : 1;
     group = std::max(kGroupPanels, least);
     while (true) {
-      block_rows = ceil_div(all_rows, ceil_div(all_rows, tiles * problem.kernels.rows));
-      block_rows = std::min(tiles, ceil_div(block_rows, problem.kernels.rows)) * problem.kernels.rows;
+      row_blocks = align_up(ceil_div(all_rows, tiles * tile), shares);
+      block_rows = ceil_div(all_rows, row_blocks);
       row_blocks = ceil_div(all_rows, block_rows);
       groups = ceil_div(panels, group);
       if (batches * row_blocks * groups >= wanted || (group == least && tiles == 1)) return;
@@ -44,7 +48,12 @@ struct Panels {
   int64_t first, count;
 };
 
-// All items of these panels and rows; a group lies in one batch.
+// Panels from .. to of one batch.
+struct Group {
+  int64_t batch, from, to;
+};
+
+// All items of these panels and rows, the groups of panels one after the other for each block of rows.
 void multiply(const Step& step, const Problem& problem, const Panels& packed, const Band& band) {
   const Cut cut(problem, band.count, step.pool.workers());
   const int64_t panels = problem.panels();
@@ -52,29 +61,28 @@ void multiply(const Step& step, const Problem& problem, const Panels& packed, co
   const int64_t per_batch = cut.groups * cut.row_blocks;
   const int64_t panel_bytes =
       problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
-  step.parallel(
-      (last_batch - first_batch + 1) * per_batch, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t batch = first_batch + i / per_batch, group = i / cut.row_blocks % cut.groups;
-          // The first and last batch may have panels that are not packed now.
-          const int64_t from = std::max(batch * panels + group * cut.group, packed.first);
-          const int64_t to = std::min(
-              {batch * panels + (group + 1) * cut.group, (batch + 1) * panels, packed.first + packed.count});
-          if (from >= to) continue;
-          Position position;
-          position.advance(problem.batches, batch);
-          const int64_t row = i % cut.row_blocks * cut.block_rows;
-          // Row blocks of one group follow each other; after the last one, other workers take the groups in
-          // between.
-          const bool last_block = i % cut.row_blocks + 1 == cut.row_blocks;
-          const int64_t next = (cut.row_blocks > 1 ? 1 : step.pool.workers()) * cut.group;
-          const bool known = last_block && from + next + (to - from) <= packed.first + packed.count;
-          Item(problem, position, band, packed.data + (from - packed.first) * panel_bytes, packed.type,
-               step.scratch<std::byte>(worker))
-              .run(band.first + row, std::min(cut.block_rows, band.count - row),
-                   (from - batch * panels) * problem.kernels.cols, to - from, known ? next * panel_bytes : 0);
-        }
-      });
+  const auto panels_of = [&](int64_t item) {
+    const int64_t batch = first_batch + item / per_batch, group = item % cut.groups;
+    // The first and last batch may have panels that are not packed now.
+    return Group{batch, std::max(batch * panels + group * cut.group, packed.first),
+                 std::min({batch * panels + (group + 1) * cut.group, (batch + 1) * panels,
+                           packed.first + packed.count})};
+  };
+  const int64_t items = (last_batch - first_batch + 1) * per_batch;
+  step.parallel(items, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Group group = panels_of(i), next = panels_of(std::min(i + 1, items - 1));
+      if (group.from >= group.to) continue;
+      Position position;
+      position.advance(problem.batches, group.batch);
+      const int64_t row = i / cut.groups % cut.row_blocks * cut.block_rows;
+      Item(problem, position, band, packed.data + (group.from - packed.first) * panel_bytes, packed.type,
+           step.scratch<std::byte>(worker))
+          .run(band.first + row, std::min(cut.block_rows, band.count - row),
+               (group.from - group.batch * panels) * problem.kernels.cols, group.to - group.from,
+               (next.from - group.from) * panel_bytes);
+    }
+  });
 }
 
 // Panels first .. first + count of a b that changes from run to run, as f32.

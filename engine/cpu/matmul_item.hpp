@@ -65,8 +65,8 @@ class Item {
         scratch_(scratch),
         batch_(batch) {}
 
-  // `panels` of b, of which the first starts at `first_column`. This worker's next ones, as far as can be
-  // told, are `next` bytes behind these; 0: unknown.
+  // `panels` of b, of which the first starts at `first_column`. This worker's next ones are probably `next` bytes
+  // behind these (or before them, if negative); 0: unknown.
   void run(int64_t first_row, int64_t rows, int64_t first_column, int64_t panels, int64_t next) {
     next_ = next;
     first_row_ = first_row;

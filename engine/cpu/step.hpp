@@ -12,6 +12,7 @@
 #include "cpu/kernels.hpp"
 #include "cpu/row_kernels.hpp"
 #include "cpu/thread_pool.hpp"
+#include "cpu/work_list.hpp"
 #include "graph/schedule.hpp"
 
 namespace heed::cpu {
@@ -19,7 +20,7 @@ namespace heed::cpu {
 // A tensor of this run. `data` is its first element; null if the node has no such operand.
 struct Operand {
   std::byte* data = nullptr;
-  View view;  // offset is already in `data`
+  View view;                            // offset is already in `data`
   const RowKernels* kernels = nullptr;  // for conversions
 
   bool valid() const { return data != nullptr; }
@@ -47,25 +48,22 @@ struct Fault {
   }
 };
 
-// Calls body(worker, begin, end) for pieces of `grain` items that cover 0..items-1, on as many workers as there are
-// pieces. Which worker gets which piece varies; a piece's result must not depend on it.
+// Calls body(worker, begin, end) for pieces of at most `grain` items that cover 0..items-1, on as many workers as there
+// are pieces. Pieces and who gets them vary from run to run; an item's result must not depend on either.
 template <class Body>
 void parallel(ThreadPool& pool, int64_t items, int64_t grain, const Body& body) {
+  if (items <= 0) return;
+  const int64_t pieces = ceil_div(items, std::max<int64_t>(grain, 1));
+  const auto workers = static_cast<uint32_t>(std::min<int64_t>(pieces, pool.workers()));
   struct Shared {
     const Body& body;
-    int64_t items, grain;
-    std::atomic<int64_t> next = 0;
-  } shared{body, items, std::max<int64_t>(grain, 1)};
-  const int64_t pieces = ceil_div(items, shared.grain);
+    WorkList list;
+  } shared{body, WorkList(items, grain, workers)};
   const auto task = [](void* context, uint32_t worker) {
     auto* s = static_cast<Shared*>(context);
-    while (true) {
-      const int64_t begin = s->next.fetch_add(s->grain, std::memory_order_relaxed);
-      if (begin >= s->items) return;
-      s->body(worker, begin, std::min(begin + s->grain, s->items));
-    }
+    for (int64_t begin = 0, end = 0; s->list.take(worker, &begin, &end);) s->body(worker, begin, end);
   };
-  pool.run(static_cast<uint32_t>(std::min<int64_t>(pieces, pool.workers())), task, &shared);
+  pool.run(workers, task, &shared);
 }
 
 struct PackedB;

@@ -27,14 +27,21 @@ void relax() {
 
 // Longer than the serial work between two steps of a plan, short beside a frame.
 constexpr std::chrono::microseconds kSpin{100};
+// For so many looks a waiting thread keeps its processor, which answers soonest. After that it gives way at each look: the
+// thread it waits for may want this very processor, or another program may.
+constexpr int kEagerLooks = 200, kLooksPerYield = 8;
 
 // Calls ready() until it is true or kSpin has passed.
 template <class Ready>
 bool spin(const Ready& ready) {
-  constexpr int kLooksPerClock = 64;
+  for (int i = 0; i < kEagerLooks; ++i) {
+    if (ready()) return true;
+    relax();
+  }
   const auto end = std::chrono::steady_clock::now() + kSpin;
   do {
-    for (int i = 0; i < kLooksPerClock; ++i) {
+    std::this_thread::yield();
+    for (int i = 0; i < kLooksPerYield; ++i) {
       if (ready()) return true;
       relax();
     }
@@ -48,71 +55,73 @@ ThreadPool::ThreadPool(uint32_t threads, ParallelFor parallel_for)
     : parallel_for_(parallel_for), workers_(thread_count(threads)) {
   if (parallel_for_.run != nullptr) return;
   for (uint32_t i = 1; i < workers_; ++i) {
-    std::unique_ptr<Thread> thread(new (std::nothrow) Thread);
-    if (thread == nullptr || !thread->start([](void* pool) { static_cast<ThreadPool*>(pool)->work(); }, this))
-      break;
-    threads_.push_back(std::move(thread));
+    std::unique_ptr<Worker> worker(new (std::nothrow) Worker);
+    if (worker == nullptr) break;
+    worker->pool = this;
+    worker->index = i;
+    worker->thread.reset(new (std::nothrow) Thread);
+    const auto start = [](void* context) {
+      auto* self = static_cast<Worker*>(context);
+      self->pool->work(*self);
+    };
+    if (worker->thread == nullptr || !worker->thread->start(start, worker.get())) break;
+    threads_.push_back(std::move(worker));
   }
   workers_ = static_cast<uint32_t>(threads_.size()) + 1;
 }
 
 ThreadPool::~ThreadPool() {
   stop_.store(true);
-  {
-    const std::lock_guard<std::mutex> lock(sleep_);
-  }
+  { const std::lock_guard<std::mutex> lock(sleep_); }
   wake_.notify_all();
   threads_.clear();  // joins
 }
 
-// Takes an index of the current job. False if none is left.
-bool ThreadPool::take(uint32_t* index) {
-  uint32_t left = left_.load(std::memory_order_relaxed);
-  while (left != 0)
-    if (left_.compare_exchange_weak(left, left - 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-      *index = left - 1;
-      return true;
-    }
-  return false;
+void ThreadPool::call(uint32_t first) {
+  for (uint64_t i = first; i < count_; i += workers_) task_(context_, static_cast<uint32_t>(i));
+}
+
+// Does what this worker is asked for. False if that is nothing, or somebody else has begun it.
+bool ThreadPool::do_share(Worker& worker) {
+  if (!worker.asked.load(std::memory_order_relaxed) || !worker.asked.exchange(false)) return false;
+  call(worker.index);
+  finish_one();
+  return true;
 }
 
 void ThreadPool::finish_one() {
   if (unfinished_.fetch_sub(1) != 1 || !owner_sleeps_.load()) return;
-  {
-    const std::lock_guard<std::mutex> lock(sleep_);
-  }
+  { const std::lock_guard<std::mutex> lock(sleep_); }
   done_.notify_one();
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(Worker& worker) {
+  const auto awaited = [&] {
+    return worker.asked.load(std::memory_order_relaxed) || stop_.load(std::memory_order_relaxed);
+  };
   while (!stop_.load(std::memory_order_relaxed)) {
-    uint32_t index = 0;
-    if (take(&index)) {
-      task_(context_, index);
-      finish_one();
-      continue;
-    }
-    if (!spin([this] { return left_.load(std::memory_order_relaxed) != 0 || stop_.load(std::memory_order_relaxed); }))
-      sleep_until_work();
+    if (do_share(worker)) continue;
+    if (!spin(awaited)) sleep_until_asked(worker);
   }
 }
 
-void ThreadPool::sleep_until_work() {
+void ThreadPool::sleep_until_asked(const Worker& worker) {
   std::unique_lock<std::mutex> lock(sleep_);
   sleepers_.fetch_add(1);
-  wake_.wait(lock, [this] { return stop_.load() || left_.load() != 0; });
+  wake_.wait(lock, [&] { return stop_.load() || worker.asked.load(); });
   sleepers_.fetch_sub(1);
 }
 
 void ThreadPool::publish(uint32_t count, Task task, void* context) {
   task_ = task;
   context_ = context;
-  unfinished_.store(count, std::memory_order_relaxed);
-  left_.store(count);  // from here on the threads see the job
+  count_ = count;
+  const uint32_t shares = std::min(count, workers_) - 1;
+  unfinished_.store(shares, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < shares; ++i)
+    threads_[i]->asked.store(true);  // from here on that thread sees the job
   if (sleepers_.load() == 0) return;
-  {
-    const std::lock_guard<std::mutex> lock(sleep_);
-  }
+  { const std::lock_guard<std::mutex> lock(sleep_); }
   wake_.notify_all();
 }
 
@@ -135,11 +144,9 @@ void ThreadPool::run(uint32_t count, Task task, void* context) {
     return;
   }
   publish(count, task, context);
-  uint32_t index = 0;
-  while (take(&index)) {
-    task(context, index);
-    finish_one();
-  }
+  call(0);
+  // A thread that has not begun by now may be asleep, or another program has its processor.
+  for (const std::unique_ptr<Worker>& worker : threads_) do_share(*worker);
   wait_finished();
 }
 

@@ -14,9 +14,9 @@
 namespace heed::cpu {
 
 // A plan hands out work a few hundred times within some milliseconds, so idle threads spin for a while before they
-// sleep. The pool serves one call of run at a time with all its threads; a call that finds it busy with another
-// plan's work runs alone on its caller's thread, so that there are never more threads than asked for at work per
-// plan, and nobody waits in a queue.
+// sleep, giving way to whoever else wants the processor. The pool serves one call of run at a time with all its threads;
+// a call that finds it busy with another plan's work runs alone on its caller's thread, so that there are never more
+// threads than asked for at work per plan, and nobody waits in a queue.
 class ThreadPool {
  public:
   using Task = void (*)(void* context, uint32_t index);
@@ -33,28 +33,38 @@ class ThreadPool {
 
   // Calls task(context, i) once for every i < count and returns when all are done. The caller's thread works
   // too. May be called from several threads at once; tasks must not wait for each other, nor call run.
+  // The same thread gets the same index in run after run, as far as it is awake in time; the caller gets 0, and what
+  // no thread has begun when it is done with that.
   void run(uint32_t count, Task task, void* context);
 
  private:
-  void work();
-  bool take(uint32_t* index);
+  // One of heed's own threads, which is asked for indices index, index + workers, ... of a job.
+  struct Worker {
+    ThreadPool* pool = nullptr;
+    uint32_t index = 0;
+    alignas(64) std::atomic<bool> asked = false;  // cleared by whoever does these indices
+    std::unique_ptr<Thread> thread;
+  };
+
+  void work(Worker& worker);
+  bool do_share(Worker& worker);
+  void call(uint32_t first);
   void finish_one();
   void publish(uint32_t count, Task task, void* context);
   void wait_finished();
-  void sleep_until_work();
+  void sleep_until_asked(const Worker& worker);
 
   ParallelFor parallel_for_;
   uint32_t workers_ = 1;
-  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::unique_ptr<Worker>> threads_;
 
   std::mutex owner_;  // held by the call of run that the threads work for
 
-  // Of the job being worked on. An index is taken by lowering `left_`; whoever has taken one may read the rest,
-  // which stays as it is until that index is finished.
+  // Of the job being worked on. Who clears `asked` of a worker may read them; they stay until that share is finished.
   Task task_ = nullptr;
   void* context_ = nullptr;
-  alignas(64) std::atomic<uint32_t> left_ = 0;        // indices that nobody took yet
-  alignas(64) std::atomic<uint32_t> unfinished_ = 0;  // indices not yet done
+  uint32_t count_ = 0;
+  alignas(64) std::atomic<uint32_t> unfinished_ = 0;  // shares of other threads not yet done
   std::atomic<bool> stop_ = false;
 
   // Sleeping. Each side first announces itself or its change, then looks at the other's, in one total order

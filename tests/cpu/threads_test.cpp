@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -6,6 +7,7 @@
 #include "catch.hpp"
 #include "cpu/support.hpp"
 #include "cpu/thread_pool.hpp"
+#include "cpu/work_list.hpp"
 
 namespace heed::cpu_test {
 namespace {
@@ -105,6 +107,28 @@ TEST_CASE("the pool runs every index once, from several callers", "[cpu]") {
   }
   for (std::thread& caller : callers) caller.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a work list gives every item once, a worker's own ones first and in order", "[cpu]") {
+  for (const int64_t items : {1, 2, 7, 64, 1000})
+    for (const int64_t grain : {1, 3, 2000})
+      for (const uint32_t workers : {1u, 2u, 5u, 70u}) {
+        INFO(items << " items, " << grain << " at a time, " << workers << " workers");
+        const uint32_t runs = std::min(workers, cpu::WorkList::kMostRuns), last = workers - 1;
+        cpu::WorkList list(items, grain, workers);
+        std::vector<int> seen(static_cast<size_t>(items));
+        int64_t expected = items * (last % runs) / runs;
+        const int64_t own_end = items * (last % runs + 1) / runs;
+        for (int64_t begin = 0, end = 0; list.take(last, &begin, &end);) {
+          REQUIRE((begin >= 0 && begin < end && end <= items && end - begin <= grain));
+          if (expected < own_end) {
+            CHECK(begin == expected);
+            expected = end;
+          }
+          for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
+        }
+        CHECK(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+      }
 }
 
 }  // namespace heed::cpu_test

@@ -1,0 +1,69 @@
+// Items of parallel work, shared out so that data stays in the caches of the core that made it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "base/arith.hpp"
+
+namespace heed::cpu {
+
+// Every worker owns a run of neighbouring items and takes them from its front. Items of most operations follow the rows
+// of their output, so that a worker gets the same rows in step after step, and finds them in its own cache rather than
+// in another core's, which is several times slower. Who has none left takes from the back of the others' runs: a worker
+// that is held up keeps nobody waiting for more than one piece.
+class WorkList {
+ public:
+  static constexpr uint32_t kMostRuns = 64;  // beyond, workers share runs
+
+  // Pieces have `grain` items, but the last one of a run.
+  WorkList(int64_t items, int64_t grain, uint32_t workers)
+      : items_(items),
+        unit_(ceil_div<int64_t>(std::max<int64_t>(items, 1), kMostUnits)),
+        grain_(static_cast<uint32_t>(std::clamp<int64_t>(ceil_div(grain, unit_), 1, kMostUnits))),
+        runs_(std::clamp(workers, 1u, kMostRuns)) {
+    const int64_t units = ceil_div(items, unit_);
+    for (uint32_t i = 0; i < runs_; ++i)
+      run_[i].left.store(
+          pack(static_cast<uint32_t>(units * i / runs_), static_cast<uint32_t>(units * (i + 1) / runs_)),
+          std::memory_order_relaxed);
+  }
+
+  // Takes a piece. False if none is left.
+  bool take(uint32_t worker, int64_t* begin, int64_t* end) {
+    const uint32_t own = worker % runs_;
+    if (take_from(run_[own].left, true, begin, end)) return true;
+    for (uint32_t i = 1; i < runs_; ++i)
+      if (take_from(run_[(own + i) % runs_].left, false, begin, end)) return true;
+    return false;
+  }
+
+ private:
+  // Runs are counted in units, of one item each unless there are more than 2^31 of them.
+  static constexpr int64_t kMostUnits = int64_t{1} << 31;
+  static uint64_t pack(uint32_t front, uint32_t back) { return uint64_t{back} << 32 | front; }
+
+  bool take_from(std::atomic<uint64_t>& run, bool at_front, int64_t* begin, int64_t* end) const {
+    uint64_t left = run.load(std::memory_order_relaxed);
+    while (true) {
+      const auto front = static_cast<uint32_t>(left), back = static_cast<uint32_t>(left >> 32);
+      if (front >= back) return false;
+      const uint32_t count = std::min(grain_, back - front), first = at_front ? front : back - count;
+      const uint64_t rest = at_front ? pack(front + count, back) : pack(front, back - count);
+      if (!run.compare_exchange_weak(left, rest, std::memory_order_relaxed)) continue;
+      *begin = first * unit_;
+      *end = std::min(items_, (int64_t{first} + count) * unit_);
+      return true;
+    }
+  }
+
+  struct alignas(64) Run {
+    std::atomic<uint64_t> left;  // first item in the low half, end in the high one
+  };
+  int64_t items_, unit_;
+  uint32_t grain_, runs_;
+  Run run_[kMostRuns];
+};
+
+}  // namespace heed::cpu
