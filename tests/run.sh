@@ -4,7 +4,7 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets amd capture tour search swarm headers
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets glsl amd capture tour search swarm headers
 #                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow)
 #
 # Logs go to build/tests-*.log and build-*/.
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-all_stages="shaders build drivers targets amd capture tour search swarm headers packaging clang sanitize tsan"
+all_stages="shaders build drivers targets glsl amd capture tour search swarm headers packaging clang sanitize tsan"
 stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
@@ -331,6 +331,27 @@ stage_targets() {
   end
 }
 
+# heed/glsl.hpp with Debian 13's libshaderc, where the system's does not link. Else heed_tests has these tests.
+stage_glsl() {
+  [[ " $(drivers) " == *" lavapipe-26 "* ]] || return
+  if grep -q '^HEED_SHADERC_LINKS:INTERNAL=1' "$build/CMakeCache.txt"; then return; fi
+  begin "passes from GLSL, by Debian 13's libshaderc"
+  local log=$build/tests-glsl.log program code
+  export HEED_DRIVER_FOLDER=$build/drivers
+  program=$("$root/tests/glsl/debian_13.sh" "$build" "$build/glsl" 2>"$log" </dev/null)
+  code=$?
+  if [[ $code -eq 3 ]]; then
+    tail -n 3 "$log"
+    echo "SKIPPED: Debian 13's libraries are not to be had, so heed/glsl.hpp was not tested"
+  elif [[ $code -ne 0 ]]; then
+    tail -n 30 "$log"
+    fail "tests/glsl/debian_13.sh (all of it: $log)"
+  else
+    run_catch "heed_glsl_tests on lavapipe-26" "$log" "$root/tests/drivers/with.sh" lavapipe-26 "$program"
+  fi
+  end
+}
+
 # Threads of the CPU device: its pool, a host's, and several plans at once.
 stage_tsan() {
   begin "thread sanitizer, on the CPU device"
@@ -375,6 +396,7 @@ if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
 if wants targets; then stage_targets; fi
+if wants glsl; then stage_glsl; fi
 if wants amd; then stage_amd; fi
 if wants capture; then stage_capture; fi
 if wants tour; then stage_tour; fi

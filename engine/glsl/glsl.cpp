@@ -1,5 +1,6 @@
 #include <shaderc/shaderc.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <heed/glsl.hpp>
 #include <memory>
@@ -25,11 +26,26 @@ Status fail(const Log& log, Status status, const std::string& message) {
   return status;
 }
 
+// The number behind "#version", which may have blanks in it; 0: there is none.
+long version_of(const std::string& source) {
+  for (size_t at = source.find('#'); at != std::string::npos; at = source.find('#', at + 1)) {
+    const size_t word = source.find_first_not_of(" \t", at + 1);
+    if (word != std::string::npos && source.compare(word, 7, "version") == 0)
+      return std::strtol(source.c_str() + word + 7, nullptr, 10);
+  }
+  return 0;
+}
+
 }  // namespace
 
 Status compile_glsl(std::string_view source, const GlslOptions& options, std::vector<uint32_t>* words) {
   if (words == nullptr) return Status::InvalidArgument;
   const std::string name(options.name);
+  // The oldest with compute shaders. On older ones, and 110 is the default, glslang writes thousands of lines to stdout.
+  if (version_of(std::string(source)) < 310)
+    return fail(
+        options.log, Status::InvalidArgument,
+        "compile_glsl: " + name + ":1: error: no #version with compute shaders, such as #version 450");
   const Compiler compiler(shaderc_compiler_initialize());
   const Options settings(shaderc_compile_options_initialize());
   if (compiler == nullptr || settings == nullptr)

@@ -27,7 +27,7 @@ drivers=${HEED_DRIVER_FOLDER:-$here/../../build/drivers}
 exec_in_debian_13() {
   local folder loader libraries program
   "$here/debian_root.sh" "$drivers/debian-13" "trixie trixie-backports" \
-    "mesa-vulkan-drivers libvulkan1 vulkan-validationlayers libstdc++6"
+    "mesa-vulkan-drivers libvulkan1 vulkan-validationlayers libstdc++6 libshaderc1"
   folder=$(cd "$drivers/debian-13" && pwd)
   libraries=$(dirname "$(find "$folder/usr/lib" -name libvulkan_lvp.so | head -n 1)")
   loader=$(find "$folder/usr/lib" "$folder/usr/lib64" -name 'ld-linux-*.so.*' | head -n 1)

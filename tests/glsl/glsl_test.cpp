@@ -1,6 +1,7 @@
 // A host's pass from GLSL source.
-#include <cstring>
+#include <cmath>
 #include <heed/glsl.hpp>
+#include <string>
 
 #include "catch.hpp"
 #include "ops/devices.hpp"
@@ -20,43 +21,129 @@ void main() {
 }
 )";
 
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+void cube_on_cpu(void*, const CustomCall& call) {
+  const auto* x = static_cast<const float*>(call.inputs[0].data);
+  for (uint32_t i = 0; i < call.push[0]; ++i)
+    static_cast<float*>(call.outputs[0].data)[i] = x[i] * x[i] * x[i];
+}
+
+// y = (2 x)^3 - x: the host's pass between two of heed's.
+Graph cube_graph(const std::vector<uint32_t>& words, std::string_view entry_point = "main") {
+  Graph g;
+  const Dim n = g.extent("n", 100);
+  const CustomWord push[] = {n};
+  const CustomOutput outputs[] = {{{n}}};
+  const Tensor x = g.input("x", {n});
+  const Tensor cube = g.custom({.name = "cube",
+                                .spirv = words,
+                                .entry_point = entry_point,
+                                .push = push,
+                                .groups = {{{{n}, 32}}},
+                                .outputs = outputs,
+                                .cpu = {cube_on_cpu, nullptr}},
+                               {g.scale(x, 2.0f)})
+                          .outputs[0];
+  g.output("y", g.add(cube, g.scale(x, -1.0f)));
+  return g;
+}
+
+std::vector<float> run(Device device, const Graph& g, const std::vector<float>& x) {
+  Plan plan;
+  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  std::vector<float> y(x.size());
+  REQUIRE(plan.run({{"x", x}, {"y", y}}, {{"n", static_cast<int64_t>(x.size())}}) == Status::Ok);
+  return y;
+}
+
+// What compile_glsl says of a source that it refuses.
+std::string refused(const std::string& source) {
+  std::string said;
+  const Log log = {[](void* text, LogLevel level, const char* message) {
+                     CHECK(level == LogLevel::Error);
+                     *static_cast<std::string*>(text) += message;
+                   },
+                   &said};
+  const GlslDefine defines[] = {{"POWER(v)", "(v)"}};
+  std::vector<uint32_t> words = {7};
+  CHECK(compile_glsl(source, {.name = "cube.comp", .defines = defines, .log = log}, &words) ==
+        Status::InvalidArgument);
+  CHECK(words == std::vector<uint32_t>{7});
+  return said;
+}
+
 }  // namespace
 
-TEST_CASE("glsl: source with defines becomes a pass", "[custom][glsl]") {
+TEST_CASE("glsl: source with defines becomes a pass that gives what the CPU gives", "[custom][glsl]") {
   const GlslDefine defines[] = {{"POWER(v)", "((v) * (v) * (v))"}};
-  std::vector<uint32_t> words;
+  std::vector<uint32_t> words, plain;
   REQUIRE(compile_glsl(kSource, {.defines = defines}, &words) == Status::Ok);
-  for (const ops::TestDevice& tested : ops::test_devices()) {
-    Device device = tested.device;
-    if (device.info().kind == DeviceKind::Cpu) continue;
-    INFO(tested.word);
-    Graph g;
-    const Dim n = g.extent("n", 100);
-    const CustomWord push[] = {n};
-    const CustomOutput outputs[] = {{{n}}};
-    g.output(
-        "y",
-        g.custom({.name = "cube", .spirv = words, .push = push, .groups = {{{{n}, 32}}}, .outputs = outputs},
-                 {g.input("x", {n})})
-            .outputs[0]);
-    Plan plan;
-    REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
-    const std::vector<float> x = {1, -2, 3};
-    std::vector<float> y(3);
-    REQUIRE(plan.run({{"x", x}, {"y", y}}, {{"n", 3}}) == Status::Ok);
-    CHECK(y == std::vector<float>{1, -8, 27});
-    CHECK(ops::take_checked_messages() == "");
+  REQUIRE(compile_glsl(kSource, {.defines = defines, .optimize = false}, &plain) == Status::Ok);
+  CHECK(words.size() < plain.size());
+  Device cpu;
+  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+  for (const size_t count : {1, 33, 100}) {
+    std::vector<float> x(count);
+    for (size_t i = 0; i < count; ++i) x[i] = 0.37f * static_cast<float>(i) - 11.0f;
+    const std::vector<float> want = run(cpu, cube_graph(words), x);
+    for (size_t i = 0; i < count; ++i) {
+      const double v = static_cast<double>(x[i]);
+      CHECK(std::fabs(static_cast<double>(want[i]) - (8 * v * v * v - v)) <=
+            1e-6 * std::fabs(8 * v * v * v) + 1e-6);
+    }
+    for (const ops::TestDevice& tested : ops::test_devices()) {
+      INFO(tested.word << ", " << count);
+      for (const std::vector<uint32_t>& made : {words, plain}) {
+        const std::vector<float> y = run(tested.device, cube_graph(made), x);
+        for (size_t i = 0; i < count; ++i)
+          CHECK(std::fabs(y[i] - want[i]) <= 1e-6f * std::fabs(want[i]) + 1e-6f);
+      }
+      CHECK(ops::take_checked_messages() == "");
+    }
   }
 }
 
 TEST_CASE("glsl: mistakes are told with their lines", "[custom][glsl]") {
-  std::string said;
-  const Log log = {
-      [](void* text, LogLevel, const char* message) { *static_cast<std::string*>(text) += message; }, &said};
-  std::vector<uint32_t> words = {7};
-  CHECK(compile_glsl(kSource, {.name = "cube.comp", .log = log}, &words) == Status::InvalidArgument);
-  CHECK(said.find("cube.comp:8: error") != std::string::npos);
-  CHECK(words == std::vector<uint32_t>{7});
-  CHECK(compile_glsl("", {}, &words) == Status::InvalidArgument);
+  struct Case {
+    const char *from, *to;  // in kSource
+    const char* said;
+  };
+  const Case cases[] = {
+      {"POWER(x[p.x_offset + i])", "power(x[p.x_offset + i])", "cube.comp:8: error: 'power'"},
+      {"if (i < p.count)", "if (i < p.count", "cube.comp:8: error"},
+      {"void main()", "void other()", "ntry point"},
+      {"#version 450", "#version 450\n#include \"other.glsl\"", "cube.comp:2: error: '#include'"},
+      {"x_offset, y_offset, count;", "x_offset, y_offset;", "cube.comp:8: error: 'count'"},
+      {"gl_GlobalInvocationID", "gl_VertexIndex", "cube.comp:7: error"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.to);
+    const std::string said = refused(replaced(kSource, c.from, c.to));
+    INFO(said);
+    CHECK(said.find("compile_glsl: ") == 0);
+    CHECK(said.find(c.said) != std::string::npos);
+  }
+  for (const char* source :
+       {"", "\xff\xfe not a shader", "#version 110\nvoid main() {}", "# version\n", "#"}) {
+    INFO(source);
+    CHECK(refused(source) ==
+          "compile_glsl: cube.comp:1: error: no #version with compute shaders, such as #version 450");
+  }
+  CHECK(refused("#version 450").find("ntry point") != std::string::npos);
+  CHECK(refused("#version 450\n\xff\xfe").find("cube.comp:2: error") != std::string::npos);
   CHECK(compile_glsl(kSource, {}, nullptr) == Status::InvalidArgument);
+}
+
+TEST_CASE("glsl: a pass with an entry point that the shader lacks is refused", "[custom][glsl]") {
+  const GlslDefine defines[] = {{"POWER(v)", "(v)"}};
+  std::vector<uint32_t> words;
+  REQUIRE(compile_glsl(kSource, {.defines = defines}, &words) == Status::Ok);
+  const Graph g = cube_graph(words, "start");
+  CHECK(g.status() != Status::Ok);
+  CHECK(std::string(g.error()).find("start") != std::string::npos);
 }
