@@ -24,20 +24,23 @@ Tensor Graph::dropout(Tensor x, float p, std::optional<uint32_t> stream) {
   return result;
 }
 
-Tensor Graph::embedding(Tensor table, Tensor ids) {
+Tensor Graph::embedding(Tensor table, Tensor ids, std::optional<DType> dtype) {
   Build build(*data_, "embedding");
   if (!build.needs({table, ids})) return {};
   const TensorInfo t = build.info(table), i = build.info(ids);
   if (t.rank != 2 || i.rank < 1 || i.rank >= kMaxRank)
     return build.fail(Status::ShapeMismatch, format("table %s, ids %s; [V, C] and rank 1 to %d are needed",
                                                     build.text(table).c_str(), build.text(ids).c_str(), kMaxRank - 1));
-  if (!build.is_float(t.dtype) || i.dtype != DType::I32)
-    return build.fail(Status::DTypeMismatch, format("table %s must be f32 or f16, ids %s must be i32",
+  if ((!build.is_float(t.dtype) && t.dtype != DType::BF16) || i.dtype != DType::I32)
+    return build.fail(Status::DTypeMismatch, format("table %s must be f32, f16 or bf16, ids %s must be i32",
                                                     build.text(table).c_str(), build.text(ids).c_str()));
+  const DType to = dtype.value_or(t.dtype == DType::BF16 ? DType::F32 : t.dtype);
+  if (!build.is_float(to))
+    return build.fail(Status::DTypeMismatch, format("a result of %s; f32 or f16 is needed", to_string(to)));
   TensorInfo out = i;
   out.dims[static_cast<size_t>(out.rank++)] = t.dims[1];
   const Tensor dense_ids = build.contiguous(ids), dense_table = build.contiguous(table);
-  const Tensor result = build.add_like(out, t.dtype);
+  const Tensor result = build.add_like(out, to);
   build.add_node(Op::Embedding, {dense_table, dense_ids}, result, EmptyAttrs{});
   return result;
 }
@@ -106,10 +109,12 @@ Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
   return result;
 }
 
-Tensor unary(Build& build, Tensor x, DType to, const ElementwiseAttrs& attrs) {
+// `reads_bf16`: x may be of bf16 as well.
+Tensor unary(Build& build, Tensor x, DType to, const ElementwiseAttrs& attrs, bool reads_bf16 = false) {
   if (!build.needs({x})) return {};
   const TensorInfo info = build.info(x);
-  if (!build.is_float(info.dtype) || !build.is_float(to))
+  const bool readable = build.is_float(info.dtype) || (reads_bf16 && info.dtype == DType::BF16);
+  if (!readable || !build.is_float(to))
     return build.fail(Status::DTypeMismatch, format("%s to %s: f32 or f16 is needed", build.text(x).c_str(), to_string(to)));
   const Tensor result = build.add_like(info, to);
   build.add_node(Op::Elementwise, {x}, result, attrs);
@@ -142,7 +147,7 @@ Tensor Graph::activation(Tensor x, Activation kind) {
 Tensor Graph::cast(Tensor x, DType to) {
   Build build(*data_, "cast");
   if (!build.needs({x})) return {};
-  return dtype(x) == to ? x : unary(build, x, to, {});
+  return dtype(x) == to ? x : unary(build, x, to, {}, true);
 }
 
 Tensor Graph::mean(Tensor x, int axis, Mask mask) {

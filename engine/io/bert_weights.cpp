@@ -156,6 +156,16 @@ class BertLoader {
   NameList missing_, misshapen_, mistyped_;
 };
 
+DType BertWeights::dtype() const {
+  std::optional<DType> common;
+  for (const HostTensor& tensor : tensors_) {
+    if (tensor.shape.size() < 2) continue;
+    if (common.value_or(tensor.dtype) != tensor.dtype) return DType::F32;
+    common = tensor.dtype;
+  }
+  return common.value_or(DType::F32);
+}
+
 Status BertWeights::load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log,
                          BertWeights* weights) {
   BertWeights fresh;

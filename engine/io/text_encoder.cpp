@@ -107,13 +107,33 @@ Status check_vocabulary(const BertConfig& config, const WordPiece& tokenizer, co
                      tokenizer.size(), static_cast<long long>(config.vocabulary)));
 }
 
-Graph sentence_graph(const BertConfig& config, DType dtype, int64_t max_batch, int64_t max_tokens) {
+// In which type matrices and tables are kept on the device.
+Status choose_weight_dtype(const Device& device, const BertWeights& loaded, const TextEncoderOptions& options,
+                           DType* chosen) {
+  const DType asked =
+      options.keep_weight_dtype ? loaded.dtype() : options.weight_dtype.value_or(options.dtype);
+  *chosen = asked;
+  if (asked == options.dtype) return Status::Ok;
+  if (options.dtype != DType::F32 || (asked != DType::F16 && asked != DType::BF16))
+    return fail(options.log, Status::InvalidArgument,
+                format("weights of %s beside a dtype of %s; the same, or f16 or bf16 beside f32, are needed",
+                       to_string(asked), to_string(options.dtype)));
+  if (device.info().kind != DeviceKind::Cpu)
+    return fail(options.log, Status::Unsupported,
+                format("weights of %s beside f32 are for the CPU device; on %s they can be f32, or f16 with all else",
+                       to_string(asked), device.info().word.c_str()));
+  return Status::Ok;
+}
+
+Graph sentence_graph(const BertConfig& config, DType dtype, DType weight_dtype, int64_t max_batch,
+                     int64_t max_tokens) {
   Graph g;
   const Dim batch = g.extent("batch", max_batch), tokens = g.extent("tokens", max_tokens);
   const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
   const Mask padding = keep(g.input("keep", {batch, tokens}, DType::U8));
   BertOptions options;
   options.dtype = dtype;
+  options.weight_dtype = weight_dtype;
   const BertResult result = nn::bert(g, ids, padding, config, options);
   const Tensor sentence = nn::mean_sentence(g, result.tokens, padding);
   g.output("sentence", dtype == DType::F32 ? sentence : g.cast(sentence, DType::F32));
@@ -145,18 +165,21 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
   if (status == Status::Ok) status = check_vocabulary(fresh.config_, fresh.tokenizer_, name, log);
   if (status == Status::Ok) status = Checkpoint::open(name, log, &checkpoint);
   if (status == Status::Ok) status = BertWeights::load(checkpoint, fresh.config_, log, &loaded);
+  if (status == Status::Ok) status = choose_weight_dtype(device, loaded, options, &fresh.weight_dtype_);
   if (status != Status::Ok) return status;
   fresh.fingerprint_ = fingerprint_of(fresh.config_, fresh.tokenizer_, checkpoint, fresh.max_tokens_);
 
   UploadOptions upload;
   upload.keep_dtype = false;
-  upload.dtype = options.dtype;
+  upload.dtype = fresh.weight_dtype_;
+  upload.only_matrices = fresh.weight_dtype_ != options.dtype;  // the rest is F32, as what is computed
   upload.progress = options.progress;
   status = fresh.device_.upload(loaded.tensors(), &fresh.weights_, upload);
   CompileOptions compile;
   compile.timestamps = options.timestamps;
   if (status == Status::Ok) {
-    const Graph graph = sentence_graph(fresh.config_, options.dtype, options.max_batch, fresh.max_tokens_);
+    const Graph graph = sentence_graph(fresh.config_, options.dtype, fresh.weight_dtype_, options.max_batch,
+                                       fresh.max_tokens_);
     status = fresh.device_.compile(graph, fresh.weights_, &fresh.plan_, compile);
   }
   if (status == Status::Ok) *encoder = std::move(fresh);
@@ -227,6 +250,7 @@ Status TextEncoder::attention(std::string_view text, TextAttention* attention) {
   const Mask padding = keep(g.input("keep", {1, tokens}, DType::U8));
   BertOptions options;
   options.dtype = dtype_;
+  options.weight_dtype = weight_dtype_;
   options.attention = true;
   const BertResult result = nn::bert(g, input, padding, config_, options);
   for (size_t layer = 0; layer < result.attention.size(); ++layer) {

@@ -55,12 +55,13 @@ Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_v
   const bool unbatched = g.shape(query).rank == 2;
   if (!add_batch(g, prefix, &inputs)) return {};
 
-  const std::array<Tensor, 3> heads = project_heads(g, inputs, prefix, names, widths, options.bias);
+  const std::array<Tensor, 3> heads =
+      project_heads(g, inputs, prefix, names, widths, options.bias, options.weight_dtype);
   const AttentionResult result = g.attention(heads[0], heads[1], heads[2], core_options(options));
   Tensor y = merge_heads(g, result.output);
   if (!names.out.empty()) {
     const Label out_label(g, names.out);
-    y = apply_linear(g, y, join(prefix, names.out), widths.out, options.out_bias);
+    y = apply_linear(g, y, join(prefix, names.out), widths.out, options.out_bias, options.weight_dtype);
   }
   y = options.output_dropout > 0.0f ? g.dropout(y, options.output_dropout) : y;
 
@@ -123,11 +124,12 @@ AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, co
   return {remove_heads(result.output), remove_heads(result.weights)};
 }
 
-Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice) {
+Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice,
+                        std::optional<DType> weight_dtype) {
   const Label label(g, prefix);
   const auto chain = [&](Tensor x, const char* first, const char* second) {
-    if (twice) x = apply_linear(g, x, join(prefix, first), width_of(g, x, prefix), true);
-    return apply_linear(g, x, join(prefix, second), width_of(g, x, prefix), true);
+    if (twice) x = apply_linear(g, x, join(prefix, first), width_of(g, x, prefix), true, weight_dtype);
+    return apply_linear(g, x, join(prefix, second), width_of(g, x, prefix), true, weight_dtype);
   };
   return {chain(inputs.query, "q", "qa"), chain(inputs.key, "k", "ka"), chain(inputs.value, "v", "va")};
 }

@@ -56,20 +56,23 @@ Tensor embeddings(Graph& g, Tensor ids, const BertConfig& c, const BertOptions& 
     return mistake(g, Status::ShapeMismatch, "bert", "up to %lld tokens, the model has %lld positions",
                    static_cast<long long>(shape[1].value), static_cast<long long>(c.positions));
   const auto table = [&](const char* name, int64_t rows) {
-    return g.weight(std::string("embeddings.") + name + "_embeddings.weight", {rows, c.width}, options.dtype);
+    return g.weight(std::string("embeddings.") + name + "_embeddings.weight", {rows, c.width},
+                    options.weight_dtype.value_or(options.dtype));
   };
-  Tensor position = g.slice(table("position", c.positions), 0, 0, shape[1]);  // [S, C]
+  Tensor position = g.cast(g.slice(table("position", c.positions), 0, 0, shape[1]), options.dtype);  // [S, C]
   const Tensor types = table("token_type", c.types);
-  Tensor x = g.embedding(table("word", c.vocabulary), ids);
+  Tensor x = g.embedding(table("word", c.vocabulary), ids, options.dtype);
   // Without types, the type's row joins the positions: a sum over [S, C] instead of [B, S, C].
-  if (options.types.valid()) x = g.add(x, g.embedding(types, options.types));
-  else position = g.add(position, g.select(types, 0, 0));
+  if (options.types.valid()) x = g.add(x, g.embedding(types, options.types, options.dtype));
+  else position = g.add(position, g.cast(g.select(types, 0, 0), options.dtype));
   return layernorm(g, g.add(x, position), "embeddings.LayerNorm", c.eps);
 }
 
 EncoderLayerOptions layer_options(const BertConfig& c, const BertOptions& options, Mask padding) {
   EncoderLayerOptions layer;
   layer.attention.heads = c.heads;
+  layer.attention.weight_dtype = options.weight_dtype;
+  layer.feed_forward.weight_dtype = options.weight_dtype;
   layer.attention.key_padding = padding;
   layer.attention.names = AttentionNames{.out = "output.dense"};
   if (options.joined_qkv) {
@@ -104,7 +107,8 @@ BertResult bert(Graph& g, Tensor ids, Mask padding, const BertConfig& config, co
   result.tokens = x;
   if (options.pooler) {
     const Tensor first = g.select(x, 1, 0);
-    result.pooled = g.activation(linear(g, first, "pooler.dense", config.width), Activation::Tanh);
+    const Tensor dense = linear(g, first, "pooler.dense", config.width, true, options.weight_dtype);
+    result.pooled = g.activation(dense, Activation::Tanh);
   }
   return result;
 }

@@ -19,7 +19,7 @@ Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::st
   return with_residual(g, query, join(prefix, names.norm), norm, [&](Tensor x) {
     Streams streams = {x, key == query ? x : key, value == query ? x : value};
     if (!names.streams.empty())
-      streams = project_streams(g, streams, join(prefix, names.streams), names.streams_twice);
+      streams = project_streams(g, streams, join(prefix, names.streams), names.streams_twice, options.weight_dtype);
     return attention(g, streams.query, streams.key, streams.value, join(prefix, names.attention), options);
   });
 }
@@ -31,7 +31,7 @@ Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwa
   const int64_t hidden = options.hidden ? options.hidden : 4 * width;
   const auto layer = [&](Tensor input, std::string_view name, int64_t out) {
     const Label layer_label(g, name);
-    return apply_linear(g, input, join(prefix, name), out, options.bias);
+    return apply_linear(g, input, join(prefix, name), out, options.bias, options.weight_dtype);
   };
   Tensor h = g.activation(layer(x, options.first, hidden), options.activation);
   if (options.hidden_dropout > 0.0f) h = g.dropout(h, options.hidden_dropout);

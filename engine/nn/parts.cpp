@@ -48,20 +48,21 @@ int64_t width_of(Graph& g, Tensor x, std::string_view layer) {
   return width.value;
 }
 
-Tensor apply_linear(Graph& g, Tensor x, std::string_view layer, int64_t out, bool bias) {
+Tensor apply_linear(Graph& g, Tensor x, std::string_view layer, int64_t out, bool bias,
+                    std::optional<DType> weight_dtype) {
   const int64_t in = width_of(g, x, layer);
   if (in == 0) return {};
   if (out <= 0)
     return mistake(g, Status::InvalidArgument, layer, "output width %lld, at least 1 is needed",
                    static_cast<long long>(out));
   const DType dtype = g.dtype(x);
-  const Tensor weight = g.weight(parameter(layer, "weight"), {out, in}, dtype);
+  const Tensor weight = g.weight(parameter(layer, "weight"), {out, in}, weight_dtype.value_or(dtype));
   return g.linear(x, weight, bias ? g.weight(parameter(layer, "bias"), {out}, dtype) : Tensor{});
 }
 
-Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias) {
+Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias, std::optional<DType> weight_dtype) {
   const Label label(g, prefix);
-  return apply_linear(g, x, prefix, out, bias);
+  return apply_linear(g, x, prefix, out, bias, weight_dtype);
 }
 
 Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps) {

@@ -1,6 +1,7 @@
 // What the files of heed::nn share: names of weights, labels, messages.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,7 @@ class Label {
 int64_t width_of(Graph& g, Tensor x, std::string_view layer);
 
 // linear() without a label.
-Tensor apply_linear(Graph& g, Tensor x, std::string_view layer, int64_t out, bool bias);
+Tensor apply_linear(Graph& g, Tensor x, std::string_view layer, int64_t out, bool bias,
+                    std::optional<DType> weight_dtype);
 
 }  // namespace heed::nn

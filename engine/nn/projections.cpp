@@ -20,8 +20,15 @@ int64_t rows(const Widths& widths, int first, int last) {
 
 class Projector {
  public:
-  Projector(Graph& g, const Parts& inputs, std::string_view prefix, bool in_out, const Widths& widths, bool bias)
-      : graph_(g), inputs_(inputs), prefix_(prefix), in_out_(in_out), widths_(widths), bias_(bias && !in_out) {}
+  Projector(Graph& g, const Parts& inputs, std::string_view prefix, bool in_out, const Widths& widths, bool bias,
+            std::optional<DType> weight_dtype)
+      : graph_(g),
+        inputs_(inputs),
+        prefix_(prefix),
+        in_out_(in_out),
+        widths_(widths),
+        bias_(bias && !in_out),
+        weight_dtype_(weight_dtype) {}
 
   // Neighbouring parts of equal input share one product.
   void run(const Stored& stored, Parts* heads) {
@@ -49,8 +56,9 @@ class Projector {
     }
     const int64_t out = rows(widths_, stored.first, stored.last);
     const DType dtype = graph_.dtype(inputs_[size_t(stored.first)]);
-    weight_ = in_out_ ? graph_.weight(layer, {in, out}, dtype)
-                      : graph_.weight(parameter(layer, "weight"), {out, in}, dtype);
+    const DType stored_as = weight_dtype_.value_or(dtype);
+    weight_ = in_out_ ? graph_.weight(layer, {in, out}, stored_as)
+                      : graph_.weight(parameter(layer, "weight"), {out, in}, stored_as);
     if (bias_) bias_weight_ = graph_.weight(parameter(layer, "bias"), {out}, dtype);
     return weight_.valid();
   }
@@ -82,6 +90,7 @@ class Projector {
   bool in_out_;
   const Widths& widths_;
   bool bias_;
+  std::optional<DType> weight_dtype_;
   Tensor weight_, bias_weight_;
 };
 
@@ -125,9 +134,10 @@ bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const Multi
 }
 
 std::array<Tensor, 3> project_heads(Graph& g, const std::array<Tensor, 3>& inputs, std::string_view prefix,
-                                    const AttentionNames& names, const Widths& widths, bool bias) {
+                                    const AttentionNames& names, const Widths& widths, bool bias,
+                                    std::optional<DType> weight_dtype) {
   Parts heads{};
-  Projector projector(g, inputs, prefix, names.in_out, widths, bias);
+  Projector projector(g, inputs, prefix, names.in_out, widths, bias, weight_dtype);
   if (!names.qkv.empty()) {
     projector.run({names.qkv, 0, 3}, &heads);
     return heads;

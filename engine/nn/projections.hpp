@@ -26,6 +26,7 @@ bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const Multi
 // Query, key and value [B, S, C_i] -> [B, its heads, S, width], as views of as few products as the names and
 // equal inputs allow. An invalid tensor in the result means that a mistake was recorded.
 std::array<Tensor, 3> project_heads(Graph& g, const std::array<Tensor, 3>& inputs, std::string_view prefix,
-                                    const AttentionNames& names, const Widths& widths, bool bias);
+                                    const AttentionNames& names, const Widths& widths, bool bias,
+                                    std::optional<DType> weight_dtype);
 
 }  // namespace heed::nn

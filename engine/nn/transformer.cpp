@@ -25,7 +25,8 @@ TransformerResult transformer(Graph& g, Tensor source, Tensor target, std::strin
                                  options.encoder, encoders);
   result.decoded = decoder_stack(g, enter(g, target, options), result.encoded,
                                  join(prefix, options.decoder_prefix), options.decoder, decoders);
-  result.logits = linear(g, result.decoded, join(prefix, options.out), options.vocabulary);
+  result.logits =
+      linear(g, result.decoded, join(prefix, options.out), options.vocabulary, true, options.out_weight_dtype);
   result.probabilities = g.softmax(result.logits);
   return result;
 }

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,6 +81,8 @@ class HEED_API BertWeights {
 
   std::span<const HostTensor> tensors() const { return tensors_; }  // for Device::upload
   bool has_pooler() const { return has_pooler_; }
+  // In which the checkpoint keeps the network's matrices and tables: F16 or BF16 if all of them are that, else F32.
+  DType dtype() const;
 
  private:
   friend class BertLoader;
@@ -91,6 +94,9 @@ class HEED_API BertWeights {
 
 struct BertOptions {
   DType dtype = DType::F32;  // F32 or F16: of the weights and of everything computed
+  // Of matrices and tables, if they are not of `dtype`: F16 or BF16 beside F32, on the CPU device. Upload with
+  // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}.
+  std::optional<DType> weight_dtype = {};
   bool pooler = false;       // also BertResult::pooled
   bool attention = false;    // also BertResult::attention
   bool joined_qkv = true;    // weights as BertWeights makes them; false: as they are in the checkpoint

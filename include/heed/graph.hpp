@@ -159,14 +159,16 @@ class HEED_API Graph {
   // Random bits: Philox4x32-10 (Salmon et al. 2011), key (seed of the run, stream), counter = element index / 4.
   // Streams default to the number of dropout calls made before in this graph.
   Tensor dropout(Tensor x, float p, std::optional<uint32_t> stream = {});
-  Tensor embedding(Tensor table, Tensor ids);  // table [V, C], ids I32 [...] -> [..., C]
+  // table [V, C], ids I32 [...] -> [..., C] of `dtype`, F32 or F16; without one, of the table's, and F32 from a BF16
+  // table. A type other than the table's, and BF16, the CPU device has alone; Vulkan answers Unsupported.
+  Tensor embedding(Tensor table, Tensor ids, std::optional<DType> dtype = {});
   // x [..., S, C] + the sinusoidal table (Vaswani et al. 2017, section 3.5), C even, computed in double.
   Tensor positional_encoding(Tensor x);
   Tensor add(Tensor a, Tensor b);  // broadcast
   Tensor mul(Tensor a, Tensor b);  // broadcast
   Tensor scale(Tensor x, float factor);
   Tensor activation(Tensor x, Activation kind);
-  Tensor cast(Tensor x, DType dtype);  // between F32 and F16
+  Tensor cast(Tensor x, DType dtype);  // between F32 and F16; from BF16 too, on the CPU device (Vulkan: Unsupported)
   // Mean over one axis, which is removed. With a mask [B, S] for x [B, S, C] and axis 1: over kept tokens only;
   // zero when none is kept.
   Tensor mean(Tensor x, int axis, Mask mask = {});

@@ -9,8 +9,12 @@
 //
 // Weights are asked of the graph by name: `prefix` + "." + a name from a *Names struct (no dot if the prefix is
 // empty), with PyTorch's layouts: a linear layer `name` is `name.weight` [out, in] and `name.bias` [out]; a name
-// that ends in '_' continues without a dot ("in_proj_" is in_proj_weight and in_proj_bias). Weights have the
-// element type of the layer's input. Names and prefixes are only read during the call.
+// that ends in '_' continues without a dot ("in_proj_" is in_proj_weight and in_proj_bias). Names and prefixes are only read
+// during the call.
+//
+// Weights have the element type of the layer's input, except matrices where `weight_dtype` says F16 or BF16 beside an
+// input of F32: half the bytes, on the CPU device (see Graph::matmul; Vulkan answers Unsupported). Biases and norms keep
+// the input's type; UploadOptions::only_matrices uploads a checkpoint so.
 //
 // Activations are [B, S, C] (tokens of width C); attention also takes unbatched [S, C]. B and S may be extents,
 // widths are constants. Widths that do not fit are the graph's first mistake (Graph::status), with a message
@@ -29,7 +33,8 @@ namespace heed::nn {
 // --- Small layers --------------------------------------------------------------------------------------------
 
 // x [..., in] -> [..., out] with the linear layer `prefix`.
-HEED_API Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias = true);
+HEED_API Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias = true,
+                       std::optional<DType> weight_dtype = {});
 
 // LayerNorm over the last axis with `prefix`.weight and `prefix`.bias.
 HEED_API Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps = 1e-5f);
@@ -66,6 +71,7 @@ struct MultiHeadOptions {
   std::optional<AttentionNames> names = {};  // default: see each function
   bool bias = true;       // of the query, key and value projections
   bool out_bias = true;   // of the output projection
+  std::optional<DType> weight_dtype = {};  // of the projections' matrices; default: the input's
 
   std::optional<float> scale = {};  // default 1/sqrt(d_k); a temperature t is scale = 1/t
   Causal causal = Causal::None;
@@ -111,7 +117,8 @@ HEED_API AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor 
 struct Streams {
   Tensor query, key, value;
 };
-HEED_API Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice);
+HEED_API Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice,
+                                 std::optional<DType> weight_dtype = {});
 
 // --- Blocks: a sublayer with its residual connection and layer norm -----------------------------------------
 
@@ -143,6 +150,7 @@ struct FeedForwardOptions {
   std::string_view first = "linear1";
   std::string_view second = "linear2";
   bool bias = true;
+  std::optional<DType> weight_dtype = {};  // of both matrices; default: that of x
   float hidden_dropout = 0.0f;  // after the activation
   float output_dropout = 0.0f;  // after the second layer
 };
@@ -213,6 +221,7 @@ struct TransformerOptions {
   float input_dropout = 0.0f;       // after the positional encoding
   int64_t vocabulary = 0;           // rows of the final linear layer
   std::string_view out = "out";     // name of that layer
+  std::optional<DType> out_weight_dtype = {};  // of its matrix; default: that of `target`
 };
 
 struct TransformerResult {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,11 @@ namespace heed {
 
 struct TextEncoderOptions {
   DType dtype = DType::F32;   // F32 or F16; F16 where the device can
+  // Storage of matrices and tables. F16 or BF16 beside a dtype of F32 take half the bytes, to hold and to read at each
+  // run; products sum in F32 (see Graph::matmul). Another type than dtype is for the CPU device: Vulkan answers
+  // Unsupported. Default: dtype.
+  std::optional<DType> weight_dtype = {};
+  bool keep_weight_dtype = false;  // instead: as the checkpoint has them (BertWeights::dtype)
   int64_t max_batch = 32;
   // Longest input in tokens, [CLS] and [SEP] included; 0: what sentence_bert_config.json says, else the model's
   // positions.
@@ -66,6 +72,7 @@ class HEED_API TextEncoder {
   int64_t width() const { return config_.width; }
   int64_t max_tokens() const { return max_tokens_; }
   int64_t max_batch() const { return max_batch_; }
+  DType weight_dtype() const { return weight_dtype_; }  // of matrices and tables
   const Plan& plan() const { return plan_; }
   const Weights& weights() const { return weights_; }
   // Identifies the model's files: a hash over configuration, vocabulary and all weights. Two encoders with the same
@@ -89,7 +96,7 @@ class HEED_API TextEncoder {
   WordPiece tokenizer_;
   Weights weights_;
   Plan plan_;
-  DType dtype_ = DType::F32;
+  DType dtype_ = DType::F32, weight_dtype_ = DType::F32;
   int64_t max_tokens_ = 0, max_batch_ = 0;
   uint64_t fingerprint_ = 0;
 };

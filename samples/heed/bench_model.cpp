@@ -21,6 +21,15 @@ using goldens::Messages;
 constexpr int64_t kBatches[] = {1, 32}, kLengths[] = {32, 128};
 constexpr size_t kMostRepeats = 400;
 
+// Of what is computed, and of matrices and tables.
+struct Precision {
+  DType dtype, weights;
+  const char* text;
+};
+constexpr Precision kPrecisions[] = {{DType::F32, DType::F32, "f32"},
+                                     {DType::F16, DType::F16, "f16"},
+                                     {DType::F32, DType::BF16, "f32 bf16"}};
+
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
@@ -79,17 +88,22 @@ int bench_device(const std::string& select, const BenchOptions& options, nlohman
   nlohmann::json rows = nlohmann::json::array();
   if (!options.json) {
     std::printf("%s  %s\n", word.c_str(), device.info().name.c_str());
-    std::printf("%-6s %5s %6s %14s %12s %12s %12s %5s\n", "dtype", "batch", "tokens", "sentences/s", "median ms", "min ms",
+    std::printf("%-9s %5s %6s %14s %12s %12s %12s %5s\n", "dtype", "batch", "tokens", "sentences/s", "median ms", "min ms",
                 "max ms", "runs");
   }
-  for (const DType dtype : {DType::F32, DType::F16}) {
+  for (const Precision& precision : kPrecisions) {
+    if (!options.weights.empty() && options.weights != to_string(precision.weights)) continue;
     TextEncoder encoder;
     status = TextEncoder::open(device, options.model,
-                               {.dtype = dtype, .max_batch = kBatches[1], .max_tokens = kLengths[1], .log = messages.log()},
+                               {.dtype = precision.dtype,
+                                .weight_dtype = precision.weights,
+                                .max_batch = kBatches[1],
+                                .max_tokens = kLengths[1],
+                                .log = messages.log()},
                                &encoder);
-    if (status == Status::Unsupported && dtype == DType::F16) {
+    if (status == Status::Unsupported && precision.weights != DType::F32) {
       messages.take();
-      if (!options.json) std::printf("%-6s not supported by the device\n", to_string(dtype));
+      if (!options.json) std::printf("%-9s not supported by the device\n", precision.text);
       continue;
     }
     if (status != Status::Ok) {
@@ -106,12 +120,19 @@ int bench_device(const std::string& select, const BenchOptions& options, nlohman
           continue;
         }
         const double rate = static_cast<double>(count) * 1e3 / std::max(times.median, 1e-9);
-        rows.push_back({{"dtype", to_string(dtype)}, {"batch", count}, {"tokens", tokens}, {"sentences_per_second", rate},
-                        {"median_ms", times.median}, {"min_ms", times.least}, {"max_ms", times.most},
+        rows.push_back({{"dtype", to_string(precision.dtype)},
+                        {"weights", to_string(precision.weights)},
+                        {"batch", count},
+                        {"tokens", tokens},
+                        {"sentences_per_second", rate},
+                        {"median_ms", times.median},
+                        {"min_ms", times.least},
+                        {"max_ms", times.most},
                         {"repeats", times.repeats}});
         if (options.json) continue;
-        std::printf("%-6s %5lld %6lld %14.1f %12.3f %12.3f %12.3f %5zu\n", to_string(dtype), static_cast<long long>(count),
-                    static_cast<long long>(tokens), rate, times.median, times.least, times.most, times.repeats);
+        std::printf("%-9s %5lld %6lld %14.1f %12.3f %12.3f %12.3f %5zu\n", precision.text,
+                    static_cast<long long>(count), static_cast<long long>(tokens), rate, times.median, times.least,
+                    times.most, times.repeats);
         std::fflush(stdout);
       }
   }

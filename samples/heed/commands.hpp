@@ -39,6 +39,7 @@ struct BenchOptions {
   std::string device;
   std::string ops;       // separated by commas; empty: all
   std::string model;     // a folder: time this model instead
+  std::string weights;   // of the model: only with weights of this type; empty: all
   double seconds = 0.5;  // per row; slow rows run a few times, very slow ones once
   bool json = false;
   bool startup = false;  // time starts instead

@@ -15,7 +15,7 @@ namespace search {
 struct Index {
   uint64_t model = 0;   // TextEncoder::fingerprint
   uint64_t corpus = 0;  // Corpus::hash
-  std::string dtype;    // the vectors were computed in: "f32" or "f16"
+  std::string dtype;    // the vectors were computed in: "f32", "f16", "f32, weights bf16"
   size_t lines = 0, width = 0;
   std::vector<float> vectors;  // [lines, width], of length 1
 };

@@ -28,7 +28,7 @@ constexpr size_t kChunk = 2048;
 
 struct Arguments {
   std::string model, corpus, index, query, device, attention;
-  std::string dtype = "f32";
+  std::string dtype = "f32", weights;
   int top = 5, batch = 32;
   bool list = false, fresh = false;
 };
@@ -64,10 +64,16 @@ int list_devices() {
   return kOk;
 }
 
+heed::DType dtype_of(const std::string& word) {
+  return word == "f16" ? heed::DType::F16 : word == "bf16" ? heed::DType::BF16 : heed::DType::F32;
+}
+
 heed::Status open_encoder(const Arguments& arguments, heed::Device& device, heed::TextEncoder* encoder) {
   search::ProgressBar bar("loading the model", "MB");
   heed::TextEncoderOptions options;
-  options.dtype = arguments.dtype == "f16" ? heed::DType::F16 : heed::DType::F32;
+  options.dtype = dtype_of(arguments.dtype);
+  options.keep_weight_dtype = arguments.weights == "checkpoint";
+  if (!arguments.weights.empty()) options.weight_dtype = dtype_of(arguments.weights);
   options.max_batch = arguments.batch;
   options.log = heed::stderr_log();
   options.progress = {[](void* user, uint64_t done, uint64_t total) {
@@ -115,13 +121,19 @@ int embed(heed::TextEncoder& encoder, const search::Corpus& corpus, search::Inde
   return kOk;
 }
 
+// "f32", or "f32, weights bf16".
+std::string precision(const Arguments& arguments, const heed::TextEncoder& encoder) {
+  const std::string weights = heed::to_string(encoder.weight_dtype());
+  return arguments.dtype + (weights == arguments.dtype ? "" : ", weights " + weights);
+}
+
 // Loads the index, or makes and saves it.
 int prepare_index(const Arguments& arguments, heed::TextEncoder& encoder, const search::Corpus& corpus,
                   search::Index* index) {
   const std::string path = arguments.index.empty() ? arguments.corpus + ".heed-index" : arguments.index;
   index->model = encoder.fingerprint();
   index->corpus = corpus.hash;
-  index->dtype = arguments.dtype;
+  index->dtype = precision(arguments, encoder);
   index->lines = corpus.lines.size();
   index->width = static_cast<size_t>(encoder.width());
   std::string why;
@@ -204,7 +216,7 @@ int run(const Arguments& arguments) {
   status = open_encoder(arguments, device, &encoder);
   if (status != heed::Status::Ok) return failed("the model in " + arguments.model, status);
   std::fprintf(stderr, "%zu lines of %s, on %s (%s) in %s\n", corpus.lines.size(), corpus.path.c_str(),
-               device.info().word.c_str(), device.info().name.c_str(), arguments.dtype.c_str());
+               device.info().word.c_str(), device.info().name.c_str(), precision(arguments, encoder).c_str());
 
   search::Index index;
   const int code = prepare_index(arguments, encoder, corpus, &index);
@@ -226,6 +238,9 @@ int main(int argc, char** argv) {
   app.add_flag("--fresh", arguments.fresh, "make the index anew");
   app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best")->take_last();
   app.add_option("--dtype", arguments.dtype, "arithmetic storage")->check(CLI::IsMember({"f32", "f16"}))->capture_default_str();
+  app.add_option("--weights", arguments.weights,
+                 "storage of matrices and tables; on the CPU f16 and bf16 also beside f32; default: --dtype")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "checkpoint"}));
   app.add_option("--batch", arguments.batch, "lines computed at once")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_option("--top", arguments.top, "answers per question")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_flag("--list", arguments.list, "list the devices of this machine");

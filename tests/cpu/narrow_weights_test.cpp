@@ -17,11 +17,18 @@ struct Layer {
 };
 
 // Rows around register tiles, columns around panels, odd sums, more than one block of k.
-const Layer kLayers[] = {{1, 33, 70, true},     {1, 130, 769, true}, {1, 300, 1, true},
-                         {2, 32, 64, true},     {5, 31, 61, false},  {12, 160, 96, true},
-                         {13, 161, 1537, true}, {29, 7, 3, false},   {193, 400, 300, true},
+const Layer kLayers[] = {{1, 33, 70, true},
+                         {1, 130, 769, true},
+                         {1, 300, 1, true},
+                         {2, 32, 64, true},
+                         {5, 31, 61, false},
+                         {12, 160, 96, true},
+                         {13, 161, 1537, true},
+                         {29, 7, 3, false},
+                         {193, 400, 300, true},
                          // Rows that collide in the cache and are packed first: once, and in two bands.
-                         {26, 40, 1024, true}, {4100, 3, 1024, true}};
+                         {26, 40, 1024, true},
+                         {4100, 3, 1024, true}};
 
 std::vector<float> stored(std::vector<float> values, DType type) {
   for (float& v : values)
@@ -126,6 +133,44 @@ TEST_CASE("a b of bf16 that changes from run to run", "[cpu]") {
   CHECK(worst_error({3, 4, 5, false}, x, w, std::vector<float>(4), y, false) <= 1.0);
 }
 
+TEST_CASE("tables of f16 and bf16 give rows of f32, on every instruction set", "[cpu]") {
+  constexpr int64_t kRows = 9, kWidth = 37;  // no whole vectors
+  const int32_t ids[] = {8, 0, 3, 3};
+  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
+    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
+    Device device;
+    REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
+    for (const DType type : {DType::F16, DType::BF16}) {
+      INFO(kernels.name << ", " << to_string(type));
+      Graph g;
+      const Tensor table = g.weight("table", {kRows, kWidth}, type);
+      const Tensor rows = g.embedding(table, g.input("ids", {4}, DType::I32), DType::F32);
+      g.output("rows", rows);
+      // Through a cast and arithmetic: a slice that starts at an odd element.
+      const Tensor part = g.slice(g.slice(table, 0, 2, 4), 1, 3, 31);
+      g.output("sum", g.add(g.cast(part, DType::F32), g.slice(rows, 1, 3, 31)));
+      const std::vector<float> w = floats({kRows, kWidth}, 5);
+      const int64_t shape[] = {kRows, kWidth};
+      const HostTensor tensors[] = {{"table", DType::F32, shape, std::as_bytes(std::span(w))}};
+      Weights weights;
+      Plan plan;
+      REQUIRE(device.upload(tensors, &weights, {.keep_dtype = false, .dtype = type}) == Status::Ok);
+      REQUIRE(device.compile(g, weights, &plan) == Status::Ok);
+      std::vector<float> got(4 * kWidth), sum(4 * 31);
+      REQUIRE(plan.run({{"ids", ids}, {"rows", got}, {"sum", sum}}) == Status::Ok);
+      const std::vector<float> values = stored(w, type);
+      const auto at = [&](int64_t row, int64_t column) {
+        return values[static_cast<size_t>(row * kWidth + column)];
+      };
+      for (int64_t r = 0; r < 4; ++r) {
+        for (int64_t c = 0; c < kWidth; ++c) CHECK(got[static_cast<size_t>(r * kWidth + c)] == at(ids[r], c));
+        for (int64_t c = 0; c < 31; ++c)
+          CHECK(sum[static_cast<size_t>(r * 31 + c)] == at(2 + r, 3 + c) + at(ids[r], 3 + c));
+      }
+    }
+  }
+}
+
 TEST_CASE("types that do not multiply are refused", "[cpu]") {
   const DType pairs[][2] = {{DType::F16, DType::F32},
                             {DType::F16, DType::BF16},
@@ -141,7 +186,26 @@ TEST_CASE("types that do not multiply are refused", "[cpu]") {
   }
 }
 
-TEST_CASE("Vulkan devices say that they have no such product", "[cpu]") {
+TEST_CASE("tables and results of other types are refused", "[cpu]") {
+  struct Case {
+    DType table, result;
+  };
+  for (const Case& c : {Case{DType::I32, DType::F32}, {DType::BF16, DType::BF16}, {DType::F32, DType::I32}}) {
+    Graph g;
+    g.output("y", g.embedding(g.input("t", {3, 2}, c.table), g.input("ids", {2}, DType::I32), c.result));
+    INFO(g.error());
+    CHECK(g.status() == Status::DTypeMismatch);
+  }
+  Graph g;
+  CHECK(g.dtype(g.embedding(g.input("t", {3, 2}, DType::BF16), g.input("ids", {2}, DType::I32))) ==
+        DType::F32);
+  CHECK(g.dtype(g.cast(g.input("x", {3}, DType::BF16), DType::F16)) == DType::F16);
+  CHECK(g.status() == Status::Ok);
+  CHECK_FALSE(g.scale(g.input("z", {3}, DType::BF16), 2.0f).valid());
+  CHECK(g.status() == Status::DTypeMismatch);
+}
+
+TEST_CASE("Vulkan devices say that they have no such product, table or cast", "[cpu]") {
   const Layer layer = {4, 6, 5, true};
   const std::vector<float> w = floats({6, 5}, 1), b = floats({6}, 2);
   for (const ops::TestDevice& test : ops::test_devices()) {
@@ -154,6 +218,16 @@ TEST_CASE("Vulkan devices say that they have no such product", "[cpu]") {
     const std::vector<std::string> said = ops::take_messages();
     REQUIRE(said.size() == 1);
     CHECK(said[0].find("b is bf16; f32 is needed") != std::string::npos);
+    Graph table, cast;
+    table.output("y",
+                 table.embedding(table.input("t", {3, 2}, DType::BF16), table.input("ids", {2}, DType::I32)));
+    cast.output("y", cast.cast(cast.input("x", {3}, DType::BF16), DType::F32));
+    for (const Graph* g : {&table, &cast}) {
+      CHECK(device.compile(*g, {}, &plan) == Status::Unsupported);
+      const std::vector<std::string> why = ops::take_messages();
+      REQUIRE(why.size() == 1);
+      CHECK(why[0].find("bf16 was asked for; Vulkan kernels exist for f32 and f16") != std::string::npos);
+    }
   }
 }
 

@@ -1,0 +1,231 @@
+// Models whose matrices and tables are kept as f16 or bf16 beside activations of f32: a BERT, and every layer of nn.
+#include <cmath>
+#include <heed/bert.hpp>
+#include <heed/heed.hpp>
+#include <heed/text_encoder.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/half.hpp"
+#include "graph/graph_data.hpp"
+#include "ops/devices.hpp"
+#include "ops/reference.hpp"
+#include "search/support.hpp"
+
+namespace heed::test {
+namespace {
+
+std::string tiny_folder() { return (data_folder() / "tiny").string(); }
+
+// The tiny model as one file with every tensor in bf16, as many checkpoints are.
+class Bf16Model {
+ public:
+  Bf16Model() {
+    Checkpoint checkpoint;
+    REQUIRE(Checkpoint::open(tiny_folder(), stderr_log(), &checkpoint) == Status::Ok);
+    nlohmann::ordered_json header;
+    std::string data;
+    for (const SafeTensors::Entry& entry : checkpoint.entries()) {
+      std::vector<float> values;
+      REQUIRE(read_f32(entry, stderr_log(), &values) == Status::Ok);
+      const size_t begin = data.size();
+      for (const float value : values) {
+        const uint16_t bits = float_to_bfloat(value);
+        data.push_back(static_cast<char>(bits & 255));
+        data.push_back(static_cast<char>(bits >> 8));
+      }
+      header[entry.name] = {
+          {"dtype", "BF16"}, {"shape", entry.shape}, {"data_offsets", {begin, data.size()}}};
+    }
+    const std::string text = header.dump();
+    std::string length(8, '\0');
+    for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(text.size() >> (8 * i));
+    write_file(copy_ / "model.safetensors", length + text + data);  // preferred to the index beside it
+  }
+  std::string path() const { return copy_.path(); }
+
+ private:
+  ModelCopy copy_;
+};
+
+// The sentences of the reference as the model in `folder` has them.
+struct Encoded {
+  Status status = Status::Ok;
+  DType weight_dtype = DType::F32;
+  uint64_t bytes = 0;
+  std::vector<float> sentences;
+};
+
+Encoded encode(Device device, const std::string& folder, TextEncoderOptions options) {
+  SafeTensors expected;
+  REQUIRE(SafeTensors::open(tiny_folder() + ".safetensors", stderr_log(), &expected) == Status::Ok);
+  TokenBatch batch;
+  batch.count = expected.find("ids")->shape[0];
+  batch.tokens = expected.find("ids")->shape[1];
+  batch.ids = ints_of(expected, "ids");
+  for (const int32_t kept : ints_of(expected, "keep")) batch.keep.push_back(static_cast<uint8_t>(kept));
+  TextEncoder encoder;
+  Encoded encoded;
+  encoded.status = TextEncoder::open(device, folder, options, &encoder);
+  if (encoded.status != Status::Ok) return encoded;
+  encoded.weight_dtype = encoder.weight_dtype();
+  encoded.bytes = encoder.weights().bytes();
+  encoded.sentences.assign(static_cast<size_t>(batch.count * encoder.width()), NAN);
+  REQUIRE(encoder.encode(batch, encoded.sentences) == Status::Ok);
+  TextAttention attention;
+  CHECK(encoder.attention("the old dragon", &attention) == Status::Ok);
+  return encoded;
+}
+
+double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double d = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    worst = std::isnan(d) ? HUGE_VAL : std::max(worst, d);
+  }
+  return worst;
+}
+
+bool is_cpu(const ops::TestDevice& on) { return on.device.info().kind == DeviceKind::Cpu; }
+
+// The processor's dot products of bf16 round the other operand, too.
+bool rounds_activations(const ops::TestDevice& on, DType weights) {
+  return weights == DType::BF16 && on.device.info().reason.find("bf16") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("A BERT keeps its weights as the checkpoint has them, or as is asked", "[bert][narrow]") {
+  SafeTensors expected;
+  REQUIRE(SafeTensors::open(tiny_folder() + ".safetensors", stderr_log(), &expected) == Status::Ok);
+  const std::vector<float> want = floats_of(expected, "plain.sentence");  // with weights of f32
+  const Bf16Model bf16;
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (!is_cpu(on)) continue;
+    INFO(on.word << ": " << on.device.info().reason);
+    const Encoded wide = encode(on.device, bf16.path(), {});
+    CHECK(wide.weight_dtype == DType::F32);
+    const Encoded kept = encode(on.device, bf16.path(), {.keep_weight_dtype = true});
+    REQUIRE(kept.status == Status::Ok);
+    CHECK(kept.weight_dtype == DType::BF16);
+    // The values are equal, so that only the order of sums differs.
+    CHECK(difference(kept.sentences, wide.sentences) < (rounds_activations(on, DType::BF16) ? 4e-3 : 5e-6));
+    CHECK(static_cast<double>(kept.bytes) < 0.6 * static_cast<double>(wide.bytes));
+    CHECK(encode(on.device, tiny_folder(), {.keep_weight_dtype = true}).weight_dtype == DType::F32);
+    for (const DType asked : {DType::F16, DType::BF16}) {
+      const Encoded narrow = encode(on.device, tiny_folder(), {.weight_dtype = asked});
+      INFO(to_string(asked));
+      CHECK(narrow.weight_dtype == asked);
+      CHECK(difference(narrow.sentences, want) < (asked == DType::F16 ? 2e-3 : 1e-2));
+    }
+    CHECK(ops::take_checked_messages().empty());
+  }
+}
+
+TEST_CASE("Weights that a device cannot multiply by are refused by name", "[bert][narrow]") {
+  const Bf16Model bf16;
+  Messages messages;
+  const auto open = [&](Device device, TextEncoderOptions options) {
+    options.log = messages.log();
+    messages.text.clear();
+    TextEncoder encoder;
+    return TextEncoder::open(device, bf16.path(), options, &encoder);
+  };
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    INFO(on.word);
+    CHECK(open(on.device, {.dtype = DType::F16, .weight_dtype = DType::BF16}) == Status::InvalidArgument);
+    CHECK(messages.text.find("weights of bf16 beside a dtype of f16") != std::string::npos);
+    CHECK(open(on.device, {.weight_dtype = DType::I32}) == Status::InvalidArgument);
+    if (is_cpu(on)) continue;
+    for (const bool kept : {true, false}) {
+      CHECK(open(on.device, {.weight_dtype = DType::BF16, .keep_weight_dtype = kept}) == Status::Unsupported);
+      CHECK(messages.text == "weights of bf16 beside f32 are for the CPU device; on " +
+                                 on.device.info().word + " they can be f32, or f16 with all else\n");
+    }
+    // Without TextEncoder, compile says so.
+    Graph g;
+    const BertConfig config = {
+        .vocabulary = 9, .width = 8, .layers = 1, .heads = 2, .hidden = 8, .positions = 4};
+    const Tensor ids = g.input("ids", {1, 4}, DType::I32);
+    g.output("y", nn::bert(g, ids, {}, config, {.weight_dtype = DType::BF16}).tokens);
+    REQUIRE(g.status() == Status::Ok);
+    Device device = on.device;
+    Plan plan;
+    CHECK(device.compile(g, {}, &plan) != Status::Ok);
+    CHECK(ops::take_messages().size() == 1);
+  }
+}
+
+namespace {
+
+// A transformer with every kind of projection, matrices as `type`.
+Graph transformer_graph(std::optional<DType> type) {
+  Graph g;
+  nn::TransformerOptions options;
+  options.encoder.attention = {.heads = 2, .weight_dtype = type};
+  options.encoder.attention_names.streams = "stream";
+  options.encoder.attention_names.streams_twice = true;
+  options.encoder.feed_forward = {.hidden = 20, .weight_dtype = type};
+  options.decoder.self_attention = {
+      .heads = 2,
+      .names = nn::AttentionNames{.q = "q", .kv = "kv", .out = "o", .in_out = true},
+      .weight_dtype = type};
+  options.decoder.cross_attention = {.heads = 4, .kv_heads = 2, .names = nn::kSeparate, .weight_dtype = type};
+  options.decoder.feed_forward = options.encoder.feed_forward;
+  options.vocabulary = 11;
+  options.out_weight_dtype = type;
+  const Tensor source = g.input("source", {2, 5, 16}), target = g.input("target", {2, 3, 16});
+  g.output("y", nn::transformer(g, source, target, "t", options).logits);
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("Every layer of nn takes matrices of f16 and bf16 beside f32", "[narrow]") {
+  const Graph plain = transformer_graph({});
+  REQUIRE(plain.status() == Status::Ok);
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (!is_cpu(on)) continue;
+    for (const DType type : {DType::F16, DType::BF16}) {
+      INFO(on.word << ", " << to_string(type));
+      Device device = on.device;
+      const Graph narrow = transformer_graph(type);
+      REQUIRE(narrow.status() == Status::Ok);
+      // Values that f16 and bf16 hold exactly: eighths.
+      std::vector<std::vector<float>> values;
+      std::vector<std::vector<int64_t>> shapes;
+      std::vector<HostTensor> tensors;
+      size_t matrices = 0;
+      for (const detail::NamedTensor& weight : narrow.data().weights) {
+        const Shape shape = narrow.shape({weight.tensor});
+        shapes.emplace_back();
+        for (int i = 0; i < shape.rank; ++i) shapes.back().push_back(shape[i].value);
+        const ops::Array drawn = ops::whole_numbers(shapes.back(), weight.tensor + 1, -3, 4);
+        values.emplace_back();
+        for (const double value : drawn.value) values.back().push_back(static_cast<float>(value / 8));
+        CHECK(narrow.dtype({weight.tensor}) == (shape.rank == 2 ? type : DType::F32));
+        matrices += shape.rank == 2;
+      }
+      CHECK(matrices == 20);  // 6 of streams, 2 + 2 of the encoder, 3 + 4 + 2 of the decoder, and the last
+      for (size_t i = 0; i < values.size(); ++i)
+        tensors.push_back(
+            {narrow.data().weights[i].name, DType::F32, shapes[i], std::as_bytes(std::span(values[i]))});
+      const ops::Array x = ops::uniform({2, 5, 16}, 1), z = ops::uniform({2, 3, 16}, 2);
+      const std::vector<float> source(x.value.begin(), x.value.end()), target(z.value.begin(), z.value.end());
+      std::vector<float> got(2 * 3 * 11, NAN), want = got;
+      Weights wide_weights, narrow_weights;
+      Plan wide_plan, narrow_plan;
+      REQUIRE(device.upload(tensors, &wide_weights) == Status::Ok);
+      REQUIRE(device.upload(tensors, &narrow_weights,
+                            {.keep_dtype = false, .dtype = type, .only_matrices = true}) == Status::Ok);
+      REQUIRE(device.compile(plain, wide_weights, &wide_plan) == Status::Ok);
+      REQUIRE(device.compile(narrow, narrow_weights, &narrow_plan) == Status::Ok);
+      REQUIRE(wide_plan.run({{"source", source}, {"target", target}, {"y", want}}) == Status::Ok);
+      REQUIRE(narrow_plan.run({{"source", source}, {"target", target}, {"y", got}}) == Status::Ok);
+      CHECK(difference(got, want) < (rounds_activations(on, type) ? 2e-2 : 1e-5));
+      CHECK(ops::take_checked_messages().empty());
+    }
+  }
+}
+
+}  // namespace heed::test
