@@ -365,7 +365,8 @@ stage_tsan() {
   end
 }
 
-# NEON and SVE, by an emulator. Goldens, and operations on every instruction set that the emulated processor has.
+# NEON and SVE, by an emulator: every golden file and operation on each instruction set, at every length of vectors that
+# it may have; then the tests of the CPU device. The last lines say what ran.
 stage_aarch64() {
   begin "64-bit Arm, emulated"
   local folder=$root/build-aarch64 toolchain
@@ -380,9 +381,24 @@ stage_aarch64() {
     -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_VULKAN=OFF -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=OFF &&
     step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs" --target heed_cpu_tests ||
     { end; return; }
-  local emulator=(qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu
-                  -E "LD_LIBRARY_PATH=$folder/sysroot/root/usr/lib/aarch64-linux-gnu")
-  run_catch "heed_cpu_tests on emulated Arm" "$folder/tests.log" "${emulator[@]}" "$folder/tests/heed_cpu_tests"
+  # BITS INSTRUCTION_SET FILTER: the tests on an emulated processor; no set: all that it has.
+  emulated_tests() {
+    qemu-aarch64 -cpu "max,sve-default-vector-length=$(($1 / 8))" -L /usr/aarch64-linux-gnu -E "HEED_CPU_TARGET=$2" \
+      -E "LD_LIBRARY_PATH=$folder/sysroot/root/usr/lib/aarch64-linux-gnu" "$folder/tests/heed_cpu_tests" "$3"
+  }
+  local bits set sets ran=()
+  for bits in 128 256 512; do
+    sets=$(emulated_tests $bits "" "[sets]" | sed -n 's/^instruction sets =//p')
+    [[ -n $sets ]] || fail "the tests name no instruction sets at $bits bits"
+    for set in $sets; do
+      [[ $set == SVE* || $bits -eq 128 ]] || continue  # the others' vectors have one length
+      run_catch "goldens and operations with $set, vectors of $bits bits" "$folder/tests-$set-$bits.log" \
+        emulated_tests $bits "$set" "goldens: pass on every device,[ops]"
+      ran+=("$set at $bits bits")
+    done
+  done
+  run_catch "the CPU device, vectors of 256 bits" "$folder/tests-cpu.log" emulated_tests 256 "" "[cpu]"
+  printf 'emulated: %s\n' "$(IFS=,; echo "${ran[*]}" | sed 's/,/, /g')"
   end
 }
 

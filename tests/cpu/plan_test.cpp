@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <cstring>
 
 #include "catch.hpp"
@@ -45,6 +46,12 @@ TEST_CASE("the environment limits the instructions", "[cpu]") {
   INFO(message);
   CHECK(message.find("'mmx'") != std::string::npos);
   CHECK(message.find(cpu::supported_kernels().front().name) != std::string::npos);
+}
+
+TEST_CASE("names the processor's instruction sets, for scripts", "[.][sets]") {
+  std::printf("instruction sets =");
+  for (const cpu::Kernels& kernels : cpu::supported_kernels()) std::printf(" %s", kernels.name);
+  std::printf("\n");
 }
 
 TEST_CASE("host memory that is not aligned goes through a copy", "[cpu]") {
