@@ -2,18 +2,23 @@
 // queries, held in the lanes of vectors, go over blocks of keys with a running maximum and sum.
 //
 // Work items are blocks of queries of one head. The order of all sums depends on the sizes only, not on the threads.
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "cpu/attention_kernels.hpp"
 #include "cpu/masking.hpp"
 #include "cpu/matmul_kernels.hpp"
+#include "hwy/cache_control.h"
 
 namespace heed::cpu {
 namespace {
 
 constexpr int64_t kBlockKeys = 128;  // scores of a block, 128 x 32 floats, stay in the first cache
-constexpr int64_t kFewQueries = 4;   // up to here one query at a time is faster than mostly empty lanes
+// Scores of blocks are logits times log2(e), as powers of 2 are cheaper than those of e.
+constexpr float kLog2E = 1.44269504f;
+constexpr int64_t kFewQueries = 4;  // up to here one query at a time is faster than mostly empty lanes
 
 // Scratch of one worker, in floats from its start.
 struct Scratch {
@@ -117,6 +122,12 @@ void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float
   }
 }
 
+// The score of a logit; finite if that is.
+float score_of(float logit) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  return std::isfinite(logit) ? std::clamp(logit * kLog2E, -kMost, kMost) : logit;
+}
+
 // A block of queries of one head.
 class Block {
  public:
@@ -126,6 +137,7 @@ class Block {
         head_(head),
         first_(first),
         count_(std::min(lanes_, problem.queries - first)),
+        fill_(score_of(problem.masking.fill)),
         scratch_(scratch),
         scores_(scratch + problem.layout.scores),
         values_(scratch + problem.layout.values),
@@ -139,8 +151,9 @@ class Block {
     }
     const Rows query =
         rows_of(p_.query, p_.offset(p_.query, head_, first_), count_, scratch_ + p_.layout.rows);
-    p_.kernels.pack(query.data, query.pitch, count_, p_.d_k, p_.attrs.softmax.scale,
+    p_.kernels.pack(query.data, query.pitch, count_, p_.d_k, p_.attrs.softmax.scale * kLog2E,
                     scratch_ + p_.layout.query);
+    ask_ahead();
     bool empty = true;
     // Keys that causality hides from all queries are left out, unless they have a logit of their own.
     const int64_t end = p_.masking.leaves_out() ? p_.masking.causal_keys(first_ + count_ - 1) : p_.keys;
@@ -155,6 +168,22 @@ class Block {
 
  private:
   int64_t row(int64_t lane) const { return head_ * p_.queries + first_ + lane; }
+
+  // Asks for the rows that this block writes, and for the queries of the one behind it, which is probably next: rows lie too
+  // far apart for the hardware to foresee them.
+  void ask_ahead() const {
+    const int64_t next = first_ + lanes_;
+    ask_for(p_.out, first_, count_);
+    ask_for(p_.query, next, std::min(lanes_, p_.queries - next));
+  }
+  void ask_for(const Operand& x, int64_t token, int64_t count) const {
+    constexpr int64_t kLine = 64;
+    const auto element = static_cast<int64_t>(size_of(x.view.dtype));
+    for (int64_t i = 0; i < count; ++i) {
+      const std::byte* row = x.data + p_.offset(x, head_, token + i) * element;
+      for (int64_t at = 0; at < x.view.dim[3] * element; at += kLine) hwy::Prefetch(row + at);
+    }
+  }
 
   void add_keys(int64_t key, int64_t keys, bool empty) {
     const Rows k = rows_of(p_.key, p_.shared_offset(p_.key, head_, key), keys, scratch_ + p_.layout.keys);
@@ -174,7 +203,7 @@ class Block {
     const View& v = bias.view;
     const int64_t offset = p_.offset(bias, head_, first_) + key * v.stride[3];
     const Rows rows(bias, offset, v.stride[2], v.stride[3], count_, keys, scratch_ + p_.layout.rows);
-    p_.kernels.add(rows.data, rows.pitch, count_, keys, scores_);
+    p_.kernels.add(rows.data, rows.pitch, count_, keys, kLog2E, scores_);
   }
 
   bool mask_is_even() const {
@@ -212,7 +241,7 @@ class Block {
     // Lane i sees its keys below visible + i.
     const int64_t shift = masking.causal == Causal::BottomRight ? p_.keys - p_.queries : 0;
     const int64_t visible = first_ + shift + 1, begin = std::clamp<int64_t>(visible - key, 0, keys);
-    p_.kernels.fill_triangle(scores_ + begin * lanes_, keys - begin, key + begin - visible + 1, masking.fill);
+    p_.kernels.fill_triangle(scores_ + begin * lanes_, keys - begin, key + begin - visible + 1, fill_);
   }
 
   // A mask that is the same for all lanes.
@@ -220,13 +249,12 @@ class Block {
     if (mask.hides_none(offset, keys)) return;
     for (int64_t j = 0; j < keys; ++j)
       if (mask.hides(offset + j * row_stride(mask.operand.view)))
-        std::fill_n(scores_ + j * lanes_, lanes_, p_.masking.fill);
+        std::fill_n(scores_ + j * lanes_, lanes_, fill_);
   }
   void hide_in_lane(const BoolMask& mask, int64_t offset, int64_t lane, int64_t keys) {
     if (mask.hides_none(offset, keys)) return;
     for (int64_t j = 0; j < keys; ++j)
-      if (mask.hides(offset + j * row_stride(mask.operand.view)))
-        scores_[j * lanes_ + lane] = p_.masking.fill;
+      if (mask.hides(offset + j * row_stride(mask.operand.view))) scores_[j * lanes_ + lane] = fill_;
   }
 
   // Dropout of the weights, which are counted row-major over [B, H, S_q, S_k].
@@ -256,6 +284,7 @@ class Block {
 
   const Problem& p_;
   int64_t lanes_, head_, first_, count_;
+  float fill_;
   float* scratch_;
   float *scores_, *values_, *largest_, *sums_;
 };

@@ -75,7 +75,8 @@ void pack(const float* rows, int64_t pitch, int64_t count, int64_t width, float 
 }
 
 // The panel is the side that is read along its rows, so that squares are of [c][r].
-void unpack(const float* panel, const float* factors, int64_t count, int64_t width, float* rows, int64_t pitch) {
+void unpack(const float* panel, const float* factors, int64_t count, int64_t width, float* rows,
+            int64_t pitch) {
   const int64_t queries = block_queries();
   const Four d;
   for_squares(panel, queries, width, count, [&](FourVector v, int64_t r, int64_t c) {
@@ -87,9 +88,15 @@ void unpack(const float* panel, const float* factors, int64_t count, int64_t wid
       rows[r * pitch + c] = panel[c * queries + r] * factors[r];
 }
 
-void add(const float* rows, int64_t pitch, int64_t count, int64_t width, float* panel) {
-  transpose(rows, pitch, count, width, panel, block_queries(),
-            [](auto, auto old, auto x, int64_t) { return hn::Add(old, x); });
+void add(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) {
+  // Finite summands stay finite, whatever the factor makes of them.
+  const float most = std::numeric_limits<float>::max() / (2 * HWY_MAX(1.0f, factor));
+  transpose(rows, pitch, count, width, panel, block_queries(), [&](auto d, auto old, auto x, int64_t) {
+    const auto limit = hn::Set(d, most), size = hn::Abs(x);
+    const auto far =
+        hn::And(hn::Gt(size, limit), hn::Lt(size, hn::Set(d, std::numeric_limits<float>::infinity())));
+    return hn::MulAdd(hn::IfThenElse(far, hn::CopySign(limit, x), x), hn::Set(d, factor), old);
+  });
 }
 void multiply(const float* rows, int64_t pitch, int64_t count, int64_t width, float* panel) {
   transpose(rows, pitch, count, width, panel, block_queries(),
@@ -102,7 +109,8 @@ void fill_triangle(float* scores, int64_t keys, int64_t first, float value) {
   const Vector filled = hn::Set(d, value);
   const auto left = hn::Iota(di, 0), right = hn::Iota(di, static_cast<int32_t>(lanes()));
   for (int64_t r = 0; r < keys; ++r) {
-    const auto limit = hn::Set(di, static_cast<int32_t>(HWY_MAX(int64_t{0}, HWY_MIN(first + r, block_queries()))));
+    const auto limit =
+        hn::Set(di, static_cast<int32_t>(HWY_MAX(int64_t{0}, HWY_MIN(first + r, block_queries()))));
     float* row = scores + r * block_queries();
     hn::StoreU(hn::IfThenElse(hn::RebindMask(d, hn::Lt(left, limit)), filled, hn::LoadU(d, row)), d, row);
     row += lanes();
@@ -127,18 +135,18 @@ HWY_INLINE Vector advance_lanes(float* HWY_RESTRICT scores, int64_t keys, float*
   hn::StoreU(m0, d, largest);
   // A lane that has seen no key keeps its scores of -infinity, whose power is 0, instead of making them NaN.
   const Vector base = hn::IfThenElse(hn::Eq(m0, hidden), hn::Zero(d), m0);
-  const Vector factor = vector_exp_to_88(d, hn::Sub(old, base));
+  const Vector factor = vector_exp2(d, hn::Sub(old, base));
   Vector s0 = hn::Zero(d), s1 = s0;
   for (r = 0; r + 2 <= keys; r += 2) {
-    const Vector e0 = vector_exp_to_88(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
-    const Vector e1 = vector_exp_to_88(d, hn::Sub(hn::LoadU(d, scores + (r + 1) * pitch), base));
+    const Vector e0 = vector_exp2(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
+    const Vector e1 = vector_exp2(d, hn::Sub(hn::LoadU(d, scores + (r + 1) * pitch), base));
     hn::StoreU(e0, d, scores + r * pitch);
     hn::StoreU(e1, d, scores + (r + 1) * pitch);
     s0 = hn::Add(s0, e0);
     s1 = hn::Add(s1, e1);
   }
   if (r < keys) {
-    const Vector e = vector_exp_to_88(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
+    const Vector e = vector_exp2(d, hn::Sub(hn::LoadU(d, scores + r * pitch), base));
     hn::StoreU(e, d, scores + r * pitch);
     s0 = hn::Add(s0, e);
   }
@@ -192,7 +200,8 @@ void dot(const float* query, const float* rows, int64_t pitch, int64_t count, in
 }
 
 // `kVectors` vectors of the width at once, over all rows; two rows at a time for more independent sums.
-HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pitch, int64_t count, float* out) {
+HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pitch, int64_t count,
+                            float* out) {
   const Floats d;
   Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
   int64_t j = 0;
@@ -231,15 +240,16 @@ void mix(const float* weights, const float* rows, int64_t pitch, int64_t count, 
     Vector sum = hn::Zero(d);
     for (int64_t j = 0; j < count; ++j) {
       const float* row = rows + j * pitch + c;
-      sum = hn::MulAdd(hn::Set(d, weights[j]), n == lanes() ? hn::LoadU(d, row) : load_some(row, n, 0.0f), sum);
+      sum =
+          hn::MulAdd(hn::Set(d, weights[j]), n == lanes() ? hn::LoadU(d, row) : load_some(row, n, 0.0f), sum);
     }
     store_some(sum, out + c, n);
   }
 }
 
 const AttentionKernels& table() {
-  static const AttentionKernels kernels = {block_queries(), pack, unpack, add, multiply, fill_triangle,
-                                           advance,         dot,  mix};
+  static const AttentionKernels kernels = {block_queries(), pack,    unpack, add, multiply,
+                                           fill_triangle,   advance, dot,    mix};
   return kernels;
 }
 
@@ -254,6 +264,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed::cpu {
 HWY_EXPORT(attention_table);
-const AttentionKernels* attention_kernels(int64_t target) { return HEED_FOR_TARGET(attention_table, target)(); }
+const AttentionKernels* attention_kernels(int64_t target) {
+  return HEED_FOR_TARGET(attention_table, target)();
+}
 }  // namespace heed::cpu
 #endif

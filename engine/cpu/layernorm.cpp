@@ -2,27 +2,42 @@
 
 namespace heed::cpu {
 
+namespace {
+
+// Rows done at once: several only if all of them stay in the first cache.
+int64_t rows_at_once(int64_t length) {
+  constexpr int64_t kFloats = 4096;
+  return length * RowKernels::kNormRows <= kFloats ? RowKernels::kNormRows : 1;
+}
+
+}  // namespace
+
 ScratchNeed layernorm_scratch(const ScratchQuery& query) {
-  return row_scratch(query, query.node.outputs[0], 4);
+  // Rows of x and of the residual, gamma and beta.
+  return row_scratch(query, query.node.outputs[0], 2 * RowKernels::kNormRows + 2);
 }
 
 void run_layernorm(const Step& step) {
   const Operand x = step.input(in::kX), residual = step.input(in::kNormResidual), out = step.output();
   const Operand gamma = step.input(in::kGamma), beta = step.input(in::kBeta);
   const float eps = step.node.as<NormAttrs>().eps;
-  const int64_t n = row_length(out.view), pitch = row_pitch(n);
+  const int64_t n = row_length(out.view), pitch = row_pitch(n), at_once = rows_at_once(n);
   step.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
-    float* buffer = step.scratch<float>(worker);
-    NormRow row;
-    row.gamma = load_vector(gamma, buffer + 2 * pitch);
-    row.beta = load_vector(beta, buffer + 3 * pitch);
-    row.eps = eps;
-    for (int64_t r = begin; r < end; ++r) {
-      row.x = load_row(x, r, buffer);
-      row.residual = residual.valid() ? load_row(residual, r, buffer + pitch) : nullptr;
-      float* to = row_target(out, r, buffer);
-      step.kernels.rows->layernorm(row, to, n);
-      store_row(out, r, to);
+    float* buffers = step.scratch<float>(worker);
+    const auto buffer = [&](int64_t i) { return buffers + i * pitch; };
+    const float* scaled = load_vector(gamma, buffer(2 * at_once));
+    const float* shifted = load_vector(beta, buffer(2 * at_once + 1));
+    for (int64_t first = begin; first < end; first += at_once) {
+      const int64_t count = std::min(at_once, end - first);
+      NormRow rows[RowKernels::kNormRows];
+      float* outs[RowKernels::kNormRows];
+      for (int64_t i = 0; i < count; ++i) {
+        const float* other = residual.valid() ? load_row(residual, first + i, buffer(at_once + i)) : nullptr;
+        rows[i] = {load_row(x, first + i, buffer(i)), other, scaled, shifted, eps};
+        outs[i] = row_target(out, first + i, buffer(i));
+      }
+      step.kernels.rows->layernorm(rows, outs, count, n);
+      for (int64_t i = 0; i < count; ++i) store_row(out, first + i, outs[i]);
     }
   });
 }

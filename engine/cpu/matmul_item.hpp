@@ -10,8 +10,9 @@
 
 namespace heed::cpu::matmul {
 
-inline constexpr int64_t kBlockK = 768;     // a panel of 32 columns is then 96 KiB, and 12 rows of a 36 KiB
-inline constexpr int64_t kGroupPanels = 6;  // per item: at most 576 KiB of b, which stay in the second cache
+inline constexpr int64_t kBlockK = 768;  // a panel of 32 columns is then 96 KiB, and 12 rows of a 36 KiB
+// Per item: at most 288 KiB of b, which the second cache holds beside the next item's.
+inline constexpr int64_t kGroupPanels = 3;
 inline constexpr int64_t kBlockTiles = 16;  // per item, high
 inline constexpr int64_t kNear =
     8192;  // bytes of b asked for ahead of their use; the hardware looks less far
@@ -133,6 +134,7 @@ class Item {
     const bool last = begin + length >= problem_.k;
     const RowsOfA a = rows_of_a(begin, length);
     const int64_t steps = align_up(length, tiles_.step);
+    const int64_t b_row = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
     const int64_t row_bytes =
         a.pitch * static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
     if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
@@ -145,19 +147,19 @@ class Item {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
         const std::byte* b = panel(p, begin);
         tile(steps, a.data + r * row_bytes, a.pitch, 1, b, sums, pitch_, begin > 0,
-             ahead(b, r / height, count, steps));
+             ahead(b, last ? next_ - begin * b_row : length * b_row, r / height, count, steps));
         if (last) finish(r, rows, p, sums);
       }
     }
   }
 
   // The first row of tiles asks for what it reads itself soon; the others, which find all of b in the caches,
-  // for what this worker reads next, each for its part, so that memory is read evenly in time.
-  Ahead ahead(const std::byte* b, int64_t tile_row, int64_t tile_rows, int64_t steps) const {
+  // for what this worker reads next, `next` bytes further, each for its part, so that memory is read evenly in time.
+  Ahead ahead(const std::byte* b, int64_t next, int64_t tile_row, int64_t tile_rows, int64_t steps) const {
     const int64_t step_bytes = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
-    if (tile_row == 0 || next_ == 0) return {b + kNear, step_bytes};
+    if (tile_row == 0 || next == 0) return {b + kNear, step_bytes};
     const int64_t share = ceil_div(step_bytes, tile_rows - 1);
-    return {b + next_ + (tile_row - 1) * share * steps, share};
+    return {b + next + (tile_row - 1) * share * steps, share};
   }
 
   void multiply_row(int64_t begin, int64_t length, const std::byte* a, bool last) {

@@ -119,40 +119,59 @@ void apply_norm(const NormRow& row, const float* v, float high, float low, float
   store_some(hn::MulAdd(core(load_some(v + i, n - i, 0.0f)), g, c), out + i, n - i);
 }
 
-// Two passes: the mean first, then the deviations from it. Sums are of differences to the row's first element,
-// which lies within sqrt(n) deviations of the mean, so that a mean far from zero costs no digits. The mean is kept
-// as a float and its rounding error: near 10,000 the float alone may be off by half a thousandth of a unit deviation.
-void layernorm(const NormRow& row, float* out, int64_t n) {
-  const Floats d;
+// A row between the passes of layernorm. The mean is kept as a float and its rounding error: near 10,000 the float alone
+// may be off by half a thousandth of a unit deviation.
+struct NormState {
+  const float* v = nullptr;
+  double mean = 0.0;
+  float high = 0.0f, low = 0.0f, factor = 0.0f;
+};
+
+// Sums are of differences to the row's first element, which lies within sqrt(n) deviations of the mean, so that a mean
+// far from zero costs no digits.
+void find_mean(const NormRow& row, float* out, int64_t n, NormState* state) {
   const float* v = sum_with_residual(row, out, n);
   const float start = v[0];
-  const Vector first = hn::Set(d, start);
-  const double count = static_cast<double>(n);
-  const double mean =
-      static_cast<double>(start) +
-      sum_over(v, n, start, [&](Vector sums, Vector x) { return hn::Add(sums, hn::Sub(x, first)); }) / count;
-  const float high = static_cast<float>(mean);
-  const float low = static_cast<float>(mean - static_cast<double>(high));
-  const Vector a = hn::Set(d, high), b = hn::Set(d, low);
+  const Vector first = hn::Set(Floats(), start);
+  const double sum = sum_over(v, n, start, [&](Vector sums, Vector x) { return hn::Add(sums, hn::Sub(x, first)); });
+  state->v = v;
+  state->mean = static_cast<double>(start) + sum / static_cast<double>(n);
+  state->high = static_cast<float>(state->mean);
+  state->low = static_cast<float>(state->mean - static_cast<double>(state->high));
+}
+
+void find_factor(float eps, int64_t n, NormState* state) {
+  const Floats d;
+  const Vector a = hn::Set(d, state->high), b = hn::Set(d, state->low);
   const auto square_to = [&](Vector sums, Vector x) {
     const Vector deviation = hn::Sub(hn::Sub(x, a), b);
     return hn::MulAdd(deviation, deviation, sums);
   };
-  int64_t whole = n / lanes() * lanes();
-  double squares = sum_over(v, whole, 0.0f, square_to);
-  for (int64_t i = whole; i < n; ++i) {
-    const double deviation = static_cast<double>(v[i]) - mean;
-    squares += deviation * deviation;
-  }
+  const auto add_squares = [&](int64_t from, double* squares) {
+    for (int64_t i = from; i < n; ++i) {
+      const double deviation = static_cast<double>(state->v[i]) - state->mean;
+      *squares += deviation * deviation;
+    }
+  };
+  const int64_t whole = n / lanes() * lanes();
+  double squares = sum_over(state->v, whole, 0.0f, square_to);
+  add_squares(whole, &squares);
   if (!in_range(squares)) {
     squares = 0.0;
-    for (int64_t i = 0; i < n; ++i) {
-      const double deviation = static_cast<double>(v[i]) - mean;
-      squares += deviation * deviation;
-    }
+    add_squares(0, &squares);
   }
-  const auto factor = static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(row.eps)));
-  apply_norm(row, v, high, low, factor, out, n);
+  state->factor =
+      static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(eps)));
+}
+
+// Two passes for the moments: the mean first, then the deviations from it. Each pass goes over all rows, so that the end of
+// one row's sum, a chain of operations that wait for each other, runs beside the next row's.
+void layernorm(const NormRow* rows, float* const* outs, int64_t count, int64_t n) {
+  NormState states[RowKernels::kNormRows];
+  for (int64_t r = 0; r < count; ++r) find_mean(rows[r], outs[r], n, &states[r]);
+  for (int64_t r = 0; r < count; ++r) find_factor(rows[r].eps, n, &states[r]);
+  for (int64_t r = 0; r < count; ++r)
+    apply_norm(rows[r], states[r].v, states[r].high, states[r].low, states[r].factor, outs[r], n);
 }
 
 void rmsnorm(const NormRow& row, float* out, int64_t n) {

@@ -26,8 +26,9 @@ struct RowKernels {
 
   // e^(x - largest x) / sum, zero where x is -infinity; a row of only those gives zeros.
   void (*softmax)(const float* x, float* out, int64_t n) = nullptr;
-  // (v - mean) / sqrt(variance + eps) * gamma + beta, v = x + residual.
-  void (*layernorm)(const NormRow& row, float* out, int64_t n) = nullptr;
+  // (v - mean) / sqrt(variance + eps) * gamma + beta, v = x + residual; of up to kNormRows rows at once.
+  static constexpr int64_t kNormRows = 4;
+  void (*layernorm)(const NormRow* rows, float* const* outs, int64_t count, int64_t n) = nullptr;
   // v / sqrt(mean of v^2 + eps) * gamma.
   void (*rmsnorm)(const NormRow& row, float* out, int64_t n) = nullptr;
 

@@ -130,8 +130,8 @@ struct Function {
 
 }  // namespace
 
-TEST_CASE("exp is within 2 ulp on every instruction set", "[cpu]") {
-  const std::vector<float> samples = sample(-1e-6f, -87.3f);
+TEST_CASE("powers of 2 are within 2 ulp on every instruction set", "[cpu]") {
+  const std::vector<float> samples = sample(-1e-6f, -126.0f);
   for (const Kernels& kernels : supported_kernels()) {
     INFO(kernels.name);
     const AttentionKernels& attention = *kernels.attention;
@@ -143,7 +143,7 @@ TEST_CASE("exp is within 2 ulp on every instruction set", "[cpu]") {
     attention.advance(scores.data(), keys, largest.data(), sums.data(), nullptr, 0);
     double worst = 0.0;
     for (size_t i = 0; i < samples.size(); ++i)
-      worst = std::max(worst, ulps(scores[i], std::exp(static_cast<double>(samples[i]))));
+      worst = std::max(worst, ulps(scores[i], std::exp2(static_cast<double>(samples[i]))));
     CHECK(worst <= 2.0);
     for (size_t i = samples.size(); i < scores.size(); ++i) CHECK(scores[i] == 0.0f);
   }
