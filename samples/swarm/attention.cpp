@@ -12,9 +12,32 @@ void require(heed::Status status, const char* what) {
 
 size_t index_of(Flavour flavour) { return static_cast<size_t>(flavour); }
 
+// What heed is told to record a look; it refers to the arguments of its maker.
+class LookInfo {
+ public:
+  LookInfo(const Look& look, const LookBuffers& buffers, uint32_t slot)
+      : buffers_{{"agents", buffers.agents}, {"look", buffers.look}, {"targets", buffers.targets}},
+        extents_{{"agents", look.agents}, {"targets", look.targets}} {
+    const bool cross = look.flavour == Flavour::Cross;  // the others have no targets
+    info_ = {.buffers = std::span(buffers_).first(cross ? 3 : 2),
+             .extents = std::span(extents_).first(cross ? 2 : 1),
+             .slot = slot};
+  }
+  LookInfo(const LookInfo&) = delete;
+  LookInfo& operator=(const LookInfo&) = delete;
+  const heed::vulkan::RecordInfo& info() const { return info_; }
+
+ private:
+  heed::vulkan::Buffer buffers_[3];
+  heed::ExtentValue extents_[2];
+  heed::vulkan::RecordInfo info_;
+};
+
 }  // namespace
 
-Attention::Attention(const Gpu& gpu, const AttentionBuffers& buffers, uint32_t slots) : buffers_(buffers) {
+Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, uint32_t slots,
+                     bool spread)
+    : buffers_(look), picked_buffers_(pick) {
   require(heed::vulkan::adopt({.instance = gpu.instance,
                                .physical_device = gpu.physical,
                                .device = gpu.device,
@@ -31,30 +54,42 @@ Attention::Attention(const Gpu& gpu, const AttentionBuffers& buffers, uint32_t s
   require(device_.upload(rules.tensors(), &weights_), "upload its weights");
   for (const Flavour flavour : kFlavours) {
     const size_t i = index_of(flavour);
-    require(device_.compile(look_graph(flavour), weights_, &look_[i], {.record_slots = slots}),
+    require(device_.compile(look_graph(flavour), weights_, &look_[i],
+                            {.timestamps = spread, .record_slots = slots}),
             "compile attention");
     require(device_.compile(weights_graph(flavour), weights_, &picked_[i], {.record_slots = slots}),
             "compile the picked agent's attention");
   }
 }
 
-void Attention::record_look(VkCommandBuffer commands, Flavour flavour, uint32_t agents, uint32_t targets,
-                            uint32_t slot) const {
-  const heed::vulkan::Buffer self[] = {{"agents", buffers_.agents}, {"look", buffers_.look}};
-  const heed::vulkan::Buffer cross[] = {
-      {"agents", buffers_.agents}, {"targets", buffers_.targets}, {"look", buffers_.look}};
-  const heed::ExtentValue extents[] = {{"agents", agents}, {"targets", targets}};
-  heed::vulkan::RecordInfo info = {.buffers = self, .extents = std::span(extents).first(1), .slot = slot};
-  if (flavour == Flavour::Cross) info = {.buffers = cross, .extents = extents, .slot = slot};
-  require(heed::vulkan::record(look_[index_of(flavour)], commands, info), "record attention");
+void Attention::record_look(VkCommandBuffer commands, const Look& look, uint32_t slot) const {
+  const LookInfo given(look, buffers_, slot);
+  require(heed::vulkan::record(plan_of(look.flavour), commands, given.info()), "record attention");
+}
+
+void Attention::record_part(VkCommandBuffer commands, const Look& look, const LookBuffers& buffers,
+                            uint32_t slot, double budget_ms, heed::vulkan::Cursor* cursor) const {
+  const LookInfo given(look, buffers, slot);
+  require(heed::vulkan::record_some(plan_of(look.flavour), commands, given.info(), budget_ms, cursor),
+          "record a part of attention");
+}
+
+Side Attention::reads(Flavour flavour) const {
+  const heed::vulkan::SyncNeeds needs = heed::vulkan::sync_needs(plan_of(flavour));
+  return {needs.before_dst_stages, needs.before_dst_accesses};
+}
+
+Side Attention::writes(Flavour flavour) const {
+  const heed::vulkan::SyncNeeds needs = heed::vulkan::sync_needs(plan_of(flavour));
+  return {needs.after_src_stages, needs.after_src_accesses};
 }
 
 void Attention::record_weights(VkCommandBuffer commands, Flavour flavour, uint32_t keys,
                                uint32_t slot) const {
   const heed::vulkan::Buffer buffers[] = {
-      {"row", buffers_.row},
+      {"row", picked_buffers_.row},
       {"keys", flavour == Flavour::Cross ? buffers_.targets : buffers_.agents},
-      {"weights", buffers_.weights}};
+      {"weights", picked_buffers_.weights}};
   const heed::ExtentValue extents[] = {{"keys", keys}};
   require(heed::vulkan::record(picked_[index_of(flavour)], commands,
                                {.buffers = buffers, .extents = extents, .slot = slot}),

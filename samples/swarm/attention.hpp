@@ -1,34 +1,54 @@
 // heed as a guest of this renderer: it gets the renderer's device, and records attention into its frames.
 #pragma once
 
-#include <heed/vulkan.hpp>
+#include <heed/vulkan_frames.hpp>
 
+#include "barrier.hpp"
 #include "motives.hpp"
 #include "resources.hpp"
 
 namespace swarm {
 
 // The renderer's buffers that attention reads and writes.
-struct AttentionBuffers {
+struct LookBuffers {
   VkBuffer agents, targets, look;  // rows, rows, what every agent looks at
-  VkBuffer row, weights;           // of the picked agent
+};
+struct PickBuffers {
+  VkBuffer row, weights;  // of the picked agent
+};
+
+// Who looks at whom.
+struct Look {
+  Flavour flavour = Flavour::Flock;
+  uint32_t agents = 0, targets = 0;
+  friend bool operator==(const Look&, const Look&) = default;
 };
 
 class Attention {
  public:
-  Attention(const Gpu& gpu, const AttentionBuffers& buffers, uint32_t slots);
+  // `spread`: record_part is used instead of record_look, and plans measure their passes for it.
+  Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, uint32_t slots, bool spread);
 
   // Every agent's attention. `slot`: which of the frames in flight.
-  void record_look(VkCommandBuffer commands, Flavour flavour, uint32_t agents, uint32_t targets,
-                   uint32_t slot) const;
+  void record_look(VkCommandBuffer commands, const Look& look, uint32_t slot) const;
+  // The part of it after `cursor` that should fit into `budget_ms`, with buffers of its own. `slot`: which of the
+  // runs in flight.
+  void record_part(VkCommandBuffer commands, const Look& look, const LookBuffers& buffers, uint32_t slot,
+                   double budget_ms, heed::vulkan::Cursor* cursor) const;
+  // The sides of heed's in barriers around these.
+  Side reads(Flavour flavour) const;
+  Side writes(Flavour flavour) const;
   // The picked agent's weights over `keys` agents or targets.
   void record_weights(VkCommandBuffer commands, Flavour flavour, uint32_t keys, uint32_t slot) const;
 
  private:
-  AttentionBuffers buffers_;
+  const heed::Plan& plan_of(Flavour flavour) const { return look_[static_cast<size_t>(flavour)]; }
+
+  LookBuffers buffers_;
+  PickBuffers picked_buffers_;
   heed::Device device_;
   heed::Weights weights_;
-  heed::Plan look_[3], picked_[3];
+  heed::Plan look_[3], picked_[3];  // by flavour
 };
 
 }  // namespace swarm

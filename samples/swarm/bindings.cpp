@@ -25,7 +25,7 @@ Bindings::Bindings(const Gpu& gpu) : gpu_(gpu) {
   constexpr VkDeviceSize kRow = SWARM_ROW * sizeof(float), kVec4 = sizeof(vec4);
   agents = make_buffer(gpu, kMaxAgents * kRow, kRead);
   targets = make_buffer(gpu, kMaxTargets * kRow, kRead);
-  look = make_buffer(gpu, kMaxAgents * SWARM_LOOK4 * kVec4, kStorage);
+  look = make_buffer(gpu, kMaxAgents * SWARM_LOOK4 * kVec4, kStorage | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   trails = make_buffer(gpu, kMaxAgents * SWARM_TRAIL * kVec4, kStorage);
   pick = make_buffer(gpu, kRow + kVec4, kStorage);
   weights = make_buffer(gpu, kMaxAgents * SWARM_HEADS * sizeof(float), kStorage);

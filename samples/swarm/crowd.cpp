@@ -5,24 +5,18 @@
 namespace swarm {
 namespace {
 
-constexpr VkPipelineStageFlags kCompute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
-constexpr VkPipelineStageFlags kReaders = kCompute | VK_PIPELINE_STAGE_VERTEX_SHADER_BIT;
-
-// What compute shaders wrote becomes visible to `readers`, and they write only after those of before have
-// read.
-void barrier(VkCommandBuffer commands, VkPipelineStageFlags before, VkPipelineStageFlags readers) {
-  auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-  memory.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
-  memory.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-  vkCmdPipelineBarrier(commands, before, readers, 0, 1, &memory, 0, nullptr, 0, nullptr);
-}
+constexpr Side kDraws = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_VERTEX_SHADER_BIT,
+                         VK_ACCESS_SHADER_READ_BIT};
+// The last frame's vertex shaders read what compute shaders are about to write.
+constexpr Side kLastFrame = {kDraws.stages, VK_ACCESS_SHADER_WRITE_BIT};
 
 }  // namespace
 
-Crowd::Crowd(const Gpu& gpu, const Bindings& b)
+Crowd::Crowd(const Gpu& gpu, const Bindings& b, double attention_ms)
     : bindings_(b),
-      attention_(gpu, {b.agents.handle, b.targets.handle, b.look.handle, b.pick.handle, b.weights.handle},
-                 kSlots),
+      attention_(gpu, {b.agents.handle, b.targets.handle, b.look.handle}, {b.pick.handle, b.weights.handle},
+                 kSlots, attention_ms > 0),
+      spread_(attention_ms > 0 ? std::make_unique<Spread>(gpu, b, attention_, attention_ms) : nullptr),
       spawn_(make_compute(gpu, b.layout(), spirv::kSpawnComp)),
       targets_(make_compute(gpu, b.layout(), spirv::kTargetsComp)),
       integrate_(make_compute(gpu, b.layout(), spirv::kIntegrateComp)),
@@ -38,35 +32,37 @@ void Crowd::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t slo
 }
 
 void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot,
-                        VkQueryPool timestamps, uint32_t first) const {
-  // The last frame's vertex shaders still read what is written here.
-  barrier(commands, kReaders, kCompute);
+                        VkQueryPool timestamps, uint32_t first) {
+  barrier(commands, kLastFrame, kComputes);
   if (step.spawn_from < step.agents) {
     vkCmdPushConstants(commands, bindings_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof step.spawn_from,
                        &step.spawn_from);
     dispatch(commands, spawn_, slot, step.agents - step.spawn_from);
   }
   if (step.flavour == Flavour::Cross) dispatch(commands, targets_, slot, step.targets);
-  barrier(commands, kCompute, kCompute);
+  barrier(commands, kComputeWrites, spread_ ? kComputes : attention_.reads(step.flavour));
 
   if (timestamps != VK_NULL_HANDLE)
     vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, timestamps, first);
-  attention_.record_look(commands, step.flavour, step.agents, step.targets, slot);
+  if (spread_)
+    spread_->record(commands, step.look());
+  else
+    attention_.record_look(commands, step.look(), slot);
   if (timestamps != VK_NULL_HANDLE)
     vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, timestamps, first + 1);
-  barrier(commands, kCompute, kCompute);
+  barrier(commands, spread_ ? kComputeWrites : attention_.writes(step.flavour), kComputes);
   if (step.move) dispatch(commands, integrate_, slot, step.agents);
-  barrier(commands, kCompute, kReaders);
+  barrier(commands, kComputeWrites, kDraws);
 }
 
 void Crowd::record_links(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot) const {
   dispatch(commands, pick_, slot, 1);
-  barrier(commands, kCompute, kCompute);
+  barrier(commands, kComputeWrites, kComputes);
   attention_.record_weights(commands, step.flavour,
                             step.flavour == Flavour::Cross ? step.targets : step.agents, slot);
-  barrier(commands, kCompute, kCompute);
+  barrier(commands, kComputeWrites, kComputes);
   dispatch(commands, strongest_, slot, SWARM_HEADS * SWARM_GROUP);
-  barrier(commands, kCompute, kReaders);
+  barrier(commands, kComputeWrites, kDraws);
 }
 
 }  // namespace swarm

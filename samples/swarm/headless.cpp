@@ -27,14 +27,16 @@ uint32_t run_headless(const Options& options) {
                        .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT});
   const VkImageView views[] = {image.view};
   canvas.resize(options.size, views);
-  Renderer renderer(gpu, canvas);
+  Renderer renderer(gpu, canvas, options.attention_ms);
   const Font font(gpu, static_cast<float>(options.size.height) / 720);
   renderer.bindings().set_font(font.view());
 
   Show show(options, gpu);
   show.pick = true;  // the agent nearest to the middle
-  OverlayState state = {
-      .kind = options.overlay, .budget_ms = options.budget_ms, .device = gpu.properties.deviceName};
+  OverlayState state = {.kind = options.overlay,
+                        .budget_ms = options.budget_ms,
+                        .attention_ms = options.attention_ms,
+                        .device = gpu.properties.deviceName};
   std::vector<Box> boxes;
   const uint32_t frames = options.frames != 0 ? options.frames : 240;
   for (uint32_t i = 0; i < frames; ++i) {
@@ -56,6 +58,8 @@ uint32_t run_headless(const Options& options) {
     std::printf("times: frame %.3f ms attention %.3f ms on %s, %u agents, %u targets\n",
                 renderer.times().frame, renderer.times().attention, gpu.properties.deviceName, show.agents,
                 show.targets);
+    if (const Spread* spread = renderer.crowd().spread())
+      std::printf("spread: parts %u finished %u\n", spread->parts(), spread->finished());
   }
   if (!options.png.empty()) save_picture(gpu, {.image = image.handle, .size = options.size}, options.png);
   return gpu.complaints();

@@ -51,6 +51,11 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_option("--device", options->device, "part of a GPU's name, or its number");
   app->add_option("--budget", options->budget_ms, "milliseconds per frame that the overlay measures against")
       ->check(CLI::Range(0.1, 1000.0));
+  app->add_option(
+         "--attention-budget", options->attention_ms,
+         "milliseconds of GPU time per frame for attention, over as many frames as it takes; default: all of "
+         "it in each frame")
+      ->check(CLI::Range(0.001, 1000.0));
   app->add_option("--size", words->size, "of the window or picture; default 1280x720");
   app->add_flag("--headless", options->headless, "no window: draw off-screen");
   app->add_option("--frames", options->frames, "stop after so many; default: headless 240, in a window never")

@@ -17,6 +17,7 @@ struct Options {
   VkExtent2D size = {1280, 720};
   OverlayKind overlay = OverlayKind::Full;
   double budget_ms = 1000.0 / 60;
+  double attention_ms = 0;  // 0: all of it in each frame
 };
 
 // Both throw Failure. Return the number of messages of the validation layer.

@@ -74,7 +74,10 @@ void budget(Panel& panel, const OverlayState& state, float* y) {
     if (attention > 1) panel.box(x, *y, std::max(attention, 8.0f), 8, kHeadColors[1], 4);
   }
   *y += 25;
-  panel.write(Face::Small, "attention " + milliseconds(state.times.attention), x, *y, kInk);
+  panel.write(Face::Small,
+              "attention " + milliseconds(state.times.attention) +
+                  (state.attention_ms > 0 ? " of " + milliseconds(state.attention_ms) : ""),
+              x, *y, kInk);
   panel.write_right(Face::Small,
                     "frame " + milliseconds(state.times.frame) + " of " + milliseconds(state.budget_ms),
                     x + width, *y, kInk);

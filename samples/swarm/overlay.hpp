@@ -17,6 +17,7 @@ struct OverlayState {
   Times times;
   double shown_ms = -1;  // from picture to picture, by the clock; negative: not known
   double budget_ms = 16.7;
+  double attention_ms = 0;  // what attention may take of a frame; 0: as much as it needs
   std::string device;
   bool paused = false;
 };

@@ -115,7 +115,7 @@ uint32_t run_window(const Options& options) {
                  .instance_extensions = display.instance_extensions(),
                  .make_surface = [&](VkInstance instance) { return display.make_surface(instance); }});
   Swapchain swapchain(gpu, display);
-  Renderer renderer(gpu, swapchain.canvas());
+  Renderer renderer(gpu, swapchain.canvas(), options.attention_ms);
   float scale = 1;
   glfwGetWindowContentScale(display.handle(), &scale, nullptr);
   const Font font(gpu, std::clamp(scale, 1.0f, 3.0f));
@@ -126,7 +126,9 @@ uint32_t run_window(const Options& options) {
   Controls controls = {.show = &show, .overlay = options.overlay};
   listen(display.handle(), &controls);
 
-  OverlayState state = {.budget_ms = options.budget_ms, .device = gpu.properties.deviceName};
+  OverlayState state = {.budget_ms = options.budget_ms,
+                        .attention_ms = options.attention_ms,
+                        .device = gpu.properties.deviceName};
   std::vector<Box> boxes;
   auto before = std::chrono::steady_clock::now();
   uint32_t frames = 0;

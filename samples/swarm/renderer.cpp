@@ -8,8 +8,12 @@ constexpr uint32_t kQueries = 4;
 
 }  // namespace
 
-Renderer::Renderer(const Gpu& gpu, const Canvas& canvas)
-    : gpu_(gpu), canvas_(canvas), bindings_(gpu), crowd_(gpu, bindings_), painter_(gpu, bindings_, canvas) {
+Renderer::Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms)
+    : gpu_(gpu),
+      canvas_(canvas),
+      bindings_(gpu),
+      crowd_(gpu, bindings_, attention_ms),
+      painter_(gpu, bindings_, canvas) {
   for (Slot& slot : slots_) {
     auto pool_info = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
     pool_info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
@@ -59,7 +63,7 @@ void Renderer::read_times() {
   times_.attention = static_cast<double>(ticks[2] - ticks[1]) * to_ms;
 }
 
-void Renderer::record(const FrameJob& job, VkCommandBuffer commands) const {
+void Renderer::record(const FrameJob& job, VkCommandBuffer commands) {
   const uint32_t first = slot_ * kQueries;
   const VkQueryPool queries = queries_;
   if (queries != VK_NULL_HANDLE) {

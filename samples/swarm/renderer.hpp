@@ -24,9 +24,11 @@ struct FrameJob {
 
 class Renderer {
  public:
-  Renderer(const Gpu& gpu, const Canvas& canvas);
+  // `attention_ms`: see Crowd.
+  Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms);
   ~Renderer();
   Bindings& bindings() { return bindings_; }
+  const Crowd& crowd() const { return crowd_; }
 
   // Waits until the slot's earlier frame is done, and returns which one is next.
   uint32_t next_slot();
@@ -41,7 +43,7 @@ class Renderer {
     Owned<VkFence> done;
     bool used = false;
   };
-  void record(const FrameJob& job, VkCommandBuffer commands) const;
+  void record(const FrameJob& job, VkCommandBuffer commands);
   void read_times();
 
   const Gpu& gpu_;

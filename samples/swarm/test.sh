@@ -39,6 +39,7 @@ check() {
 check help 0 "--flavour" --help
 check unknown-option 2 "wat" --wat
 check unknown-flavour 2 "flavour" --flavour herd
+check no-budget 2 "attention-budget" --attention-budget 0
 check no-agents 2 "agents" --agents 0
 check too-many-agents 2 "agents" --agents 1000000
 check no-such-head 2 "heads" --heads 5
@@ -80,6 +81,12 @@ watch cross-comes-to-the-lights "last_distance < 0.6 * first_distance" --flavour
 watch headings-alone-do-not-flock "last_spread > 0.65 * first_spread" --flavour flock --heads 2 --agents 240 --frames 60
 watch giving-way-is-no-line "last_order < 0.7" --flavour conga --heads 4 --agents 180 --frames 100
 watch glare-attracts-nobody "last_distance > 0.75 * first_distance" --flavour cross --heads 4 --agents 300 --targets 24 --frames 100
+# Attention in parts, the smallest there are: agents go on by what they saw some frames ago.
+watch flock-with-a-budget "last_spread < 0.75 * first_spread" --flavour flock --agents 240 --frames 200 --attention-budget 0.001
+parts=$(awk '$1 == "spread:" { print $3 }' <<<"$said") finished=$(awk '$1 == "spread:" { print $5 }' <<<"$said")
+report budget-spreads "$([[ $parts -eq 200 && $finished -gt 0 && $finished -lt 120 ]] || echo "$parts parts of $finished runs")"
+watch cross-with-a-budget "last_distance < 0.7 * first_distance" --flavour cross --agents 300 --targets 24 --frames 160 --attention-budget 0.001
+watch a-budget-for-all-of-it "last_spread < 0.6 * first_spread" --flavour flock --agents 240 --frames 120 --attention-budget 1000
 watch fewest-agents "last_spread > 0" --agents 32 --frames 3
 watch odd-numbers "last_spread > 0" --flavour cross --agents 131 --targets 2 --frames 3
 
