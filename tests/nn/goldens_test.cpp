@@ -1,12 +1,12 @@
 // Every golden file on every device, through the code of `heed verify`.
-#include "catch.hpp"
-
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 
+#include "catch.hpp"
 #include "golden_case.hpp"
 #include "golden_run.hpp"
 #include "ops/devices.hpp"
@@ -32,9 +32,16 @@ std::vector<std::byte> read_bytes(const std::string& path) {
   return {data, data + text.size()};
 }
 
-void verify_all(bool extents) {
+// SwiftShader's compiler would take minutes for the kernels of GPUs.
+ops::Kernels kernels() {
+  const char* driver = std::getenv("HEED_TEST_DRIVER");
+  return driver != nullptr && driver == std::string_view("swiftshader") ? ops::Kernels::Own
+                                                                        : ops::Kernels::Gpu;
+}
+
+void verify_all(const std::vector<ops::TestDevice>& devices, bool extents) {
   goldens::Messages messages;  // the devices of the tests have a log of their own
-  for (ops::TestDevice test : ops::test_devices()) {
+  for (ops::TestDevice test : devices) {
     for (const std::string& path : golden_files()) {
       SafeTensors file;
       REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
@@ -63,9 +70,11 @@ TEST_CASE("goldens: all cases are there and cover all systems", "[goldens]") {
   CHECK_FALSE(goldens::known_system("000.unheard_of"));
 }
 
-TEST_CASE("goldens: pass on every device", "[goldens]") { verify_all(false); }
+TEST_CASE("goldens: pass on every device", "[goldens]") { verify_all(ops::test_devices(kernels()), false); }
 
-TEST_CASE("goldens: pass with extents below their maxima", "[goldens]") { verify_all(true); }
+TEST_CASE("goldens: pass with extents below their maxima", "[goldens]") {
+  verify_all(ops::test_devices(), true);
+}
 
 TEST_CASE("goldens: a wrong expectation is found", "[goldens]") {
   // Changing any compared tensor of these files must turn the verdict.
@@ -74,11 +83,12 @@ TEST_CASE("goldens: a wrong expectation is found", "[goldens]") {
     const char* tensor;
     unsigned char bits = 0x40;  // of the last byte: the exponent of a float
   };
-  const Change changes[] = {{"000_bidirectional_fullpad", "expected"}, {"000_bidirectional_fullpad", "nan_rows", 1},
-                            {"001_decoder_layer_odd", "expected_cross_attn"}, {"002_causal_seed", "expected_scores"},
-                            {"002_causal_seed", "expected_attn_masked"}, {"004_qkv_cross", "expected_v"},
-                            {"004_positional_encoding_odd", "expected_pe"}, {"004_decoder_fullpad", "nan_rows", 1},
-                            {"004_transformer_odd", "expected_seed_wiring"}};
+  const Change changes[] = {
+      {"000_bidirectional_fullpad", "expected"},        {"000_bidirectional_fullpad", "nan_rows", 1},
+      {"001_decoder_layer_odd", "expected_cross_attn"}, {"002_causal_seed", "expected_scores"},
+      {"002_causal_seed", "expected_attn_masked"},      {"004_qkv_cross", "expected_v"},
+      {"004_positional_encoding_odd", "expected_pe"},   {"004_decoder_fullpad", "nan_rows", 1},
+      {"004_transformer_odd", "expected_seed_wiring"}};
   Device cpu;
   goldens::Messages messages;
   REQUIRE(Device::open({.select = "cpu", .log = messages.log()}, &cpu) == Status::Ok);

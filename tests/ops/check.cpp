@@ -141,7 +141,7 @@ std::string check_trial(Device device, Trial& trial, Tally* tally, bool* unsuppo
 
 }  // namespace
 
-void check(const Operation& operation) { check(operation, test_devices()); }
+void check(const Operation& operation) { check(operation, test_devices(Kernels::Gpu)); }
 
 void check(const Operation& operation, const std::vector<TestDevice>& devices) {
   std::map<std::string, Tally> tallies;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <string_view>
 
@@ -43,50 +44,56 @@ TestDevice open_device(const std::string& word, DeviceOptions options) {
   return device;
 }
 
+struct Opened {
+  TestDevice device;
+  Kernels kernels = Kernels::Own;  // the least set that it belongs to
+};
+
 // The CPU once more for every lesser set of instructions that it has.
-void add_lesser_targets(const DeviceOptions& options, std::vector<TestDevice>* devices) {
+void add_lesser_targets(const DeviceOptions& options, std::vector<Opened>* all) {
   const std::span<const cpu::Kernels> kernels = cpu::supported_kernels();
   for (size_t i = 1; i < kernels.size() && std::getenv("HEED_CPU_TARGET") == nullptr; ++i) {
     const test::SetVariable target("HEED_CPU_TARGET", kernels[i].name);
-    devices->push_back(open_device("cpu", options));
-    devices->back().word = std::string("cpu:") + kernels[i].name;
+    all->push_back({open_device("cpu", options)});
+    all->back().device.word = std::string("cpu:") + kernels[i].name;
   }
 }
 
-// A software driver once more with other kernels than its own: on one width of lavapipe, since compiling all of them
-// takes minutes and gigabytes there.
-void add_kernels(const char* kernels, const DeviceInfo& info, const DeviceOptions& options,
-                 std::vector<TestDevice>* devices) {
+// A software driver once more with other kernels than its own: on one width of lavapipe and on Mesa 26, since
+// compiling all of them takes minutes and gigabytes there.
+void add_kernels(Kernels kernels, const DeviceInfo& info, const DeviceOptions& options,
+                 std::vector<Opened>* all) {
   if (info.kind != DeviceKind::SoftwareGpu || std::getenv("HEED_KERNELS") != nullptr) return;
   const char* driver = std::getenv("HEED_TEST_DRIVER");
   if (driver != nullptr &&
       (driver == std::string_view("lavapipe-128") || driver == std::string_view("lavapipe-512")))
     return;
-  const test::SetVariable variable("HEED_KERNELS", kernels);
-  devices->push_back(open_device(info.word, options));
-  devices->back().word += std::string(":") + kernels;
+  const char* word = kernels == Kernels::Gpu ? "gpu" : "basic";
+  const test::SetVariable variable("HEED_KERNELS", word);
+  all->push_back({open_device(info.word, options), kernels});
+  all->back().device.word += std::string(":") + word;
 }
 
-std::vector<TestDevice> open_devices(bool every_kernel) {
+std::vector<Opened> open_devices() {
   DeviceOptions options;
   options.validation = true;
   options.log = {collect, nullptr, LogLevel::Warning};
   std::vector<DeviceInfo> infos;
   REQUIRE(Device::list(options, &infos) == Status::Ok);
   const std::vector<std::string> wanted = wanted_words();
-  std::vector<TestDevice> devices;
+  std::vector<Opened> all;
   for (const DeviceInfo& info : infos) {
     const bool named = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& part) {
       return info.word.find(part) != std::string::npos;
     });
     if (!info.usable || (!wanted.empty() && !named)) continue;
-    if (info.kind == DeviceKind::Cpu) add_lesser_targets(options, &devices);
-    devices.push_back(open_device(info.word, options));
-    add_kernels("gpu", info, options, &devices);
-    if (every_kernel) add_kernels("basic", info, options, &devices);
+    if (info.kind == DeviceKind::Cpu) add_lesser_targets(options, &all);
+    all.push_back({open_device(info.word, options)});
+    add_kernels(Kernels::Gpu, info, options, &all);
+    add_kernels(Kernels::All, info, options, &all);
   }
-  REQUIRE_FALSE(devices.empty());
-  return devices;
+  REQUIRE_FALSE(all.empty());
+  return all;
 }
 
 #if CATCH_VERSION_MAJOR < 3
@@ -95,29 +102,24 @@ using Listener = Catch::TestEventListenerBase;
 using Listener = Catch::EventListenerBase;
 #endif
 
-std::vector<TestDevice> some_devices, all_devices;
+std::map<Kernels, std::vector<TestDevice>> lists;
 
 // They must be gone before main returns: a validation layer has been unloaded, or has destroyed its own globals, when
 // those of this program are destroyed.
 struct CloseDevices : Listener {
   using Listener::Listener;
-  void testRunEnded(const Catch::TestRunStats&) override {
-    some_devices.clear();
-    all_devices.clear();
-  }
+  void testRunEnded(const Catch::TestRunStats&) override { lists.clear(); }
 };
 CATCH_REGISTER_LISTENER(CloseDevices)
 
 }  // namespace
 
-const std::vector<TestDevice>& test_devices() {
-  if (some_devices.empty()) some_devices = open_devices(false);
-  return some_devices;
-}
-
-const std::vector<TestDevice>& devices_with_every_kernel() {
-  if (all_devices.empty()) all_devices = open_devices(true);
-  return all_devices;
+const std::vector<TestDevice>& test_devices(Kernels kernels) {
+  if (lists.empty())
+    for (const Opened& opened : open_devices())
+      for (const Kernels set : {Kernels::Own, Kernels::Gpu, Kernels::All})
+        if (opened.kernels <= set) lists[set].push_back(opened.device);
+  return lists[kernels];
 }
 
 std::vector<std::string> take_messages() {

@@ -1,7 +1,6 @@
 // The devices that tests run on: every usable one, or those that HEED_TEST_DEVICES names (parts of words,
 // separated by commas, e.g. "cpu,llvmpipe"). Vulkan devices are opened with the validation layer. The CPU
-// comes once for every set of instructions that it has ("cpu:avx2"), the best one last; software drivers once
-// more with the kernels of GPUs ("vulkan:llvmpipe:gpu").
+// comes once for every set of instructions that it has ("cpu:avx2"), the best one last.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -15,10 +14,16 @@ struct TestDevice {
   Device device;
 };
 
-// Opened once per process; fails the test if nothing matches or an expected device does not open.
-const std::vector<TestDevice>& test_devices();
-// With software drivers also as GPUs without subgroup operations ("vulkan:llvmpipe:basic").
-const std::vector<TestDevice>& devices_with_every_kernel();
+// Which kernels a software driver is tried with.
+enum class Kernels : uint8_t {
+  Own,  // those that it would use
+  Gpu,  // and as a device of its own those of GPUs ("vulkan:llvmpipe:gpu")
+  All,  // and those of GPUs without subgroup operations ("vulkan:llvmpipe:basic")
+};
+
+// Opened once per process, and shared by the three lists; fails the test if nothing matches or an expected device
+// does not open.
+const std::vector<TestDevice>& test_devices(Kernels kernels = Kernels::Own);
 
 // Messages at warning level or above since the last call.
 std::vector<std::string> take_messages();

@@ -258,10 +258,10 @@ Operation random_operation(const char* name, int graphs, void (*build)(Trial&, R
 TEST_CASE("random sizes on every kernel variant", "[ops][random]") {
   std::printf("random sizes, %d to a graph: first seed %llu\n", kRuns,
               static_cast<unsigned long long>(first_seed()));
-  check(random_operation("matmul", 10, build_matmul), devices_with_every_kernel());
-  check(random_operation("attention", 8, build_attention), devices_with_every_kernel());
-  check(random_operation("rows", 16, build_rows), devices_with_every_kernel());
-  check(random_operation("elements", 8, build_elements), devices_with_every_kernel());
+  check(random_operation("matmul", 10, build_matmul), test_devices(Kernels::All));
+  check(random_operation("attention", 8, build_attention), test_devices(Kernels::All));
+  check(random_operation("rows", 16, build_rows), test_devices(Kernels::All));
+  check(random_operation("elements", 8, build_elements), test_devices(Kernels::All));
 }
 
 }  // namespace heed::ops
