@@ -63,7 +63,8 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_option("--png", options->png, "write the last frame there");
   app->add_option("--overlay", words->overlay, "full, legend (no times) or none; default full")
       ->check(CLI::IsMember(keys_of(kOverlayWords)));
-  app->add_flag("!--no-links", options->links, "without the lines of the picked agent");
+  app->add_flag_callback(
+      "--no-links", [options] { options->links = false; }, "without the lines of the picked agent");
   app->add_flag("--report", options->report,
                 "print how the crowd changed and GPU times; of a window, what it showed last");
   app->add_flag("--validate", options->validate,
