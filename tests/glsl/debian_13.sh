@@ -15,7 +15,7 @@ export HEED_DRIVER_FOLDER=${HEED_DRIVER_FOLDER:-$build/drivers}
 library=$(find -L "$HEED_DRIVER_FOLDER/debian-13/usr/lib" -name libshaderc.so.1 | head -n 1)
 [[ -n $library ]] || { echo "Debian 13's packages have no libshaderc.so.1" >&2; exit 3; }
 
-rm -rf "$folder/heed" "$folder/build"
+rm -rf "$folder/heed"
 cmake --install "$build" --prefix "$folder/heed" >"$folder/install.log"
 # The library asks for a newer C library than the linker's, which is there when the program runs.
 cmake -S "$here" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$folder/heed" \
