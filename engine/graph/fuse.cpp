@@ -22,7 +22,8 @@ bool is_plain(const ElementwiseAttrs& attrs) { return attrs.scale == 1.0f && att
 
 class Fusion {
  public:
-  explicit Fusion(GraphData* graph) : graph_(*graph), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
+  Fusion(GraphData* graph, const ScheduleOptions& options)
+      : graph_(*graph), options_(options), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
 
   void run() {
     // Matmuls first: an addition is worth more in their epilogue than in the operation after it. A fused node takes
@@ -67,6 +68,7 @@ class Fusion {
   bool fuse_pair(size_t first, size_t second, size_t position) {
     const Op op = graph_.nodes[first].op;
     if (op == Op::Matmul) return into_matmul(first, second, position);
+    if (op == Op::Attention) return options_.strided_attention && skip_copy(first, second);
     if (op == Op::Elementwise) return into_norm(first, second, position) || into_elementwise(first, second);
     return false;
   }
@@ -140,6 +142,21 @@ class Fusion {
     return true;
   }
 
+  // attention -> copy: attention writes where the copy would.
+  bool skip_copy(size_t first, size_t second) {
+    const Node& copy = graph_.nodes[second];
+    if (copy.op != Op::Elementwise) return false;
+    const auto& attrs = copy.as<ElementwiseAttrs>();
+    const TensorInfo &middle = build_.info(graph_.nodes[first].outputs[0]), &result = build_.info(copy.outputs[0]);
+    if (attrs.kind != ElementwiseAttrs::Kind::Copy || !is_plain(attrs) || middle.dtype != result.dtype ||
+        !build_.same_shape(middle, result))
+      return false;
+    Node fused = graph_.nodes[first];
+    fused.outputs[0] = copy.outputs[0];
+    graph_.nodes[second] = std::move(fused);
+    return true;
+  }
+
   bool into_elementwise(size_t first, size_t second) {
     const Node& before = graph_.nodes[first];
     const Node& after = graph_.nodes[second];
@@ -161,12 +178,13 @@ class Fusion {
   }
 
   GraphData& graph_;
+  const ScheduleOptions& options_;
   Build build_;
   std::vector<bool> gone_;
 };
 
 }  // namespace
 
-void fuse(GraphData* graph) { Fusion(graph).run(); }
+void fuse(GraphData* graph, const ScheduleOptions& options) { Fusion(graph, options).run(); }
 
 }  // namespace heed::detail

@@ -27,7 +27,7 @@ class Planner {
     detail::remove_dead_nodes(&graph_);
     detail::lower_attention(&graph_, options_);
     detail::isolate_outputs(&graph_);
-    detail::fuse(&graph_);
+    detail::fuse(&graph_, options_);
     evaluate_maxima();
     const Status status = place();
     if (status == Status::Ok) finish(schedule);

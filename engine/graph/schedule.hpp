@@ -46,6 +46,7 @@ struct ScheduleOptions {
   // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.
   bool (*keeps_attention)(const void* context, const detail::GraphData& graph, const Node& node) = nullptr;
   const void* context = nullptr;
+  bool strided_attention = false;  // the fused kernel writes any strides: a copy behind it is left out
 };
 
 // Checks the graph, drops what no output needs, lowers composite operations, fuses, orders, and lays out scratch.

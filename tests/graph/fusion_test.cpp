@@ -86,6 +86,19 @@ TEST_CASE("fusion: a residual without a matmul goes in front of the norm", "[gra
   CHECK(s.schedule.steps[0].inputs[in::kNormResidual] == r);
 }
 
+TEST_CASE("fusion: attention writes an output itself where its kernel takes any strides", "[graph]") {
+  Graph g;
+  const Tensor q = g.input("q", {2, 3, 5, 8});
+  g.output("y", g.attention(q, q, q, {}).output);
+  ScheduleOptions options;
+  options.keeps_attention = [](const void*, const detail::GraphData&, const Node&) { return true; };
+  CHECK(ops_of(schedule_of(g, options).schedule) == std::vector<Op>{Op::Attention, Op::Elementwise});
+  options.strided_attention = true;
+  const Scheduled s = schedule_of(g, options);
+  REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Attention});
+  CHECK(s.schedule.steps[0].outputs[0].id == s.schedule.outputs[0].tensor);
+}
+
 TEST_CASE("dropout leaves nothing in evaluation plans and with p = 0", "[graph]") {
   Graph g;
   const Tensor x = g.input("x", {4, 6});
