@@ -220,19 +220,22 @@ bool prepare_decode(std::istream& arguments, Work* work) {
   return start(net, x, kWidth, work);
 }
 
-// rows NAME: one operation bound by memory; `copy ELEMENTS` is its limit.
+// rows NAME TIMES: one operation that reads and writes every element once, on TIMES times as many rows as a layer of 512
+// tokens has; `copy BYTES` is its limit.
 bool prepare_rows(std::istream& arguments, Work* work) {
   std::string kind;
-  if (!(arguments >> kind)) return false;
+  int64_t times = 0;
+  if (!(arguments >> kind >> times) || times < 1) return false;
   Net net;
+  const int64_t rows = 512 * times;
   if (kind == "layernorm")
-    return start(net, net.norm(net.input("x", kInput, {512, kWidth}), "n"), 512 * kWidth, work);
+    return start(net, net.norm(net.input("x", kInput, {rows, kWidth}), "n"), rows * kWidth, work);
   if (kind == "gelu")
-    return start(net, net.g.activation(net.input("x", kInput, {512, kHidden}), heed::Activation::GeluErf),
-                 512 * kHidden, work);
+    return start(net, net.g.activation(net.input("x", kInput, {rows, kHidden}), heed::Activation::GeluErf),
+                 rows * kHidden, work);
   if (kind == "softmax")
-    return start(net, net.g.softmax(net.input("x", kInput, {1, kHeads, 512, 512}), {.scale = 0.125f}),
-                 kHeads * 512 * 512, work);
+    return start(net, net.g.softmax(net.input("x", kInput, {1, kHeads, rows, 512}), {.scale = 0.125f}),
+                 kHeads * rows * 512, work);
   return false;
 }
 
