@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Times heed, ggml's Vulkan backend and ncnn side by side on one driver, Mesa 26's lavapipe, and prints a table.
-#   tests/bench/peers_vulkan.sh [SECONDS [ROW...]]      rows as in rows.hpp; SECONDS for each row and library
+#   tests/bench/peers.sh [SECONDS [ROW...]]      rows as in rows.hpp; SECONDS for each row and library
 # Needs a build (build/tests/heed_rows, or HEED_BUILD) and a C++ compiler. ggml comes from Debian's packages and ncnn from
 # PyPI, both into build/drivers/debian-13-peers; nothing is installed. Without pip ncnn's columns stay empty.
 # Measure on an idle machine: a software driver shares the processor with all else.
