@@ -25,4 +25,18 @@ inline void barrier(VkCommandBuffer commands, Side before, Side after) {
   vkCmdPipelineBarrier(commands, before.stages, after.stages, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
+// Of the whole of a colour image without mipmaps or layers.
+inline void image_barrier(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLayout to,
+                          Side before, Side after) {
+  auto info = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
+  info.image = image;
+  info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  info.srcQueueFamilyIndex = info.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  info.oldLayout = from;
+  info.newLayout = to;
+  info.srcAccessMask = before.accesses;
+  info.dstAccessMask = after.accesses;
+  vkCmdPipelineBarrier(commands, before.stages, after.stages, 0, 0, nullptr, 0, nullptr, 1, &info);
+}
+
 }  // namespace swarm

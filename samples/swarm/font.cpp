@@ -5,6 +5,8 @@
 #include <cmath>
 #include <memory>
 
+#include "barrier.hpp"
+
 namespace swarm {
 namespace {
 
@@ -31,25 +33,15 @@ void upload(const Gpu& gpu, const Image& image, uint32_t side, const unsigned ch
     std::memcpy(static_cast<unsigned char*>(staging.mapped) + y * side,
                 rows + static_cast<ptrdiff_t>(y) * stride, side);
   run_now(gpu, [&](VkCommandBuffer commands) {
-    auto barrier = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
-    barrier.image = image.handle;
-    barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-    barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-    barrier.newLayout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-    barrier.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0,
-                         nullptr, 0, nullptr, 1, &barrier);
+    constexpr VkImageLayout kFilled = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
+    image_barrier(commands, image.handle, VK_IMAGE_LAYOUT_UNDEFINED, kFilled,
+                  {VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, 0}, kCopyWrites);
     VkBufferImageCopy copy{};
     copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     copy.imageExtent = {side, side, 1};
-    vkCmdCopyBufferToImage(commands, staging.handle, image.handle, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1,
-                           &copy);
-    barrier.oldLayout = barrier.newLayout;
-    barrier.newLayout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
-    barrier.srcAccessMask = barrier.dstAccessMask;
-    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, 0,
-                         0, nullptr, 0, nullptr, 1, &barrier);
+    vkCmdCopyBufferToImage(commands, staging.handle, image.handle, kFilled, 1, &copy);
+    image_barrier(commands, image.handle, kFilled, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, kCopyWrites,
+                  {VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT});
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <cairo.h>
 
+#include "barrier.hpp"
+
 namespace swarm {
 namespace {
 
@@ -27,17 +29,10 @@ void write_png(const unsigned char* pixels, VkExtent2D size, bool bgra, const st
 
 void change_layout(VkCommandBuffer commands, const Pixels& pixels, VkImageLayout from, VkImageLayout to) {
   if (from == to) return;
-  auto barrier = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
-  barrier.image = pixels.image;
-  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-  barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-  barrier.oldLayout = from;
-  barrier.newLayout = to;
-  barrier.srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
-  barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
-  vkCmdPipelineBarrier(commands,
-                       VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-                       VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr, 0, nullptr, 1, &barrier);
+  image_barrier(commands, pixels.image, from, to,
+                {VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                 VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT},
+                {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT});
 }
 
 }  // namespace
