@@ -21,8 +21,13 @@ __attribute__((format(printf, 1, 2))) std::string text(const char* format, ...) 
   return buffer;
 }
 
-std::string milliseconds(double value) {
-  return value < 0 ? "-" : text(value < 10 ? "%.2f ms" : "%.1f ms", value);
+std::string number(double value) {
+  return value < 0 ? "-" : text(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
+}
+
+// "0.48", or "0.48 of 0.50" where there is a budget.
+std::string number_of(double value, double budget) {
+  return number(value) + (budget > 0 ? " of " + number(budget) : "");
 }
 
 // Places things below each other; lengths are points.
@@ -74,13 +79,9 @@ void budget(Panel& panel, const OverlayState& state, float* y) {
     if (attention > 1) panel.box(x, *y, std::max(attention, 8.0f), 8, kHeadColors[1], 4);
   }
   *y += 25;
-  panel.write(Face::Small,
-              "attention " + milliseconds(state.times.attention) +
-                  (state.attention_ms > 0 ? " of " + milliseconds(state.attention_ms) : ""),
-              x, *y, kInk);
-  panel.write_right(Face::Small,
-                    "frame " + milliseconds(state.times.frame) + " of " + milliseconds(state.budget_ms),
-                    x + width, *y, kInk);
+  panel.write(Face::Small, "attention " + number_of(state.times.attention, state.attention_ms), x, *y, kInk);
+  panel.write_right(Face::Small, "frame " + number_of(state.times.frame, state.budget_ms) + " ms", x + width,
+                    *y, kInk);
   *y += 18;
   const std::string clock = state.shown_ms > 0 ? text("%.0f per second", 1000 / state.shown_ms) : "";
   panel.write(Face::Small, state.device.substr(0, std::min<size_t>(state.device.find(" ("), 28)), x, *y,
