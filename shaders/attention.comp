@@ -75,14 +75,15 @@ void main() {
   uint tid = gl_LocalInvocationID.x;
   uint lane = tid % LANES;
   uint tiles_q = (p.s_q + slots * TQ - 1u) / (slots * TQ);
-  uint splits = (p.s_kv + p.split_keys - 1u) / p.split_keys;
+  // With splits, each goes over its share of the keys: a multiple of the tile, so that every one but the last is full.
+  uint splits = has(HEED_ATTENTION_PARTIAL) ? p.heads_splits >> 16 : 1u;
   uint index = workgroup_index();
   uint bh = index / tiles_q / splits;
   if (bh >= p.batch_heads) return;
   uint split = index / tiles_q % splits;
   uint first_query = (tiles_q - 1u - index % tiles_q) * slots * TQ;  // under causality the longest rows start first
   uint last_query = min(first_query + slots * TQ, p.s_q) - 1u;
-  uint b = bh / p.heads, h = bh % p.heads;
+  uint b = bh / heads(), h = bh % heads();
   uint k_base = p.offset[1] + b * p.k_b + h / GROUP * p.k_h;
   uint v_base = p.offset[2] + b * p.v_b + h / GROUP * p.v_h;
 
@@ -105,14 +106,19 @@ void main() {
   }
 
   // With a fill hidden keys have a logit; without, keys that causality hides from all queries need no look.
-  uint end = min((split + 1u) * p.split_keys, p.s_kv);
+  uint begin = 0u, end = p.s_kv;
+  if (has(HEED_ATTENTION_PARTIAL)) {
+    uint share = (p.s_kv + splits * BK - 1u) / (splits * BK) * BK;
+    begin = split * share;
+    end = min(begin + share, p.s_kv);
+  }
   if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_SOFTMAX_FILL)) end = min(end, visible_keys(last_query));
   if (has(HEED_SOFTMAX_KEY_PADDING)) {
     if (tid < 3u) sh_kept[tid] = 0u;
     barrier();
   }
   uint turn = 0u;
-  for (uint tile = split * p.split_keys; tile < end; tile += BK, ++turn) {
+  for (uint tile = begin; tile < end; tile += BK, ++turn) {
     uint count = min(BK, end - tile);
     uint in_range = 0xffffffffu >> (32u - count);
     uint kept = in_range;
@@ -181,15 +187,17 @@ void main() {
   [[unroll]] for (uint r = 0u; r < TQ; ++r) {
     if (query[r] > last_query) continue;
     float factor = has(HEED_ATTENTION_DROPOUT) ? KEEP_SCALE : 1.0;
-    uint at = p.offset[6] + ((b * p.s_q + query[r]) * p.heads + h) * D_V;
+    uint row = bh * p.s_q + query[r];
+    uint at = p.offset[6] + ((b * p.s_q + query[r]) * heads() + h) * D_V;
     if (has(HEED_ATTENTION_PARTIAL)) {
-      at = p.offset[6] + ((bh * p.s_q + query[r]) * splits + split) * (D_V + 2u);
+      at = p.offset[6] + (row * splits + split) * (D_V + 2u);
       if (lane == 0u) {
         partial_result[at + D_V] = largest[r];
         partial_result[at + D_V + 1u] = total[r];
       }
     } else {
       factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // the largest logit counts 1
+      if (has(HEED_ATTENTION_LOG_SUM_EXP) && lane == 0u) store_log_sum_exp(row, largest[r], total[r]);
     }
     [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {
       uint d = (n * LANES + lane) * 4u;

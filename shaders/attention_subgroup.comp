@@ -106,7 +106,9 @@ void store(uint r, uint b, uint h, uint i) {
   float sum = subgroupAdd(total[r]);
   float factor = has(HEED_ATTENTION_DROPOUT) ? KEEP_SCALE : 1.0;
   factor = sum == 0.0 ? 0.0 : factor / sum;  // the largest logit counts 1
-  uint at = p.offset[6] + ((b * p.s_q + i) * p.heads + h) * D_V;
+  if (has(HEED_ATTENTION_LOG_SUM_EXP) && gl_LocalInvocationID.x == 0u)
+    store_log_sum_exp((b * heads() + h) * p.s_q + i, largest[r], sum);
+  uint at = p.offset[6] + ((b * p.s_q + i) * heads() + h) * D_V;
   [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {
     uint d = (n * LANES + gl_LocalInvocationID.x) * 4u;
     [[unroll]] for (uint c = 0u; c < 4u; ++c)
@@ -122,7 +124,7 @@ void main() {
   if (bh >= p.batch_heads) return;
   uint first_query = (tiles_q - 1u - index % tiles_q) * TQ;  // under causality the longest rows start first
   uint last_query = min(first_query + TQ, p.s_q) - 1u;
-  uint b = bh / p.heads, h = bh % p.heads;
+  uint b = bh / heads(), h = bh % heads();
   uint q_base = p.offset[0] + b * p.q_b + h * p.q_h;
   uint k_base = p.offset[1] + b * p.k_b + h / GROUP * p.k_h;
   uint v_base = p.offset[2] + b * p.v_b + h / GROUP * p.v_h;

@@ -47,7 +47,7 @@ View scores_view(const View& query, const View& key) {
 }
 
 struct Problem {
-  Operand query, key, value, out;
+  Operand query, key, value, out, log_sum_exp;
   const AttentionAttrs& attrs;
   Masking masking;
   DropoutRule dropout;
@@ -62,6 +62,7 @@ struct Problem {
         key(step.input(in::kKey)),
         value(step.input(in::kValue)),
         out(step.output()),
+        log_sum_exp(step.output(heed::out::kLogSumExp)),
         attrs(step.node.as<AttentionAttrs>()),
         masking(scores_view(query.view, key.view), attrs.softmax, step.input(in::kAttentionBias),
                 step.input(in::kAttentionMask), step.input(in::kAttentionKeyPadding)),
@@ -126,6 +127,19 @@ void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float
 float score_of(float logit) {
   constexpr float kMost = std::numeric_limits<float>::max();
   return std::isfinite(logit) ? std::clamp(logit * kLog2E, -kMost, kMost) : logit;
+}
+
+// From the largest logit, and the sum of exponentials relative to it: 0 without a visible key.
+float log_sum_exp(float largest, float sum) { return sum == 0.0f ? kHidden : largest + std::log(sum); }
+
+// The same from the logits of a row.
+float log_sum_exp_of_row(const float* logits, int64_t keys) {
+  float largest = kHidden;
+  for (int64_t j = 0; j < keys; ++j) largest = std::max(largest, logits[j]);
+  double sum = 0.0;
+  for (int64_t j = 0; j < keys; ++j)
+    if (logits[j] != kHidden) sum += std::exp(static_cast<double>(logits[j]) - static_cast<double>(largest));
+  return log_sum_exp(largest, static_cast<float>(sum));
 }
 
 // A block of queries of one head.
@@ -268,7 +282,14 @@ class Block {
     p_.kernels.multiply(factors, kBlockKeys, count_, keys, scores_);
   }
 
+  void store_log_sum_exp() const {
+    if (!p_.log_sum_exp.valid()) return;
+    for (int64_t i = 0; i < count_; ++i)
+      *p_.log_sum_exp.at<float>(row(i)) = log_sum_exp(largest_[i] / kLog2E, sums_[i]);
+  }
+
   void store(bool empty) {
+    store_log_sum_exp();
     float* factors = sums_ + lanes_;
     for (int64_t i = 0; i < count_; ++i) factors[i] = sums_[i] == 0.0f ? 0.0f : 1.0f / sums_[i];
     if (empty) std::memset(values_, 0, static_cast<size_t>(p_.d_v * lanes_) * sizeof(float));
@@ -326,6 +347,7 @@ void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
   }
   const int64_t row = head * p.queries + query;
   p.masking.apply(row, scores, buffer);
+  if (p.log_sum_exp.valid()) *p.log_sum_exp.at<float>(row) = log_sum_exp_of_row(scores, p.keys);
   p.row_kernels.softmax(scores, scores, p.keys);
   if (p.attrs.dropout.p > 0.0f)
     p.row_kernels.dropout(p.dropout, static_cast<uint64_t>(row * p.keys), scores, scores, p.keys);
@@ -341,7 +363,7 @@ void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
 
 }  // namespace
 
-bool fuses_attention(const Node& node) { return !node.outputs[1].valid(); }
+bool fuses_attention(const Node& node) { return !node.outputs[out::kWeights].valid(); }
 
 ScratchNeed attention_scratch(const ScratchQuery& query) {
   const View key = query.view(query.node.inputs[in::kKey]), value = query.view(query.node.inputs[in::kValue]);

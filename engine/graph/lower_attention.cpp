@@ -35,7 +35,8 @@ class Expansion {
     TensorInfo shape = build_.info(query);
     shape.dims[3] = key_transposed.dims[3];
     const Tensor scores = like(query, shape);
-    const Tensor weights = attention_.outputs[1].valid() ? attention_.outputs[1] : like(query, shape);
+    const Tensor weights =
+        attention_.outputs[out::kWeights].valid() ? attention_.outputs[out::kWeights] : like(query, shape);
     add(Op::Matmul, {rows(query), key}, rows(scores), MatmulAttrs{attrs.softmax.scale, Activation::None, {}},
         ".scores");
     SoftmaxAttrs softmax = attrs.softmax;
@@ -56,6 +57,23 @@ class Expansion {
     if (grouped_) static_cast<void>(copy(mixed, output, ".output"));
   }
 
+  // No step of those gives the log-sum-exp. It does not depend on the values, so that a fused attention over any of one
+  // element serves, with its operands as such a kernel wants them.
+  void add_log_sum_exp() {
+    Node node = attention_;
+    node.label += ".log_sum_exp";
+    node.as<AttentionAttrs>().dropout = {};
+    for (const size_t input : {in::kQuery, in::kKey, in::kAttentionKeyPadding})
+      node.inputs[input] = dense(node.inputs[input]);
+    TensorInfo column = build_.info(node.inputs[in::kKey]);
+    column.dims[3] = graph_.sizes.constant(1);
+    node.inputs[in::kValue] = build_.add_view(column, column.storage);
+    TensorInfo unused = build_.info(attention_.outputs[0]);
+    unused.dims[3] = column.dims[3];
+    node.outputs = {like(attention_.outputs[0], unused), Tensor{}, attention_.outputs[out::kLogSumExp]};
+    out_.push_back(std::move(node));
+  }
+
  private:
   void add(Op op, std::array<Tensor, kMaxInputs> inputs, Tensor output, Attrs attrs, const char* suffix) {
     Node node;
@@ -65,6 +83,14 @@ class Expansion {
     node.attrs = std::move(attrs);
     node.label = attention_.label + suffix;
     out_.push_back(std::move(node));
+  }
+
+  // With rows that lie in memory without gaps.
+  Tensor dense(Tensor x) {
+    if (!x.valid() ||
+        graph_.sizes.is_constant(build_.info(x).strides[static_cast<size_t>(build_.info(x).rank - 1)], 1))
+      return x;
+    return copy(x, like(x, build_.info(x)), ".dense");
   }
 
   Tensor copy(Tensor from, Tensor to, const char* suffix) {
@@ -103,11 +129,13 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
   std::vector<Node> nodes;
   nodes.reserve(graph->nodes.size());
   for (const Node& node : graph->nodes) {
-    const bool keep = node.op != Op::Attention ||
-                      (options.keeps_attention != nullptr && options.keeps_attention(options.context, *graph, node));
-    if (keep) nodes.push_back(node);
+    const bool keep = node.op != Op::Attention || (options.keeps_attention != nullptr &&
+                                                   options.keeps_attention(options.context, *graph, node));
+    if (keep)
+      nodes.push_back(node);
     else
       Expansion(graph, node, &nodes).run();
+    if (!keep && node.outputs[out::kLogSumExp].valid()) Expansion(graph, node, &nodes).add_log_sum_exp();
   }
   graph->nodes = std::move(nodes);
 }

@@ -75,7 +75,7 @@ struct SoftmaxAttrs {
 };
 
 // inputs: query, key, value (whose heads may be fewer; see Graph::attention), key_padding, mask, bias.
-// outputs: output, weights (optional).
+// outputs: output, weights (optional), log_sum_exp (optional).
 struct AttentionAttrs {
   SoftmaxAttrs softmax;
   DropoutAttrs dropout;
@@ -141,7 +141,9 @@ using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, 
 struct Node {
   Op op = Op::Elementwise;
   std::array<Tensor, kMaxInputs> inputs{};
-  std::array<Tensor, 2> outputs{};
+  std::array<Tensor, 3> outputs{};
+  // f32 [n] that the step's own dispatches hand to each other, if its device asked for it; alive during this step only.
+  Tensor workspace;
   Attrs attrs;
   std::string label;
 
@@ -161,5 +163,10 @@ inline constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kAttentionKeyPadding =
 inline constexpr size_t kTable = 0, kIds = 1;                                      // embedding
 inline constexpr size_t kMeanMask = 1;                                             // mean
 }  // namespace in
+
+// Positions in Node::outputs of an attention.
+namespace out {
+inline constexpr size_t kWeights = 1, kLogSumExp = 2;
+}  // namespace out
 
 }  // namespace heed

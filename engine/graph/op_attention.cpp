@@ -22,9 +22,9 @@ bool check_operands(Build& build, Tensor query, Tensor key, Tensor value) {
   if (!build.needs({query, key, value})) return false;
   const TensorInfo &q = build.info(query), &k = build.info(key), &v = build.info(value);
   if (q.dtype != k.dtype || q.dtype != v.dtype || !build.is_float(q.dtype)) {
-    build.fail(Status::DTypeMismatch, format("query %s, key %s, value %s: one of f32, f16 for all is needed",
-                                             build.text(query).c_str(), build.text(key).c_str(),
-                                             build.text(value).c_str()));
+    build.fail(Status::DTypeMismatch,
+               format("query %s, key %s, value %s: one of f32, f16 for all is needed",
+                      build.text(query).c_str(), build.text(key).c_str(), build.text(value).c_str()));
     return false;
   }
   const bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && q.dims[0] == k.dims[0] &&
@@ -75,7 +75,8 @@ AttentionResult Graph::attention(Tensor query, Tensor key, Tensor value, const A
     build.fail(Status::InvalidArgument, "d_k is an extent, so that the scale must be given");
     return {};
   }
-  if (!detail::check_softmax_inputs(build, scores, options.key_padding, options.mask, options.bias, attrs.softmax))
+  if (!detail::check_softmax_inputs(build, scores, options.key_padding, options.mask, options.bias,
+                                    attrs.softmax))
     return {};
   attrs.dropout.p = options.dropout;
   if (options.dropout > 0.0f) attrs.dropout.stream = data_->dropout_streams++;
@@ -83,11 +84,18 @@ AttentionResult Graph::attention(Tensor query, Tensor key, Tensor value, const A
   const Tensor output = add_output(build, q, v);
   Tensor weights;
   if (options.return_weights) weights = build.add_like(scores, q.dtype);
-  Node& node = build.add_node(Op::Attention,
-                              {query, key, value, options.key_padding.tensor, options.mask.tensor, options.bias},
-                              output, attrs);
-  node.outputs[1] = weights;
-  return {output, weights};
+  Tensor log_sum_exp;
+  if (options.return_log_sum_exp) {
+    TensorInfo rows = scores;
+    rows.rank = 3;
+    log_sum_exp = build.add_like(rows, DType::F32);
+  }
+  Node& node = build.add_node(
+      Op::Attention, {query, key, value, options.key_padding.tensor, options.mask.tensor, options.bias},
+      output, attrs);
+  node.outputs[out::kWeights] = weights;
+  node.outputs[out::kLogSumExp] = log_sum_exp;
+  return {output, weights, log_sum_exp};
 }
 
 }  // namespace heed

@@ -29,6 +29,7 @@ class Planner {
     detail::isolate_outputs(&graph_);
     detail::fuse(&graph_, options_);
     evaluate_maxima();
+    add_workspaces();
     const Status status = place();
     if (status == Status::Ok) finish(schedule);
     return status;
@@ -40,6 +41,20 @@ class Planner {
     for (const auto& extent : graph_.extents) maxima.push_back(extent.max);
     max_values_.resize(graph_.sizes.count());
     graph_.sizes.evaluate(maxima, max_values_);  // overflow shows as INT64_MAX in the sizes of the tensor it is in
+  }
+
+  void add_workspaces() {
+    if (options_.workspace == nullptr) return;
+    detail::Build build(graph_, "compile");
+    for (Node& node : graph_.nodes) {
+      const int64_t elements = options_.workspace(options_.context, graph_, max_values_, node);
+      if (elements == 0) continue;
+      TensorInfo info;
+      info.rank = 1;
+      info.dims[0] = graph_.sizes.constant(elements);
+      node.workspace = build.add_like(info, DType::F32);
+    }
+    evaluate_maxima();
   }
 
   Status measure(uint32_t storage, Placement* placement) {
@@ -64,7 +79,9 @@ class Planner {
     std::string text = build.text({storage});
     if (!graph_.tensors[storage].name.empty()) return text;
     for (const Node& node : graph_.nodes)
-      if (node.outputs[0].id == storage || node.outputs[1].id == storage) return "result of " + node.label + " " + text;
+      for (const auto& [tensor, what] : {std::pair{node.outputs[0], "result"}, {node.outputs[1], "result"},
+                                         {node.outputs[2], "result"}, {node.workspace, "workspace"}})
+        if (tensor.id == storage) return std::string(what) + " of " + node.label + " " + text;
     return text;
   }
 

@@ -45,6 +45,9 @@ struct ScheduleOptions {
   uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
   // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.
   bool (*keeps_attention)(const void* context, const detail::GraphData& graph, const Node& node) = nullptr;
+  // Most elements of Node::workspace that the step may use, where `max_values` are the sizes at their maxima.
+  int64_t (*workspace)(const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
+                       const Node& node) = nullptr;
   const void* context = nullptr;
   bool strided_attention = false;  // the fused kernel writes any strides: a copy behind it is left out
 };

@@ -14,6 +14,7 @@ Uses::Uses(const GraphData& graph)
       if (node.inputs[i].valid()) readers[graph.tensors[node.inputs[i].id].storage].push_back({n, i});
     for (Tensor output : node.outputs)
       if (output.valid()) producer[graph.tensors[output.id].storage] = static_cast<int64_t>(n);
+    if (node.workspace.valid()) producer[node.workspace.id] = static_cast<int64_t>(n);
   }
   for (const NamedTensor& output : graph.outputs) is_output[graph.tensors[output.tensor].storage] = true;
 }
@@ -77,8 +78,10 @@ void remove_dead_nodes(GraphData* graph) {
   std::vector<Node> kept;
   for (size_t n = graph->nodes.size(); n-- > 0;) {
     Node& node = graph->nodes[n];
-    // The weights of an attention node are stored only when somebody reads them.
-    if (node.op != Op::Custom && node.outputs[1].valid() && !needed[graph->tensors[node.outputs[1].id].storage]) node.outputs[1] = {};
+    // What an attention gives beside its output is stored only when somebody reads it.
+    for (const size_t i : {out::kWeights, out::kLogSumExp})
+      if (node.op == Op::Attention && node.outputs[i].valid() && !needed[graph->tensors[node.outputs[i].id].storage])
+        node.outputs[i] = {};
     const bool live = std::any_of(node.outputs.begin(), node.outputs.end(), [&](Tensor t) {
       return t.valid() && needed[graph->tensors[t.id].storage];
     });

@@ -54,7 +54,7 @@ struct Capabilities {
   bool allows(KernelId id) const { return !disabled[static_cast<size_t>(id)]; }
 };
 
-inline constexpr uint32_t kMaxBindings = 7;
+inline constexpr uint32_t kMaxBindings = 8;
 inline constexpr uint32_t kMaxSpecConstants = 24;
 inline constexpr uint32_t kMaxPushBytes = 128;
 inline constexpr uint32_t kMaxKernelsPerStep = 16;
@@ -130,6 +130,9 @@ struct DispatchList {
     return fresh;
   }
 };
+
+// Has a schedule planned for a device with these capabilities, which must live as long as the options.
+void plan_for(const Capabilities& device, ScheduleOptions* options);
 
 // Whether a fused kernel runs this attention on the device; otherwise it is planned as matmul, softmax and matmul.
 // `tensors` and `sizes` are those of the node's graph.

@@ -168,6 +168,18 @@ Status select_op(const Select& select) {
 }  // namespace
 }  // namespace kernels
 
+void plan_for(const Capabilities& device, ScheduleOptions* options) {
+  options->context = &device;
+  options->keeps_attention = [](const void* context, const detail::GraphData& graph, const Node& node) {
+    return fuses_attention(graph.sizes, graph.tensors, node, *static_cast<const Capabilities*>(context));
+  };
+  options->workspace = [](const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
+                          const Node& node) {
+    const kernels::Need need{graph.sizes, graph.tensors, max_values, node, *static_cast<const Capabilities*>(context)};
+    return node.op == Op::Attention ? kernels::attention_workspace(need) : 0;
+  };
+}
+
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
                       KernelList* kernels) {
   kernels->count = 0;

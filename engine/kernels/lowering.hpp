@@ -26,6 +26,18 @@ struct Select {
   Status unsupported(const std::string& what) const;
 };
 
+// A node before it is part of a schedule.
+struct Need {
+  const SizeTable& sizes;
+  std::span<const TensorInfo> tensors;
+  std::span<const int64_t> max_values;
+  const Node& node;
+  const Capabilities& device;
+
+  const TensorInfo& info(size_t input) const { return tensors[node.inputs[input].id]; }
+  int64_t max_of(SizeId size) const { return max_values[static_cast<size_t>(size)]; }
+};
+
 struct Emit {
   const Schedule& schedule;
   const Node& node;

@@ -11,6 +11,7 @@ Status select_softmax(const Select& select);
 void emit_softmax(const Emit& emit);
 Status select_attention(const Select& select);
 void emit_attention(const Emit& emit);
+int64_t attention_workspace(const Need& need);
 Status select_dropout(const Select& select);
 void emit_dropout(const Emit& emit);
 Status select_layernorm(const Select& select);

@@ -3,6 +3,7 @@
 
 #include "shared/argmax.h"
 #include "shared/attention.h"
+#include "shared/attention_combine.h"
 #include "shared/dropout.h"
 #include "shared/elementwise.h"
 #include "shared/embedding.h"

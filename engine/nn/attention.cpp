@@ -121,7 +121,7 @@ AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, co
     const Tensor batched = g.select(x, 1, 0);
     return rank == 2 ? g.select(batched, 0, 0) : batched;
   };
-  return {remove_heads(result.output), remove_heads(result.weights)};
+  return {remove_heads(result.output), remove_heads(result.weights), remove_heads(result.log_sum_exp)};
 }
 
 Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice,

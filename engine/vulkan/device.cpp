@@ -24,10 +24,7 @@ ScheduleOptions VulkanDevice::schedule_options() const {
   ScheduleOptions options;
   options.alignment = weight_alignment();
   options.max_tensor_bytes = context_.capabilities.max_storage_range;
-  options.context = &context_.capabilities;
-  options.keeps_attention = [](const void* context, const detail::GraphData& graph, const Node& node) {
-    return fuses_attention(graph.sizes, graph.tensors, node, *static_cast<const Capabilities*>(context));
-  };
+  plan_for(context_.capabilities, &options);
   return options;
 }
 

@@ -84,11 +84,16 @@ struct AttentionOptions {
   std::optional<float> masked_fill = {};
   float dropout = 0.0f;          // on the weights, after softmax, in training plans
   bool return_weights = false;   // otherwise the weights are never stored for the host
+  bool return_log_sum_exp = false;
 };
 
 struct AttentionResult {
   Tensor output;   // [B, H, S_q, d_v]
   Tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
+  // [B, H, S_q] in F32; invalid unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the visible
+  // keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. Of two attentions
+  // over parts of the keys, exp(log_sum_exp) are the weights that make one of their outputs. Vulkan: d_k up to 256.
+  Tensor log_sum_exp;
 };
 
 struct CustomResult {

@@ -108,7 +108,8 @@ HEED_API Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_
                                 const MultiHeadOptions& options = {});
 
 // Attention without any projection: query [S_q, d_k], key [S_kv, d_k], value [S_kv, d_v], or all with a batch in
-// front. Results have the same rank: output [.., S_q, d_v], weights [.., S_q, S_kv].
+// front. Results have the same rank: output [.., S_q, d_v], weights [.., S_q, S_kv], log_sum_exp
+// [.., S_q].
 HEED_API AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value,
                                      const AttentionOptions& options = {});
 

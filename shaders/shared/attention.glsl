@@ -3,6 +3,7 @@
 #include "groups.glsl"
 #include "philox.glsl"
 #include "masks.glsl"
+#include "log_sum_exp.glsl"
 #include "attention.h"
 
 layout(constant_id = 3) const uint D_K = 64;
@@ -29,8 +30,9 @@ layout(set = 0, binding = 4) readonly buffer MaskBytes { uint mask[]; };
 layout(set = 0, binding = 5) readonly buffer Bias { A_T bias[]; };
 layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 6) writeonly buffer Partial { float partial_result[]; };
+layout(set = 0, binding = 7) writeonly buffer LogSumExp { float log_sum_exp[]; };
 
-const float LOWEST = -3.402823466e38;
+uint heads() { return p.heads_splits & 0xffffu; }
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
@@ -60,6 +62,11 @@ uint visible_keys(uint i) {
   if (!has(HEED_SOFTMAX_CAUSAL)) return p.s_kv;
   int offset = has(HEED_ATTENTION_BOTTOM_RIGHT) ? int(p.s_kv) - int(p.s_q) : 0;
   return uint(clamp(int(i) + offset + 1, 0, int(p.s_kv)));
+}
+
+// Of row `row` of the [B, H, S_q] rows of the weights.
+void store_log_sum_exp(uint row, float largest, float total) {
+  log_sum_exp[p.offset[7] + row] = log_sum_exp_of(largest, total);
 }
 
 bool padding_hides(uint b, uint j) {

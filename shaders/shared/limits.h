@@ -29,9 +29,9 @@
 // Attention has the flags of softmax and these.
 #define HEED_ATTENTION_DROPOUT 128u
 #define HEED_ATTENTION_BOTTOM_RIGHT 256u  // with HEED_SOFTMAX_CAUSAL; otherwise top-left
-#define HEED_ATTENTION_PARTIAL 512u       // stores sums, largest logit and total of one split of the keys
-
+#define HEED_ATTENTION_PARTIAL 512u       // one split of the keys: stores sums, largest logit and total
 #define HEED_ATTENTION_VEC4 1024u         // queries, keys and values can be read four elements at a time
+#define HEED_ATTENTION_LOG_SUM_EXP 2048u  // stores the log-sum-exp of each row
 
 #define HEED_NORM_GAMMA 1u
 #define HEED_NORM_BETA 2u

@@ -14,10 +14,7 @@ bool plan(const GraphCase& example, DType type, const Capabilities& device, Sche
   example.build(graph, type);
   ScheduleOptions options;
   options.training = example.training;
-  options.context = &device;
-  options.keeps_attention = [](const void* context, const detail::GraphData& data, const Node& node) {
-    return fuses_attention(data.sizes, data.tensors, node, *static_cast<const Capabilities*>(context));
-  };
+  plan_for(device, &options);
   return make_schedule(graph.data(), options, stderr_log(), schedule) == Status::Ok;
 }
 

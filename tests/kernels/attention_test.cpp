@@ -41,7 +41,8 @@ TEST_CASE("attention is fused unless its weights are wanted or a row is not dens
   CHECK_FALSE(is_fused(attention_graph({.d_k = 257})));
   CHECK_FALSE(is_fused(attention_graph({.d_v = 300})));
   Graph g;
-  const Tensor x = g.input("x", {2, 3, 16, 40}), y = g.transpose(x, 2, 3);  // [2, 3, 40, 16], innermost stride 40
+  const Tensor x = g.input("x", {2, 3, 16, 40}),
+               y = g.transpose(x, 2, 3);  // [2, 3, 40, 16], innermost stride 40
   g.output("y", g.attention(y, y, y).output);
   CHECK_FALSE(is_fused(g));
 }
@@ -79,6 +80,101 @@ TEST_CASE("attention kernels fit the portability floor at every head size") {
       }
     }
   }
+}
+
+struct Split {
+  int64_t batch, heads, queries, keys, d_k, d_v;
+  bool split;
+};
+
+// The partial results fit the workspace, every split has keys, and the combination reads what was written.
+void check_split(Lowered& lowered, const DispatchList& dispatches, const KernelList& kernels) {
+  const auto p = push_of<AttentionParams>(dispatches.dispatches[0]);
+  const auto combine = push_of<AttentionCombineParams>(dispatches.dispatches[1]);
+  const auto& spec = kernels.uses[dispatches.dispatches[0].kernel].key.spec;
+  const uint32_t splits = p.heads_splits >> 16, bk = spec[14], per_group = spec[0] / spec[11] * spec[12];
+  CHECK(splits > 1);
+  CHECK((spec[5] & HEED_ATTENTION_PARTIAL) != 0);
+  const uint32_t share = (p.s_kv + splits * bk - 1) / (splits * bk) * bk;
+  CHECK((splits - 1) * share < p.s_kv);
+  CHECK(splits * share >= p.s_kv);
+  CHECK(combine.splits == splits);
+  CHECK(combine.rows == p.batch_heads * p.s_q);
+  const Tensor workspace = lowered.step(Op::Attention).workspace;
+  REQUIRE(workspace.valid());
+  CHECK(uint64_t{combine.rows} * splits * (spec[4] + 2) * 4 <= lowered.schedule.placement(workspace).bytes);
+  const auto& groups = dispatches.dispatches[0].groups;
+  CHECK(groups[0] * groups[1] * groups[2] >= splits * p.batch_heads * ((p.s_q + per_group - 1) / per_group));
+}
+
+TEST_CASE("attention splits its keys where queries and heads do not fill a device") {
+  const Split rows[] = {{1, 1, 1, 2048, 64, 64, true},      {1, 32, 1, 16384, 128, 128, true},
+                        {2, 3, 5, 300, 7, 33, true},        {1, 1, 40, 4000, 64, 64, true},
+                        {1, 8, 512, 1024, 64, 64, true},    {1, 12, 512, 512, 64, 64, false},
+                        {1, 1, 1, 255, 64, 64, false},      {1, 16, 16384, 16384, 64, 64, false},
+                        {1, 1, 1, 1000000, 256, 256, true}, {64, 64, 1, 16384, 64, 64, false}};
+  for (const Split& s : rows) {
+    INFO(s.batch << " x " << s.heads << " heads, " << s.queries << " x " << s.keys);
+    Graph g;
+    const Tensor q = g.input("q", {s.batch, s.heads, s.queries, s.d_k}),
+                 k = g.input("k", {s.batch, s.heads, s.keys, s.d_k}),
+                 v = g.input("v", {s.batch, s.heads, s.keys, s.d_v});
+    g.output("y", g.attention(q, k, v).output);
+    Lowered lowered(g);
+    lowered.device.max_storage_range = UINT32_MAX;
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
+    REQUIRE(dispatches.count == (s.split ? 2u : 1u));
+    if (s.split)
+      check_split(lowered, dispatches, kernels);
+    else
+      CHECK(lowered.schedule.scratch_bytes == 0);
+  }
+}
+
+TEST_CASE("splits of the keys follow the extents") {
+  Graph g;
+  const Dim batch = g.extent("batch", 4), queries = g.extent("queries", 200), keys = g.extent("keys", 5000);
+  const Tensor q = g.input("q", {batch, 2, queries, 64}), k = g.input("k", {batch, 2, keys, 64}),
+               v = g.input("v", {batch, 2, keys, 64});
+  g.output("y", g.attention(q, k, v, {.return_log_sum_exp = true}).output);
+  Lowered lowered(g);
+  KernelList kernels;
+  DispatchList dispatches;
+  for (const int64_t b : {1, 4})
+    for (const int64_t n : {1, 8, 9, 33, 200})
+      for (const int64_t m : {1, 127, 128, 700, 5000}) {
+        INFO(b << " x " << n << " x " << m);
+        lowered.set_extents({{"batch", b}, {"queries", n}, {"keys", m}});
+        lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
+        REQUIRE(dispatches.count == (m >= (n <= 8 ? 256 : 1024) ? 2u : 1u));
+        if (dispatches.count == 2) check_split(lowered, dispatches, kernels);
+      }
+}
+
+TEST_CASE("attention does without splits where their second pass failed") {
+  Lowered lowered(attention_graph({.queries = 1, .keys = 3000}));
+  lowered.device.disabled[static_cast<size_t>(KernelId::AttentionCombineF32)] = true;
+  Lowered without(attention_graph({.queries = 1, .keys = 3000}), false, lowered.device);
+  KernelList kernels;
+  DispatchList dispatches;
+  without.lower(without.step(Op::Attention), &kernels, &dispatches);
+  CHECK(dispatches.count == 1);
+  CHECK(without.schedule.scratch_bytes == 0);
+}
+
+TEST_CASE("a plan for up to 16,384 tokens keeps its scratch small") {
+  Graph g;
+  const Dim tokens = g.extent("tokens", 16384);
+  const auto input = [&](const char* name) { return g.input(name, {1, 16, tokens, 64}); };
+  const AttentionResult result = g.attention(input("q"), input("k"), input("v"),
+                                             {.causal = Causal::TopLeft, .return_log_sum_exp = true});
+  g.output("y", g.reshape(g.transpose(result.output, 1, 2), {1, tokens, 1024}));
+  g.output("lse", result.log_sum_exp);
+  const Lowered lowered(g);
+  CHECK(lowered.schedule.steps.size() == 1);
+  CHECK(lowered.schedule.scratch_bytes <= 64u << 20);
 }
 
 TEST_CASE("fused attention over 16,384 tokens needs no scratch") {

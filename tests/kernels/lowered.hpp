@@ -1,10 +1,9 @@
 // A graph lowered without a device: schedule, kernels and dispatches of each step.
 #pragma once
 
+#include <heed/heed.hpp>
 #include <string>
 #include <vector>
-
-#include <heed/heed.hpp>
 
 #include "catch.hpp"
 #include "graph/schedule.hpp"
@@ -13,7 +12,9 @@
 
 namespace heed::kernel_tests {
 
-inline void collect(void* text, LogLevel, const char* message) { *static_cast<std::string*>(text) += message; }
+inline void collect(void* text, LogLevel, const char* message) {
+  *static_cast<std::string*>(text) += message;
+}
 
 struct Lowered {
   Schedule schedule;
@@ -21,24 +22,26 @@ struct Lowered {
   std::string messages;
   Capabilities device;
 
-  explicit Lowered(const Graph& graph, bool training = false) {
+  explicit Lowered(const Graph& graph, bool training = false, const Capabilities& capabilities = {})
+      : device(capabilities) {
     const Log log = {collect, &messages, LogLevel::Warning};
     ScheduleOptions options;
     options.training = training;
-    options.context = &device;
-    options.keeps_attention = [](const void* context, const detail::GraphData& data, const Node& node) {
-      return fuses_attention(data.sizes, data.tensors, node, *static_cast<const Capabilities*>(context));
-    };
+    plan_for(device, &options);
     const Status status = make_schedule(graph.data(), options, log, &schedule);
     INFO(messages);
     REQUIRE(status == Status::Ok);
     sizes = schedule.max_values;
   }
 
-  void set_extent(std::string_view name, int64_t value) {
+  void set_extent(std::string_view name, int64_t value) { set_extents({{name, value}}); }
+  void set_extents(std::initializer_list<NamedValue> given) {
     std::vector<int64_t> values;
-    for (const detail::ExtentInfo& extent : schedule.extents)
-      values.push_back(extent.name == name ? value : extent.max);
+    for (const detail::ExtentInfo& extent : schedule.extents) {
+      values.push_back(extent.max);
+      for (const NamedValue& one : given)
+        if (extent.name == one.name) values.back() = one.value;
+    }
     REQUIRE(schedule.sizes.evaluate(values, sizes));
   }
 

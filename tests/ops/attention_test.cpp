@@ -16,6 +16,7 @@ struct Attention {
   float dropout = 0.0f;
   bool infinite = false;  // some of the bias, and all of its first row, is -inf
   bool weights = false;
+  bool log_sum_exp = false;
   int64_t group = 1;  // heads of queries that share one head of keys and values
 };
 
@@ -32,6 +33,7 @@ std::string name_of(const Attention& a) {
   if (a.dropout > 0.0f) text += " dropout";
   if (a.infinite) text += " with -inf";
   if (a.weights) text += " weights";
+  if (a.log_sum_exp) text += " log-sum-exp";
   if (a.group > 1) text += " groups of " + std::to_string(a.group);
   return text;
 }
@@ -56,6 +58,7 @@ struct Inputs {
     options.causal = reference.causal = a.causal;
     options.dropout = a.dropout;
     options.return_weights = a.weights;
+    options.return_log_sum_exp = a.log_sum_exp;
     if (a.scale) options.scale = static_cast<float>(*a.scale);
     if (a.fill) options.masked_fill = static_cast<float>(*a.fill);
     reference.masked_fill = a.fill;
@@ -96,6 +99,7 @@ void expect_attention(const Trial& t, Run& run, const Attention& a, const Inputs
   const auto terms = static_cast<double>(a.d_k + a.keys) * 4.0;
   run.expect("y", matmul(used, v), terms, 64);
   if (a.weights) run.expect("w", softmax(scores, inputs.reference), terms, 64);
+  if (a.log_sum_exp) run.expect_within("lse", log_sum_exp(scores, inputs.reference));
 }
 
 // [B, G, S, d] -> [B, count G, S, d], each head `count` times in a row.
@@ -122,6 +126,7 @@ Case separate_case(const Attention& a) {
                                   t.input("v", shape_of(sv)), inputs.options);
             t.graph.output("y", result.output);
             if (a.weights) t.graph.output("w", result.weights);
+            if (a.log_sum_exp) t.graph.output("lse", result.log_sum_exp);
             const Array q = run.input("q", uniform(sq, 64, -2, 2)),
                         k = run.input("k", uniform(sk, 65, -2, 2)), v = run.input("v", uniform(sv, 66));
             expect_attention(t, run, a, inputs, q, repeat_heads(k, a.group), repeat_heads(v, a.group));
@@ -203,6 +208,84 @@ Case extents_case() {
           }};
 }
 
+void add_log_sum_exp(std::vector<Case>* cases) {
+  const auto add = [&](Attention a) {
+    a.log_sum_exp = true;
+    cases->push_back(separate_case(a));
+  };
+  add({.queries = 33, .keys = 35, .key_padding = true});
+  add({.queries = 2, .keys = 35, .causal = Causal::BottomRight, .key_padding = true, .dropout = 0.25f});
+  add({.queries = 33, .keys = 5, .causal = Causal::BottomRight, .bias = {33, 5}, .infinite = true});
+  add({.queries = 5, .keys = 33, .mask = {2, 1, 5, 33}, .keep = true, .fill = -1e4});
+  add({.queries = 3, .keys = 901, .key_padding = true, .bias = {3, 1, 901}, .infinite = true});  // split keys
+  add({.heads = 4, .queries = 9, .keys = 11, .weights = true, .group = 2});
+}
+
+// Parts of the keys, from one to as many as there may be, and rows that see none of a part.
+void add_splits(std::vector<Case>* cases) {
+  const auto add = [&](const Attention& a) { cases->push_back(separate_case(a)); };
+  const Attention one = {.batch = 1, .heads = 1, .queries = 1, .keys = 2029, .d_k = 12, .d_v = 7};
+  for (const int64_t keys : {127, 128, 255, 256, 257, 2029}) {
+    Attention a = one;
+    a.keys = keys;
+    add(a);
+  }
+  add({.batch = 1, .heads = 1, .queries = 3, .keys = 16384, .d_k = 4, .d_v = 4});
+  const auto with = [&](const auto& change) {
+    Attention a = one;
+    change(a);
+    add(a);
+  };
+  with([](Attention& a) { a.queries = 3, a.causal = Causal::TopLeft, a.log_sum_exp = true; });
+  with([](Attention& a) {
+    a.batch = 2, a.queries = 40, a.key_padding = true, a.causal = Causal::BottomRight;
+  });
+  with([](Attention& a) { a.heads = 4, a.group = 4, a.d_k = 68, a.d_v = 68, a.dropout = 0.5f; });
+  with([](Attention& a) {
+    a.queries = 2, a.mask = {1, 1, 2, 2029}, a.log_sum_exp = true, a.infinite = true, a.bias = {2, 2029};
+  });
+  with([](Attention& a) {
+    a.queries = 2, a.causal = Causal::TopLeft, a.fill = -1e4, a.keep = true, a.mask = {2, 2029};
+  });
+}
+
+// Keys and queries that vary, so that the number of splits does, too.
+Case split_extents_case() {
+  return {"splits at extents", [](Trial& t) {
+            const Dim q = t.graph.extent("q", 40), k = t.graph.extent("k", 1500);
+            const AttentionResult result = t.graph.attention(
+                t.input("q", {2, 2, q, 8}), t.input("k", {2, 2, k, 8}), t.input("v", {2, 2, k, 12}),
+                {.causal = Causal::BottomRight, .return_log_sum_exp = true});
+            t.graph.output("y", result.output);
+            t.graph.output("lse", result.log_sum_exp);
+            for (const auto& s : {std::array<int64_t, 2>{1, 1500}, {40, 1499}, {33, 7}, {2, 300}, {1, 1}}) {
+              Run& run = t.run({{"q", s[0]}, {"k", s[1]}});
+              Inputs inputs;
+              inputs.reference.causal = Causal::BottomRight;
+              const Array vq = run.input("q", uniform({2, 2, s[0], 8}, 75, -2, 2)),
+                          vk = run.input("k", uniform({2, 2, s[1], 8}, 76, -2, 2)),
+                          vv = run.input("v", uniform({2, 2, s[1], 12}, 77));
+              const Attention a = {
+                  .heads = 2, .queries = s[0], .keys = s[1], .d_k = 8, .d_v = 12, .log_sum_exp = true};
+              expect_attention(t, run, a, inputs, vq, vk, vv);
+            }
+          }};
+}
+
+// Head by head views with a gap between the elements, so that no fused kernel serves the output.
+Case log_sum_exp_view_case() {
+  return {"log-sum-exp of columns", [](Trial& t) {
+            const Attention a = {.queries = 9, .keys = 9, .d_k = 8, .d_v = 8, .log_sum_exp = true};
+            Run& run = t.run();
+            const Tensor x = t.graph.transpose(t.input("x", {2, 3, 8, 9}), 2, 3);
+            const AttentionResult result = t.graph.attention(x, x, x, {.return_log_sum_exp = true});
+            t.graph.output("y", result.output);
+            t.graph.output("lse", result.log_sum_exp);
+            const Array v = transposed(run.input("x", uniform({2, 3, 8, 9}, 78, -2, 2)));
+            expect_attention(t, run, a, {}, v, v, v);
+          }};
+}
+
 // Sizes around the blocks of queries and keys of fused kernels, with all that hides keys.
 void add_blocks(std::vector<Case>* cases) {
   for (const auto& s : {std::array<int64_t, 2>{1, 300}, {4, 129}, {5, 257}, {33, 128}, {70, 300}}) {
@@ -256,8 +339,13 @@ Operation attention_operation() {
   // Head sizes around every width that kernels divide by, at lengths around their tiles.
   for (const int64_t d : {1, 2, 3, 8, 31, 32, 63, 64, 72, 80, 96, 127, 128, 129, 192, 255, 256}) {
     cases.push_back(separate_case({.batch = 1, .heads = 2, .queries = 9, .keys = 35, .d_k = d, .d_v = d}));
-    cases.push_back(separate_case(
-        {.batch = 1, .heads = 1, .queries = 34, .keys = 34, .d_k = d, .d_v = 257 - d, .causal = Causal::TopLeft}));
+    cases.push_back(separate_case({.batch = 1,
+                                   .heads = 1,
+                                   .queries = 34,
+                                   .keys = 34,
+                                   .d_k = d,
+                                   .d_v = 257 - d,
+                                   .causal = Causal::TopLeft}));
   }
   for (const int64_t s : {127, 128, 130, 257})
     cases.push_back(separate_case({.batch = 1,
@@ -270,10 +358,16 @@ Operation attention_operation() {
                                    .key_padding = true}));
   // Decoding: few queries, many keys.
   for (const int64_t q : {1, 2, 3, 4, 7, 8, 17})
-    cases.push_back(separate_case(
-        {.batch = 2, .heads = 2, .queries = q, .keys = 1000 + q, .d_k = 64, .d_v = 64, .causal = Causal::BottomRight}));
+    cases.push_back(separate_case({.batch = 2,
+                                   .heads = 2,
+                                   .queries = q,
+                                   .keys = 1000 + q,
+                                   .d_k = 64,
+                                   .d_v = 64,
+                                   .causal = Causal::BottomRight}));
   cases.push_back(separate_case({.queries = 1, .keys = 700, .key_padding = true, .bias = {3, 1, 700}}));
-  cases.push_back(separate_case({.queries = 2, .keys = 801, .mask = {2, 1, 2, 801}, .keep = true, .fill = -1e9}));
+  cases.push_back(
+      separate_case({.queries = 2, .keys = 801, .mask = {2, 1, 2, 801}, .keep = true, .fill = -1e9}));
   cases.push_back(separate_case({.queries = 1, .keys = 601, .dropout = 0.3f}));
   cases.push_back(separate_case({.bias = {17, 17}, .infinite = true}));
   cases.push_back(separate_case({.queries = 1, .keys = 515, .bias = {2, 1, 1, 515}, .infinite = true}));
@@ -300,6 +394,10 @@ Operation attention_operation() {
   cases.push_back(fused_case(
       {.queries = 33, .keys = 33, .d_k = 5, .d_v = 5, .causal = Causal::TopLeft, .key_padding = true}));
   cases.push_back(extents_case());
+  cases.push_back(split_extents_case());
+  cases.push_back(log_sum_exp_view_case());
+  add_splits(&cases);
+  add_log_sum_exp(&cases);
   add_blocks(&cases);
   return operation;
 }

@@ -347,15 +347,14 @@ void softmax_row(const std::vector<double>& logits, const std::vector<double>& e
   }
 }
 
-}  // namespace
-
-Array softmax(const Array& x, const SoftmaxReference& options) {
+// Calls f(row, logits, errors) for each row; -infinity: left out.
+template <class F>
+void for_logits(const Array& x, const SoftmaxReference& options, const F& f) {
   const int64_t keys = x.dim(0), queries = x.shape.size() > 1 ? x.dim(1) : 1;
   const int64_t rows = x.size() / keys, rows_per_batch = rows / x.shape[0];
   const Array bias = options.bias != nullptr ? broadcast(*options.bias, x.shape) : Array();
   const Array mask = options.mask != nullptr ? broadcast(*options.mask, x.shape) : Array();
   const int64_t shift = options.causal == Causal::BottomRight ? keys - queries : 0;
-  Array y(x.shape);
   std::vector<double> logits(static_cast<size_t>(keys)), errors(logits.size());
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t k = 0; k < keys; ++k) {
@@ -377,8 +376,34 @@ Array softmax(const Array& x, const SoftmaxReference& options) {
       logits[static_cast<size_t>(k)] = logit;
       errors[static_cast<size_t>(k)] = hidden || logit == -kInfinity ? 0.0 : error;
     }
-    softmax_row(logits, errors, &y, row * keys);
+    f(row, logits, errors);
   }
+}
+
+}  // namespace
+
+Array softmax(const Array& x, const SoftmaxReference& options) {
+  Array y(x.shape);
+  for_logits(x, options, [&](int64_t row, const auto& logits, const auto& errors) {
+    softmax_row(logits, errors, &y, row * x.dim(0));
+  });
+  return y;
+}
+
+// The error of the sum is relative, and thus absolute in its logarithm, whose own near 1 is 2^-21 on a GPU.
+Array log_sum_exp(const Array& x, const SoftmaxReference& options) {
+  Array y(Sizes(x.shape.begin(), x.shape.end() - 1));
+  for_logits(x, options, [&](int64_t row, const auto& logits, const auto& errors) {
+    const double max = *std::max_element(logits.begin(), logits.end());
+    double total = 0.0, max_error = 0.0;
+    for (size_t k = 0; k < logits.size() && max != -kInfinity; ++k) {
+      total += std::exp(logits[k] - max);
+      if (logits[k] > max - 20.0) max_error = std::max(max_error, errors[k]);
+    }
+    y.at(row) = max == -kInfinity ? -kInfinity : max + std::log(total);
+    y.err(row) = max_error + kUnit * (static_cast<double>(logits.size()) / 16.0 + 64.0);
+    if (max != -kInfinity) y.err(row) += 4.0 * kUnit * (std::abs(max) + std::abs(y.at(row)));
+  });
   return y;
 }
 

@@ -75,6 +75,7 @@ struct SoftmaxReference {
   std::optional<double> masked_fill = {};
 };
 Array softmax(const Array& x, const SoftmaxReference& options = {});
+Array log_sum_exp(const Array& x, const SoftmaxReference& options = {});  // [..., S_k] -> [...]; -inf: all left out
 
 Array layernorm(const Array& x, const Array* gamma, const Array* beta, double eps);
 Array rmsnorm(const Array& x, const Array* gamma, double eps);

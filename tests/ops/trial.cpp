@@ -56,6 +56,10 @@ void Run::expect(const std::string& name, const Array& reference, double terms, 
   expectations.push_back({name, dtype, ops::stored(dtype, reference), nmse, false});
 }
 
+void Run::expect_within(const std::string& name, const Array& reference) {
+  expectations.push_back({name, DType::F32, reference, INFINITY, false});
+}
+
 void Run::expect_exact(const std::string& name, const Array& reference, DType type) {
   expectations.push_back({name, type, rounded(reference, type), 0.0, true});
 }

@@ -45,6 +45,8 @@ struct Run {
   // independent, so the mean square error is near terms u^2 / 3 of the mean square value; 16 times that is
   // allowed, and for each of `stores` trips through f16 storage 2 * 2^-22.
   void expect(const std::string& name, const Array& reference, double terms = 16.0, int stores = 1);
+  // The same of an output in F32 within a bound alone.
+  void expect_within(const std::string& name, const Array& reference);
   void expect_exact(const std::string& name, const Array& reference, DType type);
 };
 

@@ -1,0 +1,6 @@
+// Sums of exponentials relative to the largest logit, which then adds 1: a total of 0 is a row without a visible key.
+const float LOWEST = -3.402823466e38;  // the largest logit before any is seen
+
+float log_sum_exp_of(float largest, float total) {
+  return total == 0.0 ? uintBitsToFloat(0xff800000u) : largest + log(total);
+}
