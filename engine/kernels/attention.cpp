@@ -185,7 +185,7 @@ KernelUse& add_attention(const Select& select, KernelId id, uint32_t invocations
   constexpr size_t kInputs[] = {in::kQuery,         in::kKey,          in::kValue, in::kAttentionKeyPadding,
                                 in::kAttentionMask, in::kAttentionBias};
   bind(select, &use, kInputs);
-  use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, select.node.outputs[out::kLogSumExp]};
+  use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, log_sum_exp_or_output(select.node)};
   return use;
 }
 
@@ -197,7 +197,7 @@ void add_shape(const Select& select, KernelId id, const Shape& shape, int64_t d_
   if (split) {
     spec[kFlags] |= HEED_ATTENTION_PARTIAL;
     use.buffers[kOutBinding].tensor = select.node.workspace;
-    use.buffers[kLogSumExpBinding].tensor = {};  // the second pass stores it
+    use.buffers[kLogSumExpBinding].tensor = select.node.workspace;  // the second pass stores it
   }
   spec[kLanes] = shape.lanes;
   spec[kTq] = shape.tq;

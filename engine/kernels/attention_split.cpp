@@ -57,6 +57,11 @@ int64_t splits_that_fit(const Emit& emit, int64_t splits, int64_t tile) {
   return ceil_div<int64_t>(value.dim[2], share);
 }
 
+Tensor log_sum_exp_or_output(const Node& node) {
+  const Tensor wanted = node.outputs[out::kLogSumExp];
+  return wanted.valid() ? wanted : node.outputs[0];
+}
+
 bool is_combine(const KernelUse& use) {
   return use.key.id == KernelId::AttentionCombineF32 || use.key.id == KernelId::AttentionCombineF16;
 }
@@ -70,7 +75,7 @@ void add_combine(const Select& select, int64_t d_v, uint32_t flags) {
   use.buffer_count = 3;
   use.buffers[0] = {BufferUse::Kind::Tensor, false, select.node.workspace};
   use.buffers[1] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
-  use.buffers[2] = {BufferUse::Kind::Tensor, true, select.node.outputs[out::kLogSumExp]};
+  use.buffers[2] = {BufferUse::Kind::Tensor, true, log_sum_exp_or_output(select.node)};
 }
 
 void emit_combine(const Emit& emit, uint32_t splits) {

@@ -19,6 +19,10 @@ int64_t split_elements(const Need& need, int64_t most_queries, int64_t splits);
 // As many of these splits as the workspace holds, with none of them empty: each begins at a multiple of `tile` keys.
 int64_t splits_that_fit(const Emit& emit, int64_t splits, int64_t tile);
 
+// What to bind for the log-sum-exp. Where it is not wanted the binding must still hold some buffer; it counts as written, so
+// that it is one that the kernel writes.
+Tensor log_sum_exp_or_output(const Node& node);
+
 bool is_combine(const KernelUse& use);
 void add_combine(const Select& select, int64_t d_v, uint32_t flags);
 void emit_combine(const Emit& emit, uint32_t splits);
