@@ -8,7 +8,7 @@ namespace {
 // Enough for the largest GPUs of today: 132 cores with four workgroups of 128 each.
 constexpr int64_t kFillingInvocations = 65536;
 // Fewer keys per split and invocation would gain less than the second pass costs: it has more to do for more queries.
-constexpr int64_t kLeastKeysPerInvocation = 4;
+constexpr int64_t kLeastKeysPerInvocation = 8;
 constexpr int64_t kMostSplits = 256;
 // Elements of workspace: 16 MiB.
 constexpr int64_t kMostElements = 4 << 20;

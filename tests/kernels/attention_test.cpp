@@ -109,9 +109,9 @@ void check_split(Lowered& lowered, const DispatchList& dispatches, const KernelL
 
 TEST_CASE("attention splits its keys where queries and heads do not fill a device") {
   const Split rows[] = {{1, 1, 1, 2048, 64, 64, true},      {1, 32, 1, 16384, 128, 128, true},
-                        {2, 3, 5, 300, 7, 33, true},        {1, 1, 40, 4000, 64, 64, true},
-                        {1, 8, 512, 1024, 64, 64, true},    {1, 12, 512, 512, 64, 64, false},
-                        {1, 1, 1, 255, 64, 64, false},      {1, 16, 16384, 16384, 64, 64, false},
+                        {2, 3, 5, 700, 7, 33, true},        {1, 1, 40, 4000, 64, 64, true},
+                        {1, 8, 512, 2048, 64, 64, true},    {1, 12, 512, 512, 64, 64, false},
+                        {1, 1, 1, 511, 64, 64, false},      {1, 16, 16384, 16384, 64, 64, false},
                         {1, 1, 1, 1000000, 256, 256, true}, {64, 64, 1, 600, 64, 64, false}};
   for (const Split& s : rows) {
     INFO(s.batch << " x " << s.heads << " heads, " << s.queries << " x " << s.keys);
@@ -148,7 +148,7 @@ TEST_CASE("splits of the keys follow the extents") {
         INFO(b << " x " << n << " x " << m);
         lowered.set_extents({{"batch", b}, {"queries", n}, {"keys", m}});
         lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
-        REQUIRE(dispatches.count == (m >= (n <= 8 ? 256 : 1024) ? 2u : 1u));
+        REQUIRE(dispatches.count == (m >= (n <= 8 ? 512 : 2048) ? 2u : 1u));
         if (dispatches.count == 2) check_split(lowered, dispatches, kernels);
       }
 }

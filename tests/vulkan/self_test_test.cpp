@@ -109,7 +109,9 @@ TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[v
       CHECK_FALSE(is_bad(test.verdict));
       // It or a variant of it is used on every device.
       const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_matrix");
-      CHECK((is_variant || passed_as(report, test.kernel)));
+      // The second pass of attention belongs to the kernels of GPUs.
+      const bool optional = is_variant || test.kernel.starts_with("attention_combine");
+      CHECK((optional || passed_as(report, test.kernel)));
       CHECK((test.runs > 0) == (test.verdict == SelfTestVerdict::Passed));
       CHECK(test.worst <= 1);
     }
