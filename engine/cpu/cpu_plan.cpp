@@ -212,7 +212,7 @@ std::string CpuPlan::why(const Node& node) const {
   }
   if (node.op == Op::Custom) return "a function of the host's";
   if (node.op == Op::Attention) return format("fused, %s register tiles, f32 sums", name);
-  return format("%s vectors, f32 arithmetic, one row at a time", name);
+  return format("%s vectors, f32 arithmetic, row by row", name);
 }
 
 std::vector<PassInfo> CpuPlan::passes() const {
