@@ -369,8 +369,8 @@ stage_tsan() {
   end
 }
 
-# NEON and SVE, by an emulator: every golden file and operation on each instruction set, at every length of vectors that
-# it may have; then the tests of the CPU device. The last lines say what ran.
+# NEON and SVE, by an emulator: every golden file on each instruction set, at every length of vectors that it may have
+# (10 s each); then operations and the CPU device's own tests, which take long. The last line says what ran.
 stage_aarch64() {
   begin "64-bit Arm, emulated"
   local folder=$root/build-aarch64 toolchain
@@ -396,13 +396,15 @@ stage_aarch64() {
     [[ -n $sets ]] || fail "the tests name no instruction sets at $bits bits"
     for set in $sets; do
       [[ $set == SVE* || $bits -eq 128 ]] || continue  # the others' vectors have one length
-      run_catch "goldens and operations with $set, vectors of $bits bits" "$folder/tests-$set-$bits.log" \
-        emulated_tests $bits "$set" "goldens: pass on every device,[ops]"
+      run_catch "goldens with $set, vectors of $bits bits" "$folder/tests-$set-$bits.log" \
+        emulated_tests $bits "$set" "goldens: pass on every device"
       ran+=("$set at $bits bits")
     done
   done
+  run_catch "operations with NEON" "$folder/tests-ops-NEON.log" emulated_tests 128 NEON "[ops]"
+  run_catch "operations with SVE2, vectors of 512 bits" "$folder/tests-ops-SVE2.log" emulated_tests 512 SVE2 "[ops]"
   run_catch "the CPU device, vectors of 256 bits" "$folder/tests-cpu.log" emulated_tests 256 "" "[cpu]"
-  printf 'emulated: %s\n' "$(IFS=,; echo "${ran[*]}" | sed 's/,/, /g')"
+  printf 'emulated, goldens: %s; operations: NEON, SVE2\n' "$(IFS=,; echo "${ran[*]}" | sed 's/,/, /g')"
   end
 }
 
