@@ -8,32 +8,14 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
-#include "shared/storage.glsl"
-#include "shared/groups.glsl"
-#include "shared/activation.glsl"
-#include "shared/philox.glsl"
-#include "shared/matmul.h"
+#include "shared/matmul.glsl"
 
-layout(constant_id = 3) const uint BM = 64;
-layout(constant_id = 4) const uint BN = 64;
-layout(constant_id = 5) const uint BK = 32;
-layout(constant_id = 6) const uint WM = 32;
-layout(constant_id = 7) const uint WN = 32;
-layout(constant_id = 8) const uint FLAGS = 0;
-layout(constant_id = 9) const uint ACTIVATION = 0;
-layout(constant_id = 10) const uint MS = 16;
-layout(constant_id = 11) const uint NS = 16;
-layout(constant_id = 12) const uint KS = 16;
-
-layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
-layout(set = 0, binding = 0) readonly buffer A8 { uvec4 a8[]; };  // 8 elements at a time, where they are aligned
-layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
-layout(set = 0, binding = 1) readonly buffer B8 { uvec4 b8[]; };
-layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
-layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
-layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
-
-#include "shared/matmul_epilogue.glsl"
+layout(constant_id = 9) const uint BK = 32;
+layout(constant_id = 10) const uint WM = 32;
+layout(constant_id = 11) const uint WN = 32;
+layout(constant_id = 12) const uint MS = 16;
+layout(constant_id = 13) const uint NS = 16;
+layout(constant_id = 14) const uint KS = 16;
 
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
 const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
@@ -92,8 +74,8 @@ Slice slice_of(uint at, uint slow_stride, uint fast_stride, uint slow_end, uint 
       }                                                                                      \
     }                                                                                        \
   }
-HEED_LOAD_SLICE(load_a, a, a8, sh_a, A_SLOW, A_FAST, A_ROW)
-HEED_LOAD_SLICE(load_b, b, b8, sh_b, B_SLOW, B_FAST, B_ROW)
+HEED_LOAD_SLICE(load_a, a, a16, sh_a, A_SLOW, A_FAST, A_ROW)
+HEED_LOAD_SLICE(load_b, b, b16, sh_b, B_SLOW, B_FAST, B_ROW)
 
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
 
@@ -117,31 +99,25 @@ void multiply_slices(uint wave_m, uint wave_n) {
 }
 
 void main() {
-  uint tile = workgroup_index();
-  if (tile >= p.tiles) return;
-  uint n0 = tile % p.tiles_n * BN;
-  uint m0 = tile / p.tiles_n % p.tiles_m * BM;
-  uint batch = tile / (p.tiles_n * p.tiles_m);
-  uint b0 = batch / p.batch_1, b1 = batch % p.batch_1;
-  uint a_base = p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1 + m0 * p.a_m;
-  uint b_base = p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1 + n0 * p.b_n;
+  uint index = workgroup_index();
+  if (index >= p.tiles) return;
+  Tile tile = tile_at(index);
+  uint a_base = tile.a + tile.m * p.a_m, b_base = tile.b + tile.n * p.b_n;
   uint wave_m = gl_SubgroupID / WAVES_N * WM;
   uint wave_n = gl_SubgroupID % WAVES_N * WN;
 
   [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
     sums[i] = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
   for (uint k0 = 0u; k0 < p.k; k0 += BK) {
-    if (A_K_FAST) load_a(slice_of(a_base + k0 * p.a_k, p.a_m, p.a_k, p.m - m0, p.k - k0));
-    else load_a(slice_of(a_base + k0 * p.a_k, p.a_k, p.a_m, p.k - k0, p.m - m0));
-    if (B_K_FAST) load_b(slice_of(b_base + k0 * p.b_k, p.b_n, p.b_k, p.n - n0, p.k - k0));
-    else load_b(slice_of(b_base + k0 * p.b_k, p.b_k, p.b_n, p.k - k0, p.n - n0));
+    if (A_K_FAST) load_a(slice_of(a_base + k0 * p.a_k, p.a_m, p.a_k, p.m - tile.m, p.k - k0));
+    else load_a(slice_of(a_base + k0 * p.a_k, p.a_k, p.a_m, p.k - k0, p.m - tile.m));
+    if (B_K_FAST) load_b(slice_of(b_base + k0 * p.b_k, p.b_n, p.b_k, p.n - tile.n, p.k - k0));
+    else load_b(slice_of(b_base + k0 * p.b_k, p.b_k, p.b_n, p.k - k0, p.n - tile.n));
     barrier();
     multiply_slices(wave_m, wave_n);
     barrier();
   }
 
-  uint residual_base = p.offset[3] + b0 * p.residual_b0 + b1 * p.residual_b1;
-  uint out_base = p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1;
   uint mine = gl_SubgroupID * FRAGMENT;
   // The inner loop picks a fragment by constant indices: sums that are indexed at run time would leave the registers.
   for (uint f = 0u; f < FM * FN; ++f) {
@@ -149,11 +125,9 @@ void main() {
       if (i == f) coopMatStore(sums[i], sh_sums, mine, NS, gl_CooperativeMatrixLayoutRowMajor);
     barrier();
     for (uint e = gl_SubgroupInvocationID; e < FRAGMENT; e += gl_SubgroupSize) {
-      uint m = m0 + wave_m + f / FN * MS + e / NS;
-      uint n = n0 + wave_n + f % FN * NS + e % NS;
-      if (m >= p.m || n >= p.n) continue;
-      float value = epilogue(sh_sums[mine + e], n, (batch * p.m + m) * p.n + n, residual_base + m * p.residual_m);
-      result[out_base + m * p.out_m + n] = TO_OUT(value);
+      uint m = tile.m + wave_m + f / FN * MS + e / NS;
+      uint n = tile.n + wave_n + f % FN * NS + e % NS;
+      if (m < p.m && n < p.n) store_sum(tile, m, n, sh_sums[mine + e]);
     }
     barrier();
   }

@@ -38,6 +38,13 @@ void linear(Graph& g, DType t, Dim m, Dim) {
   g.output("y", g.add(g.activation(y, Activation::GeluTanh), g.input("r", {2, m, 48}, t)));
 }
 
+// Products of few rows: weights along k, then along n.
+void few_rows(Graph& g, DType t, Dim m, Dim) {
+  const Tensor x = g.input("x", {m, 264}, t);
+  const Tensor h = g.matmul(x, g.input("w", {260, 264}, t), {.transpose_b = true, .scale = 0.1f});
+  g.output("y", g.matmul(h, g.input("v", {260, 40}, t), {.scale = 0.1f}));
+}
+
 void softmax(Graph& g, DType t, Dim m, Dim n) {
   const Tensor x = g.input("x", {2, 3, m, n}, t);
   SoftmaxOptions options;
@@ -116,6 +123,7 @@ constexpr Probe kProbes[] = {
     {"matmul", matmul},
     {"matmul", matmul_batches},
     {"matmul", linear},
+    {"matmul", few_rows},
     {"softmax", plain_softmax},
     {"softmax", softmax},
     {"attention", attention<24>},

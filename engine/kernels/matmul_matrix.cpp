@@ -1,13 +1,13 @@
-// Which kernels with matrix units a product may use. Without a fitting one the kernels of matmul.cpp do it.
-#include "kernels/matmul_matrix.hpp"
+// Which kernels with matrix units a product may use. Without a fitting one other kernels do it.
+#include "kernels/matmul.hpp"
 
-namespace heed::kernels {
+namespace heed::kernels::matmul {
 namespace {
 
 // A workgroup of four subgroups makes BM x BN, each of them WM x WN. Slices of 32 along k.
 struct MatrixTile {
   uint32_t bm, bn, wm, wn;
-  double efficiency;  // as in matmul.cpp: times that of its largest tile
+  double efficiency;  // times that of the largest tile without matrix units
   const char* why;
 };
 constexpr uint32_t kSubgroups = 4, kBk = 32;
@@ -37,39 +37,28 @@ bool fits(const Select& select, const MatrixTile& tile) {
 
 }  // namespace
 
-double matrix_efficiency(const KernelKey& key) {
-  for (const MatrixTile& tile : kMatrixTiles)
-    if (tile.bm == key.spec[matrix::kBm] && tile.bn == key.spec[matrix::kBn]) return tile.efficiency;
-  return 1.0;
-}
-
-bool add_matrix_kernels(const Select& select, uint32_t flags, uint32_t activation, int64_t most_rows,
-                        std::span<const size_t> inputs) {
+bool add_matrix_units(const Select& select) {
   const MatrixSize& size = select.device.matrix;
   if (size.m == 0 || select.out().dtype != DType::F16) return false;
   if (!select.device.allows(KernelId::MatmulF16Matrix)) return false;
   bool added = false;
   for (const MatrixTile& tile : kMatrixTiles) {
     const bool last = &tile == std::end(kMatrixTiles) - 1;
-    if (!fits(select, tile) || (!last && most_rows <= tile.bm / 2)) continue;
-    KernelUse& use = add_kernel(select, KernelId::MatmulF16Matrix,
-                                {kSubgroups * select.device.matrix_subgroup, 1, 1}, tile.why);
+    if (!fits(select, tile) || (!last && most_rows(select) <= tile.bm / 2)) continue;
+    const uint32_t own[] = {kBk, tile.wm, tile.wn, size.m, size.n, size.k};
+    KernelUse& use = add(select, KernelId::MatmulF16Matrix, kSubgroups * select.device.matrix_subgroup,
+                         {tile.bm, tile.bn}, own, 0, tile.why);
     use.key.subgroup = select.device.matrix_subgroup;
-    use.key.spec_count = matrix::kSpecCount;
-    use.key.spec[matrix::kBm] = tile.bm;
-    use.key.spec[matrix::kBn] = tile.bn;
-    use.key.spec[matrix::kBk] = kBk;
-    use.key.spec[matrix::kWm] = tile.wm;
-    use.key.spec[matrix::kWn] = tile.wn;
-    use.key.spec[matrix::kFlags] = flags;
-    use.key.spec[matrix::kActivation] = activation;
-    use.key.spec[matrix::kMs] = size.m;
-    use.key.spec[matrix::kNs] = size.n;
-    use.key.spec[matrix::kKs] = size.k;
-    bind(select, &use, inputs);
     added = true;
   }
   return added;
 }
 
-}  // namespace heed::kernels
+double matrix_units_cost(const Problem& problem, const KernelKey& key) {
+  for (const MatrixTile& tile : kMatrixTiles)
+    if (tile.bm == key.spec[kRows] && tile.bn == key.spec[kColumns])
+      return waves_cost(problem, key, tile.efficiency);
+  return waves_cost(problem, key, 1.0);
+}
+
+}  // namespace heed::kernels::matmul

@@ -14,7 +14,6 @@ uint bias_n;
 uint residual_m, residual_b0, residual_b1;
 uint out_m, out_b0, out_b1;
 float scale;
-uint dropout_threshold;
-float dropout_scale;
 uint seed, stream;
+uint partial;    // 1: out holds plain sums in f32, of one part of k, for matmul_sum
 HEED_END_PARAMS

@@ -94,6 +94,7 @@ void add_matmuls(std::vector<GraphCase>* cases) {
   cases->push_back(linear(512, 768, 3072, {.bias = true, .residual = true, .dropout = 0.1f}, " dropout"));
   cases->push_back(linear(512, 3072, 768, {.bias = true, .activation = Activation::GeluErf}, " gelu"));
   cases->push_back(linear(4096, 4096, 4096));
+  cases->push_back(product(1, 512, 4096, {}, ""));
   cases->push_back(product(512, 512, 64, {}, ""));
   cases->push_back(product(512, 512, 64, {.transpose_a = true}, " a^T"));
 }

@@ -62,6 +62,7 @@ void add_products(std::vector<Case>* cases) {
   cases->push_back(product_case({{2, 3, 9, 10}, {2, 1, 10, 11}}));
   cases->push_back(product_case({{2, 1, 9, 10}, {1, 3, 10, 11}}));
   cases->push_back(product_case({{2, 3, 9, 10}, {3, 10, 11}, false, true}));
+  cases->push_back(product_case({{2, 3, 1, 300}, {2, 3, 300, 20}, true}));
   cases->push_back(product_case({{5, 1, 13}, {13, 70}}));
   cases->push_back(product_case({{300, 3, 5}, {300, 5, 7}}));
   cases->push_back(product_case({{70001, 1, 2}, {70001, 2, 3}}));
@@ -199,6 +200,7 @@ void add_epilogues(std::vector<Case>* cases) {
     cases->push_back(epilogue_case(e, 2, 33, 65, 40, true));
     cases->push_back(epilogue_case(e, 1, 1, 130, 19, false));
   }
+  cases->push_back(epilogue_case({true, Activation::GeluErf, true, true}, 3, 1, 70, 320, false));
 }
 
 // The residual of a strided layout and a bias that is no plain vector: fused or not, the sum must be right.
@@ -263,6 +265,10 @@ void add_weights(std::vector<Case>* cases) {
   }
   for (const int64_t k : {1, 2, 767, 769, 1600})
     for (const int64_t m : {1, 3, 26}) cases->push_back(weight_case(m, 150, k, true));
+  // Few rows of long sums, read 16 bytes at a time or not.
+  for (const int64_t m : {2, 8})
+    for (const int64_t k : {264, 301})
+      for (const bool transpose : {false, true}) cases->push_back(weight_case(m, 72, k, transpose));
   cases->push_back(weight_parts_case());
 }
 
@@ -275,6 +281,7 @@ Operation matmul_operation() {
   operation.cases.push_back(odd_slice_case(33, 31, 65));
   operation.cases.push_back(odd_slice_case(64, 64, 64));
   operation.cases.push_back(odd_slice_case(1, 130, 7));
+  operation.cases.push_back(odd_slice_case(3, 66, 300));
   operation.cases.push_back(extents_case());
   add_epilogues(&operation.cases);
   operation.cases.push_back(odd_epilogue_case());

@@ -108,7 +108,8 @@ TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[v
       if (needs_f16 && !host->has_f16()) continue;
       CHECK_FALSE(is_bad(test.verdict));
       // It or a variant of it is used on every device.
-      const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_matrix");
+      const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_matrix") ||
+                              test.kernel.ends_with("_vector");
       // The second pass of attention belongs to the kernels of GPUs.
       const bool optional = is_variant || test.kernel.starts_with("attention_combine");
       CHECK((optional || passed_as(report, test.kernel)));

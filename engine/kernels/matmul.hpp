@@ -1,0 +1,70 @@
+// What the kernels of matmul have in common. Each family of them has a file: matmul_tiles.cpp, matmul_subgroup.cpp,
+// matmul_vector.cpp, matmul_matrix.cpp; matmul.cpp chooses among them at each run.
+#pragma once
+
+#include <span>
+
+#include "kernels/lowering.hpp"
+
+namespace heed::kernels {
+
+namespace matmul {
+
+// As in shared/matmul.glsl; what only one family has begins at kOwn.
+enum Spec : size_t { kFlags = 3, kActivation, kDropoutThreshold, kDropoutScale, kRows, kColumns, kOwn };
+
+// The product at one run: batches b0 x b1 of m x n x k, and the strides of each operand along them.
+struct Problem {
+  struct Operand {
+    int64_t offset = 0, b0 = 0, b1 = 0, row = 0, column = 0;
+  };
+  int64_t b0 = 1, b1 = 1, m = 1, n = 1, k = 1;
+  Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
+
+  // Whether both a and b can be read four elements at a time along k, or b along n if not `b_k_fast`.
+  bool reads_vec4(bool b_k_fast) const;
+  int64_t tiles(const KernelKey& key) const;  // workgroups that this kernel needs
+};
+Problem problem_of(const Emit& emit);
+
+// Rows, at most, with those of all batches that may become one matrix when the plan runs.
+int64_t most_rows(const Select& select);
+// Whether their number differs from run to run.
+bool rows_vary(const Select& select);
+
+// HEED_MATMUL_* of the epilogue and of the operands' layouts.
+uint32_t flags_of(const Select& select);
+// What is known of Problem::reads_vec4 before a run.
+Vec4 known_vec4(const Select& select);
+
+struct Tile {
+  uint32_t rows, columns;
+};
+// Adds a kernel that makes such tiles. `own`: the constants that only its family has; `flags`: more of HEED_MATMUL_*.
+KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Tile& tile,
+               std::span<const uint32_t> own, uint32_t flags, const char* why);
+
+// The families. Each adds the kernels that the product may ask for at some run; false: none. `cost` tells the time of a
+// product with a kernel, comparable among kernels of all families but the vectors'.
+void add_tiles(const Select& select);
+double tiles_cost(const Problem& problem, const KernelKey& key);
+
+bool add_subgroups(const Select& select);
+double subgroups_cost(const Problem& problem, const KernelKey& key);
+
+bool add_matrix_units(const Select& select);
+double matrix_units_cost(const Problem& problem, const KernelKey& key);
+
+// Products of few rows that are long enough along k: what they take is the time to read b.
+enum class Vectors : uint8_t { None, AtSomeRuns, Always };  // runs at which one of them serves best
+Vectors add_vectors(const Select& select);
+bool is_vector(const KernelKey& key);
+// Whether such a kernel is the best for the product.
+bool serves(const KernelKey& key, const Problem& problem);
+
+// Full waves of workgroups times the work of one, for kernels whose workgroups run side by side.
+double waves_cost(const Problem& problem, const KernelKey& key, double efficiency);
+
+}  // namespace matmul
+
+}  // namespace heed::kernels

@@ -1,0 +1,124 @@
+// Sizes and strides of a product at one run, and what is known of them before.
+#include <utility>
+
+#include "kernels/matmul.hpp"
+
+namespace heed::kernels::matmul {
+namespace {
+
+Problem::Operand operand(const View& view, const View& out) {
+  Problem::Operand o;
+  o.offset = view.offset;
+  o.row = view.stride[view.rank - 2];
+  o.column = view.stride[view.rank - 1];
+  const auto batch_stride = [&](int from_end) -> int64_t {
+    const int i = view.rank - from_end, target = out.rank - from_end;
+    return i < 0 || (view.dim[i] == 1 && out.dim[target] != 1) ? 0 : view.stride[i];
+  };
+  o.b1 = batch_stride(3);
+  o.b0 = batch_stride(4);
+  return o;
+}
+
+// Rows of all batches are one matrix where b is the same for them and the rows of the others follow each other: a
+// linear layer on [batch, tokens, channels] then fills its tiles across sentences.
+bool merge_inner_batch(Problem* p) {
+  if (p->b1 > 1 && p->b.b1 != 0) return false;
+  for (const Problem::Operand* o : {&p->a, &p->residual, &p->out})
+    if (p->b1 > 1 && p->m > 1 && o->b1 != o->row * p->m) return false;
+  for (Problem::Operand* o : {&p->a, &p->residual, &p->out}) {
+    if (p->m == 1) o->row = o->b1;
+    o->b1 = o->b0;
+    o->b0 = 0;
+  }
+  p->b.b1 = std::exchange(p->b.b0, 0);
+  p->m *= p->b1;
+  p->b1 = std::exchange(p->b0, 1);
+  return true;
+}
+
+}  // namespace
+
+Problem problem_of(const Emit& emit) {
+  const View a = emit.in(in::kA), b = emit.in(in::kB), out = emit.out();
+  Problem p;
+  p.m = out.dim[out.rank - 2];
+  p.n = out.dim[out.rank - 1];
+  p.k = a.dim[a.rank - 1];
+  p.b1 = out.rank > 2 ? out.dim[out.rank - 3] : 1;
+  p.b0 = out.rank > 3 ? out.dim[out.rank - 4] : 1;
+  p.a = operand(a, out);
+  p.b = operand(b, out);
+  p.out = operand(out, out);
+  if (emit.has(in::kResidual))
+    p.residual = operand(emit.in(in::kResidual), out);
+  else
+    p.residual = {0, p.out.b0, p.out.b1, p.out.row, 1};  // unread; must not stand in the way of merging
+  if (merge_inner_batch(&p)) (void)merge_inner_batch(&p);
+  return p;
+}
+
+bool Problem::reads_vec4(bool b_k_fast) const {
+  const auto whole = [](const Operand& o, int64_t apart) {
+    return ((o.offset | o.b0 | o.b1 | apart) & 3) == 0;
+  };
+  const bool a_dense = a.column == 1 && whole(a, m > 1 ? a.row : 0);
+  const bool b_dense = b_k_fast ? b.row == 1 && whole(b, n > 1 ? b.column : 0)
+                                : b.column == 1 && n % 4 == 0 && whole(b, b.row);
+  return k % 4 == 0 && a_dense && b_dense;
+}
+
+int64_t Problem::tiles(const KernelKey& key) const {
+  return ceil_div<int64_t>(m, key.spec[kRows]) * ceil_div<int64_t>(n, key.spec[kColumns]) * b0 * b1;
+}
+
+namespace {
+
+// Calls visit(size) for the rows and for every batch dimension that may become rows, since b is the same along it.
+template <class Visit>
+void visit_rows(const Select& select, const Visit& visit) {
+  const TensorInfo &out = select.out(), &b = select.info(in::kB);
+  visit(out.dims[static_cast<size_t>(out.rank - 2)]);
+  for (int from_end = 3; from_end <= out.rank; ++from_end) {
+    if (b.rank >= from_end && select.max_of(b.dims[static_cast<size_t>(b.rank - from_end)]) > 1) return;
+    visit(out.dims[static_cast<size_t>(out.rank - from_end)]);
+  }
+}
+
+}  // namespace
+
+int64_t most_rows(const Select& select) {
+  int64_t rows = 1;
+  visit_rows(select, [&](SizeId size) { rows *= select.max_of(size); });
+  return rows;
+}
+
+bool rows_vary(const Select& select) {
+  bool vary = false;
+  visit_rows(select, [&](SizeId size) { vary = vary || !select.schedule.sizes.is_constant(size); });
+  return vary;
+}
+
+uint32_t flags_of(const Select& select) {
+  const auto& sizes = select.schedule.sizes;
+  const TensorInfo &a = select.info(in::kA), &b = select.info(in::kB);
+  uint32_t flags = 0;
+  if (select.has(in::kBias)) flags |= HEED_MATMUL_BIAS;
+  if (select.node.as<MatmulAttrs>().dropout.p > 0.0f) flags |= HEED_MATMUL_DROPOUT;
+  if (select.has(in::kResidual)) flags |= HEED_MATMUL_RESIDUAL;
+  if (sizes.is_constant(a.strides[static_cast<size_t>(a.rank - 1)], 1)) flags |= HEED_MATMUL_A_K_FAST;
+  if (sizes.is_constant(b.strides[static_cast<size_t>(b.rank - 2)], 1)) flags |= HEED_MATMUL_B_K_FAST;
+  return flags;
+}
+
+Vec4 known_vec4(const Select& select) {
+  const Vec4 a = vec4_of(select, select.node.inputs[in::kA]);
+  TensorInfo b = select.info(in::kB);
+  if ((flags_of(select) & HEED_MATMUL_B_K_FAST) == 0)
+    return worse(a, vec4_of(select, select.node.inputs[in::kB]));
+  std::swap(b.dims[static_cast<size_t>(b.rank - 1)], b.dims[static_cast<size_t>(b.rank - 2)]);
+  std::swap(b.strides[static_cast<size_t>(b.rank - 1)], b.strides[static_cast<size_t>(b.rank - 2)]);
+  return worse(a, vec4_of(select, b));
+}
+
+}  // namespace heed::kernels::matmul

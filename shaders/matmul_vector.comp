@@ -1,0 +1,178 @@
+// Product of few rows and a matrix, as in decoding; see shared/matmul.h. It takes as long as reading the matrix, so that
+// every element of B is read once, 16 bytes at a time, and goes straight to registers. One workgroup makes a tile of BM
+// rows and BN columns with all its invocations side by side along k:
+//
+//   B lies along k (weights of linear layers): neighbours read neighbouring k of BN columns;
+//   B lies along n, or anyhow: BN / WIDTH neighbours read WIDTH columns each, and the next ones the next k.
+//
+// What the invocations have summed is added in a fixed order.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#ifdef SUBGROUPS
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#endif
+#include "shared/matmul.glsl"
+
+// Lowering always makes workgroups of this size.
+const uint INVOCATIONS = 128;
+const uint WIDTH = 128u / A_BITS;  // elements of 16 bytes
+const uint PARTS = WIDTH / 4u;
+const bool ALONG_K = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
+const uint COLUMNS = ALONG_K ? BN : WIDTH;  // of one invocation
+
+float sums[BM * COLUMNS];
+
+// At most 64 columns times 16 steps of k, 32 subgroups times 32 sums, or 8 sums of each invocation.
+shared float sh_sums[1024];
+
+uint invocation() { return gl_LocalInvocationID.x; }
+
+struct Piece {
+  vec4 parts[PARTS];
+};
+
+Piece unpack(uvec4 bits) {
+  Piece piece;
+#if A_BITS == 16
+  piece.parts[0] = vec4(unpackHalf2x16(bits.x), unpackHalf2x16(bits.y));
+  piece.parts[1] = vec4(unpackHalf2x16(bits.z), unpackHalf2x16(bits.w));
+#else
+  piece.parts[0] = uintBitsToFloat(bits);
+#endif
+  return piece;
+}
+
+bool whole(uint positions) { return (positions & (WIDTH - 1u)) == 0u; }
+
+// Rows and columns past the end repeat the last ones, and are not stored.
+uint row_at(Tile t, uint i) { return t.a + min(t.m + i, p.m - 1u) * p.a_m; }
+uint column_at(Tile t, uint j) { return t.b + min(t.n + j, p.n - 1u) * p.b_n; }
+
+void sum_pieces_along_k(Tile t) {
+  for (uint k = invocation() * WIDTH; k < p.k; k += INVOCATIONS * WIDTH) {
+    Piece right[COLUMNS];
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = unpack(b16[(column_at(t, j) + k) / WIDTH]);
+    [[unroll]] for (uint i = 0u; i < BM; ++i) {
+      Piece left = unpack(a16[(row_at(t, i) + k) / WIDTH]);
+      [[unroll]] for (uint j = 0u; j < COLUMNS; ++j)
+        [[unroll]] for (uint c = 0u; c < PARTS; ++c)
+          sums[i * COLUMNS + j] += dot(left.parts[c], right[j].parts[c]);
+    }
+  }
+}
+
+void sum_elements_along_k(Tile t) {
+  for (uint k = invocation(); k < p.k; k += INVOCATIONS) {
+    float right[COLUMNS];
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = float(b[column_at(t, j) + k * p.b_k]);
+    [[unroll]] for (uint i = 0u; i < BM; ++i) {
+      float left = float(a[row_at(t, i) + k * p.a_k]);
+      [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += left * right[j];
+    }
+  }
+}
+
+void store_at(Tile t, uint i, uint j, float sum) {
+  if (t.m + i < p.m && t.n + j < p.n) store_sum(t, t.m + i, t.n + j, sum);
+}
+
+#ifdef SUBGROUPS
+void add_along_k(Tile t) {
+  const uint count = BM * COLUMNS;
+  [[unroll]] for (uint v = 0u; v < count; ++v) {
+    float sum = subgroupAdd(sums[v]);
+    if (subgroupElect()) sh_sums[gl_SubgroupID * count + v] = sum;
+  }
+  barrier();
+  if (invocation() >= count) return;
+  float sum = sh_sums[invocation()];
+  for (uint i = 1u; i < gl_NumSubgroups; ++i) sum += sh_sums[i * count + invocation()];
+  store_at(t, invocation() / COLUMNS, invocation() % COLUMNS, sum);
+}
+#else
+// Eight sums at a time: 16 invocations add 8 each, then one adds what they have.
+void add_along_k(Tile t) {
+  const uint count = BM * COLUMNS;
+  uint tid = invocation();
+  [[unroll]] for (uint first = 0u; first < count; first += 8u) {
+    [[unroll]] for (uint v = 0u; v < 8u; ++v)
+      if (first + v < count) sh_sums[v * INVOCATIONS + tid] = sums[first + v];
+    barrier();
+    float sum = 0.0;
+    for (uint i = 0u; i < 8u; ++i) sum += sh_sums[tid / 16u * INVOCATIONS + i * 16u + tid % 16u];
+    barrier();
+    sh_sums[tid] = sum;
+    barrier();
+    uint v = first + tid;
+    if (tid < 8u && v < count) {
+      sum = sh_sums[tid * 16u];
+      for (uint i = 1u; i < 16u; ++i) sum += sh_sums[tid * 16u + i];
+      store_at(t, v / COLUMNS, v % COLUMNS, sum);
+    }
+    barrier();
+  }
+}
+#endif
+
+const uint LANES = BN / WIDTH;  // along n
+const uint STEPS = INVOCATIONS / LANES;
+const uint AT_ONCE = 4;  // reads that are under way together
+
+// WIDTH columns from n on, of row k of B.
+Piece read_columns(Tile t, uint k, uint n, bool pieces) {
+  uint at = t.b + k * p.b_k;
+  if (pieces) return unpack(b16[(at + min(n, p.n - WIDTH)) / WIDTH]);
+  Piece piece;
+  [[unroll]] for (uint c = 0u; c < WIDTH; ++c) piece.parts[c / 4u][c % 4u] = float(b[at + min(n + c, p.n - 1u) * p.b_n]);
+  return piece;
+}
+
+void sum_along_n(Tile t) {
+  uint n = t.n + invocation() % LANES * WIDTH;
+  bool pieces = p.b_n == 1u && whole(t.b | p.n | (p.k > 1u ? p.b_k : 0u));
+  for (uint k0 = invocation() / LANES; k0 < p.k; k0 += STEPS * AT_ONCE) {
+    Piece right[AT_ONCE];
+    [[unroll]] for (uint s = 0u; s < AT_ONCE; ++s) right[s] = read_columns(t, min(k0 + s * STEPS, p.k - 1u), n, pieces);
+    [[unroll]] for (uint s = 0u; s < AT_ONCE; ++s) {
+      uint k = k0 + s * STEPS;
+      if (k >= p.k) break;
+      [[unroll]] for (uint i = 0u; i < BM; ++i) {
+        float left = float(a[row_at(t, i) + k * p.a_k]);
+        [[unroll]] for (uint c = 0u; c < WIDTH; ++c) sums[i * COLUMNS + c] += left * right[s].parts[c / 4u][c % 4u];
+      }
+    }
+  }
+}
+
+void add_along_n(Tile t) {
+  uint tid = invocation();
+  [[unroll]] for (uint i = 0u; i < BM; ++i) {
+    [[unroll]] for (uint c = 0u; c < WIDTH; ++c)
+      sh_sums[tid / LANES * BN + tid % LANES * WIDTH + c] = sums[i * COLUMNS + c];
+    barrier();
+    if (tid < BN) {
+      float sum = sh_sums[tid];
+      for (uint s = 1u; s < STEPS; ++s) sum += sh_sums[s * BN + tid];
+      store_at(t, i, tid, sum);
+    }
+    barrier();
+  }
+}
+
+void main() {
+  uint index = workgroup_index();
+  if (index >= p.tiles) return;
+  Tile tile = tile_at(index);
+  [[unroll]] for (uint v = 0u; v < BM * COLUMNS; ++v) sums[v] = 0.0;
+  if (ALONG_K) {
+    uint positions = tile.a | tile.b | p.k | (p.m > 1u ? p.a_m : 0u) | (p.n > 1u ? p.b_n : 0u);
+    if (p.a_k == 1u && p.b_k == 1u && whole(positions)) sum_pieces_along_k(tile);
+    else sum_elements_along_k(tile);
+    add_along_k(tile);
+  } else {
+    sum_along_n(tile);
+    add_along_n(tile);
+  }
+}

@@ -1,0 +1,68 @@
+// What all kernels of matmul have in common: operands, the place of a tile, and what becomes of a sum.
+#include "storage.glsl"
+#include "groups.glsl"
+#include "activation.glsl"
+#include "philox.glsl"
+#include "matmul.h"
+
+layout(constant_id = 3) const uint FLAGS = 0;
+layout(constant_id = 4) const uint ACTIVATION = 0;
+layout(constant_id = 5) const uint DROPOUT_THRESHOLD = 0;
+layout(constant_id = 6) const float DROPOUT_SCALE = 1.0;
+layout(constant_id = 7) const uint BM = 64;  // rows and columns of a workgroup's tile
+layout(constant_id = 8) const uint BN = 64;
+
+layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
+layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
+layout(set = 0, binding = 0) readonly buffer A16 { uvec4 a16[]; };  // 16 bytes, where they are aligned
+layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
+layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
+layout(set = 0, binding = 1) readonly buffer B16 { uvec4 b16[]; };
+layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
+layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
+layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 4) writeonly buffer Partial { float partial_sums[]; };
+
+bool has(uint flag) { return (FLAGS & flag) != 0u; }
+
+// The corner of a tile, and where the operands of its batch start.
+struct Tile {
+  uint m, n, batch;
+  uint a, b, residual, out_at;
+};
+
+Tile tile_at(uint index) {
+  Tile t;
+  t.n = index % p.tiles_n * BN;
+  t.m = index / p.tiles_n % p.tiles_m * BM;
+  t.batch = index / (p.tiles_n * p.tiles_m);
+  uint b0 = t.batch / p.batch_1, b1 = t.batch % p.batch_1;
+  t.a = p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1;
+  t.b = p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1;
+  t.residual = p.offset[3] + b0 * p.residual_b0 + b1 * p.residual_b1;
+  t.out_at = p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1;
+  return t;
+}
+
+// element: row-major index over the logical output, which dropout counts by.
+float epilogue(float sum, uint n, uint element, uint residual_at) {
+  float value = sum * p.scale;
+  if (has(HEED_MATMUL_BIAS)) value += float(bias[p.offset[2] + n * p.bias_n]);
+  value = activate(ACTIVATION, value);
+  if (has(HEED_MATMUL_DROPOUT)) {
+    uint word = dropout_block(p.seed, p.stream, element / 4u)[element % 4u];
+    value = word < DROPOUT_THRESHOLD ? 0.0 : value * DROPOUT_SCALE;
+  }
+  if (has(HEED_MATMUL_RESIDUAL)) value += float(residual[residual_at + n]);
+  return value;
+}
+
+// Stores one element of the output, of which `sum` is the product: row m and column n of the tile's batch.
+void store_sum(Tile t, uint m, uint n, float sum) {
+  uint at = t.out_at + m * p.out_m + n;
+  if (p.partial != 0u) {
+    partial_sums[at] = sum;
+    return;
+  }
+  result[at] = TO_OUT(epilogue(sum, n, (t.batch * p.m + m) * p.n + n, t.residual + m * p.residual_m));
+}
