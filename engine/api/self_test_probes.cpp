@@ -45,6 +45,12 @@ void few_rows(Graph& g, DType t, Dim m, Dim) {
   g.output("y", g.matmul(h, g.input("v", {260, 40}, t), {.scale = 0.1f}));
 }
 
+// Long sums, which are cut.
+void deep(Graph& g, DType t, Dim m, Dim) {
+  const Tensor x = g.input("x", {m, 1100}, t);
+  g.output("y", g.matmul(x, g.input("w", {24, 1100}, t), {.transpose_b = true, .scale = 0.1f}));
+}
+
 void softmax(Graph& g, DType t, Dim m, Dim n) {
   const Tensor x = g.input("x", {2, 3, m, n}, t);
   SoftmaxOptions options;
@@ -124,6 +130,7 @@ constexpr Probe kProbes[] = {
     {"matmul", matmul_batches},
     {"matmul", linear},
     {"matmul", few_rows},
+    {"matmul", deep},
     {"softmax", plain_softmax},
     {"softmax", softmax},
     {"attention", attention<24>},

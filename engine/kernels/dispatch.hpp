@@ -57,7 +57,7 @@ struct Capabilities {
 inline constexpr uint32_t kMaxBindings = 8;
 inline constexpr uint32_t kMaxSpecConstants = 24;
 inline constexpr uint32_t kMaxPushBytes = 128;
-inline constexpr uint32_t kMaxKernelsPerStep = 16;
+inline constexpr uint32_t kMaxKernelsPerStep = 24;
 inline constexpr uint32_t kMaxDispatchesPerStep = 16;
 
 // Specialization constants 0, 1, 2 are always the workgroup size, but for a host's shader.

@@ -176,6 +176,7 @@ void plan_for(const Capabilities& device, ScheduleOptions* options) {
   options->workspace = [](const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
                           const Node& node) {
     const kernels::Need need{graph.sizes, graph.tensors, max_values, node, *static_cast<const Capabilities*>(context)};
+    if (node.op == Op::Matmul) return kernels::matmul_workspace(need);
     return node.op == Op::Attention ? kernels::attention_workspace(need) : 0;
   };
 }

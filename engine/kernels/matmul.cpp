@@ -36,8 +36,51 @@ KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Ti
 }
 
 double waves_cost(const Problem& problem, const KernelKey& key, double efficiency) {
-  const auto waves = static_cast<double>(ceil_div<int64_t>(problem.tiles(key), kGroupsAtOnce));
-  return waves * key.spec[kRows] * key.spec[kColumns] / efficiency;
+  const int64_t parts = parts_of(problem, key);
+  const auto waves = static_cast<double>(ceil_div<int64_t>(problem.tiles(key) * parts, kGroupsAtOnce));
+  return waves * key.spec[kRows] * key.spec[kColumns] / efficiency / static_cast<double>(parts);
+}
+
+MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelKey& key) {
+  MatmulParams p{};
+  p.offset[0] = u32(problem.a.offset);
+  p.offset[1] = u32(problem.b.offset);
+  p.offset[3] = u32(problem.residual.offset);
+  p.offset[4] = u32(problem.out.offset);
+  if (emit.has(in::kBias)) {
+    const View bias = emit.in(in::kBias);
+    p.offset[2] = u32(bias.offset);
+    p.bias_n = u32(bias.stride[bias.rank - 1]);
+  }
+  p.m = u32(problem.m), p.n = u32(problem.n), p.k = u32(problem.k);
+  p.batch_1 = u32(problem.b1);
+  p.tiles_m = u32(ceil_div<int64_t>(problem.m, key.spec[kRows]));
+  p.tiles_n = u32(ceil_div<int64_t>(problem.n, key.spec[kColumns]));
+  p.tiles = u32(problem.tiles(key));
+  p.a_m = u32(problem.a.row), p.a_k = u32(problem.a.column);
+  p.a_b0 = u32(problem.a.b0), p.a_b1 = u32(problem.a.b1);
+  p.b_k = u32(problem.b.row), p.b_n = u32(problem.b.column);
+  p.b_b0 = u32(problem.b.b0), p.b_b1 = u32(problem.b.b1);
+  p.residual_m = u32(problem.residual.row);
+  p.residual_b0 = u32(problem.residual.b0), p.residual_b1 = u32(problem.residual.b1);
+  p.out_m = u32(problem.out.row), p.out_b0 = u32(problem.out.b0), p.out_b1 = u32(problem.out.b1);
+  const auto& attrs = emit.node.as<MatmulAttrs>();
+  p.scale = attrs.scale;
+  p.seed = emit.values.seed;
+  p.stream = attrs.dropout.stream;
+  return p;
+}
+
+void emit_product(const Emit& emit, const Problem& problem, uint32_t kernel, bool partial) {
+  const KernelKey& key = emit.kernels.uses[kernel].key;
+  MatmulParams p = params_of(emit, problem, key);
+  p.partial = partial;
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.kernel = kernel;
+  dispatch.groups = fold_groups(p.tiles);
+  // Padding in the tiles takes as long as elements do.
+  dispatch.work = 2.0 * p.tiles * key.spec[kRows] * key.spec[kColumns] * static_cast<double>(p.k);
+  dispatch.set_push(p);
 }
 
 }  // namespace matmul
@@ -59,19 +102,20 @@ double cost_of(const Problem& problem, const KernelKey& key) {
 }
 
 // Whether the operands of this run are such that the kernel may do it, and its alternative need not.
-bool is_possible(const KernelList& kernels, uint32_t i, bool vec4) {
-  const bool has_alternative = i + 1 < kernels.count && kernels.uses[i + 1].alternative;
+bool is_possible(const KernelList& kernels, uint32_t count, uint32_t i, bool vec4) {
+  const bool has_alternative = i + 1 < count && kernels.uses[i + 1].alternative;
   return !(has_alternative && !vec4) && !(kernels.uses[i].alternative && vec4);
 }
 
-uint32_t best_kernel(const Problem& problem, const KernelList& kernels) {
+// Among the first `count` kernels, which store the result itself.
+uint32_t best_kernel(const Problem& problem, const KernelList& kernels, uint32_t count) {
   const bool vec4 =
       problem.reads_vec4((kernels.uses[0].key.spec[matmul::kFlags] & HEED_MATMUL_B_K_FAST) != 0);
   uint32_t best = 0;
   double least = std::numeric_limits<double>::infinity();
-  for (uint32_t i = 0; i < kernels.count; ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     const KernelKey& key = kernels.uses[i].key;
-    if (!is_possible(kernels, i, vec4)) continue;
+    if (!is_possible(kernels, count, i, vec4)) continue;
     if (matmul::is_vector(key)) {
       // In the order of their rows: the first that holds them wastes least.
       if (matmul::serves(key, problem)) return i;
@@ -97,34 +141,12 @@ Status check_types(const Select& select) {
   return status;
 }
 
-MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelKey& key) {
-  MatmulParams p{};
-  p.offset[0] = u32(problem.a.offset);
-  p.offset[1] = u32(problem.b.offset);
-  p.offset[3] = u32(problem.residual.offset);
-  p.offset[4] = u32(problem.out.offset);
-  if (emit.has(in::kBias)) {
-    const View bias = emit.in(in::kBias);
-    p.offset[2] = u32(bias.offset);
-    p.bias_n = u32(bias.stride[bias.rank - 1]);
-  }
-  p.m = u32(problem.m), p.n = u32(problem.n), p.k = u32(problem.k);
-  p.batch_1 = u32(problem.b1);
-  p.tiles_m = u32(ceil_div<int64_t>(problem.m, key.spec[matmul::kRows]));
-  p.tiles_n = u32(ceil_div<int64_t>(problem.n, key.spec[matmul::kColumns]));
-  p.tiles = u32(problem.tiles(key));
-  p.a_m = u32(problem.a.row), p.a_k = u32(problem.a.column);
-  p.a_b0 = u32(problem.a.b0), p.a_b1 = u32(problem.a.b1);
-  p.b_k = u32(problem.b.row), p.b_n = u32(problem.b.column);
-  p.b_b0 = u32(problem.b.b0), p.b_b1 = u32(problem.b.b1);
-  p.residual_m = u32(problem.residual.row);
-  p.residual_b0 = u32(problem.residual.b0), p.residual_b1 = u32(problem.residual.b1);
-  p.out_m = u32(problem.out.row), p.out_b0 = u32(problem.out.b0), p.out_b1 = u32(problem.out.b1);
-  const auto& attrs = emit.node.as<MatmulAttrs>();
-  p.scale = attrs.scale;
-  p.seed = emit.values.seed;
-  p.stream = attrs.dropout.stream;
-  return p;
+// What the product may ask for at some run.
+void add_kernels(const Select& select) {
+  if (select.device.matrix_always && matmul::add_matrix_units(select)) return;
+  if (matmul::add_subgroups(select) || matmul::add_vectors(select) == matmul::Vectors::Always) return;
+  matmul::add_matrix_units(select);
+  matmul::add_tiles(select);
 }
 
 }  // namespace
@@ -135,25 +157,25 @@ Status select_matmul(const Select& select) {
   const TensorInfo& out = select.out();
   if (out.rank < 2 || out.rank > 4)
     return select.unsupported(format("result of rank %d; 2 to 4 are possible", out.rank));
-  if (select.device.matrix_always && matmul::add_matrix_units(select)) return Status::Ok;
-  if (matmul::add_subgroups(select) || matmul::add_vectors(select) == matmul::Vectors::Always)
-    return Status::Ok;
-  matmul::add_matrix_units(select);
-  matmul::add_tiles(select);
+  add_kernels(select);
+  matmul::add_parts(select);
   return Status::Ok;
 }
 
 void emit_matmul(const Emit& emit) {
-  const Problem problem = matmul::problem_of(emit);
-  Dispatch& dispatch = emit.dispatches->add();
-  dispatch.kernel = best_kernel(problem, emit.kernels);
-  const KernelKey& key = emit.kernels.uses[dispatch.kernel].key;
-  const MatmulParams p = params_of(emit, problem, key);
-  dispatch.groups = fold_groups(p.tiles);
-  // Padding in the tiles takes as long as elements do.
-  dispatch.work =
-      2.0 * p.tiles * key.spec[matmul::kRows] * key.spec[matmul::kColumns] * static_cast<double>(p.k);
-  dispatch.set_push(p);
+  Problem problem = matmul::problem_of(emit);
+  uint32_t count = emit.kernels.count;
+  if (emit.node.workspace.valid()) {
+    problem.workspace =
+        emit.schedule.max_values[static_cast<size_t>(emit.schedule.info(emit.node.workspace).dims[0])];
+    count = (count - 1) / 2;  // after them, the same for parts, and the sum
+  }
+  const uint32_t kernel = best_kernel(problem, emit.kernels, count);
+  const int64_t parts = matmul::parts_of(problem, emit.kernels.uses[kernel].key);
+  if (parts == 1)
+    matmul::emit_product(emit, problem, kernel, false);
+  else
+    matmul::emit_parts(emit, problem, count + kernel, parts);
 }
 
 }  // namespace heed::kernels

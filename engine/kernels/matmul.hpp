@@ -12,6 +12,8 @@ namespace matmul {
 
 // As in shared/matmul.glsl; what only one family has begins at kOwn.
 enum Spec : size_t { kFlags = 3, kActivation, kDropoutThreshold, kDropoutScale, kRows, kColumns, kOwn };
+// Of matmul_matrix.comp: rows and columns of one subgroup.
+enum MatrixSpec : size_t { kWm = kOwn + 1, kWn };
 
 // The product at one run: batches b0 x b1 of m x n x k, and the strides of each operand along them.
 struct Problem {
@@ -20,6 +22,7 @@ struct Problem {
   };
   int64_t b0 = 1, b1 = 1, m = 1, n = 1, k = 1;
   Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
+  int64_t workspace = 0;        // floats that parts of k may lie in
 
   // Whether both a and b can be read four elements at a time along k, or b along n if not `b_k_fast`.
   bool reads_vec4(bool b_k_fast) const;
@@ -61,6 +64,16 @@ Vectors add_vectors(const Select& select);
 bool is_vector(const KernelKey& key);
 // Whether such a kernel is the best for the product.
 bool serves(const KernelKey& key, const Problem& problem);
+
+// How many parts k is cut into, so that few tiles occupy a GPU, and none takes long: matmul_split.cpp. 1: it is not.
+int64_t parts_of(const Problem& problem, const KernelKey& key);
+// Adds, where the step has a workspace, each kernel once more, with its sums going there, and the one that adds them.
+void add_parts(const Select& select);
+// The dispatches of a product in several parts, by the kernel at this place of the list.
+void emit_parts(const Emit& emit, const Problem& problem, uint32_t kernel, int64_t parts);
+
+void emit_product(const Emit& emit, const Problem& problem, uint32_t kernel, bool partial);
+MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelKey& key);
 
 // Full waves of workgroups times the work of one, for kernels whose workgroups run side by side.
 double waves_cost(const Problem& problem, const KernelKey& key, double efficiency);

@@ -7,6 +7,7 @@ namespace heed::kernels {
 
 Status select_matmul(const Select& select);
 void emit_matmul(const Emit& emit);
+int64_t matmul_workspace(const Need& need);
 Status select_softmax(const Select& select);
 void emit_softmax(const Emit& emit);
 Status select_attention(const Select& select);

@@ -15,5 +15,5 @@ uint residual_m, residual_b0, residual_b1;
 uint out_m, out_b0, out_b1;
 float scale;
 uint seed, stream;
-uint partial;    // 1: out holds plain sums in f32, of one part of k, for matmul_sum
+uint partial;    // 1: out is f32 and gets plain sums, which matmul_sum will add
 HEED_END_PARAMS

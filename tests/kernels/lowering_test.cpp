@@ -172,7 +172,7 @@ TEST_CASE("matmul tiles fit 16 KiB of shared memory and fill the workgroup") {
         6);  // each with and without reads of four elements: a host's buffer may start anywhere
   for (uint32_t k = 0; k < kernels.count; ++k) {
     const auto& spec = kernels.uses[k].key.spec;
-    const uint32_t bm = spec[3], bn = spec[4], bk = spec[5], tm = spec[6], tn = spec[7];
+    const uint32_t bm = spec[7], bn = spec[8], bk = spec[9], tm = spec[10], tn = spec[11];
     CHECK(bk % 4 == 0);
     CHECK((bm + bn) * (bk + 4) * sizeof(float) <= lowered.device.shared_bytes);
     CHECK(bm % tm == 0);

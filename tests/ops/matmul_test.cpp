@@ -44,7 +44,7 @@ void add_products(std::vector<Case>* cases) {
                             {9, 7, 15},      {15, 16, 17},   {17, 15, 16},   {31, 33, 32},  {32, 32, 32},
                             {33, 31, 1},     {63, 65, 64},   {64, 64, 64},   {65, 63, 127}, {127, 129, 31},
                             {128, 128, 128}, {129, 127, 33}, {13, 257, 101}, {1, 300, 511}, {300, 1, 77},
-                            {37, 41, 1},     {5, 3, 3072},   {2, 2, 20011},  {1, 1, 70001}, {257, 5, 2},
+                            {37, 41, 1},     {5, 3, 3072},   {2, 2, 20011},  {1, 2, 1000003}, {257, 5, 2},
                             {1, 2053, 3},    {2053, 1, 3},   {97, 89, 83}};
   for (const auto& s : mnk) cases->push_back(product_case({{s[0], s[2]}, {s[2], s[1]}}));
   for (const auto& s :
@@ -63,6 +63,9 @@ void add_products(std::vector<Case>* cases) {
   cases->push_back(product_case({{2, 1, 9, 10}, {1, 3, 10, 11}}));
   cases->push_back(product_case({{2, 3, 9, 10}, {3, 10, 11}, false, true}));
   cases->push_back(product_case({{2, 3, 1, 300}, {2, 3, 300, 20}, true}));
+  // Cut along k: with batches, and where the last part is shorter.
+  cases->push_back(product_case({{3, 5, 1100}, {3, 1100, 7}}));
+  cases->push_back(product_case({{3, 40, 1100}, {1100, 36}, false, true, -0.5}));
   cases->push_back(product_case({{5, 1, 13}, {13, 70}}));
   cases->push_back(product_case({{300, 3, 5}, {300, 5, 7}}));
   cases->push_back(product_case({{70001, 1, 2}, {70001, 2, 3}}));
@@ -201,6 +204,7 @@ void add_epilogues(std::vector<Case>* cases) {
     cases->push_back(epilogue_case(e, 1, 1, 130, 19, false));
   }
   cases->push_back(epilogue_case({true, Activation::GeluErf, true, true}, 3, 1, 70, 320, false));
+  cases->push_back(epilogue_case({true, Activation::Tanh, true, true}, 2, 9, 20, 2111, false));
 }
 
 // The residual of a strided layout and a bias that is no plain vector: fused or not, the sum must be right.

@@ -82,7 +82,7 @@ void build_matmul(Trial& t, Random& random) {
   const auto kind = static_cast<Activation>(random.below(6));
   Drawn drawn(t, random);
   const Dim batch = drawn.size("batch", 3, false), m = drawn.size("m", 70, false),
-            n = drawn.size("n", 140, constants), k = drawn.size("k", random.pick({90, 90, 400}), constants);
+            n = drawn.size("n", 140, constants), k = drawn.size("k", random.pick({90, 90, 400, 1500}), constants);
   const Tensor x = t.input("x", {batch, m, k}), w = transpose ? t.input("w", {n, k}) : t.input("w", {k, n});
   Tensor y = t.graph.matmul(x, w, {.transpose_b = transpose, .scale = 0.5f});
   if (bias) y = t.graph.add(y, t.input("bias", {n}));

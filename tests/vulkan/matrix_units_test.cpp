@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 #include "kernels/lowered.hpp"
-#include "kernels/matmul_matrix.hpp"
+#include "kernels/matmul.hpp"
 
 using namespace heed;
 using namespace heed::vulkan;
@@ -134,8 +134,8 @@ TEST_CASE("matrix units: products of f16 use them, others and devices without do
       CHECK(key.subgroup == lowered.device.matrix_subgroup);
       CHECK(key.spec[0] == 4 * key.subgroup);
       CHECK(key.spec[0] <= lowered.device.max_invocations);
-      CHECK(key.spec[kernels::matrix::kWm] % row.size.m == 0);
-      CHECK(key.spec[kernels::matrix::kWn] % row.size.n == 0);
+      CHECK(key.spec[kernels::matmul::kWm] % row.size.m == 0);
+      CHECK(key.spec[kernels::matmul::kWn] % row.size.n == 0);
     }
   }
 }
