@@ -102,13 +102,15 @@ void check_tile(const MatmulKernels& kernels, const TileCase& c) {
   CHECK(worst < static_cast<double>(c.k + 1) * 0x1p-24 * (3.0 + static_cast<double>(c.k)));
 }
 
-// Distance in units of the last place of the exact value.
-double ulps(float got, double exact) {
+// One unit of the last place, as f32.
+double unit_of(double x) {
   int exponent = 0;
-  std::frexp(exact, &exponent);
-  const double unit = std::ldexp(1.0, std::max(exponent - 24, -149));
-  return std::abs(static_cast<double>(got) - exact) / unit;
+  std::frexp(x, &exponent);
+  return std::ldexp(1.0, std::max(exponent - 24, -149));
 }
+
+// Distance in units of the last place of the exact value.
+double ulps(float got, double exact) { return std::abs(static_cast<double>(got) - exact) / unit_of(exact); }
 
 // Every 997th float of [low, high], low and high of one sign, and both ends.
 std::vector<float> sample(float low, float high) {
@@ -146,6 +148,39 @@ TEST_CASE("powers of 2 are within 2 ulp on every instruction set", "[cpu]") {
       worst = std::max(worst, ulps(scores[i], std::exp2(static_cast<double>(samples[i]))));
     CHECK(worst <= 2.0);
     for (size_t i = samples.size(); i < scores.size(); ++i) CHECK(scores[i] == 0.0f);
+  }
+}
+
+// Softmax multiplies powers of e by one factor, which is the result for the largest element: e^0 is exactly 1. So each
+// result, in units of that factor, is e^x but for the rounding of the product.
+TEST_CASE("powers of e are within 2 ulp on every instruction set, as softmax uses them", "[cpu]") {
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  constexpr size_t kRow = 37;  // whole vectors and some elements
+  const std::vector<float> samples = sample(-1e-6f, -87.3f);
+  for (const Kernels& kernels : supported_kernels()) {
+    INFO(kernels.name);
+    double worst = 0.0;
+    for (size_t first = 0; first < samples.size(); first += kRow - 1) {
+      const size_t count = std::min(kRow - 1, samples.size() - first);
+      std::vector<float> x = {0.0f}, y(count + 1);
+      x.insert(x.end(), samples.begin() + static_cast<std::ptrdiff_t>(first),
+               samples.begin() + static_cast<std::ptrdiff_t>(first + count));
+      kernels.rows->softmax(x.data(), y.data(), static_cast<int64_t>(x.size()));
+      const auto factor = static_cast<double>(y[0]);
+      for (size_t i = 1; i < x.size(); ++i) {
+        const double exact = std::exp(static_cast<double>(x[i]));
+        const double rounding = 0.5 * unit_of(static_cast<double>(y[i])) / factor;
+        const double error = std::abs(static_cast<double>(y[i]) / factor - exact);
+        worst = std::max(worst, (error - rounding) / unit_of(exact));
+      }
+    }
+    INFO(worst << " ulp");
+    CHECK(worst <= 2.0);
+    const float below[] = {0.0f, -87.4f, -1000.0f, -1e30f, kHidden};
+    float y[5];
+    kernels.rows->softmax(below, y, 5);
+    CHECK(y[0] == 1.0f);
+    for (size_t i = 1; i < 5; ++i) CHECK(y[i] == 0.0f);
   }
 }
 
