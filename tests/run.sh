@@ -369,8 +369,9 @@ stage_tsan() {
   end
 }
 
-# NEON and SVE, by an emulator: every golden file on each instruction set, at every length of vectors that it may have
-# (10 s each); then operations and the CPU device's own tests, which take long. The last line says what ran.
+# NEON and SVE, by an emulator: every golden file on each instruction set, at every length of vectors that it may have;
+# all cases of the operations with NEON and with the longest vectors of SVE2, every third with its shorter ones; and the CPU
+# device's own tests. Five minutes beside the build. The last line says what ran.
 stage_aarch64() {
   begin "64-bit Arm, emulated"
   local folder=$root/build-aarch64 toolchain
@@ -385,10 +386,10 @@ stage_aarch64() {
     -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_VULKAN=OFF -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=OFF &&
     step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs" --target heed_cpu_tests ||
     { end; return; }
-  # BITS INSTRUCTION_SET FILTER: the tests on an emulated processor; no set: all that it has.
+  # BITS INSTRUCTION_SET FILTER [EVERY]: the tests on an emulated processor; no set: all that it has.
   emulated_tests() {
     qemu-aarch64 -cpu "max,sve-default-vector-length=$(($1 / 8))" -L /usr/aarch64-linux-gnu -E "HEED_CPU_TARGET=$2" \
-      -E "LD_LIBRARY_PATH=$folder/sysroot/root/usr/lib/aarch64-linux-gnu" "$folder/tests/heed_cpu_tests" "$3"
+      -E "HEED_TEST_EVERY=${4:-1}" -E "LD_LIBRARY_PATH=$folder/sysroot/root/usr/lib/aarch64-linux-gnu" "$folder/tests/heed_cpu_tests" "$3"
   }
   local bits set sets ran=()
   for bits in 128 256 512; do
@@ -402,9 +403,14 @@ stage_aarch64() {
     done
   done
   run_catch "operations with NEON" "$folder/tests-ops-NEON.log" emulated_tests 128 NEON "[ops]"
-  run_catch "operations with SVE2, vectors of 512 bits" "$folder/tests-ops-SVE2.log" emulated_tests 512 SVE2 "[ops]"
+  local every
+  for bits in 512 256 128; do
+    every=$((bits == 512 ? 1 : 3))
+    run_catch "operations with SVE2, vectors of $bits bits" "$folder/tests-ops-SVE2-$bits.log" \
+      emulated_tests $bits SVE2 "[ops]" $every
+  done
   run_catch "the CPU device, vectors of 256 bits" "$folder/tests-cpu.log" emulated_tests 256 "" "[cpu]"
-  printf 'emulated, goldens: %s; operations: NEON, SVE2\n' "$(IFS=,; echo "${ran[*]}" | sed 's/,/, /g')"
+  printf 'emulated, goldens: %s; operations: NEON, SVE2 at 128, 256, 512 bits\n' "$(IFS=,; echo "${ran[*]}" | sed 's/,/, /g')"
   end
 }
 
