@@ -10,7 +10,7 @@
 #include "cpu/attention_kernels.hpp"
 #include "cpu/masking.hpp"
 #include "cpu/matmul_kernels.hpp"
-#include "hwy/cache_control.h"
+#include "cpu/wanted.hpp"
 
 namespace heed::cpu {
 namespace {
@@ -114,12 +114,12 @@ Rows rows_of(const Operand& x, int64_t offset, int64_t count, float* buffer) {
 
 // c[rows][panel columns] (+)= a b for any number of rows.
 void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float* a, int64_t a_row,
-              int64_t a_k, const float* b, float* c, bool add) {
+              int64_t a_k, const float* b, float* c, bool add, Wanted& wanted) {
   const int64_t height = ceil_div(rows, ceil_div(rows, kernels.rows));
   for (int64_t r = 0; r < rows; r += height) {
     const int64_t count = std::min(height, rows - r);
     kernels.f32.tile[count - 1](k, a + r * a_row, a_row, a_k, b, c + r * kernels.cols, kernels.cols, add,
-                                {reinterpret_cast<const std::byte*>(b), 0});
+                                wanted.take(k, b));
   }
 }
 
@@ -183,32 +183,29 @@ class Block {
  private:
   int64_t row(int64_t lane) const { return head_ * p_.queries + first_ + lane; }
 
-  // Asks for the rows that this block writes, and for the queries of the one behind it, which is probably next: rows lie too
-  // far apart for the hardware to foresee them.
-  void ask_ahead() const {
+  // What this block writes, and the queries of the one behind it, which is probably next.
+  void ask_ahead() {
     const int64_t next = first_ + lanes_;
-    ask_for(p_.out, first_, count_);
-    ask_for(p_.query, next, std::min(lanes_, p_.queries - next));
+    wanted_.add(p_.query, p_.offset(p_.query, head_, next), std::min(lanes_, p_.queries - next));
+    wanted_.add(p_.out, p_.offset(p_.out, head_, first_), count_);
   }
-  void ask_for(const Operand& x, int64_t token, int64_t count) const {
-    constexpr int64_t kLine = 64;
-    const auto element = static_cast<int64_t>(size_of(x.view.dtype));
-    for (int64_t i = 0; i < count; ++i) {
-      const std::byte* row = x.data + p_.offset(x, head_, token + i) * element;
-      for (int64_t at = 0; at < x.view.dim[3] * element; at += kLine) hwy::Prefetch(row + at);
-    }
+  void ask_for_keys(int64_t key, int64_t keys) {
+    wanted_.add(p_.key, p_.shared_offset(p_.key, head_, key), std::min(keys, p_.keys - key));
   }
 
   void add_keys(int64_t key, int64_t keys, bool empty) {
+    wanted_.add(p_.value, p_.shared_offset(p_.value, head_, key), keys);
     const Rows k = rows_of(p_.key, p_.shared_offset(p_.key, head_, key), keys, scratch_ + p_.layout.keys);
-    multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false);
+    multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false,
+             wanted_);
     add_bias(key, keys);
     hide(key, keys);
     p_.kernels.advance(scores_, keys, largest_, sums_, values_, empty ? 0 : p_.d_v);
     if (p_.attrs.dropout.p > 0.0f) drop(key, keys);
     const Rows v =
         rows_of(p_.value, p_.shared_offset(p_.value, head_, key), keys, scratch_ + p_.layout.block_values);
-    multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty);
+    ask_for_keys(key + keys, keys);
+    multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty, wanted_);
   }
 
   void add_bias(int64_t key, int64_t keys) {
@@ -308,6 +305,7 @@ class Block {
   float fill_;
   float* scratch_;
   float *scores_, *values_, *largest_, *sums_;
+  Wanted wanted_;
 };
 
 // The order of items: a batch's queries are divided among the workers that serve it, as rows of its matrix products are;

@@ -19,15 +19,39 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// AVX-512 multiplies by a power of two in one instruction, and leaves out lanes in the same; others add to the bits of the
+// exponent and leave out lanes afterwards.
+#undef HEED_SCALES
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+#define HEED_SCALES 1
+using Vector512 = hn::Vec512<float>;
+// e 2^n for whole n; 0 where x < least, whatever e and n are there.
+HWY_INLINE Vector512 scale_from(Vector512 x, float least, Vector512 e, Vector512 n) {
+  const __mmask16 kept = _mm512_cmp_ps_mask(x.raw, _mm512_set1_ps(least), _CMP_NLT_UQ);
+  return Vector512{_mm512_maskz_scalef_ps(kept, e.raw, n.raw)};
+}
+// The same; 0 where x > most.
+HWY_INLINE Vector512 scale_up_to(Vector512 x, float most, Vector512 e, Vector512 n) {
+  const __mmask16 kept = _mm512_cmp_ps_mask(x.raw, _mm512_set1_ps(most), _CMP_NGT_UQ);
+  return Vector512{_mm512_maskz_scalef_ps(kept, e.raw, n.raw)};
+}
+#else
+#define HEED_SCALES 0
+#endif
+
 // e^x, relative error below 2 ulp, for x in [-87.3, 88]; 0 below, where e^x leaves the normal floats. Above 88 the
 // result means nothing. NaN stays NaN. x = n ln2 + r with |r| <= ln2 / 2.
 template <class D, class V>
 HWY_INLINE V vector_exp_to_88(D d, V x) {
+#if HEED_SCALES
+  const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
+#else
   const hn::RebindToSigned<D> di;
   // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits.
   const V rounder = hn::Set(d, 12582912.0f);
   const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounder);
   const V n = hn::Sub(shifted, rounder);
+#endif
   // ln2 in two parts, the first of 9 bits, so that n times it is exact.
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
@@ -38,9 +62,13 @@ HWY_INLINE V vector_exp_to_88(D d, V x) {
   e = hn::MulAdd(e, r, hn::Set(d, 0.5f));
   e = hn::MulAdd(e, hn::Mul(r, r), r);
   e = hn::Add(e, hn::Set(d, 1.0f));
+#if HEED_SCALES
+  return scale_from(x, -87.3f, e, n);
+#else
   const auto exponent = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 0x3f800000));
   const V y = hn::Mul(e, hn::BitCast(d, exponent));
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.3f)), y);
+#endif
 }
 
 // The same for any x: above 88 it is e^88.
@@ -73,10 +101,25 @@ HWY_INLINE V vector_exp2_half(D d, V r) {
   return hn::MulAdd(e, r, hn::Set(d, 1.0f));
 }
 
+// The same with one step less: its relative error before roundings is below 1e-7.
+template <class D, class V>
+HWY_INLINE V vector_exp2_rough(D d, V r) {
+  V e = hn::Set(d, 1.32647273e-3f);
+  e = hn::MulAdd(e, r, hn::Set(d, 9.67151299e-3f));
+  e = hn::MulAdd(e, r, hn::Set(d, 5.55073358e-2f));
+  e = hn::MulAdd(e, r, hn::Set(d, 2.40222424e-1f));
+  e = hn::MulAdd(e, r, hn::Set(d, 6.93147004e-1f));
+  return hn::MulAdd(e, r, hn::Set(d, 1.0f));
+}
+
 // 2^x, relative error below 2 ulp, for x in [-126, 127]; 0 below -126.5. NaN stays NaN. About half the work of e^x, as
 // nothing is lost when the integer part is taken off.
 template <class D, class V>
 HWY_INLINE V vector_exp2(D d, V x) {
+#if HEED_SCALES
+  const V n = hn::Round(x);
+  return scale_from(x, -126.5f, vector_exp2_half(d, hn::Sub(x, n)), n);
+#else
   const hn::RebindToSigned<D> di;
   const V rounder = hn::Set(d, 12582912.0f), bounded = vector_at_least(d, x, -127.0f);
   const V shifted = hn::Add(bounded, rounder);
@@ -84,6 +127,7 @@ HWY_INLINE V vector_exp2(D d, V x) {
   // For -127 the exponent's bits are those of 0.
   const auto exponent = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 0x3f800000));
   return hn::Mul(e, hn::BitCast(d, exponent));
+#endif
 }
 
 // x Phi(x) = max(x, 0) - t Phi(-t), t = |x|, with Phi(-t) = 2^(polynomial of t) for t in [0, 6]: relative error below
@@ -91,24 +135,27 @@ HWY_INLINE V vector_exp2(D d, V x) {
 // within 6e-9.
 template <class D, class V>
 HWY_INLINE V vector_gelu_erf(D d, V x) {
+  const V t = hn::Abs(x);
+  // By pairs of coefficients, whose steps need not wait for each other.
+  const V t2 = hn::Mul(t, t);
+  const auto pair = [&](float odd, float even)
+                        HWY_ATTR { return hn::MulAdd(hn::Set(d, odd), t, hn::Set(d, even)); };
+  V q = hn::MulAdd(hn::Set(d, -1.74112724e-8f), t2, pair(5.65994128e-7f, -7.84307213e-6f));
+  q = hn::MulAdd(q, t2, pair(5.84889312e-5f, -2.19328926e-4f));
+  q = hn::MulAdd(q, t2, pair(-1.19846773e-4f, 7.08339456e-3f));
+  q = hn::MulAdd(q, t2, pair(-5.25237918e-2f, -4.59198058e-1f));
+  q = hn::MulAdd(q, t2, pair(-1.15110624f, -1.0f));
+#if HEED_SCALES
+  const V n = hn::Round(q);
+  const V tail = scale_up_to(t, 6.0f, vector_exp2_rough(d, hn::Sub(q, n)), n);
+#else
   const hn::RebindToSigned<D> di;
-  const V t = hn::Abs(x), rounder = hn::Set(d, 12582912.0f);
-  V q = hn::Set(d, -1.74112724e-8f);
-  q = hn::MulAdd(q, t, hn::Set(d, 5.65994128e-7f));
-  q = hn::MulAdd(q, t, hn::Set(d, -7.84307213e-6f));
-  q = hn::MulAdd(q, t, hn::Set(d, 5.84889312e-5f));
-  q = hn::MulAdd(q, t, hn::Set(d, -2.19328926e-4f));
-  q = hn::MulAdd(q, t, hn::Set(d, -1.19846773e-4f));
-  q = hn::MulAdd(q, t, hn::Set(d, 7.08339456e-3f));
-  q = hn::MulAdd(q, t, hn::Set(d, -5.25237918e-2f));
-  q = hn::MulAdd(q, t, hn::Set(d, -4.59198058e-1f));
-  q = hn::MulAdd(q, t, hn::Set(d, -1.15110624f));
-  q = hn::MulAdd(q, t, hn::Set(d, -1.0f));
-  const V shifted = hn::Add(q, rounder);
-  const V e = vector_exp2_half(d, hn::Sub(q, hn::Sub(shifted, rounder)));
+  const V rounder = hn::Set(d, 12582912.0f), shifted = hn::Add(q, rounder);
+  const V e = vector_exp2_rough(d, hn::Sub(q, hn::Sub(shifted, rounder)));
   // q >= -30 here, so that adding to the exponent does as multiplying would.
   const V power = hn::BitCast(d, hn::Add(hn::BitCast(di, e), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
   const V tail = hn::IfThenZeroElse(hn::Gt(t, hn::Set(d, 6.0f)), power);
+#endif
   return hn::NegMulAdd(t, tail, hn::Max(x, hn::Zero(d)));
 }
 
