@@ -143,7 +143,7 @@ int64_t most_splits(const Need& need, const Shape& shape) {
     if (i == 2) count = ceil_div<int64_t>(count, shape.queries());
     groups = std::min(groups * std::min(count, kMostGroups), kMostGroups);
   }
-  return splits_for(groups, shape.invocations, need.max_of(need.info(in::kKey).dims[2]));
+  return splits_for(need.device, groups, shape.invocations, need.max_of(need.info(in::kKey).dims[2]));
 }
 
 // Heads of queries that share one head of keys and values: 1 where their number is an extent.
@@ -380,7 +380,8 @@ void emit_attention(const Emit& emit) {
   uint32_t splits = 1;
   if (split_kernel != kernel) {
     const KernelUse& use = emit.kernels.uses[split_kernel];
-    splits = u32(splits_that_fit(emit, splits_for(groups, use.key.spec[0], p.s_kv), use.key.spec[kBk]));
+    splits = u32(
+        splits_that_fit(emit, splits_for(emit.device, groups, use.key.spec[0], p.s_kv), use.key.spec[kBk]));
   }
   if (splits > 1) {
     kernel = split_kernel;

@@ -5,8 +5,8 @@
 namespace heed::kernels {
 namespace {
 
-// Enough for the largest GPUs of today: 132 cores with four workgroups of 128 each.
-constexpr int64_t kFillingInvocations = 65536;
+// Four workgroups of 128 on each core.
+constexpr int64_t kFillingInvocations = 512;
 // Fewer keys per split and invocation would gain less than the second pass costs: it has more to do for more queries.
 constexpr int64_t kLeastKeysPerInvocation = 8;
 constexpr int64_t kMostSplits = 256;
@@ -22,8 +22,8 @@ KernelId combine_id(DType dtype) {
 
 }  // namespace
 
-int64_t splits_for(int64_t groups, uint32_t invocations, int64_t keys) {
-  const int64_t filling = kFillingInvocations / invocations;
+int64_t splits_for(const Capabilities& device, int64_t groups, uint32_t invocations, int64_t keys) {
+  const int64_t filling = device.cores * kFillingInvocations / invocations;
   const int64_t splits =
       std::min(filling / std::max<int64_t>(groups, 1), keys / (kLeastKeysPerInvocation * invocations));
   return std::clamp<int64_t>(splits, 1, kMostSplits);

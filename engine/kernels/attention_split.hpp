@@ -10,7 +10,7 @@ namespace heed::kernels {
 inline constexpr int64_t kMostGroups = 4096;
 
 // Parts of the keys for `groups` workgroups of this size: 1 where they fill the device already, or the keys are few.
-int64_t splits_for(int64_t groups, uint32_t invocations, int64_t keys);
+int64_t splits_for(const Capabilities& device, int64_t groups, uint32_t invocations, int64_t keys);
 
 // Whether the second pass may be used for this attention.
 bool can_combine(const Need& need);

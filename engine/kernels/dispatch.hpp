@@ -33,7 +33,9 @@ struct Capabilities {
   uint32_t shared_bytes = 16384;
   uint64_t max_storage_range = 128u << 20;
   uint32_t storage_alignment = 256;  // of descriptor offsets
-  uint32_t subgroup_size = 4;        // as reported; a hint for tile sizes, never relied on
+  // Compute units, streaming multiprocessors: what runs workgroups side by side. A guess where the driver does not tell.
+  uint32_t cores = 32;
+  uint32_t subgroup_size = 4;  // as reported; a hint for tile sizes, never relied on
   // Subgroup operations in compute shaders: sums and maxima over a subgroup; one lane's value for all; any
   // lane's value.
   bool subgroup_arithmetic = false;
@@ -57,7 +59,7 @@ struct Capabilities {
 inline constexpr uint32_t kMaxBindings = 8;
 inline constexpr uint32_t kMaxSpecConstants = 24;
 inline constexpr uint32_t kMaxPushBytes = 128;
-inline constexpr uint32_t kMaxKernelsPerStep = 24;
+inline constexpr uint32_t kMaxKernelsPerStep = 32;
 inline constexpr uint32_t kMaxDispatchesPerStep = 16;
 
 // Specialization constants 0, 1, 2 are always the workgroup size, but for a host's shader.
@@ -68,7 +70,8 @@ struct KernelKey {
   std::array<uint32_t, kMaxSpecConstants> spec = {1, 1, 1};
   std::shared_ptr<const CustomKernel> custom;  // a host's shader; `id` then means nothing
   friend bool operator==(const KernelKey& a, const KernelKey& b) {
-    if (a.custom != b.custom && (a.custom == nullptr || b.custom == nullptr || !(*a.custom == *b.custom))) return false;
+    if (a.custom != b.custom && (a.custom == nullptr || b.custom == nullptr || !(*a.custom == *b.custom)))
+      return false;
     return a.id == b.id && a.subgroup == b.subgroup && a.spec_count == b.spec_count && a.spec == b.spec;
   }
 };

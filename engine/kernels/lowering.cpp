@@ -195,10 +195,10 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
   return status;
 }
 
-void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities&, const KernelList& kernels,
+void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities& device, const KernelList& kernels,
                      const RunValues& values, DispatchList* dispatches) {
   dispatches->count = 0;
-  const kernels::Emit emit{schedule, node, kernels, values, dispatches};
+  const kernels::Emit emit{schedule, node, device, kernels, values, dispatches};
   switch (node.op) {
     case Op::Matmul: return kernels::emit_matmul(emit);
     case Op::Softmax: return kernels::emit_softmax(emit);

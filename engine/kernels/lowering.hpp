@@ -41,6 +41,7 @@ struct Need {
 struct Emit {
   const Schedule& schedule;
   const Node& node;
+  const Capabilities& device;
   const KernelList& kernels;
   const RunValues& values;
   DispatchList* dispatches;

@@ -9,12 +9,6 @@
 
 namespace heed::kernels {
 namespace matmul {
-namespace {
-
-// Workgroups that even a small GPU runs at once; fewer leave a part of it idle.
-constexpr int64_t kGroupsAtOnce = 16;
-
-}  // namespace
 
 KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Tile& tile,
                std::span<const uint32_t> own, uint32_t flags, const char* why) {
@@ -37,7 +31,7 @@ KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Ti
 
 double waves_cost(const Problem& problem, const KernelKey& key, double efficiency) {
   const int64_t parts = parts_of(problem, key);
-  const auto waves = static_cast<double>(ceil_div<int64_t>(problem.tiles(key) * parts, kGroupsAtOnce));
+  const auto waves = static_cast<double>(ceil_div<int64_t>(problem.tiles(key) * parts, problem.cores));
   return waves * key.spec[kRows] * key.spec[kColumns] / efficiency / static_cast<double>(parts);
 }
 

@@ -23,6 +23,7 @@ struct Problem {
   int64_t b0 = 1, b1 = 1, m = 1, n = 1, k = 1;
   Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
   int64_t workspace = 0;        // floats that parts of k may lie in
+  int64_t cores = 1;            // of the device
 
   // Whether both a and b can be read four elements at a time along k, or b along n if not `b_k_fast`.
   bool reads_vec4(bool b_k_fast) const;
@@ -75,7 +76,7 @@ void emit_parts(const Emit& emit, const Problem& problem, uint32_t kernel, int64
 void emit_product(const Emit& emit, const Problem& problem, uint32_t kernel, bool partial);
 MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelKey& key);
 
-// Full waves of workgroups times the work of one, for kernels whose workgroups run side by side.
+// Full waves of workgroups, one on each core, times the work of one.
 double waves_cost(const Problem& problem, const KernelKey& key, double efficiency);
 
 }  // namespace matmul

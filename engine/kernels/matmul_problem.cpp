@@ -42,6 +42,7 @@ bool merge_inner_batch(Problem* p) {
 Problem problem_of(const Emit& emit) {
   const View a = emit.in(in::kA), b = emit.in(in::kB), out = emit.out();
   Problem p;
+  p.cores = emit.device.cores;
   p.m = out.dim[out.rank - 2];
   p.n = out.dim[out.rank - 1];
   p.k = a.dim[a.rank - 1];

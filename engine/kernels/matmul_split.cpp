@@ -9,23 +9,19 @@ namespace heed::kernels {
 namespace matmul {
 namespace {
 
-// Fewer workgroups leave a part of most GPUs idle; cores of a CPU are fewer.
-constexpr int64_t kEnoughGroups = 64, kEnoughGroupsSoftware = 8;
+// With two workgroups on each core one of them computes while the other waits for memory.
+constexpr int64_t kGroupsPerCore = 2;
 // Below this a part is not worth its trip through memory.
 constexpr int64_t kLeastDepth = 512;
 // A 64x64 tile over so many k takes a slow GPU, whose workgroups have 10 GFLOP/s each, 10 ms.
 constexpr int64_t kMostDepth = 16384;
 // Parts begin at multiples of this, where all kernels can read 16 bytes at a time if they could before.
 constexpr int64_t kDepthStep = 32;
-// Floats of a workspace: where parts fill the device, and where they bound the time of a dispatch.
-constexpr int64_t kMostToFill = 1 << 19, kMostToBound = 1 << 24;
+// Floats of a workspace: where parts fill the device, for each of its cores, and where they bound the time of a dispatch.
+constexpr int64_t kMostToFill = 1 << 14, kMostToBound = 1 << 24;
 constexpr uint32_t kSumInvocations = 128;
 
 KernelId sum_id(DType dtype) { return dtype == DType::F16 ? KernelId::MatmulF16Sum : KernelId::MatmulF32Sum; }
-
-bool is_software(const KernelKey& key) {
-  return key.id == KernelId::MatmulF32Subgroup || key.id == KernelId::MatmulF16Subgroup;
-}
 
 int64_t product(int64_t a, int64_t b, int64_t most) {
   int64_t result = 0;
@@ -41,8 +37,7 @@ int64_t parts_to_fill(int64_t groups, int64_t enough, int64_t k) {
 int64_t parts_of(const Problem& problem, const KernelKey& key) {
   if (problem.b0 > 1) return 1;  // the parts take this dimension
   const int64_t elements = problem.b1 * problem.m * problem.n;
-  const int64_t fill =
-      parts_to_fill(problem.tiles(key), is_software(key) ? kEnoughGroupsSoftware : kEnoughGroups, problem.k);
+  const int64_t fill = parts_to_fill(problem.tiles(key), problem.cores * kGroupsPerCore, problem.k);
   const int64_t wanted =
       std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
   if (wanted <= 1) return 1;
@@ -110,10 +105,10 @@ int64_t matmul_workspace(const Need& need) {
     elements = product(elements, need.max_of(size), INT64_MAX);
   }
   // Every kernel's tiles are smaller than 16,384 elements, so that as many of them are enough for any device.
-  const int64_t groups = need.device.software ? kEnoughGroupsSoftware : kEnoughGroups;
+  const int64_t groups = need.device.cores * kGroupsPerCore;
   const bool enough = !vary && elements >= groups * 128 * 128;
   const int64_t fill = enough ? 1 : std::min(groups, k / kLeastDepth), bound = ceil_div(k, kMostDepth);
-  const int64_t to_fill = fill > 1 ? product(elements, fill, kMostToFill) : 0;
+  const int64_t to_fill = fill > 1 ? product(elements, fill, need.device.cores * kMostToFill) : 0;
   const int64_t to_bound = bound > 1 ? product(elements, bound, kMostToBound) : 0;
   const auto most = static_cast<int64_t>(need.device.max_storage_range / sizeof(float));
   return std::min(std::max(to_fill, to_bound), most);

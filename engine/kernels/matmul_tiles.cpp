@@ -4,16 +4,19 @@
 namespace heed::kernels::matmul {
 namespace {
 
-// One way to cut the output: BM x BN tiles with BK-deep slices, TM x TN elements per invocation. Shared memory is
-// (BM + BN) * (BK + 4) * 4 bytes; (BM / TM) * (BN / TN) is the 128 invocations that every device has.
+// One way to cut the output: BM x BN tiles with BK-deep slices, TM x TN elements per invocation.
 struct Shape {
   uint32_t bm, bn, bk, tm, tn;
-  double
-      efficiency;  // multiply-adds per time, relative to the largest tile: it reads shared memory least often
+  double efficiency;  // multiply-adds per time, relative to 64x64: larger tiles read memory less often
   const char* why_f32;
   const char* why_f16;
+
+  constexpr uint32_t invocations() const { return (bm / tm) * (bn / tn); }
+  constexpr uint32_t shared_bytes() const { return (bm + bn) * (bk + 4) * 4; }
 };
 constexpr Shape kShapes[] = {
+    {128, 128, 16, 8, 8, 1.2, "128x128 tiles: many rows and columns; f32 storage, f32 sums",
+     "128x128 tiles: many rows and columns; f16 storage, f32 sums"},
     {64, 64, 16, 8, 4, 1.0, "64x64 tiles: many rows; f32 storage, f32 sums",
      "64x64 tiles: many rows; f16 storage, f32 sums"},
     {16, 64, 32, 2, 4, 0.6, "16x64 tiles: few rows; f32 storage, f32 sums",
@@ -21,12 +24,22 @@ constexpr Shape kShapes[] = {
     {4, 64, 32, 2, 1, 0.25, "4x64 tiles: up to 4 rows; f32 storage, f32 sums",
      "4x64 tiles: up to 4 rows; f16 storage, f32 sums"},
 };
-constexpr uint32_t kInvocations = 128;
 
-constexpr bool fits(const Shape& s) {
-  return (s.bm / s.tm) * (s.bn / s.tn) == kInvocations && (s.bm + s.bn) * (s.bk + 4) * 4 <= 16384;
+// What every device has must do for all but the largest.
+constexpr bool fits_floor(const Shape& shape) {
+  return shape.invocations() <= Capabilities{}.max_invocations &&
+         shape.shared_bytes() <= Capabilities{}.shared_bytes;
 }
-static_assert(fits(kShapes[0]) && fits(kShapes[1]) && fits(kShapes[2]));
+static_assert(fits_floor(kShapes[1]) && fits_floor(kShapes[2]) && fits_floor(kShapes[3]));
+
+// Larger tiles only where the device has room for them, and where matrix units do not take such products.
+bool fits(const Select& select, const Shape& shape) {
+  const Capabilities& device = select.device;
+  if (fits_floor(shape)) return true;
+  const bool units = device.matrix.m != 0 && select.out().dtype == DType::F16;
+  return !units && shape.invocations() <= device.max_invocations &&
+         shape.shared_bytes() <= device.shared_bytes;
+}
 
 }  // namespace
 
@@ -35,11 +48,12 @@ void add_tiles(const Select& select) {
   const int64_t rows = most_rows(select);
   for (const Shape& shape : kShapes) {
     const bool smallest = shape.bm == 4;
+    if (!fits(select, shape)) continue;
     if (!smallest && rows <= shape.bm / 4) continue;  // mostly padding; a smaller tile follows
     add_vec4_kernels(known_vec4(select), [&](bool vec4) -> KernelUse& {
       const uint32_t own[] = {shape.bk, shape.tm, shape.tn};
-      return add(select, f16 ? KernelId::MatmulF16 : KernelId::MatmulF32, kInvocations, {shape.bm, shape.bn},
-                 own, vec4 ? HEED_MATMUL_A_VEC4 | HEED_MATMUL_B_VEC4 : 0,
+      return add(select, f16 ? KernelId::MatmulF16 : KernelId::MatmulF32, shape.invocations(),
+                 {shape.bm, shape.bn}, own, vec4 ? HEED_MATMUL_A_VEC4 | HEED_MATMUL_B_VEC4 : 0,
                  f16 ? shape.why_f16 : shape.why_f32);
     });
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/logging.hpp"
+#include "vulkan/core_count.hpp"
 
 namespace heed::vulkan {
 namespace {
@@ -16,11 +17,6 @@ std::vector<VkExtensionProperties> device_extensions(const Functions& vk, VkPhys
   if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, found.data()) < 0) return {};
   found.resize(count);
   return found;
-}
-
-bool contains(const std::vector<VkExtensionProperties>& extensions, const char* name) {
-  return std::any_of(extensions.begin(), extensions.end(),
-                     [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
 
 }  // namespace
@@ -58,6 +54,7 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   device.storage_16bit = storage.storageBuffer16BitAccess == VK_TRUE;
   const std::vector<VkExtensionProperties> extensions = device_extensions(vk, handle);
   device.portability_subset = contains(extensions, "VK_KHR_portability_subset");
+  device.cores = read_core_count(vk, handle, extensions);
   device.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   device.matrix_units =
       read_matrix_units(vk, handle, device.api_version, contains(extensions, MatrixFeatures::kExtension));
@@ -107,7 +104,10 @@ namespace {
 void apply_variable(Capabilities* device) {
   const char* value = std::getenv("HEED_KERNELS");
   const bool basic = value != nullptr && std::strcmp(value, "basic") == 0;
-  if (basic || (value != nullptr && std::strcmp(value, "gpu") == 0)) device->software = false;
+  if (basic || (value != nullptr && std::strcmp(value, "gpu") == 0)) {
+    device->software = false;
+    device->cores = Capabilities{}.cores;
+  }
   if (basic) device->subgroup_arithmetic = device->subgroup_ballot = device->subgroup_shuffle = false;
 }
 
@@ -132,6 +132,7 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
   result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
   result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
   result.f16 = f16;
   std::string why;
   if (f16) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);

@@ -23,7 +23,8 @@ struct PhysicalDevice {
   std::string driver;  // name and version, if the driver says so (Vulkan 1.2)
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
-  bool storage_16bit = false;       // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
+  uint32_t cores = 0;          // 0: no extension tells
+  bool storage_16bit = false;  // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
   MatrixUnits matrix_units;
   bool adopted = false;             // storage_16bit then says what the host enabled
   bool portability_subset = false;  // VK_KHR_portability_subset must be enabled

@@ -72,6 +72,7 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   add("workgroup size", three(limits.maxComputeWorkGroupSize));
   add("workgroups", three(limits.maxComputeWorkGroupCount));
   add("push constants", std::to_string(limits.maxPushConstantsSize));
+  add("cores", device.cores == 0 ? "not told" : std::to_string(device.cores));
   add("subgroup size", std::to_string(device.subgroup.subgroupSize));
   const uint32_t family = choose_queue_family(device.queue_families);
   add("queue family", family == UINT32_MAX ? "none" : std::to_string(family));
@@ -85,7 +86,15 @@ std::string matrix_text(const PhysicalDevice& device) {
   const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   const MatrixSize size = choose_matrix(device.matrix_units, software, matrix_use(), &why);
   if (size.m == 0) return "matrix units: not used, because " + why;
-  return format("matrix units: used for f16 products (VK_KHR_cooperative_matrix, %ux%ux%u)", size.m, size.n, size.k);
+  return format("matrix units: used for f16 products (VK_KHR_cooperative_matrix, %ux%ux%u)", size.m, size.n,
+                size.k);
+}
+
+std::string subgroup_text(const PhysicalDevice& device) {
+  const Capabilities can = capabilities_of(device, false);
+  if (can.subgroup_arithmetic)
+    return "subgroup operations: used for sums and maxima along rows, and by products of few rows";
+  return "subgroup operations: not used, because compute shaders have no subgroup arithmetic";
 }
 
 std::string what_heed_uses(const PhysicalDevice& device) {
@@ -95,7 +104,7 @@ std::string what_heed_uses(const PhysicalDevice& device) {
   else
     text += format("\nf16 storage: not used, because %s storageBuffer16BitAccess; f16 graphs are refused",
                    device.adopted ? "the host did not enable" : "the driver has no");
-  text += "\nsubgroup operations: not used by the present kernels";
+  text.append("\n").append(subgroup_text(device));
   text.append("\n").append(matrix_text(device));
   const uint32_t family = choose_queue_family(device.queue_families);
   text += device.queue_families[family].timestampValidBits != 0

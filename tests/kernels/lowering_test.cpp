@@ -161,15 +161,18 @@ TEST_CASE("every operation keeps within the portability floor") {
   }
 }
 
-TEST_CASE("matmul tiles fit 16 KiB of shared memory and fill the workgroup") {
+TEST_CASE("matmul tiles fit the device's shared memory and fill the workgroup") {
   Graph g;
   g.output("y", g.matmul(g.input("a", {500, 300}), g.input("b", {300, 400})));
+  const bool large = GENERATE(false, true);
+  INFO((large ? "a device with room for 128x128 tiles" : "the least device"));
   Lowered lowered(g);
+  if (large) lowered.device.max_invocations = 256, lowered.device.shared_bytes = 20480;
   KernelList kernels;
   DispatchList dispatches;
   lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
-  CHECK(kernels.count ==
-        6);  // each with and without reads of four elements: a host's buffer may start anywhere
+  // Each with and without reads of four elements: a host's buffer may start anywhere.
+  CHECK(kernels.count == (large ? 8 : 6));
   for (uint32_t k = 0; k < kernels.count; ++k) {
     const auto& spec = kernels.uses[k].key.spec;
     const uint32_t bm = spec[7], bn = spec[8], bk = spec[9], tm = spec[10], tn = spec[11];
@@ -178,6 +181,29 @@ TEST_CASE("matmul tiles fit 16 KiB of shared memory and fill the workgroup") {
     CHECK(bm % tm == 0);
     CHECK(bn % tn == 0);
     CHECK(bm / tm * (bn / tn) == spec[0]);
+    CHECK(spec[0] <= lowered.device.max_invocations);
+  }
+}
+
+TEST_CASE("a product's tiles are as large as still occupy every core") {
+  struct Row {
+    int64_t rows, columns;
+    uint32_t cores, tile;
+  };
+  // 2,048 x 2,048 are 256 tiles of 128x128 or 1,024 of 64x64.
+  for (const Row& row : {Row{2048, 2048, 32, 128}, Row{2048, 2048, 132, 128}, Row{1024, 1024, 132, 64},
+                         Row{1024, 1024, 8, 128}}) {
+    INFO(row.rows << " x " << row.columns << " on " << row.cores << " cores");
+    Graph g;
+    g.output("y", g.matmul(g.input("a", {row.rows, 256}), g.input("b", {256, row.columns})));
+    Lowered lowered(g);
+    lowered.device.max_invocations = 256;
+    lowered.device.shared_bytes = 49152;
+    lowered.device.cores = row.cores;
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
+    CHECK(kernels.uses[dispatches.dispatches[0].kernel].key.spec[7] == row.tile);
   }
 }
 
