@@ -5,7 +5,8 @@
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
 #   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets glsl amd capture tour search swarm headers
-#                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow)
+#                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow),
+#                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES)
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail
@@ -180,18 +181,37 @@ stage_driver() {
     end
     return
   fi
-  local part=("~[.]~[model]")  # the search stage runs these
+  local part=("~[.]~[model]") random=()  # [model]: the search stage runs these
   case $driver in
     # Its newer validation layer words its findings in another way, which tests of missing barriers do not know.
     lavapipe-26) part=("*on every device,[matrix],[drivers],adopt*") ;;
-    # `heed verify` below runs the same goldens with the same kernels, and its compiler is slow.
-    swiftshader) part=("~[.]~[model]~goldens: pass on every device") ;;
+    # Its compiler is slow. `heed verify` below runs the same goldens with the same kernels; which calls of Vulkan can
+    # fail is lavapipe's to show; and a part of the random graphs reaches every kernel.
+    swiftshader)
+      part=("~[.]~[model]~goldens: pass on every device~failures: whatever call fails*")
+      random=(env "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-150}")
+      ;;
   esac
-  run_catch "heed_tests on $driver" "$build/tests-$driver.log" "${with[@]}" "$build/tests/heed_tests" "${part[@]}"
+  run_catch "heed_tests on $driver" "$build/tests-$driver.log" "${random[@]}" "${with[@]}" "$build/tests/heed_tests" "${part[@]}"
   log=$build/tests-$driver-verify.log
   run_lines "heed verify on $driver" "$log" \
     "${with[@]}" "$build/samples/heed/heed" verify --device all "$root/tests/goldens"
   check_coverage "$driver" "$log"
+  end
+}
+
+# Every kernel variant against the references in double, on graphs drawn at random; a failure says how to repeat it.
+stage_random() {
+  local driver count=${HEED_RANDOM_CASES:-2000}
+  begin "random graphs: at least $count cases on each driver"
+  export HEED_DRIVER_FOLDER=$build/drivers
+  for driver in $(drivers); do
+    [[ $driver != none ]] || continue
+    local log=$build/tests-random-$driver.log
+    run_catch "random graphs on $driver" "$log" env "HEED_RANDOM_CASES=$count" \
+      "$root/tests/drivers/with.sh" "$driver" "$build/tests/heed_tests" "random graphs on every kernel variant"
+    grep -a -A 100 '^random cases: ' "$log" | grep -a -E '^(random cases| +[0-9]+  )'
+  done
   end
 }
 
@@ -423,6 +443,7 @@ end
 if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
+if wants random; then stage_random; fi
 if wants targets; then stage_targets; fi
 if wants glsl; then stage_glsl; fi
 if wants amd; then stage_amd; fi

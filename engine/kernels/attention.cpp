@@ -257,8 +257,9 @@ View scores_of(const View& query, const View& key) {
 
 bool has_flag(const KernelUse& use, uint32_t flag) { return (use.key.spec[kFlags] & flag) != 0; }
 
-// The kernel for this number of queries: the narrowest that makes all of them at once, else the widest.
-uint32_t find_kernel(const KernelList& kernels, int64_t queries, bool vec4) {
+// The kernel for this number of queries: what a tuning says, else the narrowest that makes all of them at once, else the
+// widest.
+uint32_t find_kernel(const KernelList& kernels, int64_t queries, uint32_t size_class, bool vec4) {
   uint32_t found = 0;
   bool none = true;
   for (uint32_t i = 0; i < kernels.count; ++i) {
@@ -266,6 +267,7 @@ uint32_t find_kernel(const KernelList& kernels, int64_t queries, bool vec4) {
     if (is_combine(use) || has_flag(use, HEED_ATTENTION_PARTIAL)) continue;
     const bool has_alternative = i + 1 < kernels.count && kernels.uses[i + 1].alternative;
     if ((has_alternative && !vec4) || (use.alternative && vec4)) continue;
+    if ((use.tuned >> size_class & 1) != 0) return i;
     const uint32_t old = queries_of(kernels.uses[found]), now = queries_of(use);
     const bool better = old < queries ? now > old : now >= queries && now < old;
     if (none || better) found = i;
@@ -373,7 +375,7 @@ AttentionParams params_of(const Emit& emit, const View& q, const View& k, const 
 void emit_attention(const Emit& emit) {
   const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue);
   AttentionParams p = params_of(emit, q, k, v);
-  uint32_t kernel = find_kernel(emit.kernels, q.dim[2], is_vec4(q) && is_vec4(k) && is_vec4(v));
+  uint32_t kernel = find_kernel(emit.kernels, q.dim[2], attention_class(p.s_q, p.s_kv, p.batch_heads), is_vec4(q) && is_vec4(k) && is_vec4(v));
   const uint32_t per_group = queries_of(emit.kernels.uses[kernel]);
   int64_t groups = ceil_div<int64_t>(p.s_q, per_group) * p.batch_heads;
   const uint32_t split_kernel = find_split_kernel(emit.kernels, kernel);

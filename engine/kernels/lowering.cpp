@@ -189,6 +189,7 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
   if (status == Status::Ok) status = kernels::select_op(select);
   for (uint32_t i = 0; i < kernels->count && status == Status::Ok; ++i) {
     const KernelKey& key = kernels->uses[i].key;
+    if (device.tuning != nullptr) kernels->uses[i].tuned = device.tuning->classes_of(key);
     if (key.custom == nullptr && !device.allows(key.id))
       status = select.unsupported(format("%s failed the self-test on this device", kernel_name(key)));
   }

@@ -101,10 +101,19 @@ bool is_possible(const KernelList& kernels, uint32_t count, uint32_t i, bool vec
   return !(has_alternative && !vec4) && !(kernels.uses[i].alternative && vec4);
 }
 
+// Whether it was measured to be the best for such a product.
+bool is_tuned(const KernelUse& use, const Problem& problem) {
+  if (use.tuned == 0 || (matmul::is_vector(use.key) && problem.m > use.key.spec[matmul::kRows])) return false;
+  const bool b_k_fast = (use.key.spec[matmul::kFlags] & HEED_MATMUL_B_K_FAST) != 0;
+  return (use.tuned >> product_class(problem.m, problem.n, problem.k, b_k_fast) & 1) != 0;
+}
+
 // Among the first `count` kernels, which store the result itself.
 uint32_t best_kernel(const Problem& problem, const KernelList& kernels, uint32_t count) {
   const bool vec4 =
       problem.reads_vec4((kernels.uses[0].key.spec[matmul::kFlags] & HEED_MATMUL_B_K_FAST) != 0);
+  for (uint32_t i = 0; i < count; ++i)
+    if (is_tuned(kernels.uses[i], problem) && is_possible(kernels, count, i, vec4)) return i;
   uint32_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (uint32_t i = 0; i < count; ++i) {

@@ -16,12 +16,6 @@ namespace {
 constexpr size_t kGuardBytes = 64;  // behind every output, which nothing may touch
 constexpr std::byte kGuard{0xA5};
 
-struct Tally {
-  int ran = 0, runs = 0;
-  int unsupported = 0;
-  double worst = 0.0;  // largest error as a share of its bound
-};
-
 double decode(const std::vector<std::byte>& bytes, DType dtype, size_t i) {
   const std::byte* at = bytes.data() + i * size_of(dtype);
   float f;
@@ -119,37 +113,33 @@ std::string check_passes(const Plan& plan, const Trial& trial) {
   return got == want ? "" : "passes are" + got + "; expected" + want;
 }
 
-// "" or what went wrong. Sets *unsupported if the device cannot do the trial's dtype.
-std::string check_trial(Device device, Trial& trial, Tally* tally, bool* unsupported) {
+}  // namespace
+
+Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector<bool>& wanted) {
   std::vector<HostTensor> tensors;
   for (const Trial::Weight& w : trial.weights) tensors.push_back({w.name, w.dtype, w.shape, w.bytes});
   Weights weights;
   Status status = device.upload(tensors, &weights);
   if (status != Status::Ok)
-    return std::string("upload returned ") + to_string(status) + " " + take_checked_messages();
+    return {std::string("upload returned ") + to_string(status) + " " + take_checked_messages()};
   Plan plan;
   status = device.compile(trial.graph, weights, &plan, trial.options);
   const std::string messages = take_checked_messages();
-  *unsupported = status == Status::Unsupported && trial.dtype == DType::F16;
-  if (*unsupported) return "";
-  if (status != Status::Ok) return std::string("compile returned ") + to_string(status) + " " + messages;
-  std::string difference = check_passes(plan, trial);
-  int number = 0;
+  if (status == Status::Unsupported && trial.dtype == DType::F16) return {"", 0, true};
+  if (status != Status::Ok) return {std::string("compile returned ") + to_string(status) + " " + messages};
+  Verdict verdict = {check_passes(plan, trial)};
   for (Run& run : trial.runs) {
-    if (difference.empty()) difference = check_run(plan, run, tally);
-    if (!difference.empty()) return "run " + std::to_string(number) + ": " + difference;
-    ++number;
+    if (!verdict.difference.empty()) break;
+    if (wanted.empty() || wanted[verdict.run]) verdict.difference = check_run(plan, run, tally);
+    if (verdict.difference.empty()) ++verdict.run;
   }
-  return "";
+  return verdict;
 }
 
-// HEED_TEST_EVERY=N takes every Nth case of each table, where an emulator makes them slow.
 size_t case_step() {
   const char* variable = std::getenv("HEED_TEST_EVERY");
   return variable != nullptr ? std::max<size_t>(1, std::strtoul(variable, nullptr, 10)) : 1;
 }
-
-}  // namespace
 
 void check(const Operation& operation) { check(operation, test_devices(Kernels::Gpu)); }
 
@@ -164,12 +154,11 @@ void check(const Operation& operation, const std::vector<TestDevice>& devices) {
       if (trial.runs.empty()) continue;  // the case has no meaning in this type
       for (const TestDevice& device : devices) {
         Tally& tally = tallies[device.word + " " + to_string(dtype)];
-        bool unsupported = false;
-        const std::string difference = check_trial(device.device, trial, &tally, &unsupported);
-        ++(unsupported ? tally.unsupported : tally.ran);
-        if (difference.empty()) continue;
+        const Verdict verdict = check_trial(device.device, trial, &tally);
+        ++(verdict.unsupported ? tally.unsupported : tally.ran);
+        if (verdict.difference.empty()) continue;
         FAIL_CHECK(operation.name << " / " << test.name << " / " << to_string(dtype) << " / " << device.word
-                                  << ": " << difference);
+                                  << ": run " << verdict.run << ": " << verdict.difference);
       }
     }
   }

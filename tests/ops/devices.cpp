@@ -47,7 +47,13 @@ TestDevice open_device(const std::string& word, DeviceOptions options) {
 struct Opened {
   TestDevice device;
   Kernels kernels = Kernels::Own;  // the least set that it belongs to
+  bool in_tables = true;           // belongs to Kernels::Gpu
 };
+
+bool is_driver(const char* name) {
+  const char* driver = std::getenv("HEED_TEST_DRIVER");
+  return driver != nullptr && driver == std::string_view(name);
+}
 
 // The CPU once more for every lesser set of instructions that it has.
 void add_lesser_targets(const DeviceOptions& options, std::vector<Opened>* all) {
@@ -64,10 +70,7 @@ void add_lesser_targets(const DeviceOptions& options, std::vector<Opened>* all) 
 void add_kernels(Kernels kernels, const DeviceInfo& info, const DeviceOptions& options,
                  std::vector<Opened>* all) {
   if (info.kind != DeviceKind::SoftwareGpu || std::getenv("HEED_KERNELS") != nullptr) return;
-  const char* driver = std::getenv("HEED_TEST_DRIVER");
-  if (driver != nullptr &&
-      (driver == std::string_view("lavapipe-128") || driver == std::string_view("lavapipe-512")))
-    return;
+  if (is_driver("lavapipe-128") || is_driver("lavapipe-512")) return;
   const char* word = kernels == Kernels::Gpu ? "gpu" : "basic";
   const test::SetVariable variable("HEED_KERNELS", word);
   all->push_back({open_device(info.word, options), kernels});
@@ -89,6 +92,8 @@ std::vector<Opened> open_devices() {
     if (!info.usable || (!wanted.empty() && !named)) continue;
     if (info.kind == DeviceKind::Cpu) add_lesser_targets(options, &all);
     all.push_back({open_device(info.word, options)});
+    // Its compiler is slow, and lavapipe has the same kernels: the tables are left to those of GPUs.
+    if (is_driver("swiftshader") && info.kind == DeviceKind::SoftwareGpu) all.back().in_tables = false;
     add_kernels(Kernels::Gpu, info, options, &all);
     add_kernels(Kernels::All, info, options, &all);
   }
@@ -118,7 +123,8 @@ const std::vector<TestDevice>& test_devices(Kernels kernels) {
   if (lists.empty())
     for (const Opened& opened : open_devices())
       for (const Kernels set : {Kernels::Own, Kernels::Gpu, Kernels::All})
-        if (opened.kernels <= set) lists[set].push_back(opened.device);
+        if (opened.kernels <= set && (opened.in_tables || set != Kernels::Gpu))
+          lists[set].push_back(opened.device);
   return lists[kernels];
 }
 

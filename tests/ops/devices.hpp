@@ -17,7 +17,7 @@ struct TestDevice {
 // Which kernels a software driver is tried with.
 enum class Kernels : uint8_t {
   Own,  // those that it would use
-  Gpu,  // and as a device of its own those of GPUs ("vulkan:llvmpipe:gpu")
+  Gpu,  // and as a device of its own those of GPUs ("vulkan:llvmpipe:gpu"); SwiftShader with these alone
   All,  // and those of GPUs without subgroup operations ("vulkan:llvmpipe:basic")
 };
 

@@ -188,20 +188,17 @@ Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64
 }
 
 void add_epilogues(std::vector<Case>* cases) {
-  std::vector<Epilogue> parts = {{.bias = true}, {.dropout = true}, {.residual = true}};
+  // All of them are fused; random_matmul.cpp draws which are there.
+  std::vector<Epilogue> parts = {{.bias = true}, {.dropout = true, .residual = true}};
   for (const Activation kind :
-       {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh}) {
-    parts.push_back({.activation = kind});
+       {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh})
     parts.push_back({true, kind, true, true});
-  }
-  parts.push_back({.bias = true, .activation = Activation::Relu});
-  parts.push_back({.bias = true, .dropout = true});
-  parts.push_back({.bias = true, .residual = true});
-  parts.push_back({.dropout = true, .residual = true});
   for (const Epilogue& e : parts) {
     cases->push_back(epilogue_case(e, 2, 33, 65, 40, false));
-    cases->push_back(epilogue_case(e, 2, 33, 65, 40, true));
-    cases->push_back(epilogue_case(e, 1, 1, 130, 19, false));
+    if (!e.dropout || e.activation == Activation::GeluErf) {
+      cases->push_back(epilogue_case(e, 2, 33, 65, 40, true));
+      cases->push_back(epilogue_case(e, 1, 1, 130, 19, false));
+    }
   }
   cases->push_back(epilogue_case({true, Activation::GeluErf, true, true}, 3, 1, 70, 320, false));
   cases->push_back(epilogue_case({true, Activation::Tanh, true, true}, 2, 9, 20, 2111, false));

@@ -94,6 +94,24 @@ struct Operation {
 void check(const Operation& operation);
 void check(const Operation& operation, const std::vector<TestDevice>& devices);
 
+struct Tally {
+  int ran = 0, runs = 0;
+  int unsupported = 0;
+  double worst = 0.0;  // largest error as a share of its bound
+};
+
+// What became of a trial on a device.
+struct Verdict {
+  std::string difference;    // empty: all is right
+  size_t run = 0;            // the number of the run that went wrong
+  bool unsupported = false;  // the device has no storage of the trial's type
+};
+// Compiles the graph and does the runs for which wanted[number] is set, each twice, until one goes wrong. Empty: all.
+Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector<bool>& wanted = {});
+
+// HEED_TEST_EVERY=N takes every Nth case of each table, where an emulator makes them slow.
+size_t case_step();
+
 Shape shape_of(const Sizes& sizes);
 std::string text_of(const Sizes& sizes);
 

@@ -1,0 +1,56 @@
+#include "kernels/tuning.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/logging.hpp"
+#include "kernels/dispatch.hpp"
+#include "kernels/matmul.hpp"
+
+namespace heed {
+namespace {
+
+// The first of the limits that holds the size, or their number.
+template <size_t N>
+uint32_t class_of(int64_t size, const int64_t (&limits)[N]) {
+  return static_cast<uint32_t>(std::lower_bound(limits, limits + N, size) - limits);
+}
+
+constexpr int64_t kRowLimits[] = {1, 4, 8, 16, 32, 64, 256};
+constexpr int64_t kColumnLimits[] = {640}, kDepthLimits[] = {640};
+constexpr int64_t kKeyLimits[] = {64, 512, 2048};
+constexpr int64_t kHeadLimits[] = {16};
+
+constexpr size_t kQueriesSpec = 12;  // of the attention kernels: queries per lane or subgroup
+
+}  // namespace
+
+uint64_t Tuning::classes_of(const KernelKey& key) const {
+  const std::string name = variant_name(key);
+  uint64_t classes = 0;
+  for (const Choice& choice : choices)
+    if (choice.variant == name) classes |= choice.classes;
+  return classes;
+}
+
+std::string variant_name(const KernelKey& key) {
+  const std::string_view name = kernel_name(key);
+  if (key.custom == nullptr && name.starts_with("matmul") && !name.ends_with("_sum"))
+    return format("%s %ux%u", kernel_name(key), key.spec[kernels::matmul::kRows],
+                  key.spec[kernels::matmul::kColumns]);
+  if (key.custom == nullptr && name.starts_with("attention_f"))
+    return format("%s %ux%u", kernel_name(key), key.spec[0], key.spec[kQueriesSpec]);
+  return kernel_name(key);
+}
+
+uint32_t product_class(int64_t m, int64_t n, int64_t k, bool b_k_fast) {
+  const uint32_t layout = b_k_fast ? 1 : 0;
+  return ((class_of(m, kRowLimits) * 2 + class_of(n, kColumnLimits)) * 2 + class_of(k, kDepthLimits)) * 2 +
+         layout;
+}
+
+uint32_t attention_class(int64_t queries, int64_t keys, int64_t heads) {
+  return (class_of(queries, kRowLimits) * 4 + class_of(keys, kKeyLimits)) * 2 + class_of(heads, kHeadLimits);
+}
+
+}  // namespace heed

@@ -1,0 +1,33 @@
+// Choices among the kernels that could run a product or an attention, made by measuring instead of estimating. Sizes fall
+// into 64 classes each; a choice says in which of them a kernel was the fastest. Where no choice fits, the estimates
+// decide, so that nothing depends on a tuning.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heed {
+
+struct KernelKey;
+
+struct Tuning {
+  struct Choice {
+    std::string variant;   // variant_name of a kernel
+    uint64_t classes = 0;  // bit i: it is the best for sizes of class i
+  };
+  static constexpr uint64_t kEverywhere = UINT64_MAX;
+  std::vector<Choice> choices;
+
+  uint64_t classes_of(const KernelKey& key) const;
+};
+
+// What is chosen among: the kernel and how it cuts the work, "matmul_f32 64x64" or "attention_f16 128x1". Kernels that
+// differ in their epilogues or in how they read their operands are the same variant.
+std::string variant_name(const KernelKey& key);
+
+// b_k_fast: b's columns lie in memory one after the other, as weights of linear layers do.
+uint32_t product_class(int64_t m, int64_t n, int64_t k, bool b_k_fast);
+uint32_t attention_class(int64_t queries, int64_t keys, int64_t heads);  // heads: of all batches
+
+}  // namespace heed

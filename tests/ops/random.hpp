@@ -1,0 +1,95 @@
+// Graphs and sizes drawn at random, the same for the same seed everywhere. Sizes are extents where they can be, so that
+// many of them share what a driver has compiled; some are constants, which plans treat differently.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "ops/trial.hpp"
+
+namespace heed::ops {
+
+inline constexpr int kRunsPerGraph = 10;
+
+// SplitMix64 (Steele, Lea, Flood 2014).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t next() {
+    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
+  bool coin() { return below(2) == 0; }
+  bool one_in(int64_t n) { return below(n) == 0; }
+  int64_t pick(std::initializer_list<int64_t> list) {
+    return list.begin()[below(static_cast<int64_t>(list.size()))];
+  }
+  // 1..most; often a multiple of four, where kernels read four elements at a time, or one off a tile's edge, or 1.
+  int64_t size(int64_t most) {
+    if (one_in(8)) return 1;
+    const int64_t any = 1 + below(most), edge = pick({8, 16, 32, 64, 128, 256}) + pick({-1, 0, 1});
+    const int64_t drawn = one_in(3) ? edge : coin() ? any : (any + 3) / 4 * 4;
+    return drawn <= most ? drawn : any;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// Sizes of one graph: extents, or constants that every run has.
+class Drawn {
+ public:
+  Drawn(Trial& trial, Random& random) : trial_(trial), random_(random) {}
+  Dim size(const char* name, int64_t most, bool constant = false) {
+    sizes_.push_back({name, most, constant ? random_.size(most) : 0});
+    return constant ? Dim(sizes_.back().value) : trial_.graph.extent(name, most);
+  }
+  // Draws the extents of a run; values in the order of the calls of size().
+  Run& run(Sizes* values) {
+    std::vector<ExtentValue> extents;
+    values->clear();
+    for (const Size& size : sizes_) {
+      values->push_back(size.value > 0 ? size.value : random_.size(size.most));
+      if (size.value == 0) extents.push_back({size.name, values->back()});
+    }
+    Run& run = trial_.run(extents);
+    run.options.seed = static_cast<uint32_t>(random_.next());
+    return run;
+  }
+
+ private:
+  struct Size {
+    const char* name;
+    int64_t most, value;
+  };
+  Trial& trial_;
+  Random& random_;
+  std::vector<Size> sizes_;
+};
+
+// Mostly random bytes 0 and 1; one in four only ones up to some place along the last axis, as padding is; or none.
+Array random_mask(const Sizes& shape, Random& random);
+
+// Each draws a graph of one operation and kRunsPerGraph runs of it.
+void build_matmul(Trial& t, Random& random);
+void build_attention(Trial& t, Random& random);
+void build_rows(Trial& t, Random& random);
+void build_elements(Trial& t, Random& random);
+void build_lookups(Trial& t, Random& random);
+
+// The graph of this number and its operation's name; its storage type is drawn, too.
+struct RandomGraph {
+  const char* operation;
+  DType dtype;
+  void (*build)(Trial& t, Random& random);
+  uint64_t seed;
+};
+RandomGraph random_graph(uint64_t seed, int64_t number);
+// HEED_RANDOM_SEED, or what the tests always draw.
+uint64_t random_seed();
+
+}  // namespace heed::ops

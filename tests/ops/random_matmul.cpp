@@ -1,0 +1,94 @@
+#include "ops/random.hpp"
+
+namespace heed::ops {
+namespace {
+
+// How an operand lies in memory.
+enum class Layout : uint8_t { Plain, Transposed, Interleaved };
+
+struct Operand {
+  Layout layout = Layout::Plain;
+  Shape batch;  // leading dimensions
+  Dim rows, columns;
+
+  // The view of an input, as rows x columns, but for Transposed, which the product is told of.
+  Tensor declare(Trial& t, const char* name) const {
+    Shape shape = batch;
+    shape.push_back(layout == Layout::Transposed ? columns : rows);
+    if (layout == Layout::Interleaved) shape.push_back(2);
+    shape.push_back(layout == Layout::Transposed ? rows : columns);
+    const Tensor x = t.input(name, shape);
+    return layout == Layout::Interleaved ? t.graph.select(x, shape.rank - 2, 1) : x;
+  }
+  // Values of a run as rows x columns.
+  Array give(Run& run, const char* name, Sizes sizes, int64_t m, int64_t n, uint64_t seed) const {
+    const auto with = [&](std::initializer_list<int64_t> more) {
+      Sizes all = sizes;
+      all.insert(all.end(), more);
+      return all;
+    };
+    if (layout == Layout::Plain) return run.input(name, uniform(with({m, n}), seed));
+    if (layout == Layout::Transposed) return transposed(run.input(name, uniform(with({n, m}), seed)));
+    const Array both = run.input(name, uniform(with({m, 2, n}), seed));
+    return reshape(slice(both, static_cast<int>(sizes.size()) + 1, 1, 1), with({m, n}));
+  }
+};
+
+struct Epilogue {
+  bool bias, residual, dropout;
+  Activation activation;
+};
+
+}  // namespace
+
+void build_matmul(Trial& t, Random& random) {
+  const bool few = random.one_in(3);  // rows, of long sums
+  const int64_t rank = few ? 2 : random.pick({2, 3, 3, 4});
+  const bool constants = random.one_in(3), shared = rank == 2 || !random.one_in(3);
+  const auto layout = [&] { return static_cast<Layout>(random.pick({0, 0, 1, 1, 2})); };
+  const Epilogue e = {random.coin(), random.coin(), random.one_in(4),
+                      static_cast<Activation>(random.below(6))};
+  const float scale = random.coin() ? 1.0f : 0.5f;
+  t.options.training = true;
+
+  Drawn drawn(t, random);
+  const Dim batch = drawn.size("batch", 3), m = drawn.size("m", few ? random.pick({1, 4, 8}) : 70),
+            n = drawn.size("n", 140, constants),
+            k = drawn.size("k", few ? random.pick({400, 1500, 2100}) : random.pick({90, 90, 400, 1100}),
+                           constants);
+  Shape outer;
+  if (rank == 4) outer.push_back(2);
+  if (rank >= 3) outer.push_back(batch);
+  const Operand a = {layout(), outer, m, k}, b = {layout(), shared ? Shape() : outer, k, n};
+  Tensor y = t.graph.matmul(a.declare(t, "a"), b.declare(t, "b"),
+                            {.transpose_a = a.layout == Layout::Transposed,
+                             .transpose_b = b.layout == Layout::Transposed,
+                             .scale = scale});
+  Shape whole = outer;
+  whole.push_back(m);
+  whole.push_back(n);
+  if (e.bias) y = t.graph.add(y, t.input("bias", {n}));
+  if (e.activation != Activation::None) y = t.graph.activation(y, e.activation);
+  if (e.dropout) y = t.graph.dropout(y, 0.3f);
+  if (e.residual) y = t.graph.add(y, t.input("residual", whole));
+  t.graph.output("y", y);
+
+  for (int i = 0; i < kRunsPerGraph; ++i) {
+    Sizes s;
+    Run& run = drawn.run(&s);
+    const uint64_t seed = random.next();
+    Sizes sizes;
+    if (rank == 4) sizes.push_back(2);
+    if (rank >= 3) sizes.push_back(s[0]);
+    const Array va = a.give(run, "a", sizes, s[1], s[3], seed),
+                vb = b.give(run, "b", shared ? Sizes() : sizes, s[3], s[2], seed + 1);
+    Array v = matmul(va, vb, static_cast<double>(scale));
+    if (e.bias) v = add(v, run.input("bias", uniform({s[2]}, seed + 2)));
+    if (e.activation != Activation::None) v = activation(v, e.activation);
+    if (e.dropout) v = dropout(t.stored(v), static_cast<double>(0.3f), run.options.seed, 0);
+    if (e.residual) v = add(v, run.input("residual", uniform(v.shape, seed + 3)));
+    run.expect("y", v, static_cast<double>(s[3]) + 16.0, 3);
+  }
+}
+
+}  // namespace heed::ops
