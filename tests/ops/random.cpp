@@ -1,6 +1,7 @@
 #include "ops/random.hpp"
 
 #include <cstdlib>
+#include <iterator>
 
 namespace heed::ops {
 
@@ -21,15 +22,32 @@ RandomGraph random_graph(uint64_t seed, int64_t number) {
     void (*build)(Trial&, Random&);
   };
   // Products and attention have the most variants.
-  static constexpr Family kFamilies[] = {{"matmul", build_matmul},     {"attention", build_attention},
-                                         {"rows", build_rows},         {"matmul", build_matmul},
-                                         {"elements", build_elements}, {"attention", build_attention},
-                                         {"rows", build_rows},         {"matmul", build_matmul},
-                                         {"lookups", build_lookups},   {"elements", build_elements}};
+  static constexpr Family kFamilies[] = {{"matmul", build_matmul},
+                                         {"attention", build_attention},
+                                         {"softmax", build_softmax},
+                                         {"matmul of few rows", build_few_rows},
+                                         {"elementwise", build_elementwise},
+                                         {"layernorm", build_layernorm},
+                                         {"matmul", build_matmul},
+                                         {"attention", build_attention},
+                                         {"cast", build_cast},
+                                         {"embedding", build_embedding},
+                                         {"matmul of few rows", build_few_rows},
+                                         {"rmsnorm", build_rmsnorm},
+                                         {"dropout", build_dropout},
+                                         {"mean", build_mean},
+                                         {"matmul", build_matmul},
+                                         {"attention", build_attention},
+                                         {"l2_normalize", build_l2_normalize},
+                                         {"copies", build_bytes},
+                                         {"argmax", build_argmax},
+                                         {"concat", build_concat},
+                                         {"positional_encoding", build_encoding}};
+  constexpr int64_t kCount = std::size(kFamilies);  // odd, so that an operation's types alternate
+  static_assert(kCount % 2 == 1);
+  const Family& family = kFamilies[number % kCount];
   Random random(seed + static_cast<uint64_t>(number) * 1000003u);
-  const Family& family = kFamilies[static_cast<uint64_t>(number) % std::size(kFamilies)];
-  const DType dtype = random.coin() ? DType::F32 : DType::F16;
-  return {family.operation, dtype, family.build, random.next()};
+  return {family.operation, number % 2 == 0 ? DType::F32 : DType::F16, family.build, random.next()};
 }
 
 uint64_t random_seed() {

@@ -76,12 +76,23 @@ Array random_mask(const Sizes& shape, Random& random);
 
 // Each draws a graph of one operation and kRunsPerGraph runs of it.
 void build_matmul(Trial& t, Random& random);
+void build_few_rows(Trial& t, Random& random);  // products of few rows and long sums
 void build_attention(Trial& t, Random& random);
-void build_rows(Trial& t, Random& random);
-void build_elements(Trial& t, Random& random);
-void build_lookups(Trial& t, Random& random);
+void build_softmax(Trial& t, Random& random);
+void build_layernorm(Trial& t, Random& random);
+void build_rmsnorm(Trial& t, Random& random);
+void build_l2_normalize(Trial& t, Random& random);
+void build_elementwise(Trial& t, Random& random);
+void build_dropout(Trial& t, Random& random);
+void build_concat(Trial& t, Random& random);
+void build_cast(Trial& t, Random& random);
+void build_bytes(Trial& t, Random& random);  // copies of ids and masks
+void build_encoding(Trial& t, Random& random);
+void build_embedding(Trial& t, Random& random);
+void build_mean(Trial& t, Random& random);
+void build_argmax(Trial& t, Random& random);
 
-// The graph of this number and its operation's name; its storage type is drawn, too.
+// The graph of this number: operations and storage types take turns.
 struct RandomGraph {
   const char* operation;
   DType dtype;

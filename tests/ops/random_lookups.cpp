@@ -1,7 +1,6 @@
 #include "ops/random.hpp"
 
 namespace heed::ops {
-namespace {
 
 void build_embedding(Trial& t, Random& random) {
   const int64_t rows = random.size(60), width = random.size(140);
@@ -56,15 +55,6 @@ void build_argmax(Trial& t, Random& random) {
     const Array v = run.input("x", whole_numbers(shape, random.next(), -different / 2, different / 2 + 1));
     run.expect_exact("y", argmax(transpose ? transposed(v) : v), DType::I32);
   }
-}
-
-}  // namespace
-
-void build_lookups(Trial& t, Random& random) {
-  const int64_t op = random.below(3);
-  if (op == 0) build_embedding(t, random);
-  if (op == 1) build_mean(t, random);
-  if (op == 2) build_argmax(t, random);
 }
 
 }  // namespace heed::ops

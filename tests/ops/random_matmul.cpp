@@ -39,10 +39,7 @@ struct Epilogue {
   Activation activation;
 };
 
-}  // namespace
-
-void build_matmul(Trial& t, Random& random) {
-  const bool few = random.one_in(3);  // rows, of long sums
+void build_product(Trial& t, Random& random, bool few) {
   const int64_t rank = few ? 2 : random.pick({2, 3, 3, 4});
   const bool constants = random.one_in(3), shared = rank == 2 || !random.one_in(3);
   const auto layout = [&] { return static_cast<Layout>(random.pick({0, 0, 1, 1, 2})); };
@@ -54,7 +51,8 @@ void build_matmul(Trial& t, Random& random) {
   Drawn drawn(t, random);
   const Dim batch = drawn.size("batch", 3), m = drawn.size("m", few ? random.pick({1, 4, 8}) : 70),
             n = drawn.size("n", 140, constants),
-            k = drawn.size("k", few ? random.pick({400, 1500, 2100}) : random.pick({90, 90, 400, 1100}),
+            k = drawn.size("k",
+                           few ? random.pick({400, 1500, 2100}) : random.pick({90, 90, 90, 90, 200, 1100}),
                            constants);
   Shape outer;
   if (rank == 4) outer.push_back(2);
@@ -90,5 +88,10 @@ void build_matmul(Trial& t, Random& random) {
     run.expect("y", v, static_cast<double>(s[3]) + 16.0, 3);
   }
 }
+
+}  // namespace
+
+void build_matmul(Trial& t, Random& random) { build_product(t, random, false); }
+void build_few_rows(Trial& t, Random& random) { build_product(t, random, true); }
 
 }  // namespace heed::ops

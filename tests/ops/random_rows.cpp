@@ -3,6 +3,40 @@
 namespace heed::ops {
 namespace {
 
+enum Kind : uint8_t { kLayerNorm, kRmsNorm, kL2Normalize };
+
+void build_norm(Trial& t, Random& random, Kind kind) {
+  const bool scaled = kind != kL2Normalize && random.coin(), shifted = kind == kLayerNorm && random.coin(),
+             residual = kind != kL2Normalize && random.coin();
+  Drawn drawn(t, random);
+  const Dim rows = drawn.size("rows", 40), n = drawn.size("n", random.pick({40, 300, 1200}), random.coin());
+  Tensor x = t.input("x", {2, rows, n});
+  const Tensor gamma = scaled ? t.input("gamma", {n}) : Tensor{},
+               beta = shifted ? t.input("beta", {n}) : Tensor{};
+  if (residual) x = t.graph.add(x, t.input("residual", {2, rows, n}));
+  t.graph.output("y", kind == kLayerNorm ? t.graph.layernorm(x, gamma, beta, 1e-5f)
+                      : kind == kRmsNorm ? t.graph.rmsnorm(x, gamma, 1e-5f)
+                                         : t.graph.l2_normalize(x));
+  for (int i = 0; i < kRunsPerGraph; ++i) {
+    Sizes s;
+    Run& run = drawn.run(&s);
+    const uint64_t seed = random.next();
+    const Sizes shape = {2, s[0], s[1]};
+    Array v = run.input("x", uniform(shape, seed, -2.0, 3.0)), scale, shift;
+    if (scaled) scale = run.input("gamma", uniform({s[1]}, seed + 1, 0.5, 1.5));
+    if (shifted) shift = run.input("beta", uniform({s[1]}, seed + 2));
+    if (residual) v = add(v, run.input("residual", uniform(shape, seed + 3)));
+    const Array *const g = scaled ? &scale : nullptr, *const b = shifted ? &shift : nullptr;
+    constexpr auto kEps = static_cast<double>(1e-5f);
+    const Array y = kind == kLayerNorm ? layernorm(v, g, b, kEps)
+                    : kind == kRmsNorm ? rmsnorm(v, g, kEps)
+                                       : l2_normalize(v, static_cast<double>(1e-12f));
+    run.expect("y", y, static_cast<double>(s[1]) + 64.0, 2);
+  }
+}
+
+}  // namespace
+
 void build_softmax(Trial& t, Random& random) {
   const bool biased = random.coin(), padded = random.coin(), masked = random.coin(), keeps = random.coin(),
              filled = random.one_in(4);
@@ -45,42 +79,8 @@ void build_softmax(Trial& t, Random& random) {
   }
 }
 
-void build_norm(Trial& t, Random& random) {
-  enum Kind : int64_t { kLayerNorm, kRmsNorm, kL2Normalize, kKinds };
-  const int64_t kind = random.below(kKinds);
-  const bool scaled = kind != kL2Normalize && random.coin(), shifted = kind == kLayerNorm && random.coin(),
-             residual = kind != kL2Normalize && random.coin();
-  Drawn drawn(t, random);
-  const Dim rows = drawn.size("rows", 40), n = drawn.size("n", random.pick({40, 300, 1200}), random.coin());
-  Tensor x = t.input("x", {2, rows, n});
-  const Tensor gamma = scaled ? t.input("gamma", {n}) : Tensor{},
-               beta = shifted ? t.input("beta", {n}) : Tensor{};
-  if (residual) x = t.graph.add(x, t.input("residual", {2, rows, n}));
-  t.graph.output("y", kind == kLayerNorm ? t.graph.layernorm(x, gamma, beta, 1e-5f)
-                      : kind == kRmsNorm ? t.graph.rmsnorm(x, gamma, 1e-5f)
-                                         : t.graph.l2_normalize(x));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
-    const uint64_t seed = random.next();
-    const Sizes shape = {2, s[0], s[1]};
-    Array v = run.input("x", uniform(shape, seed, -2.0, 3.0)), scale, shift;
-    if (scaled) scale = run.input("gamma", uniform({s[1]}, seed + 1, 0.5, 1.5));
-    if (shifted) shift = run.input("beta", uniform({s[1]}, seed + 2));
-    if (residual) v = add(v, run.input("residual", uniform(shape, seed + 3)));
-    const Array *const g = scaled ? &scale : nullptr, *const b = shifted ? &shift : nullptr;
-    constexpr auto kEps = static_cast<double>(1e-5f);
-    const Array y = kind == kLayerNorm ? layernorm(v, g, b, kEps)
-                    : kind == kRmsNorm ? rmsnorm(v, g, kEps)
-                                       : l2_normalize(v, static_cast<double>(1e-12f));
-    run.expect("y", y, static_cast<double>(s[1]) + 64.0, 2);
-  }
-}
-
-}  // namespace
-
-void build_rows(Trial& t, Random& random) {
-  random.coin() ? build_softmax(t, random) : build_norm(t, random);
-}
+void build_layernorm(Trial& t, Random& random) { build_norm(t, random, kLayerNorm); }
+void build_rmsnorm(Trial& t, Random& random) { build_norm(t, random, kRmsNorm); }
+void build_l2_normalize(Trial& t, Random& random) { build_norm(t, random, kL2Normalize); }
 
 }  // namespace heed::ops

@@ -5,7 +5,7 @@
 //   HEED_RANDOM_SEED=N    draws others
 //   HEED_RANDOM_CASE=N    only this one, on all variants; failures name it
 //
-// Prints how many cases each variant had.
+// Prints how many cases each variant had; 0: no size that was drawn suited it.
 #include "ops/random.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace heed::ops {
 namespace {
 
-// What the tests always run. From kCasesForAll on, a variant that could have run and never did is a failure.
+// What the tests always run. From kCasesForAll on, a kernel that some plan had and that never ran is a failure.
 constexpr int64_t kCases = 600, kCasesForAll = 2000;
 
 int64_t number_from(const char* variable, int64_t otherwise) {
@@ -56,6 +56,13 @@ class Lowered {
     for (const KernelList& list : kernels_)
       for (uint32_t i = 0; i < list.count; ++i)
         if (is_choice(list.uses[i].key)) names.insert(variant_name(list.uses[i].key));
+    return names;
+  }
+
+  Names kernels() const {
+    Names names;
+    for (const KernelList& list : kernels_)
+      for (uint32_t i = 0; i < list.count; ++i) names.insert(kernel_name(list.uses[i].key));
     return names;
   }
 
@@ -118,6 +125,7 @@ class Cases {
       Capabilities& capabilities = vulkan.context().capabilities;
       const Lowered lowered(trial, capabilities);
       if (!lowered.supported()) continue;
+      listed_.merge(lowered.kernels());
       std::vector<Names> usual;
       for (const Run& run : trial.runs) usual.push_back(lowered.used(run));
       std::string where = std::string(graph.operation) + " / " + to_string(graph.dtype) + " / " + device.word;
@@ -125,7 +133,7 @@ class Cases {
       if (only_run >= 0) wanted[static_cast<size_t>(only_run)] = true;
       check(device.device, trial, where, number, wanted, usual);
       for (const std::string& variant : lowered.choices()) {
-        listed_.insert(variant);
+        (void)counts_[variant];  // listed, if it never ran
         const Forced forced(capabilities, variant);
         force(device.device, trial, capabilities, where + " / " + variant, variant, number, wanted, usual);
       }
@@ -139,11 +147,11 @@ class Cases {
     std::fflush(stdout);
   }
 
-  // Variants that some plan listed, and no run used.
+  // Kernels that some plan had, and no run used.
   Names never_ran() const {
-    Names names;
-    for (const std::string& name : listed_)
-      if (counts_.find(name) == counts_.end()) names.insert(name);
+    Names names = listed_;
+    for (const auto& [name, count] : counts_)
+      if (count > 0) names.erase(name.substr(0, name.find(' ')));
     return names;
   }
 
