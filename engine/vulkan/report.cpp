@@ -16,6 +16,11 @@ void append_new(std::string* list, const char* separator, const std::string& ite
   *list += (list->empty() ? "" : separator) + item;
 }
 
+void append_use(PassInfo* pass, const KernelUse& use) {
+  append_new(&pass->kernel, " + ", kernel_name(use.key));
+  append_new(&pass->why, "; ", use.tuned == 0 ? use.why : std::string("tuned: ") + use.why);
+}
+
 }  // namespace
 
 Status take_faults(const Plan& plan, uint32_t slot) {
@@ -87,13 +92,12 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     PassInfo pass;
     pass.label = node.label;
     pass.op = to_string(node.op);
-    for (uint32_t k = 0; k < kernels.count; ++k) {
-      append_new(&pass.kernel, " + ", kernel_name(kernels.uses[k].key));
-      append_new(&pass.why, "; ", kernels.uses[k].why);
-    }
-    pass.dtype = schedule_.info(node.outputs[0]).dtype;
     list.count = 0;
     emit_dispatches(schedule_, node, context_.capabilities, kernels, maxima, &list);
+    // What runs at the maxima comes first.
+    for (uint32_t d = 0; d < list.count; ++d) append_use(&pass, kernels.uses[list.dispatches[d].kernel]);
+    for (uint32_t k = 0; k < kernels.count; ++k) append_use(&pass, kernels.uses[k]);
+    pass.dtype = schedule_.info(node.outputs[0]).dtype;
     for (uint32_t d = 0; d < list.count; ++d)
       pass.dispatches += split_dispatch(list.dispatches[d].groups, list.dispatches[d].work,
                                         dispatch_work_limit(context_.info.kind))

@@ -13,4 +13,5 @@
 #include <heed/status.hpp>
 #include <heed/text_encoder.hpp>
 #include <heed/tokenizer.hpp>
+#include <heed/tuning.hpp>
 #include <heed/types.hpp>

@@ -135,6 +135,7 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     return kFailed;
   };
   Status status = Device::open({.select = select, .log = messages.log()}, &device);
+  if (status == Status::Ok) status = load_tuning(device, options.tuning);
   if (status != Status::Ok) {
     static_cast<void>(failed(select.empty() ? "device" : "device '" + select + "'", status));
     return kBadInput;

@@ -23,8 +23,20 @@ std::vector<std::string> selections(const std::string& wanted);
 struct DevicesOptions {
   bool verbose = false;
   bool json = false;
+  std::string tuning;  // a file of `heed tune`; empty: none
 };
 int devices(const DevicesOptions& options);
+
+struct TuneOptions {
+  std::string device;
+  std::string out;       // the file for what was found; empty: none
+  double seconds = 10;
+  bool json = false;
+};
+int tune(const TuneOptions& options);
+
+// Gives a device the tuning in this file, unless the name is empty. Anything but Ok is in the device's log.
+Status load_tuning(Device& device, const std::string& file);
 
 struct VerifyOptions {
   std::vector<std::string> paths;
@@ -44,6 +56,7 @@ struct BenchOptions {
   bool json = false;
   bool startup = false;  // time starts instead
   std::string trace;     // a file for the times of all passes; empty: none
+  std::string tuning;    // a file of `heed tune`; empty: none
 };
 int bench(const BenchOptions& options);
 int bench_model(const BenchOptions& options);

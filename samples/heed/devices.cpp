@@ -44,9 +44,11 @@ void print(size_t index, const DeviceInfo& info) {
 }
 
 // Which kernel each operation of the benchmark gets on this device, and why.
-void print_kernels(const DeviceInfo& info) {
+void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   Device device;
   if (!info.usable || Device::open({.select = info.word}, &device) != Status::Ok) return;
+  if (info.kind != DeviceKind::Cpu && load_tuning(device, tuning) != Status::Ok)
+    complain(info.word + ": the tuning " + tuning + " is not of this device, or damaged");
   const char* name = "kernels";
   for (const BenchCase& bench : bench_cases()) {
     if (bench.op == std::string("encoder")) continue;  // made of the others
@@ -85,7 +87,7 @@ int devices(const DevicesOptions& options) {
       list.push_back(to_json(i, found[i]));
     } else {
       print(i, found[i]);
-      if (options.verbose) print_kernels(found[i]);
+      if (options.verbose) print_kernels(found[i], options.tuning);
     }
   }
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // names come from drivers

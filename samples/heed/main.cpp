@@ -25,7 +25,24 @@ void add_devices(CLI::App& app, int* exit_code) {
   command->add_flag("-v,--verbose", options->verbose,
                     "Also print what heed says while it looks, and which kernel runs each pass and why");
   command->add_flag("--json", options->json, "Print JSON");
+  command->add_option("--tuning", options->tuning, "With -v: choose kernels by this file of `heed tune`")
+      ->type_name("FILE");
   command->callback([=] { *exit_code = devices(*options); });
+}
+
+void add_tune(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<TuneOptions>();
+  CLI::App* command = app.add_subcommand("tune", "Time the kernels that products may use, and keep which are fastest");
+  command->footer(
+      "Optional: without a tuning heed chooses by rules. A file holds for one device and driver and this version of\n"
+      "heed; heed devices -v and heed bench take it with --tuning, programs with heed::use_tuning.");
+  command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
+  command->add_option("--out", options->out, "Write what was found to this file")->type_name("FILE");
+  command->add_option("--seconds", options->seconds, "Stop timing after so long")
+      ->check(CLI::Range(0.001, 600.0))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([=] { *exit_code = tune(*options); });
 }
 
 void add_verify(CLI::App& app, int* exit_code) {
@@ -60,6 +77,7 @@ void add_bench(CLI::App& app, int* exit_code) {
       ->type_name("DIR");
   command->add_option("--weights", options->weights, "With --model: only with weights of this type; bf16 is beside f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  command->add_option("--tuning", options->tuning, "Choose kernels by this file of `heed tune`")->type_name("FILE");
   command->add_option("--trace", options->trace,
                       "Also write the time of every pass to this file, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
@@ -84,6 +102,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "heed " HEED_VERSION);
   app.require_subcommand(1);
   add_devices(app, &exit_code);
+  add_tune(app, &exit_code);
   add_verify(app, &exit_code);
   add_bench(app, &exit_code);
   try {

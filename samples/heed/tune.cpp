@@ -1,0 +1,106 @@
+// `heed tune`: which kernels are the fastest on a device, and what that gains over the rules.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "golden_run.hpp"
+
+namespace heed::program {
+
+namespace {
+
+using goldens::Messages;
+
+nlohmann::json to_json(const TunedProduct& p) {
+  return {{"dtype", to_string(p.dtype)},
+          {"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"transpose_b", p.transpose_b},
+          {"usual", p.usual},
+          {"usual_ms", p.usual_ms},
+          {"fastest", p.fastest},
+          {"fastest_ms", p.fastest_ms},
+          {"variants", p.variants}};
+}
+
+void print(const TunedProduct& p) {
+  std::printf("%-4s %5lld x %lld x %lld%-4s %2u timed  %10.4f ms  %s", to_string(p.dtype),
+              static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k),
+              p.transpose_b ? " b^T" : "", p.variants, p.usual_ms, p.usual.c_str());
+  if (p.fastest != p.usual)
+    std::printf(" -> %10.4f ms  %s  (%.2fx)", p.fastest_ms, p.fastest.c_str(), p.usual_ms / p.fastest_ms);
+  std::printf("\n");
+}
+
+bool write_file(const std::string& name, const std::vector<std::byte>& bytes) {
+  std::ofstream file(name, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  return file.good();
+}
+
+}  // namespace
+
+Status load_tuning(Device& device, const std::string& name) {
+  if (name.empty()) return Status::Ok;
+  std::ifstream file(name, std::ios::binary);
+  if (!file) {
+    complain("cannot read " + name);
+    return Status::NotFound;
+  }
+  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return use_tuning(device, std::as_bytes(std::span(bytes)));
+}
+
+int tune(const TuneOptions& options) {
+  Messages messages;
+  const auto explain = [&](Status status) {
+    const std::vector<std::string> said = messages.take();
+    complain(said.empty() ? to_string(status) : said.front());
+  };
+  Device device;
+  Status status = Device::open({.select = options.device, .log = messages.log()}, &device);
+  if (status != Status::Ok) {
+    explain(status);
+    return kBadInput;
+  }
+  TuningReport report;
+  status = heed::tune(device, {.time_limit_ms = static_cast<uint32_t>(std::max(1.0, options.seconds * 1e3))},
+                      &report);
+  if (status != Status::Ok) {
+    explain(status);
+    return kFailed;
+  }
+  const auto gains = std::count_if(report.products.begin(), report.products.end(),
+                                   [](const TunedProduct& p) { return p.fastest != p.usual; });
+  if (options.json) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const TunedProduct& product : report.products) rows.push_back(to_json(product));
+    const nlohmann::json all = {{"device", device.info().word},
+                                {"driver", device.info().driver},
+                                {"milliseconds", report.milliseconds},
+                                {"products", rows}};
+    std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    std::printf("%s  %s  %s\n", device.info().word.c_str(), device.info().name.c_str(),
+                device.info().driver.c_str());
+    for (const TunedProduct& product : report.products) print(product);
+    std::printf("%zu sizes in %.1f s; another kernel than by the rules for %td of them\n",
+                report.products.size(), report.milliseconds * 1e-3, gains);
+  }
+  if (options.out.empty()) return kSuccess;
+  if (report.blob.empty()) {
+    complain(device.info().word + " has nothing to tune; " + options.out + " is not written");
+    return kFailed;
+  }
+  if (!write_file(options.out, report.blob)) {
+    complain("cannot write " + options.out);
+    return kFailed;
+  }
+  return kSuccess;
+}
+
+}  // namespace heed::program

@@ -1,0 +1,90 @@
+// Choices from times, and their blob. No device is needed.
+#include "catch.hpp"
+#include "kernels/lowered.hpp"
+#include "kernels/matmul.hpp"
+#include "kernels/tuning_choice.hpp"
+
+using namespace heed;
+using namespace heed::kernel_tests;
+
+TEST_CASE("tuning: the fastest wins if it is clearly faster than what estimates choose",
+          "[kernels][tuning]") {
+  struct Row {
+    std::vector<double> ms;
+    size_t fastest;
+  };
+  const Row rows[] = {{{1.0}, 0},      {{1.0, 2.0}, 0},      {{1.0, 0.96}, 0},
+                      {{1.0, 0.9}, 1}, {{3.0, 2.0, 1.0}, 2}, {{2.0, 1.0, 1.5}, 1}};
+  for (const Row& row : rows) {
+    std::vector<Measurement> measured;
+    for (const double ms : row.ms) measured.push_back({"v" + std::to_string(measured.size()), ms});
+    CHECK(fastest_of(measured) == row.fastest);
+  }
+}
+
+TEST_CASE("tuning: every class of sizes has a bit of its own", "[kernels][tuning]") {
+  uint64_t seen = 0;
+  for (const int64_t m : {1, 4, 8, 16, 32, 64, 256, 1024})
+    for (const int64_t n : {512, 2048})
+      for (const int64_t k : {512, 2048})
+        for (const bool k_fast : {false, true}) {
+          const uint32_t bit = product_class(m, n, k, k_fast);
+          REQUIRE(bit < 64);
+          CHECK((seen >> bit & 1) == 0);
+          seen |= uint64_t{1} << bit;
+        }
+  CHECK(seen == UINT64_MAX);
+  CHECK(attention_class(INT64_MAX, INT64_MAX, INT64_MAX) == 63);
+  CHECK(attention_class(1, 1, 1) == 0);
+  CHECK(product_class(3, 600, 100, true) == product_class(4, 512, 512, true));
+}
+
+TEST_CASE("tuning: a blob is read again, and refused when damaged or foreign", "[kernels][tuning]") {
+  Tuning tuning;
+  choose(&tuning, "matmul_f32 16x64", 3);
+  choose(&tuning, "matmul_f32 64x64", 63);
+  choose(&tuning, "matmul_f32 16x64", 0);
+  REQUIRE(tuning.choices.size() == 2);
+  CHECK(tuning.choices[0].classes == 9);
+  const std::vector<std::byte> blob = write_tuning(77, tuning);
+  Tuning read;
+  std::string why;
+  REQUIRE(read_tuning(blob, 77, &read, &why) == Status::Ok);
+  REQUIRE(read.choices.size() == 2);
+  CHECK(read.choices[1].variant == "matmul_f32 64x64");
+  CHECK(read.choices[1].classes == uint64_t{1} << 63);
+
+  read.choices.resize(1);
+  CHECK(read_tuning(blob, 78, &read, &why) == Status::Unsupported);
+  CHECK(why.find("another device") != std::string::npos);
+  CHECK(read_tuning({}, 77, &read, &why) == Status::InvalidFile);
+  for (size_t bytes = 0; bytes < blob.size(); ++bytes)
+    CHECK(read_tuning(std::span(blob).first(bytes), 77, &read, &why) == Status::InvalidFile);
+  for (size_t at = 0; at < blob.size(); ++at) {
+    std::vector<std::byte> damaged = blob;
+    damaged[at] ^= std::byte{0x10};
+    CHECK(read_tuning(damaged, 77, &read, &why) == Status::InvalidFile);
+  }
+  CHECK(read.choices.size() == 1);  // untouched
+}
+
+TEST_CASE("tuning: a choice decides where the plan has that kernel, and nowhere else", "[kernels][tuning]") {
+  Graph g;
+  g.output("y", g.linear(g.input("x", {g.extent("m", 200), 64}), g.weight("w", {96, 64})));
+  Lowered lowered(g);
+  const auto used = [&](int64_t m) {
+    lowered.set_extent("m", m);
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
+    return variant_name(kernels.uses[dispatches.dispatches[0].kernel].key);
+  };
+  const std::string usual = used(200), other = usual == "matmul_f32 64x64" ? "matmul_f32 16x64" : "matmul_f32 64x64";
+  Tuning tuning;
+  choose(&tuning, other, product_class(200, 96, 64, true));
+  choose(&tuning, "matmul_f32 1x1", product_class(20, 96, 64, true));
+  const std::string usual_20 = used(20);
+  lowered.device.tuning = std::make_shared<Tuning>(tuning);
+  CHECK(used(200) == other);
+  CHECK(used(20) == usual_20);
+}
