@@ -53,7 +53,7 @@ struct Capabilities {
   // Kernels that failed the self-test on this device, by KernelId. Whoever has a choice asks allows(); select_kernels
   // refuses what is left.
   std::array<bool, kKernelCount> disabled{};
-  std::shared_ptr<const Tuning> tuning;  // null: estimates choose
+  const Tuning* tuning = nullptr;  // not owned; null: estimates choose
 
   bool allows(KernelId id) const { return !disabled[static_cast<size_t>(id)]; }
 };

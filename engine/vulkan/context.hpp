@@ -5,6 +5,7 @@
 #include <atomic>
 #include <heed/device.hpp>
 #include <heed/vulkan_memory.hpp>
+#include <memory>
 #include <mutex>
 
 #include "vulkan/capabilities.hpp"
@@ -22,6 +23,7 @@ struct Context {
   uint32_t queue_family = 0;
   PhysicalDevice physical;
   Capabilities capabilities;
+  std::shared_ptr<const Tuning> tuning;  // what the capabilities point to
   DeviceInfo info;
   Log log;
   bool labels = false;  // VK_EXT_debug_utils is there and wanted

@@ -80,16 +80,23 @@ class Lowered {
   KernelList kernels_;
 };
 
+void set_tuning(Context& context, std::shared_ptr<const Tuning> tuning) {
+  context.tuning = std::move(tuning);
+  context.capabilities.tuning = context.tuning.get();
+}
+
 // For as long as it lives the device chooses by this tuning.
 class Using {
  public:
   Using(VulkanDevice& device, std::shared_ptr<const Tuning> tuning)
-      : tuning_(device.context().capabilities.tuning), before_(std::exchange(tuning_, std::move(tuning))) {}
-  ~Using() { tuning_ = std::move(before_); }
+      : context_(device.context()), before_(context_.tuning) {
+    set_tuning(context_, std::move(tuning));
+  }
+  ~Using() { set_tuning(context_, std::move(before_)); }
   Using(const Using&) = delete;
 
  private:
-  std::shared_ptr<const Tuning>& tuning_;
+  Context& context_;
   std::shared_ptr<const Tuning> before_;
 };
 
@@ -274,7 +281,7 @@ Status tune(Device& device, const TuningOptions& options, TuningReport* report) 
   const Status status = tuner.run();
   if (status != Status::Ok) return status;
   report->blob = write_tuning(vulkan.self_test_key(), tuner.found());
-  vulkan.context().capabilities.tuning = std::make_shared<Tuning>(tuner.found());
+  set_tuning(vulkan.context(), std::make_shared<Tuning>(tuner.found()));
   return Status::Ok;
 }
 
@@ -284,7 +291,7 @@ Status use_tuning(Device& device, std::span<const std::byte> blob) {
   std::string why;
   const Status status = read_tuning(blob, vulkan.self_test_key(), tuning.get(), &why);
   if (status != Status::Ok) return fail(vulkan.log(), status, "use_tuning: the tuning is not used: " + why);
-  vulkan.context().capabilities.tuning = std::move(tuning);
+  set_tuning(vulkan.context(), std::move(tuning));
   return Status::Ok;
 }
 

@@ -98,16 +98,15 @@ class Lowered {
 class Forced {
  public:
   Forced(Capabilities& device, const std::string& variant) : device_(device) {
-    if (variant.empty()) return;
-    auto tuning = std::make_shared<Tuning>();
-    tuning->choices.push_back({variant, Tuning::kEverywhere});
-    device_.tuning = std::move(tuning);
+    tuning_.choices.push_back({variant, Tuning::kEverywhere});
+    device_.tuning = &tuning_;
   }
   ~Forced() { device_.tuning = nullptr; }
   Forced(const Forced&) = delete;
 
  private:
   Capabilities& device_;
+  Tuning tuning_;
 };
 
 class Cases {
