@@ -6,16 +6,30 @@
 #include "shared/groups.glsl"
 #include "shared/activation.glsl"
 #include "shared/elementwise.h"
+#include "shared/narrow.glsl"
 
 layout(constant_id = 3) const uint KIND = 0;
 layout(constant_id = 4) const uint ACTIVATION = 0;
 layout(constant_id = 5) const uint PER_INVOCATION = 4;  // elements, or groups of four
 layout(constant_id = 6) const bool VEC4 = false;        // rows are dense, start at, and are a multiple of four long
 
+layout(constant_id = 7) const bool BFLOAT = false;      // where operands are read as words: they are bf16; otherwise f16
+
+#ifdef A_NARROW
+layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
+layout(set = 0, binding = 0) readonly buffer A4 { uvec2 a4[]; };
+layout(set = 0, binding = 1) readonly buffer B { uint b[]; };
+layout(set = 0, binding = 1) readonly buffer B4 { uvec2 b4[]; };
+#define ONE(x, at) widen_one(x[(at) / 2u], at, BFLOAT)
+#define FOUR(x, at) widen(x[(at) / 4u], BFLOAT)
+#else
 layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
 layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
 layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
 layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
+#define ONE(x, at) float(x[at])
+#define FOUR(x, at) vec4(x[(at) / 4u])
+#endif
 layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 2) writeonly buffer Out4 { OUT_VEC4 result4[]; };
 
@@ -34,17 +48,17 @@ void apply(uint element) {
   out_at += rest * p.out_stride[outermost];
 
   if (VEC4) {
-    vec4 value = vec4(a4[a_at / 4u]);
-    if (KIND == HEED_ELEMENTWISE_ADD) value += vec4(b4[b_at / 4u]);
-    if (KIND == HEED_ELEMENTWISE_MUL) value *= vec4(b4[b_at / 4u]);
+    vec4 value = FOUR(a4, a_at);
+    if (KIND == HEED_ELEMENTWISE_ADD) value += FOUR(b4, b_at);
+    if (KIND == HEED_ELEMENTWISE_MUL) value *= FOUR(b4, b_at);
     value *= p.scale;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
     result4[out_at / 4u] = TO_OUT4(value);
     return;
   }
-  float value = float(a[a_at]);
-  if (KIND == HEED_ELEMENTWISE_ADD) value += float(b[b_at]);
-  if (KIND == HEED_ELEMENTWISE_MUL) value *= float(b[b_at]);
+  float value = ONE(a, a_at);
+  if (KIND == HEED_ELEMENTWISE_ADD) value += ONE(b, b_at);
+  if (KIND == HEED_ELEMENTWISE_MUL) value *= ONE(b, b_at);
   result[out_at] = TO_OUT(activate(ACTIVATION, value * p.scale));
 }
 

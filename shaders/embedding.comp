@@ -4,8 +4,17 @@
 #include "shared/storage.glsl"
 #include "shared/rows.glsl"
 #include "shared/embedding.h"
+#include "shared/narrow.glsl"
 
+layout(constant_id = 3) const bool BFLOAT = false;  // of a table narrower than rows: it is bf16; otherwise f16
+
+#ifdef A_NARROW
+layout(set = 0, binding = 0) readonly buffer Table { uint table[]; };
+float table_at(uint at) { return widen_one(table[at / 2u], at, BFLOAT); }
+#else
 layout(set = 0, binding = 0) readonly buffer Table { A_T table[]; };
+float table_at(uint at) { return float(table[at]); }
+#endif
 layout(set = 0, binding = 1) readonly buffer Ids { int ids[]; };
 layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 3) buffer Faults { uint faults; };
@@ -21,7 +30,7 @@ void main() {
   uint to = p.offset[2] + DOT4(at, p.out_stride);
   for (uint i = lane(); i < p.n; i += lanes()) {
     float value = 0.0;
-    if (known) value = float(table[from + i * p.table_column]);
+    if (known) value = table_at(from + i * p.table_column);
     result[to + i * p.out_stride[4]] = TO_OUT(value);
   }
 }

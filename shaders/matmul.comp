@@ -32,12 +32,12 @@ vec4 read_a(uint base, uint m, uint k) {
 vec4 read_b(uint base, uint n, uint k) {
   vec4 quad = vec4(0.0);
   if (n >= p.n) return quad;
-  if (has(HEED_MATMUL_B_VEC4)) return k < p.k ? vec4(b4[(base + n * p.b_n + k) / 4u]) : quad;
+  if (has(HEED_MATMUL_B_VEC4)) return k < p.k ? b4_at(base + n * p.b_n + k) : quad;
   uint at = base + n * p.b_n + k * p.b_k;
-  if (k < p.k) quad.x = float(b[at]);
-  if (k + 1u < p.k) quad.y = float(b[at + p.b_k]);
-  if (k + 2u < p.k) quad.z = float(b[at + 2u * p.b_k]);
-  if (k + 3u < p.k) quad.w = float(b[at + 3u * p.b_k]);
+  if (k < p.k) quad.x = b_at(at);
+  if (k + 1u < p.k) quad.y = b_at(at + p.b_k);
+  if (k + 2u < p.k) quad.z = b_at(at + 2u * p.b_k);
+  if (k + 3u < p.k) quad.w = b_at(at + 3u * p.b_k);
   return quad;
 }
 
@@ -48,7 +48,7 @@ void load_b_rows(uint base, uint n0, uint k0) {
     uint k = k0 + 4u * quad;
     mat4 rows = mat4(0.0);
     if (n0 + n < p.n && k < p.k)
-      for (uint j = 0u; j < 4u; ++j) rows[j] = vec4(b4[(base + (k + j) * p.b_k + n0 + n) / 4u]);
+      for (uint j = 0u; j < 4u; ++j) rows[j] = b4_at(base + (k + j) * p.b_k + n0 + n);
     mat4 columns = transpose(rows);
     for (uint j = 0u; j < 4u; ++j) sh_b[(n + j) * ROW + quad] = columns[j];
   }

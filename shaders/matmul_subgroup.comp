@@ -36,15 +36,15 @@ mat4 read_b(uint base, uint k, uvec4 n, bool along_n) {
   mat4 block = mat4(0.0);
   if (has(HEED_MATMUL_B_VEC4)) {
     [[unroll]] for (uint i = 0u; i < 4u; ++i)
-      block[i] = along_n ? vec4(b4[(base + (k + i) * p.b_k + n.x) / 4u]) : vec4(b4[(base + n[i] * p.b_n + k) / 4u]);
+      block[i] = along_n ? b4_at(base + (k + i) * p.b_k + n.x) : b4_at(base + n[i] * p.b_n + k);
     return block;
   }
   [[unroll]] for (uint i = 0u; i < 4u; ++i) {
     uint at = base + n[i] * p.b_n;
-    if (k < p.k) block[i].x = float(b[at + k * p.b_k]);
-    if (k + 1u < p.k) block[i].y = float(b[at + (k + 1u) * p.b_k]);
-    if (k + 2u < p.k) block[i].z = float(b[at + (k + 2u) * p.b_k]);
-    if (k + 3u < p.k) block[i].w = float(b[at + (k + 3u) * p.b_k]);
+    if (k < p.k) block[i].x = b_at(at + k * p.b_k);
+    if (k + 1u < p.k) block[i].y = b_at(at + (k + 1u) * p.b_k);
+    if (k + 2u < p.k) block[i].z = b_at(at + (k + 2u) * p.b_k);
+    if (k + 3u < p.k) block[i].w = b_at(at + (k + 3u) * p.b_k);
   }
   return block;
 }

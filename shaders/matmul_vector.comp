@@ -17,7 +17,11 @@
 
 // Lowering always makes workgroups of this size.
 const uint INVOCATIONS = 128;
-const uint WIDTH = 128u / A_BITS;  // elements of 16 bytes
+#ifdef B_NARROW
+const uint WIDTH = 8;  // elements of 16 bytes of B
+#else
+const uint WIDTH = 128u / A_BITS;
+#endif
 const uint PARTS = WIDTH / 4u;
 const bool ALONG_K = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 const uint COLUMNS = ALONG_K ? BN : WIDTH;  // of one invocation
@@ -33,11 +37,28 @@ struct Piece {
   vec4 parts[PARTS];
 };
 
-Piece unpack(uvec4 bits) {
+// WIDTH elements of A from `at` on, and of B.
+Piece a_piece(uint at) {
   Piece piece;
 #if A_BITS == 16
-  piece.parts[0] = vec4(unpackHalf2x16(bits.x), unpackHalf2x16(bits.y));
-  piece.parts[1] = vec4(unpackHalf2x16(bits.z), unpackHalf2x16(bits.w));
+  uvec4 bits = a16[at / WIDTH];
+  piece.parts[0] = widen(bits.xy, false);
+  piece.parts[1] = widen(bits.zw, false);
+#else
+  [[unroll]] for (uint c = 0u; c < PARTS; ++c) piece.parts[c] = uintBitsToFloat(a16[at / 4u + c]);
+#endif
+  return piece;
+}
+
+Piece b_piece(uint at) {
+  Piece piece;
+  uvec4 bits = b16[at / WIDTH];
+#ifdef B_NARROW
+  piece.parts[0] = widen(bits.xy, has(HEED_MATMUL_B_BFLOAT));
+  piece.parts[1] = widen(bits.zw, has(HEED_MATMUL_B_BFLOAT));
+#elif A_BITS == 16
+  piece.parts[0] = widen(bits.xy, false);
+  piece.parts[1] = widen(bits.zw, false);
 #else
   piece.parts[0] = uintBitsToFloat(bits);
 #endif
@@ -53,9 +74,9 @@ uint column_at(Tile t, uint j) { return t.b + min(t.n + j, p.n - 1u) * p.b_n; }
 void sum_pieces_along_k(Tile t) {
   for (uint k = invocation() * WIDTH; k < p.k; k += INVOCATIONS * WIDTH) {
     Piece right[COLUMNS];
-    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = unpack(b16[(column_at(t, j) + k) / WIDTH]);
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = b_piece(column_at(t, j) + k);
     [[unroll]] for (uint i = 0u; i < BM; ++i) {
-      Piece left = unpack(a16[(row_at(t, i) + k) / WIDTH]);
+      Piece left = a_piece(row_at(t, i) + k);
       [[unroll]] for (uint j = 0u; j < COLUMNS; ++j)
         [[unroll]] for (uint c = 0u; c < PARTS; ++c)
           sums[i * COLUMNS + j] += dot(left.parts[c], right[j].parts[c]);
@@ -66,7 +87,7 @@ void sum_pieces_along_k(Tile t) {
 void sum_elements_along_k(Tile t) {
   for (uint k = invocation(); k < p.k; k += INVOCATIONS) {
     float right[COLUMNS];
-    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = float(b[column_at(t, j) + k * p.b_k]);
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = b_at(column_at(t, j) + k * p.b_k);
     [[unroll]] for (uint i = 0u; i < BM; ++i) {
       float left = float(a[row_at(t, i) + k * p.a_k]);
       [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += left * right[j];
@@ -123,9 +144,9 @@ const uint AT_ONCE = 4;  // reads that are under way together
 // WIDTH columns from n on, of row k of B.
 Piece read_columns(Tile t, uint k, uint n, bool pieces) {
   uint at = t.b + k * p.b_k;
-  if (pieces) return unpack(b16[(at + min(n, p.n - WIDTH)) / WIDTH]);
+  if (pieces) return b_piece(at + min(n, p.n - WIDTH));
   Piece piece;
-  [[unroll]] for (uint c = 0u; c < WIDTH; ++c) piece.parts[c / 4u][c % 4u] = float(b[at + min(n + c, p.n - 1u) * p.b_n]);
+  [[unroll]] for (uint c = 0u; c < WIDTH; ++c) piece.parts[c / 4u][c % 4u] = b_at(at + min(n + c, p.n - 1u) * p.b_n);
   return piece;
 }
 

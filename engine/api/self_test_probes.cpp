@@ -51,6 +51,25 @@ void deep(Graph& g, DType t, Dim m, Dim) {
   g.output("y", g.matmul(x, g.input("w", {24, 1100}, t), {.transpose_b = true, .scale = 0.1f}));
 }
 
+// Weights of two bytes beside f32.
+void narrow_weights(Graph& g, DType, Dim m, Dim n) {
+  g.output("y", g.matmul(g.input("a", {m, 37}), g.input("b", {37, n}, DType::BF16)));
+}
+
+void few_rows_by_narrow_weights(Graph& g, DType, Dim m, Dim) {
+  const Tensor h = g.matmul(g.input("x", {m, 264}), g.input("w", {260, 264}, DType::BF16),
+                            {.transpose_b = true, .scale = 0.1f});
+  g.output("y", g.matmul(h, g.input("v", {260, 40}, DType::BF16), {.scale = 0.1f}));
+}
+
+void narrow_table(Graph& g, DType, Dim m, Dim n) {
+  g.output("y", g.embedding(g.input("table", {7, n}, DType::BF16), g.input("ids", {m}, DType::I32)));
+}
+
+void narrow_cast(Graph& g, DType, Dim m, Dim n) {
+  g.output("y", g.cast(g.input("x", {m, n}, DType::BF16), DType::F32));
+}
+
 void softmax(Graph& g, DType t, Dim m, Dim n) {
   const Tensor x = g.input("x", {2, 3, m, n}, t);
   SoftmaxOptions options;
@@ -125,12 +144,15 @@ constexpr Probe kProbes[] = {
     {"elementwise", cast},
     {"elementwise", copy_of<DType::I32>, false, true},
     {"elementwise", copy_of<DType::U8>, false, true},
+    {"elementwise", narrow_cast, false, true},
     {"concat", concat},
     {"matmul", matmul},
     {"matmul", matmul_batches},
     {"matmul", linear},
     {"matmul", few_rows},
     {"matmul", deep},
+    {"matmul", narrow_weights, false, true},
+    {"matmul", few_rows_by_narrow_weights, false, true},
     {"softmax", plain_softmax},
     {"softmax", softmax},
     {"attention", attention<24>},
@@ -141,6 +163,7 @@ constexpr Probe kProbes[] = {
     {"layernorm", layernorm},
     {"rmsnorm", rmsnorm},
     {"embedding", embedding},
+    {"embedding", narrow_table, false, true},
     {"mean", mean},
     {"mean", mean_inner},
     {"l2_normalize", l2_normalize},

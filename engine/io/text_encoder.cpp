@@ -108,8 +108,7 @@ Status check_vocabulary(const BertConfig& config, const WordPiece& tokenizer, co
 }
 
 // In which type matrices and tables are kept on the device.
-Status choose_weight_dtype(const Device& device, const BertWeights& loaded, const TextEncoderOptions& options,
-                           DType* chosen) {
+Status choose_weight_dtype(const BertWeights& loaded, const TextEncoderOptions& options, DType* chosen) {
   const DType asked =
       options.keep_weight_dtype ? loaded.dtype() : options.weight_dtype.value_or(options.dtype);
   *chosen = asked;
@@ -118,10 +117,6 @@ Status choose_weight_dtype(const Device& device, const BertWeights& loaded, cons
     return fail(options.log, Status::InvalidArgument,
                 format("weights of %s beside a dtype of %s; the same, or f16 or bf16 beside f32, are needed",
                        to_string(asked), to_string(options.dtype)));
-  if (device.info().kind != DeviceKind::Cpu)
-    return fail(options.log, Status::Unsupported,
-                format("weights of %s beside f32 are for the CPU device; on %s they can be f32, or f16 with all else",
-                       to_string(asked), device.info().word.c_str()));
   return Status::Ok;
 }
 
@@ -165,7 +160,7 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
   if (status == Status::Ok) status = check_vocabulary(fresh.config_, fresh.tokenizer_, name, log);
   if (status == Status::Ok) status = Checkpoint::open(name, log, &checkpoint);
   if (status == Status::Ok) status = BertWeights::load(checkpoint, fresh.config_, log, &loaded);
-  if (status == Status::Ok) status = choose_weight_dtype(device, loaded, options, &fresh.weight_dtype_);
+  if (status == Status::Ok) status = choose_weight_dtype(loaded, options, &fresh.weight_dtype_);
   if (status != Status::Ok) return status;
   fresh.fingerprint_ = fingerprint_of(fresh.config_, fresh.tokenizer_, checkpoint, fresh.max_tokens_);
 

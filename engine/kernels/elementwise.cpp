@@ -6,7 +6,7 @@ namespace {
 // 512 elements per workgroup: enough work to hide its start, and few idle invocations at the end.
 constexpr uint32_t kInvocations = 128, kPerInvocation = 4;
 
-enum Spec : size_t { kKind = 3, kActivation, kPer, kVec4, kSpecCount };
+enum Spec : size_t { kKind = 3, kActivation, kPer, kVec4, kBfloat, kSpecCount };
 
 Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
   if (id == KernelId::CopyI32 || id == KernelId::CopyU8) return Vec4::Never;
@@ -21,6 +21,10 @@ Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType f
     *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
     return Status::Ok;
   }
+  if (from == DType::BF16 && to == DType::F32) {
+    *id = KernelId::ElementwiseF32Narrow;
+    return Status::Ok;
+  }
   Status status = pick_storage(select, from, KernelId::ElementwiseF32, KernelId::ElementwiseF16, id);
   if (status != Status::Ok || from == to) return status;
   return pick_storage(select, to, KernelId::ElementwiseF16F32, KernelId::ElementwiseF32F16, id);
@@ -32,6 +36,7 @@ const char* why_variant(KernelId id) {
     case KernelId::ElementwiseF16: return "f16 storage, f32 arithmetic";
     case KernelId::ElementwiseF32F16: return "cast from f32 to f16, rounding to nearest even";
     case KernelId::ElementwiseF16F32: return "cast from f16 to f32, exact";
+    case KernelId::ElementwiseF32Narrow: return "cast from bf16 to f32, exact";
     case KernelId::CopyI32: return "copy of words";
     default: return "copy of bytes, by atomic operations on words";
   }
@@ -51,6 +56,7 @@ Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tens
     use.key.spec[kActivation] = static_cast<uint32_t>(attrs.activation);
     use.key.spec[kPer] = vec4 ? 1 : kPerInvocation;
     use.key.spec[kVec4] = vec4;
+    use.key.spec[kBfloat] = from == DType::BF16;
     use.buffer_count = 3;
     use.buffers[0].tensor = a;
     use.buffers[1].tensor = b.valid() ? b : a;

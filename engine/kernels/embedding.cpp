@@ -1,19 +1,39 @@
 #include "kernels/operations.hpp"
 
 namespace heed::kernels {
+namespace {
+
+constexpr size_t kBfloat = 3;  // a constant of the narrow variant
+
+// A table may take half the bytes of its rows.
+Status pick_variant(const Select& select, DType table, KernelId* id) {
+  const DType to = select.out().dtype;
+  if (to == DType::F32 && (table == DType::F16 || table == DType::BF16)) {
+    *id = KernelId::EmbeddingF32Narrow;
+    return Status::Ok;
+  }
+  const Status status = pick_storage(select, table, KernelId::EmbeddingF32, KernelId::EmbeddingF16, id);
+  if (status != Status::Ok || to == table) return status;
+  return select.unsupported(format("a table of %s and a result of %s", to_string(table), to_string(to)));
+}
+
+}  // namespace
 
 Status select_embedding(const Select& select) {
   const TensorInfo& table = select.info(in::kTable);
   KernelId id{};
-  Status status = pick_storage(select, table.dtype, KernelId::EmbeddingF32, KernelId::EmbeddingF16, &id);
+  Status status = pick_variant(select, table.dtype, &id);
   if (status == Status::Ok) status = expect_dtype(select, in::kIds, "ids", DType::I32);
   if (status != Status::Ok) return status;
-  if (select.out().dtype != table.dtype) return select.unsupported("result and table differ in type");
   const LanePlan plan = plan_lanes(select, table.dims[1]);
   constexpr size_t kInputs[] = {in::kTable, in::kIds};
   for (uint32_t i = 0; i < plan.count; ++i) {
     const uint32_t lanes = plan.lanes[i];
     KernelUse& use = add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, table.dtype));
+    if (id == KernelId::EmbeddingF32Narrow) {
+      use.key.spec[kBfloat] = table.dtype == DType::BF16;
+      use.key.spec_count = kBfloat + 1;
+    }
     bind(select, &use, kInputs);
     use.buffers[use.buffer_count++] = {BufferUse::Kind::Faults, true, {}};
   }

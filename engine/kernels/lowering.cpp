@@ -15,7 +15,9 @@ Status pick_storage(const Select& select, DType dtype, KernelId f32, KernelId f1
   if (dtype == DType::F16 && !select.device.f16)
     return select.unsupported("f16 was asked for, but this device has no 16-bit storage buffers");
   if (dtype != DType::F32 && dtype != DType::F16)
-    return select.unsupported(format("%s was asked for; Vulkan kernels exist for f32 and f16", to_string(dtype)));
+    return select.unsupported(format("%s was asked for; Vulkan kernels compute in f32 and f16, and read bf16 as matrices and "
+                                     "tables beside f32",
+                                     to_string(dtype)));
   *id = dtype == DType::F16 ? f16 : f32;
   return Status::Ok;
 }

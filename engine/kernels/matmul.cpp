@@ -10,6 +10,12 @@
 namespace heed::kernels {
 namespace matmul {
 
+Operands operands_of(const Select& select) {
+  const DType b = select.info(in::kB).dtype;
+  if (select.info(in::kA).dtype == DType::F16) return Operands::F16;
+  return b == DType::F16 ? Operands::F32ByF16 : b == DType::BF16 ? Operands::F32ByBf16 : Operands::F32;
+}
+
 KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Tile& tile,
                std::span<const uint32_t> own, uint32_t flags, const char* why) {
   const auto& attrs = select.node.as<MatmulAttrs>();
@@ -84,15 +90,9 @@ namespace {
 using matmul::Problem;
 
 double cost_of(const Problem& problem, const KernelKey& key) {
-  switch (key.id) {
-    case KernelId::MatmulF32Subgroup:
-    case KernelId::MatmulF16Subgroup:
-      return matmul::subgroups_cost(problem, key);
-    case KernelId::MatmulF16Matrix:
-      return matmul::matrix_units_cost(problem, key);
-    default:
-      return matmul::tiles_cost(problem, key);
-  }
+  if (matmul::kSubgroupKernels.has(key)) return matmul::subgroups_cost(problem, key);
+  if (key.id == KernelId::MatmulF16Matrix) return matmul::matrix_units_cost(problem, key);
+  return matmul::tiles_cost(problem, key);
 }
 
 // Whether the operands of this run are such that the kernel may do it, and its alternative need not.
@@ -138,7 +138,9 @@ Status check_types(const Select& select) {
   if (select.out().dtype != dtype)
     return select.unsupported(
         format("inputs of %s and a result of %s", to_string(dtype), to_string(select.out().dtype)));
-  status = expect_dtype(select, in::kB, "b", dtype);
+  const DType b = select.info(in::kB).dtype;
+  if (b != dtype && (dtype != DType::F32 || (b != DType::F16 && b != DType::BF16)))
+    return select.unsupported(format("%s by %s", to_string(dtype), to_string(b)));
   if (status == Status::Ok) status = expect_dtype(select, in::kBias, "bias", dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kResidual, "residual", dtype);
   return status;

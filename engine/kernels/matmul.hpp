@@ -41,6 +41,33 @@ uint32_t flags_of(const Select& select);
 // What is known of Problem::reads_vec4 before a run.
 Vec4 known_vec4(const Select& select);
 
+// How a and b are stored. b may be narrower than a, as weights that take half the bytes.
+enum class Operands : uint8_t { F32, F16, F32ByF16, F32ByBf16 };
+Operands operands_of(const Select& select);
+// The kernels of one family.
+struct Family {
+  KernelId f32, f16, narrow;  // narrow: b of two bytes beside an a of F32
+  KernelId of(Operands operands) const {
+    return operands == Operands::F32 ? f32 : operands == Operands::F16 ? f16 : narrow;
+  }
+  bool has(const KernelKey& key) const { return key.id == f32 || key.id == f16 || key.id == narrow; }
+};
+inline constexpr Family kTileKernels = {KernelId::MatmulF32, KernelId::MatmulF16, KernelId::MatmulF32Narrow};
+inline constexpr Family kSubgroupKernels = {KernelId::MatmulF32Subgroup, KernelId::MatmulF16Subgroup,
+                                      KernelId::MatmulF32NarrowSubgroup};
+// The reason for a choice, by Operands.
+struct Why {
+  const char* texts[4];
+  const char* of(Operands operands) const { return texts[static_cast<size_t>(operands)]; }
+};
+#define HEED_MATMUL_WHY(text)                                                                  \
+  {                                                                                            \
+    {                                                                                          \
+      text "; f32 storage, f32 sums", text "; f16 storage, f32 sums",                          \
+          text "; f32 by weights of f16, f32 sums", text "; f32 by weights of bf16, f32 sums" \
+    }                                                                                          \
+  }
+
 struct Tile {
   uint32_t rows, columns;
 };

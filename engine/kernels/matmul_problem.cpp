@@ -109,6 +109,7 @@ uint32_t flags_of(const Select& select) {
   if (select.has(in::kResidual)) flags |= HEED_MATMUL_RESIDUAL;
   if (sizes.is_constant(a.strides[static_cast<size_t>(a.rank - 1)], 1)) flags |= HEED_MATMUL_A_K_FAST;
   if (sizes.is_constant(b.strides[static_cast<size_t>(b.rank - 2)], 1)) flags |= HEED_MATMUL_B_K_FAST;
+  if (b.dtype == DType::BF16) flags |= HEED_MATMUL_B_BFLOAT;
   return flags;
 }
 

@@ -7,11 +7,11 @@ namespace {
 // TM rows of TN columns per lane. The higher, the more often a read of memory is used.
 struct Shape {
   uint32_t tm, tn;
-  const char* why;
+  Why why;
 };
-constexpr Shape kShapes[] = {{32, 4, "32 rows per subgroup, no barrier: a CPU runs this driver"},
-                             {4, 8, "4 rows per subgroup, no barrier: a CPU runs this driver"},
-                             {1, 8, "a row per subgroup, no barrier: a CPU runs this driver"}};
+constexpr Shape kShapes[] = {{32, 4, HEED_MATMUL_WHY("32 rows per subgroup, no barrier: a CPU runs this driver")},
+                             {4, 8, HEED_MATMUL_WHY("4 rows per subgroup, no barrier: a CPU runs this driver")},
+                             {1, 8, HEED_MATMUL_WHY("a row per subgroup, no barrier: a CPU runs this driver")}};
 // From here on the widest tile is the fastest, however much of it is padding.
 constexpr int64_t kManyRows = 9;
 
@@ -27,8 +27,8 @@ bool is_wanted(const Shape& shape, int64_t rows, bool vary) {
 bool add_subgroups(const Select& select) {
   const Capabilities& device = select.device;
   const uint32_t lanes = device.subgroup_size;
-  const KernelId id =
-      select.out().dtype == DType::F16 ? KernelId::MatmulF16Subgroup : KernelId::MatmulF32Subgroup;
+  const Operands operands = operands_of(select);
+  const KernelId id = kSubgroupKernels.of(operands);
   if (!device.software || !device.subgroup_ballot || !device.subgroup_shuffle || !device.allows(id))
     return false;
   if (lanes != 4 && lanes != 8 && lanes != 16) return false;
@@ -37,7 +37,7 @@ bool add_subgroups(const Select& select) {
     add_vec4_kernels(known_vec4(select), [&](bool vec4) -> KernelUse& {
       const uint32_t own[] = {lanes};
       return add(select, id, lanes, {shape.tm, shape.tn * lanes}, own,
-                 vec4 ? HEED_MATMUL_A_VEC4 | HEED_MATMUL_B_VEC4 : 0, shape.why);
+                 vec4 ? HEED_MATMUL_A_VEC4 | HEED_MATMUL_B_VEC4 : 0, shape.why.of(operands));
     });
   }
   return true;

@@ -8,21 +8,16 @@ namespace {
 struct Shape {
   uint32_t bm, bn, bk, tm, tn;
   double efficiency;  // multiply-adds per time, relative to 64x64: larger tiles read memory less often
-  const char* why_f32;
-  const char* why_f16;
+  Why why;
 
   constexpr uint32_t invocations() const { return (bm / tm) * (bn / tn); }
   constexpr uint32_t shared_bytes() const { return (bm + bn) * (bk + 4) * 4; }
 };
 constexpr Shape kShapes[] = {
-    {128, 128, 16, 8, 8, 1.2, "128x128 tiles: many rows and columns; f32 storage, f32 sums",
-     "128x128 tiles: many rows and columns; f16 storage, f32 sums"},
-    {64, 64, 16, 8, 4, 1.0, "64x64 tiles: many rows; f32 storage, f32 sums",
-     "64x64 tiles: many rows; f16 storage, f32 sums"},
-    {16, 64, 32, 2, 4, 0.6, "16x64 tiles: few rows; f32 storage, f32 sums",
-     "16x64 tiles: few rows; f16 storage, f32 sums"},
-    {4, 64, 32, 2, 1, 0.25, "4x64 tiles: up to 4 rows; f32 storage, f32 sums",
-     "4x64 tiles: up to 4 rows; f16 storage, f32 sums"},
+    {128, 128, 16, 8, 8, 1.2, HEED_MATMUL_WHY("128x128 tiles: many rows and columns")},
+    {64, 64, 16, 8, 4, 1.0, HEED_MATMUL_WHY("64x64 tiles: many rows")},
+    {16, 64, 32, 2, 4, 0.6, HEED_MATMUL_WHY("16x64 tiles: few rows")},
+    {4, 64, 32, 2, 1, 0.25, HEED_MATMUL_WHY("4x64 tiles: up to 4 rows")},
 };
 
 // What every device has must do for all but the largest.
@@ -44,7 +39,7 @@ bool fits(const Select& select, const Shape& shape) {
 }  // namespace
 
 void add_tiles(const Select& select) {
-  const bool f16 = select.out().dtype == DType::F16;
+  const Operands operands = operands_of(select);
   const int64_t rows = most_rows(select);
   for (const Shape& shape : kShapes) {
     const bool smallest = shape.bm == 4;
@@ -52,9 +47,8 @@ void add_tiles(const Select& select) {
     if (!smallest && rows <= shape.bm / 4) continue;  // mostly padding; a smaller tile follows
     add_vec4_kernels(known_vec4(select), [&](bool vec4) -> KernelUse& {
       const uint32_t own[] = {shape.bk, shape.tm, shape.tn};
-      return add(select, f16 ? KernelId::MatmulF16 : KernelId::MatmulF32, shape.invocations(),
-                 {shape.bm, shape.bn}, own, vec4 ? HEED_MATMUL_A_VEC4 | HEED_MATMUL_B_VEC4 : 0,
-                 f16 ? shape.why_f16 : shape.why_f32);
+      return add(select, kTileKernels.of(operands), shape.invocations(), {shape.bm, shape.bn}, own,
+                 vec4 ? HEED_MATMUL_A_VEC4 | HEED_MATMUL_B_VEC4 : 0, shape.why.of(operands));
     });
   }
 }

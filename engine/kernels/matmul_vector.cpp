@@ -14,23 +14,24 @@ constexpr int64_t kLeastDepth = 256;
 
 struct Shape {
   uint32_t rows;
-  const char* why_f32;
-  const char* why_f16;
+  Why why;
 };
 constexpr Shape kShapes[] = {
-    {1, "one row: b is read once; f32 storage, f32 sums", "one row: b is read once; f16 storage, f32 sums"},
-    {4, "up to 4 rows: b is read once; f32 storage, f32 sums",
-     "up to 4 rows: b is read once; f16 storage, f32 sums"},
-    {8, "up to 8 rows: b is read once; f32 storage, f32 sums",
-     "up to 8 rows: b is read once; f16 storage, f32 sums"},
+    {1, HEED_MATMUL_WHY("one row: b is read once")},
+    {4, HEED_MATMUL_WHY("up to 4 rows: b is read once")},
+    {8, HEED_MATMUL_WHY("up to 8 rows: b is read once")},
 };
 constexpr uint32_t kMostRows = 8;
 
-KernelId id_for(const Select& select) {
-  const bool f16 = select.out().dtype == DType::F16;
-  const KernelId subgroups = f16 ? KernelId::MatmulF16VectorSubgroup : KernelId::MatmulF32VectorSubgroup;
+constexpr Family kPlain = {KernelId::MatmulF32Vector, KernelId::MatmulF16Vector,
+                           KernelId::MatmulF32NarrowVector};
+constexpr Family kReducing = {KernelId::MatmulF32VectorSubgroup, KernelId::MatmulF16VectorSubgroup,
+                              KernelId::MatmulF32NarrowVectorSubgroup};
+
+KernelId id_for(const Select& select, Operands operands) {
+  const KernelId subgroups = kReducing.of(operands);
   if (select.device.subgroup_arithmetic && select.device.allows(subgroups)) return subgroups;
-  return f16 ? KernelId::MatmulF16Vector : KernelId::MatmulF32Vector;
+  return kPlain.of(operands);
 }
 
 // The fewest rows of a kernel that holds these.
@@ -46,23 +47,22 @@ Vectors add_vectors(const Select& select) {
   const SizeId depth = select.info(in::kA).dims[static_cast<size_t>(select.info(in::kA).rank - 1)];
   const int64_t rows = most_rows(select);
   const bool vary = rows_vary(select), depth_varies = !select.schedule.sizes.is_constant(depth);
-  const KernelId id = id_for(select);
+  const Operands operands = operands_of(select);
+  const KernelId id = id_for(select, operands);
   if (select.max_of(depth) < kLeastDepth || (rows > kMostRows && !vary) || !select.device.allows(id))
     return Vectors::None;
-  const bool f16 = select.out().dtype == DType::F16;
   const bool along_k = (flags_of(select) & HEED_MATMUL_B_K_FAST) != 0;
-  const uint32_t columns = along_k ? kColumnsAlongK : kLanesAlongN * (f16 ? 8 : 4);
+  const uint32_t columns = along_k ? kColumnsAlongK : kLanesAlongN * (operands == Operands::F32 ? 4 : 8);
   for (const Shape& shape : kShapes) {
     // Where the number of rows varies, one is what decoding has.
     if (shape.rows != narrowest(rows) && !(vary && shape.rows == 1)) continue;
-    add(select, id, kInvocations, {shape.rows, columns}, {}, 0, f16 ? shape.why_f16 : shape.why_f32);
+    add(select, id, kInvocations, {shape.rows, columns}, {}, 0, shape.why.of(operands));
   }
   return rows > kMostRows || depth_varies ? Vectors::AtSomeRuns : Vectors::Always;
 }
 
 bool is_vector(const KernelKey& key) {
-  return key.id == KernelId::MatmulF32Vector || key.id == KernelId::MatmulF16Vector ||
-         key.id == KernelId::MatmulF32VectorSubgroup || key.id == KernelId::MatmulF16VectorSubgroup;
+  return kPlain.has(key) || kReducing.has(key);
 }
 
 bool serves(const KernelKey& key, const Problem& problem) {

@@ -104,6 +104,7 @@ std::string what_heed_uses(const PhysicalDevice& device) {
   else
     text += format("\nf16 storage: not used, because %s storageBuffer16BitAccess; f16 graphs are refused",
                    device.adopted ? "the host did not enable" : "the driver has no");
+  text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
   text.append("\n").append(subgroup_text(device));
   text.append("\n").append(matrix_text(device));
   const uint32_t family = choose_queue_family(device.queue_families);

@@ -13,8 +13,8 @@
 // during the call.
 //
 // Weights have the element type of the layer's input, except matrices where `weight_dtype` says F16 or BF16 beside an
-// input of F32: half the bytes, on the CPU device (see Graph::matmul; Vulkan answers Unsupported). Biases and norms keep
-// the input's type; UploadOptions::only_matrices uploads a checkpoint so.
+// input of F32: half the bytes (see Graph::matmul). Biases and norms keep the input's type; UploadOptions::only_matrices
+// uploads a checkpoint so.
 //
 // Activations are [B, S, C] (tokens of width C); attention also takes unbatched [S, C]. B and S may be extents,
 // widths are constants. Widths that do not fit are the graph's first mistake (Graph::status), with a message

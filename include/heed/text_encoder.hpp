@@ -24,8 +24,7 @@ namespace heed {
 struct TextEncoderOptions {
   DType dtype = DType::F32;   // F32 or F16; F16 where the device can
   // Storage of matrices and tables. F16 or BF16 beside a dtype of F32 take half the bytes, to hold and to read at each
-  // run; products sum in F32 (see Graph::matmul). Another type than dtype is for the CPU device: Vulkan answers
-  // Unsupported. Default: dtype.
+  // run; products sum in F32 (see Graph::matmul). Default: dtype.
   std::optional<DType> weight_dtype = {};
   bool keep_weight_dtype = false;  // instead: as the checkpoint has them (BertWeights::dtype)
   int64_t max_batch = 32;

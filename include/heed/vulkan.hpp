@@ -63,7 +63,8 @@ struct Buffer {
   // A multiple of the tensor's element size (of 4 for U8); it need not be one of
   // minStorageBufferOffsetAlignment.
   VkDeviceSize offset = 0;
-  // At least the tensor's size at this call's extents, rounded up to 4; VK_WHOLE_SIZE leaves that unchecked.
+  // At least up to the end of the tensor at this call's extents, and of the 4 bytes of the VkBuffer that it ends in;
+  // VK_WHOLE_SIZE leaves that unchecked.
   VkDeviceSize bytes = VK_WHOLE_SIZE;
 };
 

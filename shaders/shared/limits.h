@@ -17,6 +17,7 @@
 // of four elements, and that side is a multiple of four long.
 #define HEED_MATMUL_A_VEC4 32u
 #define HEED_MATMUL_B_VEC4 64u
+#define HEED_MATMUL_B_BFLOAT 128u  // of kernels whose B is narrower than A: it is bf16; otherwise f16
 
 #define HEED_SOFTMAX_CAUSAL 1u
 #define HEED_SOFTMAX_KEY_PADDING 2u

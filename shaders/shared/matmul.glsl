@@ -2,6 +2,7 @@
 #include "storage.glsl"
 #include "groups.glsl"
 #include "activation.glsl"
+#include "narrow.glsl"
 #include "philox.glsl"
 #include "matmul.h"
 
@@ -15,8 +16,13 @@ layout(constant_id = 8) const uint BN = 64;
 layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
 layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
 layout(set = 0, binding = 0) readonly buffer A16 { uvec4 a16[]; };  // 16 bytes, where they are aligned
+#ifdef B_NARROW
+layout(set = 0, binding = 1) readonly buffer B { uint b2[]; };
+layout(set = 0, binding = 1) readonly buffer B4 { uvec2 b4[]; };
+#else
 layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
 layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
+#endif
 layout(set = 0, binding = 1) readonly buffer B16 { uvec4 b16[]; };
 layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
 layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
@@ -24,6 +30,15 @@ layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 4) writeonly buffer Partial { float partial_sums[]; };
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
+
+// Elements of B from `at` on: one, and four where they are aligned.
+#ifdef B_NARROW
+float b_at(uint at) { return widen_one(b2[at / 2u], at, has(HEED_MATMUL_B_BFLOAT)); }
+vec4 b4_at(uint at) { return widen(b4[at / 4u], has(HEED_MATMUL_B_BFLOAT)); }
+#else
+float b_at(uint at) { return float(b[at]); }
+vec4 b4_at(uint at) { return vec4(b4[at / 4u]); }
+#endif
 
 // The corner of a tile, and where the operands of its batch start.
 struct Tile {

@@ -6,7 +6,6 @@
 #include "cpu/kernels.hpp"
 #include "cpu/support.hpp"
 #include "environment.hpp"
-#include "ops/devices.hpp"
 
 namespace heed::cpu_test {
 namespace {
@@ -203,32 +202,6 @@ TEST_CASE("tables and results of other types are refused", "[cpu]") {
   CHECK(g.status() == Status::Ok);
   CHECK_FALSE(g.scale(g.input("z", {3}, DType::BF16), 2.0f).valid());
   CHECK(g.status() == Status::DTypeMismatch);
-}
-
-TEST_CASE("Vulkan devices say that they have no such product, table or cast", "[cpu]") {
-  const Layer layer = {4, 6, 5, true};
-  const std::vector<float> w = floats({6, 5}, 1), b = floats({6}, 2);
-  for (const ops::TestDevice& test : ops::test_devices()) {
-    Device device = test.device;
-    if (device.info().kind == DeviceKind::Cpu) continue;
-    Weights weights;
-    Plan plan;
-    REQUIRE(upload(device, layer, w, b, DType::BF16, &weights) == Status::Ok);
-    CHECK(device.compile(layer_graph(layer, DType::BF16), weights, &plan) == Status::Unsupported);
-    const std::vector<std::string> said = ops::take_messages();
-    REQUIRE(said.size() == 1);
-    CHECK(said[0].find("b is bf16; f32 is needed") != std::string::npos);
-    Graph table, cast;
-    table.output("y",
-                 table.embedding(table.input("t", {3, 2}, DType::BF16), table.input("ids", {2}, DType::I32)));
-    cast.output("y", cast.cast(cast.input("x", {3}, DType::BF16), DType::F32));
-    for (const Graph* g : {&table, &cast}) {
-      CHECK(device.compile(*g, {}, &plan) == Status::Unsupported);
-      const std::vector<std::string> why = ops::take_messages();
-      REQUIRE(why.size() == 1);
-      CHECK(why[0].find("bf16 was asked for; Vulkan kernels exist for f32 and f16") != std::string::npos);
-    }
-  }
 }
 
 }  // namespace heed::cpu_test

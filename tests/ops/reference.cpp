@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace heed::ops {
@@ -85,9 +86,28 @@ uint16_t half_bits(double x) {
   return static_cast<uint16_t>(sign | (((exponent + 13) << 10) + steps));
 }
 
+uint16_t bfloat_bits(double x) {
+  if (std::isnan(x)) return 0x7fc0;
+  int exponent = 0;
+  std::frexp(x, &exponent);  // |x| = f * 2^exponent, f in [1/2, 1); below 2^-126 steps of 2^-133
+  const int step = std::max(exponent - 8, -133);
+  const auto rounded = static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(x, -step)), step));
+  uint32_t bits = 0;
+  std::memcpy(&bits, &rounded, sizeof bits);
+  return static_cast<uint16_t>(bits >> 16);
+}
+
+double bfloat_value(uint16_t bits) {
+  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value = 0;
+  std::memcpy(&value, &wide, sizeof value);
+  return static_cast<double>(value);
+}
+
 double round_to(DType dtype, double x) {
   if (dtype == DType::F32) return static_cast<double>(static_cast<float>(x));
   if (dtype == DType::F16) return half_value(half_bits(x));
+  if (dtype == DType::BF16) return bfloat_value(bfloat_bits(x));
   return x;
 }
 

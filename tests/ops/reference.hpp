@@ -39,6 +39,8 @@ int64_t count(const Sizes& shape);
 double round_to(DType dtype, double x);
 uint16_t half_bits(double x);
 double half_value(uint16_t bits);
+uint16_t bfloat_bits(double x);
+double bfloat_value(uint16_t bits);
 // The tensor after a trip through storage of this type: nothing for F32, whose rounding the operations count.
 Array stored(DType dtype, Array x);
 

@@ -29,7 +29,8 @@ std::vector<std::byte> encode(const Array& x, DType dtype) {
         append(&bytes, static_cast<uint8_t>(v));
         break;
       case DType::BF16:
-        break;  // no graph call makes it
+        append(&bytes, bfloat_bits(v));
+        break;
     }
   }
   return bytes;
@@ -64,10 +65,12 @@ void Run::expect_exact(const std::string& name, const Array& reference, DType ty
   expectations.push_back({name, type, rounded(reference, type), 0.0, true});
 }
 
-Tensor Trial::weight(const std::string& name, Array* values) {
-  weights.push_back({name, values->shape, dtype, encode(*values, dtype)});
-  *values = rounded(*values, dtype);
-  return graph.weight(name, shape_of(values->shape), dtype);
+Tensor Trial::weight(const std::string& name, Array* values) { return weight(name, values, dtype); }
+
+Tensor Trial::weight(const std::string& name, Array* values, DType type) {
+  weights.push_back({name, values->shape, type, encode(*values, type)});
+  *values = rounded(*values, type);
+  return graph.weight(name, shape_of(values->shape), type);
 }
 
 Run& Trial::run(std::vector<ExtentValue> extents) {

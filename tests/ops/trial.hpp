@@ -64,6 +64,7 @@ class Trial {
   Tensor input(const char* name, const Shape& shape) { return graph.input(name, shape, dtype); }
   // A weight of the trial's dtype; *values become what is stored.
   Tensor weight(const std::string& name, Array* values);
+  Tensor weight(const std::string& name, Array* values, DType type);
   Run& run(std::vector<ExtentValue> extents = {});
   // The reference after a trip through the trial's storage.
   Array stored(Array x) const { return ops::stored(dtype, std::move(x)); }

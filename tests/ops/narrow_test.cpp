@@ -1,0 +1,149 @@
+// Weights and tables of f16 and bf16 beside f32 on Vulkan. The CPU's, some of which round the other operand too, are
+// compared in tests/cpu/narrow_weights_test.cpp.
+#include <algorithm>
+
+#include "catch.hpp"
+#include "ops/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+std::vector<TestDevice> vulkan_devices() {
+  std::vector<TestDevice> devices = test_devices(Kernels::All);
+  std::erase_if(devices, [](const TestDevice& on) { return on.device.info().kind == DeviceKind::Cpu; });
+  return devices;
+}
+
+struct Layer {
+  int64_t m, n, k;
+  bool transpose;  // weight [n, k], as of a linear layer
+  DType type;
+};
+
+// x w + bias, activated.
+Case layer_case(const Layer& l) {
+  const std::string name = text_of({l.m, l.n, l.k}) + (l.transpose ? " b^T " : " ") + to_string(l.type);
+  return {name, [l](Trial& t) {
+            Array w = uniform(l.transpose ? Sizes{l.n, l.k} : Sizes{l.k, l.n}, 41), b = uniform({l.n}, 42);
+            const Tensor weight = t.weight("w", &w, l.type), bias = t.weight("b", &b);
+            const Tensor product =
+                t.graph.matmul(t.input("x", {l.m, l.k}), weight, {.transpose_b = l.transpose});
+            t.graph.output("y", t.graph.activation(t.graph.add(product, bias), Activation::Relu));
+            Run& run = t.run();
+            const Array x = run.input("x", uniform({l.m, l.k}, 43));
+            const Array sum = add(matmul(x, l.transpose ? transposed(w) : w), b);
+            run.expect("y", activation(sum, Activation::Relu), static_cast<double>(l.k));
+            t.passes = {"matmul"};
+          }};
+}
+
+// Weights that start at odd elements, in the middle of a word, a batch of them, and one that is an input.
+Case parts_case(DType type) {
+  return {std::string("parts of a weight ") + to_string(type), [type](Trial& t) {
+            Array w = uniform({3, 39, 51}, 44);
+            const Tensor b = t.weight("w", &w, type);
+            const Tensor x = t.input("x", {5, 39}), heads = t.input("h", {3, 4, 39});
+            t.graph.output("part", t.graph.matmul(x, t.graph.slice(t.graph.select(b, 0, 1), 1, 3, 44)));
+            t.graph.output("batched", t.graph.matmul(heads, b));
+            const Tensor given = t.graph.input("given", {7, 39}, type);
+            t.graph.output("z", t.graph.matmul(x, given, {.transpose_b = true}));
+            Run& run = t.run();
+            const Array vx = run.input("x", uniform({5, 39}, 45)), vh = run.input("h", uniform({3, 4, 39}, 46));
+            const Array vg = run.input("given", uniform({7, 39}, 47), type);
+            run.expect("part", matmul(vx, slice(reshape(slice(w, 0, 1, 1), {39, 51}), 1, 3, 44)), 39.0);
+            run.expect("batched", matmul(vh, w), 39.0);
+            run.expect("z", matmul(vx, transposed(vg)), 39.0);
+          }};
+}
+
+Case extents_case(DType type) {
+  return {std::string("extents ") + to_string(type), [type](Trial& t) {
+            Array w = uniform({66, 268}, 48);
+            const Dim rows = t.graph.extent("rows", 70);
+            const Tensor b = t.weight("w", &w, type);
+            t.graph.output("y", t.graph.matmul(t.input("x", {rows, 268}), b, {.transpose_b = true}));
+            for (const int64_t m : {int64_t{70}, int64_t{1}, int64_t{6}, int64_t{17}}) {
+              Run& run = t.run({{"rows", m}});
+              run.expect("y", matmul(run.input("x", uniform({m, 268}, 49)), transposed(w)), 268.0);
+            }
+          }};
+}
+
+Operation product_operation() {
+  Operation operation{"narrow weights", {}, {DType::F32}};
+  for (const DType type : {DType::F16, DType::BF16}) {
+    operation.cases.push_back(parts_case(type));
+    operation.cases.push_back(extents_case(type));
+  }
+  // Both types differ in a constant alone, so that they share the shapes.
+  operation.cases.push_back(layer_case({40, 70, 51, false, DType::BF16}));
+  operation.cases.push_back(layer_case({129, 67, 36, true, DType::F16}));
+  operation.cases.push_back(layer_case({65, 68, 64, false, DType::F16}));
+  operation.cases.push_back(layer_case({13, 72, 64, false, DType::BF16}));
+  operation.cases.push_back(layer_case({1, 1, 1, true, DType::BF16}));
+  // Few rows: 16 bytes of b at a time and not, along k and along n; cut along k.
+  operation.cases.push_back(layer_case({1, 130, 769, true, DType::BF16}));
+  operation.cases.push_back(layer_case({8, 72, 264, false, DType::BF16}));
+  operation.cases.push_back(layer_case({3, 66, 301, false, DType::F16}));
+  operation.cases.push_back(layer_case({2, 24, 1640, true, DType::BF16}));
+  operation.cases.push_back(layer_case({20, 36, 1100, true, DType::F16}));
+  return operation;
+}
+
+Case table_case(DType type, int64_t rows, int64_t width) {
+  return {std::string("table ") + text_of({rows, width}) + " " + to_string(type), [=](Trial& t) {
+            Array table = uniform({rows, width}, 50);
+            const Tensor weight = t.weight("table", &table, type);
+            const Tensor ids = t.graph.input("ids", {9}, DType::I32);
+            t.graph.output("y", t.graph.embedding(weight, ids, DType::F32));
+            Run& run = t.run();
+            const Array v = run.input("ids", whole_numbers({9}, 51, 0, rows), DType::I32);
+            run.expect_exact("y", embedding(table, v), DType::F32);
+            t.passes = {"embedding"};
+          }};
+}
+
+Case cast_case(int64_t rows, int64_t width, int64_t begin) {
+  return {"cast " + text_of({rows, width, begin}), [=](Trial& t) {
+            Array x = uniform({rows, width + begin}, 52, -1e30, 1e30);
+            const Tensor part = t.graph.slice(t.weight("x", &x, DType::BF16), 1, begin, width);
+            t.graph.output("y", t.graph.cast(part, DType::F32));
+            t.run().expect_exact("y", slice(x, 1, begin, width), DType::F32);
+          }};
+}
+
+Operation table_operation() {
+  Operation operation{"narrow tables", {}, {DType::F32}};
+  for (const DType type : {DType::F16, DType::BF16})
+    for (const int64_t width : {1, 33, 129}) operation.cases.push_back(table_case(type, 11, width));
+  operation.cases.push_back(cast_case(3, 8, 0));
+  operation.cases.push_back(cast_case(5, 37, 3));
+  return operation;
+}
+
+}  // namespace
+
+TEST_CASE("weights and tables of two bytes beside f32, on every device", "[ops][narrow]") {
+  const std::vector<TestDevice> devices = vulkan_devices();
+  check(product_operation(), devices);
+  check(table_operation(), devices);
+}
+
+TEST_CASE("what Vulkan devices do not do with bf16 is refused by name", "[narrow]") {
+  for (const TestDevice& on : vulkan_devices()) {
+    Graph half, copy;
+    half.output("y", half.cast(half.input("x", {3}, DType::BF16), DType::F16));
+    copy.output("y", copy.transpose(copy.input("x", {3, 2}, DType::BF16), 0, 1));
+    for (const Graph* g : {&half, &copy}) {
+      Device device = on.device;
+      Plan plan;
+      INFO(on.word);
+      CHECK(device.compile(*g, {}, &plan) == Status::Unsupported);
+      const std::vector<std::string> why = take_messages();
+      REQUIRE(why.size() == 1);
+      CHECK(why[0].find("bf16 was asked for") != std::string::npos);
+    }
+  }
+}
+
+}  // namespace heed::ops
