@@ -29,7 +29,8 @@ Status select_embedding(const Select& select) {
   constexpr size_t kInputs[] = {in::kTable, in::kIds};
   for (uint32_t i = 0; i < plan.count; ++i) {
     const uint32_t lanes = plan.lanes[i];
-    KernelUse& use = add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, table.dtype));
+    KernelUse& use =
+        add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, table.dtype));
     if (id == KernelId::EmbeddingF32Narrow) {
       use.key.spec[kBfloat] = table.dtype == DType::BF16;
       use.key.spec_count = kBfloat + 1;

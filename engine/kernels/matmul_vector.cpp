@@ -61,9 +61,7 @@ Vectors add_vectors(const Select& select) {
   return rows > kMostRows || depth_varies ? Vectors::AtSomeRuns : Vectors::Always;
 }
 
-bool is_vector(const KernelKey& key) {
-  return kPlain.has(key) || kReducing.has(key);
-}
+bool is_vector(const KernelKey& key) { return kPlain.has(key) || kReducing.has(key); }
 
 bool serves(const KernelKey& key, const Problem& problem) {
   return problem.m <= key.spec[kRows] && problem.k >= kLeastDepth;

@@ -239,7 +239,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best")->take_last();
   app.add_option("--dtype", arguments.dtype, "arithmetic storage")->check(CLI::IsMember({"f32", "f16"}))->capture_default_str();
   app.add_option("--weights", arguments.weights,
-                 "storage of matrices and tables; on the CPU f16 and bf16 also beside f32; default: --dtype")
+                 "storage of matrices and tables; f16 and bf16 also beside f32; default: --dtype")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "checkpoint"}));
   app.add_option("--batch", arguments.batch, "lines computed at once")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_option("--top", arguments.top, "answers per question")->check(CLI::Range(1, 1000))->capture_default_str();
