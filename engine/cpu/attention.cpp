@@ -346,7 +346,7 @@ void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
   const int64_t row = head * p.queries + query;
   p.masking.apply(row, scores, buffer);
   if (p.log_sum_exp.valid()) *p.log_sum_exp.at<float>(row) = log_sum_exp_of_row(scores, p.keys);
-  p.row_kernels.softmax(scores, scores, p.keys);
+  p.row_kernels.softmax(scores, 1.0f, scores, p.keys, nullptr);
   if (p.attrs.dropout.p > 0.0f)
     p.row_kernels.dropout(p.dropout, static_cast<uint64_t>(row * p.keys), scores, scores, p.keys);
   for (int64_t key = 0; key < p.keys; key += kBlockKeys) {

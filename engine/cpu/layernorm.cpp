@@ -18,7 +18,7 @@ ScratchNeed layernorm_scratch(const ScratchQuery& query) {
 }
 
 void run_layernorm(const Step& step) {
-  const Operand x = step.input(in::kX), residual = step.input(in::kNormResidual), out = step.output();
+  const Operand x = step.input(in::kX), residual = step.input(in::kNormResidual), out = step.output_rows();
   const Operand gamma = step.input(in::kGamma), beta = step.input(in::kBeta);
   const float eps = step.node.as<NormAttrs>().eps;
   const int64_t n = row_length(out.view), pitch = row_pitch(n), at_once = rows_at_once(n);
@@ -33,7 +33,8 @@ void run_layernorm(const Step& step) {
       float* outs[RowKernels::kNormRows];
       for (int64_t i = 0; i < count; ++i) {
         const float* other = residual.valid() ? load_row(residual, first + i, buffer(at_once + i)) : nullptr;
-        rows[i] = {load_row(x, first + i, buffer(i)), other, scaled, shifted, eps};
+        rows[i] = {load_row(x, first + i, buffer(i)),        other, scaled, shifted, eps,
+                   next_row(x, out, first + i, end, at_once)};
         outs[i] = row_target(out, first + i, buffer(i));
       }
       step.kernels.rows->layernorm(rows, outs, count, n);

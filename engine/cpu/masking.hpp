@@ -40,6 +40,9 @@ struct Masking {
 
   int64_t keys() const { return row_length(logits); }
   int64_t queries() const { return logits.rank > 1 ? logits.dim[logits.rank - 2] : 1; }
+  bool changes_nothing() const {
+    return !bias.valid() && !mask.valid() && !key_padding.valid() && causal == Causal::None;
+  }
   bool leaves_out() const { return fill == kHidden; }  // or gives hidden keys a finite logit
   // How many keys, from the first on, causality shows to a query.
   int64_t causal_keys(int64_t query) const;

@@ -7,7 +7,7 @@ ScratchNeed rmsnorm_scratch(const ScratchQuery& query) {
 }
 
 void run_rmsnorm(const Step& step) {
-  const Operand x = step.input(in::kX), residual = step.input(in::kNormResidual), out = step.output();
+  const Operand x = step.input(in::kX), residual = step.input(in::kNormResidual), out = step.output_rows();
   const Operand gamma = step.input(in::kGamma);
   const float eps = step.node.as<NormAttrs>().eps;
   const int64_t n = row_length(out.view), pitch = row_pitch(n);

@@ -15,6 +15,7 @@
 #include "cpu/philox-inl.hpp"
 #include "cpu/vector_loops-inl.hpp"
 #include "cpu/vector_math-inl.hpp"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,46 +38,79 @@ void scale(const float* x, float factor, float* out, int64_t n) {
   map(x, out, n, [&](Vector v) { return hn::Mul(v, by); });
 }
 
-// NaN elements are passed over. -infinity for a row without others.
-float largest(const float* x, int64_t n) {
-  const Floats d;
-  constexpr float kLeast = -std::numeric_limits<float>::infinity();
+// The largest of load(i) for all i < n and last(i), the elements behind whole vectors. NaN are passed over.
+template <class Load, class Last>
+HWY_INLINE float largest_of(int64_t n, const Load& load, const Last& last) {
   const auto larger = [](Vector a, Vector b) { return hn::IfThenElse(hn::Gt(a, b), a, b); };
-  Vector m0 = hn::Set(d, kLeast), m1 = m0;
+  Vector m0 = hn::Set(Floats(), -std::numeric_limits<float>::infinity()), m1 = m0;
   int64_t i = 0;
   for (; i + 2 * lanes() <= n; i += 2 * lanes()) {
-    m0 = larger(hn::LoadU(d, x + i), m0);
-    m1 = larger(hn::LoadU(d, x + i + lanes()), m1);
+    m0 = larger(load(i), m0);
+    m1 = larger(load(i + lanes()), m1);
   }
-  for (; i + lanes() <= n; i += lanes()) m0 = larger(hn::LoadU(d, x + i), m0);
-  if (i < n) m1 = larger(load_some(x + i, n - i, kLeast), m1);
-  return hn::GetLane(hn::MaxOfLanes(d, larger(m0, m1)));
+  for (; i + lanes() <= n; i += lanes()) m0 = larger(load(i), m0);
+  if (i < n) m1 = larger(last(i), m1);
+  return hn::GetLane(hn::MaxOfLanes(Floats(), larger(m0, m1)));
 }
 
-void softmax(const float* x, float* out, int64_t n) {
+// -infinity for a row of only that or NaN.
+float largest(const float* x, int64_t n) {
+  return largest_of(
+      n, [&](int64_t i) { return hn::LoadU(Floats(), x + i); },
+      [&](int64_t i) { return load_some(x + i, n - i, x[i]); });
+}
+
+// The same of scale x, which goes to out.
+float largest_scaled(const float* x, float scale, float* out, int64_t n) {
   const Floats d;
-  const float max = largest(x, n);
-  constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  // Hidden keys are told by comparison, since with no other key e^(x - max) means nothing.
-  if (max == kHidden) {
-    bool hidden = true;  // or NaN
-    for (int64_t i = 0; i < n; ++i) hidden = hidden && x[i] == kHidden;
-    return map(x, out, n, [&](Vector v) { return hidden ? hn::Zero(d) : v; });
-  }
-  const Vector largest_x = hn::Set(d, max);
+  const Vector by = hn::Set(d, scale);
+  const auto load = [&](int64_t i) {
+    const Vector v = hn::Mul(hn::LoadU(d, x + i), by);
+    hn::StoreU(v, d, out + i);
+    return v;
+  };
+  return largest_of(n, load, [&](int64_t i) {
+    const Vector v = hn::Mul(load_some(x + i, n - i, x[i]), by);
+    store_some(v, out + i, n - i);
+    return v;
+  });
+}
+
+// out[i] = e^(x[i] - largest); returns their sum.
+template <bool kAsks>
+double powers(const float* x, float largest, float* out, int64_t n, const float* next) {
+  const Floats d;
+  const Vector largest_x = hn::Set(d, largest);
   const auto power = [&](Vector v) { return vector_exp_to_88(d, hn::Sub(v, largest_x)); };
-  const double total = sum_of(
+  return sum_of(
       n,
       [&](Vector sums, int64_t i) {
+        if constexpr (kAsks) hwy::Prefetch(next + i);
         const Vector e = power(hn::LoadU(d, x + i));
         hn::StoreU(e, d, out + i);
         return hn::Add(sums, e);
       },
       [&](Vector sums, int64_t i) {
-        const Vector e = power(load_some(x + i, n - i, kHidden));
+        const Vector e = power(load_some(x + i, n - i, -std::numeric_limits<float>::infinity()));
         store_some(e, out + i, n - i);
         return hn::Add(sums, e);
       });
+}
+
+void softmax(const float* x, float factor, float* out, int64_t n, const float* next) {
+  const Floats d;
+  const bool scaled = factor != 1.0f;
+  const float max = scaled ? largest_scaled(x, factor, out, n) : largest(x, n);
+  const float* logits = scaled ? out : x;
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  // Hidden keys are told by comparison, since with no other key e^(x - max) means nothing.
+  if (max == kHidden) {
+    bool hidden = true;  // or NaN
+    for (int64_t i = 0; i < n; ++i) hidden = hidden && logits[i] == kHidden;
+    return map(logits, out, n, [&](Vector v) { return hidden ? hn::Zero(d) : v; });
+  }
+  const double total =
+      next != nullptr ? powers<true>(logits, max, out, n, next) : powers<false>(logits, max, out, n, next);
   scale(out, static_cast<float>(1.0 / total), out, n);
 }
 
@@ -100,7 +134,8 @@ HWY_INLINE double sum_over(const float* x, int64_t n, float neutral, const F& ad
 bool in_range(double squares) { return squares > 1e-28 && squares < 1e37; }
 
 // out = ((v - high) - low) * factor * gamma + beta.
-void apply_norm(const NormRow& row, const float* v, float high, float low, float factor, float* out, int64_t n) {
+void apply_norm(const NormRow& row, const float* v, float high, float low, float factor, float* out,
+                int64_t n) {
   const Floats d;
   const Vector a = hn::Set(d, high), b = hn::Set(d, low), by = hn::Set(d, factor);
   const auto core = [&](Vector x) { return hn::Mul(hn::Sub(hn::Sub(x, a), b), by); };
@@ -109,11 +144,12 @@ void apply_norm(const NormRow& row, const float* v, float high, float low, float
     if (row.beta != nullptr) add(out, row.beta, out, n);
     return;
   }
-  if (row.beta == nullptr) return map(v, row.gamma, out, n, [&](Vector x, Vector g) { return hn::Mul(core(x), g); });
+  if (row.beta == nullptr)
+    return map(v, row.gamma, out, n, [&](Vector x, Vector g) { return hn::Mul(core(x), g); });
   int64_t i = 0;
   for (; i + lanes() <= n; i += lanes())
-    hn::StoreU(hn::MulAdd(core(hn::LoadU(d, v + i)), hn::LoadU(d, row.gamma + i), hn::LoadU(d, row.beta + i)), d,
-               out + i);
+    hn::StoreU(hn::MulAdd(core(hn::LoadU(d, v + i)), hn::LoadU(d, row.gamma + i), hn::LoadU(d, row.beta + i)),
+               d, out + i);
   if (i == n) return;
   const Vector g = load_some(row.gamma + i, n - i, 0.0f), c = load_some(row.beta + i, n - i, 0.0f);
   store_some(hn::MulAdd(core(load_some(v + i, n - i, 0.0f)), g, c), out + i, n - i);
@@ -133,7 +169,8 @@ void find_mean(const NormRow& row, float* out, int64_t n, NormState* state) {
   const float* v = sum_with_residual(row, out, n);
   const float start = v[0];
   const Vector first = hn::Set(Floats(), start);
-  const double sum = sum_over(v, n, start, [&](Vector sums, Vector x) { return hn::Add(sums, hn::Sub(x, first)); });
+  const double sum =
+      sum_over(v, n, start, [&](Vector sums, Vector x) { return hn::Add(sums, hn::Sub(x, first)); });
   state->v = v;
   state->mean = static_cast<double>(start) + sum / static_cast<double>(n);
   state->high = static_cast<float>(state->mean);
@@ -169,7 +206,11 @@ void find_factor(float eps, int64_t n, NormState* state) {
 void layernorm(const NormRow* rows, float* const* outs, int64_t count, int64_t n) {
   NormState states[RowKernels::kNormRows];
   for (int64_t r = 0; r < count; ++r) find_mean(rows[r], outs[r], n, &states[r]);
-  for (int64_t r = 0; r < count; ++r) find_factor(rows[r].eps, n, &states[r]);
+  for (int64_t r = 0; r < count; ++r) {
+    constexpr int64_t kLine = 64 / sizeof(float);
+    for (int64_t i = 0; rows[r].next != nullptr && i < n; i += kLine) hwy::Prefetch(rows[r].next + i);
+    find_factor(rows[r].eps, n, &states[r]);
+  }
   for (int64_t r = 0; r < count; ++r)
     apply_norm(rows[r], states[r].v, states[r].high, states[r].low, states[r].factor, outs[r], n);
 }
@@ -182,7 +223,8 @@ void rmsnorm(const NormRow& row, float* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(v[i]) * static_cast<double>(v[i]);
   }
   const double mean = squares / static_cast<double>(n);
-  apply_norm(row, v, 0.0f, 0.0f, static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(row.eps))), out, n);
+  apply_norm(row, v, 0.0f, 0.0f, static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(row.eps))),
+             out, n);
 }
 
 void dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) {
@@ -197,6 +239,19 @@ void dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out
       out[i + j] = words[skipped + j] < rule.words.threshold ? 0.0f : x[i + j] * rule.words.keep_scale;
     i += count;
   }
+}
+
+void copy_past_caches(const float* x, float* out, int64_t n) {
+  const Floats d;
+  const int64_t bytes = lanes() * static_cast<int64_t>(sizeof(float));
+  // Such stores are of whole vectors at their multiples.
+  const auto beyond = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(bytes));
+  int64_t i = 0;
+  for (const int64_t end = HWY_MIN(n, (bytes - beyond) % bytes / static_cast<int64_t>(sizeof(float)));
+       i < end; ++i)
+    out[i] = x[i];
+  for (; i + lanes() <= n; i += lanes()) hn::Stream(hn::LoadU(d, x + i), d, out + i);
+  for (; i < n; ++i) out[i] = x[i];
 }
 
 // Hardware conversion rounds and keeps subnormals and NaN as base/half.hpp does; where Highway would emulate it,
@@ -217,7 +272,8 @@ void widen(DType type, const uint16_t* x, float* out, int64_t n) {
   const Floats d;
   const hn::Rebind<hwy::float16_t, Floats> narrow_tag;
   for (; i + lanes() <= n; i += lanes())
-    hn::StoreU(hn::PromoteTo(d, hn::LoadU(narrow_tag, reinterpret_cast<const hwy::float16_t*>(x + i))), d, out + i);
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(narrow_tag, reinterpret_cast<const hwy::float16_t*>(x + i))), d,
+               out + i);
 #endif
   for (; i < n; ++i) out[i] = half_to_float(x[i]);
 }
@@ -232,7 +288,8 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
   const Floats d;
   const hn::Rebind<hwy::float16_t, Floats> narrow_tag;
   for (; i + lanes() <= n; i += lanes())
-    hn::StoreU(hn::DemoteTo(narrow_tag, hn::LoadU(d, x + i)), narrow_tag, reinterpret_cast<hwy::float16_t*>(out + i));
+    hn::StoreU(hn::DemoteTo(narrow_tag, hn::LoadU(d, x + i)), narrow_tag,
+               reinterpret_cast<hwy::float16_t*>(out + i));
 #endif
   for (; i < n; ++i) out[i] = float_to_half(x[i]);
 }
@@ -241,8 +298,8 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
 }  // namespace
 
 const RowKernels* row_table() {
-  static constexpr RowKernels kKernels = {activate, add,     multiply, scale, softmax,
-                                          layernorm, rmsnorm, dropout,  widen, narrow};
+  static constexpr RowKernels kKernels = {activate, add,     multiply,         scale, softmax, layernorm,
+                                          rmsnorm,  dropout, copy_past_caches, widen, narrow};
   return &kKernels;
 }
 

@@ -16,6 +16,7 @@ struct NormRow {
   const float* gamma = nullptr;
   const float* beta = nullptr;
   float eps = 0.0f;
+  const float* next = nullptr;  // a row of x that layernorm asks memory for meanwhile
 };
 
 struct RowKernels {
@@ -24,8 +25,9 @@ struct RowKernels {
   void (*multiply)(const float* a, const float* b, float* out, int64_t n) = nullptr;
   void (*scale)(const float* x, float factor, float* out, int64_t n) = nullptr;
 
-  // e^(x - largest x) / sum, zero where x is -infinity; a row of only those gives zeros.
-  void (*softmax)(const float* x, float* out, int64_t n) = nullptr;
+  // e^(s - largest s) / sum for s = scale x, zero where s is -infinity; a row of only those gives zeros. `next`: a row that
+  // memory is asked for meanwhile, or null.
+  void (*softmax)(const float* x, float scale, float* out, int64_t n, const float* next) = nullptr;
   // (v - mean) / sqrt(variance + eps) * gamma + beta, v = x + residual; of up to kNormRows rows at once.
   static constexpr int64_t kNormRows = 4;
   void (*layernorm)(const NormRow* rows, float* const* outs, int64_t count, int64_t n) = nullptr;
@@ -34,6 +36,10 @@ struct RowKernels {
 
   // x[i] is element `first + i` of the tensor, counted row-major over its shape of this run.
   void (*dropout)(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) = nullptr;
+
+  // A copy by stores that go past the caches where the processor has them. It is seen by other threads after
+  // hwy::FlushStream().
+  void (*copy_past_caches)(const float* x, float* out, int64_t n) = nullptr;
 
   // Between f32 and F16 or BF16; rounds to nearest even.
   void (*widen)(DType type, const uint16_t* x, float* out, int64_t n) = nullptr;

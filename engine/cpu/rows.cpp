@@ -56,6 +56,7 @@ void store(const Operand& x, int64_t offset, int64_t stride, int64_t n, const fl
                                       : store_strided(to, stride, n, values, float_to_bfloat);
   }
   float* to = x.at<float>(offset);
+  if (stride == 1 && x.past_caches) return x.kernels->copy_past_caches(values, to, n);
   if (stride == 1) {
     std::memmove(to, values, static_cast<size_t>(n) * sizeof(float));
     return;

@@ -25,13 +25,20 @@ const float* load(const Operand& x, int64_t offset, int64_t stride, int64_t n, f
 void load_copy(const Operand& x, int64_t offset, int64_t stride, int64_t n, float* buffer);
 void store(const Operand& x, int64_t offset, int64_t stride, int64_t n, const float* values);
 
-// Where a result of row `row` may be built: in place if x is contiguous f32, else in `buffer`, for store_row to write.
+// Where a result of row `row` may be built: in place if x is contiguous f32 and not written past the caches, else in
+// `buffer`, for store_row to write.
 inline float* row_target(const Operand& x, int64_t row, float* buffer) {
   const bool direct = x.view.dtype == DType::F32 && (row_stride(x.view) == 1 || row_length(x.view) == 1);
-  return direct ? x.at<float>(row_offset(x.view, row)) : buffer;
+  return direct && !x.past_caches ? x.at<float>(row_offset(x.view, row)) : buffer;
 }
 inline const float* load_row(const Operand& x, int64_t row, float* buffer) {
   return load(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), buffer);
+}
+// The row of x that is read `further` rows after `row`, for memory to be asked for it while that one is worked on; null where
+// it need not be, or lies behind the last one.
+inline const float* next_row(const Operand& x, const Operand& out, int64_t row, int64_t end,
+                             int64_t further = 1) {
+  return out.past_caches && row + further < end ? row_target(x, row + further, nullptr) : nullptr;
 }
 inline void store_row(const Operand& x, int64_t row, const float* values) {
   if (values == row_target(x, row, nullptr)) return;

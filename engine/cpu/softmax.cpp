@@ -2,10 +2,12 @@
 
 namespace heed::cpu {
 
-ScratchNeed softmax_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 2); }
+ScratchNeed softmax_scratch(const ScratchQuery& query) {
+  return row_scratch(query, query.node.outputs[0], 2);
+}
 
 void run_softmax(const Step& step) {
-  const Operand x = step.input(in::kX), out = step.output();
+  const Operand x = step.input(in::kX), out = step.output_rows();
   const auto& attrs = step.node.as<SoftmaxAttrs>();
   const Masking masking(x.view, attrs, step.input(in::kSoftmaxBias), step.input(in::kMask),
                         step.input(in::kKeyPadding));
@@ -15,10 +17,15 @@ void run_softmax(const Step& step) {
     float* logits = step.scratch<float>(worker);
     float* buffer = logits + row_pitch(n);
     for (int64_t row = begin; row < end; ++row) {
-      kernels.scale(load_row(x, row, buffer), attrs.scale, logits, n);
-      masking.apply(row, logits, buffer);
+      const float* values = load_row(x, row, buffer);
       float* to = row_target(out, row, logits);
-      kernels.softmax(logits, to, n);
+      if (masking.changes_nothing()) {
+        kernels.softmax(values, attrs.scale, to, n, next_row(x, out, row, end));
+      } else {
+        kernels.scale(values, attrs.scale, logits, n);
+        masking.apply(row, logits, buffer);
+        kernels.softmax(logits, 1.0f, to, n, next_row(x, out, row, end));
+      }
       store_row(out, row, to);
     }
   });

@@ -14,6 +14,7 @@
 #include "cpu/thread_pool.hpp"
 #include "cpu/work_list.hpp"
 #include "graph/schedule.hpp"
+#include "hwy/cache_control.h"
 
 namespace heed::cpu {
 
@@ -22,6 +23,7 @@ struct Operand {
   std::byte* data = nullptr;
   View view;                            // offset is already in `data`
   const RowKernels* kernels = nullptr;  // for conversions
+  bool past_caches = false;             // rows are written past the caches
 
   bool valid() const { return data != nullptr; }
   template <class T>
@@ -62,6 +64,7 @@ void parallel(ThreadPool& pool, int64_t items, int64_t grain, const Body& body) 
   const auto task = [](void* context, uint32_t worker) {
     auto* s = static_cast<Shared*>(context);
     for (int64_t begin = 0, end = 0; s->list.take(worker, &begin, &end);) s->body(worker, begin, end);
+    hwy::FlushStream();  // of rows that went past the caches
   };
   pool.run(workers, task, &shared);
 }
@@ -89,6 +92,14 @@ struct Step {
   }
   Operand input(size_t i) const { return operand(node.inputs[i]); }
   Operand output(size_t i = 0) const { return operand(node.outputs[i]); }
+  // An output that is written row by row. Where it is larger than caches, lines that are about to be written whole need
+  // not be read into them first, a third of what is moved.
+  Operand output_rows() const {
+    constexpr int64_t kCaches = 64 << 20;
+    Operand x = output();
+    x.past_caches = x.view.elements() * static_cast<int64_t>(size_of(x.view.dtype)) > kCaches;
+    return x;
+  }
   // An optional input seen with the shape of `target`.
   Operand input_like(size_t i, const View& target) const {
     Operand x = input(i);

@@ -165,7 +165,7 @@ TEST_CASE("powers of e are within 2 ulp on every instruction set, as softmax use
       std::vector<float> x = {0.0f}, y(count + 1);
       x.insert(x.end(), samples.begin() + static_cast<std::ptrdiff_t>(first),
                samples.begin() + static_cast<std::ptrdiff_t>(first + count));
-      kernels.rows->softmax(x.data(), y.data(), static_cast<int64_t>(x.size()));
+      kernels.rows->softmax(x.data(), 1.0f, y.data(), static_cast<int64_t>(x.size()), nullptr);
       const auto factor = static_cast<double>(y[0]);
       for (size_t i = 1; i < x.size(); ++i) {
         const double exact = std::exp(static_cast<double>(x[i]));
@@ -178,7 +178,7 @@ TEST_CASE("powers of e are within 2 ulp on every instruction set, as softmax use
     CHECK(worst <= 2.0);
     const float below[] = {0.0f, -87.4f, -1000.0f, -1e30f, kHidden};
     float y[5];
-    kernels.rows->softmax(below, y, 5);
+    kernels.rows->softmax(below, 1.0f, y, 5, nullptr);
     CHECK(y[0] == 1.0f);
     for (size_t i = 1; i < 5; ++i) CHECK(y[i] == 0.0f);
   }
