@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "api/self_test_probes.hpp"
+#include "api/self_test_suspects.hpp"
 #include "base/half.hpp"
 #include "base/logging.hpp"
 #include "cpu/cpu_device.hpp"
@@ -266,19 +267,10 @@ class Tester {
       }
   }
 
-  // The kernels of the operation itself, if it has a pass of its own; others were tested by earlier probes. A
-  // variant, "matmul_f16_matrix", is suspected before what it is a variant of, "matmul_f16".
+  // Of the kernels of the operation itself, if it has a pass of its own; others were tested by earlier probes.
   static std::vector<std::string> culprits(const Probe& probe, const Plan& plan) {
-    std::vector<std::string> own = kernels_of(plan, probe.name);
-    if (own.empty()) own = kernels_of(plan);
-    const auto has_variant = [&](const std::string& name) {
-      return std::any_of(own.begin(), own.end(),
-                         [&](const std::string& other) { return other.starts_with(name + "_"); });
-    };
-    std::vector<std::string> suspected;
-    for (const std::string& name : own)
-      if (!has_variant(name)) suspected.push_back(name);
-    return suspected;
+    const std::vector<std::string> own = kernels_of(plan, probe.name);
+    return suspects_among(own.empty() ? kernels_of(plan) : own);
   }
 
   void blame(const std::vector<std::string>& names, SelfTestVerdict verdict, const std::string& detail,

@@ -1,6 +1,7 @@
 // The self-test, on healthy devices and on devices whose driver is sabotaged.
 #include <algorithm>
 
+#include "api/self_test_suspects.hpp"
 #include "catch.hpp"
 #include "environment.hpp"
 #include "graph/backend.hpp"
@@ -203,6 +204,20 @@ TEST_CASE("self-test: a kernel that computes wrongly is found and not used again
   CHECK(host->take_validation() == "");
 }
 
+TEST_CASE("self-test: what is suspected first", "[self_test]") {
+  using Names = std::vector<std::string>;
+  const std::pair<Names, Names> rows[] = {
+      {{"matmul_f16"}, {"matmul_f16"}},
+      {{"matmul_f16_matrix", "matmul_f16"}, {"matmul_f16_matrix"}},
+      {{"matmul_f16", "matmul_f16_vector", "matmul_f16_vector_subgroup"}, {"matmul_f16_vector_subgroup"}},
+      {{"matmul_f16_matrix", "matmul_f16", "matmul_f16_sum"}, {"matmul_f16_sum"}},
+      {{"attention_f16_matrix", "attention_f16"}, {"attention_f16_matrix"}},
+      {{"attention_f16_matrix", "attention_f16", "attention_combine_f16"}, {"attention_combine_f16"}},
+      {{"matmul_f32", "softmax_f32"}, {"matmul_f32", "softmax_f32"}},
+      {{}, {}}};
+  for (const auto& [kernels, suspects] : rows) CHECK(suspects_among(kernels) == suspects);
+}
+
 TEST_CASE("self-test: what has no other kernel is refused, and the CPU takes it", "[vulkan][self_test]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
@@ -291,6 +306,43 @@ TEST_CASE("self-test: a device that heed opened is opened again when it hangs", 
   Graph g;
   g.output("y", g.rmsnorm(g.input("x", {3, 8}), {}, 1e-5f));
   CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
+}
+
+TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_test]") {
+  std::vector<DeviceInfo> devices;
+  REQUIRE(Device::list({}, &devices) == Status::Ok);
+  if (devices.front().kind == DeviceKind::Cpu || !devices.front().usable) {
+    WARN("no Vulkan device here: what this test is about was not tested");
+    return;
+  }
+  struct Row {
+    const char *wrong, *instead;
+    DType type;
+    int64_t queries, keys;
+  };
+  const Row rows[] = {{"attention_combine_f32", "attention_f32 ", DType::F32, 1, 700},
+                      {"attention_f16_matrix", "attention_f16 ", DType::F16, 40, 40}};
+  const SetVariable loader("HEED_VULKAN_LOADER", HEED_SABOTAGE_PATH);
+  const SetVariable gpu("HEED_KERNELS", "gpu");  // software drivers run the kernels of GPUs, too
+  for (const Row& row : rows) {
+    INFO(row.wrong);
+    const SetVariable wrong("HEED_SABOTAGE_WRONG", row.wrong);
+    Graph g;
+    const Tensor q = g.input("q", {1, 1, row.queries, 8}, row.type),
+                 k = g.input("k", {1, 1, row.keys, 8}, row.type);
+    g.output("y", g.attention(q, k, k).output);
+    Messages messages;
+    Device device;
+    Plan plan;
+    REQUIRE(Device::open({.select = "0", .log = messages.log()}, &device) == Status::Ok);
+    const Status status = device.compile(g, {}, &plan);
+    if (status == Status::Unsupported || kernels_of(plan).find(row.wrong) == std::string::npos) continue;
+    SelfTestReport report;
+    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+    CHECK(only(report, SelfTestVerdict::Wrong, row.wrong));
+    REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+    CHECK(kernels_of(plan) == row.instead);
+  }
 }
 
 TEST_CASE("self-test: open goes on to the next device if one cannot run attention any more",
