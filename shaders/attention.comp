@@ -8,6 +8,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/attention.glsl"
+#include "shared/kept_keys.glsl"
 
 layout(constant_id = 11) const uint LANES = 1;
 layout(constant_id = 12) const uint TQ = 1;  // queries per invocation
@@ -23,8 +24,6 @@ const uint V_ROW = V_VECS * LANES;
 shared vec4 sh_k[BK * K_ROW];
 shared vec4 sh_v[BK * V_ROW];
 shared float sh_partial[PARTIALS];
-// Bit j: key j of the tile is kept by the padding. Three in turn: one is read, one collected, one cleared.
-shared uint sh_kept[3];
 
 // Of one invocation.
 const uint LOGITS = TQ * TK;
@@ -42,16 +41,6 @@ void add_lanes(bool first) {
     for (uint i = 1u; i < LANES; ++i) sum += sh_partial[n * gl_WorkGroupSize.x + group + i];
     logits[n] = sum;
   }
-}
-
-// Which of `count` keys from `tile` on the padding keeps. Reached by the whole workgroup.
-uint kept_by_padding(uint b, uint tile, uint count, uint turn) {
-  uint tid = gl_LocalInvocationID.x;
-  if (tid == 0u) sh_kept[(turn + 1u) % 3u] = 0u;
-  for (uint j = tid; j < count; j += gl_WorkGroupSize.x)
-    if (!padding_hides(b, tile + j)) atomicOr(sh_kept[turn % 3u], 1u << j);
-  barrier();
-  return sh_kept[turn % 3u];
 }
 
 // Keys whose bit is not set become zeros: what lies in their memory must not reach a product.
@@ -74,29 +63,22 @@ void main() {
   const uint slots = gl_WorkGroupSize.x / LANES;
   uint tid = gl_LocalInvocationID.x;
   uint lane = tid % LANES;
-  uint tiles_q = (p.s_q + slots * TQ - 1u) / (slots * TQ);
-  // With splits, each goes over its share of the keys: a multiple of the tile, so that every one but the last is full.
-  uint splits = has(HEED_ATTENTION_PARTIAL) ? p.heads_splits >> 16 : 1u;
-  uint index = workgroup_index();
-  uint bh = index / tiles_q / splits;
-  if (bh >= p.batch_heads) return;
-  uint split = index / tiles_q % splits;
-  uint first_query = (tiles_q - 1u - index % tiles_q) * slots * TQ;  // under causality the longest rows start first
-  uint last_query = min(first_query + slots * TQ, p.s_q) - 1u;
-  uint b = bh / heads(), h = bh % heads();
+  Task task = task_of(workgroup_index(), slots * TQ, BK);
+  if (task.bh >= p.batch_heads) return;
+  uint last_query = task.last_query;
+  uint bh = task.bh, b = task.b, h = task.h;
   uint k_base = p.offset[1] + b * p.k_b + h / GROUP * p.k_h;
   uint v_base = p.offset[2] + b * p.v_b + h / GROUP * p.v_h;
 
   // Invocations without a query of their own do the work of the last one, and store nothing.
-  uint query[TQ], visible[TQ];
+  uint query[TQ];
   vec4 q_part[TQ * K_VECS];
   vec4 sums[TQ * V_VECS];
   float largest[TQ], total[TQ];
   bool whole = whole_q();
   [[unroll]] for (uint r = 0u; r < TQ; ++r) {
-    query[r] = first_query + tid / LANES + r * slots;
+    query[r] = task.first_query + tid / LANES + r * slots;
     uint i = min(query[r], last_query);
-    visible[r] = visible_keys(i);
     uint at = p.offset[0] + b * p.q_b + h * p.q_h + i * p.q_s;
     [[unroll]] for (uint n = 0u; n < K_VECS; ++n)
       q_part[r * K_VECS + n] = load_q(at, (n * LANES + lane) * 4u, whole) * SCALE;
@@ -105,21 +87,10 @@ void main() {
     total[r] = 0.0;
   }
 
-  // With a fill hidden keys have a logit; without, keys that causality hides from all queries need no look.
-  uint begin = 0u, end = p.s_kv;
-  if (has(HEED_ATTENTION_PARTIAL)) {
-    uint share = (p.s_kv + splits * BK - 1u) / (splits * BK) * BK;
-    begin = split * share;
-    end = min(begin + share, p.s_kv);
-  }
-  if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_SOFTMAX_FILL)) end = min(end, visible_keys(last_query));
-  if (has(HEED_SOFTMAX_KEY_PADDING)) {
-    if (tid < 3u) sh_kept[tid] = 0u;
-    barrier();
-  }
+  if (has(HEED_SOFTMAX_KEY_PADDING)) clear_kept();
   uint turn = 0u;
-  for (uint tile = begin; tile < end; tile += BK, ++turn) {
-    uint count = min(BK, end - tile);
+  for (uint tile = task.begin; tile < task.end; tile += BK, ++turn) {
+    uint count = min(BK, task.end - tile);
     uint in_range = 0xffffffffu >> (32u - count);
     uint kept = in_range;
     if (has(HEED_SOFTMAX_KEY_PADDING)) {
@@ -141,22 +112,14 @@ void main() {
 
       [[unroll]] for (uint r = 0u; r < TQ; ++r) {
         uint i = min(query[r], last_query);
-        uint mask_at = p.offset[4] + b * p.mask_b + h * p.mask_h + i * p.mask_q;
-        uint bias_at = p.offset[5] + b * p.bias_b + h * p.bias_h + i * p.bias_q;
+        Sight sight = sight_of(task, i);
         float now_largest = largest[r];
         uint taking_part = 0u;  // bit t: key t has a weight
         [[unroll]] for (uint t = 0u; t < TK; ++t) {
           uint j = tile + j0 + t;
           float value = logits[r * TK + t];
-          bool hidden = ((kept >> (j0 + t)) & 1u) == 0u;
-          if (has(HEED_SOFTMAX_CAUSAL) && j >= visible[r]) hidden = true;
-          if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(mask_at, j);
-          if (has(HEED_SOFTMAX_BIAS) && !hidden) value += float(bias[bias_at + j * p.bias_k]);
-          if (hidden && has(HEED_SOFTMAX_FILL) && j < end) {
-            hidden = false;
-            value = FILL;
-          }
-          if (hidden || is_minus_infinity(value)) continue;
+          bool is_kept = ((kept >> (j0 + t)) & 1u) != 0u;
+          if (!has_weight(sight, j, task.end, is_kept, value)) continue;
           taking_part |= 1u << t;
           logits[r * TK + t] = value;
           now_largest = max(now_largest, value);
@@ -190,7 +153,7 @@ void main() {
     uint row = bh * p.s_q + query[r];
     uint at = p.offset[6] + ((b * p.s_q + query[r]) * heads() + h) * D_V;
     if (has(HEED_ATTENTION_PARTIAL)) {
-      at = p.offset[6] + (row * splits + split) * (D_V + 2u);
+      at = p.offset[6] + (row * task.splits + task.split) * (D_V + 2u);
       if (lane == 0u) {
         partial_result[at + D_V] = largest[r];
         partial_result[at + D_V + 1u] = total[r];

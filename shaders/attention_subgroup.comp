@@ -47,35 +47,26 @@ void multiply(uint q_base, uint first_query, uint last_query, uint k_base, uint 
 }
 
 // Turns the logits of query i = row r into weights. Bit c of `kept`: key j + c is within the keys and kept by the padding.
-void weigh(uint r, uint i, uint bh, uint b, uint h, uint j, uint end, uint kept) {
-  uint visible = visible_keys(i);
-  uint mask_at = p.offset[4] + b * p.mask_b + h * p.mask_h + i * p.mask_q;
-  uint bias_at = p.offset[5] + b * p.bias_b + h * p.bias_h + i * p.bias_q;
+void weigh(uint r, uint i, Task t, uint j, uint kept) {
+  Sight sight = sight_of(t, i);
   uint taking_part = 0u;
   float now_largest = largest[r];
   [[unroll]] for (uint c = 0u; c < 4u; ++c) {
     float value = logits[r][c];
-    bool hidden = (kept >> c & 1u) == 0u;
-    if (has(HEED_SOFTMAX_CAUSAL) && j + c >= visible) hidden = true;
-    if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(mask_at, j + c);
-    if (has(HEED_SOFTMAX_BIAS) && !hidden) value += float(bias[bias_at + (j + c) * p.bias_k]);
-    if (hidden && has(HEED_SOFTMAX_FILL) && j + c < end) {
-      hidden = false;
-      value = FILL;
-    }
-    if (hidden || is_minus_infinity(value)) continue;
+    if (!has_weight(sight, j + c, t.end, (kept >> c & 1u) != 0u, value)) continue;
     taking_part |= 1u << c;
     logits[r][c] = value;
     now_largest = max(now_largest, value);
   }
   now_largest = subgroupMax(now_largest);
-  float shrink = largest[r] == LOWEST ? 0.0 : exp(largest[r] - now_largest);
+  // A fill may be as low as LOWEST, and then counts.
+  float shrink = largest[r] == LOWEST && now_largest != LOWEST ? 0.0 : exp(largest[r] - now_largest);
   largest[r] = now_largest;
   float sum = 0.0;
   [[unroll]] for (uint c = 0u; c < 4u; ++c) {
     float weight = (taking_part >> c & 1u) != 0u ? exp(logits[r][c] - now_largest) : 0.0;
     sum += weight;
-    if (has(HEED_ATTENTION_DROPOUT) && dropout_word(bh * p.s_q + i, j + c) < DROPOUT_THRESHOLD) weight = 0.0;
+    if (has(HEED_ATTENTION_DROPOUT) && dropout_word(t.bh * p.s_q + i, j + c) < DROPOUT_THRESHOLD) weight = 0.0;
     logits[r][c] = weight;
   }
   total[r] = total[r] * shrink + sum;
@@ -118,13 +109,10 @@ void store(uint r, uint b, uint h, uint i) {
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
-  uint tiles_q = (p.s_q + TQ - 1u) / TQ;
-  uint index = workgroup_index();
-  uint bh = index / tiles_q;
-  if (bh >= p.batch_heads) return;
-  uint first_query = (tiles_q - 1u - index % tiles_q) * TQ;  // under causality the longest rows start first
-  uint last_query = min(first_query + TQ, p.s_q) - 1u;
-  uint b = bh / heads(), h = bh % heads();
+  Task t = task_of(workgroup_index(), TQ, BK);
+  if (t.bh >= p.batch_heads) return;
+  uint first_query = t.first_query, last_query = t.last_query;
+  uint b = t.b, h = t.h, end = t.end;
   uint q_base = p.offset[0] + b * p.q_b + h * p.q_h;
   uint k_base = p.offset[1] + b * p.k_b + h / GROUP * p.k_h;
   uint v_base = p.offset[2] + b * p.v_b + h / GROUP * p.v_h;
@@ -136,9 +124,6 @@ void main() {
     [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] = vec4(0.0);
   }
 
-  // With a fill hidden keys have a logit; without, keys that causality hides from all queries need no look.
-  uint end = p.s_kv;
-  if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_SOFTMAX_FILL)) end = min(end, visible_keys(last_query));
   for (uint tile = 0u; tile < end; tile += BK) {
     uint j = tile + lane * 4u;
     uint in_range = 0u, kept = 0u;
@@ -150,7 +135,7 @@ void main() {
     if (has(HEED_SOFTMAX_KEY_PADDING) && !has(HEED_SOFTMAX_FILL) && subgroupOr(kept) == 0u) continue;
     multiply(q_base, first_query, last_query, k_base, j, whole);
     // Rows past the last query do its work again, and store nothing.
-    [[unroll]] for (uint r = 0u; r < TQ; ++r) weigh(r, min(first_query + r, last_query), bh, b, h, j, end, kept);
+    [[unroll]] for (uint r = 0u; r < TQ; ++r) weigh(r, min(first_query + r, last_query), t, j, kept);
     mix_values(v_base, tile, min(BK, end - tile), has(HEED_SOFTMAX_FILL) ? in_range : kept, whole);
   }
   [[unroll]] for (uint r = 0u; r < TQ; ++r)

@@ -11,6 +11,18 @@
 
 namespace heed::kernels {
 
+// A node before it is part of a schedule.
+struct Need {
+  const SizeTable& sizes;
+  std::span<const TensorInfo> tensors;
+  std::span<const int64_t> max_values;
+  const Node& node;
+  const Capabilities& device;
+
+  const TensorInfo& info(size_t input) const { return tensors[node.inputs[input].id]; }
+  int64_t max_of(SizeId size) const { return max_values[static_cast<size_t>(size)]; }
+};
+
 struct Select {
   const Schedule& schedule;
   const Node& node;
@@ -22,20 +34,9 @@ struct Select {
   const TensorInfo& info(size_t input) const { return schedule.info(node.inputs[input]); }
   const TensorInfo& out() const { return schedule.info(node.outputs[0]); }
   int64_t max_of(SizeId size) const { return schedule.max_values[static_cast<size_t>(size)]; }
+  Need need() const { return {schedule.sizes, schedule.tensors, schedule.max_values, node, device}; }
   // Unsupported, naming the operation, the pass and what is wrong.
   Status unsupported(const std::string& what) const;
-};
-
-// A node before it is part of a schedule.
-struct Need {
-  const SizeTable& sizes;
-  std::span<const TensorInfo> tensors;
-  std::span<const int64_t> max_values;
-  const Node& node;
-  const Capabilities& device;
-
-  const TensorInfo& info(size_t input) const { return tensors[node.inputs[input].id]; }
-  int64_t max_of(SizeId size) const { return max_values[static_cast<size_t>(size)]; }
 };
 
 struct Emit {

@@ -86,8 +86,8 @@ std::string matrix_text(const PhysicalDevice& device) {
   const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   const MatrixSize size = choose_matrix(device.matrix_units, software, matrix_use(), &why);
   if (size.m == 0) return "matrix units: not used, because " + why;
-  return format("matrix units: used for f16 products (VK_KHR_cooperative_matrix, %ux%ux%u)", size.m, size.n,
-                size.k);
+  return format("matrix units: used for f16 products and attention (VK_KHR_cooperative_matrix, %ux%ux%u)",
+                size.m, size.n, size.k);
 }
 
 std::string subgroup_text(const PhysicalDevice& device) {

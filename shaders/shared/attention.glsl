@@ -32,7 +32,7 @@ layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 6) writeonly buffer Partial { float partial_result[]; };
 layout(set = 0, binding = 7) writeonly buffer LogSumExp { float log_sum_exp[]; };
 
-uint heads() { return p.heads_splits & 0xffffu; }
+uint heads() { return p.heads_splits & 0xffffffu; }
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
@@ -64,6 +64,38 @@ uint visible_keys(uint i) {
   return uint(clamp(int(i) + offset + 1, 0, int(p.s_kv)));
 }
 
+// What a workgroup does: queries first_query .. last_query of head h of batch b, over the keys begin .. end - 1. bh is
+// p.batch_heads or more in workgroups past the end of the work.
+struct Task {
+  uint bh, b, h;
+  uint first_query, last_query;
+  uint split, splits;
+  uint begin, end;
+};
+
+// `queries` of a workgroup, which takes keys in tiles of `tile`.
+Task task_of(uint index, uint queries, uint tile) {
+  Task t;
+  uint tiles_q = (p.s_q + queries - 1u) / queries;
+  t.splits = has(HEED_ATTENTION_PARTIAL) ? (p.heads_splits >> 24) + 1u : 1u;
+  t.bh = index / tiles_q / t.splits;
+  t.split = index / tiles_q % t.splits;
+  t.b = t.bh / heads();
+  t.h = t.bh % heads();
+  t.first_query = (tiles_q - 1u - index % tiles_q) * queries;  // under causality the longest rows start first
+  t.last_query = min(t.first_query + queries, p.s_q) - 1u;
+  t.begin = 0u;
+  t.end = p.s_kv;
+  if (has(HEED_ATTENTION_PARTIAL)) {  // a multiple of the tile each, so that every tile but the last is full
+    uint share = (p.s_kv + t.splits * tile - 1u) / (t.splits * tile) * tile;
+    t.begin = t.split * share;
+    t.end = min(t.begin + share, p.s_kv);
+  }
+  // With a fill hidden keys have a logit; without, keys that causality hides from all queries need no look.
+  if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_SOFTMAX_FILL)) t.end = min(t.end, visible_keys(t.last_query));
+  return t;
+}
+
 // Of row `row` of the [B, H, S_q] rows of the weights.
 void store_log_sum_exp(uint row, float largest, float total) {
   log_sum_exp[p.offset[7] + row] = log_sum_exp_of(largest, total);
@@ -77,6 +109,28 @@ bool padding_hides(uint b, uint j) {
 bool mask_hides(uint row_at, uint j) {
   uint at = row_at + j * p.mask_k;
   return byte_hides(mask[at / 4u], at, has(HEED_SOFTMAX_MASK_KEEP));
+}
+
+// What a query sees: the keys that causality leaves to it, and its rows of the mask and of the bias.
+struct Sight {
+  uint visible, mask_at, bias_at;
+};
+Sight sight_of(Task t, uint i) {
+  return Sight(visible_keys(i), p.offset[4] + t.b * p.mask_b + t.h * p.mask_h + i * p.mask_q,
+               p.offset[5] + t.b * p.bias_b + t.h * p.bias_h + i * p.bias_q);
+}
+
+// Whether key j, which the padding keeps or not, has a weight for a query; `value`, the scaled product, becomes its logit.
+bool has_weight(Sight sight, uint j, uint end, bool kept, inout float value) {
+  bool hidden = !kept;
+  if (has(HEED_SOFTMAX_CAUSAL) && j >= sight.visible) hidden = true;
+  if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(sight.mask_at, j);
+  if (has(HEED_SOFTMAX_BIAS) && !hidden) value += float(bias[sight.bias_at + j * p.bias_k]);
+  if (hidden && has(HEED_SOFTMAX_FILL) && j < end) {
+    hidden = false;
+    value = FILL;
+  }
+  return !hidden && !is_minus_infinity(value);
 }
 
 // The random word of key j in row `row` of the [B, H, S_q] rows of the weights, which may be more than 2^32.

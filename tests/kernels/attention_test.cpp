@@ -92,7 +92,7 @@ void check_split(Lowered& lowered, const DispatchList& dispatches, const KernelL
   const auto p = push_of<AttentionParams>(dispatches.dispatches[0]);
   const auto combine = push_of<AttentionCombineParams>(dispatches.dispatches[1]);
   const auto& spec = kernels.uses[dispatches.dispatches[0].kernel].key.spec;
-  const uint32_t splits = p.heads_splits >> 16, bk = spec[14], per_group = spec[0] / spec[11] * spec[12];
+  const uint32_t splits = (p.heads_splits >> 24) + 1, bk = spec[14], per_group = spec[0] / spec[11] * spec[12];
   CHECK(splits > 1);
   CHECK((spec[5] & HEED_ATTENTION_PARTIAL) != 0);
   const uint32_t share = (p.s_kv + splits * bk - 1) / (splits * bk) * bk;

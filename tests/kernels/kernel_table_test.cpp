@@ -40,6 +40,7 @@ struct Module {
 
 // Subgroup operations of the variants that select_kernels takes only where the device has them.
 std::set<uint32_t> subgroup_capabilities(const std::string& name) {
+  if (name == "attention_f16_matrix") return {kCapabilitySubgroup, kCapabilityShuffle};
   if (name.find("_subgroup") == std::string::npos) return {};
   if (name.ends_with("_vector_subgroup")) return {kCapabilitySubgroup, kCapabilityArithmetic};
   if (name.starts_with("matmul")) return {kCapabilitySubgroup, kCapabilityBallot, kCapabilityShuffle};

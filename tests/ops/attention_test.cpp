@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "catch.hpp"
@@ -208,6 +209,26 @@ Case extents_case() {
           }};
 }
 
+// How good attention of f16 is, whatever computes it: against double, with inputs rounded to f16.
+Case accuracy_case(int64_t tokens, int64_t d) {
+  return {"accuracy " + text_of({tokens, d}), [=](Trial& t) {
+            if (t.dtype != DType::F16) return;
+            const Sizes shape = {1, 2, tokens, d};
+            const auto input = [&](const char* name) { return t.input(name, shape_of(shape)); };
+            t.graph.output("y", t.graph.attention(input("q"), input("k"), input("v")).output);
+            Run& run = t.run();
+            const Array q = run.input("q", uniform(shape, 81, -2, 2)),
+                        k = run.input("k", uniform(shape, 82, -2, 2)), v = run.input("v", uniform(shape, 83));
+            const double scale =
+                static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(d))));
+            Array y = matmul(softmax(matmul(q, transposed(k), scale), {}), v);
+            double largest = 0.0;
+            for (const double x : y.value) largest = std::max(largest, std::abs(x));
+            for (int64_t i = 0; i < y.size(); ++i) y.err(i) = 4e-3 * largest;
+            run.expectations.push_back({"y", t.dtype, y, 1e-6, false});
+          }};
+}
+
 void add_log_sum_exp(std::vector<Case>* cases) {
   const auto add = [&](Attention a) {
     a.log_sum_exp = true;
@@ -389,6 +410,13 @@ Operation attention_operation() {
       add([](Attention& a) { a.weights = true, a.dropout = 0.25f; });
       add([](Attention& a) { a.mask = {2, 6, a.queries, a.keys}, a.bias = {6, 1, a.keys}; });
     }
+  // Rows that see nothing over several tiles, filled with the lowest number there is.
+  cases.push_back(
+      separate_case({.queries = 20, .keys = 90, .mask = {20, 90}, .fill = -3.4028234663852886e38}));
+  // More heads than one axis of a grid has workgroups.
+  cases.push_back(separate_case({.batch = 1, .heads = 65537, .queries = 2, .keys = 3, .d_k = 4, .d_v = 4}));
+  cases.push_back(accuracy_case(130, 64));
+  cases.push_back(accuracy_case(77, 24));
   cases.push_back(grouped_view_case());
   cases.push_back(fused_case({}));
   cases.push_back(fused_case(

@@ -1,0 +1,153 @@
+// Which attention goes to matrix units, and how it is cut there.
+#include <algorithm>
+#include <string_view>
+
+#include "kernels/attention.hpp"
+#include "kernels/lowered.hpp"
+
+namespace heed::kernel_tests {
+namespace {
+
+using namespace kernels::attention;
+
+struct Units {
+  MatrixSize size;
+  uint32_t subgroup, shared_bytes;
+};
+
+Capabilities device_with(const Units& units) {
+  Capabilities device;
+  device.f16 = device.subgroup_shuffle = true;
+  device.max_invocations = 1024;
+  device.matrix = units.size;
+  device.matrix_subgroup = units.subgroup;
+  device.shared_bytes = units.shared_bytes;
+  return device;
+}
+
+// Its constants, by the names that attention_matrix.comp gives them.
+struct Constants {
+  uint32_t d_k, d_v, waves_m, waves_n, wm, bk, ms, ns, ks, lanes, hold_q;
+  explicit Constants(const KernelKey& key)
+      : d_k(key.spec[3]),
+        d_v(key.spec[4]),
+        waves_m(key.spec[11]),
+        waves_n(key.spec[12]),
+        wm(key.spec[13]),
+        bk(key.spec[14]),
+        ms(key.spec[15]),
+        ns(key.spec[16]),
+        ks(key.spec[17]),
+        lanes(key.spec[18]),
+        hold_q(key.spec[19]) {}
+  uint32_t shared_bytes() const {
+    const auto padded = [](uint32_t d, uint32_t step) { return (d + step - 1) / step * step; };
+    const uint32_t bm = waves_m * wm;
+    const uint32_t k_row = padded(d_k, std::max(ks, 8u)) / 4 + 2;
+    const uint32_t v_row = padded(d_v, std::max(ns * waves_n, 8u)) / 4 + 2;
+    const uint32_t keys = (bk + (hold_q != 0 ? 0 : bm)) * k_row * 8, values = bk * v_row * 8;
+    return keys + values + bm * (bk / 4 + 2) * 8 + bm * (bk / 4 + 1) * 16 + 12;
+  }
+};
+
+void check_cut(const KernelKey& key, const Capabilities& device) {
+  const Constants c(key);
+  const uint32_t rows = c.wm / c.waves_n, parts = c.lanes > rows ? c.lanes / rows : 1;
+  REQUIRE(c.shared_bytes() <= device.shared_bytes);
+  REQUIRE(key.subgroup == device.matrix_subgroup);
+  REQUIRE(c.lanes == key.subgroup);
+  REQUIRE(key.spec[0] == c.waves_m * c.waves_n * c.lanes);
+  REQUIRE(key.spec[0] <= device.max_invocations);
+  REQUIRE(c.bk <= 32);
+  for (const uint32_t step : {c.ms, c.ks, c.ns * c.waves_n, 4 * parts}) REQUIRE(c.bk % step == 0);
+  REQUIRE(c.wm % c.ms == 0);
+  REQUIRE(rows * parts % c.lanes == 0);
+}
+
+Graph graph_of(DType type, int64_t queries, int64_t keys, int64_t d_k, int64_t d_v) {
+  Graph g;
+  const Tensor q = g.input("q", {2, 3, queries, d_k}, type), k = g.input("k", {2, 3, keys, d_k}, type),
+               v = g.input("v", {2, 3, keys, d_v}, type);
+  g.output("y", g.attention(q, k, v).output);
+  return g;
+}
+
+TEST_CASE("attention on matrix units fits the device at every head size", "[kernels][matrix]") {
+  const Units rows[] = {{{16, 16, 16}, 32, 65536}, {{16, 16, 16}, 64, 65536}, {{16, 16, 16}, 32, 49152},
+                        {{16, 8, 16}, 32, 49152},  {{8, 16, 16}, 16, 65536},  {{8, 8, 8}, 8, 32768},
+                        {{8, 8, 8}, 8, 16384},     {{16, 16, 16}, 32, 16384}, {{32, 32, 4}, 32, 32768},
+                        {{4, 4, 4}, 4, 32768},     {{16, 16, 16}, 128, 32768}};
+  for (const Units& units : rows) {
+    const Capabilities device = device_with(units);
+    size_t fitting = 0;
+    for (int64_t d = 1; d <= 256; ++d)
+      for (const int64_t d_v : {d, 257 - d})
+        for (const int64_t queries : {64, 500}) {
+          INFO(units.size.m << "x" << units.size.n << "x" << units.size.k << ", " << units.subgroup
+                            << " lanes, heads of " << d << " and " << d_v);
+          Lowered lowered(graph_of(DType::F16, queries, 40, d, d_v), false, device);
+          KernelList kernels;
+          DispatchList dispatches;
+          lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
+          const KernelUse& use = kernels.uses[dispatches.dispatches[0].kernel];
+          if (!is_matrix(use.key)) {
+            REQUIRE(std::string_view(use.why).find("not on matrix units: too little shared memory") !=
+                    std::string_view::npos);
+            continue;
+          }
+          ++fitting;
+          check_cut(use.key, device);
+          const Constants c(use.key);
+          const int64_t per_group = c.waves_m * c.wm;
+          const auto& groups = dispatches.dispatches[0].groups;
+          REQUIRE(int64_t{groups[0]} * groups[1] * groups[2] >= 6 * ((queries + per_group - 1) / per_group));
+        }
+    // A device of 64 KiB takes all of them.
+    CHECK(fitting > (units.shared_bytes == 65536 ? 1023u : 0u));
+  }
+}
+
+TEST_CASE("attention uses matrix units for many queries of f16 only", "[kernels][matrix]") {
+  struct Row {
+    DType type;
+    int64_t queries;
+    bool shuffles, failed, matrix;
+    const char* why;
+  };
+  const Row rows[] = {{DType::F16, 500, true, false, true, "on matrix units"},
+                      {DType::F16, 1, true, false, false, "for few queries"},
+                      {DType::F32, 500, true, false, false, "f32 storage"},
+                      {DType::F16, 500, false, false, false, "not on matrix units: no subgroup shuffles"},
+                      {DType::F16, 500, true, true, false, "not on matrix units: failed the self-test"}};
+  for (const Row& row : rows) {
+    Capabilities device = device_with({{16, 16, 16}, 32, 65536});
+    device.subgroup_shuffle = row.shuffles;
+    device.disabled[static_cast<size_t>(KernelId::AttentionF16Matrix)] = row.failed;
+    Lowered lowered(graph_of(row.type, row.queries, 40, 64, 64), false, device);
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
+    const KernelUse& use = kernels.uses[dispatches.dispatches[0].kernel];
+    INFO(use.why);
+    for (uint32_t i = 0; i < kernels.count; ++i) CHECK(is_matrix(kernels.uses[i].key) == row.matrix);
+    CHECK(std::string_view(use.why).find(row.why) != std::string_view::npos);
+  }
+}
+
+TEST_CASE("attention is fused on matrix units alone where the other kernels failed", "[kernels][matrix]") {
+  Capabilities device = device_with({{16, 16, 16}, 32, 65536});
+  device.disabled[static_cast<size_t>(KernelId::AttentionF16)] = true;
+  Lowered lowered(graph_of(DType::F16, 1, 4000, 64, 64), false, device);
+  KernelList kernels;
+  DispatchList dispatches;
+  lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
+  REQUIRE(dispatches.count == 2);
+  const KernelUse& use = kernels.uses[dispatches.dispatches[0].kernel];
+  CHECK(is_matrix(use.key));
+  CHECK((use.key.spec[kFlags] & HEED_ATTENTION_PARTIAL) != 0);
+  const auto p = push_of<AttentionParams>(dispatches.dispatches[0]);
+  CHECK(push_of<AttentionCombineParams>(dispatches.dispatches[1]).splits == (p.heads_splits >> 24) + 1);
+}
+
+}  // namespace
+}  // namespace heed::kernel_tests
