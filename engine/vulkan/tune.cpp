@@ -22,8 +22,11 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kRows[] = {1, 4, 8, 16, 32, 64, 256, 1024};
 constexpr int64_t kMostRows = 1024;
 constexpr int64_t kSides[] = {512, 2048};  // columns and depth
-constexpr int kRepeats = 7;
+// Runs of one kernel: at most so many, and no more than kEnoughMs take but for kFewestRepeats.
+constexpr int kRepeats = 7, kFewestRepeats = 3;
+constexpr double kEnoughMs = 20;
 constexpr double kLongestMs = 30;  // products that would take longer are not timed
+constexpr double kHopeless = 3;    // times the fastest yet: once is enough
 
 VulkanDevice& vulkan_of(Device& device) { return static_cast<VulkanDevice&>(*device.impl()); }
 
@@ -178,12 +181,12 @@ class Tuner {
     std::vector<Variant> variants;
     for (const std::string& name : usual.variants()) variants.push_back({name, {}, {}});
     a_ = pattern(matrix.dtype, kMostRows * matrix.k);
-    double longest = 0;
+    double fastest = 0;
     for (const int64_t m : kRows) {
-      if (longest > kLongestMs || is_late()) break;
-      status = tune(matrix, m, usual.used(m), graph, &variants, &longest);
+      // The next has up to four times the rows.
+      if (4 * fastest > kLongestMs || is_late()) break;
+      status = tune(matrix, m, usual.used(m), graph, &variants, &fastest);
       if (status != Status::Ok) return status;
-      longest *= 4;  // the next has up to four times the rows
     }
     return Status::Ok;
   }
@@ -198,19 +201,19 @@ class Tuner {
 
   // One size. The usual variant comes first, and the others must agree with it.
   Status tune(const Matrix& matrix, int64_t m, const std::string& usual, const Graph& graph,
-              std::vector<Variant>* variants, double* longest) {
+              std::vector<Variant>* variants, double* fastest) {
     std::stable_partition(variants->begin(), variants->end(),
                           [&](const Variant& v) { return v.name == usual; });
     std::vector<Measurement> measured;
     std::vector<std::byte> first;
-    *longest = 0;
+    *fastest = HUGE_VAL;
     for (Variant& variant : *variants) {
       Status status = prepare(graph, &variant);
       if (status != Status::Ok) return status;
       if (variant.lowered.used(m) != variant.name) continue;  // cannot do it
       std::vector<std::byte> y(static_cast<size_t>(m * matrix.n) * size_of(matrix.dtype));
       Measurement one = {variant.name, 0};
-      status = measure(matrix, m, &variant.plan, &y, &one.ms);
+      status = measure(matrix, m, *fastest, &variant.plan, &y, &one.ms);
       if (status != Status::Ok) return status;
       if (measured.empty()) first = y;
       if (!agree(matrix.dtype, y, first)) {
@@ -218,10 +221,10 @@ class Tuner {
             "tune: " + variant.name + " differs from " + usual + " and is left out");
         continue;
       }
-      *longest = std::max(*longest, one.ms);
+      *fastest = std::min(*fastest, one.ms);
       measured.push_back(std::move(one));
     }
-    if (measured.empty()) return Status::Ok;
+    if (measured.empty()) return Status::Ok;  // never: the usual one can do it
     const size_t best = fastest_of(measured);
     if (best != 0)
       choose(&found_, measured[best].variant, product_class(m, matrix.n, matrix.k, matrix.transpose_b));
@@ -241,10 +244,12 @@ class Tuner {
   }
 
   // The median of several runs, after one that fills the caches.
-  Status measure(const Matrix& matrix, int64_t m, Plan* plan, std::vector<std::byte>* y, double* ms) {
+  Status measure(const Matrix& matrix, int64_t m, double fastest, Plan* plan, std::vector<std::byte>* y,
+                 double* ms) {
     const auto a =
         std::span<const std::byte>(a_).first(static_cast<size_t>(m * matrix.k) * size_of(matrix.dtype));
     std::vector<double> times;
+    double spent = 0;
     for (int i = 0; i <= kRepeats; ++i) {
       Status status = plan->run({{"a", a}, {"y", std::span<std::byte>(*y)}}, {{"m", m}});
       std::vector<PassTime> passes;
@@ -253,7 +258,9 @@ class Tuner {
       double sum = 0;
       for (const PassTime& pass : passes) sum += pass.milliseconds;
       if (i > 0) times.push_back(sum);
-      if (sum > kLongestMs && i > 0) break;
+      spent += sum;
+      const bool enough = i >= kFewestRepeats && spent > kEnoughMs;
+      if (enough || (i > 0 && sum > kHopeless * fastest)) break;
     }
     std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2), times.end());
     *ms = times[times.size() / 2];
