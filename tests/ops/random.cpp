@@ -24,6 +24,7 @@ RandomGraph random_graph(uint64_t seed, int64_t number) {
   // Products and attention have the most variants.
   static constexpr Family kFamilies[] = {{"matmul", build_matmul},
                                          {"attention", build_attention},
+                                         {"matmul of long sums", build_long_sums},
                                          {"softmax", build_softmax},
                                          {"matmul of few rows", build_few_rows},
                                          {"elementwise", build_elementwise},
@@ -35,6 +36,7 @@ RandomGraph random_graph(uint64_t seed, int64_t number) {
                                          {"matmul of few rows", build_few_rows},
                                          {"rmsnorm", build_rmsnorm},
                                          {"dropout", build_dropout},
+                                         {"matmul of long sums", build_long_sums},
                                          {"mean", build_mean},
                                          {"matmul", build_matmul},
                                          {"attention", build_attention},

@@ -76,7 +76,8 @@ Array random_mask(const Sizes& shape, Random& random);
 
 // Each draws a graph of one operation and kRunsPerGraph runs of it.
 void build_matmul(Trial& t, Random& random);
-void build_few_rows(Trial& t, Random& random);  // products of few rows and long sums
+void build_few_rows(Trial& t, Random& random);   // products, read once
+void build_long_sums(Trial& t, Random& random);  // products of a tile, cut along k
 void build_attention(Trial& t, Random& random);
 void build_softmax(Trial& t, Random& random);
 void build_layernorm(Trial& t, Random& random);

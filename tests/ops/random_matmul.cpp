@@ -39,8 +39,11 @@ struct Epilogue {
   Activation activation;
 };
 
-void build_product(Trial& t, Random& random, bool few) {
-  const int64_t rank = few ? 2 : random.pick({2, 3, 3, 4});
+enum class Kind : uint8_t { Many, FewRows, LongSums };
+
+void build_product(Trial& t, Random& random, Kind kind) {
+  const bool few = kind == Kind::FewRows, deep = kind == Kind::LongSums;
+  const int64_t rank = few || deep ? 2 : random.pick({2, 3, 3, 4});
   const bool constants = random.one_in(3), shared = rank == 2 || !random.one_in(3);
   const auto layout = [&] { return static_cast<Layout>(random.pick({0, 0, 1, 1, 2})); };
   const Epilogue e = {random.coin(), random.coin(), random.one_in(4),
@@ -49,11 +52,12 @@ void build_product(Trial& t, Random& random, bool few) {
   t.options.training = true;
 
   Drawn drawn(t, random);
-  const Dim batch = drawn.size("batch", 3), m = drawn.size("m", few ? random.pick({1, 4, 8}) : 70),
-            n = drawn.size("n", 140, constants),
-            k = drawn.size("k",
-                           few ? random.pick({400, 1500, 2100}) : random.pick({90, 90, 90, 90, 200, 1100}),
-                           constants);
+  const int64_t most_m = few ? random.pick({1, 4, 8}) : deep ? random.pick({1, 8, 30}) : 70;
+  const int64_t most_k = few    ? random.pick({400, 1500, 2100})
+                         : deep ? 3000
+                                : random.pick({90, 90, 90, 90, 200, 1100});
+  const Dim batch = drawn.size("batch", 3), m = drawn.size("m", most_m),
+            n = drawn.size("n", deep ? 30 : 140, constants), k = drawn.size("k", most_k, constants && !deep);
   Shape outer;
   if (rank == 4) outer.push_back(2);
   if (rank >= 3) outer.push_back(batch);
@@ -91,7 +95,8 @@ void build_product(Trial& t, Random& random, bool few) {
 
 }  // namespace
 
-void build_matmul(Trial& t, Random& random) { build_product(t, random, false); }
-void build_few_rows(Trial& t, Random& random) { build_product(t, random, true); }
+void build_matmul(Trial& t, Random& random) { build_product(t, random, Kind::Many); }
+void build_few_rows(Trial& t, Random& random) { build_product(t, random, Kind::FewRows); }
+void build_long_sums(Trial& t, Random& random) { build_product(t, random, Kind::LongSums); }
 
 }  // namespace heed::ops
