@@ -48,6 +48,10 @@ struct Capabilities {
   bool f16 = false;  // 16-bit storage buffers and f16 conversion are enabled
   // Matrix units for f16 with sums in f32; m == 0: none, or none that pays.
   MatrixSize matrix;
+  // Of what the sizes of a whole workgroup's matrices are multiples (VK_NV_cooperative_matrix2), for workgroups of 128
+  // and of 256 invocations; m == 0: none. `largest`: rows or columns of one; 0: none at all.
+  MatrixSize workgroup_matrix_128, workgroup_matrix_256;
+  uint32_t workgroup_matrix_largest = 0;
   uint32_t matrix_subgroup = 0;  // the subgroup size that their kernels ask for
   bool matrix_always = false;    // also where plain arithmetic is expected to be faster
   // Kernels that failed the self-test on this device, by KernelId. Whoever has a choice asks allows(); select_kernels

@@ -91,6 +91,7 @@ using matmul::Problem;
 
 double cost_of(const Problem& problem, const KernelKey& key) {
   if (matmul::kSubgroupKernels.has(key)) return matmul::subgroups_cost(problem, key);
+  if (key.id == KernelId::MatmulF16MatrixNv2) return matmul::workgroup_matrices_cost(problem, key);
   if (key.id == KernelId::MatmulF16Matrix) return matmul::matrix_units_cost(problem, key);
   return matmul::tiles_cost(problem, key);
 }
@@ -150,6 +151,7 @@ Status check_types(const Select& select) {
 void add_kernels(const Select& select) {
   if (select.device.matrix_always && matmul::add_matrix_units(select)) return;
   if (matmul::add_subgroups(select) || matmul::add_vectors(select) == matmul::Vectors::Always) return;
+  matmul::add_workgroup_matrices(select);
   matmul::add_matrix_units(select);
   matmul::add_tiles(select);
 }

@@ -1,5 +1,5 @@
 // What the kernels of matmul have in common. Each family of them has a file: matmul_tiles.cpp, matmul_subgroup.cpp,
-// matmul_vector.cpp, matmul_matrix.cpp; matmul.cpp chooses among them at each run.
+// matmul_vector.cpp, matmul_matrix.cpp, matmul_matrix_nv2.cpp; matmul.cpp chooses among them at each run.
 #pragma once
 
 #include <span>
@@ -85,6 +85,10 @@ double subgroups_cost(const Problem& problem, const KernelKey& key);
 
 bool add_matrix_units(const Select& select);
 double matrix_units_cost(const Problem& problem, const KernelKey& key);
+
+// The same by VK_NV_cooperative_matrix2.
+void add_workgroup_matrices(const Select& select);
+double workgroup_matrices_cost(const Problem& problem, const KernelKey& key);
 
 // Products of few rows that are long enough along k: what they take is the time to read b.
 enum class Vectors : uint8_t { None, AtSomeRuns, Always };  // runs at which one of them serves best

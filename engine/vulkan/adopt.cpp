@@ -105,6 +105,10 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.physical.memory_budget = lists(host, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (!missing_for_matrices.empty() && context_.physical.matrix_units.missing.empty())
     context_.physical.matrix_units.missing = "the host did not enable " + missing_for_matrices;
+  const std::string missing_for_workgroups =
+      missing_workgroup_matrix_features(host.enabled_features, host.enabled_extensions);
+  if (!missing_for_workgroups.empty() && context_.physical.workgroup_matrices.missing.empty())
+    context_.physical.workgroup_matrices.missing = "the host did not enable " + missing_for_workgroups;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,

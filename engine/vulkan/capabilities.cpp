@@ -58,6 +58,8 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   device.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   device.matrix_units =
       read_matrix_units(vk, handle, device.api_version, contains(extensions, MatrixFeatures::kExtension));
+  device.workgroup_matrices = read_workgroup_matrices(
+      vk, handle, device.matrix_units, contains(extensions, WorkgroupMatrixFeatures::kExtension));
   return device;
 }
 
@@ -139,6 +141,11 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
   if (result.matrix.m != 0) {
     result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
     result.matrix_always = matrix_use() == MatrixUse::Always;
+  }
+  if (uses_workgroup_matrices(device.workgroup_matrices, result.matrix, matrix_use(), &why)) {
+    result.workgroup_matrix_128 = device.workgroup_matrices.of_128;
+    result.workgroup_matrix_256 = device.workgroup_matrices.of_256;
+    result.workgroup_matrix_largest = device.workgroup_matrices.largest;
   }
   apply_variable(&result);
   return result;

@@ -10,6 +10,7 @@
 #include "kernels/dispatch.hpp"
 #include "vulkan/functions.hpp"
 #include "vulkan/matrix_units.hpp"
+#include "vulkan/workgroup_matrices.hpp"
 
 namespace heed::vulkan {
 
@@ -26,6 +27,7 @@ struct PhysicalDevice {
   uint32_t cores = 0;          // 0: no extension tells
   bool storage_16bit = false;  // VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess
   MatrixUnits matrix_units;
+  WorkgroupMatrices workgroup_matrices;
   bool adopted = false;             // storage_16bit then says what the host enabled
   bool portability_subset = false;  // VK_KHR_portability_subset must be enabled
   bool memory_budget = false;       // VK_EXT_memory_budget; if adopted: the host has enabled it

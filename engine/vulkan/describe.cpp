@@ -90,6 +90,17 @@ std::string matrix_text(const PhysicalDevice& device) {
                 size.m, size.n, size.k);
 }
 
+// Of the extension beside them; nothing where the driver has it not.
+std::string workgroup_matrix_text(const PhysicalDevice& device) {
+  if (device.workgroup_matrices.missing == WorkgroupMatrices().missing) return "";
+  std::string why;
+  const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  const MatrixSize units = choose_matrix(device.matrix_units, software, matrix_use(), &why);
+  if (uses_workgroup_matrices(device.workgroup_matrices, units, matrix_use(), &why))
+    return "\nmatrices of workgroups: used for f16 products (VK_NV_cooperative_matrix2)";
+  return "\nmatrices of workgroups: not used, because " + why;
+}
+
 std::string subgroup_text(const PhysicalDevice& device) {
   const Capabilities can = capabilities_of(device, false);
   if (can.subgroup_arithmetic)
@@ -106,7 +117,7 @@ std::string what_heed_uses(const PhysicalDevice& device) {
                    device.adopted ? "the host did not enable" : "the driver has no");
   text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
   text.append("\n").append(subgroup_text(device));
-  text.append("\n").append(matrix_text(device));
+  text.append("\n").append(matrix_text(device)).append(workgroup_matrix_text(device));
   const uint32_t family = choose_queue_family(device.queue_families);
   text += device.queue_families[family].timestampValidBits != 0
               ? "\ntimestamps: used where a plan asks for them"

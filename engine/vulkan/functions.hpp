@@ -30,7 +30,9 @@
   X(GetDeviceProcAddr)
 
 // Of extensions; null where the driver has them not.
-#define HEED_VULKAN_EXTENSION(X) X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)
+#define HEED_VULKAN_EXTENSION(X)                     \
+  X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR) \
+  X(GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV)
 
 // VK_EXT_debug_utils; null where the instance was made without it.
 #define HEED_VULKAN_DEBUG(X)       \

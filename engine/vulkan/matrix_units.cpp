@@ -164,6 +164,7 @@ std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled,
 MatrixUse matrix_use() {
   const char* variable = std::getenv("HEED_MATRIX_UNITS");
   const std::string_view text = variable != nullptr ? variable : "";
+  if (text == "nv2") return MatrixUse::Nv2;
   return text == "always" ? MatrixUse::Always : text == "never" ? MatrixUse::Never : MatrixUse::Auto;
 }
 

@@ -51,8 +51,9 @@ std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled,
                                     std::span<const char* const> extensions);
 
 // The environment variable HEED_MATRIX_UNITS: "always" takes them wherever they can run, for tests; "never";
-// otherwise they are used where they are expected to be faster.
-enum class MatrixUse { Auto, Always, Never };
+// "nv2" takes VK_NV_cooperative_matrix2's, too, where the device has them (vulkan/workgroup_matrices.hpp); otherwise
+// they are used where they are expected to be faster.
+enum class MatrixUse { Auto, Always, Never, Nv2 };
 MatrixUse matrix_use();
 
 // The size to use, or m == 0 with the reason in *why. `software`: the driver runs shaders on the CPU, where

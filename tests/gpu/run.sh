@@ -39,6 +39,18 @@ else
         layernorm:f32:32768x2048 layernorm:f16:32768x2048 add:f32:32768x2048 add:f16:32768x2048
         encoder:f32:512 encoder:f16:512 encoder:f16:4096)
 fi
+# Products of f16 by matrices of whole workgroups, which are taken when asked for only: right first, then timed.
+nv2=() && rm -f "$here/heed_nv2.tsv"
+for row in "${rows[@]}"; do [[ $row == matmul:f16:* ]] && nv2+=("$row"); done
+if HEED_MATRIX_UNITS=nv2 "$here/bin/heed" devices -v | grep -q 'matrices of workgroups: used'; then
+  if HEED_MATRIX_UNITS=nv2 HEED_TEST_DEVICES=$gpu "$here/bin/heed_tests" "matmul on every device" >"$here/tests_nv2.log" 2>&1; then
+    HEED_MATRIX_UNITS=nv2 "$here/bin/heed_rows" "$gpu" 2 "${nv2[@]}" 2>"$here/heed_nv2.device" >"$here/heed_nv2.tsv"
+  else
+    echo "FAIL matrices of workgroups are wrong, so they are not timed: $here/tests_nv2.log"
+  fi
+else
+  echo "no matrices of workgroups (VK_NV_cooperative_matrix2) on this driver"
+fi
 "$here/bin/heed_rows" "$gpu" 2 "${rows[@]}" 2>"$here/heed.device" | tee "$here/heed.tsv"
 cat "$here/heed.device"
 python3 "$here/torch_rows.py" 2 "${rows[@]}" 2>"$here/torch.device" >"$here/torch.tsv" || true

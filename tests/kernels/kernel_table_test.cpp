@@ -10,11 +10,14 @@ namespace heed {
 namespace {
 
 // Numbers of the SPIR-V specification.
-constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300;
+constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300, kVersion16 = 0x00010600;
 constexpr uint32_t kOpSource = 3, kOpCapability = 17, kOpTypePointer = 32, kOpVariable = 59;
 constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
 // Float16, GroupNonUniform, VulkanMemoryModel, CooperativeMatrixKHR: what engine/vulkan/matrix_units asks a device for.
 constexpr std::array<uint32_t, 4> kMatrixCapabilities = {9, 61, 5345, 6022};
+// Float16, VulkanMemoryModel, CooperativeMatrixKHR, and of VK_NV_cooperative_matrix2 CooperativeMatrixPerElementOperations,
+// CooperativeMatrixTensorAddressing, TensorAddressing: what engine/vulkan/workgroup_matrices asks a device for.
+constexpr std::array<uint32_t, 6> kWorkgroupMatrixCapabilities = {9, 5345, 6022, 5432, 5433, 5439};
 constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
                    kCapabilityShuffle = 65;
 constexpr uint32_t kStorageClassWorkgroup = 4;
@@ -48,7 +51,7 @@ std::set<uint32_t> subgroup_capabilities(const std::string& name) {
   return {kCapabilitySubgroup, kCapabilityArithmetic};
 }
 
-TEST_CASE("every shader variant is SPIR-V 1.3 that asks only for what its storage needs") {
+TEST_CASE("every shader variant is SPIR-V that asks only for what its storage and operations need") {
   std::set<std::string> names;
   for (uint32_t i = 0; i < kKernelCount; ++i) {
     const KernelInfo& info = kernel_info(static_cast<KernelId>(i));
@@ -62,11 +65,15 @@ TEST_CASE("every shader variant is SPIR-V 1.3 that asks only for what its storag
     CHECK(info.push_bytes <= kMaxPushBytes);
     CHECK(info.push_bytes % 4 == 0);
     const Module module(info);
-    CHECK(module.version == kVersion13);
+    const bool nv2 = name.ends_with("_nv2");
+    CHECK(module.version == (nv2 ? kVersion16 : kVersion13));
     std::set<uint32_t> expected = {kCapabilityShader};
     expected.merge(subgroup_capabilities(name));
     if (name.find("f16") != std::string::npos) expected.insert(kCapabilityStorageBuffer16);
-    if (name.find("matrix") != std::string::npos) expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
+    if (nv2)
+      expected.insert(kWorkgroupMatrixCapabilities.begin(), kWorkgroupMatrixCapabilities.end());
+    else if (name.find("matrix") != std::string::npos)
+      expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
     CHECK(module.capabilities == expected);
   }
   CHECK(names.size() == kKernelCount);

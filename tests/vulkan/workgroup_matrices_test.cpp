@@ -1,0 +1,189 @@
+// When matrices of whole workgroups are used, and what a product then becomes. No device is needed.
+#include "vulkan/workgroup_matrices.hpp"
+
+#include <algorithm>
+
+#include "catch.hpp"
+#include "kernels/lowered.hpp"
+#include "kernels/matmul.hpp"
+
+using namespace heed;
+using namespace heed::vulkan;
+
+namespace {
+
+struct HostFeatures {
+  VkPhysicalDeviceFeatures2 features =
+      structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  VkPhysicalDeviceVulkan13Features core13 =
+      structure<VkPhysicalDeviceVulkan13Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix =
+      structure<VkPhysicalDeviceCooperativeMatrix2FeaturesNV>(
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV);
+
+  HostFeatures() {
+    features.pNext = &core13;
+    core13.pNext = &matrix;
+    core13.maintenance4 = VK_TRUE;
+    matrix.cooperativeMatrixWorkgroupScope = matrix.cooperativeMatrixFlexibleDimensions = VK_TRUE;
+    matrix.cooperativeMatrixPerElementOperations = matrix.cooperativeMatrixTensorAddressing = VK_TRUE;
+  }
+  HostFeatures(const HostFeatures&) = delete;
+};
+
+constexpr const char* kExtensions[] = {"VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"};
+
+// A driver that lists these sizes.
+VkCooperativeMatrixFlexibleDimensionsPropertiesNV listed[3];
+VkResult VKAPI_PTR list_sizes(VkPhysicalDevice, uint32_t* count,
+                              VkCooperativeMatrixFlexibleDimensionsPropertiesNV* sizes) {
+  if (sizes != nullptr) std::copy(std::begin(listed), std::end(listed), sizes);
+  *count = 3;
+  return VK_SUCCESS;
+}
+
+bool has_workgroup_scope = true;
+void VKAPI_PTR get_features(VkPhysicalDevice, VkPhysicalDeviceFeatures2* features) {
+  // As left by chain(): all that is wanted.
+  auto* matrix = static_cast<VkPhysicalDeviceCooperativeMatrix2FeaturesNV*>(features->pNext);
+  matrix->cooperativeMatrixWorkgroupScope = has_workgroup_scope ? VK_TRUE : VK_FALSE;
+}
+void VKAPI_PTR get_properties(VkPhysicalDevice, VkPhysicalDeviceProperties2* properties) {
+  auto* limits = static_cast<VkPhysicalDeviceCooperativeMatrix2PropertiesNV*>(properties->pNext);
+  limits->cooperativeMatrixWorkgroupScopeMaxWorkgroupSize = 1024;
+  limits->cooperativeMatrixFlexibleDimensionsMaxDimension = 1024;
+}
+
+Functions driver() {
+  Functions vk;
+  vk.GetPhysicalDeviceFeatures2 = get_features;
+  vk.GetPhysicalDeviceProperties2 = get_properties;
+  vk.GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV = list_sizes;
+  for (auto& one : listed) {
+    one = structure<VkCooperativeMatrixFlexibleDimensionsPropertiesNV>(
+        VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV);
+    one.MGranularity = 16, one.NGranularity = 16, one.KGranularity = 16;
+    one.AType = one.BType = VK_COMPONENT_TYPE_FLOAT16_KHR;
+    one.CType = one.ResultType = VK_COMPONENT_TYPE_FLOAT32_KHR;
+    one.scope = VK_SCOPE_WORKGROUP_KHR;
+  }
+  listed[0].workgroupInvocations = 128;
+  listed[1].workgroupInvocations = 256, listed[1].MGranularity = 32, listed[1].NGranularity = 32;
+  listed[2].workgroupInvocations = 128, listed[2].CType = VK_COMPONENT_TYPE_FLOAT16_KHR,
+  listed[2].MGranularity = 8;
+  return vk;
+}
+
+MatrixUnits usable_units() {
+  MatrixUnits units;
+  units.missing = "";
+  return units;
+}
+
+}  // namespace
+
+TEST_CASE("workgroup matrices: sizes for f16 with f32 sums, by the workgroup's size", "[vulkan][matrix]") {
+  const Functions vk = driver();
+  const WorkgroupMatrices matrices = read_workgroup_matrices(vk, {}, usable_units(), true);
+  CHECK(matrices.missing.empty());
+  CHECK(matrices.of_128.m == 16);
+  CHECK(matrices.of_256.m == 32);
+  CHECK(matrices.largest == 1024);
+  for (auto& one : listed) one.scope = VK_SCOPE_SUBGROUP_KHR;
+  CHECK(read_workgroup_matrices(vk, {}, usable_units(), true).of_128.m == 0);
+  CHECK_FALSE(read_workgroup_matrices(vk, {}, usable_units(), false).missing.empty());
+  CHECK_FALSE(read_workgroup_matrices(vk, {}, MatrixUnits(), true).missing.empty());
+  has_workgroup_scope = false;
+  CHECK(read_workgroup_matrices(vk, {}, usable_units(), true).missing ==
+        "the driver has no cooperativeMatrixWorkgroupScope");
+  has_workgroup_scope = true;
+}
+
+TEST_CASE("workgroup matrices: only when asked for, and beside other matrix units", "[vulkan][matrix]") {
+  WorkgroupMatrices matrices;
+  matrices.missing = "";
+  matrices.of_256 = {32, 32, 16};
+  std::string why;
+  CHECK(uses_workgroup_matrices(matrices, {16, 16, 16}, MatrixUse::Nv2, &why));
+  CHECK_FALSE(uses_workgroup_matrices(matrices, {16, 16, 16}, MatrixUse::Auto, &why));
+  CHECK(why.find("HEED_MATRIX_UNITS=nv2") != std::string::npos);
+  CHECK_FALSE(uses_workgroup_matrices(matrices, {}, MatrixUse::Nv2, &why));
+  matrices.of_256 = {};
+  CHECK_FALSE(uses_workgroup_matrices(matrices, {16, 16, 16}, MatrixUse::Nv2, &why));
+  CHECK_FALSE(uses_workgroup_matrices({}, {16, 16, 16}, MatrixUse::Nv2, &why));
+  CHECK(why.find("VK_NV_cooperative_matrix2") != std::string::npos);
+}
+
+TEST_CASE("workgroup matrices: a host must have enabled all they need", "[vulkan][matrix]") {
+  HostFeatures host;
+  CHECK(missing_workgroup_matrix_features(&host.features, kExtensions).empty());
+  CHECK(missing_workgroup_matrix_features(&host.features, {}) == "VK_NV_cooperative_matrix2");
+  CHECK_FALSE(missing_workgroup_matrix_features(nullptr, kExtensions).empty());
+  for (VkBool32* feature :
+       {&host.core13.maintenance4, &host.matrix.cooperativeMatrixWorkgroupScope,
+        &host.matrix.cooperativeMatrixFlexibleDimensions, &host.matrix.cooperativeMatrixPerElementOperations,
+        &host.matrix.cooperativeMatrixTensorAddressing}) {
+    *feature = VK_FALSE;
+    CHECK_FALSE(missing_workgroup_matrix_features(&host.features, kExtensions).empty());
+    *feature = VK_TRUE;
+  }
+  WorkgroupMatrixFeatures single;
+  host.features.pNext = single.chain(nullptr);
+  CHECK(missing_workgroup_matrix_features(&host.features, kExtensions).empty());
+  CHECK(single.missing().empty());
+}
+
+TEST_CASE("workgroup matrices: products of f16 use tiles that they divide", "[kernels][matrix]") {
+  struct Row {
+    DType type;
+    int64_t rows;
+    MatrixSize of_128, of_256;
+    uint32_t tile;  // rows of the one that a run takes; 0: none
+  };
+  const Row rows[] = {{DType::F16, 4096, {16, 16, 16}, {32, 32, 16}, 128},
+                      {DType::F16, 4096, {16, 16, 16}, {}, 0},  // 128x128 tiles of other matrix units
+                      {DType::F16, 40, {16, 16, 16}, {32, 32, 16}, 64},
+                      {DType::F16, 4096, {}, {}, 0},
+                      {DType::F32, 4096, {16, 16, 16}, {32, 32, 16}, 0}};
+  for (const Row& row : rows) {
+    INFO(to_string(row.type) << " " << row.rows);
+    Graph g;
+    g.output("y", g.linear(g.input("x", {row.rows, 4096}, row.type), g.weight("w", {4096, 4096}, row.type)));
+    kernel_tests::Lowered lowered(g);
+    lowered.device.f16 = true;
+    lowered.device.max_invocations = 1024;
+    lowered.device.shared_bytes = 49152;
+    lowered.device.matrix = {16, 16, 16};
+    lowered.device.matrix_subgroup = 32;
+    lowered.device.workgroup_matrix_128 = row.of_128;
+    lowered.device.workgroup_matrix_256 = row.of_256;
+    lowered.device.workgroup_matrix_largest = 1024;
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
+    CHECK(kernels.count <= kMaxKernelsPerStep);
+    const KernelKey& key = kernels.uses[dispatches.dispatches[0].kernel].key;
+    CHECK((key.id == KernelId::MatmulF16MatrixNv2) == (row.tile != 0));
+    if (row.tile != 0) CHECK(key.spec[kernels::matmul::kRows] == row.tile);
+  }
+}
+
+TEST_CASE("workgroup matrices: a product with every kernel there is fits the list", "[kernels][matrix]") {
+  Graph g;
+  const Dim rows = g.extent("rows", 300);
+  g.output("y", g.linear(g.input("x", {rows, 4096}, DType::F16), g.weight("w", {70, 4096}, DType::F16)));
+  Capabilities device;
+  device.f16 = true;
+  device.max_invocations = 1024;
+  device.shared_bytes = 49152;
+  device.matrix = {16, 16, 16};
+  device.matrix_subgroup = 32;
+  device.workgroup_matrix_128 = device.workgroup_matrix_256 = {16, 16, 16};
+  device.workgroup_matrix_largest = 1024;
+  kernel_tests::Lowered lowered(g, false, device);
+  KernelList kernels;
+  REQUIRE(lowered.select(lowered.step(Op::Matmul), &kernels) == Status::Ok);
+  CHECK(lowered.step(Op::Matmul).workspace.valid());  // each kernel twice, and the sum
+  CHECK(kernels.count > 16);
+  CHECK(kernels.count <= kMaxKernelsPerStep);
+}
