@@ -42,6 +42,8 @@ struct Capabilities {
   bool subgroup_arithmetic = false;
   bool subgroup_ballot = false;
   bool subgroup_shuffle = false;
+  // Taking another lane's value costs as much as many multiply-adds, as on SwiftShader.
+  bool slow_shuffle = false;
   // A driver that runs shaders on the CPU. Its subgroups have exactly subgroup_size invocations, workgroups
   // run one after the other on each core, and a barrier costs more than much arithmetic.
   bool software = false;

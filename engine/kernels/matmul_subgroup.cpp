@@ -30,8 +30,8 @@ bool add_subgroups(const Select& select) {
   const uint32_t lanes = device.subgroup_size;
   const Operands operands = operands_of(select);
   const KernelId id = kSubgroupKernels.of(operands);
-  if (!device.software || !device.subgroup_ballot || !device.subgroup_shuffle || !device.allows(id))
-    return false;
+  const bool shuffles = device.subgroup_ballot && device.subgroup_shuffle && !device.slow_shuffle;
+  if (!device.software || !shuffles || !device.allows(id)) return false;
   if (lanes != 4 && lanes != 8 && lanes != 16) return false;
   for (const Shape& shape : kShapes) {
     if (!is_wanted(shape, most_rows(select), rows_vary(select))) continue;

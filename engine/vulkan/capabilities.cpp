@@ -44,6 +44,7 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
                                                            &device.memory_limits);
   vk.GetPhysicalDeviceProperties2(handle, &properties);
   device.memory_limits.pNext = device.subgroup.pNext = nullptr;
+  device.driver_id = driver.driverID;
   if (knows_driver) device.driver = format("%s %s", driver.driverName, driver.driverInfo);
 
   auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(
@@ -133,6 +134,7 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
   result.subgroup_arithmetic = (operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
   result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
   result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+  result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
   result.f16 = f16;

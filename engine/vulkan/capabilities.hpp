@@ -21,7 +21,8 @@ struct PhysicalDevice {
   VkPhysicalDeviceProperties properties = {};
   VkPhysicalDeviceSubgroupProperties subgroup = {};
   VkPhysicalDeviceMaintenance3Properties memory_limits = {};
-  std::string driver;  // name and version, if the driver says so (Vulkan 1.2)
+  VkDriverId driver_id = VkDriverId(0);  // 0: the driver does not say (Vulkan 1.1)
+  std::string driver;                    // name and version, if the driver says so (Vulkan 1.2)
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
   uint32_t cores = 0;          // 0: no extension tells

@@ -185,6 +185,19 @@ TEST_CASE("matmul tiles fit the device's shared memory and fill the workgroup") 
   }
 }
 
+TEST_CASE("a software driver gets the kernel that shuffles only where shuffles are cheap") {
+  Graph g;
+  g.output("y", g.matmul(g.input("a", {60, 80}), g.input("b", {80, 40})));
+  for (const bool slow : {false, true}) {
+    Lowered lowered(g);
+    lowered.device.software = lowered.device.subgroup_ballot = lowered.device.subgroup_shuffle = true;
+    lowered.device.slow_shuffle = slow;
+    KernelList kernels;
+    REQUIRE(lowered.select(lowered.step(Op::Matmul), &kernels) == Status::Ok);
+    CHECK(kernels.uses[0].key.id == (slow ? KernelId::MatmulF32 : KernelId::MatmulF32Subgroup));
+  }
+}
+
 TEST_CASE("a product's tiles are as large as still occupy every core") {
   struct Row {
     int64_t rows, columns;
