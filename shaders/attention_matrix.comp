@@ -45,12 +45,12 @@ const uint FN = V_PADDED / WAVES_N / NS;
 
 // Rows of shared memory in groups of four elements; 16 bytes between them keep neighbouring rows in different banks.
 const uint K_ROW = K_PADDED / 4u + 2u;
-const uint V_ROW = V_PADDED / 4u + 2u;
+const uint V_ROW = BK / 4u + 2u;
 const uint P_ROW = BK / 4u + 2u;
 const uint S_ROW = BK / 4u + 1u;
 // Queries go through the place of the keys into registers, or lie behind it.
 shared f16vec4 sh_k[(BK + (HOLD_Q ? 0u : BM)) * K_ROW];
-shared f16vec4 sh_v[BK * V_ROW];
+shared f16vec4 sh_v[V_PADDED * V_ROW];  // column by column: neighbours are keys
 shared f16vec4 sh_weights[BM * P_ROW];
 shared vec4 sh_logits[BM * S_ROW];  // also scales and sums, of NS columns for each subgroup
 
@@ -77,36 +77,59 @@ void sync() {
   else barrier();
 }
 
+// Whether rows that start at `at`, `stride` apart, can be read 16 bytes at a time.
+bool is_whole(uint at, uint stride, uint size) { return ((at | stride) & 7u) == 0u && size % 8u == 0u; }
+
 // BK rows of `target` from row `to` on. A row whose bit is not set becomes zeros: what lies in its memory must not reach a
 // product.
-#define HEED_STAGE(name, scalars, vectors, target, SIZE, PADDED, ROW)                              \
+#define HEED_STAGE(name, scalars, vectors)                                                         \
   void name(uint to, uint at, uint stride, uint bits) {                                            \
-    bool whole = ((at | stride) & 7u) == 0u && SIZE % 8u == 0u;                                    \
-    for (uint n = gl_LocalInvocationID.x; n < BK * (PADDED / 8u); n += gl_WorkGroupSize.x) {       \
-      uint row = n / (PADDED / 8u), d = n % (PADDED / 8u) * 8u;                                    \
-      uint from = at + row * stride + d, place = (to + row) * ROW + d / 4u;                        \
-      f16vec4 low = f16vec4(0.0), high = f16vec4(0.0);                                             \
-      if (((bits >> row) & 1u) != 0u) {                                                            \
-        if (whole) {                                                                               \
-          if (d < SIZE) {                                                                          \
-            uvec4 eight = vectors[from / 8u];                                                      \
-            low = f16vec4(unpackFloat2x16(eight.x), unpackFloat2x16(eight.y));                     \
-            high = f16vec4(unpackFloat2x16(eight.z), unpackFloat2x16(eight.w));                    \
-          }                                                                                        \
-        } else {                                                                                   \
-          [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                              \
-            if (d + c < SIZE) low[c] = scalars[from + c];                                          \
-            if (d + 4u + c < SIZE) high[c] = scalars[from + 4u + c];                               \
-          }                                                                                        \
-        }                                                                                          \
+    if (!is_whole(at, stride, D_K)) {                                                              \
+      for (uint n = gl_LocalInvocationID.x; n < BK * K_PADDED; n += gl_WorkGroupSize.x) {          \
+        uint row = n / K_PADDED, d = n % K_PADDED;                                                 \
+        bool wanted = d < D_K && ((bits >> row) & 1u) != 0u;                                       \
+        sh_k[(to + row) * K_ROW + d / 4u][d % 4u] = wanted ? scalars[at + row * stride + d] : float16_t(0.0); \
       }                                                                                            \
-      target[place] = low;                                                                         \
-      target[place + 1u] = high;                                                                   \
+      return;                                                                                      \
+    }                                                                                              \
+    for (uint n = gl_LocalInvocationID.x; n < BK * (K_PADDED / 8u); n += gl_WorkGroupSize.x) {     \
+      uint row = n / (K_PADDED / 8u), d = n % (K_PADDED / 8u) * 8u;                                \
+      uvec4 eight = uvec4(0u);                                                                     \
+      if (d < D_K && ((bits >> row) & 1u) != 0u) eight = vectors[(at + row * stride + d) / 8u];    \
+      uint place = (to + row) * K_ROW + d / 4u;                                                    \
+      sh_k[place] = f16vec4(unpackFloat2x16(eight.x), unpackFloat2x16(eight.y));                   \
+      sh_k[place + 1u] = f16vec4(unpackFloat2x16(eight.z), unpackFloat2x16(eight.w));              \
     }                                                                                              \
   }
-HEED_STAGE(stage_queries, q, q16, sh_k, D_K, K_PADDED, K_ROW)
-HEED_STAGE(stage_keys, k, k16, sh_k, D_K, K_PADDED, K_ROW)
-HEED_STAGE(stage_values, v, v16, sh_v, D_V, V_PADDED, V_ROW)
+HEED_STAGE(stage_queries, q, q16)
+HEED_STAGE(stage_keys, k, k16)
+
+// Values lie column by column. Matrix units read both factors of a product along the sum, here the keys; turned here, once,
+// every subgroup reads many of them at a time.
+void stage_values(uint at, uint stride, uint bits) {
+  if (!is_whole(at, stride, D_V)) {
+    for (uint n = gl_LocalInvocationID.x; n < BK * V_PADDED; n += gl_WorkGroupSize.x) {
+      uint row = n / V_PADDED, d = n % V_PADDED;
+      bool wanted = d < D_V && ((bits >> row) & 1u) != 0u;
+      sh_v[d * V_ROW + row / 4u][row % 4u] = wanted ? v[at + row * stride + d] : float16_t(0.0);
+    }
+    return;
+  }
+  const uint quads = BK / 4u;  // of keys
+  for (uint n = gl_LocalInvocationID.x; n < quads * (V_PADDED / 8u); n += gl_WorkGroupSize.x) {
+    uint quad = n % quads, d = n / quads * 8u;
+    uvec4 eight[4];
+    [[unroll]] for (uint key = 0u; key < 4u; ++key) {
+      bool wanted = d < D_V && ((bits >> (quad * 4u + key)) & 1u) != 0u;
+      eight[key] = wanted ? v16[(at + (quad * 4u + key) * stride + d) / 8u] : uvec4(0u);
+    }
+    [[unroll]] for (uint c = 0u; c < 8u; ++c) {
+      f16vec4 column;
+      [[unroll]] for (uint key = 0u; key < 4u; ++key) column[key] = unpackFloat2x16(eight[key][c / 2u])[c % 2u];
+      sh_v[(d + c) * V_ROW + quad] = column;
+    }
+  }
+}
 
 // Bits of the first `count` rows of a tile.
 uint first_bits(uint count) { return count == 0u ? 0u : 0xffffffffu >> (32u - min(count, 32u)); }
@@ -234,8 +257,8 @@ void mix_values() {
       coopMatLoad(left[i], sh_weights, (wave_row() + i * MS) * P_ROW + key / 4u, P_ROW,
                   gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
-      coopMatLoad(right, sh_v, key * V_ROW + (wave_column() * FN + j) * NS / 4u, V_ROW,
-                  gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
+                  gl_CooperativeMatrixLayoutColumnMajor);
       [[unroll]] for (uint i = 0u; i < FM; ++i) sums[i * FN + j] = coopMatMulAdd(left[i], right, sums[i * FN + j]);
     }
   }
@@ -309,7 +332,7 @@ void main() {
     }
     uint wanted = has(HEED_SOFTMAX_FILL) ? in_range : kept;
     stage_keys(0u, k_base + tile * p.k_s, p.k_s, wanted);
-    stage_values(0u, v_base + tile * p.v_s, p.v_s, wanted);
+    stage_values(v_base + tile * p.v_s, p.v_s, wanted);
     barrier();
     make_logits();
     sync();

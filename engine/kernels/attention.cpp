@@ -166,7 +166,8 @@ void emit_attention(const Emit& emit) {
   using namespace attention;
   const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue);
   AttentionParams p = params_of(emit, q, k, v);
-  uint32_t kernel = find_kernel(emit.kernels, q.dim[2], attention_class(p.s_q, p.s_kv, p.batch_heads), is_vec4(q) && is_vec4(k) && is_vec4(v));
+  uint32_t kernel = find_kernel(emit.kernels, q.dim[2], attention_class(p.s_q, p.s_kv, p.batch_heads),
+                                is_vec4(q) && is_vec4(k) && is_vec4(v));
   const uint32_t per_group = queries_of(emit.kernels.uses[kernel]);
   int64_t groups = ceil_div<int64_t>(p.s_q, per_group) * p.batch_heads;
   const uint32_t split_kernel = find_split_kernel(emit.kernels, kernel);

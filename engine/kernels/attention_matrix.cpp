@@ -41,7 +41,7 @@ struct Fit {
   // As attention_matrix.comp declares them: keys and queries, values, weights, logits, three words.
   int64_t shared_bytes() const {
     const int64_t rows = tile.bk + (hold_queries() ? 0 : tile.queries());
-    return 2 * (rows * (padded_k() + 8) + tile.bk * (padded_v() + 8) + tile.queries() * (tile.bk + 8)) +
+    return 2 * (rows * (padded_k() + 8) + padded_v() * (tile.bk + 8) + tile.queries() * (tile.bk + 8)) +
            4 * tile.queries() * (tile.bk + 4) + 12;
   }
   // Fragments divide what they make up, and the softmax has a part of a row of at least four for every invocation.

@@ -44,9 +44,9 @@ struct Constants {
     const auto padded = [](uint32_t d, uint32_t step) { return (d + step - 1) / step * step; };
     const uint32_t bm = waves_m * wm;
     const uint32_t k_row = padded(d_k, std::max(ks, 8u)) / 4 + 2;
-    const uint32_t v_row = padded(d_v, std::max(ns * waves_n, 8u)) / 4 + 2;
-    const uint32_t keys = (bk + (hold_q != 0 ? 0 : bm)) * k_row * 8, values = bk * v_row * 8;
-    return keys + values + bm * (bk / 4 + 2) * 8 + bm * (bk / 4 + 1) * 16 + 12;
+    const uint32_t columns = padded(d_v, std::max(ns * waves_n, 8u)), key_row = bk / 4 + 2;
+    const uint32_t keys = (bk + (hold_q != 0 ? 0 : bm)) * k_row * 8, values = columns * key_row * 8;
+    return keys + values + bm * key_row * 8 + bm * (bk / 4 + 1) * 16 + 12;
   }
 };
 
