@@ -189,7 +189,7 @@ stage_driver() {
     # fail is lavapipe's to show; and a part of the random graphs reaches every kernel.
     swiftshader)
       part=("~[.]~[model]~goldens: pass on every device~failures: whatever call fails*")
-      random=(env "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-150}")
+      random=(env "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-450}")
       ;;
   esac
   run_catch "heed_tests on $driver" "$build/tests-$driver.log" "${random[@]}" "${with[@]}" "$build/tests/heed_tests" "${part[@]}"
