@@ -30,6 +30,14 @@ GraphCase linear(int64_t m, int64_t n, int64_t k, const Epilogue& e = {}, const 
   return {name_of("matmul", {m, n, k}, suffix), build, e.dropout > 0.0f};
 }
 
+// x of f32 times a weight of bf16.
+GraphCase narrow_linear(int64_t m, int64_t n, int64_t k) {
+  const auto build = [=](Graph& g, DType) {
+    g.output("y", g.linear(g.input("x", {m, k}), g.weight("w", {n, k}, DType::BF16), {}));
+  };
+  return {name_of("matmul", {m, n, k}, " weights of bf16"), build, false, false};
+}
+
 // Any layout of a and b.
 GraphCase product(int64_t m, int64_t n, int64_t k, const MatmulOptions& options, const char* suffix) {
   const auto build = [=](Graph& g, DType type) {
@@ -94,6 +102,7 @@ void add_matmuls(std::vector<GraphCase>* cases) {
   cases->push_back(linear(512, 768, 3072, {.bias = true, .residual = true, .dropout = 0.1f}, " dropout"));
   cases->push_back(linear(512, 3072, 768, {.bias = true, .activation = Activation::GeluErf}, " gelu"));
   cases->push_back(linear(4096, 4096, 4096));
+  for (const int64_t m : {1, 8, 512}) cases->push_back(narrow_linear(m, 4096, 4096));
   cases->push_back(product(1, 512, 4096, {}, ""));
   cases->push_back(product(512, 512, 64, {}, ""));
   cases->push_back(product(512, 512, 64, {.transpose_a = true}, " a^T"));
@@ -159,6 +168,17 @@ void add_elementwise(std::vector<GraphCase>* cases) {
       {"embedding 512x768", [](Graph& g, DType type) {
          g.output("y", g.embedding(g.weight("table", {30522, 768}, type), g.input("ids", {512}, DType::I32)));
        }});
+  cases->push_back({"embedding 512x768 of bf16",
+                    [](Graph& g, DType) {
+                      const Tensor table = g.weight("table", {30522, 768}, DType::BF16);
+                      g.output("y", g.embedding(table, g.input("ids", {512}, DType::I32), DType::F32));
+                    },
+                    false, false});
+  cases->push_back({"cast 512x768 of bf16",
+                    [](Graph& g, DType) {
+                      g.output("y", g.cast(g.input("x", {512, 768}, DType::BF16), DType::F32));
+                    },
+                    false, false});
   for (const DType type : {DType::I32, DType::U8})
     cases->push_back({std::string("transpose ") + to_string(type),
                       [type](Graph& g, DType) {
