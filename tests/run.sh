@@ -190,9 +190,12 @@ stage_driver() {
       settings=(env HEED_TEST_EVERY=4)
       ;;
     # It is slow. `heed verify` below runs the same goldens with the same kernels; which calls of Vulkan can fail is
-    # lavapipe's to show; and a third of each table goes with the random graphs that reach every kernel.
+    # lavapipe's to show, as are self-tests of all kernels, minutes each; and a third of each table goes with the random
+    # graphs that reach every kernel.
     swiftshader)
-      part=('~[.]~[model]~"goldens: pass on every device"~"failures: whatever call fails*"')
+      part=('~[.]~[model]~"goldens: pass on every device"~"failures: whatever call fails*"'
+            '~"self-test: a healthy device*"~"self-test: the kernels that stand in*"')
+      part=("${part[0]}${part[1]}")
       settings=(env HEED_TEST_EVERY=3 "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-450}")
       ;;
   esac

@@ -21,7 +21,9 @@ Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType f
     *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
     return Status::Ok;
   }
-  if (from == DType::BF16 && to == DType::F32) {
+  // Words read as halves need no 16-bit storage.
+  const bool as_words = from == DType::BF16 || (from == DType::F16 && !select.device.f16);
+  if (as_words && to == DType::F32) {
     *id = KernelId::ElementwiseF32Narrow;
     return Status::Ok;
   }
@@ -36,7 +38,7 @@ const char* why_variant(KernelId id) {
     case KernelId::ElementwiseF16: return "f16 storage, f32 arithmetic";
     case KernelId::ElementwiseF32F16: return "cast from f32 to f16, rounding to nearest even";
     case KernelId::ElementwiseF16F32: return "cast from f16 to f32, exact";
-    case KernelId::ElementwiseF32Narrow: return "cast from bf16 to f32, exact";
+    case KernelId::ElementwiseF32Narrow: return "cast from two bytes to f32, exact";
     case KernelId::CopyI32: return "copy of words";
     default: return "copy of bytes, by atomic operations on words";
   }

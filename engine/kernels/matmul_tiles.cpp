@@ -32,7 +32,7 @@ bool fits(const Select& select, const Shape& shape) {
   const Capabilities& device = select.device;
   if (fits_floor(shape)) return true;
   const bool units = device.matrix.m != 0 && select.out().dtype == DType::F16;
-  return !units && shape.invocations() <= device.max_invocations &&
+  return !units && !device.software && shape.invocations() <= device.max_invocations &&
          shape.shared_bytes() <= device.shared_bytes;
 }
 
