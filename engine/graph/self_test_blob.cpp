@@ -1,27 +1,16 @@
 #include "graph/self_test_blob.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <string_view>
+#include <utility>
 
-#include "base/fnv.hpp"
+#include "base/sealed_blob.hpp"
 
 namespace heed {
 namespace {
 
-constexpr char kMagic[8] = {'h', 'e', 'e', 'd', 's', 't', '0', '1'};
-
-// Then `count` times a verdict, a length and that many characters; then the FNV-1a of all before.
-struct Header {
-  char magic[8];
-  uint64_t key;
-  uint64_t count;
-};
-
-void append(std::vector<std::byte>* blob, const void* data, size_t bytes) {
-  const size_t at = blob->size();
-  blob->resize(at + bytes);
-  if (bytes != 0) std::memcpy(blob->data() + at, data, bytes);
-}
+// Of each kernel: its verdict, the length of its name, and that many characters.
+constexpr std::string_view kMagic = "heedst01";
 
 }  // namespace
 
@@ -47,46 +36,38 @@ bool SelfTestReport::passed() const {
 }
 
 std::vector<std::byte> write_self_test(uint64_t key, std::span<const KernelTest> kernels) {
-  Header header = {};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.key = key;
-  header.count = kernels.size();
-  std::vector<std::byte> blob;
-  append(&blob, &header, sizeof header);
+  BlobWriter blob(kMagic, key, kernels.size());
   for (const KernelTest& test : kernels) {
     const uint8_t head[2] = {static_cast<uint8_t>(test.verdict),
                              static_cast<uint8_t>(std::min<size_t>(test.kernel.size(), 255))};
-    append(&blob, head, sizeof head);
-    append(&blob, test.kernel.data(), head[1]);
+    blob.append(head, sizeof head);
+    blob.append(test.kernel.data(), head[1]);
   }
-  const uint64_t checksum = fnv1a(blob);
-  append(&blob, &checksum, sizeof checksum);
-  return blob;
+  return blob.seal();
 }
 
 std::string read_self_test(std::span<const std::byte> blob, uint64_t key, std::vector<std::string>* failed) {
   failed->clear();
-  Header header = {};
-  uint64_t checksum = 0;
-  if (blob.size() < sizeof header + sizeof checksum) return "they are no results of a heed self-test";
-  std::memcpy(&header, blob.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return "they are no results of a heed self-test";
-  const std::span<const std::byte> data = blob.first(blob.size() - sizeof checksum);
-  std::memcpy(&checksum, blob.data() + data.size(), sizeof checksum);
-  if (checksum != fnv1a(data)) return "they are damaged";
-  if (header.key != key) return "they come from another device, driver or version of heed";
-  std::vector<std::string> names;
-  size_t at = sizeof header;
-  for (uint64_t i = 0; i < header.count; ++i) {
-    if (data.size() - at < 2) return "they are damaged";
-    const auto verdict = static_cast<SelfTestVerdict>(data[at]);
-    const auto length = static_cast<size_t>(data[at + 1]);
-    at += 2;
-    if (data.size() - at < length) return "they are damaged";
-    if (is_bad(verdict)) names.emplace_back(reinterpret_cast<const char*>(data.data() + at), length);
-    at += length;
+  BlobReader reader(blob, kMagic, key);
+  switch (reader.state()) {
+    case BlobReader::State::NotOne:
+      return "they are no results of a heed self-test";
+    case BlobReader::State::Damaged:
+      return "they are damaged";
+    case BlobReader::State::OtherKey:
+      return "they come from another device, driver or version of heed";
+    case BlobReader::State::Usable:
+      break;
   }
-  if (at != data.size()) return "they are damaged";
+  std::vector<std::string> names;
+  for (uint64_t i = 0; i < reader.count(); ++i) {
+    uint8_t head[2];
+    if (!reader.take(head, sizeof head)) return "they are damaged";
+    std::string name(head[1], '\0');
+    if (!reader.take(name.data(), name.size())) return "they are damaged";
+    if (is_bad(static_cast<SelfTestVerdict>(head[0]))) names.push_back(std::move(name));
+  }
+  if (!reader.at_end()) return "they are damaged";
   *failed = std::move(names);
   return "";
 }

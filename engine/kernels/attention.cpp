@@ -77,13 +77,6 @@ int64_t most_splits(const Need& need, const Cut& cut) {
   return splits_for(need.device, groups, cut.invocations, need.max_of(need.info(in::kKey).dims[2]));
 }
 
-uint32_t queries_of(const KernelUse& use) {
-  const auto& spec = use.key.spec;
-  if (is_subgroups(use.key)) return spec[kTq];
-  if (is_matrix(use.key)) return spec[kWavesM] * spec[kWm];
-  return spec[0] / spec[kLanes] * spec[kTq];
-}
-
 bool is_partial(const KernelUse& use) { return (use.key.spec[kFlags] & HEED_ATTENTION_PARTIAL) != 0; }
 
 // The kernel for this number of queries: what a tuning says, else the narrowest that makes all of them at once, else the
@@ -97,7 +90,7 @@ uint32_t find_kernel(const KernelList& kernels, int64_t queries, uint32_t size_c
     const bool has_alternative = i + 1 < kernels.count && kernels.uses[i + 1].alternative;
     if ((has_alternative && !vec4) || (use.alternative && vec4)) continue;
     if ((use.tuned >> size_class & 1) != 0) return i;
-    const uint32_t old = queries_of(kernels.uses[found]), now = queries_of(use);
+    const uint32_t old = queries_of(kernels.uses[found].key), now = queries_of(use.key);
     const bool better = old < queries ? now > old : now >= queries && now < old;
     if (none || better) found = i;
     none = false;
@@ -123,6 +116,13 @@ Status check_types(const Select& select) {
 }
 
 }  // namespace
+
+uint32_t queries_of(const KernelKey& key) {
+  const auto& spec = key.spec;
+  if (is_subgroups(key)) return spec[kTq];
+  if (is_matrix(key)) return spec[kWavesM] * spec[kWm];
+  return spec[0] / spec[kLanes] * spec[kTq];
+}
 
 int64_t workspace_of(const Need& need, const Cut& cut) {
   return split_elements(need, cut.most_queries, most_splits(need, cut));
@@ -168,7 +168,7 @@ void emit_attention(const Emit& emit) {
   AttentionParams p = params_of(emit, q, k, v);
   uint32_t kernel = find_kernel(emit.kernels, q.dim[2], attention_class(p.s_q, p.s_kv, p.batch_heads),
                                 is_vec4(q) && is_vec4(k) && is_vec4(v));
-  const uint32_t per_group = queries_of(emit.kernels.uses[kernel]);
+  const uint32_t per_group = queries_of(emit.kernels.uses[kernel].key);
   int64_t groups = ceil_div<int64_t>(p.s_q, per_group) * p.batch_heads;
   const uint32_t split_kernel = find_split_kernel(emit.kernels, kernel);
   uint32_t splits = 1;

@@ -76,6 +76,8 @@ Matrix matrix_for(const Capabilities& device, DType dtype, const Heads& heads, i
 void add_matrix(const Select& select, const Heads& heads, const Matrix& matrix);
 bool is_matrix(const KernelKey& key);
 
+// Queries of one workgroup, of any of the families.
+uint32_t queries_of(const KernelKey& key);
 // All but the splits.
 AttentionParams params_of(const Emit& emit, const View& q, const View& k, const View& v);
 

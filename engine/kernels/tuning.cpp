@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/logging.hpp"
+#include "kernels/attention.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/matmul.hpp"
 
@@ -21,8 +22,6 @@ constexpr int64_t kColumnLimits[] = {640}, kDepthLimits[] = {640};
 constexpr int64_t kKeyLimits[] = {64, 512, 2048};
 constexpr int64_t kHeadLimits[] = {16};
 
-constexpr size_t kQueriesSpec = 12;  // of the attention kernels: queries per lane or subgroup
-
 }  // namespace
 
 uint64_t Tuning::classes_of(const KernelKey& key) const {
@@ -39,7 +38,7 @@ std::string variant_name(const KernelKey& key) {
     return format("%s %ux%u", kernel_name(key), key.spec[kernels::matmul::kRows],
                   key.spec[kernels::matmul::kColumns]);
   if (key.custom == nullptr && name.starts_with("attention_f"))
-    return format("%s %ux%u", kernel_name(key), key.spec[0], key.spec[kQueriesSpec]);
+    return format("%s %ux%u", kernel_name(key), key.spec[0], kernels::attention::queries_of(key));
   return kernel_name(key);
 }
 

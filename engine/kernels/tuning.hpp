@@ -22,8 +22,9 @@ struct Tuning {
   uint64_t classes_of(const KernelKey& key) const;
 };
 
-// What is chosen among: the kernel and how it cuts the work, "matmul_f32 64x64" or "attention_f16 128x1". Kernels that
-// differ in their epilogues or in how they read their operands are the same variant.
+// What is chosen among: the kernel and how it cuts the work, by rows and columns of a tile, "matmul_f32 64x64", or by
+// invocations and queries of a workgroup, "attention_f16 128x32". Kernels that differ in their epilogues or in how they read
+// their operands are the same variant.
 std::string variant_name(const KernelKey& key);
 
 // b_k_fast: b's columns lie in memory one after the other, as weights of linear layers do.

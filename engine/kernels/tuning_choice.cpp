@@ -1,41 +1,22 @@
 #include "kernels/tuning_choice.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <string_view>
+#include <utility>
 
-#include "base/fnv.hpp"
+#include "base/sealed_blob.hpp"
 
 namespace heed {
 namespace {
 
-constexpr char kMagic[8] = {'h', 'e', 'e', 'd', 't', 'u', '0', '1'};
+// Of each choice: its classes, the length of the variant's name, and that many characters.
+constexpr std::string_view kMagic = "heedtu01";
 
-// Then `count` times the classes, the length of a name and that many characters; then the FNV-1a of all before.
-struct Header {
-  char magic[8];
-  uint64_t key;
-  uint64_t count;
-};
-
-void append(std::vector<std::byte>* blob, const void* data, size_t bytes) {
-  const size_t at = blob->size();
-  blob->resize(at + bytes);
-  if (bytes != 0) std::memcpy(blob->data() + at, data, bytes);
-}
-
-// Takes bytes off the front; false if there are too few.
-bool take(std::span<const std::byte>* data, void* target, size_t bytes) {
-  if (data->size() < bytes) return false;
-  if (bytes != 0) std::memcpy(target, data->data(), bytes);
-  *data = data->subspan(bytes);
-  return true;
-}
-
-bool read_choice(std::span<const std::byte>* data, Tuning::Choice* choice) {
+bool read_choice(BlobReader* blob, Tuning::Choice* choice) {
   uint8_t length = 0;
-  if (!take(data, &choice->classes, sizeof choice->classes) || !take(data, &length, 1)) return false;
+  if (!blob->take(&choice->classes, sizeof choice->classes) || !blob->take(&length, 1)) return false;
   choice->variant.resize(length);
-  return take(data, choice->variant.data(), length);
+  return blob->take(choice->variant.data(), length);
 }
 
 }  // namespace
@@ -55,43 +36,37 @@ void choose(Tuning* tuning, const std::string& variant, uint32_t size_class) {
 }
 
 std::vector<std::byte> write_tuning(uint64_t key, const Tuning& tuning) {
-  Header header = {};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.key = key;
-  header.count = tuning.choices.size();
-  std::vector<std::byte> blob;
-  append(&blob, &header, sizeof header);
+  BlobWriter blob(kMagic, key, tuning.choices.size());
   for (const Tuning::Choice& choice : tuning.choices) {
     const auto length = static_cast<uint8_t>(std::min<size_t>(choice.variant.size(), 255));
-    append(&blob, &choice.classes, sizeof choice.classes);
-    append(&blob, &length, 1);
-    append(&blob, choice.variant.data(), length);
+    blob.append(&choice.classes, sizeof choice.classes);
+    blob.append(&length, 1);
+    blob.append(choice.variant.data(), length);
   }
-  const uint64_t checksum = fnv1a(blob);
-  append(&blob, &checksum, sizeof checksum);
-  return blob;
+  return blob.seal();
 }
 
 Status read_tuning(std::span<const std::byte> blob, uint64_t key, Tuning* tuning, std::string* why) {
-  Header header = {};
-  uint64_t checksum = 0;
   const auto refuse = [&](Status status, const char* reason) {
     *why = reason;
     return status;
   };
-  if (blob.size() < sizeof header + sizeof checksum || std::memcmp(blob.data(), kMagic, sizeof kMagic) != 0)
-    return refuse(Status::InvalidFile, "it is no tuning of heed's");
-  std::span<const std::byte> data = blob.first(blob.size() - sizeof checksum);
-  std::memcpy(&checksum, blob.data() + data.size(), sizeof checksum);
-  if (checksum != fnv1a(data)) return refuse(Status::InvalidFile, "it is damaged");
-  (void)take(&data, &header, sizeof header);
-  if (header.key != key)
-    return refuse(Status::Unsupported, "it comes from another device, driver or version of heed");
+  const auto damaged = [&] { return refuse(Status::InvalidFile, "it is damaged"); };
+  BlobReader reader(blob, kMagic, key);
+  switch (reader.state()) {
+    case BlobReader::State::NotOne:
+      return refuse(Status::InvalidFile, "it is no tuning of heed's");
+    case BlobReader::State::Damaged:
+      return damaged();
+    case BlobReader::State::OtherKey:
+      return refuse(Status::Unsupported, "it comes from another device, driver or version of heed");
+    case BlobReader::State::Usable:
+      break;
+  }
   Tuning found;
-  for (uint64_t i = 0; i < header.count; ++i)
-    if (!read_choice(&data, &found.choices.emplace_back()))
-      return refuse(Status::InvalidFile, "it is damaged");
-  if (!data.empty()) return refuse(Status::InvalidFile, "it is damaged");
+  for (uint64_t i = 0; i < reader.count(); ++i)
+    if (!read_choice(&reader, &found.choices.emplace_back())) return damaged();
+  if (!reader.at_end()) return damaged();
   *tuning = std::move(found);
   return Status::Ok;
 }

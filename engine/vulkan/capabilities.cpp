@@ -6,6 +6,7 @@
 
 #include "base/logging.hpp"
 #include "vulkan/core_count.hpp"
+#include "vulkan/features.hpp"
 
 namespace heed::vulkan {
 namespace {

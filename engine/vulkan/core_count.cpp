@@ -1,7 +1,6 @@
 #include "vulkan/core_count.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include "vulkan/features.hpp"
 
 namespace heed::vulkan {
 namespace {
@@ -17,13 +16,8 @@ T read(const Functions& vk, VkPhysicalDevice device, VkStructureType type) {
 
 }  // namespace
 
-bool contains(const std::vector<VkExtensionProperties>& extensions, const char* name) {
-  return std::any_of(extensions.begin(), extensions.end(),
-                     [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
-}
-
 uint32_t read_core_count(const Functions& vk, VkPhysicalDevice device,
-                         const std::vector<VkExtensionProperties>& extensions) {
+                         std::span<const VkExtensionProperties> extensions) {
   if (contains(extensions, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME))
     return read<VkPhysicalDeviceShaderSMBuiltinsPropertiesNV>(
                vk, device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV)

@@ -1,8 +1,7 @@
 // How many parts of a device run workgroups side by side.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <span>
 
 #include "vulkan/functions.hpp"
 
@@ -11,11 +10,9 @@ namespace heed::vulkan {
 // Compute units, streaming multiprocessors or shader cores, where an extension tells; 0 where none does. These
 // extensions' properties may be read without enabling them. `device` must know Vulkan 1.1.
 uint32_t read_core_count(const Functions& vk, VkPhysicalDevice device,
-                         const std::vector<VkExtensionProperties>& extensions);
+                         std::span<const VkExtensionProperties> extensions);
 
 // What is assumed of a device whose driver does not tell.
 uint32_t likely_core_count(VkPhysicalDeviceType type);
-
-bool contains(const std::vector<VkExtensionProperties>& extensions, const char* name);
 
 }  // namespace heed::vulkan

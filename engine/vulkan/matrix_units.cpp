@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include "base/logging.hpp"
+#include "vulkan/features.hpp"
 
 namespace heed::vulkan {
 namespace {
-
-void add_missing(std::string* text, bool has, const char* name) {
-  if (!has) text->append(text->empty() ? "" : ", ").append(name);
-}
 
 // Kernels cut tiles of 32 and more into these.
 bool fits_tiles(const MatrixSize& size) {
@@ -41,13 +37,6 @@ std::vector<MatrixSize> read_sizes(const Functions& vk, VkPhysicalDevice device)
       sizes.push_back({one.MSize, one.NSize, one.KSize});
   }
   return sizes;
-}
-
-// The feature structures of a chain that say something of matrix units. A feature of Vulkan 1.2 or 1.3 may be
-// said in two of them.
-template <class T>
-const T* as(const VkBaseInStructure* next) {
-  return reinterpret_cast<const T*>(next);
 }
 
 }  // namespace
@@ -111,6 +100,7 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint
 
 std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled,
                                     std::span<const char* const> extensions) {
+  // A feature of Vulkan 1.2 or 1.3 may be said in two structures.
   bool matrix = false, half = false, model = false, device_scope = false, size_control = false, full = false;
   const auto* next = enabled == nullptr
                          ? nullptr
@@ -147,9 +137,7 @@ std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled,
         break;
     }
   }
-  const bool extension = std::any_of(extensions.begin(), extensions.end(), [](const char* name) {
-    return std::strcmp(name, MatrixFeatures::kExtension) == 0;
-  });
+  const bool extension = contains(extensions, MatrixFeatures::kExtension);
   std::string text;
   add_missing(&text, extension, MatrixFeatures::kExtension);
   add_missing(&text, matrix, "cooperativeMatrix");

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <vector>
+
+#include "vulkan/features.hpp"
 
 namespace heed::vulkan {
 namespace {
-
-void add_missing(std::string* text, bool has, const char* name) {
-  if (!has) text->append(text->empty() ? "" : ", ").append(name);
-}
 
 std::string missing_of(const VkPhysicalDeviceCooperativeMatrix2FeaturesNV& matrix, bool maintenance4) {
   std::string text;
@@ -50,11 +47,6 @@ void read_sizes(const Functions& vk, VkPhysicalDevice device, WorkgroupMatrices*
     if (one.workgroupInvocations == 128) matrices->of_128 = size;
     if (one.workgroupInvocations == 256) matrices->of_256 = size;
   }
-}
-
-template <class T>
-const T* as(const VkBaseInStructure* next) {
-  return reinterpret_cast<const T*>(next);
 }
 
 }  // namespace
@@ -120,9 +112,7 @@ std::string missing_workgroup_matrix_features(const VkPhysicalDeviceFeatures2* e
     if (type == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES)
       maintenance4 |= as<VkPhysicalDeviceVulkan13Features>(next)->maintenance4 == VK_TRUE;
   }
-  const bool extension = std::any_of(extensions.begin(), extensions.end(), [](const char* name) {
-    return std::strcmp(name, WorkgroupMatrixFeatures::kExtension) == 0;
-  });
+  const bool extension = contains(extensions, WorkgroupMatrixFeatures::kExtension);
   std::string text;
   add_missing(&text, extension, WorkgroupMatrixFeatures::kExtension);
   const std::string features = missing_of(matrix, maintenance4);

@@ -1,0 +1,40 @@
+// A blob that a host keeps between starts: a magic word, the key of whom it is for, entries, and a checksum of all that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace heed {
+
+// `magic`: 8 characters. `count`: of the entries that the caller appends.
+class BlobWriter {
+ public:
+  BlobWriter(std::string_view magic, uint64_t key, uint64_t count);
+  void append(const void* data, size_t bytes);
+  std::vector<std::byte> seal();  // no append afterwards
+
+ private:
+  std::vector<std::byte> blob_;
+};
+
+class BlobReader {
+ public:
+  enum class State : uint8_t { Usable, NotOne, Damaged, OtherKey };
+
+  BlobReader(std::span<const std::byte> blob, std::string_view magic, uint64_t key);
+  State state() const { return state_; }
+  uint64_t count() const { return count_; }
+  // Takes bytes off the front; false if there are too few.
+  bool take(void* target, size_t bytes);
+  bool at_end() const { return data_.empty(); }
+
+ private:
+  State state_ = State::NotOne;
+  uint64_t count_ = 0;
+  std::span<const std::byte> data_;
+};
+
+}  // namespace heed
