@@ -26,7 +26,7 @@ void main() {
   float best = 0.0;
   uint best_index = NONE;
   for (uint i = lane(); i < n; i += lanes()) {
-    float value = float(x[x_row + i * p.x_stride[4]]);
+    float value = FROM_A(x[x_row + i * p.x_stride[4]]);
     if (!is_nan(value) && wins(value, i, best, best_index)) {
       best = value;
       best_index = i;

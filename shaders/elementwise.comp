@@ -6,7 +6,6 @@
 #include "shared/groups.glsl"
 #include "shared/activation.glsl"
 #include "shared/elementwise.h"
-#include "shared/narrow.glsl"
 
 layout(constant_id = 3) const uint KIND = 0;
 layout(constant_id = 4) const uint ACTIVATION = 0;
@@ -27,8 +26,8 @@ layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
 layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
 layout(set = 0, binding = 1) readonly buffer B { A_T b[]; };
 layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
-#define ONE(x, at) float(x[at])
-#define FOUR(x, at) vec4(x[(at) / 4u])
+#define ONE(x, at) FROM_A(x[at])
+#define FOUR(x, at) FROM_A4(x[(at) / 4u])
 #endif
 layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 2) writeonly buffer Out4 { OUT_VEC4 result4[]; };

@@ -4,7 +4,6 @@
 #include "shared/storage.glsl"
 #include "shared/rows.glsl"
 #include "shared/embedding.h"
-#include "shared/narrow.glsl"
 
 layout(constant_id = 3) const bool BFLOAT = false;  // of a table narrower than rows: it is bf16; otherwise f16
 
@@ -13,7 +12,7 @@ layout(set = 0, binding = 0) readonly buffer Table { uint table[]; };
 float table_at(uint at) { return widen_one(table[at / 2u], at, BFLOAT); }
 #else
 layout(set = 0, binding = 0) readonly buffer Table { A_T table[]; };
-float table_at(uint at) { return float(table[at]); }
+float table_at(uint at) { return FROM_A(table[at]); }
 #endif
 layout(set = 0, binding = 1) readonly buffer Ids { int ids[]; };
 layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };

@@ -19,8 +19,8 @@ void main() {
 
   float shift = 0.0;
   if (row.n > 0u) {
-    shift = float(x[row.x]);
-    if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) shift += float(residual[row.residual]);
+    shift = FROM_A(x[row.x]);
+    if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) shift += FROM_A(residual[row.residual]);
   }
   vec4 sum = vec4(0.0);
   [[unroll]] for (uint g = 0u; g < groups; ++g) {

@@ -20,12 +20,12 @@ shared vec4 sh_b[BN * ROW];
 vec4 read_a(uint base, uint m, uint k) {
   vec4 quad = vec4(0.0);
   if (m >= p.m) return quad;
-  if (has(HEED_MATMUL_A_VEC4)) return k < p.k ? vec4(a4[(base + m * p.a_m + k) / 4u]) : quad;
+  if (has(HEED_MATMUL_A_VEC4)) return k < p.k ? a4_at(base + m * p.a_m + k) : quad;
   uint at = base + m * p.a_m + k * p.a_k;
-  if (k < p.k) quad.x = float(a[at]);
-  if (k + 1u < p.k) quad.y = float(a[at + p.a_k]);
-  if (k + 2u < p.k) quad.z = float(a[at + 2u * p.a_k]);
-  if (k + 3u < p.k) quad.w = float(a[at + 3u * p.a_k]);
+  if (k < p.k) quad.x = a_at(at);
+  if (k + 1u < p.k) quad.y = a_at(at + p.a_k);
+  if (k + 2u < p.k) quad.z = a_at(at + 2u * p.a_k);
+  if (k + 3u < p.k) quad.w = a_at(at + 3u * p.a_k);
   return quad;
 }
 

@@ -21,12 +21,12 @@ shared vec4 sh_sums[TM * QUADS * LANES];
 
 // Elements k .. k + 3 of a row of A that starts at `at`; zeros from p.k on.
 vec4 read_a(uint at, uint k) {
-  if (has(HEED_MATMUL_A_VEC4)) return vec4(a4[(at + k) / 4u]);
+  if (has(HEED_MATMUL_A_VEC4)) return a4_at(at + k);
   vec4 quad = vec4(0.0);
-  if (k < p.k) quad.x = float(a[at + k * p.a_k]);
-  if (k + 1u < p.k) quad.y = float(a[at + (k + 1u) * p.a_k]);
-  if (k + 2u < p.k) quad.z = float(a[at + (k + 2u) * p.a_k]);
-  if (k + 3u < p.k) quad.w = float(a[at + (k + 3u) * p.a_k]);
+  if (k < p.k) quad.x = a_at(at + k * p.a_k);
+  if (k + 1u < p.k) quad.y = a_at(at + (k + 1u) * p.a_k);
+  if (k + 2u < p.k) quad.z = a_at(at + (k + 2u) * p.a_k);
+  if (k + 3u < p.k) quad.w = a_at(at + (k + 3u) * p.a_k);
   return quad;
 }
 

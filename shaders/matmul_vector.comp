@@ -42,8 +42,8 @@ Piece a_piece(uint at) {
   Piece piece;
 #if A_BITS == 16
   uvec4 bits = a16[at / WIDTH];
-  piece.parts[0] = widen(bits.xy, false);
-  piece.parts[1] = widen(bits.zw, false);
+  piece.parts[0] = widen(bits.xy, A_IS_BFLOAT);
+  piece.parts[1] = widen(bits.zw, A_IS_BFLOAT);
 #else
   [[unroll]] for (uint c = 0u; c < PARTS; ++c) piece.parts[c] = uintBitsToFloat(a16[at / 4u + c]);
 #endif
@@ -57,8 +57,8 @@ Piece b_piece(uint at) {
   piece.parts[0] = widen(bits.xy, has(HEED_MATMUL_B_BFLOAT));
   piece.parts[1] = widen(bits.zw, has(HEED_MATMUL_B_BFLOAT));
 #elif A_BITS == 16
-  piece.parts[0] = widen(bits.xy, false);
-  piece.parts[1] = widen(bits.zw, false);
+  piece.parts[0] = widen(bits.xy, A_IS_BFLOAT);
+  piece.parts[1] = widen(bits.zw, A_IS_BFLOAT);
 #else
   piece.parts[0] = uintBitsToFloat(bits);
 #endif
@@ -89,7 +89,7 @@ void sum_elements_along_k(Tile t) {
     float right[COLUMNS];
     [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = b_at(column_at(t, j) + k * p.b_k);
     [[unroll]] for (uint i = 0u; i < BM; ++i) {
-      float left = float(a[row_at(t, i) + k * p.a_k]);
+      float left = a_at(row_at(t, i) + k * p.a_k);
       [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += left * right[j];
     }
   }
@@ -160,7 +160,7 @@ void sum_along_n(Tile t) {
       uint k = k0 + s * STEPS;
       if (k >= p.k) break;
       [[unroll]] for (uint i = 0u; i < BM; ++i) {
-        float left = float(a[row_at(t, i) + k * p.a_k]);
+        float left = a_at(row_at(t, i) + k * p.a_k);
         [[unroll]] for (uint c = 0u; c < WIDTH; ++c) sums[i * COLUMNS + c] += left * right[s].parts[c / 4u][c % 4u];
       }
     }

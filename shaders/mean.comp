@@ -32,7 +32,7 @@ void main() {
   uint count = 0u;
   for (uint i = gl_LocalInvocationID.y; i < n; i += gl_WorkGroupSize.y) {
     if (!is_kept(mask_row, i)) continue;
-    sum += float(x[x_row + i * p.x_n]);
+    sum += FROM_A(x[x_row + i * p.x_n]);
     ++count;
   }
   uint slot = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;

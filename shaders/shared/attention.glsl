@@ -41,13 +41,13 @@ bool has(uint flag) { return (FLAGS & flag) != 0u; }
   vec4 name(uint at, uint d, bool whole) {                         \
     if (whole && (size) % 4u == 0u) {                              \
       if (d >= (size)) return vec4(0.0);                           \
-      return vec4(vectors[(at + d) / 4u]);                         \
+      return FROM_A4(vectors[(at + d) / 4u]);                      \
     }                                                              \
     vec4 x = vec4(0.0);                                            \
-    if (d < (size)) x.x = float(scalars[at + d]);                  \
-    if (d + 1u < (size)) x.y = float(scalars[at + d + 1u]);        \
-    if (d + 2u < (size)) x.z = float(scalars[at + d + 2u]);        \
-    if (d + 3u < (size)) x.w = float(scalars[at + d + 3u]);        \
+    if (d < (size)) x.x = FROM_A(scalars[at + d]);                 \
+    if (d + 1u < (size)) x.y = FROM_A(scalars[at + d + 1u]);       \
+    if (d + 2u < (size)) x.z = FROM_A(scalars[at + d + 2u]);       \
+    if (d + 3u < (size)) x.w = FROM_A(scalars[at + d + 3u]);       \
     return x;                                                      \
   }
 HEED_LOAD4(load_q, q, q4, D_K)
@@ -125,7 +125,7 @@ bool has_weight(Sight sight, uint j, uint end, bool kept, inout float value) {
   bool hidden = !kept;
   if (has(HEED_SOFTMAX_CAUSAL) && j >= sight.visible) hidden = true;
   if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(sight.mask_at, j);
-  if (has(HEED_SOFTMAX_BIAS) && !hidden) value += float(bias[sight.bias_at + j * p.bias_k]);
+  if (has(HEED_SOFTMAX_BIAS) && !hidden) value += FROM_A(bias[sight.bias_at + j * p.bias_k]);
   if (hidden && has(HEED_SOFTMAX_FILL) && j < end) {
     hidden = false;
     value = FILL;

@@ -2,7 +2,6 @@
 #include "storage.glsl"
 #include "groups.glsl"
 #include "activation.glsl"
-#include "narrow.glsl"
 #include "philox.glsl"
 #include "matmul.h"
 
@@ -31,13 +30,15 @@ layout(set = 0, binding = 4) writeonly buffer Partial { float partial_sums[]; };
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
-// Elements of B from `at` on: one, and four where they are aligned.
+// Elements of an operand from `at` on: one, and four where they are aligned.
+float a_at(uint at) { return FROM_A(a[at]); }
+vec4 a4_at(uint at) { return FROM_A4(a4[at / 4u]); }
 #ifdef B_NARROW
 float b_at(uint at) { return widen_one(b2[at / 2u], at, has(HEED_MATMUL_B_BFLOAT)); }
 vec4 b4_at(uint at) { return widen(b4[at / 4u], has(HEED_MATMUL_B_BFLOAT)); }
 #else
-float b_at(uint at) { return float(b[at]); }
-vec4 b4_at(uint at) { return vec4(b4[at / 4u]); }
+float b_at(uint at) { return FROM_A(b[at]); }
+vec4 b4_at(uint at) { return FROM_A4(b4[at / 4u]); }
 #endif
 
 // The corner of a tile, and where the operands of its batch start.
@@ -62,13 +63,13 @@ Tile tile_at(uint index) {
 // element: row-major index over the logical output, which dropout counts by.
 float epilogue(float sum, uint n, uint element, uint residual_at) {
   float value = sum * p.scale;
-  if (has(HEED_MATMUL_BIAS)) value += float(bias[p.offset[2] + n * p.bias_n]);
+  if (has(HEED_MATMUL_BIAS)) value += FROM_A(bias[p.offset[2] + n * p.bias_n]);
   value = activate(ACTIVATION, value);
   if (has(HEED_MATMUL_DROPOUT)) {
     uint word = dropout_block(p.seed, p.stream, element / 4u)[element % 4u];
     value = word < DROPOUT_THRESHOLD ? 0.0 : value * DROPOUT_SCALE;
   }
-  if (has(HEED_MATMUL_RESIDUAL)) value += float(residual[residual_at + n]);
+  if (has(HEED_MATMUL_RESIDUAL)) value += FROM_A(residual[residual_at + n]);
   return value;
 }
 

@@ -19,13 +19,13 @@ float sum_of_four(vec4 x) { return (x.x + x.y) + (x.z + x.w); }
 // Elements i .. i + 3 of the row of `scalars` that starts at `at`, `stride` apart; zeros from n on.
 #define HEED_LOAD_GROUP(name, scalars, vectors)                               \
   vec4 name(uint at, uint stride, uint i, uint n) {                           \
-    if (VEC4) return vec4(vectors[(at + i) / 4u]);                            \
+    if (VEC4) return FROM_A4(vectors[(at + i) / 4u]);                         \
     vec4 four = vec4(0.0);                                                    \
     at += i * stride;                                                         \
-    four.x = float(scalars[at]);                                              \
-    if (i + 1u < n) four.y = float(scalars[at + stride]);                     \
-    if (i + 2u < n) four.z = float(scalars[at + 2u * stride]);                \
-    if (i + 3u < n) four.w = float(scalars[at + 3u * stride]);                \
+    four.x = FROM_A(scalars[at]);                                             \
+    if (i + 1u < n) four.y = FROM_A(scalars[at + stride]);                    \
+    if (i + 2u < n) four.z = FROM_A(scalars[at + 2u * stride]);               \
+    if (i + 3u < n) four.w = FROM_A(scalars[at + 3u * stride]);               \
     return four;                                                              \
   }
 #define HEED_STORE_GROUP(name, scalars, vectors)                              \

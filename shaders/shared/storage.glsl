@@ -1,11 +1,25 @@
-// Storage types. A_BITS (and OUT_BITS, where the result may differ) is 32 or 16; arithmetic is always f32.
+// How elements lie in memory, of operands (A_BITS, A_BFLOAT) and of the result (OUT_BITS, OUT_BFLOAT, where they may
+// differ): f32; f16; or bf16, which is the upper half of an f32 and needs no type of its own. Kernels read by FROM_A and
+// FROM_A4 (four neighbours at once) and write by TO_OUT and TO_OUT4; arithmetic is always f32. They are macros, since a
+// variable, argument or result of 16 bits would ask the device for more than storage.
+#include "narrow.glsl"
 #ifndef OUT_BITS
 #define OUT_BITS A_BITS
+#ifdef A_BFLOAT
+#define OUT_BFLOAT
+#endif
 #endif
 #if A_BITS == 16 || OUT_BITS == 16
 #extension GL_EXT_shader_16bit_storage : require
 #endif
 
+#ifdef A_BFLOAT
+#define A_T uint16_t
+#define A_VEC4 uvec2
+#define A_IS_BFLOAT true
+#define FROM_A(element) uintBitsToFloat(uint(element) << 16)
+#define FROM_A4(four) widen(four, true)
+#else
 #if A_BITS == 16
 #define A_T float16_t
 #define A_VEC4 f16vec4
@@ -13,7 +27,15 @@
 #define A_T float
 #define A_VEC4 vec4
 #endif
-#if OUT_BITS == 16
+#define A_IS_BFLOAT false
+#define FROM_A(element) float(element)
+#define FROM_A4(four) vec4(four)
+#endif
+
+#ifdef OUT_BFLOAT
+#define OUT_T uint16_t
+#define OUT_VEC4 uvec2
+#elif OUT_BITS == 16
 #define OUT_T float16_t
 #define OUT_VEC4 f16vec4
 #else
@@ -39,12 +61,24 @@ float round_to_half(float value) {
   return uintBitsToFloat(sign | magnitude);
 }
 
-#if OUT_BITS == 16
-#define TO_OUT(value) float16_t(round_to_half(value))
-// As f32 until it is stored: a variable or result of 16 bits would ask the device for more than storage.
+// The nearest bf16, ties to even, in the lower half. Infinities stay; so does NaN, which rounding could make an infinity.
+uint bfloat_bits(float value) {
+  uint bits = floatBitsToUint(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (bits >> 16) | 0x40u;
+  return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+}
+
+#ifdef OUT_BFLOAT
+uvec2 bfloat_bits4(vec4 x) {
+  return uvec2(bfloat_bits(x.x) | bfloat_bits(x.y) << 16, bfloat_bits(x.z) | bfloat_bits(x.w) << 16);
+}
+#define TO_OUT(value) uint16_t(bfloat_bits(value))
+#define TO_OUT4(value) bfloat_bits4(value)
+#elif OUT_BITS == 16
 vec4 round_to_half4(vec4 x) {
   return vec4(round_to_half(x.x), round_to_half(x.y), round_to_half(x.z), round_to_half(x.w));
 }
+#define TO_OUT(value) float16_t(round_to_half(value))
 #define TO_OUT4(value) f16vec4(round_to_half4(value))
 #else
 #define TO_OUT(value) (value)
