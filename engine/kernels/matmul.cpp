@@ -74,7 +74,7 @@ MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelKey
 void emit_product(const Emit& emit, const Problem& problem, uint32_t kernel, bool partial) {
   const KernelKey& key = emit.kernels.uses[kernel].key;
   MatmulParams p = params_of(emit, problem, key);
-  p.partial = partial;
+  p.partial = partial ? u32(problem.b0 * problem.b1) : 0;
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = kernel;
   dispatch.groups = fold_groups(p.tiles);

@@ -21,6 +21,7 @@ struct Problem {
     int64_t offset = 0, b0 = 0, b1 = 0, row = 0, column = 0;
   };
   int64_t b0 = 1, b1 = 1, m = 1, n = 1, k = 1;
+  int64_t parts = 1;            // as many products, each of the next k, with dense results one after the other
   Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
   int64_t workspace = 0;        // floats that parts of k may lie in
   int64_t cores = 1;            // of the device

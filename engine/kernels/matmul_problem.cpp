@@ -70,7 +70,8 @@ bool Problem::reads_vec4(bool b_k_fast) const {
 }
 
 int64_t Problem::tiles(const KernelKey& key) const {
-  return ceil_div<int64_t>(m, key.spec[kRows]) * ceil_div<int64_t>(n, key.spec[kColumns]) * b0 * b1;
+  return ceil_div<int64_t>(m, key.spec[kRows]) * ceil_div<int64_t>(n, key.spec[kColumns]) * b0 * b1 *
+         parts;
 }
 
 namespace {

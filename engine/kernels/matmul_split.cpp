@@ -28,6 +28,8 @@ int64_t product(int64_t a, int64_t b, int64_t most) {
   return checked_mul(a, b, &result) ? std::min(result, most) : most;
 }
 
+int64_t elements_of(const Problem& problem) { return problem.b0 * problem.b1 * problem.m * problem.n; }
+
 int64_t parts_to_fill(int64_t groups, int64_t enough, int64_t k) {
   return groups < enough ? std::min(ceil_div(enough, groups), k / kLeastDepth) : 1;
 }
@@ -35,8 +37,7 @@ int64_t parts_to_fill(int64_t groups, int64_t enough, int64_t k) {
 }  // namespace
 
 int64_t parts_of(const Problem& problem, const KernelKey& key) {
-  if (problem.b0 > 1) return 1;  // the parts take this dimension
-  const int64_t elements = problem.b1 * problem.m * problem.n;
+  const int64_t elements = elements_of(problem);
   const int64_t fill = parts_to_fill(problem.tiles(key), problem.cores * kGroupsPerCore, problem.k);
   const int64_t wanted =
       std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
@@ -58,23 +59,21 @@ void add_parts(const Select& select) {
 }
 
 void emit_parts(const Emit& emit, const Problem& problem, uint32_t kernel, int64_t parts) {
-  const int64_t elements = problem.b1 * problem.m * problem.n;
+  const int64_t elements = elements_of(problem);
   const int64_t depth = align_up(ceil_div(problem.k, parts), kDepthStep),
                 last = problem.k - depth * (parts - 1);
   const int64_t start = resolve(emit.schedule, emit.node.workspace, emit.values).offset;
   Problem part = problem;
   part.residual = {};
-  part.out = {start, elements, problem.m * problem.n, problem.n, 1};
-  part.a.b0 = depth * problem.a.column;
-  part.b.b0 = depth * problem.b.row;
-  part.b0 = last == depth ? parts : parts - 1;
+  part.out = {start, problem.b1 * problem.m * problem.n, problem.m * problem.n, problem.n, 1};
+  part.parts = last == depth ? parts : parts - 1;
   part.k = depth;
   emit_product(emit, part, kernel, true);
   if (last != depth) {  // what is left makes a part of its own
-    part.a.offset += part.a.b0 * part.b0;
-    part.b.offset += part.b.b0 * part.b0;
-    part.out.offset += elements * part.b0;
-    part.b0 = 1;
+    part.a.offset += part.parts * depth * problem.a.column;
+    part.b.offset += part.parts * depth * problem.b.row;
+    part.out.offset += part.parts * elements;
+    part.parts = 1;
     part.k = last;
     emit_product(emit, part, kernel, true);
   }

@@ -41,7 +41,7 @@ float b_at(uint at) { return FROM_A(b[at]); }
 vec4 b4_at(uint at) { return FROM_A4(b4[at / 4u]); }
 #endif
 
-// The corner of a tile, and where the operands of its batch start.
+// The corner of a tile, and where the operands of its batch start, or of its part of k.
 struct Tile {
   uint m, n, batch;
   uint a, b, residual, out_at;
@@ -52,11 +52,16 @@ Tile tile_at(uint index) {
   t.n = index % p.tiles_n * BN;
   t.m = index / p.tiles_n % p.tiles_m * BM;
   t.batch = index / (p.tiles_n * p.tiles_m);
+  uint part = 0u;
+  if (p.partial != 0u) {
+    part = t.batch / p.partial;
+    t.batch %= p.partial;
+  }
   uint b0 = t.batch / p.batch_1, b1 = t.batch % p.batch_1;
-  t.a = p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1;
-  t.b = p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1;
+  t.a = p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1 + part * p.k * p.a_k;
+  t.b = p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1 + part * p.k * p.b_k;
   t.residual = p.offset[3] + b0 * p.residual_b0 + b1 * p.residual_b1;
-  t.out_at = p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1;
+  t.out_at = p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1 + part * p.partial * p.m * p.n;
   return t;
 }
 

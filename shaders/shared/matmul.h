@@ -15,5 +15,5 @@ uint residual_m, residual_b0, residual_b1;
 uint out_m, out_b0, out_b1;
 float scale;
 uint seed, stream;
-uint partial;    // 1: out is f32 and gets plain sums, which matmul_sum will add
+uint partial;    // batches of one part of k: out is f32 and gets the parts' sums, dense; 0: all of k
 HEED_END_PARAMS

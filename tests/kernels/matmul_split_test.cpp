@@ -1,5 +1,6 @@
 // Products that are cut along k: how far, that the parts cover k, and that they fit the workspace.
 #include <utility>
+#include <vector>
 
 #include "kernels/lowered.hpp"
 
@@ -27,7 +28,7 @@ struct Parts {
   int64_t count() const { return dispatches.count == 1 ? 1 : params(dispatches.count - 1).k; }
 };
 
-// Of one batch of m x n x k, where the product is cut.
+// Of so many batches of m x n x k, where the product is cut.
 void check_parts(const Parts& parts, const Node& node, int64_t batches, int64_t m, int64_t n, int64_t k) {
   REQUIRE(parts.dispatches.count <= 3);
   const uint32_t last = parts.dispatches.count - 1;
@@ -35,14 +36,13 @@ void check_parts(const Parts& parts, const Node& node, int64_t batches, int64_t 
   for (uint32_t d = 0; d < last; ++d) {
     const MatmulParams p = parts.params(d);
     const int64_t here = int64_t{p.tiles} / (p.tiles_m * p.tiles_n) / batches;
-    CHECK(p.partial == 1);
+    CHECK(int64_t{p.partial} == batches);
+    CHECK(int64_t{p.batch_1} * p.out_b1 == p.out_b0);
+    CHECK(int64_t{p.out_b1} == m * n);
     CHECK(parts.use(d).buffers[4].tensor.id == node.workspace.id);
     CHECK(int64_t{p.offset[4]} == stored * batches * m * n);
-    if (here > 1) {
-      CHECK(p.a_b0 == p.k * p.a_k);
-      CHECK(p.b_b0 == p.k * p.b_k);
-      CHECK(int64_t{p.out_b0} == batches * m * n);
-    }
+    CHECK(int64_t{p.offset[0]} == covered * p.a_k);
+    CHECK(int64_t{p.offset[1]} == covered * p.b_k);
     covered += here * p.k;
     stored += here;
   }
@@ -60,24 +60,30 @@ void check_parts(const Parts& parts, const Node& node, int64_t batches, int64_t 
 
 TEST_CASE("k is cut where tiles are few or sums long, and only there") {
   struct Row {
-    int64_t batches, m, n, k;
+    std::vector<int64_t> batches;  // of a and b
+    int64_t m, n, k;
     bool cut;
   };
-  const Row rows[] = {{1, 4096, 4096, 4096, false}, {1, 1, 4096, 4096, false}, {1, 64, 64, 256, false},
-                      {1, 64, 64, 4096, true},      {1, 1, 16, 1100, true},    {1, 1, 1, 1000003, true},
-                      {1, 300, 200, 16400, true},   {3, 5, 7, 1100, true},     {1, 16, 30, 999999, true}};
+  const Row rows[] = {
+      {{}, 4096, 4096, 4096, false}, {{}, 1, 4096, 4096, false}, {{}, 64, 64, 256, false},
+      {{}, 64, 64, 4096, true},      {{}, 1, 16, 1100, true},    {{}, 1, 1, 1000003, true},
+      {{}, 300, 200, 16400, true},   {{3}, 5, 7, 1100, true},    {{}, 16, 30, 999999, true},
+      {{2, 3}, 5, 7, 1664, true},    {{2, 1}, 5, 7, 1100, true}, {{4, 50}, 64, 64, 2048, false},
+      {{2, 2}, 1, 64, 40000, true}};
   for (const Row& row : rows) {
-    INFO(row.batches << " " << row.m << "x" << row.n << "x" << row.k);
+    Shape a, b;
+    int64_t batches = 1;
+    for (const int64_t size : row.batches) a.push_back(size), b.push_back(size), batches *= size;
+    INFO(batches << " " << row.m << "x" << row.n << "x" << row.k);
+    a.push_back(row.m), a.push_back(row.k);
+    const bool transposed = row.batches.empty();
+    b.push_back(transposed ? row.n : row.k), b.push_back(transposed ? row.k : row.n);
     Graph g;
-    if (row.batches > 1)
-      g.output("y", g.matmul(g.input("a", {row.batches, row.m, row.k}),
-                             g.input("b", {row.batches, row.k, row.n})));
-    else
-      g.output("y", g.linear(g.input("a", {row.m, row.k}), g.input("b", {row.n, row.k})));
+    g.output("y", g.matmul(g.input("a", a), g.input("b", b), {.transpose_b = transposed}));
     Lowered lowered(g);
     const Parts parts(lowered);
     CHECK((parts.count() > 1) == row.cut);
-    if (row.cut) check_parts(parts, lowered.step(Op::Matmul), row.batches, row.m, row.n, row.k);
+    if (row.cut) check_parts(parts, lowered.step(Op::Matmul), batches, row.m, row.n, row.k);
     for (uint32_t d = 0; d + 1 < parts.dispatches.count; ++d) CHECK(parts.params(d).k <= 16384);
     CHECK(parts.workspace <= int64_t{1} << 24);
   }

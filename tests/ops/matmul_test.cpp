@@ -66,6 +66,8 @@ void add_products(std::vector<Case>* cases) {
   // Cut along k: with batches, and where the last part is shorter.
   cases->push_back(product_case({{3, 5, 1100}, {3, 1100, 7}}));
   cases->push_back(product_case({{3, 40, 1100}, {1100, 36}, false, true, -0.5}));
+  cases->push_back(product_case({{2, 3, 2, 1664}, {2, 3, 1664, 5}}));
+  cases->push_back(product_case({{2, 1, 3, 1100}, {3, 1100, 6}, true, true}));
   cases->push_back(product_case({{5, 1, 13}, {13, 70}}));
   cases->push_back(product_case({{300, 3, 5}, {300, 5, 7}}));
   cases->push_back(product_case({{70001, 1, 2}, {70001, 2, 3}}));

@@ -43,8 +43,8 @@ enum class Kind : uint8_t { Many, FewRows, LongSums };
 
 void build_product(Trial& t, Random& random, Kind kind) {
   const bool few = kind == Kind::FewRows, deep = kind == Kind::LongSums;
-  const int64_t rank = few || deep ? 2 : random.pick({2, 3, 3, 4});
-  const bool constants = random.one_in(3), shared = rank == 2 || !random.one_in(3);
+  const int64_t rank = few ? 2 : deep ? random.pick({2, 2, 4}) : random.pick({2, 3, 3, 4});
+  const bool constants = random.one_in(3), shared = rank == 2 || (!deep && !random.one_in(3));
   const auto layout = [&] { return static_cast<Layout>(random.pick({0, 0, 1, 1, 2})); };
   const Epilogue e = {random.coin(), random.coin(), random.one_in(4),
                       static_cast<Activation>(random.below(6))};
