@@ -82,6 +82,7 @@ HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const v
 #undef HEED_ROW
 }
 
+// Asks for nothing ahead: the hardware follows eight rows by itself. Asking costs a fifth of the time in the caches.
 HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels, int64_t panel_pitch,
                          float* c, bool add) {
   const auto* a = static_cast<const uint16_t*>(row);
@@ -94,9 +95,7 @@ HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels
   for (int64_t p = 0; p < k; p += kStep) {
     const Pairs x = broadcast(a + p);
     const int64_t at = p * kPair;
-#define HEED_VECTOR(i)                  \
-  __builtin_prefetch(b##i + at + 2048); \
-  s##i = _mm512_dpbf16_ps(s##i, load(b##i + at), x);
+#define HEED_VECTOR(i) s##i = _mm512_dpbf16_ps(s##i, load(b##i + at), x);
     HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR
   }
