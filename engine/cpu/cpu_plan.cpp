@@ -206,8 +206,10 @@ std::string CpuPlan::why(const Node& node) const {
   const char* name = shared_->kernels.name;
   if (node.op == Op::Matmul) {
     const DType b = schedule_.info(node.inputs[in::kB]).dtype;
+    const DType a = schedule_.info(node.inputs[in::kA]).dtype;
     if (has_constant_b(schedule_, node) && shared_->kernels.matmul->of(b).narrow != nullptr)
-      return format("%s dot products, a rounded to bf16, f32 sums", name);
+      return format("%s dot products, a %s bf16, f32 sums", name,
+                    a == DType::BF16 ? "stored as" : "rounded to");
     return format("%s register tiles, b stored as %s, f32 sums", name, to_string(b));
   }
   if (node.op == Op::Custom) return "a function of the host's";

@@ -90,7 +90,7 @@ class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
   virtual void disable_kernels(std::span<const std::string>) {}
   // The same device again, after this one was lost. Unsupported if heed did not open it.
   virtual Status reopen(std::shared_ptr<DeviceImpl>*) const { return Status::Unsupported; }
-  virtual bool supports(DType) const { return true; }  // as storage of a graph's tensors
+  virtual bool supports(DType) const { return true; }  // as storage of what passes compute
   enum class Tested : uint8_t { Unknown, Passed, Failed };
   virtual Tested tested() const { return Tested::Unknown; }  // what results of an earlier start say
   virtual bool timed_out() const { return false; }  // lost because a run exceeded its time limit

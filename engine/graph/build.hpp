@@ -31,7 +31,7 @@ class Build {
 
   bool same_shape(const TensorInfo& a, const TensorInfo& b) const;
   SizeId dim_from_end(const TensorInfo& info, int i) const { return info.dims[static_cast<size_t>(info.rank - 1 - i)]; }
-  bool is_float(DType type) const { return type == DType::F32 || type == DType::F16; }
+  bool is_float(DType type) const { return type == DType::F32 || type == DType::F16 || type == DType::BF16; }
 
   // "'fc.weight' f32 [3072, 768]"; extents print as name<=max.
   std::string text(Tensor t) const;

@@ -23,7 +23,7 @@ bool check_operands(Build& build, Tensor query, Tensor key, Tensor value) {
   const TensorInfo &q = build.info(query), &k = build.info(key), &v = build.info(value);
   if (q.dtype != k.dtype || q.dtype != v.dtype || !build.is_float(q.dtype)) {
     build.fail(Status::DTypeMismatch,
-               format("query %s, key %s, value %s: one of f32, f16 for all is needed",
+               format("query %s, key %s, value %s: one of f32, f16, bf16 for all is needed",
                       build.text(query).c_str(), build.text(key).c_str(), build.text(value).c_str()));
     return false;
   }

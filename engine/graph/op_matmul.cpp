@@ -23,10 +23,9 @@ Tensor oriented(Build& build, Tensor x, bool transpose) {
   return build.add_view(view, view.storage);
 }
 
-// The second operand of an f32 product may be stored in half the bytes.
-bool may_multiply(DType a, DType b) {
-  if (a == DType::F32) return b == DType::F32 || b == DType::F16 || b == DType::BF16;
-  return a == DType::F16 && b == DType::F16;
+// The second operand may be stored in half the bytes of an f32 one, or in the other of the types of two bytes.
+bool may_multiply(const Build& build, DType a, DType b) {
+  return build.is_float(a) && build.is_float(b) && (b != DType::F32 || a == DType::F32);
 }
 
 }  // namespace
@@ -39,10 +38,10 @@ Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
     if (info.rank < 2 || info.rank > 4)
       return build.fail(Status::ShapeMismatch, format("%s: rank 2 to 4 is needed", build.text(t).c_str()));
   }
-  if (!may_multiply(build.info(a).dtype, build.info(b).dtype))
+  if (!may_multiply(build, build.info(a).dtype, build.info(b).dtype))
     return build.fail(Status::DTypeMismatch,
-                      format("%s x %s: both f32, both f16, or f32 by f16 or bf16 are needed", build.text(a).c_str(),
-                             build.text(b).c_str()));
+                      format("%s x %s: f32, f16 or bf16 are needed, and f32 beside f32 alone as the second",
+                             build.text(a).c_str(), build.text(b).c_str()));
   const Tensor left = oriented(build, a, options.transpose_a), right = oriented(build, b, options.transpose_b);
   const TensorInfo ia = build.info(left), ib = build.info(right);
   const auto mismatch = [&] {

@@ -15,7 +15,7 @@ Tensor Graph::dropout(Tensor x, float p, std::optional<uint32_t> stream) {
   if (!build.needs({x})) return {};
   const TensorInfo info = build.info(x);
   if (!build.is_float(info.dtype))
-    return build.fail(Status::DTypeMismatch, format("%s: f32 or f16 is needed", build.text(x).c_str()));
+    return build.fail(Status::DTypeMismatch, format("%s: f32, f16 or bf16 is needed", build.text(x).c_str()));
   if (!(p >= 0.0f && p < 1.0f))
     return build.fail(Status::InvalidArgument, format("p is %g; it must be in [0, 1)", static_cast<double>(p)));
   const uint32_t own_stream = data_->dropout_streams++;
@@ -31,12 +31,13 @@ Tensor Graph::embedding(Tensor table, Tensor ids, std::optional<DType> dtype) {
   if (t.rank != 2 || i.rank < 1 || i.rank >= kMaxRank)
     return build.fail(Status::ShapeMismatch, format("table %s, ids %s; [V, C] and rank 1 to %d are needed",
                                                     build.text(table).c_str(), build.text(ids).c_str(), kMaxRank - 1));
-  if ((!build.is_float(t.dtype) && t.dtype != DType::BF16) || i.dtype != DType::I32)
+  if (!build.is_float(t.dtype) || i.dtype != DType::I32)
     return build.fail(Status::DTypeMismatch, format("table %s must be f32, f16 or bf16, ids %s must be i32",
                                                     build.text(table).c_str(), build.text(ids).c_str()));
   const DType to = dtype.value_or(t.dtype == DType::BF16 ? DType::F32 : t.dtype);
   if (!build.is_float(to))
-    return build.fail(Status::DTypeMismatch, format("a result of %s; f32 or f16 is needed", to_string(to)));
+    return build.fail(Status::DTypeMismatch,
+                      format("a result of %s; f32, f16 or bf16 is needed", to_string(to)));
   TensorInfo out = i;
   out.dims[static_cast<size_t>(out.rank++)] = t.dims[1];
   const Tensor dense_ids = build.contiguous(ids), dense_table = build.contiguous(table);
@@ -68,7 +69,8 @@ Tensor Graph::positional_encoding(Tensor x) {
   if (!build.needs({x})) return {};
   const TensorInfo info = build.info(x);
   if (info.rank < 2 || !build.is_float(info.dtype))
-    return build.fail(Status::ShapeMismatch, format("%s: f32 or f16 [..., S, C] is needed", build.text(x).c_str()));
+    return build.fail(Status::ShapeMismatch,
+                      format("%s: f32, f16 or bf16 [..., S, C] is needed", build.text(x).c_str()));
   const SizeId position = build.dim_from_end(info, 1), channel = build.dim_from_end(info, 0);
   const int64_t width = build.max_of(channel), positions = build.max_of(position);
   if (!data_->sizes.is_constant(channel) || width % 2 != 0)
@@ -96,8 +98,8 @@ Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
   if (!build.needs({a, b})) return {};
   const TensorInfo ia = build.info(a), ib = build.info(b);
   if (ia.dtype != ib.dtype || !build.is_float(ia.dtype))
-    return build.fail(Status::DTypeMismatch,
-                      format("%s and %s: both f32 or both f16 are needed", build.text(a).c_str(), build.text(b).c_str()));
+    return build.fail(Status::DTypeMismatch, format("%s and %s: both of f32, f16 or bf16 are needed",
+                                                    build.text(a).c_str(), build.text(b).c_str()));
   TensorInfo out;
   if (!build.broadcast(ia, ib, &out))
     return build.fail(Status::ShapeMismatch,
@@ -109,13 +111,12 @@ Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
   return result;
 }
 
-// `reads_bf16`: x may be of bf16 as well.
-Tensor unary(Build& build, Tensor x, DType to, const ElementwiseAttrs& attrs, bool reads_bf16 = false) {
+Tensor unary(Build& build, Tensor x, DType to, const ElementwiseAttrs& attrs) {
   if (!build.needs({x})) return {};
   const TensorInfo info = build.info(x);
-  const bool readable = build.is_float(info.dtype) || (reads_bf16 && info.dtype == DType::BF16);
-  if (!readable || !build.is_float(to))
-    return build.fail(Status::DTypeMismatch, format("%s to %s: f32 or f16 is needed", build.text(x).c_str(), to_string(to)));
+  if (!build.is_float(info.dtype) || !build.is_float(to))
+    return build.fail(Status::DTypeMismatch,
+                      format("%s to %s: f32, f16 or bf16 is needed", build.text(x).c_str(), to_string(to)));
   const Tensor result = build.add_like(info, to);
   build.add_node(Op::Elementwise, {x}, result, attrs);
   return result;
@@ -147,7 +148,7 @@ Tensor Graph::activation(Tensor x, Activation kind) {
 Tensor Graph::cast(Tensor x, DType to) {
   Build build(*data_, "cast");
   if (!build.needs({x})) return {};
-  return dtype(x) == to ? x : unary(build, x, to, {}, true);
+  return dtype(x) == to ? x : unary(build, x, to, {});
 }
 
 Tensor Graph::mean(Tensor x, int axis, Mask mask) {
@@ -157,7 +158,8 @@ Tensor Graph::mean(Tensor x, int axis, Mask mask) {
   const int counted = build.axis_of(axis, info.rank);
   if (counted < 0) return {};
   if (!build.is_float(info.dtype) || info.rank < 2)
-    return build.fail(Status::DTypeMismatch, format("%s: f32 or f16 of rank 2 or more is needed", build.text(x).c_str()));
+    return build.fail(Status::DTypeMismatch,
+                      format("%s: f32, f16 or bf16 of rank 2 or more is needed", build.text(x).c_str()));
   if (mask.tensor.valid()) {
     const TensorInfo& m = build.info(mask.tensor);
     if (m.dtype != DType::U8)

@@ -75,7 +75,8 @@ Tensor Graph::softmax(Tensor x, const SoftmaxOptions& options) {
   if (!build.needs({x})) return {};
   const TensorInfo info = build.info(x);
   if (info.rank < 1 || info.rank > 4 || !build.is_float(info.dtype))
-    return build.fail(Status::ShapeMismatch, format("%s: f32 or f16 of rank 1 to 4 is needed", build.text(x).c_str()));
+    return build.fail(Status::ShapeMismatch,
+                      format("%s: f32, f16 or bf16 of rank 1 to 4 is needed", build.text(x).c_str()));
   SoftmaxAttrs attrs{options.scale, options.causal, options.key_padding.meaning, options.mask.meaning,
                      options.masked_fill};
   if (!detail::check_softmax_inputs(build, info, options.key_padding, options.mask, options.bias, attrs)) return {};
@@ -100,7 +101,8 @@ bool check_rows(Build& build, Tensor x, float eps) {
   if (!build.needs({x})) return false;
   const TensorInfo& info = build.info(x);
   if (info.rank < 1 || !build.is_float(info.dtype)) {
-    build.fail(Status::DTypeMismatch, format("%s: f32 or f16 of rank 1 or more is needed", build.text(x).c_str()));
+    build.fail(Status::DTypeMismatch,
+               format("%s: f32, f16 or bf16 of rank 1 or more is needed", build.text(x).c_str()));
     return false;
   }
   if (!(eps >= 0.0f) || !std::isfinite(eps)) {

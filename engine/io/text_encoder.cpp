@@ -141,8 +141,9 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
                          TextEncoder* encoder) {
   const Log& log = options.log;
   if (!device.valid() || encoder == nullptr) return Status::InvalidArgument;
-  if (options.dtype != DType::F32 && options.dtype != DType::F16)
-    return fail(log, Status::InvalidArgument, format("dtype is %s; it must be f32 or f16", to_string(options.dtype)));
+  if (options.dtype != DType::F32 && options.dtype != DType::F16 && options.dtype != DType::BF16)
+    return fail(log, Status::InvalidArgument,
+                format("dtype is %s; it must be f32, f16 or bf16", to_string(options.dtype)));
   const fs::path folder(directory);
   const std::string name = folder.string();
   TextEncoder fresh;

@@ -93,7 +93,7 @@ class HEED_API BertWeights {
 };
 
 struct BertOptions {
-  DType dtype = DType::F32;  // F32 or F16: of the weights and of everything computed
+  DType dtype = DType::F32;  // F32, F16 or BF16: of the weights and of everything computed
   // Of matrices and tables, if they are not of `dtype`: F16 or BF16 beside F32. Upload with
   // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}.
   std::optional<DType> weight_dtype = {};

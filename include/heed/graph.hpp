@@ -134,10 +134,10 @@ class HEED_API Graph {
   Tensor select(Tensor x, int axis, int64_t index);           // slice of size 1, with the axis removed
 
   // --- Matrix product ------------------------------------------------------------------------------------
-  // a [..., M, K] x b [..., K, N] -> [..., M, N]; rank 2..4; leading dims broadcast. F32 or F16, sums in F32.
-  // b may also be F16 or BF16 beside an a of F32, as weights that take half the bytes; the result is F32, and no device
-  // needs 16-bit storage for it. b's values enter the sums exactly. So do those of a, except by a b of BF16 on processors
-  // with dot products of bf16 (AVX512_BF16), which round a to bf16 (2^-8 relative): PassInfo::why tells.
+  // a [..., M, K] x b [..., K, N] -> [..., M, N] of a's type, sums in F32; rank 2..4; leading dims broadcast. b is of a's
+  // type, or F16 or BF16 (half the bytes, and no device needs 16-bit storage beside an a of F32); by BF16 beside F16 on the
+  // CPU alone, Vulkan answers Unsupported. Values enter the sums exactly, but for an a beside BF16 on processors with dot
+  // products of bf16 (AVX512_BF16), which round it to bf16 (2^-8 relative): PassInfo::why tells.
   Tensor matmul(Tensor a, Tensor b, const MatmulOptions& options = {});
   // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear).
   Tensor linear(Tensor x, Tensor weight, Tensor bias = {});
@@ -164,8 +164,8 @@ class HEED_API Graph {
   // Random bits: Philox4x32-10 (Salmon et al. 2011), key (seed of the run, stream), counter = element index / 4.
   // Streams default to the number of dropout calls made before in this graph.
   Tensor dropout(Tensor x, float p, std::optional<uint32_t> stream = {});
-  // table [V, C], ids I32 [...] -> [..., C] of `dtype`, F32 or F16; without one, of the table's, and F32 from a BF16
-  // table. F16 from a table of another type the CPU device has alone; Vulkan answers Unsupported.
+  // table [V, C], ids I32 [...] -> [..., C] of `dtype`, F32, F16 or BF16; without one, of the table's, and F32 from a
+  // BF16 table. F16 or BF16 from a table of another type the CPU device has alone; Vulkan answers Unsupported.
   Tensor embedding(Tensor table, Tensor ids, std::optional<DType> dtype = {});
   // x [..., S, C] + the sinusoidal table (Vaswani et al. 2017, section 3.5), C even, computed in double.
   Tensor positional_encoding(Tensor x);
@@ -173,7 +173,7 @@ class HEED_API Graph {
   Tensor mul(Tensor a, Tensor b);  // broadcast
   Tensor scale(Tensor x, float factor);
   Tensor activation(Tensor x, Activation kind);
-  Tensor cast(Tensor x, DType dtype);  // between F32 and F16; from BF16 too (Vulkan: to F32)
+  Tensor cast(Tensor x, DType dtype);  // among F32, F16 and BF16; rounds to nearest even
   // Mean over one axis, which is removed. With a mask [B, S] for x [B, S, C] and axis 1: over kept tokens only;
   // zero when none is kept.
   Tensor mean(Tensor x, int axis, Mask mask = {});

@@ -28,7 +28,7 @@ enum class SelfTestVerdict : uint8_t {
   Wrong,     // differs from the CPU by more than rounding explains
   Failed,    // the driver refused it, or lost the device
   TimedOut,  // did not end within SelfTestOptions::time_limit_ms
-  Unused,    // heed would not use it on this device (f16 storage that is not there, other vectors); not run
+  Unused,    // heed would not use it on this device (16-bit storage that is not there, other vectors); not run
 };
 HEED_API const char* to_string(SelfTestVerdict verdict);  // "passed", "wrong", ...
 

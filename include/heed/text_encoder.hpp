@@ -22,7 +22,7 @@
 namespace heed {
 
 struct TextEncoderOptions {
-  DType dtype = DType::F32;   // F32 or F16; F16 where the device can
+  DType dtype = DType::F32;  // F32, or F16 or BF16 where the device can
   // Storage of matrices and tables. F16 or BF16 beside a dtype of F32 take half the bytes, to hold and to read at each
   // run; products sum in F32 (see Graph::matmul). Default: dtype.
   std::optional<DType> weight_dtype = {};

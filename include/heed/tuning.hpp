@@ -29,7 +29,7 @@ struct TuningOptions {
   uint32_t time_limit_ms = 10000;
 };
 
-// One product that was timed, a [m, k] x b [k, n].
+// One product that was timed, a [m, k] x b [k, n] of F32 or F16; for BF16 estimates choose.
 struct TunedProduct {
   DType dtype = DType::F32;
   int64_t m = 0, n = 0, k = 0;
