@@ -28,6 +28,7 @@ struct Precision {
 };
 constexpr Precision kPrecisions[] = {{DType::F32, DType::F32, "f32"},
                                      {DType::F16, DType::F16, "f16"},
+                                     {DType::BF16, DType::BF16, "bf16"},
                                      {DType::F32, DType::BF16, "f32 bf16"}};
 
 double milliseconds_since(Clock::time_point start) {

@@ -75,7 +75,7 @@ void add_bench(CLI::App& app, int* exit_code) {
   command->add_flag("--json", options->json, "Print JSON");
   command->add_option("--model", options->model, "Instead: sentences per second of a sentence-transformers model in this folder")
       ->type_name("DIR");
-  command->add_option("--weights", options->weights, "With --model: only with weights of this type; bf16 is beside f32")
+  command->add_option("--weights", options->weights, "With --model: only with weights of this type; bf16 also beside f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   command->add_option("--tuning", options->tuning, "Choose kernels by this file of `heed tune`")->type_name("FILE");
   command->add_option("--trace", options->trace,

@@ -237,7 +237,9 @@ int main(int argc, char** argv) {
   app.add_option("--index", arguments.index, "where the lines' vectors are kept; default: CORPUS.heed-index");
   app.add_flag("--fresh", arguments.fresh, "make the index anew");
   app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best")->take_last();
-  app.add_option("--dtype", arguments.dtype, "arithmetic storage")->check(CLI::IsMember({"f32", "f16"}))->capture_default_str();
+  app.add_option("--dtype", arguments.dtype, "arithmetic storage")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str();
   app.add_option("--weights", arguments.weights,
                  "storage of matrices and tables; f16 and bf16 also beside f32; default: --dtype")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "checkpoint"}));

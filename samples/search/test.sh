@@ -77,6 +77,7 @@ rm -rf "$folder/model" && cp -r "$model" "$folder/model"
 sed -i 's/"type_vocab_size": 2/"type_vocab_size": 2, "hidden_act": "relu"/; s/"hidden_act": "gelu",//' "$folder/model/config.json"
 check "another model's index" 0 "was made by another model; it is made anew" --model "$folder/model" --corpus "$folder/one.txt" --query one
 check "the index of another precision" 0 "was computed in another precision|no f16|not supported|Unsupported" --model "$folder/model" --corpus "$folder/one.txt" --query one --dtype f16
+check "everything in bf16" 0 "in bf16$|not supported|Unsupported|no 16-bit" --model "$model" --corpus "$folder/one.txt" --query one --dtype bf16
 check "weights of bf16" 0 "in f32, weights bf16" --model "$model" --corpus "$folder/one.txt" --query one --weights bf16
 check "their index" 0 "was computed in another precision" --model "$model" --corpus "$folder/one.txt" --query one --weights f16
 check "weights as in the checkpoint" 0 "in f32$" --model "$model" --corpus "$folder/one.txt" --query one --weights checkpoint

@@ -1,5 +1,6 @@
 // heed's times of the rows in rows.hpp.
 //   heed_rows DEVICE SECONDS ROW...     DEVICE as Device::open takes it: "cpu", "vulkan", part of a name
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <heed/heed.hpp>
@@ -101,8 +102,11 @@ std::vector<std::byte> values(int64_t count, DType type) {
     state = state * 1664525u + 1013904223u;
     const float value = (static_cast<float>(state >> 8) / 16777216.0f - 0.5f) * 0.1f + 0.001f;
     const auto half = static_cast<uint16_t>(0x2400u + (state >> 21) + (state & 0x8000u));
+    const auto upper = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
     if (type == DType::F16)
       std::memcpy(&bytes[static_cast<size_t>(i) * 2], &half, 2);
+    else if (type == DType::BF16)
+      std::memcpy(&bytes[static_cast<size_t>(i) * 2], &upper, 2);
     else
       std::memcpy(&bytes[static_cast<size_t>(i) * 4], &value, 4);
   }
@@ -138,7 +142,7 @@ std::string kernels_of(const Plan& plan) {
 
 void measure(Device& device, const Row& row, double seconds) {
   Problem p;
-  p.type = row.type == "f16" ? DType::F16 : DType::F32;
+  p.type = row.type == "f16" ? DType::F16 : row.type == "bf16" ? DType::BF16 : DType::F32;
   build(row, &p);
   Weights weights;
   Plan plan;

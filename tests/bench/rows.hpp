@@ -3,8 +3,8 @@
 //   attention:TYPE:HxSxD[:causal]  H heads of width D over S tokens
 //   softmax:TYPE:RxC  layernorm:TYPE:RxC  add:TYPE:RxC
 //   encoder:TYPE:T                 12 layers of width 768 (post-norm, erf GELU 3072, 12 heads) over T tokens
-// TYPE is f32 or f16. A program prints a line per row: the row, a tab, the median in milliseconds or "-", a
-// tab, a note.
+// TYPE is f32, f16 or bf16 (heed and PyTorch). A program prints a line per row: the row, a tab, the median in milliseconds
+// or "-", a tab, a note.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,8 @@ inline Row parse_row(const std::string& text) {
                      row.op == "layernorm" || row.op == "add" || row.op == "encoder";
   const bool positive =
       std::all_of(row.sizes.begin(), row.sizes.end(), [](int64_t size) { return size > 0; });
-  if (!known || (row.type != "f32" && row.type != "f16") || row.sizes.size() != wanted || !positive) {
+  if (!known || (row.type != "f32" && row.type != "f16" && row.type != "bf16") ||
+      row.sizes.size() != wanted || !positive) {
     std::fprintf(stderr, "cannot read the row '%s'\n", text.c_str());
     std::exit(2);
   }

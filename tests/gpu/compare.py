@@ -20,7 +20,7 @@ def read_rows(path):
 def work(row):
     """Floating-point operations and bytes of a row, each operand counted once; (0, 0) for the encoder."""
     operation, kind, sizes, *flag = row.split(":")
-    size = {"f32": 4, "f16": 2}[kind]
+    size = {"f32": 4, "f16": 2, "bf16": 2}[kind]
     sizes = [int(n) for n in sizes.split("x")]
     if operation == "matmul":
         m, n, k = sizes

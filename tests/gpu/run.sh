@@ -31,13 +31,14 @@ tail -n 3 "$here/tests.log"
 echo "== time"
 if [[ ${HEED_GPU_ROWS:-} == small ]]; then
   rows=(matmul:f32:64x64x64 matmul:f16:64x64x64 attention:f32:2x64x64 attention:f16:2x64x64:causal softmax:f32:64x64
-        layernorm:f32:64x64 add:f32:64x64)
+        layernorm:f32:64x64 add:f32:64x64 matmul:bf16:64x64x64)
 else
   rows=(matmul:f32:4096x4096x4096 matmul:f16:4096x4096x4096 matmul:f16:8192x8192x8192 matmul:f16:1x4096x4096
         matmul:f32:1x4096x4096 attention:f16:16x4096x128 attention:f16:16x4096x128:causal attention:f16:16x16384x128
         attention:f16:16x16384x128:causal attention:f32:16x4096x128 softmax:f32:32768x2048 softmax:f16:32768x2048
         layernorm:f32:32768x2048 layernorm:f16:32768x2048 add:f32:32768x2048 add:f16:32768x2048
-        encoder:f32:512 encoder:f16:512 encoder:f16:4096)
+        encoder:f32:512 encoder:f16:512 encoder:f16:4096 matmul:bf16:4096x4096x4096 attention:bf16:16x4096x128
+        layernorm:bf16:32768x2048 encoder:bf16:512)
 fi
 # Products of f16 by matrices of whole workgroups, which are taken when asked for only: right first, then timed.
 nv2=() && rm -f "$here/heed_nv2.tsv"

@@ -24,7 +24,7 @@ def encoder(tokens, kind):
 
 def build(row):
     operation, kind, sizes, *flag = row.split(":")
-    kind = {"f32": torch.float32, "f16": torch.float16}[kind]
+    kind = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[kind]
     sizes = [int(size) for size in sizes.split("x")]
 
     def random(*shape):
