@@ -15,7 +15,9 @@ void mul(Graph& g, DType t, Dim m, Dim n) {
 void copy(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.transpose(g.input("x", {m, n}, t), 0, 1)); }
 
 void cast(Graph& g, DType t, Dim m, Dim n) {
-  g.output("y", g.cast(g.input("x", {m, n}, t), t == DType::F32 ? DType::F16 : DType::F32));
+  const Tensor x = g.input("x", {m, n}, t);
+  for (const DType to : {DType::F32, DType::F16, DType::BF16})
+    if (to != t) g.output(to_string(to), g.cast(x, to));
 }
 
 template <DType kType>
@@ -120,7 +122,7 @@ void rmsnorm(Graph& g, DType t, Dim m, Dim n) {
 }
 
 void embedding(Graph& g, DType t, Dim m, Dim n) {
-  g.output("y", g.embedding(g.input("table", {7, n}, t), g.input("ids", {m}, DType::I32)));
+  g.output("y", g.embedding(g.input("table", {7, n}, t), g.input("ids", {m}, DType::I32), t));
 }
 
 void mean(Graph& g, DType t, Dim m, Dim n) {

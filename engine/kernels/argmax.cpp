@@ -5,7 +5,8 @@ namespace heed::kernels {
 Status select_argmax(const Select& select) {
   const TensorInfo& x = select.info(in::kX);
   KernelId id{};
-  const Status status = pick_storage(select, x.dtype, KernelId::ArgmaxF32, KernelId::ArgmaxF16, &id);
+  const Status status =
+      pick_storage(select, x.dtype, {KernelId::ArgmaxF32, KernelId::ArgmaxF16, KernelId::ArgmaxBf16}, &id);
   if (status != Status::Ok) return status;
   if (select.out().dtype != DType::I32)
     return select.unsupported(format("result of %s; i32 is needed", to_string(select.out().dtype)));

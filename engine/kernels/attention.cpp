@@ -26,7 +26,7 @@ bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors
   using namespace kernels::attention;
   if (node.op != Op::Attention || node.outputs[out::kWeights].valid()) return false;
   const DType dtype = tensors[node.inputs[in::kQuery].id].dtype;
-  if (dtype != DType::F32 && !(dtype == DType::F16 && device.f16)) return false;
+  if (dtype != DType::F32 && !(kernels::is_16_bit_float(dtype) && device.storage_16bit)) return false;
   for (const size_t input : {in::kQuery, in::kKey, in::kValue, in::kAttentionKeyPadding})
     if (!has_dense_rows(sizes, tensors, node.inputs[input])) return false;
   const Heads heads = heads_of(sizes, tensors, node);
@@ -107,8 +107,7 @@ uint32_t find_split_kernel(const KernelList& kernels, uint32_t kernel) {
 
 Status check_types(const Select& select) {
   const DType dtype = select.info(in::kQuery).dtype;
-  KernelId id{};
-  Status status = pick_storage(select, dtype, KernelId::AttentionF32, KernelId::AttentionF16, &id);
+  Status status = check_storage(select, dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kAttentionKeyPadding, "key_padding", DType::U8);
   if (status == Status::Ok) status = expect_dtype(select, in::kAttentionMask, "mask", DType::U8);
   if (status == Status::Ok) status = expect_dtype(select, in::kAttentionBias, "bias", dtype);

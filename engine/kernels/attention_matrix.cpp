@@ -60,7 +60,13 @@ bool is_matrix(const KernelKey& key) { return key.id == KernelId::AttentionF16Ma
 
 Matrix matrix_for(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries) {
   Matrix matrix;
-  if (dtype != DType::F16 || device.matrix.m == 0) return matrix;
+  if (device.matrix.m == 0 || !is_16_bit_float(dtype)) return matrix;
+  if (dtype == DType::BF16) {
+    matrix.without =
+        "fused, online softmax over key tiles; bf16 storage, f32 sums; not on matrix units, whose kernels "
+        "take f16";
+    return matrix;
+  }
   if (!device.allows(KernelId::AttentionF16Matrix)) {
     matrix.without =
         "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: failed the "

@@ -16,9 +16,8 @@ constexpr int64_t kMostElements = 4 << 20;
 constexpr size_t kDv = 3, kFlags = 4;
 constexpr uint32_t kInvocations = 128;
 
-KernelId combine_id(DType dtype) {
-  return dtype == DType::F16 ? KernelId::AttentionCombineF16 : KernelId::AttentionCombineF32;
-}
+constexpr ByStorage kIds = {KernelId::AttentionCombineF32, KernelId::AttentionCombineF16,
+                            KernelId::AttentionCombineBf16};
 
 }  // namespace
 
@@ -29,7 +28,7 @@ int64_t splits_for(const Capabilities& device, int64_t groups, uint32_t invocati
   return std::clamp<int64_t>(splits, 1, kMostSplits);
 }
 
-bool can_combine(const Need& need) { return need.device.allows(combine_id(need.info(in::kQuery).dtype)); }
+bool can_combine(const Need& need) { return need.device.allows(kIds.of(need.info(in::kQuery).dtype)); }
 
 int64_t split_elements(const Need& need, int64_t most_queries, int64_t splits) {
   if (splits <= 1) return 0;
@@ -62,12 +61,10 @@ Tensor log_sum_exp_or_output(const Node& node) {
   return wanted.valid() ? wanted : node.outputs[0];
 }
 
-bool is_combine(const KernelUse& use) {
-  return use.key.id == KernelId::AttentionCombineF32 || use.key.id == KernelId::AttentionCombineF16;
-}
+bool is_combine(const KernelUse& use) { return kIds.has(use.key.id); }
 
 void add_combine(const Select& select, int64_t d_v, uint32_t flags) {
-  KernelUse& use = add_kernel(select, combine_id(select.out().dtype), {kInvocations, 1, 1},
+  KernelUse& use = add_kernel(select, kIds.of(select.out().dtype), {kInvocations, 1, 1},
                               "combines what the splits of the keys gave");
   use.key.spec_count = kFlags + 1;
   use.key.spec[kDv] = u32(d_v);

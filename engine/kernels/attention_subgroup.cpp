@@ -4,9 +4,8 @@
 namespace heed::kernels::attention {
 namespace {
 
-KernelId id_for(DType dtype) {
-  return dtype == DType::F16 ? KernelId::AttentionF16Subgroup : KernelId::AttentionF32Subgroup;
-}
+constexpr ByStorage kIds = {KernelId::AttentionF32Subgroup, KernelId::AttentionF16Subgroup,
+                            KernelId::AttentionBf16Subgroup};
 
 // Queries of one subgroup: the more, the more often a read key or value is used, up to what a driver compiles
 // in reasonable time.
@@ -19,13 +18,11 @@ uint32_t most_queries_of(uint32_t lanes, int64_t d_v) {
 
 // With other widths than lavapipe's usual one it takes a driver minutes to compile.
 bool uses_subgroups(const Capabilities& device, DType dtype) {
-  return device.allows(id_for(dtype)) && device.software && device.subgroup_size == 8 &&
+  return device.allows(kIds.of(dtype)) && device.software && device.subgroup_size == 8 &&
          device.subgroup_arithmetic && device.subgroup_shuffle;
 }
 
-bool is_subgroups(const KernelKey& key) {
-  return key.id == KernelId::AttentionF32Subgroup || key.id == KernelId::AttentionF16Subgroup;
-}
+bool is_subgroups(const KernelKey& key) { return kIds.has(key.id); }
 
 void add_subgroups(const Select& select, const Heads& heads) {
   const SizeId queries = select.info(in::kQuery).dims[2];
@@ -40,7 +37,7 @@ void add_subgroups(const Select& select, const Heads& heads) {
     add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
       const uint32_t own[] = {lanes, tq};
       KernelUse& use =
-          add(select, id_for(select.out().dtype), lanes, heads, own,
+          add(select, kIds.of(select.out().dtype), lanes, heads, own,
               tq == 1 ? "fused, a subgroup per query, no barrier: a CPU runs this driver"
                       : "fused, several queries per subgroup, no barrier: a CPU runs this driver");
       if (vec4) use.key.spec[kFlags] |= HEED_ATTENTION_VEC4;

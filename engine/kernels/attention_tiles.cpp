@@ -46,19 +46,17 @@ Shape shape_for(const Heads& heads, uint32_t invocations) {
   return shape;
 }
 
-KernelId id_for(DType dtype) { return dtype == DType::F16 ? KernelId::AttentionF16 : KernelId::AttentionF32; }
+constexpr ByStorage kIds = {KernelId::AttentionF32, KernelId::AttentionF16, KernelId::AttentionBf16};
 
 const char* why_for(DType dtype, bool few) {
-  if (few)
-    return dtype == DType::F32 ? "fused, for few queries; f32 storage, f32 sums"
-                               : "fused, for few queries; f16 storage, f32 sums";
-  return dtype == DType::F32 ? "fused, online softmax over key tiles; f32 storage, f32 sums"
-                             : "fused, online softmax over key tiles; f16 storage, f32 sums";
+  constexpr WhyStorage kFew = HEED_WHY_STORAGE("fused, for few queries"),
+                       kMany = HEED_WHY_STORAGE("fused, online softmax over key tiles");
+  return (few ? kFew : kMany).of(dtype);
 }
 
 }  // namespace
 
-bool allows_tiles(const Capabilities& device, DType dtype) { return device.allows(id_for(dtype)); }
+bool allows_tiles(const Capabilities& device, DType dtype) { return device.allows(kIds.of(dtype)); }
 
 int64_t few_queries(const Heads& heads) { return shape_for(heads, kFewInvocations).queries(); }
 
@@ -83,7 +81,7 @@ void add_tiles(const Select& select, const Heads& heads, bool only_few, const ch
     const Shape shape = shape_for(heads, cut.invocations);
     const uint32_t own[] = {shape.lanes, shape.tq, shape.tk, shape.bk, shape.partials()};
     add_with_splits(select, cut,
-                    add(select, id_for(dtype), shape.invocations, heads, own,
+                    add(select, kIds.of(dtype), shape.invocations, heads, own,
                         without != nullptr && !few ? without : why_for(dtype, few)));
   }
 }

@@ -47,7 +47,7 @@ struct Capabilities {
   // A driver that runs shaders on the CPU. Its subgroups have exactly subgroup_size invocations, workgroups
   // run one after the other on each core, and a barrier costs more than much arithmetic.
   bool software = false;
-  bool f16 = false;  // 16-bit storage buffers and f16 conversion are enabled
+  bool storage_16bit = false;  // 16-bit storage buffers are enabled: activations may be f16 and bf16
   // Matrix units for f16 with sums in f32; m == 0: none, or none that pays.
   MatrixSize matrix;
   // Of what the sizes of a whole workgroup's matrices are multiples (VK_NV_cooperative_matrix2), for workgroups of 128

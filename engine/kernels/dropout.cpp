@@ -8,21 +8,23 @@ constexpr size_t kVec4 = 3;
 constexpr uint32_t kInvocations = 128;
 constexpr int64_t kPerGroup = 4 * kInvocations;  // an invocation makes the four elements of a Philox block
 constexpr double kOperations = 30.0;             // per element: a quarter of ten rounds of about a dozen
+constexpr WhyStorage kWhy = {"f32 storage; one Philox block per 4 elements",
+                             "f16 storage; one Philox block per 4 elements",
+                             "bf16 storage; one Philox block per 4 elements"};
 
 }  // namespace
 
 Status select_dropout(const Select& select) {
   const DType dtype = select.info(in::kX).dtype;
   KernelId id{};
-  const Status status = pick_storage(select, dtype, KernelId::DropoutF32, KernelId::DropoutF16, &id);
+  const Status status =
+      pick_storage(select, dtype, {KernelId::DropoutF32, KernelId::DropoutF16, KernelId::DropoutBf16}, &id);
   if (status != Status::Ok) return status;
   if (select.out().dtype != dtype) return select.unsupported("result and input differ in type");
   const Vec4 known =
       worse(vec4_of(select, select.node.inputs[in::kX]), vec4_of(select, select.node.outputs[0]));
   add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
-    KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1},
-                                dtype == DType::F16 ? "f16 storage; one Philox block per 4 elements"
-                                                    : "f32 storage; one Philox block per 4 elements");
+    KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, kWhy.of(dtype));
     use.key.spec_count = kVec4 + 1;
     use.key.spec[kVec4] = vec4;
     constexpr size_t kInputs[] = {in::kX};

@@ -13,6 +13,15 @@ Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
   return worse(worse(vec4_of(select, a), vec4_of(select, b)), vec4_of(select, select.node.outputs[0]));
 }
 
+// By the storage of the result.
+ByStorage kernels_from(DType from) {
+  if (from == DType::F16)
+    return {KernelId::ElementwiseF16F32, KernelId::ElementwiseF16, KernelId::ElementwiseF16Bf16};
+  if (from == DType::BF16)
+    return {KernelId::ElementwiseF32Narrow, KernelId::ElementwiseBf16F16, KernelId::ElementwiseBf16};
+  return {KernelId::ElementwiseF32, KernelId::ElementwiseF32F16, KernelId::ElementwiseF32Bf16};
+}
+
 Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType from, DType to, KernelId* id) {
   const bool plain_copy = attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f &&
                           attrs.activation == Activation::None;
@@ -22,20 +31,23 @@ Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType f
     return Status::Ok;
   }
   // Words read as halves need no 16-bit storage.
-  const bool as_words = from == DType::BF16 || (from == DType::F16 && !select.device.f16);
+  const bool as_words = from == DType::BF16 || (from == DType::F16 && !select.device.storage_16bit);
   if (as_words && to == DType::F32) {
     *id = KernelId::ElementwiseF32Narrow;
     return Status::Ok;
   }
-  Status status = pick_storage(select, from, KernelId::ElementwiseF32, KernelId::ElementwiseF16, id);
-  if (status != Status::Ok || from == to) return status;
-  return pick_storage(select, to, KernelId::ElementwiseF16F32, KernelId::ElementwiseF32F16, id);
+  const Status status = check_storage(select, from);
+  return status == Status::Ok ? pick_storage(select, to, kernels_from(from), id) : status;
 }
 
 const char* why_variant(KernelId id) {
   switch (id) {
     case KernelId::ElementwiseF32: return "f32 storage and arithmetic";
     case KernelId::ElementwiseF16: return "f16 storage, f32 arithmetic";
+    case KernelId::ElementwiseBf16: return "bf16 storage, f32 arithmetic";
+    case KernelId::ElementwiseF32Bf16: return "cast from f32 to bf16, rounding to nearest even";
+    case KernelId::ElementwiseF16Bf16: return "cast from f16 to bf16, rounding to nearest even";
+    case KernelId::ElementwiseBf16F16: return "cast from bf16 to f16, rounding to nearest even";
     case KernelId::ElementwiseF32F16: return "cast from f32 to f16, rounding to nearest even";
     case KernelId::ElementwiseF16F32: return "cast from f16 to f32, exact";
     case KernelId::ElementwiseF32Narrow: return "cast from two bytes to f32, exact";

@@ -12,7 +12,8 @@ Status pick_variant(const Select& select, DType table, KernelId* id) {
     *id = KernelId::EmbeddingF32Narrow;
     return Status::Ok;
   }
-  const Status status = pick_storage(select, table, KernelId::EmbeddingF32, KernelId::EmbeddingF16, id);
+  const Status status = pick_storage(
+      select, table, {KernelId::EmbeddingF32, KernelId::EmbeddingF16, KernelId::EmbeddingBf16}, id);
   if (status != Status::Ok || to == table) return status;
   return select.unsupported(format("a table of %s and a result of %s", to_string(table), to_string(to)));
 }

@@ -11,15 +11,17 @@ Status Select::unsupported(const std::string& what) const {
   return fail(log, Status::Unsupported, format("%s %s: %s", to_string(node.op), node.label.c_str(), what.c_str()));
 }
 
-Status pick_storage(const Select& select, DType dtype, KernelId f32, KernelId f16, KernelId* id) {
-  if (dtype == DType::F16 && !select.device.f16)
-    return select.unsupported("f16 was asked for, but this device has no 16-bit storage buffers");
-  if (dtype != DType::F32 && dtype != DType::F16)
-    return select.unsupported(format("%s was asked for; Vulkan kernels compute in f32 and f16, and read bf16 as matrices and "
-                                     "tables beside f32",
-                                     to_string(dtype)));
-  *id = dtype == DType::F16 ? f16 : f32;
-  return Status::Ok;
+Status check_storage(const Select& select, DType dtype) {
+  if (dtype == DType::F32 || (is_16_bit_float(dtype) && select.device.storage_16bit)) return Status::Ok;
+  if (is_16_bit_float(dtype))
+    return select.unsupported(
+        format("%s was asked for, but this device has no 16-bit storage buffers", to_string(dtype)));
+  return select.unsupported(format("%s was asked for; one of f32, f16 and bf16 is needed", to_string(dtype)));
+}
+
+Status pick_storage(const Select& select, DType dtype, const ByStorage& ids, KernelId* id) {
+  *id = ids.of(dtype);
+  return check_storage(select, dtype);
 }
 
 Status expect_dtype(const Select& select, size_t position, const char* what, DType dtype) {
@@ -114,10 +116,10 @@ LanePlan plan_lanes(const Select& select, SizeId row_length) {
 }
 
 const char* why_lanes(uint32_t lanes, DType dtype) {
-  const bool f32 = dtype == DType::F32;
-  if (lanes == 128) return f32 ? "long rows: a workgroup each; f32 storage, f32 sums" : "long rows: a workgroup each; f16 storage, f32 sums";
-  if (lanes == 32) return f32 ? "4 rows per workgroup; f32 storage, f32 sums" : "4 rows per workgroup; f16 storage, f32 sums";
-  return f32 ? "short rows: 16 per workgroup; f32 storage, f32 sums" : "short rows: 16 per workgroup; f16 storage, f32 sums";
+  constexpr WhyStorage kLong = HEED_WHY_STORAGE("long rows: a workgroup each"),
+                       kMiddle = HEED_WHY_STORAGE("4 rows per workgroup"),
+                       kShort = HEED_WHY_STORAGE("short rows: 16 per workgroup");
+  return (lanes == 128 ? kLong : lanes == 32 ? kMiddle : kShort).of(dtype);
 }
 
 uint32_t find_lanes(const KernelList& kernels, uint32_t lanes) {

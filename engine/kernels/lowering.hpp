@@ -52,8 +52,18 @@ struct Emit {
   View out() const { return resolve(schedule, node.outputs[0], values); }
 };
 
-// The variant for storage of `dtype`, or Unsupported if there is none or the device cannot store it.
-Status pick_storage(const Select& select, DType dtype, KernelId f32, KernelId f16, KernelId* id);
+// The variants of a kernel that differ in storage alone.
+struct ByStorage {
+  KernelId f32, f16, bf16;
+
+  KernelId of(DType dtype) const { return dtype == DType::F16 ? f16 : dtype == DType::BF16 ? bf16 : f32; }
+  bool has(KernelId id) const { return id == f32 || id == f16 || id == bf16; }
+};
+inline bool is_16_bit_float(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+// Unsupported if kernels cannot compute on storage of `dtype` on this device.
+Status check_storage(const Select& select, DType dtype);
+// The variant for storage of `dtype`, or Unsupported.
+Status pick_storage(const Select& select, DType dtype, const ByStorage& ids, KernelId* id);
 // Unsupported unless input `position` (if given) has this element type.
 Status expect_dtype(const Select& select, size_t position, const char* what, DType dtype);
 
@@ -123,6 +133,13 @@ struct LanePlan {
 // The lane counts that rows of this size may ask for at some run.
 LanePlan plan_lanes(const Select& select, SizeId row_length);
 const char* why_lanes(uint32_t lanes, DType dtype);
+// One text for each storage of activations.
+struct WhyStorage {
+  const char *f32, *f16, *bf16;
+  const char* of(DType dtype) const { return dtype == DType::F16 ? f16 : dtype == DType::BF16 ? bf16 : f32; }
+};
+#define HEED_WHY_STORAGE(text) \
+  { text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums" }
 // The kernel among those selected that has these lanes.
 uint32_t find_lanes(const KernelList& kernels, uint32_t lanes);
 std::array<uint32_t, 3> row_groups(int64_t rows, uint32_t lanes);

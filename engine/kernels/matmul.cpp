@@ -11,8 +11,10 @@ namespace heed::kernels {
 namespace matmul {
 
 Operands operands_of(const Select& select) {
-  const DType b = select.info(in::kB).dtype;
-  if (select.info(in::kA).dtype == DType::F16) return Operands::F16;
+  const DType a = select.info(in::kA).dtype, b = select.info(in::kB).dtype;
+  if (a == DType::F16) return Operands::F16;
+  if (a == DType::BF16 && b == DType::F16) return Operands::Bf16ByF16;
+  if (a == DType::BF16) return select.device.matrix.m != 0 ? Operands::Bf16BesideUnits : Operands::Bf16;
   return b == DType::F16 ? Operands::F32ByF16 : b == DType::BF16 ? Operands::F32ByBf16 : Operands::F32;
 }
 
@@ -133,14 +135,13 @@ uint32_t best_kernel(const Problem& problem, const KernelList& kernels, uint32_t
 
 Status check_types(const Select& select) {
   const DType dtype = select.info(in::kA).dtype;
-  KernelId id{};
-  Status status = pick_storage(select, dtype, KernelId::MatmulF32, KernelId::MatmulF16, &id);
+  Status status = check_storage(select, dtype);
   if (status != Status::Ok) return status;
   if (select.out().dtype != dtype)
     return select.unsupported(
         format("inputs of %s and a result of %s", to_string(dtype), to_string(select.out().dtype)));
   const DType b = select.info(in::kB).dtype;
-  if (b != dtype && (dtype != DType::F32 || (b != DType::F16 && b != DType::BF16)))
+  if (b != dtype && (dtype == DType::F16 || !is_16_bit_float(b)))
     return select.unsupported(format("%s by %s", to_string(dtype), to_string(b)));
   if (status == Status::Ok) status = expect_dtype(select, in::kBias, "bias", dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kResidual, "residual", dtype);

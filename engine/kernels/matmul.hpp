@@ -42,30 +42,38 @@ uint32_t flags_of(const Select& select);
 // What is known of Problem::reads_vec4 before a run.
 Vec4 known_vec4(const Select& select);
 
-// How a and b are stored. b may be narrower than a, as weights that take half the bytes.
-enum class Operands : uint8_t { F32, F16, F32ByF16, F32ByBf16 };
+// How a and b are stored. b may be narrower than a, as weights that take half the bytes. Bf16BesideUnits: Bf16 on a device
+// whose matrix units take f16.
+enum class Operands : uint8_t { F32, F16, F32ByF16, F32ByBf16, Bf16, Bf16BesideUnits, Bf16ByF16 };
 Operands operands_of(const Select& select);
 // The kernels of one family.
 struct Family {
-  KernelId f32, f16, narrow;  // narrow: b of two bytes beside an a of F32
+  KernelId f32, f16, narrow, bf16;  // narrow: b of two bytes beside an a of F32; bf16: b of bf16 or f16
   KernelId of(Operands operands) const {
+    if (operands >= Operands::Bf16) return bf16;
     return operands == Operands::F32 ? f32 : operands == Operands::F16 ? f16 : narrow;
   }
-  bool has(const KernelKey& key) const { return key.id == f32 || key.id == f16 || key.id == narrow; }
+  bool has(const KernelKey& key) const {
+    return key.id == f32 || key.id == f16 || key.id == narrow || key.id == bf16;
+  }
 };
-inline constexpr Family kTileKernels = {KernelId::MatmulF32, KernelId::MatmulF16, KernelId::MatmulF32Narrow};
+inline constexpr Family kTileKernels = {KernelId::MatmulF32, KernelId::MatmulF16, KernelId::MatmulF32Narrow,
+                                        KernelId::MatmulBf16};
 inline constexpr Family kSubgroupKernels = {KernelId::MatmulF32Subgroup, KernelId::MatmulF16Subgroup,
-                                      KernelId::MatmulF32NarrowSubgroup};
+                                            KernelId::MatmulF32NarrowSubgroup, KernelId::MatmulBf16Subgroup};
 // The reason for a choice, by Operands.
 struct Why {
-  const char* texts[4];
+  const char* texts[7];
   const char* of(Operands operands) const { return texts[static_cast<size_t>(operands)]; }
 };
 #define HEED_MATMUL_WHY(text)                                                                  \
   {                                                                                            \
     {                                                                                          \
       text "; f32 storage, f32 sums", text "; f16 storage, f32 sums",                          \
-          text "; f32 by weights of f16, f32 sums", text "; f32 by weights of bf16, f32 sums" \
+          text "; f32 by weights of f16, f32 sums", text "; f32 by weights of bf16, f32 sums", \
+          text "; bf16 storage, f32 sums",                                                     \
+          text "; bf16 storage, f32 sums; not on matrix units, whose kernels take f16",        \
+          text "; bf16 by weights of f16, f32 sums"                                            \
     }                                                                                          \
   }
 

@@ -21,7 +21,9 @@ constexpr int64_t kDepthStep = 32;
 constexpr int64_t kMostToFill = 1 << 14, kMostToBound = 1 << 24;
 constexpr uint32_t kSumInvocations = 128;
 
-KernelId sum_id(DType dtype) { return dtype == DType::F16 ? KernelId::MatmulF16Sum : KernelId::MatmulF32Sum; }
+KernelId sum_id(DType dtype) {
+  return ByStorage{KernelId::MatmulF32Sum, KernelId::MatmulF16Sum, KernelId::MatmulBf16Sum}.of(dtype);
+}
 
 int64_t product(int64_t a, int64_t b, int64_t most) {
   int64_t result = 0;

@@ -24,9 +24,9 @@ constexpr Shape kShapes[] = {
 constexpr uint32_t kMostRows = 8;
 
 constexpr Family kPlain = {KernelId::MatmulF32Vector, KernelId::MatmulF16Vector,
-                           KernelId::MatmulF32NarrowVector};
+                           KernelId::MatmulF32NarrowVector, KernelId::MatmulBf16Vector};
 constexpr Family kReducing = {KernelId::MatmulF32VectorSubgroup, KernelId::MatmulF16VectorSubgroup,
-                              KernelId::MatmulF32NarrowVectorSubgroup};
+                              KernelId::MatmulF32NarrowVectorSubgroup, KernelId::MatmulBf16VectorSubgroup};
 
 KernelId id_for(const Select& select, Operands operands) {
   const KernelId subgroups = kReducing.of(operands);

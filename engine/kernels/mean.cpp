@@ -21,7 +21,8 @@ Status select_mean(const Select& select) {
   const TensorInfo& x = select.info(in::kX);
   const auto& attrs = select.node.as<MeanAttrs>();
   KernelId id{};
-  Status status = pick_storage(select, x.dtype, KernelId::MeanF32, KernelId::MeanF16, &id);
+  Status status =
+      pick_storage(select, x.dtype, {KernelId::MeanF32, KernelId::MeanF16, KernelId::MeanBf16}, &id);
   if (status == Status::Ok) status = expect_dtype(select, in::kMeanMask, "mask", DType::U8);
   if (status != Status::Ok) return status;
   if (select.out().dtype != x.dtype) return select.unsupported("result and input differ in type");

@@ -17,8 +17,7 @@ uint32_t flags_of(const Select& select) {
 
 Status select_norm(const Select& select, const RowIds& ids) {
   const TensorInfo& x = select.info(in::kX);
-  KernelId id{};
-  Status status = pick_storage(select, x.dtype, ids.f32, ids.f16, &id);
+  Status status = check_storage(select, x.dtype);
   if (status == Status::Ok && select.out().dtype != x.dtype)
     status = select.unsupported("result and input differ in type");
   if (status == Status::Ok) status = expect_dtype(select, in::kGamma, "gamma", x.dtype);

@@ -65,16 +65,14 @@ RowShapes gpu_shapes(int64_t longest, bool varies) {
 
 // The variant with subgroup operations may be used for these rows.
 bool may_use_subgroups(const Select& select, const RowIds& ids) {
-  const bool f16 = select.out().dtype == DType::F16;
-  return select.device.subgroup_arithmetic && select.device.allows(f16 ? ids.f16_subgroup : ids.f32_subgroup);
+  return select.device.subgroup_arithmetic && select.device.allows(ids.subgroup.of(select.out().dtype));
 }
 
 KernelUse& add_shape(const Select& select, const RowIds& ids, const RowShape& shape, bool one_subgroup,
                      bool vec4, uint32_t flags, std::span<const size_t> inputs) {
-  const bool f16 = select.out().dtype == DType::F16;
   // Where a row has the whole workgroup, its lanes are whole subgroups.
   const bool subgroups = may_use_subgroups(select, ids) && shape.rows == 1;
-  const KernelId id = subgroups ? (f16 ? ids.f16_subgroup : ids.f32_subgroup) : (f16 ? ids.f16 : ids.f32);
+  const KernelId id = (subgroups ? ids.subgroup : ids.plain).of(select.out().dtype);
   KernelUse& use = add_kernel(select, id, {shape.lanes, shape.rows, 1}, shape.why);
   auto& spec = use.key.spec;
   use.key.spec_count = kSpecCount;

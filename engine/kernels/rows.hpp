@@ -9,7 +9,7 @@
 namespace heed::kernels {
 
 struct RowIds {
-  KernelId f32, f16, f32_subgroup, f16_subgroup;
+  ByStorage plain, subgroup;
 };
 
 // Adds the kernels for rows of this length: lanes per row and what they keep in registers, as the device and

@@ -42,13 +42,13 @@ View spread_padding(const View& padding, const View& x) {
 
 Status select_softmax(const Select& select) {
   const TensorInfo& x = select.info(in::kX);
-  KernelId id{};
-  Status status = pick_storage(select, x.dtype, KernelId::SoftmaxF32, KernelId::SoftmaxF16, &id);
+  Status status = check_storage(select, x.dtype);
   if (status == Status::Ok) status = check_inputs(select);
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {in::kX, in::kKeyPadding, in::kMask, in::kSoftmaxBias};
-  constexpr RowIds kIds = {KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxF32Subgroup,
-                           KernelId::SoftmaxF16Subgroup};
+  constexpr RowIds kIds = {
+      {KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxBf16},
+      {KernelId::SoftmaxF32Subgroup, KernelId::SoftmaxF16Subgroup, KernelId::SoftmaxBf16Subgroup}};
   // Masks are read byte by byte.
   const auto& inputs = select.node.inputs;
   const Tensor operands[] = {inputs[in::kX], inputs[in::kSoftmaxBias], select.node.outputs[0]};

@@ -37,7 +37,7 @@ std::string variant_name(const KernelKey& key) {
   if (key.custom == nullptr && name.starts_with("matmul") && !name.ends_with("_sum"))
     return format("%s %ux%u", kernel_name(key), key.spec[kernels::matmul::kRows],
                   key.spec[kernels::matmul::kColumns]);
-  if (key.custom == nullptr && name.starts_with("attention_f"))
+  if (key.custom == nullptr && name.starts_with("attention") && !name.starts_with("attention_combine"))
     return format("%s %ux%u", kernel_name(key), key.spec[0], kernels::attention::queries_of(key));
   return kernel_name(key);
 }

@@ -117,7 +117,7 @@ void apply_variable(Capabilities* device) {
 
 }  // namespace
 
-Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
+Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
   Capabilities result;
   result.max_invocations = limits.maxComputeWorkGroupInvocations;
@@ -138,9 +138,9 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool f16) {
   result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
-  result.f16 = f16;
+  result.storage_16bit = storage_16bit;
   std::string why;
-  if (f16) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);
+  if (storage_16bit) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);
   if (result.matrix.m != 0) {
     result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
     result.matrix_always = matrix_use() == MatrixUse::Always;

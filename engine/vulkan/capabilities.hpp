@@ -42,8 +42,8 @@ uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& familie
 // Empty if the device meets heed's floor; otherwise every limit that is too low, with both values.
 std::string below_floor(const PhysicalDevice& device);
 
-// `f16`: 16-bit storage is enabled on the VkDevice.
-Capabilities capabilities_of(const PhysicalDevice& device, bool f16);
+// `storage_16bit`: it is enabled on the VkDevice.
+Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit);
 
 // Everything of DeviceInfo. `word` is made from the name alone; see make_unique.
 DeviceInfo describe(const PhysicalDevice& device);

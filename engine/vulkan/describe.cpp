@@ -86,8 +86,10 @@ std::string matrix_text(const PhysicalDevice& device) {
   const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   const MatrixSize size = choose_matrix(device.matrix_units, software, matrix_use(), &why);
   if (size.m == 0) return "matrix units: not used, because " + why;
-  return format("matrix units: used for f16 products and attention (VK_KHR_cooperative_matrix, %ux%ux%u)",
-                size.m, size.n, size.k);
+  return format(
+      "matrix units: used for f16 products and attention, not for bf16, which their kernels do not take "
+      "(VK_KHR_cooperative_matrix, %ux%ux%u)",
+      size.m, size.n, size.k);
 }
 
 // Of the extension beside them; nothing where the driver has it not.
@@ -111,10 +113,11 @@ std::string subgroup_text(const PhysicalDevice& device) {
 std::string what_heed_uses(const PhysicalDevice& device) {
   std::string text = "f32: used; every pass accumulates in f32";
   if (device.storage_16bit)
-    text += "\nf16 storage: used where a graph asks for it (storageBuffer16BitAccess)";
+    text += "\nf16 and bf16 storage: used where a graph asks for it (storageBuffer16BitAccess)";
   else
-    text += format("\nf16 storage: not used, because %s storageBuffer16BitAccess; f16 graphs are refused",
-                   device.adopted ? "the host did not enable" : "the driver has no");
+    text += format(
+        "\nf16 and bf16 storage: not used, because %s storageBuffer16BitAccess; such graphs are refused",
+        device.adopted ? "the host did not enable" : "the driver has no");
   text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
   text.append("\n").append(subgroup_text(device));
   text.append("\n").append(matrix_text(device)).append(workgroup_matrix_text(device));

@@ -48,7 +48,9 @@ void VulkanDevice::disable_kernels(std::span<const std::string> names) {
       context_.capabilities.disabled[i] = true;
 }
 
-bool VulkanDevice::supports(DType dtype) const { return dtype != DType::F16 || context_.capabilities.f16; }
+bool VulkanDevice::supports(DType dtype) const {
+  return (dtype != DType::F16 && dtype != DType::BF16) || context_.capabilities.storage_16bit;
+}
 
 Status VulkanDevice::reopen(std::shared_ptr<detail::DeviceImpl>* device) const {
   if (instance_ == nullptr) return Status::Unsupported;

@@ -161,13 +161,16 @@ void add_elementwise(std::vector<GraphCase>* cases) {
   cases->push_back(row_wise("concat", 512, 768, [=](Graph& g, Tensor x) {
     return g.concat({x, other(g, x)}, 1);
   }));
-  cases->push_back(row_wise("cast", 512, 768, [](Graph& g, Tensor x) {
-    return g.cast(x, g.dtype(x) == DType::F32 ? DType::F16 : DType::F32);
-  }));
-  cases->push_back(
-      {"embedding 512x768", [](Graph& g, DType type) {
-         g.output("y", g.embedding(g.weight("table", {30522, 768}, type), g.input("ids", {512}, DType::I32)));
-       }});
+  const auto cast = [&](DType to, const char* suffix) {
+    cases->push_back(row_wise("cast", 512, 768, [to](Graph& g, Tensor x) { return g.cast(x, to); }, suffix));
+  };
+  cast(DType::F32, " to f32");
+  cast(DType::F16, " to f16");
+  cast(DType::BF16, " to bf16");
+  cases->push_back({"embedding 512x768", [](Graph& g, DType type) {
+                      g.output("y", g.embedding(g.weight("table", {30522, 768}, type),
+                                                g.input("ids", {512}, DType::I32), type));
+                    }});
   cases->push_back({"embedding 512x768 of bf16",
                     [](Graph& g, DType) {
                       const Tensor table = g.weight("table", {30522, 768}, DType::BF16);

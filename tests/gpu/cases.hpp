@@ -12,7 +12,7 @@ struct GraphCase {
   std::string name;
   std::function<void(Graph&, DType)> build;
   bool training = false;
-  bool both_types = true;  // also with f16 storage
+  bool both_types = true;  // also with f16 and bf16 storage
 };
 
 const std::vector<GraphCase>& graph_cases();

@@ -42,7 +42,17 @@ bool choose(const GraphCase& example, DType type, const Capabilities& device,
 bool choose_kernels(const Capabilities& device, std::vector<ChosenKernel>* chosen) {
   for (const GraphCase& example : graph_cases()) {
     if (!choose(example, DType::F32, device, chosen)) return false;
-    if (example.both_types && device.f16 && !choose(example, DType::F16, device, chosen)) return false;
+    if (!example.both_types || !device.storage_16bit) continue;
+    if (!choose(example, DType::F16, device, chosen)) return false;
+    // What has bf16 differs from its f16 counterpart in loads and stores alone: each kernel once.
+    std::vector<ChosenKernel> bf16;
+    if (!choose(example, DType::BF16, device, &bf16)) return false;
+    const auto is_known = [&](const ChosenKernel& one) {
+      return std::any_of(chosen->begin(), chosen->end(),
+                         [&](const ChosenKernel& other) { return other.key.id == one.key.id; });
+    };
+    const bool all_known = std::all_of(bf16.begin(), bf16.end(), is_known);
+    if (!all_known) chosen->insert(chosen->end(), bf16.begin(), bf16.end());
   }
   std::stable_sort(chosen->begin(), chosen->end(),
                    [](const ChosenKernel& a, const ChosenKernel& b) { return a.key.id < b.key.id; });

@@ -17,7 +17,7 @@ struct Units {
 
 Capabilities device_with(const Units& units) {
   Capabilities device;
-  device.f16 = device.subgroup_shuffle = true;
+  device.storage_16bit = device.subgroup_shuffle = true;
   device.max_invocations = 1024;
   device.matrix = units.size;
   device.matrix_subgroup = units.subgroup;

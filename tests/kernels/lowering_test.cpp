@@ -312,14 +312,17 @@ TEST_CASE("what a device or the kernels cannot do is refused by name") {
   CHECK(lowered.messages.find("layernorm") != std::string::npos);
   CHECK(lowered.messages.find("f16") != std::string::npos);
 
-  lowered.device.f16 = true;
+  lowered.device.storage_16bit = true;
   CHECK(lowered.select(node, &kernels) == Status::Ok);
   CHECK(kernels.uses[0].key.id == KernelId::LayernormF16);
 
-  lowered.messages.clear();
   for (TensorInfo& tensor : lowered.schedule.tensors) tensor.dtype = DType::BF16;
+  CHECK(lowered.select(node, &kernels) == Status::Ok);
+  CHECK(kernels.uses[0].key.id == KernelId::LayernormBf16);
+  lowered.device.storage_16bit = false;
+  lowered.messages.clear();
   CHECK(lowered.select(node, &kernels) == Status::Unsupported);
-  CHECK(lowered.messages.find("bf16") != std::string::npos);
+  CHECK(lowered.messages.find("bf16 was asked for") != std::string::npos);
 }
 
 TEST_CASE("a tensor above the device's binding range is refused with both numbers") {

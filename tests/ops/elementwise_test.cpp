@@ -1,4 +1,9 @@
 // add, mul, scale, activation, cast, and the copies that reshapes and outputs of views need.
+#include <cmath>
+#include <iterator>
+#include <span>
+#include <vector>
+
 #include "catch.hpp"
 #include "ops/trial.hpp"
 
@@ -79,8 +84,10 @@ Case view_case() {
 
 // Reshapes that no strides can express, and views given out: copies, bit for bit.
 Case copy_case(DType type) {
-  return {std::string("copies of ") + to_string(type), [type](Trial& t) {
-            if ((t.dtype == DType::F16) != (type == DType::F16)) return;
+  return {std::string("copies of ") + to_string(type),
+          [type](Trial& t) {
+            const bool narrow = type == DType::F16 || type == DType::BF16;
+            if (t.dtype != (narrow ? type : DType::F32)) return;  // Unsupported may then be the answer
             const Tensor x = t.graph.input("x", {6, 7, 10}, type);
             t.graph.output("reshaped", t.graph.reshape(t.graph.permute(x, {2, 0, 1}), {20, 21}));
             t.graph.output("sliced", t.graph.slice(t.graph.transpose(x, 0, 2), 1, 3, 2));
@@ -92,7 +99,8 @@ Case copy_case(DType type) {
             run.expect_exact("sliced", slice(permute(v, {2, 1, 0}), 1, 3, 2), type);
             run.expect_exact("same", v, type);
             run.expect_exact("selected", reshape(slice(v, 2, 9, 1), {6, 7}), type);
-          }};
+          },
+          type == DType::BF16};
 }
 
 Case extents_case() {
@@ -134,23 +142,50 @@ Operation elementwise_operation() {
   cases.push_back(chain_case(false));
   cases.push_back(chain_case(true));
   cases.push_back(view_case());
-  for (const DType type : {DType::F32, DType::F16, DType::I32, DType::U8}) cases.push_back(copy_case(type));
+  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::I32, DType::U8})
+    cases.push_back(copy_case(type));
   cases.push_back(extents_case());
   return operation;
 }
 
-// To halves and back; with halves stored nowhere else.
+// To two bytes and back; with two bytes stored nowhere else.
 Case cast_case(const Sizes& shape, double magnitude) {
   return {"cast " + text_of(shape) + " to " + std::to_string(magnitude), [=](Trial& t) {
-            t.graph.output("half", t.graph.cast(t.graph.input("x", shape_of(shape)), DType::F16));
-            t.graph.output("float",
-                           t.graph.cast(t.graph.input("h", shape_of(shape), DType::F16), DType::F32));
+            t.graph.output("half", t.graph.cast(t.graph.input("x", shape_of(shape)), t.dtype));
+            t.graph.output("float", t.graph.cast(t.graph.input("h", shape_of(shape), t.dtype), DType::F32));
             Run& run = t.run();
             const Array v = run.input("x", uniform(shape, 113, -magnitude, magnitude), DType::F32);
-            const Array h = run.input("h", uniform(shape, 114, -magnitude, magnitude), DType::F16);
-            run.dtype = DType::F16;
+            const Array h = run.input("h", uniform(shape, 114, -magnitude, magnitude), t.dtype);
             run.expect("half", v);
             run.expect_exact("float", h, DType::F32);
+          }};
+}
+
+// f32 and f16 to bf16, and bf16 to f16: infinities, NaN, ties, what rounds to infinity, bit for bit.
+Case special_cast_case(int64_t count) {
+  return {"casts of special values, " + std::to_string(count), [=](Trial& t) {
+            if (t.dtype != DType::BF16) return;
+            const double inf = INFINITY;
+            const double special[] = {
+                0.0,    -0.0,       1.0 + 0x1p-8, 1.0 + 3 * 0x1p-8, 1.0 + 0x1p-8 + 0x1p-20,
+                inf,    -inf,       0x1.fep127,   0x1.ffp127,       -0x1.fffffep127,
+                0x1p-8, 0x1.01p-14, -3.0,         65504.0,          0x1p-126};
+            Array x({count});
+            for (int64_t i = 0; i < count; ++i)
+              x.at(i) = special[static_cast<size_t>(i) % std::size(special)];
+            Array h = x;  // those that f16 and bf16 can have
+            for (double& v : h.value)
+              if (std::isfinite(v) && (std::abs(v) > 65504.0 || std::abs(v) < 0x1p-14)) v = 0.5;
+            const auto cast = [&](const char* to, const char* from, DType from_type, DType to_type) {
+              t.graph.output(to, t.graph.cast(t.graph.input(from, {count}, from_type), to_type));
+            };
+            cast("from_float", "x", DType::F32, DType::BF16);
+            cast("from_half", "h", DType::F16, DType::BF16);
+            cast("to_half", "b", DType::BF16, DType::F16);
+            Run& run = t.run();
+            run.expect_exact("from_float", run.input("x", x, DType::F32), DType::BF16);
+            run.expect_exact("from_half", run.input("h", h, DType::F16), DType::BF16);
+            run.expect_exact("to_half", run.input("b", h, DType::BF16), DType::F16);
           }};
 }
 
@@ -159,11 +194,37 @@ Case cast_case(const Sizes& shape, double magnitude) {
 TEST_CASE("elementwise on every device", "[ops]") { check(elementwise_operation()); }
 
 TEST_CASE("cast on every device", "[ops]") {
-  Operation operation{"cast", {}, {DType::F16}};
+  Operation operation{"cast", {}, {DType::F16, DType::BF16}};
   for (const double magnitude : {1e-6, 1.0, 60000.0})
     operation.cases.push_back(cast_case({3, 333}, magnitude));
   operation.cases.push_back(cast_case({1}, 2.0));
+  for (const int64_t count : {15, 28}) operation.cases.push_back(special_cast_case(count));
   check(operation);
+}
+
+// A NaN whose bits are all in the lower half of an f32 must not become an infinity, alone or among four.
+TEST_CASE("casts to bf16 keep NaN on every device", "[ops]") {
+  for (const int64_t count : {7, 8}) {
+    Graph g;
+    g.output("y", g.cast(g.input("x", {count}), DType::BF16));
+    for (const TestDevice& on : test_devices(Kernels::Own)) {
+      INFO(on.word << ", " << count);
+      Device device = on.device;
+      Plan plan;
+      const Status status = device.compile(g, {}, &plan);
+      if (status == Status::Unsupported) CHECK(take_messages().size() == 1);  // no 16-bit storage
+      if (status == Status::Unsupported) continue;
+      REQUIRE(status == Status::Ok);
+      std::vector<uint32_t> x(static_cast<size_t>(count), 0x7f800001u);
+      x[1] = 0xff800001u, x[2] = 0x7fffffffu, x[3] = 0x7fc00000u, x[4] = 0x7f800000u;
+      std::vector<uint16_t> y(x.size());
+      REQUIRE(plan.run({{"x", std::as_bytes(std::span(x))}, {"y", std::as_writable_bytes(std::span(y))}}) ==
+              Status::Ok);
+      for (size_t i = 0; i < y.size(); ++i) CHECK(((y[i] & 0x7fff) > 0x7f80) == (i != 4));
+      CHECK(y[4] == 0x7f80);
+      CHECK(take_checked_messages().empty());
+    }
+  }
 }
 
 }  // namespace heed::ops

@@ -9,7 +9,7 @@ Case lookup_case(int64_t rows, int64_t width, const Sizes& ids_shape) {
             Array table = uniform({rows, width}, 81);
             const Tensor weight = t.weight("table", &table);
             const Tensor ids = t.graph.input("ids", shape_of(ids_shape), DType::I32);
-            t.graph.output("y", t.graph.embedding(weight, ids));
+            t.graph.output("y", t.graph.embedding(weight, ids, t.dtype));
             Run& run = t.run();
             const Array v = run.input("ids", whole_numbers(ids_shape, 82, 0, rows), DType::I32);
             run.expect_exact("y", embedding(table, v), t.dtype);
@@ -22,8 +22,9 @@ Case outside_case(std::vector<double> ids, const std::string& first_bad) {
   return {"outside of the table: " + first_bad, [=](Trial& t) {
             Array table = uniform({7, 33}, 83);
             const Sizes shape = {static_cast<int64_t>(ids.size())};
-            t.graph.output("y", t.graph.embedding(t.weight("table", &table),
-                                                  t.graph.input("ids", shape_of(shape), DType::I32)));
+            t.graph.output("y",
+                           t.graph.embedding(t.weight("table", &table),
+                                             t.graph.input("ids", shape_of(shape), DType::I32), t.dtype));
             Run& bad = t.run();
             const Array v = bad.input("ids", values(shape, ids), DType::I32);
             bad.expect_exact("y", embedding(table, v), t.dtype);
@@ -39,8 +40,8 @@ Case extents_case() {
   return {"extents", [](Trial& t) {
             Array table = uniform({50, 17}, 84);
             const Dim b = t.graph.extent("b", 3), s = t.graph.extent("s", 40);
-            t.graph.output(
-                "y", t.graph.embedding(t.weight("table", &table), t.graph.input("ids", {b, s}, DType::I32)));
+            t.graph.output("y", t.graph.embedding(t.weight("table", &table),
+                                                  t.graph.input("ids", {b, s}, DType::I32), t.dtype));
             for (const auto& e : {std::array<int64_t, 2>{3, 40}, {1, 1}, {2, 13}}) {
               Run& run = t.run({{"b", e[0]}, {"s", e[1]}});
               run.expect_exact(

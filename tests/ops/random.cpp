@@ -45,11 +45,13 @@ RandomGraph random_graph(uint64_t seed, int64_t number) {
                                          {"argmax", build_argmax},
                                          {"concat", build_concat},
                                          {"positional_encoding", build_encoding}};
-  constexpr int64_t kCount = std::size(kFamilies);  // odd, so that an operation's types alternate
-  static_assert(kCount % 2 == 1);
+  constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16};
+  constexpr int64_t kCount = std::size(kFamilies);
+  static_assert(kCount % std::size(kTypes) != 0);  // so that an operation's types alternate
   const Family& family = kFamilies[number % kCount];
   Random random(seed + static_cast<uint64_t>(number) * 1000003u);
-  return {family.operation, number % 2 == 0 ? DType::F32 : DType::F16, family.build, random.next()};
+  return {family.operation, kTypes[static_cast<size_t>(number) % std::size(kTypes)], family.build,
+          random.next()};
 }
 
 uint64_t random_seed() {

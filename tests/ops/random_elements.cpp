@@ -55,9 +55,10 @@ void build_elementwise(Trial& t, Random& random) { build_pairs(t, random, static
 void build_dropout(Trial& t, Random& random) { build_pairs(t, random, Op::Dropout); }
 void build_concat(Trial& t, Random& random) { build_pairs(t, random, Op::Concat); }
 
-// Between the types of storage. A device without f16 can do neither way.
+// From the trial's type of storage to another. A device without 16-bit storage can do few of them.
 void build_cast(Trial& t, Random& random) {
-  const DType from = t.dtype, to = from == DType::F32 ? DType::F16 : DType::F32;
+  const DType from = t.dtype, first = from == DType::F32 ? DType::F16 : DType::F32,
+              second = from == DType::BF16 ? DType::F16 : DType::BF16, to = random.coin() ? first : second;
   t.dtype = DType::F16;
   Drawn drawn(t, random);
   const Dim m = drawn.size("m", 50), n = drawn.size("n", 300, random.coin());

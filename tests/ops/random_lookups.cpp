@@ -8,7 +8,7 @@ void build_embedding(Trial& t, Random& random) {
   Drawn drawn(t, random);
   const Dim batch = drawn.size("batch", 3), tokens = drawn.size("tokens", 70);
   const Tensor weight = t.weight("table", &table);
-  t.graph.output("y", t.graph.embedding(weight, t.graph.input("ids", {batch, tokens}, DType::I32)));
+  t.graph.output("y", t.graph.embedding(weight, t.graph.input("ids", {batch, tokens}, DType::I32), t.dtype));
   for (int i = 0; i < kRunsPerGraph; ++i) {
     Sizes s;
     Run& run = drawn.run(&s);

@@ -112,11 +112,11 @@ double round_to(DType dtype, double x) {
 }
 
 Array stored(DType dtype, Array x) {
-  if (dtype != DType::F16) return x;
-  return map(x, [](double* v, double* e) {
-    // 2^-25: half a step of the subnormal halves. A device may also round a tie the other way.
-    *e += kHalfUnit * (std::abs(*v) + *e) + 0x1p-24;
-  });
+  if (dtype != DType::F16 && dtype != DType::BF16) return x;
+  const double unit = dtype == DType::F16 ? kHalfUnit : kBfloatUnit;
+  // 2^-25: half a step of the subnormal halves. A device may also round a tie the other way.
+  const double subnormal = dtype == DType::F16 ? 0x1p-24 : 0x1p-126;
+  return map(x, [=](double* v, double* e) { *e += unit * (std::abs(*v) + *e) + subnormal; });
 }
 
 Array uniform(const Sizes& shape, uint64_t seed, double low, double high) {

@@ -53,7 +53,8 @@ Array Run::input(const std::string& name, const Array& values, DType type) {
 
 void Run::expect(const std::string& name, const Array& reference, double terms, int stores) {
   double nmse = 16.0 * kUnit * kUnit * (terms + 16.0);
-  if (dtype == DType::F16) nmse += 2.0 * kHalfUnit * kHalfUnit * stores;
+  const double unit = dtype == DType::F16 ? kHalfUnit : dtype == DType::BF16 ? kBfloatUnit : 0.0;
+  nmse += 2.0 * unit * unit * stores;
   expectations.push_back({name, dtype, ops::stored(dtype, reference), nmse, false});
 }
 

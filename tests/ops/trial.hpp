@@ -43,7 +43,7 @@ struct Run {
 
   // `terms`: how many roundings of f32 pile up in an element, e.g. K of a matrix product. They are
   // independent, so the mean square error is near terms u^2 / 3 of the mean square value; 16 times that is
-  // allowed, and for each of `stores` trips through f16 storage 2 * 2^-22.
+  // allowed, and for each of `stores` trips through f16 storage 2 * 2^-22, through bf16 2 * 2^-16.
   void expect(const std::string& name, const Array& reference, double terms = 16.0, int stores = 1);
   // The same of an output in F32 within a bound alone.
   void expect_within(const std::string& name, const Array& reference);
@@ -81,13 +81,15 @@ class Trial {
 struct Case {
   std::string name;
   std::function<void(Trial&)> build;
+  bool in_bf16 =
+      false;  // always; of other cases some are enough, since bf16 differs from f16 in loads and stores alone
 };
 
 // One row of the table.
 struct Operation {
   const char* name;
   std::vector<Case> cases;
-  std::vector<DType> dtypes = {DType::F32, DType::F16};
+  std::vector<DType> dtypes = {DType::F32, DType::F16, DType::BF16};
 };
 
 // Runs every case on every device and dtype, fails the current Catch test on any difference and prints how

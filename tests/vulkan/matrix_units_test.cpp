@@ -118,7 +118,7 @@ TEST_CASE("matrix units: products of f16 use them, others and devices without do
     Graph g;
     g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, row.type)));
     kernel_tests::Lowered lowered(g);
-    lowered.device.f16 = true;
+    lowered.device.storage_16bit = true;
     lowered.device.matrix = row.size;
     lowered.device.matrix_always = row.always;
     lowered.device.matrix_subgroup = row.size.m == 8 ? 8 : 32;

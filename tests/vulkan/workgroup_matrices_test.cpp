@@ -150,7 +150,7 @@ TEST_CASE("workgroup matrices: products of f16 use tiles that they divide", "[ke
     Graph g;
     g.output("y", g.linear(g.input("x", {row.rows, 4096}, row.type), g.weight("w", {4096, 4096}, row.type)));
     kernel_tests::Lowered lowered(g);
-    lowered.device.f16 = true;
+    lowered.device.storage_16bit = true;
     lowered.device.max_invocations = 1024;
     lowered.device.shared_bytes = 49152;
     lowered.device.matrix = {16, 16, 16};
@@ -173,7 +173,7 @@ TEST_CASE("workgroup matrices: a product with every kernel there is fits the lis
   const Dim rows = g.extent("rows", 300);
   g.output("y", g.linear(g.input("x", {rows, 4096}, DType::F16), g.weight("w", {70, 4096}, DType::F16)));
   Capabilities device;
-  device.f16 = true;
+  device.storage_16bit = true;
   device.max_invocations = 1024;
   device.shared_bytes = 49152;
   device.matrix = {16, 16, 16};
