@@ -1,4 +1,4 @@
-// Tuning is the Vulkan devices' alone: the CPU device has one kernel for a product.
+// Tuning is the Vulkan devices' alone: the CPU device has one kernel for a product, and one for an attention.
 #include <heed/tuning.hpp>
 
 #include "base/logging.hpp"

@@ -31,8 +31,10 @@ bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors
     if (!has_dense_rows(sizes, tensors, node.inputs[input])) return false;
   const Heads heads = heads_of(sizes, tensors, node);
   if (!fits_head(heads.d_k) || !fits_head(heads.d_v)) return false;
-  return uses_subgroups(device, dtype) || allows_tiles(device, dtype) ||
-         matrix_for(device, dtype, heads, INT64_MAX).possible;
+  if (uses_subgroups(device, dtype) || allows_tiles(device, dtype)) return true;
+  Candidates candidates;
+  list_matrix(device, dtype, heads, INT64_MAX, &candidates);
+  return candidates.count > 0;
 }
 
 namespace kernels {
@@ -41,28 +43,65 @@ namespace {
 
 constexpr int64_t kMostHeads = 0xffffff;  // what AttentionParams can say
 
-// The families of kernels that an attention uses.
-struct Families {
+// What may run an attention: what rules ask for, in the order of preference, and what a tuning asks for.
+struct Choice {
   Heads heads;
-  Matrix matrix;
-  bool subgroups = false;
-  bool tiles = false;
-  bool only_few = false;  // of the tiles
+  Candidates candidates;
+  const char* without = nullptr;  // why no matrix units
 };
-Families families_for(const Need& need) {
+
+// Every kernel that could run it, the usual ones marked.
+Choice every_kernel(const Need& need) {
   const TensorInfo& query = need.info(in::kQuery);
-  Families families;
-  families.heads = heads_of(need.sizes, need.tensors, need.node);
   const int64_t most_queries = need.max_of(query.dims[2]);
-  families.matrix = matrix_for(need.device, query.dtype, families.heads, most_queries);
-  if (families.matrix.possible && need.device.matrix_always) return families;
-  families.subgroups = uses_subgroups(need.device, query.dtype);
-  families.tiles = !families.subgroups && allows_tiles(need.device, query.dtype);
+  Choice choice;
+  choice.heads = heads_of(need.sizes, need.tensors, need.node);
+  const Heads& heads = choice.heads;
+  const bool subgroups = uses_subgroups(need.device, query.dtype), tiles = allows_tiles(need.device, query.dtype);
+  Candidates& found = choice.candidates;
+  choice.without = list_matrix(need.device, query.dtype, heads, most_queries, &found);
+  const bool can_matrix = found.count > 0 && choice.without == nullptr;
+  const bool only_matrix = can_matrix && need.device.matrix_always;
   // Of few queries most of a matrix would be padding.
-  if (families.subgroups || (families.tiles && most_queries <= few_queries(families.heads)))
-    families.matrix = {};
-  families.only_few = families.matrix.possible;
-  return families;
+  const bool matrix =
+      only_matrix || (can_matrix && !subgroups && !(tiles && most_queries <= few_queries(heads)));
+  if (!matrix)
+    for (uint32_t i = 0; i < found.count; ++i) found.list[i].usual = false;
+  const uint32_t others = found.count;
+  if (subgroups) list_subgroups(need, heads, &found);
+  if (tiles) list_tiles(need, heads, !subgroups, matrix, &found);
+  if (only_matrix)
+    for (uint32_t i = others; i < found.count; ++i) found.list[i].usual = false;
+  const auto is_usual = [](const Candidate& candidate) { return candidate.usual; };
+  if (std::none_of(found.list.begin(), found.list.begin() + found.count, is_usual)) found.list[0].usual = true;
+  return choice;
+}
+
+Choice choice_for(const Need& need) {
+  Choice choice = every_kernel(need);
+  const Tuning* tuning = need.device.tuning.get();
+  const auto is_wanted = [&](const Candidate& candidate) {
+    if (candidate.usual || tuning == nullptr) return candidate.usual;
+    const Cut& cut = candidate.cut;
+    return tuning->lists_all || tuning->classes_of(attention_variant(kernel_info(candidate.id).name,
+                                                                     cut.invocations, cut.queries)) != 0;
+  };
+  Candidates wanted;
+  for (uint32_t i = 0; i < choice.candidates.count; ++i)
+    if (is_wanted(choice.candidates.list[i])) wanted.add(choice.candidates.list[i]);
+  choice.candidates = wanted;
+  return choice;
+}
+
+void add_candidate(const Select& select, const Choice& choice, const Candidate& candidate) {
+  const uint32_t first = select.kernels->count;
+  if (candidate.id == KernelId::AttentionF16Matrix)
+    add_matrix(select, choice.heads, candidate);
+  else if (is_subgroups(candidate.id))
+    add_subgroups(select, choice.heads, candidate);
+  else
+    add_tiles(select, choice.heads, candidate, choice.without);
+  for (uint32_t i = first; i < select.kernels->count; ++i) select.kernels->uses[i].only_tuned = !candidate.usual;
 }
 
 // At one run the fewest workgroups, which get the most splits.
@@ -79,23 +118,31 @@ int64_t most_splits(const Need& need, const Cut& cut) {
 
 bool is_partial(const KernelUse& use) { return (use.key.spec[kFlags] & HEED_ATTENTION_PARTIAL) != 0; }
 
+// What operands must be for some of the kernels is known at a run only.
+bool can_run(const KernelUse& use, bool vec4) {
+  return vec4 || !is_subgroups(use.key.id) || (use.key.spec[kFlags] & HEED_ATTENTION_VEC4) == 0;
+}
+
+// Calls f(i) for every kernel that stores the result itself and can run.
+template <class F>
+void for_each_choice(const KernelList& kernels, bool vec4, const F& f) {
+  for (uint32_t i = 0; i < kernels.count; ++i)
+    if (const KernelUse& use = kernels.uses[i]; !is_combine(use) && !is_partial(use) && can_run(use, vec4)) f(i);
+}
+
 // The kernel for this number of queries: what a tuning says, else the narrowest that makes all of them at once, else the
-// widest.
+// widest. Of equal ones the first, which demands more of its operands.
 uint32_t find_kernel(const KernelList& kernels, int64_t queries, uint32_t size_class, bool vec4) {
-  uint32_t found = 0;
-  bool none = true;
-  for (uint32_t i = 0; i < kernels.count; ++i) {
+  constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t tuned = kNone, found = kNone;
+  for_each_choice(kernels, vec4, [&](uint32_t i) {
     const KernelUse& use = kernels.uses[i];
-    if (is_combine(use) || is_partial(use)) continue;
-    const bool has_alternative = i + 1 < kernels.count && kernels.uses[i + 1].alternative;
-    if ((has_alternative && !vec4) || (use.alternative && vec4)) continue;
-    if ((use.tuned >> size_class & 1) != 0) return i;
-    const uint32_t old = queries_of(kernels.uses[found].key), now = queries_of(use.key);
-    const bool better = old < queries ? now > old : now >= queries && now < old;
-    if (none || better) found = i;
-    none = false;
-  }
-  return found;
+    if (tuned == kNone && (use.tuned >> size_class & 1) != 0) tuned = i;
+    if (use.only_tuned) return;
+    const uint32_t old = found == kNone ? 0 : queries_of(kernels.uses[found].key), now = queries_of(use.key);
+    if (old < queries ? now > old : now >= queries && now < old) found = i;
+  });
+  return tuned != kNone ? tuned : found;
 }
 
 // The same kernel for splits of the keys, which select adds behind it; `kernel` itself where there is none.
@@ -118,13 +165,9 @@ Status check_types(const Select& select) {
 
 uint32_t queries_of(const KernelKey& key) {
   const auto& spec = key.spec;
-  if (is_subgroups(key)) return spec[kTq];
+  if (is_subgroups(key.id)) return spec[kTq];
   if (is_matrix(key)) return spec[kWavesM] * spec[kWm];
   return spec[0] / spec[kLanes] * spec[kTq];
-}
-
-int64_t workspace_of(const Need& need, const Cut& cut) {
-  return split_elements(need, cut.most_queries, most_splits(need, cut));
 }
 
 void add_with_splits(const Select& select, const Cut& cut, const KernelUse& use) {
@@ -150,14 +193,9 @@ Status select_attention(const Select& select) {
                                      static_cast<long long>(kMostHeads)));
   const Status status = check_types(select);
   if (status != Status::Ok) return status;
-  const Families families = families_for(select.need());
-  if (families.subgroups) {
-    add_subgroups(select, families.heads);
-    return Status::Ok;
-  }
-  if (families.matrix.possible) add_matrix(select, families.heads, families.matrix);
-  if (families.tiles) add_tiles(select, families.heads, families.only_few, families.matrix.without);
-  if (node.workspace.valid()) add_combine(select, families.heads.d_v, flags_of(select));
+  const Choice choice = choice_for(select.need());
+  for (uint32_t i = 0; i < choice.candidates.count; ++i) add_candidate(select, choice, choice.candidates.list[i]);
+  if (node.workspace.valid()) add_combine(select, choice.heads.d_v, flags_of(select));
   return Status::Ok;
 }
 
@@ -165,8 +203,10 @@ void emit_attention(const Emit& emit) {
   using namespace attention;
   const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue);
   AttentionParams p = params_of(emit, q, k, v);
-  uint32_t kernel = find_kernel(emit.kernels, q.dim[2], attention_class(p.s_q, p.s_kv, p.batch_heads),
-                                is_vec4(q) && is_vec4(k) && is_vec4(v));
+  const uint32_t size_class =
+      attention_class(p.s_q, p.s_kv, p.batch_heads, std::max(q.dim[3], v.dim[3]));
+  uint32_t kernel =
+      find_kernel(emit.kernels, q.dim[2], size_class, is_vec4(q) && is_vec4(k) && is_vec4(v));
   const uint32_t per_group = queries_of(emit.kernels.uses[kernel].key);
   int64_t groups = ceil_div<int64_t>(p.s_q, per_group) * p.batch_heads;
   const uint32_t split_kernel = find_split_kernel(emit.kernels, kernel);
@@ -195,11 +235,13 @@ void emit_attention(const Emit& emit) {
 int64_t attention_workspace(const Need& need) {
   using namespace attention;
   if (!fuses_attention(need.sizes, need.tensors, need.node, need.device) || !can_combine(need)) return 0;
-  const Families families = families_for(need);
-  int64_t most = families.matrix.possible ? workspace_of(need, families.matrix.cut()) : 0;
-  if (!families.tiles) return most;
-  const Cuts cuts = tiles_for(need, families.heads, families.only_few);
-  for (uint32_t i = 0; i < cuts.count; ++i) most = std::max(most, workspace_of(need, cuts.cuts[i]));
+  const Choice choice = choice_for(need);
+  int64_t most = 0;
+  for (uint32_t i = 0; i < choice.candidates.count; ++i) {
+    const Candidate& candidate = choice.candidates.list[i];
+    if (!is_subgroups(candidate.id))  // they are for CPUs, which a few workgroups fill
+      most = std::max(most, split_elements(need, candidate.cut.most_queries, most_splits(need, candidate.cut)));
+  }
   return most;
 }
 

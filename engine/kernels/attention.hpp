@@ -2,6 +2,7 @@
 // attention_subgroup.cpp, attention_matrix.cpp; attention.cpp chooses among them at each run.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "kernels/attention_split.hpp"
@@ -30,8 +31,19 @@ struct Cut {
   uint32_t queries = 0;              // of a workgroup
   int64_t most_queries = INT64_MAX;  // of a run that takes it
 };
-// Workspace for the splits of the keys that runs with this kernel may have.
-int64_t workspace_of(const Need& need, const Cut& cut);
+
+// A kernel that could run an attention.
+struct Candidate {
+  KernelId id{};
+  Cut cut;
+  uint32_t tile = 0;    // where its family lists it
+  bool usual = false;   // rules ask for it; for others a tuning must
+};
+struct Candidates {
+  uint32_t count = 0;
+  std::array<Candidate, 16> list{};
+  void add(const Candidate& candidate) { list[count++] = candidate; }
+};
 
 uint32_t flags_of(const Select& select);
 // Adds a kernel with the constants that all of them have and `own`.
@@ -43,37 +55,26 @@ void add_with_splits(const Select& select, const Cut& cut, const KernelUse& use)
 // --- Single subgroups, for software drivers
 
 bool uses_subgroups(const Capabilities& device, DType dtype);
-void add_subgroups(const Select& select, const Heads& heads);
-bool is_subgroups(const KernelKey& key);
+void list_subgroups(const Need& need, const Heads& heads, Candidates* candidates);
+void add_subgroups(const Select& select, const Heads& heads, const Candidate& candidate);
+bool is_subgroups(KernelId id);
 
 // --- Tiles in shared memory, for every device
 
-// The cuts that runs may ask for: for many queries, for few.
-struct Cuts {
-  uint32_t count = 0;
-  Cut cuts[2];
-};
 bool allows_tiles(const Capabilities& device, DType dtype);
 int64_t few_queries(const Heads& heads);
-// `only_few`: another kernel takes many queries.
-Cuts tiles_for(const Need& need, const Heads& heads, bool only_few);
+// One for many queries, one for few. `usual`: rules ask for tiles; `only_few`: and another kernel takes many queries.
+void list_tiles(const Need& need, const Heads& heads, bool usual, bool only_few, Candidates* candidates);
 // `without`: why no other kernel takes many queries, or null.
-void add_tiles(const Select& select, const Heads& heads, bool only_few, const char* without);
+void add_tiles(const Select& select, const Heads& heads, const Candidate& candidate, const char* without);
 
 // --- Matrix units
 
-struct Matrix {
-  bool possible = false;
-  const char* without = nullptr;  // why the device's matrix units are not used; null if it has none
-  bool hold_queries = false;
-  uint32_t waves_m = 0, waves_n = 0, wm = 0, bk = 0;
-  uint32_t subgroup = 0;
-
-  Cut cut() const { return {waves_m * waves_n * subgroup, waves_m * wm}; }
-};
-// `most_queries`: of any run; the fewer, the smaller the tiles.
-Matrix matrix_for(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries);
-void add_matrix(const Select& select, const Heads& heads, const Matrix& matrix);
+// Why the device's matrix units are not used; null if they are, or if it has none. Of the kernels that fit the device the
+// usual one is the first that `most_queries`, of any run, do not leave mostly empty.
+const char* list_matrix(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries,
+                        Candidates* candidates);
+void add_matrix(const Select& select, const Heads& heads, const Candidate& candidate);
 bool is_matrix(const KernelKey& key);
 
 // Queries of one workgroup, of any of the families.

@@ -58,51 +58,44 @@ constexpr const char* kWhy = "fused, on matrix units, online softmax over key ti
 
 bool is_matrix(const KernelKey& key) { return key.id == KernelId::AttentionF16Matrix; }
 
-Matrix matrix_for(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries) {
-  Matrix matrix;
-  if (device.matrix.m == 0 || !is_16_bit_float(dtype)) return matrix;
-  if (dtype == DType::BF16) {
-    matrix.without =
-        "fused, online softmax over key tiles; bf16 storage, f32 sums; not on matrix units, whose kernels "
-        "take f16";
-    return matrix;
-  }
-  if (!device.allows(KernelId::AttentionF16Matrix)) {
-    matrix.without =
-        "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: failed the "
-        "self-test";
-    return matrix;
-  }
-  if (!device.subgroup_shuffle) {
-    matrix.without =
-        "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: no subgroup "
-        "shuffles";
-    return matrix;
-  }
+const char* list_matrix(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries,
+                        Candidates* candidates) {
+  if (device.matrix.m == 0 || !is_16_bit_float(dtype)) return nullptr;
+  if (dtype == DType::BF16)
+    return "fused, online softmax over key tiles; bf16 storage, f32 sums; not on matrix units, whose kernels "
+           "take f16";
+  if (!device.allows(KernelId::AttentionF16Matrix))
+    return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: failed the "
+           "self-test";
+  if (!device.subgroup_shuffle)
+    return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: no subgroup "
+           "shuffles";
+  bool found = false;
   for (const Tile& tile : kTiles) {
     const Fit fit = {tile, device.matrix, heads, device.matrix_subgroup};
-    const bool last = &tile == std::end(kTiles) - 1;
     if (!tile.suits(heads, device.software) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
-        tile.waves() * device.matrix_subgroup > device.max_invocations ||
-        (!last && tile.wm > 16 && most_queries <= tile.queries() / 2))
+        tile.waves() * device.matrix_subgroup > device.max_invocations)
       continue;
-    return {true,    nullptr, fit.hold_queries(),    tile.waves_m, tile.waves_n,
-            tile.wm, tile.bk, device.matrix_subgroup};
+    const bool suits = tile.wm <= 16 || most_queries > tile.queries() / 2;
+    const Cut cut = {tile.waves() * device.matrix_subgroup, tile.queries()};
+    candidates->add({KernelId::AttentionF16Matrix, cut, static_cast<uint32_t>(&tile - kTiles), suits && !found});
+    found = found || suits;
   }
-  matrix.without =
-      "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: too little shared "
-      "memory";
-  return matrix;
+  if (found) return nullptr;
+  return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: too little shared "
+         "memory";
 }
 
-void add_matrix(const Select& select, const Heads& heads, const Matrix& matrix) {
-  const MatrixSize& size = select.device.matrix;
-  const uint32_t own[] = {matrix.waves_m, matrix.waves_n, matrix.wm,       matrix.bk,          size.m,
-                          size.n,         size.k,         matrix.subgroup, matrix.hold_queries};
-  const Cut cut = matrix.cut();
-  KernelUse& use = add(select, KernelId::AttentionF16Matrix, cut.invocations, heads, own, kWhy);
-  use.key.subgroup = matrix.subgroup;
-  add_with_splits(select, cut, use);
+void add_matrix(const Select& select, const Heads& heads, const Candidate& candidate) {
+  const Capabilities& device = select.device;
+  const MatrixSize& size = device.matrix;
+  const Tile& tile = kTiles[candidate.tile];
+  const Fit fit = {tile, size, heads, device.matrix_subgroup};
+  const uint32_t own[] = {tile.waves_m, tile.waves_n, tile.wm, tile.bk, size.m, size.n, size.k, fit.lanes,
+                          fit.hold_queries()};
+  KernelUse& use = add(select, candidate.id, candidate.cut.invocations, heads, own, kWhy);
+  use.key.subgroup = device.matrix_subgroup;
+  add_with_splits(select, candidate.cut, use);
 }
 
 }  // namespace heed::kernels::attention

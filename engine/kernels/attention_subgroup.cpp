@@ -22,28 +22,32 @@ bool uses_subgroups(const Capabilities& device, DType dtype) {
          device.subgroup_arithmetic && device.subgroup_shuffle;
 }
 
-bool is_subgroups(const KernelKey& key) { return kIds.has(key.id); }
+bool is_subgroups(KernelId id) { return kIds.has(id); }
 
-void add_subgroups(const Select& select, const Heads& heads) {
-  const SizeId queries = select.info(in::kQuery).dims[2];
-  const int64_t most_queries = select.max_of(queries);
-  const bool varies = !select.schedule.sizes.is_constant(queries);
-  const uint32_t lanes = select.device.subgroup_size, most = most_queries_of(lanes, heads.d_v);
+void list_subgroups(const Need& need, const Heads& heads, Candidates* candidates) {
+  const TensorInfo& query = need.info(in::kQuery);
+  const int64_t most_queries = need.max_of(query.dims[2]);
+  const bool varies = !need.sizes.is_constant(query.dims[2]);
+  const uint32_t lanes = need.device.subgroup_size, most = most_queries_of(lanes, heads.d_v);
+  const KernelId id = kIds.of(query.dtype);
+  candidates->add({id, {lanes, 1}, 0, most_queries == 1 || varies});
+  candidates->add({id, {lanes, most}, 0, most_queries > 1});
+}
+
+void add_subgroups(const Select& select, const Heads& heads, const Candidate& candidate) {
   Vec4 known = Vec4::Always;
   for (const size_t input : {in::kQuery, in::kKey, in::kValue})
     known = worse(known, vec4_of(select, select.node.inputs[input]));
-  for (const uint32_t tq : {1u, most}) {
-    if (tq == 1 ? most_queries > 1 && !varies : most_queries == 1) continue;
-    add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
-      const uint32_t own[] = {lanes, tq};
-      KernelUse& use =
-          add(select, kIds.of(select.out().dtype), lanes, heads, own,
-              tq == 1 ? "fused, a subgroup per query, no barrier: a CPU runs this driver"
-                      : "fused, several queries per subgroup, no barrier: a CPU runs this driver");
-      if (vec4) use.key.spec[kFlags] |= HEED_ATTENTION_VEC4;
-      return use;
-    });
-  }
+  const Cut& cut = candidate.cut;
+  add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
+    const uint32_t own[] = {cut.invocations, cut.queries};
+    KernelUse& use = add(select, candidate.id, cut.invocations, heads, own,
+                         cut.queries == 1
+                             ? "fused, a subgroup per query, no barrier: a CPU runs this driver"
+                             : "fused, several queries per subgroup, no barrier: a CPU runs this driver");
+    if (vec4) use.key.spec[kFlags] |= HEED_ATTENTION_VEC4;
+    return use;
+  });
 }
 
 }  // namespace heed::kernels::attention

@@ -60,30 +60,26 @@ bool allows_tiles(const Capabilities& device, DType dtype) { return device.allow
 
 int64_t few_queries(const Heads& heads) { return shape_for(heads, kFewInvocations).queries(); }
 
-Cuts tiles_for(const Need& need, const Heads& heads, bool only_few) {
-  const SizeId queries = need.info(in::kQuery).dims[2];
+void list_tiles(const Need& need, const Heads& heads, bool usual, bool only_few, Candidates* candidates) {
+  const TensorInfo& query = need.info(in::kQuery);
+  const KernelId id = kIds.of(query.dtype);
   const uint32_t wide = shape_for(heads, kManyInvocations).queries(),
                  narrow = shape_for(heads, kFewInvocations).queries();
-  const int64_t most = need.max_of(queries);
-  Cuts found;
-  if (most > narrow && !only_few) found.cuts[found.count++] = {kManyInvocations, wide};
-  if (most <= narrow || !need.sizes.is_constant(queries))
-    found.cuts[found.count++] = {kFewInvocations, narrow, narrow};
-  return found;
+  const int64_t most = need.max_of(query.dims[2]);
+  const bool varies = !need.sizes.is_constant(query.dims[2]);
+  candidates->add({id, {kManyInvocations, wide}, 0, usual && most > narrow && !only_few});
+  candidates->add({id, {kFewInvocations, narrow, narrow}, 0, usual && (most <= narrow || varies)});
 }
 
-void add_tiles(const Select& select, const Heads& heads, bool only_few, const char* without) {
+void add_tiles(const Select& select, const Heads& heads, const Candidate& candidate, const char* without) {
   const DType dtype = select.out().dtype;
-  const Cuts cuts = tiles_for(select.need(), heads, only_few);
-  for (uint32_t i = 0; i < cuts.count; ++i) {
-    const Cut& cut = cuts.cuts[i];
-    const bool few = cut.invocations == kFewInvocations;
-    const Shape shape = shape_for(heads, cut.invocations);
-    const uint32_t own[] = {shape.lanes, shape.tq, shape.tk, shape.bk, shape.partials()};
-    add_with_splits(select, cut,
-                    add(select, kIds.of(dtype), shape.invocations, heads, own,
-                        without != nullptr && !few ? without : why_for(dtype, few)));
-  }
+  const Cut& cut = candidate.cut;
+  const bool few = cut.invocations == kFewInvocations;
+  const Shape shape = shape_for(heads, cut.invocations);
+  const uint32_t own[] = {shape.lanes, shape.tq, shape.tk, shape.bk, shape.partials()};
+  add_with_splits(select, cut,
+                  add(select, candidate.id, shape.invocations, heads, own,
+                      without != nullptr && !few ? without : why_for(dtype, few)));
 }
 
 }  // namespace heed::kernels::attention

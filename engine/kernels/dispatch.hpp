@@ -59,7 +59,7 @@ struct Capabilities {
   // Kernels that failed the self-test on this device, by KernelId. Whoever has a choice asks allows(); select_kernels
   // refuses what is left.
   std::array<bool, kKernelCount> disabled{};
-  const Tuning* tuning = nullptr;  // not owned; null: estimates choose
+  std::shared_ptr<const Tuning> tuning;  // null: estimates choose
 
   bool allows(KernelId id) const { return !disabled[static_cast<size_t>(id)]; }
 };
@@ -103,7 +103,8 @@ struct KernelUse {
   // Does the same work as the kernel before it, which has demands on the operands that are known at a run
   // only.
   bool alternative = false;
-  uint64_t tuned = 0;  // bit i: by measurement the best of the step's kernels for sizes of class i
+  uint64_t tuned = 0;       // bit i: by measurement the best of the step's kernels for sizes of class i
+  bool only_tuned = false;  // estimates never choose it
 };
 
 //

@@ -19,16 +19,20 @@ uint32_t class_of(int64_t size, const int64_t (&limits)[N]) {
 
 constexpr int64_t kRowLimits[] = {1, 4, 8, 16, 32, 64, 256};
 constexpr int64_t kColumnLimits[] = {640}, kDepthLimits[] = {640};
+constexpr int64_t kQueryLimits[] = {1, 16, 128};
 constexpr int64_t kKeyLimits[] = {64, 512, 2048};
 constexpr int64_t kHeadLimits[] = {16};
+// The usual sizes are 64 and 128: how a kernel does depends on how much of a head fits registers.
+constexpr int64_t kHeadSizeLimits[] = {80};
 
 }  // namespace
 
-uint64_t Tuning::classes_of(const KernelKey& key) const {
-  const std::string name = variant_name(key);
+uint64_t Tuning::classes_of(const KernelKey& key) const { return classes_of(variant_name(key)); }
+
+uint64_t Tuning::classes_of(const std::string& variant) const {
   uint64_t classes = 0;
   for (const Choice& choice : choices)
-    if (choice.variant == name) classes |= choice.classes;
+    if (choice.variant == variant) classes |= choice.classes;
   return classes;
 }
 
@@ -38,8 +42,12 @@ std::string variant_name(const KernelKey& key) {
     return format("%s %ux%u", kernel_name(key), key.spec[kernels::matmul::kRows],
                   key.spec[kernels::matmul::kColumns]);
   if (key.custom == nullptr && name.starts_with("attention") && !name.starts_with("attention_combine"))
-    return format("%s %ux%u", kernel_name(key), key.spec[0], kernels::attention::queries_of(key));
+    return attention_variant(kernel_name(key), key.spec[0], kernels::attention::queries_of(key));
   return kernel_name(key);
+}
+
+std::string attention_variant(const char* kernel, uint32_t invocations, uint32_t queries) {
+  return format("%s %ux%u", kernel, invocations, queries);
 }
 
 uint32_t product_class(int64_t m, int64_t n, int64_t k, bool b_k_fast) {
@@ -48,8 +56,11 @@ uint32_t product_class(int64_t m, int64_t n, int64_t k, bool b_k_fast) {
          layout;
 }
 
-uint32_t attention_class(int64_t queries, int64_t keys, int64_t heads) {
-  return (class_of(queries, kRowLimits) * 4 + class_of(keys, kKeyLimits)) * 2 + class_of(heads, kHeadLimits);
+uint32_t attention_class(int64_t queries, int64_t keys, int64_t heads, int64_t head_size) {
+  return ((class_of(queries, kQueryLimits) * 4 + class_of(keys, kKeyLimits)) * 2 +
+          class_of(heads, kHeadLimits)) *
+             2 +
+         class_of(head_size, kHeadSizeLimits);
 }
 
 }  // namespace heed

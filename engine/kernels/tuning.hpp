@@ -18,17 +18,22 @@ struct Tuning {
   };
   static constexpr uint64_t kEverywhere = UINT64_MAX;
   std::vector<Choice> choices;
+  // Steps list every kernel that could do them, not only what rules and choices ask for: for whoever times them.
+  bool lists_all = false;
 
   uint64_t classes_of(const KernelKey& key) const;
+  uint64_t classes_of(const std::string& variant) const;
 };
 
 // What is chosen among: the kernel and how it cuts the work, by rows and columns of a tile, "matmul_f32 64x64", or by
 // invocations and queries of a workgroup, "attention_f16 128x32". Kernels that differ in their epilogues or in how they read
 // their operands are the same variant.
 std::string variant_name(const KernelKey& key);
+std::string attention_variant(const char* kernel, uint32_t invocations, uint32_t queries);
 
 // b_k_fast: b's columns lie in memory one after the other, as weights of linear layers do.
 uint32_t product_class(int64_t m, int64_t n, int64_t k, bool b_k_fast);
-uint32_t attention_class(int64_t queries, int64_t keys, int64_t heads);  // heads: of all batches
+// heads: of all batches; head_size: elements of a key or of a value, whichever are more.
+uint32_t attention_class(int64_t queries, int64_t keys, int64_t heads, int64_t head_size);
 
 }  // namespace heed

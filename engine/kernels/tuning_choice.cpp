@@ -10,13 +10,23 @@ namespace heed {
 namespace {
 
 // Of each choice: its classes, the length of the variant's name, and that many characters.
-constexpr std::string_view kMagic = "heedtu01";
+// The number goes up when classes change their meaning.
+constexpr std::string_view kFamily = "heedtu", kMagic = "heedtu02";
 
 bool read_choice(BlobReader* blob, Tuning::Choice* choice) {
   uint8_t length = 0;
   if (!blob->take(&choice->classes, sizeof choice->classes) || !blob->take(&length, 1)) return false;
   choice->variant.resize(length);
   return blob->take(choice->variant.data(), length);
+}
+
+// Whole, but of another number.
+bool is_other_version(std::span<const std::byte> blob) {
+  if (blob.size() < kMagic.size()) return false;
+  const std::string_view magic(reinterpret_cast<const char*>(blob.data()), kMagic.size());
+  const BlobReader::State state = BlobReader(blob, magic, 0).state();
+  return magic.starts_with(kFamily) &&
+         (state == BlobReader::State::Usable || state == BlobReader::State::OtherKey);
 }
 
 }  // namespace
@@ -55,6 +65,7 @@ Status read_tuning(std::span<const std::byte> blob, uint64_t key, Tuning* tuning
   BlobReader reader(blob, kMagic, key);
   switch (reader.state()) {
     case BlobReader::State::NotOne:
+      if (is_other_version(blob)) return refuse(Status::Unsupported, "it comes from another version of heed");
       return refuse(Status::InvalidFile, "it is no tuning of heed's");
     case BlobReader::State::Damaged:
       return damaged();

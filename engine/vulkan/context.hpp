@@ -23,7 +23,6 @@ struct Context {
   uint32_t queue_family = 0;
   PhysicalDevice physical;
   Capabilities capabilities;
-  std::shared_ptr<const Tuning> tuning;  // what the capabilities point to
   DeviceInfo info;
   Log log;
   bool labels = false;  // VK_EXT_debug_utils is there and wanted

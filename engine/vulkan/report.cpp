@@ -18,7 +18,7 @@ void append_new(std::string* list, const char* separator, const std::string& ite
 
 void append_use(PassInfo* pass, const KernelUse& use) {
   append_new(&pass->kernel, " + ", kernel_name(use.key));
-  append_new(&pass->why, "; ", use.tuned == 0 ? use.why : std::string("tuned: ") + use.why);
+  append_new(&pass->why, "; ", use.tuned == 0 ? use.why : std::string("measured: ") + use.why);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Tuning: which of heed's kernels is the fastest for a product of which size, measured on the device instead of estimated.
+// Tuning: which of heed's kernels is the fastest for a product or an attention of which size, measured on the device
+// instead of estimated.
 //
 // heed chooses kernels and tiles by rules that suit most GPUs, and needs nothing else. This times them on this one, in a few
 // seconds. Run it once per driver, at best after the self-test, which keeps wrong kernels away, and keep the blob:
@@ -8,8 +9,8 @@
 //   save(report.blob);
 //   ... at later starts, opened by heed or adopted: s = heed::use_tuning(device, blob);
 //
-// A choice holds for a class of sizes, and only among the kernels that a plan has anyway: results stay within the same
-// bounds, but another kernel may round in another order, so that bits may change. Plans that exist are not changed.
+// A choice holds for a class of sizes. Results stay within the same bounds, but another kernel may round in another order,
+// so that bits may change. Plans that exist are not changed; PassInfo::why of later ones says "measured".
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@
 namespace heed {
 
 struct TuningOptions {
-  // At least 1. Sizes that were not reached by then keep what estimates choose.
+  // At least 1. Sizes that were not reached by then keep what estimates choose; one of each kind always is.
   uint32_t time_limit_ms = 10000;
 };
 
@@ -41,8 +42,20 @@ struct TunedProduct {
   uint32_t variants = 0;  // how many were timed
 };
 
+// One attention that was timed, without masks: queries [1, heads, queries, head_size], as many heads of keys and values.
+struct TunedAttention {
+  DType dtype = DType::F32;
+  int64_t queries = 0, keys = 0, heads = 0, head_size = 0;
+  std::string usual;  // the kernel, its invocations and its queries of a workgroup: "attention_f16 128x64"
+  double usual_ms = 0;
+  std::string fastest;
+  double fastest_ms = 0;
+  uint32_t variants = 0;
+};
+
 struct TuningReport {
   std::vector<TunedProduct> products;
+  std::vector<TunedAttention> attentions;
   double milliseconds = 0;
   // What was found, a few hundred bytes. It names device, driver and heed's kernels.
   std::vector<std::byte> blob;

@@ -32,7 +32,7 @@ void add_devices(CLI::App& app, int* exit_code) {
 
 void add_tune(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<TuneOptions>();
-  CLI::App* command = app.add_subcommand("tune", "Time the kernels that products may use, and keep which are fastest");
+  CLI::App* command = app.add_subcommand("tune", "Time the kernels of products and attention, and keep which are fastest");
   command->footer(
       "Optional: without a tuning heed chooses by rules. A file holds for one device and driver and this version of\n"
       "heed; heed devices -v and heed bench take it with --tuning, programs with heed::use_tuning.");

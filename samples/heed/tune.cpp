@@ -26,13 +26,43 @@ nlohmann::json to_json(const TunedProduct& p) {
           {"variants", p.variants}};
 }
 
-void print(const TunedProduct& p) {
-  std::printf("%-4s %5lld x %lld x %lld%-4s %2u timed  %10.4f ms  %s", to_string(p.dtype),
-              static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k),
-              p.transpose_b ? " b^T" : "", p.variants, p.usual_ms, p.usual.c_str());
-  if (p.fastest != p.usual)
-    std::printf(" -> %10.4f ms  %s  (%.2fx)", p.fastest_ms, p.fastest.c_str(), p.usual_ms / p.fastest_ms);
+nlohmann::json to_json(const TunedAttention& a) {
+  return {{"dtype", to_string(a.dtype)},
+          {"queries", a.queries},
+          {"keys", a.keys},
+          {"heads", a.heads},
+          {"head_size", a.head_size},
+          {"usual", a.usual},
+          {"usual_ms", a.usual_ms},
+          {"fastest", a.fastest},
+          {"fastest_ms", a.fastest_ms},
+          {"variants", a.variants}};
+}
+
+// What both kinds have in common.
+template <class Tuned>
+void print_times(const Tuned& t) {
+  std::printf("  %2u timed  %10.4f ms  %s", t.variants, t.usual_ms, t.usual.c_str());
+  if (t.fastest != t.usual)
+    std::printf(" -> %10.4f ms  %s  (%.2fx)", t.fastest_ms, t.fastest.c_str(), t.usual_ms / t.fastest_ms);
   std::printf("\n");
+}
+
+void print(const TunedProduct& p) {
+  std::printf("matmul    %-4s %5lld x %lld x %lld%-4s", to_string(p.dtype), static_cast<long long>(p.m),
+              static_cast<long long>(p.n), static_cast<long long>(p.k), p.transpose_b ? " b^T" : "");
+  print_times(p);
+}
+
+void print(const TunedAttention& a) {
+  std::printf("attention %-4s %5lld x %lld, %lld x %lld", to_string(a.dtype), static_cast<long long>(a.queries),
+              static_cast<long long>(a.keys), static_cast<long long>(a.heads), static_cast<long long>(a.head_size));
+  print_times(a);
+}
+
+template <class Tuned>
+ptrdiff_t count_gains(const std::vector<Tuned>& list) {
+  return std::count_if(list.begin(), list.end(), [](const Tuned& t) { return t.fastest != t.usual; });
 }
 
 bool write_file(const std::string& name, const std::vector<std::byte>& bytes) {
@@ -74,22 +104,25 @@ int tune(const TuneOptions& options) {
     explain(status);
     return kFailed;
   }
-  const auto gains = std::count_if(report.products.begin(), report.products.end(),
-                                   [](const TunedProduct& p) { return p.fastest != p.usual; });
+  const ptrdiff_t gains = count_gains(report.products) + count_gains(report.attentions);
   if (options.json) {
     nlohmann::json rows = nlohmann::json::array();
     for (const TunedProduct& product : report.products) rows.push_back(to_json(product));
+    nlohmann::json attentions = nlohmann::json::array();
+    for (const TunedAttention& attention : report.attentions) attentions.push_back(to_json(attention));
     const nlohmann::json all = {{"device", device.info().word},
                                 {"driver", device.info().driver},
                                 {"milliseconds", report.milliseconds},
-                                {"products", rows}};
+                                {"products", rows},
+                                {"attentions", attentions}};
     std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     std::printf("%s  %s  %s\n", device.info().word.c_str(), device.info().name.c_str(),
                 device.info().driver.c_str());
     for (const TunedProduct& product : report.products) print(product);
+    for (const TunedAttention& attention : report.attentions) print(attention);
     std::printf("%zu sizes in %.1f s; another kernel than by the rules for %td of them\n",
-                report.products.size(), report.milliseconds * 1e-3, gains);
+                report.products.size() + report.attentions.size(), report.milliseconds * 1e-3, gains);
   }
   if (options.out.empty()) return kSuccess;
   if (report.blob.empty()) {

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "catch.hpp"
@@ -98,15 +99,15 @@ class Lowered {
 class Forced {
  public:
   Forced(Capabilities& device, const std::string& variant) : device_(device) {
-    tuning_.choices.push_back({variant, Tuning::kEverywhere});
-    device_.tuning = &tuning_;
+    auto tuning = std::make_shared<Tuning>();
+    tuning->choices.push_back({variant, Tuning::kEverywhere});
+    device_.tuning = std::move(tuning);
   }
   ~Forced() { device_.tuning = nullptr; }
   Forced(const Forced&) = delete;
 
  private:
   Capabilities& device_;
-  Tuning tuning_;
 };
 
 class Cases {

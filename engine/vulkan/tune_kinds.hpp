@@ -1,0 +1,28 @@
+// The kinds of work that heed::tune times. Each adds to `found` and to the report what it reached by the deadline, and one
+// size at least.
+#pragma once
+
+#include <chrono>
+#include <heed/tuning.hpp>
+#include <vector>
+
+#include "kernels/tuning.hpp"
+
+namespace heed::vulkan {
+
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit Deadline(Clock::time_point end) : end_(end) {}
+  bool passed() const { return Clock::now() >= end_; }
+
+ private:
+  Clock::time_point end_;
+};
+
+Status tune_products(Device& device, const Deadline& deadline, Tuning* found,
+                     std::vector<TunedProduct>* products);
+Status tune_attentions(Device& device, const Deadline& deadline, Tuning* found,
+                       std::vector<TunedAttention>* attentions);
+
+}  // namespace heed::vulkan

@@ -1,0 +1,80 @@
+// Products by weights: one of each class of sizes.
+#include "vulkan/tune_contest.hpp"
+#include "vulkan/tune_kinds.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+// One row, and rows around the edges of tiles.
+constexpr int64_t kRows[] = {1, 4, 8, 16, 32, 64, 256, 1024};
+constexpr int64_t kMostRows = 1024;
+constexpr int64_t kSides[] = {512, 2048};  // columns and depth
+
+// b [k, n], or [n, k] if transposed; a has up to kMostRows.
+struct Matrix {
+  DType dtype;
+  int64_t n, k;
+  bool transpose_b;
+
+  Shape b_shape() const { return transpose_b ? Shape{n, k} : Shape{k, n}; }
+  Graph graph() const {
+    Graph g;
+    const Tensor a = g.input("a", {g.extent("m", kMostRows), k}, dtype);
+    g.output("y", g.matmul(a, g.weight("b", b_shape(), dtype), {.transpose_b = transpose_b}));
+    return g;
+  }
+};
+
+Status upload(Device& device, const Matrix& matrix, Weights* weights) {
+  const std::vector<std::byte> b = tuning_values(matrix.dtype, matrix.n * matrix.k);
+  const int64_t shape[] = {matrix.transpose_b ? matrix.n : matrix.k,
+                           matrix.transpose_b ? matrix.k : matrix.n};
+  const HostTensor tensor = {"b", matrix.dtype, shape, b};
+  return device.upload(std::span(&tensor, 1), weights);
+}
+
+// All numbers of rows, until they take too long.
+Status tune(Device& device, const Matrix& matrix, const Deadline& deadline, Tuning* found,
+            std::vector<TunedProduct>* products) {
+  Weights weights;
+  Status status = upload(device, matrix, &weights);
+  if (status != Status::Ok) return status;
+  const Graph graph = matrix.graph();
+  Contest contest(device, graph, weights, matrix.dtype);
+  status = contest.begin();
+  const std::vector<std::byte> a = tuning_values(matrix.dtype, kMostRows * matrix.k);
+  ContestResult result;
+  for (const int64_t m : kRows) {
+    // The next has up to four times the rows.
+    const bool too_long = !result.measured.empty() && 4 * result.measured[result.fastest].ms > kLongestMs;
+    if (status != Status::Ok || too_long || (!products->empty() && deadline.passed())) return status;
+    const HostBuffer inputs[] = {
+        {"a", std::span(a).first(static_cast<size_t>(m * matrix.k) * size_of(matrix.dtype))}};
+    const ExtentValue extents[] = {{"m", m}};
+    status = contest.hold({inputs, extents, m * matrix.n}, &result);
+    if (status != Status::Ok || result.measured.empty()) return status;
+    const Measurement &usual = result.measured[0], &best = result.measured[result.fastest];
+    if (result.fastest != 0)
+      choose(found, best.variant, product_class(m, matrix.n, matrix.k, matrix.transpose_b));
+    products->push_back({matrix.dtype, m, matrix.n, matrix.k, matrix.transpose_b, usual.variant, usual.ms,
+                         best.variant, best.ms, static_cast<uint32_t>(result.measured.size())});
+  }
+  return status;
+}
+
+}  // namespace
+
+Status tune_products(Device& device, const Deadline& deadline, Tuning* found,
+                     std::vector<TunedProduct>* products) {
+  for (const DType dtype : {DType::F32, DType::F16})
+    for (const bool transpose_b : {true, false})
+      for (const int64_t n : kSides)
+        for (const int64_t k : kSides) {
+          if (!device.impl()->supports(dtype) || (!products->empty() && deadline.passed())) continue;
+          const Status status = tune(device, {dtype, n, k, transpose_b}, deadline, found, products);
+          if (status != Status::Ok) return status;
+        }
+  return Status::Ok;
+}
+
+}  // namespace heed::vulkan
