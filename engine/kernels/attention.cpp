@@ -57,8 +57,10 @@ Choice every_kernel(const Need& need) {
   Choice choice;
   choice.heads = heads_of(need.sizes, need.tensors, need.node);
   const Heads& heads = choice.heads;
-  const bool subgroups = uses_subgroups(need.device, query.dtype), tiles = allows_tiles(need.device, query.dtype);
+  const bool subgroups = uses_subgroups(need.device, query.dtype),
+             tiles = allows_tiles(need.device, query.dtype);
   Candidates& found = choice.candidates;
+  list_workgroup_matrix(need.device, query.dtype, heads, most_queries, &found);
   choice.without = list_matrix(need.device, query.dtype, heads, most_queries, &found);
   const bool can_matrix = found.count > 0 && choice.without == nullptr;
   const bool only_matrix = can_matrix && need.device.matrix_always;
@@ -73,7 +75,8 @@ Choice every_kernel(const Need& need) {
   if (only_matrix)
     for (uint32_t i = others; i < found.count; ++i) found.list[i].usual = false;
   const auto is_usual = [](const Candidate& candidate) { return candidate.usual; };
-  if (std::none_of(found.list.begin(), found.list.begin() + found.count, is_usual)) found.list[0].usual = true;
+  if (std::none_of(found.list.begin(), found.list.begin() + found.count, is_usual))
+    found.list[found.count - 1].usual = true;
   return choice;
 }
 
@@ -95,13 +98,22 @@ Choice choice_for(const Need& need) {
 
 void add_candidate(const Select& select, const Choice& choice, const Candidate& candidate) {
   const uint32_t first = select.kernels->count;
-  if (candidate.id == KernelId::AttentionF16Matrix)
+  bool alternative = false;
+  if (candidate.id == KernelId::AttentionF16MatrixNv2) {
+    add_workgroup_matrix(select, choice.heads, candidate);
+  } else if (candidate.id == KernelId::AttentionF16Matrix) {
     add_matrix(select, choice.heads, candidate);
-  else if (is_subgroups(candidate.id))
+    alternative = first > 0 && candidate.usual;  // behind those of whole workgroups
+  } else if (is_subgroups(candidate.id)) {
     add_subgroups(select, choice.heads, candidate);
-  else
+  } else {
     add_tiles(select, choice.heads, candidate, choice.without);
-  for (uint32_t i = first; i < select.kernels->count; ++i) select.kernels->uses[i].only_tuned = !candidate.usual;
+  }
+  for (uint32_t i = first; i < select.kernels->count; ++i) {
+    KernelUse& use = select.kernels->uses[i];
+    use.only_tuned = !candidate.usual;
+    use.alternative = use.alternative || alternative;
+  }
 }
 
 // At one run the fewest workgroups, which get the most splits.
@@ -118,30 +130,33 @@ int64_t most_splits(const Need& need, const Cut& cut) {
 
 bool is_partial(const KernelUse& use) { return (use.key.spec[kFlags] & HEED_ATTENTION_PARTIAL) != 0; }
 
-// What operands must be for some of the kernels is known at a run only.
-bool can_run(const KernelUse& use, bool vec4) {
-  return vec4 || !is_subgroups(use.key.id) || (use.key.spec[kFlags] & HEED_ATTENTION_VEC4) == 0;
-}
-
-// Calls f(i) for every kernel that stores the result itself and can run.
-template <class F>
-void for_each_choice(const KernelList& kernels, bool vec4, const F& f) {
-  for (uint32_t i = 0; i < kernels.count; ++i)
-    if (const KernelUse& use = kernels.uses[i]; !is_combine(use) && !is_partial(use) && can_run(use, vec4)) f(i);
-}
+// What some kernels demand of their operands, known at a run only.
+struct Operands {
+  bool vec4 = false, on_16_bytes = false;
+  bool suit(const KernelKey& key) const {
+    if (key.id == KernelId::AttentionF16MatrixNv2) return on_16_bytes;
+    return vec4 || !is_subgroups(key.id) || (key.spec[kFlags] & HEED_ATTENTION_VEC4) == 0;
+  }
+};
 
 // The kernel for this number of queries: what a tuning says, else the narrowest that makes all of them at once, else the
-// widest. Of equal ones the first, which demands more of its operands.
-uint32_t find_kernel(const KernelList& kernels, int64_t queries, uint32_t size_class, bool vec4) {
+// widest.
+uint32_t find_kernel(const KernelList& kernels, int64_t queries, uint32_t size_class,
+                     const Operands& operands) {
   constexpr uint32_t kNone = UINT32_MAX;
   uint32_t tuned = kNone, found = kNone;
-  for_each_choice(kernels, vec4, [&](uint32_t i) {
+  bool suits_before = false;
+  for (uint32_t i = 0; i < kernels.count; ++i) {
     const KernelUse& use = kernels.uses[i];
+    if (is_combine(use) || is_partial(use)) continue;
+    const bool suits = operands.suit(use.key), stands_back = use.alternative && suits_before;
+    if (!use.only_tuned) suits_before = suits;
+    if (!suits) continue;
     if (tuned == kNone && (use.tuned >> size_class & 1) != 0) tuned = i;
-    if (use.only_tuned) return;
+    if (use.only_tuned || stands_back) continue;
     const uint32_t old = found == kNone ? 0 : queries_of(kernels.uses[found].key), now = queries_of(use.key);
     if (old < queries ? now > old : now >= queries && now < old) found = i;
-  });
+  }
   return tuned != kNone ? tuned : found;
 }
 
@@ -167,6 +182,7 @@ uint32_t queries_of(const KernelKey& key) {
   const auto& spec = key.spec;
   if (is_subgroups(key.id)) return spec[kTq];
   if (is_matrix(key)) return spec[kWavesM] * spec[kWm];
+  if (key.id == KernelId::AttentionF16MatrixNv2) return spec[kBm];
   return spec[0] / spec[kLanes] * spec[kTq];
 }
 
@@ -194,7 +210,8 @@ Status select_attention(const Select& select) {
   const Status status = check_types(select);
   if (status != Status::Ok) return status;
   const Choice choice = choice_for(select.need());
-  for (uint32_t i = 0; i < choice.candidates.count; ++i) add_candidate(select, choice, choice.candidates.list[i]);
+  for (uint32_t i = 0; i < choice.candidates.count; ++i)
+    add_candidate(select, choice, choice.candidates.list[i]);
   if (node.workspace.valid()) add_combine(select, choice.heads.d_v, flags_of(select));
   return Status::Ok;
 }
@@ -203,10 +220,10 @@ void emit_attention(const Emit& emit) {
   using namespace attention;
   const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue);
   AttentionParams p = params_of(emit, q, k, v);
-  const uint32_t size_class =
-      attention_class(p.s_q, p.s_kv, p.batch_heads, std::max(q.dim[3], v.dim[3]));
-  uint32_t kernel =
-      find_kernel(emit.kernels, q.dim[2], size_class, is_vec4(q) && is_vec4(k) && is_vec4(v));
+  const uint32_t size_class = attention_class(p.s_q, p.s_kv, p.batch_heads, std::max(q.dim[3], v.dim[3]));
+  const Operands operands = {is_vec4(q) && is_vec4(k) && is_vec4(v),
+                             begins_on_16_bytes(q) && begins_on_16_bytes(k) && begins_on_16_bytes(v)};
+  uint32_t kernel = find_kernel(emit.kernels, q.dim[2], size_class, operands);
   const uint32_t per_group = queries_of(emit.kernels.uses[kernel].key);
   int64_t groups = ceil_div<int64_t>(p.s_q, per_group) * p.batch_heads;
   const uint32_t split_kernel = find_split_kernel(emit.kernels, kernel);
@@ -240,7 +257,8 @@ int64_t attention_workspace(const Need& need) {
   for (uint32_t i = 0; i < choice.candidates.count; ++i) {
     const Candidate& candidate = choice.candidates.list[i];
     if (!is_subgroups(candidate.id))  // they are for CPUs, which a few workgroups fill
-      most = std::max(most, split_elements(need, candidate.cut.most_queries, most_splits(need, candidate.cut)));
+      most =
+          std::max(most, split_elements(need, candidate.cut.most_queries, most_splits(need, candidate.cut)));
   }
   return most;
 }

@@ -1,5 +1,5 @@
 // What the kernels of fused attention have in common. Each family of them has a file: attention_tiles.cpp,
-// attention_subgroup.cpp, attention_matrix.cpp; attention.cpp chooses among them at each run.
+// attention_subgroup.cpp, attention_matrix.cpp, attention_matrix_nv2.cpp; attention.cpp chooses among them at each run.
 #pragma once
 
 #include <array>
@@ -15,7 +15,9 @@ enum Spec : size_t { kDk = 3, kDv, kFlags, kScale, kFill, kThreshold, kKeepScale
 enum TileSpec : size_t { kLanes = kOwn, kTq, kTk, kBk, kPartials };
 // Of attention_matrix.comp.
 enum MatrixSpec : size_t { kWavesM = kOwn, kWavesN, kWm, kMatrixBk };
-static_assert(size_t{kBk} == size_t{kMatrixBk});
+// Of attention_matrix_nv2.comp.
+enum WorkgroupMatrixSpec : size_t { kBm = kOwn, kPaddedK, kPaddedV, kWorkgroupMatrixBk };
+static_assert(size_t{kBk} == size_t{kMatrixBk} && size_t{kBk} == size_t{kWorkgroupMatrixBk});
 
 constexpr size_t kOutBinding = 6, kLogSumExpBinding = 7;
 
@@ -36,8 +38,8 @@ struct Cut {
 struct Candidate {
   KernelId id{};
   Cut cut;
-  uint32_t tile = 0;    // where its family lists it
-  bool usual = false;   // rules ask for it; for others a tuning must
+  uint32_t tile = 0;   // where its family lists it
+  bool usual = false;  // rules ask for it; for others a tuning must
 };
 struct Candidates {
   uint32_t count = 0;
@@ -76,6 +78,13 @@ const char* list_matrix(const Capabilities& device, DType dtype, const Heads& he
                         Candidates* candidates);
 void add_matrix(const Select& select, const Heads& heads, const Candidate& candidate);
 bool is_matrix(const KernelKey& key);
+
+// --- The same by VK_NV_cooperative_matrix2, where every head of queries, keys and values begins on 16 bytes
+
+void list_workgroup_matrix(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries,
+                           Candidates* candidates);
+void add_workgroup_matrix(const Select& select, const Heads& heads, const Candidate& candidate);
+bool begins_on_16_bytes(const View& heads);
 
 // Queries of one workgroup, of any of the families.
 uint32_t queries_of(const KernelKey& key);

@@ -78,12 +78,13 @@ const char* list_matrix(const Capabilities& device, DType dtype, const Heads& he
       continue;
     const bool suits = tile.wm <= 16 || most_queries > tile.queries() / 2;
     const Cut cut = {tile.waves() * device.matrix_subgroup, tile.queries()};
-    candidates->add({KernelId::AttentionF16Matrix, cut, static_cast<uint32_t>(&tile - kTiles), suits && !found});
+    candidates->add(
+        {KernelId::AttentionF16Matrix, cut, static_cast<uint32_t>(&tile - kTiles), suits && !found});
     found = found || suits;
   }
   if (found) return nullptr;
-  return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: too little shared "
-         "memory";
+  return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: too little "
+         "shared memory";
 }
 
 void add_matrix(const Select& select, const Heads& heads, const Candidate& candidate) {
@@ -91,8 +92,8 @@ void add_matrix(const Select& select, const Heads& heads, const Candidate& candi
   const MatrixSize& size = device.matrix;
   const Tile& tile = kTiles[candidate.tile];
   const Fit fit = {tile, size, heads, device.matrix_subgroup};
-  const uint32_t own[] = {tile.waves_m, tile.waves_n, tile.wm, tile.bk, size.m, size.n, size.k, fit.lanes,
-                          fit.hold_queries()};
+  const uint32_t own[] = {tile.waves_m, tile.waves_n, tile.wm,   tile.bk,           size.m,
+                          size.n,       size.k,       fit.lanes, fit.hold_queries()};
   KernelUse& use = add(select, candidate.id, candidate.cut.invocations, heads, own, kWhy);
   use.key.subgroup = device.matrix_subgroup;
   add_with_splits(select, candidate.cut, use);

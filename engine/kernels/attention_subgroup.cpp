@@ -41,9 +41,9 @@ void add_subgroups(const Select& select, const Heads& heads, const Candidate& ca
   const Cut& cut = candidate.cut;
   add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
     const uint32_t own[] = {cut.invocations, cut.queries};
-    KernelUse& use = add(select, candidate.id, cut.invocations, heads, own,
-                         cut.queries == 1
-                             ? "fused, a subgroup per query, no barrier: a CPU runs this driver"
+    KernelUse& use =
+        add(select, candidate.id, cut.invocations, heads, own,
+            cut.queries == 1 ? "fused, a subgroup per query, no barrier: a CPU runs this driver"
                              : "fused, several queries per subgroup, no barrier: a CPU runs this driver");
     if (vec4) use.key.spec[kFlags] |= HEED_ATTENTION_VEC4;
     return use;

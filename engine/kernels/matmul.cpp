@@ -99,7 +99,8 @@ double cost_of(const Problem& problem, const KernelKey& key) {
 }
 
 // Whether the operands of this run are such that the kernel may do it, and its alternative need not.
-bool is_possible(const KernelList& kernels, uint32_t count, uint32_t i, bool vec4) {
+bool is_possible(const KernelList& kernels, uint32_t count, uint32_t i, bool vec4, bool workgroup_matrices) {
+  if (kernels.uses[i].key.id == KernelId::MatmulF16MatrixNv2 && !workgroup_matrices) return false;
   const bool has_alternative = i + 1 < count && kernels.uses[i + 1].alternative;
   return !(has_alternative && !vec4) && !(kernels.uses[i].alternative && vec4);
 }
@@ -115,13 +116,14 @@ bool is_tuned(const KernelUse& use, const Problem& problem) {
 uint32_t best_kernel(const Problem& problem, const KernelList& kernels, uint32_t count) {
   const bool vec4 =
       problem.reads_vec4((kernels.uses[0].key.spec[matmul::kFlags] & HEED_MATMUL_B_K_FAST) != 0);
+  const bool on_16_bytes = matmul::suits_workgroup_matrices(problem);
   for (uint32_t i = 0; i < count; ++i)
-    if (is_tuned(kernels.uses[i], problem) && is_possible(kernels, count, i, vec4)) return i;
+    if (is_tuned(kernels.uses[i], problem) && is_possible(kernels, count, i, vec4, on_16_bytes)) return i;
   uint32_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (uint32_t i = 0; i < count; ++i) {
     const KernelKey& key = kernels.uses[i].key;
-    if (!is_possible(kernels, count, i, vec4)) continue;
+    if (!is_possible(kernels, count, i, vec4, on_16_bytes)) continue;
     if (matmul::is_vector(key)) {
       // In the order of their rows: the first that holds them wastes least.
       if (matmul::serves(key, problem)) return i;

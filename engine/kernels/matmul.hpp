@@ -98,6 +98,8 @@ double matrix_units_cost(const Problem& problem, const KernelKey& key);
 // The same by VK_NV_cooperative_matrix2.
 void add_workgroup_matrices(const Select& select);
 double workgroup_matrices_cost(const Problem& problem, const KernelKey& key);
+// Whether each batch of each operand begins where such a kernel can load and store it.
+bool suits_workgroup_matrices(const Problem& problem);
 
 // Products of few rows that are long enough along k: what they take is the time to read b.
 enum class Vectors : uint8_t { None, AtSomeRuns, Always };  // runs at which one of them serves best

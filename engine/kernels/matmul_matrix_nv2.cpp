@@ -25,7 +25,18 @@ bool fits(const Select& select, const WorkgroupTile& tile) {
          tile.invocations <= select.device.max_invocations;
 }
 
+// Elements of f16 in 16 bytes, where tensor layouts begin.
+constexpr int64_t kBase = 8;
+
 }  // namespace
+
+bool suits_workgroup_matrices(const Problem& problem) {
+  for (const Problem::Operand* o : {&problem.a, &problem.b, &problem.out})
+    if (o->offset % kBase != 0 || (problem.b0 > 1 && o->b0 % kBase != 0) ||
+        (problem.b1 > 1 && o->b1 % kBase != 0))
+      return false;
+  return problem.workspace == 0 || problem.m * problem.n % kBase == 0;  // of parts of k
+}
 
 void add_workgroup_matrices(const Select& select) {
   if (select.out().dtype != DType::F16 || !select.device.allows(KernelId::MatmulF16MatrixNv2)) return;

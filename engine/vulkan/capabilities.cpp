@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/logging.hpp"
 #include "vulkan/core_count.hpp"
@@ -117,7 +118,7 @@ void apply_variable(Capabilities* device) {
 
 }  // namespace
 
-Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit) {
+Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit, MatrixReasons* reasons) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
   Capabilities result;
   result.max_invocations = limits.maxComputeWorkGroupInvocations;
@@ -139,18 +140,20 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit) {
   result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
   result.storage_16bit = storage_16bit;
-  std::string why;
-  if (storage_16bit) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);
+  MatrixReasons why = {"16-bit storage is not used", ""};
+  if (storage_16bit)
+    result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why.units);
   if (result.matrix.m != 0) {
     result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
     result.matrix_always = matrix_use() == MatrixUse::Always;
   }
-  if (uses_workgroup_matrices(device.workgroup_matrices, result.matrix, matrix_use(), &why)) {
+  if (uses_workgroup_matrices(device.workgroup_matrices, result.matrix, matrix_use(), &why.workgroups)) {
     result.workgroup_matrix_128 = device.workgroup_matrices.of_128;
     result.workgroup_matrix_256 = device.workgroup_matrices.of_256;
     result.workgroup_matrix_largest = device.workgroup_matrices.largest;
   }
   apply_variable(&result);
+  if (reasons != nullptr) *reasons = std::move(why);
   return result;
 }
 

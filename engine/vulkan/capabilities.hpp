@@ -42,8 +42,13 @@ uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& familie
 // Empty if the device meets heed's floor; otherwise every limit that is too low, with both values.
 std::string below_floor(const PhysicalDevice& device);
 
+// Why matrix units, and matrices of workgroups, are not used; empty if they are.
+struct MatrixReasons {
+  std::string units, workgroups;
+};
 // `storage_16bit`: it is enabled on the VkDevice.
-Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit);
+Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit,
+                             MatrixReasons* reasons = nullptr);
 
 // Everything of DeviceInfo. `word` is made from the name alone; see make_unique.
 DeviceInfo describe(const PhysicalDevice& device);

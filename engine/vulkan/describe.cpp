@@ -81,11 +81,8 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   add("timestamp period", format("%g ns", static_cast<double>(limits.timestampPeriod)));
 }
 
-std::string matrix_text(const PhysicalDevice& device) {
-  std::string why;
-  const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  const MatrixSize size = choose_matrix(device.matrix_units, software, matrix_use(), &why);
-  if (size.m == 0) return "matrix units: not used, because " + why;
+std::string matrix_text(const MatrixSize& size, const std::string& why_not) {
+  if (size.m == 0) return "matrix units: not used, because " + why_not;
   return format(
       "matrix units: used for f16 products and attention, not for bf16, which their kernels do not take "
       "(VK_KHR_cooperative_matrix, %ux%ux%u)",
@@ -93,18 +90,13 @@ std::string matrix_text(const PhysicalDevice& device) {
 }
 
 // Of the extension beside them; nothing where the driver has it not.
-std::string workgroup_matrix_text(const PhysicalDevice& device) {
+std::string workgroup_matrix_text(const PhysicalDevice& device, const std::string& why_not) {
   if (device.workgroup_matrices.missing == WorkgroupMatrices().missing) return "";
-  std::string why;
-  const bool software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  const MatrixSize units = choose_matrix(device.matrix_units, software, matrix_use(), &why);
-  if (uses_workgroup_matrices(device.workgroup_matrices, units, matrix_use(), &why))
-    return "\nmatrices of workgroups: used for f16 products (VK_NV_cooperative_matrix2)";
-  return "\nmatrices of workgroups: not used, because " + why;
+  if (!why_not.empty()) return "\nmatrices of workgroups: not used, because " + why_not;
+  return "\nmatrices of workgroups: used for f16 products and attention (VK_NV_cooperative_matrix2)";
 }
 
-std::string subgroup_text(const PhysicalDevice& device) {
-  const Capabilities can = capabilities_of(device, false);
+std::string subgroup_text(const Capabilities& can) {
   if (can.subgroup_arithmetic)
     return "subgroup operations: used for sums and maxima along rows, and by products of few rows";
   return "subgroup operations: not used, because compute shaders have no subgroup arithmetic";
@@ -119,8 +111,11 @@ std::string what_heed_uses(const PhysicalDevice& device) {
         "\nf16 and bf16 storage: not used, because %s storageBuffer16BitAccess; such graphs are refused",
         device.adopted ? "the host did not enable" : "the driver has no");
   text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
-  text.append("\n").append(subgroup_text(device));
-  text.append("\n").append(matrix_text(device)).append(workgroup_matrix_text(device));
+  MatrixReasons why_not;
+  const Capabilities can = capabilities_of(device, device.storage_16bit, &why_not);
+  text.append("\n").append(subgroup_text(can));
+  text.append("\n").append(matrix_text(can.matrix, why_not.units));
+  text.append(workgroup_matrix_text(device, why_not.workgroups));
   const uint32_t family = choose_queue_family(device.queue_families);
   text += device.queue_families[family].timestampValidBits != 0
               ? "\ntimestamps: used where a plan asks for them"

@@ -1,6 +1,7 @@
 // Attention without masks: one of each class of sizes.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "vulkan/tune_contest.hpp"
 #include "vulkan/tune_kinds.hpp"
@@ -9,8 +10,9 @@ namespace heed::vulkan {
 namespace {
 
 constexpr int64_t kQueries[] = {1, 8, 64, 512}, kKeys[] = {64, 384, 1536, 3072};
-constexpr int64_t kMostQueries = 512, kMostKeys = 3072;
+constexpr int64_t kMostQueries = 512;
 constexpr int64_t kHeads[] = {8, 24}, kHeadSizes[] = {64, 128};
+constexpr int64_t kMostElements = 3072 * 8 * 128;  // of the keys: every plan has buffers for all inputs
 
 // Values of up to the most keys, of which smaller sizes take the first.
 struct Setting {
@@ -18,10 +20,14 @@ struct Setting {
   int64_t heads, head_size;
 
   int64_t row() const { return heads * head_size; }
+  bool holds(int64_t keys) const { return keys * row() <= kMostElements; }
+  int64_t most_keys() const {
+    return *std::find_if(std::rbegin(kKeys), std::rend(kKeys), [&](int64_t keys) { return holds(keys); });
+  }
   // As projections lie in memory: [1, tokens, heads, head size].
   Graph graph() const {
     Graph g;
-    const Dim queries = g.extent("queries", kMostQueries), keys = g.extent("keys", kMostKeys);
+    const Dim queries = g.extent("queries", kMostQueries), keys = g.extent("keys", most_keys());
     const auto input = [&](const char* name, Dim tokens) {
       return g.transpose(g.input(name, {1, tokens, heads, head_size}, dtype), 1, 2);
     };
@@ -38,9 +44,11 @@ class Forecast {
     if (queries == 0 && keys == 0) return 0;
     double least = HUGE_VAL;
     if (queries > 0)
-      least = ms_[queries - 1][keys] * static_cast<double>(kQueries[queries]) / static_cast<double>(kQueries[queries - 1]);
+      least = ms_[queries - 1][keys] * static_cast<double>(kQueries[queries]) /
+              static_cast<double>(kQueries[queries - 1]);
     if (keys > 0)
-      least = std::min(least, ms_[queries][keys - 1] * static_cast<double>(kKeys[keys]) / static_cast<double>(kKeys[keys - 1]));
+      least = std::min(least, ms_[queries][keys - 1] * static_cast<double>(kKeys[keys]) /
+                                  static_cast<double>(kKeys[keys - 1]));
     return least;
   }
   void set(size_t queries, size_t keys, double ms) { ms_[queries][keys] = ms; }
@@ -51,7 +59,8 @@ class Forecast {
 
 class AttentionTuner {
  public:
-  AttentionTuner(Device& device, const Deadline& deadline, Tuning* found, std::vector<TunedAttention>* attentions)
+  AttentionTuner(Device& device, const Deadline& deadline, Tuning* found,
+                 std::vector<TunedAttention>* attentions)
       : device_(device), deadline_(deadline), found_(*found), attentions_(*attentions) {}
 
   Status tune(const Setting& setting) {
@@ -59,13 +68,14 @@ class AttentionTuner {
     const Weights none;
     Contest contest(device_, graph, none, setting.dtype);
     Status status = contest.begin();
-    values_ = tuning_values(setting.dtype, kMostKeys * setting.row());
+    values_ = tuning_values(setting.dtype, std::max(setting.most_keys(), kMostQueries) * setting.row());
     Forecast forecast;
     for (size_t q = 0; q < std::size(kQueries); ++q)
       for (size_t k = 0; k < std::size(kKeys); ++k) {
         if (status != Status::Ok || is_late()) return status;
         double ms = HUGE_VAL;  // of a size that is left out: those beyond it are, too
-        if (forecast.of(q, k) <= kLongestMs) status = tune(setting, kQueries[q], kKeys[k], &contest, &ms);
+        if (setting.holds(kKeys[k]) && forecast.of(q, k) <= kLongestMs)
+          status = tune(setting, kQueries[q], kKeys[k], &contest, &ms);
         forecast.set(q, k, ms);
       }
     return status;

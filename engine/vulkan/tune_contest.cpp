@@ -77,8 +77,7 @@ Status Contest::begin() {
 }
 
 Status Contest::lower(Lowered* lowered) {
-  Status status =
-      make_schedule(graph_.data(), vulkan_.schedule_options(), vulkan_.log(), &lowered->schedule);
+  Status status = make_schedule(graph_.data(), vulkan_.schedule_options(), vulkan_.log(), &lowered->schedule);
   if (status == Status::Ok)
     status = select_kernels(lowered->schedule, lowered->schedule.steps.front(),
                             vulkan_.context().capabilities, vulkan_.log(), &lowered->kernels);
@@ -102,7 +101,8 @@ std::string Contest::used(const Lowered& lowered, std::span<const ExtentValue> e
 Status Contest::hold(const ContestSize& size, ContestResult* result) {
   *result = {};
   const std::string usual = used(usual_, size.extents);
-  std::stable_partition(variants_.begin(), variants_.end(), [&](const Variant& v) { return v.name == usual; });
+  std::stable_partition(variants_.begin(), variants_.end(),
+                        [&](const Variant& v) { return v.name == usual; });
   std::vector<std::byte> first, y(static_cast<size_t>(size.outputs) * size_of(dtype_));
   double fastest = HUGE_VAL;
   for (Variant& variant : variants_) {

@@ -41,7 +41,8 @@ struct ContestSize {
 };
 
 struct ContestResult {
-  std::vector<Measurement> measured;  // the usual one first; empty: no kernel that has variants runs this size
+  std::vector<Measurement>
+      measured;  // the usual one first; empty: no kernel that has variants runs this size
   size_t fastest = 0;
 };
 

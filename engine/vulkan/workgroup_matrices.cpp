@@ -14,6 +14,8 @@ std::string missing_of(const VkPhysicalDeviceCooperativeMatrix2FeaturesNV& matri
   add_missing(&text, matrix.cooperativeMatrixWorkgroupScope == VK_TRUE, "cooperativeMatrixWorkgroupScope");
   add_missing(&text, matrix.cooperativeMatrixFlexibleDimensions == VK_TRUE,
               "cooperativeMatrixFlexibleDimensions");
+  add_missing(&text, matrix.cooperativeMatrixReductions == VK_TRUE, "cooperativeMatrixReductions");
+  add_missing(&text, matrix.cooperativeMatrixConversions == VK_TRUE, "cooperativeMatrixConversions");
   add_missing(&text, matrix.cooperativeMatrixPerElementOperations == VK_TRUE,
               "cooperativeMatrixPerElementOperations");
   add_missing(&text, matrix.cooperativeMatrixTensorAddressing == VK_TRUE,
@@ -59,6 +61,7 @@ WorkgroupMatrixFeatures::WorkgroupMatrixFeatures()
 
 void* WorkgroupMatrixFeatures::chain(void* next) {
   matrix_.cooperativeMatrixWorkgroupScope = matrix_.cooperativeMatrixFlexibleDimensions = VK_TRUE;
+  matrix_.cooperativeMatrixReductions = matrix_.cooperativeMatrixConversions = VK_TRUE;
   matrix_.cooperativeMatrixPerElementOperations = matrix_.cooperativeMatrixTensorAddressing = VK_TRUE;
   maintenance_.maintenance4 = VK_TRUE;
   matrix_.pNext = &maintenance_;

@@ -2,8 +2,9 @@
 // vulkan/matrix_units.hpp, and whether heed uses it.
 //
 // heed asks for all that matrix units need, and: the extension, cooperativeMatrixWorkgroupScope,
-// cooperativeMatrixFlexibleDimensions, cooperativeMatrixPerElementOperations, cooperativeMatrixTensorAddressing and
-// maintenance4 (SPIR-V 1.6 says the workgroup's size by ids); on an adopted device the host must have enabled them.
+// cooperativeMatrixFlexibleDimensions, cooperativeMatrixReductions, cooperativeMatrixConversions,
+// cooperativeMatrixPerElementOperations, cooperativeMatrixTensorAddressing and maintenance4 (SPIR-V 1.6 says the workgroup's
+// size by ids); on an adopted device the host must have enabled them.
 #pragma once
 
 #include <span>

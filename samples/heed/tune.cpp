@@ -55,8 +55,9 @@ void print(const TunedProduct& p) {
 }
 
 void print(const TunedAttention& a) {
-  std::printf("attention %-4s %5lld x %lld, %lld x %lld", to_string(a.dtype), static_cast<long long>(a.queries),
-              static_cast<long long>(a.keys), static_cast<long long>(a.heads), static_cast<long long>(a.head_size));
+  std::printf("attention %-4s %5lld x %lld, %lld x %lld", to_string(a.dtype),
+              static_cast<long long>(a.queries), static_cast<long long>(a.keys),
+              static_cast<long long>(a.heads), static_cast<long long>(a.head_size));
   print_times(a);
 }
 

@@ -18,6 +18,8 @@ constexpr std::array<uint32_t, 4> kMatrixCapabilities = {9, 61, 5345, 6022};
 // Float16, VulkanMemoryModel, CooperativeMatrixKHR, and of VK_NV_cooperative_matrix2 CooperativeMatrixPerElementOperations,
 // CooperativeMatrixTensorAddressing, TensorAddressing: what engine/vulkan/workgroup_matrices asks a device for.
 constexpr std::array<uint32_t, 6> kWorkgroupMatrixCapabilities = {9, 5345, 6022, 5432, 5433, 5439};
+// Also CooperativeMatrixReductions and CooperativeMatrixConversions.
+constexpr std::array<uint32_t, 2> kSoftmaxMatrixCapabilities = {5430, 5431};
 constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
                    kCapabilityShuffle = 65;
 constexpr uint32_t kStorageClassWorkgroup = 4;
@@ -74,6 +76,8 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
       expected.insert(kWorkgroupMatrixCapabilities.begin(), kWorkgroupMatrixCapabilities.end());
     else if (name.find("matrix") != std::string::npos)
       expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
+    if (nv2 && name.starts_with("attention"))
+      expected.insert(kSoftmaxMatrixCapabilities.begin(), kSoftmaxMatrixCapabilities.end());
     CHECK(module.capabilities == expected);
   }
   CHECK(names.size() == kKernelCount);

@@ -1,4 +1,8 @@
 // Choices from times, and their blob. No device is needed.
+#include <memory>
+#include <set>
+
+#include "base/sealed_blob.hpp"
 #include "catch.hpp"
 #include "kernels/lowered.hpp"
 #include "kernels/matmul.hpp"
@@ -34,8 +38,18 @@ TEST_CASE("tuning: every class of sizes has a bit of its own", "[kernels][tuning
           seen |= uint64_t{1} << bit;
         }
   CHECK(seen == UINT64_MAX);
-  CHECK(attention_class(INT64_MAX, INT64_MAX, INT64_MAX) == 63);
-  CHECK(attention_class(1, 1, 1) == 0);
+  seen = 0;
+  for (const int64_t queries : {1, 16, 128, 129})
+    for (const int64_t keys : {64, 512, 2048, 4096})
+      for (const int64_t heads : {16, 17})
+        for (const int64_t head_size : {64, 128}) {
+          const uint32_t bit = attention_class(queries, keys, heads, head_size);
+          REQUIRE(bit < 64);
+          CHECK((seen >> bit & 1) == 0);
+          seen |= uint64_t{1} << bit;
+        }
+  CHECK(seen == UINT64_MAX);
+  CHECK(attention_class(1, 1, 1, 1) == 0);
   CHECK(product_class(3, 600, 100, true) == product_class(4, 512, 512, true));
 }
 
@@ -57,6 +71,8 @@ TEST_CASE("tuning: a blob is read again, and refused when damaged or foreign", "
   read.choices.resize(1);
   CHECK(read_tuning(blob, 78, &read, &why) == Status::Unsupported);
   CHECK(why.find("another device") != std::string::npos);
+  CHECK(read_tuning(BlobWriter("heedtu01", 77, 0).seal(), 77, &read, &why) == Status::Unsupported);
+  CHECK(why.find("another version") != std::string::npos);
   CHECK(read_tuning({}, 77, &read, &why) == Status::InvalidFile);
   for (size_t bytes = 0; bytes < blob.size(); ++bytes)
     CHECK(read_tuning(std::span(blob).first(bytes), 77, &read, &why) == Status::InvalidFile);
@@ -79,12 +95,66 @@ TEST_CASE("tuning: a choice decides where the plan has that kernel, and nowhere 
     lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
     return variant_name(kernels.uses[dispatches.dispatches[0].kernel].key);
   };
-  const std::string usual = used(200), other = usual == "matmul_f32 64x64" ? "matmul_f32 16x64" : "matmul_f32 64x64";
+  const std::string usual = used(200),
+                    other = usual == "matmul_f32 64x64" ? "matmul_f32 16x64" : "matmul_f32 64x64";
   Tuning tuning;
   choose(&tuning, other, product_class(200, 96, 64, true));
   choose(&tuning, "matmul_f32 1x1", product_class(20, 96, 64, true));
   const std::string usual_20 = used(20);
-  lowered.device.tuning = &tuning;
+  lowered.device.tuning = std::make_shared<Tuning>(tuning);
   CHECK(used(200) == other);
   CHECK(used(20) == usual_20);
+}
+
+TEST_CASE("tuning: a choice decides which kernel makes an attention, also one that rules do not ask for",
+          "[kernels][tuning]") {
+  Graph g;
+  const auto input = [&](const char* name, Dim tokens) {
+    return g.input(name, {1, 8, tokens, 64}, DType::F16);
+  };
+  const Dim queries = g.extent("queries", 600), keys = g.extent("keys", 900);
+  g.output("y", g.attention(input("q", queries), input("k", keys), input("v", keys)).output);
+  Capabilities device;
+  device.storage_16bit = device.subgroup_shuffle = true;
+  device.max_invocations = 1024;
+  device.shared_bytes = 49152;
+  device.matrix = {16, 16, 16};
+  device.matrix_subgroup = 32;
+
+  // The variant of a run with this tuning, in a plan that was compiled with it.
+  const auto used = [&](const Tuning& tuning, int64_t m, int64_t n) {
+    device.tuning = std::make_shared<Tuning>(tuning);
+    Lowered lowered(g, false, device);
+    lowered.set_extents({{"queries", m}, {"keys", n}});
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
+    CHECK(kernels.count <= kMaxKernelsPerStep);
+    return variant_name(kernels.uses[dispatches.dispatches[0].kernel].key);
+  };
+  const std::string few = used({}, 3, 900), many = used({}, 500, 900);
+  REQUIRE(few == "attention_f16 32x8");
+  REQUIRE(many == "attention_f16_matrix 128x64");
+
+  device.tuning = std::make_shared<Tuning>(Tuning{{}, true});
+  Lowered all(g, false, device);
+  KernelList kernels;
+  REQUIRE(all.select(all.step(Op::Attention), &kernels) == Status::Ok);
+  CHECK(kernels.count <= kMaxKernelsPerStep);
+  std::set<std::string> variants;
+  for (uint32_t i = 0; i < kernels.count; ++i) variants.insert(variant_name(kernels.uses[i].key));
+  CHECK(variants.count("attention_f16 128x64") == 1);  // only without matrix units do rules ask for it
+  for (const std::string& variant : variants) {
+    if (variant.find("combine") != std::string::npos) continue;
+    INFO(variant);
+    Tuning tuning;
+    choose(&tuning, variant, attention_class(500, 900, 8, 64));
+    CHECK(used(tuning, 500, 900) == variant);
+    CHECK(used(tuning, 500, 400) == many);  // another class
+    CHECK(used(tuning, 3, 900) == few);
+  }
+  Tuning unknown;
+  choose(&unknown, "attention_f16 1x1", attention_class(500, 900, 8, 64));
+  choose(&unknown, "attention_f16_future 128x64", attention_class(500, 900, 8, 64));
+  CHECK(used(unknown, 500, 900) == many);
 }

@@ -7,8 +7,26 @@
 #include "ops/trial.hpp"
 
 namespace heed::ops {
+namespace {
 
-TEST_CASE("tune: times products, and its blob serves another start of the same device alone",
+// What a plan of this attention says of its kernels, if a tuning chose `variant` for it.
+std::string why_of_attention(Device& device, const TunedAttention& a, const std::string& variant) {
+  Tuning tuning;
+  choose(&tuning, variant, attention_class(a.queries, a.keys, a.heads, a.head_size));
+  CHECK(use_tuning(device, write_tuning(device.impl()->self_test_key(), tuning)) == Status::Ok);
+  Graph g;
+  const auto input = [&](const char* name, int64_t tokens) {
+    return g.input(name, {1, a.heads, tokens, a.head_size}, a.dtype);
+  };
+  g.output("y", g.attention(input("q", a.queries), input("k", a.keys), input("v", a.keys)).output);
+  Plan plan;
+  REQUIRE(device.compile(g, {}, &plan, {.pipelines = PipelineCreation::Deferred}) == Status::Ok);
+  return plan.passes()[0].why;
+}
+
+}  // namespace
+
+TEST_CASE("tune: times products and attention, and its blob serves another start of the same device alone",
           "[vulkan][tuning][drivers]") {
   for (const TestDevice& test : test_devices()) {
     INFO(test.word);
@@ -16,13 +34,13 @@ TEST_CASE("tune: times products, and its blob serves another start of the same d
     TuningReport report;
     if (device.info().kind == DeviceKind::Cpu) {
       CHECK(tune(device, {}, &report) == Status::Ok);
-      CHECK(report.products.empty());
+      CHECK((report.products.empty() && report.attentions.empty()));
       CHECK(use_tuning(device, report.blob) == Status::Unsupported);
       (void)take_messages();
       continue;
     }
     REQUIRE(Device::open({.select = device.info().word}, &fresh) == Status::Ok);
-    const Status status = tune(fresh, {.time_limit_ms = 1}, &report);  // one matrix at some sizes
+    const Status status = tune(fresh, {.time_limit_ms = 1}, &report);  // one size of each kind
     INFO(take_checked_messages());
     REQUIRE(status == Status::Ok);
     REQUIRE_FALSE(report.products.empty());
@@ -31,6 +49,14 @@ TEST_CASE("tune: times products, and its blob serves another start of the same d
       CHECK(product.fastest_ms <= product.usual_ms);
       CHECK(product.variants > 0);
     }
+    REQUIRE(report.attentions.size() == 1);
+    const TunedAttention& attention = report.attentions[0];
+    INFO(attention.usual << " " << attention.fastest);
+    CHECK((attention.usual_ms > 0 && attention.fastest_ms <= attention.usual_ms));
+    CHECK(attention.variants > 1);  // all that can do it, and agree
+    CHECK(take_messages().empty());
+    CHECK(why_of_attention(fresh, attention, "") != "");
+    CHECK((why_of_attention(fresh, attention, attention.usual).find("measured: ") == 0));
     CHECK(use_tuning(device, report.blob) == Status::Ok);
     std::vector<std::byte> damaged = report.blob;
     damaged.back() ^= std::byte{1};

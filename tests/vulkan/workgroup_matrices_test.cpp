@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "catch.hpp"
+#include "kernels/attention.hpp"
 #include "kernels/lowered.hpp"
 #include "kernels/matmul.hpp"
 
@@ -26,6 +27,7 @@ struct HostFeatures {
     core13.pNext = &matrix;
     core13.maintenance4 = VK_TRUE;
     matrix.cooperativeMatrixWorkgroupScope = matrix.cooperativeMatrixFlexibleDimensions = VK_TRUE;
+    matrix.cooperativeMatrixReductions = matrix.cooperativeMatrixConversions = VK_TRUE;
     matrix.cooperativeMatrixPerElementOperations = matrix.cooperativeMatrixTensorAddressing = VK_TRUE;
   }
   HostFeatures(const HostFeatures&) = delete;
@@ -121,7 +123,8 @@ TEST_CASE("workgroup matrices: a host must have enabled all they need", "[vulkan
   CHECK_FALSE(missing_workgroup_matrix_features(nullptr, kExtensions).empty());
   for (VkBool32* feature :
        {&host.core13.maintenance4, &host.matrix.cooperativeMatrixWorkgroupScope,
-        &host.matrix.cooperativeMatrixFlexibleDimensions, &host.matrix.cooperativeMatrixPerElementOperations,
+        &host.matrix.cooperativeMatrixFlexibleDimensions, &host.matrix.cooperativeMatrixReductions,
+        &host.matrix.cooperativeMatrixConversions, &host.matrix.cooperativeMatrixPerElementOperations,
         &host.matrix.cooperativeMatrixTensorAddressing}) {
     *feature = VK_FALSE;
     CHECK_FALSE(missing_workgroup_matrix_features(&host.features, kExtensions).empty());
@@ -186,4 +189,90 @@ TEST_CASE("workgroup matrices: a product with every kernel there is fits the lis
   CHECK(lowered.step(Op::Matmul).workspace.valid());  // each kernel twice, and the sum
   CHECK(kernels.count > 16);
   CHECK(kernels.count <= kMaxKernelsPerStep);
+}
+
+namespace {
+
+Capabilities workgroup_device(const MatrixSize& of_128, const MatrixSize& of_256) {
+  Capabilities device;
+  device.storage_16bit = device.subgroup_shuffle = true;
+  device.max_invocations = 1024;
+  device.shared_bytes = 49152;
+  device.matrix = {16, 16, 16};
+  device.matrix_subgroup = 32;
+  device.workgroup_matrix_128 = of_128;
+  device.workgroup_matrix_256 = of_256;
+  device.workgroup_matrix_largest = 256;
+  return device;
+}
+
+}  // namespace
+
+TEST_CASE("workgroup matrices: attention of f16 uses tiles that they divide, where heads begin on 16 bytes",
+          "[kernels][matrix]") {
+  struct Row {
+    DType type;
+    int64_t queries, d_k, d_v;
+    MatrixSize of_128, of_256;
+    KernelId used;
+    uint32_t tile = 0;  // queries of a workgroup
+  };
+  const MatrixSize small = {16, 16, 16}, large = {32, 32, 16};
+  constexpr KernelId kNv2 = KernelId::AttentionF16MatrixNv2, kKhr = KernelId::AttentionF16Matrix;
+  const Row rows[] = {
+      {DType::F16, 4096, 64, 64, small, large, kNv2, 128},
+      {DType::F16, 4096, 256, 200, small, large, kNv2, 64},
+      {DType::F16, 4096, 8, 72, small, large, kNv2, 128},
+      {DType::F16, 50, 64, 64, small, large, kNv2, 64},
+      {DType::F16, 1, 64, 64, small, large, KernelId::AttentionF16},
+      {DType::F16, 4096, 64, 64, {}, {}, kKhr},
+      {DType::F16, 4099, 20, 64, small, large, kKhr},  // [2, 3, 4099, 20]: heads begin anywhere
+      {DType::F16, 4096, 64, 64, {}, {128, 128, 16}, kKhr},
+      {DType::F32, 4096, 64, 64, small, large, KernelId::AttentionF32}};
+  for (const Row& row : rows) {
+    INFO(to_string(row.type) << " " << row.queries << ", heads of " << row.d_k << " and " << row.d_v);
+    Graph g;
+    const Tensor q = g.input("q", {2, 3, row.queries, row.d_k}, row.type);
+    const Tensor k = g.input("k", {2, 3, 500, row.d_k}, row.type),
+                 v = g.input("v", {2, 3, 500, row.d_v}, row.type);
+    g.output("y", g.attention(q, k, v).output);
+    kernel_tests::Lowered lowered(g, false, workgroup_device(row.of_128, row.of_256));
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
+    CHECK(kernels.count <= kMaxKernelsPerStep);
+    const KernelKey& key = kernels.uses[dispatches.dispatches[0].kernel].key;
+    CHECK(kernel_name(key) == std::string(kernel_info(row.used).name));
+    if (row.used != kNv2) continue;
+    using namespace kernels::attention;
+    const MatrixSize& unit = key.spec[0] == 128 ? row.of_128 : row.of_256;
+    CHECK(queries_of(key) == row.tile);
+    CHECK(key.spec[kBm] % unit.m == 0);
+    CHECK((key.spec[kWorkgroupMatrixBk] % unit.n == 0 && key.spec[kWorkgroupMatrixBk] % unit.k == 0));
+    CHECK((key.spec[kPaddedK] % unit.k == 0 && key.spec[kPaddedV] % unit.n == 0));
+    CHECK((key.spec[kPaddedK] >= row.d_k && key.spec[kPaddedV] >= row.d_v));
+    const auto& groups = dispatches.dispatches[0].groups;
+    CHECK(int64_t{groups[0]} * groups[1] * groups[2] >= 6 * ((row.queries + row.tile - 1) / row.tile));
+  }
+}
+
+TEST_CASE("workgroup matrices: products whose batches begin anywhere go to other matrix units",
+          "[kernels][matrix]") {
+  struct Row {
+    int64_t m, n;
+    bool begins_on_16_bytes;
+  };
+  for (const Row& row : {Row{1024, 1024, true}, Row{1023, 1025, false}, Row{1023, 1032, true}}) {
+    INFO(row.m << " x " << row.n);
+    Graph g;
+    g.output("y", g.matmul(g.input("a", {3, row.m, 1024}, DType::F16),
+                           g.input("b", {3, 1024, row.n}, DType::F16)));
+    kernel_tests::Lowered lowered(g, false, workgroup_device({16, 16, 16}, {32, 32, 16}));
+    KernelList kernels;
+    DispatchList dispatches;
+    lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
+    const KernelId id = kernels.uses[dispatches.dispatches[0].kernel].key.id;
+    CHECK((id == KernelId::MatmulF16MatrixNv2) == row.begins_on_16_bytes);
+    CHECK((id == KernelId::MatmulF16Matrix) == !row.begins_on_16_bytes);
+  }
 }
