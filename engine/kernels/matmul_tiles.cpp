@@ -1,4 +1,6 @@
 // Tiles in shared memory, for every device: matmul.comp.
+#include <algorithm>
+
 #include "kernels/matmul.hpp"
 
 namespace heed::kernels::matmul {
@@ -26,6 +28,12 @@ constexpr bool fits_floor(const Shape& shape) {
   return shape.invocations() <= kFloorInvocations && shape.shared_bytes() <= kFloorSharedBytes;
 }
 static_assert(fits_floor(kShapes[1]) && fits_floor(kShapes[2]) && fits_floor(kShapes[3]));
+
+// What the shader takes for granted of how invocations share a slice: whole rows, columns and fours of k of it.
+static_assert(std::all_of(std::begin(kShapes), std::end(kShapes), [](const Shape& shape) {
+  const uint32_t all = shape.invocations();
+  return all % (shape.bk / 4) == 0 && all % shape.bm == 0 && all % shape.bn == 0 && shape.bn % 4 == 0;
+}));
 
 // Larger tiles only where the device has room for them, and where matrix units do not take such products.
 bool fits(const Select& select, const Shape& shape) {
