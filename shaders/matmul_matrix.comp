@@ -26,10 +26,10 @@ const uint A_FAST = A_K_FAST ? BK : BM;
 const uint A_SLOW = A_K_FAST ? BM : BK;
 const uint B_FAST = B_K_FAST ? BK : BN;
 const uint B_SLOW = B_K_FAST ? BN : BK;
-const uint A_ROW = A_FAST + 8u;
-const uint B_ROW = B_FAST + 8u;
-shared float16_t sh_a[A_SLOW * A_ROW];
-shared float16_t sh_b[B_SLOW * B_ROW];
+const uint A_ROW = A_FAST / 8u + 1u;
+const uint B_ROW = B_FAST / 8u + 1u;
+shared uvec4 sh_a[A_SLOW * A_ROW];  // 8 elements each
+shared uvec4 sh_b[B_SLOW * B_ROW];
 
 // One fragment of sums of each subgroup on its way to the epilogue.
 const uint FRAGMENT = MS * NS;
@@ -40,42 +40,72 @@ shared float sh_sums[WAVES * FRAGMENT];
 const uint FM = WM / MS;  // fragments of one subgroup
 const uint FN = WN / NS;
 
+// A slice comes in octets, 8 elements along its fast axis; those of one invocation lie a workgroup apart.
+const uint A_OCTETS = A_SLOW * A_FAST / 8u;
+const uint B_OCTETS = B_SLOW * B_FAST / 8u;
+const uint A_PARTS = (A_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
+const uint B_PARTS = (B_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
+
 // Where a slice lies in memory: `slow` and `fast` count from its corner, up to the edges of the matrix.
 struct Slice {
   uint at, slow_stride, fast_stride, slow_end, fast_end;
-  bool aligned;  // 8 neighbours along the fast axis are one uvec4
+  bool aligned;  // an octet is one uvec4, and either inside the matrix or outside
 };
 
 Slice slice_of(uint at, uint slow_stride, uint fast_stride, uint slow_end, uint fast_end) {
   return Slice(at, slow_stride, fast_stride, slow_end, fast_end,
-               fast_stride == 1u && ((at | slow_stride) & 7u) == 0u);
+               fast_stride == 1u && ((at | slow_stride | fast_end) & 7u) == 0u);
 }
 
-// Outside the matrix a slice is 0 on both sides, so that an infinity on one side never meets a padding 0.
-#define HEED_LOAD_SLICE(name, scalars, vectors, target, SLOW, FAST, ROW)                     \
-  void name(Slice s) {                                                                       \
-    for (uint i = gl_LocalInvocationID.x; i < SLOW * FAST / 8u; i += gl_WorkGroupSize.x) {   \
-      uint slow = i / (FAST / 8u);                                                           \
-      uint fast = i % (FAST / 8u) * 8u;                                                      \
-      uint to = slow * ROW + fast;                                                           \
-      uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                        \
-      if (s.aligned && slow < s.slow_end && fast + 8u <= s.fast_end) {                       \
-        uvec4 eight = vectors[from / 8u];                                                    \
-        [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                          \
-          f16vec2 two = unpackFloat2x16(eight[c]);                                           \
-          target[to + 2u * c] = two.x;                                                       \
-          target[to + 2u * c + 1u] = two.y;                                                  \
-        }                                                                                    \
-      } else {                                                                               \
-        [[unroll]] for (uint c = 0u; c < 8u; ++c) {                                          \
-          bool inside = slow < s.slow_end && fast + c < s.fast_end;                          \
-          target[to + c] = inside ? scalars[from + c * s.fast_stride] : float16_t(0.0);      \
-        }                                                                                    \
-      }                                                                                      \
-    }                                                                                        \
+// The same at every k0, which is a multiple of 8: how a slice is aligned.
+Slice slice_of_a(Tile tile, uint k0) {
+  uint at = tile.a + tile.m * p.a_m + k0 * p.a_k, rows = p.m - tile.m, depth = max(p.k, k0) - k0;
+  if (A_K_FAST) return slice_of(at, p.a_m, p.a_k, rows, depth);
+  return slice_of(at, p.a_k, p.a_m, depth, rows);
+}
+Slice slice_of_b(Tile tile, uint k0) {
+  uint at = tile.b + tile.n * p.b_n + k0 * p.b_k, columns = p.n - tile.n, depth = max(p.k, k0) - k0;
+  if (B_K_FAST) return slice_of(at, p.b_n, p.b_k, columns, depth);
+  return slice_of(at, p.b_k, p.b_n, depth, columns);
+}
+
+// read: into registers, what is aligned. keep: from there to shared memory. carry: to shared memory at once, what is not
+// aligned. Outside the matrix a slice is 0 on both sides, so that an infinity on one side never meets a padding 0.
+#define HEED_SLICE(read, keep, carry, next, scalars, vectors, target, PARTS, OCTETS, FAST, ROW)           \
+  uvec4 next[PARTS];                                                                                      \
+  void read(Slice s) {                                                                                    \
+    [[unroll]] for (uint part = 0u; part < PARTS; ++part) {                                               \
+      uint i = gl_LocalInvocationID.x + part * gl_WorkGroupSize.x;                                        \
+      uint slow = i / (FAST / 8u), fast = i % (FAST / 8u) * 8u;                                           \
+      next[part] = uvec4(0u);                                                                             \
+      if ((OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end && fast < s.fast_end)    \
+        next[part] = vectors[(s.at + slow * s.slow_stride + fast) / 8u];                                  \
+    }                                                                                                     \
+  }                                                                                                       \
+  void keep() {                                                                                           \
+    [[unroll]] for (uint part = 0u; part < PARTS; ++part) {                                               \
+      uint i = gl_LocalInvocationID.x + part * gl_WorkGroupSize.x;                                        \
+      if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS)                                                \
+        target[i / (FAST / 8u) * ROW + i % (FAST / 8u)] = next[part];                                     \
+    }                                                                                                     \
+  }                                                                                                       \
+  void carry(Slice s) {                                                                                   \
+    for (uint i = gl_LocalInvocationID.x; i < OCTETS; i += gl_WorkGroupSize.x) {                          \
+      uint slow = i / (FAST / 8u), fast = i % (FAST / 8u) * 8u;                                           \
+      uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                                     \
+      uvec4 octet = uvec4(0u);                                                                            \
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                                         \
+        f16vec2 two = f16vec2(0.0);                                                                       \
+        bool inside = slow < s.slow_end;                                                                  \
+        if (inside && fast + 2u * c < s.fast_end) two.x = scalars[from + 2u * c * s.fast_stride];         \
+        if (inside && fast + 2u * c + 1u < s.fast_end) two.y = scalars[from + (2u * c + 1u) * s.fast_stride]; \
+        octet[c] = packFloat2x16(two);                                                                    \
+      }                                                                                                   \
+      target[i / (FAST / 8u) * ROW + i % (FAST / 8u)] = octet;                                            \
+    }                                                                                                     \
   }
-HEED_LOAD_SLICE(load_a, a, a16, sh_a, A_SLOW, A_FAST, A_ROW)
-HEED_LOAD_SLICE(load_b, b, b16, sh_b, B_SLOW, B_FAST, B_ROW)
+HEED_SLICE(read_a, keep_a, carry_a, next_a, a, a16, sh_a, A_PARTS, A_OCTETS, A_FAST, A_ROW)
+HEED_SLICE(read_b, keep_b, carry_b, next_b, b, b16, sh_b, B_PARTS, B_OCTETS, B_FAST, B_ROW)
 
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
 
@@ -85,13 +115,13 @@ void multiply_slices(uint wave_m, uint wave_n) {
   for (uint k = 0u; k < BK; k += KS) {
     [[unroll]] for (uint i = 0u; i < FM; ++i) {
       uint m = wave_m + i * MS;
-      if (A_K_FAST) coopMatLoad(left[i], sh_a, m * A_ROW + k, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      else coopMatLoad(left[i], sh_a, k * A_ROW + m, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      if (A_K_FAST) coopMatLoad(left[i], sh_a, m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      else coopMatLoad(left[i], sh_a, k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
     }
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       uint n = wave_n + j * NS;
-      if (B_K_FAST) coopMatLoad(right, sh_b, n * B_ROW + k, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
-      else coopMatLoad(right, sh_b, k * B_ROW + n, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      if (B_K_FAST) coopMatLoad(right, sh_b, n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      else coopMatLoad(right, sh_b, k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
       [[unroll]] for (uint i = 0u; i < FM; ++i)
         sums[i * FN + j] = coopMatMulAdd(left[i], right, sums[i * FN + j]);
     }
@@ -102,20 +132,25 @@ void main() {
   uint index = workgroup_index();
   if (index >= p.tiles) return;
   Tile tile = tile_at(index);
-  uint a_base = tile.a + tile.m * p.a_m, b_base = tile.b + tile.n * p.b_n;
   uint wave_m = gl_SubgroupID / WAVES_N * WM;
   uint wave_n = gl_SubgroupID % WAVES_N * WN;
 
   [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
     sums[i] = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
-  for (uint k0 = 0u; k0 < p.k; k0 += BK) {
-    if (A_K_FAST) load_a(slice_of(a_base + k0 * p.a_k, p.a_m, p.a_k, p.m - tile.m, p.k - k0));
-    else load_a(slice_of(a_base + k0 * p.a_k, p.a_k, p.a_m, p.k - k0, p.m - tile.m));
-    if (B_K_FAST) load_b(slice_of(b_base + k0 * p.b_k, p.b_n, p.b_k, p.n - tile.n, p.k - k0));
-    else load_b(slice_of(b_base + k0 * p.b_k, p.b_k, p.b_n, p.k - k0, p.n - tile.n));
+  // An aligned slice comes into registers while the one before is multiplied, and waits there until all are done with
+  // shared memory.
+  Slice from_a = slice_of_a(tile, 0u), from_b = slice_of_b(tile, 0u);
+  for (uint k0 = 0u;; k0 += BK) {
+    if (from_a.aligned) read_a(from_a);  // past the end this reads nothing
+    if (from_b.aligned) read_b(from_b);
+    if (k0 > 0u) multiply_slices(wave_m, wave_n);
+    if (k0 >= p.k) break;
     barrier();
-    multiply_slices(wave_m, wave_n);
+    if (from_a.aligned) keep_a(); else carry_a(from_a);
+    if (from_b.aligned) keep_b(); else carry_b(from_b);
     barrier();
+    from_a = slice_of_a(tile, k0 + BK);
+    from_b = slice_of_b(tile, k0 + BK);
   }
 
   uint mine = gl_SubgroupID * FRAGMENT;

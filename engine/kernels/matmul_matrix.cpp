@@ -20,6 +20,9 @@ constexpr MatrixTile kMatrixTiles[] = {
 // More sums of one subgroup do not fit the registers, however small the fragments.
 constexpr uint32_t kMaxFragments = 16;
 
+// Slices lie in shared memory as vectors of so many halves, where fragments begin.
+constexpr uint32_t kOctet = 8;
+
 // Both slices in either layout, with 8 halves of padding for each of their rows, and a fragment of sums per
 // subgroup.
 uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size) {
@@ -29,7 +32,8 @@ uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size) {
 
 bool fits(const Select& select, const MatrixTile& tile) {
   const MatrixSize& size = select.device.matrix;
-  return tile.wm % size.m == 0 && tile.wn % size.n == 0 && kBk % size.k == 0 &&
+  return (size.m | size.n | size.k) % kOctet == 0 && tile.wm % size.m == 0 && tile.wn % size.n == 0 &&
+         kBk % size.k == 0 &&
          tile.wm / size.m * (tile.wn / size.n) <= kMaxFragments &&
          shared_bytes(tile, size) <= select.device.shared_bytes &&
          kSubgroups * select.device.matrix_subgroup <= select.device.max_invocations;
