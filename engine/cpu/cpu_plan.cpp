@@ -219,6 +219,7 @@ std::string CpuPlan::why(const Node& node) const {
 
 std::vector<PassInfo> CpuPlan::passes() const {
   const RunValues maxima = {.sizes = schedule_.max_values};
+  const std::vector<double> fewest = fewest_bytes(schedule_, maxima);
   std::vector<PassInfo> passes;
   for (const Node& node : schedule_.steps) {
     const Cost cost = cost_of(schedule_, node, maxima);
@@ -231,6 +232,7 @@ std::vector<PassInfo> CpuPlan::passes() const {
     pass.dispatches = 1;
     pass.flops = cost.flops;
     pass.bytes = cost.bytes;
+    pass.fewest_bytes = fewest[passes.size()];
     passes.push_back(std::move(pass));
   }
   return passes;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "graph/schedule.hpp"
 
 namespace heed {
@@ -35,6 +37,11 @@ double flops_of(const Schedule& schedule, const Node& node, const RunValues& val
   return per_element(node.op) * static_cast<double>(node.op == Op::Mean ? first.elements() : out.elements());
 }
 
+// A gather reads the rows it names, not the table.
+Tensor read_by(const Node& node, size_t input) {
+  return node.op == Op::Embedding && input == in::kTable ? node.outputs[0] : node.inputs[input];
+}
+
 }  // namespace
 
 Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values) {
@@ -43,12 +50,36 @@ Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values
   for (Tensor output : node.outputs)
     if (output.valid()) cost.bytes += bytes_of(resolve(schedule, output, values));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!node.inputs[i].valid()) continue;
-    // A gather reads the rows it names, not the table.
-    const Tensor read = node.op == Op::Embedding && i == in::kTable ? node.outputs[0] : node.inputs[i];
-    cost.bytes += bytes_of(resolve(schedule, read, values));
+    if (node.inputs[i].valid()) cost.bytes += bytes_of(resolve(schedule, read_by(node, i), values));
   }
   return cost;
+}
+
+std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& values) {
+  using Space = Placement::Space;
+  std::vector<double> unread(schedule.placements.size());  // by storage
+  for (size_t id = 0; id < unread.size(); ++id) {
+    const Placement& at = schedule.placements[id];
+    if (at.space != Space::Input && at.space != Space::Weight && at.space != Space::Constant) continue;
+    const int64_t elements = values.sizes[static_cast<size_t>(at.elements)];
+    unread[id] = static_cast<double>(elements) * static_cast<double>(size_of(schedule.tensors[id].dtype));
+  }
+  std::vector<double> fewest;
+  for (const Node& node : schedule.steps) {
+    double bytes = 0;
+    for (const Tensor output : node.outputs)
+      if (output.valid() && schedule.placement(output).space == Space::Output)
+        bytes += bytes_of(resolve(schedule, output, values));
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid()) continue;
+      double& left = unread[schedule.info(node.inputs[i]).storage];
+      const double read = std::min(left, bytes_of(resolve(schedule, read_by(node, i), values)));
+      left -= read;
+      bytes += read;
+    }
+    fewest.push_back(bytes);
+  }
+  return fewest;
 }
 
 }  // namespace heed

@@ -117,4 +117,8 @@ struct Cost {
 };
 Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values);
 
+// Of each step's bytes those that would cross memory however the work was cut into steps: of outputs of the graph, and of
+// inputs, weights and constants as far as no step before has read them.
+std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& values);
+
 }  // namespace heed

@@ -91,6 +91,7 @@ void emit_combine(const Emit& emit, uint32_t splits) {
       fold_groups(ceil_div<int64_t>(p.rows * ceil_div<int64_t>(result.dim[3], 4), kInvocations));
   dispatch.work =
       static_cast<double>(p.rows) * splits * static_cast<double>(result.dim[3] + 2) * sizeof(float);
+  dispatch.workspace_bytes = dispatch.work;
   dispatch.set_push(p);
 }
 

@@ -114,6 +114,7 @@ struct Dispatch {
   uint32_t kernel = 0;  // index into the step's KernelUses
   std::array<uint32_t, 3> groups = {1, 1, 1};
   double work = 0;  // floating-point operations, or bytes moved if more
+  double workspace_bytes = 0;  // which the step wrote to its workspace before, and this reads
   uint32_t push_bytes = 0;
   alignas(8) std::array<std::byte, kMaxPushBytes> push{};
 
@@ -139,6 +140,7 @@ struct DispatchList {
     fresh.kernel = 0;
     fresh.groups = {1, 1, 1};
     fresh.work = 0;
+    fresh.workspace_bytes = 0;
     fresh.push_bytes = 0;
     return fresh;
   }

@@ -88,6 +88,7 @@ void emit_parts(const Emit& emit, const Problem& problem, uint32_t kernel, int64
   MatmulParams p = params_of(emit, sum, emit.kernels.uses[dispatch.kernel].key);
   dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kSumInvocations));
   dispatch.work = 4.0 * static_cast<double>(elements) * static_cast<double>(parts + 1);
+  dispatch.workspace_bytes = 4.0 * static_cast<double>(elements) * static_cast<double>(parts);
   dispatch.set_push(p);
 }
 

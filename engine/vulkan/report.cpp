@@ -84,6 +84,7 @@ Status VulkanPlan::take_faults(uint32_t slot) {
 
 std::vector<PassInfo> VulkanPlan::passes() const {
   const RunValues maxima = {.sizes = schedule_.max_values};
+  const std::vector<double> fewest = fewest_bytes(schedule_, maxima);
   std::vector<PassInfo> passes;
   DispatchList list;
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -105,6 +106,8 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     const Cost cost = cost_of(schedule_, node, maxima);
     pass.flops = cost.flops;
     pass.bytes = cost.bytes;
+    for (uint32_t d = 0; d < list.count; ++d) pass.bytes += 2 * list.dispatches[d].workspace_bytes;
+    pass.fewest_bytes = fewest[i];
     passes.push_back(std::move(pass));
   }
   return passes;

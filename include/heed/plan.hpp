@@ -70,7 +70,11 @@ struct PassInfo {
   DType dtype = DType::F32;
   uint32_t dispatches = 0;  // at the extents' maxima
   double flops = 0;         // at the extents' maxima
-  double bytes = 0;         // least memory traffic at the extents' maxima
+  // Read and written at the extents' maxima: every operand once, and what the pass's dispatches leave for each other.
+  double bytes = 0;
+  // Of these, what no other cut into passes could spare: outputs of the graph, and of its inputs and weights what no pass
+  // before has read. The passes of a plan together: everything that goes in and out, once.
+  double fewest_bytes = 0;
 };
 
 // One compute pipeline that a plan needs. Passes with the same kernel and constants share one, also across plans of

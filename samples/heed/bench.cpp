@@ -8,6 +8,7 @@
 
 #include "bench_cases.hpp"
 #include "bench_limits.hpp"
+#include "bench_passes.hpp"
 #include "bench_trace.hpp"
 #include "commands.hpp"
 #include "golden_run.hpp"
@@ -58,11 +59,11 @@ Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
 }
 
 nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Timing& timing, const Limits& limits) {
-  double flops = 0, bytes = 0;
+  double flops = 0;
+  const PassBytes moved = total_of(bytes_of(prepared.plan.passes()));
   std::set<std::string> names;
   for (const PassInfo& pass : prepared.plan.passes()) {
     flops += pass.flops;
-    bytes += pass.bytes;
     // A pass that chooses by size lists its kernels as "a + b".
     std::istringstream words(pass.kernel);
     for (std::string word; words >> word;)
@@ -71,14 +72,12 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
   std::string kernels;
   for (const std::string& name : names) kernels.append(kernels.empty() ? "" : " ").append(name);
   const bool arithmetic = row.bound == Bound::Arithmetic;
-  const double rate = (arithmetic ? flops : bytes) / std::max(timing.median, 1e-9) * 1e-6;
+  const double rate = (arithmetic ? flops : moved.bytes) / std::max(timing.median, 1e-9) * 1e-6;
   const double limit = arithmetic ? limits.gflops : limits.gigabytes;
   nlohmann::json json = {{"op", row.op},         {"shape", row.shape}, {"ms", timing.median},
                          {"repeats", timing.repeats}, {"rate", rate},  {"unit", arithmetic ? "GFLOP/s" : "GB/s"},
                          {"kernels", kernels},   {"timer", prepared.gpu_time ? "gpu" : "clock"}};
-  // Of an embedding's table only the rows that are asked for.
-  const double fewest = std::min(prepared.fewest_bytes, bytes);
-  json["bytes"] = bytes, json["fewest_bytes"] = fewest;
+  json["bytes"] = moved.bytes, json["fewest_bytes"] = moved.fewest;
   json["share"] = limit > 0 ? nlohmann::json(rate / limit) : nlohmann::json();
   return json;
 }
@@ -124,6 +123,26 @@ void add_to_trace(const Device& device, const BenchCase& row, Prepared& prepared
   trace->add(device.info().word, std::string(row.op) + " " + row.shape, prepared.plan.passes(), prepared.times);
 }
 
+void print_passes(const BenchCase& row, const Plan& plan, bool as_json, nlohmann::json* rows) {
+  const std::vector<PassBytes> passes = bytes_of(plan.passes());
+  nlohmann::json list = nlohmann::json::array();
+  for (const PassBytes& pass : passes)
+    list.push_back({{"pass", pass.label},
+                    {"op", pass.op},
+                    {"kernel", pass.kernel},
+                    {"dispatches", pass.dispatches},
+                    {"bytes", pass.bytes},
+                    {"fewest_bytes", pass.fewest}});
+  const PassBytes total = total_of(passes);
+  rows->push_back({{"op", row.op},
+                   {"shape", row.shape},
+                   {"dispatches", total.dispatches},
+                   {"bytes", total.bytes},
+                   {"fewest_bytes", total.fewest},
+                   {"passes", std::move(list)}});
+  if (!as_json) std::printf("%s %s\n%s", row.op, row.shape.c_str(), table_of(passes).c_str());
+}
+
 // 0, or the exit code of the worst that happened.
 int bench_device(const std::string& select, const std::vector<std::string>& ops, const BenchOptions& options,
                  nlohmann::json* report, Trace* trace) {
@@ -141,8 +160,12 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     return kBadInput;
   }
   const double budget_ms = options.seconds * 1e3;
-  const Limits limits = device.info().kind == DeviceKind::Cpu ? cpu_limits() : vulkan_limits(device.info());
-  if (!options.json) print(device.info(), limits);
+  Limits limits;
+  if (!options.passes) limits = device.info().kind == DeviceKind::Cpu ? cpu_limits() : vulkan_limits(device.info());
+  if (!options.json && options.passes)
+    std::printf("%s  %s\n", device.info().word.c_str(), device.info().name.c_str());
+  else if (!options.json)
+    print(device.info(), limits);
 
   int code = kSuccess;
   nlohmann::json rows = nlohmann::json::array();
@@ -151,6 +174,10 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     Prepared prepared;
     Timing timing;
     status = prepare(device, row, &prepared, !options.trace.empty());
+    if (status == Status::Ok && options.passes) {
+      print_passes(row, prepared.plan, options.json, &rows);
+      continue;
+    }
     if (status == Status::Ok) status = measure(prepared, budget_ms, &timing);
     if (status != Status::Ok) {
       code = failed(std::string(row.op) + " " + row.shape + " on " + device.info().word, status);
@@ -163,9 +190,11 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
   report->push_back({{"device", device.info().word},
                      {"name", device.info().name},
                      {"driver", device.info().driver},
-                     {"multiply_add_gflops", limits.gflops},
-                     {"copy_gigabytes_per_second", limits.gigabytes},
                      {"rows", std::move(rows)}});
+  if (!options.passes) {
+    report->back()["multiply_add_gflops"] = limits.gflops;
+    report->back()["copy_gigabytes_per_second"] = limits.gigabytes;
+  }
   return code;
 }
 

@@ -55,6 +55,7 @@ struct BenchOptions {
   double seconds = 0.5;  // per row; slow rows run a few times, very slow ones once
   bool json = false;
   bool startup = false;  // time starts instead
+  bool passes = false;   // tell what passes move instead
   std::string trace;     // a file for the times of all passes; empty: none
   std::string tuning;    // a file of `heed tune`; empty: none
 };

@@ -66,7 +66,9 @@ void add_bench(CLI::App& app, int* exit_code) {
       "The share is of what the same device reaches in a multiply-add loop (GFLOP/s) or a copy (GB/s),\n"
       "measured in the same run; what fits the caches can exceed a copy. Times are medians: GPU timestamps "
       "on Vulkan, a clock on the CPU.\n"
-      "moved: bytes that all passes read and write, per byte of inputs, weights and outputs.");
+      "moved: bytes that all passes read and write, per byte of inputs, weights and outputs, which are the fewest\n"
+      "possible. Those of a pass with --passes: outputs of the whole, and of its inputs and weights what no pass before\n"
+      "has read. What passes leave for each other could be spared, if one pass did it all.");
   command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
   command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
   command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
@@ -81,6 +83,8 @@ void add_bench(CLI::App& app, int* exit_code) {
   command->add_option("--trace", options->trace,
                       "Also write the time of every pass to this file, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
+  command->add_flag("--passes", options->passes,
+                    "Instead: every pass with its dispatches and the bytes that it moves, beside the fewest possible");
   command->add_flag("--startup", options->startup,
                     "Instead: time of a start without and with a pipeline cache, and with pipelines made by several threads");
   command->callback([=] {

@@ -57,8 +57,6 @@ Status prepare(Device& device, const BenchCase& row, Prepared* prepared, bool tr
   prepared->tensors = graph.inputs;
   prepared->tensors.push_back(graph.output);
   for (const BenchGraph::Buffer& tensor : prepared->tensors) prepared->storage.push_back(data_of(tensor));
-  for (const auto& data : prepared->storage) prepared->fewest_bytes += static_cast<double>(data.size());
-  prepared->fewest_bytes += static_cast<double>(prepared->plan.weight_bytes());
   for (size_t i = 0; i < prepared->tensors.size(); ++i)
     prepared->buffers.emplace_back(prepared->tensors[i].name, prepared->storage[i]);
   return Status::Ok;

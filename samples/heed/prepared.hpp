@@ -15,7 +15,6 @@ struct Prepared {
   std::vector<HostBuffer> buffers;
   bool gpu_time = false;
   std::vector<PassTime> times;  // of the last run, if the plan measures them
-  double fewest_bytes = 0;  // inputs, weights and outputs: what must cross memory, however passes are cut
 };
 
 // `traced`: measure every pass on the CPU, too.
