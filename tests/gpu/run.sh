@@ -43,7 +43,7 @@ fi
 # Products and attention of f16 by matrices of whole workgroups, which are taken when asked for only: right first, then
 # timed.
 nv2=() && rm -f "$here/heed_nv2.tsv"
-if HEED_MATRIX_UNITS=nv2 "$here/bin/heed" devices -v | grep -q 'matrices of workgroups: used'; then
+if HEED_MATRIX_UNITS=nv2 "$here/bin/heed" devices -v | grep 'matrices of workgroups: used' >/dev/null; then
   for op in matmul attention; do
     if HEED_MATRIX_UNITS=nv2 HEED_TEST_DEVICES=$gpu "$here/bin/heed_tests" "$op on every device" >"$here/${op}_nv2.log" 2>&1; then
       for row in "${rows[@]}"; do [[ $row == "$op:f16:"* ]] && nv2+=("$row"); done
