@@ -1,4 +1,6 @@
 // The kernel of single subgroups, for software drivers: attention_subgroup.comp.
+#include <algorithm>
+
 #include "kernels/attention.hpp"
 
 namespace heed::kernels::attention {
@@ -28,10 +30,13 @@ void list_subgroups(const Need& need, const Heads& heads, Candidates* candidates
   const TensorInfo& query = need.info(in::kQuery);
   const int64_t most_queries = need.max_of(query.dims[2]);
   const bool varies = !need.sizes.is_constant(query.dims[2]);
-  const uint32_t lanes = need.device.subgroup_size, most = most_queries_of(lanes, heads.d_v);
+  // With fewer queries than lanes all lanes read the same query, which crashes Mesa 26's lavapipe if it is of bf16.
+  const bool may_be_few = query.dtype != DType::BF16;
+  const uint32_t lanes = need.device.subgroup_size, wanted = most_queries_of(lanes, heads.d_v),
+                 most = may_be_few ? wanted : std::max(wanted, lanes);
   const KernelId id = kIds.of(query.dtype);
-  candidates->add({id, {lanes, 1}, 0, most_queries == 1 || varies});
-  candidates->add({id, {lanes, most}, 0, most_queries > 1});
+  if (may_be_few) candidates->add({id, {lanes, 1}, 0, most_queries == 1 || varies});
+  candidates->add({id, {lanes, most}, 0, most_queries > 1 || !may_be_few});
 }
 
 void add_subgroups(const Select& select, const Heads& heads, const Candidate& candidate) {
