@@ -35,7 +35,7 @@ PassBytes total_of(const std::vector<PassBytes>& passes) {
     total.bytes += pass.bytes;
     total.fewest += pass.fewest;
   }
-  total.label = "total of " + std::to_string(passes.size()) + " passes";
+  total.label = "total of " + std::to_string(passes.size()) + (passes.size() == 1 ? " pass" : " passes");
   return total;
 }
 
