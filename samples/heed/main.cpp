@@ -75,18 +75,24 @@ void add_bench(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(0.0, 60.0))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
-  command->add_option("--model", options->model, "Instead: sentences per second of a sentence-transformers model in this folder")
-      ->type_name("DIR");
+  CLI::Option* model =
+      command->add_option("--model", options->model, "Instead: sentences per second of a sentence-transformers model in this folder")
+          ->type_name("DIR");
   command->add_option("--weights", options->weights, "With --model: only with weights of this type; bf16 also beside f32")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->needs(model);
   command->add_option("--tuning", options->tuning, "Choose kernels by this file of `heed tune`")->type_name("FILE");
   command->add_option("--trace", options->trace,
                       "Also write the time of every pass to this file, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
-  command->add_flag("--passes", options->passes,
-                    "Instead: every pass with its dispatches and the bytes that it moves, beside the fewest possible");
+  CLI::Option* passes =
+      command->add_flag("--passes", options->passes,
+                        "Instead: every pass with its dispatches and the bytes that it moves, beside the fewest possible")
+          ->excludes(model);
   command->add_flag("--startup", options->startup,
-                    "Instead: time of a start without and with a pipeline cache, and with pipelines made by several threads");
+                    "Instead: time of a start without and with a pipeline cache, and with pipelines made by several threads")
+      ->excludes(model)
+      ->excludes(passes);
   command->callback([=] {
     if (options->startup)
       *exit_code = bench_startup(*options);

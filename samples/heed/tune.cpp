@@ -122,8 +122,11 @@ int tune(const TuneOptions& options) {
                 device.info().driver.c_str());
     for (const TunedProduct& product : report.products) print(product);
     for (const TunedAttention& attention : report.attentions) print(attention);
-    std::printf("%zu sizes in %.1f s; another kernel than by the rules for %td of them\n",
-                report.products.size() + report.attentions.size(), report.milliseconds * 1e-3, gains);
+    if (report.blob.empty())
+      std::printf("nothing to tune: this device has one kernel for each product and attention\n");
+    else
+      std::printf("%zu sizes in %.1f s; another kernel than by the rules for %td of them\n",
+                  report.products.size() + report.attentions.size(), report.milliseconds * 1e-3, gains);
   }
   if (options.out.empty()) return kSuccess;
   if (report.blob.empty()) {
