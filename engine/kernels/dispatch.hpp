@@ -26,12 +26,15 @@ struct MatrixSize {
   uint32_t m = 0, n = 0, k = 0;
 };
 
+// Of the portability floor: invocations of a workgroup, and its bytes of shared memory.
+inline constexpr uint32_t kFloorInvocations = 128, kFloorSharedBytes = 16384;
+
 // What lowering may know of a device. Defaults are the portability floor.
 struct Capabilities {
-  uint32_t max_invocations = 128;  // per workgroup
+  uint32_t max_invocations = kFloorInvocations;  // per workgroup
   std::array<uint32_t, 3> max_workgroup_size = {128, 128, 64};
   std::array<uint32_t, 3> max_groups = {65535, 65535, 65535};
-  uint32_t shared_bytes = 16384;
+  uint32_t shared_bytes = kFloorSharedBytes;
   uint64_t max_storage_range = 128u << 20;
   uint32_t storage_alignment = 256;  // of descriptor offsets
   // Compute units, streaming multiprocessors: what runs workgroups side by side. A guess where the driver does not tell.

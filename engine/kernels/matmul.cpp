@@ -13,8 +13,7 @@ namespace matmul {
 Operands operands_of(const Select& select) {
   const DType a = select.info(in::kA).dtype, b = select.info(in::kB).dtype;
   if (a == DType::F16) return Operands::F16;
-  if (a == DType::BF16 && b == DType::F16) return Operands::Bf16ByF16;
-  if (a == DType::BF16) return select.device.matrix.m != 0 ? Operands::Bf16BesideUnits : Operands::Bf16;
+  if (a == DType::BF16) return b == DType::F16 ? Operands::Bf16ByF16 : Operands::Bf16;
   return b == DType::F16 ? Operands::F32ByF16 : b == DType::BF16 ? Operands::F32ByBf16 : Operands::F32;
 }
 

@@ -21,7 +21,7 @@ struct Problem {
     int64_t offset = 0, b0 = 0, b1 = 0, row = 0, column = 0;
   };
   int64_t b0 = 1, b1 = 1, m = 1, n = 1, k = 1;
-  int64_t parts = 1;            // as many products, each of the next k, with dense results one after the other
+  int64_t parts = 1;  // as many products, each of the next k, with dense results one after the other
   Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
   int64_t workspace = 0;        // floats that parts of k may lie in
   int64_t cores = 1;            // of the device
@@ -42,9 +42,8 @@ uint32_t flags_of(const Select& select);
 // What is known of Problem::reads_vec4 before a run.
 Vec4 known_vec4(const Select& select);
 
-// How a and b are stored. b may be narrower than a, as weights that take half the bytes. Bf16BesideUnits: Bf16 on a device
-// whose matrix units take f16.
-enum class Operands : uint8_t { F32, F16, F32ByF16, F32ByBf16, Bf16, Bf16BesideUnits, Bf16ByF16 };
+// How a and b are stored. b may be narrower than a, as weights that take half the bytes.
+enum class Operands : uint8_t { F32, F16, F32ByF16, F32ByBf16, Bf16, Bf16ByF16 };
 Operands operands_of(const Select& select);
 // The kernels of one family.
 struct Family {
@@ -63,7 +62,7 @@ inline constexpr Family kSubgroupKernels = {KernelId::MatmulF32Subgroup, KernelI
                                             KernelId::MatmulF32NarrowSubgroup, KernelId::MatmulBf16Subgroup};
 // The reason for a choice, by Operands.
 struct Why {
-  const char* texts[7];
+  const char* texts[6];
   const char* of(Operands operands) const { return texts[static_cast<size_t>(operands)]; }
 };
 #define HEED_MATMUL_WHY(text)                                                                  \
@@ -71,9 +70,7 @@ struct Why {
     {                                                                                          \
       text "; f32 storage, f32 sums", text "; f16 storage, f32 sums",                          \
           text "; f32 by weights of f16, f32 sums", text "; f32 by weights of bf16, f32 sums", \
-          text "; bf16 storage, f32 sums",                                                     \
-          text "; bf16 storage, f32 sums; not on matrix units, whose kernels take f16",        \
-          text "; bf16 by weights of f16, f32 sums"                                            \
+          text "; bf16 storage, f32 sums", text "; bf16 by weights of f16, f32 sums"           \
     }                                                                                          \
   }
 

@@ -22,8 +22,7 @@ constexpr Shape kShapes[] = {
     {4, 64, 32, 2, 1, 0.25, HEED_MATMUL_WHY("4x64 tiles: up to 4 rows")},
 };
 
-// What every device has, as Capabilities begin with, must do for all but the largest.
-constexpr uint32_t kFloorInvocations = 128, kFloorSharedBytes = 16384;
+// What every device has must do for all but the largest.
 constexpr bool fits_floor(const Shape& shape) {
   return shape.invocations() <= kFloorInvocations && shape.shared_bytes() <= kFloorSharedBytes;
 }

@@ -59,11 +59,10 @@ Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
 }
 
 nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Timing& timing, const Limits& limits) {
-  double flops = 0;
-  const PassBytes moved = total_of(bytes_of(prepared.plan.passes()));
+  const std::vector<PassInfo> passes = prepared.plan.passes();
+  const PassInfo total = total_of(passes);
   std::set<std::string> names;
-  for (const PassInfo& pass : prepared.plan.passes()) {
-    flops += pass.flops;
+  for (const PassInfo& pass : passes) {
     // A pass that chooses by size lists its kernels as "a + b".
     std::istringstream words(pass.kernel);
     for (std::string word; words >> word;)
@@ -72,12 +71,12 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
   std::string kernels;
   for (const std::string& name : names) kernels.append(kernels.empty() ? "" : " ").append(name);
   const bool arithmetic = row.bound == Bound::Arithmetic;
-  const double rate = (arithmetic ? flops : moved.bytes) / std::max(timing.median, 1e-9) * 1e-6;
+  const double rate = (arithmetic ? total.flops : total.bytes) / std::max(timing.median, 1e-9) * 1e-6;
   const double limit = arithmetic ? limits.gflops : limits.gigabytes;
   nlohmann::json json = {{"op", row.op},         {"shape", row.shape}, {"ms", timing.median},
                          {"repeats", timing.repeats}, {"rate", rate},  {"unit", arithmetic ? "GFLOP/s" : "GB/s"},
                          {"kernels", kernels},   {"timer", prepared.gpu_time ? "gpu" : "clock"}};
-  json["bytes"] = moved.bytes, json["fewest_bytes"] = moved.fewest;
+  json["bytes"] = total.bytes, json["fewest_bytes"] = total.fewest_bytes;
   json["share"] = limit > 0 ? nlohmann::json(rate / limit) : nlohmann::json();
   return json;
 }
@@ -124,21 +123,21 @@ void add_to_trace(const Device& device, const BenchCase& row, Prepared& prepared
 }
 
 void print_passes(const BenchCase& row, const Plan& plan, bool as_json, nlohmann::json* rows) {
-  const std::vector<PassBytes> passes = bytes_of(plan.passes());
+  const std::vector<PassInfo> passes = plan.passes();
   nlohmann::json list = nlohmann::json::array();
-  for (const PassBytes& pass : passes)
+  for (const PassInfo& pass : passes)
     list.push_back({{"pass", pass.label},
                     {"op", pass.op},
                     {"kernel", pass.kernel},
                     {"dispatches", pass.dispatches},
                     {"bytes", pass.bytes},
-                    {"fewest_bytes", pass.fewest}});
-  const PassBytes total = total_of(passes);
+                    {"fewest_bytes", pass.fewest_bytes}});
+  const PassInfo total = total_of(passes);
   rows->push_back({{"op", row.op},
                    {"shape", row.shape},
                    {"dispatches", total.dispatches},
                    {"bytes", total.bytes},
-                   {"fewest_bytes", total.fewest},
+                   {"fewest_bytes", total.fewest_bytes},
                    {"passes", std::move(list)}});
   if (!as_json) std::printf("%s %s\n%s", row.op, row.shape.c_str(), table_of(passes).c_str());
 }

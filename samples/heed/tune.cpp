@@ -13,33 +13,28 @@ namespace {
 
 using goldens::Messages;
 
-nlohmann::json to_json(const TunedProduct& p) {
-  return {{"dtype", to_string(p.dtype)},
-          {"m", p.m},
-          {"n", p.n},
-          {"k", p.k},
-          {"transpose_b", p.transpose_b},
-          {"usual", p.usual},
-          {"usual_ms", p.usual_ms},
-          {"fastest", p.fastest},
-          {"fastest_ms", p.fastest_ms},
-          {"variants", p.variants}};
+nlohmann::json sizes_of(const TunedProduct& p) {
+  return {{"m", p.m}, {"n", p.n}, {"k", p.k}, {"transpose_b", p.transpose_b}};
 }
 
-nlohmann::json to_json(const TunedAttention& a) {
-  return {{"dtype", to_string(a.dtype)},
-          {"queries", a.queries},
-          {"keys", a.keys},
-          {"heads", a.heads},
-          {"head_size", a.head_size},
-          {"usual", a.usual},
-          {"usual_ms", a.usual_ms},
-          {"fastest", a.fastest},
-          {"fastest_ms", a.fastest_ms},
-          {"variants", a.variants}};
+nlohmann::json sizes_of(const TunedAttention& a) {
+  return {{"queries", a.queries}, {"keys", a.keys}, {"heads", a.heads}, {"head_size", a.head_size}};
 }
 
 // What both kinds have in common.
+template <class Tuned>
+nlohmann::json to_json(const std::vector<Tuned>& list) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Tuned& t : list) {
+    nlohmann::json& row = rows.emplace_back(sizes_of(t));
+    row["dtype"] = to_string(t.dtype);
+    row["usual"] = t.usual, row["usual_ms"] = t.usual_ms;
+    row["fastest"] = t.fastest, row["fastest_ms"] = t.fastest_ms;
+    row["variants"] = t.variants;
+  }
+  return rows;
+}
+
 template <class Tuned>
 void print_times(const Tuned& t) {
   std::printf("  %2u timed  %10.4f ms  %s", t.variants, t.usual_ms, t.usual.c_str());
@@ -107,15 +102,11 @@ int tune(const TuneOptions& options) {
   }
   const ptrdiff_t gains = count_gains(report.products) + count_gains(report.attentions);
   if (options.json) {
-    nlohmann::json rows = nlohmann::json::array();
-    for (const TunedProduct& product : report.products) rows.push_back(to_json(product));
-    nlohmann::json attentions = nlohmann::json::array();
-    for (const TunedAttention& attention : report.attentions) attentions.push_back(to_json(attention));
     const nlohmann::json all = {{"device", device.info().word},
                                 {"driver", device.info().driver},
                                 {"milliseconds", report.milliseconds},
-                                {"products", rows},
-                                {"attentions", attentions}};
+                                {"products", to_json(report.products)},
+                                {"attentions", to_json(report.attentions)}};
     std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     std::printf("%s  %s  %s\n", device.info().word.c_str(), device.info().name.c_str(),

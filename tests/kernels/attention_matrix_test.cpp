@@ -16,9 +16,7 @@ struct Units {
 };
 
 Capabilities device_with(const Units& units) {
-  Capabilities device;
-  device.storage_16bit = device.subgroup_shuffle = true;
-  device.max_invocations = 1024;
+  Capabilities device = device_with_units();
   device.matrix = units.size;
   device.matrix_subgroup = units.subgroup;
   device.shared_bytes = units.shared_bytes;

@@ -16,6 +16,17 @@ inline void collect(void* text, LogLevel, const char* message) {
   *static_cast<std::string*>(text) += message;
 }
 
+// A GPU with room for every tile, f16 and matrix units of 16x16x16.
+inline Capabilities device_with_units() {
+  Capabilities device;
+  device.storage_16bit = device.subgroup_shuffle = true;
+  device.max_invocations = 1024;
+  device.shared_bytes = 49152;
+  device.matrix = {16, 16, 16};
+  device.matrix_subgroup = 32;
+  return device;
+}
+
 struct Lowered {
   Schedule schedule;
   std::vector<int64_t> sizes;

@@ -114,12 +114,7 @@ TEST_CASE("tuning: a choice decides which kernel makes an attention, also one th
   };
   const Dim queries = g.extent("queries", 600), keys = g.extent("keys", 900);
   g.output("y", g.attention(input("q", queries), input("k", keys), input("v", keys)).output);
-  Capabilities device;
-  device.storage_16bit = device.subgroup_shuffle = true;
-  device.max_invocations = 1024;
-  device.shared_bytes = 49152;
-  device.matrix = {16, 16, 16};
-  device.matrix_subgroup = 32;
+  Capabilities device = device_with_units();
 
   // The variant of a run with this tuning, in a plan that was compiled with it.
   const auto used = [&](const Tuning& tuning, int64_t m, int64_t n) {

@@ -90,6 +90,15 @@ Operation few_rows_operation() {
   return operation;
 }
 
+// Beside an x of bf16, with tiles and with few rows.
+Operation mixed_operation() {
+  Operation operation{"bf16 by weights of f16", {}, {DType::BF16}};
+  operation.cases.push_back(layer_case({20, 36, 68, true, DType::F16}));
+  operation.cases.push_back(layer_case({5, 30, 51, false, DType::F16}));
+  operation.cases.push_back(layer_case({1, 30, 776, true, DType::F16}));
+  return operation;
+}
+
 Case table_case(DType type, int64_t rows, int64_t width) {
   return {std::string("table ") + text_of({rows, width}) + " " + to_string(type), [=](Trial& t) {
             Array table = uniform({rows, width}, 50);
@@ -126,6 +135,7 @@ Operation table_operation() {
 TEST_CASE("weights and tables of two bytes beside f32, on every device", "[ops][narrow]") {
   check(product_operation(), vulkan_devices(Kernels::Gpu));
   check(few_rows_operation(), vulkan_devices(Kernels::All));
+  check(mixed_operation(), vulkan_devices(Kernels::All));
   check(table_operation(), vulkan_devices(Kernels::Own));
 }
 

@@ -175,12 +175,7 @@ TEST_CASE("workgroup matrices: a product with every kernel there is fits the lis
   Graph g;
   const Dim rows = g.extent("rows", 300);
   g.output("y", g.linear(g.input("x", {rows, 4096}, DType::F16), g.weight("w", {70, 4096}, DType::F16)));
-  Capabilities device;
-  device.storage_16bit = true;
-  device.max_invocations = 1024;
-  device.shared_bytes = 49152;
-  device.matrix = {16, 16, 16};
-  device.matrix_subgroup = 32;
+  Capabilities device = kernel_tests::device_with_units();
   device.workgroup_matrix_128 = device.workgroup_matrix_256 = {16, 16, 16};
   device.workgroup_matrix_largest = 1024;
   kernel_tests::Lowered lowered(g, false, device);
@@ -194,12 +189,7 @@ TEST_CASE("workgroup matrices: a product with every kernel there is fits the lis
 namespace {
 
 Capabilities workgroup_device(const MatrixSize& of_128, const MatrixSize& of_256) {
-  Capabilities device;
-  device.storage_16bit = device.subgroup_shuffle = true;
-  device.max_invocations = 1024;
-  device.shared_bytes = 49152;
-  device.matrix = {16, 16, 16};
-  device.matrix_subgroup = 32;
+  Capabilities device = kernel_tests::device_with_units();
   device.workgroup_matrix_128 = of_128;
   device.workgroup_matrix_256 = of_256;
   device.workgroup_matrix_largest = 256;
