@@ -142,15 +142,22 @@ float log_sum_exp_of_row(const float* logits, int64_t keys) {
   return log_sum_exp(largest, static_cast<float>(sum));
 }
 
+// Where a block of queries starts. Heads are counted through the batch.
+struct Place {
+  int64_t head, first;
+};
+
 // A block of queries of one head.
 class Block {
  public:
-  Block(const Problem& problem, int64_t head, int64_t first, float* scratch)
+  // The worker probably goes on at `next`.
+  Block(const Problem& problem, Place place, Place next, float* scratch)
       : p_(problem),
         lanes_(problem.kernels.queries),
-        head_(head),
-        first_(first),
-        count_(std::min(lanes_, problem.queries - first)),
+        head_(place.head),
+        first_(place.first),
+        next_(next),
+        count_(std::min(lanes_, problem.queries - place.first)),
         fill_(score_of(problem.masking.fill)),
         scratch_(scratch),
         scores_(scratch + problem.layout.scores),
@@ -183,14 +190,17 @@ class Block {
  private:
   int64_t row(int64_t lane) const { return head_ * p_.queries + first_ + lane; }
 
-  // What this block writes, and the queries of the one behind it, which is probably next.
+  // What this block writes, and the queries of the next one.
   void ask_ahead() {
-    const int64_t next = first_ + lanes_;
-    wanted_.add(p_.query, p_.offset(p_.query, head_, next), std::min(lanes_, p_.queries - next));
+    wanted_.add(p_.query, p_.offset(p_.query, next_.head, next_.first),
+                std::min(lanes_, p_.queries - next_.first));
     wanted_.add(p_.out, p_.offset(p_.out, head_, first_), count_);
   }
-  void ask_for_keys(int64_t key, int64_t keys) {
-    wanted_.add(p_.key, p_.shared_offset(p_.key, head_, key), std::min(keys, p_.keys - key));
+  // The keys from `key` on, or the first of the next block's where that has others.
+  void ask_for_keys(int64_t key) {
+    const int64_t head = key < p_.keys ? head_ : next_.head, first = key < p_.keys ? key : 0;
+    if (key < p_.keys || next_.head / p_.group != head_ / p_.group)
+      wanted_.add(p_.key, p_.shared_offset(p_.key, head, first), std::min(kBlockKeys, p_.keys - first));
   }
 
   void add_keys(int64_t key, int64_t keys, bool empty) {
@@ -204,7 +214,7 @@ class Block {
     if (p_.attrs.dropout.p > 0.0f) drop(key, keys);
     const Rows v =
         rows_of(p_.value, p_.shared_offset(p_.value, head_, key), keys, scratch_ + p_.layout.block_values);
-    ask_for_keys(key + keys, keys);
+    ask_for_keys(key + keys);
     multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty, wanted_);
   }
 
@@ -301,7 +311,9 @@ class Block {
   }
 
   const Problem& p_;
-  int64_t lanes_, head_, first_, count_;
+  int64_t lanes_, head_, first_;
+  Place next_;
+  int64_t count_;
   float fill_;
   float* scratch_;
   float *scores_, *values_, *largest_, *sums_;
@@ -310,27 +322,33 @@ class Block {
 
 // The order of items: a batch's queries are divided among the workers that serve it, as rows of its matrix products are;
 // each share goes through the heads, whose keys and values then stay in its cache.
-struct Shares {
-  struct Place {
-    int64_t head, block;  // head counted through the batch
-  };
+class Shares {
+ public:
+  Shares(const Problem& problem, int64_t workers)
+      : problem_(problem),
+        heads_(problem.heads),
+        blocks_(ceil_div(problem.queries, problem.kernels.queries)),
+        items_(problem.query.view.dim[0] * heads_ * blocks_),
+        count_(std::clamp<int64_t>(workers / problem.query.view.dim[0], 1, blocks_)) {}
 
-  Shares(int64_t workers, int64_t batches, int64_t heads_, int64_t blocks_)
-      : heads(heads_), blocks(blocks_), count(std::clamp<int64_t>(workers / batches, 1, blocks_)) {}
-
+  int64_t items() const { return items_; }
   Place place(int64_t item) const {
-    const int64_t batch = item / (heads * blocks), within = item % (heads * blocks);
-    int64_t share = within * count / (heads * blocks);
-    while (within >= heads * begin(share + 1)) ++share;
-    while (within < heads * begin(share)) --share;
-    const int64_t length = begin(share + 1) - begin(share), at = within - heads * begin(share);
-    return {batch * heads + at / length, begin(share) + at % length};
+    const int64_t batch = item / (heads_ * blocks_), within = item % (heads_ * blocks_);
+    int64_t share = within * count_ / (heads_ * blocks_);
+    while (within >= heads_ * begin(share + 1)) ++share;
+    while (within < heads_ * begin(share)) --share;
+    const int64_t length = begin(share + 1) - begin(share), at = within - heads_ * begin(share);
+    const int64_t block = begin(share) + at % length;
+    // Late queries first where causality gives them the most keys: short items are best at the end.
+    const bool late = problem_.masking.causal != Causal::None;
+    return {batch * heads_ + at / length, (late ? blocks_ - 1 - block : block) * problem_.kernels.queries};
   }
 
-  int64_t heads, blocks, count;
-
  private:
-  int64_t begin(int64_t share) const { return blocks * share / count; }  // first block
+  int64_t begin(int64_t share) const { return blocks_ * share / count_; }  // first block
+
+  const Problem& problem_;
+  int64_t heads_, blocks_, items_, count_;
 };
 
 // One query with all of its scores in a row.
@@ -378,15 +396,12 @@ void run_attention(const Step& step) {
         run_query(problem, i / problem.queries, i % problem.queries, step.scratch<float>(worker));
     });
   }
-  const int64_t lanes = problem.kernels.queries, blocks = ceil_div(problem.queries, lanes);
-  const Shares shares(step.pool.workers(), problem.query.view.dim[0], problem.heads, blocks);
-  step.parallel(all_heads * blocks, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Shares::Place at = shares.place(i);
-      // Late queries first where causality gives them the most keys: short items are best at the end.
-      const int64_t block = problem.masking.causal == Causal::None ? at.block : blocks - 1 - at.block;
-      Block(problem, at.head, block * lanes, step.scratch<float>(worker)).run();
-    }
+  const Shares shares(problem, step.pool.workers());
+  step.parallel(shares.items(), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      Block(problem, shares.place(i), shares.place(std::min(i + 1, shares.items() - 1)),
+            step.scratch<float>(worker))
+          .run();
   });
 }
 

@@ -51,11 +51,18 @@ HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const v
 #define HEED_ROW(i) __m512 l##i = _mm512_setzero_ps(), r##i = l##i;
   HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
+  ahead.step *= kStep;
+  const int64_t late = k - Ahead::kLate * kStep * kRows;
+  int64_t turn = ahead.rows != nullptr ? late : k;
   for (int64_t p = 0; p < k; p += kStep) {
+    if (p == turn) {
+      ahead = {ahead.rows, ahead.row, ahead.at, ahead.step};
+      turn = turn == late ? late + kStep * kRows : k;
+    }
     const Pairs left = load(b), right = load(b + kPair);
     __builtin_prefetch(ahead.at);
     __builtin_prefetch(ahead.at + 64);
-    ahead.at += kStep * ahead.step;
+    ahead.at += ahead.step;
     b += 2 * kPair;
 #define HEED_ROW(i)                                                    \
   if constexpr (i < kRows) {                                           \

@@ -146,8 +146,9 @@ class Item {
       for (int64_t p = 0; p < count_; ++p) {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
         const std::byte* b = panel(p, begin);
-        tile(steps, a.data + r * row_bytes, a.pitch, 1, b, sums, pitch_, begin > 0,
-             ahead(b, last ? next_ - begin * b_row : length * b_row, r / height, count, steps));
+        Ahead asked = ahead(b, last ? next_ - begin * b_row : length * b_row, r / height, count, steps);
+        if (last && problem_.direct_finish) ask_for_out(r, rows, p, &asked);
+        tile(steps, a.data + r * row_bytes, a.pitch, 1, b, sums, pitch_, begin > 0, asked);
         if (last) finish(r, rows, p, sums);
       }
     }
@@ -160,6 +161,13 @@ class Item {
     if (tile_row == 0 || next == 0) return {b + kNear, step_bytes};
     const int64_t share = ceil_div(step_bytes, tile_rows - 1);
     return {b + next + (tile_row - 1) * share * steps, share};
+  }
+
+  void ask_for_out(int64_t r, int64_t rows, int64_t p, Ahead* asked) const {
+    const int64_t* starts = offsets(kOut) + r;
+    const float* first = problem_.operand[kOut].at<float>(first_column_ + p * kernels_.cols + starts[0]);
+    asked->rows = reinterpret_cast<const std::byte*>(first);
+    asked->row = rows > 1 ? (starts[1] - starts[0]) * static_cast<int64_t>(sizeof(float)) : 0;
   }
 
   void multiply_row(int64_t begin, int64_t length, const std::byte* a, bool last) {

@@ -18,10 +18,17 @@ struct TileFinish {
   const int64_t* out_rows = nullptr;
 };
 
-// What a tile asks the caches for, beside what it reads: one place per step of k, `step` bytes apart.
+// What a tile asks the caches for, beside what it reads.
 struct Ahead {
+  // One place per step of k, `step` bytes apart.
   const std::byte* at;
   int64_t step;
+  // Where its sums go: one place per row, `row` bytes apart. Null: unknown. Stores that miss the first cache would hold
+  // up the next tile. Asked for a thousand cycles before the end, kLate steps per row: longer ago, and panels that stream
+  // through that cache would have thrown it out again.
+  const std::byte* rows = nullptr;
+  int64_t row = 0;
+  static constexpr int64_t kLate = 4;
 };
 
 struct MatmulKernels {

@@ -77,7 +77,13 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k,
 #define HEED_ROW(i) Vector l##i = hn::Zero(d), r##i = hn::Zero(d);
   HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
+  const int64_t late = k - Ahead::kLate * kRows;
+  int64_t turn = ahead.rows != nullptr ? late : k;  // the step at which `ahead` changes over to its rows, or back
   for (int64_t p = 0; p < k; ++p) {
+    if (HWY_UNLIKELY(p == turn)) {
+      ahead = {ahead.rows, ahead.row, ahead.at, ahead.step};
+      turn = turn == late ? late + kRows : k;
+    }
     const Vector left = Panel::load(b), right = Panel::load(b + lanes);
     hwy::Prefetch(ahead.at);
     hwy::Prefetch(ahead.at + 64);
