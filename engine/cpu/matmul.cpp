@@ -102,20 +102,21 @@ int64_t panels_at_once(int64_t panels, int64_t panel_elements) {
   return std::min(panels, std::max<int64_t>(1, kPackedFloats / panel_elements));
 }
 
-// Rows so far apart that they lie on the same few lines of the first cache throw each other out of it.
-constexpr int64_t kWayBytes = 4096, kWays = 8;
-
-// Whether rows of a, which a constant b multiplies, are packed first. Decided by sizes that do not change
-// from run to run, except that fewer rows may do without.
-bool may_collide(DType a, int64_t k, int64_t rows) {
-  return a == DType::F32 && k * static_cast<int64_t>(sizeof(float)) % kWayBytes == 0 && rows > kWays;
+// Whether rows of a, which a constant b multiplies, may collide in the first cache and are then packed first. Decided by
+// sizes that do not change from run to run, except that fewer rows may do without. Rows of the plan's own tensors were moved
+// apart where they would; a host's lie as they are.
+bool may_collide(const Schedule& schedule, Tensor a, int64_t k, int64_t rows) {
+  constexpr int64_t kWays = 8, kWay = kWayBytes / static_cast<int64_t>(sizeof(float));
+  const TensorInfo& info = schedule.info(a);
+  if (info.dtype != DType::F32 || info.rank < 2 || k % kWay != 0 || rows <= kWays) return false;
+  const SizeId stride = info.strides[static_cast<size_t>(info.rank - 2)];
+  return !schedule.sizes.is_constant(stride) || schedule.sizes.is_multiple(stride, kWay);
 }
-bool packs_a(const Problem& problem, const MatmulKernels::Storage& tiles) {
+bool packs_a(const Step& step, const Problem& problem, const MatmulKernels::Storage& tiles) {
   if (tiles.narrow != nullptr) return true;
-  const int64_t rows = problem.rows.size();
   return problem.direct_a && problem.batches.size() == 1 && problem.rows.count == 1 &&
          problem.rows.stride[kA][0] * static_cast<int64_t>(sizeof(float)) % kWayBytes == 0 &&
-         may_collide(problem.operand[kA].view.dtype, problem.k, rows);
+         may_collide(step.schedule, step.node.inputs[in::kA], problem.k, problem.rows.size());
 }
 
 struct PackedRows {
@@ -156,7 +157,7 @@ void multiply_packed(const Step& step, const Problem& problem) {
   const PackedB& b = *step.packed_b;
   const MatmulKernels::Storage& tiles = problem.kernels.of(b.dtype);
   const int64_t panels = problem.panels(), batches = problem.batches.size(), rows = problem.rows.size();
-  if (!packs_a(problem, tiles))
+  if (!packs_a(step, problem, tiles))
     return multiply(step, problem, {b.memory.data(), b.dtype, 0, panels * batches}, {0, rows});
   const PackedRows packed(problem.kernels, tiles, problem.k);
   const int64_t batch_bytes =
@@ -177,7 +178,7 @@ ScratchNeed packed_scratch(const ScratchQuery& query, uint64_t per_worker) {
   const MatmulKernels& kernels = *query.kernels.matmul;
   const MatmulKernels::Storage& tiles = kernels.of(query.view(query.node.inputs[in::kB]).dtype);
   const int64_t rows = row_count(out), k = row_length(a);
-  if (tiles.narrow == nullptr && !may_collide(a.dtype, k, rows))
+  if (tiles.narrow == nullptr && !may_collide(query.schedule, query.node.inputs[in::kA], k, rows))
     return {.shared = 0, .per_worker = per_worker};
   const PackedRows packed(kernels, tiles, k);
   return {.shared = static_cast<uint64_t>(std::min(rows, packed.at_once) * packed.bytes),

@@ -15,6 +15,9 @@ namespace heed::cpu {
 
 inline constexpr uint64_t kAlignment = 64;  // one cache line, and the widest vector register
 
+// Rows this far apart, or a multiple, lie on the same few lines of the first cache and throw each other out of it.
+inline constexpr int64_t kWayBytes = 4096;
+
 // Buffers from this size on lie on huge pages where the system gives them: their data is read from end to end, and
 // each page costs a look-up and stops the hardware's prefetch.
 inline constexpr uint64_t kHugePage = 2u << 20;

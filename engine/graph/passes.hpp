@@ -17,6 +17,9 @@ void remove_dead_nodes(GraphData* graph);
 // Moves bias, activation, dropout and residual into the matmul before them, a residual into the norm after it,
 // and scale and activation into the elementwise operation before them. Leaves out copies behind attention (see the options).
 void fuse(GraphData* graph, const ScheduleOptions& options);
+// Moves rows apart that lie a multiple of `pitch` bytes from each other and that a matmul reads side by side, by two cache
+// lines each: they share a few places in the first cache, and throw each other out. 0: nothing.
+void spread_rows(GraphData* graph, int64_t pitch);
 // Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
 void isolate_outputs(GraphData* graph);
 

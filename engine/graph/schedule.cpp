@@ -28,8 +28,10 @@ class Planner {
     detail::lower_attention(&graph_, options_);
     detail::isolate_outputs(&graph_);
     detail::fuse(&graph_, options_);
+    detail::spread_rows(&graph_, options_.colliding_pitch);
     evaluate_maxima();
     add_workspaces();
+    count_elements();
     const Status status = place();
     if (status == Status::Ok) finish(schedule);
     return status;
@@ -58,14 +60,10 @@ class Planner {
   }
 
   Status measure(uint32_t storage, Placement* placement) {
-    const TensorInfo& info = graph_.tensors[storage];
-    int64_t elements = 1;
-    bool fits = true;
-    for (int i = 0; i < info.rank; ++i)
-      fits = fits && checked_mul(elements, max_values_[static_cast<size_t>(info.dims[static_cast<size_t>(i)])], &elements);
-    if (!fits || elements > INT64_MAX / 16)
+    const int64_t elements = max_values_[static_cast<size_t>(placement->elements)];
+    if (elements > INT64_MAX / 16)
       return fail(log_, Status::InvalidGraph, "compile: " + name_of(storage) + " has more elements than can be addressed");
-    placement->bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(info.dtype), 4);
+    placement->bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(graph_.tensors[storage].dtype), 4);
     if (placement->bytes > options_.max_tensor_bytes)
       return fail(log_, Status::Unsupported,
                   format("compile: %s needs %llu bytes; this device binds at most %llu bytes as one tensor",
@@ -93,8 +91,18 @@ class Planner {
     }
   }
 
-  Status place() {
+  // Of every tensor that has memory of its own; rows may lie apart in it, but the first axis is the outermost.
+  void count_elements() {
     placements_.assign(graph_.tensors.size(), {});
+    for (size_t s = 0; s < placements_.size(); ++s) {
+      const TensorInfo& info = graph_.tensors[s];
+      if (info.storage != s) continue;
+      placements_[s].elements = info.rank == 0 ? graph_.sizes.constant(1) : graph_.sizes.mul(info.strides[0], info.dims[0]);
+    }
+    evaluate_maxima();  // the products are new sizes
+  }
+
+  Status place() {
     // Only what the steps use is asked of the host and the device.
     const Uses uses(graph_);
     const auto unused = [&](uint32_t tensor) { return uses.readers[graph_.tensors[tensor].storage].empty(); };
@@ -136,15 +144,6 @@ class Planner {
 
   void finish(Schedule* schedule) {
     *schedule = {};
-    // Sizes of the storages, for what is only bound at run time.
-    for (size_t s = 0; s < placements_.size(); ++s) {
-      if (placements_[s].space == Placement::Space::None) continue;
-      SizeId elements = graph_.sizes.constant(1);
-      const TensorInfo& info = graph_.tensors[s];
-      for (int i = 0; i < info.rank; ++i) elements = graph_.sizes.mul(elements, info.dims[static_cast<size_t>(i)]);
-      placements_[s].elements = elements;
-    }
-    evaluate_maxima();  // the products are new sizes
     schedule->sizes = std::move(graph_.sizes);
     schedule->extents = std::move(graph_.extents);
     schedule->tensors = std::move(graph_.tensors);

@@ -49,6 +49,7 @@ struct ScheduleOptions {
   int64_t (*workspace)(const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
                        const Node& node) = nullptr;
   const void* context = nullptr;
+  int64_t colliding_pitch = 0;    // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
   bool strided_attention = false;  // the fused kernel writes any strides: a copy behind it is left out
 };
 
