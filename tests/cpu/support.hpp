@@ -1,4 +1,4 @@
-// A small network for tests of the CPU device: every kind of operation, several extents.
+// A small network for tests of the CPU device: every kind of operation, several extents, rows that collide in the cache.
 #pragma once
 
 #include <cmath>
@@ -31,9 +31,9 @@ inline Graph network() {
   const Tensor y =
       g.attention(part(0), part(1), part(2), {.causal = Causal::TopLeft, .dropout = 0.1f}).output;
   x = g.layernorm(g.add(x, g.reshape(g.transpose(y, 1, 2), {1, tokens, 48})), {}, {}, 1e-5f);
-  Tensor h = g.activation(g.linear(x, constant("up", {700, 48}, 2), constant("up_bias", {700}, 3)),
+  Tensor h = g.activation(g.linear(x, constant("up", {1024, 48}, 2), constant("up_bias", {1024}, 3)),
                           Activation::GeluErf);
-  h = g.dropout(g.linear(h, constant("down", {48, 700}, 4)), 0.2f);
+  h = g.dropout(g.linear(h, constant("down", {48, 1024}, 4)), 0.2f);
   x = g.rmsnorm(g.add(x, h), {}, 1e-6f);
   g.output("y", x);
   g.output("pooled", g.l2_normalize(g.mean(x, 1)));
