@@ -14,9 +14,9 @@ constexpr int64_t kPackedFloats = 2 << 20;  // of b packed at a time, unless one
 constexpr int64_t kPackedBytes = 8 << 20;   // of a packed at a time, unless one block of rows is larger
 constexpr int64_t kSkew = 32;               // elements between packed rows of a, so that they do not collide
 
-// How rows and panels of one batch are cut into items.
+// How rows and panels of one batch are cut. Items are `unit` panels by a block of rows; a piece has at most `most` of them.
 struct Cut {
-  int64_t block_rows = 1, row_blocks = 1, group = 1, groups = 1;
+  int64_t block_rows = 1, row_blocks = 1, unit = 1, units = 1, most = 1;
 
   // Each worker gets rows of its own where there are enough of them, else columns.
   Cut(const Problem& problem, int64_t all_rows, int64_t workers) {
@@ -24,17 +24,16 @@ struct Cut {
     const int64_t shares = std::clamp<int64_t>(all_rows / (kLeastTiles * tile), 1, workers);
     int64_t tiles = std::min(kBlockTiles, ceil_div(ceil_div(all_rows, shares), tile));
     const int64_t wanted = workers > 1 ? kItemsPerWorker * workers : 1;
-    // A single row works on several panels at once.
-    const int64_t least = all_rows == 1 ? MatmulKernels::kThinPanels : 1;
-    group = std::max(kGroupPanels, least);
+    if (all_rows == 1) unit = MatmulKernels::kThinPanels;  // a single row works on several panels at once
+    units = ceil_div(panels, unit);
+    most = std::max<int64_t>(1, kGroupPanels / unit);
     while (true) {
       row_blocks = align_up(ceil_div(all_rows, tiles * tile), shares);
       block_rows = ceil_div(all_rows, row_blocks);
       row_blocks = ceil_div(all_rows, block_rows);
-      groups = ceil_div(panels, group);
-      if (batches * row_blocks * groups >= wanted || (group == least && tiles == 1)) return;
-      if (group > least)
-        --group;
+      if (batches * row_blocks * ceil_div(units, most) >= wanted || (most == 1 && tiles == 1)) return;
+      if (most > 1)
+        --most;
       else
         tiles = ceil_div<int64_t>(tiles, 2);
     }
@@ -48,39 +47,38 @@ struct Panels {
   int64_t first, count;
 };
 
-// Panels from .. to of one batch.
-struct Group {
-  int64_t batch, from, to;
-};
-
-// All items of these panels and rows, the groups of panels one after the other for each block of rows.
+// All of these panels and rows, the panels one after the other for each block of rows.
 void multiply(const Step& step, const Problem& problem, const Panels& packed, const Band& band) {
   const Cut cut(problem, band.count, step.pool.workers());
   const int64_t panels = problem.panels();
   const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
-  const int64_t per_batch = cut.groups * cut.row_blocks;
   const int64_t panel_bytes =
       problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
-  const auto panels_of = [&](int64_t item) {
-    const int64_t batch = first_batch + item / per_batch, group = item % cut.groups;
-    // The first and last batch may have panels that are not packed now.
-    return Group{batch, std::max(batch * panels + group * cut.group, packed.first),
-                 std::min({batch * panels + (group + 1) * cut.group, (batch + 1) * panels,
-                           packed.first + packed.count})};
+  const int64_t items = (last_batch - first_batch + 1) * cut.row_blocks * cut.units;
+  // Where the panels of an item start, counted through all batches. The first and last batch may have panels that are
+  // not packed now.
+  const auto panel_of = [&](int64_t item) {
+    const int64_t batch = first_batch + item / (cut.row_blocks * cut.units);
+    return std::clamp(batch * panels + item % cut.units * cut.unit, packed.first,
+                      packed.first + packed.count);
   };
-  const int64_t items = (last_batch - first_batch + 1) * per_batch;
-  step.parallel(items, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Group group = panels_of(i), next = panels_of(std::min(i + 1, items - 1));
-      if (group.from >= group.to) continue;
+  step.parallel(items, cut.most, [&](uint32_t worker, int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t block = begin / cut.units, batch = first_batch + block / cut.row_blocks;
+      const int64_t stop = std::min(end, (block + 1) * cut.units);  // of this block of rows
+      const int64_t from = panel_of(begin),
+                    to = stop % cut.units != 0 ? panel_of(stop)
+                                               : std::min((batch + 1) * panels, packed.first + packed.count);
+      const int64_t next = panel_of(std::min(stop, items - 1));
+      begin = stop;
+      if (from >= to) continue;
       Position position;
-      position.advance(problem.batches, group.batch);
-      const int64_t row = i / cut.groups % cut.row_blocks * cut.block_rows;
-      Item(problem, position, band, packed.data + (group.from - packed.first) * panel_bytes, packed.type,
+      position.advance(problem.batches, batch);
+      const int64_t row = block % cut.row_blocks * cut.block_rows;
+      Item(problem, position, band, packed.data + (from - packed.first) * panel_bytes, packed.type,
            step.scratch<std::byte>(worker))
           .run(band.first + row, std::min(cut.block_rows, band.count - row),
-               (group.from - group.batch * panels) * problem.kernels.cols, group.to - group.from,
-               (next.from - group.from) * panel_bytes);
+               (from - batch * panels) * problem.kernels.cols, to - from, (next - from) * panel_bytes);
     }
   });
 }

@@ -12,12 +12,13 @@ namespace heed::cpu {
 // Every worker owns a run of neighbouring items and takes them from its front. Items of most operations follow the rows
 // of their output, so that a worker gets the same rows in step after step, and finds them in its own cache rather than
 // in another core's, which is several times slower. Who has none left takes from the back of the others' runs: a worker
-// that is held up keeps nobody waiting for more than one piece.
+// that is held up keeps nobody waiting for more than one piece. Pieces become smaller towards the end of a run (guided
+// self-scheduling, Polychronopoulos & Kuck 1987, doi:10.1109/TC.1987.5009495), so that all end at about the same time.
 class WorkList {
  public:
   static constexpr uint32_t kMostRuns = 64;  // beyond, workers share runs
 
-  // Pieces have `grain` items, but the last one of a run.
+  // Pieces have at most `grain` items.
   WorkList(int64_t items, int64_t grain, uint32_t workers)
       : items_(items),
         unit_(ceil_div<int64_t>(std::max<int64_t>(items, 1), kMostUnits)),
@@ -49,7 +50,9 @@ class WorkList {
     while (true) {
       const auto front = static_cast<uint32_t>(left), back = static_cast<uint32_t>(left >> 32);
       if (front >= back) return false;
-      const uint32_t count = std::min(grain_, back - front), first = at_front ? front : back - count;
+      const uint32_t part =
+          (back - front) / (at_front ? 2 : 4);  // somebody else leaves the owner most of what is left
+      const uint32_t count = std::clamp(part, 1u, grain_), first = at_front ? front : back - count;
       const uint64_t rest = at_front ? pack(front + count, back) : pack(front, back - count);
       if (!run.compare_exchange_weak(left, rest, std::memory_order_relaxed)) continue;
       *begin = first * unit_;
