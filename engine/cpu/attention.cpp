@@ -181,7 +181,7 @@ class Block {
     for (int64_t key = 0; key < end; key += kBlockKeys) {
       const int64_t keys = std::min(kBlockKeys, end - key);
       if (p_.masking.leaves_out() && all_hidden(key, keys)) continue;
-      add_keys(key, keys, empty);
+      add_keys(key, keys, end, empty);
       empty = false;
     }
     store(empty);
@@ -196,14 +196,15 @@ class Block {
                 std::min(lanes_, p_.queries - next_.first));
     wanted_.add(p_.out, p_.offset(p_.out, head_, first_), count_);
   }
-  // The keys from `key` on, or the first of the next block's where that has others.
-  void ask_for_keys(int64_t key) {
-    const int64_t head = key < p_.keys ? head_ : next_.head, first = key < p_.keys ? key : 0;
-    if (key < p_.keys || next_.head / p_.group != head_ / p_.group)
+  // The keys from `key` on; behind the last that this block sees, the first of the next block's, where that has others.
+  void ask_for_keys(int64_t key, int64_t end) {
+    const int64_t head = key < end ? head_ : next_.head, first = key < end ? key : 0;
+    if (key < end || next_.head / p_.group != head_ / p_.group)
       wanted_.add(p_.key, p_.shared_offset(p_.key, head, first), std::min(kBlockKeys, p_.keys - first));
   }
 
-  void add_keys(int64_t key, int64_t keys, bool empty) {
+  // `keys` keys from `key` on, of those below `end`.
+  void add_keys(int64_t key, int64_t keys, int64_t end, bool empty) {
     wanted_.add(p_.value, p_.shared_offset(p_.value, head_, key), keys);
     const Rows k = rows_of(p_.key, p_.shared_offset(p_.key, head_, key), keys, scratch_ + p_.layout.keys);
     multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false,
@@ -214,7 +215,7 @@ class Block {
     if (p_.attrs.dropout.p > 0.0f) drop(key, keys);
     const Rows v =
         rows_of(p_.value, p_.shared_offset(p_.value, head_, key), keys, scratch_ + p_.layout.block_values);
-    ask_for_keys(key + keys);
+    ask_for_keys(key + keys, end);
     multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty, wanted_);
   }
 

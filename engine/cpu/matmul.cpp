@@ -7,7 +7,7 @@ namespace {
 
 using namespace matmul;
 
-constexpr int64_t kItemsPerWorker = 8;  // so that the last item to finish costs little
+constexpr int64_t kItemsPerWorker = 8;  // at least, so that the last piece to finish costs little
 constexpr int64_t kLeastTiles =
     4;  // high, per item, where rows are shared out: they share what b costs to read
 constexpr int64_t kPackedFloats = 2 << 20;  // of b packed at a time, unless one panel is larger
