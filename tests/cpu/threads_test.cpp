@@ -131,4 +131,23 @@ TEST_CASE("a work list gives every item once, a worker's own ones first and in o
       }
 }
 
+TEST_CASE("a work list's pieces become smaller towards the end of a run", "[cpu]") {
+  const auto taken = [](cpu::WorkList& list, uint32_t worker) {
+    int64_t begin = 0, end = 0;
+    return list.take(worker, &begin, &end) ? end - begin : 0;
+  };
+  cpu::WorkList own(40, 10, 1);
+  std::vector<int64_t> sizes;
+  for (int64_t size = 0; (size = taken(own, 0)) > 0;) sizes.push_back(size);
+  CHECK(sizes == std::vector<int64_t>{10, 10, 10, 5, 2, 1, 1, 1});
+
+  // Worker 1 has done its 40 and helps worker 0, which keeps most of its own.
+  cpu::WorkList shared(80, 10, 2);
+  for (int64_t done = 0; done < 40;) done += taken(shared, 1);
+  CHECK(taken(shared, 1) == 10);  // of 40
+  CHECK(taken(shared, 1) == 7);   // of 30
+  CHECK(taken(shared, 0) == 10);  // of 23
+  CHECK(taken(shared, 1) == 3);   // of 13
+}
+
 }  // namespace heed::cpu_test
