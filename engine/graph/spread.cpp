@@ -1,4 +1,3 @@
-#include "graph/build.hpp"
 #include "graph/passes.hpp"
 
 namespace heed::detail {
