@@ -94,13 +94,10 @@ class AttentionTuner {
     const ExtentValue extents[] = {{"queries", queries}, {"keys", keys}};
     ContestResult result;
     const Status status = contest->hold({inputs, extents, queries * setting.row()}, &result);
-    if (status != Status::Ok || result.measured.empty()) return status;
-    const Measurement &usual = result.measured[0], &best = result.measured[result.fastest];
-    if (result.fastest != 0)
-      choose(&found_, best.variant, attention_class(queries, keys, setting.heads, setting.head_size));
-    attentions_.push_back({setting.dtype, queries, keys, setting.heads, setting.head_size, usual.variant,
-                           usual.ms, best.variant, best.ms, static_cast<uint32_t>(result.measured.size())});
-    *ms = best.ms;
+    if (status != Status::Ok || !result.held()) return status;
+    result.choose(&found_, attention_class(queries, keys, setting.heads, setting.head_size));
+    attentions_.push_back({result.report(), queries, keys, setting.heads, setting.head_size});
+    *ms = attentions_.back().fastest_ms;
     return status;
   }
 

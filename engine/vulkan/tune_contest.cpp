@@ -54,6 +54,15 @@ Using::Using(VulkanDevice& device, std::shared_ptr<const Tuning> tuning)
 
 Using::~Using() { capabilities_.tuning = std::move(before_); }
 
+Tuned ContestResult::report() const {
+  const Measurement &usual = measured[0], &best = measured[fastest];
+  return {dtype, usual.variant, usual.ms, best.variant, best.ms, static_cast<uint32_t>(measured.size())};
+}
+
+void ContestResult::choose(Tuning* found, uint32_t size_class) const {
+  if (fastest != 0) heed::choose(found, measured[fastest].variant, size_class);
+}
+
 Contest::Contest(Device& device, const Graph& graph, const Weights& weights, DType dtype)
     : device_(device),
       vulkan_(static_cast<VulkanDevice&>(*device.impl())),
@@ -99,7 +108,7 @@ std::string Contest::used(const Lowered& lowered, std::span<const ExtentValue> e
 
 // The usual variant comes first, and the others must agree with it.
 Status Contest::hold(const ContestSize& size, ContestResult* result) {
-  *result = {};
+  *result = {dtype_, {}, 0};
   const std::string usual = used(usual_, size.extents);
   std::stable_partition(variants_.begin(), variants_.end(),
                         [&](const Variant& v) { return v.name == usual; });
@@ -124,7 +133,7 @@ Status Contest::hold(const ContestSize& size, ContestResult* result) {
     fastest = std::min(fastest, one.ms);
     result->measured.push_back(std::move(one));
   }
-  if (!result->measured.empty()) result->fastest = fastest_of(result->measured);
+  if (result->held()) result->fastest = fastest_of(result->measured);
   return Status::Ok;
 }
 

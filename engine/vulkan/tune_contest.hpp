@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <heed/device.hpp>
 #include <heed/plan.hpp>
+#include <heed/tuning.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,9 +42,15 @@ struct ContestSize {
 };
 
 struct ContestResult {
-  std::vector<Measurement>
-      measured;  // the usual one first; empty: no kernel that has variants runs this size
+  DType dtype = DType::F32;
+  // The usual one first; empty: no kernel that has variants runs this size.
+  std::vector<Measurement> measured;
   size_t fastest = 0;
+
+  bool held() const { return !measured.empty(); }
+  // If it was held: what the report says, and the choice for this class of sizes if there is one to make.
+  Tuned report() const;
+  void choose(Tuning* found, uint32_t size_class) const;
 };
 
 // The device must not choose by a tuning meanwhile.

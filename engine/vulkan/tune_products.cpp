@@ -46,18 +46,15 @@ Status tune(Device& device, const Matrix& matrix, const Deadline& deadline, Tuni
   ContestResult result;
   for (const int64_t m : kRows) {
     // The next has up to four times the rows.
-    const bool too_long = !result.measured.empty() && 4 * result.measured[result.fastest].ms > kLongestMs;
+    const bool too_long = result.held() && 4 * result.measured[result.fastest].ms > kLongestMs;
     if (status != Status::Ok || too_long || (!products->empty() && deadline.passed())) return status;
     const HostBuffer inputs[] = {
         {"a", std::span(a).first(static_cast<size_t>(m * matrix.k) * size_of(matrix.dtype))}};
     const ExtentValue extents[] = {{"m", m}};
     status = contest.hold({inputs, extents, m * matrix.n}, &result);
-    if (status != Status::Ok || result.measured.empty()) return status;
-    const Measurement &usual = result.measured[0], &best = result.measured[result.fastest];
-    if (result.fastest != 0)
-      choose(found, best.variant, product_class(m, matrix.n, matrix.k, matrix.transpose_b));
-    products->push_back({matrix.dtype, m, matrix.n, matrix.k, matrix.transpose_b, usual.variant, usual.ms,
-                         best.variant, best.ms, static_cast<uint32_t>(result.measured.size())});
+    if (status != Status::Ok || !result.held()) return status;
+    result.choose(found, product_class(m, matrix.n, matrix.k, matrix.transpose_b));
+    products->push_back({result.report(), m, matrix.n, matrix.k, matrix.transpose_b});
   }
   return status;
 }

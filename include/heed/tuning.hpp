@@ -30,27 +30,27 @@ struct TuningOptions {
   uint32_t time_limit_ms = 10000;
 };
 
-// One product that was timed, a [m, k] x b [k, n] of F32 or F16; for BF16 estimates choose.
-struct TunedProduct {
+// What the times of one size told.
+struct Tuned {
   DType dtype = DType::F32;
-  int64_t m = 0, n = 0, k = 0;
-  bool transpose_b = false;  // b lies in memory as [n, k], as weights of linear layers do
-  std::string usual;         // the kernel and its tile that estimates choose: "matmul_f32 64x64"
-  double usual_ms = 0;       // GPU time of one product, median
-  std::string fastest;       // `usual` where nothing is clearly faster
+  std::string usual;    // the kernel and how it cuts the work, as estimates choose
+  double usual_ms = 0;  // GPU time, median
+  std::string fastest;  // `usual` where nothing is clearly faster
   double fastest_ms = 0;
   uint32_t variants = 0;  // how many were timed
 };
 
-// One attention that was timed, without masks: queries [1, heads, queries, head_size], as many heads of keys and values.
-struct TunedAttention {
-  DType dtype = DType::F32;
+// One product, a [m, k] x b [k, n], both of dtype, F32 or F16; for BF16
+// estimates choose. Kernels by their tiles: "matmul_f32 64x64".
+struct TunedProduct : Tuned {
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_b = false;  // b lies in memory as [n, k], as weights of linear layers do
+};
+
+// One attention, without masks: queries [1, heads, queries, head_size], as many heads of keys and values. Of F32 or F16;
+// for BF16 estimates choose. Kernels by invocations and queries of a workgroup: "attention_f16 128x64".
+struct TunedAttention : Tuned {
   int64_t queries = 0, keys = 0, heads = 0, head_size = 0;
-  std::string usual;  // the kernel, its invocations and its queries of a workgroup: "attention_f16 128x64"
-  double usual_ms = 0;
-  std::string fastest;
-  double fastest_ms = 0;
-  uint32_t variants = 0;
 };
 
 struct TuningReport {

@@ -21,11 +21,10 @@ nlohmann::json sizes_of(const TunedAttention& a) {
   return {{"queries", a.queries}, {"keys", a.keys}, {"heads", a.heads}, {"head_size", a.head_size}};
 }
 
-// What both kinds have in common.
-template <class Tuned>
-nlohmann::json to_json(const std::vector<Tuned>& list) {
+template <class Work>
+nlohmann::json to_json(const std::vector<Work>& list) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const Tuned& t : list) {
+  for (const Work& t : list) {
     nlohmann::json& row = rows.emplace_back(sizes_of(t));
     row["dtype"] = to_string(t.dtype);
     row["usual"] = t.usual, row["usual_ms"] = t.usual_ms;
@@ -35,7 +34,6 @@ nlohmann::json to_json(const std::vector<Tuned>& list) {
   return rows;
 }
 
-template <class Tuned>
 void print_times(const Tuned& t) {
   std::printf("  %2u timed  %10.4f ms  %s", t.variants, t.usual_ms, t.usual.c_str());
   if (t.fastest != t.usual)
@@ -56,8 +54,8 @@ void print(const TunedAttention& a) {
   print_times(a);
 }
 
-template <class Tuned>
-ptrdiff_t count_gains(const std::vector<Tuned>& list) {
+template <class Work>
+ptrdiff_t count_gains(const std::vector<Work>& list) {
   return std::count_if(list.begin(), list.end(), [](const Tuned& t) { return t.fastest != t.usual; });
 }
 
