@@ -1,5 +1,5 @@
 // The kinds of work that heed::tune times. Each adds to `found` and to the report what it reached by the deadline, and one
-// size at least.
+// size at least; of products one of each storage type.
 #pragma once
 
 #include <chrono>

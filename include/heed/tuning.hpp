@@ -26,22 +26,22 @@
 namespace heed {
 
 struct TuningOptions {
-  // At least 1. Sizes that were not reached by then keep what estimates choose; one of each kind always is.
+  // At least 1. Sizes that were not reached by then keep what estimates choose; one attention, and one product of each
+  // storage type that the device computes on, always are.
   uint32_t time_limit_ms = 10000;
 };
 
 // What the times of one size told.
 struct Tuned {
   DType dtype = DType::F32;
-  std::string usual;    // the kernel and how it cuts the work, as estimates choose
+  std::string usual;  // the kernel and how it cuts the work, as estimates choose
   double usual_ms = 0;  // GPU time, median
   std::string fastest;  // `usual` where nothing is clearly faster
   double fastest_ms = 0;
   uint32_t variants = 0;  // how many were timed
 };
 
-// One product, a [m, k] x b [k, n], both of dtype, F32 or F16; for BF16
-// estimates choose. Kernels by their tiles: "matmul_f32 64x64".
+// One product, a [m, k] x b [k, n], both of dtype. Kernels by their tiles: "matmul_f32 64x64".
 struct TunedProduct : Tuned {
   int64_t m = 0, n = 0, k = 0;
   bool transpose_b = false;  // b lies in memory as [n, k], as weights of linear layers do

@@ -1,5 +1,6 @@
 // Tuning on real drivers: what is found is used, kept, and given to another start.
 #include <heed/tuning.hpp>
+#include <set>
 
 #include "catch.hpp"
 #include "graph/backend.hpp"
@@ -40,15 +41,20 @@ TEST_CASE("tune: times products and attention, and its blob serves another start
       continue;
     }
     REQUIRE(Device::open({.select = device.info().word}, &fresh) == Status::Ok);
-    const Status status = tune(fresh, {.time_limit_ms = 1}, &report);  // one size of each kind
+    const Status status = tune(fresh, {.time_limit_ms = 1}, &report);  // one size of each kind and type
     INFO(take_checked_messages());
     REQUIRE(status == Status::Ok);
-    REQUIRE_FALSE(report.products.empty());
+    std::set<DType> types;
     for (const TunedProduct& product : report.products) {
+      types.insert(product.dtype);
+      CHECK(product.usual.starts_with(std::string("matmul_") + to_string(product.dtype)));
       CHECK(product.usual_ms > 0);
       CHECK(product.fastest_ms <= product.usual_ms);
       CHECK(product.variants > 0);
     }
+    CHECK(report.products.size() == types.size());
+    for (const DType dtype : {DType::F32, DType::F16, DType::BF16})
+      CHECK(types.contains(dtype) == fresh.impl()->supports(dtype));
     REQUIRE(report.attentions.size() == 1);
     const TunedAttention& attention = report.attentions[0];
     INFO(attention.usual << " " << attention.fastest);
