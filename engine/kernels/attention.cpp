@@ -132,10 +132,13 @@ bool is_partial(const KernelUse& use) { return (use.key.spec[kFlags] & HEED_ATTE
 
 // What some kernels demand of their operands, known at a run only.
 struct Operands {
-  bool vec4 = false, on_16_bytes = false;
+  const View &q, &k, &v;
+
   bool suit(const KernelKey& key) const {
-    if (key.id == KernelId::AttentionF16MatrixNv2) return on_16_bytes;
-    return vec4 || !is_subgroups(key.id) || (key.spec[kFlags] & HEED_ATTENTION_VEC4) == 0;
+    if (key.id == KernelId::AttentionF16MatrixNv2)
+      return begins_on_16_bytes(q) && begins_on_16_bytes(k) && begins_on_16_bytes(v);
+    if (!is_subgroups(key.id) || (key.spec[kFlags] & HEED_ATTENTION_VEC4) == 0) return true;
+    return is_vec4(q) && is_vec4(k) && is_vec4(v);
   }
 };
 
@@ -221,9 +224,7 @@ void emit_attention(const Emit& emit) {
   const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue);
   AttentionParams p = params_of(emit, q, k, v);
   const uint32_t size_class = attention_class(p.s_q, p.s_kv, p.batch_heads, std::max(q.dim[3], v.dim[3]));
-  const Operands operands = {is_vec4(q) && is_vec4(k) && is_vec4(v),
-                             begins_on_16_bytes(q) && begins_on_16_bytes(k) && begins_on_16_bytes(v)};
-  uint32_t kernel = find_kernel(emit.kernels, q.dim[2], size_class, operands);
+  uint32_t kernel = find_kernel(emit.kernels, q.dim[2], size_class, {q, k, v});
   const uint32_t per_group = queries_of(emit.kernels.uses[kernel].key);
   int64_t groups = ceil_div<int64_t>(p.s_q, per_group) * p.batch_heads;
   const uint32_t split_kernel = find_split_kernel(emit.kernels, kernel);

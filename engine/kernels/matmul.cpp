@@ -97,32 +97,39 @@ double cost_of(const Problem& problem, const KernelKey& key) {
   return matmul::tiles_cost(problem, key);
 }
 
-// Whether the operands of this run are such that the kernel may do it, and its alternative need not.
-bool is_possible(const KernelList& kernels, uint32_t count, uint32_t i, bool vec4, bool workgroup_matrices) {
-  if (kernels.uses[i].key.id == KernelId::MatmulF16MatrixNv2 && !workgroup_matrices) return false;
-  const bool has_alternative = i + 1 < count && kernels.uses[i + 1].alternative;
-  return !(has_alternative && !vec4) && !(kernels.uses[i].alternative && vec4);
-}
+bool is_b_k_fast(const KernelKey& key) { return (key.spec[matmul::kFlags] & HEED_MATMUL_B_K_FAST) != 0; }
+
+// What some kernels demand of where operands lie, known at a run only.
+struct Layout {
+  const Problem& problem;
+  bool vec4;  // a and b can be read four elements at a time
+
+  bool suits(const KernelKey& key) const {
+    if (key.id == KernelId::MatmulF16MatrixNv2) return matmul::suits_workgroup_matrices(problem);
+    return vec4 || (key.spec[matmul::kFlags] & HEED_MATMUL_A_VEC4) == 0;
+  }
+  // Alternatives stand back where the kernel before them suits.
+  bool allows(const KernelList& kernels, uint32_t i) const {
+    return suits(kernels.uses[i].key) && !(kernels.uses[i].alternative && suits(kernels.uses[i - 1].key));
+  }
+};
 
 // Whether it was measured to be the best for such a product.
 bool is_tuned(const KernelUse& use, const Problem& problem) {
   if (use.tuned == 0 || (matmul::is_vector(use.key) && problem.m > use.key.spec[matmul::kRows])) return false;
-  const bool b_k_fast = (use.key.spec[matmul::kFlags] & HEED_MATMUL_B_K_FAST) != 0;
-  return (use.tuned >> product_class(problem.m, problem.n, problem.k, b_k_fast) & 1) != 0;
+  return (use.tuned >> product_class(problem.m, problem.n, problem.k, is_b_k_fast(use.key)) & 1) != 0;
 }
 
 // Among the first `count` kernels, which store the result itself.
 uint32_t best_kernel(const Problem& problem, const KernelList& kernels, uint32_t count) {
-  const bool vec4 =
-      problem.reads_vec4((kernels.uses[0].key.spec[matmul::kFlags] & HEED_MATMUL_B_K_FAST) != 0);
-  const bool on_16_bytes = matmul::suits_workgroup_matrices(problem);
+  const Layout layout = {problem, problem.reads_vec4(is_b_k_fast(kernels.uses[0].key))};
   for (uint32_t i = 0; i < count; ++i)
-    if (is_tuned(kernels.uses[i], problem) && is_possible(kernels, count, i, vec4, on_16_bytes)) return i;
+    if (is_tuned(kernels.uses[i], problem) && layout.allows(kernels, i)) return i;
   uint32_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (uint32_t i = 0; i < count; ++i) {
     const KernelKey& key = kernels.uses[i].key;
-    if (!is_possible(kernels, count, i, vec4, on_16_bytes)) continue;
+    if (!layout.allows(kernels, i)) continue;
     if (matmul::is_vector(key)) {
       // In the order of their rows: the first that holds them wastes least.
       if (matmul::serves(key, problem)) return i;
