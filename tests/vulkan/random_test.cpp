@@ -1,11 +1,12 @@
 // Every kernel variant of the Vulkan devices on graphs drawn at random, against the references in double: first what heed
-// chooses itself, then each other variant that could do it, forced.
+// chooses itself, then each other variant that could do it, forced; and then further graphs, of which only those are run
+// that have what a device's plans had listed and its runs had not, until each variant has run on each device.
 //
 //   HEED_RANDOM_CASES=N   how many cases at least; a case is one size of one graph by one variant on one device
 //   HEED_RANDOM_SEED=N    draws others
 //   HEED_RANDOM_CASE=N    only this one, on all variants; failures name it
 //
-// Prints how many cases each variant had; 0: no size that was drawn suited it.
+// Prints how many cases each variant had, of all devices.
 #include "ops/random.hpp"
 
 #include <algorithm>
@@ -23,16 +24,13 @@
 namespace heed::ops {
 namespace {
 
-// What the tests always run. From kCasesForAll on, a kernel that some plan had and that never ran is a failure.
-constexpr int64_t kCases = 600, kCasesForAll = 2000;
+// What the tests always run, and how many graphs more are drawn, at most, for what those left out.
+constexpr int64_t kCases = 600, kGraphsMore = 1000;
 
 int64_t number_from(const char* variable, int64_t otherwise) {
   const char* text = std::getenv(variable);
   return text != nullptr ? std::strtoll(text, nullptr, 10) : otherwise;
 }
-
-// Whether a tuning may choose it: sums over parts come with the kernels that make these.
-bool is_choice(const KernelKey& key) { return variant_name(key) != kernel_name(key); }
 
 using Names = std::set<std::string>;
 
@@ -52,18 +50,19 @@ class Lowered {
   bool supported() const { return supported_; }
 
   // Of every kernel that a run may ask for.
+  Names variants() const {
+    Names names;
+    for (const KernelList& list : kernels_)
+      for (uint32_t i = 0; i < list.count; ++i) names.insert(variant_name(list.uses[i].key));
+    return names;
+  }
+  // Those that a tuning may choose: sums over parts come with the kernels that make these.
   Names choices() const {
     Names names;
     for (const KernelList& list : kernels_)
       for (uint32_t i = 0; i < list.count; ++i)
-        if (is_choice(list.uses[i].key)) names.insert(variant_name(list.uses[i].key));
-    return names;
-  }
-
-  Names kernels() const {
-    Names names;
-    for (const KernelList& list : kernels_)
-      for (uint32_t i = 0; i < list.count; ++i) names.insert(kernel_name(list.uses[i].key));
+        if (const KernelKey& key = list.uses[i].key; variant_name(key) != kernel_name(key))
+          names.insert(variant_name(key));
     return names;
   }
 
@@ -85,6 +84,11 @@ class Lowered {
         names.insert(variant_name(kernels_[i].uses[list.dispatches[d].kernel].key));
     }
     return names;
+  }
+  std::vector<Names> used() const {
+    std::vector<Names> all;
+    for (const Run& run : trial_.runs) all.push_back(used(run));
+    return all;
   }
 
  private:
@@ -110,11 +114,76 @@ class Forced {
   Capabilities& device_;
 };
 
+// The trial of this number, and where it is tried.
+struct Place {
+  RandomGraph graph;
+  int64_t number;
+  Trial& trial;
+  const TestDevice& device;
+  Capabilities& capabilities;
+};
+
 class Cases {
  public:
   int64_t count() const { return count_; }
 
+  // All runs of this graph, or one.
   void run(int64_t number, int64_t only_run) {
+    on_each_device(number, [&](const Place& at) {
+      const Lowered lowered(at.trial, at.capabilities);
+      if (!lowered.supported()) return;
+      for (const std::string& name : lowered.variants()) (void)counts_[at.device.word][name];
+      const std::vector<Names> usual = lowered.used();
+      std::vector<bool> wanted(usual.size(), only_run < 0);
+      if (only_run >= 0) wanted[static_cast<size_t>(only_run)] = true;
+      check(at, "", wanted, usual);
+      for (const std::string& variant : lowered.choices()) {
+        const Forced forced(at.capabilities, variant);
+        const std::vector<Names> used = Lowered(at.trial, at.capabilities).used();
+        std::vector<bool> fresh = wanted;  // but those that had it anyway
+        for (size_t i = 0; i < used.size(); ++i)
+          fresh[i] = wanted[i] && used[i].contains(variant) && used[i] != usual[i];
+        check(at, variant, fresh, used);
+      }
+    });
+  }
+
+  // One run of this graph for each variant that a device has not run yet.
+  void run_missing(int64_t number) {
+    on_each_device(number, [&](const Place& at) {
+      const Lowered lowered(at.trial, at.capabilities);
+      if (!lowered.supported()) return;
+      check_missing(at, "", lowered.used());
+      for (const std::string& variant : lowered.choices()) {
+        if (!is_missing(at.device, variant)) continue;
+        const Forced forced(at.capabilities, variant);
+        check_missing(at, variant, Lowered(at.trial, at.capabilities).used());
+      }
+    });
+  }
+
+  void print() const {
+    std::printf("random cases: %lld, HEED_RANDOM_SEED=%llu, worst error %.2f of its bound\n",
+                static_cast<long long>(count_), static_cast<unsigned long long>(seed_), tally_.worst);
+    std::map<std::string, int> sums;
+    for (const auto& [device, counts] : counts_)
+      for (const auto& [name, count] : counts) sums[name] += count;
+    for (const auto& [name, count] : sums) std::printf("  %6d  %s\n", count, name.c_str());
+    std::fflush(stdout);
+  }
+
+  // Variants that some plan of a device had, and no run.
+  Names missing() const {
+    Names names;
+    for (const auto& [device, counts] : counts_)
+      for (const auto& [name, count] : counts)
+        if (count == 0) names.insert(name + " on " + device);
+    return names;
+  }
+
+ private:
+  template <class Try>
+  void on_each_device(int64_t number, const Try& try_on) {
     const RandomGraph graph = random_graph(seed_, number);
     Trial trial(graph.dtype);
     Random random(graph.seed);
@@ -122,73 +191,47 @@ class Cases {
     for (const TestDevice& device : test_devices(Kernels::All)) {
       if (device.device.impl()->backend() != detail::Backend::Vulkan) continue;
       auto& vulkan = static_cast<vulkan::VulkanDevice&>(*device.device.impl());
-      Capabilities& capabilities = vulkan.context().capabilities;
-      const Lowered lowered(trial, capabilities);
-      if (!lowered.supported()) continue;
-      listed_.merge(lowered.kernels());
-      std::vector<Names> usual;
-      for (const Run& run : trial.runs) usual.push_back(lowered.used(run));
-      std::string where = std::string(graph.operation) + " / " + to_string(graph.dtype) + " / " + device.word;
-      std::vector<bool> wanted(usual.size(), only_run < 0);
-      if (only_run >= 0) wanted[static_cast<size_t>(only_run)] = true;
-      check(device.device, trial, where, number, wanted, usual);
-      for (const std::string& variant : lowered.choices()) {
-        (void)counts_[variant];  // listed, if it never ran
-        const Forced forced(capabilities, variant);
-        force(device.device, trial, capabilities, where + " / " + variant, variant, number, wanted, usual);
-      }
+      try_on(Place{graph, number, trial, device, vulkan.context().capabilities});
     }
   }
 
-  void print() const {
-    std::printf("random cases: %lld, HEED_RANDOM_SEED=%llu, worst error %.2f of its bound\n",
-                static_cast<long long>(count_), static_cast<unsigned long long>(seed_), tally_.worst);
-    for (const auto& [name, count] : counts_) std::printf("  %6d  %s\n", count, name.c_str());
-    std::fflush(stdout);
+  bool is_missing(const TestDevice& device, const std::string& name) {
+    const auto& counts = counts_[device.word];
+    const auto found = counts.find(name);
+    return found != counts.end() && found->second == 0;
   }
 
-  // Kernels that some plan had, and no run used.
-  Names never_ran() const {
-    Names names = listed_;
-    for (const auto& [name, count] : counts_)
-      if (count > 0) names.erase(name.substr(0, name.find(' ')));
-    return names;
+  // The first run with something that is missing.
+  void check_missing(const Place& at, const std::string& variant, const std::vector<Names>& used) {
+    const auto first = std::find_if(used.begin(), used.end(), [&](const Names& names) {
+      return std::any_of(names.begin(), names.end(),
+                         [&](const std::string& name) { return is_missing(at.device, name); });
+    });
+    std::vector<bool> wanted(used.size(), false);
+    if (first != used.end()) wanted[static_cast<size_t>(first - used.begin())] = true;
+    check(at, variant, wanted, used);
   }
 
- private:
-  // The runs that this variant makes and that did not have it anyway.
-  void force(const Device& device, Trial& trial, const Capabilities& capabilities, const std::string& where,
-             const std::string& variant, int64_t number, std::vector<bool> wanted,
-             const std::vector<Names>& usual) {
-    const Lowered lowered(trial, capabilities);
-    std::vector<Names> used;
-    for (const Run& run : trial.runs) {
-      const size_t i = used.size();
-      used.push_back(lowered.used(run));
-      wanted[i] = wanted[i] && used[i].contains(variant) && used[i] != usual[i];
-    }
-    if (std::find(wanted.begin(), wanted.end(), true) != wanted.end())
-      check(device, trial, where, number, wanted, used);
-  }
-
-  void check(const Device& device, Trial& trial, const std::string& where, int64_t number,
-             const std::vector<bool>& wanted, const std::vector<Names>& used) {
-    const Verdict verdict = check_trial(device, trial, &tally_, wanted);
+  void check(const Place& at, const std::string& variant, const std::vector<bool>& wanted,
+             const std::vector<Names>& used) {
+    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return;
+    const Verdict verdict = check_trial(at.device.device, at.trial, &tally_, wanted);
     for (size_t i = 0; i < used.size(); ++i) {
       if (!wanted[i]) continue;
       ++count_;
-      for (const std::string& name : used[i]) ++counts_[name];
+      for (const std::string& name : used[i]) ++counts_[at.device.word][name];
     }
     if (verdict.difference.empty()) return;
-    FAIL_CHECK(where << ": " << verdict.difference << "; repeat it with HEED_RANDOM_SEED=" << seed_
-                     << " HEED_RANDOM_CASE=" << number * kRunsPerGraph + static_cast<int64_t>(verdict.run));
+    FAIL_CHECK(at.graph.operation << " / " << to_string(at.graph.dtype) << " / " << at.device.word << " / "
+                                  << (variant.empty() ? "as chosen" : variant) << ": " << verdict.difference
+                                  << "; repeat it with HEED_RANDOM_SEED=" << seed_ << " HEED_RANDOM_CASE="
+                                  << at.number * kRunsPerGraph + static_cast<int64_t>(verdict.run));
   }
 
   const uint64_t seed_ = random_seed();
   int64_t count_ = 0;
   Tally tally_;
-  std::map<std::string, int> counts_;
-  Names listed_;
+  std::map<std::string, std::map<std::string, int>> counts_;  // by device and variant
 };
 
 bool has_vulkan() {
@@ -207,11 +250,18 @@ TEST_CASE("random graphs on every kernel variant", "[vulkan][random][drivers]") 
   }
   Cases cases;
   const int64_t wanted = number_from("HEED_RANDOM_CASES", kCases), one = number_from("HEED_RANDOM_CASE", -1);
-  if (one >= 0) cases.run(one / kRunsPerGraph, one % kRunsPerGraph);
-  for (int64_t number = 0; one < 0 && cases.count() < wanted; ++number) cases.run(number, -1);
+  if (one >= 0) {
+    cases.run(one / kRunsPerGraph, one % kRunsPerGraph);
+    cases.print();
+    return;
+  }
+  int64_t number = 0;
+  while (cases.count() < wanted) cases.run(number++, -1);
+  for (const int64_t end = number + kGraphsMore; number < end && !cases.missing().empty(); ++number)
+    cases.run_missing(number);
   cases.print();
-  if (wanted < kCasesForAll || one >= 0) return;
-  for (const std::string& name : cases.never_ran()) FAIL_CHECK(name << " never ran");
+  std::printf("graphs drawn: %lld\n", static_cast<long long>(number));
+  for (const std::string& name : cases.missing()) FAIL_CHECK(name << " never ran");
 }
 
 }  // namespace heed::ops
