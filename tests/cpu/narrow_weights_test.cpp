@@ -132,6 +132,40 @@ TEST_CASE("a b of bf16 that changes from run to run", "[cpu]") {
   CHECK(worst_error({3, 4, 5, false}, x, w, std::vector<float>(4), y, false) <= 1.0);
 }
 
+// Small whole numbers, which every type holds, their sums included.
+TEST_CASE("a product of f16 and bf16, either by the other, on every instruction set", "[cpu]") {
+  constexpr int64_t kM = 3, kN = 21, kK = 19;
+  const auto number = [](int64_t i) { return static_cast<float>(i * 5 % 7 - 3); };
+  const auto encode = [&](DType type, int64_t count) {
+    std::vector<uint16_t> bits;
+    for (int64_t i = 0; i < count; ++i)
+      bits.push_back(type == DType::F16 ? float_to_half(number(i)) : float_to_bfloat(number(i)));
+    return bits;
+  };
+  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
+    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
+    Device device;
+    REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
+    for (const DType type : {DType::F16, DType::BF16}) {
+      const DType other = type == DType::F16 ? DType::BF16 : DType::F16;
+      INFO(kernels.name << ", " << to_string(type) << " by " << to_string(other));
+      Graph g;
+      g.output("y", g.matmul(g.input("a", {kM, kK}, type), g.input("b", {kK, kN}, other)));
+      Plan plan;
+      REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+      const std::vector<uint16_t> a = encode(type, kM * kK), b = encode(other, kK * kN);
+      std::vector<uint16_t> y(kM * kN);
+      REQUIRE(plan.run({{"a", a}, {"b", b}, {"y", y}}) == Status::Ok);
+      for (int64_t i = 0; i < kM * kN; ++i) {
+        float sum = 0;
+        for (int64_t k = 0; k < kK; ++k) sum += number(i / kN * kK + k) * number(k * kN + i % kN);
+        const uint16_t bits = y[static_cast<size_t>(i)];
+        CHECK((type == DType::F16 ? half_to_float(bits) : bfloat_to_float(bits)) == sum);
+      }
+    }
+  }
+}
+
 TEST_CASE("tables of f16 and bf16 give rows of f32, on every instruction set", "[cpu]") {
   constexpr int64_t kRows = 9, kWidth = 37;  // no whole vectors
   const int32_t ids[] = {8, 0, 3, 3};
