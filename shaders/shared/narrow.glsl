@@ -1,8 +1,12 @@
 // Elements of two bytes, two to a word, as f32. Read as words they ask the device for no 16-bit storage.
 
 // The lower half of a word first. The bits of a bf16 are the upper half of an f32's.
+// Both are worked out, for a choice without a branch: `bfloat` is a constant, and compilers drop the other; SwiftShader's
+// keeps branches, and takes minutes for some dozens of them.
 vec2 widen(uint word, bool bfloat) {
-  return bfloat ? vec2(uintBitsToFloat(word << 16), uintBitsToFloat(word & 0xffff0000u)) : unpackHalf2x16(word);
+  vec2 halves = unpackHalf2x16(word);
+  vec2 bfloats = vec2(uintBitsToFloat(word << 16), uintBitsToFloat(word & 0xffff0000u));
+  return bfloat ? bfloats : halves;
 }
 vec4 widen(uvec2 words, bool bfloat) { return vec4(widen(words.x, bfloat), widen(words.y, bfloat)); }
 float widen_one(uint word, uint at, bool bfloat) {
