@@ -7,6 +7,8 @@
 #   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets glsl amd capture tour search swarm headers
 #                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow),
 #                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES)
+#   HEED_HOSTILE_CASES  how many damaged files, damaged blobs and absurd programs of each kind to try; default: some
+#                       hundreds (tests/hostile)
 #
 # Logs go to build/tests-*.log and build-*/.
 set -uo pipefail

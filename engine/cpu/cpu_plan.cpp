@@ -74,6 +74,9 @@ Status CpuPlan::allocate_scratch() {
     need.shared = std::max(need.shared, own.shared);
     need.per_worker = std::max(need.per_worker, own.per_worker);
   }
+  constexpr uint64_t kMost = uint64_t{1} << 50;  // the sums below cannot wrap
+  if (need.per_worker > kMost || need.shared > kMost)
+    return fail(shared_->log, Status::OutOfMemory, "compile: a step needs more memory than can be addressed");
   worker_stride_ = align_up(need.per_worker, kAlignment);
   const uint64_t workers = worker_stride_ * shared_->pool.workers();
   const uint64_t bytes = schedule_.scratch_bytes + need.shared + workers;

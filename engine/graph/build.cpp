@@ -75,6 +75,20 @@ std::string Build::text(Tensor t) const {
   return text + to_string(tensor.dtype) + " " + shape_text(tensor);
 }
 
+bool Build::is_type(DType type, const char* what) {
+  if (failed()) return false;
+  if (size_of(type) == 0)
+    fail(Status::InvalidArgument, format("%s is of type %d, which is none", what, static_cast<int>(type)));
+  return !failed();
+}
+
+// An extent's maximum goes with it, so that most extents of other graphs are found out.
+bool Build::is_size(const Dim& dim) const {
+  if (dim.is_constant()) return dim.value >= 1;
+  return static_cast<size_t>(dim.expr) < data_.sizes.count() && !data_.sizes.is_constant(dim.expr) &&
+         max_of(dim.expr) == dim.value;
+}
+
 bool Build::sizes_of(const Shape& shape, const char* what, TensorInfo* info) {
   if (failed()) return false;
   if (!shape.valid()) {
@@ -88,7 +102,7 @@ bool Build::sizes_of(const Shape& shape, const char* what, TensorInfo* info) {
   info->rank = shape.rank;
   for (int i = 0; i < shape.rank; ++i) {
     const Dim& dim = shape[i];
-    if (dim.is_constant() ? dim.value < 1 : static_cast<size_t>(dim.expr) >= data_.sizes.count()) {
+    if (!is_size(dim)) {
       fail(Status::InvalidArgument,
            dim.is_constant()
                ? format("%s: dim %d is %lld; it must be at least 1", what, i, static_cast<long long>(dim.value))

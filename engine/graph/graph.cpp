@@ -49,7 +49,8 @@ bool name_is_fine(Build& build, std::string_view name) {
 Tensor add_source(Build& build, std::string_view name, const Shape& shape, DType dtype,
                   std::vector<NamedTensor>* list) {
   TensorInfo info;
-  if (!name_is_fine(build, name) || !build.sizes_of(shape, std::string(name).c_str(), &info)) return {};
+  if (!name_is_fine(build, name) || !build.is_type(dtype, std::string(name).c_str()) ||
+      !build.sizes_of(shape, std::string(name).c_str(), &info)) return {};
   info.dtype = dtype;
   info.name = name;
   build.make_contiguous(&info);

@@ -23,6 +23,9 @@ bool is_float(DType type) { return type == DType::F32 || type == DType::F16 || t
 Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements) {
   const std::string name(tensor.name);
   if (tensor.name.empty()) return fail(log, Status::InvalidArgument, "upload: a tensor has no name");
+  if (size_of(tensor.dtype) == 0)
+    return fail(log, Status::InvalidArgument,
+                format("upload: '%s' is of type %d, which is none", name.c_str(), static_cast<int>(tensor.dtype)));
   *elements = 1;
   bool fits = tensor.shape.size() <= static_cast<size_t>(kMaxRank);
   for (int64_t dim : tensor.shape) fits = fits && dim >= 1 && checked_mul(*elements, dim, elements);
@@ -53,6 +56,9 @@ const WeightsImpl::Entry* WeightsImpl::find(std::string_view name) const {
 Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
                      const Log& log, std::vector<WeightsImpl::Entry>* entries, std::vector<size_t>* order,
                      uint64_t* bytes) {
+  if (!options.keep_dtype && !is_float(options.dtype))
+    return fail(log, Status::InvalidArgument,
+                format("upload: tensors are converted to f32, f16 or bf16, not to %s", to_string(options.dtype)));
   order->resize(tensors.size());
   std::iota(order->begin(), order->end(), size_t{0});
   std::sort(order->begin(), order->end(), [&](size_t a, size_t b) { return tensors[a].name < tensors[b].name; });

@@ -67,7 +67,7 @@ SizeId size_of_dim(Build& build, const Dim& dim, const char* what) {
                format("%s: %lld is no 32-bit size", what, static_cast<long long>(dim.value)));
     return -1;
   }
-  if (static_cast<size_t>(dim.expr) < build.data().sizes.count()) return dim.expr;
+  if (build.is_size(dim)) return dim.expr;
   build.fail(Status::InvalidArgument, format("%s: an extent of another graph", what));
   return -1;
 }
@@ -86,6 +86,7 @@ CustomAttrs attrs_of(Build& build, const CustomPass& pass) {
       const SizeId size = size_of_dim(build, pass.groups[axis].sizes[i], "groups");
       if (size >= 0) total = build.data().sizes.mul(total, size);
     }
+    if (build.max_of(total) == INT64_MAX) build.fail(Status::InvalidArgument, "groups: more than can be counted");
     attrs.groups[axis] = {total, pass.groups[axis].each};
   }
   attrs.cpu = pass.cpu;
@@ -113,7 +114,9 @@ CustomResult Graph::custom(const CustomPass& pass, std::span<const Tensor> input
   attrs.input_count = static_cast<uint32_t>(inputs.size());
   std::vector<TensorInfo> outputs(pass.outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!build.sizes_of(pass.outputs[i].shape, "an output", &outputs[i])) return result;
+    if (!build.is_type(pass.outputs[i].dtype, "an output") ||
+        !build.sizes_of(pass.outputs[i].shape, "an output", &outputs[i]))
+      return result;
     outputs[i].dtype = pass.outputs[i].dtype;
     build.make_contiguous(&outputs[i]);
   }

@@ -75,7 +75,8 @@ Tensor Graph::positional_encoding(Tensor x) {
   const int64_t width = build.max_of(channel), positions = build.max_of(position);
   if (!data_->sizes.is_constant(channel) || width % 2 != 0)
     return build.fail(Status::ShapeMismatch, format("%s: an even number of channels is needed", build.text(x).c_str()));
-  if (positions > INT32_MAX / width)
+  constexpr int64_t kMostValues = int64_t{1} << 28;  // a table of 1 GiB
+  if (positions > kMostValues / width)
     return build.fail(Status::InvalidArgument, format("%s: the table would be too large", build.text(x).c_str()));
   // Tables of one size are shared; the name cannot be made by a user's constant of other content by accident.
   const std::string name = format("positional_encoding/%lld/%lld", static_cast<long long>(positions),
@@ -140,6 +141,8 @@ Tensor Graph::scale(Tensor x, float factor) {
 }
 Tensor Graph::activation(Tensor x, Activation kind) {
   Build build(*data_, "activation");
+  if (kind > Activation::Tanh && build.needs({x}))
+    return build.fail(Status::InvalidArgument, format("kind %d is none", static_cast<int>(kind)));
   if (kind == Activation::None) return build.needs({x}) ? x : Tensor{};
   ElementwiseAttrs attrs;
   attrs.activation = kind;
@@ -161,6 +164,7 @@ Tensor Graph::mean(Tensor x, int axis, Mask mask) {
     return build.fail(Status::DTypeMismatch,
                       format("%s: f32, f16 or bf16 of rank 2 or more is needed", build.text(x).c_str()));
   if (mask.tensor.valid()) {
+    if (!detail::has_meaning(mask)) return build.fail(Status::InvalidArgument, "the mask's meaning is none");
     const TensorInfo& m = build.info(mask.tensor);
     if (m.dtype != DType::U8)
       return build.fail(Status::DTypeMismatch, format("mask %s must be u8", build.text(mask.tensor).c_str()));

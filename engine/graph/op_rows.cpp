@@ -25,6 +25,8 @@ bool check_mask(Build& build, const char* what, const Mask& mask, const TensorIn
   return true;
 }
 
+bool has_meaning(const Mask& mask) { return !mask.tensor.valid() || mask.meaning <= Mask::Meaning::Keep; }
+
 bool check_key_padding(Build& build, const Mask& mask, const TensorInfo& scores) {
   if (!mask.tensor.valid()) return true;
   const TensorInfo& info = build.info(mask.tensor);
@@ -44,6 +46,10 @@ bool check_key_padding(Build& build, const Mask& mask, const TensorInfo& scores)
 bool check_softmax_inputs(Build& build, const TensorInfo& scores, const Mask& key_padding, const Mask& mask,
                           Tensor bias, const SoftmaxAttrs& attrs) {
   if (!build.allows({key_padding.tensor, mask.tensor, bias})) return false;
+  if (attrs.causal > Causal::BottomRight || !has_meaning(key_padding) || !has_meaning(mask)) {
+    build.fail(Status::InvalidArgument, "causal, or the meaning of a mask, is none of those there are");
+    return false;
+  }
   if (!check_key_padding(build, key_padding, scores) || !check_mask(build, "mask", mask, scores)) return false;
   if (bias.valid()) {
     if (build.info(bias).dtype != scores.dtype) {

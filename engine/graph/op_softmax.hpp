@@ -9,6 +9,7 @@ namespace heed::detail {
 // does not fit them.
 bool check_softmax_inputs(Build& build, const TensorInfo& scores, const Mask& key_padding, const Mask& mask,
                           Tensor bias, const SoftmaxAttrs& attrs);
+bool has_meaning(const Mask& mask);  // or no mask
 // A U8 mask that must broadcast to `target`.
 bool check_mask(Build& build, const char* what, const Mask& mask, const TensorInfo& target);
 

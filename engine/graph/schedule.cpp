@@ -129,6 +129,14 @@ class Planner {
       storages.push_back(s);
     }
     if (status != Status::Ok) return status;
+    // Sums of far more tensors than this could not wrap.
+    constexpr uint64_t kMost = uint64_t{1} << 62;
+    uint64_t together = 0;
+    for (const ScratchItem& item : items) {
+      together += item.bytes;
+      if (together > kMost)
+        return fail(log_, Status::InvalidGraph, "compile: what lies between the steps is more than can be addressed");
+    }
     scratch_bytes_ = detail::place_scratch(&items, options_.alignment);
     for (size_t i = 0; i < items.size(); ++i) placements_[storages[i]].offset = items[i].offset;
     return Status::Ok;

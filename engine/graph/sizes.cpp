@@ -32,6 +32,26 @@ void SizeTable::flatten(SizeId id, Kind kind, int64_t* constant_part, bool* over
   }
 }
 
+// x + x + y becomes 2 x + y, or joining a tensor with itself again and again would double the number of operands each time.
+void SizeTable::merge_equal(std::vector<SizeId>* terms, bool* overflow) {
+  struct Term {
+    SizeId size;
+    int64_t times;
+  };
+  std::vector<Term> merged;
+  for (const SizeId id : *terms) {
+    const Entry& entry = entries_[static_cast<size_t>(id)];
+    Term term{id, 1};
+    if (entry.kind == Kind::Mul && is_constant(static_cast<SizeId>(entry.a)))
+      term = {static_cast<SizeId>(entry.b), entries_[static_cast<size_t>(entry.a)].a};
+    const auto known = std::find_if(merged.begin(), merged.end(), [&](const Term& t) { return t.size == term.size; });
+    if (known == merged.end()) merged.push_back(term);
+    else if (!checked_add(known->times, term.times, &known->times)) *overflow = true;
+  }
+  terms->clear();
+  for (const Term& term : merged) terms->push_back(mul(constant(term.times), term.size));
+}
+
 // Sorted operands with the constants folded into one give equal sizes equal ids, whatever the order of the calls.
 SizeId SizeTable::combine(Kind kind, SizeId a, SizeId b) {
   const int64_t neutral = kind == Kind::Mul ? 1 : 0;
@@ -40,6 +60,7 @@ SizeId SizeTable::combine(Kind kind, SizeId a, SizeId b) {
   std::vector<SizeId> parts;
   flatten(a, kind, &constant_part, &overflow, &parts);
   flatten(b, kind, &constant_part, &overflow, &parts);
+  if (kind == Kind::Add) merge_equal(&parts, &overflow);
   if (overflow) constant_part = INT64_MAX;  // every evaluation then overflows or saturates, and says so
   if (parts.empty() || (kind == Kind::Mul && constant_part == 0)) return constant(constant_part);
   std::sort(parts.begin(), parts.end());

@@ -41,6 +41,7 @@ class SizeTable {
   };
   SizeId intern(const Entry& entry);
   SizeId combine(Kind kind, SizeId a, SizeId b);
+  void merge_equal(std::vector<SizeId>* terms, bool* overflow);
   void flatten(SizeId id, Kind kind, int64_t* constant_part, bool* overflow, std::vector<SizeId>* parts) const;
 
   std::vector<Entry> entries_;

@@ -12,6 +12,7 @@ namespace heed {
 
 namespace {
 
+constexpr int64_t kMostLayers = 1000;
 constexpr size_t kMostNamed = 20;  // tensors in one message
 constexpr std::string_view kPrefix = "bert.";
 
@@ -168,6 +169,11 @@ DType BertWeights::dtype() const {
 
 Status BertWeights::load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log,
                          BertWeights* weights) {
+  if (weights == nullptr) return Status::InvalidArgument;
+  if (config.layers < 0 || config.layers > kMostLayers)
+    return fail(log, Status::InvalidArgument, format("the configuration has %lld layers; 0 to %lld are possible",
+                                                     static_cast<long long>(config.layers),
+                                                     static_cast<long long>(kMostLayers)));
   BertWeights fresh;
   const Status status = BertLoader(checkpoint, config, log, &fresh).run();
   if (status == Status::Ok) *weights = std::move(fresh);

@@ -47,6 +47,7 @@ void refuse_others(Fields* fields) {
 }  // namespace
 
 Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config) {
+  if (config == nullptr) return Status::InvalidArgument;
   Json object;
   const Status status = parse_object(json, name, log, &object);
   if (status != Status::Ok) return status;
@@ -70,6 +71,7 @@ Status parse_bert_config(std::string_view json, std::string_view name, const Log
 }
 
 Status read_bert_config(std::string_view path, const Log& log, BertConfig* config) {
+  if (config == nullptr) return Status::InvalidArgument;
   std::string text;
   const Status status = read_text(std::string(path), kMaxConfigBytes, log, &text);
   return status == Status::Ok ? parse_bert_config(text, path, log, config) : status;

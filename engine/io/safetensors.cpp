@@ -170,6 +170,7 @@ int64_t SafeTensors::Entry::elements() const {
 }
 
 Status SafeTensors::open(std::string_view path, const Log& log, SafeTensors* file) {
+  if (file == nullptr) return Status::InvalidArgument;
   const std::string name(path);
   auto contents = std::make_unique<Contents>();
   Status status = MappedFile::open(name, log, &contents->file);
@@ -181,6 +182,7 @@ Status SafeTensors::open(std::string_view path, const Log& log, SafeTensors* fil
 
 Status SafeTensors::parse(std::span<const std::byte> bytes, std::string_view name, const Log& log,
                           SafeTensors* file) {
+  if (file == nullptr) return Status::InvalidArgument;
   auto contents = std::make_unique<Contents>();
   const Status status = read_contents(bytes, {std::string(name), log}, &contents->entries, &contents->metadata);
   if (status == Status::Ok) file->contents_ = std::move(contents);

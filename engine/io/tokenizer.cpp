@@ -64,24 +64,44 @@ class Pieces {
 
   // Where the longest piece from `begin` on ends; `begin` if there is none. Appends its id.
   size_t longest(size_t begin, size_t length) {
-    const std::string_view rest = std::string_view(text_).substr(starts_[begin]);
-    key_.assign(begin == 0 ? "" : data_.options.prefix);
-    const size_t prefix = key_.size();
-    key_ += rest;
-    for (size_t end = length; end > begin; --end) {
-      const size_t bytes = prefix + starts_[end] - starts_[begin];
-      if (bytes > data_.longest) continue;
-      const int32_t id = data_.find(std::string_view(key_).substr(0, bytes));
-      if (id < 0) continue;
-      out_.push_back(id);
-      return end;
+    Range range = {0, data_.sorted.size()};
+    size_t depth = 0, best = begin;
+    int32_t id = -1;
+    if (begin > 0)
+      for (const char c : data_.options.prefix) narrow(&range, depth++, c);
+    for (size_t end = begin + 1; end <= length && range.first < range.last; ++end) {
+      for (size_t at = starts_[end - 1]; at < starts_[end]; ++at) narrow(&range, depth++, text_[at]);
+      if (range.first == range.last || token(range.first).size() != depth) continue;
+      best = end;
+      id = data_.sorted[range.first];
     }
-    return begin;
+    if (id >= 0) out_.push_back(id);
+    return best;
   }
+
+  // Of the sorted tokens, which begin with the same bytes, those that go on with `c` behind `depth` bytes. One that ends
+  // there is the first of them.
+  struct Range {
+    size_t first, last;
+  };
+  void narrow(Range* range, size_t depth, char c) const {
+    const auto begin = data_.sorted.begin();
+    const auto byte = [&](int32_t id) {
+      const std::string& text = data_.tokens[static_cast<size_t>(id)];
+      return depth < text.size() ? static_cast<int>(static_cast<unsigned char>(text[depth])) : -1;
+    };
+    const auto wanted = static_cast<int>(static_cast<unsigned char>(c));
+    const auto less = [&](int32_t id, int value) { return byte(id) < value; };
+    const auto first = std::lower_bound(begin + static_cast<ptrdiff_t>(range->first),
+                                        begin + static_cast<ptrdiff_t>(range->last), wanted, less);
+    const auto last = std::lower_bound(first, begin + static_cast<ptrdiff_t>(range->last), wanted + 1, less);
+    *range = {static_cast<size_t>(first - begin), static_cast<size_t>(last - begin)};
+  }
+  const std::string& token(size_t place) const { return data_.tokens[static_cast<size_t>(data_.sorted[place])]; }
 
   const WordPiece::Data& data_;
   Ids& out_;
-  std::string text_, key_;
+  std::string text_;
   std::vector<size_t> starts_;  // byte offset of each code point, and the end
 };
 

@@ -14,7 +14,7 @@ struct WordPiece::Data {
   std::vector<std::string> tokens;                          // by id; never changed once `ids` refers to it
   std::unordered_map<std::string_view, int32_t> ids;        // into tokens
   std::vector<int32_t> special;  // ids that are recognized in raw text, longest text first
-  size_t longest = 0;            // bytes of the longest token
+  std::vector<int32_t> sorted;   // all ids, in the order of their texts' bytes
   int32_t unknown = -1, cls = -1, sep = -1, pad = -1;
 
   int32_t find(std::string_view token) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
@@ -17,7 +18,8 @@ namespace {
 
 using Data = WordPiece::Data;
 
-constexpr int kMaxWord = 10000;  // keeps the search for pieces, quadratic in a word's length, short
+constexpr int kMaxWord = 1000;  // keeps the search for pieces, quadratic in a word's length, short
+constexpr size_t kMaxSpecial = 1000;  // each is looked for at every byte of a text
 constexpr uint64_t kMaxConfigBytes = 1u << 20;
 
 Status invalid(std::string_view name, const Log& log, const std::string& what) {
@@ -38,8 +40,12 @@ Status finish(std::string_view name, const Log& log, Data* data) {
     const auto [found, added] = data->ids.emplace(token, static_cast<int32_t>(i));
     if (!added)
       return invalid(name, log, format("token '%s' has the ids %d and %zu", printable(token).c_str(), found->second, i));
-    data->longest = std::max(data->longest, token.size());
   }
+  data->sorted.resize(data->tokens.size());
+  std::iota(data->sorted.begin(), data->sorted.end(), 0);
+  std::sort(data->sorted.begin(), data->sorted.end(), [&](int32_t a, int32_t b) {
+    return data->tokens[static_cast<size_t>(a)] < data->tokens[static_cast<size_t>(b)];
+  });
   const auto find = [&](const std::string& token, int32_t* id) {
     *id = data->find(token);
     if (*id >= 0) return Status::Ok;
@@ -62,6 +68,7 @@ Status finish(std::string_view name, const Log& log, Data* data) {
 
 Status WordPiece::from_vocabulary(std::string_view text, std::string_view name, const Log& log, WordPiece* tokenizer,
                                   const WordPieceOptions& options) {
+  if (tokenizer == nullptr) return Status::InvalidArgument;
   if (options.max_word < 1 || options.max_word > kMaxWord)
     return fail(log, Status::InvalidArgument, format("max_word is %d; it must be 1 to %d", options.max_word, kMaxWord));
   auto data = std::make_shared<Data>();
@@ -169,6 +176,8 @@ class TokenizerJson {
     data_.options.prefix = fields.text("continuing_subword_prefix", "##");
     data_.options.max_word = static_cast<int>(fields.integer("max_input_chars_per_word", 1, kMaxWord, 100));
     const Json& vocabulary = fields.object("vocab");
+    const Json* added = root_.field("added_tokens");
+    most_ = vocabulary.size() + (added != nullptr ? added->size() : 0);
     for (auto it = vocabulary.begin(); it != vocabulary.end() && fields.status() == Status::Ok; ++it)
       if (const Status status = place(it.key(), it.value()); status != Status::Ok) return status;
     return fields.status();
@@ -180,6 +189,9 @@ class TokenizerJson {
       return invalid(name_, log_, format("the id of token '%s' is %s, must be 0 to %zu", printable(token).c_str(),
                                          printable(value.dump(-1, ' ', true, Json::error_handler_t::replace)).c_str(),
                                          WordPiece::kMaxTokens - 1));
+    if (*id >= most_)
+      return invalid(name_, log_, format("the vocabulary has a hole: token '%s' of %zu has the id %llu",
+                                         printable(token).c_str(), most_, static_cast<unsigned long long>(*id)));
     if (*id >= data_.tokens.size()) data_.tokens.resize(static_cast<size_t>(*id) + 1);
     std::string& place = data_.tokens[static_cast<size_t>(*id)];
     if (!place.empty() && place != token)
@@ -201,6 +213,8 @@ class TokenizerJson {
         return invalid(name_, log_, format("added token '%s' has no id or no content", printable(content).c_str()));
       if (fields.status() != Status::Ok) return fields.status();
       if (const Status status = place(content, *id); status != Status::Ok) return status;
+      if (data_.special.size() == kMaxSpecial)
+        return invalid(name_, log_, format("has more than the %zu added tokens allowed", kMaxSpecial));
       data_.special.push_back(static_cast<int32_t>(*id->get_ptr<const Json::number_unsigned_t*>()));
     }
     return root_.status();
@@ -254,6 +268,7 @@ class TokenizerJson {
   }
 
   Fields root_;
+  size_t most_ = 0;  // tokens there can be
   std::string name_;
   const Log& log_;
   Data& data_;
@@ -262,6 +277,7 @@ class TokenizerJson {
 }  // namespace
 
 Status WordPiece::from_json(std::string_view text, std::string_view name, const Log& log, WordPiece* tokenizer) {
+  if (tokenizer == nullptr) return Status::InvalidArgument;
   Json object;
   Status status = parse_object(text, name, log, &object);
   if (status != Status::Ok) return status;
@@ -275,6 +291,7 @@ Status WordPiece::from_json(std::string_view text, std::string_view name, const 
 // --- Files -----------------------------------------------------------------------------------------------------------
 
 Status WordPiece::open(std::string_view path, const Log& log, WordPiece* tokenizer, const WordPieceOptions& options) {
+  if (tokenizer == nullptr) return Status::InvalidArgument;
   std::error_code error;
   fs::path file(path);
   WordPieceOptions own = options;

@@ -63,7 +63,7 @@ Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_v
     const Label out_label(g, names.out);
     y = apply_linear(g, y, join(prefix, names.out), widths.out, options.out_bias, options.weight_dtype);
   }
-  y = options.output_dropout > 0.0f ? g.dropout(y, options.output_dropout) : y;
+  y = options.output_dropout != 0.0f ? g.dropout(y, options.output_dropout) : y;
 
   if (options.weights) *options.weights = unbatched ? g.select(result.weights, 0, 0) : result.weights;
   return unbatched ? g.select(y, 0, 0) : y;
@@ -85,7 +85,7 @@ Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view pref
 Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
                        const MultiHeadOptions& options) {
   Widths widths;
-  if (!resolve_widths(g, x, prefix, options, &widths)) return {};
+  if (!resolve_widths(g, x, prefix, options, &widths) || !may_repeat(g, prefix, widths.heads, "separate heads")) return {};
   if (widths.kv_heads != widths.heads) {
     mistake(g, Status::InvalidArgument, prefix,
             "kv_heads %lld for %lld separate heads; they cannot share any",

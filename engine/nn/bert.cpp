@@ -96,6 +96,7 @@ EncoderLayerOptions layer_options(const BertConfig& c, const BertOptions& option
 
 BertResult bert(Graph& g, Tensor ids, Mask padding, const BertConfig& config, const BertOptions& options) {
   BertResult result;
+  if (!may_repeat(g, "bert", config.layers, "layers")) return result;
   Tensor x = embeddings(g, ids, config, options);
   EncoderLayerOptions layer = layer_options(config, options, padding);
   for (int64_t i = 0; i < config.layers && g.status() == Status::Ok; ++i) {

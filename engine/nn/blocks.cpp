@@ -34,9 +34,9 @@ Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwa
     return apply_linear(g, input, join(prefix, name), out, options.bias, options.weight_dtype);
   };
   Tensor h = g.activation(layer(x, options.first, hidden), options.activation);
-  if (options.hidden_dropout > 0.0f) h = g.dropout(h, options.hidden_dropout);
+  if (options.hidden_dropout != 0.0f) h = g.dropout(h, options.hidden_dropout);
   const Tensor y = layer(h, options.second, width);
-  return options.output_dropout > 0.0f ? g.dropout(y, options.output_dropout) : y;
+  return options.output_dropout != 0.0f ? g.dropout(y, options.output_dropout) : y;
 }
 
 Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const FeedForwardBlockNames& names,

@@ -29,6 +29,13 @@ Tensor mistake(Graph& g, Status status, std::string_view layer, const char* text
   return g.fail(status, message += buffer);
 }
 
+bool may_repeat(Graph& g, std::string_view layer, int64_t count, const char* what) {
+  if (count >= 0 && count <= kMaxRepeated) return true;
+  mistake(g, Status::InvalidArgument, layer, "%lld %s, at most %lld are possible", static_cast<long long>(count), what,
+          static_cast<long long>(kMaxRepeated));
+  return false;
+}
+
 int64_t width_of(Graph& g, Tensor x, std::string_view layer) {
   if (!x.valid()) {
     mistake(g, Status::InvalidGraph, layer, "its input is no tensor of the graph");

@@ -36,6 +36,11 @@ class Label {
 // Records "<layer>: <text>" as the graph's mistake.
 [[gnu::format(printf, 4, 5)]] Tensor mistake(Graph& g, Status status, std::string_view layer, const char* text, ...);
 
+// Layers of a stack, and heads with weights of their own. Building more would take minutes instead of failing.
+inline constexpr int64_t kMaxRepeated = 1000;
+// False, with the mistake recorded, if there cannot be so many.
+bool may_repeat(Graph& g, std::string_view layer, int64_t count, const char* what);
+
 // The constant width of x's last axis; 0 after recording a mistake.
 int64_t width_of(Graph& g, Tensor x, std::string_view layer);
 

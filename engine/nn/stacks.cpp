@@ -14,7 +14,7 @@ MultiHeadOptions with_layer_names(const MultiHeadOptions& options) {
 template <class Layer>
 Tensor stack_layers(Graph& g, Tensor x, std::string_view prefix, const StackOptions& stack, float eps,
                     Layer&& layer) {
-  if (stack.layers < 0) return mistake(g, Status::InvalidArgument, prefix, "%d layers", stack.layers);
+  if (!may_repeat(g, prefix, stack.layers, "layers")) return {};
   for (int i = 0; i < stack.layers && g.status() == Status::Ok; ++i) x = layer(x, join(prefix, int64_t{i}));
   return stack.final_norm.empty() ? x : layernorm(g, x, stack.final_norm, eps);
 }

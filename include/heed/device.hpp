@@ -81,7 +81,7 @@ struct UploadProgress {
 };
 
 struct UploadOptions {
-  // Floating-point tensors are converted to this storage type on the way, if keep_dtype is false.
+  // Floating-point tensors are converted to this storage type, F32, F16 or BF16, on the way, if keep_dtype is false.
   bool keep_dtype = true;
   DType dtype = DType::F32;
   // With keep_dtype false: `dtype` is for tensors of rank 2 and more; the others (biases, factors of norms) become F32.

@@ -34,7 +34,7 @@ struct WordPieceOptions {
   bool cjk_spacing = true;  // each CJK ideograph is a word
   bool lowercase = true;
   std::optional<bool> strip_accents = {};  // default: as lowercase
-  int max_word = 100;                      // longer words, in code points, become the unknown token
+  int max_word = 100;                      // longer words, in code points, become the unknown token; up to 1000
   std::string prefix = "##";               // of pieces that continue a word
   std::string unknown = "[UNK]", cls = "[CLS]", sep = "[SEP]", pad = "[PAD]";
 };

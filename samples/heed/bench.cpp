@@ -153,9 +153,13 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     return kFailed;
   };
   Status status = Device::open({.select = select, .log = messages.log()}, &device);
-  if (status == Status::Ok) status = load_tuning(device, options.tuning);
+  std::string what = select.empty() ? "device" : "device '" + select + "'";
+  if (status == Status::Ok) {
+    status = load_tuning(device, options.tuning);
+    what = "the tuning " + options.tuning;
+  }
   if (status != Status::Ok) {
-    static_cast<void>(failed(select.empty() ? "device" : "device '" + select + "'", status));
+    static_cast<void>(failed(what, status));
     return kBadInput;
   }
   const double budget_ms = options.seconds * 1e3;

@@ -35,7 +35,8 @@ struct TuneOptions {
 };
 int tune(const TuneOptions& options);
 
-// Gives a device the tuning in this file, unless the name is empty. Anything but Ok is in the device's log.
+// Gives a device the tuning in this file, unless the name is empty. NotFound: it cannot be read. Else the reason is in the
+// device's log.
 Status load_tuning(Device& device, const std::string& file);
 
 struct VerifyOptions {

@@ -48,7 +48,7 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   Device device;
   if (!info.usable || Device::open({.select = info.word}, &device) != Status::Ok) return;
   if (info.kind != DeviceKind::Cpu && load_tuning(device, tuning) != Status::Ok)
-    complain(info.word + ": the tuning " + tuning + " is not of this device, or damaged");
+    complain(info.word + ": the tuning " + tuning + " cannot be read, is damaged, or not of this device");
   const char* name = "kernels";
   for (const BenchCase& bench : bench_cases()) {
     if (bench.op == std::string("encoder")) continue;  // made of the others

@@ -1,5 +1,6 @@
 // The command-line program `heed`: what devices there are, whether they compute right, and how fast.
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,17 @@ void complain(const std::string& text) {
 namespace {
 
 constexpr const char* kDeviceHelp = "cpu, an index of `heed devices`, any part of a device's name, or all";
+
+// CLI::Range takes "nan" for a number within any range.
+CLI::Validator within(double least, double most) {
+  const auto check = [least, most](const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool fits = end != text.c_str() && *end == '\0' && value >= least && value <= most;
+    return fits ? std::string() : text + " is no number from " + std::to_string(least) + " to " + std::to_string(most);
+  };
+  return CLI::Validator(check, "NUMBER");
+}
 
 void add_devices(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<DevicesOptions>();
@@ -39,7 +51,7 @@ void add_tune(CLI::App& app, int* exit_code) {
   command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
   command->add_option("--out", options->out, "Write what was found to this file")->type_name("FILE");
   command->add_option("--seconds", options->seconds, "Stop timing after so long")
-      ->check(CLI::Range(0.001, 600.0))
+      ->check(within(0.001, 600))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([=] { *exit_code = tune(*options); });
@@ -72,7 +84,7 @@ void add_bench(CLI::App& app, int* exit_code) {
   command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
   command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
   command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
-      ->check(CLI::Range(0.0, 60.0))
+      ->check(within(0, 60))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   CLI::Option* model =

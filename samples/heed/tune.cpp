@@ -70,12 +70,12 @@ bool write_file(const std::string& name, const std::vector<std::byte>& bytes) {
 
 Status load_tuning(Device& device, const std::string& name) {
   if (name.empty()) return Status::Ok;
+  constexpr size_t kMaxBytes = 1 << 20;  // far above every tuning
   std::ifstream file(name, std::ios::binary);
-  if (!file) {
-    complain("cannot read " + name);
-    return Status::NotFound;
-  }
-  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::vector<char> bytes(kMaxBytes);
+  file.read(bytes.data(), kMaxBytes);
+  if (!file.eof() || file.bad()) return Status::NotFound;
+  bytes.resize(static_cast<size_t>(file.gcount()));
   return use_tuning(device, std::as_bytes(std::span(bytes)));
 }
 

@@ -4,12 +4,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "text.hpp"
 
 namespace search {
 namespace {
+
+constexpr size_t kPiece = 1 << 20;
 
 // Length of the UTF-8 sequence at `at`, or 0.
 size_t sequence_length(std::string_view text, size_t at) {
@@ -53,8 +54,17 @@ bool read_file(const std::string& path, std::string* text, std::string* error) {
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (file) text->assign(std::istreambuf_iterator<char>(file), {});
-  if (file && !file.bad()) return true;
+  // Piece by piece: a device or a pipe has no size to tell, and may not end.
+  for (size_t read = 0; file && read <= kMaxBytes; read += static_cast<size_t>(file.gcount())) {
+    text->resize(read + kPiece);
+    file.read(text->data() + read, kPiece);
+    text->resize(read + static_cast<size_t>(file.gcount()));
+  }
+  if (text->size() > kMaxBytes) {
+    *error = path + " has more than the " + std::to_string(kMaxBytes) + " bytes that are read";
+    return false;
+  }
+  if (file.eof() && !file.bad()) return true;
   *error = "cannot read " + path + ": " + (errno != 0 ? std::strerror(errno) : "unknown error");
   return false;
 }
@@ -88,6 +98,15 @@ bool read_corpus(const std::string& path, Corpus* corpus, std::string* error) {
   if (!corpus->lines.empty()) return true;
   *error = path + " has no line with text in it";
   return false;
+}
+
+bool read_line(std::istream& input, std::string* line) {
+  line->clear();
+  for (int c; (c = input.get()) != std::char_traits<char>::eof();) {
+    if (c == '\n') return true;
+    if (line->size() < kMaxQuery) line->push_back(static_cast<char>(c));
+  }
+  return !line->empty();
 }
 
 std::string printable(std::string_view line, int columns) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 namespace search {
 
 inline constexpr size_t kMaxLines = 1'000'000;           // 1.5 GB of vectors of width 384
+inline constexpr size_t kMaxQuery = 1 << 20;
 inline constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of the file
 
 struct Corpus {
@@ -22,6 +24,9 @@ struct Corpus {
 
 // False: *error is one sentence.
 bool read_corpus(const std::string& path, Corpus* corpus, std::string* error);
+
+// A line of at most kMaxQuery bytes; what is beyond is skipped. False at the end of the input.
+bool read_line(std::istream& input, std::string* line);
 
 // A line fit for a terminal: at most `columns` wide, control characters and broken bytes replaced.
 std::string printable(std::string_view line, int columns);

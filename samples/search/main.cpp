@@ -41,10 +41,19 @@ int bad_input(const std::string& message) {
   return kBadInput;
 }
 
-// The log has said why.
+// What heed says of a failure goes into the program's one line about it; warnings are lines of their own.
+std::string reasons;
+heed::Log program_log() {
+  return {[](void*, heed::LogLevel level, const char* message) {
+            if (level < heed::LogLevel::Error) std::fprintf(stderr, "search: %s\n", message);
+            else reasons.append(reasons.empty() ? "" : "; ").append(message);
+          },
+          nullptr, heed::LogLevel::Warning};
+}
+
 int failed(const std::string& what, heed::Status status) {
   using heed::Status;
-  std::fprintf(stderr, "search: %s: %s\n", what.c_str(), heed::to_string(status));
+  std::fprintf(stderr, "search: %s: %s\n", what.c_str(), reasons.empty() ? heed::to_string(status) : reasons.c_str());
   const bool device = status == Status::DeviceLost || status == Status::DriverError ||
                       status == Status::OutOfDeviceMemory || status == Status::OutOfMemory;
   return device ? kFailed : kBadInput;
@@ -56,7 +65,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 int list_devices() {
   std::vector<heed::DeviceInfo> devices;
-  const heed::Status status = heed::Device::list({.log = heed::stderr_log()}, &devices);
+  const heed::Status status = heed::Device::list({.log = program_log()}, &devices);
   if (status != heed::Status::Ok) return failed("the list of devices", status);
   for (size_t i = 0; i < devices.size(); ++i)
     std::printf("%zu  %s  %s%s%s\n", i, devices[i].word.c_str(), devices[i].name.c_str(),
@@ -75,7 +84,7 @@ heed::Status open_encoder(const Arguments& arguments, heed::Device& device, heed
   options.keep_weight_dtype = arguments.weights == "checkpoint";
   if (!arguments.weights.empty()) options.weight_dtype = dtype_of(arguments.weights);
   options.max_batch = arguments.batch;
-  options.log = heed::stderr_log();
+  options.log = program_log();
   options.progress = {[](void* user, uint64_t done, uint64_t total) {
                         static_cast<search::ProgressBar*>(user)->show(done, total);
                       },
@@ -191,7 +200,7 @@ int converse(const Arguments& arguments, heed::TextEncoder& encoder, const searc
   for (std::string query;;) {
     if (search::input_is_terminal()) std::printf("> ");
     std::fflush(stdout);
-    if (!std::getline(std::cin, query)) break;
+    if (!search::read_line(std::cin, &query)) break;
     if (query.find_first_not_of(" \t\r") == std::string::npos) {
       if (search::input_is_terminal()) break;
       continue;
@@ -209,7 +218,7 @@ int run(const Arguments& arguments) {
     std::fprintf(stderr, "%zu lines have bytes that are not UTF-8; these bytes are ignored\n", corpus.broken);
 
   heed::Device device;
-  heed::Status status = heed::Device::open({.select = arguments.device, .log = heed::stderr_log()}, &device);
+  heed::Status status = heed::Device::open({.select = arguments.device, .log = program_log()}, &device);
   if (status != heed::Status::Ok)
     return failed(arguments.device.empty() ? "no device" : "device '" + arguments.device + "'", status);
   heed::TextEncoder encoder;

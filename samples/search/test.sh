@@ -97,6 +97,12 @@ check "no corpus" 2 "--corpus is needed" --model "$model" --query a
 check "model folder that is not there" 2 "config.json" --model "$folder/nothing" --corpus "$corpus" --query a
 check "corpus that is not there" 2 "cannot read .*nothing.txt: No such file" --model "$model" --corpus "$folder/nothing.txt" --query a
 check "corpus that is a folder" 2 "is a folder" --model "$model" --corpus "$folder" --query a
+check "corpus without an end" 2 "/dev/zero has more than the [0-9]+ bytes that are read" --model "$model" --corpus /dev/zero --query a
+check "corpus that cannot be read" 2 "cannot read /proc/self/mem" --model "$model" --corpus /proc/self/mem --query a
+for wrong in "--device nonsuch" "--model $folder/nothing"; do
+  out=$("$program" --device cpu "${query[@]}" a $wrong 2>&1 </dev/null)
+  report "one line about $wrong" "$([[ $(wc -l <<<"$out") -eq 1 ]] || echo "${out:0:300}")"
+done
 printf '\n \n\t\n' >"$folder/blank.txt"
 check "corpus without text" 2 "no line with text" --model "$model" --corpus "$folder/blank.txt" --query a
 : >"$folder/empty.txt"

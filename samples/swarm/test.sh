@@ -41,6 +41,7 @@ check help 0 "--flavour" --help
 check unknown-option 2 "wat" --wat
 check unknown-flavour 2 "flavour" --flavour herd
 check no-budget 2 "attention-budget" --attention-budget 0
+check budget-that-is-no-number 2 "--budget: nan is no number" --budget nan
 check no-agents 2 "agents" --agents 0
 check too-many-agents 2 "agents" --agents 1000000
 check no-such-head 2 "heads" --heads 5

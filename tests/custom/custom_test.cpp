@@ -268,6 +268,7 @@ TEST_CASE("custom: mistakes are the graph's, with a message", "[custom]") {
       {"constants", with([&](CustomPass& p) { p.constants = many_constants; }), 1, "17; at most 16"},
       {"push words", with([&](CustomPass& p) { p.push = many_words; }), 1, "33; at most 32"},
       {"each", with([](CustomPass& p) { p.groups[1].each = 0; }), 1, "each is 0"},
+      {"groups beyond 63 bits", with([](CustomPass& p) { p.groups[2] = {{UINT32_MAX, UINT32_MAX, 4}, 2}; }), 1, "groups: more"},
       {"nothing to run", with([](CustomPass& p) { p.spirv = {}; }), 1, "neither"},
       {"three words", with([&](CustomPass& p) { p.spirv = tiny; }), 1, "too short"},
       {"no SPIR-V", with([&](CustomPass& p) { p.spirv = no_spirv; }), 1, "no SPIR-V"},

@@ -1,6 +1,9 @@
 #include "catch.hpp"
 
+#include <cmath>
 #include <functional>
+
+#include <heed/nn.hpp>
 
 #include "support.hpp"
 
@@ -59,6 +62,35 @@ const Mistake kMistakes[] = {
      [](Graph& g) { (void)g.positional_encoding(g.input("x", {2, 3})); }},
     {"gamma of another width", Status::ShapeMismatch, {"layernorm", "gamma 'g' f32 [4]", "[2, 3]"},
      [](Graph& g) { (void)g.layernorm(g.input("x", {2, 3}), g.input("g", {4}), {}, 1e-5f); }},
+    {"type that is none", Status::InvalidArgument, {"x is of type 9"},
+     [](Graph& g) { (void)g.input("x", {2}, static_cast<DType>(9)); }},
+    {"activation that is none", Status::InvalidArgument, {"kind 77"},
+     [](Graph& g) { (void)g.activation(g.input("x", {2}), static_cast<Activation>(77)); }},
+    {"causal that is none", Status::InvalidArgument, {"causal"},
+     [](Graph& g) { (void)g.softmax(g.input("x", {2, 2}), {.causal = static_cast<Causal>(3)}); }},
+    {"extent of another graph", Status::InvalidArgument, {"dim 0", "another graph"},
+     [](Graph& g) {
+       Graph other;
+       (void)g.extent("n", 8), (void)g.input("x", {other.extent("n", 9)});
+     }},
+    {"a size that can be 0", Status::InvalidArgument, {"dim 0", "another graph"},
+     [](Graph& g) {
+       Dim dim = 0;
+       (void)g.input("x", {2});
+       for (dim.expr = 0; g.data().sizes.evaluate(dim.expr, {}) != 0;) ++dim.expr;
+       (void)g.input("y", {dim});
+     }},
+    {"table of positions too large", Status::InvalidArgument, {"too large"},
+     [](Graph& g) { (void)g.positional_encoding(g.input("x", {1 << 20, 1 << 9})); }},
+    {"too many layers", Status::InvalidArgument, {"2147483647 layers", "1000"},
+     [](Graph& g) { (void)nn::encoder_stack(g, g.input("x", {1, 2, 4}), "e", {}, {.layers = INT32_MAX}); }},
+    {"too many separate heads", Status::InvalidArgument, {"65536 separate heads", "1000"},
+     [](Graph& g) {
+       const Tensor x = g.input("x", {2, 4});
+       (void)nn::attention_heads(g, x, x, "h", {.heads = 1 << 16, .d_k = 1});
+     }},
+    {"dropout of a layer that is no number", Status::InvalidArgument, {"dropout", "nan"},
+     [](Graph& g) { (void)nn::feed_forward(g, g.input("x", {2, 4}), "f", {.output_dropout = NAN}); }},
     {"invalid operand", Status::InvalidArgument, {"operand 1"},
      [](Graph& g) { (void)g.add(g.input("x", {2}), Tensor{}); }},
 };
@@ -94,6 +126,25 @@ TEST_CASE("graph: a graph without output, and tensors beyond the device's limit,
   CHECK(mentions(s.messages, "40000"));
   CHECK(mentions(s.messages, "39999"));
   CHECK(schedule_of(g, {.max_tensor_bytes = 40000}).status == Status::Ok);
+}
+
+TEST_CASE("graph: sums of sizes stay short, and scratch that wraps 64 bits is refused", "[graph]") {
+  Graph g;
+  Tensor x = g.input("x", {g.extent("n", 2)});
+  for (int i = 0; i < 29; ++i) x = g.concat({x, x}, 0);
+  CHECK(g.status() == Status::Ok);
+  CHECK(g.data().sizes.count() < 200);
+  CHECK(g.shape(g.reshape(x, {1 << 29, g.extent("n", 2)})).rank == 2);
+
+  Graph wide;
+  const Dim rows = wide.extent("rows", 1 << 29), columns = wide.extent("columns", 1 << 29);
+  const Tensor a = wide.input("a", {rows, 1}), b = wide.input("b", {1, columns});
+  std::vector<Tensor> sums;
+  for (int i = 0; i < 16; ++i) sums.push_back(wide.add(wide.scale(a, static_cast<float>(i)), b));  // 2^60 bytes each
+  for (const Tensor sum : sums) wide.output(std::string("y").append(std::to_string(sum.id)), wide.mean(sum, 1));
+  const Scheduled s = schedule_of(wide);
+  CHECK(s.status == Status::InvalidGraph);
+  CHECK(mentions(s.messages, "more than can be addressed"));
 }
 
 TEST_CASE("graph: extents outside 1..max are refused by name", "[graph]") {

@@ -186,6 +186,7 @@ TEST_CASE("WordPiece refuses other and damaged tokenizer files", "[tokenizer]") 
       {"\"[PAD]\":0", "\"[PAD]\":99999999999", Status::InvalidFile, "the id of token '[PAD]'"},
       {"\"[PAD]\":0", "\"[PAD]\":\"x\"", Status::InvalidFile, "the id of token '[PAD]'"},
       {"\"[PAD]\":0", "\"[PAD]\":5000", Status::InvalidFile, "hole"},
+      {"\"[PAD]\":0", "\"[PAD]\":16777215", Status::InvalidFile, "hole: token '[PAD]'"},
       {"\"[PAD]\":0", "\"[PAD]\":1", Status::InvalidFile, "the same id 1"},
       {"\"vocab\":{", "\"vocab\":[{", Status::InvalidFile, "not valid JSON"},
       {"\"unk_token\":\"[UNK]\"", "\"unk_token\":\"[NONE]\"", Status::InvalidFile, "no '[NONE]'"},
@@ -220,6 +221,31 @@ TEST_CASE("WordPiece refuses other and damaged tokenizer files", "[tokenizer]") 
   for (const char* text : {"", "null", "[]", "7", "\"x\"", "{}", "{\"model\":{}}", "\xFF"})
     CHECK(WordPiece::from_json(text, "t.json", {}, &tokenizer) == Status::InvalidFile);
   CHECK(tokenizer.valid());
+}
+
+TEST_CASE("WordPiece takes no longer than a hostile vocabulary is allowed to make it take", "[tokenizer]") {
+  WordPiece tokenizer;
+  Messages messages;
+  const std::string good = read_file(data_folder() / "tiny" / "tokenizer.json");
+  std::string special = "\"added_tokens\":[";
+  for (int i = 0; i <= 1000; ++i) special += R"({"id":0,"content":"[PAD]"},)";
+  CHECK(WordPiece::from_json(replaced(good, "\"added_tokens\":[", special), "t.json", messages.log(), &tokenizer) ==
+        Status::InvalidFile);
+  CHECK(messages.mention("1000 added tokens"));
+
+  // Every piece of these words begins like a token that is almost as long as they are.
+  const std::string a(900, 'a');
+  const std::string vocabulary = "[UNK]\n[CLS]\n[SEP]\n[PAD]\na\n##a\n" + a + "b\n##" + a + "b";
+  CHECK(WordPiece::from_vocabulary(vocabulary, "v", messages.log(), &tokenizer, {.max_word = 1001}) ==
+        Status::InvalidArgument);
+  REQUIRE(WordPiece::from_vocabulary(vocabulary, "v", messages.log(), &tokenizer, {.max_word = 1000}) == Status::Ok);
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += a + std::string(99, 'a') + "c ";
+  std::vector<int32_t> ids;
+  CHECK(tokenizer.encode(text + a + "b", 100, &ids));
+  std::vector<int32_t> wanted(33, 0);
+  wanted.front() = 1, wanted[31] = 6, wanted.back() = 2;
+  CHECK(ids == wanted);
 }
 
 TEST_CASE("WordPiece reads a tokenizer_config.json beside a vocab.txt", "[tokenizer]") {

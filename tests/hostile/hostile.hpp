@@ -1,0 +1,38 @@
+// Wrong and absurd input, drawn at random. The same for the same seed everywhere; HEED_HOSTILE_CASES=N makes N cases
+// of each area instead of the few that always run, HEED_HOSTILE_SEED another start. A case is drawn from its number alone.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "catch.hpp"
+#include "ops/random.hpp"
+
+namespace heed::test {
+
+// Calls each(random) for every case and returns how many there were. With HEED_HOSTILE_CASES each number is told before
+// it begins, so that the last line names the case that ended the process; HEED_HOSTILE_CASE=N runs that one alone.
+template <class Each>
+int64_t hostile_cases(const std::string& area, int64_t usual, Each&& each) {
+  const auto number_of = [](const char* name, int64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text != nullptr ? static_cast<int64_t>(std::strtoll(text, nullptr, 10)) : otherwise;
+  };
+  const int64_t only = number_of("HEED_HOSTILE_CASE", -1), cases = number_of("HEED_HOSTILE_CASES", usual);
+  const int64_t seed = number_of("HEED_HOSTILE_SEED", 20250301);
+  const int64_t first = only < 0 ? 0 : only, last = only < 0 ? cases : only + 1;
+  std::printf("hostile %s: %lld cases, HEED_HOSTILE_SEED=%lld\n", area.c_str(),
+              static_cast<long long>(last - first), static_cast<long long>(seed));
+  for (int64_t number = first; number < last; ++number) {
+    INFO(area << " case " << number << " of seed " << seed);
+    if (std::getenv("HEED_HOSTILE_CASES") != nullptr)
+      std::fprintf(stderr, "%s %lld\n", area.c_str(), static_cast<long long>(number));
+    ops::Random random(static_cast<uint64_t>(seed) + static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15u);
+    each(random);
+  }
+  return last - first;
+}
+
+}  // namespace heed::test

@@ -1,0 +1,172 @@
+// The calls that programs are made of. Each draws arguments that mostly fit together.
+#include "hostile/program.hpp"
+
+namespace heed::test {
+namespace {
+
+using Call = void (*)(Program& p);
+const Call kCalls[] = {
+    [](Program& p) { (void)p.source(p.shape(), p.dtype()); },
+    [](Program& p) { (void)p.ids(p.shape(3)); },
+    [](Program& p) { (void)p.graph.reshape(p.tensor(), p.shape()); },
+    [](Program& p) {
+      const Tensor x = p.tensor();
+      const Shape s = p.graph.shape(x);
+      Shape to;
+      if (s.rank < 2) return;
+      for (int i = 0; i < s.rank; ++i) to.push_back(s[(i + 1) % s.rank]);
+      (void)p.graph.reshape(x, to);
+    },
+    [](Program& p) {
+      std::vector<int> axes;
+      const int rank = p.r.one_in(10) ? p.axis() & 7 : p.graph.shape({0}).rank;
+      for (int i = 0; i < rank; ++i) axes.push_back(p.r.one_in(10) ? p.axis() : rank - 1 - i);
+      (void)p.graph.permute(p.r.coin() ? Tensor{0} : p.tensor(), axes);
+    },
+    [](Program& p) { (void)p.graph.transpose(p.tensor(), p.axis(), p.axis()); },
+    [](Program& p) { (void)p.graph.slice(p.tensor(), p.axis(), p.number(p.r.below(3)), p.dim()); },
+    [](Program& p) { (void)p.graph.select(p.tensor(), p.axis(), p.number(p.r.below(3))); },
+    [](Program& p) {
+      const Tensor a = p.usual(static_cast<int>(2 + p.r.below(3)));
+      const MatmulOptions o{p.r.coin(), p.r.coin(), p.factor()};
+      const Shape s = p.graph.shape(a);
+      if (s.rank < 2) return (void)p.graph.matmul(a, p.tensor(), o);
+      const Dim k = s[s.rank - (o.transpose_a ? 2 : 1)], n = p.dim();
+      Shape b = o.transpose_b ? Shape{n, k} : Shape{k, n};
+      if (p.r.one_in(3) && s.rank > 2) b = o.transpose_b ? Shape{s[0], n, k} : Shape{s[0], k, n};
+      (void)p.graph.matmul(
+          a, p.r.one_in(6) ? p.tensor() : p.source(b, p.r.one_in(4) ? p.dtype() : p.graph.dtype(a)), o);
+    },
+    [](Program& p) {
+      const Tensor x = p.tensor();
+      const Dim out = p.dim();
+      const Tensor w =
+          p.graph.weight(p.name(), {out, p.last_dim(x)}, p.r.one_in(4) ? p.dtype() : p.graph.dtype(x));
+      (void)p.graph.linear(x, w, p.r.coin() ? p.graph.weight(p.name(), {out}, p.graph.dtype(x)) : Tensor{});
+    },
+    [](Program& p) {
+      const Tensor x = p.usual(static_cast<int>(1 + p.r.below(4)));
+      const Shape s = p.graph.shape(x);
+      SoftmaxOptions o{p.factor(), p.one_of<Causal>(3), p.padding(s), p.mask(s), {}, p.maybe_factor()};
+      p.remember(x);
+      o.bias = p.maybe(&Program::like, p.fitting(s));
+      (void)p.graph.softmax(x, o);
+    },
+    [](Program& p) {
+      const Tensor x = p.remember(p.tensor());
+      const Shape row{p.last_dim(x)};
+      (void)p.graph.layernorm(x, p.maybe(&Program::like, row), p.maybe(&Program::like, row), p.factor());
+    },
+    [](Program& p) {
+      const Tensor x = p.remember(p.tensor());
+      (void)p.graph.rmsnorm(x, p.maybe(&Program::like, {p.last_dim(x)}), p.factor());
+    },
+    [](Program& p) { (void)p.graph.l2_normalize(p.tensor(), p.factor()); },
+    [](Program& p) { (void)p.graph.argmax(p.tensor()); },
+    [](Program& p) {
+      const Tensor q = p.usual(4);
+      const Shape s = p.graph.shape(q);
+      if (s.rank != 4) return;
+      const Dim keys = p.dim(), groups = p.r.one_in(4) ? p.dim() : s[1];
+      const Tensor k = p.r.one_in(4) ? q : p.like({s[0], groups, keys, s[3]});
+      const Tensor v =
+          p.r.one_in(4)
+              ? k
+              : p.like({s[0], groups, p.graph.shape(k).rank == 4 ? p.graph.shape(k)[2] : keys, p.dim()});
+      const Shape scores{s[0], s[1], s[2], p.graph.shape(k).rank == 4 ? p.graph.shape(k)[2] : keys};
+      AttentionOptions o{.scale = p.maybe_factor(),
+                         .causal = p.one_of<Causal>(3),
+                         .key_padding = p.padding(scores),
+                         .mask = p.mask(scores),
+                         .bias = {},
+                         .masked_fill = p.maybe_factor(),
+                         .dropout = p.r.one_in(3) ? p.factor() : 0.0f,
+                         .return_weights = p.r.one_in(4),
+                         .return_log_sum_exp = p.r.one_in(4)};
+      p.remember(q);
+      o.bias = p.maybe(&Program::like, p.fitting(scores));
+      (void)p.graph.attention(q, k, v, o);
+    },
+    [](Program& p) {
+      (void)p.graph.dropout(p.tensor(), p.factor(),
+                            p.r.coin() ? std::optional<uint32_t>(UINT32_MAX) : std::nullopt);
+    },
+    [](Program& p) {
+      const Tensor table = p.usual(2);
+      (void)p.graph.embedding(table, p.r.one_in(4) ? p.tensor() : p.ids(p.shape(3)), p.maybe_dtype());
+    },
+    [](Program& p) { (void)p.graph.positional_encoding(p.tensor()); },
+    [](Program& p) {
+      const Tensor x = p.remember(p.tensor());
+      (void)p.graph.add(x, p.like(p.fitting(p.graph.shape(x))));
+    },
+    [](Program& p) { (void)p.graph.mul(p.tensor(), p.tensor()); },
+    [](Program& p) { (void)p.graph.scale(p.tensor(), p.factor()); },
+    [](Program& p) { (void)p.graph.activation(p.tensor(), p.one_of<Activation>(6)); },
+    [](Program& p) { (void)p.graph.cast(p.tensor(), p.dtype()); },
+    [](Program& p) {
+      const Tensor x = p.tensor();
+      const Shape s = p.graph.shape(x);
+      const bool masked = p.r.one_in(3) && s.rank == 3;
+      (void)p.graph.mean(x, masked ? 1 : p.axis(), masked ? Mask{p.bytes({s[0], s[1]})} : Mask{});
+    },
+    [](Program& p) {
+      std::vector<Tensor> parts(static_cast<size_t>(p.r.one_in(10) ? p.r.below(40) : 1 + p.r.below(4)),
+                                p.tensor());
+      if (p.r.one_in(3) && !parts.empty()) parts.back() = p.tensor();
+      (void)p.graph.concat(parts, p.axis());
+    },
+    [](Program& p) {
+      (void)nn::linear(p.graph, p.tensor(), p.name(), p.number(4), p.r.coin(), p.maybe_dtype());
+    },
+    [](Program& p) { (void)nn::layernorm(p.graph, p.tensor(), p.name(), p.factor()); },
+    [](Program& p) {
+      const Tensor x = p.usual(static_cast<int>(2 + p.r.below(2)));
+      (void)nn::self_attention(p.graph, x, p.name(), p.heads(p.graph.shape(x)));
+    },
+    [](Program& p) {
+      const Tensor x = p.usual(3), y = p.r.coin() ? p.usual(3) : x;
+      (void)nn::cross_attention(p.graph, x, y, p.name(), p.heads(p.graph.shape(y)));
+    },
+    [](Program& p) {
+      const Tensor x = p.usual(3);
+      (void)nn::attention_heads(p.graph, x, x, p.name(), p.heads(p.graph.shape(x)));
+    },
+    [](Program& p) {
+      const Tensor x = p.usual(static_cast<int>(2 + p.r.below(2)));
+      (void)nn::single_head(p.graph, x, x, x, {.causal = p.one_of<Causal>(3), .return_weights = p.r.coin()});
+    },
+    [](Program& p) { (void)nn::feed_forward(p.graph, p.tensor(), p.name(), p.feed_forward()); },
+    [](Program& p) {
+      const Tensor x = p.usual(3);
+      nn::EncoderLayerOptions o;
+      o.attention = p.heads(p.graph.shape(x));
+      o.feed_forward = p.feed_forward();
+      o.norm = {p.one_of<nn::NormPlacement>(2), p.factor()};
+      (void)nn::encoder_stack(p.graph, x, p.name(), o, {static_cast<int>(p.number(1))});
+    },
+    [](Program& p) {
+      BertConfig c{.vocabulary = p.number(9),
+                   .width = p.number(8),
+                   .layers = p.number(1),
+                   .heads = p.number(2),
+                   .hidden = p.number(4),
+                   .positions = p.number(64),
+                   .types = p.number(2),
+                   .activation = p.one_of<Activation>(6),
+                   .eps = p.factor()};
+      BertOptions o;
+      o.dtype = p.dtype();
+      o.weight_dtype = p.maybe_dtype();
+      o.pooler = p.r.coin();
+      o.attention = p.r.coin();
+      const Tensor ids = p.ids(p.shape(2));
+      (void)nn::bert(p.graph, ids, p.mask(p.graph.shape(ids)), c, o);
+    },
+};
+
+}  // namespace
+
+void Program::call() { kCalls[r.below(static_cast<int64_t>(std::size(kCalls)))](*this); }
+
+}  // namespace heed::test

@@ -1,0 +1,206 @@
+// Programs of right and wrong calls on the CPU device. A wrong call makes a Status and one message; what compiles runs,
+// twice to the same bits, and refuses wrong buffers and extents.
+#include <cstring>
+#include <list>
+
+#include "hostile/program.hpp"
+
+namespace heed::test {
+namespace {
+
+constexpr uint64_t kMemoryLimit = 64u << 20;
+
+struct Messages {
+  std::vector<std::string> lines;
+  Log log() {
+    return {[](void* user, LogLevel, const char* text) {
+              static_cast<Messages*>(user)->lines.emplace_back(text);
+            },
+            this, LogLevel::Error};
+  }
+};
+
+struct Bound {
+  std::string name;
+  DType dtype;
+  std::vector<std::byte> bytes;
+  bool output;
+};
+
+void fill(Random& r, DType dtype, std::vector<std::byte>* bytes) {
+  const bool wild = r.one_in(8);
+  for (size_t i = 0; i + size_of(dtype) <= bytes->size(); i += size_of(dtype)) {
+    uint32_t word = static_cast<uint32_t>(r.next());
+    if (dtype == DType::F32 && !wild) {
+      const float value = static_cast<float>(word % 2001) / 1000.0f - 1.0f;
+      std::memcpy(&word, &value, sizeof value);
+    }
+    if (dtype == DType::I32 && !wild) word %= 4;
+    if (dtype == DType::U8) word &= 1;
+    if (dtype == DType::F16 && !wild) word = (word & 0x83ff) | 0x3800;
+    if (dtype == DType::BF16 && !wild) word = (word & 0x807f) | 0x3f00;
+    std::memcpy(bytes->data() + i, &word, size_of(dtype));
+  }
+}
+
+Status upload(Random& r, Device& device, const Graph& graph, Weights* weights) {
+  std::list<std::vector<std::byte>> data;
+  std::list<std::vector<int64_t>> shapes;
+  std::vector<HostTensor> tensors;
+  for (const detail::NamedTensor& named : graph.data().weights) {
+    const Shape shape = graph.shape({named.tensor});
+    std::vector<int64_t>& sizes = shapes.emplace_back();
+    uint64_t bytes = size_of(graph.dtype({named.tensor}));
+    for (int i = 0; i < shape.rank; ++i)
+      sizes.push_back(shape[i].value), bytes *= static_cast<uint64_t>(shape[i].value);
+    if (r.one_in(60)) bytes ^= 1;
+    if (r.one_in(60)) sizes[0] = r.pick({0, -1, INT64_MAX});
+    data.emplace_back(bytes > (1u << 22) ? 0 : bytes);
+    fill(r, graph.dtype({named.tensor}), &data.back());
+    tensors.push_back({named.name,
+                       r.one_in(80) ? static_cast<DType>(r.below(256)) : graph.dtype({named.tensor}), sizes,
+                       data.back()});
+    if (r.one_in(80)) tensors.push_back(tensors.back());
+    if (r.one_in(80)) tensors.pop_back();
+  }
+  UploadOptions options;
+  options.keep_dtype = !r.one_in(20);
+  options.dtype = r.one_in(3) ? static_cast<DType>(r.below(256)) : DType::F32;
+  (void)device.upload_bytes(tensors, options);
+  return device.upload(tensors, weights, options);
+}
+
+// Sizes of the plan's inputs and outputs at these extents.
+std::vector<Bound> bound_of(const Graph& graph, const std::vector<ExtentValue>& extents) {
+  const detail::GraphData& data = graph.data();
+  std::vector<int64_t> values;
+  for (const detail::ExtentInfo& extent : data.extents) {
+    values.push_back(extent.max);
+    for (const ExtentValue& given : extents)
+      if (given.name == extent.name) values.back() = given.value;
+  }
+  std::vector<Bound> all;
+  const auto add = [&](const detail::NamedTensor& named, bool output) {
+    const TensorInfo& info = data.tensors[named.tensor];
+    uint64_t bytes = size_of(info.dtype);
+    for (int i = 0; i < info.rank; ++i)
+      bytes *= static_cast<uint64_t>(data.sizes.evaluate(info.dims[static_cast<size_t>(i)], values));
+    all.push_back({named.name, info.dtype, std::vector<std::byte>(bytes > (1u << 24) ? 0 : bytes), output});
+  };
+  for (const auto& input : data.inputs) add(input, false);
+  for (const auto& output : data.outputs) add(output, true);
+  return all;
+}
+
+std::vector<HostBuffer> buffers_of(std::vector<Bound>& bound) {
+  std::vector<HostBuffer> buffers;
+  for (Bound& b : bound) buffers.emplace_back(b.name, b.bytes);
+  return buffers;
+}
+
+// One thing wrong; false if there was nothing to spoil.
+bool spoil(Random& r, std::vector<HostBuffer>* buffers, std::vector<ExtentValue>* extents) {
+  HostBuffer& b = (*buffers)[static_cast<size_t>(r.below(static_cast<int64_t>(buffers->size())))];
+  switch (r.below(7)) {
+    case 0:
+      buffers->pop_back();
+      return true;
+    case 1:
+      buffers->push_back(b);
+      return true;
+    case 2:
+      b.name = "nobody";
+      return true;
+    case 3:
+      b.data = nullptr;
+      return true;
+    case 4:
+      b.bytes = r.coin() ? b.bytes - 1 : 0;
+      return true;
+    case 5:
+      b.raw = false, b.element_bytes = 3;
+      return true;
+    default:
+      if (extents->empty() || r.coin())
+        extents->push_back({"nobody", 1});
+      else
+        (*extents)[0].value = r.pick({0, -1, INT64_MIN, INT64_MAX, 21, INT32_MAX});
+      return true;
+  }
+}
+
+void run_program(Program& p, Device& device, Messages& messages, int64_t* compiled, int64_t* ran) {
+  Random& r = p.r;
+  Weights weights;
+  Plan plan;
+  CompileOptions options;
+  options.training = r.coin();
+  options.timestamps = r.coin();
+  options.memory_limit = r.one_in(4) ? UINT64_MAX : kMemoryLimit;
+  if (r.one_in(30)) options.record_slots = static_cast<uint32_t>(r.pick({0, 17, UINT32_MAX}));
+  messages.lines.clear();
+  if (upload(r, device, p.graph, &weights) != Status::Ok) {
+    CHECK(messages.lines.size() > 0);
+  }
+  messages.lines.clear();
+  const Status status = device.compile(p.graph, weights, &plan, options);
+  if (status != Status::Ok) {
+    CHECK(messages.lines.size() == 1);
+    CHECK_FALSE(plan.valid());
+    return;
+  }
+  ++*compiled;
+  (void)plan.passes();
+  (void)plan.scratch_bytes();
+  std::vector<PassTime> times;
+  (void)plan.timings(&times);
+  std::vector<ExtentValue> extents;
+  for (const detail::ExtentInfo& extent : p.graph.data().extents)
+    if (r.coin()) extents.push_back({extent.name, 1 + r.below(std::min<int64_t>(extent.max, 20))});
+  std::vector<Bound> bound = bound_of(p.graph, extents);
+  for (Bound& b : bound) fill(r, b.dtype, &b.bytes);
+  std::vector<HostBuffer> buffers = buffers_of(bound);
+  messages.lines.clear();
+  {
+    std::vector<HostBuffer> wrong = buffers;
+    std::vector<ExtentValue> wrong_extents = extents;
+    spoil(r, &wrong, &wrong_extents);
+    CHECK(plan.run(wrong, wrong_extents) != Status::Ok);
+    CHECK(messages.lines.size() == 1);
+  }
+  std::vector<std::vector<std::byte>> first;
+  for (int turn = 0; turn < 2; ++turn) {
+    messages.lines.clear();
+    const Status result = plan.run(buffers, extents, {.seed = 7});
+    CHECK((result == Status::Ok) == messages.lines.empty());
+    if (result != Status::Ok) {
+      CHECK((result == Status::IndexOutOfRange || result == Status::BufferTooSmall));
+      if (result == Status::BufferTooSmall) return;
+    }
+    ++*ran;
+    for (size_t i = 0; i < bound.size(); ++i) {
+      if (turn == 0)
+        first.push_back(bound[i].bytes);
+      else
+        CHECK(first[i] == bound[i].bytes);
+    }
+    for (Bound& b : bound)
+      if (b.output && turn == 0) std::fill(b.bytes.begin(), b.bytes.end(), std::byte{0x5a});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("hostile: programs of right and wrong calls on the CPU device", "[hostile]") {
+  Messages messages;
+  Device device;
+  REQUIRE(Device::open({.select = "cpu", .log = messages.log(), .threads = 2}, &device) == Status::Ok);
+  int64_t compiled = 0, ran = 0;
+  hostile_cases("programs", 300, [&](Random& random) {
+    Program program = random_program(random);
+    run_program(program, device, messages, &compiled, &ran);
+  });
+  std::printf("%lld compiled, %lld runs\n", static_cast<long long>(compiled), static_cast<long long>(ran));
+}
+
+}  // namespace heed::test
