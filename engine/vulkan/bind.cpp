@@ -45,6 +45,29 @@ Status VulkanPlan::bind_host_buffers(std::span<const Buffer> buffers, Slot& slot
                   format("record: %s '%s' was not given", i < schedule_.inputs.size() ? "input" : "output",
                          host_tensor(i).name.c_str()));
   }
+  for (size_t i = schedule_.inputs.size(); i < host_count(); ++i) {
+    const Status status = check_overlaps(i, slot);
+    if (status != Status::Ok) return status;
+  }
+  return Status::Ok;
+}
+
+// Passes still read inputs, and write other outputs, after they began to write this one.
+Status VulkanPlan::check_overlaps(size_t output, const Slot& slot) const {
+  const auto begin = [&](size_t index) {
+    const TensorInfo& info = schedule_.tensors[host_tensor(index).tensor];
+    return slot.bound[index].offset +
+           static_cast<uint64_t>(slot.storage_offsets[info.storage]) * size_of(info.dtype);
+  };
+  const uint64_t from = begin(output), to = from + host_bytes(output, slot.sizes);
+  for (size_t i = 0; i < host_count(); ++i) {
+    if (i == output || slot.bound[i].buffer != slot.bound[output].buffer) continue;
+    if (from < begin(i) + host_bytes(i, slot.sizes) && begin(i) < to)
+      return fail(context_.log, Status::InvalidArgument,
+                  format("record: output '%s' overlaps '%s': both begin in one buffer, at %llu and %llu",
+                         host_tensor(output).name.c_str(), host_tensor(i).name.c_str(),
+                         static_cast<ull>(from), static_cast<ull>(begin(i))));
+  }
   return Status::Ok;
 }
 

@@ -134,6 +134,7 @@ class VulkanPlan final : public detail::PlanImpl {
   uint64_t host_bytes(size_t index, std::span<const int64_t> sizes) const;  // not rounded up
   Status bind_host_buffers(std::span<const Buffer> buffers, Slot& slot) const;
   Status bind_host_buffer(size_t index, const Buffer& buffer, Slot& slot) const;
+  Status check_overlaps(size_t output, const Slot& slot) const;
   void update_descriptors(Slot& slot) const;
 
   // record.cpp

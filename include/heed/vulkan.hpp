@@ -34,8 +34,8 @@ struct HostDevice {
   // Only for Device::upload and Plan::run, which submit and wait. The host must not use the queue meanwhile.
   // VK_NULL_HANDLE: those two return Unsupported unless the weights are empty.
   VkQueue queue = VK_NULL_HANDLE;
-  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where its features and those beside it are
-  // enabled (DeviceInfo::reason names them), VK_KHR_cooperative_matrix.
+  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are enabled
+  // (DeviceInfo::reason names them), VK_KHR_cooperative_matrix, and beside it VK_NV_cooperative_matrix2 if asked to.
   std::span<const char* const> enabled_extensions = {};
   // The features the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
@@ -80,9 +80,9 @@ struct RecordInfo {
 
 // Writes the plan's dispatches and barriers into `cmd`, which must be recording, outside a render pass, on a
 // queue family with compute. Allocates nothing, submits nothing, waits for nothing, takes no lock. On failure
-// nothing was written: MissingBuffer, BufferTooSmall, ExtentOutOfRange, NotFound (a name that the plan does
-// not have), InvalidArgument, Unsupported (a range above the device's limit), NotReady (pipelines are missing,
-// see CompileOptions::pipelines), DeviceLost.
+// nothing was written: MissingBuffer, BufferTooSmall, ExtentOutOfRange, NotFound (a name that the plan does not have),
+// InvalidArgument (an output overlaps another range of its VkBuffer; a plan of the CPU, which has Plan::run only),
+// Unsupported (a range above the device's limit), NotReady (pipelines are missing, see CompileOptions), DeviceLost.
 //
 // Synchronization. Before: the host makes its writes to the inputs available and visible to
 // VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT with VK_ACCESS_SHADER_READ_BIT, and orders earlier uses of the outputs

@@ -220,6 +220,10 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
     said("output 'y'");
     CHECK(attempt({good[0], good[1], good[2], good[0]}) == Status::InvalidArgument);
     said("'x' is given twice");
+    CHECK(attempt({good[0], good[1], {"y", b, 0, 65536}}) == Status::InvalidArgument);
+    said("output 'y' overlaps 'x': both begin in one buffer, at 0 and 0");
+    CHECK(attempt({good[0], good[1], {"y", b, 10652, 65536}}) == Status::InvalidArgument);  // x ends at 10656
+    said("at 10652 and 0");
     CHECK(attempt({good[0], good[1], good[2], {"z", b}}) == Status::NotFound);
     said("'z'");
     CHECK(attempt({{"x", b, 0, 100}, good[1], good[2]}) == Status::BufferTooSmall);
