@@ -50,8 +50,8 @@ struct DeviceInfo {
 };
 
 struct DeviceOptions {
-  // "": best. "cpu": the CPU device. Digits: index into Device::list. Otherwise any part of DeviceInfo::word or
-  // name, case-insensitive; the first match is taken.
+  // "": the best, where the CPU device comes after GPUs and before software drivers. "cpu": the CPU device. Digits:
+  // index into Device::list. Otherwise any part of DeviceInfo::word or name, case-insensitive; the first match counts.
   std::string_view select = {};
   Log log = {};
   uint32_t threads = 0;              // CPU device: 0 = one per hardware thread
@@ -120,7 +120,7 @@ struct CompileOptions {
   // Vulkan: allocate no scratch; the host gives it (vulkan::bind_scratch) before the plan is recorded or run. The CPU
   // device has its own all the same.
   bool host_scratch = false;
-  // How many recordings of this plan may be in flight at once. Memory for scratch is not multiplied: the host
+  // How many recordings of this plan may be in flight at once, 1 to 16. Memory for scratch is not multiplied: the host
   // orders them, or compiles several plans.
   uint32_t record_slots = 2;
   PipelineCreation pipelines = PipelineCreation::Now;

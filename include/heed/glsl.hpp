@@ -27,9 +27,9 @@ struct GlslOptions {
   Log log = {};
 };
 
-// Compiles a compute shader with entry point "main" for Vulkan 1.1; the source says its #version (310 es, 430 or later).
-// InvalidArgument: the compiler's messages, with lines, are in the log, and *words is unchanged. No #include. Takes milliseconds: not for the middle of
-// a frame. Thread-safe.
+// Compiles a compute shader with entry point "main" for Vulkan 1.1; the source says its #version (310 es, 430 or
+// later). InvalidArgument: the compiler's messages, with lines, are in the log, and *words is unchanged. No #include.
+// Takes milliseconds: not for the middle of a frame. Thread-safe.
 Status compile_glsl(std::string_view source, const GlslOptions& options, std::vector<uint32_t>* words);
 
 }  // namespace heed

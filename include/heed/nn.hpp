@@ -190,9 +190,9 @@ struct DecoderLayerOptions {
   FeedForwardBlockNames feed_forward_names = {.norm = "norm3"};
 };
 
-// x [B, S, C] -> [B, S, C].
+// x [B, S, C] -> [B, S, C]. Weights: self_attn.in_proj_ [3C, C], self_attn.out_proj, linear1, linear2; norm1, norm2.
 HEED_API Tensor encoder_layer(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& options);
-// x [B, S, C] over `memory` [B, S_kv, C], the encoder's output.
+// x [B, S, C] over `memory` [B, S_kv, C], the encoder's output. Besides: multihead_attn.in_proj_, .out_proj; norm3.
 HEED_API Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
                               const DecoderLayerOptions& options);
 

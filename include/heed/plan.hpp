@@ -93,9 +93,9 @@ class HEED_API Plan {
  public:
   bool valid() const { return impl_ != nullptr; }
 
-  // Copies inputs in, runs, waits, copies outputs out. Every input and output must be given once, and nothing
-  // else; buffers may be larger than needed. Extents not given take their maximum. IndexOutOfRange: some embedding
-  // id was outside its table; outputs are written, with zero rows for it.
+  // Copies inputs in, runs, waits, copies outputs out. Every input and output must be given once, and nothing else;
+  // buffers may be larger than needed, and an output may lie in the memory of inputs. Extents not given take their
+  // maximum. IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows for it.
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
              const RunOptions& options = {});
   Status run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents = {},
