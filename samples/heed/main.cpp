@@ -18,7 +18,13 @@ void complain(const std::string& text) {
 
 namespace {
 
-constexpr const char* kDeviceHelp = "cpu, an index of `heed devices`, any part of a device's name, or all";
+constexpr const char* kDeviceHelp = "cpu, an index of `heed devices`, or any part of a device's name; default: best";
+constexpr const char* kDevicesHelp =
+    "cpu, an index of `heed devices`, any part of a device's name, or all; default: best";
+
+CLI::Option* add_tuning(CLI::App* command, std::string* file, const char* help) {
+  return command->add_option("--tuning", *file, help)->type_name("FILE")->check(CLI::ExistingFile);
+}
 
 // CLI::Range takes "nan" for a number within any range.
 CLI::Validator within(double least, double most) {
@@ -37,8 +43,7 @@ void add_devices(CLI::App& app, int* exit_code) {
   command->add_flag("-v,--verbose", options->verbose,
                     "Also print what heed says while it looks, and which kernel runs each pass and why");
   command->add_flag("--json", options->json, "Print JSON");
-  command->add_option("--tuning", options->tuning, "With -v: choose kernels by this file of `heed tune`")
-      ->type_name("FILE");
+  add_tuning(command, &options->tuning, "With -v: choose kernels by this file of `heed tune`");
   command->callback([=] { *exit_code = devices(*options); });
 }
 
@@ -64,7 +69,7 @@ void add_verify(CLI::App& app, int* exit_code) {
                   "|a - b| <= 2e-5 + 1e-4 |b| everywhere; max_rel divides by max(|b|, 1e-3).\n"
                   "Exit code: 0 all passed, 1 a failure or nothing ran, 2 bad arguments or damaged files.");
   command->add_option("PATH", options->paths, "Files, or folders with *.safetensors")->required();
-  command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
+  command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--validation", options->validation, "Switch on the Khronos validation layer; a message fails");
   command->add_flag("--extents", options->extents, "Make batch and lengths extents with larger maxima");
@@ -81,7 +86,7 @@ void add_bench(CLI::App& app, int* exit_code) {
       "moved: bytes that all passes read and write, per byte of inputs, weights and outputs, which are the fewest\n"
       "possible. Those of a pass with --passes: outputs of the whole, and of its inputs and weights what no pass before\n"
       "has read. What passes leave for each other could be spared, if one pass did it all.");
-  command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
+  command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
   command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
   command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
       ->check(within(0, 60))
@@ -93,7 +98,7 @@ void add_bench(CLI::App& app, int* exit_code) {
   command->add_option("--weights", options->weights, "With --model: only with weights of this type; bf16 also beside f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->needs(model);
-  command->add_option("--tuning", options->tuning, "Choose kernels by this file of `heed tune`")->type_name("FILE");
+  add_tuning(command, &options->tuning, "Choose kernels by this file of `heed tune`");
   command->add_option("--trace", options->trace,
                       "Also write the time of every pass to this file, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
@@ -135,7 +140,8 @@ int run(int argc, char** argv) {
       complain(std::string("unknown command '") + argv[1] + "'; see heed --help");
       return kBadInput;
     }
-    complain(error.what() + std::string("; see heed --help"));
+    const std::string command = argc > 1 && has_command(app, argv[1]) ? argv[1] + std::string(" ") : "";
+    complain(error.what() + ("; see heed " + command + "--help"));
     return kBadInput;
   }
   return exit_code;

@@ -107,8 +107,9 @@ int tune(const TuneOptions& options) {
                                 {"attentions", to_json(report.attentions)}};
     std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
-    std::printf("%s  %s  %s\n", device.info().word.c_str(), device.info().name.c_str(),
-                device.info().driver.c_str());
+    const DeviceInfo& info = device.info();
+    std::printf("%s  %s%s%s\n", info.word.c_str(), info.name.c_str(), info.driver.empty() ? "" : "  ",
+                info.driver.c_str());
     for (const TunedProduct& product : report.products) print(product);
     for (const TunedAttention& attention : report.attentions) print(attention);
     if (report.blob.empty())
