@@ -32,7 +32,7 @@ struct Arguments {
   std::string color = "auto";
   int heads = 4;
   bool list = false;
-  bool pictures = true;
+  bool no_pictures = false;
 };
 
 int bad_input(const std::string& message) {
@@ -60,10 +60,15 @@ int failed(const std::string& what, heed::Status status) {
   return status == heed::Status::NotFound ? kBadInput : kFailed;
 }
 
+std::string count_of(size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 void notice(const tour::Words& words) {
   if (words.truncated)
-    std::fprintf(stderr, "tour: %s is long; the first %zu words are used (the maximum is %d)\n",
-                 words.origin.c_str(), words.shown.size(), tour::kMaxWords);
+    std::fprintf(stderr, "tour: %s is long; its first %s used (the maximum is %d)\n", words.origin.c_str(),
+                 words.shown.size() == 1 ? "word is" : (std::to_string(words.shown.size()) + " words are").c_str(),
+                 tour::kMaxWords);
 }
 
 // Largest |a - b|, and whether every element keeps the bound; NaN never does.
@@ -180,11 +185,12 @@ int draw(const Arguments& arguments, const tour::Words& rows, const tour::Words&
   const auto choice = arguments.color == "always"  ? tour::ColorChoice::Always
                       : arguments.color == "never" ? tour::ColorChoice::Never
                                                    : tour::ColorChoice::Auto;
-  const tour::Terminal terminal = tour::look_at_terminal(choice);
+  tour::Terminal terminal = tour::look_at_terminal(choice);
+  terminal.pictures = !arguments.no_pictures;
   for (const Flavour flavour : tour::kFlavours) {
     tour::Picture picture = make_picture(rows, columns, results[static_cast<int>(flavour)], flavour, arguments.heads);
     std::printf("%s\n", tour::draw_table(picture, terminal).c_str());
-    if (!arguments.pictures) continue;
+    if (arguments.no_pictures) continue;
     picture.subtitle += " · mean of the heads, and each head below · weights not trained";
     const std::string path = (std::filesystem::path(arguments.out) / (std::string(name_of(flavour)) + ".png")).string();
     std::string error;
@@ -200,7 +206,7 @@ int tour_of(const Arguments& arguments) {
   if (!tour::read_words(arguments.with, &columns, &error)) return bad_input(error);
   notice(rows);
   notice(columns);
-  if (arguments.pictures) {
+  if (!arguments.no_pictures) {
     std::error_code code;
     std::filesystem::create_directories(arguments.out, code);
     if (code || !std::filesystem::is_directory(arguments.out, code))
@@ -222,11 +228,12 @@ int tour_of(const Arguments& arguments) {
   if (status != heed::Status::Ok) return failed("the CPU", status);
 
   std::printf("heed: attention on %s (%s)\n", device.info().word.c_str(), device.info().name.c_str());
-  std::printf("%zu words, %d heads; weights follow a rule and are not trained, so that patterns show spelling and "
-              "position\n\n", rows.shown.size(), arguments.heads);
+  std::printf("%s, %s; weights follow a rule and are not trained, so that patterns show spelling and position\n\n",
+              count_of(rows.shown.size(), "word").c_str(),
+              count_of(static_cast<size_t>(arguments.heads), "head").c_str());
   if (const int code = draw(arguments, rows, columns, results); code != kOk) return code;
   const bool good = visit_devices(model, cpu);
-  if (arguments.pictures)
+  if (!arguments.no_pictures)
     std::printf("\npictures: %s/bidirectional.png causal.png cross.png\n", arguments.out.c_str());
   return good ? kOk : kFailed;
 }
@@ -246,10 +253,12 @@ int main(int argc, char** argv) {
   app.add_option("--color", arguments.color, "colours in the terminal")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
-  app.add_flag("!--no-pictures", arguments.pictures, "write no pictures");
+  app.add_flag("--no-pictures", arguments.no_pictures, "write no pictures");
   app.add_flag("--list", arguments.list, "list the devices of this machine");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError& error) {
+    return bad_input(std::string(error.what()) + " (a sentence goes in quotes)");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return bad_input(error.what());

@@ -48,6 +48,7 @@ enum class ColorMode : uint8_t { None, Palette256, TrueColor };
 struct Terminal {
   ColorMode color = ColorMode::None;
   int columns = 80;
+  bool pictures = true;  // PNGs are drawn, too
 };
 enum class ColorChoice : uint8_t { Auto, Always, Never };
 // Looks at standard output and the environment (NO_COLOR, TERM, COLORTERM, COLUMNS).

@@ -99,6 +99,9 @@ Layout lay_out(const Picture& picture, const Terminal& terminal) {
   return layout;
 }
 
+// Cells without colours and too narrow for numbers, from the scale's begin to its end.
+constexpr std::string_view kRamp = " .:-=+*#%@";
+
 std::string cell_text(const Picture& picture, const Layout& layout, ColorMode mode, size_t row, size_t column,
                       double end) {
   if (picture.hidden(row, column)) return centered("·", layout.cell);
@@ -111,7 +114,6 @@ std::string cell_text(const Picture& picture, const Layout& layout, ColorMode mo
     return paint(color, mode) + text + "\x1b[0m";
   }
   if (!layout.numbers) return centered(value, layout.cell);
-  static constexpr std::string_view kRamp = " .:-=+*#%@";
   const auto step = static_cast<size_t>(std::clamp(weight / end, 0.0, 1.0) * 9.999);
   std::string text(3, kRamp[std::min(step, kRamp.size() - 1)]);
   text[0] = ' ';
@@ -131,6 +133,12 @@ std::string header(const Picture& picture, const Layout& layout) {
   return line;
 }
 
+std::string last_of_scale(const Picture& picture, double end) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%s%.2f", exceeds(picture, end) ? "≥" : "", end);
+  return text;
+}
+
 // "1 word  2 word  ...", where the table could show numbers only.
 std::string legend(const Picture& picture, const Layout& layout, int width) {
   std::string text, line = "  columns:";
@@ -146,15 +154,11 @@ std::string legend(const Picture& picture, const Layout& layout, int width) {
 }
 
 std::string color_bar(const Picture& picture, double end, const Terminal& terminal) {
-  const auto& weights = picture.main.weights;
-  const bool above = *std::max_element(weights.begin(), weights.end()) > static_cast<float>(end) + 1e-6f;
-  char last[24];
-  std::snprintf(last, sizeof last, "%s%.2f", above ? "≥" : "", end);
   std::string bar = "0.00 ";
   constexpr int kSteps = 24;
   for (int i = 0; i < kSteps; ++i)
     bar += paint(viridis(i / (kSteps - 1.0)), terminal.color) + " " + "\x1b[0m";
-  return bar + " " + last;
+  return bar + " " + last_of_scale(picture, end);
 }
 
 }  // namespace
@@ -191,11 +195,14 @@ std::string draw_table(const Picture& picture, const Terminal& terminal) {
   }
   const bool rows_tell = picture.columns == picture.rows && layout.rows == picture.rows.size();
   if (layout.numbers && !rows_tell) text += legend(picture, layout, terminal.columns);
-  if (color) text += spaces(layout.label + 3) + color_bar(picture, end, terminal) + "\n";
+  if (color)
+    text += spaces(layout.label + 3) + color_bar(picture, end, terminal) + "\n";
+  else if (layout.numbers)
+    text += spaces(layout.label + 3) + "0.00 \"" + std::string(kRamp) + "\" " + last_of_scale(picture, end) + "\n";
   if (layout.rows < picture.rows.size() || layout.columns < picture.columns.size())
     text += "  (here " + std::to_string(layout.rows) + " of " + std::to_string(picture.rows.size()) + " rows, " +
             std::to_string(layout.columns) + " of " + std::to_string(picture.columns.size()) +
-            " columns; the picture shows all)\n";
+            " columns" + (terminal.pictures ? "; the picture shows all" : "") + ")\n";
   return text;
 }
 

@@ -65,18 +65,21 @@ check unknown-device 2 "no-such-gpu" --device no-such-gpu --out "$folder/out"
 check unknown-option 2 "tour: .*--wat" --wat
 check bad-heads 2 "heads" --heads 0
 check bad-heads-text 2 "heads" --heads many
+check no-quotes 2 "in quotes" two words
 check bad-color 2 "color" --color mauve
 check out-is-file 2 "cannot make the folder" --device cpu --out "$folder/good.txt"
 check out-under-file 2 "cannot make the folder" --device cpu --out "$folder/good.txt/deeper"
 
-check ten-thousand-words 0 "first 128 words are used" "$folder/long.txt" "${cpu[@]}"
-check one-long-word 0 "first 1 words are used" "$folder/one-word.txt" "${cpu[@]}"
+check ten-thousand-words 0 "its first 128 words are used" "$folder/long.txt" "${cpu[@]}"
+check one-long-word 0 "its first word is used" "$folder/one-word.txt" "${cpu[@]}"
 check byte-order-mark 0 "byte +order +mark" "$folder/bom.txt" "${cpu[@]}"
 check file 0 "short +file" "$folder/good.txt" "${cpu[@]}"
-check one-word 0 "1 words, 1 heads" "word" --with "other" --heads 1 "${cpu[@]}"
+check one-word 0 "1 word, 1 head;" "word" --with "other" --heads 1 "${cpu[@]}"
 check most-heads 0 "16 heads" --heads 16 "${cpu[@]}"
 check other-scripts 0 "短" "人生は短い naïve мир 😀" "${cpu[@]}"
 check colour 0 $'\x1b\\[48;' --color always --no-pictures --device cpu
+check legend 0 '0.00 " .:-=\+\*#%@" .*40 of 128 rows, 2[0-9] of 128 columns; the picture' "$folder/long.txt" "${cpu[@]}"
+check no-pictures 0 'of 128 columns\)' "$folder/long.txt" --device cpu --no-pictures
 check list 0 "cpu" --list
 check help 0 "sentence" --help
 
