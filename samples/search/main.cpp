@@ -241,7 +241,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Finds the lines of a file that are nearest in meaning to a question", "search"};
   app.add_option("--model", arguments.model, "folder with config.json, model.safetensors and tokenizer.json")->take_last();
   app.add_option("--corpus", arguments.corpus, "text file; each line is one thing to find")->take_last();
-  app.add_option("--query", arguments.query, "answer this and end; without it, questions are read from the keyboard");
+  const CLI::Option* query = app.add_option(
+      "--query", arguments.query, "answer this and end; without it, questions are read from the keyboard");
   app.add_option("--attention", arguments.attention, "PNG file for the attention of each query");
   app.add_option("--index", arguments.index, "where the lines' vectors are kept; default: CORPUS.heed-index");
   app.add_flag("--fresh", arguments.fresh, "make the index anew");
@@ -264,5 +265,7 @@ int main(int argc, char** argv) {
   if (arguments.list) return list_devices();
   if (arguments.model.empty()) return bad_input("--model is needed; samples/search/fetch_model.sh gets one");
   if (arguments.corpus.empty()) return bad_input("--corpus is needed, e.g. samples/search/intents.txt");
+  if (query->count() > 0 && arguments.query.find_first_not_of(" \t\r\n") == std::string::npos)
+    return bad_input("--query holds no text");
   return run(arguments);
 }

@@ -107,6 +107,7 @@ printf '\n \n\t\n' >"$folder/blank.txt"
 check "corpus without text" 2 "no line with text" --model "$model" --corpus "$folder/blank.txt" --query a
 : >"$folder/empty.txt"
 check "empty corpus" 2 "no line with text" --model "$model" --corpus "$folder/empty.txt" --query a
+check "a question without text" 2 "--query holds no text" "${query[@]}" " "
 check "unknown device" 2 "nonsuch" --device nonsuch "${query[@]}" a
 check "unknown option" 2 "nonsense" --nonsense
 check "no answers asked for" 2 "--top" "${query[@]}" a --top 0
