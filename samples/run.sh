@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian, Ubuntu), builds heed into build/ and runs a sample.
 #   samples/run.sh [tour] [ARGUMENTS...]    attention on a sentence; pictures go to build/tour
-#   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench
+#   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
+# With --help as the first of ARGUMENTS, a sample tells its own.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,6 +14,7 @@ case ${1:-} in
   heed) sample=heed target=heed_program; shift ;;
   search) sample=search target=search; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
+  -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
