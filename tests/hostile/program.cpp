@@ -1,6 +1,9 @@
 // The calls that programs are made of. Each draws arguments that mostly fit together.
 #include "hostile/program.hpp"
 
+#include <cstring>
+#include <list>
+
 namespace heed::test {
 namespace {
 
@@ -168,5 +171,48 @@ const Call kCalls[] = {
 }  // namespace
 
 void Program::call() { kCalls[r.below(static_cast<int64_t>(std::size(kCalls)))](*this); }
+
+void fill(Random& r, DType dtype, std::vector<std::byte>* bytes) {
+  const bool wild = r.one_in(8);
+  for (size_t i = 0; i + size_of(dtype) <= bytes->size(); i += size_of(dtype)) {
+    uint32_t word = static_cast<uint32_t>(r.next());
+    if (dtype == DType::F32 && !wild) {
+      const float value = static_cast<float>(word % 2001) / 1000.0f - 1.0f;
+      std::memcpy(&word, &value, sizeof value);
+    }
+    if (dtype == DType::I32 && !wild) word %= 4;
+    if (dtype == DType::U8) word &= 1;
+    if (dtype == DType::F16 && !wild) word = (word & 0x83ff) | 0x3800;
+    if (dtype == DType::BF16 && !wild) word = (word & 0x807f) | 0x3f00;
+    std::memcpy(bytes->data() + i, &word, size_of(dtype));
+  }
+}
+
+Status upload_weights(Random& r, Device& device, const Graph& graph, Weights* weights) {
+  std::list<std::vector<std::byte>> data;
+  std::list<std::vector<int64_t>> shapes;
+  std::vector<HostTensor> tensors;
+  for (const detail::NamedTensor& named : graph.data().weights) {
+    const Shape shape = graph.shape({named.tensor});
+    std::vector<int64_t>& sizes = shapes.emplace_back();
+    uint64_t bytes = size_of(graph.dtype({named.tensor}));
+    for (int i = 0; i < shape.rank; ++i)
+      sizes.push_back(shape[i].value), bytes *= static_cast<uint64_t>(shape[i].value);
+    if (r.one_in(60)) bytes ^= 1;
+    if (r.one_in(60)) sizes[0] = r.pick({0, -1, INT64_MAX});
+    data.emplace_back(bytes > (1u << 22) ? 0 : bytes);
+    fill(r, graph.dtype({named.tensor}), &data.back());
+    tensors.push_back({named.name,
+                       r.one_in(80) ? static_cast<DType>(r.below(256)) : graph.dtype({named.tensor}), sizes,
+                       data.back()});
+    if (r.one_in(80)) tensors.push_back(tensors.back());
+    if (r.one_in(80)) tensors.pop_back();
+  }
+  UploadOptions options;
+  options.keep_dtype = !r.one_in(20);
+  options.dtype = r.one_in(3) ? static_cast<DType>(r.below(256)) : DType::F32;
+  (void)device.upload_bytes(tensors, options);
+  return device.upload(tensors, weights, options);
+}
 
 }  // namespace heed::test

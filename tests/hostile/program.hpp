@@ -201,8 +201,14 @@ inline Program random_program(Random& random) {
   const int64_t steps = 2 + random.below(16);
   bool whole = true;
   for (int64_t i = 0; i < steps && whole; ++i) whole = program.step();
-  for (int i = 0; i < 2; ++i) program.graph.output(std::string("y").append(std::to_string(i)), program.tensor());
+  for (int i = 0; i < 2; ++i)
+    program.graph.output(std::string("y").append(std::to_string(i)), program.tensor());
   return program;
 }
+
+// Random values, now and then wild ones.
+void fill(Random& r, DType dtype, std::vector<std::byte>* bytes);
+// What the graph asks for, now and then with something wrong.
+Status upload_weights(Random& r, Device& device, const Graph& graph, Weights* weights);
 
 }  // namespace heed::test

@@ -1,7 +1,6 @@
 // Programs of right and wrong calls on the CPU device. A wrong call makes a Status and one message; what compiles runs,
 // twice to the same bits, and refuses wrong buffers and extents.
 #include <cstring>
-#include <list>
 
 #include "hostile/program.hpp"
 
@@ -26,49 +25,6 @@ struct Bound {
   std::vector<std::byte> bytes;
   bool output;
 };
-
-void fill(Random& r, DType dtype, std::vector<std::byte>* bytes) {
-  const bool wild = r.one_in(8);
-  for (size_t i = 0; i + size_of(dtype) <= bytes->size(); i += size_of(dtype)) {
-    uint32_t word = static_cast<uint32_t>(r.next());
-    if (dtype == DType::F32 && !wild) {
-      const float value = static_cast<float>(word % 2001) / 1000.0f - 1.0f;
-      std::memcpy(&word, &value, sizeof value);
-    }
-    if (dtype == DType::I32 && !wild) word %= 4;
-    if (dtype == DType::U8) word &= 1;
-    if (dtype == DType::F16 && !wild) word = (word & 0x83ff) | 0x3800;
-    if (dtype == DType::BF16 && !wild) word = (word & 0x807f) | 0x3f00;
-    std::memcpy(bytes->data() + i, &word, size_of(dtype));
-  }
-}
-
-Status upload(Random& r, Device& device, const Graph& graph, Weights* weights) {
-  std::list<std::vector<std::byte>> data;
-  std::list<std::vector<int64_t>> shapes;
-  std::vector<HostTensor> tensors;
-  for (const detail::NamedTensor& named : graph.data().weights) {
-    const Shape shape = graph.shape({named.tensor});
-    std::vector<int64_t>& sizes = shapes.emplace_back();
-    uint64_t bytes = size_of(graph.dtype({named.tensor}));
-    for (int i = 0; i < shape.rank; ++i)
-      sizes.push_back(shape[i].value), bytes *= static_cast<uint64_t>(shape[i].value);
-    if (r.one_in(60)) bytes ^= 1;
-    if (r.one_in(60)) sizes[0] = r.pick({0, -1, INT64_MAX});
-    data.emplace_back(bytes > (1u << 22) ? 0 : bytes);
-    fill(r, graph.dtype({named.tensor}), &data.back());
-    tensors.push_back({named.name,
-                       r.one_in(80) ? static_cast<DType>(r.below(256)) : graph.dtype({named.tensor}), sizes,
-                       data.back()});
-    if (r.one_in(80)) tensors.push_back(tensors.back());
-    if (r.one_in(80)) tensors.pop_back();
-  }
-  UploadOptions options;
-  options.keep_dtype = !r.one_in(20);
-  options.dtype = r.one_in(3) ? static_cast<DType>(r.below(256)) : DType::F32;
-  (void)device.upload_bytes(tensors, options);
-  return device.upload(tensors, weights, options);
-}
 
 // Sizes of the plan's inputs and outputs at these extents.
 std::vector<Bound> bound_of(const Graph& graph, const std::vector<ExtentValue>& extents) {
@@ -139,7 +95,7 @@ void run_program(Program& p, Device& device, Messages& messages, int64_t* compil
   options.memory_limit = r.one_in(4) ? UINT64_MAX : kMemoryLimit;
   if (r.one_in(30)) options.record_slots = static_cast<uint32_t>(r.pick({0, 17, UINT32_MAX}));
   messages.lines.clear();
-  if (upload(r, device, p.graph, &weights) != Status::Ok) {
+  if (upload_weights(r, device, p.graph, &weights) != Status::Ok) {
     CHECK(messages.lines.size() > 0);
   }
   messages.lines.clear();

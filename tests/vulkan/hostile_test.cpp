@@ -74,7 +74,7 @@ TEST_CASE("hostile: programs and tunings on Vulkan devices", "[hostile][vulkan][
       const Program program = random_program(r);
       (void)use_tuning(device, mutated(r, write_tuning(key, sound_tuning()), true));
       Weights weights;
-      std::vector<std::vector<std::byte>> data;
+      (void)upload_weights(r, device, program.graph, &weights);
       (void)ops::take_messages();
       Plan plan;
       const CompileOptions options = {
