@@ -45,5 +45,8 @@ if(NOT TARGET heed::utf8proc)
     find_library(HEED_UTF8PROC_LIBRARY NAMES utf8proc utf8proc_static REQUIRED)
     set_target_properties(heed::utf8proc PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${HEED_UTF8PROC_INCLUDE}
                                                     INTERFACE_LINK_LIBRARIES ${HEED_UTF8PROC_LIBRARY})
+    if(WIN32 AND HEED_UTF8PROC_LIBRARY MATCHES "(_static\\.lib|[^l]\\.a)$")  # not libutf8proc.dll.a
+      set_target_properties(heed::utf8proc PROPERTIES INTERFACE_COMPILE_DEFINITIONS UTF8PROC_STATIC)
+    endif()
   endif()
 endif()

@@ -11,18 +11,25 @@ class SetVariable {
  public:
   SetVariable(const char* name, const char* value) : name_(name) {
     if (const char* old = std::getenv(name)) old_ = old;
-    setenv(name, value, 1);
+    set(name, value);
   }
-  ~SetVariable() {
-    if (old_)
-      setenv(name_, old_->c_str(), 1);
-    else
-      unsetenv(name_);
-  }
+  ~SetVariable() { set(name_, old_ ? old_->c_str() : nullptr); }
   SetVariable(const SetVariable&) = delete;
   SetVariable& operator=(const SetVariable&) = delete;
 
  private:
+  // Null: the variable is taken away.
+  static void set(const char* name, const char* value) {
+#if defined(_WIN32)
+    _putenv_s(name, value != nullptr ? value : "");
+#else
+    if (value != nullptr)
+      setenv(name, value, 1);
+    else
+      unsetenv(name);
+#endif
+  }
+
   const char* name_;
   std::optional<std::string> old_;
 };

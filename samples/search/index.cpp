@@ -74,7 +74,12 @@ struct Reason {
 
 Load load_index(const std::string& path, Index* wanted, std::string* why) {
   std::error_code code;
-  if (!std::filesystem::exists(path, code)) return Load::Absent;
+  const std::filesystem::file_status place = std::filesystem::status(path, code);
+  if (!std::filesystem::exists(place)) return Load::Absent;
+  if (!std::filesystem::is_regular_file(place)) {
+    *why = "is no regular file";
+    return Load::NoPlace;
+  }
   Reason reason;
   heed::SafeTensors file;
   if (heed::SafeTensors::open(path, reason.log(), &file) != heed::Status::Ok) {

@@ -25,6 +25,7 @@ enum class Load {
   Absent,
   Stale,    // an index, but of another model, corpus or precision: *why says which
   Foreign,  // another file, or a damaged index: *why says what is wrong; it must not be overwritten unasked
+  NoPlace,  // a folder, pipe or device, which no index may replace: *why says so
 };
 // `wanted` says all but the vectors, which are filled in.
 Load load_index(const std::string& path, Index* wanted, std::string* why);

@@ -147,6 +147,7 @@ int prepare_index(const Arguments& arguments, heed::TextEncoder& encoder, const 
   index->width = static_cast<size_t>(encoder.width());
   std::string why;
   const search::Load loaded = search::load_index(path, index, &why);
+  if (loaded == search::Load::NoPlace) return bad_input(path + " " + why + "; --index names another");
   if (loaded == search::Load::Foreign && !arguments.fresh)
     return bad_input(path + " " + why + "; --fresh replaces it, --index names another file");
   if (loaded == search::Load::Ok && !arguments.fresh) return kOk;

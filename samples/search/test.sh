@@ -89,6 +89,9 @@ report "it was left alone" "$(cmp -s "$folder/odd.txt" "$folder/foreign" || echo
 head -c 5000 "$index" >"$folder/cut"
 check "a truncated index" 2 "is no index" "${query[@]}" one --index "$folder/cut"
 check "replaced when asked to" 0 "read " "${query[@]}" one --index "$folder/cut" --fresh
+rm -f "$folder/pipe" && mkfifo "$folder/pipe"
+check "a pipe is not replaced" 2 "pipe is no regular file" "${query[@]}" one --index "$folder/pipe" --fresh
+report "the pipe is still there" "$([[ -p $folder/pipe ]] || echo "it is gone")"
 check "an index that cannot be written" 0 "cannot create .*the answers do not need it" "${query[@]}" one --index "$folder/none/index"
 
 # --- Bad input ------------------------------------------------------------------------------------------------------

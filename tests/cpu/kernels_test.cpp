@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 
 #include "base/arith.hpp"
 #include "base/half.hpp"
@@ -121,7 +122,7 @@ std::vector<float> sample(float low, float high) {
   return all;
 }
 
-double normal(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
+double normal(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
 struct Function {
   Activation kind;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 
 namespace heed::ops {
 namespace {
@@ -271,7 +272,7 @@ Array activation(const Array& x, Activation kind) {
         own = 16.0 * std::abs(t);
         break;
       case Activation::GeluTanh:
-        *v = 0.5 * t * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (t + 0.044715 * t * t * t)));
+        *v = 0.5 * t * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (t + 0.044715 * t * t * t)));
         own = 16.0 * std::abs(t);
         break;
       case Activation::Silu:
