@@ -196,7 +196,7 @@ stage_driver() {
     # graphs that reach every kernel.
     swiftshader)
       part=('~[.]~[model]~"goldens: pass on every device"~"failures: whatever call fails*"~"self-test: *"')
-      settings=(env HEED_TEST_EVERY=3 "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-450}")
+      settings=(env HEED_TEST_EVERY=3 "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-250}")
       ;;
   esac
   run_catch "heed_tests on $driver" "$build/tests-$driver.log" "${settings[@]}" "${with[@]}" "$build/tests/heed_tests" "${part[@]}"

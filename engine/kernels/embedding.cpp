@@ -8,7 +8,7 @@ constexpr size_t kBfloat = 3;  // a constant of the narrow variant
 // A table may take half the bytes of its rows.
 Status pick_variant(const Select& select, DType table, KernelId* id) {
   const DType to = select.out().dtype;
-  if (to == DType::F32 && (table == DType::F16 || table == DType::BF16)) {
+  if (to == DType::F32 && is_16_bit_float(table)) {
     *id = KernelId::EmbeddingF32Narrow;
     return Status::Ok;
   }

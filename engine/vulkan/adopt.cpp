@@ -4,6 +4,7 @@
 
 #include "base/logging.hpp"
 #include "vulkan/device.hpp"
+#include "vulkan/features.hpp"
 
 namespace heed::vulkan {
 namespace {
@@ -22,11 +23,6 @@ bool enabled_16bit_storage(const VkPhysicalDeviceFeatures2* features) {
       return true;
   }
   return false;
-}
-
-bool lists(const HostDevice& host, const char* extension) {
-  return std::any_of(host.enabled_extensions.begin(), host.enabled_extensions.end(),
-                     [&](const char* name) { return std::strcmp(name, extension) == 0; });
 }
 
 Status check_lists(const HostDevice& host) {
@@ -86,12 +82,8 @@ Status VulkanDevice::adopt(const HostDevice& host) {
                 format("adopt: get_instance_proc_addr knows no %s", missing));
 
   const std::string missing_for_matrices = missing_matrix_features(host.enabled_features, host.enabled_extensions);
-  if (missing_for_matrices.empty()) {  // otherwise not even their functions are asked for
-#define HEED_LOAD(name) \
-  context_.vk.name = reinterpret_cast<PFN_vk##name>(context_.vk.GetInstanceProcAddr(host.instance, "vk" #name));
-    HEED_VULKAN_EXTENSION(HEED_LOAD)
-#undef HEED_LOAD
-  }
+  // Otherwise not even their functions are asked for.
+  if (missing_for_matrices.empty()) load_extension_functions(host.instance, &context_.vk);
   context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version);
   const auto& families = context_.physical.queue_families;
   if (host.queue_family >= families.size() ||
@@ -99,10 +91,9 @@ Status VulkanDevice::adopt(const HostDevice& host) {
     return fail(host.log, Status::InvalidArgument,
                 format("adopt: queue family %u has no compute (the device has %zu families)",
                        host.queue_family, families.size()));
-  const bool f16 = enabled_16bit_storage(host.enabled_features);
   context_.physical.adopted = true;
-  context_.physical.storage_16bit = f16;
-  context_.physical.memory_budget = lists(host, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  context_.physical.storage_16bit = enabled_16bit_storage(host.enabled_features);
+  context_.physical.memory_budget = contains(host.enabled_extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (!missing_for_matrices.empty() && context_.physical.matrix_units.missing.empty())
     context_.physical.matrix_units.missing = "the host did not enable " + missing_for_matrices;
   const std::string missing_for_workgroups =
@@ -118,7 +109,7 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.memory_budget = context_.physical.memory_budget;
   context_.queue = host.queue;
   context_.queue_family = host.queue_family;
-  context_.capabilities = capabilities_of(context_.physical, f16);
+  context_.capabilities = capabilities_of(context_.physical);
   apply_self_test(host.self_test_results);
   context_.labels = host.debug_utils && context_.vk.SetDebugUtilsObjectNameEXT != nullptr &&
                     context_.vk.CmdBeginDebugUtilsLabelEXT != nullptr &&

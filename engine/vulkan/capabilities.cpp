@@ -118,7 +118,7 @@ void apply_variable(Capabilities* device) {
 
 }  // namespace
 
-Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit, MatrixReasons* reasons) {
+Capabilities capabilities_of(const PhysicalDevice& device, MatrixReasons* reasons) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
   Capabilities result;
   result.max_invocations = limits.maxComputeWorkGroupInvocations;
@@ -139,9 +139,9 @@ Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit, M
   result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
-  result.storage_16bit = storage_16bit;
+  result.storage_16bit = device.storage_16bit;
   MatrixReasons why = {"16-bit storage is not used", ""};
-  if (storage_16bit)
+  if (device.storage_16bit)
     result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why.units);
   if (result.matrix.m != 0) {
     result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);

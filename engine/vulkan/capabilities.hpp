@@ -46,9 +46,8 @@ std::string below_floor(const PhysicalDevice& device);
 struct MatrixReasons {
   std::string units, workgroups;
 };
-// `storage_16bit`: it is enabled on the VkDevice.
-Capabilities capabilities_of(const PhysicalDevice& device, bool storage_16bit,
-                             MatrixReasons* reasons = nullptr);
+// Of what the device has, which heed enables on its own, or of what the host enabled.
+Capabilities capabilities_of(const PhysicalDevice& device, MatrixReasons* reasons = nullptr);
 
 // Everything of DeviceInfo. `word` is made from the name alone; see make_unique.
 DeviceInfo describe(const PhysicalDevice& device);

@@ -112,7 +112,7 @@ std::string what_heed_uses(const PhysicalDevice& device) {
         device.adopted ? "the host did not enable" : "the driver has no");
   text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
   MatrixReasons why_not;
-  const Capabilities can = capabilities_of(device, device.storage_16bit, &why_not);
+  const Capabilities can = capabilities_of(device, &why_not);
   text.append("\n").append(subgroup_text(can));
   text.append("\n").append(matrix_text(can.matrix, why_not.units));
   text.append(workgroup_matrix_text(device, why_not.workgroups));

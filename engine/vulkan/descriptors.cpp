@@ -5,6 +5,20 @@
 #include "vulkan/plan.hpp"
 
 namespace heed::vulkan {
+namespace {
+
+// `info` must live until the write is done.
+VkWriteDescriptorSet write_of(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo* info) {
+  auto write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+  write.dstSet = set;
+  write.dstBinding = binding;
+  write.descriptorCount = 1;
+  write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  write.pBufferInfo = info;
+  return write;
+}
+
+}  // namespace
 
 Status VulkanPlan::create_descriptor_pool() {
   uint32_t sets = 0, descriptors = 0;
@@ -59,13 +73,8 @@ void VulkanPlan::write_fixed_descriptors(uint32_t use_index, uint32_t slot_index
     if (scratch && scratch_at_.buffer == VK_NULL_HANDLE) continue;
     const BoundRange range = range_of(use.bindings[b], slot, slot_index);
     infos[count] = {range.buffer, range.offset, range.range};
-    VkWriteDescriptorSet& write = writes[count];
-    write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-    write.dstSet = slot.sets[use_index];
-    write.dstBinding = b;
-    write.descriptorCount = 1;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    write.pBufferInfo = &infos[count++];
+    writes[count] = write_of(slot.sets[use_index], b, &infos[count]);
+    ++count;
   }
   if (count != 0) context_.vk.UpdateDescriptorSets(context_.device, count, writes.data(), 0, nullptr);
 }
@@ -78,13 +87,8 @@ void VulkanPlan::update_descriptors(Slot& slot) const {
       if (use.bindings[b].source != Binding::Source::Host) continue;
       const BoundRange& range = slot.bound[use.bindings[b].index];
       slot.infos[count] = {range.buffer, range.offset, range.range};
-      VkWriteDescriptorSet& write = slot.writes[count];
-      write = structure<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-      write.dstSet = slot.sets[u];
-      write.dstBinding = b;
-      write.descriptorCount = 1;
-      write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-      write.pBufferInfo = &slot.infos[count++];
+      slot.writes[count] = write_of(slot.sets[u], b, &slot.infos[count]);
+      ++count;
     }
   }
   if (count != 0) context_.vk.UpdateDescriptorSets(context_.device, count, slot.writes.data(), 0, nullptr);

@@ -50,7 +50,7 @@ class VulkanDevice final : public detail::DeviceImpl {
   Pipelines& pipelines() { return *pipelines_; }
 
  private:
-  Status create_device(bool f16);
+  Status create_device();
 
   std::unique_ptr<Instance> instance_;  // null if adopted
   uint32_t index_ = 0;                  // in list_devices, if opened

@@ -9,10 +9,9 @@ namespace heed::vulkan {
 
 Status estimate(const Plan& plan, std::span<const ExtentValue> extents, const Cursor& cursor,
                 Estimate* result) {
-  detail::PlanImpl* impl = plan.impl().get();
-  if (impl == nullptr || result == nullptr || impl->backend() != detail::Backend::Vulkan)
-    return Status::InvalidArgument;
-  return static_cast<VulkanPlan*>(impl)->estimate(extents, cursor, result);
+  const VulkanPlan* impl = plan_of(plan);
+  return impl == nullptr || result == nullptr ? Status::InvalidArgument
+                                              : impl->estimate(extents, cursor, result);
 }
 
 Status VulkanPlan::estimate(std::span<const ExtentValue> extents, const Cursor& cursor,
@@ -27,7 +26,6 @@ Status VulkanPlan::estimate(std::span<const ExtentValue> extents, const Cursor& 
   const double correction = times_.correction();
   auto list = std::make_unique<DispatchList>();
   for (size_t i = cursor.step; i < steps_.size() && !cursor.at_end; ++i) {
-    list->count = 0;
     emit_dispatches(schedule_, schedule_.steps[i], context_.capabilities, steps_[i].kernels, values,
                     list.get());
     const bool current = i == cursor.step;

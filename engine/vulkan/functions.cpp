@@ -30,6 +30,13 @@ const char* load_instance_functions(VkInstance instance, bool debug_utils, Funct
   return missing;
 }
 
+void load_extension_functions(VkInstance instance, Functions* table) {
+#define HEED_LOAD(name) \
+  table->name = reinterpret_cast<PFN_vk##name>(table->GetInstanceProcAddr(instance, "vk" #name));
+  HEED_VULKAN_EXTENSION(HEED_LOAD)
+#undef HEED_LOAD
+}
+
 const char* load_device_functions(VkDevice device, Functions* table) {
   const char* missing = nullptr;
 #define HEED_LOAD(name)                                                                       \

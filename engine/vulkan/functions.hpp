@@ -120,5 +120,7 @@ T structure(VkStructureType type, void* next = nullptr) {
 const char* load_global_functions(PFN_vkGetInstanceProcAddr get, Functions* table);
 const char* load_instance_functions(VkInstance instance, bool debug_utils, Functions* table);
 const char* load_device_functions(VkDevice device, Functions* table);
+// Those that not every driver has: null where they are missing.
+void load_extension_functions(VkInstance instance, Functions* table);
 
 }  // namespace heed::vulkan

@@ -7,12 +7,6 @@
 namespace heed::vulkan {
 namespace {
 
-VulkanPlan* plan_of(const Plan& plan) {
-  detail::PlanImpl* impl = plan.impl().get();
-  const bool mine = impl != nullptr && impl->backend() == detail::Backend::Vulkan;
-  return mine ? static_cast<VulkanPlan*>(impl) : nullptr;
-}
-
 VulkanDevice* device_of(const Device& device) {
   detail::DeviceImpl* impl = device.impl().get();
   const bool mine = impl != nullptr && impl->backend() == detail::Backend::Vulkan;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/logging.hpp"
+#include "vulkan/features.hpp"
 #include "vulkan/loader.hpp"
 #include "vulkan/names.hpp"
 
@@ -20,11 +21,6 @@ std::vector<VkExtensionProperties> instance_extensions(const Functions& vk, cons
   if (vk.EnumerateInstanceExtensionProperties(layer, &count, found.data()) < 0) return {};
   found.resize(count);
   return found;
-}
-
-bool has(const std::vector<VkExtensionProperties>& list, const char* name) {
-  return std::any_of(list.begin(), list.end(),
-                     [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
 
 bool has_layer(const Functions& vk, const char* name) {
@@ -87,10 +83,7 @@ std::unique_ptr<Instance> Instance::create(const InstanceOptions& options) {
     log(options.log, LogLevel::Info, format("Vulkan: the loader has no %s", missing));
     return nullptr;
   }
-#define HEED_LOAD(name) \
-  instance->functions_.name = reinterpret_cast<PFN_vk##name>(instance->functions_.GetInstanceProcAddr(instance->instance_, "vk" #name));
-  HEED_VULKAN_EXTENSION(HEED_LOAD)
-#undef HEED_LOAD
+  load_extension_functions(instance->instance_, &instance->functions_);
   instance->create_messenger();
   return instance;
 }
@@ -110,12 +103,12 @@ VkResult Instance::create_handle(const InstanceOptions& options) {
   const auto common = instance_extensions(functions_, nullptr);
   const auto of_layer =
       validation_ ? instance_extensions(functions_, kValidationLayer) : std::vector<VkExtensionProperties>();
-  debug_utils_ = (options.debug_utils || validation_) && (has(common, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
-                                                          has(of_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
+  debug_utils_ = (options.debug_utils || validation_) && (contains(common, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
+                                                          contains(of_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
   if (debug_utils_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-  const bool features = has(of_layer, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+  const bool features = contains(of_layer, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
   if (features) extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
-  const bool portability = has(common, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+  const bool portability = contains(common, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
   if (portability) extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
 
   const VkValidationFeatureEnableEXT enabled[] = {

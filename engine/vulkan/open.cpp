@@ -55,13 +55,13 @@ Status VulkanDevice::open(std::unique_ptr<Instance> instance, uint32_t index, Vk
   context_.physical = read_physical_device(context_.vk, physical, instance_->api_version());
   context_.queue_family = choose_queue_family(context_.physical.queue_families);
   context_.labels = instance_->debug_utils() && options.debug_labels;
-  context_.capabilities = capabilities_of(context_.physical, context_.physical.storage_16bit);
+  context_.capabilities = capabilities_of(context_.physical);
   apply_self_test(options.self_test_results);
-  const Status status = create_device(context_.physical.storage_16bit);
+  const Status status = create_device();
   return status == Status::Ok ? pipelines_->create(options.pipeline_cache, VK_NULL_HANDLE) : status;
 }
 
-Status VulkanDevice::create_device(bool f16) {
+Status VulkanDevice::create_device() {
   const float priority = 0.5f;
   auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
   queue.queueFamilyIndex = context_.queue_family;
@@ -82,7 +82,7 @@ Status VulkanDevice::create_device(bool f16) {
   if (matrices) extensions[extension_count++] = MatrixFeatures::kExtension;
   if (workgroup_matrices) extensions[extension_count++] = WorkgroupMatrixFeatures::kExtension;
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
-  info.pNext = f16 ? &storage : nullptr;
+  info.pNext = context_.physical.storage_16bit ? &storage : nullptr;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   if (matrices) info.pNext = matrix.chain(const_cast<void*>(info.pNext));

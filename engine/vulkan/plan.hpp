@@ -188,4 +188,11 @@ class VulkanPlan final : public detail::PlanImpl {
   std::unique_ptr<HostIo> host_io_;  // made by the first run
 };
 
+// Null if the plan is another device's, or none.
+inline VulkanPlan* plan_of(const Plan& plan) {
+  detail::PlanImpl* impl = plan.impl().get();
+  const bool mine = impl != nullptr && impl->backend() == detail::Backend::Vulkan;
+  return mine ? static_cast<VulkanPlan*>(impl) : nullptr;
+}
+
 }  // namespace heed::vulkan

@@ -14,12 +14,6 @@ namespace {
 // Tells a cursor's run from every other of the process.
 constinit std::atomic<uint64_t> last_run{0};
 
-VulkanPlan* plan_of(const Plan& plan) {
-  detail::PlanImpl* impl = plan.impl().get();
-  const bool mine = impl != nullptr && impl->backend() == detail::Backend::Vulkan;
-  return mine ? static_cast<VulkanPlan*>(impl) : nullptr;
-}
-
 // FNV-1a over words.
 class Fingerprint {
  public:

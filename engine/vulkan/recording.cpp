@@ -32,7 +32,6 @@ void Recording::run(Cursor* cursor) {
 bool Recording::record_pass(Cursor* cursor) {
   entered_ = false;
   work_ = 0;
-  slot_.dispatches.count = 0;
   emit_dispatches(plan_.schedule_, plan_.schedule_.steps[cursor->step], plan_.context_.capabilities,
                   plan_.steps_[cursor->step].kernels, values_, &slot_.dispatches);
   work_before_ = work_before(*cursor);

@@ -24,16 +24,13 @@ void append_use(PassInfo* pass, const KernelUse& use) {
 }  // namespace
 
 Status take_faults(const Plan& plan, uint32_t slot) {
-  detail::PlanImpl* impl = plan.impl().get();
-  if (impl == nullptr || impl->backend() != detail::Backend::Vulkan) return Status::InvalidArgument;
-  return static_cast<VulkanPlan*>(impl)->take_faults(slot);
+  VulkanPlan* impl = plan_of(plan);
+  return impl == nullptr ? Status::InvalidArgument : impl->take_faults(slot);
 }
 
 Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass) {
-  detail::PlanImpl* impl = plan.impl().get();
-  if (impl == nullptr || impl->backend() != detail::Backend::Vulkan || pass == nullptr)
-    return Status::InvalidArgument;
-  return static_cast<VulkanPlan*>(impl)->last_completed(slot, pass);
+  VulkanPlan* impl = plan_of(plan);
+  return impl == nullptr || pass == nullptr ? Status::InvalidArgument : impl->last_completed(slot, pass);
 }
 
 Status VulkanPlan::last_completed(uint32_t slot, int32_t* pass) {
@@ -93,7 +90,6 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     PassInfo pass;
     pass.label = node.label;
     pass.op = to_string(node.op);
-    list.count = 0;
     emit_dispatches(schedule_, node, context_.capabilities, kernels, maxima, &list);
     // What runs at the maxima comes first.
     for (uint32_t d = 0; d < list.count; ++d) append_use(&pass, kernels.uses[list.dispatches[d].kernel]);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/arith.hpp"
+#include "vulkan/barrier.hpp"
 #include "vulkan/host_range.hpp"
 #include "vulkan/submission.hpp"
 #include "vulkan/weights.hpp"
@@ -56,12 +57,8 @@ class Stream {
     context_.vk.CmdCopyBuffer(commands, staging_.handle(), target_.buffer,
                               static_cast<uint32_t>(copies_.size()), copies_.data());
     // Visible to every later command of the queue, so that a plan need not know when its weights arrived.
-    auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
-    context_.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
-                                   nullptr);
+    memory_barrier(context_.vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+                   {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT});
     status = submission_.submit_and_wait();
     if (status == Status::Ok) report(copies_.back().dstOffset + copies_.back().size - target_.offset);
     copies_.clear();

@@ -64,7 +64,7 @@ std::unique_ptr<Compiler> Compiler::open(const MatrixSize& assumed) {
   compiler->vk_ = compiler->instance_->functions();
   compiler->physical_ =
       vulkan::read_physical_device(compiler->vk_, devices[0], compiler->instance_->api_version());
-  compiler->capabilities_ = vulkan::capabilities_of(compiler->physical_, compiler->physical_.storage_16bit);
+  compiler->capabilities_ = vulkan::capabilities_of(compiler->physical_);
   compiler->lists_matrix_ = compiler->capabilities_.matrix.m != 0;
   if (!compiler->lists_matrix_ && assumed.m != 0) {
     compiler->capabilities_.matrix = assumed;
