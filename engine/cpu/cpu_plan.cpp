@@ -242,7 +242,8 @@ std::vector<PassInfo> CpuPlan::passes() const {
 }
 
 Status CpuPlan::timings(std::vector<PassTime>* times, uint32_t) const {
-  if (!options_.timestamps) return Status::Unsupported;
+  if (!options_.timestamps)
+    return fail(shared_->log, Status::Unsupported, "timings: the plan was compiled without timestamps");
   if (!finished_) return fail(shared_->log, Status::InvalidArgument, "timings: the plan has not run yet");
   *times = times_;
   return Status::Ok;

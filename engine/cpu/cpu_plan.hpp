@@ -57,6 +57,7 @@ class CpuPlan final : public detail::PlanImpl {
   Status build(const std::vector<const detail::WeightsImpl::Entry*>& entries);
 
   detail::Backend backend() const override { return detail::Backend::Cpu; }
+  const Log& host_log() const override { return shared_->log; }
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
              const RunOptions& options) override;
   uint64_t scratch_bytes() const override {

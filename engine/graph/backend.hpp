@@ -55,6 +55,7 @@ class PlanImpl {
  public:
   virtual ~PlanImpl() = default;
   virtual Backend backend() const = 0;
+  virtual const Log& host_log() const = 0;
   virtual Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
                      const RunOptions& options) = 0;
   virtual uint64_t scratch_bytes() const = 0;

@@ -39,6 +39,8 @@ Status set_extent(const Schedule& schedule, std::string_view name, int64_t value
       return fail(log, Status::ExtentOutOfRange,
                   format("extent '%s' is %lld; this plan takes 1 to %lld", extent.name.c_str(),
                          static_cast<long long>(value), static_cast<long long>(extent.max)));
+    if (extent_values[i] != 0)
+      return fail(log, Status::InvalidArgument, format("extent '%s' is given twice", extent.name.c_str()));
     extent_values[i] = value;
     return Status::Ok;
   }

@@ -101,11 +101,13 @@ Status set_extent(const Schedule& schedule, std::string_view name, int64_t value
 template <class ExtentValues>
 Status resolve_extents(const Schedule& schedule, const ExtentValues& given, const Log& log,
                        std::span<int64_t> extent_values, std::span<int64_t> sizes) {
-  for (size_t i = 0; i < schedule.extents.size(); ++i) extent_values[i] = schedule.extents[i].max;
+  for (size_t i = 0; i < schedule.extents.size(); ++i) extent_values[i] = 0;  // not given yet
   for (const auto& extent : given) {
     const Status status = set_extent(schedule, extent.name, extent.value, log, extent_values);
     if (status != Status::Ok) return status;
   }
+  for (size_t i = 0; i < schedule.extents.size(); ++i)
+    if (extent_values[i] == 0) extent_values[i] = schedule.extents[i].max;
   schedule.sizes.evaluate(extent_values, sizes);  // cannot overflow below the maxima
   return Status::Ok;
 }

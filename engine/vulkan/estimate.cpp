@@ -9,7 +9,7 @@ namespace heed::vulkan {
 
 Status estimate(const Plan& plan, std::span<const ExtentValue> extents, const Cursor& cursor,
                 Estimate* result) {
-  const VulkanPlan* impl = plan_of(plan);
+  const VulkanPlan* impl = plan_of(plan, "estimate");
   return impl == nullptr || result == nullptr ? Status::InvalidArgument
                                               : impl->estimate(extents, cursor, result);
 }

@@ -16,12 +16,12 @@ VulkanDevice* device_of(const Device& device) {
 }  // namespace
 
 Status scratch_needs(const Plan& plan, BufferNeeds* needs) {
-  VulkanPlan* impl = plan_of(plan);
+  VulkanPlan* impl = plan_of(plan, "scratch_needs");
   return impl == nullptr || needs == nullptr ? Status::InvalidArgument : impl->scratch_needs(needs);
 }
 
 Status bind_scratch(const Plan& plan, const BufferRange& range) {
-  VulkanPlan* impl = plan_of(plan);
+  VulkanPlan* impl = plan_of(plan, "bind_scratch");
   return impl == nullptr ? Status::InvalidArgument : impl->bind_scratch(range);
 }
 

@@ -87,6 +87,7 @@ class VulkanPlan final : public detail::PlanImpl {
   Status compile(const std::vector<const detail::WeightsImpl::Entry*>& weights);
 
   detail::Backend backend() const override { return detail::Backend::Vulkan; }
+  const Log& host_log() const override { return context_.log; }
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
              const RunOptions& options) override;
   uint64_t scratch_bytes() const override { return schedule_.scratch_bytes; }
@@ -188,11 +189,8 @@ class VulkanPlan final : public detail::PlanImpl {
   std::unique_ptr<HostIo> host_io_;  // made by the first run
 };
 
-// Null if the plan is another device's, or none.
-inline VulkanPlan* plan_of(const Plan& plan) {
-  detail::PlanImpl* impl = plan.impl().get();
-  const bool mine = impl != nullptr && impl->backend() == detail::Backend::Vulkan;
-  return mine ? static_cast<VulkanPlan*>(impl) : nullptr;
-}
+// The plan behind a handle. Null if there is none, or one of the CPU device, which is logged as a mistake of `call`
+// unless that is null.
+VulkanPlan* plan_of(const Plan& plan, const char* call);
 
 }  // namespace heed::vulkan

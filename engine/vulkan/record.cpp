@@ -43,19 +43,19 @@ uint64_t buffers_of(const Slot& slot) {
 }  // namespace
 
 Status record(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info) {
-  VulkanPlan* impl = plan_of(plan);
+  VulkanPlan* impl = plan_of(plan, "record");
   return impl == nullptr ? Status::InvalidArgument : impl->record(commands, info);
 }
 
 Status record_some(const Plan& plan, VkCommandBuffer commands, const RecordInfo& info, double budget_ms,
                    Cursor* cursor) {
-  VulkanPlan* impl = plan_of(plan);
+  VulkanPlan* impl = plan_of(plan, "record_some");
   return impl == nullptr || cursor == nullptr ? Status::InvalidArgument
                                               : impl->record_some(commands, info, budget_ms, cursor);
 }
 
 SyncNeeds sync_needs(const Plan& plan) {
-  const VulkanPlan* impl = plan_of(plan);
+  const VulkanPlan* impl = plan_of(plan, nullptr);
   return impl == nullptr ? SyncNeeds() : impl->sync_needs();
 }
 

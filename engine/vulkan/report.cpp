@@ -23,13 +23,23 @@ void append_use(PassInfo* pass, const KernelUse& use) {
 
 }  // namespace
 
+VulkanPlan* plan_of(const Plan& plan, const char* call) {
+  detail::PlanImpl* impl = plan.impl().get();
+  if (impl == nullptr) return nullptr;
+  if (impl->backend() == detail::Backend::Vulkan) return static_cast<VulkanPlan*>(impl);
+  if (call != nullptr)
+    log(impl->host_log(), LogLevel::Error,
+        std::string(call) + ": this plan is of the CPU device; only Plan::run runs it");
+  return nullptr;
+}
+
 Status take_faults(const Plan& plan, uint32_t slot) {
-  VulkanPlan* impl = plan_of(plan);
+  VulkanPlan* impl = plan_of(plan, "take_faults");
   return impl == nullptr ? Status::InvalidArgument : impl->take_faults(slot);
 }
 
 Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass) {
-  VulkanPlan* impl = plan_of(plan);
+  VulkanPlan* impl = plan_of(plan, "last_completed");
   return impl == nullptr || pass == nullptr ? Status::InvalidArgument : impl->last_completed(slot, pass);
 }
 

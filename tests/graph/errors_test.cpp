@@ -161,6 +161,8 @@ TEST_CASE("graph: extents outside 1..max are refused by name", "[graph]") {
   CHECK(resolve_with("n", 9) == Status::ExtentOutOfRange);
   CHECK(resolve_with("n", 0) == Status::ExtentOutOfRange);
   CHECK(resolve_with("m", 1) == Status::NotFound);
+  const std::vector<NamedValue> twice = {{"n", 5}, {"n", 5}};
+  CHECK(resolve_extents(s.schedule, twice, Log{}, extents, sizes) == Status::InvalidArgument);
 }
 
 TEST_CASE("graph: is a value", "[graph]") {

@@ -88,7 +88,7 @@ void make_block(const vulkan::HostDevice& host, const CompileOptions& options, B
   REQUIRE(block->device.compile(graph, block->weights, &block->plan, options) == Status::Ok);
   Device cpu;
   Weights cpu_weights;
-  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+  REQUIRE(Device::open({.select = "cpu", .log = host.log}, &cpu) == Status::Ok);
   REQUIRE(cpu.upload(weights.list(), &cpu_weights) == Status::Ok);
   REQUIRE(cpu.compile(graph, cpu_weights, &block->cpu_plan) == Status::Ok);
 }

@@ -224,6 +224,8 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
     said("output 'y' overlaps 'x': both begin in one buffer, at 0 and 0");
     CHECK(attempt({good[0], good[1], {"y", b, 10652, 65536}}) == Status::InvalidArgument);  // x ends at 10656
     said("at 10652 and 0");
+    CHECK(attempt({good[0], good[1], good[2]}, {{"tokens", 3}, {"tokens", 4}}) == Status::InvalidArgument);
+    said("'tokens' is given twice");
     CHECK(attempt({good[0], good[1], good[2], {"z", b}}) == Status::NotFound);
     said("'z'");
     CHECK(attempt({{"x", b, 0, 100}, good[1], good[2]}) == Status::BufferTooSmall);
@@ -244,6 +246,7 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
     said("command buffer is null");
     CHECK(vulkan::record(Plan(), commands, {.buffers = good}) == Status::InvalidArgument);
     CHECK(vulkan::record(block.cpu_plan, commands, {.buffers = good}) == Status::InvalidArgument);
+    said("record: this plan is of the CPU device");
     CHECK(calls_of_all() == 0);
     CHECK(attempt({good[0], good[1], good[2]}) == Status::Ok);
     CHECK(host->take_log() == "");
