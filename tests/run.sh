@@ -6,6 +6,7 @@
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
 #   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets glsl amd capture tour search swarm headers
 #                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow),
+#                       windows (MinGW and Wine),
 #                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES)
 #   HEED_HOSTILE_CASES  how many damaged files, damaged blobs and absurd programs of each kind to try; default: some
 #                       hundreds (tests/hostile)
@@ -441,6 +442,31 @@ stage_aarch64() {
   end
 }
 
+# Windows, as far as MinGW and Wine show it: all that does not need a GPU, and goldens on lavapipe behind Wine's Vulkan.
+stage_windows() {
+  begin "Windows, by MinGW and Wine"
+  local folder=$root/build-windows toolchain
+  mkdir -p "$folder"
+  if ! "$root/tests/drivers/install.sh" windows >"$folder/sysroot.log" 2>&1 ||
+    ! toolchain=$("$root/tests/drivers/windows.sh" "$folder/sysroot" 2>>"$folder/sysroot.log"); then
+    tail -n 3 "$folder/sysroot.log"
+    echo "SKIPPED: no cross compiler, Wine or libraries, so nothing was checked on Windows"
+    end
+    return
+  fi
+  step "configure" "$folder/tests-configure.log" configure "$folder" -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
+    -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_BUILD_TESTS=ON -DHEED_BUILD_SAMPLES=ON &&
+    step "build" "$folder/tests-build.log" cmake --build "$folder" --parallel "$jobs" --target heed_cpu_tests heed_program ||
+    { end; return; }
+  under_wine() { env WINEPREFIX="$folder/wine-$1" WINEDEBUG=-all "${@:2}" | tr -d '\r'; }
+  run_catch "heed_cpu_tests under Wine" "$folder/tests.log" under_wine text wine "$folder/tests/heed_cpu_tests.exe" "~[.]"
+  # Wine's Vulkan wants a display from the start; a path that begins with a slash would be an option on Windows.
+  run_lines "heed verify under Wine" "$folder/tests-verify.log" under_wine window xvfb-run -a "$root/tests/drivers/with.sh" lavapipe \
+    wine "$folder/samples/heed/heed.exe" verify --device all tests/goldens
+  check_coverage lavapipe "$folder/tests-verify.log"
+  end
+}
+
 # --- All of it -------------------------------------------------------------------------------------------------
 
 begin "packages"
@@ -464,4 +490,5 @@ if wants clang; then stage_clang; fi
 if wants sanitize; then stage_sanitize; fi
 if wants tsan; then stage_tsan; fi
 if wants aarch64; then stage_aarch64; fi
+if wants windows; then stage_windows; fi
 finish

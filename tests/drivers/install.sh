@@ -4,13 +4,14 @@
 #   install.sh tests     that, and what tests/run.sh needs
 #   install.sh search    samples, and what downloads the model of samples/search
 #   install.sh swarm     samples, and the window of samples/swarm
+#   install.sh windows   samples, and what builds and runs the tests for Windows
 # Elsewhere it lists what to install and succeeds, since CMake knows best whether something is missing.
 set -euo pipefail
 
 set_name=${1:-samples}
 case $set_name in
-  samples | tests | search | swarm) ;;
-  *) echo "usage: install.sh samples|tests|search|swarm" >&2; exit 2 ;;
+  samples | tests | search | swarm | windows) ;;
+  *) echo "usage: install.sh samples|tests|search|swarm|windows" >&2; exit 2 ;;
 esac
 
 # command:package, for tools that may also come from elsewhere
@@ -23,6 +24,10 @@ fi
 if [[ $set_name == tests ]]; then
   tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user)
   libraries+=(catch2 vulkan-validationlayers libshaderc-dev xvfb xdotool)
+fi
+if [[ $set_name == windows ]]; then
+  tools+=(x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix wine:wine)
+  libraries+=(wine64 libglm-dev xvfb xauth)
 fi
 if [[ $set_name == search ]] && ! python3 -m pip --version >/dev/null 2>&1; then
   libraries+=(python3-pip)
