@@ -48,8 +48,13 @@ std::string slug(const std::string& text) {
   return result;
 }
 
-std::string gib(uint64_t bytes) {
-  return format("%.2f GiB", static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0));
+// "32 KiB"
+std::string bytes(uint64_t count) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  size_t unit = 0;
+  auto value = static_cast<double>(count);
+  for (; value >= 1024.0 && unit + 1 < std::size(kUnits); ++unit) value /= 1024.0;
+  return format("%.4g %s", value, kUnits[unit]);
 }
 
 // VkPhysicalDeviceLimits as (name, value) pairs.
@@ -63,15 +68,15 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   for (uint32_t i = 0; i < device.memory.memoryHeapCount; ++i)
     if ((device.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
       local = std::max<uint64_t>(local, device.memory.memoryHeaps[i].size);
-  add("device-local memory", gib(local));
-  add("largest allocation", gib(device.memory_limits.maxMemoryAllocationSize));
-  add("storage buffer range", gib(limits.maxStorageBufferRange));
-  add("storage buffer alignment", std::to_string(limits.minStorageBufferOffsetAlignment));
-  add("shared memory", std::to_string(limits.maxComputeSharedMemorySize));
+  add("device-local memory", bytes(local));
+  add("largest allocation", bytes(device.memory_limits.maxMemoryAllocationSize));
+  add("storage buffer range", bytes(limits.maxStorageBufferRange));
+  add("storage buffer alignment", bytes(limits.minStorageBufferOffsetAlignment));
+  add("shared memory", bytes(limits.maxComputeSharedMemorySize));
   add("workgroup invocations", std::to_string(limits.maxComputeWorkGroupInvocations));
   add("workgroup size", three(limits.maxComputeWorkGroupSize));
   add("workgroups", three(limits.maxComputeWorkGroupCount));
-  add("push constants", std::to_string(limits.maxPushConstantsSize));
+  add("push constants", bytes(limits.maxPushConstantsSize));
   add("cores", device.cores == 0 ? "not told" : std::to_string(device.cores));
   add("subgroup size", std::to_string(device.subgroup.subgroupSize));
   const uint32_t family = choose_queue_family(device.queue_families);
