@@ -179,7 +179,7 @@ TEST_CASE("hostile: changed safetensors files", "[hostile][io]") {
     REQUIRE(Device::open({.select = "cpu", .threads = 1}, &cpu) == Status::Ok);
     (void)cpu.upload(file.host_tensors(), &weights, {.keep_dtype = r.coin(), .dtype = DType::F16});
   });
-  std::printf("%lld of %lld were taken\n", static_cast<long long>(taken), static_cast<long long>(cases));
+  tell_sound(taken, cases);
 }
 
 TEST_CASE("hostile: changed tokenizers and text", "[hostile][bert]") {
@@ -205,7 +205,7 @@ TEST_CASE("hostile: changed tokenizers and text", "[hostile][bert]") {
     CHECK(ids.size() <= std::max<size_t>(most, 2));
     for (int32_t id : ids) CHECK((id >= 0 && id < static_cast<int32_t>(used.size())));
   });
-  std::printf("%lld of %lld were taken\n", static_cast<long long>(taken), static_cast<long long>(cases));
+  tell_sound(taken, cases);
 }
 
 TEST_CASE("hostile: changed golden files", "[hostile][goldens]") {
@@ -264,7 +264,7 @@ TEST_CASE("hostile: changed model folders", "[hostile][bert]") {
     }
     write_file(model / file.name, file.text);
   });
-  std::printf("%lld of %lld were taken\n", static_cast<long long>(taken), static_cast<long long>(cases));
+  tell_sound(taken, cases);
 }
 
 }  // namespace heed::test

@@ -35,4 +35,11 @@ int64_t hostile_cases(const std::string& area, int64_t usual, Each&& each) {
   return last - first;
 }
 
+// Of the cases of an area, how many came through. If none or all did, what is behind the first check was not tried, or
+// nothing was wrong.
+inline void tell_sound(int64_t sound, int64_t cases) {
+  std::printf("%lld of %lld were taken\n", static_cast<long long>(sound), static_cast<long long>(cases));
+  if (cases >= 50) CHECK((0 < sound && sound < cases));
+}
+
 }  // namespace heed::test

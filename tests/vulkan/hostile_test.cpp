@@ -70,7 +70,7 @@ TEST_CASE("hostile: programs and tunings on Vulkan devices", "[hostile][vulkan][
     INFO(test.word);
     const uint64_t key = device.impl()->self_test_key();
     int64_t compiled = 0;
-    hostile_cases("programs on " + test.word, 60, [&](Random& r) {
+    const int64_t cases = hostile_cases("programs on " + test.word, 60, [&](Random& r) {
       const Program program = random_program(r);
       (void)use_tuning(device, mutated(r, write_tuning(key, sound_tuning()), true));
       Weights weights;
@@ -84,7 +84,7 @@ TEST_CASE("hostile: programs and tunings on Vulkan devices", "[hostile][vulkan][
       CHECK(ops::take_messages().size() == (status == Status::Ok ? 0 : 1));
     });
     (void)use_tuning(device, write_tuning(key, {}));
-    std::printf("%lld compiled\n", static_cast<long long>(compiled));
+    tell_sound(compiled, cases);
   }
 }
 
