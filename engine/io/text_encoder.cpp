@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kMaxConfigBytes = 1u << 20;
+constexpr int64_t kMaxAttention = int64_t{1} << 28;  // weights of one text: 1 GiB
 
 bool is_there(const fs::path& path) {
   std::error_code error;
@@ -242,6 +243,11 @@ Status TextEncoder::attention(std::string_view text, TextAttention* attention) {
   const std::vector<uint8_t> kept(ids.size(), 1);
 
   Graph g;
+  if (tokens * tokens > kMaxAttention / (config_.layers * config_.heads))
+    g.fail(Status::OutOfMemory,
+           format("the attention of %lld tokens in %lld layers of %lld heads takes more than 1 GiB",
+                  static_cast<long long>(tokens), static_cast<long long>(config_.layers),
+                  static_cast<long long>(config_.heads)));
   const Tensor input = g.input("ids", {1, tokens}, DType::I32);
   const Mask padding = keep(g.input("keep", {1, tokens}, DType::U8));
   BertOptions options;

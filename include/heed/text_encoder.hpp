@@ -86,7 +86,8 @@ class HEED_API TextEncoder {
   // One batch of at most max_batch texts of at most max_tokens tokens; vectors [count, width].
   Status encode(const TokenBatch& batch, std::span<float> vectors);
 
-  // The attention weights of one text in all layers and heads. Compiles a plan of its own at each call.
+  // The attention weights of one text in all layers and heads, as many tokens of it as the model takes. Compiles a plan of
+  // its own at each call. OutOfMemory: they would take more than 1 GiB.
   Status attention(std::string_view text, TextAttention* attention);
 
  private:

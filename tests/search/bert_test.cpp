@@ -3,6 +3,9 @@
 #include <heed/text_encoder.hpp>
 
 #include <cmath>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
 
 #include "ops/devices.hpp"
 #include "search/support.hpp"
@@ -42,6 +45,32 @@ std::vector<uint8_t> bytes_of(const SafeTensors& file, std::string_view name) {
   std::vector<uint8_t> values;
   for (int32_t v : ints_of(file, name)) values.push_back(static_cast<uint8_t>(v));
   return values;
+}
+
+// The model's table of positions becomes one of zeros for so many.
+void lengthen(ModelCopy& model, int64_t positions) {
+  constexpr std::string_view kTable = "embeddings.position_embeddings.weight";
+  const auto file = model / "model-00001-of-00002.safetensors";
+  const std::string old = read_file(file);
+  uint64_t header_size = 0;
+  std::memcpy(&header_size, old.data(), sizeof header_size);
+  nlohmann::json header = nlohmann::json::parse(old.substr(8, header_size));
+  std::string data;
+  for (auto& [name, entry] : header.items()) {
+    if (name == "__metadata__") continue;
+    const size_t begin = entry["data_offsets"][0], end = entry["data_offsets"][1], at = data.size();
+    if (name == kTable) {
+      entry["shape"][0] = positions;
+      data.append(static_cast<size_t>(positions) * (end - begin) / 64, '\0');
+    } else {
+      data.append(old, 8 + header_size + begin, end - begin);
+    }
+    entry["data_offsets"] = {at, data.size()};
+  }
+  const std::string text = header.dump();
+  header_size = text.size();
+  write_file(file, std::string(reinterpret_cast<const char*>(&header_size), 8) + text + data);
+  model.change("config.json", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": " + std::to_string(positions));
 }
 
 }  // namespace
@@ -211,6 +240,24 @@ TEST_CASE("Attention of a text has one matrix per layer and head, each row a dis
       CHECK(sum == Approx(1).margin(1e-5));
     }
   }
+}
+
+TEST_CASE("Attention of a text that would take more than 1 GiB is refused", "[bert]") {
+  constexpr int64_t kPositions = 6690;  // 2 layers of 3 heads: 6,688 tokens take 1 GiB
+  ModelCopy model;
+  lengthen(model, kPositions);
+  Messages messages;
+  Device device;
+  REQUIRE(Device::open({.select = "cpu", .log = messages.log(), .threads = 1}, &device) == Status::Ok);
+  TextEncoder encoder;
+  REQUIRE(TextEncoder::open(device, model.path(), {.max_batch = 1, .max_tokens = kPositions, .log = messages.log()},
+                            &encoder) == Status::Ok);
+  std::string text;
+  for (int64_t i = 0; i < kPositions; ++i) text += "a ";
+  TextAttention attention;
+  CHECK(encoder.attention(text, &attention) == Status::OutOfMemory);
+  CHECK(messages.mention("the attention of 6690 tokens in 2 layers of 3 heads"));
+  CHECK(encoder.attention("a b", &attention) == Status::Ok);
 }
 
 }  // namespace heed::test
