@@ -142,10 +142,12 @@ class Fusion {
     return true;
   }
 
-  // attention -> copy: attention writes where the copy would.
+  // attention -> copy: attention writes where the copy would. Not where it has other results, which may be read before the
+  // copy's place.
   bool skip_copy(size_t first, size_t second) {
     const Node& copy = graph_.nodes[second];
-    if (copy.op != Op::Elementwise) return false;
+    const auto& results = graph_.nodes[first].outputs;
+    if (copy.op != Op::Elementwise || results[out::kWeights].valid() || results[out::kLogSumExp].valid()) return false;
     const auto& attrs = copy.as<ElementwiseAttrs>();
     const TensorInfo &middle = build_.info(graph_.nodes[first].outputs[0]), &result = build_.info(copy.outputs[0]);
     if (attrs.kind != ElementwiseAttrs::Kind::Copy || !is_plain(attrs) || middle.dtype != result.dtype ||

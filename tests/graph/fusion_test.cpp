@@ -99,6 +99,18 @@ TEST_CASE("fusion: attention writes an output itself where its kernel takes any 
   CHECK(s.schedule.steps[0].outputs[0].id == s.schedule.outputs[0].tensor);
 }
 
+TEST_CASE("fusion: attention stays before the readers of its other results", "[graph]") {
+  Graph g;
+  const Tensor q = g.input("q", {2, 3, 5, 8});
+  const AttentionResult result = g.attention(q, q, q, {.return_log_sum_exp = true});
+  g.output("y", result.output);
+  g.output("z", g.scale(result.log_sum_exp, 2));
+  ScheduleOptions options;
+  options.keeps_attention = [](const void*, const detail::GraphData&, const Node&) { return true; };
+  options.strided_attention = true;
+  CHECK(ops_of(schedule_of(g, options).schedule) == std::vector<Op>{Op::Attention, Op::Elementwise, Op::Elementwise});
+}
+
 TEST_CASE("dropout leaves nothing in evaluation plans and with p = 0", "[graph]") {
   Graph g;
   const Tensor x = g.input("x", {4, 6});
