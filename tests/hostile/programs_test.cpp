@@ -152,7 +152,7 @@ TEST_CASE("hostile: programs of right and wrong calls on the CPU device", "[host
   Device device;
   REQUIRE(Device::open({.select = "cpu", .log = messages.log(), .threads = 2}, &device) == Status::Ok);
   int64_t compiled = 0, ran = 0;
-  const int64_t cases = hostile_cases("programs", 300, [&](Random& random) {
+  const int64_t cases = hostile_cases("programs", 1000, [&](Random& random) {
     Program program = random_program(random);
     run_program(program, device, messages, &compiled, &ran);
   });
