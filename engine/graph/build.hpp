@@ -40,8 +40,9 @@ class Build {
 
   // False, with the mistake recorded, if `type` is none of the enumerators.
   bool is_type(DType type, const char* what);
+  // At least 1, or an extent of this graph, or a size made from such.
+  bool is_size(const Dim& dim) const;
   // Turns a public shape into sizes; records a mistake and returns false for bad ranks and dims.
-  bool is_size(const Dim& dim) const;  // at least 1, or an extent of this graph, or a size made from such
   bool sizes_of(const Shape& shape, const char* what, TensorInfo* info);
   // Broadcast of two shapes by numpy's rule into out's rank and dims; false if they do not agree.
   bool broadcast(const TensorInfo& a, const TensorInfo& b, TensorInfo* out) const;

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "graph/build.hpp"
@@ -26,8 +27,8 @@ class Fusion {
       : graph_(*graph), options_(options), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
 
   void run() {
-    // Matmuls first: an addition is worth more in their epilogue than in the operation after it. A fused node takes
-    // the place of the later one, where all its inputs exist. Repeats until a pass changes nothing.
+    // Matmuls first: an addition is worth more in their epilogue than in the operation after it. A node fused into the one
+    // that reads it takes that one's place, where all its inputs exist. Repeats until a pass changes nothing.
     while (pass(true)) {
     }
     while (pass(false)) {
@@ -50,9 +51,10 @@ class Fusion {
       // A reader through another view has other strides or another shape; it cannot be an epilogue.
       if (reader == nullptr || touched[reader->node] || graph_.nodes[reader->node].inputs[reader->input] != output)
         continue;
-      if (!fuse_pair(n, reader->node, reader->input)) continue;
-      gone_[n] = true;
-      touched[reader->node] = true;
+      const std::optional<size_t> gone = fuse_pair(n, reader->node, reader->input);
+      if (!gone) continue;
+      gone_[*gone] = true;
+      touched[n] = touched[reader->node] = true;
       changed = true;
     }
     return changed;
@@ -65,12 +67,15 @@ class Fusion {
     return Uses(graph_);
   }
 
-  bool fuse_pair(size_t first, size_t second, size_t position) {
+  // Which of the two the other has become a part of; none if they stay apart.
+  std::optional<size_t> fuse_pair(size_t first, size_t second, size_t position) {
     const Op op = graph_.nodes[first].op;
-    if (op == Op::Matmul) return into_matmul(first, second, position);
-    if (op == Op::Attention) return options_.strided_attention && skip_copy(first, second);
-    if (op == Op::Elementwise) return into_norm(first, second, position) || into_elementwise(first, second);
-    return false;
+    const auto if_fused = [](bool fused, size_t gone) { return fused ? std::optional(gone) : std::nullopt; };
+    if (op == Op::Matmul) return if_fused(into_matmul(first, second, position), first);
+    if (op == Op::Attention) return if_fused(options_.strided_attention && skip_copy(first, second), second);
+    if (op == Op::Elementwise)
+      return if_fused(into_norm(first, second, position) || into_elementwise(first, second), first);
+    return std::nullopt;
   }
 
   bool into_matmul(size_t first, size_t second, size_t position) {
@@ -142,20 +147,18 @@ class Fusion {
     return true;
   }
 
-  // attention -> copy: attention writes where the copy would. Not where it has other results, which may be read before the
-  // copy's place.
+  // attention -> copy: attention writes where the copy would. It keeps its place, since its other results may be read
+  // before the copy's.
   bool skip_copy(size_t first, size_t second) {
+    Node& attention = graph_.nodes[first];
     const Node& copy = graph_.nodes[second];
-    const auto& results = graph_.nodes[first].outputs;
-    if (copy.op != Op::Elementwise || results[out::kWeights].valid() || results[out::kLogSumExp].valid()) return false;
+    if (copy.op != Op::Elementwise) return false;
     const auto& attrs = copy.as<ElementwiseAttrs>();
-    const TensorInfo &middle = build_.info(graph_.nodes[first].outputs[0]), &result = build_.info(copy.outputs[0]);
+    const TensorInfo &middle = build_.info(attention.outputs[0]), &result = build_.info(copy.outputs[0]);
     if (attrs.kind != ElementwiseAttrs::Kind::Copy || !is_plain(attrs) || middle.dtype != result.dtype ||
         !build_.same_shape(middle, result))
       return false;
-    Node fused = graph_.nodes[first];
-    fused.outputs[0] = copy.outputs[0];
-    graph_.nodes[second] = std::move(fused);
+    attention.outputs[0] = copy.outputs[0];
     return true;
   }
 

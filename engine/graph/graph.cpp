@@ -50,7 +50,8 @@ Tensor add_source(Build& build, std::string_view name, const Shape& shape, DType
                   std::vector<NamedTensor>* list) {
   TensorInfo info;
   if (!name_is_fine(build, name) || !build.is_type(dtype, std::string(name).c_str()) ||
-      !build.sizes_of(shape, std::string(name).c_str(), &info)) return {};
+      !build.sizes_of(shape, std::string(name).c_str(), &info))
+    return {};
   info.dtype = dtype;
   info.name = name;
   build.make_contiguous(&info);

@@ -45,8 +45,10 @@ void SizeTable::merge_equal(std::vector<SizeId>* terms, bool* overflow) {
     if (entry.kind == Kind::Mul && is_constant(static_cast<SizeId>(entry.a)))
       term = {static_cast<SizeId>(entry.b), entries_[static_cast<size_t>(entry.a)].a};
     const auto known = std::find_if(merged.begin(), merged.end(), [&](const Term& t) { return t.size == term.size; });
-    if (known == merged.end()) merged.push_back(term);
-    else if (!checked_add(known->times, term.times, &known->times)) *overflow = true;
+    if (known == merged.end())
+      merged.push_back(term);
+    else if (!checked_add(known->times, term.times, &known->times))
+      *overflow = true;
   }
   terms->clear();
   for (const Term& term : merged) terms->push_back(mul(constant(term.times), term.size));

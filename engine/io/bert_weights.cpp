@@ -4,6 +4,7 @@
 #include <set>
 
 #include <heed/bert.hpp>
+#include <heed/nn.hpp>
 
 #include "base/logging.hpp"
 #include "io/safetensors_header.hpp"
@@ -12,7 +13,6 @@ namespace heed {
 
 namespace {
 
-constexpr int64_t kMostLayers = 1000;
 constexpr size_t kMostNamed = 20;  // tensors in one message
 constexpr std::string_view kPrefix = "bert.";
 
@@ -170,10 +170,10 @@ DType BertWeights::dtype() const {
 Status BertWeights::load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log,
                          BertWeights* weights) {
   if (weights == nullptr) return Status::InvalidArgument;
-  if (config.layers < 0 || config.layers > kMostLayers)
-    return fail(log, Status::InvalidArgument, format("the configuration has %lld layers; 0 to %lld are possible",
-                                                     static_cast<long long>(config.layers),
-                                                     static_cast<long long>(kMostLayers)));
+  if (config.layers < 0 || config.layers > nn::kMaxLayers)
+    return fail(log, Status::InvalidArgument,
+                format("the configuration has %lld layers; 0 to %d are possible", static_cast<long long>(config.layers),
+                       nn::kMaxLayers));
   BertWeights fresh;
   const Status status = BertLoader(checkpoint, config, log, &fresh).run();
   if (status == Status::Ok) *weights = std::move(fresh);

@@ -1,5 +1,6 @@
 // config.json of BERT-family encoders.
 #include <heed/bert.hpp>
+#include <heed/nn.hpp>
 
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr uint64_t kMaxConfigBytes = 1u << 20;
 // Far above every published encoder, and small enough that no product of two of them overflows.
-constexpr int64_t kMaxSize = 1 << 24, kMaxLayers = 1000;
+constexpr int64_t kMaxSize = 1 << 24;
 
 struct NamedActivation {
   const char* name;
@@ -56,7 +57,7 @@ Status parse_bert_config(std::string_view json, std::string_view name, const Log
   BertConfig read;
   read.vocabulary = fields.integer("vocab_size", 1, kMaxSize);
   read.width = fields.integer("hidden_size", 1, kMaxSize);
-  read.layers = fields.integer("num_hidden_layers", 1, kMaxLayers);
+  read.layers = fields.integer("num_hidden_layers", 1, nn::kMaxLayers);
   read.heads = fields.integer("num_attention_heads", 1, kMaxSize);
   read.hidden = fields.integer("intermediate_size", 1, kMaxSize);
   read.positions = fields.integer("max_position_embeddings", 1, kMaxSize);

@@ -30,9 +30,9 @@ Tensor mistake(Graph& g, Status status, std::string_view layer, const char* text
 }
 
 bool may_repeat(Graph& g, std::string_view layer, int64_t count, const char* what) {
-  if (count >= 0 && count <= kMaxRepeated) return true;
-  mistake(g, Status::InvalidArgument, layer, "%lld %s, at most %lld are possible", static_cast<long long>(count), what,
-          static_cast<long long>(kMaxRepeated));
+  if (count >= 0 && count <= kMaxLayers) return true;
+  mistake(g, Status::InvalidArgument, layer, "%lld %s, at most %d are possible", static_cast<long long>(count), what,
+          kMaxLayers);
   return false;
 }
 

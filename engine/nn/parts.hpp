@@ -36,9 +36,7 @@ class Label {
 // Records "<layer>: <text>" as the graph's mistake.
 [[gnu::format(printf, 4, 5)]] Tensor mistake(Graph& g, Status status, std::string_view layer, const char* text, ...);
 
-// Layers of a stack, and heads with weights of their own. Building more would take minutes instead of failing.
-inline constexpr int64_t kMaxRepeated = 1000;
-// False, with the mistake recorded, if there cannot be so many.
+// False, with the mistake recorded, if there are more than kMaxLayers.
 bool may_repeat(Graph& g, std::string_view layer, int64_t count, const char* what);
 
 // The constant width of x's last axis; 0 after recording a mistake.

@@ -37,7 +37,7 @@ namespace heed {
 struct BertConfig {
   int64_t vocabulary = 30522;  // [vocab_size] rows of the word table
   int64_t width = 768;         // [hidden_size]
-  int64_t layers = 12;         // [num_hidden_layers] up to 1000
+  int64_t layers = 12;         // [num_hidden_layers] up to nn::kMaxLayers
   int64_t heads = 12;          // [num_attention_heads] divides width
   int64_t hidden = 3072;       // [intermediate_size]
   int64_t positions = 512;     // [max_position_embeddings] the longest input

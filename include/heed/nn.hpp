@@ -30,6 +30,9 @@
 
 namespace heed::nn {
 
+// Layers of a stack, and heads with weights of their own: building more would take minutes instead of failing.
+inline constexpr int kMaxLayers = 1000;
+
 // --- Small layers --------------------------------------------------------------------------------------------
 
 // x [..., in] -> [..., out] with the linear layer `prefix`.
@@ -101,7 +104,7 @@ HEED_API Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, cons
 HEED_API Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
                                 const MultiHeadOptions& options = {});
 
-// `options.heads` single heads (up to 1000) with weights under prefix.0, prefix.1, ..., their outputs side by side:
+// `options.heads` single heads (up to kMaxLayers) with weights under prefix.0, prefix.1, ..., their outputs side by side:
 // x [B, S, C] or [S, C] -> [..., heads d_v]. No output projection. Default names: kSeparate without `out`.
 // options.weights is not used; options.kv_heads must be 0 or `heads`.
 HEED_API Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
@@ -197,7 +200,7 @@ HEED_API Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_vie
                               const DecoderLayerOptions& options);
 
 struct StackOptions {
-  int layers = 1;  // up to 1000
+  int layers = 1;  // up to kMaxLayers
   // If set: a LayerNorm of this name, beside the layers, after the last one; usual with pre-norm layers.
   std::string_view final_norm = {};
 };

@@ -1,10 +1,10 @@
 // The command-line program `heed`: what devices there are, whether they compute right, and how fast.
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 
 #include <CLI/CLI.hpp>
 
+#include "../within.hpp"
 #include "commands.hpp"
 
 namespace heed::program {
@@ -26,17 +26,6 @@ CLI::Option* add_tuning(CLI::App* command, std::string* file, const char* help) 
   return command->add_option("--tuning", *file, help)->type_name("FILE")->check(CLI::ExistingFile);
 }
 
-// CLI::Range takes "nan" for a number within any range.
-CLI::Validator within(double least, double most) {
-  const auto check = [least, most](const std::string& text) {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    const bool fits = end != text.c_str() && *end == '\0' && value >= least && value <= most;
-    return fits ? std::string() : text + " is no number from " + std::to_string(least) + " to " + std::to_string(most);
-  };
-  return CLI::Validator(check, "NUMBER");
-}
-
 void add_devices(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<DevicesOptions>();
   CLI::App* command = app.add_subcommand("devices", "List devices and what heed will use on them");
@@ -56,7 +45,7 @@ void add_tune(CLI::App& app, int* exit_code) {
   command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
   command->add_option("--out", options->out, "Write what was found to this file")->type_name("FILE");
   command->add_option("--seconds", options->seconds, "Stop timing after so long")
-      ->check(within(0.001, 600))
+      ->check(samples::within(0.001, 600))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([=] { *exit_code = tune(*options); });
@@ -89,7 +78,7 @@ void add_bench(CLI::App& app, int* exit_code) {
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
   command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
   command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
-      ->check(within(0, 60))
+      ->check(samples::within(0, 60))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   CLI::Option* model =

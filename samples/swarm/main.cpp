@@ -1,9 +1,9 @@
 // swarm: agents that steer by attention.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 
+#include "../within.hpp"
 #include "options.hpp"
 
 namespace {
@@ -37,17 +37,6 @@ VkExtent2D parse_size(const std::string& text) {
   return {width, height};
 }
 
-// CLI::Range takes "nan" for a number within any range.
-CLI::Validator within(double least, double most) {
-  const auto check = [least, most](const std::string& text) {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    const bool fits = end != text.c_str() && *end == '\0' && value >= least && value <= most;
-    return fits ? std::string() : text + " is no number from " + std::to_string(least) + " to " + std::to_string(most);
-  };
-  return CLI::Validator(check, "NUMBER");
-}
-
 void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_option("--flavour", words->flavour,
                   "flock (bidirectional), conga (causal) or cross; default flock")
@@ -62,12 +51,12 @@ void add_options(CLI::App* app, Options* options, Words* words) {
       ->check(CLI::Range(1, SWARM_HEADS));
   app->add_option("--device", options->device, "part of a GPU's name, or its number");
   app->add_option("--budget", options->budget_ms, "milliseconds per frame that the overlay measures against")
-      ->check(within(0.1, 1000));
+      ->check(samples::within(0.1, 1000));
   app->add_option(
          "--attention-budget", options->attention_ms,
          "milliseconds of GPU time per frame for attention, over as many frames as it takes; default: all of "
          "it in each frame")
-      ->check(within(0.001, 1000));
+      ->check(samples::within(0.001, 1000));
   app->add_option("--size", words->size, "of the window or picture; default 1280x720");
   app->add_flag("--headless", options->headless, "no window: draw off-screen");
   app->add_option("--frames", options->frames, "stop after so many; default: headless 240, in a window never")

@@ -2,7 +2,7 @@
 # Makes what a build for Windows needs beside Debian's MinGW: the libraries that heed links, built from Debian's sources into
 # a folder of their own, and a CMake toolchain file. Nothing is installed into the system. Prints the file's name.
 #   windows.sh FOLDER
-# Programs then run with: WINEPREFIX=FOLDER/wine WINEDEBUG=-all wine PROGRAM
+# Programs then run with: WINEPREFIX=ANY_FOLDER WINEDEBUG=-all wine PROGRAM
 set -euo pipefail
 
 mkdir -p "$1"
