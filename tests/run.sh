@@ -7,7 +7,8 @@
 #   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets glsl amd capture tour search swarm headers
 #                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow),
 #                       windows (MinGW and Wine),
-#                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES)
+#                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES;
+#                       and graphs of many operations: a twentieth as many, or HEED_COMPOSITIONS)
 #   HEED_HOSTILE_CASES  how many damaged files, damaged blobs and absurd programs of each kind to try; default: some
 #                       hundreds (tests/hostile)
 #
@@ -208,7 +209,7 @@ stage_driver() {
   end
 }
 
-# Every kernel variant against the references in double, on graphs drawn at random; a failure says how to repeat it.
+# Every kernel variant, and graphs of many operations, against the references in double; a failure says how to repeat it.
 stage_random() {
   local driver count=${HEED_RANDOM_CASES:-2000}
   begin "random graphs: at least $count cases on each driver"
@@ -219,6 +220,10 @@ stage_random() {
     run_catch "random graphs on $driver" "$log" env "HEED_RANDOM_CASES=$count" \
       "$root/tests/drivers/with.sh" "$driver" "$build/tests/heed_tests" "random graphs on every kernel variant"
     grep -a -A 100 '^random cases: ' "$log" | grep -a -E '^(random cases| +[0-9]+  )'
+    log=$build/tests-compositions-$driver.log
+    run_catch "compositions on $driver" "$log" env "HEED_COMPOSITIONS=${HEED_COMPOSITIONS:-$((count / 20))}" \
+      "$root/tests/drivers/with.sh" "$driver" "$build/tests/heed_tests" "compositions of operations on every device"
+    grep -a -A 20 '^compositions: ' "$log" | grep -a -E '^(compositions|  [a-z].* compositions)'
   done
   end
 }

@@ -432,6 +432,11 @@ Array log_sum_exp(const Array& x, const SoftmaxReference& options) {
 // 32 more cover their joining and the arithmetic after it.
 static double row_roundings(int64_t n) { return (static_cast<double>(n) / 16.0 + 32.0) * kUnit; }
 
+// With x and length moved by at most `shift` each, t = x / length moves by at most this times 1 + |t|.
+static double moved_by(double shift, double length) {
+  return shift < length ? shift / (length - shift) : kInfinity;
+}
+
 Array layernorm(const Array& x, const Array* gamma, const Array* beta, double eps) {
   const int64_t n = x.dim(0);
   Array y(x.shape);
@@ -450,13 +455,14 @@ Array layernorm(const Array& x, const Array* gamma, const Array* beta, double ep
     // A mean rounded to f32 is off by u |mean|, half of that again for the last correction of it; and the
     // deviations' sum rounds.
     const double shift = 2.0 * error + 1.5 * kUnit * std::abs(mean) + row_roundings(n) * spread;
+    // The shift moves the numerator, and the deviation by at most as much.
+    const double moved = moved_by(shift, 1.0 / inverse);
     for (int64_t i = 0; i < n; ++i) {
       const double t = (x.at(row * n + i) - mean) * inverse;
       const double g = gamma != nullptr ? gamma->at(i) : 1.0, b = beta != nullptr ? beta->at(i) : 0.0;
       const double v = t * g + b;
       y.at(row * n + i) = v;
-      // The shift moves the numerator, and the deviation by at most as much.
-      const double own = shift * inverse * (1.0 + std::abs(t)) + std::abs(t) * row_roundings(n);
+      const double own = moved * (1.0 + std::abs(t)) + std::abs(t) * row_roundings(n);
       y.err(row * n + i) = std::abs(g) * own + kUnit * (std::abs(v) + std::abs(t * g));
     }
   }
@@ -472,12 +478,11 @@ Array rmsnorm(const Array& x, const Array* gamma, double eps) {
       mean_square += x.at(row * n + i) * x.at(row * n + i) / static_cast<double>(n);
       error = std::max(error, x.err(row * n + i));
     }
-    const double inverse = 1.0 / std::sqrt(mean_square + eps);
+    const double inverse = 1.0 / std::sqrt(mean_square + eps), moved = moved_by(error, 1.0 / inverse);
     for (int64_t i = 0; i < n; ++i) {
       const double t = x.at(row * n + i) * inverse, g = gamma != nullptr ? gamma->at(i) : 1.0;
       y.at(row * n + i) = t * g;
-      y.err(row * n + i) =
-          std::abs(g) * (error * inverse * (1.0 + std::abs(t)) + std::abs(t) * row_roundings(n));
+      y.err(row * n + i) = std::abs(g) * (moved * (1.0 + std::abs(t)) + std::abs(t) * row_roundings(n));
     }
   }
   return y;
@@ -487,12 +492,16 @@ Array l2_normalize(const Array& x, double eps) {
   const int64_t n = x.dim(0);
   Array y(x.shape);
   for (int64_t row = 0; row < x.size() / n; ++row) {
-    double squares = 0.0;
-    for (int64_t i = 0; i < n; ++i) squares += x.at(row * n + i) * x.at(row * n + i);
-    const double length = std::max(std::sqrt(squares), eps);
+    double squares = 0.0, error2 = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+      squares += x.at(row * n + i) * x.at(row * n + i);
+      error2 += x.err(row * n + i) * x.err(row * n + i);
+    }
+    const double length = std::max(std::sqrt(squares), eps), moved = moved_by(std::sqrt(error2), length);
     for (int64_t i = 0; i < n; ++i) {
       y.at(row * n + i) = x.at(row * n + i) / length;
-      y.err(row * n + i) = std::abs(y.at(row * n + i)) * row_roundings(n) + 0x1p-120;
+      const double t = std::abs(y.at(row * n + i));
+      y.err(row * n + i) = moved * (1.0 + t) + t * row_roundings(n) + 0x1p-120;
     }
   }
   return y;
@@ -520,18 +529,20 @@ Array mean(const Array& x, int axis, const Array* mask, bool mask_keeps) {
   Array y(shape);
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t c = 0; c < inner; ++c) {
-      double sum = 0.0, size = 0.0;
+      double sum = 0.0, size = 0.0, error = 0.0;
       int64_t used = 0;
       for (int64_t i = 0; i < n; ++i) {
         if (mask != nullptr && (mask->at(o * n + i) != 0.0) != mask_keeps) continue;
         ++used;
         sum += x.at((o * n + i) * inner + c);
         size += std::abs(x.at((o * n + i) * inner + c));
+        error += x.err((o * n + i) * inner + c);
       }
       if (used == 0) continue;
       y.at(o * inner + c) = sum / static_cast<double>(used);
       // All terms may be added one after the other.
-      y.err(o * inner + c) = static_cast<double>(used + 4) * kUnit * size / static_cast<double>(used);
+      const auto terms = static_cast<double>(used);
+      y.err(o * inner + c) = (error + (terms + 4.0) * kUnit * (size + error)) / terms;
     }
   }
   return y;
@@ -545,7 +556,10 @@ Array embedding(const Array& table, const Array& ids) {
   for (int64_t i = 0; i < ids.size(); ++i) {
     const auto id = static_cast<int64_t>(ids.at(i));
     if (id < 0 || id >= table.shape[0]) continue;  // zeros
-    for (int64_t j = 0; j < c; ++j) y.at(i * c + j) = table.at(id * c + j);
+    for (int64_t j = 0; j < c; ++j) {
+      y.at(i * c + j) = table.at(id * c + j);
+      y.err(i * c + j) = table.err(id * c + j);
+    }
   }
   return y;
 }

@@ -1,0 +1,121 @@
+// The values of a composition: their tensors, how a run computes them, and which of them the next operation may read.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/composition.hpp"
+
+namespace heed::ops {
+
+// What is known while the values of a run are computed, in the order of their making.
+struct Evaluation {
+  Run& run;
+  int number;
+  std::map<int32_t, int64_t> sizes;  // of symbolic dims
+  std::vector<Array> values;
+  std::map<std::string, Array> masks;
+
+  int64_t operator()(const Dim& dim) const { return dim.is_constant() ? dim.value : sizes.at(dim.expr); }
+  Sizes operator()(const Shape& shape) const;
+};
+
+using Compute = std::function<Array(Evaluation&)>;
+
+class Composer {
+ protected:
+  Composer(DType dtype, uint64_t seed);
+
+  Trial& t() { return *composition_.trial; }
+  Graph& g() { return t().graph; }
+  DType dtype(int v) { return g().dtype(at(v).tensor); }
+  Shape shape(int v) { return g().shape(at(v).tensor); }
+  Tensor tensor(int v) { return at(v).tensor; }
+  int rank(int v) { return shape(v).rank; }
+  Dim last(int v, int from_end = 0) { return shape(v)[rank(v) - 1 - from_end]; }
+  int last_value() const { return static_cast<int>(values_.size()) - 1; }
+  static const Array& of(const Evaluation& e, int v) { return e.values[static_cast<size_t>(v)]; }
+
+  // --- Values --------------------------------------------------------------------------------------------------
+
+  // Adds a value: what made it from which values, for people, and how runs compute it.
+  int view(const char* what, std::initializer_list<int> from, const std::string& more, Tensor tensor,
+           Compute compute);
+  // The same of an operation, whose result is rounded to its type.
+  int operation(const char* what, std::initializer_list<int> from, const std::string& more, Tensor tensor,
+                const Compute& compute);
+  static std::string name_of(int v) { return std::string("v").append(std::to_string(v)); }  // for people
+  void read_no_more(int v) { at(v).usable = false; }
+
+  // --- What operations read --------------------------------------------------------------------------------------
+
+  // of inputs and weights
+  std::string fresh_name(const char* stem) { return std::string(stem).append(std::to_string(names_++)); }
+  Dim width() { return random_.pick({1, 2, 6, 8, 12, 16, 16, 24, 33, 64}); }
+  Shape drawn_shape(int64_t rank);
+  // Of x's shape, or with 1 for some of its dims, or without the outer ones.
+  Shape broadcast_to(Shape like);
+
+  // A new input, or weights where all dims are constant; values up to `most` in the trial's type or this one.
+  int source(const Shape& shape, double most = 1.0, std::optional<DType> of_type = {});
+  // A new mask, in either sense.
+  struct DrawnMask {
+    Mask mask;
+    std::string name;
+    Shape shape;
+    uint64_t seed;
+    bool keeps;
+  };
+  DrawnMask drawn_mask(const Shape& shape);
+  // Its values in this run: the same for every value that reads it.
+  static const Array& values_of(Evaluation& e, const DrawnMask& mask);
+
+  // One of the values that fit, which is link_ if that does.
+  template <class Fits>
+  std::optional<int> pick(const Fits& fits) {
+    std::vector<int> fitting;
+    for (int v = 0; v < static_cast<int>(values_.size()); ++v)
+      if (at(v).usable && fits(v)) fitting.push_back(v);
+    return pick_of(fitting);
+  }
+  // One of such rank in the trial's type, or a new one.
+  int of_rank(int64_t least, int64_t most);
+  // What may be added to x or multiplied with it.
+  int beside(int x);
+
+  // Makes outputs of what no operation reads, and the other runs.
+  Composition finish();
+
+  Random random_;
+  Dim batch_, tokens_, keys_;
+  int link_ = -1;  // the value that the next operation reads, if it can
+
+ private:
+  struct Value {
+    Tensor tensor;
+    Compute compute;
+    bool computed;  // by an operation
+    bool usable = true, read = false;
+  };
+
+  Value& at(int v) { return values_[static_cast<size_t>(v)]; }
+  Evaluation start(int number);
+  const Array& evaluate(const Value& value, Evaluation* e);
+  int add(const char* what, std::initializer_list<int> from, const std::string& more, Tensor tensor,
+          bool computed, Compute compute);
+  std::optional<int> pick_of(const std::vector<int>& fitting);
+  void give_outputs();
+  void expect(Evaluation& e);
+
+  Composition composition_;
+  std::vector<Value> values_;
+  std::optional<Evaluation> first_;  // the run by which values are chosen
+  std::vector<int> outputs_;
+  int names_ = 0;
+};
+
+}  // namespace heed::ops
