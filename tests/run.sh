@@ -4,7 +4,7 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers targets glsl amd capture tour search swarm headers
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers bounds targets glsl amd capture tour search swarm headers
 #                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow),
 #                       windows (MinGW and Wine),
 #                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES;
@@ -19,7 +19,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-all_stages="shaders build drivers targets glsl amd capture tour search swarm headers packaging clang sanitize tsan"
+all_stages="shaders build drivers bounds targets glsl amd capture tour search swarm headers packaging clang sanitize tsan"
 stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
@@ -225,6 +225,19 @@ stage_random() {
       "$root/tests/drivers/with.sh" "$driver" "$build/tests/heed_tests" "compositions of operations on every device"
     grep -a -A 20 '^compositions: ' "$log" | grep -a -E '^(compositions|  [a-z].* compositions)'
   done
+  end
+}
+
+# Every kernel variant that GPUs would have, once, with each access to memory checked, and whatever is quick to compile so. The
+# first test shows that a wrong access is reported.
+stage_bounds() {
+  begin "no kernel reads or writes outside of what is bound to it"
+  export HEED_DRIVER_FOLDER=$build/drivers
+  local with=(env HEED_CHECK_BOUNDS=1 HEED_KERNELS=gpu HEED_TEST_DEVICES=vulkan HEED_RANDOM_CASES=0 HEED_COMPOSITIONS=5
+    "$root/tests/drivers/with.sh" lavapipe-26)
+  run_catch "a wrong access is reported" "$build/tests-bounds-control.log" "${with[@]}" "$build/tests/heed_tests" "[bounds]"
+  run_catch "heed_tests with accesses checked" "$build/tests-bounds.log" "${with[@]}" "$build/tests/heed_tests" \
+    "random graphs on every*,compositions*,custom:*,record:*,concat*,cast*,embedding*,mean on*,elementwise on*,softmax on*"
   end
 }
 
@@ -481,6 +494,7 @@ end
 if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
+if wants bounds; then stage_bounds; fi
 if wants random; then stage_random; fi
 if wants targets; then stage_targets; fi
 if wants glsl; then stage_glsl; fi

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 
 #include "catch.hpp"
 #include "ops/devices.hpp"
@@ -108,6 +109,35 @@ TEST_CASE("custom: a host's pass between heed's, at varying extents", "[custom]"
     CHECK((fade.cpu_calls == 6) == (plan.pipeline_count() == 0));
     CHECK(ops::take_checked_messages() == "");
   }
+}
+
+// Only where accesses are checked (HEED_CHECK_BOUNDS, tests/drivers/with.sh). What other tests do not report there means
+// something because this is reported.
+TEST_CASE("custom: reading behind an input is found out", "[.][bounds]") {
+  struct Heard {
+    std::mutex mutex;
+    bool out_of_bounds = false;
+  } heard;
+  const Log log = {[](void* user, LogLevel, const char* message) {
+                     auto& to = *static_cast<Heard*>(user);
+                     const std::lock_guard<std::mutex> lock(to.mutex);
+                     to.out_of_bounds |= std::string(message).find("out of bounds") != std::string::npos;
+                   },
+                   &heard, LogLevel::Warning};
+  {
+    Device device;
+    REQUIRE(Device::open({.select = "llvmpipe", .log = log, .validation = true}, &device) == Status::Ok);
+    Fade beyond;
+    beyond.words = spirv("beyond");
+    Graph g;
+    g.output("y", beyond(g, g.input("x", {1000}), {1000}, 0.75f));
+    Plan plan;
+    REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+    const std::vector<float> input = ramp(1000, 0.37f);
+    std::vector<float> y(input.size());
+    CHECK(plan.run({{"x", input}, {"y", y}}) == Status::Ok);
+  }  // when the device is closed, the layer has told everything
+  CHECK(heard.out_of_bounds);
 }
 
 TEST_CASE("custom: two inputs, two outputs, groups in two dimensions, views as inputs", "[custom]") {
@@ -268,7 +298,10 @@ TEST_CASE("custom: mistakes are the graph's, with a message", "[custom]") {
       {"constants", with([&](CustomPass& p) { p.constants = many_constants; }), 1, "17; at most 16"},
       {"push words", with([&](CustomPass& p) { p.push = many_words; }), 1, "33; at most 32"},
       {"each", with([](CustomPass& p) { p.groups[1].each = 0; }), 1, "each is 0"},
-      {"groups beyond 63 bits", with([](CustomPass& p) { p.groups[2] = {{UINT32_MAX, UINT32_MAX, 4}, 2}; }), 1, "groups: more"},
+      {"groups beyond 63 bits", with([](CustomPass& p) {
+         p.groups[2] = {{UINT32_MAX, UINT32_MAX, 4}, 2};
+       }),
+       1, "groups: more"},
       {"nothing to run", with([](CustomPass& p) { p.spirv = {}; }), 1, "neither"},
       {"three words", with([&](CustomPass& p) { p.spirv = tiny; }), 1, "too short"},
       {"no SPIR-V", with([&](CustomPass& p) { p.spirv = no_spirv; }), 1, "no SPIR-V"},

@@ -9,6 +9,8 @@
 #   swiftshader             SwiftShader, fetched into build/drivers/swiftshader if need be
 #   none                    no Vulkan loader at all
 #   system                  whatever the machine has
+# With HEED_CHECK_BOUNDS=1 the layer of lavapipe-26 also checks that shaders read and write within what is bound to them
+# (GPU-assisted validation), instead of how Vulkan is called: drivers in software hide such accesses, GPUs may lose the device.
 # HEED_TEST_DRIVER names the driver to the tests. Exit code 3: the driver is not to be had here.
 set -euo pipefail
 
@@ -39,9 +41,16 @@ exec_in_debian_13() {
   use_icd "$folder/lavapipe.json"
   export HEED_MATRIX_UNITS=${HEED_MATRIX_UNITS:-always}
   export VK_LAYER_PATH=$folder/usr/share/vulkan/explicit_layer.d
+  # The filter is for what the layer says about itself.
+  [[ -z ${HEED_CHECK_BOUNDS:-} ]] ||
+    export VK_LAYER_GPUAV_ENABLE=1 VK_LAYER_VALIDATE_CORE=0 VK_LAYER_MESSAGE_ID_FILTER=WARNING-GPU-Assisted-Validation
   exec "$loader" --library-path "$libraries" "$program" "$@"
 }
 
+if [[ -n ${HEED_CHECK_BOUNDS:-} && $driver != lavapipe-26 ]]; then
+  echo "HEED_CHECK_BOUNDS needs the layer of lavapipe-26" >&2
+  exit 2
+fi
 case $driver in
   lavapipe-26) exec_in_debian_13 "$@" ;;
   lavapipe | lavapipe-*)

@@ -2,6 +2,7 @@
 #include "ops/devices.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -113,7 +114,19 @@ std::map<Kernels, std::vector<TestDevice>> lists;
 // those of this program are destroyed.
 struct CloseDevices : Listener {
   using Listener::Listener;
-  void testRunEnded(const Catch::TestRunStats&) override { lists.clear(); }
+  void testRunEnded(const Catch::TestRunStats&) override {
+    lists.clear();
+    // The layer may speak only now, when no test can fail any more: of what shaders did it hears late.
+    bool spoke = false;
+    for (const std::string& message : take_messages()) {
+      if (!message.starts_with("validation")) continue;
+      spoke = true;
+      std::fprintf(stderr, "after the last test: %s\n", message.c_str());
+    }
+    if (!spoke) return;
+    std::fflush(nullptr);
+    std::_Exit(EXIT_FAILURE);
+  }
 };
 CATCH_REGISTER_LISTENER(CloseDevices)
 

@@ -4,6 +4,43 @@
 #include <iterator>
 
 namespace heed::ops {
+namespace {
+
+struct Family {
+  const char* operation;
+  void (*build)(Trial&, Random&);
+};
+// Products and attention have the most variants.
+constexpr Family kFamilies[] = {{"matmul", build_matmul},
+                                {"attention", build_attention},
+                                {"matmul of long sums", build_long_sums},
+                                {"softmax", build_softmax},
+                                {"matmul of few rows", build_few_rows},
+                                {"elementwise", build_elementwise},
+                                {"layernorm", build_layernorm},
+                                {"matmul", build_matmul},
+                                {"attention", build_attention},
+                                {"cast", build_cast},
+                                {"embedding", build_embedding},
+                                {"matmul of few rows", build_few_rows},
+                                {"rmsnorm", build_rmsnorm},
+                                {"dropout", build_dropout},
+                                {"matmul of long sums", build_long_sums},
+                                {"mean", build_mean},
+                                {"matmul", build_matmul},
+                                {"attention", build_attention},
+                                {"l2_normalize", build_l2_normalize},
+                                {"copies", build_bytes},
+                                {"argmax", build_argmax},
+                                {"concat", build_concat},
+                                {"positional_encoding", build_encoding}};
+constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16};
+constexpr int64_t kFamilyCount = std::size(kFamilies);
+static_assert(kFamilyCount % std::size(kTypes) != 0);  // so that an operation's types alternate
+
+}  // namespace
+
+const int64_t kGraphsOfAll = kFamilyCount * static_cast<int64_t>(std::size(kTypes));
 
 Array random_mask(const Sizes& shape, Random& random) {
   const int64_t kind = random.below(8);  // 0: none; 1 and 2: a prefix
@@ -17,38 +54,7 @@ Array random_mask(const Sizes& shape, Random& random) {
 }
 
 RandomGraph random_graph(uint64_t seed, int64_t number) {
-  struct Family {
-    const char* operation;
-    void (*build)(Trial&, Random&);
-  };
-  // Products and attention have the most variants.
-  static constexpr Family kFamilies[] = {{"matmul", build_matmul},
-                                         {"attention", build_attention},
-                                         {"matmul of long sums", build_long_sums},
-                                         {"softmax", build_softmax},
-                                         {"matmul of few rows", build_few_rows},
-                                         {"elementwise", build_elementwise},
-                                         {"layernorm", build_layernorm},
-                                         {"matmul", build_matmul},
-                                         {"attention", build_attention},
-                                         {"cast", build_cast},
-                                         {"embedding", build_embedding},
-                                         {"matmul of few rows", build_few_rows},
-                                         {"rmsnorm", build_rmsnorm},
-                                         {"dropout", build_dropout},
-                                         {"matmul of long sums", build_long_sums},
-                                         {"mean", build_mean},
-                                         {"matmul", build_matmul},
-                                         {"attention", build_attention},
-                                         {"l2_normalize", build_l2_normalize},
-                                         {"copies", build_bytes},
-                                         {"argmax", build_argmax},
-                                         {"concat", build_concat},
-                                         {"positional_encoding", build_encoding}};
-  constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16};
-  constexpr int64_t kCount = std::size(kFamilies);
-  static_assert(kCount % std::size(kTypes) != 0);  // so that an operation's types alternate
-  const Family& family = kFamilies[number % kCount];
+  const Family& family = kFamilies[number % kFamilyCount];
   Random random(seed + static_cast<uint64_t>(number) * 1000003u);
   return {family.operation, kTypes[static_cast<size_t>(number) % std::size(kTypes)], family.build,
           random.next()};

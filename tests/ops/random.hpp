@@ -101,6 +101,8 @@ struct RandomGraph {
   uint64_t seed;
 };
 RandomGraph random_graph(uint64_t seed, int64_t number);
+// So many, and every operation had every storage type.
+extern const int64_t kGraphsOfAll;
 // HEED_RANDOM_SEED, or what the tests always draw.
 uint64_t random_seed();
 

@@ -3,6 +3,7 @@
 // that have what a device's plans had listed and its runs had not, until each variant has run on each device.
 //
 //   HEED_RANDOM_CASES=N   how many cases at least; a case is one size of one graph by one variant on one device
+//                         0: only one for each variant of so many graphs that every operation had every storage type
 //   HEED_RANDOM_SEED=N    draws others
 //   HEED_RANDOM_CASE=N    only this one, on all variants; failures name it
 //
@@ -148,11 +149,14 @@ class Cases {
     });
   }
 
-  // One run of this graph for each variant that a device has not run yet.
-  void run_missing(int64_t number) {
+  // One run of this graph for each variant that a device has not run yet: of those listed so far, and with `and_list` of
+  // those that this graph's plan lists.
+  void run_missing(int64_t number, bool and_list = false) {
     on_each_device(number, [&](const Place& at) {
       const Lowered lowered(at.trial, at.capabilities);
       if (!lowered.supported()) return;
+      if (and_list)
+        for (const std::string& name : lowered.variants()) (void)counts_[at.device.word][name];
       check_missing(at, "", lowered.used());
       for (const std::string& variant : lowered.choices()) {
         if (!is_missing(at.device, variant)) continue;
@@ -257,6 +261,8 @@ TEST_CASE("random graphs on every kernel variant", "[vulkan][random][drivers]") 
   }
   int64_t number = 0;
   while (cases.count() < wanted) cases.run(number++, -1);
+  if (wanted == 0)
+    while (number < kGraphsOfAll) cases.run_missing(number++, true);
   for (const int64_t end = number + kGraphsMore; number < end && !cases.missing().empty(); ++number)
     cases.run_missing(number);
   cases.print();
