@@ -15,8 +15,17 @@ constexpr T align_up(T a, T alignment) {
   return ceil_div(a, alignment) * alignment;
 }
 
-// Product that says so instead of wrapping.
-inline bool checked_mul(int64_t a, int64_t b, int64_t* product) { return !__builtin_mul_overflow(a, b, product); }
-inline bool checked_add(int64_t a, int64_t b, int64_t* sum) { return !__builtin_add_overflow(a, b, sum); }
+// Product and sum that say so instead of wrapping: false, and the largest value.
+inline bool checked_mul(int64_t a, int64_t b, int64_t* product) {
+  constexpr int64_t kSmall = int64_t{1} << 31;  // of two below there is no overflow, and no need of a slow division
+  const bool fits = (a < kSmall && b < kSmall) || b == 0 || a <= INT64_MAX / b;
+  *product = fits ? a * b : INT64_MAX;
+  return fits;
+}
+inline bool checked_add(int64_t a, int64_t b, int64_t* sum) {
+  const bool fits = a <= INT64_MAX - b;
+  *sum = fits ? a + b : INT64_MAX;
+  return fits;
+}
 
 }  // namespace heed

@@ -12,7 +12,7 @@ const vec4 kPanel(0.004f, 0.005f, 0.014f, 0.66f), kEdge(0.22f, 0.27f, 0.45f, 0.3
 const vec4 kRest(0.16f, 0.20f, 0.34f, 1.0f), kOver(0.90f, 0.12f, 0.08f, 1.0f),
     kGroove(0.02f, 0.025f, 0.05f, 0.9f);
 
-__attribute__((format(printf, 1, 2))) std::string text(const char* format, ...) {
+[[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
   char buffer[160];
   va_list arguments;
   va_start(arguments, format);
