@@ -4,8 +4,8 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers bounds targets glsl amd capture tour search swarm headers
-#                       packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow),
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers bounds memcheck targets glsl amd capture tour search swarm
+#                       headers packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow),
 #                       windows (MinGW and Wine),
 #                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES;
 #                       and graphs of many operations: a twentieth as many, or HEED_COMPOSITIONS)
@@ -19,7 +19,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-all_stages="shaders build drivers bounds targets glsl amd capture tour search swarm headers packaging clang sanitize tsan"
+all_stages="shaders build drivers bounds memcheck targets glsl amd capture tour search swarm headers packaging clang sanitize tsan"
 stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
@@ -238,6 +238,15 @@ stage_bounds() {
   run_catch "a wrong access is reported" "$build/tests-bounds-control.log" "${with[@]}" "$build/tests/heed_tests" "[bounds]"
   run_catch "heed_tests with accesses checked" "$build/tests-bounds.log" "${with[@]}" "$build/tests/heed_tests" \
     "random graphs on every*,compositions*,custom:*,record:*,concat*,cast*,embedding*,mean on*,elementwise on*,softmax on*"
+  end
+}
+
+# What no sanitizer sees: results that depend on memory that nobody wrote. Valgrind has processors up to AVX2.
+stage_memcheck() {
+  begin "no result of the CPU device comes from memory that nobody wrote"
+  run_catch "heed_tests under valgrind" "$build/tests-memcheck.log" env HEED_TEST_EVERY=8 HEED_TEST_DEVICES=cpu \
+    "$root/tests/drivers/with.sh" none valgrind -q --error-exitcode=9 "$build/tests/heed_tests" \
+    '"*on every device"~"goldens*",random graphs on the CPU*'
   end
 }
 
@@ -495,6 +504,7 @@ if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
 if wants bounds; then stage_bounds; fi
+if wants memcheck; then stage_memcheck; fi
 if wants random; then stage_random; fi
 if wants targets; then stage_targets; fi
 if wants glsl; then stage_glsl; fi

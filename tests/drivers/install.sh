@@ -22,8 +22,9 @@ if [[ $set_name == swarm || $set_name == tests ]]; then
   libraries+=(libglfw3-dev libglm-dev libvulkan-volk-dev)
 fi
 if [[ $set_name == tests ]]; then
-  tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user)
-  libraries+=(catch2 vulkan-validationlayers libshaderc-dev xvfb xdotool)
+  tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
+          valgrind:valgrind)
+  libraries+=(catch2 vulkan-validationlayers libshaderc-dev xvfb xdotool libc6-dbg)  # valgrind wants the last
 fi
 if [[ $set_name == windows ]]; then
   tools+=(x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix wine:wine)
@@ -38,11 +39,11 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
 heed: this is not Debian or Ubuntu, so nothing is installed for you. heed needs:
   a C++20 compiler (GCC 12+, Clang 14+), CMake 3.21+, Ninja
   Vulkan headers and loader, a Vulkan driver (Mesa's lavapipe works without a GPU)
-  nlohmann_json, Google Highway, CLI11, cairo, utf8proc; for samples/swarm GLFW, glm, volk; for the tests also Catch2 and the Khronos validation layer
+  nlohmann_json, Google Highway, CLI11, cairo, utf8proc; for samples/swarm GLFW, glm, volk; for the tests also Catch2, valgrind and the Khronos validation layer
   Fedora: dnf install gcc-c++ cmake ninja-build vulkan-headers vulkan-loader mesa-vulkan-drivers json-devel \
-            highway-devel cli11-devel cairo-devel utf8proc-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang
+            highway-devel cli11-devel cairo-devel utf8proc-devel dejavu-sans-fonts catch-devel vulkan-validation-layers clang valgrind
   Arch:   pacman -S --needed gcc cmake ninja vulkan-headers vulkan-icd-loader vulkan-swrast nlohmann-json \
-            highway cli11 cairo libutf8proc ttf-dejavu catch2 vulkan-validation-layers clang
+            highway cli11 cairo libutf8proc ttf-dejavu catch2 vulkan-validation-layers clang valgrind
 TEXT
   exit 0
 fi
