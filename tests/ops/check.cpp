@@ -17,7 +17,7 @@ constexpr size_t kGuardBytes = 64;  // behind every output, which nothing may to
 constexpr std::byte kGuard{0xA5};
 constexpr size_t kBf16Step = 7;  // one in so many cases of a table that has all types
 
-double decode(const std::vector<std::byte>& bytes, DType dtype, size_t i) {
+double decode(std::span<const std::byte> bytes, DType dtype, size_t i) {
   const std::byte* at = bytes.data() + i * size_of(dtype);
   float f;
   uint16_t h;
@@ -38,33 +38,6 @@ double decode(const std::vector<std::byte>& bytes, DType dtype, size_t i) {
     default:
       return static_cast<double>(std::to_integer<uint8_t>(*at));
   }
-}
-
-std::string compare(const Expectation& expected, const std::vector<std::byte>& bytes, Tally* tally) {
-  double error2 = 0.0, value2 = 0.0;
-  for (int64_t i = 0; i < expected.reference.size(); ++i) {
-    const double got = decode(bytes, expected.dtype, static_cast<size_t>(i));
-    const double want = expected.reference.at(i), bound = expected.exact ? 0.0 : expected.reference.err(i);
-    if (std::isinf(want) && got == want) continue;
-    const double error = std::abs(got - want);
-    char text[160];
-    if (!(error <= bound)) {  // also NaN
-      std::snprintf(text, sizeof text, "%s[%lld] is %.9g; expected %.9g within %.3g", expected.name.c_str(),
-                    static_cast<long long>(i), got, want, bound);
-      return text;
-    }
-    if (bound > 0.0) tally->worst = std::max(tally->worst, error / bound);
-    error2 += error * error;
-    value2 += want * want;
-  }
-  if (expected.exact || std::isinf(expected.nmse) || error2 <= expected.nmse * value2) return "";
-  // Subnormal halves have no relative precision.
-  if (expected.dtype == DType::F16 && error2 <= 0x1p-48 * static_cast<double>(expected.reference.size()))
-    return "";
-  char text[160];
-  std::snprintf(text, sizeof text, "%s has a normalized mean square error of %.3g; %.3g is allowed",
-                expected.name.c_str(), error2 / value2, expected.nmse);
-  return text;
 }
 
 struct Execution {
@@ -96,7 +69,7 @@ std::string check_run(Plan& plan, Run& run, Tally* tally) {
   if (messages.find(run.message) == std::string::npos)
     return "the log says '" + messages + "', not '" + run.message + "'";
   for (size_t i = 0; i < run.expectations.size(); ++i) {
-    const std::string difference = compare(run.expectations[i], first.outputs[i], tally);
+    const std::string difference = ops::difference(run.expectations[i], first.outputs[i], tally);
     if (!difference.empty()) return difference;
     for (size_t g = 0; g < kGuardBytes; ++g)
       if (first.outputs[i][first.outputs[i].size() - 1 - g] != kGuard)
@@ -118,6 +91,33 @@ std::string check_passes(const Plan& plan, const Trial& trial) {
 }
 
 }  // namespace
+
+std::string difference(const Expectation& expected, std::span<const std::byte> bytes, Tally* tally) {
+  double error2 = 0.0, value2 = 0.0;
+  for (int64_t i = 0; i < expected.reference.size(); ++i) {
+    const double got = decode(bytes, expected.dtype, static_cast<size_t>(i));
+    const double want = expected.reference.at(i), bound = expected.exact ? 0.0 : expected.reference.err(i);
+    if (std::isinf(want) && got == want) continue;
+    const double error = std::abs(got - want);
+    char text[160];
+    if (!(error <= bound)) {  // also NaN
+      std::snprintf(text, sizeof text, "%s[%lld] is %.9g; expected %.9g within %.3g", expected.name.c_str(),
+                    static_cast<long long>(i), got, want, bound);
+      return text;
+    }
+    if (bound > 0.0) tally->worst = std::max(tally->worst, error / bound);
+    error2 += error * error;
+    value2 += want * want;
+  }
+  if (expected.exact || std::isinf(expected.nmse) || error2 <= expected.nmse * value2) return "";
+  // Subnormal halves have no relative precision.
+  if (expected.dtype == DType::F16 && error2 <= 0x1p-48 * static_cast<double>(expected.reference.size()))
+    return "";
+  char text[160];
+  std::snprintf(text, sizeof text, "%s has a normalized mean square error of %.3g; %.3g is allowed",
+                expected.name.c_str(), error2 / value2, expected.nmse);
+  return text;
+}
 
 Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector<bool>& wanted) {
   std::vector<HostTensor> tensors;

@@ -3,6 +3,7 @@
 // make of them (fused operations, shared memory, barriers) is in no case of one operation.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,5 +19,11 @@ struct Composition {
 
 // The composition of this number; storage types take turns. Fails the test if the graph refuses a call.
 Composition compose(uint64_t seed, int64_t number);
+
+// Calls try_it for `usual` compositions, or as many as HEED_COMPOSITIONS says, or for the one that HEED_COMPOSITION names; it
+// returns what went wrong, or nothing. Fails the test then, with how to repeat it.
+using TryComposition = std::function<std::string(int64_t number, const Composition& composition)>;
+void for_compositions(int64_t usual, const TryComposition& try_it);
+bool compositions_are_asked_for();  // by one of the two variables
 
 }  // namespace heed::ops

@@ -24,35 +24,48 @@ int64_t number_from(const char* variable, int64_t otherwise) {
 
 }  // namespace
 
-TEST_CASE("compositions of operations on every device", "[ops][random]") {
+bool compositions_are_asked_for() {
+  return std::getenv("HEED_COMPOSITIONS") != nullptr || std::getenv("HEED_COMPOSITION") != nullptr;
+}
+
+void for_compositions(int64_t usual, const TryComposition& try_it) {
   const uint64_t seed = random_seed();
-  const int64_t one = number_from("HEED_COMPOSITION", -1), wanted = number_from("HEED_COMPOSITIONS", 0);
-  const int64_t first = one < 0 ? 0 : one, last = one >= 0 ? one + 1 : wanted > 0 ? wanted : kUsual;
-  const auto step = static_cast<int64_t>(case_step());
-  std::map<std::string, Tally> tallies;
+  const int64_t one = number_from("HEED_COMPOSITION", -1), first = std::max<int64_t>(0, one);
+  const int64_t last = one >= 0 ? one + 1 : number_from("HEED_COMPOSITIONS", usual);
   int64_t operations = 0, drawn = 0;
-  for (int64_t number = first; number < last; number += step) {
+  for (int64_t number = first; number < last; number += static_cast<int64_t>(case_step())) {
     const Composition composition = compose(seed, number);
     operations += composition.operations;
     ++drawn;
     if (one >= 0) std::printf("%s", composition.text.c_str());
-    for (const TestDevice& device : test_devices(Kernels::Gpu)) {
-      const bool everywhere = one >= 0 || wanted > 0 || number / step % kVulkanStep == 0;
-      if (device.device.info().kind != DeviceKind::Cpu && !everywhere) continue;
-      Tally& tally = tallies[device.word];
-      const Verdict verdict = check_trial(device.device, *composition.trial, &tally);
-      ++(verdict.unsupported ? tally.unsupported : tally.ran);
-      if (verdict.difference.empty()) continue;
-      FAIL_CHECK("composition " << number << " of HEED_RANDOM_SEED=" << seed << " on " << device.word
-                                << ", run " << verdict.run << ": " << verdict.difference
-                                << "; repeat it with HEED_COMPOSITION=" << number << "\n"
-                                << composition.text);
-    }
+    if (const std::string wrong = try_it(number, composition); !wrong.empty())
+      FAIL_CHECK(wrong << "\nrepeat it with HEED_RANDOM_SEED=" << seed << " HEED_COMPOSITION=" << number
+                       << "\n"
+                       << composition.text);
   }
   std::printf("compositions: %lld of %.1f operations each, HEED_RANDOM_SEED=%llu\n",
               static_cast<long long>(drawn),
               static_cast<double>(operations) / static_cast<double>(std::max<int64_t>(1, drawn)),
               static_cast<unsigned long long>(seed));
+}
+
+TEST_CASE("compositions of operations on every device", "[ops][random]") {
+  std::map<std::string, Tally> tallies;
+  for_compositions(kUsual, [&](int64_t number, const Composition& composition) {
+    std::string wrong;
+    for (const TestDevice& device : test_devices(Kernels::Gpu)) {
+      const bool everywhere =
+          compositions_are_asked_for() || number / static_cast<int64_t>(case_step()) % kVulkanStep == 0;
+      if (device.device.info().kind != DeviceKind::Cpu && !everywhere) continue;
+      Tally& tally = tallies[device.word];
+      const Verdict verdict = check_trial(device.device, *composition.trial, &tally);
+      ++(verdict.unsupported ? tally.unsupported : tally.ran);
+      if (verdict.difference.empty()) continue;
+      wrong.append(device.word).append(", run ").append(std::to_string(verdict.run)).append(": ");
+      wrong.append(verdict.difference).append("\n");
+    }
+    return wrong;
+  });
   for (const auto& [device, tally] : tallies)
     std::printf("  %s: %d compositions, %d runs, %d unsupported, worst error %.2f of its bound\n",
                 device.c_str(), tally.ran, tally.runs, tally.unsupported, tally.worst);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <heed/heed.hpp>
 #include <list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,9 @@ struct Tally {
   int unsupported = 0;
   double worst = 0.0;  // largest error as a share of its bound
 };
+
+// Where the output of a run is not what it must be; empty if it is.
+std::string difference(const Expectation& expected, std::span<const std::byte> bytes, Tally* tally);
 
 // What became of a trial on a device.
 struct Verdict {
