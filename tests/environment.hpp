@@ -1,11 +1,17 @@
-// Environment variables for the length of a scope.
+// Environment variables: numbers in them, and others for the length of a scope.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
 namespace heed::test {
+
+inline int64_t number_from(const char* variable, int64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? static_cast<int64_t>(std::strtoll(text, nullptr, 10)) : otherwise;
+}
 
 class SetVariable {
  public:

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "environment.hpp"
 #include "ops/random.hpp"
 
 namespace heed::test {
@@ -16,12 +17,8 @@ namespace heed::test {
 // it begins, so that the last line names the case that ended the process; HEED_HOSTILE_CASE=N runs that one alone.
 template <class Each>
 int64_t hostile_cases(const std::string& area, int64_t usual, Each&& each) {
-  const auto number_of = [](const char* name, int64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text != nullptr ? static_cast<int64_t>(std::strtoll(text, nullptr, 10)) : otherwise;
-  };
-  const int64_t only = number_of("HEED_HOSTILE_CASE", -1), cases = number_of("HEED_HOSTILE_CASES", usual);
-  const int64_t seed = number_of("HEED_HOSTILE_SEED", 20250301);
+  const int64_t only = number_from("HEED_HOSTILE_CASE", -1), cases = number_from("HEED_HOSTILE_CASES", usual);
+  const int64_t seed = number_from("HEED_HOSTILE_SEED", 20250301);
   const int64_t first = only < 0 ? 0 : only, last = only < 0 ? cases : only + 1;
   std::printf("hostile %s: %lld cases, HEED_HOSTILE_SEED=%lld\n", area.c_str(),
               static_cast<long long>(last - first), static_cast<long long>(seed));

@@ -120,10 +120,8 @@ std::string difference(const Expectation& expected, std::span<const std::byte> b
 }
 
 Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector<bool>& wanted) {
-  std::vector<HostTensor> tensors;
-  for (const Trial::Weight& w : trial.weights) tensors.push_back({w.name, w.dtype, w.shape, w.bytes});
   Weights weights;
-  Status status = device.upload(tensors, &weights);
+  Status status = device.upload(trial.host_weights(), &weights);
   if (status != Status::Ok)
     return {std::string("upload returned ") + to_string(status) + " " + take_checked_messages()};
   Plan plan;

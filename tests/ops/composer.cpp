@@ -62,12 +62,12 @@ Evaluation Composer::start(int number) {
 
 // --- Values ----------------------------------------------------------------------------------------------------
 
-int Composer::view(const char* what, std::initializer_list<int> from, const std::string& more, Tensor tensor,
+int Composer::view(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
                    Compute compute) {
   return add(what, from, more, tensor, false, std::move(compute));
 }
 
-int Composer::operation(const char* what, std::initializer_list<int> from, const std::string& more,
+int Composer::operation(const char* what, const std::vector<int>& from, const std::string& more,
                         Tensor tensor, const Compute& compute) {
   const DType type = g().dtype(tensor);
   return add(what, from, more, tensor, true, [=](Evaluation& e) {
@@ -77,11 +77,12 @@ int Composer::operation(const char* what, std::initializer_list<int> from, const
   });
 }
 
-int Composer::add(const char* what, std::initializer_list<int> from, const std::string& more, Tensor tensor,
+int Composer::add(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
                   bool computed, Compute compute) {
   std::string line =
       std::string("  ").append(name_of(static_cast<int>(values_.size()))).append(" = ").append(what);
-  for (const int f : from) line.append(" ").append(name_of(f)), at(f).read = true;
+  for (const int f : from)
+    if (f >= 0) line.append(" ").append(name_of(f)), at(f).read = true;
   if (!more.empty()) line.append(" ").append(more);
   INFO(composition_.text << line << ": " << g().error());
   REQUIRE(g().status() == Status::Ok);
@@ -221,6 +222,8 @@ void Composer::give_outputs() {
 void Composer::expect(Evaluation& e) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const int v = outputs_[i];
+    ++composition_.outputs;
+    composition_.loose += !is_fit_to_read(of(e, v), dtype(v));
     e.run.expectations.push_back({output_name(i), dtype(v), of(e, v), INFINITY, false});
   }
 }

@@ -42,11 +42,11 @@ class Composer {
 
   // --- Values --------------------------------------------------------------------------------------------------
 
-  // Adds a value: what made it from which values, for people, and how runs compute it.
-  int view(const char* what, std::initializer_list<int> from, const std::string& more, Tensor tensor,
+  // Adds a value: what made it from which values (-1: none), for people, and how runs compute it.
+  int view(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
            Compute compute);
   // The same of an operation, whose result is rounded to its type.
-  int operation(const char* what, std::initializer_list<int> from, const std::string& more, Tensor tensor,
+  int operation(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
                 const Compute& compute);
   static std::string name_of(int v) { return std::string("v").append(std::to_string(v)); }  // for people
   void read_no_more(int v) { at(v).usable = false; }
@@ -105,7 +105,7 @@ class Composer {
   Value& at(int v) { return values_[static_cast<size_t>(v)]; }
   Evaluation start(int number);
   const Array& evaluate(const Value& value, Evaluation* e);
-  int add(const char* what, std::initializer_list<int> from, const std::string& more, Tensor tensor,
+  int add(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
           bool computed, Compute compute);
   std::optional<int> pick_of(const std::vector<int>& fitting);
   void give_outputs();

@@ -54,15 +54,11 @@ class Operations : private Composer {
     // Processors with dot products of bf16 round x to it.
     const bool rounds = type == DType::BF16 && dtype(x) == DType::F32;
     const Tensor y = g().linear(tensor(x), tensor(w), b >= 0 ? tensor(b) : Tensor{});
-    const auto compute = [=](Evaluation& e) {
+    operation("linear", {x, w, b}, "", y, [=](Evaluation& e) {
       const Array left = rounds ? stored(DType::BF16, of(e, x)) : of(e, x);
       const Array product = ops::matmul(left, transposed(of(e, w)));
       return b >= 0 ? ops::add(product, of(e, b)) : product;
-    };
-    if (b >= 0)
-      operation("linear", {x, w, b}, "", y, compute);
-    else
-      operation("linear", {x, w}, "", y, compute);
+    });
   }
 
   void matmul() {
@@ -143,9 +139,8 @@ class Operations : private Composer {
     const int gamma = random_.coin() ? source({last(x)}, 1.5, dtype(x)) : -1,
               beta = kind < 3 && random_.coin() ? source({last(x)}, 1.0, dtype(x)) : -1;
     const Tensor gt = gamma >= 0 ? tensor(gamma) : Tensor{}, bt = beta >= 0 ? tensor(beta) : Tensor{};
-    operation(kind < 3 ? "layernorm" : "rmsnorm", {x},
-              (gamma >= 0 ? std::string("gamma ").append(name_of(gamma)) : "") +
-                  (beta >= 0 ? std::string(" beta ").append(name_of(beta)) : ""),
+    operation(kind < 3 ? "layernorm" : "rmsnorm", {x, gamma, beta},
+              std::string(gamma >= 0 ? "gamma" : "") + (beta >= 0 ? " beta" : ""),
               kind < 3 ? g().layernorm(tensor(x), gt, bt, kEps) : g().rmsnorm(tensor(x), gt, kEps),
               [=](Evaluation& e) {
                 const Array *scales = gamma >= 0 ? &of(e, gamma) : nullptr,
@@ -178,7 +173,7 @@ class Operations : private Composer {
     }
     if (random_.one_in(3)) {
       m.bias = source(broadcast_to(scores), 2.0, type);
-      m.text.append(" bias ").append(name_of(m.bias));
+      m.text += " bias";
     }
     if (random_.one_in(5)) m.fill = -30.0f;
     if (m.causal != Causal::None) m.text += m.causal == Causal::TopLeft ? " top-left" : " bottom-right";
@@ -216,7 +211,7 @@ class Operations : private Composer {
     set(m, &o);
     m.scale = 0.5;
     o.scale = 0.5f;
-    operation("softmax", {x}, m.text, g().softmax(tensor(x), o),
+    operation("softmax", {x, m.bias}, m.text, g().softmax(tensor(x), o),
               [=, this](Evaluation& e) { return ops::softmax(of(e, x), reference(e, m)); });
   }
 
@@ -240,14 +235,13 @@ class Operations : private Composer {
     const int x = found ? *found : source({batch_, tokens_, random_.pick({8, 16, 48, 64})});
     const Dim batch = shape(x)[0];
     const int64_t width = last(x).value;
-    int64_t heads = random_.pick({1, 2, 3, 4}), groups = 1;
+    int64_t heads = random_.pick({1, 2, 3, 4});
     while (width % heads != 0) --heads;
-    groups = random_.coin() ? heads : 1;
+    const int64_t groups = heads % 2 == 0 && random_.one_in(3) ? 2 : random_.coin() ? heads : 1;
     const int64_t d_k = width / heads;
-    const auto keys_fit = [&](int v) {
+    const auto some_keys = pick([&](int v) {
       return rank(v) == 3 && dtype(v) == dtype(x) && shape(v)[0] == batch && last(v) == Dim(groups * d_k);
-    };
-    const auto some_keys = pick(keys_fit);
+    });
     const int k = some_keys && !random_.one_in(4)
                       ? *some_keys
                       : source({batch, random_.coin() ? keys_ : tokens_, groups * d_k}, 1.5, dtype(x));
@@ -285,11 +279,11 @@ class Operations : private Composer {
     const std::string text = std::to_string(heads) + " heads, " + std::to_string(groups) + " of keys" +
                              (drops ? " dropout" : "") + m.text;
     if (random_.one_in(4)) {
-      operation("attention", {x, k, v}, text, y.output, output);
+      operation("attention", {x, k, v, m.bias}, text, y.output, output);
     } else {
       const Shape s = shape(x);
       const Tensor joined = g().reshape(g().transpose(y.output, 1, 2), {s[0], s[1], heads * d_v});
-      operation("attention", {x, k, v}, text, joined, [=](Evaluation& e) {
+      operation("attention", {x, k, v, m.bias}, text, joined, [=](Evaluation& e) {
         const Array apart = permute(output(e), {0, 2, 1, 3});
         return ops::reshape(apart, {apart.shape[0], apart.shape[1], heads * d_v});
       });
@@ -405,8 +399,8 @@ class Operations : private Composer {
 }  // namespace
 
 Composition compose(uint64_t seed, int64_t number) {
-  constexpr DType kTypes[] = {DType::F32, DType::F32, DType::F16, DType::F32, DType::BF16};
-  return Operations(kTypes[static_cast<size_t>(number) % std::size(kTypes)],
+  constexpr DType kTypes[kCompositionTypes] = {DType::F32, DType::F32, DType::F16, DType::F32, DType::BF16};
+  return Operations(kTypes[static_cast<size_t>(number % kCompositionTypes)],
                     seed + static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15u)
       .compose();
 }

@@ -15,9 +15,12 @@ struct Composition {
   std::unique_ptr<Trial> trial;  // with its runs and their references
   std::string text;              // one line for each value, for people
   int operations = 0;
+  // Outputs of all runs, and those of them whose bounds have grown so far that little could be wrong.
+  int outputs = 0, loose = 0;
 };
 
-// The composition of this number; storage types take turns. Fails the test if the graph refuses a call.
+// The composition of this number; storage types take turns, over so many. Fails the test if the graph refuses a call.
+inline constexpr int64_t kCompositionTypes = 5;
 Composition compose(uint64_t seed, int64_t number);
 
 // Calls try_it for `usual` compositions, or as many as HEED_COMPOSITIONS says, or for the one that HEED_COMPOSITION names; it

@@ -74,6 +74,12 @@ Tensor Trial::weight(const std::string& name, Array* values, DType type) {
   return graph.weight(name, shape_of(values->shape), type);
 }
 
+std::vector<HostTensor> Trial::host_weights() const {
+  std::vector<HostTensor> tensors;
+  for (const Weight& w : weights) tensors.push_back({w.name, w.dtype, w.shape, w.bytes});
+  return tensors;
+}
+
 Run& Trial::run(std::vector<ExtentValue> extents) {
   Run& added = runs.emplace_back();
   added.extents = std::move(extents);

@@ -77,6 +77,7 @@ class Trial {
     std::vector<std::byte> bytes;
   };
   std::vector<Weight> weights;
+  std::vector<HostTensor> host_weights() const;  // valid while *this is
 };
 
 struct Case {

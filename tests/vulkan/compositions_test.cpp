@@ -85,14 +85,12 @@ void add_barrier(HostVulkan& host, VkCommandBuffer commands) {
 // What went wrong, or nothing. False in *supported if the device has no storage of the trial's type.
 std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial, uint64_t seed,
                        ops::Tally* tally, bool* supported) {
-  std::vector<HostTensor> tensors;
-  for (const ops::Trial::Weight& w : trial.weights) tensors.push_back({w.name, w.dtype, w.shape, w.bytes});
   Weights weights;
   Plan plan;
   CompileOptions options = trial.options;
   options.host_scratch = true;
   options.record_slots = static_cast<uint32_t>(trial.runs.size());
-  REQUIRE(device.upload(tensors, &weights) == Status::Ok);
+  REQUIRE(device.upload(trial.host_weights(), &weights) == Status::Ok);
   const Status status = device.compile(trial.graph, weights, &plan, options);
   *supported = status != Status::Unsupported;
   if (!*supported) return host.take_log(), "";

@@ -12,12 +12,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <set>
 
 #include "catch.hpp"
+#include "environment.hpp"
 #include "graph/backend.hpp"
 #include "kernels/dispatch.hpp"
 #include "vulkan/device.hpp"
@@ -28,11 +28,7 @@ namespace {
 // What the tests always run, and how many graphs more are drawn, at most, for what those left out.
 constexpr int64_t kCases = 600, kGraphsMore = 1000;
 
-int64_t number_from(const char* variable, int64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoll(text, nullptr, 10) : otherwise;
-}
-
+using test::number_from;
 using Names = std::set<std::string>;
 
 // What the runs of a trial become on a device with these capabilities, without running them.
