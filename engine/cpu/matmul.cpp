@@ -26,7 +26,8 @@ struct Cut {
     const int64_t wanted = workers > 1 ? kItemsPerWorker * workers : 1;
     if (all_rows == 1) unit = MatmulKernels::kThinPanels;  // a single row works on several panels at once
     units = ceil_div(panels, unit);
-    most = std::max<int64_t>(1, kGroupPanels / unit);
+    // The panels of an item are read for the first time by its first row of tiles: of two rows, that is half of the time.
+    most = tiles <= 2 ? 1 : std::max<int64_t>(1, kGroupPanels / unit);
     while (true) {
       row_blocks = align_up(ceil_div(all_rows, tiles * tile), shares);
       block_rows = ceil_div(all_rows, row_blocks);

@@ -44,26 +44,28 @@ HEED_BF16 void narrow(const float* x, uint16_t* out, int64_t n) {
 // As tile of matmul_tile-inl.hpp, two k at a time.
 template <int kRows>
 HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const void* panel, float* c,
-                    int64_t c_pitch, bool add, Ahead ahead) {
+                    int64_t c_pitch, bool add, const Ahead& ahead) {
   const auto* a = static_cast<const uint16_t*>(rows);
   const auto* b = static_cast<const uint16_t*>(panel);
   const uint16_t *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
 #define HEED_ROW(i) __m512 l##i = _mm512_setzero_ps(), r##i = l##i;
   HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
-  ahead.step *= kStep;
-  const int64_t late = k - Ahead::kLate * kStep * kRows;
-  int64_t turn = ahead.rows != nullptr ? late : k;
-  for (int64_t p = 0; p < k; p += kStep) {
-    if (p == turn) {
-      ahead = {ahead.rows, ahead.row, ahead.at, ahead.step};
-      turn = turn == late ? late + kStep * kRows : k;
+  constexpr int64_t kCols = 2 * kPair;
+  const uint16_t* const end = b + k / kStep * kCols;
+  const int64_t late = Ahead::kLate * kRows;
+  const uint16_t* const to_rows = ahead.rows != nullptr && k / kStep > late ? end - late * kCols : end;
+  const uint16_t* turn = to_rows;
+  Asking asking(ahead, kStep);
+  for (; b != end; b += kCols) {
+    if (b == turn) {
+      asking.change_over();
+      turn = turn == to_rows ? to_rows + kRows * kCols : end;
     }
     const Pairs left = load(b), right = load(b + kPair);
-    __builtin_prefetch(ahead.at);
-    __builtin_prefetch(ahead.at + 64);
-    ahead.at += ahead.step;
-    b += 2 * kPair;
+    __builtin_prefetch(b + kNear / sizeof(*b));
+    __builtin_prefetch(b + (kNear + 64) / sizeof(*b));
+    asking.next();
 #define HEED_ROW(i)                                                    \
   if constexpr (i < kRows) {                                           \
     const uint16_t* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9; \
@@ -120,6 +122,12 @@ bool has_dot_products() {
 
 }  // namespace
 
+bool bf16_dot_products_pay() {
+  // "AuthenticAMD", in the order of the registers
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0, &a, &b, &c, &d) != 0 && b == 0x68747541u && d == 0x69746e65u && c == 0x444d4163u;
+}
+
 const MatmulKernels* bf16_matmul_kernels(const MatmulKernels& avx512) {
   static constexpr MatmulKernels::Tile kTiles[] = {tile<1>, tile<2>, tile<3>, tile<4>,  tile<5>,  tile<6>,
                                                    tile<7>, tile<8>, tile<9>, tile<10>, tile<11>, tile<12>};
@@ -137,6 +145,7 @@ const MatmulKernels* bf16_matmul_kernels(const MatmulKernels& avx512) {
 #else
 
 namespace heed::cpu {
+bool bf16_dot_products_pay() { return false; }
 const MatmulKernels* bf16_matmul_kernels(const MatmulKernels&) { return nullptr; }
 }  // namespace heed::cpu
 

@@ -10,4 +10,9 @@ namespace heed::cpu {
 // instructions.
 const MatmulKernels* bf16_matmul_kernels(const MatmulKernels& avx512);
 
+// Whether this processor multiplies faster by them than in f32: those of AMD do, at twice the speed, and an Intel Xeon
+// (Emerald Rapids) has half the speed. Decided by the maker and not by a measurement, since results depend on it and must
+// not change from run to run.
+bool bf16_dot_products_pay();
+
 }  // namespace heed::cpu

@@ -14,8 +14,7 @@ inline constexpr int64_t kBlockK = 768;  // a panel of 32 columns is then 96 KiB
 // Per item: at most 288 KiB of b, which the second cache holds beside the next item's.
 inline constexpr int64_t kGroupPanels = 3;
 inline constexpr int64_t kBlockTiles = 16;  // per item, high
-inline constexpr int64_t kNear =
-    8192;  // bytes of b asked for ahead of their use; the hardware looks less far
+inline constexpr int64_t kFar = 8192;  // bytes of b that a single row of tiles asks for ahead of their use
 
 // Blocks of k of equal length, as far as possible.
 inline int64_t block_length(int64_t k) {
@@ -96,19 +95,23 @@ class Item {
   void find_rows(int64_t first_row) {
     Position at = batch_;
     at.advance(problem_.rows, first_row);
-    const bool even = problem_.rows.count <= 1;
+    const Axes& axes = problem_.rows;
+    if (axes.count <= 1) {
+      const bool one = axes.count == 1;
+      for (const int role : {kA, kOut, kResidual}) spread(at.offset[role], one ? axes.stride[role][0] : 0, offsets(role));
+      return spread(at.logical, one ? axes.logical[0] : 0, offsets(kB));
+    }
     for (int64_t r = 0; r < rows_; ++r) {
-      if (r > 0 && even) {
-        const Axes& axes = problem_.rows;
-        for (int role = 0; role < matmul::kRoles; ++role) at.offset[role] += axes.stride[role][0];
-        at.logical += axes.logical[0];
-      } else if (r > 0) {
+      if (r > 0) {
         at = batch_;
-        at.advance(problem_.rows, first_row + r);
+        at.advance(axes, first_row + r);
       }
       for (const int role : {kA, kOut, kResidual}) offsets(role)[r] = at.offset[role];
       offsets(kB)[r] = at.logical;
     }
+  }
+  void spread(int64_t first, int64_t step, int64_t* to) const {
+    for (int64_t r = 0; r < rows_; ++r) to[r] = first + r * step;
   }
 
   // Rows of a block of k as the tiles read them, `pitch` elements apart.
@@ -133,7 +136,7 @@ class Item {
   void multiply(int64_t begin, int64_t length, bool blocked) {
     const bool last = begin + length >= problem_.k;
     const RowsOfA a = rows_of_a(begin, length);
-    const int64_t steps = align_up(length, tiles_.step);
+    const int64_t steps = tiles_.narrow != nullptr ? align_up(length, tiles_.step) : length;
     const int64_t b_row = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
     const int64_t row_bytes =
         a.pitch * static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
@@ -154,13 +157,13 @@ class Item {
     }
   }
 
-  // The first row of tiles asks for what it reads itself soon; the others, which find all of b in the caches,
-  // for what this worker reads next, `next` bytes further, each for its part, so that memory is read evenly in time.
+  // A single row of tiles asks for what it reads itself soon; several, which share what b costs to read, for what this
+  // worker reads next, `next` bytes further, each for its part, so that memory is read evenly in time.
   Ahead ahead(const std::byte* b, int64_t next, int64_t tile_row, int64_t tile_rows, int64_t steps) const {
     const int64_t step_bytes = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
-    if (tile_row == 0 || next == 0) return {b + kNear, step_bytes};
-    const int64_t share = ceil_div(step_bytes, tile_rows - 1);
-    return {b + next + (tile_row - 1) * share * steps, share};
+    if (tile_rows == 1 || next == 0) return {b + kFar, step_bytes};
+    const int64_t share = ceil_div(step_bytes, tile_rows);
+    return {b + next + tile_row * share * steps, share};
   }
 
   void ask_for_out(int64_t r, int64_t rows, int64_t p, Ahead* asked) const {
@@ -178,7 +181,7 @@ class Item {
                   sums + p * kernels_.cols, begin > 0);
     for (; p < count_; ++p)
       tiles_.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0,
-                     {panel(p, begin) + kNear, kernels_.cols * static_cast<int64_t>(size_of(panel_type_))});
+                     {panel(p, begin) + kFar, kernels_.cols * static_cast<int64_t>(size_of(panel_type_))});
     for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
   }
 

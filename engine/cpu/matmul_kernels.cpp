@@ -63,7 +63,7 @@ MatmulKernels::Storage storage() {
     tile<Panel, 12>,
 #endif
   };
-  return {kTiles, thin_tile<Panel>, nullptr, 1};
+  return {kTiles, thin_tile<Panel>, nullptr, Panel::kStep};
 }
 
 const MatmulKernels& table() {

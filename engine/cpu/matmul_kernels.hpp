@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <heed/graph.hpp>
 
+#include "cpu/ahead.hpp"
+
 namespace heed::cpu {
 
 // What happens to finished sums: out = residual + act(scale * sum + bias), f32 throughout.
@@ -18,19 +20,6 @@ struct TileFinish {
   const int64_t* out_rows = nullptr;
 };
 
-// What a tile asks the caches for, beside what it reads.
-struct Ahead {
-  // One place per step of k, `step` bytes apart.
-  const std::byte* at;
-  int64_t step;
-  // Where its sums go: one place per row, `row` bytes apart. Null: unknown. Stores that miss the first cache would hold
-  // up the next tile. Asked for a thousand cycles before the end, kLate steps per row: longer ago, and panels that stream
-  // through that cache would have thrown it out again.
-  const std::byte* rows = nullptr;
-  int64_t row = 0;
-  static constexpr int64_t kLate = 4;
-};
-
 struct MatmulKernels {
   int64_t rows = 0;  // of a register tile, at most
   int64_t cols = 0;  // of a panel of b, which is packed as [k][cols]
@@ -39,7 +28,7 @@ struct MatmulKernels {
   // c_pitch floats from row to row. Sums run over p in order from 0 and are then added to c if `add`, else
   // stored. a is f32, or what Storage::narrow makes of it.
   using Tile = void (*)(int64_t k, const void* a, int64_t a_row, int64_t a_k, const void* b, float* c,
-                        int64_t c_pitch, bool add, Ahead ahead);
+                        int64_t c_pitch, bool add, const Ahead& ahead);
   // One row of a by kThinPanels panels, panel_pitch elements apart; c: kThinPanels * cols.
   static constexpr int64_t kThinPanels = 4;
   using Thin = void (*)(int64_t k, const void* a, int64_t a_k, const void* b, int64_t panel_pitch, float* c,

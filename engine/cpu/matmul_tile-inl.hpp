@@ -38,21 +38,36 @@ namespace hn = hwy::HWY_NAMESPACE;
 #endif
 inline constexpr int kTileRows = HEED_TILE_ROWS;
 
-// Storage types of b's panels.
+// Storage types of b's panels. kStep rows of b lie side by side, [k / kStep][2 lanes][kStep]; `row` says which.
 struct PanelF32 {
   using Element = float;
-  static HWY_INLINE Vector load(const Element* at) { return hn::LoadU(Floats(), at); }
+  static constexpr int64_t kStep = 1;
+  template <int row>
+  static HWY_INLINE Vector load(const Element* at) {
+    return hn::LoadU(Floats(), at);
+  }
 };
+// The upper half of an f32 is a bf16, so that pairs widen by one operation each, a shift or a mask. With 16 registers, pairs
+// and what becomes of them do not fit beside the sums.
 struct PanelBF16 {
   using Element = uint16_t;
+  static constexpr int64_t kStep = kTileRows == 12 ? 2 : 1;
+  template <int row>
   static HWY_INLINE Vector load(const Element* at) {
-    const hn::Rebind<uint16_t, Floats> narrow;
     const hn::RebindToUnsigned<Floats> wide;
-    return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, at))));
+    if constexpr (kStep == 1) {
+      const hn::Rebind<Element, Floats> narrow;
+      return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, at))));
+    }
+    const auto pair = hn::LoadU(wide, reinterpret_cast<const uint32_t*>(at));
+    if constexpr (row == 0) return hn::BitCast(Floats(), hn::ShiftLeft<16>(pair));
+    return hn::BitCast(Floats(), hn::And(pair, hn::Set(wide, 0xffff0000u)));
   }
 };
 struct PanelF16 {
   using Element = uint16_t;
+  static constexpr int64_t kStep = 1;
+  template <int row>
   static HWY_INLINE Vector load(const Element* at) {
 #if HWY_TARGET == HWY_SCALAR
     return hn::Set(Floats(), half_to_float(*at));
@@ -67,7 +82,8 @@ struct PanelF16 {
 // c if `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
 template <class Panel, int kRows>
 void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k,
-          const void* HWY_RESTRICT panel, float* HWY_RESTRICT c, int64_t c_pitch, bool add, Ahead ahead) {
+          const void* HWY_RESTRICT panel, float* HWY_RESTRICT c, int64_t c_pitch, bool add,
+          const Ahead& ahead) {
   const Floats d;
   const auto* HWY_RESTRICT a = static_cast<const float*>(rows);
   const int64_t lanes = HWY_NAMESPACE::lanes();
@@ -77,18 +93,13 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k,
 #define HEED_ROW(i) Vector l##i = hn::Zero(d), r##i = hn::Zero(d);
   HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
-  const int64_t late = k - Ahead::kLate * kRows;
-  int64_t turn = ahead.rows != nullptr ? late : k;  // the step at which `ahead` changes over to its rows, or back
-  for (int64_t p = 0; p < k; ++p) {
-    if (HWY_UNLIKELY(p == turn)) {
-      ahead = {ahead.rows, ahead.row, ahead.at, ahead.step};
-      turn = turn == late ? late + kRows : k;
-    }
-    const Vector left = Panel::load(b), right = Panel::load(b + lanes);
-    hwy::Prefetch(ahead.at);
-    hwy::Prefetch(ahead.at + 64);
-    ahead.at += ahead.step;
-    b += 2 * lanes;
+  constexpr int64_t kStep = Panel::kStep;
+  const int64_t right_half = lanes * kStep, both = 2 * right_half;
+  const auto* const end = b + k / kStep * both;
+  const int64_t late = Ahead::kLate * kRows;
+  const auto* const to_rows = ahead.rows != nullptr && k / kStep > late ? end - late * both : end;
+  const auto* turn = to_rows;  // where `asking` changes over to its rows, or back
+  Asking asking(ahead, kStep);
 #define HEED_ROW(i)                                                 \
   if constexpr (i < kRows) {                                        \
     const float* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9; \
@@ -96,10 +107,26 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k,
     l##i = hn::MulAdd(x, left, l##i);                               \
     r##i = hn::MulAdd(x, right, r##i);                              \
   }
-    HEED_EACH_ROW(HEED_ROW)
-#undef HEED_ROW
-    a0 += a_k, a3 += a_k, a6 += a_k, a9 += a_k;
+#define HEED_STEP(row)                                                                                   \
+  {                                                                                                      \
+    const Vector left = Panel::template load<row>(b), right = Panel::template load<row>(b + right_half); \
+    HEED_EACH_ROW(HEED_ROW)                                                                              \
+    a0 += a_k, a3 += a_k, a6 += a_k, a9 += a_k;                                                          \
   }
+  for (; b != end; b += both) {
+    if (HWY_UNLIKELY(b == turn)) {
+      asking.change_over();
+      turn = turn == to_rows ? to_rows + kRows * both : end;
+    }
+    hwy::Prefetch(b + kNear / sizeof(*b));
+    hwy::Prefetch(b + (kNear + 64) / sizeof(*b));
+    asking.next();
+    HEED_STEP(0)
+    if constexpr (kStep == 2) HEED_STEP(1)
+  }
+  if (k % kStep != 0) HEED_STEP(0)
+#undef HEED_STEP
+#undef HEED_ROW
 #define HEED_ROW(i)                                    \
   if constexpr (i < kRows) {                           \
     float* row = c + i * c_pitch;                      \
@@ -123,18 +150,30 @@ void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void*
   const auto* HWY_RESTRICT a = static_cast<const float*>(row);
   const int64_t lanes = HWY_NAMESPACE::lanes();
   const auto* panel = static_cast<const typename Panel::Element*>(b);
+  constexpr int64_t kStep = Panel::kStep;
 #define HEED_VECTOR(i)       \
   Vector s##i = hn::Zero(d); \
-  const auto* HWY_RESTRICT b##i = panel + (i / 2) * panel_pitch + (i % 2) * lanes;
+  const auto* HWY_RESTRICT b##i = panel + (i / 2) * panel_pitch + (i % 2) * lanes * kStep;
   HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR
-  for (int64_t p = 0; p < k; ++p) {
-    const Vector x = hn::Set(d, a[p * a_k]);
+#define HEED_VECTOR(i) s##i = hn::MulAdd(x, Panel::template load<0>(b##i + at), s##i);
+#define HEED_SECOND(i) s##i = hn::MulAdd(second, Panel::template load<1>(b##i + at), s##i);
+  for (int64_t p = 0; p + kStep <= k; p += kStep) {
     const int64_t at = p * 2 * lanes;
-#define HEED_VECTOR(i) s##i = hn::MulAdd(x, Panel::load(b##i + at), s##i);
+    const Vector x = hn::Set(d, a[p * a_k]);
     HEED_EACH_VECTOR(HEED_VECTOR)
-#undef HEED_VECTOR
+    if constexpr (kStep == 2) {
+      const Vector second = hn::Set(d, a[(p + 1) * a_k]);
+      HEED_EACH_VECTOR(HEED_SECOND)
+    }
   }
+  if (k % kStep != 0) {
+    const int64_t at = (k - 1) * 2 * lanes;
+    const Vector x = hn::Set(d, a[(k - 1) * a_k]);
+    HEED_EACH_VECTOR(HEED_VECTOR)
+  }
+#undef HEED_VECTOR
+#undef HEED_SECOND
 #define HEED_VECTOR(i)                                        \
   if (add) s##i = hn::Add(s##i, hn::LoadU(d, c + (i)*lanes)); \
   hn::StoreU(s##i, d, c + (i)*lanes);

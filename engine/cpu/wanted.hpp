@@ -2,7 +2,7 @@
 // all at once, most of it would be forgotten, and rows lie too far apart for the hardware to foresee them.
 #pragma once
 
-#include "cpu/matmul_kernels.hpp"
+#include "cpu/ahead.hpp"
 #include "cpu/step.hpp"
 
 namespace heed::cpu {

@@ -80,15 +80,16 @@ void check_tile(const MatmulKernels& kernels, const TileCase& c) {
     for (int64_t p = 0; p < c.k; ++p)
       left[static_cast<size_t>(i * a_row + p * a_k)] = static_cast<float>(a.at(i * c.k + p));
   const MatmulKernels::Storage& tiles = kernels.of(c.type);
+  std::vector<uint16_t> turned;
+  if (tiles.step > 1) turned = in_steps(panel, c.k, cols, tiles.step);
+  const void* stored = tiles.step > 1 ? static_cast<const void*>(turned.data()) : panel.data();
   if (tiles.narrow == nullptr) {
-    tiles.tile[c.rows - 1](c.k, left.data(), a_row, a_k, panel.data(), sums.data(), pitch, c.add,
-                           {panel.data(), 1});
+    tiles.tile[c.rows - 1](c.k, left.data(), a_row, a_k, stored, sums.data(), pitch, c.add, {panel.data(), 1});
   } else {
     const Narrowed narrowed = narrow(tiles, left.data(), a_row, a_k, c.rows, c.k);
     for (int64_t i = 0; i < c.rows; ++i)
       for (int64_t p = 0; p < c.k; ++p) a.value[static_cast<size_t>(i * c.k + p)] = narrowed.at(i, p);
-    tiles.tile[c.rows - 1](narrowed.k, narrowed.bits.data(), narrowed.k, 1,
-                           in_steps(panel, c.k, cols, tiles.step).data(), sums.data(), pitch, c.add,
+    tiles.tile[c.rows - 1](narrowed.k, narrowed.bits.data(), narrowed.k, 1, stored, sums.data(), pitch, c.add,
                            {panel.data(), 1});
   }
   const ops::Array product = ops::matmul(a, b);
