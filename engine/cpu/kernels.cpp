@@ -72,8 +72,10 @@ std::span<const Kernels> supported_kernels() {
     const auto add = [&found](const Kernels& kernels) { found.kernels[found.count++] = kernels; };
     for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
       const Kernels kernels = kernels_of(target), bf16 = with_bf16(kernels);
-      if (is_avx512(target) && bf16.matmul != nullptr) add(bf16);
+      const bool has_bf16 = is_avx512(target) && bf16.matmul != nullptr, best = bf16_dot_products_pay();
+      if (has_bf16 && best) add(bf16);
       add(kernels);
+      if (has_bf16 && !best) add(bf16);
     }
     if (found.count == 0 ||
         std::string_view(found.kernels[found.count - 1].name) != name_of(HWY_STATIC_TARGET))
