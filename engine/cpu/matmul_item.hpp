@@ -24,7 +24,7 @@ inline int64_t block_length(int64_t k) {
 
 // One worker's scratch, in bytes from its start.
 struct Scratch {
-  uint64_t sums, a, bias, residual, offsets, size;
+  uint64_t sums, a, wide, bias, residual, offsets, size;
 
   explicit Scratch(const MatmulKernels& kernels) {
     const auto rows = static_cast<uint64_t>(kBlockTiles * kernels.rows),
@@ -33,6 +33,7 @@ struct Scratch {
     const auto take = [&at](uint64_t bytes) { return std::exchange(at, at + align_up(bytes, kAlignment)); };
     sums = take(rows * kGroupPanels * cols * sizeof(float));
     a = take(rows * kBlockK * sizeof(float));
+    wide = take(kGroupPanels * cols * kBlockK * sizeof(float));
     bias = take(cols * sizeof(float));
     residual = take(cols * sizeof(float));
     offsets = take(4 * rows * sizeof(int64_t));
@@ -143,15 +144,19 @@ class Item {
     if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
     // Tiles of equal height, as far as possible.
     const int64_t count = ceil_div(rows_, kernels_.rows), height = ceil_div(rows_, count);
+    const bool widened = tiles_.widen != nullptr && count >= tiles_.widen_from;
+    const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
+    for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));
     for (int64_t r = 0; r < rows_; r += height) {
       const int64_t rows = std::min(height, rows_ - r);
-      const auto tile = tiles_.tile[rows - 1];
+      const auto tile = tiles[rows - 1];
       for (int64_t p = 0; p < count_; ++p) {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
         const std::byte* b = panel(p, begin);
         Ahead asked = ahead(b, last ? next_ - begin * b_row : length * b_row, r / height, count, steps);
         if (last && problem_.direct_finish) ask_for_out(r, rows, p, &asked);
-        tile(steps, a.data + r * row_bytes, a.pitch, 1, b, sums, pitch_, begin > 0, asked);
+        const void* read = widened ? static_cast<const void*>(wide(p, length)) : b;
+        tile(steps, a.data + r * row_bytes, a.pitch, 1, read, sums, pitch_, begin > 0, asked);
         if (last) finish(r, rows, p, sums);
       }
     }
@@ -185,6 +190,9 @@ class Item {
     for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
   }
 
+  float* wide(int64_t p, int64_t length) const {
+    return scratch<float>(layout_.wide) + p * length * kernels_.cols;
+  }
   const std::byte* panel(int64_t p, int64_t begin) const {
     return panels_ + p * panel_bytes_ + begin * kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
   }

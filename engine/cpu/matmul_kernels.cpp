@@ -63,7 +63,12 @@ MatmulKernels::Storage storage() {
     tile<Panel, 12>,
 #endif
   };
-  return {kTiles, thin_tile<Panel>, nullptr, Panel::kStep};
+  return {kTiles,
+          thin_tile<Panel>,
+          nullptr,
+          Panel::kStep,
+          Panel::kWidenFrom == 0 ? nullptr : widen_panel<Panel>,
+          Panel::kWidenFrom};
 }
 
 const MatmulKernels& table() {

@@ -41,6 +41,9 @@ struct MatmulKernels {
     // with a_k 1; `k` of the tiles is then a multiple of step.
     void (*narrow)(const float* x, uint16_t* out, int64_t n) = nullptr;
     int64_t step = 1;  // rows of b side by side in its panels: [k / step][cols][step], filled up with zeros
+    // k rows of a panel as one of f32, which pays where it serves so many tiles. Null: never.
+    void (*widen)(int64_t k, const void* panel, float* out) = nullptr;
+    int64_t widen_from = 0;
   };
   Storage f32, f16, bf16;
   const Storage& of(DType type) const { return type == DType::F16 ? f16 : type == DType::BF16 ? bf16 : f32; }
