@@ -136,8 +136,8 @@ class HEED_API Graph {
   // --- Matrix product ------------------------------------------------------------------------------------
   // a [..., M, K] x b [..., K, N] -> [..., M, N] of a's type, sums in F32; rank 2..4; leading dims broadcast. b is of a's
   // type, or F16 or BF16 (half the bytes, and no device needs 16-bit storage beside an a of F32); by BF16 beside F16 on the
-  // CPU alone, Vulkan answers Unsupported. Values enter the sums exactly, but for an a beside BF16 on processors with dot
-  // products of bf16 (AVX512_BF16), which round it to bf16 (2^-8 relative): PassInfo::why tells.
+  // CPU alone, Vulkan answers Unsupported. Values enter the sums exactly, but for an a beside BF16 on AMD's processors with
+  // dot products of bf16 (AVX512_BF16), which round it to bf16 (2^-8 relative): PassInfo::why tells.
   Tensor matmul(Tensor a, Tensor b, const MatmulOptions& options = {});
   // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear).
   Tensor linear(Tensor x, Tensor weight, Tensor bias = {});
