@@ -143,22 +143,23 @@ class Item {
         a.pitch * static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
     if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
     // Tiles of equal height, as far as possible.
-    const int64_t count = ceil_div(rows_, kernels_.rows), height = ceil_div(rows_, count);
+    const int64_t count = ceil_div(rows_, kernels_.rows), height = rows_ / count, taller = rows_ % count;
     const bool widened = tiles_.widen != nullptr && count >= tiles_.widen_from;
     const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
     for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));
-    for (int64_t r = 0; r < rows_; r += height) {
-      const int64_t rows = std::min(height, rows_ - r);
+    for (int64_t t = 0, r = 0; t < count; ++t) {
+      const int64_t rows = height + (t < taller ? 1 : 0);
       const auto tile = tiles[rows - 1];
       for (int64_t p = 0; p < count_; ++p) {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
         const std::byte* b = panel(p, begin);
-        Ahead asked = ahead(b, last ? next_ - begin * b_row : length * b_row, r / height, count, steps);
+        Ahead asked = ahead(b, last ? next_ - begin * b_row : length * b_row, t, count, steps);
         if (last && problem_.direct_finish) ask_for_out(r, rows, p, &asked);
         const void* read = widened ? static_cast<const void*>(wide(p, length)) : b;
         tile(steps, a.data + r * row_bytes, a.pitch, 1, read, sums, pitch_, begin > 0, asked);
         if (last) finish(r, rows, p, sums);
       }
+      r += rows;
     }
   }
 
