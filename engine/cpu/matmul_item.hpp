@@ -98,9 +98,9 @@ class Item {
     at.advance(problem_.rows, first_row);
     const Axes& axes = problem_.rows;
     if (axes.count <= 1) {
-      const bool one = axes.count == 1;
-      for (const int role : {kA, kOut, kResidual}) spread(at.offset[role], one ? axes.stride[role][0] : 0, offsets(role));
-      return spread(at.logical, one ? axes.logical[0] : 0, offsets(kB));
+      // Without an axis there is one row.
+      for (const int role : {kA, kOut, kResidual}) spread(at.offset[role], axes.stride[role][0], offsets(role));
+      return spread(at.logical, axes.logical[0], offsets(kB));
     }
     for (int64_t r = 0; r < rows_; ++r) {
       if (r > 0) {
