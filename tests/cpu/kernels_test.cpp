@@ -288,7 +288,7 @@ TEST_CASE("a thin tile gives the same bits as four tiles of one row", "[cpu]") {
       const ops::Array values = ops::uniform({k}, 4);
       const std::vector<float> floats(values.value.begin(), values.value.end());
       const MatmulKernels::Storage& tiles = matmul.of(type);
-      const int64_t rows = align_up(k, tiles.step);
+      const int64_t rows = align_up(k, tiles.step), steps = tiles.narrow != nullptr ? rows : k;
       Narrowed narrowed;
       const void* a = floats.data();
       if (tiles.narrow != nullptr) {
@@ -298,9 +298,9 @@ TEST_CASE("a thin tile gives the same bits as four tiles of one row", "[cpu]") {
       const auto size = static_cast<size_t>(kPanels * matmul.cols);
       std::vector<float> thin(size, 1.0f), single(size, 1.0f);
       for (const bool add : {true, false}) {
-        tiles.thin(rows, a, 1, packed.data(), rows * matmul.cols, thin.data(), add);
+        tiles.thin(steps, a, 1, packed.data(), rows * matmul.cols, thin.data(), add);
         for (int64_t p = 0; p < kPanels; ++p)
-          tiles.tile[0](rows, a, 0, 1,
+          tiles.tile[0](steps, a, 0, 1,
                         packed.data() + static_cast<size_t>(p * rows * matmul.cols) * size_of(type),
                         single.data() + p * matmul.cols, matmul.cols, add, {packed.data(), 1});
         CHECK(thin == single);
