@@ -25,7 +25,7 @@ const Layer kLayers[] = {{1, 33, 70, true},
                          {13, 161, 1537, true},
                          {29, 7, 3, false},
                          {193, 400, 300, true},
-                         {110, 70, 1537, true},  // tall, and with an odd row of b at its end
+                         {250, 300, 769, true},  // panels widened once, in two blocks of k, the last of them odd
                          // Rows that collide in the cache and are packed first: once, and in two bands.
                          {26, 40, 1024, true},
                          {4100, 3, 1024, true}};
