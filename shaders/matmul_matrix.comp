@@ -128,6 +128,11 @@ void multiply_slices(uint wave_m, uint wave_n) {
   }
 }
 
+// What a subgroup writes to sh_sums nobody else reads.
+void subgroup_sync() {
+  controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
+}
+
 void main() {
   uint index = workgroup_index();
   if (index >= p.tiles) return;
@@ -158,12 +163,12 @@ void main() {
   for (uint f = 0u; f < FM * FN; ++f) {
     [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
       if (i == f) coopMatStore(sums[i], sh_sums, mine, NS, gl_CooperativeMatrixLayoutRowMajor);
-    barrier();
+    subgroup_sync();
     for (uint e = gl_SubgroupInvocationID; e < FRAGMENT; e += gl_SubgroupSize) {
       uint m = tile.m + wave_m + f / FN * MS + e / NS;
       uint n = tile.n + wave_n + f % FN * NS + e % NS;
       if (m < p.m && n < p.n) store_sum(tile, m, n, sh_sums[mine + e]);
     }
-    barrier();
+    subgroup_sync();
   }
 }

@@ -122,7 +122,8 @@ void add_along_k(Tile t) {
       if (first + v < count) sh_sums[v * INVOCATIONS + tid] = sums[first + v];
     barrier();
     float sum = 0.0;
-    for (uint i = 0u; i < 8u; ++i) sum += sh_sums[tid / 16u * INVOCATIONS + i * 16u + tid % 16u];
+    if (first + tid / 16u < count)
+      for (uint i = 0u; i < 8u; ++i) sum += sh_sums[tid / 16u * INVOCATIONS + i * 16u + tid % 16u];
     barrier();
     sh_sums[tid] = sum;
     barrier();

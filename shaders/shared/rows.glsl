@@ -8,7 +8,11 @@
 
 // Lowering always makes workgroups of this size for such kernels.
 #define ROW_INVOCATIONS 128
-shared float sh_row[ROW_INVOCATIONS];
+// Two halves in turn: what is read of one is read before the barriers of the next reduction, which has the other.
+shared float sh_row[2u * ROW_INVOCATIONS];
+uint row_half = ROW_INVOCATIONS;
+
+uint next_half() { return row_half = ROW_INVOCATIONS - row_half; }
 
 uint lane() { return gl_LocalInvocationID.x; }
 uint lanes() { return gl_WorkGroupSize.x; }
@@ -42,11 +46,11 @@ layout(constant_id = 6) const bool ONE_SUBGROUP = false;
 float row_sum(float value) {
   value = subgroupAdd(value);
   if (ONE_SUBGROUP) return value;
-  if (subgroupElect()) sh_row[gl_SubgroupID] = value;
+  uint base = next_half();
+  if (subgroupElect()) sh_row[base + gl_SubgroupID] = value;
   barrier();
-  float result = sh_row[0];
-  for (uint i = 1u; i < gl_NumSubgroups; ++i) result += sh_row[i];
-  barrier();
+  float result = sh_row[base];
+  for (uint i = 1u; i < gl_NumSubgroups; ++i) result += sh_row[base + i];
   return result;
 }
 
@@ -56,37 +60,33 @@ float row_max(float value) {
   value = subgroupMax(is_nan(value) ? -3.402823466e38 : value);
   if (nan) value = uintBitsToFloat(0x7fc00000u);
   if (ONE_SUBGROUP) return value;
-  if (subgroupElect()) sh_row[gl_SubgroupID] = value;
+  uint base = next_half();
+  if (subgroupElect()) sh_row[base + gl_SubgroupID] = value;
   barrier();
-  float result = sh_row[0];
-  for (uint i = 1u; i < gl_NumSubgroups; ++i) result = max_with_nan(result, sh_row[i]);
-  barrier();
+  float result = sh_row[base];
+  for (uint i = 1u; i < gl_NumSubgroups; ++i) result = max_with_nan(result, sh_row[base + i]);
   return result;
 }
 #else
 float row_sum(float value) {
-  uint base = gl_LocalInvocationID.y * lanes();
+  uint base = next_half() + gl_LocalInvocationID.y * lanes();
   sh_row[base + lane()] = value;
   for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
     barrier();
     if (lane() < width) sh_row[base + lane()] += sh_row[base + lane() + width];
   }
   barrier();
-  float result = sh_row[base];
-  barrier();
-  return result;
+  return sh_row[base];
 }
 
 float row_max(float value) {
-  uint base = gl_LocalInvocationID.y * lanes();
+  uint base = next_half() + gl_LocalInvocationID.y * lanes();
   sh_row[base + lane()] = value;
   for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
     barrier();
     if (lane() < width) sh_row[base + lane()] = max_with_nan(sh_row[base + lane()], sh_row[base + lane() + width]);
   }
   barrier();
-  float result = sh_row[base];
-  barrier();
-  return result;
+  return sh_row[base];
 }
 #endif
