@@ -4,9 +4,9 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers bounds memcheck targets glsl amd capture tour search swarm
-#                       headers packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an emulator, slow),
-#                       windows (MinGW and Wine),
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers interpreter bounds memcheck targets glsl amd capture
+#                       tour search swarm headers packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an
+#                       emulator, slow), windows (MinGW and Wine),
 #                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES;
 #                       and graphs of many operations: a twentieth as many, or HEED_COMPOSITIONS)
 #   HEED_HOSTILE_CASES  how many damaged files, damaged blobs and absurd programs of each kind to try; default: some
@@ -19,7 +19,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-all_stages="shaders build drivers bounds memcheck targets glsl amd capture tour search swarm headers packaging clang sanitize tsan"
+all_stages="shaders build drivers interpreter bounds memcheck targets glsl amd capture tour search swarm headers packaging clang sanitize tsan"
 stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
@@ -225,6 +225,29 @@ stage_random() {
       "$root/tests/drivers/with.sh" "$driver" "$build/tests/heed_tests" "compositions of operations on every device"
     grep -a -A 20 '^compositions: ' "$log" | grep -a -E '^(compositions|  [a-z].* compositions)'
   done
+  log=$build/tests-random-interpreter.log
+  run_catch "random graphs on interpreted kernels" "$log" env "HEED_RANDOM_CASES=$count" HEED_TEST_DEVICES=spirv \
+    "$root/tests/drivers/with.sh" none "$build/tests/heed_tests" "random graphs on every kernel variant"
+  grep -a -A 200 '^random cases: ' "$log" | grep -a -E '^(random cases| +[0-9]+  )'
+  end
+}
+
+# The kernels of GPUs that are not here, without any driver: goldens, a third of each table and random graphs on machines that
+# differ in subgroups and matrix units (tests/interpreter/device.hpp), where races, accesses outside of what is bound and
+# reads of what nobody has written are failures, too. Everything of one of them, and the barriers that nobody would miss:
+#   HEED_TEST_DEVICES=spirv:nvidia tests/drivers/with.sh none build/tests/heed_tests "[ops],[goldens],[random]"
+#   HEED_MUTATIONS=100 tests/drivers/with.sh none build/tests/heed_tests "interpreter: kernels without*"
+stage_interpreter() {
+  local part
+  begin "kernels on an interpreter of SPIR-V, with the capabilities of GPUs"
+  local with=(env HEED_TEST_DEVICES=spirv HEED_RANDOM_CASES=400 HEED_COMPOSITIONS=20 "$root/tests/drivers/with.sh" none)
+  run_catch "faults put into kernels are noticed" "$build/tests-interpreter-faults.log" "${with[@]}" \
+    "$build/tests/heed_tests" "[interpreter]"
+  run_catch "heed_tests on interpreted kernels" "$build/tests-interpreter.log" env HEED_TEST_EVERY=3 "${with[@]}" \
+    "$build/tests/heed_tests" '"*on every device"~"goldens*"~"compositions*"'
+  run_catch "goldens and random graphs on interpreted kernels" "$build/tests-interpreter-random.log" "${with[@]}" \
+    "$build/tests/heed_tests" "goldens: pass*,random graphs on every*,compositions of operations*"
+  for part in $(grep -a -o 'spirv:[a-z]*' "$build/tests-interpreter.log" | sort -u); do echo "   on $part"; done
   end
 }
 
@@ -504,6 +527,7 @@ end
 if wants shaders; then stage_shaders; fi
 if wants build; then stage_build || finish; fi
 if wants drivers; then for driver in $(drivers); do stage_driver "$driver"; done; fi
+if wants interpreter; then stage_interpreter; fi
 if wants bounds; then stage_bounds; fi
 if wants memcheck; then stage_memcheck; fi
 if wants random; then stage_random; fi

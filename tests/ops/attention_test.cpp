@@ -419,6 +419,7 @@ Operation attention_operation() {
       separate_case({.queries = 20, .keys = 90, .mask = {20, 90}, .fill = -3.4028234663852886e38}));
   // More heads than one axis of a grid has workgroups.
   cases.push_back(separate_case({.batch = 1, .heads = 65537, .queries = 2, .keys = 3, .d_k = 4, .d_v = 4}));
+  cases.back().many_groups = true;
   cases.push_back(accuracy_case(130, 64));
   cases.push_back(accuracy_case(77, 24));
   cases.push_back(grouped_view_case());

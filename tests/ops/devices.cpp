@@ -45,6 +45,20 @@ TestDevice open_device(const std::string& word, DeviceOptions options) {
   return device;
 }
 
+struct Offer {
+  const char* word;
+  std::function<Device(const Log&)> open;
+};
+std::vector<Offer>& offers() {
+  static std::vector<Offer> all;
+  return all;
+}
+
+bool is_named(const std::string& word, const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& part) { return word.find(part) != std::string::npos; });
+}
+
 struct Opened {
   TestDevice device;
   Kernels kernels = Kernels::Own;  // the least set that it belongs to
@@ -87,10 +101,7 @@ std::vector<Opened> open_devices() {
   const std::vector<std::string> wanted = wanted_words();
   std::vector<Opened> all;
   for (const DeviceInfo& info : infos) {
-    const bool named = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& part) {
-      return info.word.find(part) != std::string::npos;
-    });
-    if (!info.usable || (!wanted.empty() && !named)) continue;
+    if (!info.usable || (!wanted.empty() && !is_named(info.word, wanted))) continue;
     if (info.kind == DeviceKind::Cpu) add_lesser_targets(options, &all);
     all.push_back({open_device(info.word, options)});
     // Its compiler is slow, and lavapipe has the same kernels: the tables are left to those of GPUs.
@@ -98,6 +109,8 @@ std::vector<Opened> open_devices() {
     add_kernels(Kernels::Gpu, info, options, &all);
     add_kernels(Kernels::All, info, options, &all);
   }
+  for (const Offer& offer : offers())
+    if (is_named(offer.word, wanted)) all.push_back({{offer.word, offer.open(options.log), true}});
   REQUIRE_FALSE(all.empty());
   return all;
 }
@@ -131,6 +144,11 @@ struct CloseDevices : Listener {
 CATCH_REGISTER_LISTENER(CloseDevices)
 
 }  // namespace
+
+bool offer_device(const char* word, std::function<Device(const Log&)> open) {
+  offers().push_back({word, std::move(open)});
+  return true;
+}
 
 const std::vector<TestDevice>& test_devices(Kernels kernels) {
   if (lists.empty())

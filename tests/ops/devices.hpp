@@ -1,8 +1,10 @@
 // The devices that tests run on: every usable one, or those that HEED_TEST_DEVICES names (parts of words,
 // separated by commas, e.g. "cpu,llvmpipe"). Vulkan devices are opened with the validation layer. The CPU
-// comes once for every set of instructions that it has ("cpu:avx2"), the best one last.
+// comes once for every set of instructions that it has ("cpu:avx2"), the best one last. "spirv" names the machines of
+// interpreter/device.hpp.
 #pragma once
 
+#include <functional>
 #include <heed/heed.hpp>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@ namespace heed::ops {
 struct TestDevice {
   std::string word;
   Device device;
+  bool interpreted = false;  // its kernels run a million times slower than on a GPU
 };
 
 // Which kernels a software driver is tried with.
@@ -24,6 +27,10 @@ enum class Kernels : uint8_t {
 // Opened once per process, and shared by the three lists; fails the test if nothing matches or an expected device
 // does not open.
 const std::vector<TestDevice>& test_devices(Kernels kernels = Kernels::Own);
+
+// A device that is opened only where HEED_TEST_DEVICES names it, or a part of its word. Before the first call of
+// test_devices, by an initializer of a global, since not every test program has every such device.
+bool offer_device(const char* word, std::function<Device(const Log&)> open);
 
 // Messages at warning level or above since the last call.
 std::vector<std::string> take_messages();

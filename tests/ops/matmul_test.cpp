@@ -71,6 +71,7 @@ void add_products(std::vector<Case>* cases) {
   cases->push_back(product_case({{5, 1, 13}, {13, 70}}));
   cases->push_back(product_case({{300, 3, 5}, {300, 5, 7}}));
   cases->push_back(product_case({{70001, 1, 2}, {70001, 2, 3}}));
+  cases->back().many_groups = true;
   cases->push_back(product_case({{70001, 2}, {2, 3}}));
   cases->push_back(product_case({{2, 3}, {3, 70001}}));
 }

@@ -85,6 +85,7 @@ struct Case {
   std::function<void(Trial&)> build;
   bool in_bf16 =
       false;  // always; of other cases some are enough, since bf16 differs from f16 in loads and stores alone
+  bool many_groups = false;  // more workgroups than fit one axis of a dispatch: minutes for an interpreter
 };
 
 // One row of the table.

@@ -19,6 +19,7 @@
 #include "catch.hpp"
 #include "environment.hpp"
 #include "graph/backend.hpp"
+#include "interpreter/device.hpp"
 #include "kernels/dispatch.hpp"
 #include "vulkan/device.hpp"
 
@@ -30,6 +31,12 @@ constexpr int64_t kCases = 600, kGraphsMore = 1000;
 
 using test::number_from;
 using Names = std::set<std::string>;
+
+// Of a device that has kernels; null of others.
+Capabilities* capabilities_of(const Device& device) {
+  if (device.impl()->backend() != detail::Backend::Vulkan) return interpreter::capabilities_of(device);
+  return &static_cast<vulkan::VulkanDevice&>(*device.impl()).context().capabilities;
+}
 
 // What the runs of a trial become on a device with these capabilities, without running them.
 class Lowered {
@@ -189,9 +196,8 @@ class Cases {
     Random random(graph.seed);
     graph.build(trial, random);
     for (const TestDevice& device : test_devices(Kernels::All)) {
-      if (device.device.impl()->backend() != detail::Backend::Vulkan) continue;
-      auto& vulkan = static_cast<vulkan::VulkanDevice&>(*device.device.impl());
-      try_on(Place{graph, number, trial, device, vulkan.context().capabilities});
+      Capabilities* capabilities = capabilities_of(device.device);
+      if (capabilities != nullptr) try_on(Place{graph, number, trial, device, *capabilities});
     }
   }
 
@@ -236,9 +242,8 @@ class Cases {
 
 bool has_vulkan() {
   const auto& devices = test_devices(Kernels::All);
-  return std::any_of(devices.begin(), devices.end(), [](const TestDevice& device) {
-    return device.device.impl()->backend() == detail::Backend::Vulkan;
-  });
+  return std::any_of(devices.begin(), devices.end(),
+                     [](const TestDevice& device) { return capabilities_of(device.device) != nullptr; });
 }
 
 }  // namespace

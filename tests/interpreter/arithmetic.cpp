@@ -1,0 +1,526 @@
+// What every invocation does on its own.
+#include <algorithm>
+#include <cmath>
+
+#include "interpreter/workgroup.hpp"
+
+namespace heed::interpreter {
+namespace {
+
+int32_t as_signed(uint32_t bits) { return static_cast<int32_t>(bits); }
+
+}  // namespace
+
+template <class F>
+void Workgroup::unary(const Instruction& i, const Lanes& at, const F& f) {
+  for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
+    const Slot result = slot(i.result, s), a = slot(i.operands[0], s);
+    each(at, [&](uint32_t l) { result[l] = f(a[l]); });
+  }
+}
+
+template <class F>
+void Workgroup::binary(const Instruction& i, const Lanes& at, const F& f) {
+  for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
+    const Slot result = slot(i.result, s), a = slot(i.operands[0], s), b = slot(i.operands[1], s);
+    each(at, [&](uint32_t l) { result[l] = f(a[l], b[l]); });
+  }
+}
+
+template <class F>
+void Workgroup::float_unary(const Instruction& i, const Lanes& at, uint32_t a, const F& f) {
+  const uint32_t width = module_.scalar_of(i.type).kind == Type::Kind::CooperativeMatrix
+                             ? shape_of(i.type).width
+                             : module_.scalar_of(i.type).width;
+  for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
+    const Slot result = slot(i.result, s), x = slot(a, s);
+    if (width == 32)
+      each(at, [&](uint32_t l) { result[l] = as_bits(f(as_float(x[l]))); });
+    else
+      each(at, [&](uint32_t l) { result[l] = bits_of(f(float_of(x[l], width)), width); });
+  }
+}
+
+template <class F>
+void Workgroup::float_binary(const Instruction& i, const Lanes& at, uint32_t a, uint32_t b, const F& f) {
+  const uint32_t width = module_.scalar_of(i.type).kind == Type::Kind::CooperativeMatrix
+                             ? shape_of(i.type).width
+                             : module_.scalar_of(i.type).width;
+  for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
+    const Slot result = slot(i.result, s), x = slot(a, s), y = slot(b, s);
+    if (width == 32)
+      each(at, [&](uint32_t l) { result[l] = as_bits(f(as_float(x[l]), as_float(y[l]))); });
+    else
+      each(at,
+           [&](uint32_t l) { result[l] = bits_of(f(float_of(x[l], width), float_of(y[l], width)), width); });
+  }
+}
+
+template <class F>
+void Workgroup::compare(const Instruction& i, const Lanes& at, const F& f) {
+  const uint32_t width = module_.scalar_of(module_.type_id_of(i.operands[0])).width;
+  binary(i, at, [&](uint32_t a, uint32_t b) { return f(float_of(a, width), float_of(b, width)) ? 1u : 0u; });
+}
+
+bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
+  // Of 16 bits: what is above them is kept 0.
+  const Type& scalar = module_.type(i.type).slots != 0 ? module_.scalar_of(i.type) : module_.type(i.type);
+  const uint32_t mask = scalar.kind == Type::Kind::Int && scalar.width == 16 ? 0xffffu : UINT32_MAX;
+  switch (i.op) {
+    case Op::IAdd:
+      binary(i, at, [=](uint32_t a, uint32_t b) { return (a + b) & mask; });
+      return true;
+    case Op::ISub:
+      binary(i, at, [=](uint32_t a, uint32_t b) { return (a - b) & mask; });
+      return true;
+    case Op::IMul:
+      binary(i, at, [=](uint32_t a, uint32_t b) { return (a * b) & mask; });
+      return true;
+    case Op::SNegate:
+      unary(i, at, [=](uint32_t a) { return (0u - a) & mask; });
+      return true;
+    case Op::UDiv:
+      binary(i, at, [](uint32_t a, uint32_t b) { return b == 0 ? UINT32_MAX : a / b; });
+      return true;
+    case Op::UMod:
+      binary(i, at, [](uint32_t a, uint32_t b) { return b == 0 ? UINT32_MAX : a % b; });
+      return true;
+    case Op::BitwiseAnd:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a & b; });
+      return true;
+    case Op::BitwiseOr:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a | b; });
+      return true;
+    case Op::BitwiseXor:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a ^ b; });
+      return true;
+    case Op::Not:
+      unary(i, at, [=](uint32_t a) { return ~a & mask; });
+      return true;
+    // Shifts by as many bits as there are, or more, have no result.
+    case Op::ShiftLeftLogical:
+      binary(i, at, [=](uint32_t a, uint32_t b) { return b > 31 ? 0xffffdeadu & mask : (a << b) & mask; });
+      return true;
+    case Op::ShiftRightLogical:
+      binary(i, at, [=](uint32_t a, uint32_t b) { return b > 31 ? 0xffffdeadu & mask : a >> b; });
+      return true;
+    case Op::ShiftRightArithmetic:
+      binary(i, at, [](uint32_t a, uint32_t b) {
+        return b > 31 ? 0xffffdeadu : static_cast<uint32_t>(as_signed(a) >> b);
+      });
+      return true;
+    case Op::LogicalAnd:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a & b; });
+      return true;
+    case Op::LogicalOr:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a | b; });
+      return true;
+    case Op::LogicalNot:
+      unary(i, at, [](uint32_t a) { return a ^ 1u; });
+      return true;
+    case Op::IEqual:
+    case Op::LogicalEqual:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a == b ? 1u : 0u; });
+      return true;
+    case Op::INotEqual:
+    case Op::LogicalNotEqual:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a != b ? 1u : 0u; });
+      return true;
+    case Op::ULessThan:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a < b ? 1u : 0u; });
+      return true;
+    case Op::ULessThanEqual:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a <= b ? 1u : 0u; });
+      return true;
+    case Op::UGreaterThan:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a > b ? 1u : 0u; });
+      return true;
+    case Op::UGreaterThanEqual:
+      binary(i, at, [](uint32_t a, uint32_t b) { return a >= b ? 1u : 0u; });
+      return true;
+    case Op::SLessThan:
+      binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) < as_signed(b) ? 1u : 0u; });
+      return true;
+    case Op::SLessThanEqual:
+      binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) <= as_signed(b) ? 1u : 0u; });
+      return true;
+    case Op::SGreaterThan:
+      binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) > as_signed(b) ? 1u : 0u; });
+      return true;
+    case Op::SGreaterThanEqual:
+      binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) >= as_signed(b) ? 1u : 0u; });
+      return true;
+    case Op::UMulExtended:
+      each(at, [&](uint32_t l) {
+        const uint64_t product = uint64_t{slot(i.operands[0])[l]} * slot(i.operands[1])[l];
+        slot(i.result, 0)[l] = static_cast<uint32_t>(product);
+        slot(i.result, 1)[l] = static_cast<uint32_t>(product >> 32);
+      });
+      return true;
+    case Op::IAddCarry:
+      each(at, [&](uint32_t l) {
+        const uint64_t sum = uint64_t{slot(i.operands[0])[l]} + slot(i.operands[1])[l];
+        slot(i.result, 0)[l] = static_cast<uint32_t>(sum);
+        slot(i.result, 1)[l] = static_cast<uint32_t>(sum >> 32);
+      });
+      return true;
+    case Op::Select: {
+      const bool one = module_.type_of(i.operands[0]).slots == 1;
+      for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
+        const Slot result = slot(i.result, s), which = slot(i.operands[0], one ? 0 : s);
+        const Slot yes = slot(i.operands[1], s), no = slot(i.operands[2], s);
+        each(at, [&](uint32_t l) { result[l] = which[l] != 0 ? yes[l] : no[l]; });
+      }
+      return true;
+    }
+    case Op::Any:
+    case Op::All:
+      each(at, [&](uint32_t l) {
+        uint32_t result = i.op == Op::All ? 1 : 0;
+        for (uint32_t s = 0; s < module_.type_of(i.operands[0]).slots; ++s) {
+          const uint32_t x = slot(i.operands[0], s)[l];
+          result = i.op == Op::All ? result & x : result | x;
+        }
+        slot(i.result)[l] = result;
+      });
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Workgroup::do_floats(const Instruction& i, const Lanes& at) {
+  const auto two = [&](const auto& f) {
+    float_binary(i, at, i.operands[0], i.operands[1], f);
+    return true;
+  };
+  const auto test = [&](const auto& f) {
+    compare(i, at, f);
+    return true;
+  };
+  switch (i.op) {
+    case Op::FAdd:
+      return two([](float a, float b) { return a + b; });
+    case Op::FSub:
+      return two([](float a, float b) { return a - b; });
+    case Op::FMul:
+      return two([](float a, float b) { return a * b; });
+    case Op::FDiv:
+      return two([](float a, float b) { return a / b; });
+    case Op::FNegate:
+      float_unary(i, at, i.operands[0], [](float a) { return -a; });
+      return true;
+    case Op::FOrdEqual:
+      return test([](float a, float b) { return a == b; });
+    case Op::FOrdNotEqual:
+      return test([](float a, float b) { return a < b || a > b; });
+    case Op::FUnordNotEqual:
+      return test([](float a, float b) { return a != b; });
+    case Op::FOrdLessThan:
+      return test([](float a, float b) { return a < b; });
+    case Op::FOrdLessThanEqual:
+      return test([](float a, float b) { return a <= b; });
+    case Op::FOrdGreaterThan:
+      return test([](float a, float b) { return a > b; });
+    case Op::FOrdGreaterThanEqual:
+      return test([](float a, float b) { return a >= b; });
+    case Op::FUnordLessThan:
+      return test([](float a, float b) { return !(a >= b); });
+    case Op::FUnordLessThanEqual:
+      return test([](float a, float b) { return !(a > b); });
+    case Op::FUnordGreaterThan:
+      return test([](float a, float b) { return !(a <= b); });
+    case Op::FUnordGreaterThanEqual:
+      return test([](float a, float b) { return !(a < b); });
+    case Op::IsNan:
+      unary(i, at, [](uint32_t a) { return std::isnan(as_float(a)) ? 1u : 0u; });
+      return true;
+    case Op::IsInf:
+      unary(i, at, [](uint32_t a) { return std::isinf(as_float(a)) ? 1u : 0u; });
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The same bits as another type: as many words in other numbers of parts.
+void Workgroup::convert_bits(const Instruction& i, const Lanes& at) {
+  const uint32_t from_type = module_.type_id_of(i.operands[0]);
+  const uint32_t from = module_.scalar_of(from_type).width, to = module_.scalar_of(i.type).width;
+  if (from == to) {
+    unary(i, at, [](uint32_t a) { return a; });
+    return;
+  }
+  for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
+    each(at, [&](uint32_t l) {
+      if (to == 32)
+        slot(i.result, s)[l] = slot(i.operands[0], 2 * s)[l] | slot(i.operands[0], 2 * s + 1)[l] << 16;
+      else
+        slot(i.result, s)[l] = slot(i.operands[0], s / 2)[l] >> (s % 2 * 16) & 0xffffu;
+    });
+}
+
+bool Workgroup::do_conversion(const Instruction& i, const Lanes& at) {
+  const auto width_of = [&](uint32_t type) {
+    const Type& scalar = module_.scalar_of(type);
+    return scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(type).width : scalar.width;
+  };
+  switch (i.op) {
+    case Op::Bitcast:
+      convert_bits(i, at);
+      return true;
+    case Op::FConvert: {
+      const uint32_t from = width_of(module_.type_id_of(i.operands[0])), to = width_of(i.type);
+      unary(i, at, [=](uint32_t a) { return bits_of(float_of(a, from), to); });
+      return true;
+    }
+    case Op::UConvert: {
+      const uint32_t mask = width_of(i.type) == 16 ? 0xffffu : UINT32_MAX;
+      unary(i, at, [=](uint32_t a) { return a & mask; });
+      return true;
+    }
+    case Op::ConvertUToF: {
+      const uint32_t to = width_of(i.type);
+      unary(i, at, [=](uint32_t a) { return bits_of(static_cast<float>(a), to); });
+      return true;
+    }
+    case Op::ConvertSToF: {
+      const uint32_t to = width_of(i.type);
+      unary(i, at, [=](uint32_t a) { return bits_of(static_cast<float>(as_signed(a)), to); });
+      return true;
+    }
+    case Op::CopyObject:
+      unary(i, at, [](uint32_t a) { return a; });
+      return true;
+    case Op::Undef:
+      for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
+        each(at, [&](uint32_t l) { slot(i.result, s)[l] = 0xffffdead; });
+      return true;
+    default:
+      return false;
+  }
+}
+
+uint32_t Workgroup::slot_offset(uint32_t type, std::span<const uint32_t> indices) const {
+  uint32_t offset = 0;
+  for (const uint32_t index : indices) {
+    const Type& now = module_.type(type);
+    if (now.kind == Type::Kind::Struct) {
+      for (uint32_t m = 0; m < index; ++m) offset += module_.type(now.members[m]).slots;
+      type = now.members[index];
+    } else {
+      offset += index * module_.type(now.element).slots;
+      type = now.element;
+    }
+  }
+  return offset;
+}
+
+bool Workgroup::do_composite(const Instruction& i, const Lanes& at) {
+  const auto copy = [&](uint32_t to, uint32_t to_slot, uint32_t from, uint32_t from_slot, uint32_t count) {
+    for (uint32_t s = 0; s < count; ++s) {
+      const Slot target = slot(to, to_slot + s), source = slot(from, from_slot + s);
+      each(at, [&](uint32_t l) { target[l] = source[l]; });
+    }
+  };
+  const uint32_t slots = module_.type(i.type).slots;
+  switch (i.op) {
+    case Op::CompositeConstruct: {
+      if (module_.type(i.type).kind == Type::Kind::CooperativeMatrix) {
+        for (uint32_t s = 0; s < slots; ++s) copy(i.result, s, i.operands[0], 0, 1);
+        return true;
+      }
+      uint32_t next = 0;
+      for (const uint32_t part : i.operands) {
+        const uint32_t count = module_.type_of(part).slots;
+        copy(i.result, next, part, 0, count);
+        next += count;
+      }
+      return true;
+    }
+    case Op::CompositeExtract:
+      copy(i.result, 0, i.operands[0], slot_offset(module_.type_id_of(i.operands[0]), i.operands.subspan(1)),
+           slots);
+      return true;
+    case Op::CompositeInsert:
+      copy(i.result, 0, i.operands[1], 0, slots);
+      copy(i.result, slot_offset(i.type, i.operands.subspan(2)), i.operands[0], 0,
+           module_.type_of(i.operands[0]).slots);
+      return true;
+    case Op::VectorShuffle: {
+      const uint32_t first = module_.type_of(i.operands[0]).slots;
+      for (uint32_t s = 0; s < slots; ++s) {
+        const uint32_t which = i.operands[2 + s];
+        if (which == UINT32_MAX) continue;
+        copy(i.result, s, i.operands[which < first ? 0 : 1], which < first ? which : which - first, 1);
+      }
+      return true;
+    }
+    case Op::VectorExtractDynamic:
+      each(at, [&](uint32_t l) {
+        const uint32_t which = slot(i.operands[1])[l];
+        const bool inside = which < module_.type_of(i.operands[0]).slots;
+        if (!inside) wrong(i, "takes an element that a vector does not have", l);
+        slot(i.result)[l] = inside ? slot(i.operands[0], which)[l] : 0xffffdead;
+      });
+      return true;
+    case Op::VectorInsertDynamic:
+      copy(i.result, 0, i.operands[0], 0, slots);
+      each(at, [&](uint32_t l) {
+        const uint32_t which = slot(i.operands[2])[l];
+        if (which >= slots)
+          wrong(i, "sets an element that a vector does not have", l);
+        else
+          slot(i.result, which)[l] = slot(i.operands[1])[l];
+      });
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Vectors and small matrices of one invocation; a matrix is its columns one after the other.
+bool Workgroup::do_matrix(const Instruction& i, const Lanes& at) {
+  const auto number = [&](uint32_t value, uint32_t s, uint32_t l) { return as_float(slot(value, s)[l]); };
+  const uint32_t slots = module_.type(i.type).slots;
+  switch (i.op) {
+    case Op::VectorTimesScalar:
+    case Op::MatrixTimesScalar: {
+      const Type& scalar = module_.scalar_of(i.type);
+      const uint32_t width =
+          scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(i.type).width : scalar.width;
+      for (uint32_t s = 0; s < slots; ++s)
+        each(at, [&](uint32_t l) {
+          slot(i.result, s)[l] = bits_of(
+              float_of(slot(i.operands[0], s)[l], width) * float_of(slot(i.operands[1])[l], width), width);
+        });
+      return true;
+    }
+    case Op::Dot:
+      each(at, [&](uint32_t l) {
+        float sum = 0.0f;
+        for (uint32_t s = 0; s < module_.type_of(i.operands[0]).slots; ++s)
+          sum += number(i.operands[0], s, l) * number(i.operands[1], s, l);
+        slot(i.result)[l] = as_bits(sum);
+      });
+      return true;
+    case Op::VectorTimesMatrix: {
+      const uint32_t rows = module_.type_of(i.operands[0]).slots;
+      for (uint32_t s = 0; s < slots; ++s)
+        each(at, [&](uint32_t l) {
+          float sum = 0.0f;
+          for (uint32_t r = 0; r < rows; ++r)
+            sum += number(i.operands[0], r, l) * number(i.operands[1], s * rows + r, l);
+          slot(i.result, s)[l] = as_bits(sum);
+        });
+      return true;
+    }
+    case Op::MatrixTimesVector: {
+      const uint32_t columns = module_.type_of(i.operands[1]).slots;
+      for (uint32_t s = 0; s < slots; ++s)
+        each(at, [&](uint32_t l) {
+          float sum = 0.0f;
+          for (uint32_t c = 0; c < columns; ++c)
+            sum += number(i.operands[0], c * slots + s, l) * number(i.operands[1], c, l);
+          slot(i.result, s)[l] = as_bits(sum);
+        });
+      return true;
+    }
+    case Op::Transpose: {
+      const uint32_t rows = module_.type(module_.type(i.type).element).count,
+                     columns = module_.type(i.type).count;
+      for (uint32_t c = 0; c < columns; ++c)
+        for (uint32_t r = 0; r < rows; ++r)
+          each(at, [&](uint32_t l) {
+            slot(i.result, c * rows + r)[l] = slot(i.operands[0], r * columns + c)[l];
+          });
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool Workgroup::do_extended(const Instruction& i, const Lanes& at) {
+  if (i.op != Op::ExtInst) return false;
+  do_glsl(i, at);
+  return true;
+}
+
+void Workgroup::do_glsl(const Instruction& i, const Lanes& at) {
+  const auto op = static_cast<Glsl>(i.operands[1]);
+  const Instruction rest = {i.op, i.type, i.result, i.operands.subspan(2)};
+  const uint32_t a = rest.operands[0];
+  const auto one = [&](const auto& f) { float_unary(rest, at, a, f); };
+  const auto two = [&](const auto& f) { float_binary(rest, at, a, rest.operands[1], f); };
+  const auto clamp = [&](const auto& smaller) {
+    for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
+      const Slot x = slot(a, s), low = slot(rest.operands[1], s), high = slot(rest.operands[2], s);
+      each(at, [&](uint32_t l) {
+        const uint32_t raised = smaller(x[l], low[l]) ? low[l] : x[l];
+        slot(i.result, s)[l] = smaller(high[l], raised) ? high[l] : raised;
+      });
+    }
+  };
+  switch (op) {
+    case Glsl::FAbs:
+      return one([](float x) { return std::fabs(x); });
+    case Glsl::Floor:
+      return one([](float x) { return std::floor(x); });
+    case Glsl::Ceil:
+      return one([](float x) { return std::ceil(x); });
+    case Glsl::Sin:
+      return one([](float x) { return std::sin(x); });
+    case Glsl::Cos:
+      return one([](float x) { return std::cos(x); });
+    case Glsl::Tanh:
+      return one([](float x) { return std::tanh(x); });
+    case Glsl::Exp:
+      return one([](float x) { return std::exp(x); });
+    case Glsl::Exp2:
+      return one([](float x) { return std::exp2(x); });
+    case Glsl::Log:
+      return one([](float x) { return std::log(x); });
+    case Glsl::Log2:
+      return one([](float x) { return std::log2(x); });
+    case Glsl::Sqrt:
+      return one([](float x) { return std::sqrt(x); });
+    case Glsl::InverseSqrt:
+      return one([](float x) { return 1.0f / std::sqrt(x); });
+    case Glsl::Pow:
+      return two([](float x, float y) { return std::pow(x, y); });
+    case Glsl::FMin:
+      return two([](float x, float y) { return y < x ? y : x; });
+    case Glsl::FMax:
+      return two([](float x, float y) { return x < y ? y : x; });
+    case Glsl::UMin:
+      return binary(rest, at, [](uint32_t x, uint32_t y) { return std::min(x, y); });
+    case Glsl::UMax:
+      return binary(rest, at, [](uint32_t x, uint32_t y) { return std::max(x, y); });
+    case Glsl::SMin:
+      return binary(rest, at, [](uint32_t x, uint32_t y) { return as_signed(x) < as_signed(y) ? x : y; });
+    case Glsl::SMax:
+      return binary(rest, at, [](uint32_t x, uint32_t y) { return as_signed(x) > as_signed(y) ? x : y; });
+    case Glsl::FClamp:
+      return clamp([](uint32_t x, uint32_t y) { return as_float(x) < as_float(y); });
+    case Glsl::UClamp:
+      return clamp([](uint32_t x, uint32_t y) { return x < y; });
+    case Glsl::SClamp:
+      return clamp([](uint32_t x, uint32_t y) { return as_signed(x) < as_signed(y); });
+    case Glsl::UnpackHalf2x16:
+      for (uint32_t s = 0; s < 2; ++s)
+        each(at, [&](uint32_t l) {
+          slot(i.result, s)[l] = as_bits(float_of(slot(a)[l] >> (16 * s) & 0xffffu, 16));
+        });
+      return;
+    case Glsl::PackHalf2x16:
+      each(at, [&](uint32_t l) {
+        slot(i.result)[l] = bits_of(as_float(slot(a, 0)[l]), 16) | bits_of(as_float(slot(a, 1)[l]), 16) << 16;
+      });
+      return;
+    default:
+      throw Unknown("GLSL.std.450 instruction " + std::to_string(i.operands[1]));
+  }
+}
+
+}  // namespace heed::interpreter

@@ -1,0 +1,259 @@
+// What the interpreter computes and notices, by kernels of a few instructions.
+#include "interpreter/interpreter.hpp"
+
+#include "catch.hpp"
+
+namespace heed::interpreter {
+namespace {
+
+// A kernel of 64 invocations with a buffer of words at binding 0 and 64 shared words, of which only the body is given.
+class Kernel {
+ public:
+  Kernel() {
+    words_ = {0x07230203, 0x00010300, 0, 200, 0};
+    add(17, {1});                                        // Shader
+    add(14, {0, 1});                                     // logical addresses, GLSL450
+    add(15, {5, kMain, 0x6e69616d, 0, kLocalVariable});  // "main"
+    add(16, {kMain, 17, kSize, 1, 1});                   // LocalSize
+    add(71, {kLocalVariable, 11, 27});                   // LocalInvocationId
+    add(71, {kWordsType, 6, 4});                         // ArrayStride
+    add(71, {kBlock, 2});                                // Block
+    add(72, {kBlock, 0, 35, 0});                         // Offset
+    add(71, {kBuffer, 34, 0});                           // DescriptorSet
+    add(71, {kBuffer, 33, 0});                           // Binding
+    add(19, {kVoid});
+    add(33, {kFunctionType, kVoid});
+    add(20, {kBool});
+    add(21, {kUint, 32, 0});
+    add(23, {kUint3, kUint, 3});
+    for (uint32_t n = 0; n < 8; ++n) add(43, {kUint, kZero + n, n});
+    add(43, {kUint, kCount, kSize});
+    add(43, {kUint, kSharedOrder, 264});
+    add(28, {kSharedType, kUint, kCount});
+    add(29, {kWordsType, kUint});
+    add(30, {kBlock, kWordsType});
+    add(32, {kLocalPointer, 1, kUint3});
+    add(32, {kBufferPointer, 12, kBlock});
+    add(32, {kWordPointer, 12, kUint});
+    add(32, {kSharedPointer, 4, kSharedType});
+    add(32, {kSharedWordPointer, 4, kUint});
+    add(59, {kLocalPointer, kLocalVariable, 1});
+    add(59, {kBufferPointer, kBuffer, 12});
+    add(59, {kSharedPointer, kShared, 4});
+    add(54, {kVoid, kMain, 0, kFunctionType});
+    add(248, {next()});
+    add(61, {kUint3, last_ + 1, kLocalVariable}), next();
+    local = value(81, kUint, {last_, 0});
+  }
+
+  uint32_t local = 0;                                      // x of LocalInvocationId
+  uint32_t number(uint32_t n) const { return kZero + n; }  // below 8
+
+  uint32_t add_up(uint32_t a, uint32_t b) { return value(128, kUint, {a, b}); }
+  uint32_t times(uint32_t a, uint32_t b) { return value(132, kUint, {a, b}); }
+  uint32_t either(uint32_t a, uint32_t b) { return value(198, kUint, {a, b}); }  // xor
+  uint32_t is_below(uint32_t a, uint32_t b) { return value(176, kBool, {a, b}); }
+  uint32_t shuffled(uint32_t a, uint32_t from) { return value(345, kUint, {number(3), a, from}); }
+  uint32_t shared(uint32_t at) { return value(61, kUint, {value(65, kSharedWordPointer, {kShared, at})}); }
+  uint32_t word(uint32_t at) { return value(61, kUint, {value(65, kWordPointer, {kBuffer, kZero, at})}); }
+  void set_shared(uint32_t at, uint32_t to) { add(62, {value(65, kSharedWordPointer, {kShared, at}), to}); }
+  void set_word(uint32_t at, uint32_t to) { add(62, {value(65, kWordPointer, {kBuffer, kZero, at}), to}); }
+  void barrier() { add(224, {number(2), number(2), kSharedOrder}); }
+  void subgroup_barrier() { add(224, {number(3), number(3), kSharedOrder}); }
+  template <class Body>
+  void if_true(uint32_t condition, const Body& body) {
+    const uint32_t then = next(), end = next();
+    add(247, {end, 0});
+    add(250, {condition, then, end});
+    add(248, {then});
+    body();
+    add(249, {end});
+    add(248, {end});
+  }
+  void for_ever() {
+    const uint32_t head = next(), again = next(), end = next();
+    add(249, {head});
+    add(248, {head});
+    add(246, {end, again, 0});
+    add(249, {again});
+    add(248, {again});
+    add(249, {head});
+    add(248, {end});
+  }
+
+  // What was wrong; empty if nothing was. The buffer has as many words as `words` and counts as written.
+  std::string run(std::vector<uint32_t>* words, uint32_t groups = 1, uint32_t subgroup = 16,
+                  bool written = true) {
+    std::vector<uint32_t> whole = words_;
+    const auto finish = [&](uint32_t op) { whole.push_back(1u << 16 | op); };
+    finish(253), finish(56);
+    Memory memory(words->size() * 4, true);
+    std::memcpy(memory.data(), words->data(), words->size() * 4);
+    const Binding binding = {&memory, 0, words->size() * 4, written};
+    Interpreter interpreter;
+    Report report;
+    interpreter.run(
+        {.words = whole, .subgroup = subgroup, .bindings = {&binding, 1}, .groups = {groups, 1, 1}}, &report);
+    std::memcpy(words->data(), memory.data(), words->size() * 4);
+    std::string all;
+    for (const std::string& wrong : report.wrongs) all += wrong + "\n";
+    return all;
+  }
+  std::string run() {
+    std::vector<uint32_t> words(64);
+    return run(&words);
+  }
+
+ private:
+  enum Id : uint32_t {
+    kMain = 1,
+    kVoid,
+    kFunctionType,
+    kBool,
+    kUint,
+    kUint3,
+    kCount,
+    kSharedOrder,
+    kSharedType,
+    kWordsType,
+    kBlock,
+    kLocalPointer,
+    kBufferPointer,
+    kWordPointer,
+    kSharedPointer,
+    kSharedWordPointer,
+    kLocalVariable,
+    kBuffer,
+    kShared,
+    kZero = 30,  // and seven more numbers
+    kFirst = 40,
+  };
+  static constexpr uint32_t kSize = 64;
+
+  uint32_t next() { return ++last_; }
+  void add(uint32_t op, std::vector<uint32_t> operands) {
+    words_.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
+    words_.insert(words_.end(), operands.begin(), operands.end());
+  }
+  uint32_t value(uint32_t op, uint32_t type, std::vector<uint32_t> operands) {
+    const uint32_t id = next();
+    operands.insert(operands.begin(), {type, id});
+    add(op, std::move(operands));
+    return id;
+  }
+
+  std::vector<uint32_t> words_;
+  uint32_t last_ = kFirst;
+};
+
+bool says(const std::string& all, const char* text) {
+  INFO(all);
+  return all.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("interpreter: neighbours exchange words, with a barrier between", "[interpreter]") {
+  for (const bool with_barrier : {true, false}) {
+    Kernel kernel;
+    kernel.set_shared(kernel.local, kernel.times(kernel.local, kernel.number(3)));
+    if (with_barrier) kernel.barrier();
+    kernel.set_word(kernel.local, kernel.shared(kernel.either(kernel.local, kernel.number(1))));
+    std::vector<uint32_t> words(64);
+    const std::string wrong = kernel.run(&words);
+    CHECK(says(wrong, "reads what another invocation has written since the last barrier") == !with_barrier);
+    CHECK(wrong.empty() == with_barrier);
+    if (with_barrier)
+      for (uint32_t i = 0; i < 64; ++i) CHECK(words[i] == 3 * (i ^ 1));
+  }
+}
+
+TEST_CASE("interpreter: a barrier of subgroups orders a subgroup, and not others", "[interpreter]") {
+  // Neighbours are of one subgroup; those 4 apart are not where a subgroup has 4.
+  for (const uint32_t apart : {1u, 4u}) {
+    Kernel kernel;
+    kernel.set_shared(kernel.local, kernel.local);
+    kernel.subgroup_barrier();
+    kernel.set_word(kernel.local, kernel.shared(kernel.either(kernel.local, kernel.number(apart))));
+    std::vector<uint32_t> words(64);
+    CHECK(kernel.run(&words, 1, 4).empty() == (apart == 1));
+    CHECK(kernel.run(&words, 1, 16).empty());
+  }
+}
+
+TEST_CASE("interpreter: writing again what others still read is noticed", "[interpreter]") {
+  for (const bool with_barrier : {true, false}) {
+    Kernel kernel;
+    kernel.set_shared(kernel.local, kernel.local);
+    kernel.barrier();
+    const uint32_t taken = kernel.shared(kernel.either(kernel.local, kernel.number(1)));
+    if (with_barrier) kernel.barrier();
+    kernel.set_shared(kernel.local, taken);
+    CHECK(says(kernel.run(), "writes what another invocation has read since the last barrier") ==
+          !with_barrier);
+  }
+}
+
+TEST_CASE("interpreter: what nobody has written must not be read", "[interpreter]") {
+  Kernel kernel;
+  kernel.if_true(kernel.is_below(kernel.local, kernel.number(5)),
+                 [&] { kernel.set_shared(kernel.local, kernel.local); });
+  kernel.set_word(kernel.local, kernel.shared(kernel.local));
+  CHECK(says(kernel.run(), "invocation 5 of workgroup 0,0,0 reads what nobody has written"));
+}
+
+TEST_CASE("interpreter: a barrier that not all come to", "[interpreter]") {
+  Kernel kernel;
+  kernel.if_true(kernel.is_below(kernel.local, kernel.number(5)), [&] { kernel.barrier(); });
+  CHECK(says(kernel.run(), "comes to a barrier without others"));
+}
+
+TEST_CASE("interpreter: the value of an invocation that is elsewhere", "[interpreter]") {
+  for (const uint32_t from : {2u, 6u}) {
+    Kernel kernel;
+    kernel.if_true(kernel.is_below(kernel.local, kernel.number(5)), [&] {
+      kernel.set_word(kernel.local, kernel.shuffled(kernel.local, kernel.number(from)));
+    });
+    std::vector<uint32_t> words(64);
+    CHECK(says(kernel.run(&words), "takes the value of an invocation that is not here") == (from == 6));
+    if (from == 2) CHECK(words[4] == 2);
+  }
+}
+
+TEST_CASE("interpreter: workgroups that touch the same words", "[interpreter]") {
+  Kernel writes, reads;
+  writes.set_word(writes.local, writes.local);
+  reads.set_word(reads.local, reads.word(reads.either(reads.local, reads.number(1))));
+  std::vector<uint32_t> words(64);
+  CHECK(writes.run(&words, 1).empty());
+  CHECK(says(writes.run(&words, 2), "writes what another workgroup has written"));
+  CHECK(says(reads.run(&words, 2), "reads what another workgroup has written"));
+  CHECK_FALSE(reads.run(&words, 1).empty());
+}
+
+TEST_CASE("interpreter: accesses outside of what is bound, and to what is only read", "[interpreter]") {
+  Kernel kernel;
+  kernel.set_word(kernel.add_up(kernel.local, kernel.number(1)), kernel.local);
+  std::vector<uint32_t> words(65);
+  CHECK(kernel.run(&words).empty());
+  CHECK(words[64] == 63);
+  words.resize(64);
+  CHECK(says(kernel.run(&words), "invocation 63 of workgroup 0,0,0 leaves what is bound"));
+  words.resize(65);
+  CHECK(says(kernel.run(&words, 1, 16, false), "writes a buffer that the dispatch is not said to write"));
+  Kernel shared;
+  shared.set_shared(shared.add_up(shared.local, shared.number(1)), shared.local);
+  CHECK(says(shared.run(), "leaves a shared variable"));
+}
+
+TEST_CASE("interpreter: a kernel without an end is stopped, and what is unknown refused", "[interpreter]") {
+  Kernel endless;
+  endless.for_ever();
+  CHECK_THROWS_AS(endless.run(), Stopped);
+  Interpreter interpreter;
+  Report report;
+  const std::vector<uint32_t> none = {1, 2, 3};
+  CHECK_THROWS_AS(interpreter.run({.words = none}, &report), Unknown);
+}
+
+}  // namespace heed::interpreter

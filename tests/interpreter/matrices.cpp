@@ -1,0 +1,169 @@
+// Cooperative matrices: values that the invocations of a subgroup, or of the workgroup, hold together.
+#include <algorithm>
+#include <numeric>
+
+#include "interpreter/workgroup.hpp"
+
+namespace heed::interpreter {
+
+Workgroup::Shape Workgroup::shape_of(uint32_t id) const {
+  const Type& type = module_.type(id);
+  if (type.kind != Type::Kind::CooperativeMatrix) throw Unknown("this is no cooperative matrix");
+  return {type.rows, type.columns, type.sharers, module_.type(type.element).width};
+}
+
+uint32_t& Workgroup::element(uint32_t value, const Shape& shape, uint32_t first, uint32_t index) {
+  return slot(value, index / shape.sharers)[first + shape.holder(index)];
+}
+
+std::vector<uint32_t> Workgroup::sharers(const Instruction& i, const Shape& shape, const Lanes& at) {
+  std::vector<uint32_t> result;
+  for (size_t k = 0; k < at.list.size();) {
+    const uint32_t first = at.list[k] / shape.sharers * shape.sharers;
+    size_t end = k;
+    while (end < at.list.size() && at.list[end] / shape.sharers == at.list[k] / shape.sharers) ++end;
+    if (end - k == shape.sharers)
+      result.push_back(first);
+    else
+      wrong(i, "comes to an operation on matrices without others that share them", at.list[k]);
+    k = end;
+  }
+  return result;
+}
+
+void Workgroup::load_matrix(const Instruction& i, const Lanes& at) {
+  const Shape shape = shape_of(i.type);
+  const uint32_t pointer = i.operands[0];
+  const bool by_columns = module_.constant(i.operands[1]) != 0;
+  const Place place = place_of(pointer);
+  const uint32_t unit = module_.bytes(module_.type_of(pointer).element), bytes = shape.width / 8;
+  for (const uint32_t first : sharers(i, shape, at)) {
+    const uint32_t base = slot(pointer)[first], stride = slot(i.operands[2])[first];
+    for (uint32_t e = 0; e < shape.elements(); ++e) {
+      const uint32_t row = e / shape.columns, column = e % shape.columns;
+      const uint32_t line = by_columns ? column : row, within = by_columns ? row : column;
+      element(i.result, shape, first, e) =
+          read(i, place, base + line * stride * unit + within * bytes, shape.width, first + shape.holder(e));
+    }
+  }
+}
+
+void Workgroup::store_matrix(const Instruction& i, const Lanes& at) {
+  const uint32_t pointer = i.operands[0], value = i.operands[1];
+  const Shape shape = shape_of(module_.type_id_of(value));
+  const bool by_columns = module_.constant(i.operands[2]) != 0;
+  const Place place = place_of(pointer);
+  const uint32_t unit = module_.bytes(module_.type_of(pointer).element), bytes = shape.width / 8;
+  for (const uint32_t first : sharers(i, shape, at)) {
+    const uint32_t base = slot(pointer)[first], stride = slot(i.operands[3])[first];
+    for (uint32_t e = 0; e < shape.elements(); ++e) {
+      const uint32_t row = e / shape.columns, column = e % shape.columns;
+      const uint32_t line = by_columns ? column : row, within = by_columns ? row : column;
+      write(i, place, base + line * stride * unit + within * bytes, shape.width, first + shape.holder(e),
+            element(value, shape, first, e));
+    }
+  }
+}
+
+void Workgroup::multiply(const Instruction& i, const Lanes& at) {
+  const uint32_t ids[3] = {i.operands[0], i.operands[1], i.operands[2]};
+  const Shape a = shape_of(module_.type_id_of(ids[0])), b = shape_of(module_.type_id_of(ids[1])),
+              c = shape_of(i.type);
+  if (a.columns != b.rows || a.rows != c.rows || b.columns != c.columns)
+    throw Unknown("matrices that do not fit");
+  std::vector<float> left(a.elements()), right(b.elements()), sum(c.elements());
+  for (const uint32_t first : sharers(i, c, at)) {
+    for (uint32_t e = 0; e < a.elements(); ++e) left[e] = float_of(element(ids[0], a, first, e), a.width);
+    for (uint32_t e = 0; e < b.elements(); ++e) right[e] = float_of(element(ids[1], b, first, e), b.width);
+    for (uint32_t e = 0; e < c.elements(); ++e) sum[e] = float_of(element(ids[2], c, first, e), c.width);
+    for (uint32_t m = 0; m < a.rows; ++m)
+      for (uint32_t k = 0; k < a.columns; ++k) {
+        const float factor = left[m * a.columns + k];
+        for (uint32_t n = 0; n < b.columns; ++n) sum[m * b.columns + n] += factor * right[k * b.columns + n];
+      }
+    for (uint32_t e = 0; e < c.elements(); ++e) element(i.result, c, first, e) = bits_of(sum[e], c.width);
+  }
+}
+
+// A function of each element, its row and its column, called by whoever holds it.
+void Workgroup::do_elements(const Instruction& i, const Lanes& at) {
+  const uint32_t matrix = i.operands[0], function = i.operands[1], matrix_type = module_.type_id_of(matrix);
+  const std::vector<uint32_t>& parameters = module_.function(function).parameters;
+  const Shape shape = shape_of(matrix_type);
+  sharers(i, shape, at);
+  for (uint32_t s = 0; s < module_.type(matrix_type).slots; ++s) {
+    Lanes holders;
+    each(at, [&](uint32_t l) {
+      const uint32_t e = s * shape.sharers + shape.holder(l % shape.sharers);
+      if (e >= shape.elements()) return;
+      holders.list.push_back(static_cast<uint16_t>(l));
+      slot(parameters[0])[l] = e / shape.columns;
+      slot(parameters[1])[l] = e % shape.columns;
+      slot(parameters[2])[l] = slot(matrix, s)[l];
+      for (size_t p = 3; p < parameters.size(); ++p) {
+        const uint32_t given = i.operands[p - 1];
+        const bool is_matrix = module_.type_of(given).kind == Type::Kind::CooperativeMatrix;
+        if (is_matrix && module_.type_id_of(given) != matrix_type) throw Unknown("matrices that do not fit");
+        for (uint32_t k = 0; k < module_.type_of(parameters[p]).slots; ++k)
+          slot(parameters[p], k)[l] = slot(given, is_matrix ? s : k)[l];
+      }
+    });
+    call(module_.function(function), holders);
+    for (const uint16_t l : holders.list) slot(i.result, s)[l] = slot(returns_[function])[l];
+  }
+}
+
+// Combines the elements of each row, in an order that nobody may rely on.
+void Workgroup::reduce_rows(const Instruction& i, const Lanes& at) {
+  constexpr uint32_t kRows = 1;
+  const uint32_t matrix = i.operands[0], function = i.operands[2];
+  if (i.operands[1] != kRows) throw Unknown("a reduction that is not along rows");
+  const std::vector<uint32_t>& parameters = module_.function(function).parameters;
+  const Shape from = shape_of(module_.type_id_of(matrix)), to = shape_of(i.type);
+  if (from.rows != to.rows || from.sharers != to.sharers) throw Unknown("matrices that do not fit");
+  std::vector<uint32_t> sums(from.rows);
+  for (const uint32_t first : sharers(i, from, at)) {
+    for (uint32_t begin = 0; begin < from.rows; begin += n_) {
+      Lanes rows;
+      rows.list.resize(std::min(n_, from.rows - begin));
+      std::iota(rows.list.begin(), rows.list.end(), uint16_t{0});
+      for (uint32_t k = 0; k < from.columns; ++k) {
+        for (const uint16_t l : rows.list) {
+          const uint32_t row = begin + l;
+          const uint32_t value = element(matrix, from, first, row * from.columns + (row + k) % from.columns);
+          slot(parameters[0])[l] = sums[row];
+          slot(parameters[1])[l] = value;
+          if (k == 0) sums[row] = value;
+        }
+        if (k == 0) continue;
+        call(module_.function(function), rows);
+        for (const uint16_t l : rows.list) sums[begin + l] = slot(returns_[function])[l];
+      }
+    }
+    for (uint32_t e = 0; e < to.elements(); ++e) element(i.result, to, first, e) = sums[e / to.columns];
+  }
+}
+
+bool Workgroup::do_cooperative(const Instruction& i, const Lanes& at) {
+  switch (i.op) {
+    case Op::CooperativeMatrixLoad:
+      load_matrix(i, at);
+      return true;
+    case Op::CooperativeMatrixStore:
+      store_matrix(i, at);
+      return true;
+    case Op::CooperativeMatrixMulAdd:
+      multiply(i, at);
+      return true;
+    case Op::CooperativeMatrixPerElement:
+      do_elements(i, at);
+      return true;
+    case Op::CooperativeMatrixReduce:
+      reduce_rows(i, at);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace heed::interpreter

@@ -1,0 +1,375 @@
+#include "interpreter/module.hpp"
+
+#include <algorithm>
+
+namespace heed::interpreter {
+namespace {
+
+constexpr uint32_t kMagic = 0x07230203, kHeaderWords = 5;
+constexpr uint32_t kLocalSize = 17, kLocalSizeId = 38;
+constexpr uint32_t kLayoutSlots = 26, kViewSlots = 4;  // see tensors.cpp
+
+// Whether an instruction has a result, and whether it has a type.
+bool has_no_result(Op op) {
+  switch (op) {
+    case Op::Store:
+    case Op::CooperativeMatrixStore:
+    case Op::CooperativeMatrixStoreTensor:
+    case Op::ControlBarrier:
+    case Op::MemoryBarrier:
+    case Op::LoopMerge:
+    case Op::SelectionMerge:
+    case Op::Branch:
+    case Op::BranchConditional:
+    case Op::Switch:
+    case Op::Kill:
+    case Op::Return:
+    case Op::ReturnValue:
+    case Op::Unreachable:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Module::Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup)
+    : subgroup_(subgroup) {
+  if (words.size() < kHeaderWords || words[0] != kMagic) throw Unknown("this is no SPIR-V");
+  types_.resize(words[3]);
+  value_types_.resize(words[3]);
+  blocks_.resize(words[3]);
+  decode(words, constants);
+}
+
+uint32_t Module::constant(uint32_t id) const {
+  const auto found = constants_.find(id);
+  if (found == constants_.end() || found->second.size() != 1) throw Unknown("not a constant");
+  return found->second[0];
+}
+
+void Module::decode(std::span<const uint32_t> words, std::span<const uint32_t> given) {
+  uint32_t size_ids[3] = {};
+  // The size of a workgroup is wanted for types of matrices, before the constants are there: those of heed come first.
+  for (size_t i = 0; i < std::min<size_t>(given.size(), 3); ++i) size_[i] = given[i];
+  for (size_t at = kHeaderWords; at < words.size();) {
+    const uint32_t length = words[at] >> 16;
+    const Op op = static_cast<Op>(words[at] & 0xffffu);
+    if (length == 0 || length > words.size() - at) throw Unknown("the SPIR-V is damaged");
+    const Operands o = words.subspan(at + 1, length - 1);
+    at += length;
+    if (op == Op::Decorate && o.size() > 2)
+      decorations_[o[0]].own[static_cast<Decoration>(o[1])] = o[2];
+    else if (op == Op::MemberDecorate)
+      decorations_[o[0]].members[o[1]][static_cast<Decoration>(o[2])] = o.size() > 3 ? o[3] : 1;
+    else if (op == Op::ExecutionModeId && o[1] == kLocalSizeId)
+      std::copy_n(o.begin() + 2, 3, size_ids);
+    else if (op == Op::ExecutionMode && o[1] == kLocalSize && given.empty())
+      std::copy_n(o.begin() + 2, 3, size_.begin());
+    else if (static_cast<uint32_t>(op) == 15)  // OpEntryPoint
+      entry_ = o[1];
+    else if (decode_type(op, o) || decode_constant(op, o, given))
+      continue;
+    else
+      decode_in_function(op, o);
+  }
+  if (size_ids[0] != 0)
+    for (size_t i = 0; i < 3; ++i)
+      if (constant(size_ids[i]) != size_[i])
+        throw Unknown("the workgroup's size is not in constants 0, 1, 2");
+  for (const auto& [id, decorated] : decorations_) {
+    const auto built_in = decorated.own.find(Decoration::BuiltIn);
+    if (built_in == decorated.own.end() || built_in->second != static_cast<uint32_t>(BuiltIn::WorkgroupSize))
+      continue;
+    if (constants_.at(id) != size_) throw Unknown("the workgroup's size is not in constants 0, 1, 2");
+  }
+}
+
+Type& Module::fresh(uint32_t id, Type::Kind kind, uint32_t slots) {
+  types_[id].kind = kind;
+  types_[id].slots = slots;
+  return types_[id];
+}
+
+uint32_t Module::own_decoration(uint32_t id, Decoration which, uint32_t otherwise) const {
+  const auto decorated = decorations_.find(id);
+  if (decorated == decorations_.end()) return otherwise;
+  const auto found = decorated->second.own.find(which);
+  return found == decorated->second.own.end() ? otherwise : found->second;
+}
+
+void Module::place_members(Type* type, const Decorated& decorated) {
+  uint32_t end = 0;
+  for (uint32_t i = 0; i < type->members.size(); ++i) {
+    const auto member = decorated.members.find(i);
+    if (member != decorated.members.end()) {
+      if (const auto offset = member->second.find(Decoration::Offset); offset != member->second.end())
+        end = offset->second;
+      if (member->second.contains(Decoration::RowMajor)) throw Unknown("a matrix by rows");
+    }
+    type->offsets.push_back(end);
+    end += bytes(type->members[i]);
+    type->slots += types_[type->members[i]].slots;
+  }
+}
+
+bool Module::decode_type(Op op, Operands o) {
+  using Kind = Type::Kind;
+  switch (op) {
+    case Op::TypeVoid:
+      fresh(o[0], Kind::Void, 0);
+      return true;
+    case Op::TypeBool:
+      fresh(o[0], Kind::Bool, 1);
+      return true;
+    case Op::TypeInt:
+    case Op::TypeFloat:
+      if (o[1] > 32) throw Unknown("numbers of 64 bits");
+      fresh(o[0], op == Op::TypeInt ? Kind::Int : Kind::Float, 1).width = o[1];
+      return true;
+    case Op::TypeVector:
+    case Op::TypeMatrix: {
+      Type& type = fresh(o[0], op == Op::TypeVector ? Kind::Vector : Kind::Matrix, types_[o[1]].slots * o[2]);
+      type.element = o[1];
+      type.count = o[2];
+      type.stride = bytes(o[1]);
+      return true;
+    }
+    case Op::TypeArray:
+    case Op::TypeRuntimeArray: {
+      const uint32_t count = op == Op::TypeArray ? constant(o[2]) : 0;
+      Type& type = fresh(o[0], Kind::Array, types_[o[1]].slots * count);
+      type.element = o[1];
+      type.count = count;
+      // Matrices of several invocations have no place in memory.
+      const bool in_memory = scalar_of(o[1]).scalar();
+      type.stride = in_memory ? own_decoration(o[0], Decoration::ArrayStride, bytes(o[1])) : 0;
+      return true;
+    }
+    case Op::TypeStruct: {
+      Type& type = fresh(o[0], Kind::Struct, 0);
+      type.members.assign(o.begin() + 1, o.end());
+      place_members(&type, decorations_[o[0]]);
+      return true;
+    }
+    case Op::TypePointer: {
+      Type& type = fresh(o[0], Kind::Pointer, 1);
+      type.storage = static_cast<Storage>(o[1]);
+      type.element = o[2];
+      return true;
+    }
+    case Op::TypeFunction:
+      fresh(o[0], Kind::Function, 0);
+      return true;
+    case Op::TypeCooperativeMatrix: {
+      Type& type = fresh(o[0], Kind::CooperativeMatrix, 0);
+      type.element = o[1];
+      type.scope = static_cast<Scope>(constant(o[2]));
+      type.rows = constant(o[3]);
+      type.columns = constant(o[4]);
+      type.sharers = type.scope == Scope::Workgroup ? invocations() : subgroup_;
+      type.slots = (type.rows * type.columns + type.sharers - 1) / type.sharers;
+      return true;
+    }
+    case Op::TypeTensorLayout: {
+      Type& type = fresh(o[0], Kind::TensorLayout, kLayoutSlots);
+      type.dims = constant(o[1]);
+      type.clamp = constant(o[2]);
+      return true;
+    }
+    case Op::TypeTensorView: {
+      Type& type = fresh(o[0], Kind::TensorView, kViewSlots);
+      type.dims = constant(o[1]);
+      type.has_dimensions = constant(o[2]) != 0;
+      for (const uint32_t id : o.subspan(3)) type.permutation.push_back(constant(id));
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool Module::decode_constant(Op op, Operands o, std::span<const uint32_t> given) {
+  const auto set = [&](Words words) {
+    value_types_[o[1]] = o[0];
+    constants_[o[1]] = std::move(words);
+    return true;
+  };
+  const auto specialized = [&](uint32_t otherwise) {
+    const uint32_t id = own_decoration(o[1], Decoration::SpecId, UINT32_MAX);
+    return Words{id < given.size() ? given[id] : otherwise};
+  };
+  switch (op) {
+    case Op::ConstantTrue:
+      return set({1});
+    case Op::ConstantFalse:
+      return set({0});
+    case Op::Constant:
+      return set({o[2]});
+    case Op::ConstantNull:
+      return set(Words(types_[o[0]].slots));
+    case Op::SpecConstantTrue:
+      return set(specialized(1));
+    case Op::SpecConstantFalse:
+      return set(specialized(0));
+    case Op::SpecConstant:
+      return set(specialized(o[2]));
+    case Op::ConstantComposite:
+    case Op::SpecConstantComposite: {
+      Words words;
+      for (const uint32_t id : o.subspan(2)) {
+        const Words& part = constants_.at(id);
+        words.insert(words.end(), part.begin(), part.end());
+      }
+      // A cooperative matrix has one value for all of its elements.
+      if (types_[o[0]].kind == Type::Kind::CooperativeMatrix) words.assign(types_[o[0]].slots, words.at(0));
+      return set(std::move(words));
+    }
+    case Op::SpecConstantOp:
+      return set(evaluate(static_cast<Op>(o[2]), o[0], o.subspan(3)));
+    case Op::Undef:
+      // Something that is not likely to be right by chance.
+      if (open_ != nullptr) return false;
+      return set(Words(types_[o[0]].slots, 0xffffdeadu));
+    default:
+      return false;
+  }
+}
+
+Words Module::evaluate(Op op, uint32_t, Operands o) const {
+  if (op == Op::CompositeExtract) {
+    const Words& from = constants_.at(o[0]);
+    if (o.size() != 2 || from.size() <= o[1]) throw Unknown("an extraction from a constant");
+    return {from[o[1]]};
+  }
+  if (op == Op::Select) return constants_.at(constant(o[0]) != 0 ? o[1] : o[2]);
+  const uint32_t a = constant(o[0]), b = o.size() > 1 ? constant(o[1]) : 0;
+  switch (op) {
+    case Op::IAdd:
+      return {a + b};
+    case Op::ISub:
+      return {a - b};
+    case Op::IMul:
+      return {a * b};
+    case Op::UDiv:
+      return {b == 0 ? UINT32_MAX : a / b};
+    case Op::UMod:
+      return {b == 0 ? 0 : a % b};
+    case Op::BitwiseAnd:
+      return {a & b};
+    case Op::BitwiseOr:
+      return {a | b};
+    case Op::BitwiseXor:
+      return {a ^ b};
+    case Op::ShiftLeftLogical:
+      return {a << (b & 31u)};
+    case Op::ShiftRightLogical:
+      return {a >> (b & 31u)};
+    case Op::LogicalNot:
+      return {a == 0 ? 1u : 0u};
+    case Op::LogicalAnd:
+      return {a != 0 && b != 0 ? 1u : 0u};
+    case Op::LogicalOr:
+      return {a != 0 || b != 0 ? 1u : 0u};
+    case Op::IEqual:
+    case Op::LogicalEqual:
+      return {a == b ? 1u : 0u};
+    case Op::INotEqual:
+    case Op::LogicalNotEqual:
+      return {a != b ? 1u : 0u};
+    case Op::ULessThan:
+      return {a < b ? 1u : 0u};
+    case Op::ULessThanEqual:
+      return {a <= b ? 1u : 0u};
+    case Op::UGreaterThan:
+      return {a > b ? 1u : 0u};
+    case Op::UGreaterThanEqual:
+      return {a >= b ? 1u : 0u};
+    default:
+      throw Unknown("operation " + std::to_string(static_cast<uint32_t>(op)) + " on constants");
+  }
+}
+
+void Module::decode_in_function(Op op, Operands o) {
+  if (op == Op::Variable) {
+    const Type& pointer = types_[o[0]];
+    Variable variable = {o[1], pointer.element, static_cast<Storage>(o[2])};
+    variable.binding = own_decoration(o[1], Decoration::Binding, UINT32_MAX);
+    variable.built_in = own_decoration(o[1], Decoration::BuiltIn, UINT32_MAX);
+    if (o.size() > 3) variable.initializer = o[3];
+    value_types_[o[1]] = o[0];
+    if (variable.storage == Storage::Workgroup) shared_bytes_ += (bytes(variable.type) + 3u) / 4u * 4u;
+    if (open_ == nullptr) {
+      variables_.push_back(variable);
+      return;
+    }
+  }
+  if (op == Op::Function) {
+    open_ = &functions_[o[1]];
+    open_->id = o[1];
+    value_types_[o[1]] = o[0];
+    return;
+  }
+  if (open_ == nullptr) return;  // names, capabilities, the memory model
+  if (op == Op::FunctionParameter) {
+    value_types_[o[1]] = o[0];
+    open_->parameters.push_back(o[1]);
+    return;
+  }
+  if (op == Op::FunctionEnd) {
+    open_ = nullptr;
+    return;
+  }
+  if (op == Op::Label) {
+    blocks_[o[0]] = static_cast<uint32_t>(open_->blocks.size());
+    open_->blocks.emplace_back().label = o[0];
+    return;
+  }
+  Block& block = open_->blocks.back();
+  if (op == Op::Nop || op == Op::LoopMerge || op == Op::SelectionMerge) return;
+  if (has_no_result(op)) {
+    block.instructions.push_back({op, 0, 0, o});
+    return;
+  }
+  value_types_[o[1]] = o[0];
+  (op == Op::Phi ? block.phis : block.instructions).push_back({op, o[0], o[1], o.subspan(2)});
+}
+
+uint32_t Module::bytes(uint32_t id) const {
+  const Type& type = types_[id];
+  switch (type.kind) {
+    case Type::Kind::Bool:
+      return 4;
+    case Type::Kind::Int:
+    case Type::Kind::Float:
+      return type.width / 8;
+    case Type::Kind::Struct:
+      return type.members.empty() ? 0 : type.offsets.back() + bytes(type.members.back());
+    default:
+      return type.count * type.stride;
+  }
+}
+
+const Type& Module::scalar_of(uint32_t id) const {
+  const Type* type = &types_[id];
+  while (type->element != 0 && type->kind != Type::Kind::CooperativeMatrix) type = &types_[type->element];
+  return *type;
+}
+
+const std::vector<uint32_t>& Module::bytes_of_slots(uint32_t id) const {
+  const auto found = slot_bytes_.find(id);
+  if (found != slot_bytes_.end()) return found->second;
+  const Type& type = types_[id];
+  std::vector<uint32_t> result;
+  const auto add = [&](uint32_t part, uint32_t from) {
+    const std::vector<uint32_t> own = bytes_of_slots(part);
+    for (const uint32_t at : own) result.push_back(from + at);
+  };
+  if (type.scalar()) result = {0};
+  for (uint32_t i = 0; i < type.count; ++i) add(type.element, i * type.stride);
+  for (uint32_t i = 0; i < type.members.size(); ++i) add(type.members[i], type.offsets[i]);
+  return slot_bytes_[id] = result;
+}
+
+}  // namespace heed::interpreter

@@ -1,0 +1,141 @@
+// A SPIR-V module with its specialization constants given, decoded for execution.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "interpreter/opcodes.hpp"
+
+namespace heed::interpreter {
+
+// What the interpreter cannot do: a defect of its own or of the module.
+struct Unknown : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Type {
+  enum class Kind : uint8_t {
+    Void,
+    Bool,
+    Int,
+    Float,
+    Vector,
+    Matrix,
+    Array,
+    Struct,
+    Pointer,
+    Function,
+    CooperativeMatrix,
+    TensorLayout,
+    TensorView
+  };
+  Kind kind = Kind::Void;
+  uint32_t width = 32;            // bits of a scalar
+  uint32_t element = 0;           // type of what a vector, matrix, array, pointer has
+  uint32_t count = 0;             // of elements; 0: as many as the buffer holds
+  uint32_t stride = 0;            // bytes from element to element
+  Storage storage{};              // of a pointer
+  std::vector<uint32_t> members;  // types
+  std::vector<uint32_t> offsets;  // bytes of a member from the start
+  // Words that one invocation has of it. A matrix of several invocations is spread over them; see matrices.cpp.
+  uint32_t slots = 0;
+  // Of cooperative matrices.
+  Scope scope{};
+  uint32_t rows = 0, columns = 0;
+  uint32_t sharers = 0;  // invocations it is spread over
+  // Of tensor layouts and views.
+  uint32_t dims = 0, clamp = 0;
+  bool has_dimensions = false;
+  std::vector<uint32_t> permutation;
+
+  bool scalar() const { return kind <= Kind::Float && kind != Kind::Void; }
+};
+
+struct Instruction {
+  Op op{};
+  uint32_t type = 0, result = 0;
+  std::span<const uint32_t> operands;  // what follows type and result
+};
+
+struct Block {
+  uint32_t label = 0;
+  std::vector<Instruction> phis, instructions;  // the last is the terminator
+};
+
+struct Function {
+  uint32_t id = 0;
+  std::vector<uint32_t> parameters;
+  std::vector<Block> blocks;  // each behind those that dominate it
+};
+
+// A value per slot, the same for all invocations.
+using Words = std::vector<uint32_t>;
+
+struct Variable {
+  uint32_t id = 0, type = 0;  // of what it holds
+  Storage storage{};
+  uint32_t binding = UINT32_MAX;
+  uint32_t built_in = UINT32_MAX;
+  uint32_t initializer = 0;
+};
+
+class Module {
+ public:
+  // `words` must live as long as the module. constants[i] is that of SpecId i. Throws Unknown.
+  Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup);
+
+  const Type& type(uint32_t id) const { return types_[id]; }
+  const Type& type_of(uint32_t value) const { return types_[value_types_[value]]; }
+  uint32_t type_id_of(uint32_t value) const { return value_types_[value]; }
+  uint32_t bound() const { return static_cast<uint32_t>(types_.size()); }
+  uint32_t invocations() const { return size_[0] * size_[1] * size_[2]; }
+  const std::vector<uint32_t>& size() const { return size_; }
+  uint32_t subgroup() const { return subgroup_; }
+  uint32_t shared_bytes() const { return shared_bytes_; }
+
+  const std::map<uint32_t, Words>& constants() const { return constants_; }
+  uint32_t constant(uint32_t id) const;                                  // of a scalar
+  const std::vector<Variable>& variables() const { return variables_; }  // of the module, not of functions
+  const Function& main() const { return functions_.at(entry_); }
+  const Function& function(uint32_t id) const { return functions_.at(id); }
+  const std::map<uint32_t, Function>& functions() const { return functions_; }
+  uint32_t block_of(uint32_t label) const { return blocks_[label]; }
+
+  // Bytes from the start of a value of this type in memory, by slot.
+  const std::vector<uint32_t>& bytes_of_slots(uint32_t type) const;
+  uint32_t bytes(uint32_t type) const;
+  const Type& scalar_of(uint32_t type) const;  // of the elements of its elements
+
+ private:
+  struct Decorated {
+    std::map<Decoration, uint32_t> own;
+    std::map<uint32_t, std::map<Decoration, uint32_t>> members;
+  };
+  using Operands = std::span<const uint32_t>;
+
+  void decode(std::span<const uint32_t> words, std::span<const uint32_t> given);
+  bool decode_type(Op op, Operands o);
+  bool decode_constant(Op op, Operands o, std::span<const uint32_t> given);
+  void decode_in_function(Op op, Operands o);
+  Words evaluate(Op op, uint32_t type, Operands o) const;
+  void place_members(Type* type, const Decorated& decorated);
+  Type& fresh(uint32_t id, Type::Kind kind, uint32_t slots);
+  uint32_t own_decoration(uint32_t id, Decoration which, uint32_t otherwise) const;
+
+  uint32_t subgroup_ = 0, entry_ = 0, shared_bytes_ = 0;
+  std::vector<uint32_t> size_ = {1, 1, 1};
+  std::vector<Type> types_;
+  std::vector<uint32_t> value_types_, blocks_;
+  std::map<uint32_t, Words> constants_;
+  std::map<uint32_t, Decorated> decorations_;
+  std::vector<Variable> variables_;
+  std::map<uint32_t, Function> functions_;
+  Function* open_ = nullptr;
+  mutable std::map<uint32_t, std::vector<uint32_t>> slot_bytes_;
+};
+
+}  // namespace heed::interpreter

@@ -1,0 +1,128 @@
+// That the interpreter notices what it is there for, in heed's own kernels: each of their barriers is taken out in turn, and
+// ranges are bound a little too short.
+//
+//   HEED_MUTATIONS=N   of how many random graphs the kernels are tried; prints the barriers that nobody missed
+#include <cstdio>
+#include <map>
+
+#include "catch.hpp"
+#include "environment.hpp"
+#include "interpreter/device.hpp"
+#include "interpreter/opcodes.hpp"
+#include "ops/random.hpp"
+
+namespace heed::interpreter {
+namespace {
+
+constexpr size_t kBarrierWords = 4;
+
+// Where the barriers of a module are.
+std::vector<size_t> barriers_of(const std::vector<uint32_t>& words) {
+  std::vector<size_t> found;
+  for (size_t at = 5; at < words.size(); at += words[at] >> 16)
+    if ((words[at] & 0xffffu) == static_cast<uint32_t>(Op::ControlBarrier)) found.push_back(at);
+  return found;
+}
+
+std::vector<uint32_t> words_of(KernelId id) {
+  const KernelInfo& info = kernel_info(id);
+  return {info.words, info.words + info.word_count};
+}
+
+// What became of the barriers of all kernels: by name and number whether someone missed them.
+class Barriers {
+ public:
+  explicit Barriers(const Machine& machine) : device_(open(machine, {})), trials_(trials_of(device_)) {}
+
+  void try_on(ops::Trial& trial) {
+    trials_ = {};
+    REQUIRE(is_right(trial));
+    const std::set<KernelId> ran = trials_.ran;
+    for (const KernelId id : ran) {
+      const std::vector<uint32_t> words = words_of(id);
+      const std::vector<size_t> barriers = barriers_of(words);
+      for (size_t b = 0; b < barriers.size(); ++b) {
+        const std::string name = std::string(kernel_info(id).name) + " barrier " + std::to_string(b);
+        if (missed[name]) continue;
+        std::vector<uint32_t> changed = words;
+        changed[barriers[b]] = kBarrierWords << 16 | 0xfff0u;  // no instruction: refused where it is reached
+        trials_.replaced[id] = changed;
+        if (!is_right(trial)) {
+          reached.insert(name);
+          for (size_t k = 0; k < kBarrierWords; ++k) changed[barriers[b] + k] = 1u << 16;  // OpNop
+          trials_.replaced[id] = changed;
+          missed[name] = !is_right(trial);
+        }
+        trials_.replaced.clear();
+      }
+    }
+  }
+
+  std::map<std::string, bool> missed;
+  std::set<std::string> reached;
+
+ private:
+  bool is_right(ops::Trial& trial) {
+    ops::Tally tally;
+    return check_trial(device_, trial, &tally).difference.empty();
+  }
+
+  Device device_;
+  Trials& trials_;
+};
+
+void draw(int64_t number, ops::Trial* trial) {
+  const ops::RandomGraph graph = ops::random_graph(1, number);
+  *trial = ops::Trial(graph.dtype);
+  ops::Random random(graph.seed);
+  graph.build(*trial, random);
+}
+
+const Machine& machine_of(std::string_view word) {
+  for (const Machine& machine : machines())
+    if (machine.word == word) return machine;
+  FAIL("no machine " << word);
+  return machines()[0];
+}
+
+}  // namespace
+
+TEST_CASE("interpreter: kernels without one of their barriers are noticed", "[.][interpreter]") {
+  const int64_t graphs = test::number_from("HEED_MUTATIONS", 12);
+  size_t missed = 0, reached = 0;
+  for (const Machine& machine : machines()) {
+    if (graphs <= 12 && std::string_view(machine.word) == "spirv:intel") continue;
+    Barriers barriers(machine);
+    for (int64_t number = 0; number < graphs; ++number) {
+      ops::Trial trial(DType::F32);
+      draw(number, &trial);
+      barriers.try_on(trial);
+    }
+    for (const auto& [name, done] : barriers.missed) {
+      missed += done;
+      reached += barriers.reached.contains(name);
+      if (graphs > 12 && barriers.reached.contains(name) && !done)
+        std::printf("%s: nobody missed %s\n", machine.word, name.c_str());
+    }
+  }
+  std::printf("barriers taken out: %zu of %zu were missed\n", missed, reached);
+  CHECK(missed > 20);
+  CHECK(missed * 5 >= reached * 4);  // some need more keys or columns than so few graphs have
+}
+
+TEST_CASE("interpreter: ranges that end too early are noticed", "[.][interpreter]") {
+  Device device = open(machine_of("spirv:nvidia"), {});
+  for (const char* what : {"whole", "cut"}) {
+    trials_of(device).cut_bytes = what == std::string_view("cut") ? 4 : 0;
+    int right = 0;
+    for (int64_t number = 0; number < 12; ++number) {
+      ops::Trial trial(DType::F32);
+      draw(number, &trial);
+      ops::Tally tally;
+      right += check_trial(device, trial, &tally).difference.empty();
+    }
+    CHECK(right == (what == std::string_view("cut") ? 0 : 12));
+  }
+}
+
+}  // namespace heed::interpreter

@@ -1,0 +1,277 @@
+#include "interpreter/workgroup.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/half.hpp"
+
+namespace heed::interpreter {
+namespace {
+
+constexpr uint64_t kMostSteps = 20'000'000;  // blocks of one workgroup
+constexpr uint32_t kGarbage = 0xffffdead;
+
+void merge(std::vector<uint16_t>* into, const std::vector<uint16_t>& more) {
+  const auto middle = into->insert(into->end(), more.begin(), more.end());
+  std::inplace_merge(into->begin(), middle, into->end());
+}
+
+}  // namespace
+
+float float_of(uint32_t bits, uint32_t width) {
+  return width == 16 ? half_to_float(static_cast<uint16_t>(bits)) : as_float(bits);
+}
+uint32_t bits_of(float value, uint32_t width) { return width == 16 ? float_to_half(value) : as_bits(value); }
+
+Workgroup::Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push,
+                     Clock* clock, Report* report)
+    : module_(module),
+      bindings_(bindings),
+      push_(push),
+      clock_(clock),
+      report_(report),
+      n_(module.invocations()),
+      values_(module.bound() + module.functions().size()),
+      pointees_(module.bound()),
+      zero_(module.invocations()),
+      from_(module.invocations()),
+      shared_(module.shared_bytes(), false),
+      parts_((module.invocations() + module.subgroup() - 1) / module.subgroup()) {
+  const auto make = [&](uint32_t id, uint32_t slots) { values_[id].assign(size_t{slots} * n_, kGarbage); };
+  for (const auto& [id, words] : module.constants()) {
+    make(id, static_cast<uint32_t>(words.size()));
+    for (size_t s = 0; s < words.size(); ++s) std::fill_n(slot(id, static_cast<uint32_t>(s)), n_, words[s]);
+  }
+  uint32_t shared_at = 0, returned = module.bound();
+  for (const Variable& variable : module.variables()) {
+    pointees_[variable.id] = &variable;
+    if (variable.storage == Storage::Private || variable.storage == Storage::Input)
+      make(variable.id, module.type(variable.type).slots);
+    if (variable.storage != Storage::Workgroup) continue;
+    shared_at_[variable.id] = shared_at;
+    shared_at += (module.bytes(variable.type) + 3u) / 4u * 4u;
+  }
+  for (const auto& [id, function] : module.functions()) {
+    returns_[id] = returned;
+    make(returned++, module.type_of(id).slots);
+    for (const uint32_t parameter : function.parameters) make(parameter, module.type_of(parameter).slots);
+    for (const Block& block : function.blocks) {
+      for (const Instruction& phi : block.phis) make(phi.result, module.type(phi.type).slots);
+      for (const Instruction& i : block.instructions) {
+        if (i.result == 0) continue;
+        if (i.op != Op::Variable) {
+          make(i.result, module.type(i.type).slots);
+          continue;
+        }
+        const uint32_t held = module.type(i.type).element;
+        local_.push_back({i.result, held, Storage::Function});
+        make(i.result, module.type(held).slots);
+      }
+    }
+  }
+  for (const Variable& variable : local_) pointees_[variable.id] = &variable;
+}
+
+void Workgroup::wrong(const Instruction& i, const char* what, uint32_t invocation) {
+  if (!report_->told.emplace(i.operands.data(), what).second) return;
+  report_->wrongs.push_back(report_->where + ": invocation " + std::to_string(invocation) + " of workgroup " +
+                            std::to_string(id_[0]) + "," + std::to_string(id_[1]) + "," +
+                            std::to_string(id_[2]) + " " + what + " (instruction " +
+                            std::to_string(static_cast<uint32_t>(i.op)) + ", %" + std::to_string(i.result) +
+                            ")");
+}
+
+uint32_t Workgroup::uniform(const Instruction& i, uint32_t value, const Lanes& at, uint32_t index) {
+  const Slot values = slot(value, index);
+  const uint32_t first = values[at.list[0]];
+  each(at, [&](uint32_t l) {
+    if (values[l] != first) wrong(i, "has another operand than others, where all must have the same", l);
+  });
+  return first;
+}
+
+void Workgroup::set_built_ins(const std::array<uint32_t, 3>& id) {
+  const std::vector<uint32_t>& size = module_.size();
+  for (const Variable& variable : module_.variables()) {
+    if (variable.storage != Storage::Input) continue;
+    for (uint32_t l = 0; l < n_; ++l) {
+      const uint32_t local[3] = {l % size[0], l / size[0] % size[1], l / size[0] / size[1]};
+      for (uint32_t s = 0; s < module_.type(variable.type).slots; ++s) {
+        uint32_t& value = slot(variable.id, s)[l];
+        switch (static_cast<BuiltIn>(variable.built_in)) {
+          case BuiltIn::WorkgroupId:
+            value = id[s];
+            break;
+          case BuiltIn::LocalInvocationId:
+            value = local[s];
+            break;
+          case BuiltIn::GlobalInvocationId:
+            value = id[s] * size[s] + local[s];
+            break;
+          case BuiltIn::LocalInvocationIndex:
+            value = l;
+            break;
+          case BuiltIn::SubgroupSize:
+            value = module_.subgroup();
+            break;
+          case BuiltIn::NumSubgroups:
+            value = static_cast<uint32_t>(parts_.size());
+            break;
+          case BuiltIn::SubgroupId:
+            value = l / module_.subgroup();
+            break;
+          case BuiltIn::SubgroupLocalInvocationId:
+            value = l % module_.subgroup();
+            break;
+          default:
+            throw Unknown("a built-in variable");
+        }
+      }
+    }
+  }
+}
+
+void Workgroup::run(const std::array<uint32_t, 3>& id) {
+  id_ = id;
+  steps_ = 0;
+  begun_ = shared_now_ = buffers_now_ = ++clock_->now;
+  std::fill(parts_.begin(), parts_.end(), uint16_t{0});
+  shared_.forget();
+  set_built_ins(id);
+  for (const Variable& variable : module_.variables()) {
+    if (variable.storage != Storage::Private) continue;
+    std::vector<uint32_t>& held = values_[variable.id];
+    if (variable.initializer != 0)
+      held = values_[variable.initializer];
+    else
+      std::fill(held.begin(), held.end(), kGarbage);
+  }
+  Lanes all;
+  all.all = true;
+  all.list.resize(n_);
+  std::iota(all.list.begin(), all.list.end(), uint16_t{0});
+  call(module_.main(), std::move(all));
+}
+
+// What phis take must be read before any of them is written.
+void Workgroup::enter(const Block& block, const Lanes& at) {
+  const auto value_from = [](const Instruction& phi, uint32_t label) {
+    size_t pair = 0;
+    while (pair < phi.operands.size() && phi.operands[pair + 1] != label) pair += 2;
+    if (pair >= phi.operands.size()) throw Unknown("a phi without the block before it");
+    return phi.operands[pair];
+  };
+  const uint32_t label = from_[at.list[0]];
+  bool together = true;
+  each(at, [&](uint32_t l) { together &= from_[l] == label; });
+  size_t slots = 0;
+  for (const Instruction& phi : block.phis) slots += module_.type(phi.type).slots;
+  taken_.resize(slots * n_);
+  Slot next = taken_.data();
+  for (const Instruction& phi : block.phis) {
+    const uint32_t common = together ? value_from(phi, label) : 0;
+    for (uint32_t s = 0; s < module_.type(phi.type).slots; ++s, next += n_) {
+      if (together) {
+        const Slot from = slot(common, s);
+        each(at, [&](uint32_t l) { next[l] = from[l]; });
+      } else {
+        each(at, [&](uint32_t l) { next[l] = slot(value_from(phi, from_[l]), s)[l]; });
+      }
+    }
+  }
+  next = taken_.data();
+  for (const Instruction& phi : block.phis)
+    for (uint32_t s = 0; s < module_.type(phi.type).slots; ++s, next += n_) {
+      const Slot result = slot(phi.result, s);
+      each(at, [&](uint32_t l) { result[l] = next[l]; });
+    }
+}
+
+// The block to which all of them go; null if they part.
+const uint32_t* Workgroup::common_target(const Instruction& last, const Lanes& at) {
+  if (last.op == Op::Branch) return &last.operands[0];
+  if (last.op != Op::BranchConditional) return nullptr;
+  const Slot condition = slot(last.operands[0]);
+  uint32_t yes = 0;
+  each(at, [&](uint32_t l) { yes += condition[l]; });
+  return yes == at.list.size() ? &last.operands[1] : yes == 0 ? &last.operands[2] : nullptr;
+}
+
+void Workgroup::call(const Function& function, Lanes start) {
+  std::map<uint32_t, std::vector<uint16_t>> waiting;  // by block: those that come to it
+  uint32_t current = 0;
+  Lanes at = std::move(start);
+  const auto go = [&](const Block& from, uint32_t label, const std::vector<uint16_t>& those) {
+    if (those.empty()) return;
+    for (const uint16_t l : those) from_[l] = from.label;
+    merge(&waiting[module_.block_of(label)], those);
+  };
+  for (;;) {
+    const Block& block = function.blocks[current];
+    if (++steps_ > kMostSteps) throw Stopped("a workgroup does not end");
+    if (!block.phis.empty()) enter(block, at);
+    for (size_t k = 0; k + 1 < block.instructions.size(); ++k) execute(block.instructions[k], at);
+    const Instruction& last = block.instructions.back();
+    if (const uint32_t* target = common_target(last, at); target != nullptr) {
+      const uint32_t next = module_.block_of(*target);
+      if (waiting.empty() || next < waiting.begin()->first) {
+        each(at, [&](uint32_t l) { from_[l] = block.label; });
+        current = next;
+        continue;
+      }
+      go(block, *target, at.list);
+    } else {
+      part(function, last, at,
+           [&](uint32_t label, const std::vector<uint16_t>& those) { go(block, label, those); });
+    }
+    if (waiting.empty()) return;
+    auto node = waiting.extract(waiting.begin());
+    current = node.key();
+    at.list = std::move(node.mapped());
+    at.all = at.list.size() == n_;
+  }
+}
+
+template <class Go>
+void Workgroup::part(const Function& function, const Instruction& last, const Lanes& at, const Go& go) {
+  switch (last.op) {
+    case Op::BranchConditional: {
+      std::vector<uint16_t> yes, no;
+      const Slot condition = slot(last.operands[0]);
+      for (const uint16_t l : at.list) (condition[l] != 0 ? yes : no).push_back(l);
+      go(last.operands[1], yes);
+      go(last.operands[2], no);
+      return;
+    }
+    case Op::Switch: {
+      std::map<uint32_t, std::vector<uint16_t>> by_label;
+      const Slot selector = slot(last.operands[0]);
+      for (const uint16_t l : at.list) {
+        uint32_t label = last.operands[1];
+        for (size_t k = 2; k + 1 < last.operands.size(); k += 2)
+          if (last.operands[k] == selector[l]) label = last.operands[k + 1];
+        by_label[label].push_back(l);
+      }
+      for (const auto& [label, those] : by_label) go(label, those);
+      return;
+    }
+    case Op::ReturnValue:
+      for (uint32_t s = 0; s < module_.type_of(function.id).slots; ++s)
+        each(at, [&](uint32_t l) { slot(returns_[function.id], s)[l] = slot(last.operands[0], s)[l]; });
+      return;
+    case Op::Return:
+      return;
+    default:
+      throw Unknown("a block that ends with " + std::to_string(static_cast<uint32_t>(last.op)));
+  }
+}
+
+void Workgroup::execute(const Instruction& i, const Lanes& at) {
+  if (do_arithmetic(i, at) || do_access(i, at) || do_floats(i, at) || do_composite(i, at) ||
+      do_conversion(i, at) || do_matrix(i, at) || do_extended(i, at) || do_group(i, at) ||
+      do_cooperative(i, at) || do_tensor(i, at))
+    return;
+  throw Unknown("instruction " + std::to_string(static_cast<uint32_t>(i.op)));
+}
+
+}  // namespace heed::interpreter

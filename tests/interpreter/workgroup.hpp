@@ -1,0 +1,187 @@
+// Executes a workgroup of a SPIR-V module, all invocations side by side: an instruction is done for all that have reached
+// it before the next one begins. Of those at different places the ones that are furthest behind go on, so that they meet
+// again where the module's control flow does.
+//
+// arithmetic.cpp has what invocations do on their own, accesses.cpp loads, stores, atomics and pointers, subgroups.cpp what
+// they do together, matrices.cpp and tensors.cpp what they do with matrices that are spread over them.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "interpreter/memory.hpp"
+#include "interpreter/module.hpp"
+
+namespace heed::interpreter {
+
+// A storage buffer as it is bound.
+struct Binding {
+  Memory* memory = nullptr;
+  uint64_t offset = 0, range = 0;
+  bool written = false;  // whether the dispatch is said to write it
+};
+
+// What kernels did that no kernel may. Each is told once per instruction.
+struct Report {
+  std::vector<std::string> wrongs;
+  std::set<std::pair<const void*, const char*>> told;
+  std::string where;  // the kernel
+};
+
+// The intervals of memory.hpp, over all dispatches.
+struct Clock {
+  uint32_t now = 2, dispatch = 2;
+};
+
+// Some invocations, in order.
+struct Lanes {
+  std::vector<uint16_t> list;
+  bool all = false;  // of the workgroup
+};
+
+class Workgroup {
+ public:
+  // All must live as long as this. Throws Unknown, and Stopped where a kernel does not end.
+  Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push,
+            Clock* clock, Report* report);
+  void run(const std::array<uint32_t, 3>& id);
+
+ private:
+  using Slot = uint32_t*;  // by invocation
+
+  // workgroup.cpp
+  void call(const Function& function, Lanes start);
+  void enter(const Block& block, const Lanes& at);
+  const uint32_t* common_target(const Instruction& last, const Lanes& at);
+  template <class Go>
+  void part(const Function& function, const Instruction& last, const Lanes& at, const Go& go);
+  void execute(const Instruction& i, const Lanes& at);
+  void set_built_ins(const std::array<uint32_t, 3>& id);
+  void wrong(const Instruction& i, const char* what, uint32_t invocation);
+  // The one value that all have; reports if they differ.
+  uint32_t uniform(const Instruction& i, uint32_t value, const Lanes& at, uint32_t slot = 0);
+
+  // arithmetic.cpp; false: not of its kind
+  bool do_arithmetic(const Instruction& i, const Lanes& at);
+  bool do_floats(const Instruction& i, const Lanes& at);
+  bool do_conversion(const Instruction& i, const Lanes& at);
+  bool do_composite(const Instruction& i, const Lanes& at);
+  bool do_matrix(const Instruction& i, const Lanes& at);
+  bool do_extended(const Instruction& i, const Lanes& at);
+  void do_glsl(const Instruction& i, const Lanes& at);
+  void convert_bits(const Instruction& i, const Lanes& at);
+  uint32_t slot_offset(uint32_t type, std::span<const uint32_t> indices) const;
+
+  // accesses.cpp
+  bool do_access(const Instruction& i, const Lanes& at);
+  void make_pointer(const Instruction& i, const Lanes& at);
+  void load(const Instruction& i, const Lanes& at);
+  void store(const Instruction& i, const Lanes& at);
+  void do_atomic(const Instruction& i, const Lanes& at);
+  bool is_in_memory(Storage storage) const;
+  struct Place {
+    Memory* memory = nullptr;  // null: push constants
+    uint64_t offset = 0, range = 0;
+    bool shared = false, writable = false;
+  };
+  Place place_of(uint32_t pointer);
+  uint32_t read(const Instruction& i, const Place& place, uint32_t offset, uint32_t width,
+                uint32_t invocation);
+  void write(const Instruction& i, const Place& place, uint32_t offset, uint32_t width, uint32_t invocation,
+             uint32_t value);
+  bool is_within(const Instruction& i, const Place& place, uint32_t offset, uint32_t width,
+                 uint32_t invocation);
+  Access access(const Place& place, uint32_t invocation, bool atomic) const;
+
+  // subgroups.cpp
+  bool do_group(const Instruction& i, const Lanes& at);
+  void do_barrier(const Instruction& i, const Lanes& at);
+  void do_shuffle(const Instruction& i, const Lanes& at);
+  template <class Combine>
+  void reduce(const Instruction& i, const Lanes& at, const Combine& combine);
+
+  // matrices.cpp, tensors.cpp
+  struct Shape {
+    uint32_t rows, columns, sharers, width;
+    uint32_t elements() const { return rows * columns; }
+    // Who of them holds an element: drivers do as they like, so it is not the one that a kernel may think of.
+    uint32_t holder(uint32_t index) const { return sharers - 1 - index % sharers; }
+  };
+  Shape shape_of(uint32_t type) const;
+  uint32_t& element(uint32_t value, const Shape& shape, uint32_t first, uint32_t index);
+  // Invocations that share a matrix begin at these; reports if some of them are not here.
+  std::vector<uint32_t> sharers(const Instruction& i, const Shape& shape, const Lanes& at);
+  bool do_cooperative(const Instruction& i, const Lanes& at);
+  void load_matrix(const Instruction& i, const Lanes& at);
+  void store_matrix(const Instruction& i, const Lanes& at);
+  void multiply(const Instruction& i, const Lanes& at);
+  void do_elements(const Instruction& i, const Lanes& at);
+  void reduce_rows(const Instruction& i, const Lanes& at);
+  bool do_tensor(const Instruction& i, const Lanes& at);
+  void load_tensor(const Instruction& i, const Lanes& at);
+  void store_tensor(const Instruction& i, const Lanes& at);
+  struct Addresses;
+  Addresses addresses(const Instruction& i, uint32_t layout, uint32_t view, const Shape& shape,
+                      const Lanes& at);
+
+  Slot slot(uint32_t value, uint32_t index = 0) { return values_[value].data() + size_t{index} * n_; }
+  template <class F>
+  void each(const Lanes& at, const F& f) const {
+    if (at.all)
+      for (uint32_t l = 0; l < n_; ++l) f(l);
+    else
+      for (const uint16_t l : at.list) f(l);
+  }
+  template <class F>
+  void unary(const Instruction& i, const Lanes& at, const F& f);
+  template <class F>
+  void binary(const Instruction& i, const Lanes& at, const F& f);
+  template <class F>
+  void float_unary(const Instruction& i, const Lanes& at, uint32_t a, const F& f);
+  template <class F>
+  void float_binary(const Instruction& i, const Lanes& at, uint32_t a, uint32_t b, const F& f);
+  template <class F>
+  void compare(const Instruction& i, const Lanes& at, const F& f);
+
+  const Module& module_;
+  std::span<const Binding> bindings_;
+  std::span<const std::byte> push_;
+  Clock* clock_;
+  Report* report_;
+  uint32_t n_;  // invocations
+  std::vector<std::vector<uint32_t>>
+      values_;  // by id: slots, each of all invocations; of a variable what it holds
+  std::vector<const Variable*> pointees_;  // by id of a pointer
+  std::vector<Variable> local_;            // of functions
+  std::vector<uint32_t> zero_;
+  std::map<uint32_t, uint32_t> returns_;  // by function: the value that holds what it returns
+  std::vector<uint32_t> from_;            // by invocation: the block it comes from
+  Memory shared_;
+  std::map<uint32_t, uint32_t> shared_at_;  // by variable
+  std::vector<uint16_t> parts_;             // of the interval, by subgroup
+  uint32_t begun_ = 0;                      // the first interval
+  uint32_t shared_now_ = 0, buffers_now_ = 0;
+  std::vector<uint32_t> taken_;  // by phis
+  uint64_t steps_ = 0;
+  std::array<uint32_t, 3> id_{};
+};
+
+// A kernel that goes on and on.
+struct Stopped : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
+inline uint32_t as_bits(float value) { return std::bit_cast<uint32_t>(value); }
+// Of a floating-point number of 16 or 32 bits.
+float float_of(uint32_t bits, uint32_t width);
+uint32_t bits_of(float value, uint32_t width);
+
+}  // namespace heed::interpreter
