@@ -119,6 +119,7 @@ void Workgroup::load(const Instruction& i, const Lanes& at) {
   const uint32_t width =
       module_.bytes(module_.type(i.type).scalar() ? i.type : module_.type(i.type).element) * 8;
   const std::vector<uint32_t>& bytes = module_.bytes_of_slots(i.type);
+  count(place, offsets, slots * width / 8, at);
   if (width > 32) throw Unknown("a load of more than a vector");
   for (uint32_t s = 0; s < slots; ++s) {
     const Slot result = slot(i.result, s);
@@ -160,6 +161,7 @@ void Workgroup::store(const Instruction& i, const Lanes& at) {
   const Place place = place_of(pointer);
   const uint32_t width = module_.bytes(module_.type(type).scalar() ? type : module_.type(type).element) * 8;
   const std::vector<uint32_t>& bytes = module_.bytes_of_slots(type);
+  count(place, offsets, slots * width / 8, at);
   if (width > 32) throw Unknown("a store of more than a vector");
   for (uint32_t s = 0; s < slots; ++s) {
     const Slot from = slot(value, s);

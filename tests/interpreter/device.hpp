@@ -5,22 +5,14 @@
 #include <heed/heed.hpp>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
-#include "kernels/dispatch.hpp"
+#include "interpreter/machines.hpp"
+#include "interpreter/workgroup.hpp"
 
 namespace heed::interpreter {
 
-struct Machine {
-  const char* word;  // "spirv:h200"
-  Capabilities capabilities;
-  uint32_t subgroup = 32;  // where a kernel does not ask for another
-  uint32_t host_offset =
-      0;  // bytes of the buffers of inputs and outputs before their first element; a multiple of 4
-};
-
-// Kinds of GPUs that differ in what kernels they are given.
-const std::vector<Machine>& machines();
 Device open(const Machine& machine, const Log& log);
 // Of a device of open; null for others.
 Capabilities* capabilities_of(const Device& device);
@@ -29,7 +21,9 @@ Capabilities* capabilities_of(const Device& device);
 struct Trials {
   std::map<KernelId, std::vector<uint32_t>> replaced;  // kernels that run as other SPIR-V
   uint32_t cut_bytes = 0;                              // at the end of every range that is bound
+  bool without_barriers = false;                       // between dispatches
   std::set<KernelId> ran;                              // since it was last cleared
+  std::map<std::string, Traffic>* traffic = nullptr;   // by variant, if it is to be counted
 };
 Trials& trials_of(const Device& device);
 

@@ -12,7 +12,7 @@ const Module& Interpreter::module(const Launch& launch) {
 }
 
 void Interpreter::run(const Launch& launch, Report* report) {
-  clock_.dispatch = ++clock_.now;
+  if (launch.after_barrier) clock_.dispatch = ++clock_.now;
   Workgroup workgroup(module(launch), launch.bindings, launch.push, &clock_, report);
   for (uint32_t z = 0; z < launch.groups[2]; ++z)
     for (uint32_t y = 0; y < launch.groups[1]; ++y)

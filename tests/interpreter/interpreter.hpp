@@ -27,6 +27,7 @@ struct Launch {
   std::span<const Binding> bindings = {};    // by number
   std::span<const std::byte> push = {};
   std::array<uint32_t, 3> groups = {1, 1, 1};
+  bool after_barrier = true;  // between this and the launch before; otherwise both may run at the same time
 };
 
 class Interpreter {

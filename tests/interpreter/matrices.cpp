@@ -39,6 +39,8 @@ void Workgroup::load_matrix(const Instruction& i, const Lanes& at) {
   const uint32_t unit = module_.bytes(module_.type_of(pointer).element), bytes = shape.width / 8;
   for (const uint32_t first : sharers(i, shape, at)) {
     const uint32_t base = slot(pointer)[first], stride = slot(i.operands[2])[first];
+    count_matrix(place, base, stride * unit, by_columns ? shape.columns : shape.rows,
+                 (by_columns ? shape.rows : shape.columns) * bytes);
     for (uint32_t e = 0; e < shape.elements(); ++e) {
       const uint32_t row = e / shape.columns, column = e % shape.columns;
       const uint32_t line = by_columns ? column : row, within = by_columns ? row : column;
@@ -56,6 +58,8 @@ void Workgroup::store_matrix(const Instruction& i, const Lanes& at) {
   const uint32_t unit = module_.bytes(module_.type_of(pointer).element), bytes = shape.width / 8;
   for (const uint32_t first : sharers(i, shape, at)) {
     const uint32_t base = slot(pointer)[first], stride = slot(i.operands[3])[first];
+    count_matrix(place, base, stride * unit, by_columns ? shape.columns : shape.rows,
+                 (by_columns ? shape.rows : shape.columns) * bytes);
     for (uint32_t e = 0; e < shape.elements(); ++e) {
       const uint32_t row = e / shape.columns, column = e % shape.columns;
       const uint32_t line = by_columns ? column : row, within = by_columns ? row : column;

@@ -28,11 +28,21 @@ struct Binding {
   bool written = false;  // whether the dispatch is said to write it
 };
 
+// How well the accesses of a kernel fit the memory of GPUs: of each access of a subgroup how often it must go to shared memory,
+// of 32 banks of 4 bytes that give one word each at a time, and how many sectors of 32 bytes it takes of buffers; beside the
+// fewest for as many bytes.
+struct Traffic {
+  uint64_t shared_turns = 0, fewest_turns = 0;
+  uint64_t sectors = 0, fewest_sectors = 0;
+  uint64_t bytes = 0;  // of buffers
+};
+
 // What kernels did that no kernel may. Each is told once per instruction.
 struct Report {
   std::vector<std::string> wrongs;
   std::set<std::pair<const void*, const char*>> told;
-  std::string where;  // the kernel
+  std::string where;           // the kernel
+  Traffic* traffic = nullptr;  // counted if it is there
 };
 
 // The intervals of memory.hpp, over all dispatches.
@@ -99,6 +109,11 @@ class Workgroup {
   bool is_within(const Instruction& i, const Place& place, uint32_t offset, uint32_t width,
                  uint32_t invocation);
   Access access(const Place& place, uint32_t invocation, bool atomic) const;
+
+  // traffic.cpp
+  void count(const Place& place, const uint32_t* offsets, uint32_t bytes, const Lanes& at);
+  void count_matrix(const Place& place, uint32_t base, uint32_t stride, uint32_t lines, uint32_t bytes);
+  void count_turns(std::span<const uint64_t> addresses, uint32_t bytes);
 
   // subgroups.cpp
   bool do_group(const Instruction& i, const Lanes& at);

@@ -1,0 +1,99 @@
+#include "interpreter/machines.hpp"
+
+#include "environment.hpp"
+#include "ops/random.hpp"
+
+namespace heed::interpreter {
+namespace {
+
+// Anything that a driver may report.
+Machine drawn_machine(int64_t number) {
+  ops::Random random(ops::random_seed() * 1000 + static_cast<uint64_t>(number));
+  const auto one_of = [&](std::initializer_list<uint32_t> list) {
+    return list.begin()[random.below(static_cast<int64_t>(list.size()))];
+  };
+  Machine machine;
+  machine.word = "drawn:" + std::to_string(number);
+  machine.host_offset = one_of({0, 0, 4, 16, 64});
+  Capabilities& device = machine.capabilities;
+  device.max_invocations = one_of({128, 256, 384, 512, 1024});
+  device.max_workgroup_size = {device.max_invocations, one_of({128, device.max_invocations}), 64};
+  device.shared_bytes = one_of({16384, 32768, 49152, 65536});
+  device.storage_alignment = one_of({4, 16, 64, 256});
+  device.cores = one_of({1, 8, 32, 132});
+  device.subgroup_size = one_of({4, 8, 16, 32, 64, 128});
+  machine.subgroup = random.coin() ? device.subgroup_size : one_of({4, 8, 16, 32, 64, 128});
+  device.subgroup_arithmetic = random.coin(), device.subgroup_ballot = random.coin(),
+  device.subgroup_shuffle = random.coin();
+  device.slow_shuffle = random.one_in(6);
+  device.software = random.one_in(4);
+  if (device.software) machine.subgroup = device.subgroup_size;
+  device.storage_16bit = !random.one_in(4);
+  if (!device.storage_16bit || random.coin()) return machine;
+  device.matrix = {one_of({8, 16}), one_of({8, 16}), one_of({8, 16})};
+  device.matrix_subgroup = one_of({8, 16, 32, 64});
+  device.matrix_always = random.coin();
+  device.subgroup_shuffle = !random.one_in(6);
+  if (random.coin()) return machine;
+  device.workgroup_matrix_128 = {one_of({8, 16, 32}), one_of({8, 16, 32}), one_of({8, 16})};
+  device.workgroup_matrix_256 = {one_of({16, 32, 64}), one_of({16, 32, 64}), one_of({16, 32})};
+  device.workgroup_matrix_largest = one_of({64, 128, 256, 1024});
+  return machine;
+}
+
+}  // namespace
+
+const std::vector<Machine>& machines() {
+  static const std::vector<Machine> all = [] {
+    std::vector<Machine> list;
+    const int64_t drawn = test::number_from("HEED_DRAWN_MACHINES", 6);
+    Capabilities floor;  // a phone: no subgroup operations, f32 alone
+    list.push_back({"spirv:floor", floor, 16, 4});
+
+    Capabilities subgroups = floor;
+    subgroups.subgroup_arithmetic = subgroups.subgroup_ballot = subgroups.subgroup_shuffle = true;
+    subgroups.storage_16bit = true;
+
+    Capabilities intel = subgroups;  // 8x16x16 on XMX
+    intel.max_invocations = 1024;
+    intel.max_workgroup_size = {1024, 1024, 64};
+    intel.shared_bytes = 65536;
+    intel.storage_alignment = 4;
+    intel.subgroup_size = 32;
+    intel.matrix = {8, 16, 16};
+    intel.matrix_subgroup = 16;
+    list.push_back({"spirv:intel", intel, 8, 64});
+
+    Capabilities amd = subgroups;  // 16x16x16 by WMMA
+    amd.max_invocations = 1024;
+    amd.max_workgroup_size = {1024, 1024, 1024};
+    amd.shared_bytes = 65536;
+    amd.storage_alignment = 4;
+    amd.subgroup_size = 64;
+    amd.matrix = {16, 16, 16};
+    amd.matrix_subgroup = 64;
+    amd.matrix_always = true;
+    list.push_back({"spirv:amd", amd, 64, 0});
+
+    Capabilities nvidia = subgroups;
+    nvidia.max_invocations = 1024;
+    nvidia.max_workgroup_size = {1024, 1024, 64};
+    nvidia.shared_bytes = 49152;
+    nvidia.storage_alignment = 16;
+    nvidia.subgroup_size = 32;
+    nvidia.cores = 132;
+    nvidia.matrix = {16, 16, 16};
+    nvidia.matrix_subgroup = 32;
+    nvidia.matrix_always = true;
+    nvidia.workgroup_matrix_128 = {16, 16, 16};
+    nvidia.workgroup_matrix_256 = {32, 32, 16};
+    nvidia.workgroup_matrix_largest = 256;
+    list.push_back({"spirv:nvidia", nvidia, 32, 0});
+
+    for (int64_t number = 0; number < drawn; ++number) list.push_back(drawn_machine(number));
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace heed::interpreter

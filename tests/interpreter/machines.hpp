@@ -1,0 +1,24 @@
+// GPUs that are not here, as far as kernels are chosen by them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.hpp"
+
+namespace heed::interpreter {
+
+struct Machine {
+  std::string word;  // "spirv:nvidia"
+  Capabilities capabilities;
+  uint32_t subgroup = 32;  // where a kernel does not ask for another
+  uint32_t host_offset =
+      0;  // bytes of the buffers of inputs and outputs before their first element; a multiple of 4
+};
+
+// Kinds of GPUs that differ in what kernels they are given; and as many as HEED_DRAWN_MACHINES says, otherwise a few, with
+// capabilities drawn at random by HEED_RANDOM_SEED ("drawn:0").
+const std::vector<Machine>& machines();
+
+}  // namespace heed::interpreter

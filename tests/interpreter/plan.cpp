@@ -1,0 +1,211 @@
+#include "interpreter/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/arith.hpp"
+#include "base/logging.hpp"
+
+namespace heed::interpreter {
+
+InterpretedPlan::InterpretedPlan(std::shared_ptr<detail::DeviceImpl> device, const Machine& machine,
+                                 Trials* trials, Schedule&& schedule,
+                                 std::shared_ptr<InterpretedWeights> weights)
+    : device_(std::move(device)),
+      machine_(machine),
+      trials_(trials),
+      schedule_(std::move(schedule)),
+      weights_(std::move(weights)),
+      scratch_(schedule_.scratch_bytes, false) {}
+
+Status InterpretedPlan::build(const std::vector<const detail::WeightsImpl::Entry*>& entries) {
+  storages_.resize(schedule_.placements.size());
+  for (size_t id = 0; id < storages_.size(); ++id) {
+    const Placement& at = schedule_.placements[id];
+    if (at.space == Placement::Space::Scratch) storages_[id] = {&scratch_, at.offset, at.bytes};
+    if (at.space == Placement::Space::Weight)
+      storages_[id] = {&weights_->memory, entries[at.slot]->offset, entries[at.slot]->bytes};
+    if (at.space != Placement::Space::Constant) continue;
+    const std::vector<std::byte>& data = schedule_.constants[at.slot].data;
+    auto& memory =
+        constants_.emplace_back(std::make_unique<Memory>(align_up<uint64_t>(data.size(), 4), true));
+    std::copy(data.begin(), data.end(), memory->data());
+    storages_[id] = {memory.get(), 0, memory->bytes()};
+  }
+  kernels_.resize(schedule_.steps.size());
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    const Node& step = schedule_.steps[i];
+    if (step.op == heed::Op::Custom)
+      return fail(device_->log(), Status::Unsupported, "compile: the interpreter runs heed's own kernels");
+    const Status status =
+        select_kernels(schedule_, step, machine_.capabilities, device_->log(), &kernels_[i]);
+    if (status != Status::Ok) return status;
+  }
+  return Status::Ok;
+}
+
+std::vector<PassInfo> InterpretedPlan::passes() const {
+  std::vector<PassInfo> passes;
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    PassInfo& pass = passes.emplace_back();
+    pass.label = schedule_.steps[i].label;
+    pass.op = to_string(schedule_.steps[i].op);
+    if (kernels_[i].count != 0) pass.kernel = kernel_name(kernels_[i].uses[0].key);
+  }
+  return passes;
+}
+
+Status InterpretedPlan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+                            const RunOptions& options) {
+  std::vector<int64_t> extent_values(schedule_.extents.size()), sizes(schedule_.sizes.count()),
+      storage_offsets(schedule_.tensors.size());
+  Status status = resolve_extents(schedule_, extents, host_log(), extent_values, sizes);
+  if (status != Status::Ok) return status;
+  RunValues values = {.sizes = sizes, .seed = options.seed, .storage_offsets = storage_offsets};
+  std::vector<const HostBuffer*> found(schedule_.inputs.size() + schedule_.outputs.size());
+  status = detail::match_buffers(schedule_, buffers, values, host_log(), found);
+  if (status != Status::Ok) return status;
+
+  std::vector<std::unique_ptr<Memory>> memories;
+  for (size_t i = 0; i < found.size(); ++i) memories.push_back(take(i, *found[i], sizes, storage_offsets));
+  scratch_.forget();
+  hazards_.reset();
+  begun_ = false;
+  try {
+    status = run_steps(values);
+  } catch (const std::runtime_error& error) {
+    return fail(host_log(), Status::DriverError,
+                format("interpreter: %s: %s", report_.where.c_str(), error.what()));
+  }
+  if (!report_.wrongs.empty()) return tell();
+  for (size_t i = schedule_.inputs.size(); i < found.size(); ++i)
+    std::memcpy(const_cast<void*>(found[i]->data), memories[i]->data() + machine_.host_offset,
+                bytes_of(i, sizes));
+  return status;
+}
+
+const detail::NamedTensor& InterpretedPlan::named(size_t index) const {
+  const size_t inputs = schedule_.inputs.size();
+  return index < inputs ? schedule_.inputs[index] : schedule_.outputs[index - inputs];
+}
+
+uint64_t InterpretedPlan::bytes_of(size_t index, std::span<const int64_t> sizes) const {
+  const TensorInfo& info = schedule_.tensors[named(index).tensor];
+  const SizeId elements = schedule_.placements[info.storage].elements;
+  return static_cast<uint64_t>(sizes[static_cast<size_t>(elements)]) * size_of(info.dtype);
+}
+
+// The buffer of an input or output, in whole words as a host must give it.
+std::unique_ptr<Memory> InterpretedPlan::take(size_t index, const HostBuffer& host,
+                                              std::span<const int64_t> sizes,
+                                              std::vector<int64_t>& storage_offsets) {
+  const TensorInfo& info = schedule_.tensors[named(index).tensor];
+  const bool is_input = index < schedule_.inputs.size();
+  const uint64_t bytes = bytes_of(index, sizes);
+  // Bytes are written as parts of words, of which the rest stays what it was.
+  auto memory = std::make_unique<Memory>(align_up<uint64_t>(machine_.host_offset + bytes, 4),
+                                         is_input || info.dtype == DType::U8);
+  if (is_input) std::memcpy(memory->data() + machine_.host_offset, host.data, bytes);
+  storage_offsets[info.storage] = static_cast<int64_t>(machine_.host_offset / size_of(info.dtype));
+  storages_[info.storage] = {memory.get(), 0, memory->bytes()};
+  return memory;
+}
+
+Binding InterpretedPlan::bind(const KernelUse& use, uint32_t b, Memory& faults) {
+  const BufferUse& wanted = use.buffers[b];
+  if (wanted.kind == BufferUse::Kind::Faults) return {&faults, 0, faults.bytes(), true};
+  // As in the plans of Vulkan devices: what a step has no operand for is bound to the first, and only read.
+  const bool absent = !wanted.tensor.valid();
+  const Tensor tensor = absent ? use.buffers[0].tensor : wanted.tensor;
+  const Range& storage = storages_[schedule_.info(tensor).storage];
+  return {storage.memory, storage.offset, storage.bytes - trials_->cut_bytes, wanted.write && !absent};
+}
+
+Status InterpretedPlan::run_steps(const RunValues& values) {
+  Status status = Status::Ok;
+  DispatchList list;
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    const Node& step = schedule_.steps[i];
+    Memory faults(4, true);
+    std::memset(faults.data(), 0, 4);
+    emit_dispatches(schedule_, step, machine_.capabilities, kernels_[i], values, &list);
+    for (uint32_t d = 0; d < list.count; ++d) run_dispatch(step, kernels_[i], list.dispatches[d], faults);
+    uint32_t fault = 0;
+    std::memcpy(&fault, faults.data(), 4);
+    if (fault != 0)
+      status = fail(host_log(), Status::IndexOutOfRange,
+                    format("%s: an id is outside the table; its row is zero", step.label.c_str()));
+  }
+  return status;
+}
+
+void InterpretedPlan::run_dispatch(const Node& step, const KernelList& kernels, const Dispatch& dispatch,
+                                   Memory& faults) {
+  const KernelUse& use = kernels.uses[dispatch.kernel];
+  const KernelInfo& info = kernel_info(use.key.id);
+  report_.where = format("%s, %s", step.label.c_str(), kernel_name(use.key));
+  std::array<Binding, kMaxBindings> bindings;
+  for (uint32_t b = 0; b < use.buffer_count; ++b) bindings[b] = bind(use, b, faults);
+  Launch launch;
+  launch.words = {info.words, info.word_count};
+  trials_->ran.insert(use.key.id);
+  if (const auto found = trials_->replaced.find(use.key.id); found != trials_->replaced.end())
+    launch.words = found->second;
+  launch.constants = {use.key.spec.data(), use.key.spec_count};
+  launch.subgroup = use.key.subgroup != 0 ? use.key.subgroup : machine_.subgroup;
+  launch.bindings = {bindings.data(), use.buffer_count};
+  launch.push = {dispatch.push.data(), dispatch.push_bytes};
+  launch.groups = dispatch.groups;
+  launch.after_barrier = needs_barrier(launch.bindings);
+  check_limits(use, launch);
+  report_.traffic = trials_->traffic == nullptr ? nullptr : &(*trials_->traffic)[variant_name(use.key)];
+  interpreter_.run(launch, &report_);
+}
+
+// Weights and constants: never written, hence never a hazard.
+bool InterpretedPlan::is_constant(const Memory* memory) const {
+  return (weights_ != nullptr && memory == &weights_->memory) ||
+         std::any_of(constants_.begin(), constants_.end(),
+                     [&](const std::unique_ptr<Memory>& constant) { return memory == constant.get(); });
+}
+
+// As Vulkan plans are recorded.
+bool InterpretedPlan::needs_barrier(std::span<const Binding> bindings) {
+  std::array<vulkan::Access, kMaxBindings> accesses;
+  size_t count = 0;
+  for (const Binding& binding : bindings)
+    if (!is_constant(binding.memory))
+      accesses[count++] = {reinterpret_cast<uintptr_t>(binding.memory), binding.offset,
+                           binding.offset + binding.range, binding.written};
+  const bool first = !std::exchange(begun_, true);
+  return (hazards_.enter({accesses.data(), count}) && !trials_->without_barriers) || first;
+}
+
+void InterpretedPlan::check_limits(const KernelUse& use, const Launch& launch) {
+  const Capabilities& device = machine_.capabilities;
+  const Module& module = interpreter_.module(launch);
+  const auto need = [&](bool fits, const char* what) {
+    if (!fits) report_.wrongs.push_back(report_.where + ": " + what);
+  };
+  need(module.invocations() <= device.max_invocations, "has more invocations than the device allows");
+  need(module.shared_bytes() <= device.shared_bytes, "has more shared memory than the device allows");
+  for (size_t axis = 0; axis < 3; ++axis) {
+    need(module.size()[axis] <= device.max_workgroup_size[axis], "is larger than the device allows");
+    need(launch.groups[axis] <= device.max_groups[axis], "has more workgroups than the device allows");
+  }
+  need(use.key.subgroup == 0 || module.invocations() % use.key.subgroup == 0,
+       "has a subgroup that is not full");
+  for (const Binding& binding : launch.bindings)
+    need(binding.offset % device.storage_alignment == 0, "has a binding that is not aligned");
+}
+
+Status InterpretedPlan::tell() {
+  std::string text;
+  for (const std::string& wrong : report_.wrongs) text += (text.empty() ? "" : "\n") + wrong;
+  report_ = {};
+  return fail(host_log(), Status::DriverError, "interpreter: " + text);
+}
+
+}  // namespace heed::interpreter
