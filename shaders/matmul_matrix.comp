@@ -69,6 +69,13 @@ Slice slice_of_b(Tile tile, uint k0) {
   return slice_of(at, p.b_k, p.b_n, depth, columns);
 }
 
+// The row of octet i of a slice. Eight invocations store at a time. Where those are two rows of four octets, rows that are four
+// apart lie in different banks, and neighbours do not.
+uint row_of(uint i, uint octets) {
+  uint row = i / octets;
+  return octets == 4u ? (row & ~7u) | (row & 1u) << 2u | (row >> 1u & 3u) : row;
+}
+
 // read: into registers, what is aligned. keep: from there to shared memory. carry: to shared memory at once, what is not
 // aligned. Outside the matrix a slice is 0 on both sides, so that an infinity on one side never meets a padding 0.
 #define HEED_SLICE(read, keep, carry, next, scalars, vectors, target, PARTS, OCTETS, FAST, ROW)           \
@@ -76,7 +83,7 @@ Slice slice_of_b(Tile tile, uint k0) {
   void read(Slice s) {                                                                                    \
     [[unroll]] for (uint part = 0u; part < PARTS; ++part) {                                               \
       uint i = gl_LocalInvocationID.x + part * gl_WorkGroupSize.x;                                        \
-      uint slow = i / (FAST / 8u), fast = i % (FAST / 8u) * 8u;                                           \
+      uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
       next[part] = uvec4(0u);                                                                             \
       if ((OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end && fast < s.fast_end)    \
         next[part] = vectors[(s.at + slow * s.slow_stride + fast) / 8u];                                  \
@@ -86,12 +93,12 @@ Slice slice_of_b(Tile tile, uint k0) {
     [[unroll]] for (uint part = 0u; part < PARTS; ++part) {                                               \
       uint i = gl_LocalInvocationID.x + part * gl_WorkGroupSize.x;                                        \
       if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS)                                                \
-        target[i / (FAST / 8u) * ROW + i % (FAST / 8u)] = next[part];                                     \
+        target[row_of(i, FAST / 8u) * ROW + i % (FAST / 8u)] = next[part];                                \
     }                                                                                                     \
   }                                                                                                       \
   void carry(Slice s) {                                                                                   \
     for (uint i = gl_LocalInvocationID.x; i < OCTETS; i += gl_WorkGroupSize.x) {                          \
-      uint slow = i / (FAST / 8u), fast = i % (FAST / 8u) * 8u;                                           \
+      uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
       uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                                     \
       uvec4 octet = uvec4(0u);                                                                            \
       [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                                         \
@@ -101,7 +108,7 @@ Slice slice_of_b(Tile tile, uint k0) {
         if (inside && fast + 2u * c + 1u < s.fast_end) two.y = scalars[from + (2u * c + 1u) * s.fast_stride]; \
         octet[c] = packFloat2x16(two);                                                                    \
       }                                                                                                   \
-      target[i / (FAST / 8u) * ROW + i % (FAST / 8u)] = octet;                                            \
+      target[slow * ROW + i % (FAST / 8u)] = octet;                                                       \
     }                                                                                                     \
   }
 HEED_SLICE(read_a, keep_a, carry_a, next_a, a, a16, sh_a, A_PARTS, A_OCTETS, A_FAST, A_ROW)

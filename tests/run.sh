@@ -247,7 +247,7 @@ stage_interpreter() {
     "$build/tests/heed_tests" '"*on every device"~"goldens*"~"compositions*"'
   run_catch "goldens and random graphs on interpreted kernels" "$build/tests-interpreter-random.log" "${with[@]}" \
     "$build/tests/heed_tests" "goldens: pass*,random graphs on every*,compositions of operations*"
-  for part in $(grep -a -o 'spirv:[a-z]*' "$build/tests-interpreter.log" | sort -u); do echo "   on $part"; done
+  for part in $(grep -a -o 'spirv:[a-z0-9]*' "$build/tests-interpreter.log" | sort -u); do echo "   on $part"; done
   end
 }
 
