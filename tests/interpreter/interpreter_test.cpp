@@ -11,82 +11,92 @@ class Kernel {
  public:
   Kernel() {
     words_ = {0x07230203, 0x00010300, 0, 200, 0};
-    add(17, {1});                                        // Shader
-    add(14, {0, 1});                                     // logical addresses, GLSL450
-    add(15, {5, kMain, 0x6e69616d, 0, kLocalVariable});  // "main"
-    add(16, {kMain, 17, kSize, 1, 1});                   // LocalSize
-    add(71, {kLocalVariable, 11, 27});                   // LocalInvocationId
-    add(71, {kWordsType, 6, 4});                         // ArrayStride
-    add(71, {kBlock, 2});                                // Block
-    add(72, {kBlock, 0, 35, 0});                         // Offset
-    add(71, {kBuffer, 34, 0});                           // DescriptorSet
-    add(71, {kBuffer, 33, 0});                           // Binding
-    add(19, {kVoid});
-    add(33, {kFunctionType, kVoid});
-    add(20, {kBool});
-    add(21, {kUint, 32, 0});
-    add(23, {kUint3, kUint, 3});
-    for (uint32_t n = 0; n < 8; ++n) add(43, {kUint, kZero + n, n});
-    add(43, {kUint, kCount, kSize});
-    add(43, {kUint, kSharedOrder, 264});
-    add(28, {kSharedType, kUint, kCount});
-    add(29, {kWordsType, kUint});
-    add(30, {kBlock, kWordsType});
-    add(32, {kLocalPointer, 1, kUint3});
-    add(32, {kBufferPointer, 12, kBlock});
-    add(32, {kWordPointer, 12, kUint});
-    add(32, {kSharedPointer, 4, kSharedType});
-    add(32, {kSharedWordPointer, 4, kUint});
-    add(59, {kLocalPointer, kLocalVariable, 1});
-    add(59, {kBufferPointer, kBuffer, 12});
-    add(59, {kSharedPointer, kShared, 4});
-    add(54, {kVoid, kMain, 0, kFunctionType});
-    add(248, {next()});
-    add(61, {kUint3, last_ + 1, kLocalVariable}), next();
-    local = value(81, kUint, {last_, 0});
+    add(Op::Capability, {1});                                        // Shader
+    add(Op::MemoryModel, {0, 1});                                    // logical addresses, GLSL450
+    add(Op::EntryPoint, {5, kMain, 0x6e69616d, 0, kLocalVariable});  // "main"
+    add(Op::ExecutionMode, {kMain, 17, kSize, 1, 1});                // LocalSize
+    add(Op::Decorate, {kLocalVariable, 11, 27});                     // LocalInvocationId
+    add(Op::Decorate, {kWordsType, 6, 4});                           // ArrayStride
+    add(Op::Decorate, {kBlock, 2});                                  // Block
+    add(Op::MemberDecorate, {kBlock, 0, 35, 0});                     // Offset
+    add(Op::Decorate, {kBuffer, 34, 0});                             // DescriptorSet
+    add(Op::Decorate, {kBuffer, 33, 0});                             // Binding
+    add(Op::TypeVoid, {kVoid});
+    add(Op::TypeFunction, {kFunctionType, kVoid});
+    add(Op::TypeBool, {kBool});
+    add(Op::TypeInt, {kUint, 32, 0});
+    add(Op::TypeVector, {kUint3, kUint, 3});
+    for (uint32_t n = 0; n < 8; ++n) add(Op::Constant, {kUint, kZero + n, n});
+    add(Op::Constant, {kUint, kCount, kSize});
+    add(Op::Constant, {kUint, kSharedOrder, 264});
+    add(Op::TypeArray, {kSharedType, kUint, kCount});
+    add(Op::TypeRuntimeArray, {kWordsType, kUint});
+    add(Op::TypeStruct, {kBlock, kWordsType});
+    add(Op::TypePointer, {kLocalPointer, 1, kUint3});
+    add(Op::TypePointer, {kBufferPointer, 12, kBlock});
+    add(Op::TypePointer, {kWordPointer, 12, kUint});
+    add(Op::TypePointer, {kSharedPointer, 4, kSharedType});
+    add(Op::TypePointer, {kSharedWordPointer, 4, kUint});
+    add(Op::Variable, {kLocalPointer, kLocalVariable, 1});
+    add(Op::Variable, {kBufferPointer, kBuffer, 12});
+    add(Op::Variable, {kSharedPointer, kShared, 4});
+    add(Op::Function, {kVoid, kMain, 0, kFunctionType});
+    add(Op::Label, {next()});
+    add(Op::Load, {kUint3, last_ + 1, kLocalVariable}), next();
+    local = value(Op::CompositeExtract, kUint, {last_, 0});
   }
 
   uint32_t local = 0;                                      // x of LocalInvocationId
   uint32_t number(uint32_t n) const { return kZero + n; }  // below 8
 
-  uint32_t add_up(uint32_t a, uint32_t b) { return value(128, kUint, {a, b}); }
-  uint32_t times(uint32_t a, uint32_t b) { return value(132, kUint, {a, b}); }
-  uint32_t either(uint32_t a, uint32_t b) { return value(198, kUint, {a, b}); }  // xor
-  uint32_t is_below(uint32_t a, uint32_t b) { return value(176, kBool, {a, b}); }
-  uint32_t shuffled(uint32_t a, uint32_t from) { return value(345, kUint, {number(3), a, from}); }
-  uint32_t shared(uint32_t at) { return value(61, kUint, {value(65, kSharedWordPointer, {kShared, at})}); }
-  uint32_t word(uint32_t at) { return value(61, kUint, {value(65, kWordPointer, {kBuffer, kZero, at})}); }
-  void set_shared(uint32_t at, uint32_t to) { add(62, {value(65, kSharedWordPointer, {kShared, at}), to}); }
-  void set_word(uint32_t at, uint32_t to) { add(62, {value(65, kWordPointer, {kBuffer, kZero, at}), to}); }
-  void barrier() { add(224, {number(2), number(2), kSharedOrder}); }
-  void subgroup_barrier() { add(224, {number(3), number(3), kSharedOrder}); }
+  uint32_t add_up(uint32_t a, uint32_t b) { return value(Op::IAdd, kUint, {a, b}); }
+  uint32_t times(uint32_t a, uint32_t b) { return value(Op::IMul, kUint, {a, b}); }
+  uint32_t either(uint32_t a, uint32_t b) { return value(Op::BitwiseXor, kUint, {a, b}); }  // xor
+  uint32_t is_below(uint32_t a, uint32_t b) { return value(Op::ULessThan, kBool, {a, b}); }
+  uint32_t shuffled(uint32_t a, uint32_t from) {
+    return value(Op::GroupNonUniformShuffle, kUint, {number(3), a, from});
+  }
+  uint32_t shared(uint32_t at) {
+    return value(Op::Load, kUint, {value(Op::AccessChain, kSharedWordPointer, {kShared, at})});
+  }
+  uint32_t word(uint32_t at) {
+    return value(Op::Load, kUint, {value(Op::AccessChain, kWordPointer, {kBuffer, kZero, at})});
+  }
+  void set_shared(uint32_t at, uint32_t to) {
+    add(Op::Store, {value(Op::AccessChain, kSharedWordPointer, {kShared, at}), to});
+  }
+  void set_word(uint32_t at, uint32_t to) {
+    add(Op::Store, {value(Op::AccessChain, kWordPointer, {kBuffer, kZero, at}), to});
+  }
+  void barrier() { add(Op::ControlBarrier, {number(2), number(2), kSharedOrder}); }
+  void subgroup_barrier() { add(Op::ControlBarrier, {number(3), number(3), kSharedOrder}); }
   template <class Body>
   void if_true(uint32_t condition, const Body& body) {
     const uint32_t then = next(), end = next();
-    add(247, {end, 0});
-    add(250, {condition, then, end});
-    add(248, {then});
+    add(Op::SelectionMerge, {end, 0});
+    add(Op::BranchConditional, {condition, then, end});
+    add(Op::Label, {then});
     body();
-    add(249, {end});
-    add(248, {end});
+    add(Op::Branch, {end});
+    add(Op::Label, {end});
   }
   void for_ever() {
     const uint32_t head = next(), again = next(), end = next();
-    add(249, {head});
-    add(248, {head});
-    add(246, {end, again, 0});
-    add(249, {again});
-    add(248, {again});
-    add(249, {head});
-    add(248, {end});
+    add(Op::Branch, {head});
+    add(Op::Label, {head});
+    add(Op::LoopMerge, {end, again, 0});
+    add(Op::Branch, {again});
+    add(Op::Label, {again});
+    add(Op::Branch, {head});
+    add(Op::Label, {end});
   }
 
   // What was wrong; empty if nothing was. The buffer has as many words as `words` and counts as written.
   std::string run(std::vector<uint32_t>* words, uint32_t groups = 1, uint32_t subgroup = 16,
                   bool written = true) {
     std::vector<uint32_t> whole = words_;
-    const auto finish = [&](uint32_t op) { whole.push_back(1u << 16 | op); };
-    finish(253), finish(56);
+    const auto finish = [&](Op op) { whole.push_back(1u << 16 | static_cast<uint32_t>(op)); };
+    finish(Op::Return), finish(Op::FunctionEnd);
     Memory memory(words->size() * 4, true);
     std::memcpy(memory.data(), words->data(), words->size() * 4);
     const Binding binding = {&memory, 0, words->size() * 4, written};
@@ -131,11 +141,11 @@ class Kernel {
   static constexpr uint32_t kSize = 64;
 
   uint32_t next() { return ++last_; }
-  void add(uint32_t op, std::vector<uint32_t> operands) {
-    words_.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
+  void add(Op op, std::vector<uint32_t> operands) {
+    words_.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | static_cast<uint32_t>(op));
     words_.insert(words_.end(), operands.begin(), operands.end());
   }
-  uint32_t value(uint32_t op, uint32_t type, std::vector<uint32_t> operands) {
+  uint32_t value(Op op, uint32_t type, std::vector<uint32_t> operands) {
     const uint32_t id = next();
     operands.insert(operands.begin(), {type, id});
     add(op, std::move(operands));

@@ -89,7 +89,8 @@ const std::vector<Machine>& machines() {
     nvidia.workgroup_matrix_256 = {32, 32, 16};
     nvidia.workgroup_matrix_largest = 256;
     list.push_back({"spirv:nvidia", nvidia, 32, 0});
-    nvidia.matrix_always = false;  // as with HEED_MATRIX_UNITS=nv2: each kernel where it is expected to be the fastest
+    nvidia.matrix_always =
+        false;  // as with HEED_MATRIX_UNITS=nv2: each kernel where it is expected to be the fastest
     list.push_back({"spirv:nv2", nvidia, 32, 0});
 
     for (int64_t number = 0; number < drawn; ++number) list.push_back(drawn_machine(number));

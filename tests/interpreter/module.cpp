@@ -67,7 +67,7 @@ void Module::decode(std::span<const uint32_t> words, std::span<const uint32_t> g
       std::copy_n(o.begin() + 2, 3, size_ids);
     else if (op == Op::ExecutionMode && o[1] == kLocalSize && given.empty())
       std::copy_n(o.begin() + 2, 3, size_.begin());
-    else if (static_cast<uint32_t>(op) == 15)  // OpEntryPoint
+    else if (op == Op::EntryPoint)
       entry_ = o[1];
     else if (decode_type(op, o) || decode_constant(op, o, given))
       continue;
