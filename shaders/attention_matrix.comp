@@ -15,6 +15,7 @@
 #extension GL_KHR_cooperative_matrix : require
 #include "shared/attention.glsl"
 #include "shared/kept_keys.glsl"
+#include "shared/subgroup_sync.glsl"
 
 layout(constant_id = 11) const uint WAVES_M = 4;
 layout(constant_id = 12) const uint WAVES_N = 1;
@@ -68,9 +69,6 @@ const float ONE = 32768.0;
 uint wave_row() { return gl_SubgroupID / WAVES_N * WM; }
 uint wave_column() { return gl_SubgroupID % WAVES_N; }
 
-void subgroup_sync() {
-  controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
-}
 // Among the subgroups that share queries.
 void sync() {
   if (WAVES_N == 1u) subgroup_sync();

@@ -9,6 +9,7 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
 #include "shared/matmul.glsl"
+#include "shared/subgroup_sync.glsl"
 
 layout(constant_id = 9) const uint BK = 32;
 layout(constant_id = 10) const uint WM = 32;
@@ -135,11 +136,6 @@ void multiply_slices(uint wave_m, uint wave_n) {
   }
 }
 
-// What a subgroup writes to sh_sums nobody else reads.
-void subgroup_sync() {
-  controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
-}
-
 void main() {
   uint index = workgroup_index();
   if (index >= p.tiles) return;
@@ -165,7 +161,7 @@ void main() {
     from_b = slice_of_b(tile, k0 + BK);
   }
 
-  uint mine = gl_SubgroupID * FRAGMENT;
+  uint mine = gl_SubgroupID * FRAGMENT;  // of sh_sums, which no other subgroup reads
   // The inner loop picks a fragment by constant indices: sums that are indexed at run time would leave the registers.
   for (uint f = 0u; f < FM * FN; ++f) {
     [[unroll]] for (uint i = 0u; i < FM * FN; ++i)

@@ -9,8 +9,8 @@ namespace {
 // Anything that a driver may report.
 Machine drawn_machine(int64_t number) {
   ops::Random random(ops::random_seed() * 1000 + static_cast<uint64_t>(number));
-  const auto one_of = [&](std::initializer_list<uint32_t> list) {
-    return list.begin()[random.below(static_cast<int64_t>(list.size()))];
+  const auto one_of = [&](std::initializer_list<int64_t> list) {
+    return static_cast<uint32_t>(random.pick(list));
   };
   Machine machine;
   machine.word = "drawn:" + std::to_string(number);
@@ -50,48 +50,39 @@ const std::vector<Machine>& machines() {
     Capabilities floor;  // a phone: no subgroup operations, f32 alone
     list.push_back({"spirv:floor", floor, 16, 4});
 
-    Capabilities subgroups = floor;
-    subgroups.subgroup_arithmetic = subgroups.subgroup_ballot = subgroups.subgroup_shuffle = true;
-    subgroups.storage_16bit = true;
+    Capabilities large;
+    large.subgroup_arithmetic = large.subgroup_ballot = large.subgroup_shuffle = true;
+    large.storage_16bit = true;
+    large.max_invocations = 1024;
+    large.max_workgroup_size = {1024, 1024, 64};
+    large.shared_bytes = 65536;
+    large.storage_alignment = 4;
+    large.matrix = {16, 16, 16};
 
-    Capabilities intel = subgroups;  // 8x16x16 on XMX
-    intel.max_invocations = 1024;
-    intel.max_workgroup_size = {1024, 1024, 64};
-    intel.shared_bytes = 65536;
-    intel.storage_alignment = 4;
+    Capabilities intel = large;  // XMX
     intel.subgroup_size = 32;
-    intel.matrix = {8, 16, 16};
+    intel.matrix.m = 8;
     intel.matrix_subgroup = 16;
     list.push_back({"spirv:intel", intel, 8, 64});
 
-    Capabilities amd = subgroups;  // 16x16x16 by WMMA
-    amd.max_invocations = 1024;
-    amd.max_workgroup_size = {1024, 1024, 1024};
-    amd.shared_bytes = 65536;
-    amd.storage_alignment = 4;
-    amd.subgroup_size = 64;
-    amd.matrix = {16, 16, 16};
-    amd.matrix_subgroup = 64;
+    Capabilities amd = large;  // WMMA
+    amd.max_workgroup_size[2] = 1024;
+    amd.subgroup_size = amd.matrix_subgroup = 64;
     amd.matrix_always = true;
     list.push_back({"spirv:amd", amd, 64, 0});
 
-    Capabilities nvidia = subgroups;
-    nvidia.max_invocations = 1024;
-    nvidia.max_workgroup_size = {1024, 1024, 64};
+    Capabilities nvidia = large;
     nvidia.shared_bytes = 49152;
     nvidia.storage_alignment = 16;
-    nvidia.subgroup_size = 32;
+    nvidia.subgroup_size = nvidia.matrix_subgroup = 32;
     nvidia.cores = 132;
-    nvidia.matrix = {16, 16, 16};
-    nvidia.matrix_subgroup = 32;
-    nvidia.matrix_always = true;
     nvidia.workgroup_matrix_128 = {16, 16, 16};
     nvidia.workgroup_matrix_256 = {32, 32, 16};
     nvidia.workgroup_matrix_largest = 256;
-    list.push_back({"spirv:nvidia", nvidia, 32, 0});
-    nvidia.matrix_always =
-        false;  // as with HEED_MATRIX_UNITS=nv2: each kernel where it is expected to be the fastest
+    // As with HEED_MATRIX_UNITS=nv2: each kernel where it is expected to be the fastest.
     list.push_back({"spirv:nv2", nvidia, 32, 0});
+    nvidia.matrix_always = true;
+    list.push_back({"spirv:nvidia", nvidia, 32, 0});
 
     for (int64_t number = 0; number < drawn; ++number) list.push_back(drawn_machine(number));
     return list;

@@ -31,42 +31,41 @@ std::vector<uint32_t> Workgroup::sharers(const Instruction& i, const Shape& shap
   return result;
 }
 
-void Workgroup::load_matrix(const Instruction& i, const Lanes& at) {
-  const Shape shape = shape_of(i.type);
-  const uint32_t pointer = i.operands[0];
-  const bool by_columns = module_.constant(i.operands[1]) != 0;
-  const Place place = place_of(pointer);
-  const uint32_t unit = module_.bytes(module_.type_of(pointer).element), bytes = shape.width / 8;
+// Calls f(place, offset, first invocation of those that share, index) for each element of a matrix in memory.
+template <class F>
+void Workgroup::walk_matrix(const Instruction& i, const Lanes& at, const MatrixAccess& access, const F& f) {
+  const Shape shape = shape_of(access.type);
+  const bool by_columns = module_.constant(access.layout) != 0;
+  const Place place = place_of(access.pointer);
+  const uint32_t unit = module_.bytes(module_.type_of(access.pointer).element), bytes = shape.width / 8;
   for (const uint32_t first : sharers(i, shape, at)) {
-    const uint32_t base = slot(pointer)[first], stride = slot(i.operands[2])[first];
-    count_matrix(place, base, stride * unit, by_columns ? shape.columns : shape.rows,
+    const uint32_t base = slot(access.pointer)[first], stride = slot(access.stride)[first] * unit;
+    count_matrix(place, base, stride, by_columns ? shape.columns : shape.rows,
                  (by_columns ? shape.rows : shape.columns) * bytes);
     for (uint32_t e = 0; e < shape.elements(); ++e) {
       const uint32_t row = e / shape.columns, column = e % shape.columns;
-      const uint32_t line = by_columns ? column : row, within = by_columns ? row : column;
-      element(i.result, shape, first, e) =
-          read(i, place, base + line * stride * unit + within * bytes, shape.width, first + shape.holder(e));
+      f(place, base + (by_columns ? column * stride + row * bytes : row * stride + column * bytes), first, e);
     }
   }
 }
 
+void Workgroup::load_matrix(const Instruction& i, const Lanes& at) {
+  const Shape shape = shape_of(i.type);
+  walk_matrix(i, at, {i.type, i.operands[0], i.operands[1], i.operands[2]},
+              [&](const Place& place, uint32_t offset, uint32_t first, uint32_t e) {
+                element(i.result, shape, first, e) =
+                    read(i, place, offset, shape.width, first + shape.holder(e));
+              });
+}
+
 void Workgroup::store_matrix(const Instruction& i, const Lanes& at) {
-  const uint32_t pointer = i.operands[0], value = i.operands[1];
-  const Shape shape = shape_of(module_.type_id_of(value));
-  const bool by_columns = module_.constant(i.operands[2]) != 0;
-  const Place place = place_of(pointer);
-  const uint32_t unit = module_.bytes(module_.type_of(pointer).element), bytes = shape.width / 8;
-  for (const uint32_t first : sharers(i, shape, at)) {
-    const uint32_t base = slot(pointer)[first], stride = slot(i.operands[3])[first];
-    count_matrix(place, base, stride * unit, by_columns ? shape.columns : shape.rows,
-                 (by_columns ? shape.rows : shape.columns) * bytes);
-    for (uint32_t e = 0; e < shape.elements(); ++e) {
-      const uint32_t row = e / shape.columns, column = e % shape.columns;
-      const uint32_t line = by_columns ? column : row, within = by_columns ? row : column;
-      write(i, place, base + line * stride * unit + within * bytes, shape.width, first + shape.holder(e),
-            element(value, shape, first, e));
-    }
-  }
+  const uint32_t value = i.operands[1], type = module_.type_id_of(value);
+  const Shape shape = shape_of(type);
+  walk_matrix(i, at, {type, i.operands[0], i.operands[2], i.operands[3]},
+              [&](const Place& place, uint32_t offset, uint32_t first, uint32_t e) {
+                write(i, place, offset, shape.width, first + shape.holder(e),
+                      element(value, shape, first, e));
+              });
 }
 
 void Workgroup::multiply(const Instruction& i, const Lanes& at) {

@@ -9,7 +9,6 @@ constexpr uint32_t kMagic = 0x07230203, kHeaderWords = 5;
 constexpr uint32_t kLocalSize = 17, kLocalSizeId = 38;
 constexpr uint32_t kLayoutSlots = 26, kViewSlots = 4;  // see tensors.cpp
 
-// Whether an instruction has a result, and whether it has a type.
 bool has_no_result(Op op) {
   switch (op) {
     case Op::Store:
@@ -106,7 +105,7 @@ void Module::place_members(Type* type, const Decorated& decorated) {
     if (member != decorated.members.end()) {
       if (const auto offset = member->second.find(Decoration::Offset); offset != member->second.end())
         end = offset->second;
-      if (member->second.contains(Decoration::RowMajor)) throw Unknown("a matrix by rows");
+      if (member->second.contains(Decoration::MatrixStride)) throw Unknown("a matrix in a buffer");
     }
     type->offsets.push_back(end);
     end += bytes(type->members[i]);
@@ -165,10 +164,11 @@ bool Module::decode_type(Op op, Operands o) {
     case Op::TypeCooperativeMatrix: {
       Type& type = fresh(o[0], Kind::CooperativeMatrix, 0);
       type.element = o[1];
-      type.scope = static_cast<Scope>(constant(o[2]));
+      const auto scope = static_cast<Scope>(constant(o[2]));
+      if (scope != Scope::Workgroup && scope != Scope::Subgroup) throw Unknown("a matrix of another scope");
       type.rows = constant(o[3]);
       type.columns = constant(o[4]);
-      type.sharers = type.scope == Scope::Workgroup ? invocations() : subgroup_;
+      type.sharers = scope == Scope::Workgroup ? invocations() : subgroup_;
       type.slots = (type.rows * type.columns + type.sharers - 1) / type.sharers;
       return true;
     }
@@ -176,6 +176,7 @@ bool Module::decode_type(Op op, Operands o) {
       Type& type = fresh(o[0], Kind::TensorLayout, kLayoutSlots);
       type.dims = constant(o[1]);
       type.clamp = constant(o[2]);
+      if (type.clamp > kClampConstant) throw Unknown("what is outside of a tensor as something inside");
       return true;
     }
     case Op::TypeTensorView: {
@@ -227,7 +228,7 @@ bool Module::decode_constant(Op op, Operands o, std::span<const uint32_t> given)
       return set(std::move(words));
     }
     case Op::SpecConstantOp:
-      return set(evaluate(static_cast<Op>(o[2]), o[0], o.subspan(3)));
+      return set(evaluate(static_cast<Op>(o[2]), o.subspan(3)));
     case Op::Undef:
       // Something that is not likely to be right by chance.
       if (open_ != nullptr) return false;
@@ -237,7 +238,7 @@ bool Module::decode_constant(Op op, Operands o, std::span<const uint32_t> given)
   }
 }
 
-Words Module::evaluate(Op op, uint32_t, Operands o) const {
+Words Module::evaluate(Op op, Operands o) const {
   if (op == Op::CompositeExtract) {
     const Words& from = constants_.at(o[0]);
     if (o.size() != 2 || from.size() <= o[1]) throw Unknown("an extraction from a constant");

@@ -44,7 +44,6 @@ struct Type {
   // Words that one invocation has of it. A matrix of several invocations is spread over them; see matrices.cpp.
   uint32_t slots = 0;
   // Of cooperative matrices.
-  Scope scope{};
   uint32_t rows = 0, columns = 0;
   uint32_t sharers = 0;  // invocations it is spread over
   // Of tensor layouts and views.
@@ -121,7 +120,7 @@ class Module {
   bool decode_type(Op op, Operands o);
   bool decode_constant(Op op, Operands o, std::span<const uint32_t> given);
   void decode_in_function(Op op, Operands o);
-  Words evaluate(Op op, uint32_t type, Operands o) const;
+  Words evaluate(Op op, Operands o) const;
   void place_members(Type* type, const Decorated& decorated);
   Type& fresh(uint32_t id, Type::Kind kind, uint32_t slots);
   uint32_t own_decoration(uint32_t id, Decoration which, uint32_t otherwise) const;

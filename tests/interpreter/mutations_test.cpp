@@ -72,12 +72,7 @@ class Barriers {
   Trials& trials_;
 };
 
-void draw(int64_t number, ops::Trial* trial) {
-  const ops::RandomGraph graph = ops::random_graph(1, number);
-  *trial = ops::Trial(graph.dtype);
-  ops::Random random(graph.seed);
-  graph.build(*trial, random);
-}
+ops::Trial draw(int64_t number) { return ops::trial_of(ops::random_graph(1, number)); }
 
 const Machine& machine_of(std::string_view word) {
   for (const Machine& machine : machines())
@@ -95,8 +90,7 @@ TEST_CASE("interpreter: kernels without one of their barriers are noticed", "[.]
     if (graphs <= 12 && (machine.word == "spirv:intel" || machine.word.starts_with("drawn"))) continue;
     Barriers barriers(machine);
     for (int64_t number = 0; number < graphs; ++number) {
-      ops::Trial trial(DType::F32);
-      draw(number, &trial);
+      ops::Trial trial = draw(number);
       barriers.try_on(trial);
     }
     for (const auto& [name, done] : barriers.missed) {
@@ -125,14 +119,29 @@ TEST_CASE("interpreter: dispatches without the barriers between them are noticed
   }
 }
 
+TEST_CASE("interpreter: kernels that need more than the device has are noticed", "[.][interpreter]") {
+  Graph g;
+  g.output("y", g.softmax(g.input("x", {3, 500})));
+  const std::vector<float> x(1500, 1.0f);
+  std::vector<float> y(1500);
+  for (const bool less_memory : {true, false}) {
+    Device device = open(machine_of("spirv:nvidia"), {});
+    Plan plan;
+    REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+    CHECK(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
+    Capabilities& now = *capabilities_of(device);
+    (less_memory ? now.shared_bytes : now.max_invocations) = 16;
+    CHECK(plan.run({{"x", x}, {"y", y}}) == Status::DriverError);
+  }
+}
+
 TEST_CASE("interpreter: ranges that end too early are noticed", "[.][interpreter]") {
   Device device = open(machine_of("spirv:nvidia"), {});
   for (const char* what : {"whole", "cut"}) {
     trials_of(device).cut_bytes = what == std::string_view("cut") ? 4 : 0;
     int right = 0;
     for (int64_t number = 0; number < 12; ++number) {
-      ops::Trial trial(DType::F32);
-      draw(number, &trial);
+      ops::Trial trial = draw(number);
       ops::Tally tally;
       right += check_trial(device, trial, &tally).difference.empty();
     }

@@ -213,7 +213,6 @@ enum class Glsl : uint32_t {
 
 enum class Decoration : uint32_t {
   SpecId = 1,
-  RowMajor = 4,
   ArrayStride = 6,
   MatrixStride = 7,
   BuiltIn = 11,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "base/arith.hpp"
 #include "base/logging.hpp"
@@ -72,7 +71,6 @@ Status InterpretedPlan::run(std::span<const HostBuffer> buffers, std::span<const
   for (size_t i = 0; i < found.size(); ++i) memories.push_back(take(i, *found[i], sizes, storage_offsets));
   scratch_.forget();
   hazards_.reset();
-  begun_ = false;
   try {
     status = run_steps(values);
   } catch (const std::runtime_error& error) {
@@ -179,8 +177,7 @@ bool InterpretedPlan::needs_barrier(std::span<const Binding> bindings) {
     if (!is_constant(binding.memory))
       accesses[count++] = {reinterpret_cast<uintptr_t>(binding.memory), binding.offset,
                            binding.offset + binding.range, binding.written};
-  const bool first = !std::exchange(begun_, true);
-  return (hazards_.enter({accesses.data(), count}) && !trials_->without_barriers) || first;
+  return hazards_.enter({accesses.data(), count}) && !trials_->without_barriers;
 }
 
 void InterpretedPlan::check_limits(const KernelUse& use, const Launch& launch) {

@@ -68,7 +68,6 @@ class InterpretedPlan final : public detail::PlanImpl {
   std::vector<Range> storages_;  // by storage id
   std::vector<KernelList> kernels_;
   vulkan::HazardTracker hazards_;
-  bool begun_ = false;  // a run
   Interpreter interpreter_;
   Report report_;
 };

@@ -1,5 +1,6 @@
 // Tensor layouts and views of SPV_NV_tensor_addressing, and how matrices are loaded and stored by them.
 #include <algorithm>
+#include <vector>
 
 #include "interpreter/workgroup.hpp"
 
@@ -14,19 +15,15 @@ constexpr uint32_t kWithView = 1;  // a bit of the operands
 
 }  // namespace
 
-// Where the elements of a matrix are.
-struct Workgroup::Addresses {
-  struct Element {
-    uint64_t index = 0;    // in the tensor's memory
-    bool outside = false;  // of the tensor
-    bool clipped = false;  // by the view: left as it is
-  };
-  std::vector<Element> elements;
-  uint32_t clamp_value = 0;
+// Where an element of a matrix is.
+struct Workgroup::Address {
+  uint64_t index = 0;    // in the tensor's memory
+  bool outside = false;  // of the tensor
+  bool clipped = false;  // by the view
 };
 
-Workgroup::Addresses Workgroup::addresses(const Instruction& i, uint32_t layout, uint32_t view,
-                                          const Shape& shape, const Lanes& at) {
+std::vector<Workgroup::Address> Workgroup::addresses(const Instruction& i, uint32_t layout, uint32_t view,
+                                                     const Shape& shape, const Lanes& at) {
   const Type& type = module_.type_of(layout);
   const uint32_t dims = type.dims;
   const auto of_layout = [&](uint32_t part, uint32_t d) { return uniform(i, layout, at, part + d); };
@@ -41,15 +38,13 @@ Workgroup::Addresses Workgroup::addresses(const Instruction& i, uint32_t layout,
   }
   uint32_t clip[4] = {0, UINT32_MAX, 0, UINT32_MAX};
   for (uint32_t c = 0; view != 0 && c < 4; ++c) clip[c] = uniform(i, view, at, c);
-  Addresses result;
-  result.clamp_value = of_layout(kClampValue, 0);
-  result.elements.resize(shape.elements());
+  std::vector<Address> result(shape.elements());
   uint64_t covered = 1;
   for (uint32_t d = 0; d < dims; ++d) covered *= span[d];
   if (covered != shape.elements()) wrong(i, "has a slice of another size than the matrix", at.list[0]);
   for (uint32_t e = 0; e < shape.elements(); ++e) {
     uint32_t row = e / shape.columns, column = e % shape.columns, linear = e;
-    Addresses::Element& element = result.elements[e];
+    Address& element = result[e];
     if (view != 0) {
       element.clipped =
           row < clip[0] || row - clip[0] >= clip[1] || column < clip[2] || column - clip[2] >= clip[3];
@@ -76,46 +71,44 @@ Workgroup::Addresses Workgroup::addresses(const Instruction& i, uint32_t layout,
   return result;
 }
 
-void Workgroup::load_tensor(const Instruction& i, const Lanes& at) {
-  const uint32_t pointer = i.operands[0], object = i.operands[1], layout = i.operands[2];
+// Calls f(place, where the element is, its offset, first invocation of those that share, index) for each element of a matrix
+// of this type that the view does not clip.
+template <class F>
+void Workgroup::walk_tensor(const Instruction& i, const Lanes& at, uint32_t type, const F& f) {
+  const uint32_t pointer = i.operands[0], layout = i.operands[2];
   if (i.operands[3] != 0) throw Unknown("operands of a memory access");
   const uint32_t view = (i.operands[4] & kWithView) != 0 ? i.operands[5] : 0;
-  const Shape shape = shape_of(i.type);
+  const Shape shape = shape_of(type);
   const Place place = place_of(pointer);
-  const Addresses from = addresses(i, layout, view, shape, at);
-  const uint32_t bytes = shape.width / 8;
-  for (const uint32_t first : sharers(i, shape, at)) {
-    const uint64_t base = uniform(i, pointer, at);
+  const std::vector<Address> all = addresses(i, layout, view, shape, at);
+  const uint64_t base = uniform(i, pointer, at);
+  for (const uint32_t first : sharers(i, shape, at))
     for (uint32_t e = 0; e < shape.elements(); ++e) {
-      const Addresses::Element& source = from.elements[e];
-      const uint32_t own = element(object, shape, first, e);
-      const uint64_t address = std::min<uint64_t>(base + source.index * bytes, UINT32_MAX);
-      element(i.result, shape, first, e) = source.clipped   ? own
-                                           : source.outside ? from.clamp_value
-                                                            : read(i, place, static_cast<uint32_t>(address),
-                                                                   shape.width, first + shape.holder(e));
+      const uint64_t offset = std::min<uint64_t>(base + all[e].index * (shape.width / 8), UINT32_MAX);
+      if (!all[e].clipped) f(place, all[e], static_cast<uint32_t>(offset), first, e);
     }
-  }
+}
+
+void Workgroup::load_tensor(const Instruction& i, const Lanes& at) {
+  const Shape shape = shape_of(i.type);
+  const uint32_t outside = uniform(i, i.operands[2], at, kClampValue);
+  for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)  // what is clipped stays what it was
+    each(at, [&](uint32_t l) { slot(i.result, s)[l] = slot(i.operands[1], s)[l]; });
+  walk_tensor(i, at, i.type,
+              [&](const Place& place, const Address& from, uint32_t offset, uint32_t first, uint32_t e) {
+                element(i.result, shape, first, e) =
+                    from.outside ? outside : read(i, place, offset, shape.width, first + shape.holder(e));
+              });
 }
 
 void Workgroup::store_tensor(const Instruction& i, const Lanes& at) {
-  const uint32_t pointer = i.operands[0], value = i.operands[1], layout = i.operands[2];
-  if (i.operands[3] != 0) throw Unknown("operands of a memory access");
-  const uint32_t view = (i.operands[4] & kWithView) != 0 ? i.operands[5] : 0;
-  const Shape shape = shape_of(module_.type_id_of(value));
-  const Place place = place_of(pointer);
-  const Addresses to = addresses(i, layout, view, shape, at);
-  const uint32_t bytes = shape.width / 8;
-  for (const uint32_t first : sharers(i, shape, at)) {
-    const uint64_t base = uniform(i, pointer, at);
-    for (uint32_t e = 0; e < shape.elements(); ++e) {
-      const Addresses::Element& target = to.elements[e];
-      if (target.clipped || target.outside) continue;
-      const uint64_t address = std::min<uint64_t>(base + target.index * bytes, UINT32_MAX);
-      write(i, place, static_cast<uint32_t>(address), shape.width, first + shape.holder(e),
-            element(value, shape, first, e));
-    }
-  }
+  const uint32_t value = i.operands[1], type = module_.type_id_of(value);
+  const Shape shape = shape_of(type);
+  walk_tensor(
+      i, at, type, [&](const Place& place, const Address& to, uint32_t offset, uint32_t first, uint32_t e) {
+        if (!to.outside)
+          write(i, place, offset, shape.width, first + shape.holder(e), element(value, shape, first, e));
+      });
 }
 
 bool Workgroup::do_tensor(const Instruction& i, const Lanes& at) {

@@ -47,7 +47,6 @@ void Workgroup::count(const Place& place, const uint32_t* offsets, uint32_t byte
         sectors.push_back(word * kWord / kSector);
     report_->traffic->sectors += sectors.size();
     report_->traffic->fewest_sectors += (words.size() * kWord + kSector - 1) / kSector;
-    report_->traffic->bytes += addresses.size() * bytes;
   }
 }
 

@@ -34,7 +34,6 @@ struct Binding {
 struct Traffic {
   uint64_t shared_turns = 0, fewest_turns = 0;
   uint64_t sectors = 0, fewest_sectors = 0;
-  uint64_t bytes = 0;  // of buffers
 };
 
 // What kernels did that no kernel may. Each is told once per instruction.
@@ -134,6 +133,11 @@ class Workgroup {
   // Invocations that share a matrix begin at these; reports if some of them are not here.
   std::vector<uint32_t> sharers(const Instruction& i, const Shape& shape, const Lanes& at);
   bool do_cooperative(const Instruction& i, const Lanes& at);
+  struct MatrixAccess {
+    uint32_t type, pointer, layout, stride;  // ids
+  };
+  template <class F>
+  void walk_matrix(const Instruction& i, const Lanes& at, const MatrixAccess& access, const F& f);
   void load_matrix(const Instruction& i, const Lanes& at);
   void store_matrix(const Instruction& i, const Lanes& at);
   void multiply(const Instruction& i, const Lanes& at);
@@ -142,9 +146,11 @@ class Workgroup {
   bool do_tensor(const Instruction& i, const Lanes& at);
   void load_tensor(const Instruction& i, const Lanes& at);
   void store_tensor(const Instruction& i, const Lanes& at);
-  struct Addresses;
-  Addresses addresses(const Instruction& i, uint32_t layout, uint32_t view, const Shape& shape,
-                      const Lanes& at);
+  struct Address;
+  std::vector<Address> addresses(const Instruction& i, uint32_t layout, uint32_t view, const Shape& shape,
+                                 const Lanes& at);
+  template <class F>
+  void walk_tensor(const Instruction& i, const Lanes& at, uint32_t type, const F& f);
 
   Slot slot(uint32_t value, uint32_t index = 0) { return values_[value].data() + size_t{index} * n_; }
   template <class F>

@@ -53,6 +53,13 @@ Array random_mask(const Sizes& shape, Random& random) {
   return mask;
 }
 
+Trial trial_of(const RandomGraph& graph) {
+  Trial trial(graph.dtype);
+  Random random(graph.seed);
+  graph.build(trial, random);
+  return trial;
+}
+
 RandomGraph random_graph(uint64_t seed, int64_t number) {
   const Family& family = kFamilies[number % kFamilyCount];
   Random random(seed + static_cast<uint64_t>(number) * 1000003u);

@@ -101,6 +101,7 @@ struct RandomGraph {
   uint64_t seed;
 };
 RandomGraph random_graph(uint64_t seed, int64_t number);
+Trial trial_of(const RandomGraph& graph);
 // So many, and every operation had every storage type.
 extern const int64_t kGraphsOfAll;
 // HEED_RANDOM_SEED, or what the tests always draw.

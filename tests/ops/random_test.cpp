@@ -20,9 +20,7 @@ TEST_CASE("random graphs on the CPU device", "[ops][cpu][random]") {
   Tally tally;
   for (int64_t number = 0; number < kGraphs; number += static_cast<int64_t>(case_step())) {
     const RandomGraph graph = random_graph(seed, number);
-    Trial trial(graph.dtype);
-    Random random(graph.seed);
-    graph.build(trial, random);
+    Trial trial = trial_of(graph);
     for (const TestDevice& device : test_devices()) {
       if (device.device.info().kind != DeviceKind::Cpu) continue;
       const Verdict verdict = check_trial(device.device, trial, &tally);

@@ -192,9 +192,7 @@ class Cases {
   template <class Try>
   void on_each_device(int64_t number, const Try& try_on) {
     const RandomGraph graph = random_graph(seed_, number);
-    Trial trial(graph.dtype);
-    Random random(graph.seed);
-    graph.build(trial, random);
+    Trial trial = trial_of(graph);
     for (const TestDevice& device : test_devices(Kernels::All)) {
       Capabilities* capabilities = capabilities_of(device.device);
       if (capabilities != nullptr) try_on(Place{graph, number, trial, device, *capabilities});
