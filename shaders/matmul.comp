@@ -169,10 +169,10 @@ const uint COLUMNS_APART = BN / TN;
 void multiply_slices(uint row, uint column) {
   for (uint quad = 0u; quad < QUADS; ++quad) {
     vec4 b_quads[TN];
-    for (uint j = 0u; j < TN; ++j) b_quads[j] = sh_b[(column + j * COLUMNS_APART) * ROW + quad];
-    for (uint i = 0u; i < TM; ++i) {
+    [[unroll]] for (uint j = 0u; j < TN; ++j) b_quads[j] = sh_b[(column + j * COLUMNS_APART) * ROW + quad];
+    [[unroll]] for (uint i = 0u; i < TM; ++i) {
       vec4 a_quad = sh_a[(row + i * ROWS_APART) * ROW + quad];
-      for (uint j = 0u; j < TN; ++j) sums[i * TN + j] += dot(a_quad, b_quads[j]);
+      [[unroll]] for (uint j = 0u; j < TN; ++j) sums[i * TN + j] += dot(a_quad, b_quads[j]);
     }
   }
 }
@@ -183,7 +183,7 @@ void main() {
   Tile tile = tile_at(index);
   uint column = gl_LocalInvocationID.x % COLUMNS_APART;
   uint row = gl_LocalInvocationID.x / COLUMNS_APART;
-  for (uint i = 0u; i < TM * TN; ++i) sums[i] = 0.0;
+  [[unroll]] for (uint i = 0u; i < TM * TN; ++i) sums[i] = 0.0;
 
   // Each slice comes into registers while the one before is multiplied. It waits there until all are done with shared
   // memory: every device has enough of that for one slice only.
@@ -196,13 +196,28 @@ void main() {
     barrier();
   }
 
+  // What the epilogue reads it reads for a row at once: in a branch of its own each element would wait for memory. Columns
+  // past the end repeat the last one, and are not stored.
+  uint columns[TN];
+  float biases[TN];
+  [[unroll]] for (uint j = 0u; j < TN; ++j) {
+    columns[j] = tile.n + column + j * COLUMNS_APART;
+    biases[j] = bias_at(min(columns[j], p.n - 1u));
+  }
   for (uint i = 0u; i < TM; ++i) {
     uint m = tile.m + row + i * ROWS_APART;
     if (m >= p.m) break;
-    for (uint j = 0u; j < TN; ++j) {
-      uint n = tile.n + column + j * COLUMNS_APART;
-      if (n >= p.n) break;
-      store_sum(tile, m, n, sums[i * TN + j]);
+    // Picked by constant indices: sums that are indexed at run time would leave the registers, also above.
+    float row_sums[TN], others[TN];
+    if (p.partial == 0u)
+      [[unroll]] for (uint j = 0u; j < TN; ++j)
+        others[j] = residual_at(tile.residual + m * p.residual_m + min(columns[j], p.n - 1u));
+    [[unroll]] for (uint j = 0u; j < TN; ++j) {
+      row_sums[j] = sums[j];
+      [[unroll]] for (uint r = 1u; r < TM; ++r)
+        if (r == i) row_sums[j] = sums[r * TN + j];
     }
+    [[unroll]] for (uint j = 0u; j < TN; ++j)
+      if (columns[j] < p.n) store_finished(tile, m, columns[j], row_sums[j], biases[j], others[j]);
   }
 }

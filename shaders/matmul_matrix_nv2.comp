@@ -23,7 +23,7 @@ Tile here;
 float finish(const in uint row, const in uint column, const in float sum) {
   uint m = here.m + row, n = here.n + column;
   if (m >= p.m || n >= p.n) return 0.0;
-  float value = epilogue(sum, n, (here.batch * p.m + m) * p.n + n, here.residual + m * p.residual_m);
+  float value = epilogue(sum, (here.batch * p.m + m) * p.n + n, bias_at(n), residual_at(here.residual + m * p.residual_m + n));
   return round_to_half(value);
 }
 

@@ -4,7 +4,7 @@
 #
 #   HEED_TEST_DRIVERS   space-separated, as tests/drivers/with.sh knows them;
 #                       default: lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader none
-#   HEED_TEST_STAGES    space-separated part of: shaders build drivers interpreter bounds memcheck targets glsl amd capture
+#   HEED_TEST_STAGES    space-separated part of: shaders build drivers interpreter bounds memcheck targets glsl compilers capture
 #                       tour search swarm headers packaging clang sanitize tsan; default: all of these. Also: aarch64 (in an
 #                       emulator, slow), windows (MinGW and Wine),
 #                       random (every kernel variant on graphs drawn at random: 2,000 cases, or HEED_RANDOM_CASES;
@@ -19,7 +19,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 jobs=$(nproc)
 build=$root/build
-all_stages="shaders build drivers interpreter bounds memcheck targets glsl amd capture tour search swarm headers packaging clang sanitize tsan"
+all_stages="shaders build drivers interpreter bounds memcheck targets glsl compilers capture tour search swarm headers packaging clang sanitize tsan"
 stages=" ${HEED_TEST_STAGES:-$all_stages} "
 passed=0
 failed=0
@@ -274,16 +274,16 @@ stage_memcheck() {
   end
 }
 
-# Registers, spills, occupancy and instructions of every kernel on AMD GPUs, which need not be there.
-stage_amd() {
-  begin "kernels as AMD's compiler makes them"
-  "$root/tests/gpu/amd_isa.sh" </dev/null >"$build/tests-amd.log" 2>&1
+# Registers, spills, occupancy and instructions of every kernel on GPUs of several makers, which need not be there.
+stage_compilers() {
+  begin "kernels as the compilers for AMD's, NVIDIA's, Apple's and Qualcomm's GPUs make them"
+  "$root/tests/gpu/isa.sh" </dev/null >"$build/tests-compilers.log" 2>&1
   local code=$?
   if [[ $code -eq 3 ]]; then
-    tail -n 3 "$build/tests-amd.log"
+    tail -n 3 "$build/tests-compilers.log"
     echo "SKIPPED: the drivers are not to be had, so no kernel was checked"
   else
-    count_lines "tests/gpu/amd_isa.sh" "$build/tests-amd.log" $code
+    count_lines "tests/gpu/isa.sh" "$build/tests-compilers.log" $code
   fi
   end
 }
@@ -533,7 +533,7 @@ if wants memcheck; then stage_memcheck; fi
 if wants random; then stage_random; fi
 if wants targets; then stage_targets; fi
 if wants glsl; then stage_glsl; fi
-if wants amd; then stage_amd; fi
+if wants compilers; then stage_compilers; fi
 if wants capture; then stage_capture; fi
 if wants tour; then stage_tour; fi
 if wants search; then stage_search; fi

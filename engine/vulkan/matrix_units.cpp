@@ -90,10 +90,11 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint
   auto properties =
       structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &control);
   vk.GetPhysicalDeviceProperties2(device, &properties);
-  if ((control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0 && units.missing.empty())
-    units.missing = "the driver fixes the subgroup size of compute shaders";
   units.smallest_subgroup = control.minSubgroupSize;
   units.largest_subgroup = control.maxSubgroupSize;
+  units.fixed_subgroup = (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0;
+  if (units.fixed_subgroup && control.minSubgroupSize != control.maxSubgroupSize && units.missing.empty())
+    units.missing = "the driver does not let compute shaders choose among its subgroup sizes";
   units.sizes = read_sizes(vk, device);
   return units;
 }

@@ -21,6 +21,8 @@ struct MatrixUnits {
   // Sizes for products of f16 with sums in f32 by one subgroup.
   std::vector<MatrixSize> sizes;
   uint32_t smallest_subgroup = 0, largest_subgroup = 0;
+  // Compute shaders have one subgroup size, and pipelines must not ask for it.
+  bool fixed_subgroup = false;
 };
 
 // `extension`: the device has VK_KHR_cooperative_matrix.

@@ -4,6 +4,7 @@
 
 #include "base/logging.hpp"
 #include "vulkan/cache_blob.hpp"
+#include "vulkan/pipeline_info.hpp"
 
 namespace heed::vulkan {
 
@@ -109,30 +110,12 @@ Status Pipelines::create_pipeline(const KernelKey& key, uint32_t binding_count, 
   Status status = create_module(kernel, &module);
   if (status != Status::Ok) return status;
 
-  std::array<VkSpecializationMapEntry, kMaxSpecConstants> map{};
-  for (uint32_t i = 0; i < key.spec_count; ++i)
-    map[i] = {i, i * static_cast<uint32_t>(sizeof(uint32_t)), sizeof(uint32_t)};
-  const VkSpecializationInfo constants = {key.spec_count, map.data(), key.spec_count * sizeof(uint32_t),
-                                          key.spec.data()};
-  auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
-  info.flags = VK_PIPELINE_CREATE_DISPATCH_BASE;  // long dispatches are recorded in pieces
-  info.stage =
-      structure<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
-  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = module;
-  info.stage.pName = key.custom == nullptr ? "main" : key.custom->entry_point.c_str();
-  info.stage.pSpecializationInfo = &constants;
-  auto subgroup = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
-  subgroup.requiredSubgroupSize = key.subgroup;
-  if (key.subgroup != 0) {
-    info.stage.pNext = &subgroup;
-    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
-  }
-  info.layout = layouts_[kernel.binding_count];
-  status = context_.check(
-      format("vkCreateComputePipelines of %s", kernel.name).c_str(),
-      context_.vk.CreateComputePipelines(context_.device, cache_, 1, &info, context_.allocator, pipeline));
+  const char* entry_point = key.custom == nullptr ? "main" : key.custom->entry_point.c_str();
+  const PipelineInfo pipeline_info(key, entry_point, module, layouts_[kernel.binding_count],
+                                   context_.physical.matrix_units.fixed_subgroup);
+  status = context_.check(format("vkCreateComputePipelines of %s", kernel.name).c_str(),
+                          context_.vk.CreateComputePipelines(context_.device, cache_, 1, &pipeline_info.info,
+                                                             context_.allocator, pipeline));
   context_.vk.DestroyShaderModule(context_.device, module, context_.allocator);
   if (status == Status::Ok) context_.name(VK_OBJECT_TYPE_PIPELINE, *pipeline, kernel.name);
   return status;

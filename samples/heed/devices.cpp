@@ -13,12 +13,18 @@ namespace {
 
 const char* kind_name(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::Cpu: return "cpu";
-    case DeviceKind::DiscreteGpu: return "discrete gpu";
-    case DeviceKind::IntegratedGpu: return "integrated gpu";
-    case DeviceKind::VirtualGpu: return "virtual gpu";
-    case DeviceKind::SoftwareGpu: return "software driver";
-    case DeviceKind::OtherGpu: return "other gpu";
+    case DeviceKind::Cpu:
+      return "cpu";
+    case DeviceKind::DiscreteGpu:
+      return "discrete gpu";
+    case DeviceKind::IntegratedGpu:
+      return "integrated gpu";
+    case DeviceKind::VirtualGpu:
+      return "virtual gpu";
+    case DeviceKind::SoftwareGpu:
+      return "software driver";
+    case DeviceKind::OtherGpu:
+      return "other gpu";
   }
   return "?";
 }
@@ -43,10 +49,22 @@ void print(size_t index, const DeviceInfo& info) {
   }
 }
 
+// Opens a device to ask what it would do. Where nothing can run, as on a driver without its GPU, that can still be asked.
+Status open_to_ask(const DeviceInfo& info, Device* device, std::string* why_not) {
+  const Log log = {
+      [](void* user, LogLevel, const char* message) { *static_cast<std::string*>(user) = message; }, why_not,
+      LogLevel::Error};
+  const Status status = Device::open({.select = info.word, .log = log}, device);
+  if (status == Status::Ok) return status;
+  return Device::open({.select = info.word, .self_test = false}, device);
+}
+
 // Which kernel each operation of the benchmark gets on this device, and why.
 void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   Device device;
-  if (!info.usable || Device::open({.select = info.word}, &device) != Status::Ok) return;
+  std::string why_not;
+  if (!info.usable || open_to_ask(info, &device, &why_not) != Status::Ok) return;
+  row("fails", why_not);
   if (info.kind != DeviceKind::Cpu && load_tuning(device, tuning) != Status::Ok)
     complain(info.word + ": the tuning " + tuning + " cannot be read, is damaged, or not of this device");
   const char* name = "kernels";
@@ -67,8 +85,14 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
 nlohmann::json to_json(size_t index, const DeviceInfo& info) {
   nlohmann::json limits = nlohmann::json::object();
   for (const auto& [limit, value] : info.limits) limits[limit] = value;
-  return {{"index", index},         {"word", info.word}, {"name", info.name},     {"kind", kind_name(info.kind)},
-          {"driver", info.driver},  {"api", info.api},   {"usable", info.usable}, {"reason", info.reason},
+  return {{"index", index},
+          {"word", info.word},
+          {"name", info.name},
+          {"kind", kind_name(info.kind)},
+          {"driver", info.driver},
+          {"api", info.api},
+          {"usable", info.usable},
+          {"reason", info.reason},
           {"limits", std::move(limits)}};
 }
 

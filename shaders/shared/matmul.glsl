@@ -65,25 +65,30 @@ Tile tile_at(uint index) {
   return t;
 }
 
-// element: row-major index over the logical output, which dropout counts by.
-float epilogue(float sum, uint n, uint element, uint residual_at) {
+// What the epilogue reads: 0 where it has none of these. Column n of the bias, and an element of the residual.
+float bias_at(uint n) { return has(HEED_MATMUL_BIAS) ? FROM_A(bias[p.offset[2] + n * p.bias_n]) : 0.0; }
+float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? FROM_A(residual[at]) : 0.0; }
+
+// element: row-major index over the logical output, which dropout counts by. The last two are of bias_at and residual_at.
+float epilogue(float sum, uint element, float column_bias, float other) {
   float value = sum * p.scale;
-  if (has(HEED_MATMUL_BIAS)) value += FROM_A(bias[p.offset[2] + n * p.bias_n]);
+  if (has(HEED_MATMUL_BIAS)) value += column_bias;
   value = activate(ACTIVATION, value);
   if (has(HEED_MATMUL_DROPOUT)) {
     uint word = dropout_block(p.seed, p.stream, element / 4u)[element % 4u];
     value = word < DROPOUT_THRESHOLD ? 0.0 : value * DROPOUT_SCALE;
   }
-  if (has(HEED_MATMUL_RESIDUAL)) value += FROM_A(residual[residual_at + n]);
+  if (has(HEED_MATMUL_RESIDUAL)) value += other;
   return value;
 }
 
-// Stores one element of the output, of which `sum` is the product: row m and column n of the tile's batch.
-void store_sum(Tile t, uint m, uint n, float sum) {
+// Stores row m and column n of the tile's batch, of which `sum` is the product.
+void store_finished(Tile t, uint m, uint n, float sum, float column_bias, float other) {
   uint at = t.out_at + m * p.out_m + n;
-  if (p.partial != 0u) {
-    partial_sums[at] = sum;
-    return;
-  }
-  result[at] = TO_OUT(epilogue(sum, n, (t.batch * p.m + m) * p.n + n, t.residual + m * p.residual_m));
+  if (p.partial != 0u) partial_sums[at] = sum;
+  else result[at] = TO_OUT(epilogue(sum, (t.batch * p.m + m) * p.n + n, column_bias, other));
+}
+void store_sum(Tile t, uint m, uint n, float sum) {
+  bool read = p.partial == 0u;
+  store_finished(t, m, n, sum, read ? bias_at(n) : 0.0, read ? residual_at(t.residual + m * p.residual_m + n) : 0.0);
 }

@@ -7,6 +7,9 @@
 #                           and Debian 13's C library, loader and layers; fetched into build/drivers/debian-13 if need
 #                           be; COMMAND must be a program, no script
 #   swiftshader             SwiftShader, fetched into build/drivers/swiftshader if need be
+#   null-tu102|-ga102|-navi21|-navi31|-gfx1201|-m1|-a740
+#                           Mesa 26's driver for a GPU of NVIDIA, AMD, Apple or Qualcomm that need not be there: compiles
+#                           kernels with the compiler for that chip, and runs nothing. COMMAND as for lavapipe-26
 #   none                    no Vulkan loader at all
 #   system                  whatever the machine has
 # With HEED_CHECK_BOUNDS=1 the layer of lavapipe-26 also checks that shaders read and write within what is bound to them
@@ -25,26 +28,48 @@ use_icd() { export VK_ICD_FILENAMES=$1 VK_DRIVER_FILES=$1; }
 
 drivers=${HEED_DRIVER_FOLDER:-$here/../../build/drivers}
 
-# Runs a program with the C library and all else of an unpacked Debian 13.
+# Runs a program with the C library, a Vulkan driver and all else of an unpacked Debian 13.
+#   exec_in_debian_13 DRIVER SHIM COMMAND...; SHIM: a library that plays a kernel's part, or nothing
 exec_in_debian_13() {
-  local folder loader libraries program
+  local driver=$1 shim=$2 folder loader libraries program icd
+  shift 2
   "$here/debian_root.sh" "$drivers/debian-13" "trixie trixie-backports" \
-    "mesa-vulkan-drivers libvulkan1 vulkan-validationlayers libstdc++6 libshaderc1"
+    "mesa-vulkan-drivers mesa-drm-shim libvulkan1 vulkan-validationlayers libstdc++6 libshaderc1"
   folder=$(cd "$drivers/debian-13" && pwd)
   libraries=$(dirname "$(find "$folder/usr/lib" -name libvulkan_lvp.so | head -n 1)")
   loader=$(find "$folder/usr/lib" "$folder/usr/lib64" -name 'ld-linux-*.so.*' | head -n 1)
   program=$(type -P "$1") || { echo "no program '$1'" >&2; exit 127; }
   shift
+  icd=$folder/$driver.json
   printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s", "api_version": "1.4.0"}}\n' \
-    "$libraries/libvulkan_lvp.so" >"$folder/lavapipe.json.$$"
-  mv "$folder/lavapipe.json.$$" "$folder/lavapipe.json"
-  use_icd "$folder/lavapipe.json"
+    "$libraries/libvulkan_$driver.so" >"$icd.$$"
+  mv "$icd.$$" "$icd"
+  use_icd "$icd"
+  [[ -z $shim ]] || shim=$libraries/lib${shim}_noop_drm_shim.so
+  exec "$loader" --library-path "$libraries" ${shim:+--preload "$shim"} "$program" "$@"
+}
+
+exec_on_lavapipe_26() {
   export HEED_MATRIX_UNITS=${HEED_MATRIX_UNITS:-always}
-  export VK_LAYER_PATH=$folder/usr/share/vulkan/explicit_layer.d
+  export VK_LAYER_PATH=$drivers/debian-13/usr/share/vulkan/explicit_layer.d
   # The filter is for what the layer says about itself.
   [[ -z ${HEED_CHECK_BOUNDS:-} ]] ||
     export VK_LAYER_GPUAV_ENABLE=1 VK_LAYER_VALIDATE_CORE=0 VK_LAYER_MESSAGE_ID_FILTER=WARNING-GPU-Assisted-Validation
-  exec "$loader" --library-path "$libraries" "$program" "$@"
+  exec_in_debian_13 lvp "" "$@"
+}
+
+exec_without_gpu() {
+  local chip=$1
+  shift
+  export VK_LOADER_LAYERS_DISABLE='*' MESA_SHADER_CACHE_DISABLE=${MESA_SHADER_CACHE_DISABLE:-true}
+  case $chip in
+    tu102) NOUVEAU_CHIPSET=162 exec_in_debian_13 nouveau nouveau "$@" ;;
+    ga102) NOUVEAU_CHIPSET=172 exec_in_debian_13 nouveau nouveau "$@" ;;
+    navi21 | navi31 | gfx1201) AMDGPU_GPU_ID=$chip exec_in_debian_13 radeon amdgpu "$@" ;;
+    m1) exec_in_debian_13 asahi asahi "$@" ;;
+    a740) FD_GPU_ID=740 exec_in_debian_13 freedreno freedreno "$@" ;;
+    *) echo "unknown driver 'null-$chip'" >&2; exit 2 ;;
+  esac
 }
 
 if [[ -n ${HEED_CHECK_BOUNDS:-} && $driver != lavapipe-26 ]]; then
@@ -52,7 +77,8 @@ if [[ -n ${HEED_CHECK_BOUNDS:-} && $driver != lavapipe-26 ]]; then
   exit 2
 fi
 case $driver in
-  lavapipe-26) exec_in_debian_13 "$@" ;;
+  lavapipe-26) exec_on_lavapipe_26 "$@" ;;
+  null-*) exec_without_gpu "${driver#null-}" "$@" ;;
   lavapipe | lavapipe-*)
     shopt -s nullglob
     icds=(/usr/share/vulkan/icd.d/lvp_icd*.json /usr/local/share/vulkan/icd.d/lvp_icd*.json

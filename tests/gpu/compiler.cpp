@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/kernel_table.hpp"
+#include "vulkan/pipeline_info.hpp"
 
 namespace heed::gpu_tests {
 
@@ -12,8 +13,7 @@ using vulkan::structure;
 namespace {
 
 constexpr VkPipelineCreateFlags kCapture = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-                                           VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR |
-                                           VK_PIPELINE_CREATE_DISPATCH_BASE;
+                                           VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
 
 double number(const VkPipelineExecutableStatisticKHR& statistic) {
   switch (statistic.format) {
@@ -57,8 +57,8 @@ std::unique_ptr<Compiler> Compiler::open(const MatrixSize& assumed) {
   compiler->instance_ = vulkan::Instance::create({.log = stderr_log()});
   if (compiler->instance_ == nullptr) return nullptr;
   const auto devices = compiler->instance_->physical_devices();
-  if (devices.empty()) {
-    std::fprintf(stderr, "the driver has no device\n");
+  if (devices.size() != 1) {
+    std::fprintf(stderr, "the driver has %zu devices, where one is expected\n", devices.size());
     return nullptr;
   }
   compiler->vk_ = compiler->instance_->functions();
@@ -144,26 +144,11 @@ bool Compiler::compile(const KernelKey& key, Compiled* result) {
   if (vk_.CreatePipelineLayout(device_, &layouts, nullptr, &layout.handle) != VK_SUCCESS)
     return failed("vkCreatePipelineLayout", kernel.name);
 
-  std::vector<VkSpecializationMapEntry> map;
-  for (uint32_t i = 0; i < key.spec_count; ++i) map.push_back({i, i * 4, 4});
-  const VkSpecializationInfo constants = {key.spec_count, map.data(), key.spec_count * 4, key.spec.data()};
-  auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
-  info.flags = kCapture;
-  info.stage =
-      structure<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
-  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = module.handle;
-  info.stage.pName = "main";
-  info.stage.pSpecializationInfo = &constants;
-  auto subgroup = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
-  subgroup.requiredSubgroupSize = key.subgroup;
-  if (key.subgroup != 0) {
-    info.stage.pNext = &subgroup;
-    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
-  }
-  info.layout = layout.handle;
-  if (vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline.handle) != VK_SUCCESS)
+  vulkan::PipelineInfo wanted(key, "main", module.handle, layout.handle,
+                              physical_.matrix_units.fixed_subgroup);
+  wanted.info.flags |= kCapture;
+  if (vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &wanted.info, nullptr, &pipeline.handle) !=
+      VK_SUCCESS)
     return failed("vkCreateComputePipelines", kernel.name);
   return read(pipeline.handle, result) || failed("vkGetPipelineExecutable...", kernel.name);
 }

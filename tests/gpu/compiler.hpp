@@ -28,7 +28,7 @@ struct Compiled {
   }
 };
 
-// The first device of the driver. Makes pipelines and nothing else: it also works where there is no such GPU.
+// The only device of the driver. Makes pipelines and nothing else: it also works where there is no such GPU.
 class Compiler {
  public:
   // Null, with the reason on stderr. `assumed`: take the driver to have matrix units of this size, though it does not list

@@ -18,22 +18,44 @@ bool starts_with_any(std::string_view word, std::initializer_list<std::string_vi
                      [&](std::string_view head) { return word.starts_with(head); });
 }
 
+// Takes flags off an IR3 instruction; returns how many it stands for.
+int take_flags(std::string_view* word) {
+  int times = 1;
+  while (word->starts_with("(")) {
+    if (word->starts_with("(rpt") && word->size() > 4) times = 1 + ((*word)[4] - '0');
+    const size_t end = word->find(')');
+    if (end == std::string_view::npos) break;
+    word->remove_prefix(end + 1);
+  }
+  return times;
+}
+
+// Scalar, vector, memory and shared memory instructions of ACO; its other lines are labels, comments and copies to come.
+bool is_of_aco(std::string_view word) {
+  return starts_with_any(word, {"s_", "v_", "ds_", "global_", "buffer_", "flat_", "scratch_", "image_"});
+}
+bool is_of_ir3(std::string_view line) {
+  return !line.empty() && (line[0] == '(' || (line[0] >= 'a' && line[0] <= 'z')) && line.back() != ':';
+}
+
 }  // namespace
 
 Mix mix_of(std::string_view listing) {
   Mix mix;
+  const bool ir3 = listing.find("Native code") != std::string_view::npos;
   while (!listing.empty()) {
     const size_t end = listing.find('\n');
-    const std::string_view word = instruction_of(listing.substr(0, end));
+    const std::string_view line = listing.substr(0, end);
     listing.remove_prefix(end == std::string_view::npos ? listing.size() : end + 1);
-    // Scalar, vector, memory and shared memory instructions; the rest are labels, comments and copies to
-    // come.
-    if (!starts_with_any(word, {"s_", "v_", "ds_", "global_", "buffer_", "flat_", "scratch_", "image_"}))
+    std::string_view word = instruction_of(line);
+    if (!(ir3 ? is_of_ir3(line) : is_of_aco(word) || line.find("// delay=") != std::string_view::npos))
       continue;
-    ++mix.all;
-    if (starts_with_any(word, {"v_wmma", "v_mfma", "v_swmmac"})) ++mix.matrix;
-    if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot"}))
-      ++mix.multiply_adds;
+    const int times = take_flags(&word);
+    mix.all += times;
+    if (starts_with_any(word, {"v_wmma", "v_mfma", "v_swmmac", "hmma", "imma"})) mix.matrix += times;
+    if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot",
+                               "ffma", "hfma2", "mad.f"}))
+      mix.multiply_adds += times;
   }
   return mix;
 }

@@ -1,8 +1,7 @@
-// Compiles every kernel that heed would choose on the driver's first device, and prints a line of CSV for
-// each.
+// Compiles every kernel that heed would choose on the driver's device, and prints a line of CSV for each: see figures.hpp.
 //   heed_pipelines [FAMILY] [FOLDER or -] [MATRIX]
-// FAMILY becomes the first column; FOLDER receives the assembly. MATRIX: take the device to have matrix units of this size, say 16, though its
-// driver does not list them. Exit code 1 if a kernel does not compile.
+// FAMILY becomes the first column; FOLDER receives the assembly. MATRIX: take the device to have matrix units of this size,
+// say 16, though its driver does not list them. Exit code 1 if a kernel does not compile.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,8 +9,8 @@
 #include <string>
 
 #include "gpu/compiler.hpp"
+#include "gpu/figures.hpp"
 #include "gpu/kernel_keys.hpp"
-#include "gpu/mix.hpp"
 #include "kernels/kernel_table.hpp"
 
 namespace heed::gpu_tests {
@@ -24,14 +23,11 @@ std::string constants_of(const KernelKey& key) {
   return text;
 }
 
-void print(const char* family, const ChosenKernel& chosen, const Compiled& compiled) {
-  const auto at = [&](const char* name) { return compiled.statistic(name); };
-  const Mix mix = mix_of(compiled.text("ACO IR"));
+void print(const char* family, const ChosenKernel& chosen, const Figures& of) {
   std::printf("%s,%s,%s,%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.1f,%.1f\n", family,
               kernel_info(chosen.key.id).name, constants_of(chosen.key).c_str(), chosen.example.c_str(),
-              at("VGPRs"), at("SGPRs"), at("Spilled VGPRs") + at("Spilled SGPRs"), at("Scratch size"),
-              at("LDS size"), at("Subgroups per SIMD"), at("Instructions"), at("Latency"),
-              mix.percent(mix.multiply_adds), mix.percent(mix.matrix));
+              of.registers, of.scalar_registers, of.spills, of.scratch, of.shared, of.occupancy,
+              of.instructions, of.cycles, of.multiply_add_percent, of.matrix_percent);
 }
 
 int run(const char* family, const char* folder, uint32_t matrix) {
@@ -47,13 +43,15 @@ int run(const char* family, const char* folder, uint32_t matrix) {
       good = false;
       continue;
     }
-    print(family, kernel, compiled);
+    print(family, kernel, figures_of(compiler->physical().driver, compiled));
     if (folder == nullptr) continue;
     std::string file = folder;
     file.append("/").append(family).append("-").append(kernel_info(kernel.key.id).name).append("-");
     file.append(std::to_string(&kernel - chosen.data())).append(".s");
-    std::ofstream(file) << "; " << kernel.example << ": " << constants_of(kernel.key) << "\n"
-                        << compiled.text("Assembly");
+    std::ofstream out(file);
+    out << "; " << kernel.example << ": " << constants_of(kernel.key) << "\n";
+    for (const auto& [name, text] : compiled.texts)
+      if (name.ends_with("ssembly")) out << text;
   }
   return good ? 0 : 1;
 }

@@ -4,6 +4,7 @@
 #include "catch.hpp"
 #include "kernels/lowered.hpp"
 #include "kernels/matmul.hpp"
+#include "vulkan/pipeline_info.hpp"
 
 using namespace heed;
 using namespace heed::vulkan;
@@ -84,6 +85,22 @@ TEST_CASE("matrix units: the subgroup size is 32 where that is possible", "[vulk
   CHECK(choose_matrix_subgroup(units, 8) == 8);
   units.smallest_subgroup = units.largest_subgroup = 64;
   CHECK(choose_matrix_subgroup(units, 64) == 64);
+}
+
+TEST_CASE("matrix units: pipelines ask for a subgroup size only where there is a choice",
+          "[vulkan][matrix]") {
+  KernelKey key;
+  key.subgroup = 32;
+  for (const bool fixed : {false, true}) {
+    const PipelineInfo pipeline(key, "main", VK_NULL_HANDLE, VK_NULL_HANDLE, fixed);
+    const VkPipelineShaderStageCreateInfo& stage = pipeline.info.stage;
+    CHECK(stage.flags == VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT);
+    CHECK((stage.pNext == nullptr) == fixed);
+  }
+  key.subgroup = 0;
+  const PipelineInfo pipeline(key, "main", VK_NULL_HANDLE, VK_NULL_HANDLE, false);
+  CHECK(pipeline.info.stage.flags == 0);
+  CHECK(pipeline.info.stage.pNext == nullptr);
 }
 
 TEST_CASE("matrix units: a host must have enabled all they need", "[vulkan][matrix]") {

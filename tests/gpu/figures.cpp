@@ -1,0 +1,50 @@
+#include "gpu/figures.hpp"
+
+#include <algorithm>
+
+#include "gpu/mix.hpp"
+
+namespace heed::gpu_tests {
+namespace {
+
+// What one driver calls them; null: it does not tell.
+struct Names {
+  std::string_view driver;  // as its name begins
+  const char *registers, *scalar_registers, *spills, *more_spills, *scratch, *shared, *occupancy,
+      *instructions, *cycles, *listing;
+};
+
+constexpr Names kDrivers[] = {
+    {"radv", "VGPRs", "SGPRs", "Spilled VGPRs", "Spilled SGPRs", "Scratch size", "LDS size",
+     "Subgroups per SIMD", "Instructions", "Latency", "ACO IR"},
+    {"NVK", "Number of GPRs", nullptr, "Spills to memory", nullptr, "SLM size", nullptr, "Max warps/SM",
+     "Instruction count", "Static cycle count", "NAK assembly"},
+    {"Honeykrisp", "GPRs", "Uniforms", "Spills", nullptr, "Scratch", nullptr, "Threads", "Instructions",
+     "ALU", nullptr},
+    {"turnip", "Registers used", nullptr, "STP Count", nullptr, nullptr, nullptr, "Max Waves Per Core",
+     "Instruction Count", nullptr, "IR3 Assembly"}};
+
+}  // namespace
+
+Figures figures_of(std::string_view driver, const Compiled& compiled) {
+  const auto* names = std::find_if(std::begin(kDrivers), std::end(kDrivers),
+                                   [&](const Names& one) { return driver.starts_with(one.driver); });
+  Figures figures;
+  if (names == std::end(kDrivers)) return figures;
+  const auto of = [&](const char* name) { return name == nullptr ? 0.0 : compiled.statistic(name); };
+  figures.registers = of(names->registers);
+  figures.scalar_registers = of(names->scalar_registers);
+  figures.spills = of(names->spills) + of(names->more_spills);
+  figures.scratch = of(names->scratch);
+  figures.shared = of(names->shared);
+  figures.occupancy = of(names->occupancy);
+  figures.instructions = of(names->instructions);
+  figures.cycles = of(names->cycles);
+  if (names->listing == nullptr) return figures;
+  const Mix mix = mix_of(compiled.text(names->listing));
+  figures.multiply_add_percent = mix.percent(mix.multiply_adds);
+  figures.matrix_percent = mix.percent(mix.matrix);
+  return figures;
+}
+
+}  // namespace heed::gpu_tests

@@ -1,0 +1,27 @@
+// What the compilers of several drivers tell of a kernel, by common names.
+#pragma once
+
+#include <string_view>
+
+#include "gpu/compiler.hpp"
+
+namespace heed::gpu_tests {
+
+// 0 where a compiler does not tell.
+struct Figures {
+  double registers = 0;         // of one invocation, in the compiler's own unit
+  double scalar_registers = 0;  // of a subgroup
+  double spills = 0;            // registers that had to be kept in memory
+  double scratch = 0;  // bytes of memory of one invocation: spilled registers, and arrays indexed at run time
+  double shared = 0;   // bytes
+  double occupancy = 0;  // subgroups that a core's registers have room for, in the compiler's own unit
+  double instructions = 0;
+  double cycles = 0;                                    // the compiler's estimate
+  double multiply_add_percent = 0, matrix_percent = 0;  // of the instructions
+};
+
+// `driver`: its name and version. Mesa's RADV (AMD), NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm) are known;
+// of others everything is 0.
+Figures figures_of(std::string_view driver, const Compiled& compiled);
+
+}  // namespace heed::gpu_tests

@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Compiles every kernel that heed would choose on GPUs of several makers with Mesa's compilers for them, which need no such
+# GPU, and compares registers, spills, occupancy and instructions with the tables tests/gpu/*_isa.csv.
+#
+#   tests/gpu/isa.sh [amd] [nvidia] [apple] [qualcomm]   these, or all: fails if a kernel spills more or puts more into
+#                                     memory, runs at a lower occupancy or takes over a tenth more instructions than in the
+#                                     table, or if a kernel is missing there or here
+#   tests/gpu/isa.sh ... --update     writes the tables
+#   tests/gpu/isa.sh ... --assembly FOLDER   also writes the assembly of every kernel there
+#
+# Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Three versions of Mesa are fetched from Debian
+# into build/drivers: 22.3.6 and 25.0.7, whose RADV (AMD) does without hardware, and 26.1 with libraries that play the part of
+# a kernel's drivers: RADV, NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm). amd also times a host's second start, which
+# has the pipeline cache of the first. Exit code 3 where the drivers cannot be had.
+set -uo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${HEED_BUILD:-$root/build}
+export HEED_DRIVER_FOLDER=${HEED_DRIVER_FOLDER:-$root/build/drivers}
+drivers=$HEED_DRIVER_FOLDER
+program=$build/tests/heed_pipelines
+warm_start=$build/tests/heed_warm_start
+makers=() update=0 assembly=
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    amd | nvidia | apple | qualcomm) makers+=("$1") ;;
+    --update) update=1 ;;
+    --assembly) assembly=${2:?usage: isa.sh --assembly FOLDER} && mkdir -p "$assembly" && shift ;;
+    *) echo "unknown argument '$1'; see the head of this file" >&2; exit 2 ;;
+  esac
+  shift
+done
+[[ ${#makers[@]} -gt 0 ]] || makers=(amd nvidia apple qualcomm)
+[[ -x $program && -x $warm_start ]] || { echo "no $program; build heed first" >&2; exit 2; }
+
+# --- Drivers ------------------------------------------------------------------------------------------------------------
+
+# The programs run with the system's C library and the unpacked rest.
+left_out="libc6 libgcc-s1 gcc-12-base libstdc++6"
+fetch() { "$root/tests/drivers/debian_root.sh" "$drivers/$1" "$2" "mesa-vulkan-drivers libvulkan1" "$left_out" || exit 3; }
+
+radv() {  # radv mesa-22|mesa-25 FAMILY COMMAND...
+  local folder=$drivers/$1 family=$2 libraries icd
+  shift 2
+  libraries=$(dirname "$(find "$folder/usr/lib" -name libvulkan_radeon.so | head -n 1)")
+  icd=$folder/radeon.json
+  env -u VK_INSTANCE_LAYERS -u VK_LOADER_LAYERS_ENABLE LD_LIBRARY_PATH="$libraries" VK_ICD_FILENAMES="$icd" \
+    VK_DRIVER_FILES="$icd" VK_LOADER_LAYERS_DISABLE='*' NODEVICE_SELECT=1 MESA_SHADER_CACHE_DISABLE=true \
+    RADV_FORCE_FAMILY="$family" "$@"
+}
+write_icd() {
+  local libraries
+  libraries=$(dirname "$(find "$drivers/$1/usr/lib" -name libvulkan_radeon.so | head -n 1)")
+  printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s", "api_version": "1.3.0"}}\n' \
+    "$libraries/libvulkan_radeon.so" >"$drivers/$1/radeon.json"
+}
+
+run_on() {  # run_on MESA-CHIP COMMAND...
+  local name=$1
+  shift
+  case $name in
+    mesa-26-*) "$root/tests/drivers/with.sh" "null-${name#mesa-26-}" "$@" ;;
+    *) radv "${name%-*}" "${name##*-}" "$@" ;;
+  esac 2> >(grep -v -e 'not a recognized processor' -e 'not a conformant' -e 'invalid pci' -e 'Unknown DRM_IOCTL' >&2)
+}
+
+# Compilers of one maker, as MESA-CHIP, and the size of matrix units to assume where that driver does not list them yet.
+compilers_of() {
+  case $1 in
+    amd)
+      printf '%s\n' mesa-22-{navi10,navi21,gfx1100,vega10} mesa-25-{navi10,navi21,vega10,navi31} 'mesa-25-gfx1201 16' \
+        mesa-26-{navi21,navi31,gfx1201}
+      ;;
+    nvidia) printf '%s\n' mesa-26-{tu102,ga102} ;;
+    apple) echo mesa-26-m1 ;;
+    qualcomm) echo mesa-26-a740 ;;
+  esac
+}
+
+# --- Tables -------------------------------------------------------------------------------------------------------------
+
+columns="compiler,kernel,constants,example,registers,scalar_registers,spills,scratch,shared,occupancy,instructions,cycles,multiply_add_percent,matrix_percent"
+
+# compile FOLDER MESA-CHIP [MATRIX]: that compiler's part of the table
+compile() { run_on "$2" "$program" "$2" "${assembly:--}" "${3:-0}" >"$1/$2.csv" || rm -f "$1/$2.csv"; }
+
+compare() {  # compare MAKER TABLE NEW
+  # Rows are matched by compiler, kernel, example and their order within these: constants may come and go.
+  awk -F, -v maker="$1" '
+    FNR == 1 { delete count; next }
+    { row = $1 " " $2 " of " $4; row = row " #" ++count[row] }
+    NR == FNR { spilled[row] = $7; scratch[row] = $8; occupancy[row] = $10; instructions[row] = $11; next }
+    {
+      ++kernels
+      seen[row] = 1
+      spilling += $7 > 0 || $8 > 0
+      if (!(row in occupancy)) { bad("is not in the table"); next }
+      if ($7 > spilled[row]) bad("spills " $7 " registers, were " spilled[row])
+      if ($8 > scratch[row]) bad("takes " $8 " bytes of scratch, were " scratch[row])
+      if ($10 < occupancy[row]) bad("runs at an occupancy of " $10 ", was " occupancy[row])
+      if ($11 > 1.1 * instructions[row] + 8) bad("takes " $11 " instructions, were " instructions[row])
+    }
+    function bad(what) { print "FAIL " row " (" $3 ") " what; ++failures }
+    END {
+      for (n in occupancy) if (!(n in seen)) { print "FAIL " n " is in the table and not made any more"; ++failures }
+      if (failures > 0) print "after looking at the above: tests/gpu/isa.sh " maker " --update"
+      else print "ok " maker ": " kernels " kernels, occupancy and instructions as in the table, " (spilling > 0 ? spilling " spill" : "none spills")
+      exit failures > 0
+    }' "$2" "$3"
+}
+
+check() {  # check MAKER
+  local maker=$1 table=$root/tests/gpu/$1_isa.csv new=$build/$1_isa.csv parts=$build/isa name
+  mkdir -p "$parts"
+  rm -f "$parts"/*.csv
+  local -a compilers
+  mapfile -t compilers < <(compilers_of "$maker")
+  for name in "${compilers[@]}"; do
+    while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n; done
+    # shellcheck disable=SC2086  # a name, and perhaps a size
+    compile "$parts" $name &
+  done
+  wait
+  echo "$columns" >"$new"
+  for name in "${compilers[@]}"; do
+    [[ -s $parts/${name% *}.csv ]] || { echo "FAIL $name did not compile every kernel"; return 1; }
+    cat "$parts/${name% *}.csv" >>"$new"
+  done
+  [[ $update -eq 1 ]] && cp "$new" "$table" && echo "wrote $table"
+  [[ -f $table ]] || { echo "FAIL no table $table"; return 1; }
+  compare "$maker" "$table" "$new"
+}
+
+"$root/tests/drivers/with.sh" null-navi31 true || exit 3
+failed=0
+for maker in "${makers[@]}"; do
+  if [[ $maker == amd ]]; then
+    fetch mesa-22 bookworm
+    fetch mesa-25 "bookworm bookworm-backports"
+    write_icd mesa-22
+    write_icd mesa-25
+    run_on mesa-25-navi31 "$warm_start" mesa-25-navi31 || failed=1
+  fi
+  check "$maker" || failed=1
+done
+exit $failed
