@@ -13,6 +13,9 @@ const DeviceInfo& Device::info() const { return impl_->info(); }
 
 Status Device::upload(std::span<const HostTensor> tensors, Weights* weights, const UploadOptions& options) {
   if (impl_ == nullptr || weights == nullptr) return Status::InvalidArgument;
+  for (const HostTensor& tensor : tensors)
+    if (tensor.data.data() == nullptr && !tensor.data.empty())
+      return fail(impl_->log(), Status::InvalidArgument, "upload: '" + std::string(tensor.name) + "' is null");
   std::shared_ptr<detail::WeightsImpl> uploaded;
   const Status status = impl_->upload(tensors, options, &uploaded);
   if (status == Status::Ok) weights->impl_ = std::move(uploaded);
@@ -51,7 +54,13 @@ Status Device::pipeline_cache(std::vector<std::byte>* blob) const {
 
 Status Plan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
                  const RunOptions& options) {
-  return impl_ == nullptr ? Status::InvalidArgument : impl_->run(buffers, extents, options);
+  if (impl_ == nullptr) return Status::InvalidArgument;
+  const std::shared_ptr<detail::PlanImpl> plan = impl_;  // what runs may be given up meanwhile
+  if (plan->running.exchange(true, std::memory_order_acquire))
+    return fail(plan->host_log(), Status::InvalidArgument, "run: the plan is running already, on another thread");
+  const Status status = plan->run(buffers, extents, options);
+  plan->running.store(false, std::memory_order_release);
+  return status;
 }
 Status Plan::run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents,
                  const RunOptions& options) {

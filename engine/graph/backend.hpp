@@ -1,6 +1,7 @@
 // What a device must offer to the public handles. Implemented by engine/vulkan and engine/cpu.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -67,6 +68,8 @@ class PlanImpl {
   virtual bool ready() const { return true; }
   virtual std::vector<PassInfo> passes() const = 0;
   virtual Status timings(std::vector<PassTime>* times, uint32_t slot) const = 0;
+
+  std::atomic<bool> running{false};  // set by Plan::run
 };
 
 class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {

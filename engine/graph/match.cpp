@@ -1,6 +1,7 @@
 // Finding a plan's weights and buffers by name, and placing weights: what all devices share.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include "base/arith.hpp"
@@ -116,10 +117,12 @@ namespace {
 
 Status check_buffer(const HostBuffer& buffer, const NamedTensor& wanted, DType dtype, uint64_t needed, bool is_output,
                     const Log& log) {
-  if (!buffer.raw && (buffer.element_bytes != size_of(dtype) || (buffer.is_float && dtype != DType::F32)))
+  const bool other_kind = dtype == DType::F32 ? buffer.is_integer : buffer.is_float;
+  if (!buffer.raw && (buffer.element_bytes != size_of(dtype) || other_kind))
     return fail(log, Status::DTypeMismatch,
                 format("run: '%s' is %s; a buffer of %zu-byte%s elements was given", wanted.name.c_str(),
-                       to_string(dtype), buffer.element_bytes, buffer.is_float ? " float" : ""));
+                       to_string(dtype), buffer.element_bytes,
+                       buffer.is_float ? " float" : buffer.is_integer ? " integer" : ""));
   if (buffer.bytes < needed)
     return fail(log, Status::BufferTooSmall, format("run: '%s' needs %llu bytes, the buffer has %zu",
                                                     wanted.name.c_str(), static_cast<unsigned long long>(needed),
@@ -127,6 +130,26 @@ Status check_buffer(const HostBuffer& buffer, const NamedTensor& wanted, DType d
   if (buffer.data == nullptr) return fail(log, Status::InvalidArgument, "run: '" + wanted.name + "' is null");
   if (is_output && !buffer.writable)
     return fail(log, Status::InvalidArgument, "run: output '" + wanted.name + "' was given as const memory");
+  return Status::Ok;
+}
+
+// Bytes that the plan reads or writes of a buffer.
+uint64_t needed_bytes(const Schedule& schedule, const NamedTensor& wanted, const RunValues& values) {
+  const TensorInfo& info = schedule.tensors[wanted.tensor];
+  const SizeId elements = schedule.placements[info.storage].elements;
+  return static_cast<uint64_t>(values.sizes[static_cast<size_t>(elements)]) * size_of(info.dtype);
+}
+
+Status check_outputs_apart(const Schedule& schedule, std::span<const HostBuffer* const> outputs,
+                           const RunValues& values, const Log& log) {
+  const auto begin = [&](size_t i) { return static_cast<const std::byte*>(outputs[i]->data); };
+  const auto end = [&](size_t i) { return begin(i) + needed_bytes(schedule, schedule.outputs[i], values); };
+  for (size_t i = 1; i < outputs.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (std::less<>()(begin(i), end(j)) && std::less<>()(begin(j), end(i)))
+        return fail(log, Status::InvalidArgument, format("run: outputs '%s' and '%s' overlap",
+                                                         schedule.outputs[j].name.c_str(),
+                                                         schedule.outputs[i].name.c_str()));
   return Status::Ok;
 }
 
@@ -145,9 +168,8 @@ Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffe
       return fail(log, Status::InvalidArgument, "run: '" + std::string(buffer.name) + "' is given twice");
     const NamedTensor& wanted = i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs];
     const TensorInfo& info = schedule.tensors[wanted.tensor];
-    const SizeId elements = schedule.placements[info.storage].elements;
-    const uint64_t needed = static_cast<uint64_t>(values.sizes[static_cast<size_t>(elements)]) * size_of(info.dtype);
-    const Status status = check_buffer(buffer, wanted, info.dtype, needed, i >= inputs, log);
+    const Status status =
+        check_buffer(buffer, wanted, info.dtype, needed_bytes(schedule, wanted, values), i >= inputs, log);
     if (status != Status::Ok) return status;
     found[i] = &buffer;
   }
@@ -156,7 +178,7 @@ Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffe
       return fail(log, Status::MissingBuffer,
                   format("run: %s '%s' was not given", i < inputs ? "input" : "output",
                          (i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs]).name.c_str()));
-  return Status::Ok;
+  return check_outputs_apart(schedule, found.subspan(inputs), values, log);
 }
 
 }  // namespace heed::detail

@@ -40,7 +40,7 @@ Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
   }
   if (!may_multiply(build, build.info(a).dtype, build.info(b).dtype))
     return build.fail(Status::DTypeMismatch,
-                      format("%s x %s: f32, f16 or bf16 are needed, and f32 beside f32 alone as the second",
+                      format("%s x %s: f32 by f32, f16 or bf16 is needed, or two of f16 and bf16",
                              build.text(a).c_str(), build.text(b).c_str()));
   const Tensor left = oriented(build, a, options.transpose_a), right = oriented(build, b, options.transpose_b);
   const TensorInfo ia = build.info(left), ib = build.info(right);

@@ -99,7 +99,7 @@ Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
   if (!build.needs({a, b})) return {};
   const TensorInfo ia = build.info(a), ib = build.info(b);
   if (ia.dtype != ib.dtype || !build.is_float(ia.dtype))
-    return build.fail(Status::DTypeMismatch, format("%s and %s: both of f32, f16 or bf16 are needed",
+    return build.fail(Status::DTypeMismatch, format("%s and %s: the same one of f32, f16 and bf16 is needed",
                                                     build.text(a).c_str(), build.text(b).c_str()));
   TensorInfo out;
   if (!build.broadcast(ia, ib, &out))

@@ -17,6 +17,9 @@ Status check_workgroup(const Select& select, const CustomAttrs& attrs) {
   uint64_t invocations = 1;
   for (size_t axis = 0; axis < 3; ++axis) {
     const uint32_t size = attrs.local_size[axis], most = select.device.max_workgroup_size[axis];
+    // A SPIR-V that does not tell has 0 along all of them.
+    if (size == 0 && attrs.local_size != std::array<uint32_t, 3>{})
+      return select.unsupported(format("workgroups of 0 along axis %zu", axis));
     if (size > most)
       return select.unsupported(
           format("workgroups of %u along axis %zu; this device has at most %u", size, axis, most));

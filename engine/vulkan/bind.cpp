@@ -84,6 +84,9 @@ Status VulkanPlan::bind_host_buffer(size_t index, const Buffer& buffer, Slot& sl
   // Whole words: kernels may read elements of two bytes, and of one, as parts of them.
   const uint64_t needed =
       align_up<uint64_t>(buffer.offset % 4 + host_bytes(index, slot.sizes), 4) - buffer.offset % 4;
+  if (buffer.offset > UINT64_MAX - needed)
+    return fail(context_.log, Status::BufferTooSmall,
+                format("record: offset %llu of '%s' is beyond any buffer", static_cast<ull>(buffer.offset), name));
   if (buffer.bytes < needed)  // VK_WHOLE_SIZE is larger than anything
     return fail(context_.log, Status::BufferTooSmall,
                 format("record: '%s' needs %llu bytes, %llu were given", name, static_cast<ull>(needed),

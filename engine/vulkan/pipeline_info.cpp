@@ -2,8 +2,8 @@
 
 namespace heed::vulkan {
 
-PipelineInfo::PipelineInfo(const KernelKey& key, const char* entry_point, VkShaderModule module,
-                           VkPipelineLayout layout, bool fixed_subgroup)
+ComputePipelineInfo::ComputePipelineInfo(const KernelKey& key, const char* entry_point, VkShaderModule module,
+                                         VkPipelineLayout layout, bool fixed_subgroup)
     : info(structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO)),
       subgroup_(structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
           VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO)) {

@@ -9,13 +9,13 @@
 namespace heed::vulkan {
 
 // Points into itself and at the key.
-class PipelineInfo {
+class ComputePipelineInfo {
  public:
   // `fixed_subgroup`: see MatrixUnits. All of these must outlive this object.
-  PipelineInfo(const KernelKey& key, const char* entry_point, VkShaderModule module, VkPipelineLayout layout,
-               bool fixed_subgroup);
-  PipelineInfo(const PipelineInfo&) = delete;
-  PipelineInfo& operator=(const PipelineInfo&) = delete;
+  ComputePipelineInfo(const KernelKey& key, const char* entry_point, VkShaderModule module,
+                      VkPipelineLayout layout, bool fixed_subgroup);
+  ComputePipelineInfo(const ComputePipelineInfo&) = delete;
+  ComputePipelineInfo& operator=(const ComputePipelineInfo&) = delete;
 
   VkComputePipelineCreateInfo info;
 

@@ -111,8 +111,8 @@ Status Pipelines::create_pipeline(const KernelKey& key, uint32_t binding_count, 
   if (status != Status::Ok) return status;
 
   const char* entry_point = key.custom == nullptr ? "main" : key.custom->entry_point.c_str();
-  const PipelineInfo pipeline_info(key, entry_point, module, layouts_[kernel.binding_count],
-                                   context_.physical.matrix_units.fixed_subgroup);
+  const ComputePipelineInfo pipeline_info(key, entry_point, module, layouts_[kernel.binding_count],
+                                          context_.physical.matrix_units.fixed_subgroup);
   status = context_.check(format("vkCreateComputePipelines of %s", kernel.name).c_str(),
                           context_.vk.CreateComputePipelines(context_.device, cache_, 1, &pipeline_info.info,
                                                              context_.allocator, pipeline));

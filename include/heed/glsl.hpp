@@ -1,5 +1,6 @@
 // GLSL to SPIR-V, for passes that a host brings as source. An optional library: link heed::shaderc (CMake
-// option HEED_SHADERC, needs libshaderc). heed itself needs no shader compiler.
+// option HEED_SHADERC, needs libshaderc; that of Debian 12 does not link). heed itself needs no shader compiler, and takes
+// the SPIR-V of any other.
 //
 //   std::vector<uint32_t> words;
 //   heed::Status s = heed::compile_glsl(source, {.name = "fade.comp", .log = log}, &words);

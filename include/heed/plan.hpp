@@ -36,6 +36,7 @@ struct HostBuffer {
   size_t element_bytes = 0;  // 1 also for std::byte
   bool raw = false;          // std::byte: no element type to check
   bool is_float = false;     // float: only F32
+  bool is_integer = false;   // never F32; bits of F16 and BF16 are kept in integers
   bool writable = false;
 
   HostBuffer() = default;
@@ -47,6 +48,7 @@ struct HostBuffer {
         element_bytes(sizeof(std::ranges::range_value_t<R>)),
         raw(std::same_as<std::ranges::range_value_t<R>, std::byte>),
         is_float(std::same_as<std::ranges::range_value_t<R>, float>),
+        is_integer(std::integral<std::ranges::range_value_t<R>>),
         writable(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>) {}
 };
 
@@ -88,13 +90,15 @@ struct PassTime {
   double milliseconds = 0;
 };
 
-// A cheap handle; copies share. One plan must not run twice at the same time: its scratch is one.
+// A cheap handle; copies share. One plan does not run twice at the same time, since its scratch is one: a run beside
+// another is refused with InvalidArgument.
 class HEED_API Plan {
  public:
   bool valid() const { return impl_ != nullptr; }
 
   // Copies inputs in, runs, waits, copies outputs out. Every input and output must be given once, and nothing else;
-  // buffers may be larger than needed, and an output may lie in the memory of inputs. Extents not given take their
+  // buffers may be larger than needed, and an output may lie in the memory of inputs, not in another output's. The CPU
+  // device reads inputs and writes outputs in place, without copies. Extents not given take their
   // maximum. IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows for it.
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
              const RunOptions& options = {});

@@ -57,6 +57,9 @@ HEED_API Status adopt(const HostDevice& host, Device* device);
 // must live until the GPU has finished. Every input and output is given once. Inputs may share memory; an
 // output overlaps nothing else of the recording. Vulkan cannot tell a buffer's usage or size: the validation
 // layer can.
+//
+// Ranges are those of the tensors at this call's extents. So a cache of keys grows in place, without a copy of what is there:
+// the first `past` rows of a buffer are an input with an extent, and an output of the same recording begins behind them.
 struct Buffer {
   std::string_view name;
   VkBuffer buffer = VK_NULL_HANDLE;

@@ -83,6 +83,32 @@ TEST_CASE("an output may share memory with an input", "[cpu]") {
   CHECK(shared == expected);
 }
 
+TEST_CASE("buffers that cannot be meant are refused", "[cpu]") {
+  std::string message;
+  Device device = cpu_device({keep_last, &message, LogLevel::Error});
+  Graph g;
+  const Tensor x = g.input("x", {4});
+  g.output("twice", g.scale(x, 2.0f));
+  g.output("half", g.scale(x, 0.5f));
+  Plan plan;
+  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  const std::vector<float> floats = {1, 2, 3, 4};
+  const std::vector<int32_t> integers = {1, 2, 3, 4};
+  std::vector<float> y(8);
+  const std::span<float> low = std::span(y).first(4), high = std::span(y).last(4);
+  CHECK(plan.run({{"x", integers}, {"twice", low}, {"half", high}}) == Status::DTypeMismatch);
+  CHECK(message.find("4-byte integer elements") != std::string::npos);
+  CHECK(plan.run({{"x", floats}, {"twice", low}, {"half", std::span(y).subspan(3, 4)}}) == Status::InvalidArgument);
+  CHECK(message.find("'twice' and 'half' overlap") != std::string::npos);
+  CHECK(plan.run({{"x", floats}, {"twice", low}, {"half", high}}) == Status::Ok);
+
+  Weights weights;
+  const int64_t shape[] = {4};
+  const HostTensor null = {"w", DType::F32, shape, std::span(static_cast<const std::byte*>(nullptr), 16)};
+  CHECK(device.upload({&null, 1}, &weights) == Status::InvalidArgument);
+  CHECK(message.find("'w' is null") != std::string::npos);
+}
+
 TEST_CASE("an id outside of the table is named", "[cpu]") {
   std::string message;
   const Device device = cpu_device({keep_last, &message});

@@ -69,6 +69,25 @@ TEST_CASE("the host's threads are used", "[cpu]") {
   CHECK(host.threads.count(std::this_thread::get_id()) == 0);
 }
 
+TEST_CASE("a plan that runs is not run beside itself", "[cpu]") {
+  struct Again {
+    Plan* plan = nullptr;
+    Status status = Status::Ok;
+    static void run(void* user, uint32_t count, void (*task)(void*, uint32_t), void* context) {
+      auto& again = *static_cast<Again*>(user);
+      if (again.plan != nullptr) again.status = again.plan->run(std::span<const HostBuffer>());
+      for (uint32_t i = 0; i < count; ++i) task(context, i);
+    }
+  } again;
+  Plan plan = plan_on({.threads = 2, .parallel_for = {Again::run, &again}});
+  again.plan = &plan;
+  Plan reference = plan_on({.threads = 1});
+  CHECK(run_network(plan, 150, 4) == run_network(reference, 150, 4));
+  CHECK(again.status == Status::InvalidArgument);
+  again.plan = nullptr;
+  CHECK(run_network(plan, 20, 1) == run_network(reference, 20, 1));
+}
+
 TEST_CASE("plans of one device run at the same time", "[cpu]") {
   Device device;
   REQUIRE(Device::open({.select = "cpu", .threads = 3}, &device) == Status::Ok);

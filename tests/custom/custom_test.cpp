@@ -246,21 +246,26 @@ TEST_CASE("custom: workgroups and counts of them above the device's limits are r
     Device device = tested.device;
     if (device.info().kind == DeviceKind::Cpu) continue;
     INFO(tested.word);
-    const uint32_t huge[] = {1u << 20};
-    for (const bool many_groups : {false, true}) {
+    struct Row {
+      uint32_t workgroup;
+      int64_t groups;
+      const char* message;
+    };
+    for (const Row& row : {Row{1u << 20, 1, "workgroups of 1048576"}, Row{kWorkgroup[0], 1 << 24, "16777216 workgroups"},
+                           Row{0, 1, "workgroups of 0 along axis 0"}}) {
+      const uint32_t constants[] = {row.workgroup};
       Graph g;
-      const std::array<CustomGroups, 3> groups = {{{}, {}, {{many_groups ? 1 << 24 : 1}, 1}}};
+      const std::array<CustomGroups, 3> groups = {{{}, {}, {{row.groups}, 1}}};
       const CustomPass pass = {.name = "fade",
                                .spirv = words,
-                               .constants = many_groups ? std::span(kWorkgroup) : std::span(huge),
+                               .constants = constants,
                                .push = push,
                                .groups = groups,
                                .outputs = outputs};
       g.output("y", g.custom(pass, {g.input("x", {16})}).outputs[0]);
       Plan plan;
       CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
-      CHECK(ops::take_checked_messages().find(many_groups ? "16777216 workgroups"
-                                                          : "workgroups of 1048576") != std::string::npos);
+      CHECK(ops::take_checked_messages().find(row.message) != std::string::npos);
     }
   }
 }

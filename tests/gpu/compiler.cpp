@@ -144,8 +144,8 @@ bool Compiler::compile(const KernelKey& key, Compiled* result) {
   if (vk_.CreatePipelineLayout(device_, &layouts, nullptr, &layout.handle) != VK_SUCCESS)
     return failed("vkCreatePipelineLayout", kernel.name);
 
-  vulkan::PipelineInfo wanted(key, "main", module.handle, layout.handle,
-                              physical_.matrix_units.fixed_subgroup);
+  vulkan::ComputePipelineInfo wanted(key, "main", module.handle, layout.handle,
+                                     physical_.matrix_units.fixed_subgroup);
   wanted.info.flags |= kCapture;
   if (vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &wanted.info, nullptr, &pipeline.handle) !=
       VK_SUCCESS)

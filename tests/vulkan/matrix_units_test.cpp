@@ -92,13 +92,13 @@ TEST_CASE("matrix units: pipelines ask for a subgroup size only where there is a
   KernelKey key;
   key.subgroup = 32;
   for (const bool fixed : {false, true}) {
-    const PipelineInfo pipeline(key, "main", VK_NULL_HANDLE, VK_NULL_HANDLE, fixed);
+    const ComputePipelineInfo pipeline(key, "main", VK_NULL_HANDLE, VK_NULL_HANDLE, fixed);
     const VkPipelineShaderStageCreateInfo& stage = pipeline.info.stage;
     CHECK(stage.flags == VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT);
     CHECK((stage.pNext == nullptr) == fixed);
   }
   key.subgroup = 0;
-  const PipelineInfo pipeline(key, "main", VK_NULL_HANDLE, VK_NULL_HANDLE, false);
+  const ComputePipelineInfo pipeline(key, "main", VK_NULL_HANDLE, VK_NULL_HANDLE, false);
   CHECK(pipeline.info.stage.flags == 0);
   CHECK(pipeline.info.stage.pNext == nullptr);
 }

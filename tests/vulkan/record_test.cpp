@@ -230,6 +230,8 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
     said("'z'");
     CHECK(attempt({{"x", b, 0, 100}, good[1], good[2]}) == Status::BufferTooSmall);
     said("'x' needs 10656 bytes, 100 were given");
+    CHECK(attempt({{"x", b, UINT64_MAX - 3}, good[1], good[2]}) == Status::BufferTooSmall);
+    said("offset 18446744073709551612 of 'x' is beyond any buffer");
     CHECK(attempt({{"x", b, 2, 65536}, good[1], good[2]}) == Status::InvalidArgument);
     said("offset 2 of 'x' is no multiple of 4");
     CHECK(attempt({good[0], {"padding", b, 65537, 4096}, good[2]}) == Status::InvalidArgument);
