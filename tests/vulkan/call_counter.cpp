@@ -88,7 +88,8 @@ struct Thunk<Tag, R(VKAPI_PTR*)(A...)> {
     }
     if constexpr (std::is_same_v<R, VkResult>) {
       if (fails_now(Tag::kName)) {
-        if (std::is_same_v<Tag, TagWaitForFences>) (void)real(arguments...);
+        if (std::is_same_v<Tag, TagWaitForFences> && failure == VK_ERROR_DEVICE_LOST)
+          (void)real(arguments...);
         return failure;
       }
       const R result = real(arguments...);

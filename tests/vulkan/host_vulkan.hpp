@@ -43,7 +43,7 @@ struct Pretend {
 void pretend(const Pretend& what);
 
 // The `call`-th call from now on (1 is the next) that returns a VkResult returns this error instead; 0: none.
-// The driver is not called, except for waits, which must have taken place before anything is destroyed.
+// The driver is not called, except for waits that lose the device: a lost device is at rest.
 void inject_failure(uint64_t call, VkResult error);
 // Which function failed, or empty if it did not come to that.
 std::string injected_into();
