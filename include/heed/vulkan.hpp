@@ -37,7 +37,8 @@ struct HostDevice {
   // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are enabled
   // (DeviceInfo::reason names them), VK_KHR_cooperative_matrix, and beside it VK_NV_cooperative_matrix2 if asked to.
   std::span<const char* const> enabled_extensions = {};
-  // The features the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none.
+  // The features the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none. Where
+  // vulkanMemoryModel is among them, vulkanMemoryModelDeviceScope must be, too.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
   bool debug_utils = false;                          // VK_EXT_debug_utils was enabled on the instance
   const VkAllocationCallbacks* allocator = nullptr;  // host memory
@@ -50,7 +51,7 @@ struct HostDevice {
 
 // Makes a Device on the host's VkDevice. Creates no queue, submits nothing. InvalidArgument: a handle is
 // null, a function is missing, the queue family has no compute, a list is malformed. Unsupported: below
-// heed's floor.
+// heed's floor, or a memory model without device scope.
 HEED_API Status adopt(const HostDevice& host, Device* device);
 
 // A named input or output of the plan in a host buffer created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, which
