@@ -105,7 +105,7 @@ Dim Graph::extent(std::string_view name, int64_t max) {
 
 Tensor Graph::input(std::string_view name, const Shape& shape, DType dtype) {
   Build build(*data_, "input");
-  if (find_named(data_->inputs, name) != nullptr)
+  if (find_named(data_->inputs, name) != nullptr || find_named(data_->outputs, name) != nullptr)
     return build.fail(Status::InvalidArgument, format("'%s' exists already", std::string(name).c_str()));
   return add_source(build, name, shape, dtype, &data_->inputs);
 }

@@ -36,6 +36,8 @@ const Mistake kMistakes[] = {
     {"name twice", Status::InvalidArgument, {"'a' exists already"},
      [](Graph& g) { (void)g.input("a", {1}), (void)g.input("a", {1}); }},
     {"weight declared with two shapes", Status::ShapeMismatch, {"'w' f32 [2]", "[3]"},
+    {"name of an output", Status::InvalidArgument, {"'y' exists already"},
+     [](Graph& g) { g.output("y", g.scale(g.input("x", {1}), 2)), (void)g.input("y", {1}); }},
      [](Graph& g) { (void)g.weight("w", {2}), (void)g.weight("w", {3}); }},
     {"reshape changes the count", Status::ShapeMismatch, {"reshape", "[2, 3]", "[7]"},
      [](Graph& g) { (void)g.reshape(g.input("a", {2, 3}), {7}); }},
