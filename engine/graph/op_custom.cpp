@@ -1,4 +1,5 @@
 // Graph calls: passes of the host's own.
+#include <cmath>
 #include <vector>
 
 #include "graph/build.hpp"
@@ -32,6 +33,7 @@ std::string counts_problem(const CustomPass& pass, size_t inputs) {
   if (pass.spirv.empty() && pass.cpu.run == nullptr)
     return "there is neither SPIR-V nor a function for the CPU";
   if (!(pass.group_work >= 0)) return "group_work is negative";
+  if (!std::isfinite(pass.group_work)) return "group_work is infinite";
   return "";
 }
 
@@ -72,8 +74,6 @@ SizeId size_of_dim(Build& build, const Dim& dim, const char* what) {
   return -1;
 }
 
-CustomAttrs attrs_of(Build& build, const CustomPass& pass) {
-  CustomAttrs attrs;
 SizeId size_of_word(Build& build, const Dim& dim) {
   if (dim.value <= UINT32_MAX) return size_of_dim(build, dim, "push");
   build.fail(Status::InvalidArgument,
@@ -81,6 +81,8 @@ SizeId size_of_word(Build& build, const Dim& dim) {
   return -1;
 }
 
+CustomAttrs attrs_of(Build& build, const CustomPass& pass) {
+  CustomAttrs attrs;
   attrs.kernel = std::make_shared<const CustomKernel>(CustomKernel{
       std::string(pass.name), std::string(pass.entry_point), {pass.spirv.begin(), pass.spirv.end()}});
   attrs.constants.assign(pass.constants.begin(), pass.constants.end());

@@ -320,6 +320,7 @@ TEST_CASE("custom: mistakes are the graph's, with a message", "[custom]") {
          p.groups[2] = {{UINT32_MAX, UINT32_MAX, 4}, 2};
        }),
        1, "groups: more"},
+      {"endless work", with([](CustomPass& p) { p.group_work = INFINITY; }), 1, "group_work is infinite"},
       {"nothing to run", with([](CustomPass& p) { p.spirv = {}; }), 1, "neither"},
       {"three words", with([&](CustomPass& p) { p.spirv = tiny; }), 1, "too short"},
       {"no SPIR-V", with([&](CustomPass& p) { p.spirv = no_spirv; }), 1, "no SPIR-V"},
