@@ -43,7 +43,9 @@ struct HostDevice {
   bool debug_utils = false;                          // VK_EXT_debug_utils was enabled on the instance
   const VkAllocationCallbacks* allocator = nullptr;  // host memory
   MemoryAllocator memory = {};                       // device memory; without it, heed calls vkAllocateMemory
-  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;   // used, never destroyed
+  // Used, never destroyed; by several threads without a lock, so it must not be made as externally synchronized, and
+  // nothing may be merged into it while plans are compiled or prepared.
+  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   // SelfTestReport::blob of an earlier start, as DeviceOptions::self_test_results.
   std::span<const std::byte> self_test_results = {};
   Log log = {};
@@ -90,6 +92,9 @@ struct RecordInfo {
 // before that stage. After: outputs were written at COMPUTE_SHADER with SHADER_WRITE; the host's barrier
 // starts from there. sync_needs gives these masks. heed records one barrier at its start (compute to compute)
 // that orders it after the previous recording of any heed plan on the same queue, whose scratch it may share.
+//
+// A handle of the plan must be kept until the GPU has finished what was recorded of it: scratch, constants, weights and
+// descriptor sets go with the last one.
 HEED_API Status record(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info);
 
 // The host's halves of the barriers around a recording. `before`: the destination is filled in, the host adds
