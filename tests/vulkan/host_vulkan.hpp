@@ -7,6 +7,7 @@
 #include <heed/vulkan.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vulkan/functions.hpp"
@@ -28,6 +29,8 @@ std::string foreign_destroys();
 // HostVulkan was made.
 std::string extension_functions_asked();
 uint64_t budget_queries();
+// Offset and size of what heed flushed and invalidated since the last call.
+std::vector<std::pair<VkDeviceSize, VkDeviceSize>> take_mapped_ranges();
 void forget_objects();
 
 // What heed is told of the device beyond the truth, from the next adoption on. Reset when a HostVulkan is
