@@ -101,6 +101,9 @@ Status check_pooling(const fs::path& directory, const Log& log) {
 // The longest input: what is asked, or what the directory says, or all positions.
 Status choose_max_tokens(const fs::path& directory, const BertConfig& config, int64_t asked, const Log& log,
                          int64_t* max_tokens) {
+  if (config.positions < 2)  // [CLS] and [SEP]
+    return fail(log, Status::Unsupported, format("the model has %lld positions; at least 2 are needed",
+                                                 static_cast<long long>(config.positions)));
   if (asked < 0 || asked == 1 || asked > config.positions)
     return fail(log, Status::InvalidArgument, format("max_tokens is %lld; it must be 2 to %lld, or 0",
                                                      static_cast<long long>(asked),
