@@ -5,6 +5,7 @@
 
 #include <heed/nn.hpp>
 
+#include "counting.hpp"
 #include "support.hpp"
 
 using namespace heed;
@@ -35,9 +36,9 @@ const Mistake kMistakes[] = {
      [](Graph& g) { (void)g.input("a", {INT64_MAX / 2, 4}); }},
     {"name twice", Status::InvalidArgument, {"'a' exists already"},
      [](Graph& g) { (void)g.input("a", {1}), (void)g.input("a", {1}); }},
-    {"weight declared with two shapes", Status::ShapeMismatch, {"'w' f32 [2]", "[3]"},
     {"name of an output", Status::InvalidArgument, {"'y' exists already"},
      [](Graph& g) { g.output("y", g.scale(g.input("x", {1}), 2)), (void)g.input("y", {1}); }},
+    {"weight declared with two shapes", Status::ShapeMismatch, {"'w' f32 [2]", "[3]"},
      [](Graph& g) { (void)g.weight("w", {2}), (void)g.weight("w", {3}); }},
     {"reshape changes the count", Status::ShapeMismatch, {"reshape", "[2, 3]", "[7]"},
      [](Graph& g) { (void)g.reshape(g.input("a", {2, 3}), {7}); }},
@@ -171,6 +172,24 @@ TEST_CASE("graph: extents outside 1..max are refused by name", "[graph]") {
   CHECK(resolve_with("m", 1) == Status::NotFound);
   const std::vector<NamedValue> twice = {{"n", 5}, {"n", 5}};
   CHECK(resolve_extents(s.schedule, twice, Log{}, extents, sizes) == Status::InvalidArgument);
+}
+
+TEST_CASE("graph: constants are one for all copies, and without memory for them there is a message", "[graph]") {
+  Graph g;
+  const float values[] = {1, 2, 3, 4};
+  g.output("y", g.add(g.input("x", {4}), g.constant("ones", {4}, values)));
+  const Graph copy = g;
+  const Scheduled s = schedule_of(copy);
+  REQUIRE(s.status == Status::Ok);
+  CHECK(s.schedule.constants[0].data.data() == g.data().constants[0].data.data());
+
+  const Tensor x = g.input("long", {1 << 10, 1 << 10});
+  {
+    const LimitNews limit(1 << 20);
+    CHECK_FALSE(g.positional_encoding(x).valid());
+  }
+  CHECK(g.status() == Status::OutOfMemory);
+  CHECK(mentions(g.error(), "no memory for 4194304 bytes"));
 }
 
 TEST_CASE("graph: is a value", "[graph]") {
