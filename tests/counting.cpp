@@ -1,6 +1,7 @@
 #include "counting.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -8,13 +9,16 @@ namespace {
 
 thread_local uint64_t count = 0;
 thread_local uint32_t paused = 0;
+thread_local size_t limit = SIZE_MAX;
 
 void* count_one(void* memory, bool may_throw) {
   if (paused == 0) ++count;
   if (memory == nullptr && may_throw) throw std::bad_alloc();
   return memory;
 }
-void* get(size_t size, bool may_throw) { return count_one(std::malloc(size > 0 ? size : 1), may_throw); }
+void* get(size_t size, bool may_throw) {
+  return count_one(size > limit ? nullptr : std::malloc(size > 0 ? size : 1), may_throw);
+}
 
 // Windows has no aligned memory that free() takes back.
 #if defined(_WIN32)
@@ -59,6 +63,8 @@ void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcep
 namespace heed::test {
 
 uint64_t news() { return count; }
+LimitNews::LimitNews(size_t bytes) { limit = bytes; }
+LimitNews::~LimitNews() { limit = SIZE_MAX; }
 PauseNews::PauseNews() { ++paused; }
 PauseNews::~PauseNews() { --paused; }
 

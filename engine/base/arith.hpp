@@ -7,7 +7,7 @@ namespace heed {
 
 template <class T>
 constexpr T ceil_div(T a, T b) {
-  return (a + b - 1) / b;
+  return static_cast<T>(a / b + (a % b != 0));  // a + b could wrap
 }
 
 template <class T>

@@ -31,7 +31,8 @@ Status CpuPlan::build(const std::vector<const detail::WeightsImpl::Entry*>& entr
   for (size_t id = 0; id < schedule_.placements.size(); ++id) {
     const Placement& at = schedule_.placements[id];
     if (at.space == Placement::Space::Scratch) storages_[id] = scratch_.data() + at.offset;
-    if (at.space == Placement::Space::Constant) storages_[id] = schedule_.constants[at.slot].data.data();
+    if (at.space == Placement::Space::Constant)  // never written
+      storages_[id] = const_cast<std::byte*>(schedule_.constants[at.slot].data.data());
     if (at.space == Placement::Space::Weight)
       storages_[id] = weights_->memory.data() + entries[at.slot]->offset;
   }

@@ -56,6 +56,8 @@ class Build {
   Tensor add_storage(TensorInfo info);
   // A contiguous tensor of the shape in `shape_of`.
   Tensor add_like(const TensorInfo& shape_of, DType dtype);
+  // *memory is for `count` values, which the caller writes before the graph is used; null if there is a mistake.
+  Tensor add_constant(std::string_view name, const Shape& shape, DType dtype, size_t count, std::byte** memory);
   Tensor add_view(TensorInfo info, uint32_t storage);
   Node& add_node(Op op, std::initializer_list<Tensor> inputs, Tensor output, Attrs attrs);
   // A contiguous tensor with the values of x; x itself if it is contiguous.

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,9 @@ Stage stage_of(const Node& matmul) {
 }
 
 bool is_plain(const ElementwiseAttrs& attrs) { return attrs.scale == 1.0f && attrs.activation == Activation::None; }
+
+// Two factors become one where that neither overflows nor loses bits.
+bool may_combine(float a, float b) { return a == 1.0f || b == 1.0f || std::isnormal(a * b); }
 
 class Fusion {
  public:
@@ -106,6 +110,7 @@ class Fusion {
     if (element.kind == ElementwiseAttrs::Kind::Copy) {
       if (element.scale != 1.0f && stage != Stage::Product) return false;
       if (element.activation != Activation::None && stage >= Stage::Activation) return false;
+      if (!may_combine(attrs.scale, element.scale)) return false;
       attrs.scale *= element.scale;
       if (element.activation != Activation::None) attrs.activation = element.activation;
       return true;
@@ -172,6 +177,7 @@ class Fusion {
     if (a.kind != ElementwiseAttrs::Kind::Copy || middle.dtype != result.dtype || !build_.same_shape(middle, result))
       return false;
     if (b.activation != Activation::None && !is_plain(a)) return false;
+    if (!may_combine(b.scale, a.scale)) return false;
     Node fused = before;
     auto& attrs = fused.as<ElementwiseAttrs>();
     attrs.scale *= a.scale;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "graph/build.hpp"
 
@@ -60,25 +61,36 @@ Tensor add_source(Build& build, std::string_view name, const Shape& shape, DType
   return tensor;
 }
 
-Tensor add_constant(Build& build, std::string_view name, const Shape& shape, DType dtype, const void* data,
-                    size_t count) {
-  const Tensor tensor = add_source(build, name, shape, dtype, nullptr);
-  if (!tensor.valid()) return {};
-  const TensorInfo& info = build.info(tensor);
-  for (int i = 0; i < info.rank; ++i)
-    if (!build.data().sizes.is_constant(info.dims[static_cast<size_t>(i)]))
-      return build.fail(Status::InvalidArgument, format("%s: a constant cannot have extents", build.text(tensor).c_str()));
-  if (static_cast<uint64_t>(build.max_elements(info)) != count)
-    return build.fail(Status::ShapeMismatch,
-                      format("%s needs %lld values, %zu were given", build.text(tensor).c_str(),
-                             static_cast<long long>(build.max_elements(info)), count));
-  detail::ConstantInfo constant{tensor.id, std::vector<std::byte>(count * size_of(dtype))};
-  std::memcpy(constant.data.data(), data, constant.data.size());
-  build.data().constants.push_back(std::move(constant));
+template <class T>
+Tensor copy_constant(Build& build, std::string_view name, const Shape& shape, DType dtype, std::span<const T> values) {
+  std::byte* memory = nullptr;
+  const Tensor tensor = build.add_constant(name, shape, dtype, values.size(), &memory);
+  if (memory != nullptr) std::memcpy(memory, values.data(), values.size_bytes());
   return tensor;
 }
 
 }  // namespace
+
+Tensor detail::Build::add_constant(std::string_view name, const Shape& shape, DType dtype, size_t count,
+                                   std::byte** memory) {
+  *memory = nullptr;
+  const Tensor tensor = add_source(*this, name, shape, dtype, nullptr);
+  if (!tensor.valid()) return {};
+  const TensorInfo& constant = info(tensor);
+  for (int i = 0; i < constant.rank; ++i)
+    if (!data_.sizes.is_constant(constant.dims[static_cast<size_t>(i)]))
+      return fail(Status::InvalidArgument, format("%s: a constant cannot have extents", text(tensor).c_str()));
+  if (static_cast<uint64_t>(max_elements(constant)) != count)
+    return fail(Status::ShapeMismatch, format("%s needs %lld values, %zu were given", text(tensor).c_str(),
+                                              static_cast<long long>(max_elements(constant)), count));
+  const size_t bytes = count * size_of(dtype);
+  std::shared_ptr<std::byte[]> fresh(new (std::nothrow) std::byte[bytes]);
+  if (fresh == nullptr)
+    return fail(Status::OutOfMemory, format("%s: no memory for %zu bytes", text(tensor).c_str(), bytes));
+  *memory = fresh.get();
+  data_.constants.push_back({tensor.id, std::move(fresh), {*memory, bytes}});
+  return tensor;
+}
 
 Dim Graph::extent(std::string_view name, int64_t max) {
   Build build(*data_, "extent");
@@ -105,7 +117,7 @@ Dim Graph::extent(std::string_view name, int64_t max) {
 
 Tensor Graph::input(std::string_view name, const Shape& shape, DType dtype) {
   Build build(*data_, "input");
-  if (find_named(data_->inputs, name) != nullptr)
+  if (find_named(data_->inputs, name) != nullptr || find_named(data_->outputs, name) != nullptr)
     return build.fail(Status::InvalidArgument, format("'%s' exists already", std::string(name).c_str()));
   return add_source(build, name, shape, dtype, &data_->inputs);
 }
@@ -131,15 +143,15 @@ Tensor Graph::weight(std::string_view name, const Shape& shape, DType dtype) {
 
 Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const float> values) {
   Build build(*data_, "constant");
-  return add_constant(build, name, shape, DType::F32, values.data(), values.size());
+  return copy_constant(build, name, shape, DType::F32, values);
 }
 Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const int32_t> values) {
   Build build(*data_, "constant");
-  return add_constant(build, name, shape, DType::I32, values.data(), values.size());
+  return copy_constant(build, name, shape, DType::I32, values);
 }
 Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const uint8_t> values) {
   Build build(*data_, "constant");
-  return add_constant(build, name, shape, DType::U8, values.data(), values.size());
+  return copy_constant(build, name, shape, DType::U8, values);
 }
 
 void Graph::output(std::string_view name, Tensor tensor) {

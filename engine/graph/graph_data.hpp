@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,8 @@ struct NamedTensor {
 
 struct ConstantInfo {
   uint32_t tensor = 0;
-  std::vector<std::byte> data;
+  std::shared_ptr<const std::byte[]> memory;  // one for all copies of the graph and its plans
+  std::span<const std::byte> data;
 };
 
 struct GraphData {

@@ -1,4 +1,5 @@
 // Graph calls: passes of the host's own.
+#include <cmath>
 #include <vector>
 
 #include "graph/build.hpp"
@@ -32,6 +33,7 @@ std::string counts_problem(const CustomPass& pass, size_t inputs) {
   if (pass.spirv.empty() && pass.cpu.run == nullptr)
     return "there is neither SPIR-V nor a function for the CPU";
   if (!(pass.group_work >= 0)) return "group_work is negative";
+  if (!std::isfinite(pass.group_work)) return "group_work is infinite";
   return "";
 }
 
@@ -72,13 +74,20 @@ SizeId size_of_dim(Build& build, const Dim& dim, const char* what) {
   return -1;
 }
 
+SizeId size_of_word(Build& build, const Dim& dim) {
+  if (dim.value <= UINT32_MAX) return size_of_dim(build, dim, "push");
+  build.fail(Status::InvalidArgument,
+             format("push: a size of up to %lld does not fit into 32 bits", static_cast<long long>(dim.value)));
+  return -1;
+}
+
 CustomAttrs attrs_of(Build& build, const CustomPass& pass) {
   CustomAttrs attrs;
   attrs.kernel = std::make_shared<const CustomKernel>(CustomKernel{
       std::string(pass.name), std::string(pass.entry_point), {pass.spirv.begin(), pass.spirv.end()}});
   attrs.constants.assign(pass.constants.begin(), pass.constants.end());
   for (const CustomWord& word : pass.push)
-    attrs.push.push_back({word.is_size ? size_of_dim(build, word.size, "push") : -1, word.bits});
+    attrs.push.push_back({word.is_size ? size_of_word(build, word.size) : -1, word.bits});
   for (size_t axis = 0; axis < 3; ++axis) {
     SizeId total = build.data().sizes.constant(1);
     if (!pass.groups[axis].sizes.valid()) build.fail(Status::InvalidArgument, "groups: more than 5 sizes");

@@ -49,17 +49,15 @@ Tensor Graph::embedding(Tensor table, Tensor ids, std::optional<DType> dtype) {
 namespace {
 
 // PE(pos, 2i) = sin(pos / 10000^(2i/C)), PE(pos, 2i+1) = cos of the same.
-std::vector<float> sinusoidal_table(int64_t positions, int64_t width) {
-  std::vector<float> table(static_cast<size_t>(positions * width));
+void fill_sinusoidal(int64_t positions, int64_t width, float* table) {
   for (int64_t pos = 0; pos < positions; ++pos) {
     for (int64_t i = 0; i < width; i += 2) {
       const double angle =
           static_cast<double>(pos) * std::exp(static_cast<double>(i) * (-std::log(10000.0) / static_cast<double>(width)));
-      table[static_cast<size_t>(pos * width + i)] = static_cast<float>(std::sin(angle));
-      table[static_cast<size_t>(pos * width + i + 1)] = static_cast<float>(std::cos(angle));
+      table[pos * width + i] = static_cast<float>(std::sin(angle));
+      table[pos * width + i + 1] = static_cast<float>(std::cos(angle));
     }
   }
-  return table;
 }
 
 }  // namespace
@@ -84,8 +82,12 @@ Tensor Graph::positional_encoding(Tensor x) {
   Tensor table;
   for (const detail::ConstantInfo& known : data_->constants)
     if (data_->tensors[known.tensor].name == name) table = {known.tensor};
-  if (!table.valid())
-    table = constant(name, {positions, width}, std::span<const float>(sinusoidal_table(positions, width)));
+  if (!table.valid()) {
+    std::byte* memory = nullptr;
+    table = build.add_constant(name, {positions, width}, DType::F32, static_cast<size_t>(positions * width), &memory);
+    if (memory == nullptr) return {};
+    fill_sinusoidal(positions, width, reinterpret_cast<float*>(memory));
+  }
   Dim length = positions;
   if (!data_->sizes.is_constant(position)) length.expr = position;
   table = slice(table, 0, 0, length);

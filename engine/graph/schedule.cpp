@@ -16,6 +16,9 @@ using detail::NamedTensor;
 using detail::ScratchItem;
 using detail::Uses;
 
+// Beyond any machine's memory, and so few that products with the sizes of tiles and elements cannot wrap.
+constexpr int64_t kMostElements = int64_t{1} << 44;
+
 class Planner {
  public:
   Planner(GraphData graph, const ScheduleOptions& options, const Log& log)
@@ -30,9 +33,11 @@ class Planner {
     detail::fuse(&graph_, options_);
     detail::spread_rows(&graph_, options_.colliding_pitch);
     evaluate_maxima();
+    Status status = check_sizes();
+    if (status != Status::Ok) return status;
     add_workspaces();
     count_elements();
-    const Status status = place();
+    status = place();
     if (status == Status::Ok) finish(schedule);
     return status;
   }
@@ -43,6 +48,32 @@ class Planner {
     for (const auto& extent : graph_.extents) maxima.push_back(extent.max);
     max_values_.resize(graph_.sizes.count());
     graph_.sizes.evaluate(maxima, max_values_);  // overflow shows as INT64_MAX in the sizes of the tensor it is in
+  }
+
+  // Views of fewer stored elements count as what they show.
+  Status check_sizes() {
+    Status status = Status::Ok;
+    const auto check = [&](Tensor tensor) {
+      if (status != Status::Ok || !tensor.valid() || is_possible(graph_.tensors[tensor.id])) return;
+      status = too_large(graph_.tensors[tensor.id].storage);
+    };
+    for (const Node& node : graph_.nodes) {
+      std::for_each(node.inputs.begin(), node.inputs.end(), check);
+      std::for_each(node.outputs.begin(), node.outputs.end(), check);
+    }
+    return status;
+  }
+
+  bool is_possible(const TensorInfo& info) const {
+    int64_t elements = 1;
+    for (size_t i = 0; i < static_cast<size_t>(info.rank); ++i)
+      if (!checked_mul(elements, max_values_[static_cast<size_t>(info.dims[i])], &elements)) return false;
+    return elements <= kMostElements;
+  }
+
+  Status too_large(uint32_t storage) {
+    return fail(log_, Status::InvalidGraph,
+                "compile: " + name_of(storage) + " has more elements than can be addressed");
   }
 
   void add_workspaces() {
@@ -61,8 +92,7 @@ class Planner {
 
   Status measure(uint32_t storage, Placement* placement) {
     const int64_t elements = max_values_[static_cast<size_t>(placement->elements)];
-    if (elements > INT64_MAX / 16)
-      return fail(log_, Status::InvalidGraph, "compile: " + name_of(storage) + " has more elements than can be addressed");
+    if (elements > INT64_MAX / 16) return too_large(storage);
     placement->bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(graph_.tensors[storage].dtype), 4);
     if (placement->bytes > options_.max_tensor_bytes)
       return fail(log_, Status::Unsupported,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "base/logging.hpp"
@@ -14,6 +16,11 @@ constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300, kHeaderWords = 
 enum Opcode : uint32_t {
   kEntryPoint = 15,
   kExecutionMode = 16,
+  kTypeInt = 21,
+  kTypeFloat = 22,
+  kTypeVector = 23,
+  kTypeMatrix = 24,
+  kTypeArray = 28,
   kTypeStruct = 30,
   kTypePointer = 32,
   kConstant = 43,
@@ -29,6 +36,9 @@ enum Opcode : uint32_t {
 enum Decoration : uint32_t {
   kSpecId = 1,
   kBufferBlock = 3,
+  kRowMajor = 4,
+  kArrayStride = 6,
+  kMatrixStride = 7,
   kBuiltIn = 11,
   kNonWritable = 24,
   kBindingNumber = 33,
@@ -38,13 +48,22 @@ enum Decoration : uint32_t {
 constexpr uint32_t kModelCompute = 5, kModeLocalSize = 17, kBuiltInWorkgroupSize = 25;
 constexpr uint32_t kClassUniform = 2, kClassPushConstant = 9, kClassStorageBuffer = 12;
 
+// Of a struct type.
+struct Member {
+  uint32_t offset = 0, matrix_stride = 0;
+  bool row_major = false;
+};
+
 // What is known of one result id.
 struct Id {
   uint32_t binding = UINT32_MAX, set = UINT32_MAX;
   uint32_t pointee = 0;                        // of a pointer type
   uint32_t members = 0, readonly_members = 0;  // of a struct type
-  uint32_t last_offset = 0;                    // of a struct type
-  uint32_t spec_id = UINT32_MAX, value = 0;    // of a 32-bit constant
+  uint64_t bytes = 0;                          // of a type; at most UINT32_MAX
+  uint32_t element = 0, count = 0;             // of a vector, a matrix (of its columns) or an array
+  uint32_t array_stride = 0;                   // of an array
+  bool matrix = false;
+  uint32_t spec_id = UINT32_MAX, value = 0;  // of a 32-bit constant
   bool buffer_block = false, readonly = false, workgroup_size = false;
 };
 
@@ -105,10 +124,26 @@ class Reader {
       case kTypeStruct:
         if (!needs(1, {0})) return false;
         ids_[o[0]].members = static_cast<uint32_t>(o.size() - 1);
+        return take_struct(o);
+      case kTypeInt:
+      case kTypeFloat:
+        if (!needs(2, {0})) return false;
+        ids_[o[0]].bytes = o[1] / 8;
+        return true;
+      case kTypeVector:
+      case kTypeMatrix:
+        if (!needs(3, {0, 1})) return false;
+        take_row(o[0], o[1], o[2]);
+        ids_[o[0]].matrix = opcode == kTypeMatrix;
+        return true;
+      case kTypeArray:
+        if (!needs(3, {0, 1, 2})) return false;
+        take_row(o[0], o[1], ids_[o[2]].value);
         return true;
       case kTypePointer:
         if (!needs(3, {0, 2})) return false;
         ids_[o[0]].pointee = o[2];
+        ids_[o[0]].bytes = sizeof(uint64_t);
         return true;
       case kConstant:
       case kSpecConstant:
@@ -143,6 +178,43 @@ class Reader {
     const std::string_view found(name, static_cast<size_t>(static_cast<const char*>(end) - name));
     if (o[0] == kModelCompute && found == entry_point_) entry_ = o[1];
     return true;
+  }
+
+  void take_row(uint32_t id, uint32_t element, uint32_t count) {
+    ids_[id].element = element;
+    ids_[id].count = std::max(count, 1u);
+    ids_[id].bytes = most(ids_[element].bytes * ids_[id].count);
+  }
+
+  static uint64_t most(uint64_t bytes) { return std::min<uint64_t>(bytes, UINT32_MAX); }
+
+  // Decorations come before types, and types before those made of them.
+  bool take_struct(std::span<const uint32_t> o) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i + 1 < o.size(); ++i) {
+      if (!known(o[i + 1])) return false;
+      const auto found = members_.find({o[0], i});
+      const Member member = found == members_.end() ? Member{} : found->second;
+      bytes = std::max(bytes, member.offset + bytes_of(o[i + 1], member, 0));
+    }
+    ids_[o[0]].bytes = most(bytes);
+    return true;
+  }
+
+  // Up to the last byte that is read.
+  uint64_t bytes_of(uint32_t type, const Member& member, int depth) const {
+    constexpr int kDeepest = 16;  // arrays of arrays; those of a damaged file may have no end
+    const Id& id = ids_[type];
+    if (depth == kDeepest) return UINT32_MAX;
+    if (id.matrix) {
+      const Id& column = ids_[id.element];
+      const uint32_t lines = member.row_major ? column.count : id.count;
+      const uint64_t line = member.row_major ? most(ids_[column.element].bytes * id.count) : column.bytes;
+      return most(uint64_t{member.matrix_stride} * (std::max(lines, 1u) - 1) + line);
+    }
+    if (id.array_stride != 0 && id.count != 0)
+      return most(uint64_t{id.array_stride} * (id.count - 1) + bytes_of(id.element, member, depth + 1));
+    return id.bytes != 0 ? id.bytes : sizeof(uint32_t);
   }
 
   bool take_constant(std::span<const uint32_t> o) {
@@ -180,6 +252,9 @@ class Reader {
       case kDescriptorSet:
         id.set = has_value ? o[2] : UINT32_MAX;
         return has_value;
+      case kArrayStride:
+        id.array_stride = has_value ? o[2] : 0;
+        return has_value;
       case kBuiltIn:
         id.workgroup_size = has_value && o[2] == kBuiltInWorkgroupSize;
         return has_value;
@@ -189,18 +264,19 @@ class Reader {
   }
 
   bool take_member_decoration(std::span<const uint32_t> o) {
-    Id& id = ids_[o[0]];
-    if (o[2] == kNonWritable) ++id.readonly_members;
-    if (o[2] != kOffset) return true;
+    if (o[2] == kNonWritable) ++ids_[o[0]].readonly_members;
+    if (o[2] != kRowMajor && o[2] != kOffset && o[2] != kMatrixStride) return true;
+    Member& member = members_[{o[0], o[1]}];
+    member.row_major |= o[2] == kRowMajor;
+    if (o[2] == kRowMajor) return true;
     if (o.size() < 4) return false;
-    id.last_offset = std::max(id.last_offset, o[3]);
+    (o[2] == kOffset ? member.offset : member.matrix_stride) = o[3];
     return true;
   }
 
   std::string add_variable(const Id& variable, uint32_t storage_class, uint32_t type) {
     const Id& block = ids_[ids_[type].pointee];
-    if (storage_class == kClassPushConstant && block.last_offset <= UINT32_MAX - 4)
-      info_->push_bytes = block.last_offset + 4;
+    if (storage_class == kClassPushConstant) info_->push_bytes = static_cast<uint32_t>(block.bytes);
     if (variable.binding == UINT32_MAX && variable.set == UINT32_MAX) return "";
     SpirvInfo::Binding binding;
     binding.set = variable.set;
@@ -222,6 +298,7 @@ class Reader {
   uint32_t entry_ = 0;
   int64_t open_functions_ = 0;
   std::vector<Id> ids_;
+  std::map<std::pair<uint32_t, uint32_t>, Member> members_;
   std::vector<Variable> variables_;
 };
 

@@ -17,7 +17,7 @@ struct SpirvInfo {
     bool readonly = false;
   };
   std::map<uint32_t, Binding> bindings;  // by binding number
-  uint32_t push_bytes = 0;               // where the last member of the push constants begins, and 4
+  uint32_t push_bytes = 0;               // where the push constants end
   std::array<uint32_t, 3> local_size{};  // 0, 0, 0 if it does not tell
 };
 

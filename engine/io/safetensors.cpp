@@ -248,7 +248,7 @@ bool storage_type(SafeTensors::Type type, DType* dtype) {
 
 bool host_tensor(const SafeTensors::Entry& entry, HostTensor* tensor) {
   DType dtype;
-  if (!storage_type(entry.type, &dtype)) return false;
+  if (!storage_type(entry.type, &dtype) || entry.shape.size() > size_t{kMaxRank} || entry.elements() == 0) return false;
   *tensor = {entry.name, dtype, entry.shape, entry.data};
   return true;
 }

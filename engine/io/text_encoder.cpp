@@ -1,6 +1,7 @@
 #include <heed/text_encoder.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -9,6 +10,7 @@
 
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
+#include "io/tokenizer_data.hpp"
 
 namespace heed {
 
@@ -49,12 +51,28 @@ class Hash {
   uint64_t value_ = 0x243F6A8885A308D3u;
 };
 
+void add_rules(const WordPiece::Data& tokenizer, Hash* hash) {
+  const WordPieceOptions& options = tokenizer.options;
+  for (const bool rule : {options.clean, options.cjk_spacing, options.lowercase, tokenizer.strips_accents})
+    hash->add(uint64_t{rule});
+  hash->add(static_cast<uint64_t>(options.max_word));
+  hash->add(options.prefix);
+  for (const int32_t id : {tokenizer.unknown, tokenizer.cls, tokenizer.sep, tokenizer.pad})
+    hash->add(static_cast<uint64_t>(id));
+  std::vector<int32_t> special = tokenizer.special;
+  std::sort(special.begin(), special.end());  // files of the same tokenizer may list them in another order
+  hash->add(special.size());
+  for (const int32_t id : special) hash->add(static_cast<uint64_t>(id));
+}
+
 uint64_t fingerprint_of(const BertConfig& c, const WordPiece& tokenizer, const Checkpoint& checkpoint,
                         int64_t max_tokens) {
   Hash hash;
   for (int64_t value : {c.vocabulary, c.width, c.layers, c.heads, c.hidden, c.positions, c.types, max_tokens})
     hash.add(static_cast<uint64_t>(value));
   hash.add(static_cast<uint64_t>(c.activation));
+  hash.add(std::bit_cast<uint32_t>(c.eps));
+  add_rules(tokenizer.data(), &hash);
   for (size_t i = 0; i < tokenizer.size(); ++i) hash.add(tokenizer.token(static_cast<int32_t>(i)));
   for (const SafeTensors::Entry& entry : checkpoint.entries()) {
     hash.add(entry.name);
@@ -83,6 +101,9 @@ Status check_pooling(const fs::path& directory, const Log& log) {
 // The longest input: what is asked, or what the directory says, or all positions.
 Status choose_max_tokens(const fs::path& directory, const BertConfig& config, int64_t asked, const Log& log,
                          int64_t* max_tokens) {
+  if (config.positions < 2)  // [CLS] and [SEP]
+    return fail(log, Status::Unsupported, format("the model has %lld positions; at least 2 are needed",
+                                                 static_cast<long long>(config.positions)));
   if (asked < 0 || asked == 1 || asked > config.positions)
     return fail(log, Status::InvalidArgument, format("max_tokens is %lld; it must be 2 to %lld, or 0",
                                                      static_cast<long long>(asked),

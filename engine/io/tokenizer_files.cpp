@@ -58,11 +58,19 @@ Status finish(std::string_view name, const Log& log, Data* data) {
   if (status == Status::Ok) status = find(options.sep, &data->sep);
   if (status == Status::Ok) status = find(options.pad, &data->pad);
   data->strips_accents = options.strip_accents.value_or(options.lowercase);
+  return status;
+}
+
+namespace {
+
+// One special token may begin with another.
+void put_longest_first(Data* data) {
   std::sort(data->special.begin(), data->special.end(), [&](int32_t a, int32_t b) {
     return data->tokens[static_cast<size_t>(a)].size() > data->tokens[static_cast<size_t>(b)].size();
   });
-  return status;
 }
+
+}  // namespace
 
 // --- vocab.txt ---------------------------------------------------------------------------------------------------
 
@@ -89,6 +97,7 @@ Status WordPiece::from_vocabulary(std::string_view text, std::string_view name, 
   if (status != Status::Ok) return status;
   data->special = {data->unknown, data->cls, data->sep, data->pad};
   if (const int32_t mask = data->find("[MASK]"); mask >= 0) data->special.push_back(mask);
+  put_longest_first(data.get());
   tokenizer->data_ = std::move(data);
   return Status::Ok;
 }
@@ -284,7 +293,9 @@ Status WordPiece::from_json(std::string_view text, std::string_view name, const 
   auto data = std::make_shared<Data>();
   status = TokenizerJson(object, std::string(name), log, data.get()).read();
   if (status == Status::Ok) status = finish(name, log, data.get());
-  if (status == Status::Ok) tokenizer->data_ = std::move(data);
+  if (status != Status::Ok) return status;
+  put_longest_first(data.get());
+  tokenizer->data_ = std::move(data);
   return status;
 }
 

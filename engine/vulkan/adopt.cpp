@@ -25,6 +25,23 @@ bool enabled_16bit_storage(const VkPhysicalDeviceFeatures2* features) {
   return false;
 }
 
+// With the memory model on, atomics are of the device's scope: VUID-RuntimeSpirv-vulkanMemoryModel-06265.
+bool lacks_device_scope(const VkPhysicalDeviceFeatures2* features) {
+  const auto* next = features == nullptr ? nullptr : static_cast<const VkBaseInStructure*>(features->pNext);
+  bool model = false, device_scope = false;
+  const auto take = [&](const auto& said) {
+    model |= said.vulkanMemoryModel == VK_TRUE;
+    device_scope |= said.vulkanMemoryModelDeviceScope == VK_TRUE;
+  };
+  for (; next != nullptr; next = next->pNext) {
+    if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES)
+      take(*as<VkPhysicalDeviceVulkanMemoryModelFeatures>(next));
+    if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)
+      take(*as<VkPhysicalDeviceVulkan12Features>(next));
+  }
+  return model && !device_scope;
+}
+
 Status check_lists(const HostDevice& host) {
   for (size_t i = 0; i < host.enabled_extensions.size(); ++i)
     if (host.enabled_extensions[i] == nullptr)
@@ -54,10 +71,14 @@ Status check_host(const HostDevice& host) {
     return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
   const Status status = check_lists(host);
   if (status != Status::Ok) return status;
-  if (host.api_version >= VK_API_VERSION_1_1) return Status::Ok;
-  return fail(host.log, Status::Unsupported,
-              format("adopt: the host uses Vulkan %u.%u; 1.1 is needed",
-                     VK_API_VERSION_MAJOR(host.api_version), VK_API_VERSION_MINOR(host.api_version)));
+  if (host.api_version < VK_API_VERSION_1_1)
+    return fail(host.log, Status::Unsupported,
+                format("adopt: the host uses Vulkan %u.%u; 1.1 is needed",
+                       VK_API_VERSION_MAJOR(host.api_version), VK_API_VERSION_MINOR(host.api_version)));
+  if (lacks_device_scope(host.enabled_features))
+    return fail(host.log, Status::Unsupported,
+                "adopt: the host enabled vulkanMemoryModel, but not vulkanMemoryModelDeviceScope");
+  return Status::Ok;
 }
 
 }  // namespace
@@ -81,7 +102,8 @@ Status VulkanDevice::adopt(const HostDevice& host) {
     return fail(host.log, Status::InvalidArgument,
                 format("adopt: get_instance_proc_addr knows no %s", missing));
 
-  const std::string missing_for_matrices = missing_matrix_features(host.enabled_features, host.enabled_extensions);
+  const std::string missing_for_matrices =
+      missing_matrix_features(host.enabled_features, host.enabled_extensions);
   // Otherwise not even their functions are asked for.
   if (missing_for_matrices.empty()) load_extension_functions(host.instance, &context_.vk);
   context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version);

@@ -121,7 +121,8 @@ void apply_variable(Capabilities* device) {
 Capabilities capabilities_of(const PhysicalDevice& device, MatrixReasons* reasons) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
   Capabilities result;
-  result.max_invocations = limits.maxComputeWorkGroupInvocations;
+  // heed's own workgroups have one dimension.
+  result.max_invocations = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
   std::copy_n(limits.maxComputeWorkGroupSize, 3, result.max_workgroup_size.begin());
   std::copy_n(limits.maxComputeWorkGroupCount, 3, result.max_groups.begin());
   result.shared_bytes = limits.maxComputeSharedMemorySize;

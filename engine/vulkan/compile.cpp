@@ -100,7 +100,7 @@ Status VulkanPlan::create_constants() {
                                           VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, MemoryUse::Constants);
   if (status != Status::Ok) return status;
   for (size_t i = 0; i < constant_offsets_.size(); ++i) {
-    const std::vector<std::byte>& data = schedule_.constants[i].data;
+    const std::span<const std::byte> data = schedule_.constants[i].data;
     if (!data.empty()) std::memcpy(constants_.mapped() + constant_offsets_[i], data.data(), data.size());
   }
   return constants_.flush();

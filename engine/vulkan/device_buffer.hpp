@@ -26,9 +26,13 @@ class DeviceBuffer {
   std::byte* mapped() const { return memory_.mapped(); }  // null for MemoryUse::Device
 
   // Between host writes and a submission, and between a wait and host reads. Nothing to do on coherent
-  // memory.
-  Status flush() { return memory_.flush(); }
-  Status invalidate() { return memory_.invalidate(); }
+  // memory. Of a part that begins and ends at multiples of 256 (nonCoherentAtomSize is no more), or of all.
+  Status flush(VkDeviceSize offset = 0, VkDeviceSize bytes = VK_WHOLE_SIZE) {
+    return memory_.flush(offset, bytes);
+  }
+  Status invalidate(VkDeviceSize offset = 0, VkDeviceSize bytes = VK_WHOLE_SIZE) {
+    return memory_.invalidate(offset, bytes);
+  }
 
  private:
   Context* context_ = nullptr;

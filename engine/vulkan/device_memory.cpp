@@ -146,27 +146,27 @@ void DeviceMemory::free() {
   bytes_ = VK_WHOLE_SIZE;
 }
 
-// Own memory holds one buffer and is flushed as a whole; of the host's, exactly the block.
-VkMappedMemoryRange DeviceMemory::range() const {
+// All of it: own memory to its end, as it holds one buffer; of the host's, exactly the block.
+VkMappedMemoryRange DeviceMemory::range(VkDeviceSize offset, VkDeviceSize bytes) const {
   auto range = structure<VkMappedMemoryRange>(VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE);
   range.memory = block_.memory;
-  range.offset = block_.offset;
-  range.size = bytes_;
+  range.offset = block_.offset + offset;
+  range.size = bytes == VK_WHOLE_SIZE ? bytes_ : bytes;
   return range;
 }
 
-Status DeviceMemory::flush() {
+Status DeviceMemory::flush(VkDeviceSize offset, VkDeviceSize bytes) {
   if (coherent_) return Status::Ok;
-  const VkMappedMemoryRange whole = range();
+  const VkMappedMemoryRange part = range(offset, bytes);
   return context_->check("vkFlushMappedMemoryRanges",
-                         context_->vk.FlushMappedMemoryRanges(context_->device, 1, &whole));
+                         context_->vk.FlushMappedMemoryRanges(context_->device, 1, &part));
 }
 
-Status DeviceMemory::invalidate() {
+Status DeviceMemory::invalidate(VkDeviceSize offset, VkDeviceSize bytes) {
   if (coherent_) return Status::Ok;
-  const VkMappedMemoryRange whole = range();
+  const VkMappedMemoryRange part = range(offset, bytes);
   return context_->check("vkInvalidateMappedMemoryRanges",
-                         context_->vk.InvalidateMappedMemoryRanges(context_->device, 1, &whole));
+                         context_->vk.InvalidateMappedMemoryRanges(context_->device, 1, &part));
 }
 
 }  // namespace heed::vulkan

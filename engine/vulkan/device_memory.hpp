@@ -22,20 +22,20 @@ class DeviceMemory {
   std::byte* mapped() const { return mapped_; }
 
   // Nothing to do on coherent memory.
-  Status flush();
-  Status invalidate();
+  Status flush(VkDeviceSize offset, VkDeviceSize bytes);
+  Status invalidate(VkDeviceSize offset, VkDeviceSize bytes);
 
  private:
   Status from_host(MemoryRequest request);
   Status check_block(const MemoryRequest& request) const;
   Status from_driver(const MemoryRequest& request, const MemoryTypeOrder& order);
   Status map();
-  VkMappedMemoryRange range() const;
+  VkMappedMemoryRange range(VkDeviceSize offset, VkDeviceSize bytes) const;
 
   Context* context_ = nullptr;
   MemoryBlock block_;
   std::byte* mapped_ = nullptr;
-  VkDeviceSize bytes_ = VK_WHOLE_SIZE;  // of the part that is flushed
+  VkDeviceSize bytes_ = VK_WHOLE_SIZE;  // of all that is flushed
   bool of_host_ = false;
   bool coherent_ = true;
 };

@@ -10,6 +10,8 @@ namespace {
 
 // What a dispatch and its barrier take with next to no work.
 constexpr double kDispatchMs = 0.005;
+// No wait is longer. More than that comes of a counter that was reset between two timestamps.
+constexpr double kLongestMs = 600'000;
 
 }  // namespace
 
@@ -24,6 +26,7 @@ PassTimes::Sample PassTimes::load(size_t pass) const {
 }
 
 void PassTimes::learn(size_t pass, double work, double milliseconds) {
+  if (milliseconds > kLongestMs) return;
   // A timestamp may tick as rarely as once in a microsecond.
   milliseconds = std::max(milliseconds, 1e-6);
   work = std::max(work, 1.0);

@@ -73,10 +73,12 @@ Status VulkanPlan::take_faults(uint32_t slot) {
         context_.log, Status::InvalidArgument,
         format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
   if (faulting_steps_.empty()) return Status::Ok;
-  Status status = faults_.invalidate();
+  // Other slots may be in flight.
+  const uint64_t begin = slot * fault_slot_bytes();
+  Status status = faults_.invalidate(begin, fault_slot_bytes());
   if (status != Status::Ok) return status;
   for (size_t i = 0; i < faulting_steps_.size(); ++i) {
-    std::byte* word = faults_.mapped() + slot * fault_slot_bytes() + i * fault_word_bytes();
+    std::byte* word = faults_.mapped() + begin + i * fault_word_bytes();
     uint32_t value = 0;
     std::memcpy(&value, word, sizeof value);
     if (value == 0) continue;
@@ -85,7 +87,7 @@ Status VulkanPlan::take_faults(uint32_t slot) {
                   format("%s: an id is outside the table; its row is zero",
                          schedule_.steps[faulting_steps_[i]].label.c_str()));
   }
-  const Status flushed = faults_.flush();
+  const Status flushed = faults_.flush(begin, fault_slot_bytes());
   return status == Status::Ok ? flushed : status;
 }
 

@@ -1,6 +1,11 @@
 #include "vulkan/submission.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "base/logging.hpp"
+#include "vulkan/names.hpp"
 
 namespace heed::vulkan {
 
@@ -11,7 +16,12 @@ constexpr uint32_t kTimeoutMs = 600 * 1000;
 // Operating systems reset a hanging GPU within 10 s (Windows 2 s); afterwards nothing is in use any more.
 constexpr uint32_t kResetMs = 10 * 1000;
 
-constexpr uint64_t nanoseconds(uint32_t milliseconds) { return uint64_t{milliseconds} * 1000 * 1000; }
+// A wait that fails is repeated as often, with pauses: half a second in which memory may be free again.
+constexpr int kTries = 50;
+constexpr std::chrono::milliseconds kPause{10};
+
+// Every other result, errors included, leaves what was submitted in use.
+bool is_at_rest(VkResult waited) { return waited == VK_SUCCESS || waited == VK_ERROR_DEVICE_LOST; }
 
 }  // namespace
 
@@ -53,6 +63,18 @@ Status Submission::begin(VkCommandBuffer* commands) {
   return context_->check("vkBeginCommandBuffer", context_->vk.BeginCommandBuffer(commands_, &info));
 }
 
+VkResult Submission::wait(uint32_t limit_ms) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(limit_ms);
+  for (int tries = 1;; ++tries) {
+    const auto left = std::max<std::chrono::nanoseconds>(end - Clock::now(), std::chrono::nanoseconds(0));
+    const VkResult waited = context_->vk.WaitForFences(context_->device, 1, &fence_, VK_TRUE,
+                                                       static_cast<uint64_t>(left.count()));
+    if (is_at_rest(waited) || waited == VK_TIMEOUT || tries == kTries || left.count() == 0) return waited;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 Status Submission::submit_and_wait(uint32_t timeout_ms) {
   Context& context = *context_;
   Status status = context.check("vkEndCommandBuffer", context.vk.EndCommandBuffer(commands_));
@@ -68,13 +90,17 @@ Status Submission::submit_and_wait(uint32_t timeout_ms) {
   }
   if (status != Status::Ok) return status;
   const uint32_t limit = timeout_ms == 0 ? kTimeoutMs : timeout_ms;
-  VkResult waited = context.vk.WaitForFences(context.device, 1, &fence_, VK_TRUE, nanoseconds(limit));
-  if (waited != VK_TIMEOUT) return context.check("vkWaitForFences", waited);
-  context.lost = context.timed_out = true;
-  waited = context.vk.WaitForFences(context.device, 1, &fence_, VK_TRUE, nanoseconds(kResetMs));
-  context.hung = waited == VK_TIMEOUT;
+  const VkResult waited = wait(limit);
+  if (is_at_rest(waited)) return context.check("vkWaitForFences", waited);
+  context.lost = true;
+  context.timed_out = waited == VK_TIMEOUT;
+  context.hung = !is_at_rest(wait(kResetMs));
+  if (waited == VK_TIMEOUT)
+    return fail(context.log, Status::DeviceLost,
+                format("%s did not finish within %u ms", context.info.word.c_str(), limit));
   return fail(context.log, Status::DeviceLost,
-              format("%s did not finish within %u ms", context.info.word.c_str(), limit));
+              format("vkWaitForFences: %s; whether %s has finished is not known", to_string(waited),
+                     context.info.word.c_str()));
 }
 
 }  // namespace heed::vulkan

@@ -18,10 +18,12 @@ class Submission {
   bool created() const { return fence_ != VK_NULL_HANDLE; }
 
   Status begin(VkCommandBuffer* commands);
-  // Ends, submits, waits. A wait of `timeout_ms` (0: ten minutes) counts as a lost device.
+  // Ends, submits, waits. A wait of `timeout_ms` (0: ten minutes), or one that keeps failing, counts as a lost device.
   Status submit_and_wait(uint32_t timeout_ms = 0);
 
  private:
+  VkResult wait(uint32_t limit_ms);
+
   Context* context_ = nullptr;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;

@@ -36,7 +36,7 @@ class HEED_API Checkpoint {
   const SafeTensors::Entry* find(std::string_view name) const;  // null if absent
   uint64_t bytes() const;                                       // of all tensors
 
-  // Views for Device::upload, in the order of entries(). I64 tensors are left out, see SafeTensors.
+  // Views for Device::upload, in the order of entries(). Some are left out, see SafeTensors::host_tensors.
   std::vector<HostTensor> host_tensors() const;
 
  private:

@@ -139,7 +139,7 @@ class HEED_API Graph {
   // CPU alone, Vulkan answers Unsupported. Values enter the sums exactly, but for an a beside BF16 on AMD's processors with
   // dot products of bf16 (AVX512_BF16), which round it to bf16 (2^-8 relative): PassInfo::why tells.
   Tensor matmul(Tensor a, Tensor b, const MatmulOptions& options = {});
-  // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear).
+  // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear); x has rank 1..4.
   Tensor linear(Tensor x, Tensor weight, Tensor bias = {});
 
   // --- Rows: over the last axis --------------------------------------------------------------------------

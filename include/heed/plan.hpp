@@ -100,6 +100,7 @@ class HEED_API Plan {
   // buffers may be larger than needed, and an output may lie in the memory of inputs, not in another output's. The CPU
   // device reads inputs and writes outputs in place, without copies. Extents not given take their
   // maximum. IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows for it.
+  // On Vulkan it writes slot 0 anew (vulkan::RecordInfo::slot), of which no recording may be in flight.
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
              const RunOptions& options = {});
   Status run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents = {},

@@ -58,8 +58,8 @@ class HEED_API SafeTensors {
   std::span<const std::pair<std::string, std::string>> metadata() const;
   std::string_view metadata(std::string_view key) const;
 
-  // Views for Device::upload, in the order of entries(). Bool is seen as U8. I64 tensors are left out: heed has
-  // no such storage type, see read_i32.
+  // Views for Device::upload, in the order of entries(). Bool is seen as U8. Left out is what heed cannot store: I64
+  // tensors (see read_i32), those without elements, and those of more than kMaxRank dims.
   std::vector<HostTensor> host_tensors() const;
 
  private:
@@ -84,7 +84,7 @@ constexpr size_t size_of(SafeTensors::Type type) {
 // The storage type that holds `type` unchanged; false for I64.
 HEED_API bool storage_type(SafeTensors::Type type, DType* dtype);
 
-// One entry as a view for Device::upload or Plan::run; false for I64.
+// One entry as a view for Device::upload or Plan::run; false for those that host_tensors leaves out.
 HEED_API bool host_tensor(const SafeTensors::Entry& entry, HostTensor* tensor);
 
 // Values as F32, from F32, F16 or BF16; else DTypeMismatch.

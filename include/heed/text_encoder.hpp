@@ -74,7 +74,7 @@ class HEED_API TextEncoder {
   DType weight_dtype() const { return weight_dtype_; }  // of matrices and tables
   const Plan& plan() const { return plan_; }
   const Weights& weights() const { return weights_; }
-  // Identifies the model's files: a hash over configuration, vocabulary and all weights. Two encoders with the same
+  // Identifies the model's files: a hash over configuration, tokenizer and all weights. Two encoders with the same
   // fingerprint give comparable vectors. Reads all weights: some milliseconds for 100 MB.
   uint64_t fingerprint() const { return fingerprint_; }
 

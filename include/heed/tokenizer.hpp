@@ -69,6 +69,7 @@ class HEED_API WordPiece {
   int32_t unknown_id() const;
 
   struct Data;  // private to the implementation
+  const Data& data() const { return *data_; }
 
  private:
   std::shared_ptr<const Data> data_;

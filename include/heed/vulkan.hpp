@@ -37,12 +37,15 @@ struct HostDevice {
   // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are enabled
   // (DeviceInfo::reason names them), VK_KHR_cooperative_matrix, and beside it VK_NV_cooperative_matrix2 if asked to.
   std::span<const char* const> enabled_extensions = {};
-  // The features the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none.
+  // The features the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none. Where
+  // vulkanMemoryModel is among them, vulkanMemoryModelDeviceScope must be, too.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
   bool debug_utils = false;                          // VK_EXT_debug_utils was enabled on the instance
   const VkAllocationCallbacks* allocator = nullptr;  // host memory
   MemoryAllocator memory = {};                       // device memory; without it, heed calls vkAllocateMemory
-  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;   // used, never destroyed
+  // Used, never destroyed; by several threads without a lock, so it must not be made as externally synchronized, and
+  // nothing may be merged into it while plans are compiled or prepared.
+  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   // SelfTestReport::blob of an earlier start, as DeviceOptions::self_test_results.
   std::span<const std::byte> self_test_results = {};
   Log log = {};
@@ -50,7 +53,7 @@ struct HostDevice {
 
 // Makes a Device on the host's VkDevice. Creates no queue, submits nothing. InvalidArgument: a handle is
 // null, a function is missing, the queue family has no compute, a list is malformed. Unsupported: below
-// heed's floor.
+// heed's floor, or a memory model without device scope.
 HEED_API Status adopt(const HostDevice& host, Device* device);
 
 // A named input or output of the plan in a host buffer created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, which
@@ -92,6 +95,9 @@ struct RecordInfo {
 // before that stage. After: outputs were written at COMPUTE_SHADER with SHADER_WRITE; the host's barrier
 // starts from there. sync_needs gives these masks. heed records one barrier at its start (compute to compute)
 // that orders it after the previous recording of any heed plan on the same queue, whose scratch it may share.
+//
+// A handle of the plan must be kept until the GPU has finished what was recorded of it: scratch, constants, weights and
+// descriptor sets go with the last one.
 HEED_API Status record(const Plan& plan, VkCommandBuffer cmd, const RecordInfo& info);
 
 // The host's halves of the barriers around a recording. `before`: the destination is filled in, the host adds

@@ -4,6 +4,16 @@
 
 using namespace heed;
 
+TEST_CASE("quotients that round up", "[base]") {
+  CHECK(ceil_div(0, 7) == 0);
+  CHECK(ceil_div(7, 7) == 1);
+  CHECK(ceil_div(8, 7) == 2);
+  CHECK(ceil_div(INT64_MAX, int64_t{1}) == INT64_MAX);
+  CHECK(ceil_div(INT64_MAX - 1, INT64_MAX) == 1);
+  CHECK(ceil_div(UINT32_MAX, 2u) == 1u << 31);
+  CHECK(ceil_div(UINT32_MAX, UINT32_MAX) == 1);
+}
+
 TEST_CASE("checked products and sums", "[base]") {
   constexpr int64_t kMost = INT64_MAX, kHalf = int64_t{1} << 32;
   struct Row {

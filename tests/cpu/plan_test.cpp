@@ -161,9 +161,12 @@ TEST_CASE("memory that the host does not have is a status", "[cpu]") {
   std::string message;
   Device device = cpu_device({keep_last, &message});
   Graph g;
-  constexpr int64_t kSide = int64_t{1} << 29;  // 2^60 bytes of product
+  // Eight products of 2^46 bytes at once: more than the addresses of a process.
+  constexpr int64_t kSide = int64_t{1} << 22;
   const Tensor a = g.input("a", {kSide, 1}), b = g.input("b", {1, kSide});
-  g.output("y", g.mean(g.matmul(a, b), 0));
+  std::vector<Tensor> products;
+  for (int i = 0; i < 8; ++i) products.push_back(g.matmul(g.scale(a, static_cast<float>(i + 2)), b));
+  for (const Tensor product : products) g.output(std::string("y").append(std::to_string(product.id)), g.mean(product, 0));
   Plan plan;
   CHECK(device.compile(g, {}, &plan) == Status::OutOfMemory);
   INFO(message);

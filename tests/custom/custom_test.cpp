@@ -246,16 +246,20 @@ TEST_CASE("custom: workgroups and counts of them above the device's limits are r
     Device device = tested.device;
     if (device.info().kind == DeviceKind::Cpu) continue;
     INFO(tested.word);
+    // Workgroups along x, groups along y and z, and what is said of them.
     struct Row {
       uint32_t workgroup;
-      int64_t groups;
-      const char* message;
+      CustomGroups y, z;
+      const char* says;
     };
-    for (const Row& row : {Row{1u << 20, 1, "workgroups of 1048576"}, Row{kWorkgroup[0], 1 << 24, "16777216 workgroups"},
-                           Row{0, 1, "workgroups of 0 along axis 0"}}) {
+    const Row rows[] = {{1u << 20, {}, {{1}, 1}, "workgroups of 1048576"},
+                        {0, {}, {{1}, 1}, "workgroups of 0 along axis 0"},
+                        {16, {}, {{1 << 24}, 1}, "16777216 workgroups"},
+                        {16, {{UINT32_MAX, 1u << 31}, UINT32_MAX}, {}, "2147483648 workgroups"}};
+    for (const Row& row : rows) {
       const uint32_t constants[] = {row.workgroup};
       Graph g;
-      const std::array<CustomGroups, 3> groups = {{{}, {}, {{row.groups}, 1}}};
+      const std::array<CustomGroups, 3> groups = {{{}, row.y, row.z}};
       const CustomPass pass = {.name = "fade",
                                .spirv = words,
                                .constants = constants,
@@ -265,7 +269,7 @@ TEST_CASE("custom: workgroups and counts of them above the device's limits are r
       g.output("y", g.custom(pass, {g.input("x", {16})}).outputs[0]);
       Plan plan;
       CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
-      CHECK(ops::take_checked_messages().find(row.message) != std::string::npos);
+      CHECK(ops::take_checked_messages().find(row.says) != std::string::npos);
     }
   }
 }
@@ -317,6 +321,7 @@ TEST_CASE("custom: mistakes are the graph's, with a message", "[custom]") {
          p.groups[2] = {{UINT32_MAX, UINT32_MAX, 4}, 2};
        }),
        1, "groups: more"},
+      {"endless work", with([](CustomPass& p) { p.group_work = INFINITY; }), 1, "group_work is infinite"},
       {"nothing to run", with([](CustomPass& p) { p.spirv = {}; }), 1, "neither"},
       {"three words", with([&](CustomPass& p) { p.spirv = tiny; }), 1, "too short"},
       {"no SPIR-V", with([&](CustomPass& p) { p.spirv = no_spirv; }), 1, "no SPIR-V"},
@@ -347,6 +352,13 @@ TEST_CASE("custom: mistakes are the graph's, with a message", "[custom]") {
   Graph g;
   CHECK_FALSE(g.custom(base, {Tensor{}}).outputs[0].valid());
   CHECK(g.status() == Status::InvalidArgument);
+  Graph wide;
+  const Tensor x = wide.input("x", {wide.extent("n", 1 << 30)});
+  const CustomWord size[] = {wide.shape(wide.concat({x, x, x, x}, 0))[0], 1.0f};
+  CustomPass sized = base;
+  sized.push = size;
+  CHECK_FALSE(wide.custom(sized, {x}).outputs[0].valid());
+  CHECK(std::string(wide.error()).find("4294967296 does not fit into 32 bits") != std::string::npos);
   Graph fine;
   CHECK(fine.custom(base, {fine.input("x", {16})}).outputs[0].valid());
   CHECK(fine.status() == Status::Ok);

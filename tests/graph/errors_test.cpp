@@ -5,6 +5,7 @@
 
 #include <heed/nn.hpp>
 
+#include "counting.hpp"
 #include "support.hpp"
 
 using namespace heed;
@@ -35,6 +36,8 @@ const Mistake kMistakes[] = {
      [](Graph& g) { (void)g.input("a", {INT64_MAX / 2, 4}); }},
     {"name twice", Status::InvalidArgument, {"'a' exists already"},
      [](Graph& g) { (void)g.input("a", {1}), (void)g.input("a", {1}); }},
+    {"name of an output", Status::InvalidArgument, {"'y' exists already"},
+     [](Graph& g) { g.output("y", g.scale(g.input("x", {1}), 2)), (void)g.input("y", {1}); }},
     {"weight declared with two shapes", Status::ShapeMismatch, {"'w' f32 [2]", "[3]"},
      [](Graph& g) { (void)g.weight("w", {2}), (void)g.weight("w", {3}); }},
     {"reshape changes the count", Status::ShapeMismatch, {"reshape", "[2, 3]", "[7]"},
@@ -128,7 +131,7 @@ TEST_CASE("graph: a graph without output, and tensors beyond the device's limit,
   CHECK(schedule_of(g, {.max_tensor_bytes = 40000}).status == Status::Ok);
 }
 
-TEST_CASE("graph: sums of sizes stay short, and scratch that wraps 64 bits is refused", "[graph]") {
+TEST_CASE("graph: sums of sizes stay short, and tensors that no machine holds are refused", "[graph]") {
   Graph g;
   Tensor x = g.input("x", {g.extent("n", 2)});
   for (int i = 0; i < 29; ++i) x = g.concat({x, x}, 0);
@@ -137,14 +140,20 @@ TEST_CASE("graph: sums of sizes stay short, and scratch that wraps 64 bits is re
   CHECK(g.shape(g.reshape(x, {1 << 29, g.extent("n", 2)})).rank == 2);
 
   Graph wide;
-  const Dim rows = wide.extent("rows", 1 << 29), columns = wide.extent("columns", 1 << 29);
+  const Dim rows = wide.extent("rows", 1 << 22), columns = wide.extent("columns", (1 << 22) + 1);
   const Tensor a = wide.input("a", {rows, 1}), b = wide.input("b", {1, columns});
-  std::vector<Tensor> sums;
-  for (int i = 0; i < 16; ++i) sums.push_back(wide.add(wide.scale(a, static_cast<float>(i)), b));  // 2^60 bytes each
-  for (const Tensor sum : sums) wide.output(std::string("y").append(std::to_string(sum.id)), wide.mean(sum, 1));
+  wide.output("y", wide.mean(wide.add(a, b), 1));
   const Scheduled s = schedule_of(wide);
   CHECK(s.status == Status::InvalidGraph);
-  CHECK(mentions(s.messages, "more than can be addressed"));
+  CHECK(mentions(s.messages, "add f32 [rows<=4194304, columns<=4194305] has more elements than can be addressed"));
+
+  // Rows so long that their bytes would wrap, which are views of few elements for all that the graph knows.
+  for (const int64_t longest : {(int64_t{1} << 44) + 1, (int64_t{1} << 59) - 1}) {
+    Graph lengthy;
+    const Tensor x = lengthy.input("x", {1, longest});
+    lengthy.output("y", lengthy.matmul(x, x, {.transpose_b = true}));
+    CHECK(schedule_of(lengthy).status == Status::InvalidGraph);
+  }
 }
 
 TEST_CASE("graph: extents outside 1..max are refused by name", "[graph]") {
@@ -163,6 +172,24 @@ TEST_CASE("graph: extents outside 1..max are refused by name", "[graph]") {
   CHECK(resolve_with("m", 1) == Status::NotFound);
   const std::vector<NamedValue> twice = {{"n", 5}, {"n", 5}};
   CHECK(resolve_extents(s.schedule, twice, Log{}, extents, sizes) == Status::InvalidArgument);
+}
+
+TEST_CASE("graph: constants are one for all copies, and without memory for them there is a message", "[graph]") {
+  Graph g;
+  const float values[] = {1, 2, 3, 4};
+  g.output("y", g.add(g.input("x", {4}), g.constant("ones", {4}, values)));
+  const Graph copy = g;
+  const Scheduled s = schedule_of(copy);
+  REQUIRE(s.status == Status::Ok);
+  CHECK(s.schedule.constants[0].data.data() == g.data().constants[0].data.data());
+
+  const Tensor x = g.input("long", {1 << 10, 1 << 10});
+  {
+    const LimitNews limit(1 << 20);
+    CHECK_FALSE(g.positional_encoding(x).valid());
+  }
+  CHECK(g.status() == Status::OutOfMemory);
+  CHECK(mentions(g.error(), "no memory for 4194304 bytes"));
 }
 
 TEST_CASE("graph: is a value", "[graph]") {

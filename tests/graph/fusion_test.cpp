@@ -114,6 +114,23 @@ TEST_CASE("fusion: attention stays before the readers of its other results", "[g
   CHECK(s.schedule.steps[1].inputs[0] == s.schedule.steps[0].outputs[out::kLogSumExp]);
 }
 
+TEST_CASE("fusion: factors become one only where that is exact enough", "[graph]") {
+  struct Row {
+    float first, second;
+    bool fused;
+  };
+  const Row rows[] = {{2.0f, 3.0f, true},     {1e30f, 1e30f, false}, {1e-30f, 1e-30f, false}, {1e-20f, 1e-20f, false},
+                      {1e30f, 1e-30f, true}, {1.0f, 1e-40f, true},  {0.0f, 2.0f, false},     {0.0f, 1.0f, true}};
+  for (const Row& row : rows) {
+    INFO(row.first << " and " << row.second);
+    Graph g;
+    const Tensor x = g.input("x", {4, 4});
+    g.output("scaled", g.scale(g.scale(x, row.first), row.second));
+    g.output("product", g.scale(g.matmul(x, x, {.scale = row.first}), row.second));
+    CHECK(ops_of(schedule_of(g).schedule).size() == (row.fused ? 2 : 4));
+  }
+}
+
 TEST_CASE("dropout leaves nothing in evaluation plans and with p = 0", "[graph]") {
   Graph g;
   const Tensor x = g.input("x", {4, 6});

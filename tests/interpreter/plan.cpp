@@ -27,7 +27,7 @@ Status InterpretedPlan::build(const std::vector<const detail::WeightsImpl::Entry
     if (at.space == Placement::Space::Weight)
       storages_[id] = {&weights_->memory, entries[at.slot]->offset, entries[at.slot]->bytes};
     if (at.space != Placement::Space::Constant) continue;
-    const std::vector<std::byte>& data = schedule_.constants[at.slot].data;
+    const std::span<const std::byte> data = schedule_.constants[at.slot].data;
     auto& memory =
         constants_.emplace_back(std::make_unique<Memory>(align_up<uint64_t>(data.size(), 4), true));
     std::copy(data.begin(), data.end(), memory->data());

@@ -3,6 +3,7 @@
 #include <heed/text_encoder.hpp>
 
 #include <functional>
+#include <set>
 
 #include "search/support.hpp"
 
@@ -52,6 +53,8 @@ TEST_CASE("Model directories with a fault are refused with a message that names 
        {"'num_attention_heads': is missing"}},
       {"zero layers", [](ModelCopy& m) { m.change("config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 0"); },
        Status::InvalidFile, {"num_hidden_layers", "is 0"}},
+      {"one position", [](ModelCopy& m) { m.change("config.json", "_embeddings\": 64", "_embeddings\": 1"); },
+       Status::Unsupported, {"1 positions"}},
       {"another architecture", [](ModelCopy& m) { m.change("config.json", "\"model_type\": \"bert\"", "\"model_type\": \"t5\""); },
        Status::Unsupported, {"model_type", "t5"}},
       {"relative positions", [](ModelCopy& m) { m.change("config.json", "\"absolute\"", "\"relative_key\""); },
@@ -149,6 +152,30 @@ TEST_CASE("Harmless differences of a checkpoint are accepted", "[bert]") {
   REQUIRE(plain.encode(text, a) == Status::Ok);
   REQUIRE(other.encode(text, b) == Status::Ok);
   CHECK(a == b);
+}
+
+TEST_CASE("A fingerprint tells apart whatever changes vectors", "[bert]") {
+  Device device = cpu();
+  const auto fingerprint = [&](const std::function<void(ModelCopy&)>& change) {
+    ModelCopy copy;
+    change(copy);
+    TextEncoder encoder;
+    REQUIRE(TextEncoder::open(device, copy.path(), {.log = stderr_log()}, &encoder) == Status::Ok);
+    return encoder.fingerprint();
+  };
+  const std::function<void(ModelCopy&)> changes[] = {
+      [](ModelCopy&) {},
+      [](ModelCopy& m) { m.change("config.json", "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": 1e-05"); },
+      [](ModelCopy& m) { m.change("tokenizer.json", "\"lowercase\":true", "\"lowercase\":false"); },
+      [](ModelCopy& m) { m.change("tokenizer.json", "\"strip_accents\":null", "\"strip_accents\":false"); },
+      [](ModelCopy& m) { m.change("tokenizer.json", "_chars_per_word\":100", "_chars_per_word\":9"); },
+      [](ModelCopy& m) { m.change("tokenizer.json", "\"unk_token\":\"[UNK]\"", "\"unk_token\":\"[PAD]\""); }};
+  std::set<uint64_t> seen;
+  for (const auto& change : changes) seen.insert(fingerprint(change));
+  CHECK(seen.size() == std::size(changes));
+  CHECK(fingerprint(changes[0]) == fingerprint([](ModelCopy& m) {
+          m.change("tokenizer.json", "\"strip_accents\":null", "\"strip_accents\":true");  // as lowercase says
+        }));
 }
 
 TEST_CASE("Options outside their range are refused", "[bert]") {

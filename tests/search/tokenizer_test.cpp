@@ -122,6 +122,14 @@ TEST_CASE("WordPiece leaves out what does not fit", "[tokenizer]") {
   CHECK(ids == std::vector<int32_t>{cls, a, sep});
 }
 
+TEST_CASE("WordPiece takes the longest of special tokens that begin alike", "[tokenizer]") {
+  WordPiece tokenizer;
+  const WordPieceOptions options = {.unknown = "<", .cls = "<s", .sep = "<s>", .pad = "<s>>"};
+  const char* vocabulary = "<\n<s\n<s>\n<s>>\na\n";
+  REQUIRE(WordPiece::from_vocabulary(vocabulary, "v.txt", stderr_log(), &tokenizer, options) == Status::Ok);
+  CHECK(encode(tokenizer, "a<s>><s><s a<") == std::vector<int32_t>{1, 4, 3, 2, 1, 4, 0, 2});
+}
+
 TEST_CASE("WordPiece takes very long lines", "[tokenizer]") {
   const WordPiece tokenizer = tiny({});
   std::vector<int32_t> ids;

@@ -132,6 +132,28 @@ TEST_CASE("adopt: mistakes of the host are named", "[vulkan][adopt]") {
   CHECK(host->take_validation() == "");
 }
 
+TEST_CASE("adopt: a memory model needs its device scope", "[vulkan][adopt]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  auto core = vulkan::structure<VkPhysicalDeviceVulkan12Features>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  auto alone = vulkan::structure<VkPhysicalDeviceVulkanMemoryModelFeatures>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
+  for (const bool in_core : {true, false}) {
+    for (const bool scope : {true, false}) {
+      core.vulkanMemoryModel = alone.vulkanMemoryModel = VK_TRUE;
+      core.vulkanMemoryModelDeviceScope = alone.vulkanMemoryModelDeviceScope = scope;
+      VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, {}};
+      features.pNext = in_core ? static_cast<void*>(&core) : &alone;
+      vulkan::HostDevice given = host->host_device();
+      given.enabled_features = &features;
+      Device device;
+      CHECK(vulkan::adopt(given, &device) == (scope ? Status::Ok : Status::Unsupported));
+      CHECK((host->take_log().find("vulkanMemoryModelDeviceScope") != std::string::npos) == !scope);
+    }
+  }
+}
+
 TEST_CASE("adopt: large uploads pass through bounded staging", "[vulkan][upload]") {
   const auto host = HostVulkan::create({.f16 = true});
   if (host == nullptr) return;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "catch.hpp"
 #include "counting.hpp"
@@ -37,6 +39,8 @@ bool fails_now(const char* name) {
 std::map<std::string, std::set<uint64_t>, std::less<>> live;
 std::string foreign;
 std::set<std::string> asked;
+
+std::vector<std::pair<VkDeviceSize, VkDeviceSize>> mapped_ranges;
 
 void born(std::string_view type, uint64_t handle) { live[std::string(type)].insert(handle); }
 void died(std::string_view type, uint64_t handle) {
@@ -83,12 +87,18 @@ struct Thunk<Tag, R(VKAPI_PTR*)(A...)> {
   static R VKAPI_CALL call(A... arguments) {
     ++calls;
     const PauseNews pause;
+    if constexpr (std::is_same_v<Tag, TagFlushMappedMemoryRanges> ||
+                  std::is_same_v<Tag, TagInvalidateMappedMemoryRanges>) {
+      const VkMappedMemoryRange* parts = std::get<2>(std::make_tuple(arguments...));
+      mapped_ranges.emplace_back(parts->offset, parts->size);
+    }
     if constexpr (std::is_same_v<Tag, TagCmdPipelineBarrier>) {
       if (pretended.no_barriers) return;
     }
     if constexpr (std::is_same_v<R, VkResult>) {
       if (fails_now(Tag::kName)) {
-        if (std::is_same_v<Tag, TagWaitForFences>) (void)real(arguments...);
+        if (std::is_same_v<Tag, TagWaitForFences> && failure == VK_ERROR_DEVICE_LOST)
+          (void)real(arguments...);
         return failure;
       }
       const R result = real(arguments...);
@@ -241,6 +251,10 @@ std::string extension_functions_asked() {
 }
 
 uint64_t budget_queries() { return budget_reads; }
+
+std::vector<std::pair<VkDeviceSize, VkDeviceSize>> take_mapped_ranges() {
+  return std::exchange(mapped_ranges, {});
+}
 
 void forget_objects() {
   live.clear();

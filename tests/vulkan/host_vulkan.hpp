@@ -7,6 +7,7 @@
 #include <heed/vulkan.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vulkan/functions.hpp"
@@ -28,6 +29,8 @@ std::string foreign_destroys();
 // HostVulkan was made.
 std::string extension_functions_asked();
 uint64_t budget_queries();
+// Offset and size of what heed flushed and invalidated since the last call.
+std::vector<std::pair<VkDeviceSize, VkDeviceSize>> take_mapped_ranges();
 void forget_objects();
 
 // What heed is told of the device beyond the truth, from the next adoption on. Reset when a HostVulkan is
@@ -43,7 +46,7 @@ struct Pretend {
 void pretend(const Pretend& what);
 
 // The `call`-th call from now on (1 is the next) that returns a VkResult returns this error instead; 0: none.
-// The driver is not called, except for waits, which must have taken place before anything is destroyed.
+// The driver is not called, except for waits that lose the device: a lost device is at rest.
 void inject_failure(uint64_t call, VkResult error);
 // Which function failed, or empty if it did not come to that.
 std::string injected_into();

@@ -128,6 +128,10 @@ TEST_CASE("the floor: every limit that is too low is named with both values", "[
   family.queueCount = 1;
   device.queue_families = {family};
   CHECK(below_floor(device) == "");
+  limits.maxComputeWorkGroupInvocations = 1024;
+  CHECK(capabilities_of(device).max_invocations == 128);  // of one row
+  limits.maxComputeWorkGroupSize[0] = 2048;
+  CHECK(capabilities_of(device).max_invocations == 1024);
   limits.maxComputeSharedMemorySize = 8192;
   CHECK(below_floor(device) == "maxComputeSharedMemorySize is 8192; 16384 is needed");
   device.queue_families.clear();
