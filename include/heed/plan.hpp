@@ -95,7 +95,9 @@ class HEED_API Plan {
 
   // Copies inputs in, runs, waits, copies outputs out. Every input and output must be given once, and nothing else;
   // buffers may be larger than needed, and an output may lie in the memory of inputs. Extents not given take their
-  // maximum. IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows for it.
+  // maximum. Results are bit for bit the same from run to run; on the CPU also whatever the number of threads and
+  // whatever a host's threads have set of rounding, flushing to zero and traps, which its own code finds as it was.
+  // IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows for it.
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
              const RunOptions& options = {});
   Status run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents = {},
