@@ -107,7 +107,8 @@ void softmax(const float* x, float factor, float* out, int64_t n, const float* n
   if (max == kHidden) {
     bool hidden = true;  // or NaN
     for (int64_t i = 0; i < n; ++i) hidden = hidden && logits[i] == kHidden;
-    return map(logits, out, n, [&](Vector v) { return hidden ? hn::Zero(d) : v; });
+    const Vector weight = hidden ? hn::Zero(d) : hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+    return map(logits, out, n, [&](Vector) { return weight; });
   }
   const double total =
       next != nullptr ? powers<true>(logits, max, out, n, next) : powers<false>(logits, max, out, n, next);
