@@ -4,6 +4,11 @@
 #include <set>
 #include <thread>
 
+#if defined(__linux__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include "catch.hpp"
 #include "cpu/cpu_plan.hpp"
 #include "cpu/kernels.hpp"
@@ -142,6 +147,26 @@ TEST_CASE("packed weights are held by some plans while the last plan of others e
   for (std::thread& host : hosts) host.join();
   CHECK(missing == 0);
 }
+
+#if defined(__linux__)
+TEST_CASE("a forked process runs a plan on its one thread and lets go of it", "[cpu]") {
+  Plan plan = plan_on({.threads = 3});
+  const Result expected = run_network(plan, 37, 3);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the pool's threads sleep
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(20);
+    const bool same = run_network(plan, 37, 3) == expected;
+    plan = Plan();
+    _exit(same ? 0 : 1);
+  }
+  int state = -1;
+  REQUIRE(waitpid(child, &state, 0) == child);
+  CHECK(state == 0);
+  CHECK(run_network(plan, 37, 3) == expected);
+}
+#endif
 
 TEST_CASE("the pool runs every index once, from several callers", "[cpu]") {
   cpu::ThreadPool pool(5, {});
