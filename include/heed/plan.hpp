@@ -104,7 +104,10 @@ class HEED_API Plan {
              const RunOptions& options = {});
 
   uint64_t scratch_bytes() const;  // exact, at the extents' maxima
-  uint64_t weight_bytes() const;   // bytes of the weights this plan reads
+  // Bytes of the weights this plan reads, as uploaded. The CPU also holds each matrix that is the b of a matmul in the order
+  // in which its kernels read it, shared by the plans of the same weights: about its bytes again, or several times as many
+  // for few columns, which are filled up to two whole vectors. These copies are in no figure.
+  uint64_t weight_bytes() const;
 
   // The pipelines of the plan, known when compile returns, whenever they are made (CompileOptions::pipelines). None
   // on the CPU.
