@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/float_environment.hpp"
+
 namespace heed {
 
 inline std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
@@ -26,7 +28,11 @@ struct DropoutWords {
   float keep_scale = 1.0f;  // 1 / (1 - p)
 };
 inline DropoutWords dropout_words(float p) {
-  return {static_cast<uint32_t>(static_cast<double>(p) * 4294967296.0 + 0.5), static_cast<float>(1.0 / (1.0 - p))};
+  const UsualFloats floats;
+  const volatile double given = p;  // volatile keeps the arithmetic between the ends of `floats`
+  const volatile uint32_t threshold = static_cast<uint32_t>(given * 4294967296.0 + 0.5);
+  const volatile float keep_scale = static_cast<float>(1.0 / (1.0 - given));
+  return {threshold, keep_scale};
 }
 
 // The random word of element `index` (row-major over the tensor's shape of this run).

@@ -2,6 +2,7 @@
 // queries, held in the lanes of vectors, go over blocks of keys with a running maximum and sum.
 //
 // Work items are blocks of queries of one head. The order of all sums depends on the sizes only, not on the threads.
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -129,6 +130,14 @@ float score_of(float logit) {
   return std::isfinite(logit) ? std::clamp(logit * kLog2E, -kMost, kMost) : logit;
 }
 
+bool all_finite(const float* x, int64_t n) {
+  constexpr uint32_t kExponent = 0x7f800000u;
+  uint32_t infinite = 0;
+  for (int64_t i = 0; i < n; ++i)
+    infinite |= (std::bit_cast<uint32_t>(x[i]) & kExponent) == kExponent ? 1u : 0u;
+  return infinite == 0;
+}
+
 // From the largest logit, and the sum of exponentials relative to it: 0 without a visible key.
 float log_sum_exp(float largest, float sum) { return sum == 0.0f ? kHidden : largest + std::log(sum); }
 
@@ -158,6 +167,7 @@ class Block {
         first_(place.first),
         next_(next),
         count_(std::min(lanes_, problem.queries - place.first)),
+        padding_(problem.masking.key_padding.valid() ? problem.masking.padding_offset(row(0)) : 0),
         fill_(score_of(problem.masking.fill)),
         scratch_(scratch),
         scores_(scratch + problem.layout.scores),
@@ -179,9 +189,9 @@ class Block {
     // Keys that causality hides from all queries are left out, unless they have a logit of their own.
     const int64_t end = p_.masking.leaves_out() ? p_.masking.causal_keys(first_ + count_ - 1) : p_.keys;
     for (int64_t key = 0; key < end; key += kBlockKeys) {
-      const int64_t keys = std::min(kBlockKeys, end - key);
-      if (p_.masking.leaves_out() && all_hidden(key, keys)) continue;
-      add_keys(key, keys, end, empty);
+      int64_t first = key, keys = std::min(kBlockKeys, end - key);
+      if (p_.masking.leaves_out() && (all_hidden(key, keys) || !trim(&first, &keys))) continue;
+      add_keys(first, keys, end, empty);
       empty = false;
     }
     store(empty);
@@ -213,8 +223,7 @@ class Block {
     hide(key, keys);
     p_.kernels.advance(scores_, keys, largest_, sums_, values_, empty ? 0 : p_.d_v);
     if (p_.attrs.dropout.p > 0.0f) drop(key, keys);
-    const Rows v =
-        rows_of(p_.value, p_.shared_offset(p_.value, head_, key), keys, scratch_ + p_.layout.block_values);
+    const Rows v = values_of(key, keys);
     ask_for_keys(key + keys, end);
     multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty, wanted_);
   }
@@ -236,7 +245,7 @@ class Block {
     return p_.offset(mask, head_, first_ + lane) + key * mask.view.stride[3];
   }
   int64_t padding_offset(int64_t key) const {
-    return p_.masking.padding_offset(row(0)) + key * row_stride(p_.masking.key_padding.operand.view);
+    return padding_ + key * row_stride(p_.masking.key_padding.operand.view);
   }
 
   bool all_hidden(int64_t key, int64_t keys) const {
@@ -246,6 +255,47 @@ class Block {
     for (int64_t lane = 0; lane < (mask_is_even() ? 1 : count_); ++lane)
       if (!mask.hides_all(mask_offset(lane, key), keys)) return false;
     return true;
+  }
+
+  bool hidden_from_all(int64_t key) const {
+    const BoolMask &padding = p_.masking.key_padding, &mask = p_.masking.mask;
+    return (padding.valid() && padding.hides(padding_offset(key))) ||
+           (mask.valid() && mask_is_even() && mask.hides(mask_offset(0, key)));
+  }
+  bool none_hidden_from_all(int64_t key, int64_t keys) const {
+    const BoolMask &padding = p_.masking.key_padding, &mask = p_.masking.mask;
+    return (!padding.valid() || padding.hides_none(padding_offset(key), keys)) &&
+           (!mask.valid() || !mask_is_even() || mask.hides_none(mask_offset(0, key), keys));
+  }
+  // Leaves out the keys before the first and behind the last that masks show to some query. False if there is none.
+  bool trim(int64_t* key, int64_t* keys) const {
+    while (*keys > 0 && hidden_from_all(*key + *keys - 1)) --*keys;
+    for (; *keys > 0 && hidden_from_all(*key); ++*key) --*keys;
+    return *keys > 0;
+  }
+
+  // Keys that are hidden from all queries have the weight 0, but their values may be anything, and 0 times infinity is not
+  // 0: such rows are zeros instead, in a copy.
+  Rows values_of(int64_t key, int64_t keys) const {
+    float* copy = scratch_ + p_.layout.block_values;
+    Rows v = rows_of(p_.value, p_.shared_offset(p_.value, head_, key), keys, copy);
+    if (!p_.masking.leaves_out() || !any_infinite(v, key, keys)) return v;
+    for (int64_t j = 0; j < keys; ++j) {
+      if (hidden_from_all(key + j))
+        std::fill_n(copy + j * p_.d_v, p_.d_v, 0.0f);
+      else if (v.data != copy)
+        std::copy_n(v.data + j * v.pitch, p_.d_v, copy + j * p_.d_v);
+    }
+    v.data = copy;
+    v.pitch = p_.d_v;
+    return v;
+  }
+  // Whether the value of a key that is hidden from all queries is not finite.
+  bool any_infinite(const Rows& v, int64_t key, int64_t keys) const {
+    if (none_hidden_from_all(key, keys)) return false;
+    for (int64_t j = 0; j < keys; ++j)
+      if (hidden_from_all(key + j) && !all_finite(v.data + j * v.pitch, p_.d_v)) return true;
+    return false;
   }
 
   // Gives hidden keys their fill, in the order of Masking::apply.
@@ -314,7 +364,7 @@ class Block {
   const Problem& p_;
   int64_t lanes_, head_, first_;
   Place next_;
-  int64_t count_;
+  int64_t count_, padding_;  // offset of the key padding of the first key
   float fill_;
   float* scratch_;
   float *scores_, *values_, *largest_, *sums_;

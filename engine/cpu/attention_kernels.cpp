@@ -80,12 +80,13 @@ void unpack(const float* panel, const float* factors, int64_t count, int64_t wid
   const int64_t queries = block_queries();
   const Four d;
   for_squares(panel, queries, width, count, [&](FourVector v, int64_t r, int64_t c) {
-    hn::StoreU(hn::Mul(v, hn::Set(d, factors[r])), d, rows + r * pitch + c);
+    const FourVector factor = hn::Set(d, factors[r]);
+    hn::StoreU(hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(d)), hn::Mul(v, factor)), d, rows + r * pitch + c);
   });
   const int64_t square_width = width / 4 * 4, square_count = count / 4 * 4;
   for (int64_t r = 0; r < count; ++r)
     for (int64_t c = r < square_count ? square_width : 0; c < width; ++c)
-      rows[r * pitch + c] = panel[c * queries + r] * factors[r];
+      rows[r * pitch + c] = factors[r] == 0.0f ? 0.0f : panel[c * queries + r] * factors[r];
 }
 
 void add(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) {
@@ -199,7 +200,10 @@ void dot(const float* query, const float* rows, int64_t pitch, int64_t count, in
   }
 }
 
-// `kVectors` vectors of the width at once, over all rows; two rows at a time for more independent sums.
+// What stands for a row of the weight 0: its key may be hidden and its values anything, and 0 times infinity is not 0.
+HWY_ALIGN constexpr float kZeros[4 * hn::MaxLanes(Floats())] = {};
+
+// Four vectors of the width at once, over all rows; two rows at a time for more independent sums.
 HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pitch, int64_t count,
                             float* out) {
   const Floats d;
@@ -207,7 +211,8 @@ HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pit
   int64_t j = 0;
   for (; j + 2 <= count; j += 2) {
     const Vector w = hn::Set(d, weights[j]), x = hn::Set(d, weights[j + 1]);
-    const float *a = rows + j * pitch, *b = a + pitch;
+    const float* a = weights[j] == 0.0f ? kZeros : rows + j * pitch;
+    const float* b = weights[j + 1] == 0.0f ? kZeros : rows + (j + 1) * pitch;
     s0 = hn::MulAdd(w, hn::LoadU(d, a), s0);
     s1 = hn::MulAdd(w, hn::LoadU(d, a + lanes()), s1);
     s2 = hn::MulAdd(w, hn::LoadU(d, a + 2 * lanes()), s2);
@@ -219,7 +224,7 @@ HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pit
   }
   if (j < count) {
     const Vector w = hn::Set(d, weights[j]);
-    const float* a = rows + j * pitch;
+    const float* a = weights[j] == 0.0f ? kZeros : rows + j * pitch;
     s0 = hn::MulAdd(w, hn::LoadU(d, a), s0);
     s1 = hn::MulAdd(w, hn::LoadU(d, a + lanes()), s1);
     s2 = hn::MulAdd(w, hn::LoadU(d, a + 2 * lanes()), s2);
@@ -239,7 +244,7 @@ void mix(const float* weights, const float* rows, int64_t pitch, int64_t count, 
     const int64_t n = HWY_MIN(lanes(), width - c);
     Vector sum = hn::Zero(d);
     for (int64_t j = 0; j < count; ++j) {
-      const float* row = rows + j * pitch + c;
+      const float* row = weights[j] == 0.0f ? kZeros : rows + j * pitch + c;
       sum =
           hn::MulAdd(hn::Set(d, weights[j]), n == lanes() ? hn::LoadU(d, row) : load_some(row, n, 0.0f), sum);
     }

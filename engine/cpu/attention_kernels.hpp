@@ -15,7 +15,7 @@ struct AttentionKernels {
   // panel[c][r] = factor * rows[r][c] for r < count, 0 for the other lanes. Rows are `pitch` floats apart.
   void (*pack)(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor,
                float* panel) = nullptr;
-  // rows[r][c] = panel[c][r] * factors[r] for r < count.
+  // rows[r][c] = panel[c][r] * factors[r] for r < count; 0 where the factor is, whatever the panel holds.
   void (*unpack)(const float* panel, const float* factors, int64_t count, int64_t width, float* rows,
                  int64_t pitch) = nullptr;
   // panel[c][r] += factor * rows[r][c], or *= rows[r][c], for r < count. A finite summand that the factor would make
@@ -33,7 +33,7 @@ struct AttentionKernels {
                   int64_t d_v) = nullptr;
 
   // For few queries, with the keys one after the other: out[j] = factor * (query . rows[j]), and out = sum over j of
-  // weights[j] rows[j].
+  // weights[j] rows[j], where a row of the weight 0 counts nothing, whatever it holds.
   void (*dot)(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width,
               float factor, float* out) = nullptr;
   void (*mix)(const float* weights, const float* rows, int64_t pitch, int64_t count, int64_t width,

@@ -1,6 +1,7 @@
 // A schedule made ready to run on host memory.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,8 +26,11 @@ class PackedCache {
     View view;
     std::weak_ptr<const PackedB> packed;
   };
+  // The one that some plan holds, or null. With the mutex locked.
+  std::shared_ptr<const PackedB> held(const Operand& b);
+
   std::mutex mutex_;
-  std::vector<Item> items_;
+  std::list<Item> items_;
 };
 
 struct CpuWeights final : detail::WeightsImpl {

@@ -12,6 +12,7 @@
 #endif
 
 #include <cstdint>
+#include <limits>
 
 #include "base/half.hpp"
 #include "cpu/matmul_kernels.hpp"
@@ -75,7 +76,15 @@ struct PanelF16 {
     return hn::Set(Floats(), half_to_float(*at));
 #else
     const hn::Rebind<hwy::float16_t, Floats> narrow;
-    return hn::PromoteTo(Floats(), hn::LoadU(narrow, reinterpret_cast<const hwy::float16_t*>(at)));
+    const Vector v = hn::PromoteTo(Floats(), hn::LoadU(narrow, reinterpret_cast<const hwy::float16_t*>(at)));
+#if HEED_CONVERTS_F16
+    return v;
+#else
+    // The emulation takes the largest exponent for another of finite numbers, from 2^16 on.
+    const Floats d;
+    const auto infinite = hn::Ge(hn::Abs(v), hn::Set(d, 65536.0f));
+    return hn::Or(v, hn::IfThenElseZero(infinite, hn::Set(d, std::numeric_limits<float>::infinity())));
+#endif
 #endif
   }
 };

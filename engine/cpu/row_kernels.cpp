@@ -107,7 +107,8 @@ void softmax(const float* x, float factor, float* out, int64_t n, const float* n
   if (max == kHidden) {
     bool hidden = true;  // or NaN
     for (int64_t i = 0; i < n; ++i) hidden = hidden && logits[i] == kHidden;
-    return map(logits, out, n, [&](Vector v) { return hidden ? hn::Zero(d) : v; });
+    const Vector weight = hidden ? hn::Zero(d) : hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+    return map(logits, out, n, [&](Vector) { return weight; });
   }
   const double total =
       next != nullptr ? powers<true>(logits, max, out, n, next) : powers<false>(logits, max, out, n, next);
@@ -254,14 +255,6 @@ void copy_past_caches(const float* x, float* out, int64_t n) {
   for (; i < n; ++i) out[i] = x[i];
 }
 
-// Hardware conversion rounds and keeps subnormals and NaN as base/half.hpp does; where Highway would emulate it,
-// base/half.hpp is used.
-#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !(HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
-#define HEED_CONVERTS_F16 1
-#else
-#define HEED_CONVERTS_F16 0
-#endif
-
 void widen(DType type, const uint16_t* x, float* out, int64_t n) {
   int64_t i = 0;
   if (type == DType::BF16) {
@@ -293,7 +286,6 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
 #endif
   for (; i < n; ++i) out[i] = float_to_half(x[i]);
 }
-#undef HEED_CONVERTS_F16
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/arith.hpp"
+#include "base/float_environment.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/row_kernels.hpp"
 #include "cpu/thread_pool.hpp"
@@ -62,6 +63,7 @@ void parallel(ThreadPool& pool, int64_t items, int64_t grain, const Body& body) 
     WorkList list;
   } shared{body, WorkList(items, grain, workers)};
   const auto task = [](void* context, uint32_t worker) {
+    const UsualFloats floats;  // results must not depend on whose thread this is, either
     auto* s = static_cast<Shared*>(context);
     for (int64_t begin = 0, end = 0; s->list.take(worker, &begin, &end);) s->body(worker, begin, end);
     hwy::FlushStream();  // of rows that went past the caches

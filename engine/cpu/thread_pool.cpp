@@ -5,6 +5,10 @@
 #include <new>
 #include <thread>
 
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
+
 namespace heed::cpu {
 namespace {
 
@@ -12,6 +16,14 @@ uint32_t thread_count(uint32_t asked) {
   constexpr uint32_t kMost = 1024;  // far above any use; keeps a mistaken value from exhausting the system
   const uint32_t count = asked != 0 ? asked : std::thread::hardware_concurrency();
   return std::clamp(count, 1u, kMost);
+}
+
+int64_t process_id() {
+#if defined(_WIN32)
+  return 0;  // there is no fork
+#else
+  return getpid();
+#endif
 }
 
 // Tells the processor that this is a waiting loop.
@@ -52,7 +64,7 @@ bool spin(const Ready& ready) {
 }  // namespace
 
 ThreadPool::ThreadPool(uint32_t threads, ParallelFor parallel_for)
-    : parallel_for_(parallel_for), workers_(thread_count(threads)) {
+    : parallel_for_(parallel_for), workers_(thread_count(threads)), process_(process_id()) {
   if (parallel_for_.run != nullptr) return;
   for (uint32_t i = 1; i < workers_; ++i) {
     std::unique_ptr<Worker> worker(new (std::nothrow) Worker);
@@ -71,9 +83,15 @@ ThreadPool::ThreadPool(uint32_t threads, ParallelFor parallel_for)
 }
 
 ThreadPool::~ThreadPool() {
+  if (process_id() != process_) {
+    // A fork copies no threads: there is nobody to join, and waiters that were copied would be waited for in vain.
+    for (std::unique_ptr<Worker>& worker : threads_) (void)worker.release();
+    (void)sleep_.release();
+    return;
+  }
   stop_.store(true);
-  { const std::lock_guard<std::mutex> lock(sleep_); }
-  wake_.notify_all();
+  { const std::lock_guard<std::mutex> lock(sleep_->mutex); }
+  sleep_->wake.notify_all();
   threads_.clear();  // joins
 }
 
@@ -91,8 +109,8 @@ bool ThreadPool::do_share(Worker& worker) {
 
 void ThreadPool::finish_one() {
   if (unfinished_.fetch_sub(1) != 1 || !owner_sleeps_.load()) return;
-  { const std::lock_guard<std::mutex> lock(sleep_); }
-  done_.notify_one();
+  { const std::lock_guard<std::mutex> lock(sleep_->mutex); }
+  sleep_->done.notify_one();
 }
 
 void ThreadPool::work(Worker& worker) {
@@ -106,9 +124,9 @@ void ThreadPool::work(Worker& worker) {
 }
 
 void ThreadPool::sleep_until_asked(const Worker& worker) {
-  std::unique_lock<std::mutex> lock(sleep_);
+  std::unique_lock<std::mutex> lock(sleep_->mutex);
   sleepers_.fetch_add(1);
-  wake_.wait(lock, [&] { return stop_.load() || worker.asked.load(); });
+  sleep_->wake.wait(lock, [&] { return stop_.load() || worker.asked.load(); });
   sleepers_.fetch_sub(1);
 }
 
@@ -121,16 +139,16 @@ void ThreadPool::publish(uint32_t count, Task task, void* context) {
   for (uint32_t i = 0; i < shares; ++i)
     threads_[i]->asked.store(true);  // from here on that thread sees the job
   if (sleepers_.load() == 0) return;
-  { const std::lock_guard<std::mutex> lock(sleep_); }
-  wake_.notify_all();
+  { const std::lock_guard<std::mutex> lock(sleep_->mutex); }
+  sleep_->wake.notify_all();
 }
 
 void ThreadPool::wait_finished() {
   const auto finished = [this] { return unfinished_.load(std::memory_order_acquire) == 0; };
   if (spin(finished)) return;
-  std::unique_lock<std::mutex> lock(sleep_);
+  std::unique_lock<std::mutex> lock(sleep_->mutex);
   owner_sleeps_.store(true);
-  done_.wait(lock, [this] { return unfinished_.load() == 0; });
+  sleep_->done.wait(lock, [this] { return unfinished_.load() == 0; });
   owner_sleeps_.store(false);
 }
 

@@ -69,8 +69,12 @@ class ThreadPool {
 
   // Sleeping. Each side first announces itself or its change, then looks at the other's, in one total order
   // (seq_cst), so that a wake-up cannot be missed.
-  std::mutex sleep_;
-  std::condition_variable wake_, done_;
+  struct Sleep {
+    std::mutex mutex;
+    std::condition_variable wake, done;
+  };
+  std::unique_ptr<Sleep> sleep_ = std::make_unique<Sleep>();
+  const int64_t process_;  // whose threads these are
   std::atomic<uint32_t> sleepers_ = 0;
   std::atomic<bool> owner_sleeps_ = false;
 };

@@ -15,6 +15,15 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Hardware conversion rounds and keeps subnormals and NaN as base/half.hpp does; Highway's emulation of it does not, nor
+// does it keep infinity.
+#undef HEED_CONVERTS_F16
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !(HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
+#define HEED_CONVERTS_F16 1
+#else
+#define HEED_CONVERTS_F16 0
+#endif
+
 using Floats = hn::ScalableTag<float>;
 using Vector = hn::Vec<Floats>;
 

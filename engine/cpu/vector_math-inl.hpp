@@ -30,10 +30,11 @@ HWY_INLINE Vector512 scale_from(Vector512 x, float least, Vector512 e, Vector512
   const __mmask16 kept = _mm512_cmp_ps_mask(x.raw, _mm512_set1_ps(least), _CMP_NLT_UQ);
   return Vector512{_mm512_maskz_scalef_ps(kept, e.raw, n.raw)};
 }
-// The same; 0 where x > most.
-HWY_INLINE Vector512 scale_up_to(Vector512 x, float most, Vector512 e, Vector512 n) {
+HWY_INLINE Vector512 scale(Vector512 e, Vector512 n) { return Vector512{_mm512_scalef_ps(e.raw, n.raw)}; }
+// c - x y; c where x > most, whatever y is there.
+HWY_INLINE Vector512 subtract_up_to(Vector512 x, float most, Vector512 y, Vector512 c) {
   const __mmask16 kept = _mm512_cmp_ps_mask(x.raw, _mm512_set1_ps(most), _CMP_NGT_UQ);
-  return Vector512{_mm512_maskz_scalef_ps(kept, e.raw, n.raw)};
+  return Vector512{_mm512_mask3_fnmadd_ps(x.raw, y.raw, c.raw, kept)};
 }
 #else
 #define HEED_SCALES 0
@@ -147,7 +148,7 @@ HWY_INLINE V vector_gelu_erf(D d, V x) {
   q = hn::MulAdd(q, t2, pair(-1.15110624f, -1.0f));
 #if HEED_SCALES
   const V n = hn::Round(q);
-  const V tail = scale_up_to(t, 6.0f, vector_exp2_rough(d, hn::Sub(q, n)), n);
+  return subtract_up_to(t, 6.0f, scale(vector_exp2_rough(d, hn::Sub(q, n)), n), hn::Max(x, hn::Zero(d)));
 #else
   const hn::RebindToSigned<D> di;
   const V rounder = hn::Set(d, 12582912.0f), shifted = hn::Add(q, rounder);
@@ -155,8 +156,9 @@ HWY_INLINE V vector_gelu_erf(D d, V x) {
   // q >= -30 here, so that adding to the exponent does as multiplying would.
   const V power = hn::BitCast(d, hn::Add(hn::BitCast(di, e), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
   const V tail = hn::IfThenZeroElse(hn::Gt(t, hn::Set(d, 6.0f)), power);
+  // Bounded, as infinity times a tail of 0 would be NaN.
+  return hn::NegMulAdd(hn::Min(t, hn::Set(d, 6.0f)), tail, hn::Max(x, hn::Zero(d)));
 #endif
-  return hn::NegMulAdd(t, tail, hn::Max(x, hn::Zero(d)));
 }
 
 // x / (1 + e^-x). Below -87 the quotient is not a normal float; 0 there.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/arith.hpp"
+#include "base/float_environment.hpp"
 #include "base/half.hpp"
 #include "base/logging.hpp"
 #include "graph/backend.hpp"
@@ -85,6 +86,7 @@ Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& o
 }
 
 void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target) {
+  const UsualFloats floats;
   if (from.dtype == to.dtype) std::memcpy(target, from.data.data(), from.data.size());
   else convert_floats(from.data.data(), from.dtype, target, to.dtype, from.data.size() / size_of(from.dtype));
 }

@@ -93,7 +93,7 @@ struct UploadOptions {
 class HEED_API Weights {
  public:
   bool valid() const { return impl_ != nullptr; }
-  uint64_t bytes() const;  // device memory held
+  uint64_t bytes() const;  // device memory held, without the copies that plans on the CPU make (Plan::weight_bytes)
   const std::shared_ptr<detail::WeightsImpl>& impl() const { return impl_; }
   explicit Weights(std::shared_ptr<detail::WeightsImpl> impl) : impl_(std::move(impl)) {}
   Weights() = default;
@@ -114,8 +114,8 @@ enum class PipelineCreation : uint8_t { Now, Deferred, Background };
 struct CompileOptions {
   bool training = false;      // dropout acts; otherwise it leaves no dispatch in the plan
   bool timestamps = false;    // measure GPU time per pass (Plan::timings, vulkan::record_some)
-  // A plan that needs more device memory than this, weights not counted, is refused with OutOfDeviceMemory (on the CPU:
-  // OutOfMemory) and both numbers before anything is allocated.
+  // A plan that needs more device memory than this, weights and the CPU's copies of them not counted, is refused with
+  // OutOfDeviceMemory (on the CPU: OutOfMemory) and both numbers before anything is allocated.
   uint64_t memory_limit = UINT64_MAX;
   // Vulkan: allocate no scratch; the host gives it (vulkan::bind_scratch) before the plan is recorded or run. The CPU
   // device has its own all the same.

@@ -75,6 +75,10 @@ struct SoftmaxOptions {
   std::optional<float> masked_fill = {};
 };
 
+// A query without a visible key gives zeros, as a row of softmax does. Values should be finite also where some query does
+// not see them: a weight of 0 times infinity or NaN is NaN in a sum, and kernels take several queries together. Exempt, on
+// the CPU and without return_weights and masked_fill: values that key_padding, or a mask with one row for all queries,
+// hides from every query, and any values to a query without a visible key.
 struct AttentionOptions {
   std::optional<float> scale = {};  // default 1/sqrt(d_k)
   Causal causal = Causal::None;

@@ -96,18 +96,23 @@ class HEED_API Plan {
  public:
   bool valid() const { return impl_ != nullptr; }
 
-  // Copies inputs in, runs, waits, copies outputs out. Every input and output must be given once, and nothing else;
-  // buffers may be larger than needed, and an output may lie in the memory of inputs, not in another output's. The CPU
-  // device reads inputs and writes outputs in place, without copies. Extents not given take their
-  // maximum. IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows for it.
-  // On Vulkan it writes slot 0 anew (vulkan::RecordInfo::slot), of which no recording may be in flight.
+  // Copies inputs in, runs, waits, copies outputs out; the CPU device reads and writes the buffers themselves. Every input
+  // and output must be given once, and nothing else; buffers may be larger than needed, and an output may lie in the memory
+  // of inputs, not in another output's. Extents not given take their maximum. Results are bit for bit the same from run to
+  // run; on the CPU also whatever the number of threads and whatever a host's threads have set of rounding, flushing to zero
+  // and traps, which its own code finds as it was. On Vulkan a run writes slot 0 anew (vulkan::RecordInfo::slot), of which no
+  // recording may be in flight. IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows
+  // for it.
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
              const RunOptions& options = {});
   Status run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents = {},
              const RunOptions& options = {});
 
   uint64_t scratch_bytes() const;  // exact, at the extents' maxima
-  uint64_t weight_bytes() const;   // bytes of the weights this plan reads
+  // Bytes of the weights this plan reads, as uploaded. The CPU also holds each matrix that is the b of a matmul in the order
+  // in which its kernels read it, shared by the plans of the same weights: about its bytes again, or several times as many
+  // for few columns, which are filled up to two whole vectors. These copies are in no figure.
+  uint64_t weight_bytes() const;
 
   // The pipelines of the plan, known when compile returns, whenever they are made (CompileOptions::pipelines). None
   // on the CPU.

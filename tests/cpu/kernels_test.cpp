@@ -1,6 +1,7 @@
 // The vector code of every instruction set that this processor has.
 #include "cpu/kernels.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -216,6 +217,49 @@ TEST_CASE("activations are accurate on every instruction set", "[cpu]") {
       kernels.rows->activate(function.kind, &nan, y.data(), 1);
       CHECK(std::isnan(y[0]));
     }
+}
+
+TEST_CASE("activations of infinity and NaN on every instruction set", "[cpu]") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const struct {
+    Activation kind;
+    float most, least;  // of infinity and -infinity
+  } limits[] = {{Activation::Relu, kInfinity, 0.0f},
+                {Activation::GeluErf, kInfinity, 0.0f},
+                {Activation::GeluTanh, kInfinity, 0.0f},
+                {Activation::Silu, kInfinity, 0.0f},
+                {Activation::Tanh, 1.0f, -1.0f}};
+  constexpr int64_t kRow = 37;  // whole vectors and some elements
+  const auto all_are = [](const std::vector<float>& y, float expected) {
+    return std::all_of(y.begin(), y.end(), [=](float v) { return v == expected; });
+  };
+  for (const Kernels& kernels : supported_kernels())
+    for (const auto& limit : limits) {
+      INFO(kernels.name << ", " << static_cast<int>(limit.kind));
+      std::vector<float> y(kRow);
+      kernels.rows->activate(limit.kind, std::vector<float>(kRow, kInfinity).data(), y.data(), kRow);
+      CHECK(all_are(y, limit.most));
+      kernels.rows->activate(limit.kind, std::vector<float>(kRow, -kInfinity).data(), y.data(), kRow);
+      CHECK(all_are(y, limit.least));
+      kernels.rows->activate(limit.kind, std::vector<float>(kRow, std::nanf("")).data(), y.data(), kRow);
+      CHECK(std::all_of(y.begin(), y.end(), [](float v) { return std::isnan(v); }));
+    }
+}
+
+TEST_CASE("softmax of a row with a NaN is NaN, on every instruction set", "[cpu]") {
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  for (const Kernels& kernels : supported_kernels())
+    for (const float others : {kHidden, 1.0f})
+      for (const size_t n : {3, 37})
+        for (size_t at = 0; at < n; at += 2) {
+          INFO(kernels.name << ", NaN at " << at << " of " << n << " beside " << others);
+          std::vector<float> x(n, others), y(n);
+          x[at] = std::nanf("");
+          for (const float factor : {1.0f, 0.5f}) {
+            kernels.rows->softmax(x.data(), factor, y.data(), static_cast<int64_t>(n), nullptr);
+            CHECK(std::all_of(y.begin(), y.end(), [](float v) { return std::isnan(v); }));
+          }
+        }
 }
 
 TEST_CASE("dropout's words are the same on every instruction set", "[cpu]") {

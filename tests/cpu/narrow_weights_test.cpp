@@ -118,6 +118,38 @@ TEST_CASE("weights of f16 and bf16 beside f32, on every instruction set", "[cpu]
   }
 }
 
+TEST_CASE("weights that are infinite or NaN stay so, on every instruction set", "[cpu]") {
+  constexpr uint16_t kHalves[] = {0x7c00, 0xfc00, 0x7e00, 0xfdff, 0x7bff, 0xfbff, 0x0001, 0x8001};
+  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
+    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
+    Device device;
+    REQUIRE(Device::open({.select = "cpu", .threads = 1}, &device) == Status::Ok);
+    for (const int64_t rows : {1, 3, 40})
+      for (const int64_t cols : {8, 72}) {
+        INFO(kernels.name << ", " << rows << " rows, " << cols << " columns");
+        std::vector<uint16_t> w(static_cast<size_t>(cols));
+        for (size_t i = 0; i < w.size(); ++i) w[i] = kHalves[i % std::size(kHalves)];
+        const int64_t shape[] = {1, cols};
+        const HostTensor tensor = {"w", DType::F16, shape, std::as_bytes(std::span(w))};
+        Weights weights;
+        REQUIRE(device.upload({&tensor, 1}, &weights) == Status::Ok);
+        Graph g;
+        g.output("y", g.matmul(g.input("x", {rows, 1}), g.weight("w", {1, cols}, DType::F16)));
+        Plan plan;
+        REQUIRE(device.compile(g, weights, &plan) == Status::Ok);
+        const std::vector<float> x(static_cast<size_t>(rows), 1.0f);
+        std::vector<float> y(x.size() * w.size());
+        REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
+        size_t wrong = 0;
+        for (size_t i = 0; i < y.size(); ++i) {
+          const float expected = half_to_float(w[i % w.size()]);
+          wrong += !(y[i] == expected || (std::isnan(y[i]) && std::isnan(expected)));
+        }
+        CHECK(wrong == 0);
+      }
+  }
+}
+
 TEST_CASE("a b of bf16 that changes from run to run", "[cpu]") {
   Device device;
   REQUIRE(Device::open({.select = "cpu"}, &device) == Status::Ok);

@@ -4,7 +4,14 @@
 #include <set>
 #include <thread>
 
+#if defined(__linux__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include "catch.hpp"
+#include "cpu/cpu_plan.hpp"
+#include "cpu/kernels.hpp"
 #include "cpu/support.hpp"
 #include "cpu/thread_pool.hpp"
 #include "cpu/work_list.hpp"
@@ -106,6 +113,79 @@ TEST_CASE("plans of one device run at the same time", "[cpu]") {
   for (std::thread& host : hosts) host.join();
   CHECK(wrong == 0);
 }
+
+TEST_CASE("a plan may be compiled while the host's threads pack weights for another", "[cpu]") {
+  // A host whose thread does other work of its own, here one more plan, while it waits for heed's.
+  struct Host {
+    Device device;
+    Weights weights;
+    Graph graph;
+    Plan other;
+    int calls = 0;
+    static void run(void* user, uint32_t count, void (*task)(void*, uint32_t), void* context) {
+      auto* host = static_cast<Host*>(user);
+      if (++host->calls == 1)
+        CHECK(host->device.compile(host->graph, host->weights, &host->other) == Status::Ok);
+      for (uint32_t i = 0; i < count; ++i) task(context, i);
+    }
+  } host;
+  const std::vector<float> w = floats({512, 512}, 5), x = floats({8, 512}, 6);
+  host.graph.output("y",
+                    host.graph.matmul(host.graph.input("x", {8, 512}), host.graph.weight("w", {512, 512})));
+  REQUIRE(Device::open({.select = "cpu", .threads = 2, .parallel_for = {Host::run, &host}}, &host.device) ==
+          Status::Ok);
+  const int64_t shape[] = {512, 512};
+  const HostTensor tensor = {"w", DType::F32, shape, std::as_bytes(std::span(w))};
+  REQUIRE(host.device.upload({&tensor, 1}, &host.weights) == Status::Ok);
+  Plan plan;
+  REQUIRE(host.device.compile(host.graph, host.weights, &plan) == Status::Ok);
+  CHECK(host.calls > 1);
+  REQUIRE(host.other.valid());
+  std::vector<float> y(8 * 512), z(y.size());
+  CHECK(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
+  CHECK(host.other.run({{"x", x}, {"y", z}}) == Status::Ok);
+  CHECK(y == z);
+}
+
+TEST_CASE("packed weights are held by some plans while the last plan of others ends", "[cpu]") {
+  std::vector<float> w = floats({4, 4}, 5);
+  cpu::Operand b;
+  b.data = reinterpret_cast<std::byte*>(w.data());
+  b.view.rank = 2;
+  b.view.dim[0] = b.view.dim[1] = b.view.stride[0] = 4;
+  b.view.stride[1] = 1;
+  cpu::ThreadPool pool(1, {});
+  cpu::PackedCache cache;
+  const cpu::MatmulKernels& kernels = *cpu::supported_kernels().front().matmul;
+  std::atomic<int> missing = 0;
+  std::vector<std::thread> hosts;
+  for (int i = 0; i < 4; ++i)
+    hosts.emplace_back([&] {
+      for (int repeat = 0; repeat < 400000; ++repeat) missing += cache.get(b, kernels, pool) == nullptr;
+    });
+  for (std::thread& host : hosts) host.join();
+  CHECK(missing == 0);
+}
+
+#if defined(__linux__)
+TEST_CASE("a forked process runs a plan on its one thread and lets go of it", "[cpu]") {
+  Plan plan = plan_on({.threads = 3});
+  const Result expected = run_network(plan, 37, 3);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the pool's threads sleep
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(20);
+    const bool same = run_network(plan, 37, 3) == expected;
+    plan = Plan();
+    _exit(same ? 0 : 1);
+  }
+  int state = -1;
+  REQUIRE(waitpid(child, &state, 0) == child);
+  CHECK(state == 0);
+  CHECK(run_network(plan, 37, 3) == expected);
+}
+#endif
 
 TEST_CASE("the pool runs every index once, from several callers", "[cpu]") {
   cpu::ThreadPool pool(5, {});
