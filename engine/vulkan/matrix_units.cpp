@@ -39,6 +39,20 @@ std::vector<MatrixSize> read_sizes(const Functions& vk, VkPhysicalDevice device)
   return sizes;
 }
 
+// Most subgroups of any kernel's workgroup.
+constexpr uint32_t kMostSubgroups = 8;
+
+std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProperties& control) {
+  const bool fixed = (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0;
+  if (fixed && control.minSubgroupSize != control.maxSubgroupSize)
+    return "the driver does not let compute shaders choose among its subgroup sizes";
+  if (control.minSubgroupSize == 0) return "the driver does not tell its subgroup sizes";
+  if (control.maxComputeWorkgroupSubgroups < kMostSubgroups)
+    return format("the driver allows %u subgroups in a workgroup; %u are needed",
+                  control.maxComputeWorkgroupSubgroups, kMostSubgroups);
+  return {};
+}
+
 }  // namespace
 
 MatrixFeatures::MatrixFeatures()
@@ -93,8 +107,7 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint
   units.smallest_subgroup = control.minSubgroupSize;
   units.largest_subgroup = control.maxSubgroupSize;
   units.fixed_subgroup = (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0;
-  if (units.fixed_subgroup && control.minSubgroupSize != control.maxSubgroupSize && units.missing.empty())
-    units.missing = "the driver does not let compute shaders choose among its subgroup sizes";
+  if (units.missing.empty()) units.missing = unsuitable_subgroups(control);
   units.sizes = read_sizes(vk, device);
   return units;
 }
