@@ -96,13 +96,13 @@ class HEED_API Plan {
  public:
   bool valid() const { return impl_ != nullptr; }
 
-  // Copies inputs in, runs, waits, copies outputs out; the CPU device reads and writes the buffers themselves. Every input
-  // and output must be given once, and nothing else; buffers may be larger than needed, and an output may lie in the memory
-  // of inputs, not in another output's. Extents not given take their maximum. Results are bit for bit the same from run to
-  // run; on the CPU also whatever the number of threads and whatever a host's threads have set of rounding, flushing to zero
-  // and traps, which its own code finds as it was. On Vulkan a run writes slot 0 anew (vulkan::RecordInfo::slot), of which no
-  // recording may be in flight. IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows
-  // for it.
+  // Copies inputs in, runs, waits, copies outputs out; the CPU device reads and writes the buffers themselves where they are
+  // aligned to their elements and no output lies in an input. Every input and output must be given once, and nothing else;
+  // buffers may be larger than needed, and an output may lie in the memory of inputs, not in another output's. Extents not
+  // given take their maximum. Results are bit for bit the same from run to run; on the CPU also whatever the number of threads
+  // and whatever a host's threads have set of rounding, flushing to zero and traps, which its own code finds as it was. On
+  // Vulkan a run writes slot 0 anew (vulkan::RecordInfo::slot), of which no recording may be in flight. IndexOutOfRange: some
+  // embedding id was outside its table; outputs are written, with zero rows for it.
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
              const RunOptions& options = {});
   Status run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents = {},

@@ -13,18 +13,12 @@ namespace {
 
 const char* kind_name(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::Cpu:
-      return "cpu";
-    case DeviceKind::DiscreteGpu:
-      return "discrete gpu";
-    case DeviceKind::IntegratedGpu:
-      return "integrated gpu";
-    case DeviceKind::VirtualGpu:
-      return "virtual gpu";
-    case DeviceKind::SoftwareGpu:
-      return "software driver";
-    case DeviceKind::OtherGpu:
-      return "other gpu";
+    case DeviceKind::Cpu: return "cpu";
+    case DeviceKind::DiscreteGpu: return "discrete gpu";
+    case DeviceKind::IntegratedGpu: return "integrated gpu";
+    case DeviceKind::VirtualGpu: return "virtual gpu";
+    case DeviceKind::SoftwareGpu: return "software driver";
+    case DeviceKind::OtherGpu: return "other gpu";
   }
   return "?";
 }
@@ -85,14 +79,8 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
 nlohmann::json to_json(size_t index, const DeviceInfo& info) {
   nlohmann::json limits = nlohmann::json::object();
   for (const auto& [limit, value] : info.limits) limits[limit] = value;
-  return {{"index", index},
-          {"word", info.word},
-          {"name", info.name},
-          {"kind", kind_name(info.kind)},
-          {"driver", info.driver},
-          {"api", info.api},
-          {"usable", info.usable},
-          {"reason", info.reason},
+  return {{"index", index},         {"word", info.word}, {"name", info.name},     {"kind", kind_name(info.kind)},
+          {"driver", info.driver},  {"api", info.api},   {"usable", info.usable}, {"reason", info.reason},
           {"limits", std::move(limits)}};
 }
 

@@ -162,8 +162,7 @@ void add_elementwise(std::vector<GraphCase>* cases) {
     return g.concat({x, other(g, x)}, 1);
   }));
   const auto cast = [&](DType to, const char* suffix) {
-    cases->push_back(row_wise(
-        "cast", 512, 768, [to](Graph& g, Tensor x) { return g.cast(x, to); }, suffix));
+    cases->push_back(row_wise("cast", 512, 768, [to](Graph& g, Tensor x) { return g.cast(x, to); }, suffix));
   };
   cast(DType::F32, " to f32");
   cast(DType::F16, " to f16");
