@@ -41,12 +41,8 @@ void* operator new(size_t n, const std::nothrow_t&) noexcept { return get(n, fal
 void* operator new[](size_t n, const std::nothrow_t&) noexcept { return get(n, false); }
 void* operator new(size_t n, std::align_val_t a) { return get(n, a, true); }
 void* operator new[](size_t n, std::align_val_t a) { return get(n, a, true); }
-void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return get(n, a, false);
-}
-void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return get(n, a, false);
-}
+void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return get(n, a, false); }
+void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return get(n, a, false); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }

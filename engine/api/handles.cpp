@@ -52,8 +52,7 @@ Status Device::pipeline_cache(std::vector<std::byte>* blob) const {
   return impl_ == nullptr || blob == nullptr ? Status::InvalidArgument : impl_->pipeline_cache(blob);
 }
 
-Status Plan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
-                 const RunOptions& options) {
+Status Plan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options) {
   if (impl_ == nullptr) return Status::InvalidArgument;
   const std::shared_ptr<detail::PlanImpl> plan = impl_;  // what runs may be given up meanwhile
   if (plan->running.exchange(true, std::memory_order_acquire))
@@ -74,13 +73,9 @@ uint32_t Plan::pipeline_count() const { return impl_ == nullptr ? 0 : impl_->pip
 std::vector<PipelineInfo> Plan::pipelines() const {
   return impl_ == nullptr ? std::vector<PipelineInfo>() : impl_->pipelines();
 }
-Status Plan::prepare(uint32_t index) {
-  return impl_ == nullptr ? Status::InvalidArgument : impl_->prepare(index);
-}
+Status Plan::prepare(uint32_t index) { return impl_ == nullptr ? Status::InvalidArgument : impl_->prepare(index); }
 bool Plan::ready() const { return impl_ != nullptr && impl_->ready(); }
-std::vector<PassInfo> Plan::passes() const {
-  return impl_ == nullptr ? std::vector<PassInfo>() : impl_->passes();
-}
+std::vector<PassInfo> Plan::passes() const { return impl_ == nullptr ? std::vector<PassInfo>() : impl_->passes(); }
 Status Plan::timings(std::vector<PassTime>* times, uint32_t slot) const {
   return impl_ == nullptr || times == nullptr ? Status::InvalidArgument : impl_->timings(times, slot);
 }

@@ -115,7 +115,8 @@ Status Device::open(const DeviceOptions& options, Device* device) {
       return open_at(options, devices, i, device);
   std::string known;
   for (const DeviceInfo& info : devices) known += (known.empty() ? "" : ", ") + info.word;
-  return fail(options.log, Status::NotFound, "no device matches '" + std::string(options.select) + "'; there are " + known);
+  return fail(options.log, Status::NotFound,
+              "no device matches '" + std::string(options.select) + "'; there are " + known);
 }
 
 }  // namespace heed

@@ -73,8 +73,9 @@ Status quick_test(Device& device, const Log& log) {
   }
   // Rows of layernorm have deviation 1; sums of 24 products in another order stay far below.
   if (worst <= 1e-4f) return Status::Ok;
-  return fail(log, Status::DriverError, format("self-test on %s: results differ from the CPU by %g",
-                                               device.info().word.c_str(), static_cast<double>(worst)));
+  return fail(log, Status::DriverError,
+              format("self-test on %s: results differ from the CPU by %g", device.info().word.c_str(),
+                     static_cast<double>(worst)));
 }
 
 }  // namespace heed

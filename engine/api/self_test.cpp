@@ -39,16 +39,11 @@ struct Operand {
       return type;
     };
     switch (dtype) {
-      case DType::F32:
-        return static_cast<double>(as(float{}));
-      case DType::F16:
-        return static_cast<double>(half_to_float(as(uint16_t{})));
-      case DType::BF16:
-        return static_cast<double>(bfloat_to_float(as(uint16_t{})));
-      case DType::I32:
-        return as(int32_t{});
-      case DType::U8:
-        return as(uint8_t{});
+      case DType::F32: return static_cast<double>(as(float{}));
+      case DType::F16: return static_cast<double>(half_to_float(as(uint16_t{})));
+      case DType::BF16: return static_cast<double>(bfloat_to_float(as(uint16_t{})));
+      case DType::I32: return as(int32_t{});
+      case DType::U8: return as(uint8_t{});
     }
     return 0;
   }
@@ -73,8 +68,7 @@ void fill(Operand* operand, uint32_t state) {
 std::vector<Operand> operands(const detail::GraphData& graph, const std::vector<detail::NamedTensor>& list,
                               const ProbeSize& size) {
   std::vector<int64_t> extents;
-  for (const detail::ExtentInfo& extent : graph.extents)
-    extents.push_back(extent.name == "m" ? size.m : size.n);
+  for (const detail::ExtentInfo& extent : graph.extents) extents.push_back(extent.name == "m" ? size.m : size.n);
   std::vector<Operand> result;
   for (const detail::NamedTensor& named : list) {
     const TensorInfo& info = graph.tensors[named.tensor];
@@ -124,8 +118,7 @@ class Tester {
       : device_(device), log_(device.impl()->log()), options_(options), report_(*report) {}
 
   Status run() {
-    for (const std::string& name : device_.impl()->kernel_names())
-      report_.kernels.emplace_back().kernel = name;
+    for (const std::string& name : device_.impl()->kernel_names()) report_.kernels.emplace_back().kernel = name;
     blame(device_.impl()->disabled_kernels(), SelfTestVerdict::Failed, "failed an earlier self-test", 0);
     std::shared_ptr<detail::DeviceImpl> cpu;
     Status status = cpu::create_device({.threads = 1}, &cpu);
@@ -243,10 +236,9 @@ class Tester {
     const std::vector<std::string> kernels = culprits(probe, plan);
     if (status == Status::DeviceLost) {
       const bool late = device_.impl()->timed_out();
-      return give_up(
-          kernels, late ? SelfTestVerdict::TimedOut : SelfTestVerdict::Failed,
-          late ? format("no end after %u ms", options_.time_limit_ms) : std::string("the device was lost"),
-          status);
+      return give_up(kernels, late ? SelfTestVerdict::TimedOut : SelfTestVerdict::Failed,
+                     late ? format("no end after %u ms", options_.time_limit_ms) : std::string("the device was lost"),
+                     status);
     }
     if (status != Status::Ok) return give_up(kernels, SelfTestVerdict::Failed, to_string(status), status);
     judge(probe, plan, size, got, want);
@@ -285,8 +277,7 @@ class Tester {
     return suspects_among(own.empty() ? kernels_of(plan) : own);
   }
 
-  void blame(const std::vector<std::string>& names, SelfTestVerdict verdict, const std::string& detail,
-             double worst) {
+  void blame(const std::vector<std::string>& names, SelfTestVerdict verdict, const std::string& detail, double worst) {
     for (const std::string& name : names)
       if (KernelTest* test = find(name)) {
         if (!is_bad(test->verdict)) test->detail = detail;
@@ -304,8 +295,8 @@ class Tester {
     status = device_.impl()->reopen(&fresh);
     if (status == Status::Unsupported)
       return fail(log_, Status::DeviceLost,
-                  format("self-test: %s was lost in %s; the host must make it again",
-                         device_.info().word.c_str(), names.empty() ? "?" : names.front().c_str()));
+                  format("self-test: %s was lost in %s; the host must make it again", device_.info().word.c_str(),
+                         names.empty() ? "?" : names.front().c_str()));
     if (status != Status::Ok) return fail(log_, status, "self-test: the lost device cannot be opened again");
     fresh->disable_kernels(failed());
     device_ = Device(std::move(fresh));
@@ -325,8 +316,7 @@ class Tester {
 Status self_test(Device& device, const SelfTestOptions& options, SelfTestReport* report) {
   if (!device.valid() || report == nullptr) return Status::InvalidArgument;
   if (options.time_limit_ms == 0)
-    return fail(device.impl()->log(), Status::InvalidArgument,
-                "self-test: time_limit_ms is 0; at least 1 is needed");
+    return fail(device.impl()->log(), Status::InvalidArgument, "self-test: time_limit_ms is 0; at least 1 is needed");
   *report = {};
   if (device.impl()->kernel_names().empty()) return Status::Ok;
   const Clock::time_point start = Clock::now();

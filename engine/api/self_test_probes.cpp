@@ -3,9 +3,7 @@
 namespace heed {
 namespace {
 
-void add(Graph& g, DType t, Dim m, Dim n) {
-  g.output("y", g.add(g.input("x", {m, n}, t), g.input("b", {n}, t)));
-}
+void add(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.add(g.input("x", {m, n}, t), g.input("b", {n}, t))); }
 
 void mul(Graph& g, DType t, Dim m, Dim n) {
   const Tensor x = g.transpose(g.input("x", {n, m}, t), 0, 1);
@@ -59,8 +57,8 @@ void narrow_weights(Graph& g, DType, Dim m, Dim n) {
 }
 
 void few_rows_by_narrow_weights(Graph& g, DType, Dim m, Dim) {
-  const Tensor h = g.matmul(g.input("x", {m, 264}), g.input("w", {260, 264}, DType::BF16),
-                            {.transpose_b = true, .scale = 0.1f});
+  const Tensor h =
+      g.matmul(g.input("x", {m, 264}), g.input("w", {260, 264}, DType::BF16), {.transpose_b = true, .scale = 0.1f});
   g.output("y", g.matmul(h, g.input("v", {260, 40}, DType::BF16), {.scale = 0.1f}));
 }
 

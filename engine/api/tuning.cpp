@@ -12,8 +12,7 @@ namespace heed {
 Status tune(Device& device, const TuningOptions& options, TuningReport* report) {
   if (!device.valid() || report == nullptr) return Status::InvalidArgument;
   if (options.time_limit_ms == 0)
-    return fail(device.impl()->log(), Status::InvalidArgument,
-                "tune: time_limit_ms is 0; at least 1 is needed");
+    return fail(device.impl()->log(), Status::InvalidArgument, "tune: time_limit_ms is 0; at least 1 is needed");
   *report = {};
 #ifdef HEED_VULKAN
   if (device.impl()->backend() == detail::Backend::Vulkan) return vulkan::tune(device, options, report);

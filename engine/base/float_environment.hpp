@@ -40,9 +40,7 @@ class UsualFloats {
     __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(control_), "=r"(flags_) : : "memory");
     __asm__ volatile("msr fpcr, %0" : : "r"(uint64_t{0}) : "memory");
   }
-  ~UsualFloats() {
-    __asm__ volatile("msr fpsr, %1\n\tmsr fpcr, %0" : : "r"(control_), "r"(flags_) : "memory");
-  }
+  ~UsualFloats() { __asm__ volatile("msr fpsr, %1\n\tmsr fpcr, %0" : : "r"(control_), "r"(flags_) : "memory"); }
 
  private:
   uint64_t control_, flags_;

@@ -2,9 +2,7 @@
 
 namespace heed::cpu {
 
-ScratchNeed argmax_scratch(const ScratchQuery& query) {
-  return row_scratch(query, query.node.inputs[in::kX], 1);
-}
+ScratchNeed argmax_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.inputs[in::kX], 1); }
 
 // The first of equal largest elements; NaN is never the largest, and a row of nothing else gives 0.
 void run_argmax(const Step& step) {

@@ -85,8 +85,7 @@ struct Problem {
   }
   // The same of keys and values, of which `group` heads of queries share one head.
   int64_t shared_offset(const Operand& x, int64_t head, int64_t token) const {
-    return head / heads * x.view.stride[0] + head % heads / group * x.view.stride[1] +
-           token * x.view.stride[2];
+    return head / heads * x.view.stride[0] + head % heads / group * x.view.stride[1] + token * x.view.stride[2];
   }
 };
 
@@ -95,15 +94,14 @@ struct Rows {
   const float* data;
   int64_t pitch;
 
-  Rows(const Operand& x, int64_t offset, int64_t row_stride_of_x, int64_t stride, int64_t count,
-       int64_t width, float* buffer) {
+  Rows(const Operand& x, int64_t offset, int64_t row_stride_of_x, int64_t stride, int64_t count, int64_t width,
+       float* buffer) {
     if (x.view.dtype == DType::F32 && (stride == 1 || width == 1)) {
       data = x.at<const float>(offset);
       pitch = row_stride_of_x;
       return;
     }
-    for (int64_t r = 0; r < count; ++r)
-      load_copy(x, offset + r * row_stride_of_x, stride, width, buffer + r * width);
+    for (int64_t r = 0; r < count; ++r) load_copy(x, offset + r * row_stride_of_x, stride, width, buffer + r * width);
     data = buffer;
     pitch = width;
   }
@@ -114,8 +112,8 @@ Rows rows_of(const Operand& x, int64_t offset, int64_t count, float* buffer) {
 }
 
 // c[rows][panel columns] (+)= a b for any number of rows.
-void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float* a, int64_t a_row,
-              int64_t a_k, const float* b, float* c, bool add, Wanted& wanted) {
+void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k,
+              const float* b, float* c, bool add, Wanted& wanted) {
   const int64_t height = ceil_div(rows, ceil_div(rows, kernels.rows));
   for (int64_t r = 0; r < rows; r += height) {
     const int64_t count = std::min(height, rows - r);
@@ -133,8 +131,7 @@ float score_of(float logit) {
 bool all_finite(const float* x, int64_t n) {
   constexpr uint32_t kExponent = 0x7f800000u;
   uint32_t infinite = 0;
-  for (int64_t i = 0; i < n; ++i)
-    infinite |= (std::bit_cast<uint32_t>(x[i]) & kExponent) == kExponent ? 1u : 0u;
+  for (int64_t i = 0; i < n; ++i) infinite |= (std::bit_cast<uint32_t>(x[i]) & kExponent) == kExponent ? 1u : 0u;
   return infinite == 0;
 }
 
@@ -180,8 +177,7 @@ class Block {
       largest_[i] = kHidden;
       sums_[i] = 0.0f;
     }
-    const Rows query =
-        rows_of(p_.query, p_.offset(p_.query, head_, first_), count_, scratch_ + p_.layout.rows);
+    const Rows query = rows_of(p_.query, p_.offset(p_.query, head_, first_), count_, scratch_ + p_.layout.rows);
     p_.kernels.pack(query.data, query.pitch, count_, p_.d_k, p_.attrs.softmax.scale * kLog2E,
                     scratch_ + p_.layout.query);
     ask_ahead();
@@ -202,8 +198,7 @@ class Block {
 
   // What this block writes, and the queries of the next one.
   void ask_ahead() {
-    wanted_.add(p_.query, p_.offset(p_.query, next_.head, next_.first),
-                std::min(lanes_, p_.queries - next_.first));
+    wanted_.add(p_.query, p_.offset(p_.query, next_.head, next_.first), std::min(lanes_, p_.queries - next_.first));
     wanted_.add(p_.out, p_.offset(p_.out, head_, first_), count_);
   }
   // The keys from `key` on; behind the last that this block sees, the first of the next block's, where that has others.
@@ -217,8 +212,7 @@ class Block {
   void add_keys(int64_t key, int64_t keys, int64_t end, bool empty) {
     wanted_.add(p_.value, p_.shared_offset(p_.value, head_, key), keys);
     const Rows k = rows_of(p_.key, p_.shared_offset(p_.key, head_, key), keys, scratch_ + p_.layout.keys);
-    multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false,
-             wanted_);
+    multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false, wanted_);
     add_bias(key, keys);
     hide(key, keys);
     p_.kernels.advance(scores_, keys, largest_, sums_, values_, empty ? 0 : p_.d_v);
@@ -237,16 +231,12 @@ class Block {
     p_.kernels.add(rows.data, rows.pitch, count_, keys, kLog2E, scores_);
   }
 
-  bool mask_is_even() const {
-    return p_.masking.mask.operand.view.stride[2] == 0;
-  }  // the same for all queries
+  bool mask_is_even() const { return p_.masking.mask.operand.view.stride[2] == 0; }  // the same for all queries
   int64_t mask_offset(int64_t lane, int64_t key) const {
     const Operand& mask = p_.masking.mask.operand;
     return p_.offset(mask, head_, first_ + lane) + key * mask.view.stride[3];
   }
-  int64_t padding_offset(int64_t key) const {
-    return padding_ + key * row_stride(p_.masking.key_padding.operand.view);
-  }
+  int64_t padding_offset(int64_t key) const { return padding_ + key * row_stride(p_.masking.key_padding.operand.view); }
 
   bool all_hidden(int64_t key, int64_t keys) const {
     const BoolMask &padding = p_.masking.key_padding, &mask = p_.masking.mask;
@@ -305,8 +295,7 @@ class Block {
       if (mask_is_even())
         hide_keys(masking.mask, mask_offset(0, key), keys);
       else
-        for (int64_t lane = 0; lane < count_; ++lane)
-          hide_in_lane(masking.mask, mask_offset(lane, key), lane, keys);
+        for (int64_t lane = 0; lane < count_; ++lane) hide_in_lane(masking.mask, mask_offset(lane, key), lane, keys);
     }
     if (masking.key_padding.valid()) hide_keys(masking.key_padding, padding_offset(key), keys);
     if (masking.causal == Causal::None) return;
@@ -320,8 +309,7 @@ class Block {
   void hide_keys(const BoolMask& mask, int64_t offset, int64_t keys) {
     if (mask.hides_none(offset, keys)) return;
     for (int64_t j = 0; j < keys; ++j)
-      if (mask.hides(offset + j * row_stride(mask.operand.view)))
-        std::fill_n(scores_ + j * lanes_, lanes_, fill_);
+      if (mask.hides(offset + j * row_stride(mask.operand.view))) std::fill_n(scores_ + j * lanes_, lanes_, fill_);
   }
   void hide_in_lane(const BoolMask& mask, int64_t offset, int64_t lane, int64_t keys) {
     if (mask.hides_none(offset, keys)) return;
@@ -353,8 +341,7 @@ class Block {
     if (empty) std::memset(values_, 0, static_cast<size_t>(p_.d_v * lanes_) * sizeof(float));
     const int64_t offset = p_.offset(p_.out, head_, first_), stride = p_.out.view.stride[3];
     if (p_.out.view.dtype == DType::F32 && stride == 1)
-      return p_.kernels.unpack(values_, factors, count_, p_.d_v, p_.out.at<float>(offset),
-                               p_.out.view.stride[2]);
+      return p_.kernels.unpack(values_, factors, count_, p_.d_v, p_.out.at<float>(offset), p_.out.view.stride[2]);
     float* rows = scratch_ + p_.layout.rows;
     p_.kernels.unpack(values_, factors, count_, p_.d_v, rows, p_.d_v);
     for (int64_t i = 0; i < count_; ++i)
@@ -404,8 +391,7 @@ class Shares {
 
 // One query with all of its scores in a row.
 void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
-  float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows,
-        *out = scratch + p.layout.values;
+  float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows, *out = scratch + p.layout.values;
   const Rows q = rows_of(p.query, p.offset(p.query, head, query), 1, scratch + p.layout.query);
   for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
     const int64_t keys = std::min(kBlockKeys, p.keys - key);
@@ -420,8 +406,7 @@ void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
     p.row_kernels.dropout(p.dropout, static_cast<uint64_t>(row * p.keys), scores, scores, p.keys);
   for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
     const int64_t keys = std::min(kBlockKeys, p.keys - key);
-    const Rows v =
-        rows_of(p.value, p.shared_offset(p.value, head, key), keys, scratch + p.layout.block_values);
+    const Rows v = rows_of(p.value, p.shared_offset(p.value, head, key), keys, scratch + p.layout.block_values);
     p.kernels.mix(scores + key, v.data, v.pitch, keys, p.d_v, key == 0 ? out : buffer);
     if (key > 0) p.row_kernels.add(out, buffer, out, p.d_v);
   }
@@ -450,8 +435,7 @@ void run_attention(const Step& step) {
   const Shares shares(problem, step.pool.workers());
   step.parallel(shares.items(), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      Block(problem, shares.place(i), shares.place(std::min(i + 1, shares.items() - 1)),
-            step.scratch<float>(worker))
+      Block(problem, shares.place(i), shares.place(std::min(i + 1, shares.items() - 1)), step.scratch<float>(worker))
           .run();
   });
 }

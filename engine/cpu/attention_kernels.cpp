@@ -75,8 +75,7 @@ void pack(const float* rows, int64_t pitch, int64_t count, int64_t width, float 
 }
 
 // The panel is the side that is read along its rows, so that squares are of [c][r].
-void unpack(const float* panel, const float* factors, int64_t count, int64_t width, float* rows,
-            int64_t pitch) {
+void unpack(const float* panel, const float* factors, int64_t count, int64_t width, float* rows, int64_t pitch) {
   const int64_t queries = block_queries();
   const Four d;
   for_squares(panel, queries, width, count, [&](FourVector v, int64_t r, int64_t c) {
@@ -94,8 +93,7 @@ void add(const float* rows, int64_t pitch, int64_t count, int64_t width, float f
   const float most = std::numeric_limits<float>::max() / (2 * HWY_MAX(1.0f, factor));
   transpose(rows, pitch, count, width, panel, block_queries(), [&](auto d, auto old, auto x, int64_t) {
     const auto limit = hn::Set(d, most), size = hn::Abs(x);
-    const auto far =
-        hn::And(hn::Gt(size, limit), hn::Lt(size, hn::Set(d, std::numeric_limits<float>::infinity())));
+    const auto far = hn::And(hn::Gt(size, limit), hn::Lt(size, hn::Set(d, std::numeric_limits<float>::infinity())));
     return hn::MulAdd(hn::IfThenElse(far, hn::CopySign(limit, x), x), hn::Set(d, factor), old);
   });
 }
@@ -110,8 +108,7 @@ void fill_triangle(float* scores, int64_t keys, int64_t first, float value) {
   const Vector filled = hn::Set(d, value);
   const auto left = hn::Iota(di, 0), right = hn::Iota(di, static_cast<int32_t>(lanes()));
   for (int64_t r = 0; r < keys; ++r) {
-    const auto limit =
-        hn::Set(di, static_cast<int32_t>(HWY_MAX(int64_t{0}, HWY_MIN(first + r, block_queries()))));
+    const auto limit = hn::Set(di, static_cast<int32_t>(HWY_MAX(int64_t{0}, HWY_MIN(first + r, block_queries()))));
     float* row = scores + r * block_queries();
     hn::StoreU(hn::IfThenElse(hn::RebindMask(d, hn::Lt(left, limit)), filled, hn::LoadU(d, row)), d, row);
     row += lanes();
@@ -169,8 +166,7 @@ void advance(float* scores, int64_t keys, float* largest, float* sums, float* va
 }
 
 // Products of whole vectors, then of the rest of the width.
-void dot(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width, float factor,
-         float* out) {
+void dot(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* out) {
   const Floats d;
   const int64_t whole = width / lanes() * lanes();
   const Vector rest = load_some(query + whole, width - whole, 0.0f);
@@ -204,8 +200,7 @@ void dot(const float* query, const float* rows, int64_t pitch, int64_t count, in
 HWY_ALIGN constexpr float kZeros[4 * hn::MaxLanes(Floats())] = {};
 
 // Four vectors of the width at once, over all rows; two rows at a time for more independent sums.
-HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pitch, int64_t count,
-                            float* out) {
+HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pitch, int64_t count, float* out) {
   const Floats d;
   Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
   int64_t j = 0;
@@ -245,8 +240,7 @@ void mix(const float* weights, const float* rows, int64_t pitch, int64_t count, 
     Vector sum = hn::Zero(d);
     for (int64_t j = 0; j < count; ++j) {
       const float* row = weights[j] == 0.0f ? kZeros : rows + j * pitch + c;
-      sum =
-          hn::MulAdd(hn::Set(d, weights[j]), n == lanes() ? hn::LoadU(d, row) : load_some(row, n, 0.0f), sum);
+      sum = hn::MulAdd(hn::Set(d, weights[j]), n == lanes() ? hn::LoadU(d, row) : load_some(row, n, 0.0f), sum);
     }
     store_some(sum, out + c, n);
   }
@@ -269,8 +263,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed::cpu {
 HWY_EXPORT(attention_table);
-const AttentionKernels* attention_kernels(int64_t target) {
-  return HEED_FOR_TARGET(attention_table, target)();
-}
+const AttentionKernels* attention_kernels(int64_t target) { return HEED_FOR_TARGET(attention_table, target)(); }
 }  // namespace heed::cpu
 #endif

@@ -13,15 +13,13 @@ struct AttentionKernels {
   int64_t queries = 0;  // per block: the columns of a matmul panel
 
   // panel[c][r] = factor * rows[r][c] for r < count, 0 for the other lanes. Rows are `pitch` floats apart.
-  void (*pack)(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor,
-               float* panel) = nullptr;
+  void (*pack)(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) = nullptr;
   // rows[r][c] = panel[c][r] * factors[r] for r < count; 0 where the factor is, whatever the panel holds.
   void (*unpack)(const float* panel, const float* factors, int64_t count, int64_t width, float* rows,
                  int64_t pitch) = nullptr;
   // panel[c][r] += factor * rows[r][c], or *= rows[r][c], for r < count. A finite summand that the factor would make
   // infinite stays finite.
-  void (*add)(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor,
-              float* panel) = nullptr;
+  void (*add)(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) = nullptr;
   void (*multiply)(const float* rows, int64_t pitch, int64_t count, int64_t width, float* panel) = nullptr;
 
   // Lanes below first + r of row r of the scores become `value`, for r < keys: hides what causality hides.
@@ -29,13 +27,12 @@ struct AttentionKernels {
   // Online softmax (Milakov & Gimelshein 2018, arXiv:1805.02867): replaces scores by 2^(score - largest), where `largest`
   // and `sums`, per lane, are of all keys so far, and multiplies the `d_v` rows of `values` by what the new largest
   // score changes. A score of -infinity counts nothing; a lane with no others has the sum 0.
-  void (*advance)(float* scores, int64_t keys, float* largest, float* sums, float* values,
-                  int64_t d_v) = nullptr;
+  void (*advance)(float* scores, int64_t keys, float* largest, float* sums, float* values, int64_t d_v) = nullptr;
 
   // For few queries, with the keys one after the other: out[j] = factor * (query . rows[j]), and out = sum over j of
   // weights[j] rows[j], where a row of the weight 0 counts nothing, whatever it holds.
-  void (*dot)(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width,
-              float factor, float* out) = nullptr;
+  void (*dot)(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width, float factor,
+              float* out) = nullptr;
   void (*mix)(const float* weights, const float* rows, int64_t pitch, int64_t count, int64_t width,
               float* out) = nullptr;
 };

@@ -21,14 +21,11 @@ inline void copy_elements(const Operand& from, int64_t from_offset, int64_t from
                           int64_t to_offset, int64_t to_stride, int64_t n) {
   switch (size_of(to.view.dtype)) {
     case 4:
-      return copy_strided(from.at<const uint32_t>(from_offset), from_stride, to.at<uint32_t>(to_offset),
-                          to_stride, n);
+      return copy_strided(from.at<const uint32_t>(from_offset), from_stride, to.at<uint32_t>(to_offset), to_stride, n);
     case 2:
-      return copy_strided(from.at<const uint16_t>(from_offset), from_stride, to.at<uint16_t>(to_offset),
-                          to_stride, n);
+      return copy_strided(from.at<const uint16_t>(from_offset), from_stride, to.at<uint16_t>(to_offset), to_stride, n);
     default:
-      return copy_strided(from.at<const uint8_t>(from_offset), from_stride, to.at<uint8_t>(to_offset),
-                          to_stride, n);
+      return copy_strided(from.at<const uint8_t>(from_offset), from_stride, to.at<uint8_t>(to_offset), to_stride, n);
   }
 }
 

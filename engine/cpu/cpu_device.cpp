@@ -24,8 +24,8 @@ std::string processor_name() {
   unsigned int words[12] = {};
   bool known = true;
   for (unsigned int i = 0; i < 3; ++i)
-    known = known && __get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
-                                 &words[4 * i + 3]) != 0;
+    known = known &&
+            __get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]) != 0;
   char text[sizeof words + 1] = {};
   std::memcpy(text, words, sizeof words);
   const std::string_view name = text;
@@ -44,13 +44,12 @@ std::string reason(const Kernels& kernels) {
 class CpuDevice final : public detail::DeviceImpl {
  public:
   explicit CpuDevice(const DeviceOptions& options)
-      : shared_(std::make_shared<Shared>(options.log, options.threads, options.parallel_for)),
-        info_(device_info()) {
+      : shared_(std::make_shared<Shared>(options.log, options.threads, options.parallel_for)), info_(device_info()) {
     const uint32_t workers = shared_->pool.workers();
     info_.limits.emplace_back("threads", std::to_string(workers));
-    info_.reason = reason(shared_->kernels) + format("\n%u threads, %s", workers,
-                                                     options.parallel_for.run != nullptr ? "of the host"
-                                                                                         : "of heed's own");
+    info_.reason =
+        reason(shared_->kernels) +
+        format("\n%u threads, %s", workers, options.parallel_for.run != nullptr ? "of the host" : "of heed's own");
   }
 
   detail::Backend backend() const override { return detail::Backend::Cpu; }
@@ -91,14 +90,14 @@ class CpuDevice final : public detail::DeviceImpl {
     return Status::Ok;
   }
 
-  Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,
-                 const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) override {
+  Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights, const CompileOptions& options,
+                 std::shared_ptr<detail::PlanImpl>* plan) override {
     std::vector<const detail::WeightsImpl::Entry*> entries;
     Status status = detail::match_weights(schedule, weights.get(), this, log(), &entries);
     if (status != Status::Ok) return status;
     // match_weights has checked that they are of this device, hence of this type.
-    auto fresh = std::make_shared<CpuPlan>(shared_, std::move(schedule),
-                                           std::static_pointer_cast<CpuWeights>(weights), options);
+    auto fresh =
+        std::make_shared<CpuPlan>(shared_, std::move(schedule), std::static_pointer_cast<CpuWeights>(weights), options);
     status = fresh->build(entries);
     if (status == Status::Ok) *plan = std::move(fresh);
     return status;
@@ -124,8 +123,7 @@ DeviceInfo device_info() {
   info.reason = reason(choose_kernels({}));
   std::string sets;
   for (const Kernels& kernels : supported_kernels()) sets.append(sets.empty() ? "" : " ").append(kernels.name);
-  info.limits = {{"hardware threads", std::to_string(std::thread::hardware_concurrency())},
-                 {"instruction sets", sets}};
+  info.limits = {{"hardware threads", std::to_string(std::thread::hardware_concurrency())}, {"instruction sets", sets}};
   return info;
 }
 

@@ -11,10 +11,7 @@ namespace heed::cpu {
 
 CpuPlan::CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::shared_ptr<CpuWeights> weights,
                  const CompileOptions& options)
-    : shared_(std::move(shared)),
-      schedule_(std::move(schedule)),
-      weights_(std::move(weights)),
-      options_(options) {
+    : shared_(std::move(shared)), schedule_(std::move(schedule)), weights_(std::move(weights)), options_(options) {
   const size_t buffers = schedule_.inputs.size() + schedule_.outputs.size();
   found_.resize(buffers);
   copies_.resize(buffers);
@@ -33,8 +30,7 @@ Status CpuPlan::build(const std::vector<const detail::WeightsImpl::Entry*>& entr
     if (at.space == Placement::Space::Scratch) storages_[id] = scratch_.data() + at.offset;
     if (at.space == Placement::Space::Constant)  // never written
       storages_[id] = const_cast<std::byte*>(schedule_.constants[at.slot].data.data());
-    if (at.space == Placement::Space::Weight)
-      storages_[id] = weights_->memory.data() + entries[at.slot]->offset;
+    if (at.space == Placement::Space::Weight) storages_[id] = weights_->memory.data() + entries[at.slot]->offset;
   }
   for (const detail::WeightsImpl::Entry* entry : entries) weight_bytes_ += entry->bytes;
   return pack_weights();
@@ -64,9 +60,8 @@ Status CpuPlan::allocate_scratch() {
   const RunValues maxima = {.sizes = schedule_.max_values};
   for (const Node& node : schedule_.steps) {
     if (operation(node.op).run == nullptr)
-      return fail(
-          shared_->log, Status::Unsupported,
-          format("compile: %s: the CPU device has no operation %s", node.label.c_str(), to_string(node.op)));
+      return fail(shared_->log, Status::Unsupported,
+                  format("compile: %s: the CPU device has no operation %s", node.label.c_str(), to_string(node.op)));
     if (node.op == Op::Custom && node.as<CustomAttrs>().cpu.run == nullptr)
       return fail(shared_->log, Status::Unsupported,
                   format("compile: %s: this pass of the host's has no function for the CPU", node.label.c_str()));
@@ -88,8 +83,7 @@ Status CpuPlan::allocate_scratch() {
   if (scratch_.allocate(schedule_.scratch_bytes) && shared_scratch_.allocate(need.shared) &&
       worker_scratch_.allocate(workers))
     return Status::Ok;
-  return fail(shared_->log, Status::OutOfMemory,
-              format("compile: no memory for %" PRIu64 " bytes of scratch", bytes));
+  return fail(shared_->log, Status::OutOfMemory, format("compile: no memory for %" PRIu64 " bytes of scratch", bytes));
 }
 
 const detail::NamedTensor& CpuPlan::named(size_t index) const {
@@ -126,9 +120,8 @@ Status CpuPlan::bind_one(size_t index, uint64_t bytes) {
     return Status::Ok;
   }
   if (copies_[index].bytes() < bytes && !copies_[index].allocate(bytes))
-    return fail(
-        shared_->log, Status::OutOfMemory,
-        format("run: no memory for a copy of '%s', %" PRIu64 " bytes", named(index).name.c_str(), bytes));
+    return fail(shared_->log, Status::OutOfMemory,
+                format("run: no memory for a copy of '%s', %" PRIu64 " bytes", named(index).name.c_str(), bytes));
   storages_[storage] = copies_[index].data();
   if (index < schedule_.inputs.size()) std::memcpy(copies_[index].data(), found_[index]->data, bytes);
   return Status::Ok;
@@ -198,12 +191,10 @@ Status CpuPlan::run_steps(const RunValues& values) {
 Status CpuPlan::report_fault(const Node& node, const Step& step, uint64_t position) const {
   const Operand ids = step.input(in::kIds);
   const auto row = static_cast<int64_t>(position), length = row_length(ids.view);
-  const int32_t id =
-      *ids.at<const int32_t>(row_offset(ids.view, row / length) + row % length * row_stride(ids.view));
-  return fail(
-      shared_->log, Status::IndexOutOfRange,
-      format("run: %s: id %" PRId32 " at position %" PRIu64 " is outside the table of %" PRId64 " rows",
-             node.label.c_str(), id, position, step.input(in::kTable).view.dim[0]));
+  const int32_t id = *ids.at<const int32_t>(row_offset(ids.view, row / length) + row % length * row_stride(ids.view));
+  return fail(shared_->log, Status::IndexOutOfRange,
+              format("run: %s: id %" PRId32 " at position %" PRIu64 " is outside the table of %" PRId64 " rows",
+                     node.label.c_str(), id, position, step.input(in::kTable).view.dim[0]));
 }
 
 std::string CpuPlan::why(const Node& node) const {
@@ -212,8 +203,7 @@ std::string CpuPlan::why(const Node& node) const {
     const DType b = schedule_.info(node.inputs[in::kB]).dtype;
     const DType a = schedule_.info(node.inputs[in::kA]).dtype;
     if (has_constant_b(schedule_, node) && shared_->kernels.matmul->of(b).narrow != nullptr)
-      return format("%s dot products, a %s bf16, f32 sums", name,
-                    a == DType::BF16 ? "stored as" : "rounded to");
+      return format("%s dot products, a %s bf16, f32 sums", name, a == DType::BF16 ? "stored as" : "rounded to");
     return format("%s register tiles, b stored as %s, f32 sums", name, to_string(b));
   }
   if (node.op == Op::Custom) return "a function of the host's";

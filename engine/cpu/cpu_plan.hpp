@@ -93,7 +93,7 @@ class CpuPlan final : public detail::PlanImpl {
 
   AlignedBuffer scratch_, shared_scratch_, worker_scratch_;
   uint64_t worker_stride_ = 0;
-  std::vector<std::byte*> storages_;  // by tensor id
+  std::vector<std::byte*> storages_;                    // by tensor id
   std::vector<std::shared_ptr<const PackedB>> packed_;  // by step; null but for matmuls with a constant b
 
   // Inputs, then outputs, of the run that is going on.

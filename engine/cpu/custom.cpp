@@ -27,8 +27,7 @@ void run_custom(const Step& step) {
   std::array<uint32_t, kMaxCustomPushWords> push{};
   for (size_t i = 0; i < attrs.push.size(); ++i) {
     const CustomAttrs::Word& word = attrs.push[i];
-    push[i] =
-        word.size < 0 ? word.bits : static_cast<uint32_t>(step.values.sizes[static_cast<size_t>(word.size)]);
+    push[i] = word.size < 0 ? word.bits : static_cast<uint32_t>(step.values.sizes[static_cast<size_t>(word.size)]);
   }
   attrs.cpu.run(attrs.cpu.user, {.inputs = {buffers.data(), attrs.input_count},
                                  .outputs = {buffers.data() + attrs.input_count, attrs.output_count},

@@ -4,9 +4,7 @@
 
 namespace heed::cpu {
 
-ScratchNeed dropout_scratch(const ScratchQuery& query) {
-  return row_scratch(query, query.node.outputs[0], 1);
-}
+ScratchNeed dropout_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 1); }
 
 void run_dropout(const Step& step) {
   const Operand x = step.input(in::kX), out = step.output();

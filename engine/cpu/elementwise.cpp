@@ -68,22 +68,19 @@ struct Operands {
 
 }  // namespace
 
-ScratchNeed elementwise_scratch(const ScratchQuery&) {
-  return {.shared = 0, .per_worker = 2 * kPiece * sizeof(float)};
-}
+ScratchNeed elementwise_scratch(const ScratchQuery&) { return {.shared = 0, .per_worker = 2 * kPiece * sizeof(float)}; }
 
 void run_elementwise(const Step& step) {
   const Operands operands(step);
   const int64_t length = row_length(operands.out.view);
   const int64_t pieces = ceil_div(length, kPiece), rows = row_count(operands.out.view);
-  step.parallel(
-      rows * pieces, row_grain(std::min(length, kPiece)), [&](uint32_t worker, int64_t begin, int64_t end) {
-        float* buffer = step.scratch<float>(worker);
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t first = i % pieces * kPiece;
-          operands.run(i / pieces, first, std::min(kPiece, length - first), buffer, buffer + kPiece);
-        }
-      });
+  step.parallel(rows * pieces, row_grain(std::min(length, kPiece)), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* buffer = step.scratch<float>(worker);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % pieces * kPiece;
+      operands.run(i / pieces, first, std::min(kPiece, length - first), buffer, buffer + kPiece);
+    }
+  });
 }
 
 }  // namespace heed::cpu

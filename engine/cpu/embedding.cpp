@@ -4,9 +4,7 @@
 
 namespace heed::cpu {
 
-ScratchNeed embedding_scratch(const ScratchQuery& query) {
-  return row_scratch(query, query.node.outputs[0], 1);
-}
+ScratchNeed embedding_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 1); }
 
 // out[.., c] = table[ids[..], c]; a zero row, and a fault, for an id outside the table.
 void run_embedding(const Step& step) {

@@ -15,18 +15,13 @@ namespace {
 const char* name_of(int64_t target) {
   switch (target) {
 #if HWY_ARCH_X86
-    case HWY_AVX3:
-      return "avx512";
-    case HWY_AVX2:
-      return "avx2";
-    case HWY_SSE4:
-      return "sse4";
+    case HWY_AVX3: return "avx512";
+    case HWY_AVX2: return "avx2";
+    case HWY_SSE4: return "sse4";
 #endif
     case HWY_EMU128:
-    case HWY_SCALAR:
-      return "scalar";
-    default:
-      return hwy::TargetName(target);
+    case HWY_SCALAR: return "scalar";
+    default: return hwy::TargetName(target);
   }
 }
 
@@ -77,8 +72,7 @@ std::span<const Kernels> supported_kernels() {
       add(kernels);
       if (has_bf16 && !best) add(bf16);
     }
-    if (found.count == 0 ||
-        std::string_view(found.kernels[found.count - 1].name) != name_of(HWY_STATIC_TARGET))
+    if (found.count == 0 || std::string_view(found.kernels[found.count - 1].name) != name_of(HWY_STATIC_TARGET))
       add(kernels_of(HWY_STATIC_TARGET));
     return found;
   }();

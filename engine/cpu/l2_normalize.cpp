@@ -16,9 +16,7 @@ double sum_of_squares(const float* x, int64_t n) {
 
 }  // namespace
 
-ScratchNeed l2_normalize_scratch(const ScratchQuery& query) {
-  return row_scratch(query, query.node.outputs[0], 1);
-}
+ScratchNeed l2_normalize_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 1); }
 
 void run_l2_normalize(const Step& step) {
   const Operand x = step.input(in::kX), out = step.output();

@@ -23,7 +23,8 @@ bool all_bytes(const uint8_t* bytes, int64_t n, bool zero) {
 }  // namespace
 
 bool BoolMask::hides_all(int64_t offset, int64_t n) const {
-  if (row_stride(operand.view) == 1) return all_bytes(operand.at<const uint8_t>(offset), n, meaning == Mask::Meaning::Keep);
+  if (row_stride(operand.view) == 1)
+    return all_bytes(operand.at<const uint8_t>(offset), n, meaning == Mask::Meaning::Keep);
   for (int64_t i = 0; i < n; ++i)
     if (!hides(offset + i * row_stride(operand.view))) return false;
   return true;
@@ -44,8 +45,8 @@ void BoolMask::apply(int64_t offset, int64_t n, float value, float* logits) cons
   for (int64_t i = 0; i < n; ++i) logits[i] = (bytes[i * stride] != 0) == excluded ? value : logits[i];
 }
 
-Masking::Masking(const View& shape, const SoftmaxAttrs& attrs, const Operand& bias_operand,
-                 const Operand& mask_operand, const Operand& key_padding_operand)
+Masking::Masking(const View& shape, const SoftmaxAttrs& attrs, const Operand& bias_operand, const Operand& mask_operand,
+                 const Operand& key_padding_operand)
     : logits(shape),
       bias(bias_operand),
       mask{mask_operand, attrs.mask_meaning},

@@ -8,8 +8,7 @@ namespace {
 using namespace matmul;
 
 constexpr int64_t kItemsPerWorker = 8;  // at least, so that the last piece to finish costs little
-constexpr int64_t kLeastTiles =
-    4;  // high, per item, where rows are shared out: they share what b costs to read
+constexpr int64_t kLeastTiles = 4;      // high, per item, where rows are shared out: they share what b costs to read
 constexpr int64_t kPackedFloats = 2 << 20;  // of b packed at a time, unless one panel is larger
 constexpr int64_t kPackedBytes = 8 << 20;   // of a packed at a time, unless one block of rows is larger
 constexpr int64_t kSkew = 32;               // elements between packed rows of a, so that they do not collide
@@ -53,23 +52,21 @@ void multiply(const Step& step, const Problem& problem, const Panels& packed, co
   const Cut cut(problem, band.count, step.pool.workers());
   const int64_t panels = problem.panels();
   const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
-  const int64_t panel_bytes =
-      problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
+  const int64_t panel_bytes = problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
   const int64_t items = (last_batch - first_batch + 1) * cut.row_blocks * cut.units;
   // Where the panels of an item start, counted through all batches. The first and last batch may have panels that are
   // not packed now.
   const auto panel_of = [&](int64_t item) {
     const int64_t batch = first_batch + item / (cut.row_blocks * cut.units);
-    return std::clamp(batch * panels + item % cut.units * cut.unit, packed.first,
-                      packed.first + packed.count);
+    return std::clamp(batch * panels + item % cut.units * cut.unit, packed.first, packed.first + packed.count);
   };
   step.parallel(items, cut.most, [&](uint32_t worker, int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t block = begin / cut.units, batch = first_batch + block / cut.row_blocks;
       const int64_t stop = std::min(end, (block + 1) * cut.units);  // of this block of rows
-      const int64_t from = panel_of(begin),
-                    to = stop % cut.units != 0 ? panel_of(stop)
-                                               : std::min((batch + 1) * panels, packed.first + packed.count);
+      const int64_t from = panel_of(begin), to = stop % cut.units != 0
+                                                     ? panel_of(stop)
+                                                     : std::min((batch + 1) * panels, packed.first + packed.count);
       const int64_t next = panel_of(std::min(stop, items - 1));
       begin = stop;
       if (from >= to) continue;
@@ -127,28 +124,27 @@ struct PackedRows {
         at_once(std::max(kBlockTiles * kernels.rows, kPackedBytes / bytes)) {}
 };
 
-void pack_rows(const Step& step, const Problem& problem, const MatmulKernels::Storage& tiles,
-               const Position& batch, const Band& band, std::byte* packed) {
+void pack_rows(const Step& step, const Problem& problem, const MatmulKernels::Storage& tiles, const Position& batch,
+               const Band& band, std::byte* packed) {
   const Operand& a = problem.operand[kA];
   const Scratch layout(problem.kernels);
   const int64_t stride = problem.a_k_stride;
-  step.parallel(
-      band.count, std::max<int64_t>(1, 16384 / problem.k), [&](uint32_t worker, int64_t from, int64_t to) {
-        auto* buffer = reinterpret_cast<float*>(step.scratch<std::byte>(worker) + layout.a);
-        for (int64_t r = from; r < to; ++r) {
-          Position at = batch;
-          at.advance(problem.rows, band.first + r);
-          // In pieces that fit the buffer; their length is a multiple of every step.
-          for (int64_t k = 0; k < problem.k; k += kBlockK) {
-            const int64_t length = std::min(kBlockK, problem.k - k), offset = at.offset[kA] + k * stride;
-            if (tiles.narrow != nullptr)
-              tiles.narrow(load(a, offset, stride, length, buffer),
-                           reinterpret_cast<uint16_t*>(packed) + r * band.pitch + k, length);
-            else
-              load_copy(a, offset, stride, length, reinterpret_cast<float*>(packed) + r * band.pitch + k);
-          }
-        }
-      });
+  step.parallel(band.count, std::max<int64_t>(1, 16384 / problem.k), [&](uint32_t worker, int64_t from, int64_t to) {
+    auto* buffer = reinterpret_cast<float*>(step.scratch<std::byte>(worker) + layout.a);
+    for (int64_t r = from; r < to; ++r) {
+      Position at = batch;
+      at.advance(problem.rows, band.first + r);
+      // In pieces that fit the buffer; their length is a multiple of every step.
+      for (int64_t k = 0; k < problem.k; k += kBlockK) {
+        const int64_t length = std::min(kBlockK, problem.k - k), offset = at.offset[kA] + k * stride;
+        if (tiles.narrow != nullptr)
+          tiles.narrow(load(a, offset, stride, length, buffer),
+                       reinterpret_cast<uint16_t*>(packed) + r * band.pitch + k, length);
+        else
+          load_copy(a, offset, stride, length, reinterpret_cast<float*>(packed) + r * band.pitch + k);
+      }
+    }
+  });
 }
 
 // b is the same at every run and lies packed.
@@ -159,8 +155,7 @@ void multiply_packed(const Step& step, const Problem& problem) {
   if (!packs_a(step, problem, tiles))
     return multiply(step, problem, {b.memory.data(), b.dtype, 0, panels * batches}, {0, rows});
   const PackedRows packed(problem.kernels, tiles, problem.k);
-  const int64_t batch_bytes =
-      panels * problem.panel_elements(b.dtype) * static_cast<int64_t>(size_of(b.dtype));
+  const int64_t batch_bytes = panels * problem.panel_elements(b.dtype) * static_cast<int64_t>(size_of(b.dtype));
   for (int64_t i = 0; i < batches; ++i) {
     Position batch;
     batch.advance(problem.batches, i);
@@ -180,8 +175,7 @@ ScratchNeed packed_scratch(const ScratchQuery& query, uint64_t per_worker) {
   if (tiles.narrow == nullptr && !may_collide(query.schedule, query.node.inputs[in::kA], k, rows))
     return {.shared = 0, .per_worker = per_worker};
   const PackedRows packed(kernels, tiles, k);
-  return {.shared = static_cast<uint64_t>(std::min(rows, packed.at_once) * packed.bytes),
-          .per_worker = per_worker};
+  return {.shared = static_cast<uint64_t>(std::min(rows, packed.at_once) * packed.bytes), .per_worker = per_worker};
 }
 
 }  // namespace
@@ -195,8 +189,8 @@ ScratchNeed matmul_scratch(const ScratchQuery& query) {
   const int64_t panels = ceil_div(b.n(), kernels.cols) * b.batches(), elements = b.k() * kernels.cols;
   need.shared = static_cast<uint64_t>(panels_at_once(panels, elements) * elements) * sizeof(float);
   // With fewer panels than the most, each may be longer than now; but no more than fit, or one.
-  need.shared = std::max(need.shared,
-                         static_cast<uint64_t>(std::min(panels * elements, kPackedFloats)) * sizeof(float));
+  need.shared =
+      std::max(need.shared, static_cast<uint64_t>(std::min(panels * elements, kPackedFloats)) * sizeof(float));
   return need;
 }
 

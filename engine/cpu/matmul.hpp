@@ -27,13 +27,11 @@ struct LayoutB {
 
 // Packs columns first .. first + cols of one batch at `offset` into one panel of `packed_type`: b's own type,
 // or F32 for any type.
-void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type,
-                void* panel);
+void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type, void* panel);
 
 // b of a step that is the same at every run (a weight or constant of constant shape), packed as it is stored.
 // Null if there is no memory.
-std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels,
-                                             ThreadPool& pool);
+std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool);
 // Whether b of this step is such.
 bool has_constant_b(const Schedule& schedule, const Node& node);
 

@@ -35,16 +35,15 @@ HEED_BF16 void narrow(const float* x, uint16_t* out, int64_t n) {
                         reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + i))));
   if (i == n) return;
   const auto some = static_cast<__mmask16>((1u << (n - i)) - 1u);
-  const auto stored =
-      static_cast<__mmask16>((1u << (n - i + (n & 1))) - 1u);  // and a zero beside an odd last one
+  const auto stored = static_cast<__mmask16>((1u << (n - i + (n & 1))) - 1u);  // and a zero beside an odd last one
   _mm256_mask_storeu_epi16(out + i, stored,
                            reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(some, x + i))));
 }
 
 // As tile of matmul_tile-inl.hpp, two k at a time.
 template <int kRows>
-HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const void* panel, float* c,
-                    int64_t c_pitch, bool add, const Ahead& ahead) {
+HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const void* panel, float* c, int64_t c_pitch,
+                    bool add, const Ahead& ahead) {
   const auto* a = static_cast<const uint16_t*>(rows);
   const auto* b = static_cast<const uint16_t*>(panel);
   const uint16_t *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
@@ -92,8 +91,8 @@ HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const v
 }
 
 // Asks for nothing ahead: the hardware follows eight rows by itself. Asking costs a fifth of the time in the caches.
-HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels, int64_t panel_pitch,
-                         float* c, bool add) {
+HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels, int64_t panel_pitch, float* c,
+                         bool add) {
   const auto* a = static_cast<const uint16_t*>(row);
   const auto* panel = static_cast<const uint16_t*>(panels);
 #define HEED_VECTOR(i)               \

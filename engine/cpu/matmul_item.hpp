@@ -14,7 +14,7 @@ inline constexpr int64_t kBlockK = 768;  // a panel of 32 columns is then 96 KiB
 // Per item: at most 288 KiB of b, which the second cache holds beside the next item's.
 inline constexpr int64_t kGroupPanels = 3;
 inline constexpr int64_t kBlockTiles = 16;  // per item, high
-inline constexpr int64_t kFar = 8192;  // bytes of b that a single row of tiles asks for ahead of their use
+inline constexpr int64_t kFar = 8192;       // bytes of b that a single row of tiles asks for ahead of their use
 
 // Blocks of k of equal length, as far as possible.
 inline int64_t block_length(int64_t k) {
@@ -27,8 +27,7 @@ struct Scratch {
   uint64_t sums, a, wide, bias, residual, offsets, size;
 
   explicit Scratch(const MatmulKernels& kernels) {
-    const auto rows = static_cast<uint64_t>(kBlockTiles * kernels.rows),
-               cols = static_cast<uint64_t>(kernels.cols);
+    const auto rows = static_cast<uint64_t>(kBlockTiles * kernels.rows), cols = static_cast<uint64_t>(kernels.cols);
     uint64_t at = 0;
     const auto take = [&at](uint64_t bytes) { return std::exchange(at, at + align_up(bytes, kAlignment)); };
     sums = take(rows * kGroupPanels * cols * sizeof(float));
@@ -52,8 +51,8 @@ struct Band {
 // One item: rows of one batch by columns of a group of panels.
 class Item {
  public:
-  Item(const Problem& problem, const Position& batch, const Band& band, const std::byte* panels,
-       DType panel_type, std::byte* scratch)
+  Item(const Problem& problem, const Position& batch, const Band& band, const std::byte* panels, DType panel_type,
+       std::byte* scratch)
       : problem_(problem),
         band_(band),
         kernels_(problem.kernels),
@@ -88,9 +87,7 @@ class Item {
   T* scratch(uint64_t offset) const {
     return reinterpret_cast<T*>(scratch_ + offset);
   }
-  int64_t* offsets(int role) const {
-    return scratch<int64_t>(layout_.offsets) + role * kBlockTiles * kernels_.rows;
-  }
+  int64_t* offsets(int role) const { return scratch<int64_t>(layout_.offsets) + role * kBlockTiles * kernels_.rows; }
 
   // Where each row starts in the operands. In place of b's, which has no rows, the count of out's elements.
   void find_rows(int64_t first_row) {
@@ -183,17 +180,15 @@ class Item {
     float* sums = scratch<float>(layout_.sums);
     int64_t p = 0;
     for (; p + MatmulKernels::kThinPanels <= count_; p += MatmulKernels::kThinPanels)
-      tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_),
-                  sums + p * kernels_.cols, begin > 0);
+      tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_), sums + p * kernels_.cols,
+                  begin > 0);
     for (; p < count_; ++p)
       tiles_.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0,
                      {panel(p, begin) + kFar, kernels_.cols * static_cast<int64_t>(size_of(panel_type_))});
     for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
   }
 
-  float* wide(int64_t p, int64_t length) const {
-    return scratch<float>(layout_.wide) + p * length * kernels_.cols;
-  }
+  float* wide(int64_t p, int64_t length) const { return scratch<float>(layout_.wide) + p * length * kernels_.cols; }
   const std::byte* panel(int64_t p, int64_t begin) const {
     return panels_ + p * panel_bytes_ + begin * kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
   }
@@ -237,13 +232,12 @@ class Item {
   // Dropout, residual and store of one row that tiles cannot finish themselves.
   void finish_row(int64_t r, int64_t column, int64_t columns, float* row) const {
     if (problem_.attrs.dropout.p > 0.0f)
-      rows_kernels_.dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, row,
-                            columns);
+      rows_kernels_.dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, row, columns);
     const Operand& residual = problem_.operand[kResidual];
     if (residual.valid()) {
       const int64_t stride = row_stride(residual.view);
-      const float* other = load(residual, offsets(kResidual)[r] + column * stride, stride, columns,
-                                scratch<float>(layout_.residual));
+      const float* other =
+          load(residual, offsets(kResidual)[r] + column * stride, stride, columns, scratch<float>(layout_.residual));
       rows_kernels_.add(row, other, row, columns);
     }
     const Operand& out = problem_.operand[kOut];

@@ -18,8 +18,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 template <class Activation>
-void finish_rows(const TileFinish& finish, const Activation& activate, int64_t rows, const float* sums,
-                 int64_t pitch) {
+void finish_rows(const TileFinish& finish, const Activation& activate, int64_t rows, const float* sums, int64_t pitch) {
   const Floats d;
   const int64_t lanes = HWY_NAMESPACE::lanes();
   const Vector scale = hn::Set(d, finish.scale), zero = hn::Zero(d);
@@ -41,34 +40,20 @@ void finish_rows(const TileFinish& finish, const Activation& activate, int64_t r
 }
 
 void finish_tile(const TileFinish& finish, int64_t rows, const float* sums, int64_t pitch) {
-  with_activation(finish.activation,
-                  [&](const auto& activate) { finish_rows(finish, activate, rows, sums, pitch); });
+  with_activation(finish.activation, [&](const auto& activate) { finish_rows(finish, activate, rows, sums, pitch); });
 }
 
 template <class Panel>
 MatmulKernels::Storage storage() {
   static constexpr MatmulKernels::Tile kTiles[] = {
-    tile<Panel, 1>,
-    tile<Panel, 2>,
-    tile<Panel, 3>,
-    tile<Panel, 4>,
-    tile<Panel, 5>,
-    tile<Panel, 6>,
+      tile<Panel, 1>, tile<Panel, 2>, tile<Panel, 3>, tile<Panel, 4>,  tile<Panel, 5>,  tile<Panel, 6>,
 #if HEED_TILE_ROWS == 12
-    tile<Panel, 7>,
-    tile<Panel, 8>,
-    tile<Panel, 9>,
-    tile<Panel, 10>,
-    tile<Panel, 11>,
-    tile<Panel, 12>,
+      tile<Panel, 7>, tile<Panel, 8>, tile<Panel, 9>, tile<Panel, 10>, tile<Panel, 11>, tile<Panel, 12>,
 #endif
   };
-  return {kTiles,
-          thin_tile<Panel>,
-          nullptr,
-          Panel::kStep,
-          Panel::kWidenFrom == 0 ? nullptr : widen_panel<Panel>,
-          Panel::kWidenFrom};
+  return {
+      kTiles,           thin_tile<Panel>, nullptr, Panel::kStep, Panel::kWidenFrom == 0 ? nullptr : widen_panel<Panel>,
+      Panel::kWidenFrom};
 }
 
 const MatmulKernels& table() {

@@ -27,12 +27,11 @@ struct MatmulKernels {
   // c[i][j] (+)= sum over p < k of a[i * a_row + p * a_k] * b[p][j], for all columns of one panel; c has
   // c_pitch floats from row to row. Sums run over p in order from 0 and are then added to c if `add`, else
   // stored. a is f32, or what Storage::narrow makes of it.
-  using Tile = void (*)(int64_t k, const void* a, int64_t a_row, int64_t a_k, const void* b, float* c,
-                        int64_t c_pitch, bool add, const Ahead& ahead);
+  using Tile = void (*)(int64_t k, const void* a, int64_t a_row, int64_t a_k, const void* b, float* c, int64_t c_pitch,
+                        bool add, const Ahead& ahead);
   // One row of a by kThinPanels panels, panel_pitch elements apart; c: kThinPanels * cols.
   static constexpr int64_t kThinPanels = 4;
-  using Thin = void (*)(int64_t k, const void* a, int64_t a_k, const void* b, int64_t panel_pitch, float* c,
-                        bool add);
+  using Thin = void (*)(int64_t k, const void* a, int64_t a_k, const void* b, int64_t panel_pitch, float* c, bool add);
 
   struct Storage {               // for panels of one storage type
     const Tile* tile = nullptr;  // tile[i] has i + 1 rows

@@ -74,8 +74,7 @@ int64_t LayoutB::batch_offset(int64_t batch) const {
   return offset;
 }
 
-void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type,
-                void* panel) {
+void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type, void* panel) {
   const View& v = b.view;
   const int64_t count = std::min(cols, v.dim[v.rank - 1] - first);
   offset += first * v.stride[v.rank - 1];
@@ -101,28 +100,23 @@ bool has_constant_b(const Schedule& schedule, const Node& node) {
   const TensorInfo& info = schedule.info(b);
   bool constant = schedule.sizes.is_constant(info.offset);
   for (size_t i = 0; i < static_cast<size_t>(info.rank); ++i)
-    constant =
-        constant && schedule.sizes.is_constant(info.dims[i]) && schedule.sizes.is_constant(info.strides[i]) &&
-        (!schedule.sizes.is_constant(info.strides[i], 0) || schedule.sizes.is_constant(info.dims[i], 1));
+    constant = constant && schedule.sizes.is_constant(info.dims[i]) && schedule.sizes.is_constant(info.strides[i]) &&
+               (!schedule.sizes.is_constant(info.strides[i], 0) || schedule.sizes.is_constant(info.dims[i], 1));
   return constant;
 }
 
-std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels,
-                                             ThreadPool& pool) {
+std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool) {
   const LayoutB layout{b.view};
   const int64_t panels = ceil_div(layout.n(), kernels.cols);
   const int64_t step = kernels.of(b.view.dtype).step, rows = align_up(layout.k(), step);
-  const int64_t row_bytes = kernels.cols * static_cast<int64_t>(size_of(b.view.dtype)),
-                panel_bytes = rows * row_bytes;
+  const int64_t row_bytes = kernels.cols * static_cast<int64_t>(size_of(b.view.dtype)), panel_bytes = rows * row_bytes;
   auto packed = std::make_shared<PackedB>();
   packed->dtype = b.view.dtype;
-  if (!packed->memory.allocate(static_cast<uint64_t>(layout.batches() * panels * panel_bytes)))
-    return nullptr;
+  if (!packed->memory.allocate(static_cast<uint64_t>(layout.batches() * panels * panel_bytes))) return nullptr;
   parallel(pool, layout.batches() * panels, 1, [&](uint32_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       std::byte* panel = packed->memory.data() + i * panel_bytes;
-      pack_panel(b, layout.batch_offset(i / panels), i % panels * kernels.cols, kernels.cols, b.view.dtype,
-                 panel);
+      pack_panel(b, layout.batch_offset(i / panels), i % panels * kernels.cols, kernels.cols, b.view.dtype, panel);
       std::memset(panel + layout.k() * row_bytes, 0, static_cast<size_t>((rows - layout.k()) * row_bytes));
       if (step == 2) interleave(reinterpret_cast<uint16_t*>(panel), rows, kernels.cols);
     }

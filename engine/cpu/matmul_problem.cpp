@@ -13,8 +13,7 @@ void Axes::merge() {
   int kept = 0;
   const auto joins = [&](int outer, int inner) {
     bool even = logical[outer] == logical[inner] * dim[inner];
-    for (int role = 0; role < kRoles; ++role)
-      even = even && stride[role][outer] == stride[role][inner] * dim[inner];
+    for (int role = 0; role < kRoles; ++role) even = even && stride[role][outer] == stride[role][inner] * dim[inner];
     return even;
   };
   const auto move = [&](int to, int from) {
@@ -84,8 +83,7 @@ void Problem::set_axes() {
     Axes& axes = stride_along(kB, axis) == 0 ? rows : batches;
     axes.dim[axes.count] = out.dim[axis];
     axes.logical[axes.count] = logicals[axis];
-    for (const Role role : {kA, kB, kOut, kResidual})
-      axes.stride[role][axes.count] = stride_along(role, axis);
+    for (const Role role : {kA, kB, kOut, kResidual}) axes.stride[role][axes.count] = stride_along(role, axis);
     ++axes.count;
   }
   rows.merge();

@@ -92,9 +92,8 @@ struct PanelF16 {
 // a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to
 // c if `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
 template <class Panel, int kRows>
-void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k,
-          const void* HWY_RESTRICT panel, float* HWY_RESTRICT c, int64_t c_pitch, bool add,
-          const Ahead& ahead) {
+void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, const void* HWY_RESTRICT panel,
+          float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Ahead& ahead) {
   const Floats d;
   const auto* HWY_RESTRICT a = static_cast<const float*>(rows);
   const int64_t lanes = HWY_NAMESPACE::lanes();
@@ -200,9 +199,9 @@ void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void*
   }
 #undef HEED_VECTOR
 #undef HEED_SECOND
-#define HEED_VECTOR(i)                                        \
-  if (add) s##i = hn::Add(s##i, hn::LoadU(d, c + (i)*lanes)); \
-  hn::StoreU(s##i, d, c + (i)*lanes);
+#define HEED_VECTOR(i)                                          \
+  if (add) s##i = hn::Add(s##i, hn::LoadU(d, c + (i) * lanes)); \
+  hn::StoreU(s##i, d, c + (i) * lanes);
   HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR
 }

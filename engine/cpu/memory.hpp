@@ -31,7 +31,7 @@ class AlignedBuffer {
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~AlignedBuffer() { ::operator delete (data_, std::align_val_t{alignment_of(bytes_)}); }
+  ~AlignedBuffer() { ::operator delete(data_, std::align_val_t{alignment_of(bytes_)}); }
 
   // Replaces the content, which is not initialised. False when the host has no such memory.
   bool allocate(uint64_t bytes) {
@@ -39,11 +39,12 @@ class AlignedBuffer {
     if (bytes > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max()) - kHugePage) return false;
     if (bytes > 0) {
       fresh.data_ = static_cast<std::byte*>(
-          ::operator new (static_cast<size_t>(bytes), std::align_val_t{alignment_of(bytes)}, std::nothrow));
+          ::operator new(static_cast<size_t>(bytes), std::align_val_t{alignment_of(bytes)}, std::nothrow));
       if (fresh.data_ == nullptr) return false;
 #if defined(MADV_HUGEPAGE)
       // Only advice: where it is refused, the memory serves as it is.
-      if (bytes >= kHugePage) (void)madvise(fresh.data_, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
+      if (bytes >= kHugePage)
+        (void)madvise(fresh.data_, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
 #endif
     }
     fresh.bytes_ = bytes;

@@ -2,9 +2,7 @@
 
 namespace heed::cpu {
 
-ScratchNeed rmsnorm_scratch(const ScratchQuery& query) {
-  return row_scratch(query, query.node.outputs[0], 3);
-}
+ScratchNeed rmsnorm_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 3); }
 
 void run_rmsnorm(const Step& step) {
   const Operand x = step.input(in::kX), residual = step.input(in::kNormResidual), out = step.output_rows();

@@ -135,8 +135,7 @@ HWY_INLINE double sum_over(const float* x, int64_t n, float neutral, const F& ad
 bool in_range(double squares) { return squares > 1e-28 && squares < 1e37; }
 
 // out = ((v - high) - low) * factor * gamma + beta.
-void apply_norm(const NormRow& row, const float* v, float high, float low, float factor, float* out,
-                int64_t n) {
+void apply_norm(const NormRow& row, const float* v, float high, float low, float factor, float* out, int64_t n) {
   const Floats d;
   const Vector a = hn::Set(d, high), b = hn::Set(d, low), by = hn::Set(d, factor);
   const auto core = [&](Vector x) { return hn::Mul(hn::Sub(hn::Sub(x, a), b), by); };
@@ -145,12 +144,11 @@ void apply_norm(const NormRow& row, const float* v, float high, float low, float
     if (row.beta != nullptr) add(out, row.beta, out, n);
     return;
   }
-  if (row.beta == nullptr)
-    return map(v, row.gamma, out, n, [&](Vector x, Vector g) { return hn::Mul(core(x), g); });
+  if (row.beta == nullptr) return map(v, row.gamma, out, n, [&](Vector x, Vector g) { return hn::Mul(core(x), g); });
   int64_t i = 0;
   for (; i + lanes() <= n; i += lanes())
-    hn::StoreU(hn::MulAdd(core(hn::LoadU(d, v + i)), hn::LoadU(d, row.gamma + i), hn::LoadU(d, row.beta + i)),
-               d, out + i);
+    hn::StoreU(hn::MulAdd(core(hn::LoadU(d, v + i)), hn::LoadU(d, row.gamma + i), hn::LoadU(d, row.beta + i)), d,
+               out + i);
   if (i == n) return;
   const Vector g = load_some(row.gamma + i, n - i, 0.0f), c = load_some(row.beta + i, n - i, 0.0f);
   store_some(hn::MulAdd(core(load_some(v + i, n - i, 0.0f)), g, c), out + i, n - i);
@@ -170,8 +168,7 @@ void find_mean(const NormRow& row, float* out, int64_t n, NormState* state) {
   const float* v = sum_with_residual(row, out, n);
   const float start = v[0];
   const Vector first = hn::Set(Floats(), start);
-  const double sum =
-      sum_over(v, n, start, [&](Vector sums, Vector x) { return hn::Add(sums, hn::Sub(x, first)); });
+  const double sum = sum_over(v, n, start, [&](Vector sums, Vector x) { return hn::Add(sums, hn::Sub(x, first)); });
   state->v = v;
   state->mean = static_cast<double>(start) + sum / static_cast<double>(n);
   state->high = static_cast<float>(state->mean);
@@ -198,8 +195,7 @@ void find_factor(float eps, int64_t n, NormState* state) {
     squares = 0.0;
     add_squares(0, &squares);
   }
-  state->factor =
-      static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(eps)));
+  state->factor = static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(eps)));
 }
 
 // Two passes for the moments: the mean first, then the deviations from it. Each pass goes over all rows, so that the end of
@@ -224,8 +220,7 @@ void rmsnorm(const NormRow& row, float* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(v[i]) * static_cast<double>(v[i]);
   }
   const double mean = squares / static_cast<double>(n);
-  apply_norm(row, v, 0.0f, 0.0f, static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(row.eps))),
-             out, n);
+  apply_norm(row, v, 0.0f, 0.0f, static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(row.eps))), out, n);
 }
 
 void dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) {
@@ -248,8 +243,7 @@ void copy_past_caches(const float* x, float* out, int64_t n) {
   // Such stores are of whole vectors at their multiples.
   const auto beyond = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(bytes));
   int64_t i = 0;
-  for (const int64_t end = HWY_MIN(n, (bytes - beyond) % bytes / static_cast<int64_t>(sizeof(float)));
-       i < end; ++i)
+  for (const int64_t end = HWY_MIN(n, (bytes - beyond) % bytes / static_cast<int64_t>(sizeof(float))); i < end; ++i)
     out[i] = x[i];
   for (; i + lanes() <= n; i += lanes()) hn::Stream(hn::LoadU(d, x + i), d, out + i);
   for (; i < n; ++i) out[i] = x[i];
@@ -265,8 +259,7 @@ void widen(DType type, const uint16_t* x, float* out, int64_t n) {
   const Floats d;
   const hn::Rebind<hwy::float16_t, Floats> narrow_tag;
   for (; i + lanes() <= n; i += lanes())
-    hn::StoreU(hn::PromoteTo(d, hn::LoadU(narrow_tag, reinterpret_cast<const hwy::float16_t*>(x + i))), d,
-               out + i);
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(narrow_tag, reinterpret_cast<const hwy::float16_t*>(x + i))), d, out + i);
 #endif
   for (; i < n; ++i) out[i] = half_to_float(x[i]);
 }
@@ -281,8 +274,7 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
   const Floats d;
   const hn::Rebind<hwy::float16_t, Floats> narrow_tag;
   for (; i + lanes() <= n; i += lanes())
-    hn::StoreU(hn::DemoteTo(narrow_tag, hn::LoadU(d, x + i)), narrow_tag,
-               reinterpret_cast<hwy::float16_t*>(out + i));
+    hn::StoreU(hn::DemoteTo(narrow_tag, hn::LoadU(d, x + i)), narrow_tag, reinterpret_cast<hwy::float16_t*>(out + i));
 #endif
   for (; i < n; ++i) out[i] = float_to_half(x[i]);
 }

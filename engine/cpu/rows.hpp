@@ -36,8 +36,7 @@ inline const float* load_row(const Operand& x, int64_t row, float* buffer) {
 }
 // The row of x that is read `further` rows after `row`, for memory to be asked for it while that one is worked on; null where
 // it need not be, or lies behind the last one.
-inline const float* next_row(const Operand& x, const Operand& out, int64_t row, int64_t end,
-                             int64_t further = 1) {
+inline const float* next_row(const Operand& x, const Operand& out, int64_t row, int64_t end, int64_t further = 1) {
   return out.past_caches && row + further < end ? row_target(x, row + further, nullptr) : nullptr;
 }
 inline void store_row(const Operand& x, int64_t row, const float* values) {

@@ -2,9 +2,7 @@
 
 namespace heed::cpu {
 
-ScratchNeed softmax_scratch(const ScratchQuery& query) {
-  return row_scratch(query, query.node.outputs[0], 2);
-}
+ScratchNeed softmax_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 2); }
 
 void run_softmax(const Step& step) {
   const Operand x = step.input(in::kX), out = step.output_rows();

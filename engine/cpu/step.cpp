@@ -18,32 +18,19 @@ const Operation& operation(Op op) {
   static constexpr Operation kArgmax = {run_argmax, argmax_scratch};
   static constexpr Operation kCustom = {run_custom, nullptr};
   switch (op) {
-    case Op::Matmul:
-      return kMatmul;
-    case Op::Softmax:
-      return kSoftmax;
-    case Op::Dropout:
-      return kDropout;
-    case Op::LayerNorm:
-      return kLayerNorm;
-    case Op::RmsNorm:
-      return kRmsNorm;
-    case Op::Attention:
-      return kAttention;
-    case Op::Embedding:
-      return kEmbedding;
-    case Op::Elementwise:
-      return kElementwise;
-    case Op::Mean:
-      return kMean;
-    case Op::L2Normalize:
-      return kL2Normalize;
-    case Op::Concat:
-      return kConcat;
-    case Op::Argmax:
-      return kArgmax;
-    case Op::Custom:
-      return kCustom;
+    case Op::Matmul: return kMatmul;
+    case Op::Softmax: return kSoftmax;
+    case Op::Dropout: return kDropout;
+    case Op::LayerNorm: return kLayerNorm;
+    case Op::RmsNorm: return kRmsNorm;
+    case Op::Attention: return kAttention;
+    case Op::Embedding: return kEmbedding;
+    case Op::Elementwise: return kElementwise;
+    case Op::Mean: return kMean;
+    case Op::L2Normalize: return kL2Normalize;
+    case Op::Concat: return kConcat;
+    case Op::Argmax: return kArgmax;
+    case Op::Custom: return kCustom;
   }
   return kNone;
 }

@@ -90,7 +90,9 @@ ThreadPool::~ThreadPool() {
     return;
   }
   stop_.store(true);
-  { const std::lock_guard<std::mutex> lock(sleep_->mutex); }
+  {
+    const std::lock_guard<std::mutex> lock(sleep_->mutex);
+  }
   sleep_->wake.notify_all();
   threads_.clear();  // joins
 }
@@ -109,7 +111,9 @@ bool ThreadPool::do_share(Worker& worker) {
 
 void ThreadPool::finish_one() {
   if (unfinished_.fetch_sub(1) != 1 || !owner_sleeps_.load()) return;
-  { const std::lock_guard<std::mutex> lock(sleep_->mutex); }
+  {
+    const std::lock_guard<std::mutex> lock(sleep_->mutex);
+  }
   sleep_->done.notify_one();
 }
 
@@ -136,10 +140,11 @@ void ThreadPool::publish(uint32_t count, Task task, void* context) {
   count_ = count;
   const uint32_t shares = std::min(count, workers_) - 1;
   unfinished_.store(shares, std::memory_order_relaxed);
-  for (uint32_t i = 0; i < shares; ++i)
-    threads_[i]->asked.store(true);  // from here on that thread sees the job
+  for (uint32_t i = 0; i < shares; ++i) threads_[i]->asked.store(true);  // from here on that thread sees the job
   if (sleepers_.load() == 0) return;
-  { const std::lock_guard<std::mutex> lock(sleep_->mutex); }
+  {
+    const std::lock_guard<std::mutex> lock(sleep_->mutex);
+  }
   sleep_->wake.notify_all();
 }
 

@@ -139,8 +139,7 @@ HWY_INLINE V vector_gelu_erf(D d, V x) {
   const V t = hn::Abs(x);
   // By pairs of coefficients, whose steps need not wait for each other.
   const V t2 = hn::Mul(t, t);
-  const auto pair = [&](float odd, float even)
-                        HWY_ATTR { return hn::MulAdd(hn::Set(d, odd), t, hn::Set(d, even)); };
+  const auto pair = [&](float odd, float even) HWY_ATTR { return hn::MulAdd(hn::Set(d, odd), t, hn::Set(d, even)); };
   V q = hn::MulAdd(hn::Set(d, -1.74112724e-8f), t2, pair(5.65994128e-7f, -7.84307213e-6f));
   q = hn::MulAdd(q, t2, pair(5.84889312e-5f, -2.19328926e-4f));
   q = hn::MulAdd(q, t2, pair(-1.19846773e-4f, 7.08339456e-3f));
@@ -211,18 +210,12 @@ struct Activate {
 template <class F>
 HWY_INLINE void with_activation(Activation kind, const F& f) {
   switch (kind) {
-    case Activation::None:
-      return f(Activate<Activation::None>());
-    case Activation::Relu:
-      return f(Activate<Activation::Relu>());
-    case Activation::GeluErf:
-      return f(Activate<Activation::GeluErf>());
-    case Activation::GeluTanh:
-      return f(Activate<Activation::GeluTanh>());
-    case Activation::Silu:
-      return f(Activate<Activation::Silu>());
-    case Activation::Tanh:
-      return f(Activate<Activation::Tanh>());
+    case Activation::None: return f(Activate<Activation::None>());
+    case Activation::Relu: return f(Activate<Activation::Relu>());
+    case Activation::GeluErf: return f(Activate<Activation::GeluErf>());
+    case Activation::GeluTanh: return f(Activate<Activation::GeluTanh>());
+    case Activation::Silu: return f(Activate<Activation::Silu>());
+    case Activation::Tanh: return f(Activate<Activation::Tanh>());
   }
 }
 

@@ -15,8 +15,7 @@ class Wanted {
     if (rows <= 0 || x.view.stride[3] != 1) return;
     const auto element = static_cast<int64_t>(size_of(x.view.dtype));
     for (int64_t at = 0; at < x.view.dim[3] * element && count_ < kMost; at += kBytesPerStep)
-      columns_[(first_ + count_++) % kMost] = {x.data + offset * element + at, x.view.stride[2] * element,
-                                               rows};
+      columns_[(first_ + count_++) % kMost] = {x.data + offset * element + at, x.view.stride[2] * element, rows};
   }
 
   // What a tile of so many steps asks for; if nothing is wanted, `own`, which it reads anyway.

@@ -26,9 +26,8 @@ class WorkList {
         runs_(std::clamp(workers, 1u, kMostRuns)) {
     const int64_t units = ceil_div(items, unit_);
     for (uint32_t i = 0; i < runs_; ++i)
-      run_[i].left.store(
-          pack(static_cast<uint32_t>(units * i / runs_), static_cast<uint32_t>(units * (i + 1) / runs_)),
-          std::memory_order_relaxed);
+      run_[i].left.store(pack(static_cast<uint32_t>(units * i / runs_), static_cast<uint32_t>(units * (i + 1) / runs_)),
+                         std::memory_order_relaxed);
   }
 
   // Takes a piece. False if none is left.
@@ -50,8 +49,7 @@ class WorkList {
     while (true) {
       const auto front = static_cast<uint32_t>(left), back = static_cast<uint32_t>(left >> 32);
       if (front >= back) return false;
-      const uint32_t part =
-          (back - front) / (at_front ? 2 : 4);  // somebody else leaves the owner most of what is left
+      const uint32_t part = (back - front) / (at_front ? 2 : 4);  // somebody else leaves the owner most of what is left
       const uint32_t count = std::clamp(part, 1u, grain_), first = at_front ? front : back - count;
       const uint64_t rest = at_front ? pack(front + count, back) : pack(front, back - count);
       if (!run.compare_exchange_weak(left, rest, std::memory_order_relaxed)) continue;

@@ -43,25 +43,21 @@ Status compile_glsl(std::string_view source, const GlslOptions& options, std::ve
   const std::string name(options.name);
   // The oldest with compute shaders. On older ones, and 110 is the default, glslang writes thousands of lines to stdout.
   if (version_of(std::string(source)) < 310)
-    return fail(
-        options.log, Status::InvalidArgument,
-        "compile_glsl: " + name + ":1: error: no #version with compute shaders, such as #version 450");
+    return fail(options.log, Status::InvalidArgument,
+                "compile_glsl: " + name + ":1: error: no #version with compute shaders, such as #version 450");
   const Compiler compiler(shaderc_compiler_initialize());
   const Options settings(shaderc_compile_options_initialize());
   if (compiler == nullptr || settings == nullptr)
     return fail(options.log, Status::OutOfMemory, "compile_glsl: shaderc cannot be started");
-  shaderc_compile_options_set_target_env(settings.get(), shaderc_target_env_vulkan,
-                                         shaderc_env_version_vulkan_1_1);
+  shaderc_compile_options_set_target_env(settings.get(), shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
   if (options.optimize)
     shaderc_compile_options_set_optimization_level(settings.get(), shaderc_optimization_level_performance);
   for (const GlslDefine& define : options.defines)
     shaderc_compile_options_add_macro_definition(settings.get(), define.name.data(), define.name.size(),
                                                  define.value.data(), define.value.size());
   const Result result(shaderc_compile_into_spv(compiler.get(), source.data(), source.size(),
-                                               shaderc_glsl_compute_shader, name.c_str(), "main",
-                                               settings.get()));
-  if (result == nullptr)
-    return fail(options.log, Status::OutOfMemory, "compile_glsl: " + name + ": no memory");
+                                               shaderc_glsl_compute_shader, name.c_str(), "main", settings.get()));
+  if (result == nullptr) return fail(options.log, Status::OutOfMemory, "compile_glsl: " + name + ": no memory");
   if (shaderc_result_get_compilation_status(result.get()) != shaderc_compilation_status_success)
     return fail(options.log, Status::InvalidArgument,
                 "compile_glsl: " + std::string(shaderc_result_get_error_message(result.get())));

@@ -97,7 +97,7 @@ class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
   virtual bool supports(DType) const { return true; }  // as storage of what passes compute
   enum class Tested : uint8_t { Unknown, Passed, Failed };
   virtual Tested tested() const { return Tested::Unknown; }  // what results of an earlier start say
-  virtual bool timed_out() const { return false; }  // lost because a run exceeded its time limit
+  virtual bool timed_out() const { return false; }           // lost because a run exceeded its time limit
 };
 
 }  // namespace heed::detail

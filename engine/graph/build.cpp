@@ -103,18 +103,17 @@ bool Build::sizes_of(const Shape& shape, const char* what, TensorInfo* info) {
   for (int i = 0; i < shape.rank; ++i) {
     const Dim& dim = shape[i];
     if (!is_size(dim)) {
-      fail(Status::InvalidArgument,
-           dim.is_constant()
-               ? format("%s: dim %d is %lld; it must be at least 1", what, i, static_cast<long long>(dim.value))
-               : format("%s: dim %d is an extent of another graph", what, i));
+      fail(Status::InvalidArgument, dim.is_constant() ? format("%s: dim %d is %lld; it must be at least 1", what, i,
+                                                               static_cast<long long>(dim.value))
+                                                      : format("%s: dim %d is an extent of another graph", what, i));
       return false;
     }
     info->dims[static_cast<size_t>(i)] = dim.is_constant() ? data_.sizes.constant(dim.value) : dim.expr;
   }
   const int64_t elements = max_elements(*info);
   if (elements > INT64_MAX / 16) {
-    fail(Status::InvalidArgument, format("%s %s has more elements than can be addressed", what,
-                                         shape_text(*info).c_str()));
+    fail(Status::InvalidArgument,
+         format("%s %s has more elements than can be addressed", what, shape_text(*info).c_str()));
     return false;
   }
   return true;
@@ -124,8 +123,10 @@ bool Build::broadcast(const TensorInfo& a, const TensorInfo& b, TensorInfo* out)
   out->rank = std::max(a.rank, b.rank);
   for (int i = 0; i < out->rank; ++i) {
     const auto at = static_cast<size_t>(out->rank - 1 - i);
-    if (i >= a.rank) out->dims[at] = dim_from_end(b, i);
-    else if (i >= b.rank) out->dims[at] = dim_from_end(a, i);
+    if (i >= a.rank)
+      out->dims[at] = dim_from_end(b, i);
+    else if (i >= b.rank)
+      out->dims[at] = dim_from_end(a, i);
     else {
       const SizeId da = dim_from_end(a, i), db = dim_from_end(b, i);
       if (da != db && !data_.sizes.is_constant(da, 1) && !data_.sizes.is_constant(db, 1)) return false;

@@ -5,7 +5,9 @@
 namespace heed {
 namespace {
 
-double bytes_of(const View& view) { return static_cast<double>(view.elements()) * static_cast<double>(size_of(view.dtype)); }
+double bytes_of(const View& view) {
+  return static_cast<double>(view.elements()) * static_cast<double>(size_of(view.dtype));
+}
 
 // Floating-point operations per element of the first output, for what is not a matrix product. Rough by nature:
 // exp, tanh and division count as one.

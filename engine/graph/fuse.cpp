@@ -145,7 +145,8 @@ class Fusion {
     if (attrs.kind != ElementwiseAttrs::Kind::Add || !is_plain(attrs) || norm.inputs[in::kNormResidual].valid())
       return false;
     const TensorInfo& result = build_.info(sum.outputs[0]);
-    if (!is_residual(build_.info(sum.inputs[0]), result) || !is_residual(build_.info(sum.inputs[1]), result)) return false;
+    if (!is_residual(build_.info(sum.inputs[0]), result) || !is_residual(build_.info(sum.inputs[1]), result))
+      return false;
     norm.inputs[in::kX] = sum.inputs[0];
     norm.inputs[in::kNormResidual] = sum.inputs[1];
     norm.label += "+add";

@@ -14,10 +14,9 @@ using detail::GraphData;
 using detail::NamedTensor;
 
 const char* to_string(Op op) {
-  static constexpr const char* kNames[kOpCount] = {"matmul",    "softmax",     "dropout", "layernorm",
-                                                   "rmsnorm",   "attention",   "embedding", "elementwise",
-                                                   "mean",      "l2_normalize", "concat",  "argmax",
-                                                   "custom"};
+  static constexpr const char* kNames[kOpCount] = {"matmul",    "softmax",   "dropout",     "layernorm", "rmsnorm",
+                                                   "attention", "embedding", "elementwise", "mean",      "l2_normalize",
+                                                   "concat",    "argmax",    "custom"};
   return kNames[static_cast<int>(op)];
 }
 

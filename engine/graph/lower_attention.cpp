@@ -87,8 +87,7 @@ class Expansion {
 
   // With rows that lie in memory without gaps.
   Tensor dense(Tensor x) {
-    if (!x.valid() ||
-        graph_.sizes.is_constant(build_.info(x).strides[static_cast<size_t>(build_.info(x).rank - 1)], 1))
+    if (!x.valid() || graph_.sizes.is_constant(build_.info(x).strides[static_cast<size_t>(build_.info(x).rank - 1)], 1))
       return x;
     return copy(x, like(x, build_.info(x)), ".dense");
   }
@@ -129,8 +128,8 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
   std::vector<Node> nodes;
   nodes.reserve(graph->nodes.size());
   for (const Node& node : graph->nodes) {
-    const bool keep = node.op != Op::Attention || (options.keeps_attention != nullptr &&
-                                                   options.keeps_attention(options.context, *graph, node));
+    const bool keep = node.op != Op::Attention ||
+                      (options.keeps_attention != nullptr && options.keeps_attention(options.context, *graph, node));
     if (keep)
       nodes.push_back(node);
     else

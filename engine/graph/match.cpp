@@ -87,8 +87,10 @@ Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& o
 
 void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target) {
   const UsualFloats floats;
-  if (from.dtype == to.dtype) std::memcpy(target, from.data.data(), from.data.size());
-  else convert_floats(from.data.data(), from.dtype, target, to.dtype, from.data.size() / size_of(from.dtype));
+  if (from.dtype == to.dtype)
+    std::memcpy(target, from.data.data(), from.data.size());
+  else
+    convert_floats(from.data.data(), from.dtype, target, to.dtype, from.data.size() / size_of(from.dtype));
 }
 
 Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const DeviceImpl* device, const Log& log,
@@ -103,13 +105,14 @@ Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const
       shape.push_back(schedule.max_values[static_cast<size_t>(info.dims[static_cast<size_t>(i)])]);
     const WeightsImpl::Entry* entry = weights == nullptr ? nullptr : weights->find(wanted.name);
     if (entry == nullptr)
-      return fail(log, Status::MissingWeight, format("compile: there is no weight '%s' (%s %s is needed)",
-                                                     wanted.name.c_str(), to_string(info.dtype), shape_text(shape).c_str()));
+      return fail(log, Status::MissingWeight,
+                  format("compile: there is no weight '%s' (%s %s is needed)", wanted.name.c_str(),
+                         to_string(info.dtype), shape_text(shape).c_str()));
     if (entry->shape != shape || entry->dtype != info.dtype)
-      return fail(log, entry->shape != shape ? Status::ShapeMismatch : Status::DTypeMismatch,
-                  format("compile: weight '%s' is %s %s; the graph says %s %s", wanted.name.c_str(),
-                         to_string(entry->dtype), shape_text(entry->shape).c_str(), to_string(info.dtype),
-                         shape_text(shape).c_str()));
+      return fail(
+          log, entry->shape != shape ? Status::ShapeMismatch : Status::DTypeMismatch,
+          format("compile: weight '%s' is %s %s; the graph says %s %s", wanted.name.c_str(), to_string(entry->dtype),
+                 shape_text(entry->shape).c_str(), to_string(info.dtype), shape_text(shape).c_str()));
     found->push_back(entry);
   }
   return Status::Ok;
@@ -124,11 +127,13 @@ Status check_buffer(const HostBuffer& buffer, const NamedTensor& wanted, DType d
     return fail(log, Status::DTypeMismatch,
                 format("run: '%s' is %s; a buffer of %zu-byte%s elements was given", wanted.name.c_str(),
                        to_string(dtype), buffer.element_bytes,
-                       buffer.is_float ? " float" : buffer.is_integer ? " integer" : ""));
+                       buffer.is_float     ? " float"
+                       : buffer.is_integer ? " integer"
+                                           : ""));
   if (buffer.bytes < needed)
-    return fail(log, Status::BufferTooSmall, format("run: '%s' needs %llu bytes, the buffer has %zu",
-                                                    wanted.name.c_str(), static_cast<unsigned long long>(needed),
-                                                    buffer.bytes));
+    return fail(log, Status::BufferTooSmall,
+                format("run: '%s' needs %llu bytes, the buffer has %zu", wanted.name.c_str(),
+                       static_cast<unsigned long long>(needed), buffer.bytes));
   if (buffer.data == nullptr) return fail(log, Status::InvalidArgument, "run: '" + wanted.name + "' is null");
   if (is_output && !buffer.writable)
     return fail(log, Status::InvalidArgument, "run: output '" + wanted.name + "' was given as const memory");
@@ -149,9 +154,9 @@ Status check_outputs_apart(const Schedule& schedule, std::span<const HostBuffer*
   for (size_t i = 1; i < outputs.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (std::less<>()(begin(i), end(j)) && std::less<>()(begin(j), end(i)))
-        return fail(log, Status::InvalidArgument, format("run: outputs '%s' and '%s' overlap",
-                                                         schedule.outputs[j].name.c_str(),
-                                                         schedule.outputs[i].name.c_str()));
+        return fail(log, Status::InvalidArgument,
+                    format("run: outputs '%s' and '%s' overlap", schedule.outputs[j].name.c_str(),
+                           schedule.outputs[i].name.c_str()));
   return Status::Ok;
 }
 
@@ -163,7 +168,8 @@ Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffe
   std::fill(found.begin(), found.end(), nullptr);
   for (const HostBuffer& buffer : buffers) {
     size_t i = 0;
-    while (i < found.size() && (i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs]).name != buffer.name) ++i;
+    while (i < found.size() && (i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs]).name != buffer.name)
+      ++i;
     if (i == found.size())
       return fail(log, Status::NotFound, "run: the plan has no input or output '" + std::string(buffer.name) + "'");
     if (found[i] != nullptr)

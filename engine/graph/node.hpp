@@ -148,20 +148,24 @@ struct Node {
   std::string label;
 
   template <class T>
-  const T& as() const { return *std::get_if<T>(&attrs); }
+  const T& as() const {
+    return *std::get_if<T>(&attrs);
+  }
   template <class T>
-  T& as() { return *std::get_if<T>(&attrs); }
+  T& as() {
+    return *std::get_if<T>(&attrs);
+  }
 };
 
 // Positions in Node::inputs.
 namespace in {
-inline constexpr size_t kA = 0, kB = 1, kBias = 2, kResidual = 3;                  // matmul
-inline constexpr size_t kX = 0, kKeyPadding = 1, kMask = 2, kSoftmaxBias = 3;      // softmax
-inline constexpr size_t kGamma = 1, kBeta = 2, kNormResidual = 3;                  // layernorm, rmsnorm
+inline constexpr size_t kA = 0, kB = 1, kBias = 2, kResidual = 3;              // matmul
+inline constexpr size_t kX = 0, kKeyPadding = 1, kMask = 2, kSoftmaxBias = 3;  // softmax
+inline constexpr size_t kGamma = 1, kBeta = 2, kNormResidual = 3;              // layernorm, rmsnorm
 inline constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kAttentionKeyPadding = 3, kAttentionMask = 4,
-                        kAttentionBias = 5;                                        // attention
-inline constexpr size_t kTable = 0, kIds = 1;                                      // embedding
-inline constexpr size_t kMeanMask = 1;                                             // mean
+                        kAttentionBias = 5;    // attention
+inline constexpr size_t kTable = 0, kIds = 1;  // embedding
+inline constexpr size_t kMeanMask = 1;         // mean
 }  // namespace in
 
 // Positions in Node::outputs of an attention.

@@ -23,13 +23,13 @@ bool check_operands(Build& build, Tensor query, Tensor key, Tensor value) {
   const TensorInfo &q = build.info(query), &k = build.info(key), &v = build.info(value);
   if (q.dtype != k.dtype || q.dtype != v.dtype || !build.is_float(q.dtype)) {
     build.fail(Status::DTypeMismatch,
-               format("query %s, key %s, value %s: one of f32, f16, bf16 for all is needed",
-                      build.text(query).c_str(), build.text(key).c_str(), build.text(value).c_str()));
+               format("query %s, key %s, value %s: one of f32, f16, bf16 for all is needed", build.text(query).c_str(),
+                      build.text(key).c_str(), build.text(value).c_str()));
     return false;
   }
-  const bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && q.dims[0] == k.dims[0] &&
-                    q.dims[0] == v.dims[0] && k.dims[1] == v.dims[1] && q.dims[3] == k.dims[3] &&
-                    k.dims[2] == v.dims[2] && heads_divide(build, q, k);
+  const bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && q.dims[0] == k.dims[0] && q.dims[0] == v.dims[0] &&
+                    k.dims[1] == v.dims[1] && q.dims[3] == k.dims[3] && k.dims[2] == v.dims[2] &&
+                    heads_divide(build, q, k);
   if (!fits)
     build.fail(Status::ShapeMismatch,
                format("query %s, key %s, value %s; [B, H, S_q, d_k], [B, G, S_kv, d_k] and [B, G, S_kv, d_v] "
@@ -75,8 +75,7 @@ AttentionResult Graph::attention(Tensor query, Tensor key, Tensor value, const A
     build.fail(Status::InvalidArgument, "d_k is an extent, so that the scale must be given");
     return {};
   }
-  if (!detail::check_softmax_inputs(build, scores, options.key_padding, options.mask, options.bias,
-                                    attrs.softmax))
+  if (!detail::check_softmax_inputs(build, scores, options.key_padding, options.mask, options.bias, attrs.softmax))
     return {};
   attrs.dropout.p = options.dropout;
   if (options.dropout > 0.0f) attrs.dropout.stream = data_->dropout_streams++;
@@ -91,8 +90,7 @@ AttentionResult Graph::attention(Tensor query, Tensor key, Tensor value, const A
     log_sum_exp = build.add_like(rows, DType::F32);
   }
   Node& node = build.add_node(
-      Op::Attention, {query, key, value, options.key_padding.tensor, options.mask.tensor, options.bias},
-      output, attrs);
+      Op::Attention, {query, key, value, options.key_padding.tensor, options.mask.tensor, options.bias}, output, attrs);
   node.outputs[out::kWeights] = weights;
   node.outputs[out::kLogSumExp] = log_sum_exp;
   return {output, weights, log_sum_exp};

@@ -20,18 +20,15 @@ std::string counts_problem(const CustomPass& pass, size_t inputs) {
   const size_t bindings = inputs + pass.outputs.size();
   if (inputs == 0) return "there is no input";
   if (pass.outputs.empty()) return "there is no output";
-  if (pass.outputs.size() > kMaxCustomOutputs)
-    return too_many("outputs", pass.outputs.size(), kMaxCustomOutputs);
+  if (pass.outputs.size() > kMaxCustomOutputs) return too_many("outputs", pass.outputs.size(), kMaxCustomOutputs);
   if (bindings > kMaxCustomBindings) return too_many("inputs and outputs", bindings, kMaxCustomBindings);
   if (pass.constants.size() > kMaxCustomConstants)
     return too_many("specialization constants", pass.constants.size(), kMaxCustomConstants);
   if (bindings + pass.push.size() > kMaxCustomPushWords)
-    return too_many("words of push constants, offsets included", bindings + pass.push.size(),
-                    kMaxCustomPushWords);
+    return too_many("words of push constants, offsets included", bindings + pass.push.size(), kMaxCustomPushWords);
   for (const CustomGroups& groups : pass.groups)
     if (groups.each == 0) return "groups: each is 0";
-  if (pass.spirv.empty() && pass.cpu.run == nullptr)
-    return "there is neither SPIR-V nor a function for the CPU";
+  if (pass.spirv.empty() && pass.cpu.run == nullptr) return "there is neither SPIR-V nor a function for the CPU";
   if (!(pass.group_work >= 0)) return "group_work is negative";
   if (!std::isfinite(pass.group_work)) return "group_work is infinite";
   return "";
@@ -50,13 +47,12 @@ std::string shader_problem(const CustomPass& pass, uint32_t inputs, std::array<u
       return format("the shader uses descriptor set %d; only set 0 is there", static_cast<int>(binding.set));
     if (!binding.storage_buffer) return format("binding %u of the shader is no storage buffer", number);
     if (number >= inputs && binding.readonly)
-      return format("binding %u is output %u of the pass, but readonly in the shader", number,
-                    number - inputs);
+      return format("binding %u is output %u of the pass, but readonly in the shader", number, number - inputs);
   }
   const auto bytes = static_cast<uint32_t>((count + pass.push.size()) * sizeof(uint32_t));
   if (info.push_bytes > bytes)
-    return format("the shader reads push constants up to byte %u; the pass has %u, offsets included",
-                  info.push_bytes, bytes);
+    return format("the shader reads push constants up to byte %u; the pass has %u, offsets included", info.push_bytes,
+                  bytes);
   *local_size = info.local_size;
   return "";
 }
@@ -65,8 +61,7 @@ std::string shader_problem(const CustomPass& pass, uint32_t inputs, std::array<u
 SizeId size_of_dim(Build& build, const Dim& dim, const char* what) {
   if (dim.is_constant()) {
     if (dim.value >= 0 && dim.value <= UINT32_MAX) return build.data().sizes.constant(dim.value);
-    build.fail(Status::InvalidArgument,
-               format("%s: %lld is no 32-bit size", what, static_cast<long long>(dim.value)));
+    build.fail(Status::InvalidArgument, format("%s: %lld is no 32-bit size", what, static_cast<long long>(dim.value)));
     return -1;
   }
   if (build.is_size(dim)) return dim.expr;
@@ -83,8 +78,8 @@ SizeId size_of_word(Build& build, const Dim& dim) {
 
 CustomAttrs attrs_of(Build& build, const CustomPass& pass) {
   CustomAttrs attrs;
-  attrs.kernel = std::make_shared<const CustomKernel>(CustomKernel{
-      std::string(pass.name), std::string(pass.entry_point), {pass.spirv.begin(), pass.spirv.end()}});
+  attrs.kernel = std::make_shared<const CustomKernel>(
+      CustomKernel{std::string(pass.name), std::string(pass.entry_point), {pass.spirv.begin(), pass.spirv.end()}});
   attrs.constants.assign(pass.constants.begin(), pass.constants.end());
   for (const CustomWord& word : pass.push)
     attrs.push.push_back({word.is_size ? size_of_word(build, word.size) : -1, word.bits});

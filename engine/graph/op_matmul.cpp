@@ -45,9 +45,9 @@ Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
   const Tensor left = oriented(build, a, options.transpose_a), right = oriented(build, b, options.transpose_b);
   const TensorInfo ia = build.info(left), ib = build.info(right);
   const auto mismatch = [&] {
-    return build.fail(Status::ShapeMismatch, format("%s%s x %s%s", build.text(a).c_str(),
-                                                    options.transpose_a ? "^T" : "", build.text(b).c_str(),
-                                                    options.transpose_b ? "^T" : ""));
+    return build.fail(Status::ShapeMismatch,
+                      format("%s%s x %s%s", build.text(a).c_str(), options.transpose_a ? "^T" : "",
+                             build.text(b).c_str(), options.transpose_b ? "^T" : ""));
   };
   if (build.dim_from_end(ia, 0) != build.dim_from_end(ib, 1)) return mismatch();
   TensorInfo batch_a = ia, batch_b = ib, out;
@@ -69,9 +69,8 @@ Tensor Graph::linear(Tensor x, Tensor weight, Tensor bias) {
   if (!build.needs({x, weight}) || !build.allows({bias})) return {};
   const TensorInfo in = build.info(x), w = build.info(weight);
   if (in.rank < 1 || in.rank > 4 || w.rank != 2 || build.dim_from_end(in, 0) != build.dim_from_end(w, 0))
-    return build.fail(Status::ShapeMismatch,
-                      format("x %s and weight %s; x [..., in] and weight [out, in] are needed",
-                             build.text(x).c_str(), build.text(weight).c_str()));
+    return build.fail(Status::ShapeMismatch, format("x %s and weight %s; x [..., in] and weight [out, in] are needed",
+                                                    build.text(x).c_str(), build.text(weight).c_str()));
   if (bias.valid()) {
     const TensorInfo& b = build.info(bias);
     if (b.rank != 1 || b.dims[0] != w.dims[0])

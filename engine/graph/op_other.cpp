@@ -36,8 +36,7 @@ Tensor Graph::embedding(Tensor table, Tensor ids, std::optional<DType> dtype) {
                                                     build.text(table).c_str(), build.text(ids).c_str()));
   const DType to = dtype.value_or(t.dtype == DType::BF16 ? DType::F32 : t.dtype);
   if (!build.is_float(to))
-    return build.fail(Status::DTypeMismatch,
-                      format("a result of %s; f32, f16 or bf16 is needed", to_string(to)));
+    return build.fail(Status::DTypeMismatch, format("a result of %s; f32, f16 or bf16 is needed", to_string(to)));
   TensorInfo out = i;
   out.dims[static_cast<size_t>(out.rank++)] = t.dims[1];
   const Tensor dense_ids = build.contiguous(ids), dense_table = build.contiguous(table);
@@ -52,8 +51,8 @@ namespace {
 void fill_sinusoidal(int64_t positions, int64_t width, float* table) {
   for (int64_t pos = 0; pos < positions; ++pos) {
     for (int64_t i = 0; i < width; i += 2) {
-      const double angle =
-          static_cast<double>(pos) * std::exp(static_cast<double>(i) * (-std::log(10000.0) / static_cast<double>(width)));
+      const double angle = static_cast<double>(pos) *
+                           std::exp(static_cast<double>(i) * (-std::log(10000.0) / static_cast<double>(width)));
       table[pos * width + i] = static_cast<float>(std::sin(angle));
       table[pos * width + i + 1] = static_cast<float>(std::cos(angle));
     }
@@ -77,8 +76,8 @@ Tensor Graph::positional_encoding(Tensor x) {
   if (positions > kMostValues / width)
     return build.fail(Status::InvalidArgument, format("%s: the table would be too large", build.text(x).c_str()));
   // Tables of one size are shared; the name cannot be made by a user's constant of other content by accident.
-  const std::string name = format("positional_encoding/%lld/%lld", static_cast<long long>(positions),
-                                  static_cast<long long>(width));
+  const std::string name =
+      format("positional_encoding/%lld/%lld", static_cast<long long>(positions), static_cast<long long>(width));
   Tensor table;
   for (const detail::ConstantInfo& known : data_->constants)
     if (data_->tensors[known.tensor].name == name) table = {known.tensor};
@@ -213,8 +212,9 @@ Tensor Graph::concat(std::span<const Tensor> parts, int axis) {
     const SizeId size = part.dims[at];
     part.dims[at] = out.dims[at];
     if (part.dtype != out.dtype || !build.same_shape(part, out))
-      return build.fail(Status::ShapeMismatch, format("%s and %s cannot be joined along axis %d",
-                                                      build.text(parts[0]).c_str(), build.text(parts[i]).c_str(), axis));
+      return build.fail(Status::ShapeMismatch,
+                        format("%s and %s cannot be joined along axis %d", build.text(parts[0]).c_str(),
+                               build.text(parts[i]).c_str(), axis));
     out.dims[at] = data_->sizes.add(out.dims[at], size);
     inputs[i] = parts[i];
   }

@@ -44,7 +44,8 @@ Status set_extent(const Schedule& schedule, std::string_view name, int64_t value
     extent_values[i] = value;
     return Status::Ok;
   }
-  return fail(log, Status::NotFound, format("the plan has no extent '%.*s'", static_cast<int>(name.size()), name.data()));
+  return fail(log, Status::NotFound,
+              format("the plan has no extent '%.*s'", static_cast<int>(name.size()), name.data()));
 }
 
 }  // namespace heed

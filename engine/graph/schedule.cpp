@@ -107,8 +107,10 @@ class Planner {
     std::string text = build.text({storage});
     if (!graph_.tensors[storage].name.empty()) return text;
     for (const Node& node : graph_.nodes)
-      for (const auto& [tensor, what] : {std::pair{node.outputs[0], "result"}, {node.outputs[1], "result"},
-                                         {node.outputs[2], "result"}, {node.workspace, "workspace"}})
+      for (const auto& [tensor, what] : {std::pair{node.outputs[0], "result"},
+                                         {node.outputs[1], "result"},
+                                         {node.outputs[2], "result"},
+                                         {node.workspace, "workspace"}})
         if (tensor.id == storage) return std::string(what) + " of " + node.label + " " + text;
     return text;
   }
@@ -127,7 +129,8 @@ class Planner {
     for (size_t s = 0; s < placements_.size(); ++s) {
       const TensorInfo& info = graph_.tensors[s];
       if (info.storage != s) continue;
-      placements_[s].elements = info.rank == 0 ? graph_.sizes.constant(1) : graph_.sizes.mul(info.strides[0], info.dims[0]);
+      placements_[s].elements =
+          info.rank == 0 ? graph_.sizes.constant(1) : graph_.sizes.mul(info.strides[0], info.dims[0]);
     }
     evaluate_maxima();  // the products are new sizes
   }

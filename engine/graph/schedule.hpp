@@ -41,7 +41,7 @@ struct Schedule {
 
 struct ScheduleOptions {
   bool training = false;
-  uint64_t alignment = 256;              // of every tensor in scratch
+  uint64_t alignment = 256;                // of every tensor in scratch
   uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
   // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.
   bool (*keeps_attention)(const void* context, const detail::GraphData& graph, const Node& node) = nullptr;
@@ -49,7 +49,7 @@ struct ScheduleOptions {
   int64_t (*workspace)(const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
                        const Node& node) = nullptr;
   const void* context = nullptr;
-  int64_t colliding_pitch = 0;    // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
+  int64_t colliding_pitch = 0;     // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
   bool strided_attention = false;  // the fused kernel writes any strides: a copy behind it is left out
 };
 

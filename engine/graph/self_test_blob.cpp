@@ -16,23 +16,17 @@ constexpr std::string_view kMagic = "heedst01";
 
 const char* to_string(SelfTestVerdict verdict) {
   switch (verdict) {
-    case SelfTestVerdict::Passed:
-      return "passed";
-    case SelfTestVerdict::Wrong:
-      return "wrong";
-    case SelfTestVerdict::Failed:
-      return "failed";
-    case SelfTestVerdict::TimedOut:
-      return "timed out";
-    case SelfTestVerdict::Unused:
-      return "unused";
+    case SelfTestVerdict::Passed: return "passed";
+    case SelfTestVerdict::Wrong: return "wrong";
+    case SelfTestVerdict::Failed: return "failed";
+    case SelfTestVerdict::TimedOut: return "timed out";
+    case SelfTestVerdict::Unused: return "unused";
   }
   return "unknown";
 }
 
 bool SelfTestReport::passed() const {
-  return std::none_of(kernels.begin(), kernels.end(),
-                      [](const KernelTest& test) { return is_bad(test.verdict); });
+  return std::none_of(kernels.begin(), kernels.end(), [](const KernelTest& test) { return is_bad(test.verdict); });
 }
 
 std::vector<std::byte> write_self_test(uint64_t key, std::span<const KernelTest> kernels) {
@@ -50,14 +44,10 @@ std::string read_self_test(std::span<const std::byte> blob, uint64_t key, std::v
   failed->clear();
   BlobReader reader(blob, kMagic, key);
   switch (reader.state()) {
-    case BlobReader::State::NotOne:
-      return "they are no results of a heed self-test";
-    case BlobReader::State::Damaged:
-      return "they are damaged";
-    case BlobReader::State::OtherKey:
-      return "they come from another device, driver or version of heed";
-    case BlobReader::State::Usable:
-      break;
+    case BlobReader::State::NotOne: return "they are no results of a heed self-test";
+    case BlobReader::State::Damaged: return "they are damaged";
+    case BlobReader::State::OtherKey: return "they come from another device, driver or version of heed";
+    case BlobReader::State::Usable: break;
   }
   std::vector<std::string> names;
   for (uint64_t i = 0; i < reader.count(); ++i) {

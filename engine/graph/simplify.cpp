@@ -82,9 +82,8 @@ void remove_dead_nodes(GraphData* graph) {
     for (const size_t i : {out::kWeights, out::kLogSumExp})
       if (node.op == Op::Attention && node.outputs[i].valid() && !needed[graph->tensors[node.outputs[i].id].storage])
         node.outputs[i] = {};
-    const bool live = std::any_of(node.outputs.begin(), node.outputs.end(), [&](Tensor t) {
-      return t.valid() && needed[graph->tensors[t.id].storage];
-    });
+    const bool live = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                  [&](Tensor t) { return t.valid() && needed[graph->tensors[t.id].storage]; });
     if (!live) continue;
     for (Tensor input : node.inputs)
       if (input.valid()) needed[graph->tensors[input.id].storage] = true;

@@ -78,14 +78,10 @@ bool SizeTable::is_multiple(SizeId id, int64_t n) const {
   const Entry& entry = entries_[static_cast<size_t>(id)];
   const auto operand = [&](int64_t i) { return is_multiple(static_cast<SizeId>(i), n); };
   switch (entry.kind) {
-    case Kind::Constant:
-      return entry.a % n == 0;
-    case Kind::Extent:
-      return n == 1;
-    case Kind::Add:
-      return operand(entry.a) && operand(entry.b);
-    case Kind::Mul:
-      return operand(entry.a) || operand(entry.b);
+    case Kind::Constant: return entry.a % n == 0;
+    case Kind::Extent: return n == 1;
+    case Kind::Add: return operand(entry.a) && operand(entry.b);
+    case Kind::Mul: return operand(entry.a) || operand(entry.b);
   }
   return false;
 }

@@ -77,8 +77,7 @@ class Reader {
     if (words_[0] != kMagic)
       return words_[0] == 0x03022307 ? "the SPIR-V has the other byte order" : "this is no SPIR-V";
     if (words_[1] > kVersion13)
-      return format("SPIR-V %u.%u; 1.3 is the newest that Vulkan 1.1 takes", words_[1] >> 16,
-                    words_[1] >> 8 & 255u);
+      return format("SPIR-V %u.%u; 1.3 is the newest that Vulkan 1.1 takes", words_[1] >> 16, words_[1] >> 8 & 255u);
     // Ids are below the bound; a damaged one must not ask for gigabytes.
     if (words_[3] > words_.size() * 4 + 1024) return "the SPIR-V is damaged: more ids than words";
     ids_.resize(words_[3]);
@@ -113,8 +112,7 @@ class Reader {
              std::all_of(ids.begin(), ids.end(), [&](size_t position) { return known(o[position]); });
     };
     switch (opcode) {
-      case kEntryPoint:
-        return needs(3, {1}) && take_entry_point(o);
+      case kEntryPoint: return needs(3, {1}) && take_entry_point(o);
       case kExecutionMode:
         if (!needs(2, {0})) return false;
         if (o[1] != kModeLocalSize || o[0] != entry_) return true;
@@ -146,27 +144,18 @@ class Reader {
         ids_[o[0]].bytes = sizeof(uint64_t);
         return true;
       case kConstant:
-      case kSpecConstant:
-        return needs(3, {1}) && take_constant(o);
+      case kSpecConstant: return needs(3, {1}) && take_constant(o);
       case kConstantComposite:
-      case kSpecConstantComposite:
-        return needs(2, {1}) && take_composite(o);
+      case kSpecConstantComposite: return needs(2, {1}) && take_composite(o);
       case kVariable:
         if (!needs(3, {0, 1})) return false;
         variables_.push_back({o[1], o[2], o[0]});
         return true;
-      case kFunction:
-        ++open_functions_;
-        return true;
-      case kFunctionEnd:
-        --open_functions_;
-        return true;
-      case kDecorate:
-        return needs(2, {0}) && take_decoration(o);
-      case kMemberDecorate:
-        return needs(3, {0}) && take_member_decoration(o);
-      default:
-        return true;
+      case kFunction: ++open_functions_; return true;
+      case kFunctionEnd: --open_functions_; return true;
+      case kDecorate: return needs(2, {0}) && take_decoration(o);
+      case kMemberDecorate: return needs(3, {0}) && take_member_decoration(o);
+      default: return true;
     }
   }
 
@@ -237,29 +226,14 @@ class Reader {
     Id& id = ids_[o[0]];
     const bool has_value = o.size() > 2;
     switch (o[1]) {
-      case kBufferBlock:
-        id.buffer_block = true;
-        return true;
-      case kNonWritable:
-        id.readonly = true;
-        return true;
-      case kSpecId:
-        id.spec_id = has_value ? o[2] : UINT32_MAX;
-        return has_value;
-      case kBindingNumber:
-        id.binding = has_value ? o[2] : UINT32_MAX;
-        return has_value;
-      case kDescriptorSet:
-        id.set = has_value ? o[2] : UINT32_MAX;
-        return has_value;
-      case kArrayStride:
-        id.array_stride = has_value ? o[2] : 0;
-        return has_value;
-      case kBuiltIn:
-        id.workgroup_size = has_value && o[2] == kBuiltInWorkgroupSize;
-        return has_value;
-      default:
-        return true;
+      case kBufferBlock: id.buffer_block = true; return true;
+      case kNonWritable: id.readonly = true; return true;
+      case kSpecId: id.spec_id = has_value ? o[2] : UINT32_MAX; return has_value;
+      case kBindingNumber: id.binding = has_value ? o[2] : UINT32_MAX; return has_value;
+      case kDescriptorSet: id.set = has_value ? o[2] : UINT32_MAX; return has_value;
+      case kArrayStride: id.array_stride = has_value ? o[2] : 0; return has_value;
+      case kBuiltIn: id.workgroup_size = has_value && o[2] == kBuiltInWorkgroupSize; return has_value;
+      default: return true;
     }
   }
 

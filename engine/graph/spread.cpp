@@ -25,7 +25,8 @@ class Spread {
  private:
   bool collides(const TensorInfo& info) const {
     const auto element = static_cast<int64_t>(size_of(info.dtype));
-    return info.rank >= 2 && graph_.sizes.is_multiple(info.strides[static_cast<size_t>(info.rank - 2)], pitch_ / element) &&
+    return info.rank >= 2 &&
+           graph_.sizes.is_multiple(info.strides[static_cast<size_t>(info.rank - 2)], pitch_ / element) &&
            graph_.sizes.is_constant(info.dims[static_cast<size_t>(info.rank - 1)]);
   }
 

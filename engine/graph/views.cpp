@@ -15,12 +15,14 @@ namespace {
 bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to) {
   SizeTable& sizes = build.data().sizes;
   int head = 0;
-  while (head < from.rank && head < to->rank && from.dims[static_cast<size_t>(head)] == to->dims[static_cast<size_t>(head)]) {
+  while (head < from.rank && head < to->rank &&
+         from.dims[static_cast<size_t>(head)] == to->dims[static_cast<size_t>(head)]) {
     to->strides[static_cast<size_t>(head)] = from.strides[static_cast<size_t>(head)];
     ++head;
   }
   int tail = 0;
-  while (tail < from.rank - head && tail < to->rank - head && build.dim_from_end(from, tail) == build.dim_from_end(*to, tail)) {
+  while (tail < from.rank - head && tail < to->rank - head &&
+         build.dim_from_end(from, tail) == build.dim_from_end(*to, tail)) {
     to->strides[static_cast<size_t>(to->rank - 1 - tail)] = from.strides[static_cast<size_t>(from.rank - 1 - tail)];
     ++tail;
   }
@@ -29,8 +31,10 @@ bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to) {
   for (int i = from.rank - 1 - tail; i >= head; --i) {
     const auto at = static_cast<size_t>(i);
     if (sizes.is_constant(from.dims[at], 1)) continue;
-    if (expected < 0) innermost = from.strides[at];
-    else if (from.strides[at] != expected) return false;
+    if (expected < 0)
+      innermost = from.strides[at];
+    else if (from.strides[at] != expected)
+      return false;
     expected = sizes.mul(from.strides[at], from.dims[at]);
   }
   SizeId stride = innermost;
@@ -113,8 +117,8 @@ Tensor Graph::slice(Tensor x, int axis, int64_t begin, Dim size) {
   const auto at = static_cast<size_t>(counted);
   // Of an extent-sized axis only the whole, or its first element, is known to be there at every run.
   const int64_t sure = data_->sizes.is_constant(view.dims[at]) ? build.max_of(view.dims[at]) : 1;
-  const bool fits = part.dims[0] == view.dims[at] ? begin == 0
-                                                  : begin >= 0 && begin <= sure - build.max_of(part.dims[0]);
+  const bool fits =
+      part.dims[0] == view.dims[at] ? begin == 0 : begin >= 0 && begin <= sure - build.max_of(part.dims[0]);
   if (!fits)
     return build.fail(Status::InvalidArgument,
                       format("elements %lld + %s of axis %d are not within %s", static_cast<long long>(begin),

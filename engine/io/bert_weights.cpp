@@ -167,8 +167,7 @@ DType BertWeights::dtype() const {
   return common.value_or(DType::F32);
 }
 
-Status BertWeights::load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log,
-                         BertWeights* weights) {
+Status BertWeights::load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights) {
   if (weights == nullptr) return Status::InvalidArgument;
   if (config.layers < 0 || config.layers > nn::kMaxLayers)
     return fail(log, Status::InvalidArgument,

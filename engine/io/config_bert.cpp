@@ -19,8 +19,8 @@ struct NamedActivation {
   Activation activation;
 };
 constexpr NamedActivation kActivations[] = {
-    {"gelu", Activation::GeluErf},  {"gelu_new", Activation::GeluTanh}, {"gelu_pytorch_tanh", Activation::GeluTanh},
-    {"relu", Activation::Relu},     {"silu", Activation::Silu},         {"swish", Activation::Silu},
+    {"gelu", Activation::GeluErf}, {"gelu_new", Activation::GeluTanh}, {"gelu_pytorch_tanh", Activation::GeluTanh},
+    {"relu", Activation::Relu},    {"silu", Activation::Silu},         {"swish", Activation::Silu},
     {"tanh", Activation::Tanh},
 };
 

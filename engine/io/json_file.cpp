@@ -17,8 +17,10 @@ int depth_of(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
@@ -30,9 +32,7 @@ int depth_of(std::string_view text) {
   return deepest;
 }
 
-std::string shown(const Json& value) {
-  return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace));
-}
+std::string shown(const Json& value) { return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace)); }
 
 }  // namespace
 
@@ -41,8 +41,9 @@ Status read_text(const std::string& path, uint64_t most, const Log& log, std::st
   const Status status = MappedFile::open(path, log, &file);
   if (status != Status::Ok) return status;
   if (file.bytes().size() > most)
-    return fail(log, Status::InvalidFile, format("%s: has %zu bytes, at most %llu are read", path.c_str(),
-                                                 file.bytes().size(), static_cast<unsigned long long>(most)));
+    return fail(log, Status::InvalidFile,
+                format("%s: has %zu bytes, at most %llu are read", path.c_str(), file.bytes().size(),
+                       static_cast<unsigned long long>(most)));
   text->assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   return Status::Ok;
 }
@@ -51,7 +52,8 @@ Status parse_object(std::string_view text, std::string_view name, const Log& log
   const std::string file(name);
   const int depth = depth_of(text);
   if (depth > kMaxDepth)
-    return fail(log, Status::InvalidFile, format("%s: nested %d deep, at most %d is read", file.c_str(), depth, kMaxDepth));
+    return fail(log, Status::InvalidFile,
+                format("%s: nested %d deep, at most %d is read", file.c_str(), depth, kMaxDepth));
   Json parsed = Json::parse(text.begin(), text.end(), nullptr, false);
   if (parsed.is_discarded()) return fail(log, Status::InvalidFile, format("%s: is not valid JSON", file.c_str()));
   if (!parsed.is_object()) return fail(log, Status::InvalidFile, format("%s: is no JSON object", file.c_str()));
@@ -83,8 +85,8 @@ const Json* Fields::required(const char* name, bool optional, const char* wanted
 
 int64_t Fields::integer(const char* name, int64_t least, int64_t most, std::optional<int64_t> otherwise) {
   const int64_t fallback = otherwise.value_or(least);
-  const std::string wanted = format("an integer from %lld to %lld", static_cast<long long>(least),
-                                    static_cast<long long>(most));
+  const std::string wanted =
+      format("an integer from %lld to %lld", static_cast<long long>(least), static_cast<long long>(most));
   const Json* value = required(name, otherwise.has_value(), wanted.c_str());
   if (value == nullptr) return fallback;
   const uint64_t* natural = value->get_ptr<const Json::number_unsigned_t*>();

@@ -56,7 +56,7 @@ Status MappedFile::open(const std::string& path, const Log& log, MappedFile* fil
   // Non-blocking, so that a pipe without a writer fails instead of hanging.
   const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (descriptor.fd < 0) return unreadable(log, path);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(descriptor.fd, &info) != 0) return unreadable(log, path);
   if (!S_ISREG(info.st_mode)) return fail(log, Status::NotFound, format("%s: is not a regular file", path.c_str()));
 

@@ -60,8 +60,8 @@ Status split(std::span<const std::byte> bytes, const Context& context, std::stri
                                 static_cast<unsigned long long>(length),
                                 static_cast<unsigned long long>(SafeTensors::kMaxHeaderBytes)));
   if (length > most)
-    return context.whole(format("header of %llu bytes, the file has %llu left",
-                                static_cast<unsigned long long>(length), static_cast<unsigned long long>(most)));
+    return context.whole(format("header of %llu bytes, the file has %llu left", static_cast<unsigned long long>(length),
+                                static_cast<unsigned long long>(most)));
   const std::span<const std::byte> text = bytes.subspan(kLengthBytes, static_cast<size_t>(length));
   if (text.empty() || text[0] != std::byte{'{'}) return context.whole("the header does not begin with '{'");
   *json = {reinterpret_cast<const char*>(text.data()), text.size()};
@@ -180,8 +180,7 @@ Status SafeTensors::open(std::string_view path, const Log& log, SafeTensors* fil
   return status;
 }
 
-Status SafeTensors::parse(std::span<const std::byte> bytes, std::string_view name, const Log& log,
-                          SafeTensors* file) {
+Status SafeTensors::parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, SafeTensors* file) {
   if (file == nullptr) return Status::InvalidArgument;
   auto contents = std::make_unique<Contents>();
   const Status status = read_contents(bytes, {std::string(name), log}, &contents->entries, &contents->metadata);

@@ -46,8 +46,7 @@ class HeaderReader {
     if (level_ != Level::Shape && level_ != Level::Offsets) return value("a number");
     std::vector<uint64_t>& list = level_ == Level::Shape ? tensor().shape : tensor().offsets;
     const size_t most = level_ == Level::Shape ? SafeTensors::kMaxDims : 2;
-    if (list.size() == most)
-      return stop(format("%s: more than the %zu values allowed", where().c_str(), most));
+    if (list.size() == most) return stop(format("%s: more than the %zu values allowed", where().c_str(), most));
     list.push_back(v);
     return true;
   }
@@ -92,7 +91,9 @@ class HeaderReader {
   bool end_object() {
     if (level_ == Level::Tensor && seen_ != 7)
       return stop(format("tensor '%s': lacks %s", printable(tensor().name).c_str(),
-                         !(seen_ & 1) ? "dtype" : !(seen_ & 2) ? "shape" : "data_offsets"));
+                         !(seen_ & 1)   ? "dtype"
+                         : !(seen_ & 2) ? "shape"
+                                        : "data_offsets"));
     level_ = level_ == Level::Root ? Level::End : Level::Root;
     return true;
   }

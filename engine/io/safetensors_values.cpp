@@ -12,8 +12,8 @@ namespace heed {
 namespace {
 
 Status wrong_type(const SafeTensors::Entry& entry, const Log& log, const char* wanted) {
-  return fail(log, Status::DTypeMismatch, format("tensor '%s': is %s, wanted %s", printable(entry.name).c_str(),
-                                                 to_string(entry.type), wanted));
+  return fail(log, Status::DTypeMismatch,
+              format("tensor '%s': is %s, wanted %s", printable(entry.name).c_str(), to_string(entry.type), wanted));
 }
 
 // Tensor data may have any alignment in the file.
@@ -28,8 +28,9 @@ Status narrow(const SafeTensors::Entry& entry, const Log& log, std::vector<int32
   for (size_t i = 0; i < values->size(); ++i) {
     const int64_t value = load<int64_t>(entry.data, i);
     if (value < INT32_MIN || value > INT32_MAX)
-      return fail(log, Status::IndexOutOfRange, format("tensor '%s': value %lld at %zu does not fit 32 bits",
-                                                       printable(entry.name).c_str(), static_cast<long long>(value), i));
+      return fail(log, Status::IndexOutOfRange,
+                  format("tensor '%s': value %lld at %zu does not fit 32 bits", printable(entry.name).c_str(),
+                         static_cast<long long>(value), i));
     (*values)[i] = static_cast<int32_t>(value);
   }
   return Status::Ok;

@@ -77,8 +77,8 @@ Status take_file(const SafeTensors& file, size_t number, const std::string& path
   for (const Entry& entry : file.entries()) {
     const auto found = index.tensors.find(entry.name);
     if (found == index.tensors.end())
-      return fail(log, Status::InvalidFile, format("%s: the index does not know its tensor '%s'", path.c_str(),
-                                                   printable(entry.name).c_str()));
+      return fail(log, Status::InvalidFile,
+                  format("%s: the index does not know its tensor '%s'", path.c_str(), printable(entry.name).c_str()));
     if (found->second != number)
       return fail(log, Status::InvalidFile,
                   format("%s: holds tensor '%s', which the index places in %s", path.c_str(),
@@ -95,14 +95,14 @@ Status find_absent(const Index& index, const std::string& path, const std::vecto
       ++at;
       continue;
     }
-    return fail(log, Status::InvalidFile, format("%s: tensor '%s' is not in %s", path.c_str(), printable(name).c_str(),
-                                                 printable(index.names[number]).c_str()));
+    return fail(log, Status::InvalidFile,
+                format("%s: tensor '%s' is not in %s", path.c_str(), printable(name).c_str(),
+                       printable(index.names[number]).c_str()));
   }
   return Status::Ok;
 }
 
-Status open_shards(const fs::path& path, const Log& log, std::vector<SafeTensors>* files,
-                   std::vector<Entry>* entries) {
+Status open_shards(const fs::path& path, const Log& log, std::vector<SafeTensors>* files, std::vector<Entry>* entries) {
   Index index;
   Status status = read_index(path.string(), log, &index);
   for (size_t i = 0; i < index.names.size() && status == Status::Ok; ++i) {

@@ -94,7 +94,8 @@ Status check_pooling(const fs::path& directory, const Log& log) {
   const bool mean = fields.boolean("pooling_mode_mean_tokens", true);
   if (!mean) fields.fail("pooling_mode_mean_tokens", "only the mean of the tokens is supported", Status::Unsupported);
   for (const char* other : {"pooling_mode_cls_token", "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens"})
-    if (fields.boolean(other, false)) fields.fail(other, "only the mean of the tokens is supported", Status::Unsupported);
+    if (fields.boolean(other, false))
+      fields.fail(other, "only the mean of the tokens is supported", Status::Unsupported);
   return fields.status();
 }
 
@@ -102,12 +103,13 @@ Status check_pooling(const fs::path& directory, const Log& log) {
 Status choose_max_tokens(const fs::path& directory, const BertConfig& config, int64_t asked, const Log& log,
                          int64_t* max_tokens) {
   if (config.positions < 2)  // [CLS] and [SEP]
-    return fail(log, Status::Unsupported, format("the model has %lld positions; at least 2 are needed",
-                                                 static_cast<long long>(config.positions)));
+    return fail(
+        log, Status::Unsupported,
+        format("the model has %lld positions; at least 2 are needed", static_cast<long long>(config.positions)));
   if (asked < 0 || asked == 1 || asked > config.positions)
-    return fail(log, Status::InvalidArgument, format("max_tokens is %lld; it must be 2 to %lld, or 0",
-                                                     static_cast<long long>(asked),
-                                                     static_cast<long long>(config.positions)));
+    return fail(log, Status::InvalidArgument,
+                format("max_tokens is %lld; it must be 2 to %lld, or 0", static_cast<long long>(asked),
+                       static_cast<long long>(config.positions)));
   *max_tokens = asked > 0 ? asked : config.positions;
   const fs::path path = directory / "sentence_bert_config.json";
   if (asked > 0 || !is_there(path)) return Status::Ok;
@@ -131,8 +133,7 @@ Status check_vocabulary(const BertConfig& config, const WordPiece& tokenizer, co
 
 // In which type matrices and tables are kept on the device.
 Status choose_weight_dtype(const BertWeights& loaded, const TextEncoderOptions& options, DType* chosen) {
-  const DType asked =
-      options.keep_weight_dtype ? loaded.dtype() : options.weight_dtype.value_or(options.dtype);
+  const DType asked = options.keep_weight_dtype ? loaded.dtype() : options.weight_dtype.value_or(options.dtype);
   *chosen = asked;
   if (asked == options.dtype) return Status::Ok;
   if (options.dtype != DType::F32 || (asked != DType::F16 && asked != DType::BF16))
@@ -142,8 +143,7 @@ Status choose_weight_dtype(const BertWeights& loaded, const TextEncoderOptions& 
   return Status::Ok;
 }
 
-Graph sentence_graph(const BertConfig& config, DType dtype, DType weight_dtype, int64_t max_batch,
-                     int64_t max_tokens) {
+Graph sentence_graph(const BertConfig& config, DType dtype, DType weight_dtype, int64_t max_batch, int64_t max_tokens) {
   Graph g;
   const Dim batch = g.extent("batch", max_batch), tokens = g.extent("tokens", max_tokens);
   const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
@@ -196,8 +196,8 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
   CompileOptions compile;
   compile.timestamps = options.timestamps;
   if (status == Status::Ok) {
-    const Graph graph = sentence_graph(fresh.config_, options.dtype, fresh.weight_dtype_, options.max_batch,
-                                       fresh.max_tokens_);
+    const Graph graph =
+        sentence_graph(fresh.config_, options.dtype, fresh.weight_dtype_, options.max_batch, fresh.max_tokens_);
     status = fresh.device_.compile(graph, fresh.weights_, &fresh.plan_, compile);
   }
   if (status == Status::Ok) *encoder = std::move(fresh);

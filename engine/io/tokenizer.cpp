@@ -153,8 +153,10 @@ bool WordPiece::encode(std::string_view text, size_t max_tokens, Ids* ids) const
     take(i);
     begin = i + data_->tokens[static_cast<size_t>(id)].size();
     i = begin - 1;
-    if (!whole || ids->size() == most) whole = false;
-    else ids->push_back(id);
+    if (!whole || ids->size() == most)
+      whole = false;
+    else
+      ids->push_back(id);
   }
   take(text.size());
   ids->push_back(data_->sep);

@@ -11,10 +11,10 @@ namespace heed {
 struct WordPiece::Data {
   WordPieceOptions options;
   bool strips_accents = true;
-  std::vector<std::string> tokens;                          // by id; never changed once `ids` refers to it
-  std::unordered_map<std::string_view, int32_t> ids;        // into tokens
-  std::vector<int32_t> special;  // ids that are recognized in raw text, longest text first
-  std::vector<int32_t> sorted;   // all ids, in the order of their texts' bytes
+  std::vector<std::string> tokens;                    // by id; never changed once `ids` refers to it
+  std::unordered_map<std::string_view, int32_t> ids;  // into tokens
+  std::vector<int32_t> special;                       // ids that are recognized in raw text, longest text first
+  std::vector<int32_t> sorted;                        // all ids, in the order of their texts' bytes
   int32_t unknown = -1, cls = -1, sep = -1, pad = -1;
 
   int32_t find(std::string_view token) const {

@@ -18,7 +18,7 @@ namespace {
 
 using Data = WordPiece::Data;
 
-constexpr int kMaxWord = 1000;  // keeps the search for pieces, quadratic in a word's length, short
+constexpr int kMaxWord = 1000;        // keeps the search for pieces, quadratic in a word's length, short
 constexpr size_t kMaxSpecial = 1000;  // each is looked for at every byte of a text
 constexpr uint64_t kMaxConfigBytes = 1u << 20;
 
@@ -39,7 +39,8 @@ Status finish(std::string_view name, const Log& log, Data* data) {
     if (token.empty()) return invalid(name, log, format("the vocabulary has a hole: no token has id %zu", i));
     const auto [found, added] = data->ids.emplace(token, static_cast<int32_t>(i));
     if (!added)
-      return invalid(name, log, format("token '%s' has the ids %d and %zu", printable(token).c_str(), found->second, i));
+      return invalid(name, log,
+                     format("token '%s' has the ids %d and %zu", printable(token).c_str(), found->second, i));
   }
   data->sorted.resize(data->tokens.size());
   std::iota(data->sorted.begin(), data->sorted.end(), 0);
@@ -49,8 +50,8 @@ Status finish(std::string_view name, const Log& log, Data* data) {
   const auto find = [&](const std::string& token, int32_t* id) {
     *id = data->find(token);
     if (*id >= 0) return Status::Ok;
-    return invalid(name, log, format("the vocabulary of %zu tokens has no '%s'", data->tokens.size(),
-                                     printable(token).c_str()));
+    return invalid(name, log,
+                   format("the vocabulary of %zu tokens has no '%s'", data->tokens.size(), printable(token).c_str()));
   };
   const WordPieceOptions& options = data->options;
   Status status = find(options.unknown, &data->unknown);
@@ -195,17 +196,20 @@ class TokenizerJson {
   Status place(const std::string& token, const Json& value) {
     const uint64_t* id = value.get_ptr<const Json::number_unsigned_t*>();
     if (id == nullptr || *id >= WordPiece::kMaxTokens)
-      return invalid(name_, log_, format("the id of token '%s' is %s, must be 0 to %zu", printable(token).c_str(),
-                                         printable(value.dump(-1, ' ', true, Json::error_handler_t::replace)).c_str(),
-                                         WordPiece::kMaxTokens - 1));
+      return invalid(name_, log_,
+                     format("the id of token '%s' is %s, must be 0 to %zu", printable(token).c_str(),
+                            printable(value.dump(-1, ' ', true, Json::error_handler_t::replace)).c_str(),
+                            WordPiece::kMaxTokens - 1));
     if (*id >= most_)
-      return invalid(name_, log_, format("the vocabulary has a hole: token '%s' of %zu has the id %llu",
-                                         printable(token).c_str(), most_, static_cast<unsigned long long>(*id)));
+      return invalid(name_, log_,
+                     format("the vocabulary has a hole: token '%s' of %zu has the id %llu", printable(token).c_str(),
+                            most_, static_cast<unsigned long long>(*id)));
     if (*id >= data_.tokens.size()) data_.tokens.resize(static_cast<size_t>(*id) + 1);
     std::string& place = data_.tokens[static_cast<size_t>(*id)];
     if (!place.empty() && place != token)
-      return invalid(name_, log_, format("the tokens '%s' and '%s' have the same id %llu", printable(place).c_str(),
-                                         printable(token).c_str(), static_cast<unsigned long long>(*id)));
+      return invalid(name_, log_,
+                     format("the tokens '%s' and '%s' have the same id %llu", printable(place).c_str(),
+                            printable(token).c_str(), static_cast<unsigned long long>(*id)));
     place = token;
     return Status::Ok;
   }
@@ -216,7 +220,8 @@ class TokenizerJson {
       Fields fields(entry, inside("added_tokens"), log_);
       const std::string content = fields.text("content");
       for (const char* flag : {"single_word", "lstrip", "rstrip", "normalized"})
-        if (fields.boolean(flag, false)) fields.fail(flag, "added tokens with this rule are not supported", Status::Unsupported);
+        if (fields.boolean(flag, false))
+          fields.fail(flag, "added tokens with this rule are not supported", Status::Unsupported);
       const Json* id = fields.field("id");
       if (fields.status() == Status::Ok && (id == nullptr || content.empty()))
         return invalid(name_, log_, format("added token '%s' has no id or no content", printable(content).c_str()));
@@ -261,8 +266,10 @@ class TokenizerJson {
     const auto read = [&](const char* field, std::string* token) {
       const Json& pair = fields->array(field);
       const std::string* text = pair.empty() ? nullptr : pair[0].get_ptr<const Json::string_t*>();
-      if (text == nullptr) fields->fail(field, "must be a pair of a token and its id");
-      else *token = *text;
+      if (text == nullptr)
+        fields->fail(field, "must be a pair of a token and its id");
+      else
+        *token = *text;
     };
     read("cls", &data_.options.cls);
     read("sep", &data_.options.sep);

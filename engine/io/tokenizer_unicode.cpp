@@ -19,26 +19,25 @@ struct Exception {
 };
 constexpr Kind kPlain = Kind::Plain, kSign = Kind::Punctuation, kMark = Kind::Mark;
 constexpr Exception kExceptions[] = {
-    {0x5C8, 0x5C9, kPlain}, {0x61D, 0x61D, kPlain}, {0x7FD, 0x7FD, kPlain}, {0x890, 0x8E2, kPlain},
-    {0x9FD, 0x9FE, kPlain}, {0xA76, 0xA76, kPlain}, {0xAFA, 0xAFF, kPlain}, {0xB53, 0xB55, kPlain},
-    {0xC04, 0xC3C, kPlain}, {0xC77, 0xC77, kPlain}, {0xC84, 0xC84, kPlain}, {0xD00, 0xD00, kPlain},
-    {0xD3B, 0xD3C, kPlain}, {0xD81, 0xD81, kPlain}, {0xEBA, 0xEBA, kPlain}, {0xECE, 0xECE, kPlain},
-    {0x166D, 0x166D, kSign}, {0x1734, 0x1734, kMark}, {0x180F, 0x1886, kPlain}, {0x1ABF, 0x1AF0, kPlain},
-    {0x1B4E, 0x1B4F, kPlain}, {0x1B7D, 0x1B7F, kPlain}, {0x1DF6, 0x1DFB, kPlain}, {0x2E43, 0x2E63, kPlain},
-    {0xA82C, 0xA82C, kPlain}, {0xA8C5, 0xA8C5, kPlain}, {0xA8FF, 0xA8FF, kPlain}, {0xA9BD, 0xA9BD, kPlain},
-    {0x105C9, 0x105E4, kPlain}, {0x10D24, 0x10F89, kPlain}, {0x11070, 0x11074, kPlain},
-    {0x110C2, 0x110CD, kPlain}, {0x111C9, 0x111C9, kSign}, {0x111CF, 0x111CF, kPlain},
-    {0x1123E, 0x11241, kPlain}, {0x1133B, 0x1133B, kPlain}, {0x11383, 0x1145E, kPlain},
-    {0x11660, 0x1166C, kPlain}, {0x116B9, 0x116B9, kPlain}, {0x1171E, 0x1171E, kMark},
-    {0x1182F, 0x11FFF, kPlain}, {0x12FF1, 0x1612F, kPlain}, {0x16D68, 0x16F4F, kPlain},
-    {0x16FE2, 0x16FE4, kPlain}, {0x1CF00, 0x1D128, kPlain}, {0x1D25B, 0x1D25C, kPlain},
-    {0x1E000, 0x1E6F5, kPlain}, {0x1E944, 0x1E95F, kPlain},
+    {0x5C8, 0x5C9, kPlain},     {0x61D, 0x61D, kPlain},     {0x7FD, 0x7FD, kPlain},     {0x890, 0x8E2, kPlain},
+    {0x9FD, 0x9FE, kPlain},     {0xA76, 0xA76, kPlain},     {0xAFA, 0xAFF, kPlain},     {0xB53, 0xB55, kPlain},
+    {0xC04, 0xC3C, kPlain},     {0xC77, 0xC77, kPlain},     {0xC84, 0xC84, kPlain},     {0xD00, 0xD00, kPlain},
+    {0xD3B, 0xD3C, kPlain},     {0xD81, 0xD81, kPlain},     {0xEBA, 0xEBA, kPlain},     {0xECE, 0xECE, kPlain},
+    {0x166D, 0x166D, kSign},    {0x1734, 0x1734, kMark},    {0x180F, 0x1886, kPlain},   {0x1ABF, 0x1AF0, kPlain},
+    {0x1B4E, 0x1B4F, kPlain},   {0x1B7D, 0x1B7F, kPlain},   {0x1DF6, 0x1DFB, kPlain},   {0x2E43, 0x2E63, kPlain},
+    {0xA82C, 0xA82C, kPlain},   {0xA8C5, 0xA8C5, kPlain},   {0xA8FF, 0xA8FF, kPlain},   {0xA9BD, 0xA9BD, kPlain},
+    {0x105C9, 0x105E4, kPlain}, {0x10D24, 0x10F89, kPlain}, {0x11070, 0x11074, kPlain}, {0x110C2, 0x110CD, kPlain},
+    {0x111C9, 0x111C9, kSign},  {0x111CF, 0x111CF, kPlain}, {0x1123E, 0x11241, kPlain}, {0x1133B, 0x1133B, kPlain},
+    {0x11383, 0x1145E, kPlain}, {0x11660, 0x1166C, kPlain}, {0x116B9, 0x116B9, kPlain}, {0x1171E, 0x1171E, kMark},
+    {0x1182F, 0x11FFF, kPlain}, {0x12FF1, 0x1612F, kPlain}, {0x16D68, 0x16F4F, kPlain}, {0x16FE2, 0x16FE4, kPlain},
+    {0x1CF00, 0x1D128, kPlain}, {0x1D25B, 0x1D25C, kPlain}, {0x1E000, 0x1E6F5, kPlain}, {0x1E944, 0x1E95F, kPlain},
 };
 
 const Exception* exception_of(char32_t c) {
   if (c < kExceptions[0].first) return nullptr;
   const auto* found = std::upper_bound(std::begin(kExceptions), std::end(kExceptions), c,
-                                       [](char32_t value, const Exception& e) { return value < e.first; }) - 1;
+                                       [](char32_t value, const Exception& e) { return value < e.first; }) -
+                      1;
   return c <= found->last ? found : nullptr;
 }
 
@@ -155,8 +154,10 @@ void strip_accents(std::u32string* text) {
         kept ? 0
              : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts, std::size(parts),
                                        static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE), &boundary);
-    if (count < 1 || count > static_cast<utf8proc_ssize_t>(std::size(parts))) apart.push_back(c);
-    else for (utf8proc_ssize_t i = 0; i < count; ++i) apart.push_back(static_cast<char32_t>(parts[i]));
+    if (count < 1 || count > static_cast<utf8proc_ssize_t>(std::size(parts)))
+      apart.push_back(c);
+    else
+      for (utf8proc_ssize_t i = 0; i < count; ++i) apart.push_back(static_cast<char32_t>(parts[i]));
   }
   order_marks(&apart);
   std::erase_if(apart, is_mark);
@@ -168,9 +169,12 @@ void to_lower(std::u32string* text) {
   std::u32string lower;
   lower.reserve(text->size());
   for (char32_t c : *text) {
-    if (c < 0x80) lower.push_back(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-    else if (c == kCapitalIWithDot) lower.append(U"i\u0307");
-    else lower.push_back(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+    if (c < 0x80)
+      lower.push_back(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    else if (c == kCapitalIWithDot)
+      lower.append(U"i\u0307");
+    else
+      lower.push_back(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
   }
   text->swap(lower);
 }

@@ -7,10 +7,10 @@
 
 namespace heed {
 
-bool is_space(char32_t c);           // White_Space
-bool is_dropped(char32_t c);         // by cleaning: categories Cc (but tab, line feed, return), Cf, Co; U+0, U+FFFD
-bool is_punctuation(char32_t c);     // category P and all ASCII symbols
-bool is_mark(char32_t c);            // category Mn
+bool is_space(char32_t c);        // White_Space
+bool is_dropped(char32_t c);      // by cleaning: categories Cc (but tab, line feed, return), Cf, Co; U+0, U+FFFD
+bool is_punctuation(char32_t c);  // category P and all ASCII symbols
+bool is_mark(char32_t c);         // category Mn
 bool is_cjk_ideograph(char32_t c);
 
 // Appends the code points of UTF-8 text. Each maximal part of a broken sequence becomes one U+FFFD (Unicode

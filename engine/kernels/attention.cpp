@@ -57,16 +57,14 @@ Choice every_kernel(const Need& need) {
   Choice choice;
   choice.heads = heads_of(need.sizes, need.tensors, need.node);
   const Heads& heads = choice.heads;
-  const bool subgroups = uses_subgroups(need.device, query.dtype),
-             tiles = allows_tiles(need.device, query.dtype);
+  const bool subgroups = uses_subgroups(need.device, query.dtype), tiles = allows_tiles(need.device, query.dtype);
   Candidates& found = choice.candidates;
   list_workgroup_matrix(need.device, query.dtype, heads, most_queries, &found);
   choice.without = list_matrix(need.device, query.dtype, heads, most_queries, &found);
   const bool can_matrix = found.count > 0 && choice.without == nullptr;
   const bool only_matrix = can_matrix && need.device.matrix_always;
   // Of few queries most of a matrix would be padding.
-  const bool matrix =
-      only_matrix || (can_matrix && !subgroups && !(tiles && most_queries <= few_queries(heads)));
+  const bool matrix = only_matrix || (can_matrix && !subgroups && !(tiles && most_queries <= few_queries(heads)));
   if (!matrix)
     for (uint32_t i = 0; i < found.count; ++i) found.list[i].usual = false;
   const uint32_t others = found.count;
@@ -86,8 +84,8 @@ Choice choice_for(const Need& need) {
   const auto is_wanted = [&](const Candidate& candidate) {
     if (candidate.usual || tuning == nullptr) return candidate.usual;
     const Cut& cut = candidate.cut;
-    return tuning->lists_all || tuning->classes_of(attention_variant(kernel_info(candidate.id).name,
-                                                                     cut.invocations, cut.queries)) != 0;
+    return tuning->lists_all ||
+           tuning->classes_of(attention_variant(kernel_info(candidate.id).name, cut.invocations, cut.queries)) != 0;
   };
   Candidates wanted;
   for (uint32_t i = 0; i < choice.candidates.count; ++i)
@@ -144,8 +142,7 @@ struct Operands {
 
 // The kernel for this number of queries: what a tuning says, else the narrowest that makes all of them at once, else the
 // widest.
-uint32_t find_kernel(const KernelList& kernels, int64_t queries, uint32_t size_class,
-                     const Operands& operands) {
+uint32_t find_kernel(const KernelList& kernels, int64_t queries, uint32_t size_class, const Operands& operands) {
   constexpr uint32_t kNone = UINT32_MAX;
   uint32_t tuned = kNone, found = kNone;
   bool suits_before = false;
@@ -166,8 +163,7 @@ uint32_t find_kernel(const KernelList& kernels, int64_t queries, uint32_t size_c
 // The same kernel for splits of the keys, which select adds behind it; `kernel` itself where there is none.
 uint32_t find_split_kernel(const KernelList& kernels, uint32_t kernel) {
   const uint32_t next = kernel + 1;
-  return next < kernels.count && !is_combine(kernels.uses[next]) && is_partial(kernels.uses[next]) ? next
-                                                                                                   : kernel;
+  return next < kernels.count && !is_combine(kernels.uses[next]) && is_partial(kernels.uses[next]) ? next : kernel;
 }
 
 Status check_types(const Select& select) {
@@ -213,8 +209,7 @@ Status select_attention(const Select& select) {
   const Status status = check_types(select);
   if (status != Status::Ok) return status;
   const Choice choice = choice_for(select.need());
-  for (uint32_t i = 0; i < choice.candidates.count; ++i)
-    add_candidate(select, choice, choice.candidates.list[i]);
+  for (uint32_t i = 0; i < choice.candidates.count; ++i) add_candidate(select, choice, choice.candidates.list[i]);
   if (node.workspace.valid()) add_combine(select, choice.heads.d_v, flags_of(select));
   return Status::Ok;
 }
@@ -231,8 +226,7 @@ void emit_attention(const Emit& emit) {
   uint32_t splits = 1;
   if (split_kernel != kernel) {
     const KernelUse& use = emit.kernels.uses[split_kernel];
-    splits = u32(
-        splits_that_fit(emit, splits_for(emit.device, groups, use.key.spec[0], p.s_kv), use.key.spec[kBk]));
+    splits = u32(splits_that_fit(emit, splits_for(emit.device, groups, use.key.spec[0], p.s_kv), use.key.spec[kBk]));
   }
   if (splits > 1) {
     kernel = split_kernel;
@@ -244,8 +238,8 @@ void emit_attention(const Emit& emit) {
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = kernel;
   dispatch.groups = fold_groups(groups);
-  dispatch.work = 2.0 * static_cast<double>(groups / splits) * per_group * p.s_kv *
-                  static_cast<double>(q.dim[3] + v.dim[3]);
+  dispatch.work =
+      2.0 * static_cast<double>(groups / splits) * per_group * p.s_kv * static_cast<double>(q.dim[3] + v.dim[3]);
   dispatch.set_push(p);
   if (splits > 1) emit_combine(emit, splits);
 }
@@ -258,8 +252,7 @@ int64_t attention_workspace(const Need& need) {
   for (uint32_t i = 0; i < choice.candidates.count; ++i) {
     const Candidate& candidate = choice.candidates.list[i];
     if (!is_subgroups(candidate.id))  // they are for CPUs, which a few workgroups fill
-      most =
-          std::max(most, split_elements(need, candidate.cut.most_queries, most_splits(need, candidate.cut)));
+      most = std::max(most, split_elements(need, candidate.cut.most_queries, most_splits(need, candidate.cut)));
   }
   return most;
 }

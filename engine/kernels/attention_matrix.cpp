@@ -78,8 +78,7 @@ const char* list_matrix(const Capabilities& device, DType dtype, const Heads& he
       continue;
     const bool suits = tile.wm <= 16 || most_queries > tile.queries() / 2;
     const Cut cut = {tile.waves() * device.matrix_subgroup, tile.queries()};
-    candidates->add(
-        {KernelId::AttentionF16Matrix, cut, static_cast<uint32_t>(&tile - kTiles), suits && !found});
+    candidates->add({KernelId::AttentionF16Matrix, cut, static_cast<uint32_t>(&tile - kTiles), suits && !found});
     found = found || suits;
   }
   if (found) return nullptr;

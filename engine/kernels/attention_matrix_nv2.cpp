@@ -14,8 +14,7 @@ struct WorkgroupTile {
 };
 constexpr WorkgroupTile kWorkgroupTiles[] = {{128, 64, 256, 128}, {64, 64, 128, 128}, {64, 32, 256, 256}};
 
-constexpr const char* kWhy =
-    "fused, on matrices of workgroups, online softmax over key tiles; f16 storage, f32 sums";
+constexpr const char* kWhy = "fused, on matrices of workgroups, online softmax over key tiles; f16 storage, f32 sums";
 
 struct Fit {
   const WorkgroupTile& tile;

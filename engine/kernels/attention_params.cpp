@@ -28,8 +28,7 @@ View scores_of(const View& query, const View& key) {
 }  // namespace
 
 Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node) {
-  return {head_size(sizes, tensors[node.inputs[in::kQuery].id]),
-          head_size(sizes, tensors[node.inputs[in::kValue].id])};
+  return {head_size(sizes, tensors[node.inputs[in::kQuery].id]), head_size(sizes, tensors[node.inputs[in::kValue].id])};
 }
 
 uint32_t flags_of(const Select& select) {
@@ -80,8 +79,7 @@ AttentionParams params_of(const Emit& emit, const View& q, const View& k, const 
   p.offset[2] = u32(v.offset);
   p.offset[kOutBinding] = u32(emit.out().offset);
   if (emit.node.outputs[out::kLogSumExp].valid())
-    p.offset[kLogSumExpBinding] =
-        u32(resolve(emit.schedule, emit.node.outputs[out::kLogSumExp], emit.values).offset);
+    p.offset[kLogSumExpBinding] = u32(resolve(emit.schedule, emit.node.outputs[out::kLogSumExp], emit.values).offset);
   p.batch_heads = u32(q.dim[0] * q.dim[1]);
   p.s_q = u32(q.dim[2]), p.s_kv = u32(k.dim[2]);
   p.q_b = u32(q.stride[0]), p.q_h = u32(q.stride[1]), p.q_s = u32(q.stride[2]);

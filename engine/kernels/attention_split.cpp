@@ -33,8 +33,7 @@ bool can_combine(const Need& need) { return need.device.allows(kIds.of(need.info
 int64_t split_elements(const Need& need, int64_t most_queries, int64_t splits) {
   if (splits <= 1) return 0;
   const TensorInfo& query = need.info(in::kQuery);
-  const int64_t most =
-      std::min<int64_t>(kMostElements, static_cast<int64_t>(need.device.max_storage_range / 4));
+  const int64_t most = std::min<int64_t>(kMostElements, static_cast<int64_t>(need.device.max_storage_range / 4));
   int64_t elements = splits * (need.max_of(need.info(in::kValue).dims[3]) + 2);
   for (const size_t i : {size_t{0}, size_t{1}, size_t{2}}) {
     int64_t count = need.max_of(query.dims[i]);
@@ -48,8 +47,7 @@ int64_t split_elements(const Need& need, int64_t most_queries, int64_t splits) {
 int64_t splits_that_fit(const Emit& emit, int64_t splits, int64_t tile) {
   const View query = emit.in(in::kQuery), value = emit.in(in::kValue);
   const int64_t rows = query.dim[0] * query.dim[1] * query.dim[2];
-  const auto elements =
-      static_cast<int64_t>(emit.schedule.placement(emit.node.workspace).bytes / sizeof(float));
+  const auto elements = static_cast<int64_t>(emit.schedule.placement(emit.node.workspace).bytes / sizeof(float));
   splits = std::min(splits, elements / (rows * (value.dim[3] + 2)));
   if (splits <= 1) return 1;
   const int64_t share = ceil_div<int64_t>(value.dim[2], splits * tile) * tile;
@@ -87,10 +85,8 @@ void emit_combine(const Emit& emit, uint32_t splits) {
   p.splits = splits;
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = emit.kernels.count - 1;
-  dispatch.groups =
-      fold_groups(ceil_div<int64_t>(p.rows * ceil_div<int64_t>(result.dim[3], 4), kInvocations));
-  dispatch.work =
-      static_cast<double>(p.rows) * splits * static_cast<double>(result.dim[3] + 2) * sizeof(float);
+  dispatch.groups = fold_groups(ceil_div<int64_t>(p.rows * ceil_div<int64_t>(result.dim[3], 4), kInvocations));
+  dispatch.work = static_cast<double>(p.rows) * splits * static_cast<double>(result.dim[3] + 2) * sizeof(float);
   dispatch.workspace_bytes = dispatch.work;
   dispatch.set_push(p);
 }

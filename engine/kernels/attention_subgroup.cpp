@@ -20,8 +20,8 @@ uint32_t most_queries_of(uint32_t lanes, int64_t d_v) {
 
 // With other widths than lavapipe's usual one it takes a driver minutes to compile.
 bool uses_subgroups(const Capabilities& device, DType dtype) {
-  return device.allows(kIds.of(dtype)) && device.software && device.subgroup_size == 8 &&
-         device.subgroup_arithmetic && device.subgroup_shuffle;
+  return device.allows(kIds.of(dtype)) && device.software && device.subgroup_size == 8 && device.subgroup_arithmetic &&
+         device.subgroup_shuffle;
 }
 
 bool is_subgroups(KernelId id) { return kIds.has(id); }
@@ -46,10 +46,9 @@ void add_subgroups(const Select& select, const Heads& heads, const Candidate& ca
   const Cut& cut = candidate.cut;
   add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
     const uint32_t own[] = {cut.invocations, cut.queries};
-    KernelUse& use =
-        add(select, candidate.id, cut.invocations, heads, own,
-            cut.queries == 1 ? "fused, a subgroup per query, no barrier: a CPU runs this driver"
-                             : "fused, several queries per subgroup, no barrier: a CPU runs this driver");
+    KernelUse& use = add(select, candidate.id, cut.invocations, heads, own,
+                         cut.queries == 1 ? "fused, a subgroup per query, no barrier: a CPU runs this driver"
+                                          : "fused, several queries per subgroup, no barrier: a CPU runs this driver");
     if (vec4) use.key.spec[kFlags] |= HEED_ATTENTION_VEC4;
     return use;
   });

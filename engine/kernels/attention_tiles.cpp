@@ -17,9 +17,7 @@ struct Shape {
   uint32_t queries() const { return invocations / lanes * tq; }  // per workgroup
   uint32_t partials() const { return lanes > 1 ? invocations * tq * tk : 1; }
   // Four elements of one key or value, of every lane.
-  uint32_t row_bytes(int64_t size) const {
-    return static_cast<uint32_t>(align_up<int64_t>(size, 4 * lanes)) * 4;
-  }
+  uint32_t row_bytes(int64_t size) const { return static_cast<uint32_t>(align_up<int64_t>(size, 4 * lanes)) * 4; }
   uint32_t shared_bytes(const Heads& heads) const {
     return bk * (row_bytes(heads.d_k) + row_bytes(heads.d_v)) + partials() * 4 + 12;
   }

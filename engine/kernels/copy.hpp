@@ -12,7 +12,6 @@ Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tens
 
 // Appends its dispatch over the shape of `out`, to which a and b (null: none) are broadcast. `kernel` is the
 // first of those that add_elementwise has added; returns the one after them.
-uint32_t emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, const View& out,
-                   float scale);
+uint32_t emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, const View& out, float scale);
 
 }  // namespace heed::kernels

@@ -31,8 +31,7 @@ Status check_workgroup(const Select& select, const CustomAttrs& attrs) {
   }
   if (invocations <= select.device.max_invocations) return Status::Ok;
   return select.unsupported(format("workgroups of %llu invocations; this device has at most %u",
-                                   static_cast<unsigned long long>(invocations),
-                                   select.device.max_invocations));
+                                   static_cast<unsigned long long>(invocations), select.device.max_invocations));
 }
 
 }  // namespace
@@ -66,10 +65,8 @@ void emit_custom(const Emit& emit) {
     push[count++] = word.size < 0 ? word.bits : u32(emit.values.sizes[static_cast<size_t>(word.size)]);
 
   Dispatch& dispatch = emit.dispatches->add();
-  for (size_t axis = 0; axis < 3; ++axis)
-    dispatch.groups[axis] = u32(groups_at(attrs.groups[axis], emit.values.sizes));
-  dispatch.work =
-      attrs.group_work * static_cast<double>(dispatch.groups[0]) * dispatch.groups[1] * dispatch.groups[2];
+  for (size_t axis = 0; axis < 3; ++axis) dispatch.groups[axis] = u32(groups_at(attrs.groups[axis], emit.values.sizes));
+  dispatch.work = attrs.group_work * static_cast<double>(dispatch.groups[0]) * dispatch.groups[1] * dispatch.groups[2];
   dispatch.push_bytes = count * static_cast<uint32_t>(sizeof(uint32_t));
   std::memcpy(dispatch.push.data(), push.data(), dispatch.push_bytes);
 }

@@ -81,8 +81,7 @@ struct KernelKey {
   std::array<uint32_t, kMaxSpecConstants> spec = {1, 1, 1};
   std::shared_ptr<const CustomKernel> custom;  // a host's shader; `id` then means nothing
   friend bool operator==(const KernelKey& a, const KernelKey& b) {
-    if (a.custom != b.custom && (a.custom == nullptr || b.custom == nullptr || !(*a.custom == *b.custom)))
-      return false;
+    if (a.custom != b.custom && (a.custom == nullptr || b.custom == nullptr || !(*a.custom == *b.custom))) return false;
     return a.id == b.id && a.subgroup == b.subgroup && a.spec_count == b.spec_count && a.spec == b.spec;
   }
 };
@@ -116,7 +115,7 @@ struct KernelUse {
 struct Dispatch {
   uint32_t kernel = 0;  // index into the step's KernelUses
   std::array<uint32_t, 3> groups = {1, 1, 1};
-  double work = 0;  // floating-point operations, or bytes moved if more
+  double work = 0;             // floating-point operations, or bytes moved if more
   double workspace_bytes = 0;  // which the step wrote to its workspace before, and this reads
   uint32_t push_bytes = 0;
   alignas(8) std::array<std::byte, kMaxPushBytes> push{};
@@ -161,7 +160,7 @@ bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
                       KernelList* kernels);
 // `kernels` is what select_kernels gave for the same step and device.
-void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities& device,
-                     const KernelList& kernels, const RunValues& values, DispatchList* dispatches);
+void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities& device, const KernelList& kernels,
+                     const RunValues& values, DispatchList* dispatches);
 
 }  // namespace heed

@@ -21,8 +21,7 @@ Status select_dropout(const Select& select) {
       pick_storage(select, dtype, {KernelId::DropoutF32, KernelId::DropoutF16, KernelId::DropoutBf16}, &id);
   if (status != Status::Ok) return status;
   if (select.out().dtype != dtype) return select.unsupported("result and input differ in type");
-  const Vec4 known =
-      worse(vec4_of(select, select.node.inputs[in::kX]), vec4_of(select, select.node.outputs[0]));
+  const Vec4 known = worse(vec4_of(select, select.node.inputs[in::kX]), vec4_of(select, select.node.outputs[0]));
   add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
     KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, kWhy.of(dtype));
     use.key.spec_count = kVec4 + 1;

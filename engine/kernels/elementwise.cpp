@@ -15,16 +15,15 @@ Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
 
 // By the storage of the result.
 ByStorage kernels_from(DType from) {
-  if (from == DType::F16)
-    return {KernelId::ElementwiseF16F32, KernelId::ElementwiseF16, KernelId::ElementwiseF16Bf16};
+  if (from == DType::F16) return {KernelId::ElementwiseF16F32, KernelId::ElementwiseF16, KernelId::ElementwiseF16Bf16};
   if (from == DType::BF16)
     return {KernelId::ElementwiseF32Narrow, KernelId::ElementwiseBf16F16, KernelId::ElementwiseBf16};
   return {KernelId::ElementwiseF32, KernelId::ElementwiseF32F16, KernelId::ElementwiseF32Bf16};
 }
 
 Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType from, DType to, KernelId* id) {
-  const bool plain_copy = attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f &&
-                          attrs.activation == Activation::None;
+  const bool plain_copy =
+      attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f && attrs.activation == Activation::None;
   if (from == to && (from == DType::I32 || from == DType::U8)) {
     if (!plain_copy) return select.unsupported(format("%s has copies only, no arithmetic", to_string(from)));
     *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
@@ -80,8 +79,7 @@ Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tens
   return Status::Ok;
 }
 
-uint32_t emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, const View& out,
-                   float scale) {
+uint32_t emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, const View& out, float scale) {
   const View* const views[] = {&a, b, &out};
   Walk walk = make_walk(out, views);
   merge_dims(&walk, 0);
@@ -100,9 +98,7 @@ uint32_t emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View*
   p.scale = scale;
 
   Dispatch& dispatch = emit.dispatches->add();
-  const auto is_alternative = [&](uint32_t i) {
-    return i < emit.kernels.count && emit.kernels.uses[i].alternative;
-  };
+  const auto is_alternative = [&](uint32_t i) { return i < emit.kernels.count && emit.kernels.uses[i].alternative; };
   const bool has_alternative = is_alternative(kernel + 1);
   // Of b only what it is broadcast to counts: its own last dimension may be of size 1.
   const bool vec4 = is_vec4(a) && is_vec4(out) && (b == nullptr || is_vec4(broadcast_to(*b, out)));

@@ -12,8 +12,8 @@ Status pick_variant(const Select& select, DType table, KernelId* id) {
     *id = KernelId::EmbeddingF32Narrow;
     return Status::Ok;
   }
-  const Status status = pick_storage(
-      select, table, {KernelId::EmbeddingF32, KernelId::EmbeddingF16, KernelId::EmbeddingBf16}, id);
+  const Status status =
+      pick_storage(select, table, {KernelId::EmbeddingF32, KernelId::EmbeddingF16, KernelId::EmbeddingBf16}, id);
   if (status != Status::Ok || to == table) return status;
   return select.unsupported(format("a table of %s and a result of %s", to_string(table), to_string(to)));
 }
@@ -30,8 +30,7 @@ Status select_embedding(const Select& select) {
   constexpr size_t kInputs[] = {in::kTable, in::kIds};
   for (uint32_t i = 0; i < plan.count; ++i) {
     const uint32_t lanes = plan.lanes[i];
-    KernelUse& use =
-        add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, table.dtype));
+    KernelUse& use = add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, table.dtype));
     if (id == KernelId::EmbeddingF32Narrow) {
       use.key.spec[kBfloat] = table.dtype == DType::BF16;
       use.key.spec_count = kBfloat + 1;

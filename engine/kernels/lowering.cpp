@@ -146,7 +146,8 @@ Status check_ranges(const Select& select) {
                                      static_cast<unsigned long long>(bytes),
                                      static_cast<unsigned long long>(select.device.max_storage_range)));
   };
-  for (const auto& tensors : {std::span<const Tensor>(select.node.inputs), std::span<const Tensor>(select.node.outputs)})
+  for (const auto& tensors :
+       {std::span<const Tensor>(select.node.inputs), std::span<const Tensor>(select.node.outputs)})
     for (const Tensor tensor : tensors)
       if (const Status status = check(tensor); status != Status::Ok) return status;
   return Status::Ok;

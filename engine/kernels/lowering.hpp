@@ -139,7 +139,7 @@ struct WhyStorage {
   const char* of(DType dtype) const { return dtype == DType::F16 ? f16 : dtype == DType::BF16 ? bf16 : f32; }
 };
 #define HEED_WHY_STORAGE(text) \
-  { text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums" }
+  {text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums"}
 // The kernel among those selected that has these lanes.
 uint32_t find_lanes(const KernelList& kernels, uint32_t lanes);
 std::array<uint32_t, 3> row_groups(int64_t rows, uint32_t lanes);

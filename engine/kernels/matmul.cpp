@@ -17,8 +17,8 @@ Operands operands_of(const Select& select) {
   return b == DType::F16 ? Operands::F32ByF16 : b == DType::BF16 ? Operands::F32ByBf16 : Operands::F32;
 }
 
-KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Tile& tile,
-               std::span<const uint32_t> own, uint32_t flags, const char* why) {
+KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Tile& tile, std::span<const uint32_t> own,
+               uint32_t flags, const char* why) {
   const auto& attrs = select.node.as<MatmulAttrs>();
   const DropoutWords words = dropout_words(attrs.dropout.p);
   KernelUse& use = add_kernel(select, id, {invocations, 1, 1}, why);
@@ -182,8 +182,7 @@ void emit_matmul(const Emit& emit) {
   Problem problem = matmul::problem_of(emit);
   uint32_t count = emit.kernels.count;
   if (emit.node.workspace.valid()) {
-    problem.workspace =
-        emit.schedule.max_values[static_cast<size_t>(emit.schedule.info(emit.node.workspace).dims[0])];
+    problem.workspace = emit.schedule.max_values[static_cast<size_t>(emit.schedule.info(emit.node.workspace).dims[0])];
     count = (count - 1) / 2;  // after them, the same for parts, and the sum
   }
   const uint32_t kernel = best_kernel(problem, emit.kernels, count);

@@ -21,7 +21,7 @@ struct Problem {
     int64_t offset = 0, b0 = 0, b1 = 0, row = 0, column = 0;
   };
   int64_t b0 = 1, b1 = 1, m = 1, n = 1, k = 1;
-  int64_t parts = 1;  // as many products, each of the next k, with dense results one after the other
+  int64_t parts = 1;            // as many products, each of the next k, with dense results one after the other
   Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
   int64_t workspace = 0;        // floats that parts of k may lie in
   int64_t cores = 1;            // of the device
@@ -52,9 +52,7 @@ struct Family {
     if (operands >= Operands::Bf16) return bf16;
     return operands == Operands::F32 ? f32 : operands == Operands::F16 ? f16 : narrow;
   }
-  bool has(const KernelKey& key) const {
-    return key.id == f32 || key.id == f16 || key.id == narrow || key.id == bf16;
-  }
+  bool has(const KernelKey& key) const { return key.id == f32 || key.id == f16 || key.id == narrow || key.id == bf16; }
 };
 inline constexpr Family kTileKernels = {KernelId::MatmulF32, KernelId::MatmulF16, KernelId::MatmulF32Narrow,
                                         KernelId::MatmulBf16};
@@ -65,21 +63,17 @@ struct Why {
   const char* texts[6];
   const char* of(Operands operands) const { return texts[static_cast<size_t>(operands)]; }
 };
-#define HEED_MATMUL_WHY(text)                                                                  \
-  {                                                                                            \
-    {                                                                                          \
-      text "; f32 storage, f32 sums", text "; f16 storage, f32 sums",                          \
-          text "; f32 by weights of f16, f32 sums", text "; f32 by weights of bf16, f32 sums", \
-          text "; bf16 storage, f32 sums", text "; bf16 by weights of f16, f32 sums"           \
-    }                                                                                          \
-  }
+#define HEED_MATMUL_WHY(text)                                                                                 \
+  {{text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; f32 by weights of f16, f32 sums", \
+    text "; f32 by weights of bf16, f32 sums", text "; bf16 storage, f32 sums",                               \
+    text "; bf16 by weights of f16, f32 sums"}}
 
 struct Tile {
   uint32_t rows, columns;
 };
 // Adds a kernel that makes such tiles. `own`: the constants that only its family has; `flags`: more of HEED_MATMUL_*.
-KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Tile& tile,
-               std::span<const uint32_t> own, uint32_t flags, const char* why);
+KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Tile& tile, std::span<const uint32_t> own,
+               uint32_t flags, const char* why);
 
 // The families. Each adds the kernels that the product may ask for at some run; false: none. `cost` tells the time of a
 // product with a kernel, comparable among kernels of all families but the vectors'.

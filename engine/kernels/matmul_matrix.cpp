@@ -33,8 +33,7 @@ uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size) {
 bool fits(const Select& select, const MatrixTile& tile) {
   const MatrixSize& size = select.device.matrix;
   return (size.m | size.n | size.k) % kOctet == 0 && tile.wm % size.m == 0 && tile.wn % size.n == 0 &&
-         kBk % size.k == 0 &&
-         tile.wm / size.m * (tile.wn / size.n) <= kMaxFragments &&
+         kBk % size.k == 0 && tile.wm / size.m * (tile.wn / size.n) <= kMaxFragments &&
          shared_bytes(tile, size) <= select.device.shared_bytes &&
          kSubgroups * select.device.matrix_subgroup <= select.device.max_invocations;
 }
@@ -60,8 +59,7 @@ bool add_matrix_units(const Select& select) {
 
 double matrix_units_cost(const Problem& problem, const KernelKey& key) {
   for (const MatrixTile& tile : kMatrixTiles)
-    if (tile.bm == key.spec[kRows] && tile.bn == key.spec[kColumns])
-      return waves_cost(problem, key, tile.efficiency);
+    if (tile.bm == key.spec[kRows] && tile.bn == key.spec[kColumns]) return waves_cost(problem, key, tile.efficiency);
   return waves_cost(problem, key, 1.0);
 }
 

@@ -60,18 +60,15 @@ Problem problem_of(const Emit& emit) {
 }
 
 bool Problem::reads_vec4(bool b_k_fast) const {
-  const auto whole = [](const Operand& o, int64_t apart) {
-    return ((o.offset | o.b0 | o.b1 | apart) & 3) == 0;
-  };
+  const auto whole = [](const Operand& o, int64_t apart) { return ((o.offset | o.b0 | o.b1 | apart) & 3) == 0; };
   const bool a_dense = a.column == 1 && whole(a, m > 1 ? a.row : 0);
-  const bool b_dense = b_k_fast ? b.row == 1 && whole(b, n > 1 ? b.column : 0)
-                                : b.column == 1 && n % 4 == 0 && whole(b, b.row);
+  const bool b_dense =
+      b_k_fast ? b.row == 1 && whole(b, n > 1 ? b.column : 0) : b.column == 1 && n % 4 == 0 && whole(b, b.row);
   return k % 4 == 0 && a_dense && b_dense;
 }
 
 int64_t Problem::tiles(const KernelKey& key) const {
-  return ceil_div<int64_t>(m, key.spec[kRows]) * ceil_div<int64_t>(n, key.spec[kColumns]) * b0 * b1 *
-         parts;
+  return ceil_div<int64_t>(m, key.spec[kRows]) * ceil_div<int64_t>(n, key.spec[kColumns]) * b0 * b1 * parts;
 }
 
 namespace {
@@ -117,8 +114,7 @@ uint32_t flags_of(const Select& select) {
 Vec4 known_vec4(const Select& select) {
   const Vec4 a = vec4_of(select, select.node.inputs[in::kA]);
   TensorInfo b = select.info(in::kB);
-  if ((flags_of(select) & HEED_MATMUL_B_K_FAST) == 0)
-    return worse(a, vec4_of(select, select.node.inputs[in::kB]));
+  if ((flags_of(select) & HEED_MATMUL_B_K_FAST) == 0) return worse(a, vec4_of(select, select.node.inputs[in::kB]));
   std::swap(b.dims[static_cast<size_t>(b.rank - 1)], b.dims[static_cast<size_t>(b.rank - 2)]);
   std::swap(b.strides[static_cast<size_t>(b.rank - 1)], b.strides[static_cast<size_t>(b.rank - 2)]);
   return worse(a, vec4_of(select, b));

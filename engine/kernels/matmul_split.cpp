@@ -41,8 +41,7 @@ int64_t parts_to_fill(int64_t groups, int64_t enough, int64_t k) {
 int64_t parts_of(const Problem& problem, const KernelKey& key) {
   const int64_t elements = elements_of(problem);
   const int64_t fill = parts_to_fill(problem.tiles(key), problem.cores * kGroupsPerCore, problem.k);
-  const int64_t wanted =
-      std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
+  const int64_t wanted = std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
   if (wanted <= 1) return 1;
   return ceil_div(problem.k, align_up(ceil_div(problem.k, wanted), kDepthStep));
 }
@@ -62,8 +61,7 @@ void add_parts(const Select& select) {
 
 void emit_parts(const Emit& emit, const Problem& problem, uint32_t kernel, int64_t parts) {
   const int64_t elements = elements_of(problem);
-  const int64_t depth = align_up(ceil_div(problem.k, parts), kDepthStep),
-                last = problem.k - depth * (parts - 1);
+  const int64_t depth = align_up(ceil_div(problem.k, parts), kDepthStep), last = problem.k - depth * (parts - 1);
   const int64_t start = resolve(emit.schedule, emit.node.workspace, emit.values).offset;
   Problem part = problem;
   part.residual = {};

@@ -9,10 +9,9 @@ struct Shape {
   uint32_t tm, tn;
   Why why;
 };
-constexpr Shape kShapes[] = {
-    {32, 4, HEED_MATMUL_WHY("32 rows per subgroup, no barrier: a CPU runs this driver")},
-    {4, 8, HEED_MATMUL_WHY("4 rows per subgroup, no barrier: a CPU runs this driver")},
-    {1, 8, HEED_MATMUL_WHY("a row per subgroup, no barrier: a CPU runs this driver")}};
+constexpr Shape kShapes[] = {{32, 4, HEED_MATMUL_WHY("32 rows per subgroup, no barrier: a CPU runs this driver")},
+                             {4, 8, HEED_MATMUL_WHY("4 rows per subgroup, no barrier: a CPU runs this driver")},
+                             {1, 8, HEED_MATMUL_WHY("a row per subgroup, no barrier: a CPU runs this driver")}};
 // From here on the widest tile is the fastest, however much of it is padding.
 constexpr int64_t kManyRows = 9;
 

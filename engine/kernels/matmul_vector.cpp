@@ -23,8 +23,8 @@ constexpr Shape kShapes[] = {
 };
 constexpr uint32_t kMostRows = 8;
 
-constexpr Family kPlain = {KernelId::MatmulF32Vector, KernelId::MatmulF16Vector,
-                           KernelId::MatmulF32NarrowVector, KernelId::MatmulBf16Vector};
+constexpr Family kPlain = {KernelId::MatmulF32Vector, KernelId::MatmulF16Vector, KernelId::MatmulF32NarrowVector,
+                           KernelId::MatmulBf16Vector};
 constexpr Family kReducing = {KernelId::MatmulF32VectorSubgroup, KernelId::MatmulF16VectorSubgroup,
                               KernelId::MatmulF32NarrowVectorSubgroup, KernelId::MatmulBf16VectorSubgroup};
 

@@ -21,16 +21,16 @@ Status select_mean(const Select& select) {
   const TensorInfo& x = select.info(in::kX);
   const auto& attrs = select.node.as<MeanAttrs>();
   KernelId id{};
-  Status status =
-      pick_storage(select, x.dtype, {KernelId::MeanF32, KernelId::MeanF16, KernelId::MeanBf16}, &id);
+  Status status = pick_storage(select, x.dtype, {KernelId::MeanF32, KernelId::MeanF16, KernelId::MeanBf16}, &id);
   if (status == Status::Ok) status = expect_dtype(select, in::kMeanMask, "mask", DType::U8);
   if (status != Status::Ok) return status;
   if (select.out().dtype != x.dtype) return select.unsupported("result and input differ in type");
   if (select.has(in::kMeanMask) && attrs.axis != 1)
     return select.unsupported(format("a mask with axis %d; axis 1 is needed", attrs.axis));
   const bool last = attrs.axis == x.rank - 1;
-  KernelUse& use = add_kernel(select, id, last ? kRow : kColumns,
-                              last ? "one workgroup per sum along the last axis" : "32 sums per workgroup, 4 invocations each");
+  KernelUse& use =
+      add_kernel(select, id, last ? kRow : kColumns,
+                 last ? "one workgroup per sum along the last axis" : "32 sums per workgroup, 4 invocations each");
   use.key.spec_count = kFlags + 1;
   use.key.spec[kFlags] = flags_of(select);
   constexpr size_t kInputs[] = {in::kX, in::kMeanMask};

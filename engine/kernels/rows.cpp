@@ -28,9 +28,7 @@ constexpr uint32_t kMostHeld = 8, kMostHeldSoftware = 32;
 // Without groups of four every element is a read of its own, and unrolling all of them takes the driver long.
 constexpr uint32_t kMostHeldScalars = 8;
 
-uint32_t groups_of(int64_t length, uint32_t lanes) {
-  return u32(ceil_div<int64_t>(length, int64_t{4} * lanes));
-}
+uint32_t groups_of(int64_t length, uint32_t lanes) { return u32(ceil_div<int64_t>(length, int64_t{4} * lanes)); }
 
 // One subgroup per row: no barrier.
 RowShapes software_shapes(uint32_t lanes, int64_t longest, bool varies) {
@@ -68,8 +66,8 @@ bool may_use_subgroups(const Select& select, const RowIds& ids) {
   return select.device.subgroup_arithmetic && select.device.allows(ids.subgroup.of(select.out().dtype));
 }
 
-KernelUse& add_shape(const Select& select, const RowIds& ids, const RowShape& shape, bool one_subgroup,
-                     bool vec4, uint32_t flags, std::span<const size_t> inputs) {
+KernelUse& add_shape(const Select& select, const RowIds& ids, const RowShape& shape, bool one_subgroup, bool vec4,
+                     uint32_t flags, std::span<const size_t> inputs) {
   // Where a row has the whole workgroup, its lanes are whole subgroups.
   const bool subgroups = may_use_subgroups(select, ids) && shape.rows == 1;
   const KernelId id = (subgroups ? ids.subgroup : ids.plain).of(select.out().dtype);
@@ -101,10 +99,10 @@ void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_
                  std::span<const Tensor> operands, std::span<const size_t> inputs) {
   const int64_t longest = select.max_of(length);
   const bool varies = !select.schedule.sizes.is_constant(length);
-  const bool one_subgroup = select.device.software && may_use_subgroups(select, ids) &&
-                            select.device.subgroup_size <= kRowInvocations;
-  const RowShapes shapes = one_subgroup ? software_shapes(select.device.subgroup_size, longest, varies)
-                                        : gpu_shapes(longest, varies);
+  const bool one_subgroup =
+      select.device.software && may_use_subgroups(select, ids) && select.device.subgroup_size <= kRowInvocations;
+  const RowShapes shapes =
+      one_subgroup ? software_shapes(select.device.subgroup_size, longest, varies) : gpu_shapes(longest, varies);
   Vec4 known = Vec4::Always;
   for (const Tensor tensor : operands) known = worse(known, vec4_of(select, tensor));
   for (uint32_t i = 0; i < shapes.count; ++i)

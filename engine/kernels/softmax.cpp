@@ -46,9 +46,8 @@ Status select_softmax(const Select& select) {
   if (status == Status::Ok) status = check_inputs(select);
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {in::kX, in::kKeyPadding, in::kMask, in::kSoftmaxBias};
-  constexpr RowIds kIds = {
-      {KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxBf16},
-      {KernelId::SoftmaxF32Subgroup, KernelId::SoftmaxF16Subgroup, KernelId::SoftmaxBf16Subgroup}};
+  constexpr RowIds kIds = {{KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxBf16},
+                           {KernelId::SoftmaxF32Subgroup, KernelId::SoftmaxF16Subgroup, KernelId::SoftmaxBf16Subgroup}};
   // Masks are read byte by byte.
   const auto& inputs = select.node.inputs;
   const Tensor operands[] = {inputs[in::kX], inputs[in::kSoftmaxBias], select.node.outputs[0]};
@@ -77,8 +76,7 @@ void emit_softmax(const Emit& emit) {
   p.causal_offset = 0;
   if (attrs.causal == Causal::BottomRight) p.causal_offset = static_cast<int>(p.dim[3]) - static_cast<int>(p.dim[2]);
 
-  const bool vec4 =
-      is_vec4(x) && is_vec4(out) && (!emit.has(in::kSoftmaxBias) || is_vec4(emit.in(in::kSoftmaxBias)));
+  const bool vec4 = is_vec4(x) && is_vec4(out) && (!emit.has(in::kSoftmaxBias) || is_vec4(emit.in(in::kSoftmaxBias)));
   Dispatch& dispatch = emit_rows(emit, walk.elements(1), p.dim[3], vec4);
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);

@@ -39,8 +39,7 @@ uint64_t Tuning::classes_of(const std::string& variant) const {
 std::string variant_name(const KernelKey& key) {
   const std::string_view name = kernel_name(key);
   if (key.custom == nullptr && name.starts_with("matmul") && !name.ends_with("_sum"))
-    return format("%s %ux%u", kernel_name(key), key.spec[kernels::matmul::kRows],
-                  key.spec[kernels::matmul::kColumns]);
+    return format("%s %ux%u", kernel_name(key), key.spec[kernels::matmul::kRows], key.spec[kernels::matmul::kColumns]);
   if (key.custom == nullptr && name.starts_with("attention") && !name.starts_with("attention_combine"))
     return attention_variant(kernel_name(key), key.spec[0], kernels::attention::queries_of(key));
   return kernel_name(key);
@@ -52,14 +51,11 @@ std::string attention_variant(const char* kernel, uint32_t invocations, uint32_t
 
 uint32_t product_class(int64_t m, int64_t n, int64_t k, bool b_k_fast) {
   const uint32_t layout = b_k_fast ? 1 : 0;
-  return ((class_of(m, kRowLimits) * 2 + class_of(n, kColumnLimits)) * 2 + class_of(k, kDepthLimits)) * 2 +
-         layout;
+  return ((class_of(m, kRowLimits) * 2 + class_of(n, kColumnLimits)) * 2 + class_of(k, kDepthLimits)) * 2 + layout;
 }
 
 uint32_t attention_class(int64_t queries, int64_t keys, int64_t heads, int64_t head_size) {
-  return ((class_of(queries, kQueryLimits) * 4 + class_of(keys, kKeyLimits)) * 2 +
-          class_of(heads, kHeadLimits)) *
-             2 +
+  return ((class_of(queries, kQueryLimits) * 4 + class_of(keys, kKeyLimits)) * 2 + class_of(heads, kHeadLimits)) * 2 +
          class_of(head_size, kHeadSizeLimits);
 }
 

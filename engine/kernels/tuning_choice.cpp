@@ -25,8 +25,7 @@ bool is_other_version(std::span<const std::byte> blob) {
   if (blob.size() < kMagic.size()) return false;
   const std::string_view magic(reinterpret_cast<const char*>(blob.data()), kMagic.size());
   const BlobReader::State state = BlobReader(blob, magic, 0).state();
-  return magic.starts_with(kFamily) &&
-         (state == BlobReader::State::Usable || state == BlobReader::State::OtherKey);
+  return magic.starts_with(kFamily) && (state == BlobReader::State::Usable || state == BlobReader::State::OtherKey);
 }
 
 }  // namespace
@@ -67,12 +66,10 @@ Status read_tuning(std::span<const std::byte> blob, uint64_t key, Tuning* tuning
     case BlobReader::State::NotOne:
       if (is_other_version(blob)) return refuse(Status::Unsupported, "it comes from another version of heed");
       return refuse(Status::InvalidFile, "it is no tuning of heed's");
-    case BlobReader::State::Damaged:
-      return damaged();
+    case BlobReader::State::Damaged: return damaged();
     case BlobReader::State::OtherKey:
       return refuse(Status::Unsupported, "it comes from another device, driver or version of heed");
-    case BlobReader::State::Usable:
-      break;
+    case BlobReader::State::Usable: break;
   }
   Tuning found;
   for (uint64_t i = 0; i < reader.count(); ++i)

@@ -4,8 +4,7 @@ namespace heed::kernels {
 
 bool is_vec4(const View& view) {
   const int last = view.rank - 1;
-  if (view.rank < 1 || view.stride[last] != 1 || view.dim[last] % 4 != 0 || view.offset % 4 != 0)
-    return false;
+  if (view.rank < 1 || view.stride[last] != 1 || view.dim[last] % 4 != 0 || view.offset % 4 != 0) return false;
   for (int i = 0; i < last; ++i)
     if (view.dim[i] > 1 && view.stride[i] % 4 != 0) return false;
   return true;

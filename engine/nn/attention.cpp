@@ -75,20 +75,18 @@ Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, const MultiHe
   return attention(g, x, x, x, prefix, with_names);
 }
 
-Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
-                       const MultiHeadOptions& options) {
+Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix, const MultiHeadOptions& options) {
   MultiHeadOptions with_names = options;
   with_names.names = options.names.value_or(kFusedKv);
   return attention(g, x, context, context, prefix, with_names);
 }
 
-Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
-                       const MultiHeadOptions& options) {
+Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix, const MultiHeadOptions& options) {
   Widths widths;
-  if (!resolve_widths(g, x, prefix, options, &widths) || !may_repeat(g, prefix, widths.heads, "separate heads")) return {};
+  if (!resolve_widths(g, x, prefix, options, &widths) || !may_repeat(g, prefix, widths.heads, "separate heads"))
+    return {};
   if (widths.kv_heads != widths.heads) {
-    mistake(g, Status::InvalidArgument, prefix,
-            "kv_heads %lld for %lld separate heads; they cannot share any",
+    mistake(g, Status::InvalidArgument, prefix, "kv_heads %lld for %lld separate heads; they cannot share any",
             static_cast<long long>(widths.kv_heads), static_cast<long long>(widths.heads));
     return {};
   }

@@ -50,8 +50,7 @@ namespace {
 Tensor embeddings(Graph& g, Tensor ids, const BertConfig& c, const BertOptions& options) {
   const Label label(g, "embeddings");
   const Shape shape = g.shape(ids);
-  if (shape.rank != 2)
-    return mistake(g, Status::ShapeMismatch, "bert", "ids of rank %d, [B, S] is needed", shape.rank);
+  if (shape.rank != 2) return mistake(g, Status::ShapeMismatch, "bert", "ids of rank %d, [B, S] is needed", shape.rank);
   if (shape[1].value > c.positions)
     return mistake(g, Status::ShapeMismatch, "bert", "up to %lld tokens, the model has %lld positions",
                    static_cast<long long>(shape[1].value), static_cast<long long>(c.positions));
@@ -63,8 +62,10 @@ Tensor embeddings(Graph& g, Tensor ids, const BertConfig& c, const BertOptions& 
   const Tensor types = table("token_type", c.types);
   Tensor x = g.embedding(table("word", c.vocabulary), ids, options.dtype);
   // Without types, the type's row joins the positions: a sum over [S, C] instead of [B, S, C].
-  if (options.types.valid()) x = g.add(x, g.embedding(types, options.types, options.dtype));
-  else position = g.add(position, g.cast(g.select(types, 0, 0), options.dtype));
+  if (options.types.valid())
+    x = g.add(x, g.embedding(types, options.types, options.dtype));
+  else
+    position = g.add(position, g.cast(g.select(types, 0, 0), options.dtype));
   return layernorm(g, g.add(x, position), "embeddings.LayerNorm", c.eps);
 }
 

@@ -41,9 +41,8 @@ Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwa
 
 Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const FeedForwardBlockNames& names,
                           const FeedForwardOptions& options, const NormOptions& norm) {
-  return with_residual(g, x, join(prefix, names.norm), norm, [&](Tensor input) {
-    return feed_forward(g, input, join(prefix, names.feed_forward), options);
-  });
+  return with_residual(g, x, join(prefix, names.norm), norm,
+                       [&](Tensor input) { return feed_forward(g, input, join(prefix, names.feed_forward), options); });
 }
 
 }  // namespace heed::nn

@@ -96,8 +96,7 @@ class Projector {
 
 }  // namespace
 
-bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const MultiHeadOptions& options,
-                    Widths* widths) {
+bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const MultiHeadOptions& options, Widths* widths) {
   const int64_t width = width_of(g, query, prefix);
   if (width == 0) return false;
   const auto negative = [&](const char* what, int64_t value) {
@@ -110,8 +109,8 @@ bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const Multi
   if (options.d_v < 0) return negative("d_v", options.d_v);
   if (options.out_width < 0) return negative("out_width", options.out_width);
   if (options.d_k == 0 && width % options.heads != 0) {
-    mistake(g, Status::ShapeMismatch, prefix, "width %lld is no multiple of %lld heads",
-            static_cast<long long>(width), static_cast<long long>(options.heads));
+    mistake(g, Status::ShapeMismatch, prefix, "width %lld is no multiple of %lld heads", static_cast<long long>(width),
+            static_cast<long long>(options.heads));
     return false;
   }
   if (options.kv_heads > 0 && options.heads % options.kv_heads != 0) {

@@ -20,8 +20,7 @@ struct Widths {
 };
 
 // False after recording a mistake.
-bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const MultiHeadOptions& options,
-                    Widths* widths);
+bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const MultiHeadOptions& options, Widths* widths);
 
 // Query, key and value [B, S, C_i] -> [B, its heads, S, width], as views of as few products as the names and
 // equal inputs allow. An invalid tensor in the result means that a mistake was recorded.

@@ -12,8 +12,7 @@ MultiHeadOptions with_layer_names(const MultiHeadOptions& options) {
 }
 
 template <class Layer>
-Tensor stack_layers(Graph& g, Tensor x, std::string_view prefix, const StackOptions& stack, float eps,
-                    Layer&& layer) {
+Tensor stack_layers(Graph& g, Tensor x, std::string_view prefix, const StackOptions& stack, float eps, Layer&& layer) {
   if (!may_repeat(g, prefix, stack.layers, "layers")) return {};
   for (int i = 0; i < stack.layers && g.status() == Status::Ok; ++i) x = layer(x, join(prefix, int64_t{i}));
   return stack.final_norm.empty() ? x : layernorm(g, x, stack.final_norm, eps);
@@ -22,15 +21,14 @@ Tensor stack_layers(Graph& g, Tensor x, std::string_view prefix, const StackOpti
 }  // namespace
 
 Tensor encoder_layer(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& options) {
-  const Tensor attended = attention_block(g, x, x, x, prefix, options.attention_names,
-                                          with_layer_names(options.attention), options.norm);
+  const Tensor attended =
+      attention_block(g, x, x, x, prefix, options.attention_names, with_layer_names(options.attention), options.norm);
   return feed_forward_block(g, attended, prefix, options.feed_forward_names, options.feed_forward, options.norm);
 }
 
-Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
-                     const DecoderLayerOptions& options) {
-  const Tensor own = attention_block(g, x, x, x, prefix, options.self_names,
-                                     with_layer_names(options.self_attention), options.norm);
+Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix, const DecoderLayerOptions& options) {
+  const Tensor own =
+      attention_block(g, x, x, x, prefix, options.self_names, with_layer_names(options.self_attention), options.norm);
   const Tensor both = attention_block(g, own, memory, memory, prefix, options.cross_names,
                                       with_layer_names(options.cross_attention), options.norm);
   return feed_forward_block(g, both, prefix, options.feed_forward_names, options.feed_forward, options.norm);

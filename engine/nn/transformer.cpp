@@ -21,10 +21,10 @@ TransformerResult transformer(Graph& g, Tensor source, Tensor target, std::strin
   if (!decoders.final_norm.empty()) decoders.final_norm = decoder_norm;
 
   TransformerResult result;
-  result.encoded = encoder_stack(g, enter(g, source, options), join(prefix, options.encoder_prefix),
-                                 options.encoder, encoders);
-  result.decoded = decoder_stack(g, enter(g, target, options), result.encoded,
-                                 join(prefix, options.decoder_prefix), options.decoder, decoders);
+  result.encoded =
+      encoder_stack(g, enter(g, source, options), join(prefix, options.encoder_prefix), options.encoder, encoders);
+  result.decoded = decoder_stack(g, enter(g, target, options), result.encoded, join(prefix, options.decoder_prefix),
+                                 options.decoder, decoders);
   result.logits =
       linear(g, result.decoded, join(prefix, options.out), options.vocabulary, true, options.out_weight_dtype);
   result.probabilities = g.softmax(result.logits);

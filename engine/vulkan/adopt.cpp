@@ -15,8 +15,7 @@ bool enabled_16bit_storage(const VkPhysicalDeviceFeatures2* features) {
   const auto* next = features == nullptr ? nullptr : static_cast<const VkBaseInStructure*>(features->pNext);
   for (; next != nullptr; next = next->pNext) {
     if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES &&
-        reinterpret_cast<const VkPhysicalDevice16BitStorageFeatures*>(next)->storageBuffer16BitAccess ==
-            VK_TRUE)
+        reinterpret_cast<const VkPhysicalDevice16BitStorageFeatures*>(next)->storageBuffer16BitAccess == VK_TRUE)
       return true;
     if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES &&
         reinterpret_cast<const VkPhysicalDeviceVulkan11Features*>(next)->storageBuffer16BitAccess == VK_TRUE)
@@ -46,8 +45,7 @@ Status check_lists(const HostDevice& host) {
   for (size_t i = 0; i < host.enabled_extensions.size(); ++i)
     if (host.enabled_extensions[i] == nullptr)
       return fail(host.log, Status::InvalidArgument, format("adopt: enabled_extensions[%zu] is null", i));
-  if (host.enabled_features != nullptr &&
-      host.enabled_features->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2)
+  if (host.enabled_features != nullptr && host.enabled_features->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2)
     return fail(host.log, Status::InvalidArgument,
                 "adopt: enabled_features has a wrong sType; a VkPhysicalDeviceFeatures2 is needed");
   if ((host.memory.allocate == nullptr) != (host.memory.free == nullptr))
@@ -67,14 +65,13 @@ Status check_host(const HostDevice& host) {
     missing = "device";
   else if (host.get_instance_proc_addr == nullptr)
     missing = "get_instance_proc_addr";
-  if (missing != nullptr)
-    return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
+  if (missing != nullptr) return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
   const Status status = check_lists(host);
   if (status != Status::Ok) return status;
   if (host.api_version < VK_API_VERSION_1_1)
     return fail(host.log, Status::Unsupported,
-                format("adopt: the host uses Vulkan %u.%u; 1.1 is needed",
-                       VK_API_VERSION_MAJOR(host.api_version), VK_API_VERSION_MINOR(host.api_version)));
+                format("adopt: the host uses Vulkan %u.%u; 1.1 is needed", VK_API_VERSION_MAJOR(host.api_version),
+                       VK_API_VERSION_MINOR(host.api_version)));
   if (lacks_device_scope(host.enabled_features))
     return fail(host.log, Status::Unsupported,
                 "adopt: the host enabled vulkanMemoryModel, but not vulkanMemoryModelDeviceScope");
@@ -99,20 +96,17 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   const char* missing = load_instance_functions(host.instance, host.debug_utils, &context_.vk);
   if (missing == nullptr) missing = load_device_functions(host.device, &context_.vk);
   if (missing != nullptr)
-    return fail(host.log, Status::InvalidArgument,
-                format("adopt: get_instance_proc_addr knows no %s", missing));
+    return fail(host.log, Status::InvalidArgument, format("adopt: get_instance_proc_addr knows no %s", missing));
 
-  const std::string missing_for_matrices =
-      missing_matrix_features(host.enabled_features, host.enabled_extensions);
+  const std::string missing_for_matrices = missing_matrix_features(host.enabled_features, host.enabled_extensions);
   // Otherwise not even their functions are asked for.
   if (missing_for_matrices.empty()) load_extension_functions(host.instance, &context_.vk);
   context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version);
   const auto& families = context_.physical.queue_families;
-  if (host.queue_family >= families.size() ||
-      (families[host.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
+  if (host.queue_family >= families.size() || (families[host.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
     return fail(host.log, Status::InvalidArgument,
-                format("adopt: queue family %u has no compute (the device has %zu families)",
-                       host.queue_family, families.size()));
+                format("adopt: queue family %u has no compute (the device has %zu families)", host.queue_family,
+                       families.size()));
   context_.physical.adopted = true;
   context_.physical.storage_16bit = enabled_16bit_storage(host.enabled_features);
   context_.physical.memory_budget = contains(host.enabled_extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);

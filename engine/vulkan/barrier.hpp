@@ -12,8 +12,7 @@ struct SyncSide {
 
 inline constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
 
-inline void memory_barrier(const Functions& vk, VkCommandBuffer commands, const SyncSide& from,
-                           const SyncSide& to) {
+inline void memory_barrier(const Functions& vk, VkCommandBuffer commands, const SyncSide& from, const SyncSide& to) {
   auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   barrier.srcAccessMask = from.accesses;
   barrier.dstAccessMask = to.accesses;

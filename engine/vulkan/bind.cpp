@@ -31,8 +31,8 @@ Status VulkanPlan::bind_host_buffers(std::span<const Buffer> buffers, Slot& slot
     while (index < host_count() && host_tensor(index).name != buffer.name) ++index;
     if (index == host_count())
       return fail(context_.log, Status::NotFound,
-                  format("record: the plan has no input or output '%.*s'",
-                         static_cast<int>(buffer.name.size()), buffer.name.data()));
+                  format("record: the plan has no input or output '%.*s'", static_cast<int>(buffer.name.size()),
+                         buffer.name.data()));
     if (slot.bound[index].buffer != VK_NULL_HANDLE)
       return fail(context_.log, Status::InvalidArgument,
                   format("record: '%s' is given twice", host_tensor(index).name.c_str()));
@@ -56,8 +56,7 @@ Status VulkanPlan::bind_host_buffers(std::span<const Buffer> buffers, Slot& slot
 Status VulkanPlan::check_overlaps(size_t output, const Slot& slot) const {
   const auto begin = [&](size_t index) {
     const TensorInfo& info = schedule_.tensors[host_tensor(index).tensor];
-    return slot.bound[index].offset +
-           static_cast<uint64_t>(slot.storage_offsets[info.storage]) * size_of(info.dtype);
+    return slot.bound[index].offset + static_cast<uint64_t>(slot.storage_offsets[info.storage]) * size_of(info.dtype);
   };
   const uint64_t from = begin(output), to = from + host_bytes(output, slot.sizes);
   for (size_t i = 0; i < host_count(); ++i) {
@@ -65,8 +64,8 @@ Status VulkanPlan::check_overlaps(size_t output, const Slot& slot) const {
     if (from < begin(i) + host_bytes(i, slot.sizes) && begin(i) < to)
       return fail(context_.log, Status::InvalidArgument,
                   format("record: output '%s' overlaps '%s': both begin in one buffer, at %llu and %llu",
-                         host_tensor(output).name.c_str(), host_tensor(i).name.c_str(),
-                         static_cast<ull>(from), static_cast<ull>(begin(i))));
+                         host_tensor(output).name.c_str(), host_tensor(i).name.c_str(), static_cast<ull>(from),
+                         static_cast<ull>(begin(i))));
   }
   return Status::Ok;
 }
@@ -79,11 +78,10 @@ Status VulkanPlan::bind_host_buffer(size_t index, const Buffer& buffer, Slot& sl
   const uint64_t unit = std::max<uint64_t>(size_of(info.dtype), info.dtype == DType::U8 ? 4 : 1);
   if (buffer.offset % unit != 0)
     return fail(context_.log, Status::InvalidArgument,
-                format("record: offset %llu of '%s' is no multiple of %llu", static_cast<ull>(buffer.offset),
-                       name, static_cast<ull>(unit)));
+                format("record: offset %llu of '%s' is no multiple of %llu", static_cast<ull>(buffer.offset), name,
+                       static_cast<ull>(unit)));
   // Whole words: kernels may read elements of two bytes, and of one, as parts of them.
-  const uint64_t needed =
-      align_up<uint64_t>(buffer.offset % 4 + host_bytes(index, slot.sizes), 4) - buffer.offset % 4;
+  const uint64_t needed = align_up<uint64_t>(buffer.offset % 4 + host_bytes(index, slot.sizes), 4) - buffer.offset % 4;
   if (buffer.offset > UINT64_MAX - needed)
     return fail(context_.log, Status::BufferTooSmall,
                 format("record: offset %llu of '%s' is beyond any buffer", static_cast<ull>(buffer.offset), name));

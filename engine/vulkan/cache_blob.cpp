@@ -40,8 +40,7 @@ std::span<const std::byte> open_cache_blob(std::span<const std::byte> blob,
   *why = "it is damaged";
   if (header.bytes != data.size() || header.checksum != fnv1a(data) || data.size() < sizeof driver) return {};
   std::memcpy(&driver, data.data(), sizeof driver);
-  if (driver.headerSize < sizeof driver || driver.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE)
-    return {};
+  if (driver.headerSize < sizeof driver || driver.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE) return {};
   *why = "it comes from another device or driver version";
   if (driver.vendorID != properties.vendorID || driver.deviceID != properties.deviceID ||
       std::memcmp(driver.pipelineCacheUUID, properties.pipelineCacheUUID, VK_UUID_SIZE) != 0)

@@ -35,24 +35,22 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   device.api_version = std::min(instance_version, device.properties.apiVersion);
   if (device.api_version < VK_API_VERSION_1_1) return device;  // the queries below are of 1.1
 
-  auto driver =
-      structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+  auto driver = structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
   const bool knows_driver = device.api_version >= VK_API_VERSION_1_2;
   device.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
   device.subgroup.pNext = knows_driver ? &driver : nullptr;
   device.memory_limits.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
   device.memory_limits.pNext = &device.subgroup;
-  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                                           &device.memory_limits);
+  auto properties =
+      structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &device.memory_limits);
   vk.GetPhysicalDeviceProperties2(handle, &properties);
   device.memory_limits.pNext = device.subgroup.pNext = nullptr;
   device.driver_id = driver.driverID;
   if (knows_driver) device.driver = format("%s %s", driver.driverName, driver.driverInfo);
 
-  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
-  auto features =
-      structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &storage);
+  auto storage =
+      structure<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  auto features = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &storage);
   vk.GetPhysicalDeviceFeatures2(handle, &features);
   device.storage_16bit = storage.storageBuffer16BitAccess == VK_TRUE;
   const std::vector<VkExtensionProperties> extensions = device_extensions(vk, handle);
@@ -61,8 +59,8 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   device.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   device.matrix_units =
       read_matrix_units(vk, handle, device.api_version, contains(extensions, MatrixFeatures::kExtension));
-  device.workgroup_matrices = read_workgroup_matrices(
-      vk, handle, device.matrix_units, contains(extensions, WorkgroupMatrixFeatures::kExtension));
+  device.workgroup_matrices = read_workgroup_matrices(vk, handle, device.matrix_units,
+                                                      contains(extensions, WorkgroupMatrixFeatures::kExtension));
   return device;
 }
 
@@ -127,13 +125,10 @@ Capabilities capabilities_of(const PhysicalDevice& device, MatrixReasons* reason
   std::copy_n(limits.maxComputeWorkGroupCount, 3, result.max_groups.begin());
   result.shared_bytes = limits.maxComputeSharedMemorySize;
   result.max_storage_range = limits.maxStorageBufferRange;
-  result.storage_alignment =
-      static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
+  result.storage_alignment = static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
   result.subgroup_size = std::max(device.subgroup.subgroupSize, 1u);
   const VkSubgroupFeatureFlags operations =
-      (device.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0
-          ? device.subgroup.supportedOperations
-          : 0;
+      (device.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 ? device.subgroup.supportedOperations : 0;
   result.subgroup_arithmetic = (operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
   result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
   result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;

@@ -41,8 +41,7 @@ Status VulkanPlan::select_steps() {
   steps_.resize(schedule_.steps.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
     CompiledStep& step = steps_[i];
-    Status status =
-        select_kernels(schedule_, schedule_.steps[i], context_.capabilities, context_.log, &step.kernels);
+    Status status = select_kernels(schedule_, schedule_.steps[i], context_.capabilities, context_.log, &step.kernels);
     if (status != Status::Ok) return status;
     step.first_use = static_cast<uint32_t>(uses_.size());
     for (uint32_t k = 0; k < step.kernels.count; ++k) {
@@ -57,8 +56,7 @@ Status VulkanPlan::select_steps() {
         if (kernel.buffers[b].kind != BufferUse::Kind::Faults) continue;
         // A word of its own for every step that may set one: the message can then name the step, and two
         // embeddings in a row need no barrier.
-        if (faulting_steps_.empty() || faulting_steps_.back() != i)
-          faulting_steps_.push_back(static_cast<uint32_t>(i));
+        if (faulting_steps_.empty() || faulting_steps_.back() != i) faulting_steps_.push_back(static_cast<uint32_t>(i));
         use.bindings[b].source = Binding::Source::Faults;
         use.bindings[b].write = true;
         use.bindings[b].index = static_cast<uint32_t>(faulting_steps_.size() - 1);
@@ -73,17 +71,16 @@ Status VulkanPlan::select_steps() {
 Status VulkanPlan::check_memory_limit() const {
   const uint64_t bytes = schedule_.scratch_bytes + constant_bytes_ + fault_bytes();
   if (bytes <= options_.memory_limit) return Status::Ok;
-  return fail(
-      context_.log, Status::OutOfDeviceMemory,
-      format("compile: the plan needs %llu bytes of device memory; its limit is %llu",
-             static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(options_.memory_limit)));
+  return fail(context_.log, Status::OutOfDeviceMemory,
+              format("compile: the plan needs %llu bytes of device memory; its limit is %llu",
+                     static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(options_.memory_limit)));
 }
 
 Status VulkanPlan::allocate_memory() {
   for (const detail::ConstantInfo& constant : schedule_.constants) {
     constant_offsets_.push_back(constant_bytes_);
-    constant_bytes_ = align_up<uint64_t>(constant_bytes_ + align_up<uint64_t>(constant.data.size(), 4),
-                                         device_->weight_alignment());
+    constant_bytes_ =
+        align_up<uint64_t>(constant_bytes_ + align_up<uint64_t>(constant.data.size(), 4), device_->weight_alignment());
   }
   Status status = check_memory_limit();
   if (status == Status::Ok && schedule_.scratch_bytes != 0 && !options_.host_scratch)
@@ -96,8 +93,8 @@ Status VulkanPlan::allocate_memory() {
 }
 
 Status VulkanPlan::create_constants() {
-  const Status status = constants_.create(context_, "constants", constant_bytes_,
-                                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, MemoryUse::Constants);
+  const Status status = constants_.create(context_, "constants", constant_bytes_, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                                          MemoryUse::Constants);
   if (status != Status::Ok) return status;
   for (size_t i = 0; i < constant_offsets_.size(); ++i) {
     const std::span<const std::byte> data = schedule_.constants[i].data;
@@ -107,9 +104,9 @@ Status VulkanPlan::create_constants() {
 }
 
 Status VulkanPlan::create_faults() {
-  const Status status = faults_.create(context_, "faults", fault_bytes(),
-                                       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                                       MemoryUse::Staging);
+  const Status status =
+      faults_.create(context_, "faults", fault_bytes(),
+                     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Staging);
   if (status != Status::Ok) return status;
   std::memset(faults_.mapped(), 0, faults_.bytes());
   return faults_.flush();
@@ -120,8 +117,7 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
   for (size_t id = 0; id < storages_.size(); ++id) {
     const Placement& at = schedule_.placements[id];
     if (at.space == Placement::Space::Weight)
-      storages_[id] = {weights_->buffer(), weights_->offset() + weights[at.slot]->offset,
-                       weights[at.slot]->bytes};
+      storages_[id] = {weights_->buffer(), weights_->offset() + weights[at.slot]->offset, weights[at.slot]->bytes};
     else if (at.space == Placement::Space::Constant)
       storages_[id] = {constants_.handle(), constant_offsets_[at.slot], at.bytes};
     else if (at.space == Placement::Space::Scratch)
@@ -139,8 +135,8 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
         const BufferUse& wanted = kernel.buffers[b];
         const bool absent = !wanted.tensor.valid();
         use.bindings[b].write = wanted.write && !absent;
-        const Status status = resolve_binding(
-            schedule_.steps[i], absent ? kernel.buffers[0].tensor : wanted.tensor, &use.bindings[b]);
+        const Status status =
+            resolve_binding(schedule_.steps[i], absent ? kernel.buffers[0].tensor : wanted.tensor, &use.bindings[b]);
         if (status != Status::Ok) return status;
         use.has_host |= use.bindings[b].source == Binding::Source::Host;
       }
@@ -161,34 +157,28 @@ Status VulkanPlan::resolve_binding(const Node& step, Tensor tensor, Binding* bin
       binding->source = Binding::Source::Host;
       binding->index = static_cast<uint32_t>(schedule_.inputs.size()) + at.slot;
       break;
-    case Placement::Space::Scratch:
-      binding->source = Binding::Source::Scratch;
-      break;
+    case Placement::Space::Scratch: binding->source = Binding::Source::Scratch; break;
     case Placement::Space::Weight:
-    case Placement::Space::Constant:
-      binding->source = Binding::Source::Constant;
-      break;
+    case Placement::Space::Constant: binding->source = Binding::Source::Constant; break;
     case Placement::Space::None:
-      return fail(
-          context_.log, Status::InvalidGraph,
-          format("compile: %s uses '%s', which has no memory", step.label.c_str(), info.name.c_str()));
+      return fail(context_.log, Status::InvalidGraph,
+                  format("compile: %s uses '%s', which has no memory", step.label.c_str(), info.name.c_str()));
   }
   if (binding->source == Binding::Source::Host) return Status::Ok;
   binding->range = storages_[info.storage];
   const uint64_t largest = context_.capabilities.max_storage_range;
   if (binding->range.range <= largest) return Status::Ok;
-  return fail(context_.log, Status::Unsupported,
-              format("compile: %s: '%s' has %llu bytes; the device binds at most %llu", step.label.c_str(),
-                     info.name.c_str(), static_cast<unsigned long long>(binding->range.range),
-                     static_cast<unsigned long long>(largest)));
+  return fail(
+      context_.log, Status::Unsupported,
+      format("compile: %s: '%s' has %llu bytes; the device binds at most %llu", step.label.c_str(), info.name.c_str(),
+             static_cast<unsigned long long>(binding->range.range), static_cast<unsigned long long>(largest)));
 }
 
 Status VulkanPlan::create_slots() {
   slots_.resize(options_.record_slots);
   size_t host_bindings = 0;
   for (const CompiledUse& use : uses_)
-    for (uint32_t b = 0; b < use.binding_count; ++b)
-      host_bindings += use.bindings[b].source == Binding::Source::Host;
+    for (uint32_t b = 0; b < use.binding_count; ++b) host_bindings += use.bindings[b].source == Binding::Source::Host;
   for (Slot& slot : slots_) {
     slot.extents.resize(schedule_.extents.size());
     slot.sizes.resize(schedule_.sizes.count());

@@ -12,15 +12,13 @@ Status Context::check(const char* what, VkResult result) {
 
 Status Context::alive(const char* what) const {
   if (!lost) return Status::Ok;
-  return fail(
-      log, Status::DeviceLost,
-      format("%s: %s was lost earlier; open it again or compile for the CPU", what, info.word.c_str()));
+  return fail(log, Status::DeviceLost,
+              format("%s: %s was lost earlier; open it again or compile for the CPU", what, info.word.c_str()));
 }
 
 void Context::name(VkObjectType type, uint64_t handle, const char* text) const {
   if (!labels) return;
-  auto info_name =
-      structure<VkDebugUtilsObjectNameInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT);
+  auto info_name = structure<VkDebugUtilsObjectNameInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT);
   info_name.objectType = type;
   info_name.objectHandle = handle;
   info_name.pObjectName = text;

@@ -8,8 +8,7 @@ namespace {
 template <class T>
 T read(const Functions& vk, VkPhysicalDevice device, VkStructureType type) {
   auto wanted = structure<T>(type);
-  auto properties =
-      structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &wanted);
+  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &wanted);
   vk.GetPhysicalDeviceProperties2(device, &properties);
   return wanted;
 }
@@ -40,12 +39,9 @@ uint32_t read_core_count(const Functions& vk, VkPhysicalDevice device,
 
 uint32_t likely_core_count(VkPhysicalDeviceType type) {
   switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_CPU:
-      return 4;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-      return 16;
-    default:
-      return 32;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return 4;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 16;
+    default: return 32;
   }
 }
 

@@ -10,16 +10,11 @@ namespace {
 
 DeviceKind kind_of(VkPhysicalDeviceType type) {
   switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-      return DeviceKind::DiscreteGpu;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-      return DeviceKind::IntegratedGpu;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
-      return DeviceKind::VirtualGpu;
-    case VK_PHYSICAL_DEVICE_TYPE_CPU:
-      return DeviceKind::SoftwareGpu;
-    default:
-      return DeviceKind::OtherGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceKind::DiscreteGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceKind::IntegratedGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return DeviceKind::VirtualGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::SoftwareGpu;
+    default: return DeviceKind::OtherGpu;
   }
 }
 
@@ -60,9 +55,7 @@ std::string bytes(uint64_t count) {
 // VkPhysicalDeviceLimits as (name, value) pairs.
 void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
-  const auto add = [&](const char* name, std::string value) {
-    info->limits.emplace_back(name, std::move(value));
-  };
+  const auto add = [&](const char* name, std::string value) { info->limits.emplace_back(name, std::move(value)); };
   const auto three = [](const uint32_t* v) { return format("%u x %u x %u", v[0], v[1], v[2]); };
   uint64_t local = 0;
   for (uint32_t i = 0; i < device.memory.memoryHeapCount; ++i)
@@ -81,8 +74,7 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   add("subgroup size", std::to_string(device.subgroup.subgroupSize));
   const uint32_t family = choose_queue_family(device.queue_families);
   add("queue family", family == UINT32_MAX ? "none" : std::to_string(family));
-  add("timestamp bits",
-      family == UINT32_MAX ? "0" : std::to_string(device.queue_families[family].timestampValidBits));
+  add("timestamp bits", family == UINT32_MAX ? "0" : std::to_string(device.queue_families[family].timestampValidBits));
   add("timestamp period", format("%g ns", static_cast<double>(limits.timestampPeriod)));
 }
 
@@ -112,9 +104,8 @@ std::string what_heed_uses(const PhysicalDevice& device) {
   if (device.storage_16bit)
     text += "\nf16 and bf16 storage: used where a graph asks for it (storageBuffer16BitAccess)";
   else
-    text += format(
-        "\nf16 and bf16 storage: not used, because %s storageBuffer16BitAccess; such graphs are refused",
-        device.adopted ? "the host did not enable" : "the driver has no");
+    text += format("\nf16 and bf16 storage: not used, because %s storageBuffer16BitAccess; such graphs are refused",
+                   device.adopted ? "the host did not enable" : "the driver has no");
   text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
   MatrixReasons why_not;
   const Capabilities can = capabilities_of(device, &why_not);
@@ -147,8 +138,7 @@ DeviceInfo describe(const PhysicalDevice& device) {
   info.kind = kind_of(device.properties.deviceType);
   info.name = device.properties.deviceName;
   info.word = "vulkan:" + short_name(info.name);
-  info.driver =
-      device.driver.empty() ? format("driver 0x%08x", device.properties.driverVersion) : device.driver;
+  info.driver = device.driver.empty() ? format("driver 0x%08x", device.properties.driverVersion) : device.driver;
   const uint32_t version = device.properties.apiVersion;
   info.api = format("Vulkan %u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
                     VK_API_VERSION_PATCH(version));

@@ -33,9 +33,8 @@ Status VulkanPlan::create_descriptor_pool() {
   info.maxSets = sets;
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
-  return context_.check(
-      "vkCreateDescriptorPool",
-      context_.vk.CreateDescriptorPool(context_.device, &info, context_.allocator, &descriptor_pool_));
+  return context_.check("vkCreateDescriptorPool", context_.vk.CreateDescriptorPool(
+                                                      context_.device, &info, context_.allocator, &descriptor_pool_));
 }
 
 Status VulkanPlan::allocate_sets() {
@@ -50,9 +49,8 @@ Status VulkanPlan::allocate_sets() {
         slots_[s].sets[u] = slots_[0].sets[u];
         continue;
       }
-      const Status status =
-          context_.check("vkAllocateDescriptorSets",
-                         context_.vk.AllocateDescriptorSets(context_.device, &info, &slots_[s].sets[u]));
+      const Status status = context_.check(
+          "vkAllocateDescriptorSets", context_.vk.AllocateDescriptorSets(context_.device, &info, &slots_[s].sets[u]));
       if (status != Status::Ok) return status;
       write_fixed_descriptors(u, s, false);
     }

@@ -12,8 +12,7 @@ VulkanDevice::~VulkanDevice() {
   // Plans and weights keep their device alive, so all that is left are the pipelines.
   if (context_.device != VK_NULL_HANDLE) pipelines_.reset();
   if (context_.hung) (void)instance_.release();
-  if (instance_ != nullptr && context_.device != VK_NULL_HANDLE)
-    context_.vk.DestroyDevice(context_.device, nullptr);
+  if (instance_ != nullptr && context_.device != VK_NULL_HANDLE) context_.vk.DestroyDevice(context_.device, nullptr);
 }
 
 uint64_t VulkanDevice::weight_alignment() const {
@@ -63,9 +62,9 @@ Status VulkanDevice::compile(Schedule&& schedule, std::shared_ptr<detail::Weight
   if (status == Status::Ok) status = detail::match_weights(schedule, weights.get(), this, log(), &entries);
   if (status != Status::Ok) return status;
   // match_weights has checked that they are of this device, hence of this type.
-  auto fresh = std::make_shared<VulkanPlan>(std::static_pointer_cast<VulkanDevice>(shared_from_this()),
-                                            std::static_pointer_cast<VulkanWeights>(weights),
-                                            std::move(schedule), options);
+  auto fresh =
+      std::make_shared<VulkanPlan>(std::static_pointer_cast<VulkanDevice>(shared_from_this()),
+                                   std::static_pointer_cast<VulkanWeights>(weights), std::move(schedule), options);
   status = fresh->compile(entries);
   if (status == Status::Ok) *plan = std::move(fresh);
   return status;

@@ -17,8 +17,8 @@ class VulkanDevice final : public detail::DeviceImpl {
   ~VulkanDevice() override;
 
   // Makes a VkDevice on `physical`, with only the features that heed uses.
-  Status open(std::unique_ptr<Instance> instance, uint32_t index, VkPhysicalDevice physical,
-              const DeviceInfo& info, const DeviceOptions& options);
+  Status open(std::unique_ptr<Instance> instance, uint32_t index, VkPhysicalDevice physical, const DeviceInfo& info,
+              const DeviceOptions& options);
   Status adopt(const HostDevice& host);
 
   detail::Backend backend() const override { return detail::Backend::Vulkan; }
@@ -28,11 +28,11 @@ class VulkanDevice final : public detail::DeviceImpl {
   ScheduleOptions schedule_options() const override;
   Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                 std::shared_ptr<detail::WeightsImpl>* weights) override;
-  Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
-                   const UploadOptions& options, std::shared_ptr<detail::WeightsImpl>* weights);
+  Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors, const UploadOptions& options,
+                   std::shared_ptr<detail::WeightsImpl>* weights);
   Status upload_needs(std::span<const HostTensor> tensors, const UploadOptions& options, BufferNeeds* needs);
-  Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,
-                 const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) override;
+  Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights, const CompileOptions& options,
+                 std::shared_ptr<detail::PlanImpl>* plan) override;
   Status pipeline_cache(std::vector<std::byte>* blob) const override { return pipelines_->blob(blob); }
 
   // kernel_health.cpp

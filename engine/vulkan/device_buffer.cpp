@@ -16,13 +16,12 @@ Status DeviceBuffer::create(Context& context, const char* what, uint64_t bytes, 
   auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = bytes_ = bytes;
   info.usage = usage;
-  Status status = context.check("vkCreateBuffer",
-                                context.vk.CreateBuffer(context.device, &info, context.allocator, &buffer_));
+  Status status =
+      context.check("vkCreateBuffer", context.vk.CreateBuffer(context.device, &info, context.allocator, &buffer_));
   if (status == Status::Ok) status = memory_.allocate(context, what, buffer_, use);
   if (status == Status::Ok)
-    status = context.check(
-        "vkBindBufferMemory",
-        context.vk.BindBufferMemory(context.device, buffer_, memory_.handle(), memory_.offset()));
+    status = context.check("vkBindBufferMemory",
+                           context.vk.BindBufferMemory(context.device, buffer_, memory_.handle(), memory_.offset()));
   if (status != Status::Ok)
     destroy();
   else

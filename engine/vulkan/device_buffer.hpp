@@ -27,9 +27,7 @@ class DeviceBuffer {
 
   // Between host writes and a submission, and between a wait and host reads. Nothing to do on coherent
   // memory. Of a part that begins and ends at multiples of 256 (nonCoherentAtomSize is no more), or of all.
-  Status flush(VkDeviceSize offset = 0, VkDeviceSize bytes = VK_WHOLE_SIZE) {
-    return memory_.flush(offset, bytes);
-  }
+  Status flush(VkDeviceSize offset = 0, VkDeviceSize bytes = VK_WHOLE_SIZE) { return memory_.flush(offset, bytes); }
   Status invalidate(VkDeviceSize offset = 0, VkDeviceSize bytes = VK_WHOLE_SIZE) {
     return memory_.invalidate(offset, bytes);
   }

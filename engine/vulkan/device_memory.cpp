@@ -25,8 +25,8 @@ uint64_t left_of(const VkPhysicalDeviceMemoryBudgetPropertiesEXT& budget, uint32
 VkPhysicalDeviceMemoryBudgetPropertiesEXT read_memory_budget(const Context& context) {
   auto budget = structure<VkPhysicalDeviceMemoryBudgetPropertiesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT);
-  auto memory = structure<VkPhysicalDeviceMemoryProperties2>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, &budget);
+  auto memory =
+      structure<VkPhysicalDeviceMemoryProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, &budget);
   context.vk.GetPhysicalDeviceMemoryProperties2(context.physical.handle, &memory);
   return budget;
 }
@@ -36,8 +36,8 @@ Status DeviceMemory::allocate(Context& context, const char* what, VkBuffer buffe
   context_ = &context;
   MemoryRequest request;
   context.vk.GetBufferMemoryRequirements(context.device, buffer, &request.requirements);
-  const MemoryTypeOrder order = order_memory_types(
-      context.physical.memory, request.requirements.memoryTypeBits, use, request.requirements.size);
+  const MemoryTypeOrder order =
+      order_memory_types(context.physical.memory, request.requirements.memoryTypeBits, use, request.requirements.size);
   request.requirements.memoryTypeBits = order.bits();
   const MemoryProperties wanted = properties_for(use);
   request.required = wanted.required;
@@ -88,8 +88,7 @@ Status DeviceMemory::check_block(const MemoryRequest& request) const {
     wrong = format("offset %llu, no multiple of %llu", static_cast<ull>(block_.offset), alignment);
   else if (block_.memory_type >= VK_MAX_MEMORY_TYPES ||
            (request.requirements.memoryTypeBits >> block_.memory_type & 1u) == 0)
-    wrong = format("memory type %u, not one of the mask %#x", block_.memory_type,
-                   request.requirements.memoryTypeBits);
+    wrong = format("memory type %u, not one of the mask %#x", block_.memory_type, request.requirements.memoryTypeBits);
   else if ((request.required & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0 && block_.mapped == nullptr)
     wrong = "memory that is not mapped";
   if (wrong.empty()) return Status::Ok;
@@ -120,8 +119,8 @@ Status DeviceMemory::from_driver(const MemoryRequest& request, const MemoryTypeO
     return fail(context_->log, Status::OutOfDeviceMemory,
                 format("%s needs %llu bytes; the driver's memory budget leaves %llu", request.name,
                        static_cast<ull>(bytes), static_cast<ull>(most_left)));
-  return context_->check(
-      format("vkAllocateMemory of %llu bytes for %s", static_cast<ull>(bytes), request.name).c_str(), result);
+  return context_->check(format("vkAllocateMemory of %llu bytes for %s", static_cast<ull>(bytes), request.name).c_str(),
+                         result);
 }
 
 Status DeviceMemory::map() {
@@ -158,8 +157,7 @@ VkMappedMemoryRange DeviceMemory::range(VkDeviceSize offset, VkDeviceSize bytes)
 Status DeviceMemory::flush(VkDeviceSize offset, VkDeviceSize bytes) {
   if (coherent_) return Status::Ok;
   const VkMappedMemoryRange part = range(offset, bytes);
-  return context_->check("vkFlushMappedMemoryRanges",
-                         context_->vk.FlushMappedMemoryRanges(context_->device, 1, &part));
+  return context_->check("vkFlushMappedMemoryRanges", context_->vk.FlushMappedMemoryRanges(context_->device, 1, &part));
 }
 
 Status DeviceMemory::invalidate(VkDeviceSize offset, VkDeviceSize bytes) {

@@ -7,15 +7,12 @@
 
 namespace heed::vulkan {
 
-Status estimate(const Plan& plan, std::span<const ExtentValue> extents, const Cursor& cursor,
-                Estimate* result) {
+Status estimate(const Plan& plan, std::span<const ExtentValue> extents, const Cursor& cursor, Estimate* result) {
   const VulkanPlan* impl = plan_of(plan, "estimate");
-  return impl == nullptr || result == nullptr ? Status::InvalidArgument
-                                              : impl->estimate(extents, cursor, result);
+  return impl == nullptr || result == nullptr ? Status::InvalidArgument : impl->estimate(extents, cursor, result);
 }
 
-Status VulkanPlan::estimate(std::span<const ExtentValue> extents, const Cursor& cursor,
-                            Estimate* result) const {
+Status VulkanPlan::estimate(std::span<const ExtentValue> extents, const Cursor& cursor, Estimate* result) const {
   std::vector<int64_t> extent_values(schedule_.extents.size()), sizes(schedule_.sizes.count());
   const Status status = resolve_extents(schedule_, extents, context_.log, extent_values, sizes);
   if (status != Status::Ok) return status;
@@ -26,8 +23,7 @@ Status VulkanPlan::estimate(std::span<const ExtentValue> extents, const Cursor& 
   const double correction = times_.correction();
   auto list = std::make_unique<DispatchList>();
   for (size_t i = cursor.step; i < steps_.size() && !cursor.at_end; ++i) {
-    emit_dispatches(schedule_, schedule_.steps[i], context_.capabilities, steps_[i].kernels, values,
-                    list.get());
+    emit_dispatches(schedule_, schedule_.steps[i], context_.capabilities, steps_[i].kernels, values, list.get());
     const bool current = i == cursor.step;
     for (uint32_t d = current ? cursor.dispatch : 0; d < list->count; ++d) {
       const Dispatch& dispatch = list->dispatches[d];

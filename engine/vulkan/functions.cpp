@@ -21,18 +21,16 @@ const char* load_instance_functions(VkInstance instance, bool debug_utils, Funct
   HEED_VULKAN_INSTANCE(HEED_LOAD)
 #undef HEED_LOAD
   if (!debug_utils) return missing;
-    // The label and name calls belong to the device, but as an instance extension they come from here on all
-    // loaders.
-#define HEED_LOAD(name) \
-  table->name = reinterpret_cast<PFN_vk##name>(table->GetInstanceProcAddr(instance, "vk" #name));
+  // The label and name calls belong to the device, but as an instance extension they come from here on all
+  // loaders.
+#define HEED_LOAD(name) table->name = reinterpret_cast<PFN_vk##name>(table->GetInstanceProcAddr(instance, "vk" #name));
   HEED_VULKAN_DEBUG(HEED_LOAD)
 #undef HEED_LOAD
   return missing;
 }
 
 void load_extension_functions(VkInstance instance, Functions* table) {
-#define HEED_LOAD(name) \
-  table->name = reinterpret_cast<PFN_vk##name>(table->GetInstanceProcAddr(instance, "vk" #name));
+#define HEED_LOAD(name) table->name = reinterpret_cast<PFN_vk##name>(table->GetInstanceProcAddr(instance, "vk" #name));
   HEED_VULKAN_EXTENSION(HEED_LOAD)
 #undef HEED_LOAD
 }

@@ -13,11 +13,11 @@ Status GpuClock::create(Context& context, size_t passes, uint32_t slots) {
   pass_count_ = passes;
   if (context.timestamp_bits() == 0)
     return fail(context.log, Status::Unsupported,
-                format("compile: timestamps were asked for; queue family %u of %s has none",
-                       context.queue_family, context.info.word.c_str()));
+                format("compile: timestamps were asked for; queue family %u of %s has none", context.queue_family,
+                       context.info.word.c_str()));
   if (passes == 0) return Status::Ok;
-  Status status = words_.create(context, "finished parts", slots * sizeof(uint32_t),
-                                VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Staging);
+  Status status = words_.create(context, "finished parts", slots * sizeof(uint32_t), VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                MemoryUse::Staging);
   if (status != Status::Ok) return status;
   std::memset(words_.mapped(), 0, words_.bytes());
   status = words_.flush();

@@ -18,18 +18,16 @@ Status HostIo::create(Context& context, std::span<const uint64_t> largest, size_
     bytes += align_up(tensor, alignment);
   }
   shared_ = has_shared_memory(context.physical.memory, context.physical.properties.deviceType);
-  status = device_.create(context, "run inputs and outputs", bytes,
-                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                              VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                          shared_ ? MemoryUse::Shared : MemoryUse::Device);
+  status = device_.create(
+      context, "run inputs and outputs", bytes,
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+      shared_ ? MemoryUse::Shared : MemoryUse::Device);
   if (status != Status::Ok || shared_) return status;
   return staging_.create(context, "run staging", bytes,
-                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                         MemoryUse::Staging);
+                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Staging);
 }
 
-void HostIo::copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, size_t begin, size_t end,
-                  bool to_device) {
+void HostIo::copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, size_t begin, size_t end, bool to_device) {
   for (size_t i = begin; i < end; ++i) {
     const VkBufferCopy region = {offsets_[i], offsets_[i], bytes[i]};
     const VkBuffer from = to_device ? staging_.handle() : device_.handle();

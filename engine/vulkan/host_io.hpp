@@ -30,8 +30,7 @@ class HostIo {
 
  private:
   DeviceBuffer& mapped() { return shared_ ? device_ : staging_; }
-  void copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, size_t begin, size_t end,
-            bool to_device);
+  void copy(VkCommandBuffer commands, std::span<const uint64_t> bytes, size_t begin, size_t end, bool to_device);
 
   Context* context_ = nullptr;
   bool shared_ = false;  // host and GPU use the same memory: no copies

@@ -28,12 +28,11 @@ Status bind_scratch(const Plan& plan, const BufferRange& range) {
 Status upload_needs(const Device& device, std::span<const HostTensor> tensors, BufferNeeds* needs,
                     const UploadOptions& options) {
   VulkanDevice* impl = device_of(device);
-  return impl == nullptr || needs == nullptr ? Status::InvalidArgument
-                                             : impl->upload_needs(tensors, options, needs);
+  return impl == nullptr || needs == nullptr ? Status::InvalidArgument : impl->upload_needs(tensors, options, needs);
 }
 
-Status upload(const Device& device, std::span<const HostTensor> tensors, const WeightTarget& target,
-              Weights* weights, const UploadOptions& options) {
+Status upload(const Device& device, std::span<const HostTensor> tensors, const WeightTarget& target, Weights* weights,
+              const UploadOptions& options) {
   VulkanDevice* impl = device_of(device);
   if (impl == nullptr || weights == nullptr) return Status::InvalidArgument;
   std::shared_ptr<detail::WeightsImpl> uploaded;
@@ -53,14 +52,14 @@ Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps) {
   const VkPhysicalDeviceMemoryProperties& memory = context.physical.memory;
   heaps->clear();
   for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
-    heaps->push_back({(memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0,
-                      memory.memoryHeaps[i].size, budget.heapBudget[i], budget.heapUsage[i]});
+    heaps->push_back({(memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0, memory.memoryHeaps[i].size,
+                      budget.heapBudget[i], budget.heapUsage[i]});
   return Status::Ok;
 }
 
 Status VulkanPlan::scratch_needs(BufferNeeds* needs) {
-  return needs_of(context_, schedule_.scratch_bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                  device_->weight_alignment(), needs);
+  return needs_of(context_, schedule_.scratch_bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, device_->weight_alignment(),
+                  needs);
 }
 
 Status VulkanPlan::bind_scratch(const BufferRange& range) {

@@ -9,8 +9,7 @@ namespace heed::vulkan {
 
 using ull = unsigned long long;
 
-Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint64_t alignment,
-                BufferNeeds* needs) {
+Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint64_t alignment, BufferNeeds* needs) {
   *needs = {};
   if (bytes == 0) return Status::Ok;
   // Memory types depend on the usage alone, so that a small buffer without memory answers for all.
@@ -18,8 +17,8 @@ Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint
   info.size = 256;
   info.usage = usage;
   VkBuffer buffer = VK_NULL_HANDLE;
-  const Status status = context.check(
-      "vkCreateBuffer", context.vk.CreateBuffer(context.device, &info, context.allocator, &buffer));
+  const Status status =
+      context.check("vkCreateBuffer", context.vk.CreateBuffer(context.device, &info, context.allocator, &buffer));
   if (status != Status::Ok) return status;
   VkMemoryRequirements memory = {};
   context.vk.GetBufferMemoryRequirements(context.device, buffer, &memory);
@@ -49,9 +48,9 @@ Status check_range(const Context& context, const char* call, const BufferRange& 
     given = memory.size - std::min(memory.size, range.offset);
   }
   if (given >= bytes) return Status::Ok;
-  return fail(context.log, Status::BufferTooSmall,
-              format("%s: %llu bytes are needed, %llu were given", call, static_cast<ull>(bytes),
-                     static_cast<ull>(given)));
+  return fail(
+      context.log, Status::BufferTooSmall,
+      format("%s: %llu bytes are needed, %llu were given", call, static_cast<ull>(bytes), static_cast<ull>(given)));
 }
 
 }  // namespace heed::vulkan

@@ -8,8 +8,7 @@
 namespace heed::vulkan {
 
 // Fills usage, memory types and alignment of a buffer for the GPU's own use, of `bytes` bytes.
-Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint64_t alignment,
-                BufferNeeds* needs);
+Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint64_t alignment, BufferNeeds* needs);
 
 // Ok, InvalidArgument (null, misaligned) or BufferTooSmall, with both numbers. `call` begins the message.
 Status check_range(const Context& context, const char* call, const BufferRange& range, uint64_t bytes,

@@ -34,12 +34,10 @@ bool has_layer(const Functions& vk, const char* name) {
 }
 
 VkDebugUtilsMessengerCreateInfoEXT messenger_info(PFN_vkDebugUtilsMessengerCallbackEXT callback, void* user) {
-  auto info =
-      structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
+  auto info = structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
   info.messageSeverity =
       VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-  info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
-                     VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+  info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                      VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
   info.pfnUserCallback = callback;
   info.pUserData = user;
@@ -69,8 +67,7 @@ std::unique_ptr<Instance> Instance::create(const InstanceOptions& options) {
   std::unique_ptr<Instance> instance(new Instance);
   instance->log_ = options.log;
   if (const char* missing = load_global_functions(get, &instance->functions_)) {
-    log(options.log, LogLevel::Info,
-        format("Vulkan: the loader has no %s, so it is older than 1.1", missing));
+    log(options.log, LogLevel::Info, format("Vulkan: the loader has no %s, so it is older than 1.1", missing));
     return nullptr;
   }
   const VkResult result = instance->create_handle(options);
@@ -96,8 +93,7 @@ VkResult Instance::create_handle(const InstanceOptions& options) {
 
   validation_ = options.validation && has_layer(functions_, kValidationLayer);
   if (options.validation && !validation_)
-    log(options.log, LogLevel::Warning,
-        format("Vulkan: %s is not installed; running without it", kValidationLayer));
+    log(options.log, LogLevel::Warning, format("Vulkan: %s is not installed; running without it", kValidationLayer));
 
   std::vector<const char*> extensions;
   const auto common = instance_extensions(functions_, nullptr);
@@ -111,8 +107,7 @@ VkResult Instance::create_handle(const InstanceOptions& options) {
   const bool portability = contains(common, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
   if (portability) extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
 
-  const VkValidationFeatureEnableEXT enabled[] = {
-      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+  const VkValidationFeatureEnableEXT enabled[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
   auto validation_features = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
   validation_features.enabledValidationFeatureCount = 1;
   validation_features.pEnabledValidationFeatures = enabled;
@@ -137,8 +132,7 @@ VkResult Instance::create_handle(const InstanceOptions& options) {
   const VkResult result = functions_.CreateInstance(&info, nullptr, &instance_);
   if (result == VK_SUCCESS && validation_)
     log(options.log, LogLevel::Info,
-        format("Vulkan: %s is on, %s synchronization validation", kValidationLayer,
-               features ? "with" : "without"));
+        format("Vulkan: %s is on, %s synchronization validation", kValidationLayer, features ? "with" : "without"));
   return result;
 }
 

@@ -37,8 +37,7 @@ class Instance {
   Instance() = default;
   static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                    VkDebugUtilsMessageTypeFlagsEXT types,
-                                                   const VkDebugUtilsMessengerCallbackDataEXT* data,
-                                                   void* user);
+                                                   const VkDebugUtilsMessengerCallbackDataEXT* data, void* user);
   VkResult create_handle(const InstanceOptions& options);
   void create_messenger();
 

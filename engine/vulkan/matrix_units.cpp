@@ -24,17 +24,13 @@ std::vector<MatrixSize> read_sizes(const Functions& vk, VkPhysicalDevice device)
       vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, nullptr) < 0)
     return sizes;
   std::vector<VkCooperativeMatrixPropertiesKHR> listed(
-      count,
-      structure<VkCooperativeMatrixPropertiesKHR>(VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR));
+      count, structure<VkCooperativeMatrixPropertiesKHR>(VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR));
   if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, listed.data()) < 0) return sizes;
   listed.resize(count);
   for (const VkCooperativeMatrixPropertiesKHR& one : listed) {
-    const bool halves =
-        one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR;
-    const bool floats =
-        one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR;
-    if (halves && floats && one.scope == VK_SCOPE_SUBGROUP_KHR)
-      sizes.push_back({one.MSize, one.NSize, one.KSize});
+    const bool halves = one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR;
+    const bool floats = one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR;
+    if (halves && floats && one.scope == VK_SCOPE_SUBGROUP_KHR) sizes.push_back({one.MSize, one.NSize, one.KSize});
   }
   return sizes;
 }
@@ -48,8 +44,8 @@ std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProper
     return "the driver does not let compute shaders choose among its subgroup sizes";
   if (control.minSubgroupSize == 0) return "the driver does not tell its subgroup sizes";
   if (control.maxComputeWorkgroupSubgroups < kMostSubgroups)
-    return format("the driver allows %u subgroups in a workgroup; %u are needed",
-                  control.maxComputeWorkgroupSubgroups, kMostSubgroups);
+    return format("the driver allows %u subgroups in a workgroup; %u are needed", control.maxComputeWorkgroupSubgroups,
+                  kMostSubgroups);
   return {};
 }
 
@@ -87,8 +83,7 @@ std::string MatrixFeatures::missing() const {
   return text;
 }
 
-MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint32_t api_version,
-                              bool extension) {
+MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint32_t api_version, bool extension) {
   MatrixUnits units;
   if (!extension) return units;
   units.missing = "Vulkan 1.3 is needed";
@@ -101,8 +96,7 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint
   units.missing = missing.empty() ? "" : "the driver has no " + missing;
   auto control = structure<VkPhysicalDeviceSubgroupSizeControlProperties>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
-  auto properties =
-      structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &control);
+  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &control);
   vk.GetPhysicalDeviceProperties2(device, &properties);
   units.smallest_subgroup = control.minSubgroupSize;
   units.largest_subgroup = control.maxSubgroupSize;
@@ -112,13 +106,11 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint
   return units;
 }
 
-std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled,
-                                    std::span<const char* const> extensions) {
+std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled, std::span<const char* const> extensions) {
   // A feature of Vulkan 1.2 or 1.3 may be said in two structures.
   bool matrix = false, half = false, model = false, device_scope = false, size_control = false, full = false;
-  const auto* next = enabled == nullptr
-                         ? nullptr
-                         : as<VkBaseInStructure>(static_cast<const VkBaseInStructure*>(enabled->pNext));
+  const auto* next =
+      enabled == nullptr ? nullptr : as<VkBaseInStructure>(static_cast<const VkBaseInStructure*>(enabled->pNext));
   for (; next != nullptr; next = next->pNext) {
     switch (static_cast<uint32_t>(next->sType)) {  // older headers do not list all of them
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR:
@@ -129,8 +121,7 @@ std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled,
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES:
         model |= as<VkPhysicalDeviceVulkanMemoryModelFeatures>(next)->vulkanMemoryModel == VK_TRUE;
-        device_scope |=
-            as<VkPhysicalDeviceVulkanMemoryModelFeatures>(next)->vulkanMemoryModelDeviceScope == VK_TRUE;
+        device_scope |= as<VkPhysicalDeviceVulkanMemoryModelFeatures>(next)->vulkanMemoryModelDeviceScope == VK_TRUE;
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES: {
         const auto* control = as<VkPhysicalDeviceSubgroupSizeControlFeatures>(next);
@@ -147,8 +138,7 @@ std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled,
         size_control |= as<VkPhysicalDeviceVulkan13Features>(next)->subgroupSizeControl == VK_TRUE;
         full |= as<VkPhysicalDeviceVulkan13Features>(next)->computeFullSubgroups == VK_TRUE;
         break;
-      default:
-        break;
+      default: break;
     }
   }
   const bool extension = contains(extensions, MatrixFeatures::kExtension);
@@ -190,8 +180,7 @@ MatrixSize choose_matrix(const MatrixUnits& units, bool software, MatrixUse use,
 uint32_t choose_matrix_subgroup(const MatrixUnits& units, uint32_t reported) {
   constexpr uint32_t kUsual = 32;  // what matrix instructions are made for where there is a choice
   if (units.smallest_subgroup <= kUsual && kUsual <= units.largest_subgroup) return kUsual;
-  return std::clamp(reported, units.smallest_subgroup,
-                    std::max(units.smallest_subgroup, units.largest_subgroup));
+  return std::clamp(reported, units.smallest_subgroup, std::max(units.smallest_subgroup, units.largest_subgroup));
 }
 
 }  // namespace heed::vulkan

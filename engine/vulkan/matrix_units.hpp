@@ -26,8 +26,7 @@ struct MatrixUnits {
 };
 
 // `extension`: the device has VK_KHR_cooperative_matrix.
-MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint32_t api_version,
-                              bool extension);
+MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, uint32_t api_version, bool extension);
 
 // The structures that enable matrix units, for the chain of VkDeviceCreateInfo, and the extension they need.
 class MatrixFeatures {
@@ -49,8 +48,7 @@ class MatrixFeatures {
 };
 
 // What a host's lists of enabled features and extensions lack for matrix units; empty if nothing.
-std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled,
-                                    std::span<const char* const> extensions);
+std::string missing_matrix_features(const VkPhysicalDeviceFeatures2* enabled, std::span<const char* const> extensions);
 
 // The environment variable HEED_MATRIX_UNITS: "always" takes them wherever they can run, for tests; "never";
 // "nv2" takes VK_NV_cooperative_matrix2's, too, where the device has them (vulkan/workgroup_matrices.hpp); otherwise

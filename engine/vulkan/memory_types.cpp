@@ -19,15 +19,11 @@ struct Wish {
 Wish wish_for(MemoryUse use) {
   switch (use) {
     // Host-visible video memory is often a window of 256 MiB that others need more.
-    case MemoryUse::Device:
-      return {.required = 0, .local = 8, .visible = -1};
-    case MemoryUse::Constants:
-      return {.required = kVisible, .local = 8, .coherent = 2, .cached = -1};
+    case MemoryUse::Device: return {.required = 0, .local = 8, .visible = -1};
+    case MemoryUse::Constants: return {.required = kVisible, .local = 8, .coherent = 2, .cached = -1};
     // Reading uncached memory from the host is an order of magnitude slower than copying to cached memory.
-    case MemoryUse::Staging:
-      return {.required = kVisible, .local = -1, .coherent = 4, .cached = 8};
-    case MemoryUse::Shared:
-      return {.required = kVisible | kLocal, .coherent = 4, .cached = 8};
+    case MemoryUse::Staging: return {.required = kVisible, .local = -1, .coherent = 4, .cached = 8};
+    case MemoryUse::Shared: return {.required = kVisible | kLocal, .coherent = 4, .cached = 8};
   }
   return {};
 }
@@ -36,15 +32,12 @@ Wish wish_for(MemoryUse use) {
 
 MemoryProperties properties_for(MemoryUse use) {
   const Wish wish = wish_for(use);
-  const auto flag = [](int score, VkMemoryPropertyFlags bit) {
-    return score > 0 ? bit : VkMemoryPropertyFlags{0};
-  };
-  return {wish.required,
-          flag(wish.local, kLocal) | flag(wish.coherent, kCoherent) | flag(wish.cached, kCached)};
+  const auto flag = [](int score, VkMemoryPropertyFlags bit) { return score > 0 ? bit : VkMemoryPropertyFlags{0}; };
+  return {wish.required, flag(wish.local, kLocal) | flag(wish.coherent, kCoherent) | flag(wish.cached, kCached)};
 }
 
-MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
-                                   MemoryUse use, uint64_t bytes) {
+MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed, MemoryUse use,
+                                   uint64_t bytes) {
   const Wish wish = wish_for(use);
   MemoryTypeOrder order;
   std::array<int, VK_MAX_MEMORY_TYPES> scores{};

@@ -26,8 +26,8 @@ struct MemoryTypeOrder {
 };
 
 // The types of `allowed` (bits) that can serve, best first; the next one is tried when an allocation fails.
-MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
-                                   MemoryUse use, uint64_t bytes);
+MemoryTypeOrder order_memory_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed, MemoryUse use,
+                                   uint64_t bytes);
 
 // True if buffers that host and GPU use in place cost nothing: one memory for both.
 bool has_shared_memory(const VkPhysicalDeviceMemoryProperties& memory, VkPhysicalDeviceType type);

@@ -7,8 +7,7 @@ namespace heed::vulkan {
 const char* to_string(VkResult result) {
   switch (result) {
 #define HEED_NAME(name) \
-  case name:            \
-    return #name
+  case name: return #name
     HEED_NAME(VK_SUCCESS);
     HEED_NAME(VK_NOT_READY);
     HEED_NAME(VK_TIMEOUT);
@@ -36,39 +35,32 @@ const char* to_string(VkResult result) {
     HEED_NAME(VK_ERROR_INVALID_SHADER_NV);
     HEED_NAME(VK_ERROR_NOT_PERMITTED_KHR);
 #undef HEED_NAME
-    default:
-      return "a VkResult without a name here";
+    default: return "a VkResult without a name here";
   }
 }
 
 Status to_status(VkResult result) {
   if (result >= 0) return Status::Ok;
   switch (result) {
-    case VK_ERROR_OUT_OF_HOST_MEMORY:
-      return Status::OutOfMemory;
+    case VK_ERROR_OUT_OF_HOST_MEMORY: return Status::OutOfMemory;
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_TOO_MANY_OBJECTS:
     case VK_ERROR_OUT_OF_POOL_MEMORY:
     case VK_ERROR_FRAGMENTED_POOL:
     case VK_ERROR_FRAGMENTATION:
-    case VK_ERROR_MEMORY_MAP_FAILED:
-      return Status::OutOfDeviceMemory;
-    case VK_ERROR_DEVICE_LOST:
-      return Status::DeviceLost;
+    case VK_ERROR_MEMORY_MAP_FAILED: return Status::OutOfDeviceMemory;
+    case VK_ERROR_DEVICE_LOST: return Status::DeviceLost;
     case VK_ERROR_FEATURE_NOT_PRESENT:
     case VK_ERROR_EXTENSION_NOT_PRESENT:
     case VK_ERROR_LAYER_NOT_PRESENT:
-    case VK_ERROR_INCOMPATIBLE_DRIVER:
-      return Status::Unsupported;
-    default:
-      return Status::DriverError;
+    case VK_ERROR_INCOMPATIBLE_DRIVER: return Status::Unsupported;
+    default: return Status::DriverError;
   }
 }
 
 Status check(const Log& log, const char* what, VkResult result) {
   if (result >= 0) return Status::Ok;
-  return fail(log, to_status(result),
-              format("%s: %s (%d)", what, to_string(result), static_cast<int>(result)));
+  return fail(log, to_status(result), format("%s: %s (%d)", what, to_string(result), static_cast<int>(result)));
 }
 
 }  // namespace heed::vulkan

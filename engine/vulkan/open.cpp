@@ -25,10 +25,9 @@ std::vector<DeviceInfo> list_devices(const DeviceOptions& options) {
   return describe_all(*instance, instance->physical_devices());
 }
 
-Status open_device(const DeviceOptions& options, uint32_t index,
-                   std::shared_ptr<detail::DeviceImpl>* device) {
-  std::unique_ptr<Instance> instance = Instance::create(
-      {.log = options.log, .validation = options.validation, .debug_utils = options.debug_labels});
+Status open_device(const DeviceOptions& options, uint32_t index, std::shared_ptr<detail::DeviceImpl>* device) {
+  std::unique_ptr<Instance> instance =
+      Instance::create({.log = options.log, .validation = options.validation, .debug_utils = options.debug_labels});
   if (instance == nullptr) return fail(options.log, Status::NotFound, "open: Vulkan cannot be started here");
   const std::vector<VkPhysicalDevice> handles = instance->physical_devices();
   const std::vector<DeviceInfo> devices = describe_all(*instance, handles);
@@ -68,8 +67,8 @@ Status VulkanDevice::create_device() {
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
   // robustBufferAccess stays off: kernels check their bounds, and it would cost a comparison per load.
-  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  auto storage =
+      structure<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   storage.storageBuffer16BitAccess = VK_TRUE;
   MatrixFeatures matrix;
   const bool matrices = context_.capabilities.matrix.m != 0;
@@ -90,13 +89,12 @@ Status VulkanDevice::create_device() {
   info.enabledExtensionCount = extension_count;
   info.ppEnabledExtensionNames = extensions;
   VkDevice device = VK_NULL_HANDLE;
-  const Status status = context_.check(
-      "vkCreateDevice", context_.vk.CreateDevice(context_.physical.handle, &info, nullptr, &device));
+  const Status status =
+      context_.check("vkCreateDevice", context_.vk.CreateDevice(context_.physical.handle, &info, nullptr, &device));
   if (status != Status::Ok) return status;
   if (const char* missing = load_device_functions(device, &context_.vk)) {
     if (context_.vk.DestroyDevice != nullptr) context_.vk.DestroyDevice(device, nullptr);
-    return fail(context_.log, Status::DriverError,
-                format("open: %s has no %s", context_.info.word.c_str(), missing));
+    return fail(context_.log, Status::DriverError, format("open: %s has no %s", context_.info.word.c_str(), missing));
   }
   context_.device = device;
   context_.memory_budget = context_.physical.memory_budget;

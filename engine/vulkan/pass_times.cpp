@@ -31,8 +31,7 @@ void PassTimes::learn(size_t pass, double work, double milliseconds) {
   milliseconds = std::max(milliseconds, 1e-6);
   work = std::max(work, 1.0);
   const Sample old = load(pass);
-  if (old.milliseconds > 0)
-    milliseconds = 0.5 * (milliseconds + double{old.milliseconds} * work / double{old.work});
+  if (old.milliseconds > 0) milliseconds = 0.5 * (milliseconds + double{old.milliseconds} * work / double{old.work});
   const Sample fresh = {static_cast<float>(milliseconds), static_cast<float>(work)};
   samples_[pass].store(std::bit_cast<uint64_t>(fresh), std::memory_order_relaxed);
 }

@@ -11,8 +11,7 @@ ComputePipelineInfo::ComputePipelineInfo(const KernelKey& key, const char* entry
     map_[i] = {i, i * static_cast<uint32_t>(sizeof(uint32_t)), sizeof(uint32_t)};
   constants_ = {key.spec_count, map_.data(), key.spec_count * sizeof(uint32_t), key.spec.data()};
   info.flags = VK_PIPELINE_CREATE_DISPATCH_BASE;  // long dispatches are recorded in pieces
-  info.stage =
-      structure<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
+  info.stage = structure<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = entry_point;

@@ -12,8 +12,8 @@ namespace heed::vulkan {
 class ComputePipelineInfo {
  public:
   // `fixed_subgroup`: see MatrixUnits. All of these must outlive this object.
-  ComputePipelineInfo(const KernelKey& key, const char* entry_point, VkShaderModule module,
-                      VkPipelineLayout layout, bool fixed_subgroup);
+  ComputePipelineInfo(const KernelKey& key, const char* entry_point, VkShaderModule module, VkPipelineLayout layout,
+                      bool fixed_subgroup);
   ComputePipelineInfo(const ComputePipelineInfo&) = delete;
   ComputePipelineInfo& operator=(const ComputePipelineInfo&) = delete;
 

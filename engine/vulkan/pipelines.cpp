@@ -33,13 +33,12 @@ Status Pipelines::create_layouts() {
     bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
   const VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, kMaxPushBytes};
   for (uint32_t count = 1; count <= kMaxBindings; ++count) {
-    auto set =
-        structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+    auto set = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
     set.bindingCount = count;
     set.pBindings = bindings.data();
-    Status status = context_.check("vkCreateDescriptorSetLayout",
-                                   context_.vk.CreateDescriptorSetLayout(
-                                       context_.device, &set, context_.allocator, &set_layouts_[count]));
+    Status status = context_.check(
+        "vkCreateDescriptorSetLayout",
+        context_.vk.CreateDescriptorSetLayout(context_.device, &set, context_.allocator, &set_layouts_[count]));
     if (status != Status::Ok) return status;
     auto layout = structure<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
     layout.setLayoutCount = 1;
@@ -63,8 +62,7 @@ Pipelines::~Pipelines() {
     if (layout != VK_NULL_HANDLE) vk.DestroyPipelineLayout(context_.device, layout, context_.allocator);
   for (VkDescriptorSetLayout layout : set_layouts_)
     if (layout != VK_NULL_HANDLE) vk.DestroyDescriptorSetLayout(context_.device, layout, context_.allocator);
-  if (owns_cache_ && cache_ != VK_NULL_HANDLE)
-    vk.DestroyPipelineCache(context_.device, cache_, context_.allocator);
+  if (owns_cache_ && cache_ != VK_NULL_HANDLE) vk.DestroyPipelineCache(context_.device, cache_, context_.allocator);
 }
 
 std::string Pipeline::name() const {
@@ -102,10 +100,9 @@ Status Pipelines::create_module(const KernelInfo& kernel, VkShaderModule* module
 }
 
 Status Pipelines::create_pipeline(const KernelKey& key, uint32_t binding_count, VkPipeline* pipeline) {
-  const KernelInfo kernel = key.custom == nullptr
-                                ? kernel_info(key.id)
-                                : KernelInfo{key.custom->name.c_str(), key.custom->spirv.data(),
-                                             key.custom->spirv.size(), binding_count, kMaxPushBytes};
+  const KernelInfo kernel = key.custom == nullptr ? kernel_info(key.id)
+                                                  : KernelInfo{key.custom->name.c_str(), key.custom->spirv.data(),
+                                                               key.custom->spirv.size(), binding_count, kMaxPushBytes};
   VkShaderModule module = VK_NULL_HANDLE;
   Status status = create_module(kernel, &module);
   if (status != Status::Ok) return status;

@@ -79,8 +79,8 @@ struct Slot {
 
 class VulkanPlan final : public detail::PlanImpl {
  public:
-  VulkanPlan(std::shared_ptr<VulkanDevice> device, std::shared_ptr<VulkanWeights> weights,
-             Schedule&& schedule, const CompileOptions& options);
+  VulkanPlan(std::shared_ptr<VulkanDevice> device, std::shared_ptr<VulkanWeights> weights, Schedule&& schedule,
+             const CompileOptions& options);
   ~VulkanPlan() override;
 
   // weights[i] belongs to schedule.weights[i].

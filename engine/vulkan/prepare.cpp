@@ -15,8 +15,7 @@ Status VulkanPlan::start_pipelines() {
     (void)static_cast<VulkanPlan*>(plan)->prepare_all();
   };
   if (background_.start(work, this)) return Status::Ok;
-  log(context_.log, LogLevel::Warning,
-      "compile: there is no thread to be had; the pipelines are made at once");
+  log(context_.log, LogLevel::Warning, "compile: there is no thread to be had; the pipelines are made at once");
   return prepare_all();
 }
 
@@ -50,8 +49,8 @@ Status VulkanPlan::prepare(uint32_t index) {
 
 bool VulkanPlan::ready() const {
   if (ready_.load(std::memory_order_acquire)) return true;
-  const bool all = std::all_of(pipelines_.begin(), pipelines_.end(),
-                               [](const Pipeline* pipeline) { return pipeline->ready(); });
+  const bool all =
+      std::all_of(pipelines_.begin(), pipelines_.end(), [](const Pipeline* pipeline) { return pipeline->ready(); });
   if (all) ready_.store(true, std::memory_order_release);
   return all;
 }

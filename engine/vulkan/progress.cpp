@@ -15,8 +15,8 @@ Status Progress::create(Context& context, size_t passes, uint32_t slots) {
   context_ = &context;
   passes_ = passes;
   if (passes == 0) return Status::Ok;
-  const Status status = words_.create(context, "progress", slots * slot_bytes(),
-                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Staging);
+  const Status status =
+      words_.create(context, "progress", slots * slot_bytes(), VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Staging);
   if (status != Status::Ok) return status;
   std::memset(words_.mapped(), 0, words_.bytes());
   return words_.flush();
@@ -31,15 +31,13 @@ void Progress::begin_run(VkCommandBuffer commands, uint32_t slot) const {
 void Progress::end_pass(VkCommandBuffer commands, uint32_t slot, size_t pass) const {
   if (!on()) return;
   const Functions& vk = context_->vk;
-  vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0,
-                        nullptr, 0, nullptr, 0, nullptr);
-  vk.CmdFillBuffer(commands, words_.handle(), slot * slot_bytes() + pass * sizeof(uint32_t), sizeof(uint32_t),
-                   1);
+  vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr,
+                        0, nullptr, 0, nullptr);
+  vk.CmdFillBuffer(commands, words_.handle(), slot * slot_bytes() + pass * sizeof(uint32_t), sizeof(uint32_t), 1);
 }
 
 void Progress::end_part(VkCommandBuffer commands) const {
-  if (on())
-    memory_barrier(context_->vk, commands, kFill, {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT});
+  if (on()) memory_barrier(context_->vk, commands, kFill, {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT});
 }
 
 int32_t Progress::last(uint32_t slot) {

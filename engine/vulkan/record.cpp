@@ -64,15 +64,13 @@ Status VulkanPlan::record(VkCommandBuffer commands, const RecordInfo& info) {
   return record_part(commands, info, std::numeric_limits<double>::infinity(), &cursor);
 }
 
-Status VulkanPlan::record_some(VkCommandBuffer commands, const RecordInfo& info, double budget_ms,
-                               Cursor* cursor) {
+Status VulkanPlan::record_some(VkCommandBuffer commands, const RecordInfo& info, double budget_ms, Cursor* cursor) {
   if (std::isnan(budget_ms))
     return fail(context_.log, Status::InvalidArgument, "record_some: the budget is not a number");
   return record_part(commands, info, budget_ms, cursor);
 }
 
-Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info, double budget_ms,
-                               Cursor* cursor) {
+Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info, double budget_ms, Cursor* cursor) {
   Status status = check_recording(commands, info);
   if (status != Status::Ok) return status;
   Slot& slot = slots_[info.slot];
@@ -109,19 +107,17 @@ Status VulkanPlan::check_recording(VkCommandBuffer commands, const RecordInfo& i
   if (commands == VK_NULL_HANDLE)
     return fail(context_.log, Status::InvalidArgument, "record: the command buffer is null");
   if (info.slot >= slots_.size())
-    return fail(
-        context_.log, Status::InvalidArgument,
-        format("record: slot %u was asked for; the plan was compiled for %zu", info.slot, slots_.size()));
+    return fail(context_.log, Status::InvalidArgument,
+                format("record: slot %u was asked for; the plan was compiled for %zu", info.slot, slots_.size()));
   return check_scratch("record");
 }
 
 Status VulkanPlan::check_scratch(const char* call) const {
   if (schedule_.scratch_bytes == 0 || scratch_at_.buffer != VK_NULL_HANDLE) return Status::Ok;
-  return fail(
-      context_.log, Status::MissingBuffer,
-      format("%s: the plan was compiled with host_scratch and has none yet; bind_scratch gives it %llu "
-             "bytes",
-             call, static_cast<unsigned long long>(schedule_.scratch_bytes)));
+  return fail(context_.log, Status::MissingBuffer,
+              format("%s: the plan was compiled with host_scratch and has none yet; bind_scratch gives it %llu "
+                     "bytes",
+                     call, static_cast<unsigned long long>(schedule_.scratch_bytes)));
 }
 
 Status VulkanPlan::check_cursor(const Cursor& cursor, const RecordInfo& info, const Slot& slot) const {
@@ -161,15 +157,12 @@ uint64_t VulkanPlan::forget_run() {
 
 BoundRange VulkanPlan::range_of(const Binding& binding, const Slot& slot, uint32_t slot_index) const {
   switch (binding.source) {
-    case Binding::Source::Host:
-      return slot.bound[binding.index];
+    case Binding::Source::Host: return slot.bound[binding.index];
     case Binding::Source::Faults:
-      return {faults_.handle(), slot_index * fault_slot_bytes() + binding.index * fault_word_bytes(),
-              sizeof(uint32_t)};
+      return {faults_.handle(), slot_index * fault_slot_bytes() + binding.index * fault_word_bytes(), sizeof(uint32_t)};
     case Binding::Source::Scratch:
       return {scratch_at_.buffer, scratch_at_.offset + binding.range.offset, binding.range.range};
-    case Binding::Source::Constant:
-      break;
+    case Binding::Source::Constant: break;
   }
   return binding.range;
 }

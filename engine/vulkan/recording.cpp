@@ -52,8 +52,7 @@ double Recording::work_before(const Cursor& cursor) const {
   for (uint32_t d = 0; d < cursor.dispatch; ++d) work += slot_.dispatches.dispatches[d].work;
   if (cursor.piece == 0) return work;
   const Dispatch& current = slot_.dispatches.dispatches[cursor.dispatch];
-  return work +
-         current.work * cursor.piece / split_dispatch(current.groups, current.work, work_limit_).count();
+  return work + current.work * cursor.piece / split_dispatch(current.groups, current.work, work_limit_).count();
 }
 
 bool Recording::record_dispatch(Cursor* cursor, const Dispatch& dispatch) {
@@ -107,8 +106,7 @@ void Recording::order(const CompiledUse& use) {
   for (uint32_t b = 0; b < use.binding_count; ++b) {
     if (use.bindings[b].source == Binding::Source::Constant) continue;
     const BoundRange range = plan_.range_of(use.bindings[b], slot_, slot_index_);
-    accesses[count++] = {(uint64_t)range.buffer, range.offset, range.offset + range.range,
-                         use.bindings[b].write};
+    accesses[count++] = {(uint64_t)range.buffer, range.offset, range.offset + range.range, use.bindings[b].write};
   }
   if (slot_.hazards.enter({accesses.data(), count}))
     memory_barrier(vk_, commands_, {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT},
@@ -138,8 +136,7 @@ void Recording::dispatch_piece(const Piece& piece) const {
   const GroupRange x = piece_of(groups[0], pieces[0], piece.index % pieces[0]);
   const GroupRange y = piece_of(groups[1], pieces[1], piece.index / pieces[0] % pieces[1]);
   const GroupRange z = piece_of(groups[2], pieces[2], piece.index / pieces[0] / pieces[1]);
-  vk_.CmdDispatchBase(commands_, x.begin, y.begin, z.begin, x.end - x.begin, y.end - y.begin,
-                      z.end - z.begin);
+  vk_.CmdDispatchBase(commands_, x.begin, y.begin, z.begin, x.end - x.begin, y.end - y.begin, z.end - z.begin);
 }
 
 }  // namespace heed::vulkan

@@ -12,8 +12,8 @@ namespace heed::vulkan {
 class Recording {
  public:
   // `values` must live as long.
-  Recording(const VulkanPlan& plan, VkCommandBuffer commands, uint32_t slot_index, Slot& slot,
-            const RunValues& values, double budget_ms);
+  Recording(const VulkanPlan& plan, VkCommandBuffer commands, uint32_t slot_index, Slot& slot, const RunValues& values,
+            double budget_ms);
 
   // Goes on at the cursor, which is left at the next dispatch or at the end. At least one dispatch is
   // written.

@@ -11,8 +11,7 @@ namespace {
 
 // Kernels of a pass that differ in tiles only have one name, and often one reason.
 void append_new(std::string* list, const char* separator, const std::string& item) {
-  if (item.empty() || (separator + *list + separator).find(separator + item + separator) != std::string::npos)
-    return;
+  if (item.empty() || (separator + *list + separator).find(separator + item + separator) != std::string::npos) return;
   *list += (list->empty() ? "" : separator) + item;
 }
 
@@ -45,9 +44,8 @@ Status last_completed(const Plan& plan, uint32_t slot, int32_t* pass) {
 
 Status VulkanPlan::last_completed(uint32_t slot, int32_t* pass) {
   if (slot >= slots_.size())
-    return fail(
-        context_.log, Status::InvalidArgument,
-        format("last_completed: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
+    return fail(context_.log, Status::InvalidArgument,
+                format("last_completed: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
   if (!options_.progress)
     return fail(context_.log, Status::Unsupported, "last_completed: the plan was compiled without progress");
   *pass = progress_.last(slot);
@@ -58,10 +56,9 @@ void VulkanPlan::log_last_completed() {
   int32_t last = -1;
   if (!options_.progress || last_completed(0, &last) != Status::Ok) return;
   const auto next = static_cast<size_t>(last + 1);
-  const std::string before = last < 0
-                                 ? std::string("no pass was completed")
-                                 : format("the last completed pass is %d of %zu, %s", last + 1, steps_.size(),
-                                          schedule_.steps[static_cast<size_t>(last)].label.c_str());
+  const std::string before = last < 0 ? std::string("no pass was completed")
+                                      : format("the last completed pass is %d of %zu, %s", last + 1, steps_.size(),
+                                               schedule_.steps[static_cast<size_t>(last)].label.c_str());
   const std::string after =
       next < steps_.size() ? format("; %s was not", schedule_.steps[next].label.c_str()) : std::string();
   log(context_.log, LogLevel::Error, "run: " + before + after);
@@ -69,9 +66,8 @@ void VulkanPlan::log_last_completed() {
 
 Status VulkanPlan::take_faults(uint32_t slot) {
   if (slot >= slots_.size())
-    return fail(
-        context_.log, Status::InvalidArgument,
-        format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
+    return fail(context_.log, Status::InvalidArgument,
+                format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
   if (faulting_steps_.empty()) return Status::Ok;
   // Other slots may be in flight.
   const uint64_t begin = slot * fault_slot_bytes();
@@ -83,9 +79,9 @@ Status VulkanPlan::take_faults(uint32_t slot) {
     std::memcpy(&value, word, sizeof value);
     if (value == 0) continue;
     std::memset(word, 0, sizeof value);
-    status = fail(context_.log, Status::IndexOutOfRange,
-                  format("%s: an id is outside the table; its row is zero",
-                         schedule_.steps[faulting_steps_[i]].label.c_str()));
+    status = fail(
+        context_.log, Status::IndexOutOfRange,
+        format("%s: an id is outside the table; its row is zero", schedule_.steps[faulting_steps_[i]].label.c_str()));
   }
   const Status flushed = faults_.flush(begin, fault_slot_bytes());
   return status == Status::Ok ? flushed : status;
@@ -108,9 +104,9 @@ std::vector<PassInfo> VulkanPlan::passes() const {
     for (uint32_t k = 0; k < kernels.count; ++k) append_use(&pass, kernels.uses[k]);
     pass.dtype = schedule_.info(node.outputs[0]).dtype;
     for (uint32_t d = 0; d < list.count; ++d)
-      pass.dispatches += split_dispatch(list.dispatches[d].groups, list.dispatches[d].work,
-                                        dispatch_work_limit(context_.info.kind))
-                             .count();
+      pass.dispatches +=
+          split_dispatch(list.dispatches[d].groups, list.dispatches[d].work, dispatch_work_limit(context_.info.kind))
+              .count();
     const Cost cost = cost_of(schedule_, node, maxima);
     pass.flops = cost.flops;
     pass.bytes = cost.bytes;
@@ -122,11 +118,9 @@ std::vector<PassInfo> VulkanPlan::passes() const {
 }
 
 Status VulkanPlan::timings(std::vector<PassTime>* times, uint32_t slot) const {
-  if (!clock_.on())
-    return fail(context_.log, Status::Unsupported, "timings: the plan was compiled without timestamps");
+  if (!clock_.on()) return fail(context_.log, Status::Unsupported, "timings: the plan was compiled without timestamps");
   if (slot >= slots_.size() || !slots_[slot].recorded)
-    return fail(context_.log, Status::InvalidArgument,
-                format("timings: slot %u was never recorded to its end", slot));
+    return fail(context_.log, Status::InvalidArgument, format("timings: slot %u was never recorded to its end", slot));
   const Status status = clock_.read(slot, &times_);
   if (status != Status::Ok) return status;
   std::vector<PassTime> found;

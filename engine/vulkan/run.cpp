@@ -25,8 +25,7 @@ Status VulkanPlan::run(std::span<const HostBuffer> buffers, std::span<const Exte
   status = resolve_extents(schedule_, extents, context_.log, extent_values, sizes);
   if (status != Status::Ok) return status;
   std::vector<const HostBuffer*> found(host_count());
-  status =
-      detail::match_buffers(schedule_, buffers, {.sizes = sizes, .seed = options.seed}, context_.log, found);
+  status = detail::match_buffers(schedule_, buffers, {.sizes = sizes, .seed = options.seed}, context_.log, found);
   if (status == Status::Ok) status = prepare_run();
   if (status != Status::Ok) return status;
 
@@ -51,8 +50,7 @@ Status VulkanPlan::run(std::span<const HostBuffer> buffers, std::span<const Exte
   if (status == Status::DeviceLost) log_last_completed();
   if (status == Status::Ok) status = io.invalidate();
   if (status != Status::Ok) return status;
-  for (size_t i = inputs; i < found.size(); ++i)
-    std::memcpy(const_cast<void*>(found[i]->data), io.host(i), bytes[i]);
+  for (size_t i = inputs; i < found.size(); ++i) std::memcpy(const_cast<void*>(found[i]->data), io.host(i), bytes[i]);
   return take_faults(0);
 }
 

@@ -32,19 +32,18 @@ Status Submission::create(Context& context, const char* what) {
                 format("%s: the host gave no queue with its device; only recording is possible", what));
   auto pool = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   pool.queueFamilyIndex = context.queue_family;
-  Status status = context.check(
-      "vkCreateCommandPool", context.vk.CreateCommandPool(context.device, &pool, context.allocator, &pool_));
+  Status status = context.check("vkCreateCommandPool",
+                                context.vk.CreateCommandPool(context.device, &pool, context.allocator, &pool_));
   if (status != Status::Ok) return status;
   auto buffer = structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   buffer.commandPool = pool_;
   buffer.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
   buffer.commandBufferCount = 1;
-  status = context.check("vkAllocateCommandBuffers",
-                         context.vk.AllocateCommandBuffers(context.device, &buffer, &commands_));
+  status =
+      context.check("vkAllocateCommandBuffers", context.vk.AllocateCommandBuffers(context.device, &buffer, &commands_));
   if (status != Status::Ok) return status;
   const VkFenceCreateInfo fence = {VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
-  return context.check("vkCreateFence",
-                       context.vk.CreateFence(context.device, &fence, context.allocator, &fence_));
+  return context.check("vkCreateFence", context.vk.CreateFence(context.device, &fence, context.allocator, &fence_));
 }
 
 Submission::~Submission() {
@@ -54,8 +53,7 @@ Submission::~Submission() {
 }
 
 Status Submission::begin(VkCommandBuffer* commands) {
-  Status status =
-      context_->check("vkResetCommandPool", context_->vk.ResetCommandPool(context_->device, pool_, 0));
+  Status status = context_->check("vkResetCommandPool", context_->vk.ResetCommandPool(context_->device, pool_, 0));
   if (status != Status::Ok) return status;
   auto info = structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
@@ -68,8 +66,8 @@ VkResult Submission::wait(uint32_t limit_ms) {
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(limit_ms);
   for (int tries = 1;; ++tries) {
     const auto left = std::max<std::chrono::nanoseconds>(end - Clock::now(), std::chrono::nanoseconds(0));
-    const VkResult waited = context_->vk.WaitForFences(context_->device, 1, &fence_, VK_TRUE,
-                                                       static_cast<uint64_t>(left.count()));
+    const VkResult waited =
+        context_->vk.WaitForFences(context_->device, 1, &fence_, VK_TRUE, static_cast<uint64_t>(left.count()));
     if (is_at_rest(waited) || waited == VK_TIMEOUT || tries == kTries || left.count() == 0) return waited;
     std::this_thread::sleep_for(kPause);
   }
@@ -78,8 +76,7 @@ VkResult Submission::wait(uint32_t limit_ms) {
 Status Submission::submit_and_wait(uint32_t timeout_ms) {
   Context& context = *context_;
   Status status = context.check("vkEndCommandBuffer", context.vk.EndCommandBuffer(commands_));
-  if (status == Status::Ok)
-    status = context.check("vkResetFences", context.vk.ResetFences(context.device, 1, &fence_));
+  if (status == Status::Ok) status = context.check("vkResetFences", context.vk.ResetFences(context.device, 1, &fence_));
   if (status != Status::Ok) return status;
   auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;

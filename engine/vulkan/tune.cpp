@@ -36,8 +36,7 @@ Status time_all(Device& device, uint32_t limit_ms, Tuning* found, TuningReport* 
 Status tune(Device& device, const TuningOptions& options, TuningReport* report) {
   VulkanDevice& vulkan = vulkan_of(device);
   if (vulkan.context().timestamp_bits() == 0)
-    return fail(vulkan.log(), Status::Unsupported,
-                "tune: the queue of " + device.info().word + " has no timestamps");
+    return fail(vulkan.log(), Status::Unsupported, "tune: the queue of " + device.info().word + " has no timestamps");
   auto found = std::make_shared<Tuning>();
   const Status status = time_all(device, options.time_limit_ms, found.get(), report);
   if (status != Status::Ok) return status;

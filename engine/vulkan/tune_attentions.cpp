@@ -44,11 +44,11 @@ class Forecast {
     if (queries == 0 && keys == 0) return 0;
     double least = HUGE_VAL;
     if (queries > 0)
-      least = ms_[queries - 1][keys] * static_cast<double>(kQueries[queries]) /
-              static_cast<double>(kQueries[queries - 1]);
+      least =
+          ms_[queries - 1][keys] * static_cast<double>(kQueries[queries]) / static_cast<double>(kQueries[queries - 1]);
     if (keys > 0)
-      least = std::min(least, ms_[queries][keys - 1] * static_cast<double>(kKeys[keys]) /
-                                  static_cast<double>(kKeys[keys - 1]));
+      least = std::min(
+          least, ms_[queries][keys - 1] * static_cast<double>(kKeys[keys]) / static_cast<double>(kKeys[keys - 1]));
     return least;
   }
   void set(size_t queries, size_t keys, double ms) { ms_[queries][keys] = ms; }
@@ -59,8 +59,7 @@ class Forecast {
 
 class AttentionTuner {
  public:
-  AttentionTuner(Device& device, const Deadline& deadline, Tuning* found,
-                 std::vector<TunedAttention>* attentions)
+  AttentionTuner(Device& device, const Deadline& deadline, Tuning* found, std::vector<TunedAttention>* attentions)
       : device_(device), deadline_(deadline), found_(*found), attentions_(*attentions) {}
 
   Status tune(const Setting& setting) {
@@ -89,8 +88,7 @@ class AttentionTuner {
   }
 
   Status tune(const Setting& setting, int64_t queries, int64_t keys, Contest* contest, double* ms) {
-    const HostBuffer inputs[] = {
-        {"q", rows(setting, queries)}, {"k", rows(setting, keys)}, {"v", rows(setting, keys)}};
+    const HostBuffer inputs[] = {{"q", rows(setting, queries)}, {"k", rows(setting, keys)}, {"v", rows(setting, keys)}};
     const ExtentValue extents[] = {{"queries", queries}, {"keys", keys}};
     ContestResult result;
     const Status status = contest->hold({inputs, extents, queries * setting.row()}, &result);

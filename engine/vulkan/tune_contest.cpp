@@ -49,8 +49,7 @@ std::vector<std::byte> tuning_values(DType dtype, int64_t count) {
 }
 
 Using::Using(VulkanDevice& device, std::shared_ptr<const Tuning> tuning)
-    : capabilities_(device.context().capabilities),
-      before_(std::exchange(capabilities_.tuning, std::move(tuning))) {}
+    : capabilities_(device.context().capabilities), before_(std::exchange(capabilities_.tuning, std::move(tuning))) {}
 
 Using::~Using() { capabilities_.tuning = std::move(before_); }
 
@@ -88,8 +87,8 @@ Status Contest::begin() {
 Status Contest::lower(Lowered* lowered) {
   Status status = make_schedule(graph_.data(), vulkan_.schedule_options(), vulkan_.log(), &lowered->schedule);
   if (status == Status::Ok)
-    status = select_kernels(lowered->schedule, lowered->schedule.steps.front(),
-                            vulkan_.context().capabilities, vulkan_.log(), &lowered->kernels);
+    status = select_kernels(lowered->schedule, lowered->schedule.steps.front(), vulkan_.context().capabilities,
+                            vulkan_.log(), &lowered->kernels);
   return status;
 }
 
@@ -101,8 +100,8 @@ std::string Contest::used(const Lowered& lowered, std::span<const ExtentValue> e
   RunValues run;
   run.sizes = sizes;
   DispatchList list;
-  emit_dispatches(lowered.schedule, lowered.schedule.steps.front(), vulkan_.context().capabilities,
-                  lowered.kernels, run, &list);
+  emit_dispatches(lowered.schedule, lowered.schedule.steps.front(), vulkan_.context().capabilities, lowered.kernels,
+                  run, &list);
   return variant_name(lowered.kernels.uses[list.dispatches[0].kernel].key);
 }
 
@@ -110,8 +109,7 @@ std::string Contest::used(const Lowered& lowered, std::span<const ExtentValue> e
 Status Contest::hold(const ContestSize& size, ContestResult* result) {
   *result = {dtype_, {}, 0};
   const std::string usual = used(usual_, size.extents);
-  std::stable_partition(variants_.begin(), variants_.end(),
-                        [&](const Variant& v) { return v.name == usual; });
+  std::stable_partition(variants_.begin(), variants_.end(), [&](const Variant& v) { return v.name == usual; });
   std::vector<std::byte> first, y(static_cast<size_t>(size.outputs) * size_of(dtype_));
   double fastest = HUGE_VAL;
   for (Variant& variant : variants_) {
@@ -126,8 +124,7 @@ Status Contest::hold(const ContestSize& size, ContestResult* result) {
     if (first.empty()) first = y;
     variant.wrong = !agree(y, first);
     if (variant.wrong) {
-      log(vulkan_.log(), LogLevel::Warning,
-          "tune: " + variant.name + " differs from " + usual + " and is left out");
+      log(vulkan_.log(), LogLevel::Warning, "tune: " + variant.name + " differs from " + usual + " and is left out");
       continue;
     }
     fastest = std::min(fastest, one.ms);
@@ -146,8 +143,7 @@ Status Contest::prepare(Variant* variant) {
 }
 
 // The median of several runs, after one that fills the caches.
-Status Contest::measure(Plan* plan, const ContestSize& size, double fastest, std::vector<std::byte>* y,
-                        double* ms) {
+Status Contest::measure(Plan* plan, const ContestSize& size, double fastest, std::vector<std::byte>* y, double* ms) {
   std::vector<HostBuffer> buffers(size.inputs.begin(), size.inputs.end());
   buffers.emplace_back("y", std::span<std::byte>(*y));
   std::vector<double> times;

@@ -20,8 +20,7 @@ class Deadline {
   Clock::time_point end_;
 };
 
-Status tune_products(Device& device, const Deadline& deadline, Tuning* found,
-                     std::vector<TunedProduct>* products);
+Status tune_products(Device& device, const Deadline& deadline, Tuning* found, std::vector<TunedProduct>* products);
 Status tune_attentions(Device& device, const Deadline& deadline, Tuning* found,
                        std::vector<TunedAttention>* attentions);
 

@@ -29,8 +29,7 @@ struct Matrix {
 
 Status upload(Device& device, const Matrix& matrix, Weights* weights) {
   const std::vector<std::byte> b = tuning_values(matrix.dtype, matrix.n * matrix.k);
-  const int64_t shape[] = {matrix.transpose_b ? matrix.n : matrix.k,
-                           matrix.transpose_b ? matrix.k : matrix.n};
+  const int64_t shape[] = {matrix.transpose_b ? matrix.n : matrix.k, matrix.transpose_b ? matrix.k : matrix.n};
   const HostTensor tensor = {"b", matrix.dtype, shape, b};
   return device.upload(std::span(&tensor, 1), weights);
 }
@@ -80,8 +79,7 @@ class ProductTuner {
 }  // namespace
 
 // Storage types take turns, so that each has its share of a time that is not enough for all.
-Status tune_products(Device& device, const Deadline& deadline, Tuning* found,
-                     std::vector<TunedProduct>* products) {
+Status tune_products(Device& device, const Deadline& deadline, Tuning* found, std::vector<TunedProduct>* products) {
   ProductTuner tuner(device, deadline, found, products);
   for (const bool transpose_b : {true, false})
     for (const int64_t n : kSides)

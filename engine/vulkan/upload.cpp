@@ -54,8 +54,8 @@ class Stream {
     Status status = staging_.flush();
     if (status == Status::Ok) status = submission_.begin(&commands);
     if (status != Status::Ok) return status;
-    context_.vk.CmdCopyBuffer(commands, staging_.handle(), target_.buffer,
-                              static_cast<uint32_t>(copies_.size()), copies_.data());
+    context_.vk.CmdCopyBuffer(commands, staging_.handle(), target_.buffer, static_cast<uint32_t>(copies_.size()),
+                              copies_.data());
     // Visible to every later command of the queue, so that a plan need not know when its weights arrived.
     memory_barrier(context_.vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
                    {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT});
@@ -84,20 +84,17 @@ class Stream {
 
 }  // namespace
 
-Status VulkanWeights::place(std::span<const HostTensor> tensors, const UploadOptions& options,
-                            uint64_t alignment) {
+Status VulkanWeights::place(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment) {
   const Status status = context_.alive("upload");
   if (status != Status::Ok) return status;
   return detail::place_weights(tensors, options, alignment, context_.log, &entries, &order_, &bytes_);
 }
 
-Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options,
-                             uint64_t alignment) {
+Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment) {
   Status status = place(tensors, options, alignment);
   if (status != Status::Ok || bytes_ == 0) return status;
   status = buffer_.create(context_, "weights", bytes_,
-                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                          MemoryUse::Device);
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Device);
   range_ = {buffer_.handle(), 0, bytes_};
   return status == Status::Ok ? copy(tensors, options.progress) : status;
 }
@@ -124,8 +121,7 @@ Status VulkanWeights::copy(std::span<const HostTensor> tensors, const UploadProg
   return status;
 }
 
-void VulkanWeights::write(std::span<const HostTensor> tensors, const UploadProgress& progress,
-                          std::byte* to) const {
+void VulkanWeights::write(std::span<const HostTensor> tensors, const UploadProgress& progress, std::byte* to) const {
   const auto report = [&](uint64_t done) {
     if (progress.callback != nullptr) progress.callback(progress.user, done, bytes_);
   };

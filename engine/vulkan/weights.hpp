@@ -22,8 +22,8 @@ class VulkanWeights final : public detail::WeightsImpl {
   // Places, converts and copies, in pieces of at most kStagingBytes; waits until all is on the device.
   Status upload(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment);
   // The same into the host's buffer.
-  Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
-                   const UploadOptions& options, uint64_t alignment);
+  Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors, const UploadOptions& options,
+                   uint64_t alignment);
 
   // Where an entry's offset counts from.
   VkBuffer buffer() const { return range_.buffer; }

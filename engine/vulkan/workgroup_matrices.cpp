@@ -12,14 +12,11 @@ namespace {
 std::string missing_of(const VkPhysicalDeviceCooperativeMatrix2FeaturesNV& matrix, bool maintenance4) {
   std::string text;
   add_missing(&text, matrix.cooperativeMatrixWorkgroupScope == VK_TRUE, "cooperativeMatrixWorkgroupScope");
-  add_missing(&text, matrix.cooperativeMatrixFlexibleDimensions == VK_TRUE,
-              "cooperativeMatrixFlexibleDimensions");
+  add_missing(&text, matrix.cooperativeMatrixFlexibleDimensions == VK_TRUE, "cooperativeMatrixFlexibleDimensions");
   add_missing(&text, matrix.cooperativeMatrixReductions == VK_TRUE, "cooperativeMatrixReductions");
   add_missing(&text, matrix.cooperativeMatrixConversions == VK_TRUE, "cooperativeMatrixConversions");
-  add_missing(&text, matrix.cooperativeMatrixPerElementOperations == VK_TRUE,
-              "cooperativeMatrixPerElementOperations");
-  add_missing(&text, matrix.cooperativeMatrixTensorAddressing == VK_TRUE,
-              "cooperativeMatrixTensorAddressing");
+  add_missing(&text, matrix.cooperativeMatrixPerElementOperations == VK_TRUE, "cooperativeMatrixPerElementOperations");
+  add_missing(&text, matrix.cooperativeMatrixTensorAddressing == VK_TRUE, "cooperativeMatrixTensorAddressing");
   add_missing(&text, maintenance4, "maintenance4");
   return text;
 }
@@ -40,10 +37,8 @@ void read_sizes(const Functions& vk, VkPhysicalDevice device, WorkgroupMatrices*
   if (list(device, &count, listed.data()) < 0) return;
   listed.resize(count);
   for (const auto& one : listed) {
-    const bool halves =
-        one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR;
-    const bool floats =
-        one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR;
+    const bool halves = one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR;
+    const bool floats = one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR;
     if (!halves || !floats || one.scope != VK_SCOPE_WORKGROUP_KHR || !fits_tiles(one)) continue;
     const MatrixSize size = {one.MGranularity, one.NGranularity, one.KGranularity};
     if (one.workgroupInvocations == 128) matrices->of_128 = size;
@@ -56,8 +51,8 @@ void read_sizes(const Functions& vk, VkPhysicalDevice device, WorkgroupMatrices*
 WorkgroupMatrixFeatures::WorkgroupMatrixFeatures()
     : matrix_(structure<VkPhysicalDeviceCooperativeMatrix2FeaturesNV>(
           VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV)),
-      maintenance_(structure<VkPhysicalDeviceMaintenance4Features>(
-          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES)) {}
+      maintenance_(
+          structure<VkPhysicalDeviceMaintenance4Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES)) {}
 
 void* WorkgroupMatrixFeatures::chain(void* next) {
   matrix_.cooperativeMatrixWorkgroupScope = matrix_.cooperativeMatrixFlexibleDimensions = VK_TRUE;
@@ -73,8 +68,8 @@ std::string WorkgroupMatrixFeatures::missing() const {
   return missing_of(matrix_, maintenance_.maintenance4 == VK_TRUE);
 }
 
-WorkgroupMatrices read_workgroup_matrices(const Functions& vk, VkPhysicalDevice device,
-                                          const MatrixUnits& units, bool extension) {
+WorkgroupMatrices read_workgroup_matrices(const Functions& vk, VkPhysicalDevice device, const MatrixUnits& units,
+                                          bool extension) {
   WorkgroupMatrices matrices;
   if (!extension) return matrices;
   matrices.missing = units.missing;
@@ -90,8 +85,7 @@ WorkgroupMatrices read_workgroup_matrices(const Functions& vk, VkPhysicalDevice 
   }
   auto limits = structure<VkPhysicalDeviceCooperativeMatrix2PropertiesNV>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV);
-  auto properties =
-      structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &limits);
+  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &limits);
   vk.GetPhysicalDeviceProperties2(device, &properties);
   matrices.largest = limits.cooperativeMatrixFlexibleDimensionsMaxDimension;
   read_sizes(vk, device, &matrices);

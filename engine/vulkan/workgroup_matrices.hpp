@@ -23,8 +23,8 @@ struct WorkgroupMatrices {
 };
 
 // `units`: of the same device. `extension`: the device has VK_NV_cooperative_matrix2.
-WorkgroupMatrices read_workgroup_matrices(const Functions& vk, VkPhysicalDevice device,
-                                          const MatrixUnits& units, bool extension);
+WorkgroupMatrices read_workgroup_matrices(const Functions& vk, VkPhysicalDevice device, const MatrixUnits& units,
+                                          bool extension);
 
 // The structures that enable them, for the chain of VkDeviceCreateInfo, beside those of MatrixFeatures.
 class WorkgroupMatrixFeatures {

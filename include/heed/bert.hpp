@@ -35,13 +35,13 @@ namespace heed {
 
 // What a Hugging Face config.json says of the network. Names in brackets are the file's.
 struct BertConfig {
-  int64_t vocabulary = 30522;  // [vocab_size] rows of the word table
-  int64_t width = 768;         // [hidden_size]
-  int64_t layers = 12;         // [num_hidden_layers] up to nn::kMaxLayers
-  int64_t heads = 12;          // [num_attention_heads] divides width
-  int64_t hidden = 3072;       // [intermediate_size]
-  int64_t positions = 512;     // [max_position_embeddings] the longest input
-  int64_t types = 2;           // [type_vocab_size]
+  int64_t vocabulary = 30522;                   // [vocab_size] rows of the word table
+  int64_t width = 768;                          // [hidden_size]
+  int64_t layers = 12;                          // [num_hidden_layers] up to nn::kMaxLayers
+  int64_t heads = 12;                           // [num_attention_heads] divides width
+  int64_t hidden = 3072;                        // [intermediate_size]
+  int64_t positions = 512;                      // [max_position_embeddings] the longest input
+  int64_t types = 2;                            // [type_vocab_size]
   Activation activation = Activation::GeluErf;  // [hidden_act]
   float eps = 1e-12f;                           // [layer_norm_eps]
   int64_t pad_id = 0;                           // [pad_token_id]
@@ -87,7 +87,7 @@ class HEED_API BertWeights {
  private:
   friend class BertLoader;
   std::vector<HostTensor> tensors_;
-  std::deque<TensorShape> names_;              // of the joined tensors; a deque keeps addresses
+  std::deque<TensorShape> names_;  // of the joined tensors; a deque keeps addresses
   std::deque<std::vector<std::byte>> joined_;
   bool has_pooler_ = false;
 };
@@ -97,10 +97,10 @@ struct BertOptions {
   // Of matrices and tables, if they are not of `dtype`: F16 or BF16 beside F32. Upload with
   // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}.
   std::optional<DType> weight_dtype = {};
-  bool pooler = false;       // also BertResult::pooled
-  bool attention = false;    // also BertResult::attention
-  bool joined_qkv = true;    // weights as BertWeights makes them; false: as they are in the checkpoint
-  Tensor types = {};         // I32 [B, S]: token types; invalid: all 0
+  bool pooler = false;     // also BertResult::pooled
+  bool attention = false;  // also BertResult::attention
+  bool joined_qkv = true;  // weights as BertWeights makes them; false: as they are in the checkpoint
+  Tensor types = {};       // I32 [B, S]: token types; invalid: all 0
 };
 
 struct BertResult {

@@ -104,7 +104,7 @@ struct CustomPass {
   std::array<CustomGroups, 3> groups = {};     // x, y, z
   std::span<const CustomOutput> outputs = {};  // at least one
   CustomFunction cpu = {};                     // none: compiling for the CPU gives Unsupported
-  double group_work = 0;  // operations of one workgroup, roughly; 0: never cut into pieces
+  double group_work = 0;                       // operations of one workgroup, roughly; 0: never cut into pieces
 };
 
 }  // namespace heed

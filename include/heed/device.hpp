@@ -39,12 +39,12 @@ enum class DeviceKind : uint8_t { Cpu, DiscreteGpu, IntegratedGpu, VirtualGpu, S
 
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::Cpu;
-  std::string word;     // one word, unique on this machine: "cpu", "vulkan:llvmpipe", "vulkan:llvmpipe#2"
-  std::string name;     // as the driver or CPU reports it
-  std::string driver;   // driver name and version; empty for the CPU
-  std::string api;      // "Vulkan 1.3.230"; empty for the CPU
-  bool usable = true;   // meets the portability floor
-  std::string reason;   // why not usable, or what heed will and will not use and why; several lines
+  std::string word;    // one word, unique on this machine: "cpu", "vulkan:llvmpipe", "vulkan:llvmpipe#2"
+  std::string name;    // as the driver or CPU reports it
+  std::string driver;  // driver name and version; empty for the CPU
+  std::string api;     // "Vulkan 1.3.230"; empty for the CPU
+  bool usable = true;  // meets the portability floor
+  std::string reason;  // why not usable, or what heed will and will not use and why; several lines
   // (name, value) pairs of the limits that heed looks at.
   std::vector<std::pair<std::string, std::string>> limits;
 };
@@ -54,12 +54,12 @@ struct DeviceOptions {
   // index into Device::list. Otherwise any part of DeviceInfo::word or name, case-insensitive; the first match counts.
   std::string_view select = {};
   Log log = {};
-  uint32_t threads = 0;              // CPU device: 0 = one per hardware thread
-  ParallelFor parallel_for = {};     // CPU device: the host's threads instead of heed's own
+  uint32_t threads = 0;                            // CPU device: 0 = one per hardware thread
+  ParallelFor parallel_for = {};                   // CPU device: the host's threads instead of heed's own
   std::span<const std::byte> pipeline_cache = {};  // a blob from Device::pipeline_cache; checked, may be stale
-  bool validation = false;           // Vulkan: enable the Khronos validation layer with synchronization validation
-  bool debug_labels = true;          // Vulkan: label passes and name objects if VK_EXT_debug_utils is there
-  bool self_test = true;             // compare a small graph with the CPU before a GPU is accepted
+  bool validation = false;   // Vulkan: enable the Khronos validation layer with synchronization validation
+  bool debug_labels = true;  // Vulkan: label passes and name objects if VK_EXT_debug_utils is there
+  bool self_test = true;     // compare a small graph with the CPU before a GPU is accepted
   // SelfTestReport::blob of an earlier start (<heed/self_test.hpp>). If it is of this device, driver and version of
   // heed, kernels that failed are not used, and the small graph above is not run again if none did.
   std::span<const std::byte> self_test_results = {};
@@ -112,8 +112,8 @@ class HEED_API Weights {
 enum class PipelineCreation : uint8_t { Now, Deferred, Background };
 
 struct CompileOptions {
-  bool training = false;      // dropout acts; otherwise it leaves no dispatch in the plan
-  bool timestamps = false;    // measure GPU time per pass (Plan::timings, vulkan::record_some)
+  bool training = false;    // dropout acts; otherwise it leaves no dispatch in the plan
+  bool timestamps = false;  // measure GPU time per pass (Plan::timings, vulkan::record_some)
   // A plan that needs more device memory than this, weights and the CPU's copies of them not counted, is refused with
   // OutOfDeviceMemory (on the CPU: OutOfMemory) and both numbers before anything is allocated.
   uint64_t memory_limit = UINT64_MAX;

@@ -86,8 +86,8 @@ struct AttentionOptions {
   Mask mask = {};         // broadcast to [B, H, S_q, S_kv]
   Tensor bias = {};       // broadcast to [B, H, S_q, S_kv]
   std::optional<float> masked_fill = {};
-  float dropout = 0.0f;          // on the weights, after softmax, in training plans
-  bool return_weights = false;   // otherwise the weights are never stored for the host
+  float dropout = 0.0f;         // on the weights, after softmax, in training plans
+  bool return_weights = false;  // otherwise the weights are never stored for the host
   bool return_log_sum_exp = false;
 };
 
@@ -133,7 +133,7 @@ class HEED_API Graph {
   Tensor reshape(Tensor x, const Shape& shape);  // same number of elements; copies only if x is not contiguous
   Tensor permute(Tensor x, std::initializer_list<int> axes);
   Tensor permute(Tensor x, std::span<const int> axes);
-  Tensor transpose(Tensor x, int axis_a, int axis_b);        // negative axes count from the end
+  Tensor transpose(Tensor x, int axis_a, int axis_b);         // negative axes count from the end
   Tensor slice(Tensor x, int axis, int64_t begin, Dim size);  // elements begin .. begin + size
   Tensor select(Tensor x, int axis, int64_t index);           // slice of size 1, with the axis removed
 

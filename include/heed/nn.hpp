@@ -72,15 +72,15 @@ struct MultiHeadOptions {
   int64_t d_v = 0;        // width of one head's values; 0: d_k
   int64_t out_width = 0;  // of the output projection; 0: width of the query input
   std::optional<AttentionNames> names = {};  // default: see each function
-  bool bias = true;       // of the query, key and value projections
-  bool out_bias = true;   // of the output projection
-  std::optional<DType> weight_dtype = {};  // of the projections' matrices; default: the input's
+  bool bias = true;                          // of the query, key and value projections
+  bool out_bias = true;                      // of the output projection
+  std::optional<DType> weight_dtype = {};    // of the projections' matrices; default: the input's
 
   std::optional<float> scale = {};  // default 1/sqrt(d_k); a temperature t is scale = 1/t
   Causal causal = Causal::None;
-  Mask key_padding = {};       // [B, S_kv]
-  Mask mask = {};              // broadcast to [B, heads, S_q, S_kv]
-  Tensor score_bias = {};      // broadcast to [B, heads, S_q, S_kv]; added to the scaled scores
+  Mask key_padding = {};                  // [B, S_kv]
+  Mask mask = {};                         // broadcast to [B, heads, S_q, S_kv]
+  Tensor score_bias = {};                 // broadcast to [B, heads, S_q, S_kv]; added to the scaled scores
   std::optional<float> masked_fill = {};  // see AttentionOptions
 
   float attention_dropout = 0.0f;  // on the weights, after softmax
@@ -155,8 +155,8 @@ struct FeedForwardOptions {
   std::string_view second = "linear2";
   bool bias = true;
   std::optional<DType> weight_dtype = {};  // of both matrices; default: that of x
-  float hidden_dropout = 0.0f;  // after the activation
-  float output_dropout = 0.0f;  // after the second layer
+  float hidden_dropout = 0.0f;             // after the activation
+  float output_dropout = 0.0f;             // after the second layer
 };
 
 // Position-wise feed-forward: second(activation(first(x))), no residual. x [B, S, C] -> [B, S, C].
@@ -221,10 +221,10 @@ struct TransformerOptions {
   StackOptions decoder_stack = {};
   std::string_view encoder_prefix = "encoder.layers";
   std::string_view decoder_prefix = "decoder.layers";
-  bool positional_encoding = true;  // sinusoidal, added to both inputs
-  float input_dropout = 0.0f;       // after the positional encoding
-  int64_t vocabulary = 0;           // rows of the final linear layer
-  std::string_view out = "out";     // name of that layer
+  bool positional_encoding = true;             // sinusoidal, added to both inputs
+  float input_dropout = 0.0f;                  // after the positional encoding
+  int64_t vocabulary = 0;                      // rows of the final linear layer
+  std::string_view out = "out";                // name of that layer
   std::optional<DType> out_weight_dtype = {};  // of its matrix; default: that of `target`
 };
 

@@ -36,7 +36,7 @@ class HEED_API SafeTensors {
   struct Entry {
     std::string name;
     Type type = Type::F32;
-    std::vector<int64_t> shape;  // empty: a scalar; sizes may be 0
+    std::vector<int64_t> shape;       // empty: a scalar; sizes may be 0
     std::span<const std::byte> data;  // little-endian, row-major; any alignment
     int64_t elements() const;
   };
@@ -51,7 +51,7 @@ class HEED_API SafeTensors {
   // The same on memory that the caller keeps alive. `name` stands for the file in messages.
   static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, SafeTensors* file);
 
-  std::span<const Entry> entries() const;         // sorted by name
+  std::span<const Entry> entries() const;          // sorted by name
   const Entry* find(std::string_view name) const;  // null if absent
 
   // The __metadata__ map, sorted by key. metadata(key) is empty if absent.

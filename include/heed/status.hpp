@@ -28,10 +28,10 @@ enum class [[nodiscard]] Status : uint8_t {
   Unsupported,       // valid, but this device or this version cannot do it
   OutOfMemory,       // host memory
   OutOfDeviceMemory,
-  DeviceLost,        // the GPU stopped; the same graph can be compiled for the CPU
-  InvalidFile,       // damaged or hostile file content
-  DriverError,       // Vulkan returned an error that has no closer name here
-  NotReady,          // some pipelines of the plan were not made yet; see Plan::prepare
+  DeviceLost,   // the GPU stopped; the same graph can be compiled for the CPU
+  InvalidFile,  // damaged or hostile file content
+  DriverError,  // Vulkan returned an error that has no closer name here
+  NotReady,     // some pipelines of the plan were not made yet; see Plan::prepare
 };
 
 // The enumerator's name, e.g. "ShapeMismatch". Never null; static storage.

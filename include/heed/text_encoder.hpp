@@ -31,7 +31,7 @@ struct TextEncoderOptions {
   // Longest input in tokens, [CLS] and [SEP] included; 0: what sentence_bert_config.json says, else the model's
   // positions.
   int64_t max_tokens = 0;
-  bool timestamps = false;    // see CompileOptions
+  bool timestamps = false;  // see CompileOptions
   UploadProgress progress = {};
   Log log = {};
 };
@@ -53,7 +53,7 @@ struct EncodeProgress {
 struct TextAttention {
   std::vector<std::string> tokens;  // S words and pieces, with [CLS] and [SEP]
   int64_t layers = 0, heads = 0;
-  std::vector<float> weights;       // [layers, heads, S, S]
+  std::vector<float> weights;  // [layers, heads, S, S]
 };
 
 // Move-only in spirit: copies share device, weights and plan, and must not run at the same time.

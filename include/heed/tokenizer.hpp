@@ -62,9 +62,9 @@ class HEED_API WordPiece {
   bool encode(std::string_view text, size_t max_tokens, std::vector<int32_t>* ids) const;
 
   // The tokenizer must be valid for all of these.
-  size_t size() const;                         // ids are 0 .. size() - 1
-  std::string_view token(int32_t id) const;    // "" outside that range
-  int32_t id(std::string_view token) const;    // -1 if there is none
+  size_t size() const;                       // ids are 0 .. size() - 1
+  std::string_view token(int32_t id) const;  // "" outside that range
+  int32_t id(std::string_view token) const;  // -1 if there is none
   int32_t pad_id() const;
   int32_t unknown_id() const;
 

@@ -34,7 +34,7 @@ struct TuningOptions {
 // What the times of one size told.
 struct Tuned {
   DType dtype = DType::F32;
-  std::string usual;  // the kernel and how it cuts the work, as estimates choose
+  std::string usual;    // the kernel and how it cuts the work, as estimates choose
   double usual_ms = 0;  // GPU time, median
   std::string fastest;  // `usual` where nothing is clearly faster
   double fastest_ms = 0;

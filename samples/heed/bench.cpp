@@ -73,9 +73,10 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
   const bool arithmetic = row.bound == Bound::Arithmetic;
   const double rate = (arithmetic ? total.flops : total.bytes) / std::max(timing.median, 1e-9) * 1e-6;
   const double limit = arithmetic ? limits.gflops : limits.gigabytes;
-  nlohmann::json json = {{"op", row.op},         {"shape", row.shape}, {"ms", timing.median},
-                         {"repeats", timing.repeats}, {"rate", rate},  {"unit", arithmetic ? "GFLOP/s" : "GB/s"},
-                         {"kernels", kernels},   {"timer", prepared.gpu_time ? "gpu" : "clock"}};
+  nlohmann::json json = {{"op", row.op},        {"shape", row.shape},
+                         {"ms", timing.median}, {"repeats", timing.repeats},
+                         {"rate", rate},        {"unit", arithmetic ? "GFLOP/s" : "GB/s"},
+                         {"kernels", kernels},  {"timer", prepared.gpu_time ? "gpu" : "clock"}};
   json["bytes"] = total.bytes, json["fewest_bytes"] = total.fewest_bytes;
   json["share"] = limit > 0 ? nlohmann::json(rate / limit) : nlohmann::json();
   return json;
@@ -97,8 +98,8 @@ void print(const DeviceInfo& info, const Limits& limits) {
   std::printf("limits: %.1f GFLOP/s (%s), %.1f GB/s (%s)\n", limits.gflops, limits.gflops_how, limits.gigabytes,
               limits.gigabytes_how);
   if (!limits.why.empty()) std::printf("not measured: %s\n", limits.why.c_str());
-  std::printf("%-20s %-22s %13s %17s %5s %6s  %4s  %s\n", "op", "shape", "median", "rate", "share", "moved",
-              "runs", "kernels");
+  std::printf("%-20s %-22s %13s %17s %5s %6s  %4s  %s\n", "op", "shape", "median", "rate", "share", "moved", "runs",
+              "kernels");
 }
 
 bool parse_ops(const std::string& list, std::vector<std::string>* ops) {

@@ -122,9 +122,8 @@ BenchCase encoder(int64_t tokens) {
   const std::vector<int64_t> shape = {1, tokens, kWidth};
   const auto build = [=](BenchGraph& b) {
     for (int64_t i = 0; i < kLayers; ++i) encoder_weights(b, std::string("layers.").append(std::to_string(i)));
-    const nn::EncoderLayerOptions layer = {
-        .attention = {.heads = kHeads},
-        .feed_forward = {.hidden = kHidden, .activation = Activation::GeluErf}};
+    const nn::EncoderLayerOptions layer = {.attention = {.heads = kHeads},
+                                           .feed_forward = {.hidden = kHidden, .activation = Activation::GeluErf}};
     b.result(nn::encoder_stack(b.graph, b.input("x", shape), "layers", layer, {.layers = kLayers}), shape);
   };
   return {"encoder", text(shape, "-12-layers"), Bound::Arithmetic, build};
@@ -138,7 +137,8 @@ std::vector<BenchCase> make_cases() {
       matmul(512, kWidth, kHidden, Bound::Arithmetic),
       softmax(512, Causal::None, ""),
       softmax(512, Causal::TopLeft, "-causal"),
-      row_wise("dropout", 512, kHidden, [](Graph& g, Tensor x) { return g.dropout(x, 0.1f); }, "", true),
+      row_wise(
+          "dropout", 512, kHidden, [](Graph& g, Tensor x) { return g.dropout(x, 0.1f); }, "", true),
       normalized("layernorm", 512, true),
       normalized("rmsnorm", 512, false),
       attention(128, Causal::None, ""),
@@ -146,8 +146,9 @@ std::vector<BenchCase> make_cases() {
       attention(512, Causal::TopLeft, "-causal"),
       embedding(512),
       row_wise("positional_encoding", 512, kWidth, [](Graph& g, Tensor x) { return g.positional_encoding(x); }),
-      row_wise("elementwise", 512, kHidden,
-               [](Graph& g, Tensor x) { return g.activation(x, Activation::GeluErf); }, "-gelu"),
+      row_wise(
+          "elementwise", 512, kHidden, [](Graph& g, Tensor x) { return g.activation(x, Activation::GeluErf); },
+          "-gelu"),
       addition(512),
       mean(8, 512),
       row_wise("l2_normalize", 512, kWidth, [](Graph& g, Tensor x) { return g.l2_normalize(x); }),

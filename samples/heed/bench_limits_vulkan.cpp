@@ -23,8 +23,8 @@ namespace heed::program {
 namespace {
 
 constexpr uint32_t kLocalSize = 64, kChains = 12, kStepsUnrolled = 16;  // as in multiply_add.comp
-constexpr double kTargetSeconds = 0.02;                                // far below any watchdog
-constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;            // beyond most caches, within every limit
+constexpr double kTargetSeconds = 0.02;                                 // far below any watchdog
+constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;             // beyond most caches, within every limit
 
 struct Push {
   uint32_t steps;
@@ -44,18 +44,19 @@ PFN_vkGetInstanceProcAddr find_loader() {
 #endif
 }
 
-#define HEED_INSTANCE_CALLS(X)                                                                             \
-  X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties)                            \
-  X(GetPhysicalDeviceQueueFamilyProperties) X(GetPhysicalDeviceMemoryProperties) X(CreateDevice)           \
-  X(DestroyDevice) X(DeviceWaitIdle) X(GetDeviceQueue) X(CreateBuffer) X(DestroyBuffer)                    \
-  X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory)                       \
-  X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout)  \
-  X(CreatePipelineLayout) X(DestroyPipelineLayout) X(CreateComputePipelines) X(DestroyPipeline)            \
-  X(CreateDescriptorPool) X(DestroyDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets)       \
-  X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)               \
-  X(EndCommandBuffer) X(CreateQueryPool) X(DestroyQueryPool) X(CmdResetQueryPool) X(CmdWriteTimestamp)     \
-  X(GetQueryPoolResults) X(CmdCopyBuffer) X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch)    \
-  X(QueueSubmit) X(QueueWaitIdle)
+#define HEED_INSTANCE_CALLS(X)                                                                                         \
+  X(DestroyInstance)                                                                                                   \
+  X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceQueueFamilyProperties)                 \
+      X(GetPhysicalDeviceMemoryProperties) X(CreateDevice) X(DestroyDevice) X(DeviceWaitIdle) X(GetDeviceQueue)        \
+          X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory)              \
+              X(BindBufferMemory) X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout)            \
+                  X(DestroyDescriptorSetLayout) X(CreatePipelineLayout) X(DestroyPipelineLayout)                       \
+                      X(CreateComputePipelines) X(DestroyPipeline) X(CreateDescriptorPool) X(DestroyDescriptorPool)    \
+                          X(AllocateDescriptorSets) X(UpdateDescriptorSets) X(CreateCommandPool) X(DestroyCommandPool) \
+                              X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) X(CreateQueryPool)   \
+                                  X(DestroyQueryPool) X(CmdResetQueryPool) X(CmdWriteTimestamp) X(GetQueryPoolResults) \
+                                      X(CmdCopyBuffer) X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) \
+                                          X(CmdDispatch) X(QueueSubmit) X(QueueWaitIdle)
 
 // A device with one pipeline. Members are made in order and destroyed in reverse; a null handle was not made.
 class Rig {
@@ -137,8 +138,8 @@ class Rig {
                                    .apiVersion = VK_API_VERSION_1_1};
     const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
     if (!create || create(&info, nullptr, &instance_) != VK_SUCCESS) return "vkCreateInstance";
-#define HEED_LOAD(name)                                                                  \
-  vk_.name = reinterpret_cast<PFN_vk##name>(get(instance_, "vk" #name));                 \
+#define HEED_LOAD(name)                                                  \
+  vk_.name = reinterpret_cast<PFN_vk##name>(get(instance_, "vk" #name)); \
   if (!vk_.name) return "vk" #name;
     HEED_INSTANCE_CALLS(HEED_LOAD)
 #undef HEED_LOAD
@@ -214,9 +215,8 @@ class Rig {
     const VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                                   .descriptorCount = 1,
                                                   .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
-    const VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                                 .bindingCount = 1,
-                                                 .pBindings = &binding};
+    const VkDescriptorSetLayoutCreateInfo set = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &binding};
     if (vk_.CreateDescriptorSetLayout(device_, &set, nullptr, &set_layout_) != VK_SUCCESS)
       return "vkCreateDescriptorSetLayout";
     const VkPushConstantRange range = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = sizeof(Push)};
@@ -239,12 +239,9 @@ class Rig {
 
   const char* make_descriptors() {
     const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                             .maxSets = 1,
-                                             .poolSizeCount = 1,
-                                             .pPoolSizes = &size};
-    if (vk_.CreateDescriptorPool(device_, &pool, nullptr, &descriptors_) != VK_SUCCESS)
-      return "vkCreateDescriptorPool";
+    const VkDescriptorPoolCreateInfo pool = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    if (vk_.CreateDescriptorPool(device_, &pool, nullptr, &descriptors_) != VK_SUCCESS) return "vkCreateDescriptorPool";
     const VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                                   .descriptorPool = descriptors_,
                                                   .descriptorSetCount = 1,

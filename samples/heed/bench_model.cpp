@@ -60,7 +60,8 @@ Status measure(TextEncoder& encoder, const TokenBatch& batch, double budget_ms, 
   Status status = encoder.encode(batch, vectors);
   std::vector<double> all;
   const Clock::time_point start = Clock::now();
-  while (status == Status::Ok && all.size() < kMostRepeats && (all.size() < 3 || milliseconds_since(start) < budget_ms)) {
+  while (status == Status::Ok && all.size() < kMostRepeats &&
+         (all.size() < 3 || milliseconds_since(start) < budget_ms)) {
     const Clock::time_point before = Clock::now();
     status = encoder.encode(batch, vectors);
     all.push_back(milliseconds_since(before));
@@ -89,8 +90,8 @@ int bench_device(const std::string& select, const BenchOptions& options, nlohman
   nlohmann::json rows = nlohmann::json::array();
   if (!options.json) {
     std::printf("%s  %s\n", word.c_str(), device.info().name.c_str());
-    std::printf("%-9s %5s %6s %14s %12s %12s %12s %5s\n", "dtype", "batch", "tokens", "sentences/s", "median ms", "min ms",
-                "max ms", "runs");
+    std::printf("%-9s %5s %6s %14s %12s %12s %12s %5s\n", "dtype", "batch", "tokens", "sentences/s", "median ms",
+                "min ms", "max ms", "runs");
   }
   for (const Precision& precision : kPrecisions) {
     if (!options.weights.empty() && options.weights != to_string(precision.weights)) continue;
@@ -137,8 +138,8 @@ int bench_device(const std::string& select, const BenchOptions& options, nlohman
         std::fflush(stdout);
       }
   }
-  report->push_back({{"device", word}, {"name", device.info().name}, {"driver", device.info().driver},
-                     {"rows", std::move(rows)}});
+  report->push_back(
+      {{"device", word}, {"name", device.info().name}, {"driver", device.info().driver}, {"rows", std::move(rows)}});
   return code;
 }
 
@@ -151,7 +152,8 @@ int bench_model(const BenchOptions& options) {
     code = std::max(code, bench_device(select, options, &report));
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
   if (options.json)
-    std::printf("%s\n", nlohmann::json{{"model", options.model}, {"devices", report}}.dump(2, ' ', false, kReplace).c_str());
+    std::printf("%s\n",
+                nlohmann::json{{"model", options.model}, {"devices", report}}.dump(2, ' ', false, kReplace).c_str());
   return code;
 }
 

@@ -156,8 +156,8 @@ int startup_device(const std::string& select, const BenchOptions& options, nlohm
   report->push_back({{"device", info.word}, {"name", info.name}, {"driver", info.driver}, {"rows", rows}});
   if (options.json) return kSuccess;
   std::printf("%s  %s  %s\n", info.word.c_str(), info.name.c_str(), info.driver.c_str());
-  std::printf("  %-14s %9s %7s %12s %9s %11s %11s %9s\n", "start", "pipelines", "threads", "blob bytes",
-              "open ms", "compile ms", "prepare ms", "total ms");
+  std::printf("  %-14s %9s %7s %12s %9s %11s %11s %9s\n", "start", "pipelines", "threads", "blob bytes", "open ms",
+              "compile ms", "prepare ms", "total ms");
   for (const nlohmann::json& row : rows) print(row);
   return kSuccess;
 }
@@ -178,8 +178,7 @@ int bench_startup(const BenchOptions& options) {
   for (const std::string& select : selections(options.device))
     code = std::max(code, startup_device(select, options, &report));
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  if (options.json)
-    std::printf("%s\n", nlohmann::json{{"devices", report}}.dump(2, ' ', false, kReplace).c_str());
+  if (options.json) std::printf("%s\n", nlohmann::json{{"devices", report}}.dump(2, ' ', false, kReplace).c_str());
   return code;
 }
 

@@ -29,7 +29,7 @@ int devices(const DevicesOptions& options);
 
 struct TuneOptions {
   std::string device;
-  std::string out;       // the file for what was found; empty: none
+  std::string out;  // the file for what was found; empty: none
   double seconds = 10;
   bool json = false;
 };

@@ -45,9 +45,8 @@ void print(size_t index, const DeviceInfo& info) {
 
 // Opens a device to ask what it would do. Where nothing can run, as on a driver without its GPU, that can still be asked.
 Status open_to_ask(const DeviceInfo& info, Device* device, std::string* why_not) {
-  const Log log = {
-      [](void* user, LogLevel, const char* message) { *static_cast<std::string*>(user) = message; }, why_not,
-      LogLevel::Error};
+  const Log log = {[](void* user, LogLevel, const char* message) { *static_cast<std::string*>(user) = message; },
+                   why_not, LogLevel::Error};
   const Status status = Device::open({.select = info.word, .log = log}, device);
   if (status == Status::Ok) return status;
   return Device::open({.select = info.word, .self_test = false}, device);
@@ -69,8 +68,7 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
     std::set<std::string> seen;  // the layers of an encoder are alike
     for (const PassInfo& pass : prepared.plan.passes()) {
       if (!seen.insert(pass.op + pass.kernel + pass.why).second) continue;
-      row(name, std::string(bench.op) + " " + bench.shape + ": " + pass.op + " by " + pass.kernel + ": " +
-                    pass.why);
+      row(name, std::string(bench.op) + " " + bench.shape + ": " + pass.op + " by " + pass.kernel + ": " + pass.why);
       name = "";
     }
   }
@@ -79,8 +77,14 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
 nlohmann::json to_json(size_t index, const DeviceInfo& info) {
   nlohmann::json limits = nlohmann::json::object();
   for (const auto& [limit, value] : info.limits) limits[limit] = value;
-  return {{"index", index},         {"word", info.word}, {"name", info.name},     {"kind", kind_name(info.kind)},
-          {"driver", info.driver},  {"api", info.api},   {"usable", info.usable}, {"reason", info.reason},
+  return {{"index", index},
+          {"word", info.word},
+          {"name", info.name},
+          {"kind", kind_name(info.kind)},
+          {"driver", info.driver},
+          {"api", info.api},
+          {"usable", info.usable},
+          {"reason", info.reason},
           {"limits", std::move(limits)}};
 }
 

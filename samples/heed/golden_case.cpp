@@ -134,8 +134,8 @@ Tensor Case::optional_mask(std::string_view tensor, std::string_view axes) {
   if (found->shape.size() > axes.size())
     return problem("mask " + quoted(tensor) + " has rank " + std::to_string(found->shape.size()) + ", at most " +
                    std::to_string(axes.size()) + " fit");
-  return add_input(tensor, axes.substr(axes.size() - found->shape.size()), found->shape, DType::U8,
-                   found->data.data(), found->data.size());
+  return add_input(tensor, axes.substr(axes.size() - found->shape.size()), found->shape, DType::U8, found->data.data(),
+                   found->data.size());
 }
 
 int64_t Case::size(char letter) const {

@@ -83,8 +83,8 @@ int64_t count_of(const Shape& shape) {
 bool execute(Device& device, Case& c, Run& run, std::vector<Output>* outputs) {
   Weights weights;
   const std::vector<HostTensor> tensors = weights_of(c);
-  Status status = tensors.empty() ? Status::Ok
-                                  : device.upload(tensors, &weights, {.keep_dtype = false, .dtype = DType::F32});
+  Status status =
+      tensors.empty() ? Status::Ok : device.upload(tensors, &weights, {.keep_dtype = false, .dtype = DType::F32});
   if (status != Status::Ok) return run.stop(status);
   Plan plan;
   status = device.compile(c.graph, weights, &plan);

@@ -16,10 +16,10 @@ using nn::MultiHeadOptions;
 
 void single_head(Case& c) {
   const Tensor x = c.floats("x", "bqc");
-  c.expect("expected", nn::self_attention(c.graph, x, "", {.heads = 1,
-                                                           .d_k = c.number("head_size"),
-                                                           .bias = c.has("wqkv.bias"),
-                                                           .out_bias = c.has("wo.bias")}));
+  c.expect("expected",
+           nn::self_attention(
+               c.graph, x, "",
+               {.heads = 1, .d_k = c.number("head_size"), .bias = c.has("wqkv.bias"), .out_bias = c.has("wo.bias")}));
 }
 
 void fused(Case& c, bool cross, Causal causal) {
@@ -33,8 +33,8 @@ void fused(Case& c, bool cross, Causal causal) {
                                     .causal = causal,
                                     .key_padding = exclude(mask),
                                     .weights = c.weights(&weights)};
-  c.expect("expected", cross ? nn::cross_attention(c.graph, x, context, "", options)
-                             : nn::self_attention(c.graph, x, "", options));
+  c.expect("expected",
+           cross ? nn::cross_attention(c.graph, x, context, "", options) : nn::self_attention(c.graph, x, "", options));
   c.dead_rows(weights);
 }
 
@@ -45,11 +45,12 @@ void causal_cross(Case& c) { fused(c, true, Causal::TopLeft); }
 
 void dropout(Case& c) {
   const Tensor x = c.floats("x", "bqc");
-  c.expect("expected", nn::self_attention(c.graph, x, "", {.heads = c.number("num_heads"),
-                                                           .bias = c.has("wqkv.bias"),
-                                                           .out_bias = c.has("wo.bias"),
-                                                           .attention_dropout = c.real("attn_drop"),
-                                                           .output_dropout = c.real("out_drop")}));
+  c.expect("expected", nn::self_attention(c.graph, x, "",
+                                          {.heads = c.number("num_heads"),
+                                           .bias = c.has("wqkv.bias"),
+                                           .out_bias = c.has("wo.bias"),
+                                           .attention_dropout = c.real("attn_drop"),
+                                           .output_dropout = c.real("out_drop")}));
 }
 
 // --- 002: unbatched, weights [in, out] ------------------------------------------------------------------------

@@ -81,7 +81,8 @@ nn::EncoderLayerOptions in_proj_encoder(Case& c, std::string_view prefix, Tensor
           .feed_forward_names = {.feed_forward = "ffn", .norm = "norm2"}};
 }
 
-nn::DecoderLayerOptions in_proj_decoder(Case& c, std::string_view prefix, Tensor causal, Tensor pad, Tensor memory_pad) {
+nn::DecoderLayerOptions in_proj_decoder(Case& c, std::string_view prefix, Tensor causal, Tensor pad,
+                                        Tensor memory_pad) {
   const std::string dot = prefix.empty() ? "" : ".";
   const auto twice = [&](const char* name) { return c.has(std::string(prefix) + dot + name + ".q.weight"); };
   return {.self_attention = in_proj(c, pad, causal),
@@ -106,11 +107,9 @@ void temperature_attention(Case& c) {
   const Tensor mask = c.optional_mask("mask", "bhqk");
   Tensor unused;
   const bool weights = c.weights(&unused) != nullptr;
-  const AttentionResult r = c.graph.attention(q, k, v,
-                                              {.scale = 1.0f / c.real("temperature"),
-                                               .mask = keep(mask),
-                                               .masked_fill = -1e9f,
-                                               .return_weights = weights});
+  const AttentionResult r = c.graph.attention(
+      q, k, v,
+      {.scale = 1.0f / c.real("temperature"), .mask = keep(mask), .masked_fill = -1e9f, .return_weights = weights});
   c.expect("expected", r.output);
   c.expect("expected_attn", r.weights);
 }
@@ -120,15 +119,15 @@ void post_norm_mha(Case& c) {
   Tensor weights;
   MultiHeadOptions options = filled(c, head_mask(c, "mask", "bqk"));
   options.weights = c.weights(&weights);
-  c.expect("expected", nn::attention_block(c.graph, q, k, v, "", {.attention = "", .norm = "layer_norm"}, options,
-                                           post_norm(c)));
+  c.expect("expected",
+           nn::attention_block(c.graph, q, k, v, "", {.attention = "", .norm = "layer_norm"}, options, post_norm(c)));
   c.expect("expected_attn", weights);
 }
 
 void post_norm_feed_forward(Case& c) {
   const Tensor x = c.floats("x", "bqc");
-  c.expect("expected", nn::feed_forward_block(c.graph, x, "", {.norm = "layer_norm"},
-                                              hidden_layers(c.number("d_hid")), post_norm(c)));
+  c.expect("expected", nn::feed_forward_block(c.graph, x, "", {.norm = "layer_norm"}, hidden_layers(c.number("d_hid")),
+                                              post_norm(c)));
 }
 
 void post_norm_encoder_layer(Case& c) {
@@ -155,8 +154,7 @@ void post_norm_decoder_layer(Case& c) {
 void post_norm_encoder_stack(Case& c) {
   const Tensor x = c.floats("x", "bqc");
   const nn::StackOptions stack = {.layers = static_cast<int>(c.count("n_layers"))};
-  c.expect("expected",
-           nn::encoder_stack(c.graph, x, "layers", filled_encoder(c, head_mask(c, "mask", "bqq")), stack));
+  c.expect("expected", nn::encoder_stack(c.graph, x, "layers", filled_encoder(c, head_mask(c, "mask", "bqq")), stack));
 }
 
 void post_norm_decoder_stack(Case& c) {
@@ -189,9 +187,7 @@ void streams(Case& c) {
   c.expect("expected_v", outputs.value);
 }
 
-void feed_forward(Case& c) {
-  c.expect("expected", nn::feed_forward(c.graph, c.floats("x", "bqc"), "", kFeedForward));
-}
+void feed_forward(Case& c) { c.expect("expected", nn::feed_forward(c.graph, c.floats("x", "bqc"), "", kFeedForward)); }
 
 void torch_mha(Case& c) {
   const Tensor q = c.floats("q", "bqc"), k = c.floats("k", "bkc"), v = c.floats("v", "bkc");

@@ -38,7 +38,8 @@ void add_devices(CLI::App& app, int* exit_code) {
 
 void add_tune(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<TuneOptions>();
-  CLI::App* command = app.add_subcommand("tune", "Time the kernels of products and attention, and keep which are fastest");
+  CLI::App* command =
+      app.add_subcommand("tune", "Time the kernels of products and attention, and keep which are fastest");
   command->footer(
       "Optional: without a tuning heed chooses by rules. A file holds for one device and driver and this version of\n"
       "heed; heed devices -v and heed bench take it with --tuning, programs with heed::use_tuning.");
@@ -54,9 +55,10 @@ void add_tune(CLI::App& app, int* exit_code) {
 void add_verify(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand("verify", "Run golden files and compare with what they expect");
-  command->footer("Prints `ok|FAIL case system device max_abs max_rel` for each. A case passes if\n"
-                  "|a - b| <= 2e-5 + 1e-4 |b| everywhere; max_rel divides by max(|b|, 1e-3).\n"
-                  "Exit code: 0 all passed, 1 a failure or nothing ran, 2 bad arguments or damaged files.");
+  command->footer(
+      "Prints `ok|FAIL case system device max_abs max_rel` for each. A case passes if\n"
+      "|a - b| <= 2e-5 + 1e-4 |b| everywhere; max_rel divides by max(|b|, 1e-3).\n"
+      "Exit code: 0 all passed, 1 a failure or nothing ran, 2 bad arguments or damaged files.");
   command->add_option("PATH", options->paths, "Files, or folders with *.safetensors")->required();
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
   command->add_flag("--json", options->json, "Print JSON");
@@ -73,7 +75,8 @@ void add_bench(CLI::App& app, int* exit_code) {
       "measured in the same run; what fits the caches can exceed a copy. Times are medians: GPU timestamps "
       "on Vulkan, a clock on the CPU.\n"
       "moved: bytes that all passes read and write, per byte of inputs, weights and outputs, which are the fewest\n"
-      "possible. Those of a pass with --passes: outputs of the whole, and of its inputs and weights what no pass before\n"
+      "possible. Those of a pass with --passes: outputs of the whole, and of its inputs and weights what no pass "
+      "before\n"
       "has read. What passes leave for each other could be spared, if one pass did it all.");
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
   command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
@@ -81,22 +84,28 @@ void add_bench(CLI::App& app, int* exit_code) {
       ->check(samples::within(0, 60))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
-  CLI::Option* model =
-      command->add_option("--model", options->model, "Instead: sentences per second of a sentence-transformers model in this folder")
-          ->type_name("DIR");
-  command->add_option("--weights", options->weights, "With --model: only with weights of this type; bf16 also beside f32")
+  CLI::Option* model = command
+                           ->add_option("--model", options->model,
+                                        "Instead: sentences per second of a sentence-transformers model in this folder")
+                           ->type_name("DIR");
+  command
+      ->add_option("--weights", options->weights, "With --model: only with weights of this type; bf16 also beside f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->needs(model);
   add_tuning(command, &options->tuning, "Choose kernels by this file of `heed tune`");
-  command->add_option("--trace", options->trace,
-                      "Also write the time of every pass to this file, for ui.perfetto.dev or chrome://tracing")
+  command
+      ->add_option("--trace", options->trace,
+                   "Also write the time of every pass to this file, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
   CLI::Option* passes =
-      command->add_flag("--passes", options->passes,
-                        "Instead: every pass with its dispatches and the bytes that it moves, beside the fewest possible")
+      command
+          ->add_flag("--passes", options->passes,
+                     "Instead: every pass with its dispatches and the bytes that it moves, beside the fewest possible")
           ->excludes(model);
-  command->add_flag("--startup", options->startup,
-                    "Instead: time of a start without and with a pipeline cache, and with pipelines made by several threads")
+  command
+      ->add_flag(
+          "--startup", options->startup,
+          "Instead: time of a start without and with a pipeline cache, and with pipelines made by several threads")
       ->excludes(model)
       ->excludes(passes);
   command->callback([=] {

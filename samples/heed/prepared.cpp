@@ -24,8 +24,7 @@ std::vector<std::byte> data_of(const BenchGraph::Buffer& buffer) {
     std::memcpy(data.data(), values(buffer.elements()).data(), data.size());
   } else if (buffer.dtype == DType::I32 && buffer.ids_below > 0) {
     auto* ids = reinterpret_cast<int32_t*>(data.data());
-    for (size_t i = 0; i < buffer.elements(); ++i)
-      ids[i] = static_cast<int32_t>(i * 7919 % size_t(buffer.ids_below));
+    for (size_t i = 0; i < buffer.elements(); ++i) ids[i] = static_cast<int32_t>(i * 7919 % size_t(buffer.ids_below));
   }
   return data;
 }
@@ -37,8 +36,7 @@ Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
   const std::vector<float>& all = values(largest);
   std::vector<HostTensor> tensors;
   for (const BenchGraph::Buffer& weight : graph.weights)
-    tensors.push_back(
-        {weight.name, DType::F32, weight.shape, std::as_bytes(std::span(all.data(), weight.elements()))});
+    tensors.push_back({weight.name, DType::F32, weight.shape, std::as_bytes(std::span(all.data(), weight.elements()))});
   return device.upload(tensors, weights);
 }
 

@@ -48,9 +48,8 @@ void print(const TunedProduct& p) {
 }
 
 void print(const TunedAttention& a) {
-  std::printf("attention %-4s %5lld x %lld, %lld x %lld", to_string(a.dtype),
-              static_cast<long long>(a.queries), static_cast<long long>(a.keys),
-              static_cast<long long>(a.heads), static_cast<long long>(a.head_size));
+  std::printf("attention %-4s %5lld x %lld, %lld x %lld", to_string(a.dtype), static_cast<long long>(a.queries),
+              static_cast<long long>(a.keys), static_cast<long long>(a.heads), static_cast<long long>(a.head_size));
   print_times(a);
 }
 
@@ -92,8 +91,7 @@ int tune(const TuneOptions& options) {
     return kBadInput;
   }
   TuningReport report;
-  status = heed::tune(device, {.time_limit_ms = static_cast<uint32_t>(std::max(1.0, options.seconds * 1e3))},
-                      &report);
+  status = heed::tune(device, {.time_limit_ms = static_cast<uint32_t>(std::max(1.0, options.seconds * 1e3))}, &report);
   if (status != Status::Ok) {
     explain(status);
     return kFailed;

@@ -116,9 +116,12 @@ std::string printable(std::string_view line, int columns) {
     const size_t length = sequence_length(line, at);
     const auto lead = static_cast<unsigned char>(line[at]);
     const bool c1 = length == 2 && lead == 0xC2 && static_cast<unsigned char>(line[at + 1]) < 0xA0;
-    if (length == 0) clean += "\xEF\xBF\xBD";
-    else if (lead < 0x20 || lead == 0x7F || c1) clean += ' ';
-    else clean.append(line.substr(at, length));
+    if (length == 0)
+      clean += "\xEF\xBF\xBD";
+    else if (lead < 0x20 || lead == 0x7F || c1)
+      clean += ' ';
+    else
+      clean.append(line.substr(at, length));
     at += std::max<size_t>(length, 1);
   }
   return tour::shorten(clean, columns);

@@ -28,7 +28,7 @@ using Context = std::unique_ptr<cairo_t, Drop>;
 using Surface = std::unique_ptr<cairo_surface_t, Drop>;
 
 struct Layout {
-  size_t tokens = 0;       // drawn
+  size_t tokens = 0;          // drawn
   double cell = 0, side = 0;  // of a cell, of a matrix
   double label = 0;           // font size of the tokens
   double left = 0, top = 0;   // room for tokens beside and above the matrices
@@ -95,7 +95,8 @@ void matrix(cairo_t* c, const heed::TextAttention& attention, const Layout& l, i
   for (size_t row = 0; row < l.tokens; ++row)
     for (size_t column = 0; column < l.tokens; ++column) {
       use(c, tour::viridis(static_cast<double>(weights[row * all + column])));
-      cairo_rectangle(c, x + static_cast<double>(column) * l.cell, y + static_cast<double>(row) * l.cell, l.cell, l.cell);
+      cairo_rectangle(c, x + static_cast<double>(column) * l.cell, y + static_cast<double>(row) * l.cell, l.cell,
+                      l.cell);
       cairo_fill(c);
     }
   cairo_set_antialias(c, CAIRO_ANTIALIAS_DEFAULT);
@@ -118,7 +119,8 @@ void headings(cairo_t* c, const heed::TextAttention& attention, const Layout& l,
   write(c, tour::shorten(title, 90), kMargin, kMargin + 14);
   font(c, 10.5);
   use(c, kGrey);
-  write(c, "each row of a matrix is one token: how its attention is spread over the tokens above", kMargin, kMargin + 33);
+  write(c, "each row of a matrix is one token: how its attention is spread over the tokens above", kMargin,
+        kMargin + 33);
   if (l.tokens < attention.tokens.size())
     write(c, "the first " + std::to_string(l.tokens) + " of " + std::to_string(attention.tokens.size()) + " tokens",
           kMargin, kMargin + 48);

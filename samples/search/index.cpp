@@ -41,10 +41,8 @@ bool flush_to_disk(std::FILE* file) {
 
 std::string header_of(const Index& index) {
   nlohmann::ordered_json header;
-  header["__metadata__"] = {{"format", kFormat},
-                            {"model", hex(index.model)},
-                            {"corpus", hex(index.corpus)},
-                            {"dtype", index.dtype}};
+  header["__metadata__"] = {
+      {"format", kFormat}, {"model", hex(index.model)}, {"corpus", hex(index.corpus)}, {"dtype", index.dtype}};
   header["vectors"] = {{"dtype", "F32"},
                        {"shape", {index.lines, index.width}},
                        {"data_offsets", {0, index.vectors.size() * sizeof(float)}}};

@@ -45,8 +45,10 @@ int bad_input(const std::string& message) {
 std::string reasons;
 heed::Log program_log() {
   return {[](void*, heed::LogLevel level, const char* message) {
-            if (level < heed::LogLevel::Error) std::fprintf(stderr, "search: %s\n", message);
-            else reasons.append(reasons.empty() ? "" : "; ").append(message);
+            if (level < heed::LogLevel::Error)
+              std::fprintf(stderr, "search: %s\n", message);
+            else
+              reasons.append(reasons.empty() ? "" : "; ").append(message);
           },
           nullptr, heed::LogLevel::Warning};
 }
@@ -85,10 +87,9 @@ heed::Status open_encoder(const Arguments& arguments, heed::Device& device, heed
   if (!arguments.weights.empty()) options.weight_dtype = dtype_of(arguments.weights);
   options.max_batch = arguments.batch;
   options.log = program_log();
-  options.progress = {[](void* user, uint64_t done, uint64_t total) {
-                        static_cast<search::ProgressBar*>(user)->show(done, total);
-                      },
-                      &bar};
+  options.progress = {
+      [](void* user, uint64_t done, uint64_t total) { static_cast<search::ProgressBar*>(user)->show(done, total); },
+      &bar};
   return heed::TextEncoder::open(device, arguments.model, options, encoder);
 }
 
@@ -240,21 +241,25 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Finds the lines of a file that are nearest in meaning to a question", "search"};
-  app.add_option("--model", arguments.model, "folder with config.json, model.safetensors and tokenizer.json")->take_last();
+  app.add_option("--model", arguments.model, "folder with config.json, model.safetensors and tokenizer.json")
+      ->take_last();
   app.add_option("--corpus", arguments.corpus, "text file; each line is one thing to find")->take_last();
-  const CLI::Option* query = app.add_option(
-      "--query", arguments.query, "answer this and end; without it, questions are read from the keyboard");
+  const CLI::Option* query = app.add_option("--query", arguments.query,
+                                            "answer this and end; without it, questions are read from the keyboard");
   app.add_option("--attention", arguments.attention, "PNG file for the attention of each query");
   app.add_option("--index", arguments.index, "where the lines' vectors are kept; default: CORPUS.heed-index");
   app.add_flag("--fresh", arguments.fresh, "make the index anew");
-  app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best")->take_last();
+  app.add_option("--device", arguments.device, "cpu, an index of --list, or part of a device's name; default: best")
+      ->take_last();
   app.add_option("--dtype", arguments.dtype, "arithmetic storage")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->capture_default_str();
   app.add_option("--weights", arguments.weights,
                  "storage of matrices and tables; f16 and bf16 also beside f32; default: --dtype")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "checkpoint"}));
-  app.add_option("--batch", arguments.batch, "lines computed at once")->check(CLI::Range(1, 256))->capture_default_str();
+  app.add_option("--batch", arguments.batch, "lines computed at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   app.add_option("--top", arguments.top, "answers per question")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_flag("--list", arguments.list, "list the devices of this machine");
   try {

@@ -6,8 +6,7 @@ namespace swarm {
 namespace {
 
 void require(heed::Status status, const char* what) {
-  if (status != heed::Status::Ok)
-    throw Failure(std::string("heed cannot ") + what + ": " + heed::to_string(status));
+  if (status != heed::Status::Ok) throw Failure(std::string("heed cannot ") + what + ": " + heed::to_string(status));
 }
 
 size_t index_of(Flavour flavour) { return static_cast<size_t>(flavour); }
@@ -35,8 +34,7 @@ class LookInfo {
 
 }  // namespace
 
-Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, uint32_t slots,
-                     bool spread)
+Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, uint32_t slots, bool spread)
     : buffers_(look), picked_buffers_(pick) {
   require(heed::vulkan::adopt({.instance = gpu.instance,
                                .physical_device = gpu.physical,
@@ -54,8 +52,7 @@ Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers&
   require(device_.upload(rules.tensors(), &weights_), "upload its weights");
   for (const Flavour flavour : kFlavours) {
     const size_t i = index_of(flavour);
-    require(device_.compile(look_graph(flavour), weights_, &look_[i],
-                            {.timestamps = spread, .record_slots = slots}),
+    require(device_.compile(look_graph(flavour), weights_, &look_[i], {.timestamps = spread, .record_slots = slots}),
             "compile attention");
     require(device_.compile(weights_graph(flavour), weights_, &picked_[i], {.record_slots = slots}),
             "compile the picked agent's attention");
@@ -67,8 +64,8 @@ void Attention::record_look(VkCommandBuffer commands, const Look& look, uint32_t
   require(heed::vulkan::record(plan_of(look.flavour), commands, given.info()), "record attention");
 }
 
-void Attention::record_part(VkCommandBuffer commands, const Look& look, const LookBuffers& buffers,
-                            uint32_t slot, double budget_ms, heed::vulkan::Cursor* cursor) const {
+void Attention::record_part(VkCommandBuffer commands, const Look& look, const LookBuffers& buffers, uint32_t slot,
+                            double budget_ms, heed::vulkan::Cursor* cursor) const {
   const LookInfo given(look, buffers, slot);
   require(heed::vulkan::record_some(plan_of(look.flavour), commands, given.info(), budget_ms, cursor),
           "record a part of attention");
@@ -84,12 +81,10 @@ Side Attention::writes(Flavour flavour) const {
   return {needs.after_src_stages, needs.after_src_accesses};
 }
 
-void Attention::record_weights(VkCommandBuffer commands, Flavour flavour, uint32_t keys,
-                               uint32_t slot) const {
-  const heed::vulkan::Buffer buffers[] = {
-      {"row", picked_buffers_.row},
-      {"keys", flavour == Flavour::Cross ? buffers_.targets : buffers_.agents},
-      {"weights", picked_buffers_.weights}};
+void Attention::record_weights(VkCommandBuffer commands, Flavour flavour, uint32_t keys, uint32_t slot) const {
+  const heed::vulkan::Buffer buffers[] = {{"row", picked_buffers_.row},
+                                          {"keys", flavour == Flavour::Cross ? buffers_.targets : buffers_.agents},
+                                          {"weights", picked_buffers_.weights}};
   const heed::ExtentValue extents[] = {{"keys", keys}};
   require(heed::vulkan::record(picked_[index_of(flavour)], commands,
                                {.buffers = buffers, .extents = extents, .slot = slot}),

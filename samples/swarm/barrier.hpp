@@ -14,8 +14,7 @@ struct Side {
 constexpr Side kComputeWrites = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT};
 constexpr Side kComputes = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                             VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
-constexpr Side kCopies = {VK_PIPELINE_STAGE_TRANSFER_BIT,
-                          VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
+constexpr Side kCopies = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
 constexpr Side kCopyWrites = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT};
 
 inline void barrier(VkCommandBuffer commands, Side before, Side after) {
@@ -26,8 +25,8 @@ inline void barrier(VkCommandBuffer commands, Side before, Side after) {
 }
 
 // Of the whole of a colour image without mipmaps or layers.
-inline void image_barrier(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLayout to,
-                          Side before, Side after) {
+inline void image_barrier(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLayout to, Side before,
+                          Side after) {
   auto info = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
   info.image = image;
   info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};

@@ -13,8 +13,7 @@ constexpr VkBufferUsageFlags kStorage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
 
 VkDescriptorType type_of(uint32_t binding) {
   if (binding == SWARM_BIND_FRAME) return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-  return binding == SWARM_BIND_FONT ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
-                                    : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  return binding == SWARM_BIND_FONT ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
 
 }  // namespace
@@ -41,13 +40,11 @@ Bindings::Bindings(const Gpu& gpu) : gpu_(gpu) {
 void Bindings::make_layout() {
   std::array<VkDescriptorSetLayoutBinding, SWARM_BINDINGS> list{};
   for (uint32_t i = 0; i < list.size(); ++i) list[i] = {i, type_of(i), 1, kStages, nullptr};
-  auto set_info =
-      structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+  auto set_info = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   set_info.bindingCount = SWARM_BINDINGS;
   set_info.pBindings = list.data();
   VkDescriptorSetLayout set_layout;
-  check(vkCreateDescriptorSetLayout(gpu_.device, &set_info, nullptr, &set_layout),
-        "vkCreateDescriptorSetLayout");
+  check(vkCreateDescriptorSetLayout(gpu_.device, &set_info, nullptr, &set_layout), "vkCreateDescriptorSetLayout");
   set_layout_ = {gpu_.device, set_layout, vkDestroyDescriptorSetLayout};
 
   const VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(uint32_t)};
@@ -83,9 +80,8 @@ void Bindings::make_sets() {
   check(vkAllocateDescriptorSets(gpu_.device, &info, sets_.data()), "vkAllocateDescriptorSets");
 
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    const VkBuffer buffers[] = {frames_[slot].handle, agents.handle, targets.handle,
-                                look.handle,          trails.handle, pick.handle,
-                                weights.handle,       links.handle,  boxes_[slot].handle};
+    const VkBuffer buffers[] = {frames_[slot].handle, agents.handle,  targets.handle, look.handle,        trails.handle,
+                                pick.handle,          weights.handle, links.handle,   boxes_[slot].handle};
     static_assert(std::size(buffers) == SWARM_BIND_FONT);
     for (uint32_t i = 0; i < std::size(buffers); ++i) {
       const VkDescriptorBufferInfo range = {buffers[i], 0, VK_WHOLE_SIZE};

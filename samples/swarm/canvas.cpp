@@ -10,8 +10,7 @@ VkFormat choose_depth(const Gpu& gpu) {
   for (const VkFormat format : {VK_FORMAT_D32_SFLOAT, VK_FORMAT_X8_D24_UNORM_PACK32}) {
     VkFormatProperties properties;
     vkGetPhysicalDeviceFormatProperties(gpu.physical, format, &properties);
-    if ((properties.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT) != 0)
-      return format;
+    if ((properties.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT) != 0) return format;
   }
   return VK_FORMAT_D16_UNORM;
 }
@@ -47,8 +46,7 @@ Owned<VkRenderPass> make_pass(const Gpu& gpu, VkFormat color, VkFormat depth, Vk
   constexpr VkPipelineStageFlags kDrawing = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT |
                                             VK_PIPELINE_STAGE_EARLY_FRAGMENT_TESTS_BIT |
                                             VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
-  constexpr VkAccessFlags kWrites =
-      VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+  constexpr VkAccessFlags kWrites = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
   VkSubpassDependency dependencies[2] = {};
   // The images are shared by the frames in flight.
   dependencies[0].srcSubpass = VK_SUBPASS_EXTERNAL;
@@ -86,17 +84,16 @@ Canvas::Canvas(const Gpu& gpu, VkFormat format, VkImageLayout final_layout)
 void Canvas::resize(VkExtent2D size, std::span<const VkImageView> views) {
   size_ = size;
   framebuffers_.clear();
-  color_ = make_image(gpu_,
-                      {.size = size,
-                       .format = format_,
-                       .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT,
-                       .samples = kSamples});
-  depth_ = make_image(
-      gpu_, {.size = size,
-             .format = depth_format_,
-             .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT,
-             .samples = kSamples,
-             .aspect = VK_IMAGE_ASPECT_DEPTH_BIT});
+  color_ = make_image(gpu_, {.size = size,
+                             .format = format_,
+                             .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT,
+                             .samples = kSamples});
+  depth_ =
+      make_image(gpu_, {.size = size,
+                        .format = depth_format_,
+                        .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT,
+                        .samples = kSamples,
+                        .aspect = VK_IMAGE_ASPECT_DEPTH_BIT});
   for (VkImageView view : views) {
     const VkImageView attachments[] = {color_.view, depth_.view, view};
     auto info = structure<VkFramebufferCreateInfo>(VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO);

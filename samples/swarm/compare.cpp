@@ -33,8 +33,7 @@ bool read(const char* path, Blocks* blocks) {
       for (int x = 0; x < columns * kBlock; ++x)
         for (int c = 0; c < 3; ++c)
           blocks->colors[static_cast<size_t>((y / kBlock * columns + x / kBlock) * 3 + c)] +=
-              pixels[static_cast<std::ptrdiff_t>(y) * stride + x * 4 + c] /
-              static_cast<double>(kBlock * kBlock);
+              pixels[static_cast<std::ptrdiff_t>(y) * stride + x * 4 + c] / static_cast<double>(kBlock * kBlock);
   } else {
     std::fprintf(stderr, "swarm_compare: cannot read %s: %s\n", path,
                  cairo_status_to_string(cairo_surface_status(page)));

@@ -14,8 +14,8 @@ constexpr Side kLastFrame = {kDraws.stages, VK_ACCESS_SHADER_WRITE_BIT};
 
 Crowd::Crowd(const Gpu& gpu, const Bindings& b, double attention_ms)
     : bindings_(b),
-      attention_(gpu, {b.agents.handle, b.targets.handle, b.look.handle}, {b.pick.handle, b.weights.handle},
-                 kSlots, attention_ms > 0),
+      attention_(gpu, {b.agents.handle, b.targets.handle, b.look.handle}, {b.pick.handle, b.weights.handle}, kSlots,
+                 attention_ms > 0),
       spread_(attention_ms > 0 ? std::make_unique<Spread>(gpu, b, attention_, attention_ms) : nullptr),
       spawn_(make_compute(gpu, b.layout(), spirv::kSpawnComp)),
       targets_(make_compute(gpu, b.layout(), spirv::kTargetsComp)),
@@ -23,16 +23,15 @@ Crowd::Crowd(const Gpu& gpu, const Bindings& b, double attention_ms)
       pick_(make_compute(gpu, b.layout(), spirv::kPickComp)),
       strongest_(make_compute(gpu, b.layout(), spirv::kStrongestComp)) {}
 
-void Crowd::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t slot,
-                     uint32_t invocations) const {
+void Crowd::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t slot, uint32_t invocations) const {
   vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
   // Recording attention binds sets of its own.
   bindings_.bind(commands, VK_PIPELINE_BIND_POINT_COMPUTE, slot);
   vkCmdDispatch(commands, (invocations + SWARM_GROUP - 1) / SWARM_GROUP, 1, 1);
 }
 
-void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot,
-                        VkQueryPool timestamps, uint32_t first) {
+void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot, VkQueryPool timestamps,
+                        uint32_t first) {
   barrier(commands, kLastFrame, kComputes);
   if (step.spawn_from < step.agents) {
     vkCmdPushConstants(commands, bindings_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof step.spawn_from,
@@ -58,8 +57,7 @@ void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_
 void Crowd::record_links(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot) const {
   dispatch(commands, pick_, slot, 1);
   barrier(commands, kComputeWrites, kComputes);
-  attention_.record_weights(commands, step.flavour,
-                            step.flavour == Flavour::Cross ? step.targets : step.agents, slot);
+  attention_.record_weights(commands, step.flavour, step.flavour == Flavour::Cross ? step.targets : step.agents, slot);
   barrier(commands, kComputeWrites, kComputes);
   dispatch(commands, strongest_, slot, SWARM_HEADS * SWARM_GROUP);
   barrier(commands, kComputeWrites, kDraws);

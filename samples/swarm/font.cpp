@@ -19,23 +19,21 @@ struct Drop {
 };
 
 void choose(cairo_t* context, int face, float scale) {
-  cairo_select_font_face(
-      context, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
-      face == static_cast<int>(Face::Title) ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_select_font_face(context, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
+                         face == static_cast<int>(Face::Title) ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
   cairo_set_font_size(context, kSizes[face] * static_cast<double>(scale));
 }
 
 // Copies rows of one byte per texel into the image, and makes it readable by shaders.
 void upload(const Gpu& gpu, const Image& image, uint32_t side, const unsigned char* rows, int stride) {
-  const Buffer staging =
-      make_buffer(gpu, VkDeviceSize{side} * side, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, Where::Host);
+  const Buffer staging = make_buffer(gpu, VkDeviceSize{side} * side, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, Where::Host);
   for (uint32_t y = 0; y < side; ++y)
-    std::memcpy(static_cast<unsigned char*>(staging.mapped) + y * side,
-                rows + static_cast<ptrdiff_t>(y) * stride, side);
+    std::memcpy(static_cast<unsigned char*>(staging.mapped) + y * side, rows + static_cast<ptrdiff_t>(y) * stride,
+                side);
   run_now(gpu, [&](VkCommandBuffer commands) {
     constexpr VkImageLayout kFilled = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-    image_barrier(commands, image.handle, VK_IMAGE_LAYOUT_UNDEFINED, kFilled,
-                  {VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, 0}, kCopyWrites);
+    image_barrier(commands, image.handle, VK_IMAGE_LAYOUT_UNDEFINED, kFilled, {VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, 0},
+                  kCopyWrites);
     VkBufferImageCopy copy{};
     copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     copy.imageExtent = {side, side, 1};
@@ -85,8 +83,7 @@ void Font::draw(const Gpu& gpu) {
   image_ = make_image(gpu, {.size = {side, side},
                             .format = VK_FORMAT_R8_UNORM,
                             .usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT});
-  upload(gpu, image_, side, cairo_image_surface_get_data(page.get()),
-         cairo_image_surface_get_stride(page.get()));
+  upload(gpu, image_, side, cairo_image_surface_get_data(page.get()), cairo_image_surface_get_stride(page.get()));
 }
 
 const Font::Letter* Font::letter(Face face, char c) const {

@@ -22,8 +22,7 @@ class Font {
   float width(Face face, std::string_view text) const;
   // Adds the letters of one line that starts at (x, baseline); returns where it ends. Pixels. Bytes outside
   // ASCII are left out.
-  float write(Face face, std::string_view text, float x, float baseline, vec4 color,
-              std::vector<Box>* boxes) const;
+  float write(Face face, std::string_view text, float x, float baseline, vec4 color, std::vector<Box>* boxes) const;
 
  private:
   static constexpr char kFirst = ' ', kLast = '~';

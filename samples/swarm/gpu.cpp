@@ -10,39 +10,26 @@ namespace swarm {
 
 const char* to_string(VkResult result) {
   switch (result) {
-    case VK_SUCCESS:
-      return "VK_SUCCESS";
-    case VK_ERROR_OUT_OF_HOST_MEMORY:
-      return "VK_ERROR_OUT_OF_HOST_MEMORY";
-    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
-      return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
-    case VK_ERROR_INITIALIZATION_FAILED:
-      return "VK_ERROR_INITIALIZATION_FAILED";
-    case VK_ERROR_DEVICE_LOST:
-      return "VK_ERROR_DEVICE_LOST";
-    case VK_ERROR_LAYER_NOT_PRESENT:
-      return "VK_ERROR_LAYER_NOT_PRESENT";
-    case VK_ERROR_EXTENSION_NOT_PRESENT:
-      return "VK_ERROR_EXTENSION_NOT_PRESENT";
-    case VK_ERROR_INCOMPATIBLE_DRIVER:
-      return "VK_ERROR_INCOMPATIBLE_DRIVER";
-    case VK_ERROR_SURFACE_LOST_KHR:
-      return "VK_ERROR_SURFACE_LOST_KHR";
-    case VK_ERROR_OUT_OF_DATE_KHR:
-      return "VK_ERROR_OUT_OF_DATE_KHR";
-    default:
-      return "an error of the driver";
+    case VK_SUCCESS: return "VK_SUCCESS";
+    case VK_ERROR_OUT_OF_HOST_MEMORY: return "VK_ERROR_OUT_OF_HOST_MEMORY";
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY: return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+    case VK_ERROR_INITIALIZATION_FAILED: return "VK_ERROR_INITIALIZATION_FAILED";
+    case VK_ERROR_DEVICE_LOST: return "VK_ERROR_DEVICE_LOST";
+    case VK_ERROR_LAYER_NOT_PRESENT: return "VK_ERROR_LAYER_NOT_PRESENT";
+    case VK_ERROR_EXTENSION_NOT_PRESENT: return "VK_ERROR_EXTENSION_NOT_PRESENT";
+    case VK_ERROR_INCOMPATIBLE_DRIVER: return "VK_ERROR_INCOMPATIBLE_DRIVER";
+    case VK_ERROR_SURFACE_LOST_KHR: return "VK_ERROR_SURFACE_LOST_KHR";
+    case VK_ERROR_OUT_OF_DATE_KHR: return "VK_ERROR_OUT_OF_DATE_KHR";
+    default: return "an error of the driver";
   }
 }
 
 namespace {
 
-VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
-                                          VkDebugUtilsMessageTypeFlagsEXT,
+VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
   // The loader's and the driver's own remarks are not about this program's calls.
-  if (data->pMessageIdName == nullptr || std::strcmp(data->pMessageIdName, "Loader Message") == 0)
-    return VK_FALSE;
+  if (data->pMessageIdName == nullptr || std::strcmp(data->pMessageIdName, "Loader Message") == 0) return VK_FALSE;
   ++*static_cast<uint32_t*>(user);
   std::fprintf(stderr, "swarm: validation: %s\n", data->pMessage);
   return VK_FALSE;
@@ -59,14 +46,10 @@ bool has_instance_extension(const char* name) {
 
 int rank_of(VkPhysicalDeviceType type) {
   switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
-      return 0;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
-      return 1;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
-      return 2;
-    default:
-      return 3;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return 0;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 1;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return 2;
+    default: return 3;
   }
 }
 
@@ -103,8 +86,7 @@ Gpu::~Gpu() { release(); }
 
 void Gpu::release() {
   if (device != VK_NULL_HANDLE) vkDestroyDevice(std::exchange(device, nullptr), nullptr);
-  if (surface != VK_NULL_HANDLE)
-    vkDestroySurfaceKHR(instance, std::exchange(surface, VK_NULL_HANDLE), nullptr);
+  if (surface != VK_NULL_HANDLE) vkDestroySurfaceKHR(instance, std::exchange(surface, VK_NULL_HANDLE), nullptr);
   if (messenger_ != VK_NULL_HANDLE)
     vkDestroyDebugUtilsMessengerEXT(instance, std::exchange(messenger_, VK_NULL_HANDLE), nullptr);
   if (instance != VK_NULL_HANDLE) vkDestroyInstance(std::exchange(instance, nullptr), nullptr);
@@ -149,8 +131,7 @@ void Gpu::create_instance(const GpuOptions& options) {
       VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
   messages.pfnUserCallback = on_message;
   messages.pUserData = &complaints_;
-  check(vkCreateDebugUtilsMessengerEXT(instance, &messages, nullptr, &messenger_),
-        "vkCreateDebugUtilsMessengerEXT");
+  check(vkCreateDebugUtilsMessengerEXT(instance, &messages, nullptr, &messenger_), "vkCreateDebugUtilsMessengerEXT");
 }
 
 bool Gpu::find_family(VkPhysicalDevice candidate, uint32_t* found) const {
@@ -197,8 +178,7 @@ void Gpu::choose_device(const std::string& wanted) {
   if (!named) throw Failure("no device matches '" + wanted + "'; there is " + names);
   if (physical == VK_NULL_HANDLE)
     throw Failure(std::string("no device with Vulkan 1.1 has a queue for graphics and compute") +
-                  (surface != VK_NULL_HANDLE ? " that can present to this window" : "") + "; there is " +
-                  names);
+                  (surface != VK_NULL_HANDLE ? " that can present to this window" : "") + "; there is " + names);
 }
 
 void Gpu::create_device() {

@@ -21,10 +21,9 @@ uint32_t run_headless(const Options& options) {
   const Gpu gpu({.device = options.device, .validate = options.validate});
   constexpr VkFormat kFormat = VK_FORMAT_R8G8B8A8_SRGB;
   Canvas canvas(gpu, kFormat, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
-  const Image image =
-      make_image(gpu, {.size = options.size,
-                       .format = kFormat,
-                       .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT});
+  const Image image = make_image(gpu, {.size = options.size,
+                                       .format = kFormat,
+                                       .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT});
   const VkImageView views[] = {image.view};
   canvas.resize(options.size, views);
   Renderer renderer(gpu, canvas, options.attention_ms);
@@ -47,17 +46,16 @@ uint32_t run_headless(const Options& options) {
     build_overlay(font, state, options.size, &boxes);
     renderer.render({.frame = show.frame(options.size), .step = show.take_step(), .boxes = boxes});
     if (options.report && i == 0)
-      print_report("first", measure(gpu, renderer.bindings(), show.agents,
-                                    show.flavour == Flavour::Cross ? show.targets : 1));
+      print_report("first",
+                   measure(gpu, renderer.bindings(), show.agents, show.flavour == Flavour::Cross ? show.targets : 1));
   }
   check(vkDeviceWaitIdle(gpu.device), "vkDeviceWaitIdle");
   if (options.report) {
-    print_report("last", measure(gpu, renderer.bindings(), show.agents,
-                                 show.flavour == Flavour::Cross ? show.targets : 1));
+    print_report("last",
+                 measure(gpu, renderer.bindings(), show.agents, show.flavour == Flavour::Cross ? show.targets : 1));
     renderer.next_slot();
-    std::printf("times: frame %.3f ms attention %.3f ms on %s, %u agents, %u targets\n",
-                renderer.times().frame, renderer.times().attention, gpu.properties.deviceName, show.agents,
-                show.targets);
+    std::printf("times: frame %.3f ms attention %.3f ms on %s, %u agents, %u targets\n", renderer.times().frame,
+                renderer.times().attention, gpu.properties.deviceName, show.agents, show.targets);
     if (const Spread* spread = renderer.crowd().spread())
       std::printf("spread: parts %u finished %u\n", spread->parts(), spread->finished());
   }

@@ -31,20 +31,18 @@ std::vector<std::string> keys_of(const Map& map) {
 VkExtent2D parse_size(const std::string& text) {
   unsigned width = 0, height = 0;
   char rest = 0;
-  if (std::sscanf(text.c_str(), "%ux%u%c", &width, &height, &rest) != 2 || width < 64 || height < 64 ||
-      width > 8192 || height > 8192)
+  if (std::sscanf(text.c_str(), "%ux%u%c", &width, &height, &rest) != 2 || width < 64 || height < 64 || width > 8192 ||
+      height > 8192)
     throw Failure("--size " + text + ": it must be WIDTHxHEIGHT, from 64 to 8192 each");
   return {width, height};
 }
 
 void add_options(CLI::App* app, Options* options, Words* words) {
-  app->add_option("--flavour", words->flavour,
-                  "flock (bidirectional), conga (causal) or cross; default flock")
+  app->add_option("--flavour", words->flavour, "flock (bidirectional), conga (causal) or cross; default flock")
       ->check(CLI::IsMember(keys_of(kFlavourWords)));
   app->add_option("--agents", options->agents, "how many; default 4096, 512 on a software driver")
       ->check(CLI::Range(32, static_cast<int>(swarm::kMaxAgents)));
-  app->add_option("--targets", options->targets,
-                  "lights of the cross flavour; default 256, 48 on a software driver")
+  app->add_option("--targets", options->targets, "lights of the cross flavour; default 256, 48 on a software driver")
       ->check(CLI::Range(2, static_cast<int>(swarm::kMaxTargets)));
   app->add_option("--heads", words->heads, "which of the heads 1 to 4 act, e.g. --heads 1,3; default all")
       ->delimiter(',')
@@ -52,10 +50,9 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_option("--device", options->device, "part of a GPU's name, or its number");
   app->add_option("--budget", options->budget_ms, "milliseconds per frame that the overlay measures against")
       ->check(samples::within(0.1, 1000));
-  app->add_option(
-         "--attention-budget", options->attention_ms,
-         "milliseconds of GPU time per frame for attention, over as many frames as it takes; default: all of "
-         "it in each frame")
+  app->add_option("--attention-budget", options->attention_ms,
+                  "milliseconds of GPU time per frame for attention, over as many frames as it takes; default: all of "
+                  "it in each frame")
       ->check(samples::within(0.001, 1000));
   app->add_option("--size", words->size, "of the window or picture; default 1280x720");
   app->add_flag("--headless", options->headless, "no window: draw off-screen");
@@ -64,12 +61,10 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_option("--png", options->png, "write the last frame there");
   app->add_option("--overlay", words->overlay, "full, legend (no times) or none; default full")
       ->check(CLI::IsMember(keys_of(kOverlayWords)));
-  app->add_flag_callback(
-      "--no-links", [options] { options->links = false; }, "without the lines of the picked agent");
+  app->add_flag_callback("--no-links", [options] { options->links = false; }, "without the lines of the picked agent");
   app->add_flag("--report", options->report,
                 "print how the crowd changed and GPU times; of a window, what it showed last");
-  app->add_flag("--validate", options->validate,
-                "with the Khronos validation layer; exit code 3 if it complains");
+  app->add_flag("--validate", options->validate, "with the Khronos validation layer; exit code 3 if it complains");
 }
 
 void apply(const Words& words, Options* options) {

@@ -13,19 +13,18 @@ std::vector<glm::vec3> read_positions(const Gpu& gpu, const Buffer& rows, uint32
     auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1,
-                         &barrier, 0, nullptr, 0, nullptr);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &barrier,
+                         0, nullptr, 0, nullptr);
     const VkBufferCopy range = {0, 0, bytes};
     vkCmdCopyBuffer(commands, rows.handle, copy.handle, 1, &range);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier,
-                         0, nullptr, 0, nullptr);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                         nullptr, 0, nullptr);
   });
   std::vector<glm::vec3> positions(count);
   for (uint32_t i = 0; i < count; ++i)
-    std::memcpy(&positions[i], static_cast<const float*>(copy.mapped) + size_t{i} * SWARM_ROW,
-                sizeof(glm::vec3));
+    std::memcpy(&positions[i], static_cast<const float*>(copy.mapped) + size_t{i} * SWARM_ROW, sizeof(glm::vec3));
   return positions;
 }
 
@@ -53,8 +52,7 @@ double mean_nearest(const std::vector<glm::vec3>& all, std::span<const glm::vec3
 double order_of(const std::vector<glm::vec3>& all) {
   size_t kept = 0, asked = 0;
   for (size_t i = 3 * SWARM_TRIBES; i < all.size(); ++i, ++asked)
-    if (glm::distance(all[i], all[i - SWARM_TRIBES]) < glm::distance(all[i], all[i - 3 * SWARM_TRIBES]))
-      ++kept;
+    if (glm::distance(all[i], all[i - SWARM_TRIBES]) < glm::distance(all[i], all[i - 3 * SWARM_TRIBES])) ++kept;
   return asked == 0 ? 0.0 : static_cast<double>(kept) / static_cast<double>(asked);
 }
 
@@ -64,8 +62,7 @@ Measures measure(const Gpu& gpu, const Bindings& bindings, uint32_t agents, uint
   const std::vector<glm::vec3> all = read_positions(gpu, bindings.agents, agents);
   const std::vector<glm::vec3> lights = read_positions(gpu, bindings.targets, targets);
   Measures m;
-  for (const glm::vec3& x : all)
-    m.finite = m.finite && std::isfinite(x.x) && std::isfinite(x.y) && std::isfinite(x.z);
+  for (const glm::vec3& x : all) m.finite = m.finite && std::isfinite(x.x) && std::isfinite(x.y) && std::isfinite(x.z);
   m.spread = spread_of(all);
   m.nearest = mean_nearest(all, all, true);
   m.order = order_of(all);

@@ -14,18 +14,11 @@ constexpr Rules kFlock = {
     .name = "flock",
     .attention = "bidirectional",
     .title = "every agent looks at all others",
-    .heads = {{{.name = "company", .what = "towards those around", .reach = 0.8f, .pull = 1.2f},
-               {.name = "heading",
-                .what = "along with the near ones",
-                .reach = 0.25f,
-                .align = 3.0f,
-                .color_weight = 0.8f},
-               {.name = "kin", .what = "towards the own tribe", .reach = 0.5f, .tribe = 8, .pull = 1.6f},
-               {.name = "elbow room",
-                .what = "away from a crowd",
-                .reach = 0.19f,
-                .pull = -9.0f,
-                .color_weight = 0.6f}}},
+    .heads =
+        {{{.name = "company", .what = "towards those around", .reach = 0.8f, .pull = 1.2f},
+          {.name = "heading", .what = "along with the near ones", .reach = 0.25f, .align = 3.0f, .color_weight = 0.8f},
+          {.name = "kin", .what = "towards the own tribe", .reach = 0.5f, .tribe = 8, .pull = 1.6f},
+          {.name = "elbow room", .what = "away from a crowd", .reach = 0.19f, .pull = -9.0f, .color_weight = 0.6f}}},
     .slowest = 0.35f,
     .fastest = 0.95f,
     .drag = 0.25f,
@@ -39,25 +32,24 @@ constexpr Rules kConga = {
     .name = "conga",
     .attention = "causal",
     .title = "every agent sees only those before it",
-    .heads =
-        {{{.name = "the one before", .what = "after it", .place = {1, 8, 12, 160}, .tribe = 26, .pull = 3000},
-          {.name = "in step",
-           .what = "along with those before",
-           .place = {0, 2, 12, 160},
-           .tribe = 26,
-           .align = 10,
-           .color_weight = 3000},
-          {.name = "short cut",
-           .what = "to where the line is far ahead",
-           .place = {0, 0, 4, 160},
-           .tribe = 26,
-           .pull = 14,
-           .color_weight = 40},
-          {.name = "give way",
-           .what = "to those who were here before",
-           .reach = 0.08f,
-           .pull = -220,
-           .color_weight = 300}}},
+    .heads = {{{.name = "the one before", .what = "after it", .place = {1, 8, 12, 160}, .tribe = 26, .pull = 3000},
+               {.name = "in step",
+                .what = "along with those before",
+                .place = {0, 2, 12, 160},
+                .tribe = 26,
+                .align = 10,
+                .color_weight = 3000},
+               {.name = "short cut",
+                .what = "to where the line is far ahead",
+                .place = {0, 0, 4, 160},
+                .tribe = 26,
+                .pull = 14,
+                .color_weight = 40},
+               {.name = "give way",
+                .what = "to those who were here before",
+                .reach = 0.08f,
+                .pull = -220,
+                .color_weight = 300}}},
     .slowest = 0,
     .fastest = 1.9f,
     .drag = 55,
@@ -71,22 +63,18 @@ constexpr Rules kCross = {
     .name = "cross",
     .attention = "cross",
     .title = "agents look at a second set",
-    .heads = {{{.name = "food",
-                .what = "to the nearest light",
-                .reach = 0.2f,
-                .cursor = -30,
-                .pull = 9.0f,
-                .swirl = 5.0f},
-               {.name = "own light",
-                .what = "to lights of the own tribe",
-                .reach = 0.5f,
-                .tribe = 8,
-                .cursor = -30,
-                .pull = 1.6f,
-                .swirl = 1.2f,
-                .color_weight = 3},
-               {.name = "player", .what = "to the cursor", .cursor = 40, .pull = 2.2f, .swirl = 0.8f},
-               {.name = "glare", .what = "not too close", .reach = 0.05f, .cursor = -30, .pull = -2.0f}}},
+    .heads =
+        {{{.name = "food", .what = "to the nearest light", .reach = 0.2f, .cursor = -30, .pull = 9.0f, .swirl = 5.0f},
+          {.name = "own light",
+           .what = "to lights of the own tribe",
+           .reach = 0.5f,
+           .tribe = 8,
+           .cursor = -30,
+           .pull = 1.6f,
+           .swirl = 1.2f,
+           .color_weight = 3},
+          {.name = "player", .what = "to the cursor", .cursor = 40, .pull = 2.2f, .swirl = 0.8f},
+          {.name = "glare", .what = "not too close", .reach = 0.05f, .cursor = -30, .pull = -2.0f}}},
     .slowest = 0.1f,
     .fastest = 1.1f,
     .drag = 1.1f,
@@ -102,9 +90,7 @@ struct Layer {
   std::vector<float> weight, bias;
   explicit Layer(int64_t rows)
       : out(rows), weight(static_cast<size_t>(rows * SWARM_ROW)), bias(static_cast<size_t>(rows)) {}
-  void set(int64_t row, int64_t column, float value) {
-    weight[static_cast<size_t>(row * SWARM_ROW + column)] = value;
-  }
+  void set(int64_t row, int64_t column, float value) { weight[static_cast<size_t>(row * SWARM_ROW + column)] = value; }
   void set_bias(int64_t row, float value) { bias[static_cast<size_t>(row)] = value; }
 };
 
@@ -179,8 +165,7 @@ void MotiveWeights::add(const Rules& rules) {
 
 std::vector<heed::HostTensor> MotiveWeights::tensors() const {
   std::vector<heed::HostTensor> list;
-  for (const Named& t : all_)
-    list.push_back({t.name, heed::DType::F32, t.shape, std::as_bytes(std::span(t.values))});
+  for (const Named& t : all_) list.push_back({t.name, heed::DType::F32, t.shape, std::as_bytes(std::span(t.values))});
   return list;
 }
 
@@ -189,8 +174,7 @@ heed::Graph look_graph(Flavour flavour) {
   const heed::Tensor agents = g.input("agents", {1, g.extent("agents", kMaxAgents), SWARM_ROW});
   heed::Tensor seen = agents;
   if (flavour == Flavour::Cross) seen = g.input("targets", {1, g.extent("targets", kMaxTargets), SWARM_ROW});
-  g.output("look",
-           heed::nn::attention(g, agents, seen, seen, rules_of(flavour).name, layer_options(flavour)));
+  g.output("look", heed::nn::attention(g, agents, seen, seen, rules_of(flavour).name, layer_options(flavour)));
   return g;
 }
 

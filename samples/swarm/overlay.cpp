@@ -9,8 +9,7 @@ namespace {
 
 const vec4 kInk(0.80f, 0.84f, 0.95f, 0.95f), kDim(0.42f, 0.47f, 0.62f, 0.9f), kOff(0.12f, 0.13f, 0.18f, 1.0f);
 const vec4 kPanel(0.004f, 0.005f, 0.014f, 0.66f), kEdge(0.22f, 0.27f, 0.45f, 0.30f);
-const vec4 kRest(0.16f, 0.20f, 0.34f, 1.0f), kOver(0.90f, 0.12f, 0.08f, 1.0f),
-    kGroove(0.02f, 0.025f, 0.05f, 0.9f);
+const vec4 kRest(0.16f, 0.20f, 0.34f, 1.0f), kOver(0.90f, 0.12f, 0.08f, 1.0f), kGroove(0.02f, 0.025f, 0.05f, 0.9f);
 
 [[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
   char buffer[160];
@@ -58,8 +57,7 @@ void heads(Panel& panel, const OverlayState& state, float* y) {
   for (size_t h = 0; h < SWARM_HEADS; ++h) {
     const bool on = state.heads[h];
     panel.box(kLeft + kPad, *y - 9, 10, 10, on ? kHeadColors[h] : kOff, 5);
-    panel.write(Face::Text, rules.heads[h].name, kLeft + kPad + 20, *y,
-                on ? kInk : kDim * vec4(1, 1, 1, 0.6f));
+    panel.write(Face::Text, rules.heads[h].name, kLeft + kPad + 20, *y, on ? kInk : kDim * vec4(1, 1, 1, 0.6f));
     panel.write_right(Face::Small, rules.heads[h].what, kLeft + kWidth - kPad, *y, kDim);
     *y += 21;
   }
@@ -68,24 +66,19 @@ void heads(Panel& panel, const OverlayState& state, float* y) {
 // The budget as a bar: what attention takes of it, what the rest of the frame takes, what is left.
 void budget(Panel& panel, const OverlayState& state, float* y) {
   const float width = kWidth - 2 * kPad, x = kLeft + kPad;
-  const auto part = [&](double ms) {
-    return static_cast<float>(std::clamp(ms / state.budget_ms, 0.0, 1.0)) * width;
-  };
+  const auto part = [&](double ms) { return static_cast<float>(std::clamp(ms / state.budget_ms, 0.0, 1.0)) * width; };
   panel.box(x, *y, width, 8, kGroove, 4);
   if (state.times.frame >= 0) {
     const float all = part(state.times.frame), attention = part(state.times.attention);
-    if (all > 1)
-      panel.box(x, *y, std::max(all, 8.0f), 8, state.times.frame > state.budget_ms ? kOver : kRest, 4);
+    if (all > 1) panel.box(x, *y, std::max(all, 8.0f), 8, state.times.frame > state.budget_ms ? kOver : kRest, 4);
     if (attention > 1) panel.box(x, *y, std::max(attention, 8.0f), 8, kHeadColors[1], 4);
   }
   *y += 25;
   panel.write(Face::Small, "attention " + number_of(state.times.attention, state.attention_ms), x, *y, kInk);
-  panel.write_right(Face::Small, "frame " + number_of(state.times.frame, state.budget_ms) + " ms", x + width,
-                    *y, kInk);
+  panel.write_right(Face::Small, "frame " + number_of(state.times.frame, state.budget_ms) + " ms", x + width, *y, kInk);
   *y += 18;
   const std::string clock = state.shown_ms > 0 ? text("%.0f per second", 1000 / state.shown_ms) : "";
-  panel.write(Face::Small, state.device.substr(0, std::min<size_t>(state.device.find(" ("), 28)), x, *y,
-              kDim);
+  panel.write(Face::Small, state.device.substr(0, std::min<size_t>(state.device.find(" ("), 28)), x, *y, kDim);
   panel.write_right(Face::Small, state.paused ? "paused" : clock, x + width, *y, kDim);
   *y += 8;
 }

@@ -26,8 +26,7 @@ Painter::Painter(const Gpu& gpu, const Bindings& bindings, const Canvas& canvas)
   halo_ = make({.vertex = spirv::kHaloVert, .fragment = spirv::kGlowFrag});
   orb_ = make({.vertex = spirv::kOrbVert, .fragment = spirv::kGlowFrag});
   link_ = make({.vertex = spirv::kLinkVert, .fragment = spirv::kDartFrag, .depth_test = false});
-  box_ = make(
-      {.vertex = spirv::kBoxVert, .fragment = spirv::kBoxFrag, .blend = Blend::Over, .depth_test = false});
+  box_ = make({.vertex = spirv::kBoxVert, .fragment = spirv::kBoxFrag, .blend = Blend::Over, .depth_test = false});
 }
 
 void Painter::draw(VkCommandBuffer commands, const CrowdStep& step, uint32_t boxes, uint32_t slot) const {

@@ -8,8 +8,8 @@ namespace swarm {
 namespace {
 
 void write_png(const unsigned char* pixels, VkExtent2D size, bool bgra, const std::string& path) {
-  cairo_surface_t* page = cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(size.width),
-                                                     static_cast<int>(size.height));
+  cairo_surface_t* page =
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(size.width), static_cast<int>(size.height));
   unsigned char* rows = cairo_image_surface_get_data(page);
   const int stride = cairo_image_surface_get_stride(page);
   if (rows != nullptr)
@@ -23,8 +23,7 @@ void write_png(const unsigned char* pixels, VkExtent2D size, bool bgra, const st
   cairo_surface_mark_dirty(page);
   const cairo_status_t status = cairo_surface_write_to_png(page, path.c_str());
   cairo_surface_destroy(page);
-  if (status != CAIRO_STATUS_SUCCESS)
-    throw Failure("cannot write " + path + ": " + cairo_status_to_string(status));
+  if (status != CAIRO_STATUS_SUCCESS) throw Failure("cannot write " + path + ": " + cairo_status_to_string(status));
 }
 
 void change_layout(VkCommandBuffer commands, const Pixels& pixels, VkImageLayout from, VkImageLayout to) {
@@ -39,21 +38,20 @@ void change_layout(VkCommandBuffer commands, const Pixels& pixels, VkImageLayout
 
 void save_picture(const Gpu& gpu, const Pixels& pixels, const std::string& path) {
   const VkExtent2D size = pixels.size;
-  const Buffer buffer = make_buffer(gpu, VkDeviceSize{size.width} * size.height * 4,
-                                    VK_BUFFER_USAGE_TRANSFER_DST_BIT, Where::Host);
+  const Buffer buffer =
+      make_buffer(gpu, VkDeviceSize{size.width} * size.height * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT, Where::Host);
   run_now(gpu, [&](VkCommandBuffer commands) {
     change_layout(commands, pixels, pixels.layout, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     VkBufferImageCopy copy{};
     copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     copy.imageExtent = {size.width, size.height, 1};
-    vkCmdCopyImageToBuffer(commands, pixels.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer.handle, 1,
-                           &copy);
+    vkCmdCopyImageToBuffer(commands, pixels.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer.handle, 1, &copy);
     change_layout(commands, pixels, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, pixels.layout);
     auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier,
-                         0, nullptr, 0, nullptr);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                         nullptr, 0, nullptr);
   });
   write_png(static_cast<const unsigned char*>(buffer.mapped), size, pixels.bgra, path);
 }

@@ -41,45 +41,40 @@ Owned<VkPipeline> make_compute(const Gpu& gpu, VkPipelineLayout layout, std::spa
   info.stage = make_stage(VK_SHADER_STAGE_COMPUTE_BIT, module);
   info.layout = layout;
   VkPipeline pipeline;
-  check(vkCreateComputePipelines(gpu.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
-        "vkCreateComputePipelines");
+  check(vkCreateComputePipelines(gpu.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline), "vkCreateComputePipelines");
   return {gpu.device, pipeline, vkDestroyPipeline};
 }
 
 Owned<VkPipeline> make_graphics(const Gpu& gpu, VkPipelineLayout layout, VkRenderPass pass,
                                 VkSampleCountFlagBits samples, const DrawInfo& what) {
-  const Owned<VkShaderModule> vertex = make_module(gpu, what.vertex),
-                              fragment = make_module(gpu, what.fragment);
+  const Owned<VkShaderModule> vertex = make_module(gpu, what.vertex), fragment = make_module(gpu, what.fragment);
   const VkPipelineShaderStageCreateInfo stages[] = {make_stage(VK_SHADER_STAGE_VERTEX_BIT, vertex),
                                                     make_stage(VK_SHADER_STAGE_FRAGMENT_BIT, fragment)};
-  const auto input = structure<VkPipelineVertexInputStateCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO);
-  auto assembly = structure<VkPipelineInputAssemblyStateCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO);
+  const auto input =
+      structure<VkPipelineVertexInputStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO);
+  auto assembly =
+      structure<VkPipelineInputAssemblyStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO);
   assembly.topology = what.topology;
-  auto viewport =
-      structure<VkPipelineViewportStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO);
+  auto viewport = structure<VkPipelineViewportStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO);
   viewport.viewportCount = viewport.scissorCount = 1;
-  auto raster = structure<VkPipelineRasterizationStateCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO);
+  auto raster =
+      structure<VkPipelineRasterizationStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO);
   raster.polygonMode = VK_POLYGON_MODE_FILL;
   raster.lineWidth = 1.0f;
-  auto multisample = structure<VkPipelineMultisampleStateCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO);
+  auto multisample =
+      structure<VkPipelineMultisampleStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO);
   multisample.rasterizationSamples = samples;
-  auto depth = structure<VkPipelineDepthStencilStateCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO);
+  auto depth =
+      structure<VkPipelineDepthStencilStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO);
   depth.depthTestEnable = what.depth_test;
   depth.depthWriteEnable = what.depth_test && what.blend == Blend::Opaque;
   depth.depthCompareOp = VK_COMPARE_OP_LESS_OR_EQUAL;
   const VkPipelineColorBlendAttachmentState attachment = blend_state(what.blend);
-  auto blend = structure<VkPipelineColorBlendStateCreateInfo>(
-      VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO);
+  auto blend = structure<VkPipelineColorBlendStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO);
   blend.attachmentCount = 1;
   blend.pAttachments = &attachment;
   const VkDynamicState states[] = {VK_DYNAMIC_STATE_VIEWPORT, VK_DYNAMIC_STATE_SCISSOR};
-  auto dynamic =
-      structure<VkPipelineDynamicStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO);
+  auto dynamic = structure<VkPipelineDynamicStateCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO);
   dynamic.dynamicStateCount = 2;
   dynamic.pDynamicStates = states;
 

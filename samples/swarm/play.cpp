@@ -21,9 +21,7 @@ struct Controls {
   double last_x = 0, last_y = 0;
 };
 
-Controls& controls_of(GLFWwindow* window) {
-  return *static_cast<Controls*>(glfwGetWindowUserPointer(window));
-}
+Controls& controls_of(GLFWwindow* window) { return *static_cast<Controls*>(glfwGetWindowUserPointer(window)); }
 
 void on_key(GLFWwindow* window, int key, int, int action, int) {
   if (action == GLFW_RELEASE) return;
@@ -34,33 +32,19 @@ void on_key(GLFWwindow* window, int key, int, int action, int) {
     on = !on;
   }
   switch (key) {
-    case GLFW_KEY_RIGHT:
-      return show.next_flavour(1);
-    case GLFW_KEY_LEFT:
-      return show.next_flavour(-1);
-    case GLFW_KEY_UP:
-      return show.set_agents(show.agents * 2);
-    case GLFW_KEY_DOWN:
-      return show.set_agents(show.agents / 2);
-    case GLFW_KEY_SPACE:
-      show.paused = !show.paused;
-      return;
-    case GLFW_KEY_R:
-      return show.restart();
-    case GLFW_KEY_L:
-      show.links = !show.links;
-      return;
-    case GLFW_KEY_P:
-      controls.picture = true;
-      return;
+    case GLFW_KEY_RIGHT: return show.next_flavour(1);
+    case GLFW_KEY_LEFT: return show.next_flavour(-1);
+    case GLFW_KEY_UP: return show.set_agents(show.agents * 2);
+    case GLFW_KEY_DOWN: return show.set_agents(show.agents / 2);
+    case GLFW_KEY_SPACE: show.paused = !show.paused; return;
+    case GLFW_KEY_R: return show.restart();
+    case GLFW_KEY_L: show.links = !show.links; return;
+    case GLFW_KEY_P: controls.picture = true; return;
     case GLFW_KEY_H:
       controls.overlay = controls.overlay == OverlayKind::Full ? OverlayKind::None : OverlayKind::Full;
       return;
-    case GLFW_KEY_ESCAPE:
-      glfwSetWindowShouldClose(window, GLFW_TRUE);
-      return;
-    default:
-      return;
+    case GLFW_KEY_ESCAPE: glfwSetWindowShouldClose(window, GLFW_TRUE); return;
+    default: return;
   }
 }
 
@@ -126,14 +110,12 @@ uint32_t run_window(const Options& options) {
   Controls controls = {.show = &show, .overlay = options.overlay};
   listen(display.handle(), &controls);
 
-  OverlayState state = {.budget_ms = options.budget_ms,
-                        .attention_ms = options.attention_ms,
-                        .device = gpu.properties.deviceName};
+  OverlayState state = {
+      .budget_ms = options.budget_ms, .attention_ms = options.attention_ms, .device = gpu.properties.deviceName};
   std::vector<Box> boxes;
   auto before = std::chrono::steady_clock::now();
   uint32_t frames = 0;
-  while (glfwWindowShouldClose(display.handle()) == GLFW_FALSE &&
-         (options.frames == 0 || frames < options.frames)) {
+  while (glfwWindowShouldClose(display.handle()) == GLFW_FALSE && (options.frames == 0 || frames < options.frames)) {
     glfwPollEvents();
     renderer.next_slot();
     Swapchain::Next next;

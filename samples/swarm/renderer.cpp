@@ -55,8 +55,8 @@ uint32_t Renderer::next_slot() {
 void Renderer::read_times() {
   if (queries_ == VK_NULL_HANDLE) return;
   uint64_t ticks[kQueries];
-  const VkResult result = vkGetQueryPoolResults(gpu_.device, queries_, slot_ * kQueries, kQueries,
-                                                sizeof ticks, ticks, sizeof ticks[0], VK_QUERY_RESULT_64_BIT);
+  const VkResult result = vkGetQueryPoolResults(gpu_.device, queries_, slot_ * kQueries, kQueries, sizeof ticks, ticks,
+                                                sizeof ticks[0], VK_QUERY_RESULT_64_BIT);
   if (result != VK_SUCCESS) return;
   const double to_ms = static_cast<double>(gpu_.properties.limits.timestampPeriod) * 1e-6;
   times_.frame = static_cast<double>(ticks[3] - ticks[0]) * to_ms;

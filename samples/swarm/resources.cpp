@@ -9,8 +9,7 @@ uint32_t memory_type(const Gpu& gpu, uint32_t allowed, VkMemoryPropertyFlags wan
   throw Failure("the device has no memory of a kind that is needed");
 }
 
-Owned<VkDeviceMemory> allocate(const Gpu& gpu, const VkMemoryRequirements& needs,
-                               VkMemoryPropertyFlags wanted) {
+Owned<VkDeviceMemory> allocate(const Gpu& gpu, const VkMemoryRequirements& needs, VkMemoryPropertyFlags wanted) {
   auto info = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
   info.allocationSize = needs.size;
   info.memoryTypeIndex = memory_type(gpu, needs.memoryTypeBits, wanted);
@@ -32,10 +31,10 @@ Buffer make_buffer(const Gpu& gpu, VkDeviceSize bytes, VkBufferUsageFlags usage,
   buffer.bytes = bytes;
   VkMemoryRequirements needs;
   vkGetBufferMemoryRequirements(gpu.device, handle, &needs);
-  buffer.memory = allocate(gpu, needs,
-                           where == Where::Device
-                               ? VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT}
-                               : VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+  buffer.memory =
+      allocate(gpu, needs,
+               where == Where::Device ? VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT}
+                                      : VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
   check(vkBindBufferMemory(gpu.device, handle, buffer.memory, 0), "vkBindBufferMemory");
   if (where == Where::Host)
     check(vkMapMemory(gpu.device, buffer.memory, 0, VK_WHOLE_SIZE, 0, &buffer.mapped), "vkMapMemory");

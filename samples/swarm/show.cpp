@@ -44,8 +44,7 @@ void Show::advance(float seconds) {
 }
 
 glm::vec3 Show::eye() const {
-  return distance *
-         glm::vec3(std::cos(tilt) * std::sin(turn), std::sin(tilt), std::cos(tilt) * std::cos(turn));
+  return distance * glm::vec3(std::cos(tilt) * std::sin(turn), std::sin(tilt), std::cos(tilt) * std::cos(turn));
 }
 
 Frame Show::frame(VkExtent2D size) const {
@@ -90,8 +89,7 @@ void Show::describe(OverlayState* state) const {
 }
 
 CrowdStep Show::take_step() {
-  CrowdStep step = {
-      .flavour = flavour, .agents = agents, .targets = targets, .move = !paused, .links = links};
+  CrowdStep step = {.flavour = flavour, .agents = agents, .targets = targets, .move = !paused, .links = links};
   if (spawned_ < agents) step.spawn_from = spawned_;
   spawned_ = std::max(spawned_, agents);
   return step;

@@ -26,11 +26,9 @@ Spread::Spread(const Gpu& gpu, const Bindings& bindings, const Attention& attent
 
 void Spread::begin(VkCommandBuffer commands, const Look& look) {
   barrier(commands, kComputeWrites, kCopies);
-  if (runs_ == 0)
-    vkCmdFillBuffer(commands, bindings_.look.handle, 0, VK_WHOLE_SIZE, 0);  // nobody has looked yet
+  if (runs_ == 0) vkCmdFillBuffer(commands, bindings_.look.handle, 0, VK_WHOLE_SIZE, 0);  // nobody has looked yet
   copy(commands, bindings_.agents.handle, agents_.handle, look.agents * kRow);
-  if (look.flavour == Flavour::Cross)
-    copy(commands, bindings_.targets.handle, targets_.handle, look.targets * kRow);
+  if (look.flavour == Flavour::Cross) copy(commands, bindings_.targets.handle, targets_.handle, look.targets * kRow);
   barrier(commands, kCopyWrites, kComputes);
   cursor_ = {};
   run_ = look;
@@ -48,8 +46,8 @@ void Spread::publish(VkCommandBuffer commands) {
 void Spread::record(VkCommandBuffer commands, const Look& look) {
   if (!cursor_.begun() || look != run_) begin(commands, look);
   // A run takes a frame at least, so that the frame which began the run before the last is done by now.
-  attention_.record_part(commands, run_, {agents_.handle, targets_.handle, look_.handle}, runs_ % kSlots,
-                         budget_ms_, &cursor_);
+  attention_.record_part(commands, run_, {agents_.handle, targets_.handle, look_.handle}, runs_ % kSlots, budget_ms_,
+                         &cursor_);
   ++parts_;
   if (cursor_.done()) publish(commands);
 }

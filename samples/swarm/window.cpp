@@ -38,15 +38,13 @@ Owned<VkSemaphore> make_semaphore(const Gpu& gpu) {
 
 Display::Display(VkExtent2D size) {
   if (glfwInit() != GLFW_TRUE)
-    throw Failure("there is no display to open a window on (" + glfw_error() +
-                  "); try --headless --png out.png");
+    throw Failure("there is no display to open a window on (" + glfw_error() + "); try --headless --png out.png");
   if (glfwVulkanSupported() != GLFW_TRUE) {
     glfwTerminate();
     throw Failure("there is no Vulkan that can draw into a window here; try --headless --png out.png");
   }
   glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
-  window_ = glfwCreateWindow(static_cast<int>(size.width), static_cast<int>(size.height), "swarm", nullptr,
-                             nullptr);
+  window_ = glfwCreateWindow(static_cast<int>(size.width), static_cast<int>(size.height), "swarm", nullptr, nullptr);
   if (window_ != nullptr) return;
   const std::string why = glfw_error();
   glfwTerminate();

@@ -7,8 +7,8 @@ namespace tour {
 
 Color viridis(double t) {
   // Every eighth of the published table; linear in between, which stays within two steps of it.
-  static constexpr Color kSteps[] = {{68, 1, 84},    {71, 45, 123},  {59, 82, 139}, {44, 114, 142}, {33, 145, 140},
-                                     {40, 174, 128}, {94, 201, 98},  {173, 220, 48}, {253, 231, 37}};
+  static constexpr Color kSteps[] = {{68, 1, 84},    {71, 45, 123}, {59, 82, 139},  {44, 114, 142}, {33, 145, 140},
+                                     {40, 174, 128}, {94, 201, 98}, {173, 220, 48}, {253, 231, 37}};
   constexpr int kLast = static_cast<int>(std::size(kSteps)) - 1;
   if (!(t > 0)) t = 0;  // also NaN
   const double at = std::min(t, 1.0) * kLast;
@@ -40,9 +40,8 @@ double scale_end(const Picture& picture) {
 bool exceeds(const Picture& picture, double end) {
   const auto above = [end](float weight) { return static_cast<double>(weight) > end + 1e-6; };
   if (std::any_of(picture.main.weights.begin(), picture.main.weights.end(), above)) return true;
-  return std::any_of(picture.heads.begin(), picture.heads.end(), [&](const Panel& head) {
-    return std::any_of(head.weights.begin(), head.weights.end(), above);
-  });
+  return std::any_of(picture.heads.begin(), picture.heads.end(),
+                     [&](const Panel& head) { return std::any_of(head.weights.begin(), head.weights.end(), above); });
 }
 
 }  // namespace tour

@@ -54,14 +54,14 @@ std::string number(double value) {
 }
 
 struct Layout {
-  double cell = 0;       // side of a cell
-  double label = 0;      // font size of the words
-  double x = 0, y = 0;   // of the large matrix
+  double cell = 0;      // side of a cell
+  double label = 0;     // font size of the words
+  double x = 0, y = 0;  // of the large matrix
   double w = 0, h = 0;
-  double slant = 0;      // how far the last column's label reaches over the right edge
+  double slant = 0;  // how far the last column's label reaches over the right edge
   double small_cell = 0, heads_y = 0, head_pitch = 0;
   double width = 0, height = 0;
-  double end = 1;        // of the colour scale
+  double end = 1;  // of the colour scale
   int rows = 0, columns = 0;
 };
 
@@ -222,8 +222,7 @@ bool write_png(const Picture& picture, const std::string& path, std::string* err
   const Context ruler(cairo_create(ruler_page.get()));
   const Layout layout = lay_out(ruler.get(), picture);
 
-  const Surface page(cairo_image_surface_create(CAIRO_FORMAT_RGB24,
-                                                static_cast<int>(std::ceil(layout.width * kPixels)),
+  const Surface page(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::ceil(layout.width * kPixels)),
                                                 static_cast<int>(std::ceil(layout.height * kPixels))));
   const Context context(cairo_create(page.get()));
   cairo_scale(context.get(), kPixels, kPixels);

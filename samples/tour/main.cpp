@@ -215,8 +215,7 @@ int tour_of(const Arguments& arguments) {
 
   heed::Device device, reference;
   heed::Status status = heed::Device::open({.select = arguments.device, .log = log()}, &device);
-  if (status != heed::Status::Ok)
-    return failed("--device", status);
+  if (status != heed::Status::Ok) return failed("--device", status);
   status = heed::Device::open({.select = "cpu", .log = log()}, &reference);
   if (status != heed::Status::Ok) return failed("the CPU", status);
 

@@ -12,10 +12,10 @@ namespace {
 // Word vectors leave the first kPositionWidth components to the positional encoding: there its waves are short
 // enough (2 pi to 54 words) to tell neighbours apart.
 constexpr int64_t kPositionWidth = kHeadWidth;
-constexpr double kWordSize = 2.0;       // deviation of a component; the encoding has 0.7
-constexpr double kAlikeScore = 4.0;     // of two equal words in a head that looks for them; others are near 0
-constexpr double kRandomScore = 1.7;    // deviation of the scores of a random head
-constexpr double kPlaceGain = 2.2;      // makes the wanted place about five times its neighbours
+constexpr double kWordSize = 2.0;     // deviation of a component; the encoding has 0.7
+constexpr double kAlikeScore = 4.0;   // of two equal words in a head that looks for them; others are near 0
+constexpr double kRandomScore = 1.7;  // deviation of the scores of a random head
+constexpr double kPlaceGain = 2.2;    // makes the wanted place about five times its neighbours
 
 uint64_t hash(std::string_view text) {  // FNV-1a
   uint64_t h = 0xcbf29ce484222325u;

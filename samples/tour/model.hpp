@@ -15,7 +15,7 @@
 
 namespace tour {
 
-inline constexpr int64_t kWidth = 128;    // of a word's vector
+inline constexpr int64_t kWidth = 128;  // of a word's vector
 inline constexpr int64_t kHeadWidth = 32;
 inline constexpr int kMaxHeads = 16;
 

@@ -45,8 +45,8 @@ heed::Status upload(heed::Device& device, const Model& model, heed::Weights* wei
     return heed::HostTensor{name, heed::DType::F32, shape, std::as_bytes(std::span(values))};
   };
   const heed::HostTensor tensors[] = {
-      tensor("embedding", table, model.embedding),         tensor("attention.w_q.weight", in, model.query),
-      tensor("attention.w_k.weight", in, model.key),       tensor("attention.w_v.weight", in, model.value),
+      tensor("embedding", table, model.embedding),    tensor("attention.w_q.weight", in, model.query),
+      tensor("attention.w_k.weight", in, model.key),  tensor("attention.w_v.weight", in, model.value),
       tensor("attention.w_o.weight", out, model.out),
   };
   return device.upload(tensors, weights);

@@ -68,11 +68,11 @@ std::string centered(std::string_view text, int width) {
 }
 
 struct Layout {
-  int label = 0;        // width of the row labels
-  int cell = 0;         // width of one cell
-  size_t rows = 0;      // shown
-  size_t columns = 0;   // shown
-  bool numbers = false; // cells too narrow for words and values: columns are numbered
+  int label = 0;         // width of the row labels
+  int cell = 0;          // width of one cell
+  size_t rows = 0;       // shown
+  size_t columns = 0;    // shown
+  bool numbers = false;  // cells too narrow for words and values: columns are numbered
 };
 
 int widest(const std::vector<std::string>& words, int least, int most) {
@@ -156,8 +156,7 @@ std::string legend(const Picture& picture, const Layout& layout, int width) {
 std::string color_bar(const Picture& picture, double end, const Terminal& terminal) {
   std::string bar = "0.00 ";
   constexpr int kSteps = 24;
-  for (int i = 0; i < kSteps; ++i)
-    bar += paint(viridis(i / (kSteps - 1.0)), terminal.color) + " " + "\x1b[0m";
+  for (int i = 0; i < kSteps; ++i) bar += paint(viridis(i / (kSteps - 1.0)), terminal.color) + " " + "\x1b[0m";
   return bar + " " + last_of_scale(picture, end);
 }
 
@@ -175,8 +174,8 @@ Terminal look_at_terminal(ColorChoice choice) {
   const bool wanted = is_terminal() && set("NO_COLOR").empty() && !term.empty() && term != "dumb";
   if (choice == ColorChoice::Never || (choice == ColorChoice::Auto && !wanted)) return terminal;
   const std::string_view depth = set("COLORTERM");
-  const bool exact = depth == "truecolor" || depth == "24bit" || term.ends_with("-direct") ||
-                     !set("WT_SESSION").empty();
+  const bool exact =
+      depth == "truecolor" || depth == "24bit" || term.ends_with("-direct") || !set("WT_SESSION").empty();
   terminal.color = exact ? ColorMode::TrueColor : ColorMode::Palette256;
   return terminal;
 }
@@ -185,8 +184,8 @@ std::string draw_table(const Picture& picture, const Terminal& terminal) {
   const Layout layout = lay_out(picture, terminal);
   const double end = scale_end(picture);
   const bool color = terminal.color != ColorMode::None;
-  std::string text = (color ? "\x1b[1m" : "") + picture.title + (color ? "\x1b[0m" : "") + "  " +
-                     picture.subtitle + "\n" + header(picture, layout) + "\n";
+  std::string text = (color ? "\x1b[1m" : "") + picture.title + (color ? "\x1b[0m" : "") + "  " + picture.subtitle +
+                     "\n" + header(picture, layout) + "\n";
   for (size_t row = 0; row < layout.rows; ++row) {
     text += "  " + row_label(picture, layout, row) + " ";
     for (size_t column = 0; column < layout.columns; ++column)
@@ -201,8 +200,8 @@ std::string draw_table(const Picture& picture, const Terminal& terminal) {
     text += spaces(layout.label + 3) + "0.00 \"" + std::string(kRamp) + "\" " + last_of_scale(picture, end) + "\n";
   if (layout.rows < picture.rows.size() || layout.columns < picture.columns.size())
     text += "  (here " + std::to_string(layout.rows) + " of " + std::to_string(picture.rows.size()) + " rows, " +
-            std::to_string(layout.columns) + " of " + std::to_string(picture.columns.size()) +
-            " columns" + (terminal.pictures ? "; the picture shows all" : "") + ")\n";
+            std::to_string(layout.columns) + " of " + std::to_string(picture.columns.size()) + " columns" +
+            (terminal.pictures ? "; the picture shows all" : "") + ")\n";
   return text;
 }
 

@@ -13,10 +13,10 @@ inline constexpr int kMaxWords = 128;
 inline constexpr size_t kMaxBytes = 1u << 20;  // of a file that are read
 
 struct Words {
-  std::string origin;                // "the sentence", or the file's name
-  std::vector<std::string> shown;    // as written, without the punctuation around it
-  std::vector<std::string> folded;   // lower case (ASCII): what the embedding sees
-  bool truncated = false;            // there was more than kMaxWords words or kMaxBytes bytes
+  std::string origin;               // "the sentence", or the file's name
+  std::vector<std::string> shown;   // as written, without the punctuation around it
+  std::vector<std::string> folded;  // lower case (ASCII): what the embedding sees
+  bool truncated = false;           // there was more than kMaxWords words or kMaxBytes bytes
 };
 
 // `argument` is a sentence, the path of an existing file, or "-" for standard input. False: *error says why.

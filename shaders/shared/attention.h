@@ -7,9 +7,9 @@
 #include "params.h"
 
 HEED_BEGIN_PARAMS(AttentionParams)
-uint offset[8];      // q, k, v, key_padding, mask, bias, out (or the partial results), log_sum_exp
-uint batch_heads;    // B * H
-uint heads_splits;   // H, and above its 24 bits the number of splits of the keys, less one
+uint offset[8];     // q, k, v, key_padding, mask, bias, out (or the partial results), log_sum_exp
+uint batch_heads;   // B * H
+uint heads_splits;  // H, and above its 24 bits the number of splits of the keys, less one
 uint s_q, s_kv;
 uint q_b, q_h, q_s;
 uint k_b, k_h, k_s;

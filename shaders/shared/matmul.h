@@ -5,9 +5,9 @@
 HEED_BEGIN_PARAMS(MatmulParams)
 uint offset[5];  // a, b, bias, residual, out
 uint m, n, k;
-uint batch_1;    // size of b1
+uint batch_1;  // size of b1
 uint tiles_m, tiles_n;
-uint tiles;      // tiles_m * tiles_n * batches: workgroups with work
+uint tiles;  // tiles_m * tiles_n * batches: workgroups with work
 uint a_m, a_k, a_b0, a_b1;
 uint b_k, b_n, b_b0, b_b1;
 uint bias_n;
@@ -15,5 +15,5 @@ uint residual_m, residual_b0, residual_b1;
 uint out_m, out_b0, out_b1;
 float scale;
 uint seed, stream;
-uint partial;    // batches of one part of k: out is f32 and gets the parts' sums, dense; 0: all of k
+uint partial;  // batches of one part of k: out is f32 and gets the parts' sums, dense; 0: all of k
 HEED_END_PARAMS

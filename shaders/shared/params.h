@@ -8,8 +8,13 @@
   namespace heed {              \
   struct Name {                 \
     using uint = std::uint32_t;
-#define HEED_END_PARAMS };  }
+#define HEED_END_PARAMS \
+  }                     \
+  ;                     \
+  }
 #else
 #define HEED_BEGIN_PARAMS(Name) layout(push_constant) uniform Name {
-#define HEED_END_PARAMS } p;
+#define HEED_END_PARAMS \
+  }                     \
+  p;
 #endif

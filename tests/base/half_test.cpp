@@ -18,8 +18,7 @@ double value_of(uint16_t bits, int mantissa_bits) {
             mantissa = bits & ((1 << mantissa_bits) - 1);
   double magnitude;
   if (exponent == (1 << exponent_bits) - 1)
-    magnitude =
-        mantissa == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    magnitude = mantissa == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
   else if (exponent == 0)
     magnitude = std::ldexp(mantissa, 1 - bias - mantissa_bits);
   else
@@ -39,9 +38,9 @@ uint16_t nearest(double x, int mantissa_bits) {
     const auto middle = static_cast<uint16_t>((low + high) / 2);
     (value_of(middle, mantissa_bits) <= magnitude ? low : high) = middle;
   }
-  const double next =
-      high == infinity ? 2.0 * value_of(static_cast<uint16_t>(infinity - (1 << mantissa_bits)), mantissa_bits)
-                       : value_of(high, mantissa_bits);
+  const double next = high == infinity
+                          ? 2.0 * value_of(static_cast<uint16_t>(infinity - (1 << mantissa_bits)), mantissa_bits)
+                          : value_of(high, mantissa_bits);
   const double below = magnitude - value_of(low, mantissa_bits), above = next - magnitude;
   const bool up = magnitude >= next || above < below || (above == below && (low & 1) != 0);
   return static_cast<uint16_t>(sign | (up ? high : low));
@@ -117,8 +116,7 @@ TEST_CASE("convert_floats goes between all types, without alignment", "[base]") 
   const std::array<float, 5> values = {1.0f, -2.5f, 0.0f, 96.0f, -0.125f};  // exact in all of them
   for (const DType from : {DType::F32, DType::F16, DType::BF16}) {
     for (const DType to : {DType::F32, DType::F16, DType::BF16}) {
-      std::vector<std::byte> source(values.size() * size_of(from) + 1),
-          target(values.size() * size_of(to) + 1);
+      std::vector<std::byte> source(values.size() * size_of(from) + 1), target(values.size() * size_of(to) + 1);
       std::vector<float> back(values.size());
       convert_floats(values.data(), DType::F32, source.data() + 1, from, values.size());
       convert_floats(source.data() + 1, from, target.data() + 1, to, values.size());

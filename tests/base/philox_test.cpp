@@ -35,8 +35,8 @@ TEST_CASE("dropout takes the word of its element", "[base]") {
        {0ull, 1ull, 2ull, 3ull, 4ull, 4095ull, 0x3ffffffffull, 0x400000000ull, 0x123456789abcdull}) {
     INFO(index);
     CHECK(dropout_bits(7, 11, index) == ops::random_word(7, 11, index));
-    const auto block = philox4x32_10(
-        {static_cast<uint32_t>(index / 4), static_cast<uint32_t>(index / 4 >> 32), 0, 0}, {7, 11});
+    const auto block =
+        philox4x32_10({static_cast<uint32_t>(index / 4), static_cast<uint32_t>(index / 4 >> 32), 0, 0}, {7, 11});
     CHECK(dropout_bits(7, 11, index) == block[index % 4]);
   }
 }

@@ -28,8 +28,7 @@ ggml_tensor* attention(Build& b, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
   const int64_t tokens = q->ne[1];
   ggml_tensor* mask = causal ? b.tensor(GGML_TYPE_F16, tokens, tokens) : nullptr;
   if (mask != nullptr) ggml_set_name(mask, "mask");
-  return ggml_flash_attn_ext(b.ctx, q, k, v, mask, 1.0f / std::sqrt(static_cast<float>(q->ne[0])), 0.0f,
-                             0.0f);
+  return ggml_flash_attn_ext(b.ctx, q, k, v, mask, 1.0f / std::sqrt(static_cast<float>(q->ne[0])), 0.0f, 0.0f);
 }
 
 ggml_tensor* linear(Build& b, ggml_tensor* x, ggml_type type, int64_t out) {
@@ -64,8 +63,7 @@ ggml_tensor* build(const Row& row, Build& b) {
   const auto& s = row.sizes;
   const ggml_type type = row.type == "f16" ? GGML_TYPE_F16 : GGML_TYPE_F32;
   if (row.op == "encoder") return encoder(b, type, s[0]);
-  if (row.op == "matmul")
-    return ggml_mul_mat(b.ctx, b.tensor(type, s[2], s[1]), b.tensor(GGML_TYPE_F32, s[2], s[0]));
+  if (row.op == "matmul") return ggml_mul_mat(b.ctx, b.tensor(type, s[2], s[1]), b.tensor(GGML_TYPE_F32, s[2], s[0]));
   if (row.op == "attention") {
     ggml_tensor* q = b.tensor(GGML_TYPE_F32, s[2], s[1], s[0]);
     return attention(b, q, b.tensor(type, s[2], s[1], s[0]), b.tensor(type, s[2], s[1], s[0]), row.causal);
@@ -143,8 +141,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::fprintf(stderr, "%s %s\n", ggml_backend_name(backend), ggml_backend_dev_description(device));
-  for (int i = 3; i < argc; ++i)
-    heed::bench::measure(backend, heed::bench::parse_row(argv[i]), std::atof(argv[2]));
+  for (int i = 3; i < argc; ++i) heed::bench::measure(backend, heed::bench::parse_row(argv[i]), std::atof(argv[2]));
   ggml_backend_free(backend);
   return 0;
 }

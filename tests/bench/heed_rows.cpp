@@ -61,8 +61,8 @@ void build_encoder(const Row& row, Problem* p) {
     for (const char* norm : {".norm1.", ".norm2."})
       for (const char* part : {"weight", "bias"}) p->weights.push_back({layer + norm + part, {kWidth}});
   }
-  const nn::EncoderLayerOptions layer = {
-      .attention = {.heads = kHeads}, .feed_forward = {.hidden = kHidden, .activation = Activation::GeluErf}};
+  const nn::EncoderLayerOptions layer = {.attention = {.heads = kHeads},
+                                         .feed_forward = {.hidden = kHidden, .activation = Activation::GeluErf}};
   p->result(nn::encoder_stack(p->graph, p->input("x", shape), "layers", layer, {.layers = kLayers}), shape);
 }
 
@@ -117,8 +117,7 @@ Status upload(Device& device, const Problem& p, Weights* weights) {
   std::vector<std::vector<std::byte>> data;
   std::vector<HostTensor> tensors;
   for (const auto& weight : p.weights) data.push_back(values(elements(weight.shape), p.type));
-  for (size_t i = 0; i < data.size(); ++i)
-    tensors.push_back({p.weights[i].name, p.type, p.weights[i].shape, data[i]});
+  for (size_t i = 0; i < data.size(); ++i) tensors.push_back({p.weights[i].name, p.type, p.weights[i].shape, data[i]});
   return device.upload(tensors, weights);
 }
 
@@ -160,8 +159,7 @@ void measure(Device& device, const Row& row, double seconds) {
   std::vector<double> times = {run_once(plan, buffers, gpu)};
   const Clock::time_point start = Clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  if (times[0] < 10e3 * seconds)
-    times.clear();  // the first run only warms up, unless one is all there is time for
+  if (times[0] < 10e3 * seconds) times.clear();  // the first run only warms up, unless one is all there is time for
   while (times.size() < 3 || (spent() < seconds && times.size() < 100)) {
     if (times.size() == 1 && times[0] >= 10e3 * seconds) break;
     times.push_back(run_once(plan, buffers, gpu));

@@ -37,12 +37,11 @@ inline Row parse_row(const std::string& text) {
   std::istringstream list(sizes);
   for (std::string size; std::getline(list, size, 'x');) row.sizes.push_back(std::atoll(size.c_str()));
   const size_t wanted = row.op == "matmul" || row.op == "attention" ? 3 : row.op == "encoder" ? 1 : 2;
-  const bool known = row.op == "matmul" || row.op == "attention" || row.op == "softmax" ||
-                     row.op == "layernorm" || row.op == "add" || row.op == "encoder";
-  const bool positive =
-      std::all_of(row.sizes.begin(), row.sizes.end(), [](int64_t size) { return size > 0; });
-  if (!known || (row.type != "f32" && row.type != "f16" && row.type != "bf16") ||
-      row.sizes.size() != wanted || !positive) {
+  const bool known = row.op == "matmul" || row.op == "attention" || row.op == "softmax" || row.op == "layernorm" ||
+                     row.op == "add" || row.op == "encoder";
+  const bool positive = std::all_of(row.sizes.begin(), row.sizes.end(), [](int64_t size) { return size > 0; });
+  if (!known || (row.type != "f32" && row.type != "f16" && row.type != "bf16") || row.sizes.size() != wanted ||
+      !positive) {
     std::fprintf(stderr, "cannot read the row '%s'\n", text.c_str());
     std::exit(2);
   }

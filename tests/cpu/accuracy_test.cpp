@@ -160,9 +160,8 @@ TEST_CASE("a product errs no more than a plain loop in f32, on every instruction
       std::vector<float> y(reference.exact.size());
       REQUIRE(plan.run({{"a", a}, {"b", b}, {"y", y}}) == Status::Ok);
       const double error = reference.error(y);
-      INFO(set << ", " << p.m << " x " << p.n << " x " << p.k << " from " << p.low << ": "
-               << error / reference.plain << " of a loop in f32, " << error / reference.once
-               << " of one in double");
+      INFO(set << ", " << p.m << " x " << p.n << " x " << p.k << " from " << p.low << ": " << error / reference.plain
+               << " of a loop in f32, " << error / reference.once << " of one in double");
       CHECK(error <= kMost * reference.plain);
       CHECK(reference.relative(y) <= spread(p.k));
     });
@@ -177,8 +176,7 @@ TEST_CASE("attention errs no more than plain loops in f32, on every instruction 
     const Reference reference = attend(p, q, k, v);
     Graph g;
     g.output("y", g.attention(g.input("q", {1, p.heads, p.queries, p.width}),
-                              g.input("k", {1, p.heads, p.keys, p.width}),
-                              g.input("v", {1, p.heads, p.keys, p.values}),
+                              g.input("k", {1, p.heads, p.keys, p.width}), g.input("v", {1, p.heads, p.keys, p.values}),
                               {.causal = p.causal ? Causal::TopLeft : Causal::None})
                       .output);
     on_every_set([&](Device& device, const char* set) {
@@ -188,8 +186,7 @@ TEST_CASE("attention errs no more than plain loops in f32, on every instruction 
       REQUIRE(plan.run({{"q", q}, {"k", k}, {"v", v}, {"y", y}}) == Status::Ok);
       const double error = reference.error(y);
       INFO(set << ", " << p.heads << " x " << p.queries << " x " << p.keys << ", size " << p.size << ": "
-               << error / reference.plain << " of loops in f32, " << error / reference.once
-               << " of loops in double");
+               << error / reference.plain << " of loops in f32, " << error / reference.once << " of loops in double");
       CHECK(error <= kMost * reference.plain);
     });
   }

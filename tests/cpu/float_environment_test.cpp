@@ -80,8 +80,7 @@ Numbers run_small_numbers(Device& device, const Inputs& in, Status* status) {
   const HostTensor tensor = {"w", DType::F32, shape, std::as_bytes(std::span(in.w))};
   Weights weights;
   Plan plan;
-  Numbers y{std::vector<float>(4096), std::vector<float>(4096), std::vector<float>(4096),
-            std::vector<float>(4096)};
+  Numbers y{std::vector<float>(4096), std::vector<float>(4096), std::vector<float>(4096), std::vector<float>(4096)};
   *status = device.upload({&tensor, 1}, &weights, {.keep_dtype = false, .dtype = DType::F16});
   if (*status == Status::Ok) *status = device.compile(small_numbers(), weights, &plan);
   if (*status == Status::Ok)
@@ -114,9 +113,8 @@ TEST_CASE("results do not depend on a thread's floating-point environment, which
       Result result = trained;
       (void)keeps(environment, [&] { numbers = run_small_numbers(device, inputs, &status); });
       const bool kept = keeps(environment, [&] {
-        result.status =
-            plan.run({{"x", x}, {"y", result.y}, {"pooled", result.pooled}, {"best", result.best}},
-                     {{"tokens", 37}}, {.seed = 3});
+        result.status = plan.run({{"x", x}, {"y", result.y}, {"pooled", result.pooled}, {"best", result.best}},
+                                 {{"tokens", 37}}, {.seed = 3});
       });
       CHECK(status == Status::Ok);
       CHECK(numbers == expected);

@@ -20,8 +20,8 @@ const float kStrange[] = {std::numeric_limits<float>::infinity(), -std::numeric_
                           std::nanf("")};
 
 // `mask` is [rows, keys], nonzero where a key is kept; as the key padding, where that has one row, or as a mask.
-std::vector<float> attend(Device& device, const Sides& s, const std::vector<float>& v,
-                          const std::vector<uint8_t>& mask, bool as_padding) {
+std::vector<float> attend(Device& device, const Sides& s, const std::vector<float>& v, const std::vector<uint8_t>& mask,
+                          bool as_padding) {
   const int64_t rows = static_cast<int64_t>(mask.size()) / s.keys;
   Graph g;
   const Tensor kept = g.input("mask", {rows, s.keys}, DType::U8);

@@ -54,8 +54,7 @@ Narrowed narrow(const MatmulKernels::Storage& tiles, const float* a, int64_t a_r
     for (int64_t p = 0; p < k; ++p) row[static_cast<size_t>(p)] = a[i * a_row + p * a_k];
     tiles.narrow(row.data(), narrowed.bits.data() + i * narrowed.k, k);
     for (int64_t p = 0; p < k; ++p)
-      CHECK(narrowed.bits[static_cast<size_t>(i * narrowed.k + p)] ==
-            float_to_bfloat(row[static_cast<size_t>(p)]));
+      CHECK(narrowed.bits[static_cast<size_t>(i * narrowed.k + p)] == float_to_bfloat(row[static_cast<size_t>(p)]));
   }
   return narrowed;
 }
@@ -98,8 +97,7 @@ void check_tile(const MatmulKernels& kernels, const TileCase& c) {
   for (int64_t i = 0; i < c.rows; ++i)
     for (int64_t j = 0; j < pitch; ++j) {
       const double expected = j >= cols ? 3.0 : product.at(i * cols + j) + (c.add ? 3.0 : 0.0);
-      worst =
-          std::max(worst, std::abs(static_cast<double>(sums[static_cast<size_t>(i * pitch + j)]) - expected));
+      worst = std::max(worst, std::abs(static_cast<double>(sums[static_cast<size_t>(i * pitch + j)]) - expected));
     }
   // k roundings of partial sums below k, and one of the sum with 3.
   CHECK(worst < static_cast<double>(c.k + 1) * 0x1p-24 * (3.0 + static_cast<double>(c.k)));
@@ -119,8 +117,7 @@ double ulps(float got, double exact) { return std::abs(static_cast<double>(got) 
 std::vector<float> sample(float low, float high) {
   const uint32_t a = std::bit_cast<uint32_t>(low), b = std::bit_cast<uint32_t>(high);
   std::vector<float> all = {low, high};
-  for (uint32_t bits = std::min(a, b); bits < std::max(a, b); bits += 997)
-    all.push_back(std::bit_cast<float>(bits));
+  for (uint32_t bits = std::min(a, b); bits < std::max(a, b); bits += 997) all.push_back(std::bit_cast<float>(bits));
   return all;
 }
 
@@ -192,8 +189,8 @@ TEST_CASE("activations are accurate on every instruction set", "[cpu]") {
       {Activation::Relu, [](double x) { return x > 0 ? x : 0.0; }, 0.0, 0.0},
       {Activation::GeluErf, [](double x) { return x * normal(x); }, 40.0, 6e-9},
       {Activation::GeluTanh,
-       [](double x) { return x / (1.0 + std::exp(-2.0 * 0.7978845608028654 * (x + 0.044715 * x * x * x))); },
-       40.0, 6e-9},
+       [](double x) { return x / (1.0 + std::exp(-2.0 * 0.7978845608028654 * (x + 0.044715 * x * x * x))); }, 40.0,
+       6e-9},
       {Activation::Silu, [](double x) { return x / (1.0 + std::exp(-x)); }, 4.0, 1e-30},
       {Activation::Tanh, [](double x) { return std::tanh(x); }, 3.0, 0.0},
   };
@@ -295,8 +292,7 @@ TEST_CASE("f16 and bf16 are converted bit for bit on every instruction set", "[c
       CHECK(wrong == 0);
       // Halfway between neighbours, and next to it.
       for (float& w : wide)
-        w = std::bit_cast<float>(std::bit_cast<uint32_t>(w) + 0x0fffu +
-                                 (std::bit_cast<uint32_t>(w) >> 13) % 3);
+        w = std::bit_cast<float>(std::bit_cast<uint32_t>(w) + 0x0fffu + (std::bit_cast<uint32_t>(w) >> 13) % 3);
       kernels.rows->narrow(type, wide.data(), back.data(), 65536);
       for (size_t i = 0; i < all.size(); ++i) {
         const uint16_t expected = type == DType::F16 ? float_to_half(wide[i]) : float_to_bfloat(wide[i]);
@@ -344,8 +340,7 @@ TEST_CASE("a thin tile gives the same bits as four tiles of one row", "[cpu]") {
       for (const bool add : {true, false}) {
         tiles.thin(steps, a, 1, packed.data(), rows * matmul.cols, thin.data(), add);
         for (int64_t p = 0; p < kPanels; ++p)
-          tiles.tile[0](steps, a, 0, 1,
-                        packed.data() + static_cast<size_t>(p * rows * matmul.cols) * size_of(type),
+          tiles.tile[0](steps, a, 0, 1, packed.data() + static_cast<size_t>(p * rows * matmul.cols) * size_of(type),
                         single.data() + p * matmul.cols, matmul.cols, add, {packed.data(), 1});
         CHECK(thin == single);
       }

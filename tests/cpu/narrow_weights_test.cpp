@@ -40,16 +40,14 @@ std::vector<float> stored(std::vector<float> values, DType type) {
 Graph layer_graph(const Layer& layer, DType type) {
   Graph g;
   const Tensor x = g.input("x", {layer.m, layer.k});
-  const Tensor w =
-      layer.transpose ? g.weight("w", {layer.n, layer.k}, type) : g.weight("w", {layer.k, layer.n}, type);
+  const Tensor w = layer.transpose ? g.weight("w", {layer.n, layer.k}, type) : g.weight("w", {layer.k, layer.n}, type);
   g.output("y", g.add(g.matmul(x, w, {.transpose_b = layer.transpose}), g.weight("b", {layer.n})));
   return g;
 }
 
-Status upload(Device& device, const Layer& layer, const std::vector<float>& w, const std::vector<float>& b,
-              DType type, Weights* weights) {
-  const int64_t shape[] = {layer.transpose ? layer.n : layer.k, layer.transpose ? layer.k : layer.n},
-                row[] = {layer.n};
+Status upload(Device& device, const Layer& layer, const std::vector<float>& w, const std::vector<float>& b, DType type,
+              Weights* weights) {
+  const int64_t shape[] = {layer.transpose ? layer.n : layer.k, layer.transpose ? layer.k : layer.n}, row[] = {layer.n};
   const HostTensor tensors[] = {{"w", DType::F32, shape, std::as_bytes(std::span(w))},
                                 {"b", DType::F32, row, std::as_bytes(std::span(b))}};
   return device.upload(tensors, weights, {.keep_dtype = false, .dtype = type, .only_matrices = true});
@@ -87,8 +85,7 @@ TEST_CASE("weights of f16 and bf16 beside f32, on every instruction set", "[cpu]
     REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
     for (const Layer& layer : kLayers)
       for (const DType type : {DType::F16, DType::BF16}) {
-        INFO(kernels.name << ", " << to_string(type) << ", " << layer.m << " x " << layer.n << " x "
-                          << layer.k);
+        INFO(kernels.name << ", " << to_string(type) << ", " << layer.m << " x " << layer.n << " x " << layer.k);
         const std::vector<float> x = floats({layer.m, layer.k}, 1), b = floats({layer.n}, 2);
         const std::vector<float> w = floats({layer.k, layer.n}, 3);
         Weights weights;
@@ -111,8 +108,8 @@ TEST_CASE("weights of f16 and bf16 beside f32, on every instruction set", "[cpu]
         Plan one;
         std::vector<float> last(static_cast<size_t>(layer.n));
         REQUIRE(device.compile(layer_graph(single, type), weights, &one) == Status::Ok);
-        REQUIRE(one.run({{"x", std::span(x).subspan(static_cast<size_t>((layer.m - 1) * layer.k))},
-                         {"y", last}}) == Status::Ok);
+        REQUIRE(one.run({{"x", std::span(x).subspan(static_cast<size_t>((layer.m - 1) * layer.k))}, {"y", last}}) ==
+                Status::Ok);
         CHECK(std::equal(last.begin(), last.end(), y.end() - static_cast<ptrdiff_t>(layer.n)));
       }
   }
@@ -225,9 +222,7 @@ TEST_CASE("tables of f16 and bf16 give rows of f32, on every instruction set", "
       std::vector<float> got(4 * kWidth), sum(4 * 31);
       REQUIRE(plan.run({{"ids", ids}, {"rows", got}, {"sum", sum}}) == Status::Ok);
       const std::vector<float> values = stored(w, type);
-      const auto at = [&](int64_t row, int64_t column) {
-        return values[static_cast<size_t>(row * kWidth + column)];
-      };
+      const auto at = [&](int64_t row, int64_t column) { return values[static_cast<size_t>(row * kWidth + column)]; };
       for (int64_t r = 0; r < 4; ++r) {
         for (int64_t c = 0; c < kWidth; ++c) CHECK(got[static_cast<size_t>(r * kWidth + c)] == at(ids[r], c));
         for (int64_t c = 0; c < 31; ++c)
@@ -263,8 +258,7 @@ TEST_CASE("tables and results of other types are refused", "[cpu]") {
     CHECK(g.status() == Status::DTypeMismatch);
   }
   Graph g;
-  CHECK(g.dtype(g.embedding(g.input("t", {3, 2}, DType::BF16), g.input("ids", {2}, DType::I32))) ==
-        DType::F32);
+  CHECK(g.dtype(g.embedding(g.input("t", {3, 2}, DType::BF16), g.input("ids", {2}, DType::I32))) == DType::F32);
   CHECK(g.dtype(g.cast(g.input("x", {3}, DType::BF16), DType::F16)) == DType::F16);
   CHECK(g.status() == Status::Ok);
   CHECK(g.dtype(g.scale(g.input("w", {3}, DType::BF16), 2.0f)) == DType::BF16);

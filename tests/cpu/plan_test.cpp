@@ -115,8 +115,8 @@ TEST_CASE("an id outside of the table is named", "[cpu]") {
   Graph g;
   const std::vector<float> table = floats({5, 3}, 3);
   g.push_label("decoder");
-  const Tensor rows = g.embedding(g.constant("table", {5, 3}, std::span<const float>(table)),
-                                  g.input("ids", {4}, DType::I32));
+  const Tensor rows =
+      g.embedding(g.constant("table", {5, 3}, std::span<const float>(table)), g.input("ids", {4}, DType::I32));
   g.pop_label();
   g.output("y", rows);
   Plan plan;
@@ -166,7 +166,8 @@ TEST_CASE("memory that the host does not have is a status", "[cpu]") {
   const Tensor a = g.input("a", {kSide, 1}), b = g.input("b", {1, kSide});
   std::vector<Tensor> products;
   for (int i = 0; i < 8; ++i) products.push_back(g.matmul(g.scale(a, static_cast<float>(i + 2)), b));
-  for (const Tensor product : products) g.output(std::string("y").append(std::to_string(product.id)), g.mean(product, 0));
+  for (const Tensor product : products)
+    g.output(std::string("y").append(std::to_string(product.id)), g.mean(product, 0));
   Plan plan;
   CHECK(device.compile(g, {}, &plan) == Status::OutOfMemory);
   INFO(message);

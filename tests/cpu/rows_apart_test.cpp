@@ -19,9 +19,8 @@ TEST_CASE("rows of 1,024 floats between two products, on every instruction set",
     REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
     Graph g;
     const Dim rows = g.extent("rows", kMost);
-    const Tensor h =
-        g.activation(g.linear(g.input("x", {rows, kIn}), g.constant("up", {kHidden, kIn}, std::span(up))),
-                     Activation::Relu);
+    const Tensor h = g.activation(g.linear(g.input("x", {rows, kIn}), g.constant("up", {kHidden, kIn}, std::span(up))),
+                                  Activation::Relu);
     g.output("y", g.linear(h, g.constant("down", {kOut, kHidden}, std::span(down))));
     Plan plan;
     REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
@@ -31,8 +30,8 @@ TEST_CASE("rows of 1,024 floats between two products, on every instruction set",
       const ops::Array middle = ops::activation(ops::matmul(some, w_up), Activation::Relu);
       const std::vector<double> wanted = ops::matmul(middle, w_down).value;
       std::vector<float> y(static_cast<size_t>(count * kOut));
-      REQUIRE(plan.run({{"x", std::span(x).first(static_cast<size_t>(count * kIn))}, {"y", y}},
-                       {{"rows", count}}) == Status::Ok);
+      REQUIRE(plan.run({{"x", std::span(x).first(static_cast<size_t>(count * kIn))}, {"y", y}}, {{"rows", count}}) ==
+              Status::Ok);
       for (size_t i = 0; i < y.size(); ++i) {
         INFO("element " << i);
         REQUIRE(std::abs(static_cast<double>(y[i]) - wanted[i]) < 2e-3);

@@ -54,8 +54,7 @@ TEST_CASE("results larger than caches have the bits of small ones", "[cpu]") {
     many[i].resize(many_x.size());
   }
   REQUIRE(plan.run({{"x", x}, {"softmax", few[0]}, {"layernorm", few[1]}}, {{"rows", kFew}}) == Status::Ok);
-  REQUIRE(plan.run({{"x", many_x}, {"softmax", many[0]}, {"layernorm", many[1]}}, {{"rows", kMany}}) ==
-          Status::Ok);
+  REQUIRE(plan.run({{"x", many_x}, {"softmax", many[0]}, {"layernorm", many[1]}}, {{"rows", kMany}}) == Status::Ok);
   for (int i = 0; i < 2; ++i) {
     size_t wrong = 0;
     for (size_t at = 0; at < many[i].size(); at += kPart) {

@@ -28,11 +28,10 @@ inline Graph network() {
   Tensor x = g.input("x", {1, tokens, 48});
   const Tensor qkv = g.reshape(g.linear(x, constant("qkv", {144, 48}, 1)), {1, tokens, 3, 4, 12});
   const auto part = [&](int64_t i) { return g.transpose(g.select(qkv, 2, i), 1, 2); };
-  const Tensor y =
-      g.attention(part(0), part(1), part(2), {.causal = Causal::TopLeft, .dropout = 0.1f}).output;
+  const Tensor y = g.attention(part(0), part(1), part(2), {.causal = Causal::TopLeft, .dropout = 0.1f}).output;
   x = g.layernorm(g.add(x, g.reshape(g.transpose(y, 1, 2), {1, tokens, 48})), {}, {}, 1e-5f);
-  Tensor h = g.activation(g.linear(x, constant("up", {1024, 48}, 2), constant("up_bias", {1024}, 3)),
-                          Activation::GeluErf);
+  Tensor h =
+      g.activation(g.linear(x, constant("up", {1024, 48}, 2), constant("up_bias", {1024}, 3)), Activation::GeluErf);
   h = g.dropout(g.linear(h, constant("down", {48, 1024}, 4)), 0.2f);
   x = g.rmsnorm(g.add(x, h), {}, 1e-6f);
   g.output("y", x);
@@ -54,8 +53,8 @@ inline Result run_network(Plan& plan, int64_t tokens, uint32_t seed) {
   r.y.resize(static_cast<size_t>(tokens) * 48);
   r.pooled.resize(48);
   r.best.resize(static_cast<size_t>(tokens));
-  r.status = plan.run({{"x", x}, {"y", r.y}, {"pooled", r.pooled}, {"best", r.best}}, {{"tokens", tokens}},
-                      {.seed = seed});
+  r.status =
+      plan.run({{"x", x}, {"y", r.y}, {"pooled", r.pooled}, {"best", r.best}}, {{"tokens", tokens}}, {.seed = seed});
   return r;
 }
 

@@ -124,14 +124,12 @@ TEST_CASE("a plan may be compiled while the host's threads pack weights for anot
     int calls = 0;
     static void run(void* user, uint32_t count, void (*task)(void*, uint32_t), void* context) {
       auto* host = static_cast<Host*>(user);
-      if (++host->calls == 1)
-        CHECK(host->device.compile(host->graph, host->weights, &host->other) == Status::Ok);
+      if (++host->calls == 1) CHECK(host->device.compile(host->graph, host->weights, &host->other) == Status::Ok);
       for (uint32_t i = 0; i < count; ++i) task(context, i);
     }
   } host;
   const std::vector<float> w = floats({512, 512}, 5), x = floats({8, 512}, 6);
-  host.graph.output("y",
-                    host.graph.matmul(host.graph.input("x", {8, 512}), host.graph.weight("w", {512, 512})));
+  host.graph.output("y", host.graph.matmul(host.graph.input("x", {8, 512}), host.graph.weight("w", {512, 512})));
   REQUIRE(Device::open({.select = "cpu", .threads = 2, .parallel_for = {Host::run, &host}}, &host.device) ==
           Status::Ok);
   const int64_t shape[] = {512, 512};
@@ -197,9 +195,7 @@ TEST_CASE("the pool runs every index once, from several callers", "[cpu]") {
     callers.emplace_back([&] {
       for (int repeat = 0; repeat < 300; ++repeat) {
         std::array<std::atomic<int>, kCount> seen{};
-        pool.run(
-            kCount, [](void* context, uint32_t i) { ++static_cast<std::atomic<int>*>(context)[i]; },
-            seen.data());
+        pool.run(kCount, [](void* context, uint32_t i) { ++static_cast<std::atomic<int>*>(context)[i]; }, seen.data());
         for (const std::atomic<int>& s : seen) wrong += s != 1;
       }
     });

@@ -193,8 +193,7 @@ TEST_CASE("custom: two inputs, two outputs, groups in two dimensions, views as i
   }
 }
 
-TEST_CASE("custom: dropout taken out of a strided tensor still gives the shader a contiguous one",
-          "[custom]") {
+TEST_CASE("custom: dropout taken out of a strided tensor still gives the shader a contiguous one", "[custom]") {
   for (const ops::TestDevice& tested : ops::test_devices()) {
     INFO(tested.word);
     Fade fade;
@@ -260,12 +259,8 @@ TEST_CASE("custom: workgroups and counts of them above the device's limits are r
       const uint32_t constants[] = {row.workgroup};
       Graph g;
       const std::array<CustomGroups, 3> groups = {{{}, row.y, row.z}};
-      const CustomPass pass = {.name = "fade",
-                               .spirv = words,
-                               .constants = constants,
-                               .push = push,
-                               .groups = groups,
-                               .outputs = outputs};
+      const CustomPass pass = {
+          .name = "fade", .spirv = words, .constants = constants, .push = push, .groups = groups, .outputs = outputs};
       g.output("y", g.custom(pass, {g.input("x", {16})}).outputs[0]);
       Plan plan;
       CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
@@ -317,10 +312,8 @@ TEST_CASE("custom: mistakes are the graph's, with a message", "[custom]") {
       {"constants", with([&](CustomPass& p) { p.constants = many_constants; }), 1, "17; at most 16"},
       {"push words", with([&](CustomPass& p) { p.push = many_words; }), 1, "33; at most 32"},
       {"each", with([](CustomPass& p) { p.groups[1].each = 0; }), 1, "each is 0"},
-      {"groups beyond 63 bits", with([](CustomPass& p) {
-         p.groups[2] = {{UINT32_MAX, UINT32_MAX, 4}, 2};
-       }),
-       1, "groups: more"},
+      {"groups beyond 63 bits", with([](CustomPass& p) { p.groups[2] = {{UINT32_MAX, UINT32_MAX, 4}, 2}; }), 1,
+       "groups: more"},
       {"endless work", with([](CustomPass& p) { p.group_work = INFINITY; }), 1, "group_work is infinite"},
       {"nothing to run", with([](CustomPass& p) { p.spirv = {}; }), 1, "neither"},
       {"three words", with([&](CustomPass& p) { p.spirv = tiny; }), 1, "too short"},
@@ -332,17 +325,14 @@ TEST_CASE("custom: mistakes are the graph's, with a message", "[custom]") {
       {"ids", with([&](CustomPass& p) { p.spirv = many_ids; }), 1, "damaged"},
       {"entry point", with([](CustomPass& p) { p.entry_point = "other"; }), 1, "entry point 'other'"},
       {"missing binding", with([&](CustomPass& p) { p.spirv = four; }), 1, "binding 2"},
-      {"output at an input's place", with([&](CustomPass& p) { p.spirv = exchanged; }), 1,
-       "binding 1 is output 0"},
-      {"too few push constants", with([&](CustomPass& p) { p.push = std::span(push).first(1); }), 1,
-       "push constants"},
+      {"output at an input's place", with([&](CustomPass& p) { p.spirv = exchanged; }), 1, "binding 1 is output 0"},
+      {"too few push constants", with([&](CustomPass& p) { p.push = std::span(push).first(1); }), 1, "push constants"},
   };
   for (const Case& c : cases) {
     INFO(c.what);
     Graph g;
     std::vector<Tensor> inputs;
-    for (size_t i = 0; i < c.inputs; ++i)
-      inputs.push_back(g.input(std::string("x").append(std::to_string(i)), {16}));
+    for (size_t i = 0; i < c.inputs; ++i) inputs.push_back(g.input(std::string("x").append(std::to_string(i)), {16}));
     CHECK_FALSE(g.custom(c.pass, inputs).outputs[0].valid());
     CHECK(g.status() == Status::InvalidArgument);
     CHECK(std::string(g.error()).find(c.says) != std::string::npos);

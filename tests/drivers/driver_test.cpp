@@ -25,6 +25,8 @@ TEST_CASE("drivers: the driver asked for is the one there is", "[drivers]") {
   CHECK(devices[0].name.find(lavapipe ? "llvmpipe" : "SwiftShader") != std::string::npos);
   // lavapipe's name tells its vector width: "llvmpipe (LLVM 15.0.6, 256 bits)".
   const size_t dash = driver.find('-');
-  if (driver == "lavapipe-26") CHECK(devices[0].driver.find("Mesa 26.") != std::string::npos);
-  else if (dash != std::string::npos) CHECK(devices[0].name.find(driver.substr(dash + 1) + " bits") != std::string::npos);
+  if (driver == "lavapipe-26")
+    CHECK(devices[0].driver.find("Mesa 26.") != std::string::npos);
+  else if (dash != std::string::npos)
+    CHECK(devices[0].name.find(driver.substr(dash + 1) + " bits") != std::string::npos);
 }

@@ -29,8 +29,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 
 void cube_on_cpu(void*, const CustomCall& call) {
   const auto* x = static_cast<const float*>(call.inputs[0].data);
-  for (uint32_t i = 0; i < call.push[0]; ++i)
-    static_cast<float*>(call.outputs[0].data)[i] = x[i] * x[i] * x[i];
+  for (uint32_t i = 0; i < call.push[0]; ++i) static_cast<float*>(call.outputs[0].data)[i] = x[i] * x[i] * x[i];
 }
 
 // y = (2 x)^3 - x: the host's pass between two of heed's.
@@ -71,8 +70,7 @@ std::string refused(const std::string& source) {
                    &said};
   const GlslDefine defines[] = {{"POWER(v)", "(v)"}};
   std::vector<uint32_t> words = {7};
-  CHECK(compile_glsl(source, {.name = "cube.comp", .defines = defines, .log = log}, &words) ==
-        Status::InvalidArgument);
+  CHECK(compile_glsl(source, {.name = "cube.comp", .defines = defines, .log = log}, &words) == Status::InvalidArgument);
   CHECK(words == std::vector<uint32_t>{7});
   return said;
 }
@@ -93,15 +91,13 @@ TEST_CASE("glsl: source with defines becomes a pass that gives what the CPU give
     const std::vector<float> want = run(cpu, cube_graph(words), x);
     for (size_t i = 0; i < count; ++i) {
       const double v = static_cast<double>(x[i]);
-      CHECK(std::fabs(static_cast<double>(want[i]) - (8 * v * v * v - v)) <=
-            1e-6 * std::fabs(8 * v * v * v) + 1e-6);
+      CHECK(std::fabs(static_cast<double>(want[i]) - (8 * v * v * v - v)) <= 1e-6 * std::fabs(8 * v * v * v) + 1e-6);
     }
     for (const ops::TestDevice& tested : ops::test_devices()) {
       INFO(tested.word << ", " << count);
       for (const std::vector<uint32_t>& made : {words, plain}) {
         const std::vector<float> y = run(tested.device, cube_graph(made), x);
-        for (size_t i = 0; i < count; ++i)
-          CHECK(std::fabs(y[i] - want[i]) <= 1e-6f * std::fabs(want[i]) + 1e-6f);
+        for (size_t i = 0; i < count; ++i) CHECK(std::fabs(y[i] - want[i]) <= 1e-6f * std::fabs(want[i]) + 1e-6f);
       }
       CHECK(ops::take_checked_messages() == "");
     }
@@ -128,8 +124,7 @@ TEST_CASE("glsl: mistakes are told with their lines", "[custom][glsl]") {
     CHECK(said.find("compile_glsl: ") == 0);
     CHECK(said.find(c.said) != std::string::npos);
   }
-  for (const char* source :
-       {"", "\xff\xfe not a shader", "#version 110\nvoid main() {}", "# version\n", "#"}) {
+  for (const char* source : {"", "\xff\xfe not a shader", "#version 110\nvoid main() {}", "# version\n", "#"}) {
     INFO(source);
     CHECK(refused(source) ==
           "compile_glsl: cube.comp:1: error: no #version with compute shaders, such as #version 450");

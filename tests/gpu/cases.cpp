@@ -5,8 +5,7 @@ namespace {
 
 std::string name_of(const char* op, std::initializer_list<int64_t> sizes, const char* suffix = "") {
   std::string name = op;
-  for (const int64_t& size : sizes)
-    name.append(&size == sizes.begin() ? " " : "x").append(std::to_string(size));
+  for (const int64_t& size : sizes) name.append(&size == sizes.begin() ? " " : "x").append(std::to_string(size));
   return name + suffix;
 }
 
@@ -72,12 +71,9 @@ GraphCase attention(const Attends& a, const char* suffix = "") {
 }
 
 // An operation on x [rows, columns].
-GraphCase row_wise(const char* op, int64_t count, int64_t columns,
-                   const std::function<Tensor(Graph&, Tensor)>& apply, const char* suffix = "",
-                   bool training = false) {
-  const auto build = [=](Graph& g, DType type) {
-    g.output("y", apply(g, g.input("x", {count, columns}, type)));
-  };
+GraphCase row_wise(const char* op, int64_t count, int64_t columns, const std::function<Tensor(Graph&, Tensor)>& apply,
+                   const char* suffix = "", bool training = false) {
+  const auto build = [=](Graph& g, DType type) { g.output("y", apply(g, g.input("x", {count, columns}, type))); };
   return {name_of(op, {count, columns}, suffix), build, training};
 }
 
@@ -114,13 +110,9 @@ void add_attention(std::vector<GraphCase>* cases) {
   cases->push_back(attention({.padding = true}, " padding"));
   cases->push_back(attention({.queries = 1, .keys = 4096}, " one query"));
   cases->push_back(attention({.queries = 1, .keys = 4096, .d_k = 128, .d_v = 128}, " one query"));
-  cases->push_back(attention({.causal = Causal::BottomRight,
-                              .padding = true,
-                              .mask = true,
-                              .bias = true,
-                              .fill = true,
-                              .dropout = 0.1f},
-                             " everything"));
+  cases->push_back(attention(
+      {.causal = Causal::BottomRight, .padding = true, .mask = true, .bias = true, .fill = true, .dropout = 0.1f},
+      " everything"));
 }
 
 void add_rows(std::vector<GraphCase>* cases) {
@@ -128,11 +120,9 @@ void add_rows(std::vector<GraphCase>* cases) {
     cases->push_back(row_wise("layernorm", 512, columns, layernorm));
     cases->push_back(row_wise("rmsnorm", 512, columns, rmsnorm));
     cases->push_back(row_wise("softmax", 512, columns, softmax));
-    cases->push_back(
-        row_wise("l2_normalize", 512, columns, [](Graph& g, Tensor x) { return g.l2_normalize(x); }));
+    cases->push_back(row_wise("l2_normalize", 512, columns, [](Graph& g, Tensor x) { return g.l2_normalize(x); }));
     cases->push_back(row_wise("argmax", 512, columns, [](Graph& g, Tensor x) { return g.argmax(x); }));
-    cases->push_back(row_wise(
-        "mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 0); }, " over rows"));
+    cases->push_back(row_wise("mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 0); }, " over rows"));
     cases->push_back(row_wise("mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 1); }));
   }
   cases->push_back(row_wise("layernorm", 512, 768, residual_layernorm, " residual"));
@@ -145,32 +135,27 @@ void add_rows(std::vector<GraphCase>* cases) {
                              .bias = g.input("bias", {512, 512}, g.dtype(x))});
       },
       " masked"));
-  cases->push_back(row_wise(
-      "dropout", 512, 768, [](Graph& g, Tensor x) { return g.dropout(x, 0.1f); }, "", true));
+  cases->push_back(row_wise("dropout", 512, 768, [](Graph& g, Tensor x) { return g.dropout(x, 0.1f); }, "", true));
 }
 
 void add_elementwise(std::vector<GraphCase>* cases) {
   const auto other = [](Graph& g, Tensor x) { return g.input("y2", g.shape(x), g.dtype(x)); };
   const auto row = [](Graph& g, Tensor x) { return norm_weight(g, x, "row"); };
   cases->push_back(row_wise("add", 512, 768, [=](Graph& g, Tensor x) { return g.add(x, other(g, x)); }));
-  cases->push_back(row_wise(
-      "mul", 512, 768, [=](Graph& g, Tensor x) { return g.mul(x, row(g, x)); }, " row"));
-  cases->push_back(
-      row_wise("gelu", 512, 768, [](Graph& g, Tensor x) { return g.activation(x, Activation::GeluErf); }));
+  cases->push_back(row_wise("mul", 512, 768, [=](Graph& g, Tensor x) { return g.mul(x, row(g, x)); }, " row"));
+  cases->push_back(row_wise("gelu", 512, 768, [](Graph& g, Tensor x) { return g.activation(x, Activation::GeluErf); }));
   cases->push_back(row_wise("transpose", 512, 768, [](Graph& g, Tensor x) { return g.transpose(x, 0, 1); }));
-  cases->push_back(row_wise("concat", 512, 768, [=](Graph& g, Tensor x) {
-    return g.concat({x, other(g, x)}, 1);
-  }));
+  cases->push_back(row_wise("concat", 512, 768, [=](Graph& g, Tensor x) { return g.concat({x, other(g, x)}, 1); }));
   const auto cast = [&](DType to, const char* suffix) {
     cases->push_back(row_wise("cast", 512, 768, [to](Graph& g, Tensor x) { return g.cast(x, to); }, suffix));
   };
   cast(DType::F32, " to f32");
   cast(DType::F16, " to f16");
   cast(DType::BF16, " to bf16");
-  cases->push_back({"embedding 512x768", [](Graph& g, DType type) {
-                      g.output("y", g.embedding(g.weight("table", {30522, 768}, type),
-                                                g.input("ids", {512}, DType::I32), type));
-                    }});
+  cases->push_back(
+      {"embedding 512x768", [](Graph& g, DType type) {
+         g.output("y", g.embedding(g.weight("table", {30522, 768}, type), g.input("ids", {512}, DType::I32), type));
+       }});
   cases->push_back({"embedding 512x768 of bf16",
                     [](Graph& g, DType) {
                       const Tensor table = g.weight("table", {30522, 768}, DType::BF16);
@@ -178,15 +163,11 @@ void add_elementwise(std::vector<GraphCase>* cases) {
                     },
                     false, false});
   cases->push_back({"cast 512x768 of bf16",
-                    [](Graph& g, DType) {
-                      g.output("y", g.cast(g.input("x", {512, 768}, DType::BF16), DType::F32));
-                    },
+                    [](Graph& g, DType) { g.output("y", g.cast(g.input("x", {512, 768}, DType::BF16), DType::F32)); },
                     false, false});
   for (const DType type : {DType::I32, DType::U8})
     cases->push_back({std::string("transpose ") + to_string(type),
-                      [type](Graph& g, DType) {
-                        g.output("y", g.transpose(g.input("x", {512, 768}, type), 0, 1));
-                      },
+                      [type](Graph& g, DType) { g.output("y", g.transpose(g.input("x", {512, 768}, type), 0, 1)); },
                       false, false});
 }
 

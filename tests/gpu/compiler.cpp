@@ -12,19 +12,15 @@ using vulkan::structure;
 
 namespace {
 
-constexpr VkPipelineCreateFlags kCapture = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
-                                           VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+constexpr VkPipelineCreateFlags kCapture =
+    VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
 
 double number(const VkPipelineExecutableStatisticKHR& statistic) {
   switch (statistic.format) {
-    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
-      return statistic.value.b32;
-    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
-      return static_cast<double>(statistic.value.i64);
-    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR:
-      return static_cast<double>(statistic.value.u64);
-    default:
-      return statistic.value.f64;
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR: return statistic.value.b32;
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR: return static_cast<double>(statistic.value.i64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR: return static_cast<double>(statistic.value.u64);
+    default: return statistic.value.f64;
   }
 }
 
@@ -62,8 +58,7 @@ std::unique_ptr<Compiler> Compiler::open(const MatrixSize& assumed) {
     return nullptr;
   }
   compiler->vk_ = compiler->instance_->functions();
-  compiler->physical_ =
-      vulkan::read_physical_device(compiler->vk_, devices[0], compiler->instance_->api_version());
+  compiler->physical_ = vulkan::read_physical_device(compiler->vk_, devices[0], compiler->instance_->api_version());
   compiler->capabilities_ = vulkan::capabilities_of(compiler->physical_);
   compiler->lists_matrix_ = compiler->capabilities_.matrix.m != 0;
   if (!compiler->lists_matrix_ && assumed.m != 0) {
@@ -79,8 +74,8 @@ bool Compiler::create_device() {
   queue.queueFamilyIndex = vulkan::choose_queue_family(physical_.queue_families);
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  auto storage = structure<VkPhysicalDevice16BitStorageFeatures>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  auto storage =
+      structure<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   storage.storageBuffer16BitAccess = physical_.storage_16bit;
   auto executable = structure<VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR, &storage);
@@ -97,14 +92,13 @@ bool Compiler::create_device() {
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   if (vk_.CreateDevice(physical_.handle, &info, nullptr, &device_) != VK_SUCCESS)
-    return failed("vkCreateDevice with VK_KHR_pipeline_executable_properties",
-                  physical_.properties.deviceName);
+    return failed("vkCreateDevice with VK_KHR_pipeline_executable_properties", physical_.properties.deviceName);
   if (const char* missing = vulkan::load_device_functions(device_, &vk_)) return failed(missing, "device");
   const auto load = [&](const char* name) { return vk_.GetDeviceProcAddr(device_, name); };
-  get_executables_ = reinterpret_cast<PFN_vkGetPipelineExecutablePropertiesKHR>(
-      load("vkGetPipelineExecutablePropertiesKHR"));
-  get_statistics_ = reinterpret_cast<PFN_vkGetPipelineExecutableStatisticsKHR>(
-      load("vkGetPipelineExecutableStatisticsKHR"));
+  get_executables_ =
+      reinterpret_cast<PFN_vkGetPipelineExecutablePropertiesKHR>(load("vkGetPipelineExecutablePropertiesKHR"));
+  get_statistics_ =
+      reinterpret_cast<PFN_vkGetPipelineExecutableStatisticsKHR>(load("vkGetPipelineExecutableStatisticsKHR"));
   get_representations_ = reinterpret_cast<PFN_vkGetPipelineExecutableInternalRepresentationsKHR>(
       load("vkGetPipelineExecutableInternalRepresentationsKHR"));
   return get_executables_ != nullptr && get_statistics_ != nullptr && get_representations_ != nullptr;
@@ -144,11 +138,9 @@ bool Compiler::compile(const KernelKey& key, Compiled* result) {
   if (vk_.CreatePipelineLayout(device_, &layouts, nullptr, &layout.handle) != VK_SUCCESS)
     return failed("vkCreatePipelineLayout", kernel.name);
 
-  vulkan::ComputePipelineInfo wanted(key, "main", module.handle, layout.handle,
-                                     physical_.matrix_units.fixed_subgroup);
+  vulkan::ComputePipelineInfo wanted(key, "main", module.handle, layout.handle, physical_.matrix_units.fixed_subgroup);
   wanted.info.flags |= kCapture;
-  if (vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &wanted.info, nullptr, &pipeline.handle) !=
-      VK_SUCCESS)
+  if (vk_.CreateComputePipelines(device_, VK_NULL_HANDLE, 1, &wanted.info, nullptr, &pipeline.handle) != VK_SUCCESS)
     return failed("vkCreateComputePipelines", kernel.name);
   return read(pipeline.handle, result) || failed("vkGetPipelineExecutable...", kernel.name);
 }
@@ -163,8 +155,7 @@ bool Compiler::read(VkPipeline pipeline, Compiled* result) {
 
   if (get_statistics_(device_, &executable, &count, nullptr) != VK_SUCCESS) return false;
   std::vector<VkPipelineExecutableStatisticKHR> statistics(
-      count,
-      structure<VkPipelineExecutableStatisticKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR));
+      count, structure<VkPipelineExecutableStatisticKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR));
   if (get_statistics_(device_, &executable, &count, statistics.data()) != VK_SUCCESS) return false;
   for (const auto& statistic : statistics) result->statistics[statistic.name] = number(statistic);
 

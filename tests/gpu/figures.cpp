@@ -10,19 +10,18 @@ namespace {
 // What one driver calls them; null: it does not tell.
 struct Names {
   std::string_view driver;  // as its name begins
-  const char *registers, *scalar_registers, *spills, *more_spills, *scratch, *shared, *occupancy,
-      *instructions, *cycles, *listing;
+  const char *registers, *scalar_registers, *spills, *more_spills, *scratch, *shared, *occupancy, *instructions,
+      *cycles, *listing;
 };
 
-constexpr Names kDrivers[] = {
-    {"radv", "VGPRs", "SGPRs", "Spilled VGPRs", "Spilled SGPRs", "Scratch size", "LDS size",
-     "Subgroups per SIMD", "Instructions", "Latency", "ACO IR"},
-    {"NVK", "Number of GPRs", nullptr, "Spills to memory", nullptr, "SLM size", nullptr, "Max warps/SM",
-     "Instruction count", "Static cycle count", "NAK assembly"},
-    {"Honeykrisp", "GPRs", "Uniforms", "Spills", nullptr, "Scratch", nullptr, "Threads", "Instructions",
-     "ALU", nullptr},
-    {"turnip", "Registers used", nullptr, "STP Count", nullptr, nullptr, nullptr, "Max Waves Per Core",
-     "Instruction Count", nullptr, "IR3 Assembly"}};
+constexpr Names kDrivers[] = {{"radv", "VGPRs", "SGPRs", "Spilled VGPRs", "Spilled SGPRs", "Scratch size", "LDS size",
+                               "Subgroups per SIMD", "Instructions", "Latency", "ACO IR"},
+                              {"NVK", "Number of GPRs", nullptr, "Spills to memory", nullptr, "SLM size", nullptr,
+                               "Max warps/SM", "Instruction count", "Static cycle count", "NAK assembly"},
+                              {"Honeykrisp", "GPRs", "Uniforms", "Spills", nullptr, "Scratch", nullptr, "Threads",
+                               "Instructions", "ALU", nullptr},
+                              {"turnip", "Registers used", nullptr, "STP Count", nullptr, nullptr, nullptr,
+                               "Max Waves Per Core", "Instruction Count", nullptr, "IR3 Assembly"}};
 
 }  // namespace
 

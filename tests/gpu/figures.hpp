@@ -12,9 +12,9 @@ struct Figures {
   double registers = 0;         // of one invocation, in the compiler's own unit
   double scalar_registers = 0;  // of a subgroup
   double spills = 0;            // registers that had to be kept in memory
-  double scratch = 0;  // bytes of memory of one invocation: spilled registers, and arrays indexed at run time
-  double shared = 0;   // bytes
-  double occupancy = 0;  // subgroups that a core's registers have room for, in the compiler's own unit
+  double scratch = 0;           // bytes of memory of one invocation: spilled registers, and arrays indexed at run time
+  double shared = 0;            // bytes
+  double occupancy = 0;         // subgroups that a core's registers have room for, in the compiler's own unit
   double instructions = 0;
   double cycles = 0;                                    // the compiler's estimate
   double multiply_add_percent = 0, matrix_percent = 0;  // of the instructions

@@ -24,8 +24,7 @@ void remember(const KernelUse& use, const std::string& example, std::vector<Chos
   chosen->push_back({use.key, use.buffer_count, example});
 }
 
-bool choose(const GraphCase& example, DType type, const Capabilities& device,
-            std::vector<ChosenKernel>* chosen) {
+bool choose(const GraphCase& example, DType type, const Capabilities& device, std::vector<ChosenKernel>* chosen) {
   Schedule schedule;
   KernelList kernels;
   bool planned = plan(example, type, device, &schedule);

@@ -14,8 +14,7 @@ std::string_view instruction_of(std::string_view line) {
 }
 
 bool starts_with_any(std::string_view word, std::initializer_list<std::string_view> heads) {
-  return std::any_of(heads.begin(), heads.end(),
-                     [&](std::string_view head) { return word.starts_with(head); });
+  return std::any_of(heads.begin(), heads.end(), [&](std::string_view head) { return word.starts_with(head); });
 }
 
 // Takes flags off an IR3 instruction; returns how many it stands for.
@@ -48,13 +47,12 @@ Mix mix_of(std::string_view listing) {
     const std::string_view line = listing.substr(0, end);
     listing.remove_prefix(end == std::string_view::npos ? listing.size() : end + 1);
     std::string_view word = instruction_of(line);
-    if (!(ir3 ? is_of_ir3(line) : is_of_aco(word) || line.find("// delay=") != std::string_view::npos))
-      continue;
+    if (!(ir3 ? is_of_ir3(line) : is_of_aco(word) || line.find("// delay=") != std::string_view::npos)) continue;
     const int times = take_flags(&word);
     mix.all += times;
     if (starts_with_any(word, {"v_wmma", "v_mfma", "v_swmmac", "hmma", "imma"})) mix.matrix += times;
-    if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot",
-                               "ffma", "hfma2", "mad.f"}))
+    if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma",
+                               "hfma2", "mad.f"}))
       mix.multiply_adds += times;
   }
   return mix;

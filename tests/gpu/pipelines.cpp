@@ -18,16 +18,15 @@ namespace {
 
 std::string constants_of(const KernelKey& key) {
   std::string text;
-  for (uint32_t i = 0; i < key.spec_count; ++i)
-    text.append(i == 0 ? "" : " ").append(std::to_string(key.spec[i]));
+  for (uint32_t i = 0; i < key.spec_count; ++i) text.append(i == 0 ? "" : " ").append(std::to_string(key.spec[i]));
   return text;
 }
 
 void print(const char* family, const ChosenKernel& chosen, const Figures& of) {
   std::printf("%s,%s,%s,%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.1f,%.1f\n", family,
-              kernel_info(chosen.key.id).name, constants_of(chosen.key).c_str(), chosen.example.c_str(),
-              of.registers, of.scalar_registers, of.spills, of.scratch, of.shared, of.occupancy,
-              of.instructions, of.cycles, of.multiply_add_percent, of.matrix_percent);
+              kernel_info(chosen.key.id).name, constants_of(chosen.key).c_str(), chosen.example.c_str(), of.registers,
+              of.scalar_registers, of.spills, of.scratch, of.shared, of.occupancy, of.instructions, of.cycles,
+              of.multiply_add_percent, of.matrix_percent);
 }
 
 int run(const char* family, const char* folder, uint32_t matrix) {

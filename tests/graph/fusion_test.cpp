@@ -119,7 +119,7 @@ TEST_CASE("fusion: factors become one only where that is exact enough", "[graph]
     float first, second;
     bool fused;
   };
-  const Row rows[] = {{2.0f, 3.0f, true},     {1e30f, 1e30f, false}, {1e-30f, 1e-30f, false}, {1e-20f, 1e-20f, false},
+  const Row rows[] = {{2.0f, 3.0f, true},    {1e30f, 1e30f, false}, {1e-30f, 1e-30f, false}, {1e-20f, 1e-20f, false},
                       {1e30f, 1e-30f, true}, {1.0f, 1e-40f, true},  {0.0f, 2.0f, false},     {0.0f, 1.0f, true}};
   for (const Row& row : rows) {
     INFO(row.first << " and " << row.second);

@@ -26,8 +26,8 @@ TEST_CASE("scratch: lives that overlap never share memory, others do", "[graph]"
       CHECK(items[i].offset + items[i].bytes <= total);
       for (size_t j = 0; j < i; ++j) {
         const bool together = items[i].first <= items[j].last && items[j].first <= items[i].last;
-        const bool overlap = items[i].offset < items[j].offset + items[j].bytes &&
-                             items[j].offset < items[i].offset + items[i].bytes;
+        const bool overlap =
+            items[i].offset < items[j].offset + items[j].bytes && items[j].offset < items[i].offset + items[i].bytes;
         CHECK_FALSE((together && overlap));
       }
     }

@@ -87,9 +87,7 @@ TEST_CASE("spirv: push constants end where their last member does", "[custom]") 
                       {"an array of arrays", kRows, stride, {}, 8 + 4 * 64 + 4 * 8 + 4},
                       {"columns of a matrix",
                        kMat3x2,
-                       [](Module& m) {
-                         m.op(kMemberDecorate, {kBlock, 1, kMatrixStride, 16});
-                       },
+                       [](Module& m) { m.op(kMemberDecorate, {kBlock, 1, kMatrixStride, 16}); },
                        {},
                        8 + 16 + 12},
                       {"rows of a matrix",
@@ -103,16 +101,12 @@ TEST_CASE("spirv: push constants end where their last member does", "[custom]") 
                       {"a struct", kInner, none, {}, 8 + 16 + 12},
                       {"members that are not in their order",
                        kWord,
-                       [](Module& m) {
-                         m.op(kMemberDecorate, {kBlock, 0, kOffset, 96});
-                       },
+                       [](Module& m) { m.op(kMemberDecorate, {kBlock, 0, kOffset, 96}); },
                        {},
                        96 + 4},
                       {"an offset that wraps",
                        kVec3,
-                       [](Module& m) {
-                         m.op(kMemberDecorate, {kBlock, 1, kOffset, UINT32_MAX - 3});
-                       },
+                       [](Module& m) { m.op(kMemberDecorate, {kBlock, 1, kOffset, UINT32_MAX - 3}); },
                        {},
                        UINT32_MAX}};
   for (const Row& row : rows) {

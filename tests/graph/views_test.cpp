@@ -8,9 +8,7 @@ using namespace heed::test;
 
 namespace {
 
-View at_max(const Schedule& schedule, Tensor tensor) {
-  return resolve(schedule, tensor, {schedule.max_values, 0, {}});
-}
+View at_max(const Schedule& schedule, Tensor tensor) { return resolve(schedule, tensor, {schedule.max_values, 0, {}}); }
 
 }  // namespace
 
@@ -37,9 +35,9 @@ TEST_CASE("views: a fused qkv projection is taken apart without a copy", "[graph
 TEST_CASE("views: reshape splits and merges strided dims in place, and copies only where it must", "[graph]") {
   Graph g;
   const Tensor x = g.input("x", {2, 5, 12});
-  const Tensor middle = g.slice(x, 2, 4, 4);                    // rows of 4 within rows of 12
-  const Tensor split = g.reshape(middle, {2, 5, 2, 2});         // the last dim divides in place
-  const Tensor merged = g.reshape(middle, {10, 4});             // the leading dims are one run of rows
+  const Tensor middle = g.slice(x, 2, 4, 4);                       // rows of 4 within rows of 12
+  const Tensor split = g.reshape(middle, {2, 5, 2, 2});            // the last dim divides in place
+  const Tensor merged = g.reshape(middle, {10, 4});                // the leading dims are one run of rows
   const Tensor copied = g.reshape(g.transpose(x, 1, 2), {2, 60});  // no strides can say this
   CHECK(g.data().tensors[split.id].storage == x.id);
   CHECK(g.data().tensors[merged.id].storage == x.id);

@@ -36,11 +36,10 @@ const char* const kNumbers[] = {"0",
                                 "16777215",
                                 "16777216",
                                 "NaN"};
-const char* const kWords[] = {"\"",    "\\",    "\\u0000", "\\ud800", "\xff", "\xc0\x80", "\xed\xa0\x80",
-                              "{",     "}",     "[",       "]",       ",",    ":",        "null",
-                              "true",  "\n",    "",        "\"\"",    "[]",   "{}",       "##",
-                              "[UNK]", "[SEP]", "F32",     "F16",     "I64",  "BOOL",     "\xef\xbb\xbf",
-                              "//"};
+const char* const kWords[] = {
+    "\"",  "\\",   "\\u0000", "\\ud800",      "\xff", "\xc0\x80", "\xed\xa0\x80", "{",  "}",  "[",     "]",     ",",
+    ":",   "null", "true",    "\n",           "",     "\"\"",     "[]",           "{}", "##", "[UNK]", "[SEP]", "F32",
+    "F16", "I64",  "BOOL",    "\xef\xbb\xbf", "//"};
 
 // A run of digits becomes another number.
 void edit_number(Random& r, std::string* text) {
@@ -80,23 +79,14 @@ std::string mutated(Random& r, std::string text) {
       case 0:
         if (!text.empty()) text[place(r, text.size() - 1)] = static_cast<char>(r.next());
         break;
-      case 1:
-        text.resize(place(r, text.size()));
-        break;
-      case 2:
-        text.insert(place(r, text.size()), kWords[r.below(std::size(kWords))]);
-        break;
+      case 1: text.resize(place(r, text.size())); break;
+      case 2: text.insert(place(r, text.size()), kWords[r.below(std::size(kWords))]); break;
       case 3:
         if (r.one_in(4)) nest(r, &text);
         break;
-      case 4:
-        move_piece(r, &text);
-        break;
-      case 5:
-        text.erase(place(r, text.size()), static_cast<size_t>(r.below(20)));
-        break;
-      default:
-        edit_number(r, &text);
+      case 4: move_piece(r, &text); break;
+      case 5: text.erase(place(r, text.size()), static_cast<size_t>(r.below(20))); break;
+      default: edit_number(r, &text);
     }
   }
   return text;
@@ -126,17 +116,10 @@ std::string random_text(Random& r) {
   const int64_t most = r.one_in(30) ? 200000 : 200;
   const std::string repeated = kWords[r.below(std::size(kWords))];
   for (int64_t n = r.below(most); n > 0; --n) switch (r.below(4)) {
-      case 0:
-        text += static_cast<char>(r.next());
-        break;
-      case 1:
-        text += repeated;
-        break;
-      case 2:
-        text += static_cast<char>('a' + r.below(26));
-        break;
-      default:
-        text += kWords[r.below(std::size(kWords))];
+      case 0: text += static_cast<char>(r.next()); break;
+      case 1: text += repeated; break;
+      case 2: text += static_cast<char>('a' + r.below(26)); break;
+      default: text += kWords[r.below(std::size(kWords))];
     }
   return text;
 }

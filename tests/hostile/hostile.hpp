@@ -20,8 +20,8 @@ int64_t hostile_cases(const std::string& area, int64_t usual, Each&& each) {
   const int64_t only = number_from("HEED_HOSTILE_CASE", -1), cases = number_from("HEED_HOSTILE_CASES", usual);
   const int64_t seed = number_from("HEED_HOSTILE_SEED", 20250301);
   const int64_t first = only < 0 ? 0 : only, last = only < 0 ? cases : only + 1;
-  std::printf("hostile %s: %lld cases, HEED_HOSTILE_SEED=%lld\n", area.c_str(),
-              static_cast<long long>(last - first), static_cast<long long>(seed));
+  std::printf("hostile %s: %lld cases, HEED_HOSTILE_SEED=%lld\n", area.c_str(), static_cast<long long>(last - first),
+              static_cast<long long>(seed));
   for (int64_t number = first; number < last; ++number) {
     INFO(area << " case " << number << " of seed " << seed);
     if (std::getenv("HEED_HOSTILE_CASES") != nullptr)

@@ -37,14 +37,13 @@ const Call kCalls[] = {
       const Dim k = s[s.rank - (o.transpose_a ? 2 : 1)], n = p.dim();
       Shape b = o.transpose_b ? Shape{n, k} : Shape{k, n};
       if (p.r.one_in(3) && s.rank > 2) b = o.transpose_b ? Shape{s[0], n, k} : Shape{s[0], k, n};
-      (void)p.graph.matmul(
-          a, p.r.one_in(6) ? p.tensor() : p.source(b, p.r.one_in(4) ? p.dtype() : p.graph.dtype(a)), o);
+      (void)p.graph.matmul(a, p.r.one_in(6) ? p.tensor() : p.source(b, p.r.one_in(4) ? p.dtype() : p.graph.dtype(a)),
+                           o);
     },
     [](Program& p) {
       const Tensor x = p.tensor();
       const Dim out = p.dim();
-      const Tensor w =
-          p.graph.weight(p.name(), {out, p.last_dim(x)}, p.r.one_in(4) ? p.dtype() : p.graph.dtype(x));
+      const Tensor w = p.graph.weight(p.name(), {out, p.last_dim(x)}, p.r.one_in(4) ? p.dtype() : p.graph.dtype(x));
       (void)p.graph.linear(x, w, p.r.coin() ? p.graph.weight(p.name(), {out}, p.graph.dtype(x)) : Tensor{});
     },
     [](Program& p) {
@@ -73,9 +72,7 @@ const Call kCalls[] = {
       const Dim keys = p.dim(), groups = p.r.one_in(4) ? p.dim() : s[1];
       const Tensor k = p.r.one_in(4) ? q : p.like({s[0], groups, keys, s[3]});
       const Tensor v =
-          p.r.one_in(4)
-              ? k
-              : p.like({s[0], groups, p.graph.shape(k).rank == 4 ? p.graph.shape(k)[2] : keys, p.dim()});
+          p.r.one_in(4) ? k : p.like({s[0], groups, p.graph.shape(k).rank == 4 ? p.graph.shape(k)[2] : keys, p.dim()});
       const Shape scores{s[0], s[1], s[2], p.graph.shape(k).rank == 4 ? p.graph.shape(k)[2] : keys};
       AttentionOptions o{.scale = p.maybe_factor(),
                          .causal = p.one_of<Causal>(3),
@@ -91,8 +88,7 @@ const Call kCalls[] = {
       (void)p.graph.attention(q, k, v, o);
     },
     [](Program& p) {
-      (void)p.graph.dropout(p.tensor(), p.factor(),
-                            p.r.coin() ? std::optional<uint32_t>(UINT32_MAX) : std::nullopt);
+      (void)p.graph.dropout(p.tensor(), p.factor(), p.r.coin() ? std::optional<uint32_t>(UINT32_MAX) : std::nullopt);
     },
     [](Program& p) {
       const Tensor table = p.usual(2);
@@ -114,14 +110,11 @@ const Call kCalls[] = {
       (void)p.graph.mean(x, masked ? 1 : p.axis(), masked ? Mask{p.bytes({s[0], s[1]})} : Mask{});
     },
     [](Program& p) {
-      std::vector<Tensor> parts(static_cast<size_t>(p.r.one_in(10) ? p.r.below(40) : 1 + p.r.below(4)),
-                                p.tensor());
+      std::vector<Tensor> parts(static_cast<size_t>(p.r.one_in(10) ? p.r.below(40) : 1 + p.r.below(4)), p.tensor());
       if (p.r.one_in(3) && !parts.empty()) parts.back() = p.tensor();
       (void)p.graph.concat(parts, p.axis());
     },
-    [](Program& p) {
-      (void)nn::linear(p.graph, p.tensor(), p.name(), p.number(4), p.r.coin(), p.maybe_dtype());
-    },
+    [](Program& p) { (void)nn::linear(p.graph, p.tensor(), p.name(), p.number(4), p.r.coin(), p.maybe_dtype()); },
     [](Program& p) { (void)nn::layernorm(p.graph, p.tensor(), p.name(), p.factor()); },
     [](Program& p) {
       const Tensor x = p.usual(static_cast<int>(2 + p.r.below(2)));
@@ -202,8 +195,7 @@ Status upload_weights(Random& r, Device& device, const Graph& graph, Weights* we
     if (r.one_in(60)) sizes[0] = r.pick({0, -1, INT64_MAX});
     data.emplace_back(bytes > (1u << 22) ? 0 : bytes);
     fill(r, graph.dtype({named.tensor}), &data.back());
-    tensors.push_back({named.name,
-                       r.one_in(80) ? static_cast<DType>(r.below(256)) : graph.dtype({named.tensor}), sizes,
+    tensors.push_back({named.name, r.one_in(80) ? static_cast<DType>(r.below(256)) : graph.dtype({named.tensor}), sizes,
                        data.back()});
     if (r.one_in(80)) tensors.push_back(tensors.back());
     if (r.one_in(80)) tensors.pop_back();

@@ -36,8 +36,7 @@ class Program {
   int axis() { return static_cast<int>(r.one_in(12) ? static_cast<int32_t>(odd_number()) : r.below(8) - 4); }
   float factor() {
     if (!r.one_in(8)) return static_cast<float>(r.below(1000)) / 1000.0f;
-    const float odd[] = {
-        NAN, INFINITY, -INFINITY, -1, 0, 1, 1e30f, 1e-40f, std::numeric_limits<float>::max()};
+    const float odd[] = {NAN, INFINITY, -INFINITY, -1, 0, 1, 1e30f, 1e-40f, std::numeric_limits<float>::max()};
     return odd[r.below(9)];
   }
   std::optional<float> maybe_factor() { return r.one_in(4) ? std::optional<float>(factor()) : std::nullopt; }
@@ -100,12 +99,9 @@ class Program {
   }
   Tensor source(const Shape& shape, DType type) {
     switch (r.below(3)) {
-      case 0:
-        return graph.input(name(), shape, type);
-      case 1:
-        return graph.weight(name(), shape, type);
-      default:
-        return constant(shape);
+      case 0: return graph.input(name(), shape, type);
+      case 1: return graph.weight(name(), shape, type);
+      default: return constant(shape);
     }
   }
   Tensor like(const Shape& shape) { return source(shape, last_type_); }
@@ -201,8 +197,7 @@ inline Program random_program(Random& random) {
   const int64_t steps = 2 + random.below(16);
   bool whole = true;
   for (int64_t i = 0; i < steps && whole; ++i) whole = program.step();
-  for (int i = 0; i < 2; ++i)
-    program.graph.output(std::string("y").append(std::to_string(i)), program.tensor());
+  for (int i = 0; i < 2; ++i) program.graph.output(std::string("y").append(std::to_string(i)), program.tensor());
   return program;
 }
 

@@ -12,9 +12,7 @@ constexpr uint64_t kMemoryLimit = 64u << 20;
 struct Messages {
   std::vector<std::string> lines;
   Log log() {
-    return {[](void* user, LogLevel, const char* text) {
-              static_cast<Messages*>(user)->lines.emplace_back(text);
-            },
+    return {[](void* user, LogLevel, const char* text) { static_cast<Messages*>(user)->lines.emplace_back(text); },
             this, LogLevel::Error};
   }
 };
@@ -58,24 +56,12 @@ std::vector<HostBuffer> buffers_of(std::vector<Bound>& bound) {
 bool spoil(Random& r, std::vector<HostBuffer>* buffers, std::vector<ExtentValue>* extents) {
   HostBuffer& b = (*buffers)[static_cast<size_t>(r.below(static_cast<int64_t>(buffers->size())))];
   switch (r.below(7)) {
-    case 0:
-      buffers->pop_back();
-      return true;
-    case 1:
-      buffers->push_back(b);
-      return true;
-    case 2:
-      b.name = "nobody";
-      return true;
-    case 3:
-      b.data = nullptr;
-      return true;
-    case 4:
-      b.bytes = r.coin() ? b.bytes - 1 : 0;
-      return true;
-    case 5:
-      b.raw = false, b.element_bytes = 3;
-      return true;
+    case 0: buffers->pop_back(); return true;
+    case 1: buffers->push_back(b); return true;
+    case 2: b.name = "nobody"; return true;
+    case 3: b.data = nullptr; return true;
+    case 4: b.bytes = r.coin() ? b.bytes - 1 : 0; return true;
+    case 5: b.raw = false, b.element_bytes = 3; return true;
     default:
       if (extents->empty() || r.coin())
         extents->push_back({"nobody", 1});

@@ -7,8 +7,7 @@
 namespace heed::interpreter {
 
 bool Workgroup::is_in_memory(Storage storage) const {
-  return storage == Storage::StorageBuffer || storage == Storage::Workgroup ||
-         storage == Storage::PushConstant;
+  return storage == Storage::StorageBuffer || storage == Storage::Workgroup || storage == Storage::PushConstant;
 }
 
 Workgroup::Place Workgroup::place_of(uint32_t pointer) {
@@ -57,8 +56,8 @@ uint32_t Workgroup::read(const Instruction& i, const Place& place, uint32_t offs
   return value;
 }
 
-void Workgroup::write(const Instruction& i, const Place& place, uint32_t offset, uint32_t width,
-                      uint32_t invocation, uint32_t value) {
+void Workgroup::write(const Instruction& i, const Place& place, uint32_t offset, uint32_t width, uint32_t invocation,
+                      uint32_t value) {
   if (!is_within(i, place, offset, width, invocation)) return;
   if (!place.writable) wrong(i, "writes a buffer that the dispatch is not said to write", invocation);
   const char* said = place.memory->write(place.offset + offset, width / 8, access(place, invocation, false));
@@ -81,8 +80,7 @@ void Workgroup::make_pointer(const Instruction& i, const Lanes& at) {
       const uint32_t member = module_.constant(index);
       uint32_t step = in_memory ? now.offsets[member] : 0;
       for (uint32_t m = 0; m < member && !in_memory; ++m) step += module_.type(now.members[m]).slots;
-      each(at,
-           [&](uint32_t l) { result[l] = result[l] > UINT32_MAX - step ? UINT32_MAX : result[l] + step; });
+      each(at, [&](uint32_t l) { result[l] = result[l] > UINT32_MAX - step ? UINT32_MAX : result[l] + step; });
       type = now.members[member];
       continue;
     }
@@ -116,8 +114,7 @@ void Workgroup::load(const Instruction& i, const Lanes& at) {
     return;
   }
   const Place place = place_of(pointer);
-  const uint32_t width =
-      module_.bytes(module_.type(i.type).scalar() ? i.type : module_.type(i.type).element) * 8;
+  const uint32_t width = module_.bytes(module_.type(i.type).scalar() ? i.type : module_.type(i.type).element) * 8;
   const std::vector<uint32_t>& bytes = module_.bytes_of_slots(i.type);
   count(place, offsets, slots * width / 8, at);
   if (width > 32) throw Unknown("a load of more than a vector");
@@ -188,20 +185,11 @@ void Workgroup::do_atomic(const Instruction& i, const Lanes& at) {
     std::memcpy(&value, place.memory->data() + where, 4);
     result[l] = value;
     switch (i.op) {
-      case Op::AtomicIAdd:
-        value += operand[l];
-        break;
-      case Op::AtomicUMin:
-        value = std::min(value, operand[l]);
-        break;
-      case Op::AtomicUMax:
-        value = std::max(value, operand[l]);
-        break;
-      case Op::AtomicAnd:
-        value &= operand[l];
-        break;
-      default:
-        value |= operand[l];
+      case Op::AtomicIAdd: value += operand[l]; break;
+      case Op::AtomicUMin: value = std::min(value, operand[l]); break;
+      case Op::AtomicUMax: value = std::max(value, operand[l]); break;
+      case Op::AtomicAnd: value &= operand[l]; break;
+      default: value |= operand[l];
     }
     std::memcpy(place.memory->data() + where, &value, 4);
   });
@@ -210,15 +198,9 @@ void Workgroup::do_atomic(const Instruction& i, const Lanes& at) {
 bool Workgroup::do_access(const Instruction& i, const Lanes& at) {
   switch (i.op) {
     case Op::AccessChain:
-    case Op::InBoundsAccessChain:
-      make_pointer(i, at);
-      return true;
-    case Op::Load:
-      load(i, at);
-      return true;
-    case Op::Store:
-      store(i, at);
-      return true;
+    case Op::InBoundsAccessChain: make_pointer(i, at); return true;
+    case Op::Load: load(i, at); return true;
+    case Op::Store: store(i, at); return true;
     case Op::Variable: {
       const Variable& variable = *pointees_[i.result];
       for (uint32_t s = 0; s < module_.type(variable.type).slots; ++s)
@@ -231,11 +213,8 @@ bool Workgroup::do_access(const Instruction& i, const Lanes& at) {
     case Op::AtomicUMin:
     case Op::AtomicUMax:
     case Op::AtomicAnd:
-    case Op::AtomicOr:
-      do_atomic(i, at);
-      return true;
-    default:
-      return false;
+    case Op::AtomicOr: do_atomic(i, at); return true;
+    default: return false;
   }
 }
 

@@ -51,8 +51,7 @@ void Workgroup::float_binary(const Instruction& i, const Lanes& at, uint32_t a, 
     if (width == 32)
       each(at, [&](uint32_t l) { result[l] = as_bits(f(as_float(x[l]), as_float(y[l]))); });
     else
-      each(at,
-           [&](uint32_t l) { result[l] = bits_of(f(float_of(x[l], width), float_of(y[l], width)), width); });
+      each(at, [&](uint32_t l) { result[l] = bits_of(f(float_of(x[l], width), float_of(y[l], width)), width); });
   }
 }
 
@@ -67,36 +66,16 @@ bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
   const Type& scalar = module_.type(i.type).slots != 0 ? module_.scalar_of(i.type) : module_.type(i.type);
   const uint32_t mask = scalar.kind == Type::Kind::Int && scalar.width == 16 ? 0xffffu : UINT32_MAX;
   switch (i.op) {
-    case Op::IAdd:
-      binary(i, at, [=](uint32_t a, uint32_t b) { return (a + b) & mask; });
-      return true;
-    case Op::ISub:
-      binary(i, at, [=](uint32_t a, uint32_t b) { return (a - b) & mask; });
-      return true;
-    case Op::IMul:
-      binary(i, at, [=](uint32_t a, uint32_t b) { return (a * b) & mask; });
-      return true;
-    case Op::SNegate:
-      unary(i, at, [=](uint32_t a) { return (0u - a) & mask; });
-      return true;
-    case Op::UDiv:
-      binary(i, at, [](uint32_t a, uint32_t b) { return b == 0 ? UINT32_MAX : a / b; });
-      return true;
-    case Op::UMod:
-      binary(i, at, [](uint32_t a, uint32_t b) { return b == 0 ? UINT32_MAX : a % b; });
-      return true;
-    case Op::BitwiseAnd:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a & b; });
-      return true;
-    case Op::BitwiseOr:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a | b; });
-      return true;
-    case Op::BitwiseXor:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a ^ b; });
-      return true;
-    case Op::Not:
-      unary(i, at, [=](uint32_t a) { return ~a & mask; });
-      return true;
+    case Op::IAdd: binary(i, at, [=](uint32_t a, uint32_t b) { return (a + b) & mask; }); return true;
+    case Op::ISub: binary(i, at, [=](uint32_t a, uint32_t b) { return (a - b) & mask; }); return true;
+    case Op::IMul: binary(i, at, [=](uint32_t a, uint32_t b) { return (a * b) & mask; }); return true;
+    case Op::SNegate: unary(i, at, [=](uint32_t a) { return (0u - a) & mask; }); return true;
+    case Op::UDiv: binary(i, at, [](uint32_t a, uint32_t b) { return b == 0 ? UINT32_MAX : a / b; }); return true;
+    case Op::UMod: binary(i, at, [](uint32_t a, uint32_t b) { return b == 0 ? UINT32_MAX : a % b; }); return true;
+    case Op::BitwiseAnd: binary(i, at, [](uint32_t a, uint32_t b) { return a & b; }); return true;
+    case Op::BitwiseOr: binary(i, at, [](uint32_t a, uint32_t b) { return a | b; }); return true;
+    case Op::BitwiseXor: binary(i, at, [](uint32_t a, uint32_t b) { return a ^ b; }); return true;
+    case Op::Not: unary(i, at, [=](uint32_t a) { return ~a & mask; }); return true;
     // Shifts by as many bits as there are, or more, have no result.
     case Op::ShiftLeftLogical:
       binary(i, at, [=](uint32_t a, uint32_t b) { return b > 31 ? 0xffffdeadu & mask : (a << b) & mask; });
@@ -105,39 +84,20 @@ bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
       binary(i, at, [=](uint32_t a, uint32_t b) { return b > 31 ? 0xffffdeadu & mask : a >> b; });
       return true;
     case Op::ShiftRightArithmetic:
-      binary(i, at, [](uint32_t a, uint32_t b) {
-        return b > 31 ? 0xffffdeadu : static_cast<uint32_t>(as_signed(a) >> b);
-      });
+      binary(i, at,
+             [](uint32_t a, uint32_t b) { return b > 31 ? 0xffffdeadu : static_cast<uint32_t>(as_signed(a) >> b); });
       return true;
-    case Op::LogicalAnd:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a & b; });
-      return true;
-    case Op::LogicalOr:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a | b; });
-      return true;
-    case Op::LogicalNot:
-      unary(i, at, [](uint32_t a) { return a ^ 1u; });
-      return true;
+    case Op::LogicalAnd: binary(i, at, [](uint32_t a, uint32_t b) { return a & b; }); return true;
+    case Op::LogicalOr: binary(i, at, [](uint32_t a, uint32_t b) { return a | b; }); return true;
+    case Op::LogicalNot: unary(i, at, [](uint32_t a) { return a ^ 1u; }); return true;
     case Op::IEqual:
-    case Op::LogicalEqual:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a == b ? 1u : 0u; });
-      return true;
+    case Op::LogicalEqual: binary(i, at, [](uint32_t a, uint32_t b) { return a == b ? 1u : 0u; }); return true;
     case Op::INotEqual:
-    case Op::LogicalNotEqual:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a != b ? 1u : 0u; });
-      return true;
-    case Op::ULessThan:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a < b ? 1u : 0u; });
-      return true;
-    case Op::ULessThanEqual:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a <= b ? 1u : 0u; });
-      return true;
-    case Op::UGreaterThan:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a > b ? 1u : 0u; });
-      return true;
-    case Op::UGreaterThanEqual:
-      binary(i, at, [](uint32_t a, uint32_t b) { return a >= b ? 1u : 0u; });
-      return true;
+    case Op::LogicalNotEqual: binary(i, at, [](uint32_t a, uint32_t b) { return a != b ? 1u : 0u; }); return true;
+    case Op::ULessThan: binary(i, at, [](uint32_t a, uint32_t b) { return a < b ? 1u : 0u; }); return true;
+    case Op::ULessThanEqual: binary(i, at, [](uint32_t a, uint32_t b) { return a <= b ? 1u : 0u; }); return true;
+    case Op::UGreaterThan: binary(i, at, [](uint32_t a, uint32_t b) { return a > b ? 1u : 0u; }); return true;
+    case Op::UGreaterThanEqual: binary(i, at, [](uint32_t a, uint32_t b) { return a >= b ? 1u : 0u; }); return true;
     case Op::SLessThan:
       binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) < as_signed(b) ? 1u : 0u; });
       return true;
@@ -184,8 +144,7 @@ bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
         slot(i.result)[l] = result;
       });
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -199,47 +158,25 @@ bool Workgroup::do_floats(const Instruction& i, const Lanes& at) {
     return true;
   };
   switch (i.op) {
-    case Op::FAdd:
-      return two([](float a, float b) { return a + b; });
-    case Op::FSub:
-      return two([](float a, float b) { return a - b; });
-    case Op::FMul:
-      return two([](float a, float b) { return a * b; });
-    case Op::FDiv:
-      return two([](float a, float b) { return a / b; });
-    case Op::FNegate:
-      float_unary(i, at, i.operands[0], [](float a) { return -a; });
-      return true;
-    case Op::FOrdEqual:
-      return test([](float a, float b) { return a == b; });
-    case Op::FOrdNotEqual:
-      return test([](float a, float b) { return a < b || a > b; });
-    case Op::FUnordNotEqual:
-      return test([](float a, float b) { return a != b; });
-    case Op::FOrdLessThan:
-      return test([](float a, float b) { return a < b; });
-    case Op::FOrdLessThanEqual:
-      return test([](float a, float b) { return a <= b; });
-    case Op::FOrdGreaterThan:
-      return test([](float a, float b) { return a > b; });
-    case Op::FOrdGreaterThanEqual:
-      return test([](float a, float b) { return a >= b; });
-    case Op::FUnordLessThan:
-      return test([](float a, float b) { return !(a >= b); });
-    case Op::FUnordLessThanEqual:
-      return test([](float a, float b) { return !(a > b); });
-    case Op::FUnordGreaterThan:
-      return test([](float a, float b) { return !(a <= b); });
-    case Op::FUnordGreaterThanEqual:
-      return test([](float a, float b) { return !(a < b); });
-    case Op::IsNan:
-      unary(i, at, [](uint32_t a) { return std::isnan(as_float(a)) ? 1u : 0u; });
-      return true;
-    case Op::IsInf:
-      unary(i, at, [](uint32_t a) { return std::isinf(as_float(a)) ? 1u : 0u; });
-      return true;
-    default:
-      return false;
+    case Op::FAdd: return two([](float a, float b) { return a + b; });
+    case Op::FSub: return two([](float a, float b) { return a - b; });
+    case Op::FMul: return two([](float a, float b) { return a * b; });
+    case Op::FDiv: return two([](float a, float b) { return a / b; });
+    case Op::FNegate: float_unary(i, at, i.operands[0], [](float a) { return -a; }); return true;
+    case Op::FOrdEqual: return test([](float a, float b) { return a == b; });
+    case Op::FOrdNotEqual: return test([](float a, float b) { return a < b || a > b; });
+    case Op::FUnordNotEqual: return test([](float a, float b) { return a != b; });
+    case Op::FOrdLessThan: return test([](float a, float b) { return a < b; });
+    case Op::FOrdLessThanEqual: return test([](float a, float b) { return a <= b; });
+    case Op::FOrdGreaterThan: return test([](float a, float b) { return a > b; });
+    case Op::FOrdGreaterThanEqual: return test([](float a, float b) { return a >= b; });
+    case Op::FUnordLessThan: return test([](float a, float b) { return !(a >= b); });
+    case Op::FUnordLessThanEqual: return test([](float a, float b) { return !(a > b); });
+    case Op::FUnordGreaterThan: return test([](float a, float b) { return !(a <= b); });
+    case Op::FUnordGreaterThanEqual: return test([](float a, float b) { return !(a < b); });
+    case Op::IsNan: unary(i, at, [](uint32_t a) { return std::isnan(as_float(a)) ? 1u : 0u; }); return true;
+    case Op::IsInf: unary(i, at, [](uint32_t a) { return std::isinf(as_float(a)) ? 1u : 0u; }); return true;
+    default: return false;
   }
 }
 
@@ -266,9 +203,7 @@ bool Workgroup::do_conversion(const Instruction& i, const Lanes& at) {
     return scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(type).width : scalar.width;
   };
   switch (i.op) {
-    case Op::Bitcast:
-      convert_bits(i, at);
-      return true;
+    case Op::Bitcast: convert_bits(i, at); return true;
     case Op::FConvert: {
       const uint32_t from = width_of(module_.type_id_of(i.operands[0])), to = width_of(i.type);
       unary(i, at, [=](uint32_t a) { return bits_of(float_of(a, from), to); });
@@ -289,15 +224,12 @@ bool Workgroup::do_conversion(const Instruction& i, const Lanes& at) {
       unary(i, at, [=](uint32_t a) { return bits_of(static_cast<float>(as_signed(a)), to); });
       return true;
     }
-    case Op::CopyObject:
-      unary(i, at, [](uint32_t a) { return a; });
-      return true;
+    case Op::CopyObject: unary(i, at, [](uint32_t a) { return a; }); return true;
     case Op::Undef:
       for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
         each(at, [&](uint32_t l) { slot(i.result, s)[l] = 0xffffdead; });
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -339,8 +271,7 @@ bool Workgroup::do_composite(const Instruction& i, const Lanes& at) {
       return true;
     }
     case Op::CompositeExtract:
-      copy(i.result, 0, i.operands[0], slot_offset(module_.type_id_of(i.operands[0]), i.operands.subspan(1)),
-           slots);
+      copy(i.result, 0, i.operands[0], slot_offset(module_.type_id_of(i.operands[0]), i.operands.subspan(1)), slots);
       return true;
     case Op::CompositeInsert:
       copy(i.result, 0, i.operands[1], 0, slots);
@@ -374,8 +305,7 @@ bool Workgroup::do_composite(const Instruction& i, const Lanes& at) {
           slot(i.result, which)[l] = slot(i.operands[1])[l];
       });
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -387,12 +317,11 @@ bool Workgroup::do_matrix(const Instruction& i, const Lanes& at) {
     case Op::VectorTimesScalar:
     case Op::MatrixTimesScalar: {
       const Type& scalar = module_.scalar_of(i.type);
-      const uint32_t width =
-          scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(i.type).width : scalar.width;
+      const uint32_t width = scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(i.type).width : scalar.width;
       for (uint32_t s = 0; s < slots; ++s)
         each(at, [&](uint32_t l) {
-          slot(i.result, s)[l] = bits_of(
-              float_of(slot(i.operands[0], s)[l], width) * float_of(slot(i.operands[1])[l], width), width);
+          slot(i.result, s)[l] =
+              bits_of(float_of(slot(i.operands[0], s)[l], width) * float_of(slot(i.operands[1])[l], width), width);
         });
       return true;
     }
@@ -427,17 +356,13 @@ bool Workgroup::do_matrix(const Instruction& i, const Lanes& at) {
       return true;
     }
     case Op::Transpose: {
-      const uint32_t rows = module_.type(module_.type(i.type).element).count,
-                     columns = module_.type(i.type).count;
+      const uint32_t rows = module_.type(module_.type(i.type).element).count, columns = module_.type(i.type).count;
       for (uint32_t c = 0; c < columns; ++c)
         for (uint32_t r = 0; r < rows; ++r)
-          each(at, [&](uint32_t l) {
-            slot(i.result, c * rows + r)[l] = slot(i.operands[0], r * columns + c)[l];
-          });
+          each(at, [&](uint32_t l) { slot(i.result, c * rows + r)[l] = slot(i.operands[0], r * columns + c)[l]; });
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -463,63 +388,40 @@ void Workgroup::do_glsl(const Instruction& i, const Lanes& at) {
     }
   };
   switch (op) {
-    case Glsl::FAbs:
-      return one([](float x) { return std::fabs(x); });
-    case Glsl::Floor:
-      return one([](float x) { return std::floor(x); });
-    case Glsl::Ceil:
-      return one([](float x) { return std::ceil(x); });
-    case Glsl::Sin:
-      return one([](float x) { return std::sin(x); });
-    case Glsl::Cos:
-      return one([](float x) { return std::cos(x); });
-    case Glsl::Tanh:
-      return one([](float x) { return std::tanh(x); });
-    case Glsl::Exp:
-      return one([](float x) { return std::exp(x); });
-    case Glsl::Exp2:
-      return one([](float x) { return std::exp2(x); });
-    case Glsl::Log:
-      return one([](float x) { return std::log(x); });
-    case Glsl::Log2:
-      return one([](float x) { return std::log2(x); });
-    case Glsl::Sqrt:
-      return one([](float x) { return std::sqrt(x); });
-    case Glsl::InverseSqrt:
-      return one([](float x) { return 1.0f / std::sqrt(x); });
-    case Glsl::Pow:
-      return two([](float x, float y) { return std::pow(x, y); });
-    case Glsl::FMin:
-      return two([](float x, float y) { return y < x ? y : x; });
-    case Glsl::FMax:
-      return two([](float x, float y) { return x < y ? y : x; });
-    case Glsl::UMin:
-      return binary(rest, at, [](uint32_t x, uint32_t y) { return std::min(x, y); });
-    case Glsl::UMax:
-      return binary(rest, at, [](uint32_t x, uint32_t y) { return std::max(x, y); });
+    case Glsl::FAbs: return one([](float x) { return std::fabs(x); });
+    case Glsl::Floor: return one([](float x) { return std::floor(x); });
+    case Glsl::Ceil: return one([](float x) { return std::ceil(x); });
+    case Glsl::Sin: return one([](float x) { return std::sin(x); });
+    case Glsl::Cos: return one([](float x) { return std::cos(x); });
+    case Glsl::Tanh: return one([](float x) { return std::tanh(x); });
+    case Glsl::Exp: return one([](float x) { return std::exp(x); });
+    case Glsl::Exp2: return one([](float x) { return std::exp2(x); });
+    case Glsl::Log: return one([](float x) { return std::log(x); });
+    case Glsl::Log2: return one([](float x) { return std::log2(x); });
+    case Glsl::Sqrt: return one([](float x) { return std::sqrt(x); });
+    case Glsl::InverseSqrt: return one([](float x) { return 1.0f / std::sqrt(x); });
+    case Glsl::Pow: return two([](float x, float y) { return std::pow(x, y); });
+    case Glsl::FMin: return two([](float x, float y) { return y < x ? y : x; });
+    case Glsl::FMax: return two([](float x, float y) { return x < y ? y : x; });
+    case Glsl::UMin: return binary(rest, at, [](uint32_t x, uint32_t y) { return std::min(x, y); });
+    case Glsl::UMax: return binary(rest, at, [](uint32_t x, uint32_t y) { return std::max(x, y); });
     case Glsl::SMin:
       return binary(rest, at, [](uint32_t x, uint32_t y) { return as_signed(x) < as_signed(y) ? x : y; });
     case Glsl::SMax:
       return binary(rest, at, [](uint32_t x, uint32_t y) { return as_signed(x) > as_signed(y) ? x : y; });
-    case Glsl::FClamp:
-      return clamp([](uint32_t x, uint32_t y) { return as_float(x) < as_float(y); });
-    case Glsl::UClamp:
-      return clamp([](uint32_t x, uint32_t y) { return x < y; });
-    case Glsl::SClamp:
-      return clamp([](uint32_t x, uint32_t y) { return as_signed(x) < as_signed(y); });
+    case Glsl::FClamp: return clamp([](uint32_t x, uint32_t y) { return as_float(x) < as_float(y); });
+    case Glsl::UClamp: return clamp([](uint32_t x, uint32_t y) { return x < y; });
+    case Glsl::SClamp: return clamp([](uint32_t x, uint32_t y) { return as_signed(x) < as_signed(y); });
     case Glsl::UnpackHalf2x16:
       for (uint32_t s = 0; s < 2; ++s)
-        each(at, [&](uint32_t l) {
-          slot(i.result, s)[l] = as_bits(float_of(slot(a)[l] >> (16 * s) & 0xffffu, 16));
-        });
+        each(at, [&](uint32_t l) { slot(i.result, s)[l] = as_bits(float_of(slot(a)[l] >> (16 * s) & 0xffffu, 16)); });
       return;
     case Glsl::PackHalf2x16:
       each(at, [&](uint32_t l) {
         slot(i.result)[l] = bits_of(as_float(slot(a, 0)[l]), 16) | bits_of(as_float(slot(a, 1)[l]), 16) << 16;
       });
       return;
-    default:
-      throw Unknown("GLSL.std.450 instruction " + std::to_string(i.operands[1]));
+    default: throw Unknown("GLSL.std.450 instruction " + std::to_string(i.operands[1]));
   }
 }
 

@@ -37,14 +37,12 @@ class InterpretedDevice final : public detail::DeviceImpl {
     std::vector<WeightsImpl::Entry> entries;
     std::vector<size_t> order;
     uint64_t bytes = 0;
-    const Status status =
-        detail::place_weights(tensors, options, weight_alignment(), log_, &entries, &order, &bytes);
+    const Status status = detail::place_weights(tensors, options, weight_alignment(), log_, &entries, &order, &bytes);
     if (status != Status::Ok) return status;
     auto fresh = std::make_shared<InterpretedWeights>(bytes, shared_from_this());
     fresh->entries = std::move(entries);
     for (size_t i = 0; i < fresh->entries.size(); ++i)
-      detail::convert_weight(tensors[order[i]], fresh->entries[i],
-                             fresh->memory.data() + fresh->entries[i].offset);
+      detail::convert_weight(tensors[order[i]], fresh->entries[i], fresh->memory.data() + fresh->entries[i].offset);
     *weights = std::move(fresh);
     return Status::Ok;
   }

@@ -92,8 +92,7 @@ class Kernel {
   }
 
   // What was wrong; empty if nothing was. The buffer has as many words as `words` and counts as written.
-  std::string run(std::vector<uint32_t>* words, uint32_t groups = 1, uint32_t subgroup = 16,
-                  bool written = true) {
+  std::string run(std::vector<uint32_t>* words, uint32_t groups = 1, uint32_t subgroup = 16, bool written = true) {
     std::vector<uint32_t> whole = words_;
     const auto finish = [&](Op op) { whole.push_back(1u << 16 | static_cast<uint32_t>(op)); };
     finish(Op::Return), finish(Op::FunctionEnd);
@@ -102,8 +101,8 @@ class Kernel {
     const Binding binding = {&memory, 0, words->size() * 4, written};
     Interpreter interpreter;
     Report report;
-    interpreter.run(
-        {.words = whole, .subgroup = subgroup, .bindings = {&binding, 1}, .groups = {groups, 1, 1}}, &report);
+    interpreter.run({.words = whole, .subgroup = subgroup, .bindings = {&binding, 1}, .groups = {groups, 1, 1}},
+                    &report);
     std::memcpy(words->data(), memory.data(), words->size() * 4);
     std::string all;
     for (const std::string& wrong : report.wrongs) all += wrong + "\n";
@@ -199,8 +198,7 @@ TEST_CASE("interpreter: writing again what others still read is noticed", "[inte
     const uint32_t taken = kernel.shared(kernel.either(kernel.local, kernel.number(1)));
     if (with_barrier) kernel.barrier();
     kernel.set_shared(kernel.local, taken);
-    CHECK(says(kernel.run(), "writes what another invocation has read since the last barrier") ==
-          !with_barrier);
+    CHECK(says(kernel.run(), "writes what another invocation has read since the last barrier") == !with_barrier);
   }
 }
 
@@ -221,9 +219,8 @@ TEST_CASE("interpreter: a barrier that not all come to", "[interpreter]") {
 TEST_CASE("interpreter: the value of an invocation that is elsewhere", "[interpreter]") {
   for (const uint32_t from : {2u, 6u}) {
     Kernel kernel;
-    kernel.if_true(kernel.is_below(kernel.local, kernel.number(5)), [&] {
-      kernel.set_word(kernel.local, kernel.shuffled(kernel.local, kernel.number(from)));
-    });
+    kernel.if_true(kernel.is_below(kernel.local, kernel.number(5)),
+                   [&] { kernel.set_word(kernel.local, kernel.shuffled(kernel.local, kernel.number(from))); });
     std::vector<uint32_t> words(64);
     CHECK(says(kernel.run(&words), "takes the value of an invocation that is not here") == (from == 6));
     if (from == 2) CHECK(words[4] == 2);

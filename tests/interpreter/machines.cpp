@@ -9,9 +9,7 @@ namespace {
 // Anything that a driver may report.
 Machine drawn_machine(int64_t number) {
   ops::Random random(ops::random_seed() * 1000 + static_cast<uint64_t>(number));
-  const auto one_of = [&](std::initializer_list<int64_t> list) {
-    return static_cast<uint32_t>(random.pick(list));
-  };
+  const auto one_of = [&](std::initializer_list<int64_t> list) { return static_cast<uint32_t>(random.pick(list)); };
   Machine machine;
   machine.word = "drawn:" + std::to_string(number);
   machine.host_offset = one_of({0, 0, 4, 16, 64});

@@ -12,9 +12,8 @@ namespace heed::interpreter {
 struct Machine {
   std::string word;  // "spirv:nvidia"
   Capabilities capabilities;
-  uint32_t subgroup = 32;  // where a kernel does not ask for another
-  uint32_t host_offset =
-      0;  // bytes of the buffers of inputs and outputs before their first element; a multiple of 4
+  uint32_t subgroup = 32;    // where a kernel does not ask for another
+  uint32_t host_offset = 0;  // bytes of the buffers of inputs and outputs before their first element; a multiple of 4
 };
 
 // Kinds of GPUs that differ in what kernels they are given; and as many as HEED_DRAWN_MACHINES says, otherwise a few, with

@@ -53,8 +53,7 @@ void Workgroup::load_matrix(const Instruction& i, const Lanes& at) {
   const Shape shape = shape_of(i.type);
   walk_matrix(i, at, {i.type, i.operands[0], i.operands[1], i.operands[2]},
               [&](const Place& place, uint32_t offset, uint32_t first, uint32_t e) {
-                element(i.result, shape, first, e) =
-                    read(i, place, offset, shape.width, first + shape.holder(e));
+                element(i.result, shape, first, e) = read(i, place, offset, shape.width, first + shape.holder(e));
               });
 }
 
@@ -63,17 +62,14 @@ void Workgroup::store_matrix(const Instruction& i, const Lanes& at) {
   const Shape shape = shape_of(type);
   walk_matrix(i, at, {type, i.operands[0], i.operands[2], i.operands[3]},
               [&](const Place& place, uint32_t offset, uint32_t first, uint32_t e) {
-                write(i, place, offset, shape.width, first + shape.holder(e),
-                      element(value, shape, first, e));
+                write(i, place, offset, shape.width, first + shape.holder(e), element(value, shape, first, e));
               });
 }
 
 void Workgroup::multiply(const Instruction& i, const Lanes& at) {
   const uint32_t ids[3] = {i.operands[0], i.operands[1], i.operands[2]};
-  const Shape a = shape_of(module_.type_id_of(ids[0])), b = shape_of(module_.type_id_of(ids[1])),
-              c = shape_of(i.type);
-  if (a.columns != b.rows || a.rows != c.rows || b.columns != c.columns)
-    throw Unknown("matrices that do not fit");
+  const Shape a = shape_of(module_.type_id_of(ids[0])), b = shape_of(module_.type_id_of(ids[1])), c = shape_of(i.type);
+  if (a.columns != b.rows || a.rows != c.rows || b.columns != c.columns) throw Unknown("matrices that do not fit");
   std::vector<float> left(a.elements()), right(b.elements()), sum(c.elements());
   for (const uint32_t first : sharers(i, c, at)) {
     for (uint32_t e = 0; e < a.elements(); ++e) left[e] = float_of(element(ids[0], a, first, e), a.width);
@@ -149,23 +145,12 @@ void Workgroup::reduce_rows(const Instruction& i, const Lanes& at) {
 
 bool Workgroup::do_cooperative(const Instruction& i, const Lanes& at) {
   switch (i.op) {
-    case Op::CooperativeMatrixLoad:
-      load_matrix(i, at);
-      return true;
-    case Op::CooperativeMatrixStore:
-      store_matrix(i, at);
-      return true;
-    case Op::CooperativeMatrixMulAdd:
-      multiply(i, at);
-      return true;
-    case Op::CooperativeMatrixPerElement:
-      do_elements(i, at);
-      return true;
-    case Op::CooperativeMatrixReduce:
-      reduce_rows(i, at);
-      return true;
-    default:
-      return false;
+    case Op::CooperativeMatrixLoad: load_matrix(i, at); return true;
+    case Op::CooperativeMatrixStore: store_matrix(i, at); return true;
+    case Op::CooperativeMatrixMulAdd: multiply(i, at); return true;
+    case Op::CooperativeMatrixPerElement: do_elements(i, at); return true;
+    case Op::CooperativeMatrixReduce: reduce_rows(i, at); return true;
+    default: return false;
   }
 }
 

@@ -55,8 +55,7 @@ const char* Memory::check_write(Mark& mark, const Access& by) {
   }
   if (mark.shared_read == by.dispatch || (mark.read >= by.dispatch && mark.read < by.workgroup))
     wrong = "writes what another workgroup has read";
-  else if (mark.read == by.interval && mark.reader != by.invocation &&
-           !ordered(mark.read_subgroup, mark.read_part, by))
+  else if (mark.read == by.interval && mark.reader != by.invocation && !ordered(mark.read_subgroup, mark.read_part, by))
     wrong = "writes what another invocation has read since the last barrier";
   mark.write = by.interval;
   mark.writer = by.atomic ? kAtomic : by.invocation;

@@ -24,10 +24,8 @@ bool has_no_result(Op op) {
     case Op::Kill:
     case Op::Return:
     case Op::ReturnValue:
-    case Op::Unreachable:
-      return true;
-    default:
-      return false;
+    case Op::Unreachable: return true;
+    default: return false;
   }
 }
 
@@ -75,12 +73,10 @@ void Module::decode(std::span<const uint32_t> words, std::span<const uint32_t> g
   }
   if (size_ids[0] != 0)
     for (size_t i = 0; i < 3; ++i)
-      if (constant(size_ids[i]) != size_[i])
-        throw Unknown("the workgroup's size is not in constants 0, 1, 2");
+      if (constant(size_ids[i]) != size_[i]) throw Unknown("the workgroup's size is not in constants 0, 1, 2");
   for (const auto& [id, decorated] : decorations_) {
     const auto built_in = decorated.own.find(Decoration::BuiltIn);
-    if (built_in == decorated.own.end() || built_in->second != static_cast<uint32_t>(BuiltIn::WorkgroupSize))
-      continue;
+    if (built_in == decorated.own.end() || built_in->second != static_cast<uint32_t>(BuiltIn::WorkgroupSize)) continue;
     if (constants_.at(id) != size_) throw Unknown("the workgroup's size is not in constants 0, 1, 2");
   }
 }
@@ -116,12 +112,8 @@ void Module::place_members(Type* type, const Decorated& decorated) {
 bool Module::decode_type(Op op, Operands o) {
   using Kind = Type::Kind;
   switch (op) {
-    case Op::TypeVoid:
-      fresh(o[0], Kind::Void, 0);
-      return true;
-    case Op::TypeBool:
-      fresh(o[0], Kind::Bool, 1);
-      return true;
+    case Op::TypeVoid: fresh(o[0], Kind::Void, 0); return true;
+    case Op::TypeBool: fresh(o[0], Kind::Bool, 1); return true;
     case Op::TypeInt:
     case Op::TypeFloat:
       if (o[1] > 32) throw Unknown("numbers of 64 bits");
@@ -158,9 +150,7 @@ bool Module::decode_type(Op op, Operands o) {
       type.element = o[2];
       return true;
     }
-    case Op::TypeFunction:
-      fresh(o[0], Kind::Function, 0);
-      return true;
+    case Op::TypeFunction: fresh(o[0], Kind::Function, 0); return true;
     case Op::TypeCooperativeMatrix: {
       Type& type = fresh(o[0], Kind::CooperativeMatrix, 0);
       type.element = o[1];
@@ -186,8 +176,7 @@ bool Module::decode_type(Op op, Operands o) {
       for (const uint32_t id : o.subspan(3)) type.permutation.push_back(constant(id));
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -202,20 +191,13 @@ bool Module::decode_constant(Op op, Operands o, std::span<const uint32_t> given)
     return Words{id < given.size() ? given[id] : otherwise};
   };
   switch (op) {
-    case Op::ConstantTrue:
-      return set({1});
-    case Op::ConstantFalse:
-      return set({0});
-    case Op::Constant:
-      return set({o[2]});
-    case Op::ConstantNull:
-      return set(Words(types_[o[0]].slots));
-    case Op::SpecConstantTrue:
-      return set(specialized(1));
-    case Op::SpecConstantFalse:
-      return set(specialized(0));
-    case Op::SpecConstant:
-      return set(specialized(o[2]));
+    case Op::ConstantTrue: return set({1});
+    case Op::ConstantFalse: return set({0});
+    case Op::Constant: return set({o[2]});
+    case Op::ConstantNull: return set(Words(types_[o[0]].slots));
+    case Op::SpecConstantTrue: return set(specialized(1));
+    case Op::SpecConstantFalse: return set(specialized(0));
+    case Op::SpecConstant: return set(specialized(o[2]));
     case Op::ConstantComposite:
     case Op::SpecConstantComposite: {
       Words words;
@@ -227,14 +209,12 @@ bool Module::decode_constant(Op op, Operands o, std::span<const uint32_t> given)
       if (types_[o[0]].kind == Type::Kind::CooperativeMatrix) words.assign(types_[o[0]].slots, words.at(0));
       return set(std::move(words));
     }
-    case Op::SpecConstantOp:
-      return set(evaluate(static_cast<Op>(o[2]), o.subspan(3)));
+    case Op::SpecConstantOp: return set(evaluate(static_cast<Op>(o[2]), o.subspan(3)));
     case Op::Undef:
       // Something that is not likely to be right by chance.
       if (open_ != nullptr) return false;
       return set(Words(types_[o[0]].slots, 0xffffdeadu));
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -247,48 +227,28 @@ Words Module::evaluate(Op op, Operands o) const {
   if (op == Op::Select) return constants_.at(constant(o[0]) != 0 ? o[1] : o[2]);
   const uint32_t a = constant(o[0]), b = o.size() > 1 ? constant(o[1]) : 0;
   switch (op) {
-    case Op::IAdd:
-      return {a + b};
-    case Op::ISub:
-      return {a - b};
-    case Op::IMul:
-      return {a * b};
-    case Op::UDiv:
-      return {b == 0 ? UINT32_MAX : a / b};
-    case Op::UMod:
-      return {b == 0 ? 0 : a % b};
-    case Op::BitwiseAnd:
-      return {a & b};
-    case Op::BitwiseOr:
-      return {a | b};
-    case Op::BitwiseXor:
-      return {a ^ b};
-    case Op::ShiftLeftLogical:
-      return {a << (b & 31u)};
-    case Op::ShiftRightLogical:
-      return {a >> (b & 31u)};
-    case Op::LogicalNot:
-      return {a == 0 ? 1u : 0u};
-    case Op::LogicalAnd:
-      return {a != 0 && b != 0 ? 1u : 0u};
-    case Op::LogicalOr:
-      return {a != 0 || b != 0 ? 1u : 0u};
+    case Op::IAdd: return {a + b};
+    case Op::ISub: return {a - b};
+    case Op::IMul: return {a * b};
+    case Op::UDiv: return {b == 0 ? UINT32_MAX : a / b};
+    case Op::UMod: return {b == 0 ? 0 : a % b};
+    case Op::BitwiseAnd: return {a & b};
+    case Op::BitwiseOr: return {a | b};
+    case Op::BitwiseXor: return {a ^ b};
+    case Op::ShiftLeftLogical: return {a << (b & 31u)};
+    case Op::ShiftRightLogical: return {a >> (b & 31u)};
+    case Op::LogicalNot: return {a == 0 ? 1u : 0u};
+    case Op::LogicalAnd: return {a != 0 && b != 0 ? 1u : 0u};
+    case Op::LogicalOr: return {a != 0 || b != 0 ? 1u : 0u};
     case Op::IEqual:
-    case Op::LogicalEqual:
-      return {a == b ? 1u : 0u};
+    case Op::LogicalEqual: return {a == b ? 1u : 0u};
     case Op::INotEqual:
-    case Op::LogicalNotEqual:
-      return {a != b ? 1u : 0u};
-    case Op::ULessThan:
-      return {a < b ? 1u : 0u};
-    case Op::ULessThanEqual:
-      return {a <= b ? 1u : 0u};
-    case Op::UGreaterThan:
-      return {a > b ? 1u : 0u};
-    case Op::UGreaterThanEqual:
-      return {a >= b ? 1u : 0u};
-    default:
-      throw Unknown("operation " + std::to_string(static_cast<uint32_t>(op)) + " on constants");
+    case Op::LogicalNotEqual: return {a != b ? 1u : 0u};
+    case Op::ULessThan: return {a < b ? 1u : 0u};
+    case Op::ULessThanEqual: return {a <= b ? 1u : 0u};
+    case Op::UGreaterThan: return {a > b ? 1u : 0u};
+    case Op::UGreaterThanEqual: return {a >= b ? 1u : 0u};
+    default: throw Unknown("operation " + std::to_string(static_cast<uint32_t>(op)) + " on constants");
   }
 }
 
@@ -340,15 +300,11 @@ void Module::decode_in_function(Op op, Operands o) {
 uint32_t Module::bytes(uint32_t id) const {
   const Type& type = types_[id];
   switch (type.kind) {
-    case Type::Kind::Bool:
-      return 4;
+    case Type::Kind::Bool: return 4;
     case Type::Kind::Int:
-    case Type::Kind::Float:
-      return type.width / 8;
-    case Type::Kind::Struct:
-      return type.members.empty() ? 0 : type.offsets.back() + bytes(type.members.back());
-    default:
-      return type.count * type.stride;
+    case Type::Kind::Float: return type.width / 8;
+    case Type::Kind::Struct: return type.members.empty() ? 0 : type.offsets.back() + bytes(type.members.back());
+    default: return type.count * type.stride;
   }
 }
 

@@ -9,9 +9,8 @@
 
 namespace heed::interpreter {
 
-InterpretedPlan::InterpretedPlan(std::shared_ptr<detail::DeviceImpl> device, const Machine& machine,
-                                 Trials* trials, Schedule&& schedule,
-                                 std::shared_ptr<InterpretedWeights> weights)
+InterpretedPlan::InterpretedPlan(std::shared_ptr<detail::DeviceImpl> device, const Machine& machine, Trials* trials,
+                                 Schedule&& schedule, std::shared_ptr<InterpretedWeights> weights)
     : device_(std::move(device)),
       machine_(machine),
       trials_(trials),
@@ -28,8 +27,7 @@ Status InterpretedPlan::build(const std::vector<const detail::WeightsImpl::Entry
       storages_[id] = {&weights_->memory, entries[at.slot]->offset, entries[at.slot]->bytes};
     if (at.space != Placement::Space::Constant) continue;
     const std::span<const std::byte> data = schedule_.constants[at.slot].data;
-    auto& memory =
-        constants_.emplace_back(std::make_unique<Memory>(align_up<uint64_t>(data.size(), 4), true));
+    auto& memory = constants_.emplace_back(std::make_unique<Memory>(align_up<uint64_t>(data.size(), 4), true));
     std::copy(data.begin(), data.end(), memory->data());
     storages_[id] = {memory.get(), 0, memory->bytes()};
   }
@@ -38,8 +36,7 @@ Status InterpretedPlan::build(const std::vector<const detail::WeightsImpl::Entry
     const Node& step = schedule_.steps[i];
     if (step.op == heed::Op::Custom)
       return fail(device_->log(), Status::Unsupported, "compile: the interpreter runs heed's own kernels");
-    const Status status =
-        select_kernels(schedule_, step, machine_.capabilities, device_->log(), &kernels_[i]);
+    const Status status = select_kernels(schedule_, step, machine_.capabilities, device_->log(), &kernels_[i]);
     if (status != Status::Ok) return status;
   }
   return Status::Ok;
@@ -74,13 +71,11 @@ Status InterpretedPlan::run(std::span<const HostBuffer> buffers, std::span<const
   try {
     status = run_steps(values);
   } catch (const std::runtime_error& error) {
-    return fail(host_log(), Status::DriverError,
-                format("interpreter: %s: %s", report_.where.c_str(), error.what()));
+    return fail(host_log(), Status::DriverError, format("interpreter: %s: %s", report_.where.c_str(), error.what()));
   }
   if (!report_.wrongs.empty()) return tell();
   for (size_t i = schedule_.inputs.size(); i < found.size(); ++i)
-    std::memcpy(const_cast<void*>(found[i]->data), memories[i]->data() + machine_.host_offset,
-                bytes_of(i, sizes));
+    std::memcpy(const_cast<void*>(found[i]->data), memories[i]->data() + machine_.host_offset, bytes_of(i, sizes));
   return status;
 }
 
@@ -96,8 +91,7 @@ uint64_t InterpretedPlan::bytes_of(size_t index, std::span<const int64_t> sizes)
 }
 
 // The buffer of an input or output, in whole words as a host must give it.
-std::unique_ptr<Memory> InterpretedPlan::take(size_t index, const HostBuffer& host,
-                                              std::span<const int64_t> sizes,
+std::unique_ptr<Memory> InterpretedPlan::take(size_t index, const HostBuffer& host, std::span<const int64_t> sizes,
                                               std::vector<int64_t>& storage_offsets) {
   const TensorInfo& info = schedule_.tensors[named(index).tensor];
   const bool is_input = index < schedule_.inputs.size();
@@ -175,8 +169,8 @@ bool InterpretedPlan::needs_barrier(std::span<const Binding> bindings) {
   size_t count = 0;
   for (const Binding& binding : bindings)
     if (!is_constant(binding.memory))
-      accesses[count++] = {reinterpret_cast<uintptr_t>(binding.memory), binding.offset,
-                           binding.offset + binding.range, binding.written};
+      accesses[count++] = {reinterpret_cast<uintptr_t>(binding.memory), binding.offset, binding.offset + binding.range,
+                           binding.written};
   return hazards_.enter({accesses.data(), count}) && !trials_->without_barriers;
 }
 
@@ -192,8 +186,7 @@ void InterpretedPlan::check_limits(const KernelUse& use, const Launch& launch) {
     need(module.size()[axis] <= device.max_workgroup_size[axis], "is larger than the device allows");
     need(launch.groups[axis] <= device.max_groups[axis], "has more workgroups than the device allows");
   }
-  need(use.key.subgroup == 0 || module.invocations() % use.key.subgroup == 0,
-       "has a subgroup that is not full");
+  need(use.key.subgroup == 0 || module.invocations() % use.key.subgroup == 0, "has a subgroup that is not full");
   for (const Binding& binding : launch.bindings)
     need(binding.offset % device.storage_alignment == 0, "has a binding that is not aligned");
 }

@@ -61,9 +61,7 @@ void Workgroup::reduce(const Instruction& i, const Lanes& at, const Combine& com
 
 bool Workgroup::do_group(const Instruction& i, const Lanes& at) {
   switch (i.op) {
-    case Op::ControlBarrier:
-      do_barrier(i, at);
-      return true;
+    case Op::ControlBarrier: do_barrier(i, at); return true;
     case Op::GroupNonUniformElect:
       for (size_t k = 0; k < at.list.size(); ++k)
         slot(i.result)[at.list[k]] =
@@ -71,12 +69,8 @@ bool Workgroup::do_group(const Instruction& i, const Lanes& at) {
       return true;
     case Op::GroupNonUniformBroadcast:
     case Op::GroupNonUniformShuffle:
-    case Op::GroupNonUniformShuffleXor:
-      do_shuffle(i, at);
-      return true;
-    case Op::GroupNonUniformIAdd:
-      reduce(i, at, [](uint32_t a, uint32_t b) { return a + b; });
-      return true;
+    case Op::GroupNonUniformShuffleXor: do_shuffle(i, at); return true;
+    case Op::GroupNonUniformIAdd: reduce(i, at, [](uint32_t a, uint32_t b) { return a + b; }); return true;
     case Op::GroupNonUniformFAdd:
       reduce(i, at, [](uint32_t a, uint32_t b) { return as_bits(as_float(a) + as_float(b)); });
       return true;
@@ -86,20 +80,11 @@ bool Workgroup::do_group(const Instruction& i, const Lanes& at) {
     case Op::GroupNonUniformFMax:
       reduce(i, at, [](uint32_t a, uint32_t b) { return as_float(a) < as_float(b) ? b : a; });
       return true;
-    case Op::GroupNonUniformUMin:
-      reduce(i, at, [](uint32_t a, uint32_t b) { return std::min(a, b); });
-      return true;
-    case Op::GroupNonUniformUMax:
-      reduce(i, at, [](uint32_t a, uint32_t b) { return std::max(a, b); });
-      return true;
-    case Op::GroupNonUniformBitwiseAnd:
-      reduce(i, at, [](uint32_t a, uint32_t b) { return a & b; });
-      return true;
-    case Op::GroupNonUniformBitwiseOr:
-      reduce(i, at, [](uint32_t a, uint32_t b) { return a | b; });
-      return true;
-    default:
-      return false;
+    case Op::GroupNonUniformUMin: reduce(i, at, [](uint32_t a, uint32_t b) { return std::min(a, b); }); return true;
+    case Op::GroupNonUniformUMax: reduce(i, at, [](uint32_t a, uint32_t b) { return std::max(a, b); }); return true;
+    case Op::GroupNonUniformBitwiseAnd: reduce(i, at, [](uint32_t a, uint32_t b) { return a & b; }); return true;
+    case Op::GroupNonUniformBitwiseOr: reduce(i, at, [](uint32_t a, uint32_t b) { return a | b; }); return true;
+    default: return false;
   }
 }
 

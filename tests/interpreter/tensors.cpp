@@ -46,8 +46,7 @@ std::vector<Workgroup::Address> Workgroup::addresses(const Instruction& i, uint3
     uint32_t row = e / shape.columns, column = e % shape.columns, linear = e;
     Address& element = result[e];
     if (view != 0) {
-      element.clipped =
-          row < clip[0] || row - clip[0] >= clip[1] || column < clip[2] || column - clip[2] >= clip[3];
+      element.clipped = row < clip[0] || row - clip[0] >= clip[1] || column < clip[2] || column - clip[2] >= clip[3];
       if (element.clipped) continue;
       uint32_t rest = (row - clip[0]) * std::min(shape.columns, clip[3]) + (column - clip[2]), coordinate[5];
       const Type& view_type = module_.type_of(view);
@@ -94,21 +93,18 @@ void Workgroup::load_tensor(const Instruction& i, const Lanes& at) {
   const uint32_t outside = uniform(i, i.operands[2], at, kClampValue);
   for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)  // what is clipped stays what it was
     each(at, [&](uint32_t l) { slot(i.result, s)[l] = slot(i.operands[1], s)[l]; });
-  walk_tensor(i, at, i.type,
-              [&](const Place& place, const Address& from, uint32_t offset, uint32_t first, uint32_t e) {
-                element(i.result, shape, first, e) =
-                    from.outside ? outside : read(i, place, offset, shape.width, first + shape.holder(e));
-              });
+  walk_tensor(i, at, i.type, [&](const Place& place, const Address& from, uint32_t offset, uint32_t first, uint32_t e) {
+    element(i.result, shape, first, e) =
+        from.outside ? outside : read(i, place, offset, shape.width, first + shape.holder(e));
+  });
 }
 
 void Workgroup::store_tensor(const Instruction& i, const Lanes& at) {
   const uint32_t value = i.operands[1], type = module_.type_id_of(value);
   const Shape shape = shape_of(type);
-  walk_tensor(
-      i, at, type, [&](const Place& place, const Address& to, uint32_t offset, uint32_t first, uint32_t e) {
-        if (!to.outside)
-          write(i, place, offset, shape.width, first + shape.holder(e), element(value, shape, first, e));
-      });
+  walk_tensor(i, at, type, [&](const Place& place, const Address& to, uint32_t offset, uint32_t first, uint32_t e) {
+    if (!to.outside) write(i, place, offset, shape.width, first + shape.holder(e), element(value, shape, first, e));
+  });
 }
 
 bool Workgroup::do_tensor(const Instruction& i, const Lanes& at) {
@@ -138,8 +134,7 @@ bool Workgroup::do_tensor(const Instruction& i, const Lanes& at) {
       // Rows one after the other.
       for (uint32_t d = dims; d-- > 0;)
         set(kStride + d, [&](uint32_t l) {
-          return d + 1 == dims ? 1u
-                               : slot(i.result, kStride + d + 1)[l] * slot(i.result, kDimension + d + 1)[l];
+          return d + 1 == dims ? 1u : slot(i.result, kStride + d + 1)[l] * slot(i.result, kDimension + d + 1)[l];
         });
       return true;
     case Op::TensorLayoutSetStride:
@@ -159,14 +154,9 @@ bool Workgroup::do_tensor(const Instruction& i, const Lanes& at) {
       for (const uint32_t s : {kClipRow, kClipColumn}) set(s, [](uint32_t) { return 0u; });
       for (const uint32_t s : {kClipRows, kClipColumns}) set(s, [](uint32_t) { return UINT32_MAX; });
       return true;
-    case Op::CooperativeMatrixLoadTensor:
-      load_tensor(i, at);
-      return true;
-    case Op::CooperativeMatrixStoreTensor:
-      store_tensor(i, at);
-      return true;
-    default:
-      return false;
+    case Op::CooperativeMatrixLoadTensor: load_tensor(i, at); return true;
+    case Op::CooperativeMatrixStoreTensor: store_tensor(i, at); return true;
+    default: return false;
   }
 }
 

@@ -43,16 +43,14 @@ void Workgroup::count(const Place& place, const uint32_t* offsets, uint32_t byte
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());
     for (const uint64_t word : words)
-      if (sectors.empty() || sectors.back() != word * kWord / kSector)
-        sectors.push_back(word * kWord / kSector);
+      if (sectors.empty() || sectors.back() != word * kWord / kSector) sectors.push_back(word * kWord / kSector);
     report_->traffic->sectors += sectors.size();
     report_->traffic->fewest_sectors += (words.size() * kWord + kSector - 1) / kSector;
   }
 }
 
 // Matrix units take eight lines of 16 bytes at a time.
-void Workgroup::count_matrix(const Place& place, uint32_t base, uint32_t stride, uint32_t lines,
-                             uint32_t bytes) {
+void Workgroup::count_matrix(const Place& place, uint32_t base, uint32_t stride, uint32_t lines, uint32_t bytes) {
   if (report_->traffic == nullptr || !place.shared) return;
   for (uint32_t first = 0; first < lines; first += 8)
     for (uint32_t part = 0; part < bytes; part += 16) {

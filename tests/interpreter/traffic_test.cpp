@@ -37,10 +37,7 @@ const Work kWorks[] = {
                                  g.input("v", {1, 2, 256, 64}, type))
                          .output);
      }},
-    {"softmax 64x512",
-     [](Graph& g, DType type) {
-       g.output("y", g.softmax(g.input("x", {64, 512}, type)));
-     }},
+    {"softmax 64x512", [](Graph& g, DType type) { g.output("y", g.softmax(g.input("x", {64, 512}, type))); }},
     {"layernorm 64x768",
      [](Graph& g, DType type) {
        g.output("y", g.layernorm(g.input("x", {64, 768}, type), g.input("gamma", {768}, type),
@@ -74,12 +71,10 @@ TEST_CASE("interpreter: traffic of kernels", "[.][traffic]") {
         trials.traffic = &traffic;
         CHECK(plan.run(buffers) == Status::Ok);
         for (const auto& [name, t] : traffic)
-          std::printf(
-              "%-14s %-28s %-4s %-34s %8.2f %8.2f\n", machine.word.c_str(), work.name, to_string(type),
-              name.c_str(),
-              static_cast<double>(t.shared_turns) /
-                  static_cast<double>(std::max<uint64_t>(t.fewest_turns, 1)),
-              static_cast<double>(t.sectors) / static_cast<double>(std::max<uint64_t>(t.fewest_sectors, 1)));
+          std::printf("%-14s %-28s %-4s %-34s %8.2f %8.2f\n", machine.word.c_str(), work.name, to_string(type),
+                      name.c_str(),
+                      static_cast<double>(t.shared_turns) / static_cast<double>(std::max<uint64_t>(t.fewest_turns, 1)),
+                      static_cast<double>(t.sectors) / static_cast<double>(std::max<uint64_t>(t.fewest_sectors, 1)));
       }
   }
 }

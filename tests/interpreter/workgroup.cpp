@@ -75,10 +75,9 @@ Workgroup::Workgroup(const Module& module, std::span<const Binding> bindings, st
 void Workgroup::wrong(const Instruction& i, const char* what, uint32_t invocation) {
   if (!report_->told.emplace(i.operands.data(), what).second) return;
   report_->wrongs.push_back(report_->where + ": invocation " + std::to_string(invocation) + " of workgroup " +
-                            std::to_string(id_[0]) + "," + std::to_string(id_[1]) + "," +
-                            std::to_string(id_[2]) + " " + what + " (instruction " +
-                            std::to_string(static_cast<uint32_t>(i.op)) + ", %" + std::to_string(i.result) +
-                            ")");
+                            std::to_string(id_[0]) + "," + std::to_string(id_[1]) + "," + std::to_string(id_[2]) + " " +
+                            what + " (instruction " + std::to_string(static_cast<uint32_t>(i.op)) + ", %" +
+                            std::to_string(i.result) + ")");
 }
 
 uint32_t Workgroup::uniform(const Instruction& i, uint32_t value, const Lanes& at, uint32_t index) {
@@ -99,32 +98,15 @@ void Workgroup::set_built_ins(const std::array<uint32_t, 3>& id) {
       for (uint32_t s = 0; s < module_.type(variable.type).slots; ++s) {
         uint32_t& value = slot(variable.id, s)[l];
         switch (static_cast<BuiltIn>(variable.built_in)) {
-          case BuiltIn::WorkgroupId:
-            value = id[s];
-            break;
-          case BuiltIn::LocalInvocationId:
-            value = local[s];
-            break;
-          case BuiltIn::GlobalInvocationId:
-            value = id[s] * size[s] + local[s];
-            break;
-          case BuiltIn::LocalInvocationIndex:
-            value = l;
-            break;
-          case BuiltIn::SubgroupSize:
-            value = module_.subgroup();
-            break;
-          case BuiltIn::NumSubgroups:
-            value = static_cast<uint32_t>(parts_.size());
-            break;
-          case BuiltIn::SubgroupId:
-            value = l / module_.subgroup();
-            break;
-          case BuiltIn::SubgroupLocalInvocationId:
-            value = l % module_.subgroup();
-            break;
-          default:
-            throw Unknown("a built-in variable");
+          case BuiltIn::WorkgroupId: value = id[s]; break;
+          case BuiltIn::LocalInvocationId: value = local[s]; break;
+          case BuiltIn::GlobalInvocationId: value = id[s] * size[s] + local[s]; break;
+          case BuiltIn::LocalInvocationIndex: value = l; break;
+          case BuiltIn::SubgroupSize: value = module_.subgroup(); break;
+          case BuiltIn::NumSubgroups: value = static_cast<uint32_t>(parts_.size()); break;
+          case BuiltIn::SubgroupId: value = l / module_.subgroup(); break;
+          case BuiltIn::SubgroupLocalInvocationId: value = l % module_.subgroup(); break;
+          default: throw Unknown("a built-in variable");
         }
       }
     }
@@ -221,8 +203,7 @@ void Workgroup::call(const Function& function, Lanes start) {
       }
       go(block, *target, at.list);
     } else {
-      part(function, last, at,
-           [&](uint32_t label, const std::vector<uint16_t>& those) { go(block, label, those); });
+      part(function, last, at, [&](uint32_t label, const std::vector<uint16_t>& those) { go(block, label, those); });
     }
     if (waiting.empty()) return;
     auto node = waiting.extract(waiting.begin());
@@ -259,17 +240,14 @@ void Workgroup::part(const Function& function, const Instruction& last, const La
       for (uint32_t s = 0; s < module_.type_of(function.id).slots; ++s)
         each(at, [&](uint32_t l) { slot(returns_[function.id], s)[l] = slot(last.operands[0], s)[l]; });
       return;
-    case Op::Return:
-      return;
-    default:
-      throw Unknown("a block that ends with " + std::to_string(static_cast<uint32_t>(last.op)));
+    case Op::Return: return;
+    default: throw Unknown("a block that ends with " + std::to_string(static_cast<uint32_t>(last.op)));
   }
 }
 
 void Workgroup::execute(const Instruction& i, const Lanes& at) {
-  if (do_arithmetic(i, at) || do_access(i, at) || do_floats(i, at) || do_composite(i, at) ||
-      do_conversion(i, at) || do_matrix(i, at) || do_extended(i, at) || do_group(i, at) ||
-      do_cooperative(i, at) || do_tensor(i, at))
+  if (do_arithmetic(i, at) || do_access(i, at) || do_floats(i, at) || do_composite(i, at) || do_conversion(i, at) ||
+      do_matrix(i, at) || do_extended(i, at) || do_group(i, at) || do_cooperative(i, at) || do_tensor(i, at))
     return;
   throw Unknown("instruction " + std::to_string(static_cast<uint32_t>(i.op)));
 }

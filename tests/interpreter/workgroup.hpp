@@ -58,8 +58,8 @@ struct Lanes {
 class Workgroup {
  public:
   // All must live as long as this. Throws Unknown, and Stopped where a kernel does not end.
-  Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push,
-            Clock* clock, Report* report);
+  Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push, Clock* clock,
+            Report* report);
   void run(const std::array<uint32_t, 3>& id);
 
  private:
@@ -101,12 +101,10 @@ class Workgroup {
     bool shared = false, writable = false;
   };
   Place place_of(uint32_t pointer);
-  uint32_t read(const Instruction& i, const Place& place, uint32_t offset, uint32_t width,
-                uint32_t invocation);
+  uint32_t read(const Instruction& i, const Place& place, uint32_t offset, uint32_t width, uint32_t invocation);
   void write(const Instruction& i, const Place& place, uint32_t offset, uint32_t width, uint32_t invocation,
              uint32_t value);
-  bool is_within(const Instruction& i, const Place& place, uint32_t offset, uint32_t width,
-                 uint32_t invocation);
+  bool is_within(const Instruction& i, const Place& place, uint32_t offset, uint32_t width, uint32_t invocation);
   Access access(const Place& place, uint32_t invocation, bool atomic) const;
 
   // traffic.cpp
@@ -176,11 +174,10 @@ class Workgroup {
   std::span<const std::byte> push_;
   Clock* clock_;
   Report* report_;
-  uint32_t n_;  // invocations
-  std::vector<std::vector<uint32_t>>
-      values_;  // by id: slots, each of all invocations; of a variable what it holds
-  std::vector<const Variable*> pointees_;  // by id of a pointer
-  std::vector<Variable> local_;            // of functions
+  uint32_t n_;                                 // invocations
+  std::vector<std::vector<uint32_t>> values_;  // by id: slots, each of all invocations; of a variable what it holds
+  std::vector<const Variable*> pointees_;      // by id of a pointer
+  std::vector<Variable> local_;                // of functions
   std::vector<uint32_t> zero_;
   std::map<uint32_t, uint32_t> returns_;  // by function: the value that holds what it returns
   std::vector<uint32_t> from_;            // by invocation: the block it comes from

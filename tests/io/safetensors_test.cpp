@@ -112,7 +112,9 @@ std::vector<Bad> bad_headers() {
       {"negative offset", object({tensor("a", "U8", "[4]", "[-1,3]")}), 4, {"'a'", "-1"}},
       {"offsets swapped", object({tensor("a", "U8", "[4]", "[4,0]")}), 4, {"'a'", "4", "0"}},
       {"beyond the end", object({tensor("a", "U8", "[4]", "[0,4]")}), 3, {"'a'", "4", "3"}},
-      {"offset of 2^64 - 1", object({tensor("a", "U8", "[1]", "[18446744073709551614,18446744073709551615]")}), 4,
+      {"offset of 2^64 - 1",
+       object({tensor("a", "U8", "[1]", "[18446744073709551614,18446744073709551615]")}),
+       4,
        {"'a'", "18446744073709551615", "4"}},
       {"too few bytes", object({tensor("a", "F32", "[2]", "[0,7]")}), 7, {"'a'", "7", "8"}},
       {"too many bytes", object({tensor("a", "F16", "[3]", "[0,8]")}), 8, {"'a'", "8", "6"}},
@@ -193,8 +195,8 @@ TEST_CASE("safetensors: hostile headers are refused with one message that says w
 }
 
 TEST_CASE("safetensors: header lengths are bounded", "[io]") {
-  for (const uint64_t length : {uint64_t{0}, uint64_t{3}, SafeTensors::kMaxHeaderBytes, SafeTensors::kMaxHeaderBytes + 1,
-                                uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 7}) {
+  for (const uint64_t length : {uint64_t{0}, uint64_t{3}, SafeTensors::kMaxHeaderBytes,
+                                SafeTensors::kMaxHeaderBytes + 1, uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 7}) {
     std::vector<std::byte> bytes = file_of("{}", 0);
     for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(length >> (8 * i));
     const Reader r = read(std::move(bytes));
@@ -257,10 +259,10 @@ TEST_CASE("safetensors: integers and floats come out as asked", "[io]") {
 }
 
 TEST_CASE("safetensors: what a device cannot hold is left out of what it is given", "[io]") {
-  const Reader r = read(object({tensor("deep", "F32", "[1,1,1,1,1]", "[0,4]"),
-                                tensor("deeper", "F32", "[1,1,1,1,1,1]", "[4,8]"),
-                                tensor("none", "F32", "[3,0]", "[8,8]"), tensor("wide", "I64", "[1]", "[8,16]")}),
-                        16);
+  const Reader r =
+      read(object({tensor("deep", "F32", "[1,1,1,1,1]", "[0,4]"), tensor("deeper", "F32", "[1,1,1,1,1,1]", "[4,8]"),
+                   tensor("none", "F32", "[3,0]", "[8,8]"), tensor("wide", "I64", "[1]", "[8,16]")}),
+           16);
   REQUIRE(r.status == Status::Ok);
   CHECK(r.file.entries().size() == 4);
   REQUIRE(r.file.host_tensors().size() == 1);

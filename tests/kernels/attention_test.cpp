@@ -41,8 +41,7 @@ TEST_CASE("attention is fused unless its weights are wanted or a row is not dens
   CHECK_FALSE(is_fused(attention_graph({.d_k = 257})));
   CHECK_FALSE(is_fused(attention_graph({.d_v = 300})));
   Graph g;
-  const Tensor x = g.input("x", {2, 3, 16, 40}),
-               y = g.transpose(x, 2, 3);  // [2, 3, 40, 16], innermost stride 40
+  const Tensor x = g.input("x", {2, 3, 16, 40}), y = g.transpose(x, 2, 3);  // [2, 3, 40, 16], innermost stride 40
   g.output("y", g.attention(y, y, y).output);
   CHECK_FALSE(is_fused(g));
 }
@@ -168,8 +167,8 @@ TEST_CASE("a plan for up to 16,384 tokens keeps its scratch small") {
   Graph g;
   const Dim tokens = g.extent("tokens", 16384);
   const auto input = [&](const char* name) { return g.input(name, {1, 16, tokens, 64}); };
-  const AttentionResult result = g.attention(input("q"), input("k"), input("v"),
-                                             {.causal = Causal::TopLeft, .return_log_sum_exp = true});
+  const AttentionResult result =
+      g.attention(input("q"), input("k"), input("v"), {.causal = Causal::TopLeft, .return_log_sum_exp = true});
   g.output("y", g.reshape(g.transpose(result.output, 1, 2), {1, tokens, 1024}));
   g.output("lse", result.log_sum_exp);
   const Lowered lowered(g);

@@ -12,9 +12,7 @@
 
 namespace heed::kernel_tests {
 
-inline void collect(void* text, LogLevel, const char* message) {
-  *static_cast<std::string*>(text) += message;
-}
+inline void collect(void* text, LogLevel, const char* message) { *static_cast<std::string*>(text) += message; }
 
 // A GPU with room for every tile, f16 and matrix units of 16x16x16.
 inline Capabilities device_with_units() {

@@ -17,21 +17,13 @@ struct OpCase {
 std::vector<OpCase> op_cases() {
   return {
       {"matmul", Op::Matmul, 0,
-       [](Graph& g) {
-         g.output("y", g.matmul(g.input("a", {3, 65, 33}), g.input("b", {3, 33, 70})));
-       }},
+       [](Graph& g) { g.output("y", g.matmul(g.input("a", {3, 65, 33}), g.input("b", {3, 33, 70}))); }},
       {"matmul of one row", Op::Matmul, 0,
-       [](Graph& g) {
-         g.output("y", g.matmul(g.input("a", {1, 768}), g.input("b", {768, 3072})));
-       }},
+       [](Graph& g) { g.output("y", g.matmul(g.input("a", {1, 768}), g.input("b", {768, 3072}))); }},
       {"matmul of 100,000 batches", Op::Matmul, 0,
-       [](Graph& g) {
-         g.output("y", g.matmul(g.input("a", {100000, 2, 4}), g.input("b", {100000, 4, 2})));
-       }},
+       [](Graph& g) { g.output("y", g.matmul(g.input("a", {100000, 2, 4}), g.input("b", {100000, 4, 2}))); }},
       {"matmul of 5,000,000 rows", Op::Matmul, 0,
-       [](Graph& g) {
-         g.output("y", g.matmul(g.input("a", {5000000, 2}), g.input("b", {2, 3})));
-       }},
+       [](Graph& g) { g.output("y", g.matmul(g.input("a", {5000000, 2}), g.input("b", {2, 3}))); }},
       {"softmax", Op::Softmax, 200000,
        [](Graph& g) {
          SoftmaxOptions o;
@@ -42,43 +34,23 @@ std::vector<OpCase> op_cases() {
          o.bias = g.reshape(o.bias, {2, 1, 50000, 1});
          g.output("y", g.softmax(g.input("x", {2, 2, 50000, 5}), o));
        }},
-      {"softmax of long rows", Op::Softmax, 2,
-       [](Graph& g) {
-         g.output("y", g.softmax(g.input("x", {2, 1000000})));
-       }},
+      {"softmax of long rows", Op::Softmax, 2, [](Graph& g) { g.output("y", g.softmax(g.input("x", {2, 1000000}))); }},
       {"layernorm", Op::LayerNorm, 70001,
        [](Graph& g) {
-         g.output("y", g.layernorm(g.add(g.input("x", {70001, 300}), g.input("r", {70001, 300})),
-                                   g.input("g", {300}), g.input("b", {300}), 1e-5f));
+         g.output("y", g.layernorm(g.add(g.input("x", {70001, 300}), g.input("r", {70001, 300})), g.input("g", {300}),
+                                   g.input("b", {300}), 1e-5f));
        }},
       {"rmsnorm", Op::RmsNorm, 1000000,
-       [](Graph& g) {
-         g.output("y", g.rmsnorm(g.input("x", {1000000, 20}), g.input("g", {20}), 1e-5f));
-       }},
-      {"l2_normalize", Op::L2Normalize, 3,
-       [](Graph& g) {
-         g.output("y", g.l2_normalize(g.input("x", {3, 200})));
-       }},
-      {"argmax", Op::Argmax, 6,
-       [](Graph& g) {
-         g.output("y", g.argmax(g.input("x", {2, 3, 50000})));
-       }},
+       [](Graph& g) { g.output("y", g.rmsnorm(g.input("x", {1000000, 20}), g.input("g", {20}), 1e-5f)); }},
+      {"l2_normalize", Op::L2Normalize, 3, [](Graph& g) { g.output("y", g.l2_normalize(g.input("x", {3, 200}))); }},
+      {"argmax", Op::Argmax, 6, [](Graph& g) { g.output("y", g.argmax(g.input("x", {2, 3, 50000}))); }},
       {"embedding", Op::Embedding, 80000,
-       [](Graph& g) {
-         g.output("y", g.embedding(g.input("t", {1000, 100}), g.input("i", {2, 40000}, DType::I32)));
-       }},
+       [](Graph& g) { g.output("y", g.embedding(g.input("t", {1000, 100}), g.input("i", {2, 40000}, DType::I32))); }},
       {"elementwise", Op::Elementwise, 20000000,
-       [](Graph& g) {
-         g.output("y", g.mul(g.input("a", {2, 1000, 10000}), g.input("b", {1000, 1})));
-       }},
+       [](Graph& g) { g.output("y", g.mul(g.input("a", {2, 1000, 10000}), g.input("b", {1000, 1}))); }},
       {"mean of tokens", Op::Mean, 200,
-       [](Graph& g) {
-         g.output("y", g.mean(g.input("x", {2, 70, 100}), 1, keep(g.input("m", {2, 70}, DType::U8))));
-       }},
-      {"mean of rows", Op::Mean, 90000,
-       [](Graph& g) {
-         g.output("y", g.mean(g.input("x", {90000, 3}), 1));
-       }},
+       [](Graph& g) { g.output("y", g.mean(g.input("x", {2, 70, 100}), 1, keep(g.input("m", {2, 70}, DType::U8)))); }},
+      {"mean of rows", Op::Mean, 90000, [](Graph& g) { g.output("y", g.mean(g.input("x", {90000, 3}), 1)); }},
       {"concat", Op::Concat, 0,
        [](Graph& g) {
          g.output("y", g.concat({g.input("a", {5, 3}), g.input("b", {5, 4}), g.input("c", {5, 1})}, 1));
@@ -99,8 +71,7 @@ std::vector<OpCase> op_cases() {
          g.output("y", attention.output);
          g.output("w", attention.weights);
        }},
-      {"dropout", Op::Dropout, 3000001,
-       [](Graph& g) { g.output("y", g.dropout(g.input("x", {3000001}), 0.5f)); }},
+      {"dropout", Op::Dropout, 3000001, [](Graph& g) { g.output("y", g.dropout(g.input("x", {3000001}), 0.5f)); }},
   };
 }
 
@@ -153,10 +124,9 @@ TEST_CASE("every operation keeps within the portability floor") {
       }
     }
     // No output is left without a workgroup: a workgroup makes at most 512 elements, or spec[1] rows.
-    const int64_t per_group =
-        test.op == Op::Elementwise || test.op == Op::Dropout
-            ? 512
-            : kernels.uses[dispatches.dispatches[0].kernel].key.spec[test.op == Op::Mean ? 0 : 1];
+    const int64_t per_group = test.op == Op::Elementwise || test.op == Op::Dropout
+                                  ? 512
+                                  : kernels.uses[dispatches.dispatches[0].kernel].key.spec[test.op == Op::Mean ? 0 : 1];
     CHECK(group_count(dispatches.dispatches[0]) * per_group >= test.work_items);
   }
 }
@@ -204,8 +174,8 @@ TEST_CASE("a product's tiles are as large as still occupy every core") {
     uint32_t cores, tile;
   };
   // 2,048 x 2,048 are 256 tiles of 128x128 or 1,024 of 64x64.
-  for (const Row& row : {Row{2048, 2048, 32, 128}, Row{2048, 2048, 132, 128}, Row{1024, 1024, 132, 64},
-                         Row{1024, 1024, 8, 128}}) {
+  for (const Row& row :
+       {Row{2048, 2048, 32, 128}, Row{2048, 2048, 132, 128}, Row{1024, 1024, 132, 64}, Row{1024, 1024, 8, 128}}) {
     INFO(row.rows << " x " << row.columns << " on " << row.cores << " cores");
     Graph g;
     g.output("y", g.matmul(g.input("a", {row.rows, 256}), g.input("b", {256, row.columns})));
@@ -283,8 +253,7 @@ TEST_CASE("a software driver gets kernels of one subgroup, without barriers") {
     Lowered lowered(g);
     lowered.device.software = true;
     lowered.device.subgroup_size = lanes;
-    lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = lowered.device.subgroup_shuffle =
-        true;
+    lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = lowered.device.subgroup_shuffle = true;
     KernelList kernels;
     DispatchList dispatches;
     for (const Op op : {Op::Attention, Op::Matmul, Op::Softmax}) {

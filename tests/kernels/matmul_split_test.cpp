@@ -15,15 +15,10 @@ struct Parts {
   explicit Parts(Lowered& lowered) {
     const Node& node = lowered.step(Op::Matmul);
     lowered.lower(node, &kernels, &dispatches);
-    if (node.workspace.valid())
-      workspace = static_cast<int64_t>(lowered.schedule.placement(node.workspace).bytes / 4);
+    if (node.workspace.valid()) workspace = static_cast<int64_t>(lowered.schedule.placement(node.workspace).bytes / 4);
   }
-  MatmulParams params(uint32_t dispatch) const {
-    return push_of<MatmulParams>(dispatches.dispatches[dispatch]);
-  }
-  const KernelUse& use(uint32_t dispatch) const {
-    return kernels.uses[dispatches.dispatches[dispatch].kernel];
-  }
+  MatmulParams params(uint32_t dispatch) const { return push_of<MatmulParams>(dispatches.dispatches[dispatch]); }
+  const KernelUse& use(uint32_t dispatch) const { return kernels.uses[dispatches.dispatches[dispatch].kernel]; }
   // 1: not cut.
   int64_t count() const { return dispatches.count == 1 ? 1 : params(dispatches.count - 1).k; }
 };
@@ -64,12 +59,11 @@ TEST_CASE("k is cut where tiles are few or sums long, and only there") {
     int64_t m, n, k;
     bool cut;
   };
-  const Row rows[] = {
-      {{}, 4096, 4096, 4096, false}, {{}, 1, 4096, 4096, false}, {{}, 64, 64, 256, false},
-      {{}, 64, 64, 4096, true},      {{}, 1, 16, 1100, true},    {{}, 1, 1, 1000003, true},
-      {{}, 300, 200, 16400, true},   {{3}, 5, 7, 1100, true},    {{}, 16, 30, 999999, true},
-      {{2, 3}, 5, 7, 1664, true},    {{2, 1}, 5, 7, 1100, true}, {{4, 50}, 64, 64, 2048, false},
-      {{2, 2}, 1, 64, 40000, true}};
+  const Row rows[] = {{{}, 4096, 4096, 4096, false}, {{}, 1, 4096, 4096, false}, {{}, 64, 64, 256, false},
+                      {{}, 64, 64, 4096, true},      {{}, 1, 16, 1100, true},    {{}, 1, 1, 1000003, true},
+                      {{}, 300, 200, 16400, true},   {{3}, 5, 7, 1100, true},    {{}, 16, 30, 999999, true},
+                      {{2, 3}, 5, 7, 1664, true},    {{2, 1}, 5, 7, 1100, true}, {{4, 50}, 64, 64, 2048, false},
+                      {{2, 2}, 1, 64, 40000, true}};
   for (const Row& row : rows) {
     Shape a, b;
     int64_t batches = 1;
@@ -94,8 +88,7 @@ TEST_CASE("the number of parts follows the extents of a run") {
   const Dim rows = g.extent("rows", 512), depth = g.extent("depth", 40000);
   g.output("y", g.matmul(g.input("a", {rows, depth}), g.input("b", {depth, 64})));
   Lowered lowered(g);
-  for (const auto& [m, k] :
-       {std::pair<int64_t, int64_t>{1, 100}, {1, 40000}, {512, 1024}, {512, 39999}, {33, 1029}}) {
+  for (const auto& [m, k] : {std::pair<int64_t, int64_t>{1, 100}, {1, 40000}, {512, 1024}, {512, 39999}, {33, 1029}}) {
     INFO(m << " x " << k);
     const std::vector<int64_t> extents = {m, k};
     REQUIRE(lowered.schedule.sizes.evaluate(extents, lowered.sizes));

@@ -54,7 +54,8 @@ void check_addresses(Lowered& lowered, const Node& node) {
             address(out, out, batch, row, column));
     for (int64_t i = 0; i < k; ++i) {
       const uint32_t ki = static_cast<uint32_t>(i);
-      REQUIRE(p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1 + kernel_row * p.a_m + ki * p.a_k == address(a, out, batch, row, i));
+      REQUIRE(p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1 + kernel_row * p.a_m + ki * p.a_k ==
+              address(a, out, batch, row, i));
       REQUIRE(p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1 + ki * p.b_k + c * p.b_n == address(b, out, batch, i, column));
     }
   }

@@ -11,8 +11,7 @@
 using namespace heed;
 using namespace heed::kernel_tests;
 
-TEST_CASE("tuning: the fastest wins if it is clearly faster than what estimates choose",
-          "[kernels][tuning]") {
+TEST_CASE("tuning: the fastest wins if it is clearly faster than what estimates choose", "[kernels][tuning]") {
   struct Row {
     std::vector<double> ms;
     size_t fastest;
@@ -95,8 +94,7 @@ TEST_CASE("tuning: a choice decides where the plan has that kernel, and nowhere 
     lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
     return variant_name(kernels.uses[dispatches.dispatches[0].kernel].key);
   };
-  const std::string usual = used(200),
-                    other = usual == "matmul_f32 64x64" ? "matmul_f32 16x64" : "matmul_f32 64x64";
+  const std::string usual = used(200), other = usual == "matmul_f32 64x64" ? "matmul_f32 16x64" : "matmul_f32 64x64";
   Tuning tuning;
   choose(&tuning, other, product_class(200, 96, 64, true));
   choose(&tuning, "matmul_f32 1x1", product_class(20, 96, 64, true));
@@ -109,9 +107,7 @@ TEST_CASE("tuning: a choice decides where the plan has that kernel, and nowhere 
 TEST_CASE("tuning: a choice decides which kernel makes an attention, also one that rules do not ask for",
           "[kernels][tuning]") {
   Graph g;
-  const auto input = [&](const char* name, Dim tokens) {
-    return g.input(name, {1, 8, tokens, 64}, DType::F16);
-  };
+  const auto input = [&](const char* name, Dim tokens) { return g.input(name, {1, 8, tokens, 64}, DType::F16); };
   const Dim queries = g.extent("queries", 600), keys = g.extent("keys", 900);
   g.output("y", g.attention(input("q", queries), input("k", keys), input("v", keys)).output);
   Capabilities device = device_with_units();

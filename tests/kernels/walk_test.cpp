@@ -17,7 +17,8 @@ TEST_CASE("folded group counts cover every total within the limit of an axis") {
       CHECK(count <= 65535);
     }
     // The last workgroup's index, as shared/groups.glsl computes it, reaches the last piece of work.
-    const int64_t last = int64_t{groups[0]} - 1 + HEED_FOLD_X * (int64_t{groups[1]} - 1 + int64_t{HEED_FOLD_Y} * (groups[2] - 1));
+    const int64_t last =
+        int64_t{groups[0]} - 1 + HEED_FOLD_X * (int64_t{groups[1]} - 1 + int64_t{HEED_FOLD_Y} * (groups[2] - 1));
     CHECK(last >= total - 1);
     // All linear indices exist only if an axis is full wherever the next one is used.
     CHECK((groups[1] == 1 || groups[0] == HEED_FOLD_X));
@@ -70,7 +71,8 @@ TEST_CASE("merging dimensions changes no address and keeps the innermost ones") 
       if (keep == 1) REQUIRE(after.dim[kMaxRank - 1] == before.dim[kMaxRank - 1]);
       for (size_t i = 0; i < static_cast<size_t>(kMaxRank - after.rank); ++i) REQUIRE(after.dim[i] == 1);
       for (int64_t e = 0; e < before.elements(); ++e)
-        for (const size_t view : {size_t{0}, size_t{1}}) REQUIRE(offset_of(after, view, e) == offset_of(before, view, e));
+        for (const size_t view : {size_t{0}, size_t{1}})
+          REQUIRE(offset_of(after, view, e) == offset_of(before, view, e));
     }
   }
   CHECK(merged > 1000);

@@ -35,27 +35,19 @@ const Mistake kMistakes[] = {
     {"heads do not divide",
      Status::ShapeMismatch,
      {"block.attn", "10", "3 heads"},
-     [](Graph& g) {
-       (void)nn::self_attention(g, g.input("x", {1, 4, 10}), "block.attn", {.heads = 3});
-     }},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 10}), "block.attn", {.heads = 3}); }},
     {"no heads",
      Status::InvalidArgument,
      {"attn", "heads 0"},
-     [](Graph& g) {
-       (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = 0});
-     }},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = 0}); }},
     {"heads do not share evenly",
      Status::ShapeMismatch,
      {"attn", "6 heads", "4 kv_heads"},
-     [](Graph& g) {
-       (void)nn::self_attention(g, g.input("x", {1, 4, 12}), "attn", {.heads = 6, .kv_heads = 4});
-     }},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 12}), "attn", {.heads = 6, .kv_heads = 4}); }},
     {"negative kv_heads",
      Status::InvalidArgument,
      {"attn", "kv_heads -1"},
-     [](Graph& g) {
-       (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.kv_heads = -1});
-     }},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.kv_heads = -1}); }},
     {"separate heads share none",
      Status::InvalidArgument,
      {"heads", "kv_heads 2", "4"},
@@ -66,9 +58,7 @@ const Mistake kMistakes[] = {
     {"negative width",
      Status::InvalidArgument,
      {"attn", "d_v -2"},
-     [](Graph& g) {
-       (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.d_v = -2});
-     }},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.d_v = -2}); }},
     {"too wide",
      Status::InvalidArgument,
      {"attn", "too many"},
@@ -78,9 +68,7 @@ const Mistake kMistakes[] = {
     {"width is an extent",
      Status::ShapeMismatch,
      {"attn", "extent", "64"},
-     [](Graph& g) {
-       (void)nn::self_attention(g, g.input("x", {1, 4, g.extent("w", 64)}), "attn");
-     }},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, g.extent("w", 64)}), "attn"); }},
     {"fused weight for two widths",
      Status::ShapeMismatch,
      {"attn.in_proj_", "8", "6"},
@@ -98,9 +86,7 @@ const Mistake kMistakes[] = {
     {"rank 4",
      Status::ShapeMismatch,
      {"attn", "rank 4"},
-     [](Graph& g) {
-       (void)nn::self_attention(g, g.input("x", {1, 4, 2, 8}), "attn");
-     }},
+     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 2, 8}), "attn"); }},
     {"batches differ",
      Status::ShapeMismatch,
      {"[2, ", "[3, "},
@@ -124,19 +110,12 @@ const Mistake kMistakes[] = {
     {"no output width",
      Status::InvalidArgument,
      {"head", "width 0"},
-     [](Graph& g) {
-       (void)nn::linear(g, g.input("x", {1, 4, 8}), "head", 0);
-     }},
+     [](Graph& g) { (void)nn::linear(g, g.input("x", {1, 4, 8}), "head", 0); }},
     {"negative layers",
      Status::InvalidArgument,
      {"layers", "-1"},
-     [](Graph& g) {
-       (void)nn::encoder_stack(g, g.input("x", {1, 4, 8}), "layers", {}, {.layers = -1});
-     }},
-    {"no input",
-     Status::InvalidGraph,
-     {"norm", "no tensor"},
-     [](Graph& g) { (void)nn::layernorm(g, {}, "norm"); }},
+     [](Graph& g) { (void)nn::encoder_stack(g, g.input("x", {1, 4, 8}), "layers", {}, {.layers = -1}); }},
+    {"no input", Status::InvalidGraph, {"norm", "no tensor"}, [](Graph& g) { (void)nn::layernorm(g, {}, "norm"); }},
     {"one name, two shapes",
      Status::ShapeMismatch,
      {"fc.weight", "[4, 8]", "[5, 8]"},
@@ -165,11 +144,11 @@ TEST_CASE("nn: weights have PyTorch's names", "[nn]") {
   CHECK(weight_names(fused) == Names{"h.0.wo.bias", "h.0.wo.weight", "h.0.wqkv.bias", "h.0.wqkv.weight"});
 
   (void)nn::encoder_layer(torch, input(torch), "layers.1", {.attention = {.heads = 2}});
-  CHECK(weight_names(torch) ==
-        Names{"layers.1.linear1.bias", "layers.1.linear1.weight", "layers.1.linear2.bias", "layers.1.linear2.weight",
-              "layers.1.norm1.bias", "layers.1.norm1.weight", "layers.1.norm2.bias", "layers.1.norm2.weight",
-              "layers.1.self_attn.in_proj_bias", "layers.1.self_attn.in_proj_weight",
-              "layers.1.self_attn.out_proj.bias", "layers.1.self_attn.out_proj.weight"});
+  CHECK(weight_names(torch) == Names{"layers.1.linear1.bias", "layers.1.linear1.weight", "layers.1.linear2.bias",
+                                     "layers.1.linear2.weight", "layers.1.norm1.bias", "layers.1.norm1.weight",
+                                     "layers.1.norm2.bias", "layers.1.norm2.weight", "layers.1.self_attn.in_proj_bias",
+                                     "layers.1.self_attn.in_proj_weight", "layers.1.self_attn.out_proj.bias",
+                                     "layers.1.self_attn.out_proj.weight"});
 
   const Tensor x = bare.input("x", {4, 8});
   (void)nn::attention(bare, x, x, x, "",
@@ -210,8 +189,7 @@ TEST_CASE("nn: grouped queries are full heads whose keys and values repeat", "[n
     return values;
   };
   const std::vector<float> x = wave(kTokens * kWidth, 0.7f), wq = wave(kHeads * kHead * kWidth, 1.3f),
-                           wk = wave(kGroups * kHead * kWidth, 2.1f),
-                           wv = wave(kGroups * kValue * kWidth, 0.9f),
+                           wk = wave(kGroups * kHead * kWidth, 2.1f), wv = wave(kGroups * kValue * kWidth, 0.9f),
                            wo = wave(kWidth * kHeads * kValue, 1.7f);
   // Rows of the fused weight: queries, then keys, then values; `repeats` copies of each key and value head.
   const auto fused = [&](int64_t repeats) {

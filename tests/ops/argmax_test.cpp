@@ -22,9 +22,8 @@ Case infinities_case() {
             constexpr double kInfinity = std::numeric_limits<double>::infinity();
             t.graph.output("y", t.graph.argmax(t.input("x", {4, 3})));
             Run& run = t.run();
-            const Array v =
-                run.input("x", values({4, 3}, {-kInfinity, -kInfinity, -kInfinity, -kInfinity, -5, -7, 1,
-                                               kInfinity, kInfinity, -kInfinity, 0, -kInfinity}));
+            const Array v = run.input("x", values({4, 3}, {-kInfinity, -kInfinity, -kInfinity, -kInfinity, -5, -7, 1,
+                                                           kInfinity, kInfinity, -kInfinity, 0, -kInfinity}));
             run.expect_exact("y", argmax(v), DType::I32);
           }};
 }
@@ -35,8 +34,7 @@ Case extents_case() {
             t.graph.output("y", t.graph.argmax(t.graph.transpose(t.input("x", {n, m}), 0, 1)));
             for (const auto& e : {std::array<int64_t, 2>{9, 300}, {1, 1}, {4, 129}}) {
               Run& run = t.run({{"m", e[0]}, {"n", e[1]}});
-              run.expect_exact("y",
-                               argmax(transposed(run.input("x", whole_numbers({e[1], e[0]}, 162, 0, 50)))),
+              run.expect_exact("y", argmax(transposed(run.input("x", whole_numbers({e[1], e[0]}, 162, 0, 50)))),
                                DType::I32);
             }
           }};

@@ -117,19 +117,17 @@ Case separate_case(const Attention& a) {
             t.options.training = a.dropout > 0.0f;
             Run& run = t.run();
             run.options.seed = 99;
-            const Sizes sq = {a.batch, a.heads, a.queries, a.d_k},
-                        sk = {a.batch, a.heads / a.group, a.keys, a.d_k},
+            const Sizes sq = {a.batch, a.heads, a.queries, a.d_k}, sk = {a.batch, a.heads / a.group, a.keys, a.d_k},
                         sv = {a.batch, a.heads / a.group, a.keys, a.d_v};
             Inputs inputs;
             inputs.make(a, t, run);
-            const AttentionResult result =
-                t.graph.attention(t.input("q", shape_of(sq)), t.input("k", shape_of(sk)),
-                                  t.input("v", shape_of(sv)), inputs.options);
+            const AttentionResult result = t.graph.attention(t.input("q", shape_of(sq)), t.input("k", shape_of(sk)),
+                                                             t.input("v", shape_of(sv)), inputs.options);
             t.graph.output("y", result.output);
             if (a.weights) t.graph.output("w", result.weights);
             if (a.log_sum_exp) t.graph.output("lse", result.log_sum_exp);
-            const Array q = run.input("q", uniform(sq, 64, -2, 2)),
-                        k = run.input("k", uniform(sk, 65, -2, 2)), v = run.input("v", uniform(sv, 66));
+            const Array q = run.input("q", uniform(sq, 64, -2, 2)), k = run.input("k", uniform(sk, 65, -2, 2)),
+                        v = run.input("v", uniform(sv, 66));
             expect_attention(t, run, a, inputs, q, repeat_heads(k, a.group), repeat_heads(v, a.group));
           }};
 }
@@ -144,8 +142,7 @@ Case fused_case(const Attention& a) {
             const Tensor x = t.input("x", shape_of(shape));
             const auto part = [&](int64_t i) { return t.graph.transpose(t.graph.select(x, 2, i), 1, 2); };
             const Tensor y = t.graph.attention(part(0), part(1), part(2), inputs.options).output;
-            t.graph.output(
-                "y", t.graph.reshape(t.graph.transpose(y, 1, 2), {a.batch, a.queries, a.heads * a.d_k}));
+            t.graph.output("y", t.graph.reshape(t.graph.transpose(y, 1, 2), {a.batch, a.queries, a.heads * a.d_k}));
             const Array v = run.input("x", uniform(shape, 67, -2, 2));
             const auto ref = [&](int64_t i) {
               return permute(reshape(slice(v, 2, i, 1), {a.batch, a.queries, a.heads, a.d_k}), {0, 2, 1, 3});
@@ -160,26 +157,24 @@ Case fused_case(const Attention& a) {
 // Queries [B, S, H, D] seen head by head, keys and values of fewer heads, weights wanted: every product needs
 // a view.
 Case grouped_view_case() {
-  return {
-      "grouped, strided, weights", [](Trial& t) {
-        const Attention a = {.heads = 4, .queries = 9, .keys = 11, .d_k = 8, .d_v = 8, .weights = true};
-        Run& run = t.run();
-        const Dim queries = t.graph.extent("queries", 12);
-        run.extents = {{"queries", a.queries}};
-        const auto heads_first = [&](const char* name, Dim length, int64_t heads) {
-          return t.graph.transpose(t.input(name, {a.batch, length, heads, 8}), 1, 2);
-        };
-        const AttentionResult result =
-            t.graph.attention(heads_first("q", queries, 4), heads_first("k", 11, 2), heads_first("v", 11, 2),
-                              {.return_weights = true});
-        t.graph.output("y", result.output);
-        t.graph.output("w", result.weights);
-        const auto values = [&](const char* name, int64_t length, int64_t heads, uint64_t seed) {
-          return permute(run.input(name, uniform({a.batch, length, heads, 8}, seed, -2, 2)), {0, 2, 1, 3});
-        };
-        const Array q = values("q", 9, 4, 72), k = values("k", 11, 2, 73), v = values("v", 11, 2, 74);
-        expect_attention(t, run, a, {}, q, repeat_heads(k, 2), repeat_heads(v, 2));
-      }};
+  return {"grouped, strided, weights", [](Trial& t) {
+            const Attention a = {.heads = 4, .queries = 9, .keys = 11, .d_k = 8, .d_v = 8, .weights = true};
+            Run& run = t.run();
+            const Dim queries = t.graph.extent("queries", 12);
+            run.extents = {{"queries", a.queries}};
+            const auto heads_first = [&](const char* name, Dim length, int64_t heads) {
+              return t.graph.transpose(t.input(name, {a.batch, length, heads, 8}), 1, 2);
+            };
+            const AttentionResult result = t.graph.attention(heads_first("q", queries, 4), heads_first("k", 11, 2),
+                                                             heads_first("v", 11, 2), {.return_weights = true});
+            t.graph.output("y", result.output);
+            t.graph.output("w", result.weights);
+            const auto values = [&](const char* name, int64_t length, int64_t heads, uint64_t seed) {
+              return permute(run.input(name, uniform({a.batch, length, heads, 8}, seed, -2, 2)), {0, 2, 1, 3});
+            };
+            const Array q = values("q", 9, 4, 72), k = values("k", 11, 2, 73), v = values("v", 11, 2, 74);
+            expect_attention(t, run, a, {}, q, repeat_heads(k, 2), repeat_heads(v, 2));
+          }};
 }
 
 Case extents_case() {
@@ -188,11 +183,10 @@ Case extents_case() {
             const Tensor query = t.input("q", {b, 2, q, 8}), key = t.input("k", {b, 2, k, 8}),
                          value = t.input("v", {b, 2, k, 12});
             const Tensor padding = t.graph.input("padding", {b, k}, DType::U8);
-            t.graph.output("y",
-                           t.graph
-                               .attention(query, key, value,
-                                          {.causal = Causal::BottomRight, .key_padding = heed::keep(padding)})
-                               .output);
+            t.graph.output("y", t.graph
+                                    .attention(query, key, value,
+                                               {.causal = Causal::BottomRight, .key_padding = heed::keep(padding)})
+                                    .output);
             for (const auto& s : {std::array<int64_t, 3>{3, 20, 33}, {1, 1, 1}, {2, 1, 32}, {2, 20, 5}}) {
               Run& run = t.run({{"b", s[0]}, {"q", s[1]}, {"k", s[2]}});
               Attention a = {.batch = s[0], .heads = 2, .queries = s[1], .keys = s[2], .d_k = 8, .d_v = 12};
@@ -220,10 +214,9 @@ Case accuracy_case(int64_t tokens, int64_t d) {
             const auto input = [&](const char* name) { return t.input(name, shape_of(shape)); };
             t.graph.output("y", t.graph.attention(input("q"), input("k"), input("v")).output);
             Run& run = t.run();
-            const Array q = run.input("q", uniform(shape, 81, -2, 2)),
-                        k = run.input("k", uniform(shape, 82, -2, 2)), v = run.input("v", uniform(shape, 83));
-            const double scale =
-                static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(d))));
+            const Array q = run.input("q", uniform(shape, 81, -2, 2)), k = run.input("k", uniform(shape, 82, -2, 2)),
+                        v = run.input("v", uniform(shape, 83));
+            const double scale = static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(d))));
             Array y = matmul(softmax(matmul(q, transposed(k), scale), {}), v);
             double largest = 0.0;
             for (const double x : y.value) largest = std::max(largest, std::abs(x));
@@ -278,9 +271,9 @@ void add_splits(std::vector<Case>* cases) {
 Case split_extents_case() {
   return {"splits at extents", [](Trial& t) {
             const Dim q = t.graph.extent("q", 40), k = t.graph.extent("k", 2100);
-            const AttentionResult result = t.graph.attention(
-                t.input("q", {2, 2, q, 8}), t.input("k", {2, 2, k, 8}), t.input("v", {2, 2, k, 12}),
-                {.causal = Causal::BottomRight, .return_log_sum_exp = true});
+            const AttentionResult result =
+                t.graph.attention(t.input("q", {2, 2, q, 8}), t.input("k", {2, 2, k, 8}), t.input("v", {2, 2, k, 12}),
+                                  {.causal = Causal::BottomRight, .return_log_sum_exp = true});
             t.graph.output("y", result.output);
             t.graph.output("lse", result.log_sum_exp);
             for (const auto& s : {std::array<int64_t, 2>{1, 1500}, {40, 2099}, {33, 7}, {2, 300}, {1, 1}}) {
@@ -290,8 +283,7 @@ Case split_extents_case() {
               const Array vq = run.input("q", uniform({2, 2, s[0], 8}, 75, -2, 2)),
                           vk = run.input("k", uniform({2, 2, s[1], 8}, 76, -2, 2)),
                           vv = run.input("v", uniform({2, 2, s[1], 12}, 77));
-              const Attention a = {
-                  .heads = 2, .queries = s[0], .keys = s[1], .d_k = 8, .d_v = 12, .log_sum_exp = true};
+              const Attention a = {.heads = 2, .queries = s[0], .keys = s[1], .d_k = 8, .d_v = 12, .log_sum_exp = true};
               expect_attention(t, run, a, inputs, vq, vk, vv);
             }
           }};
@@ -334,8 +326,7 @@ void add_blocks(std::vector<Case>* cases) {
 Operation attention_operation() {
   Operation operation{"attention", {}};
   auto& cases = operation.cases;
-  for (const int64_t s : {1, 2, 15, 16, 31, 33, 64, 65, 129})
-    cases.push_back(separate_case({.queries = s, .keys = s}));
+  for (const int64_t s : {1, 2, 15, 16, 31, 33, 64, 65, 129}) cases.push_back(separate_case({.queries = s, .keys = s}));
   cases.push_back(separate_case({.queries = 5, .keys = 70}));
   cases.push_back(separate_case({.queries = 70, .keys = 5}));
   cases.push_back(separate_case({.queries = 1, .keys = 130, .d_k = 64, .d_v = 64}));
@@ -351,11 +342,8 @@ Operation attention_operation() {
     cases.push_back(separate_case({.key_padding = true, .keep = keep}));
     cases.push_back(separate_case({.mask = {2, 1, 17, 17}, .keep = keep}));
     cases.push_back(separate_case({.mask = {2, 3, 17, 17}, .keep = keep, .weights = true}));
-    cases.push_back(separate_case({.causal = Causal::TopLeft,
-                                   .key_padding = true,
-                                   .mask = {17, 17},
-                                   .bias = {3, 17, 17},
-                                   .keep = keep}));
+    cases.push_back(separate_case(
+        {.causal = Causal::TopLeft, .key_padding = true, .mask = {17, 17}, .bias = {3, 17, 17}, .keep = keep}));
     cases.push_back(separate_case({.mask = {2, 1, 17, 17}, .keep = keep, .fill = -1e4}));
   }
   cases.push_back(separate_case({.bias = {1, 3, 17, 17}}));
@@ -364,13 +352,8 @@ Operation attention_operation() {
   // Head sizes around every width that kernels divide by, at lengths around their tiles.
   for (const int64_t d : {1, 2, 3, 8, 31, 32, 63, 64, 72, 80, 96, 127, 128, 129, 192, 255, 256}) {
     cases.push_back(separate_case({.batch = 1, .heads = 2, .queries = 9, .keys = 35, .d_k = d, .d_v = d}));
-    cases.push_back(separate_case({.batch = 1,
-                                   .heads = 1,
-                                   .queries = 34,
-                                   .keys = 34,
-                                   .d_k = d,
-                                   .d_v = 257 - d,
-                                   .causal = Causal::TopLeft}));
+    cases.push_back(separate_case(
+        {.batch = 1, .heads = 1, .queries = 34, .keys = 34, .d_k = d, .d_v = 257 - d, .causal = Causal::TopLeft}));
   }
   for (const int64_t s : {127, 128, 130, 257})
     cases.push_back(separate_case({.batch = 1,
@@ -383,16 +366,10 @@ Operation attention_operation() {
                                    .key_padding = true}));
   // Decoding: few queries, many keys.
   for (const int64_t q : {1, 2, 3, 4, 7, 8, 17})
-    cases.push_back(separate_case({.batch = 2,
-                                   .heads = 2,
-                                   .queries = q,
-                                   .keys = 1000 + q,
-                                   .d_k = 64,
-                                   .d_v = 64,
-                                   .causal = Causal::BottomRight}));
+    cases.push_back(separate_case(
+        {.batch = 2, .heads = 2, .queries = q, .keys = 1000 + q, .d_k = 64, .d_v = 64, .causal = Causal::BottomRight}));
   cases.push_back(separate_case({.queries = 1, .keys = 700, .key_padding = true, .bias = {3, 1, 700}}));
-  cases.push_back(
-      separate_case({.queries = 2, .keys = 801, .mask = {2, 1, 2, 801}, .keep = true, .fill = -1e9}));
+  cases.push_back(separate_case({.queries = 2, .keys = 801, .mask = {2, 1, 2, 801}, .keep = true, .fill = -1e9}));
   cases.push_back(separate_case({.queries = 1, .keys = 601, .dropout = 0.3f}));
   cases.push_back(separate_case({.bias = {17, 17}, .infinite = true}));
   cases.push_back(separate_case({.queries = 1, .keys = 515, .bias = {2, 1, 1, 515}, .infinite = true}));
@@ -402,8 +379,7 @@ Operation attention_operation() {
   // Grouped queries, also where masks and biases have all heads, and where the scores are stored.
   for (const int64_t group : {2, 3, 6})
     for (const auto& s : {std::array<int64_t, 2>{1, 300}, {5, 33}, {70, 40}}) {
-      const Attention grouped = {
-          .heads = 6, .queries = s[0], .keys = s[1], .d_k = 24, .d_v = 17, .group = group};
+      const Attention grouped = {.heads = 6, .queries = s[0], .keys = s[1], .d_k = 24, .d_v = 17, .group = group};
       const auto add = [&](const auto& change) {
         Attention a = grouped;
         change(a);
@@ -415,8 +391,7 @@ Operation attention_operation() {
       add([](Attention& a) { a.mask = {2, 6, a.queries, a.keys}, a.bias = {6, 1, a.keys}; });
     }
   // Rows that see nothing over several tiles, filled with the lowest number there is.
-  cases.push_back(
-      separate_case({.queries = 20, .keys = 90, .mask = {20, 90}, .fill = -3.4028234663852886e38}));
+  cases.push_back(separate_case({.queries = 20, .keys = 90, .mask = {20, 90}, .fill = -3.4028234663852886e38}));
   // More heads than one axis of a grid has workgroups.
   cases.push_back(separate_case({.batch = 1, .heads = 65537, .queries = 2, .keys = 3, .d_k = 4, .d_v = 4}));
   cases.back().many_groups = true;
@@ -424,8 +399,8 @@ Operation attention_operation() {
   cases.push_back(accuracy_case(77, 24));
   cases.push_back(grouped_view_case());
   cases.push_back(fused_case({}));
-  cases.push_back(fused_case(
-      {.queries = 33, .keys = 33, .d_k = 5, .d_v = 5, .causal = Causal::TopLeft, .key_padding = true}));
+  cases.push_back(
+      fused_case({.queries = 33, .keys = 33, .d_k = 5, .d_v = 5, .causal = Causal::TopLeft, .key_padding = true}));
   cases.push_back(extents_case());
   cases.push_back(split_extents_case());
   cases.push_back(log_sum_exp_view_case());

@@ -23,20 +23,11 @@ double decode(std::span<const std::byte> bytes, DType dtype, size_t i) {
   uint16_t h;
   int32_t n;
   switch (dtype) {
-    case DType::F32:
-      std::memcpy(&f, at, sizeof f);
-      return static_cast<double>(f);
-    case DType::F16:
-      std::memcpy(&h, at, sizeof h);
-      return half_value(h);
-    case DType::BF16:
-      std::memcpy(&h, at, sizeof h);
-      return bfloat_value(h);
-    case DType::I32:
-      std::memcpy(&n, at, sizeof n);
-      return n;
-    default:
-      return static_cast<double>(std::to_integer<uint8_t>(*at));
+    case DType::F32: std::memcpy(&f, at, sizeof f); return static_cast<double>(f);
+    case DType::F16: std::memcpy(&h, at, sizeof h); return half_value(h);
+    case DType::BF16: std::memcpy(&h, at, sizeof h); return bfloat_value(h);
+    case DType::I32: std::memcpy(&n, at, sizeof n); return n;
+    default: return static_cast<double>(std::to_integer<uint8_t>(*at));
   }
 }
 
@@ -48,8 +39,7 @@ struct Execution {
 Execution execute(Plan& plan, Run& run) {
   Execution execution;
   std::vector<HostBuffer> buffers;
-  for (Run::Input& input : run.inputs)
-    buffers.emplace_back(input.name, std::span<const std::byte>(input.bytes));
+  for (Run::Input& input : run.inputs) buffers.emplace_back(input.name, std::span<const std::byte>(input.bytes));
   execution.outputs.reserve(run.expectations.size());
   for (const Expectation& expected : run.expectations) {
     const size_t bytes = static_cast<size_t>(expected.reference.size()) * size_of(expected.dtype);
@@ -64,8 +54,7 @@ std::string check_run(Plan& plan, Run& run, Tally* tally) {
   ++tally->runs;
   const Execution first = execute(plan, run);
   const std::string messages = take_checked_messages();
-  if (first.status != run.status)
-    return std::string("run returned ") + to_string(first.status) + " " + messages;
+  if (first.status != run.status) return std::string("run returned ") + to_string(first.status) + " " + messages;
   if (messages.find(run.message) == std::string::npos)
     return "the log says '" + messages + "', not '" + run.message + "'";
   for (size_t i = 0; i < run.expectations.size(); ++i) {
@@ -84,8 +73,7 @@ std::string check_passes(const Plan& plan, const Trial& trial) {
   if (trial.passes.empty()) return "";
   std::string got, want;
   // A fused attention stands for the passes that it replaces.
-  for (const PassInfo& pass : plan.passes())
-    got += pass.op == "attention" ? " matmul softmax matmul" : " " + pass.op;
+  for (const PassInfo& pass : plan.passes()) got += pass.op == "attention" ? " matmul softmax matmul" : " " + pass.op;
   for (const std::string& op : trial.passes) want += " " + op;
   return got == want ? "" : "passes are" + got + "; expected" + want;
 }
@@ -111,8 +99,7 @@ std::string difference(const Expectation& expected, std::span<const std::byte> b
   }
   if (expected.exact || std::isinf(expected.nmse) || error2 <= expected.nmse * value2) return "";
   // Subnormal halves have no relative precision.
-  if (expected.dtype == DType::F16 && error2 <= 0x1p-48 * static_cast<double>(expected.reference.size()))
-    return "";
+  if (expected.dtype == DType::F16 && error2 <= 0x1p-48 * static_cast<double>(expected.reference.size())) return "";
   char text[160];
   std::snprintf(text, sizeof text, "%s has a normalized mean square error of %.3g; %.3g is allowed",
                 expected.name.c_str(), error2 / value2, expected.nmse);
@@ -162,8 +149,8 @@ void check(const Operation& operation, const std::vector<TestDevice>& devices) {
         const Verdict verdict = check_trial(device.device, trial, &tally);
         ++(verdict.unsupported ? tally.unsupported : tally.ran);
         if (verdict.difference.empty()) continue;
-        FAIL_CHECK(operation.name << " / " << test.name << " / " << to_string(dtype) << " / " << device.word
-                                  << ": run " << verdict.run << ": " << verdict.difference);
+        FAIL_CHECK(operation.name << " / " << test.name << " / " << to_string(dtype) << " / " << device.word << ": run "
+                                  << verdict.run << ": " << verdict.difference);
       }
     }
   }

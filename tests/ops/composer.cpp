@@ -67,8 +67,8 @@ int Composer::view(const char* what, const std::vector<int>& from, const std::st
   return add(what, from, more, tensor, false, std::move(compute));
 }
 
-int Composer::operation(const char* what, const std::vector<int>& from, const std::string& more,
-                        Tensor tensor, const Compute& compute) {
+int Composer::operation(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
+                        const Compute& compute) {
   const DType type = g().dtype(tensor);
   return add(what, from, more, tensor, true, [=](Evaluation& e) {
     Array y = stored(type, compute(e));
@@ -77,10 +77,9 @@ int Composer::operation(const char* what, const std::vector<int>& from, const st
   });
 }
 
-int Composer::add(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
-                  bool computed, Compute compute) {
-  std::string line =
-      std::string("  ").append(name_of(static_cast<int>(values_.size()))).append(" = ").append(what);
+int Composer::add(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor, bool computed,
+                  Compute compute) {
+  std::string line = std::string("  ").append(name_of(static_cast<int>(values_.size()))).append(" = ").append(what);
   for (const int f : from)
     if (f >= 0) line.append(" ").append(name_of(f)), at(f).read = true;
   if (!more.empty()) line.append(" ").append(more);
@@ -166,15 +165,13 @@ const Array& Composer::values_of(Evaluation& e, const DrawnMask& mask) {
 
 std::optional<int> Composer::pick_of(const std::vector<int>& fitting) {
   if (fitting.empty()) return {};
-  if (link_ >= 0 && std::find(fitting.begin(), fitting.end(), link_) != fitting.end())
-    return std::exchange(link_, -1);
+  if (link_ >= 0 && std::find(fitting.begin(), fitting.end(), link_) != fitting.end()) return std::exchange(link_, -1);
   const auto count = static_cast<int64_t>(fitting.size());  // late ones more often
   return fitting[static_cast<size_t>(std::max(random_.below(count), random_.below(count)))];
 }
 
 int Composer::of_rank(int64_t least, int64_t most) {
-  const auto found =
-      pick([&](int v) { return rank(v) >= least && rank(v) <= most && dtype(v) == t().dtype; });
+  const auto found = pick([&](int v) { return rank(v) >= least && rank(v) <= most && dtype(v) == t().dtype; });
   return found ? *found : source(drawn_shape(std::clamp<int64_t>(3, least, most)));
 }
 

@@ -43,8 +43,7 @@ class Composer {
   // --- Values --------------------------------------------------------------------------------------------------
 
   // Adds a value: what made it from which values (-1: none), for people, and how runs compute it.
-  int view(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
-           Compute compute);
+  int view(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor, Compute compute);
   // The same of an operation, whose result is rounded to its type.
   int operation(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
                 const Compute& compute);
@@ -105,8 +104,8 @@ class Composer {
   Value& at(int v) { return values_[static_cast<size_t>(v)]; }
   Evaluation start(int number);
   const Array& evaluate(const Value& value, Evaluation* e);
-  int add(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
-          bool computed, Compute compute);
+  int add(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor, bool computed,
+          Compute compute);
   std::optional<int> pick_of(const std::vector<int>& fitting);
   void give_outputs();
   void expect(Evaluation& e);

@@ -25,11 +25,10 @@ class Operations : private Composer {
 
   void call() {
     static constexpr Make kCalls[] = {
-        &Operations::linear,   &Operations::linear,  &Operations::attention, &Operations::attention,
-        &Operations::matmul,   &Operations::matmul,  &Operations::add,       &Operations::mul,
-        &Operations::activate, &Operations::dropout, &Operations::norm,      &Operations::softmax,
-        &Operations::turn,     &Operations::cut,     &Operations::reshape,   &Operations::concat,
-        &Operations::concat,   &Operations::mean,    &Operations::encode,    &Operations::embed};
+        &Operations::linear, &Operations::linear,  &Operations::attention, &Operations::attention, &Operations::matmul,
+        &Operations::matmul, &Operations::add,     &Operations::mul,       &Operations::activate,  &Operations::dropout,
+        &Operations::norm,   &Operations::softmax, &Operations::turn,      &Operations::cut,       &Operations::reshape,
+        &Operations::concat, &Operations::concat,  &Operations::mean,      &Operations::encode,    &Operations::embed};
     (this->*kCalls[random_.below(static_cast<int64_t>(std::size(kCalls)))])();
     // Chains of what is done to each element, of which heed makes one operation.
     static constexpr Make kLinks[] = {&Operations::add,      &Operations::add,     &Operations::add,
@@ -81,8 +80,7 @@ class Operations : private Composer {
     operation("matmul", {a, b}, std::string(o.transpose_a ? "a^T " : "") + (o.transpose_b ? "b^T" : ""),
               g().matmul(tensor(a), tensor(b), o), [=](Evaluation& e) {
                 return ops::matmul(o.transpose_a ? transposed(of(e, a)) : of(e, a),
-                                   o.transpose_b ? transposed(of(e, b)) : of(e, b),
-                                   static_cast<double>(o.scale));
+                                   o.transpose_b ? transposed(of(e, b)) : of(e, b), static_cast<double>(o.scale));
               });
   }
 
@@ -114,9 +112,7 @@ class Operations : private Composer {
     const uint32_t stream = own ? static_cast<uint32_t>(random_.next()) : streams_;
     ++streams_;
     operation("dropout", {x}, "", g().dropout(tensor(x), 0.25f, own ? std::optional(stream) : std::nullopt),
-              [=](Evaluation& e) {
-                return on ? ops::dropout(of(e, x), 0.25, e.run.options.seed, stream) : of(e, x);
-              });
+              [=](Evaluation& e) { return on ? ops::dropout(of(e, x), 0.25, e.run.options.seed, stream) : of(e, x); });
   }
   void cast() {  // devices without 16-bit storage have trials in F32
     if (t().dtype == DType::F32) return;
@@ -141,8 +137,7 @@ class Operations : private Composer {
     const Tensor gt = gamma >= 0 ? tensor(gamma) : Tensor{}, bt = beta >= 0 ? tensor(beta) : Tensor{};
     operation(kind < 3 ? "layernorm" : "rmsnorm", {x, gamma, beta},
               std::string(gamma >= 0 ? "gamma" : "") + (beta >= 0 ? " beta" : ""),
-              kind < 3 ? g().layernorm(tensor(x), gt, bt, kEps) : g().rmsnorm(tensor(x), gt, kEps),
-              [=](Evaluation& e) {
+              kind < 3 ? g().layernorm(tensor(x), gt, bt, kEps) : g().rmsnorm(tensor(x), gt, kEps), [=](Evaluation& e) {
                 const Array *scales = gamma >= 0 ? &of(e, gamma) : nullptr,
                             *shifts = beta >= 0 ? &of(e, beta) : nullptr;
                 return kind < 3 ? layernorm(of(e, x), scales, shifts, eps) : rmsnorm(of(e, x), scales, eps);
@@ -222,16 +217,14 @@ class Operations : private Composer {
   }
   // Values of the same, each head `repeat` times, as queries of its group read it.
   static Array heads_of(const Array& x, int64_t heads, int64_t repeat) {
-    const Array apart =
-        permute(ops::reshape(x, {x.shape[0], x.shape[1], heads, x.shape[2] / heads}), {0, 2, 1, 3});
+    const Array apart = permute(ops::reshape(x, {x.shape[0], x.shape[1], heads, x.shape[2] / heads}), {0, 2, 1, 3});
     const int64_t b = apart.shape[0], s = apart.shape[2], d = apart.shape[3];
     return ops::reshape(ops::broadcast(ops::reshape(apart, {b, heads, 1, s, d}), {b, heads, repeat, s, d}),
                         {b, heads * repeat, s, d});
   }
 
   void attention() {
-    const auto found =
-        pick([&](int v) { return rank(v) == 3 && last(v).is_constant() && dtype(v) == t().dtype; });
+    const auto found = pick([&](int v) { return rank(v) == 3 && last(v).is_constant() && dtype(v) == t().dtype; });
     const int x = found ? *found : source({batch_, tokens_, random_.pick({8, 16, 48, 64})});
     const Dim batch = shape(x)[0];
     const int64_t width = last(x).value;
@@ -268,16 +261,14 @@ class Operations : private Composer {
       return stored(type, ops::matmul(heads_of(of(e, x), heads, 1),
                                       transposed(heads_of(of(e, k), groups, heads / groups)), factor));
     };
-    const auto weights = [=, this](Evaluation& e) {
-      return stored(type, ops::softmax(scores(e), reference(e, m)));
-    };
+    const auto weights = [=, this](Evaluation& e) { return stored(type, ops::softmax(scores(e), reference(e, m))); };
     const auto output = [=](Evaluation& e) {
       const Array p = weights(e);
       const Array kept = on ? stored(type, ops::dropout(p, 0.25, e.run.options.seed, stream)) : p;
       return ops::matmul(kept, heads_of(of(e, v), groups, heads / groups));
     };
-    const std::string text = std::to_string(heads) + " heads, " + std::to_string(groups) + " of keys" +
-                             (drops ? " dropout" : "") + m.text;
+    const std::string text =
+        std::to_string(heads) + " heads, " + std::to_string(groups) + " of keys" + (drops ? " dropout" : "") + m.text;
     if (random_.one_in(4)) {
       operation("attention", {x, k, v, m.bias}, text, y.output, output);
     } else {
@@ -304,8 +295,7 @@ class Operations : private Composer {
       std::swap(axes[i], axes[static_cast<size_t>(random_.below(static_cast<int64_t>(i) + 1))]);
     std::string text;
     for (const int axis : axes) text += std::to_string(axis);
-    view("permute", {x}, text, g().permute(tensor(x), axes),
-         [=](Evaluation& e) { return permute(of(e, x), axes); });
+    view("permute", {x}, text, g().permute(tensor(x), axes), [=](Evaluation& e) { return permute(of(e, x), axes); });
   }
   void cut() {
     const int x = of_rank(2, 4), axis = static_cast<int>(random_.below(rank(x)));
@@ -336,8 +326,7 @@ class Operations : private Composer {
       return;
     }
     // Of a view whose elements lie apart it is a copy.
-    view("reshape", {x}, "", g().reshape(tensor(x), to),
-         [=](Evaluation& e) { return ops::reshape(of(e, x), e(to)); });
+    view("reshape", {x}, "", g().reshape(tensor(x), to), [=](Evaluation& e) { return ops::reshape(of(e, x), e(to)); });
   }
 
   void concat() {
@@ -364,8 +353,7 @@ class Operations : private Composer {
               });
   }
   void encode() {
-    const auto found =
-        pick([&](int v) { return rank(v) >= 2 && last(v).is_constant() && last(v).value % 2 == 0; });
+    const auto found = pick([&](int v) { return rank(v) >= 2 && last(v).is_constant() && last(v).value % 2 == 0; });
     if (!found) return;
     const int x = *found;
     const DType type = dtype(x);
@@ -381,16 +369,13 @@ class Operations : private Composer {
     const Tensor ids = g().input(name, {batch_, tokens_}, DType::I32);
     const uint64_t seed = random_.next();
     // Without a type, BF16 tables would give F32.
-    operation("embedding", {table}, "", g().embedding(tensor(table), ids, dtype(table)),
-              [=, this](Evaluation& e) {
-                const Array& rows = of(e, table);
-                const Array which =
-                    e.run.input(name,
-                                whole_numbers({e(batch_), e(tokens_)}, seed + static_cast<uint64_t>(e.number),
-                                              0, rows.shape[0]),
-                                DType::I32);
-                return embedding(rows, which);
-              });
+    operation("embedding", {table}, "", g().embedding(tensor(table), ids, dtype(table)), [=, this](Evaluation& e) {
+      const Array& rows = of(e, table);
+      const Array which = e.run.input(
+          name, whole_numbers({e(batch_), e(tokens_)}, seed + static_cast<uint64_t>(e.number), 0, rows.shape[0]),
+          DType::I32);
+      return embedding(rows, which);
+    });
   }
 
   uint32_t streams_ = 0;  // of dropout, as the graph counts them

@@ -38,8 +38,7 @@ void for_compositions(int64_t usual, const TryComposition& try_it) {
     ++drawn;
     if (one >= 0) std::printf("%s", composition.text.c_str());
     if (const std::string wrong = try_it(number, composition); !wrong.empty())
-      FAIL_CHECK(wrong << "\nrepeat it with HEED_RANDOM_SEED=" << seed << " HEED_COMPOSITION=" << number
-                       << "\n"
+      FAIL_CHECK(wrong << "\nrepeat it with HEED_RANDOM_SEED=" << seed << " HEED_COMPOSITION=" << number << "\n"
                        << composition.text);
   }
   REQUIRE(drawn > 0);
@@ -69,8 +68,8 @@ TEST_CASE("compositions of operations on every device", "[ops][random]") {
     return wrong;
   });
   for (const auto& [device, tally] : tallies)
-    std::printf("  %s: %d compositions, %d runs, %d unsupported, worst error %.2f of its bound\n",
-                device.c_str(), tally.ran, tally.runs, tally.unsupported, tally.worst);
+    std::printf("  %s: %d compositions, %d runs, %d unsupported, worst error %.2f of its bound\n", device.c_str(),
+                tally.ran, tally.runs, tally.unsupported, tally.worst);
   std::fflush(stdout);
 }
 

@@ -82,8 +82,7 @@ void add_lesser_targets(const DeviceOptions& options, std::vector<Opened>* all) 
 
 // A software driver once more with other kernels than its own: on one width of lavapipe and on Mesa 26, since
 // compiling all of them takes minutes and gigabytes there.
-void add_kernels(Kernels kernels, const DeviceInfo& info, const DeviceOptions& options,
-                 std::vector<Opened>* all) {
+void add_kernels(Kernels kernels, const DeviceInfo& info, const DeviceOptions& options, std::vector<Opened>* all) {
   if (info.kind != DeviceKind::SoftwareGpu || std::getenv("HEED_KERNELS") != nullptr) return;
   if (is_driver("lavapipe-128") || is_driver("lavapipe-512")) return;
   const char* word = kernels == Kernels::Gpu ? "gpu" : "basic";
@@ -154,8 +153,7 @@ const std::vector<TestDevice>& test_devices(Kernels kernels) {
   if (lists.empty())
     for (const Opened& opened : open_devices())
       for (const Kernels set : {Kernels::Own, Kernels::Gpu, Kernels::All})
-        if (opened.kernels <= set && (opened.in_tables || set != Kernels::Gpu))
-          lists[set].push_back(opened.device);
+        if (opened.kernels <= set && (opened.in_tables || set != Kernels::Gpu)) lists[set].push_back(opened.device);
   return lists[kernels];
 }
 

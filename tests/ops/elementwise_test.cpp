@@ -34,8 +34,7 @@ Case same_operand_case() {
 }
 
 Case activation_case(Activation kind, const Sizes& shape, double low, double high) {
-  return {"activation " + std::to_string(static_cast<int>(kind)) + " " + text_of(shape) + " to " +
-              std::to_string(high),
+  return {"activation " + std::to_string(static_cast<int>(kind)) + " " + text_of(shape) + " to " + std::to_string(high),
           [=](Trial& t) {
             t.graph.output("y", t.graph.activation(t.input("x", shape_of(shape)), kind));
             Run& run = t.run();
@@ -76,8 +75,7 @@ Case view_case() {
             const Tensor left = t.graph.slice(t.graph.permute(a, {1, 0, 2}), 2, 3, 4);  // [5, 6, 4]
             t.graph.output("y", t.graph.add(left, t.graph.transpose(b, 1, 2)));
             Run& run = t.run();
-            const Array va = run.input("a", uniform({6, 5, 8}, 108)),
-                        vb = run.input("b", uniform({5, 4, 6}, 109));
+            const Array va = run.input("a", uniform({6, 5, 8}, 108)), vb = run.input("b", uniform({5, 4, 6}, 109));
             run.expect("y", add(slice(permute(va, {1, 0, 2}), 2, 3, 4), transposed(vb)));
           }};
 }
@@ -121,8 +119,7 @@ Operation elementwise_operation() {
   Operation operation{"elementwise", {}};
   auto& cases = operation.cases;
   for (const bool product : {false, true}) {
-    for (const int64_t n : {1, 2, 3, 31, 33, 127, 129, 9001, 70001})
-      cases.push_back(binary_case(product, {n}, {n}));
+    for (const int64_t n : {1, 2, 3, 31, 33, 127, 129, 9001, 70001}) cases.push_back(binary_case(product, {n}, {n}));
     cases.push_back(binary_case(product, {3, 5, 7}, {7}));
     cases.push_back(binary_case(product, {3, 5, 7}, {5, 1}));
     cases.push_back(binary_case(product, {3, 1, 7}, {5, 1}));
@@ -166,13 +163,11 @@ Case special_cast_case(int64_t count) {
   return {"casts of special values, " + std::to_string(count), [=](Trial& t) {
             if (t.dtype != DType::BF16) return;
             const double inf = INFINITY;
-            const double special[] = {
-                0.0,    -0.0,       1.0 + 0x1p-8, 1.0 + 3 * 0x1p-8, 1.0 + 0x1p-8 + 0x1p-20,
-                inf,    -inf,       0x1.fep127,   0x1.ffp127,       -0x1.fffffep127,
-                0x1p-8, 0x1.01p-14, -3.0,         65504.0,          0x1p-126};
+            const double special[] = {0.0,    -0.0,       1.0 + 0x1p-8, 1.0 + 3 * 0x1p-8, 1.0 + 0x1p-8 + 0x1p-20,
+                                      inf,    -inf,       0x1.fep127,   0x1.ffp127,       -0x1.fffffep127,
+                                      0x1p-8, 0x1.01p-14, -3.0,         65504.0,          0x1p-126};
             Array x({count});
-            for (int64_t i = 0; i < count; ++i)
-              x.at(i) = special[static_cast<size_t>(i) % std::size(special)];
+            for (int64_t i = 0; i < count; ++i) x.at(i) = special[static_cast<size_t>(i) % std::size(special)];
             Array h = x;  // those that f16 and bf16 can have
             for (double& v : h.value)
               if (std::isfinite(v) && (std::abs(v) > 65504.0 || std::abs(v) < 0x1p-14)) v = 0.5;
@@ -195,8 +190,7 @@ TEST_CASE("elementwise on every device", "[ops]") { check(elementwise_operation(
 
 TEST_CASE("cast on every device", "[ops]") {
   Operation operation{"cast", {}, {DType::F16, DType::BF16}};
-  for (const double magnitude : {1e-6, 1.0, 60000.0})
-    operation.cases.push_back(cast_case({3, 333}, magnitude));
+  for (const double magnitude : {1e-6, 1.0, 60000.0}) operation.cases.push_back(cast_case({3, 333}, magnitude));
   operation.cases.push_back(cast_case({1}, 2.0));
   for (const int64_t count : {15, 28}) operation.cases.push_back(special_cast_case(count));
   check(operation);

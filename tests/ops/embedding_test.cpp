@@ -22,9 +22,8 @@ Case outside_case(std::vector<double> ids, const std::string& first_bad) {
   return {"outside of the table: " + first_bad, [=](Trial& t) {
             Array table = uniform({7, 33}, 83);
             const Sizes shape = {static_cast<int64_t>(ids.size())};
-            t.graph.output("y",
-                           t.graph.embedding(t.weight("table", &table),
-                                             t.graph.input("ids", shape_of(shape), DType::I32), t.dtype));
+            t.graph.output("y", t.graph.embedding(t.weight("table", &table),
+                                                  t.graph.input("ids", shape_of(shape), DType::I32), t.dtype));
             Run& bad = t.run();
             const Array v = bad.input("ids", values(shape, ids), DType::I32);
             bad.expect_exact("y", embedding(table, v), t.dtype);
@@ -40,13 +39,12 @@ Case extents_case() {
   return {"extents", [](Trial& t) {
             Array table = uniform({50, 17}, 84);
             const Dim b = t.graph.extent("b", 3), s = t.graph.extent("s", 40);
-            t.graph.output("y", t.graph.embedding(t.weight("table", &table),
-                                                  t.graph.input("ids", {b, s}, DType::I32), t.dtype));
+            t.graph.output(
+                "y", t.graph.embedding(t.weight("table", &table), t.graph.input("ids", {b, s}, DType::I32), t.dtype));
             for (const auto& e : {std::array<int64_t, 2>{3, 40}, {1, 1}, {2, 13}}) {
               Run& run = t.run({{"b", e[0]}, {"s", e[1]}});
               run.expect_exact(
-                  "y", embedding(table, run.input("ids", whole_numbers({e[0], e[1]}, 85, 0, 50), DType::I32)),
-                  t.dtype);
+                  "y", embedding(table, run.input("ids", whole_numbers({e[0], e[1]}, 85, 0, 50), DType::I32)), t.dtype);
             }
           }};
 }

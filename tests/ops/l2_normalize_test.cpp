@@ -17,8 +17,7 @@ Case rows_case(const Sizes& shape, double magnitude = 1.0, double eps = 1e-12) {
 
 Operation l2_normalize_operation() {
   Operation operation{"l2_normalize", {}};
-  for (const int64_t n : {1, 2, 31, 33, 64, 65, 129, 768, 1025, 9001})
-    operation.cases.push_back(rows_case({3, n}));
+  for (const int64_t n : {1, 2, 31, 33, 64, 65, 129, 768, 1025, 9001}) operation.cases.push_back(rows_case({3, n}));
   operation.cases.push_back(rows_case({2, 70000}));
   operation.cases.push_back(rows_case({70001, 3}));
   operation.cases.push_back(rows_case({2, 3, 4, 5}));

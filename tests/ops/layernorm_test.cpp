@@ -37,8 +37,8 @@ Case far_case(int64_t n) {
             t.graph.output("y", t.graph.layernorm(x, {}, {}, 1e-5f));
             Run& run = t.run();
             const double half_width = std::sqrt(3.0);  // of a uniform distribution of deviation 1
-            Array y = layernorm(run.input("x", uniform({4, n}, 45, 10000 - half_width, 10000 + half_width)),
-                                nullptr, nullptr, 1e-5);
+            Array y = layernorm(run.input("x", uniform({4, n}, 45, 10000 - half_width, 10000 + half_width)), nullptr,
+                                nullptr, 1e-5);
             for (double& bound : y.bound) bound = 1e-3;
             run.expect("y", y, 1e8);
           }};

@@ -40,18 +40,15 @@ Case product_case(const Product& p) {
 
 void add_products(std::vector<Case>* cases) {
   // Around register and workgroup tiles of 8 to 128, primes, single rows and columns, long and short sums.
-  const int64_t mnk[][3] = {{1, 1, 1},       {1, 7, 64},     {2, 3, 5},      {7, 8, 9},     {8, 8, 8},
-                            {9, 7, 15},      {15, 16, 17},   {17, 15, 16},   {31, 33, 32},  {32, 32, 32},
-                            {33, 31, 1},     {63, 65, 64},   {64, 64, 64},   {65, 63, 127}, {127, 129, 31},
-                            {128, 128, 128}, {129, 127, 33}, {13, 257, 101}, {1, 300, 511}, {300, 1, 77},
-                            {37, 41, 1},     {5, 3, 3072},   {2, 2, 20011},  {1, 2, 1000003}, {257, 5, 2},
-                            {1, 2053, 3},    {2053, 1, 3},   {97, 89, 83}};
+  const int64_t mnk[][3] = {
+      {1, 1, 1},      {1, 7, 64},      {2, 3, 5},       {7, 8, 9},      {8, 8, 8},     {9, 7, 15},   {15, 16, 17},
+      {17, 15, 16},   {31, 33, 32},    {32, 32, 32},    {33, 31, 1},    {63, 65, 64},  {64, 64, 64}, {65, 63, 127},
+      {127, 129, 31}, {128, 128, 128}, {129, 127, 33},  {13, 257, 101}, {1, 300, 511}, {300, 1, 77}, {37, 41, 1},
+      {5, 3, 3072},   {2, 2, 20011},   {1, 2, 1000003}, {257, 5, 2},    {1, 2053, 3},  {2053, 1, 3}, {97, 89, 83}};
   for (const auto& s : mnk) cases->push_back(product_case({{s[0], s[2]}, {s[2], s[1]}}));
-  for (const auto& s :
-       {std::array<int64_t, 3>{33, 31, 65}, {64, 64, 64}, {1, 129, 17}, {67, 1, 300}, {3, 5, 259}}) {
+  for (const auto& s : {std::array<int64_t, 3>{33, 31, 65}, {64, 64, 64}, {1, 129, 17}, {67, 1, 300}, {3, 5, 259}}) {
     for (const int transposes : {1, 2, 3})
-      cases->push_back(
-          product_case({{s[0], s[2]}, {s[2], s[1]}, (transposes & 1) != 0, (transposes & 2) != 0, 0.125}));
+      cases->push_back(product_case({{s[0], s[2]}, {s[2], s[1]}, (transposes & 1) != 0, (transposes & 2) != 0, 0.125}));
   }
   cases->push_back(product_case({{40, 70}, {70, 50}, false, false, 1.0, 1e18}));
   cases->push_back(product_case({{40, 70}, {70, 50}, false, false, -3.7}));
@@ -114,21 +111,20 @@ Case odd_slice_case(int64_t m, int64_t n, int64_t k) {
 // -------------------------------------------------------------------------
 
 Case extents_case() {
-  return {"extents", [](Trial& t) {
-            const Dim batch = t.graph.extent("batch", 3), m = t.graph.extent("m", 70),
-                      n = t.graph.extent("n", 67), k = t.graph.extent("k", 131);
-            const Tensor a = t.input("a", {batch, m, k}), b = t.input("b", {batch, k, n}),
-                         r = t.input("r", {batch, m, n});
-            t.graph.output("y", t.graph.add(t.graph.matmul(a, b), r));
-            for (const auto& s :
-                 {std::array<int64_t, 4>{3, 70, 67, 131}, {1, 1, 1, 1}, {2, 33, 65, 17}, {3, 8, 1, 130}}) {
-              Run& run = t.run({{"batch", s[0]}, {"m", s[1]}, {"n", s[2]}, {"k", s[3]}});
-              const Array va = run.input("a", uniform({s[0], s[1], s[3]}, 6));
-              const Array vb = run.input("b", uniform({s[0], s[3], s[2]}, 7));
-              const Array vr = run.input("r", uniform({s[0], s[1], s[2]}, 8));
-              run.expect("y", add(t.stored(matmul(va, vb)), vr), static_cast<double>(s[3]), 2);
-            }
-          }};
+  return {
+      "extents", [](Trial& t) {
+        const Dim batch = t.graph.extent("batch", 3), m = t.graph.extent("m", 70), n = t.graph.extent("n", 67),
+                  k = t.graph.extent("k", 131);
+        const Tensor a = t.input("a", {batch, m, k}), b = t.input("b", {batch, k, n}), r = t.input("r", {batch, m, n});
+        t.graph.output("y", t.graph.add(t.graph.matmul(a, b), r));
+        for (const auto& s : {std::array<int64_t, 4>{3, 70, 67, 131}, {1, 1, 1, 1}, {2, 33, 65, 17}, {3, 8, 1, 130}}) {
+          Run& run = t.run({{"batch", s[0]}, {"m", s[1]}, {"n", s[2]}, {"k", s[3]}});
+          const Array va = run.input("a", uniform({s[0], s[1], s[3]}, 6));
+          const Array vb = run.input("b", uniform({s[0], s[3], s[2]}, 7));
+          const Array vr = run.input("r", uniform({s[0], s[1], s[2]}, 8));
+          run.expect("y", add(t.stored(matmul(va, vb)), vr), static_cast<double>(s[3]), 2);
+        }
+      }};
 }
 
 // --- Epilogue: bias, activation, dropout, residual, each alone and all together
@@ -178,8 +174,7 @@ Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64
             }
             if (e.activation != Activation::None)
               next(t.graph.activation(y, e.activation), activation(v, e.activation));
-            if (e.dropout)
-              next(t.graph.dropout(y, kP, 5), dropout(v, static_cast<double>(kP), run.options.seed, 5));
+            if (e.dropout) next(t.graph.dropout(y, kP, 5), dropout(v, static_cast<double>(kP), run.options.seed, 5));
             if (e.residual) {
               const Tensor r = t.input("r", {batch, m, n});
               next(t.graph.add(y, r), add(v, run.input("r", uniform({batch, m, n}, 12))));
@@ -209,18 +204,17 @@ void add_epilogues(std::vector<Case>* cases) {
 
 // The residual of a strided layout and a bias that is no plain vector: fused or not, the sum must be right.
 Case odd_epilogue_case() {
-  return {
-      "residual as a transposed view, bias per row", [](Trial& t) {
-        const Tensor a = t.input("a", {20, 30}), b = t.input("b", {30, 40}), r = t.input("r", {40, 20}),
-                     c = t.input("c", {20, 1});
-        const Tensor y = t.graph.add(t.graph.matmul(a, b), c);
-        t.graph.output("y", t.graph.add(y, t.graph.transpose(r, 0, 1)));
-        Run& run = t.run();
-        const Array va = run.input("a", uniform({20, 30}, 13)), vb = run.input("b", uniform({30, 40}, 14));
-        const Array vr = run.input("r", uniform({40, 20}, 15)), vc = run.input("c", uniform({20, 1}, 16));
-        const Array sum = t.stored(add(t.stored(matmul(va, vb)), vc));
-        run.expect("y", add(sum, transposed(vr)), 64.0, 3);
-      }};
+  return {"residual as a transposed view, bias per row", [](Trial& t) {
+            const Tensor a = t.input("a", {20, 30}), b = t.input("b", {30, 40}), r = t.input("r", {40, 20}),
+                         c = t.input("c", {20, 1});
+            const Tensor y = t.graph.add(t.graph.matmul(a, b), c);
+            t.graph.output("y", t.graph.add(y, t.graph.transpose(r, 0, 1)));
+            Run& run = t.run();
+            const Array va = run.input("a", uniform({20, 30}, 13)), vb = run.input("b", uniform({30, 40}, 14));
+            const Array vr = run.input("r", uniform({40, 20}, 15)), vc = run.input("c", uniform({20, 1}, 16));
+            const Array sum = t.stored(add(t.stored(matmul(va, vb)), vc));
+            run.expect("y", add(sum, transposed(vr)), 64.0, 3);
+          }};
 }
 
 // Weights: b is the same at every run, so that a device may keep it in a form of its own.

@@ -15,8 +15,7 @@ Case mean_case(const Sizes& shape, int axis, bool masked = false, bool keep = fa
             if (masked) {
               m = uniform({shape[0], shape[1]}, 122);
               for (int64_t i = 0; i < m.size(); ++i)  // batch 1 keeps nothing
-                m.at(i) =
-                    (m.at(i) < 0.0 || i / shape[1] == 1) == keep ? 0.0 : static_cast<double>(i % 200 + 1);
+                m.at(i) = (m.at(i) < 0.0 || i / shape[1] == 1) == keep ? 0.0 : static_cast<double>(i % 200 + 1);
               m = run.input("mask", m, DType::U8);
               const Tensor tensor = t.graph.input("mask", {shape[0], shape[1]}, DType::U8);
               mask = keep ? heed::keep(tensor) : exclude(tensor);
@@ -54,8 +53,7 @@ Operation mean_operation() {
   operation.cases.push_back(mean_case({3, 4, 5, 6}, 2));
   operation.cases.push_back(mean_case({3, 4, 5, 6}, 3));
   for (const bool keep : {false, true})
-    for (const Sizes& shape :
-         {Sizes{3, 37, 33}, Sizes{2, 1, 5}, Sizes{4, 300, 2}, Sizes{3, 9}, Sizes{2, 7, 3, 5}})
+    for (const Sizes& shape : {Sizes{3, 37, 33}, Sizes{2, 1, 5}, Sizes{4, 300, 2}, Sizes{3, 9}, Sizes{2, 7, 3, 5}})
       operation.cases.push_back(mean_case(shape, 1, true, keep));
   operation.cases.push_back(extents_case());
   return operation;

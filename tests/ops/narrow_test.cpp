@@ -24,38 +24,36 @@ struct Layer {
 // x w + bias, activated.
 Case layer_case(const Layer& l) {
   const std::string name = text_of({l.m, l.n, l.k}) + (l.transpose ? " b^T " : " ") + to_string(l.type);
-  return {
-      name, [l](Trial& t) {
-        Array w = uniform(l.transpose ? Sizes{l.n, l.k} : Sizes{l.k, l.n}, 41), b = uniform({l.n}, 42);
-        const Tensor weight = t.weight("w", &w, l.type), bias = t.weight("b", &b);
-        const Tensor product = t.graph.matmul(t.input("x", {l.m, l.k}), weight, {.transpose_b = l.transpose});
-        t.graph.output("y", t.graph.activation(t.graph.add(product, bias), Activation::Relu));
-        Run& run = t.run();
-        const Array x = run.input("x", uniform({l.m, l.k}, 43));
-        const Array sum = add(matmul(x, l.transpose ? transposed(w) : w), b);
-        run.expect("y", activation(sum, Activation::Relu), static_cast<double>(l.k));
-        t.passes = {"matmul"};
-      }};
+  return {name, [l](Trial& t) {
+            Array w = uniform(l.transpose ? Sizes{l.n, l.k} : Sizes{l.k, l.n}, 41), b = uniform({l.n}, 42);
+            const Tensor weight = t.weight("w", &w, l.type), bias = t.weight("b", &b);
+            const Tensor product = t.graph.matmul(t.input("x", {l.m, l.k}), weight, {.transpose_b = l.transpose});
+            t.graph.output("y", t.graph.activation(t.graph.add(product, bias), Activation::Relu));
+            Run& run = t.run();
+            const Array x = run.input("x", uniform({l.m, l.k}, 43));
+            const Array sum = add(matmul(x, l.transpose ? transposed(w) : w), b);
+            run.expect("y", activation(sum, Activation::Relu), static_cast<double>(l.k));
+            t.passes = {"matmul"};
+          }};
 }
 
 // Weights that start at odd elements, in the middle of a word, a batch of them, and one that is an input.
 Case parts_case(DType type) {
-  return {
-      std::string("parts of a weight ") + to_string(type), [type](Trial& t) {
-        Array w = uniform({3, 39, 51}, 44);
-        const Tensor b = t.weight("w", &w, type);
-        const Tensor x = t.input("x", {5, 39}), heads = t.input("h", {3, 4, 39});
-        t.graph.output("part", t.graph.matmul(x, t.graph.slice(t.graph.select(b, 0, 1), 1, 3, 44)));
-        t.graph.output("batched", t.graph.matmul(heads, b));
-        const Tensor given = t.graph.input("given", {7, 39}, type);
-        t.graph.output("z", t.graph.matmul(x, given, {.transpose_b = true}));
-        Run& run = t.run();
-        const Array vx = run.input("x", uniform({5, 39}, 45)), vh = run.input("h", uniform({3, 4, 39}, 46));
-        const Array vg = run.input("given", uniform({7, 39}, 47), type);
-        run.expect("part", matmul(vx, slice(reshape(slice(w, 0, 1, 1), {39, 51}), 1, 3, 44)), 39.0);
-        run.expect("batched", matmul(vh, w), 39.0);
-        run.expect("z", matmul(vx, transposed(vg)), 39.0);
-      }};
+  return {std::string("parts of a weight ") + to_string(type), [type](Trial& t) {
+            Array w = uniform({3, 39, 51}, 44);
+            const Tensor b = t.weight("w", &w, type);
+            const Tensor x = t.input("x", {5, 39}), heads = t.input("h", {3, 4, 39});
+            t.graph.output("part", t.graph.matmul(x, t.graph.slice(t.graph.select(b, 0, 1), 1, 3, 44)));
+            t.graph.output("batched", t.graph.matmul(heads, b));
+            const Tensor given = t.graph.input("given", {7, 39}, type);
+            t.graph.output("z", t.graph.matmul(x, given, {.transpose_b = true}));
+            Run& run = t.run();
+            const Array vx = run.input("x", uniform({5, 39}, 45)), vh = run.input("h", uniform({3, 4, 39}, 46));
+            const Array vg = run.input("given", uniform({7, 39}, 47), type);
+            run.expect("part", matmul(vx, slice(reshape(slice(w, 0, 1, 1), {39, 51}), 1, 3, 44)), 39.0);
+            run.expect("batched", matmul(vh, w), 39.0);
+            run.expect("z", matmul(vx, transposed(vg)), 39.0);
+          }};
 }
 
 Case extents_case(DType type) {

@@ -14,8 +14,7 @@ struct Rows {
 
 inline std::vector<Rows> awkward_rows() {
   std::vector<Rows> rows;
-  for (const int64_t n :
-       {1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257, 768, 1023, 1025, 4097, 9001})
+  for (const int64_t n : {1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257, 768, 1023, 1025, 4097, 9001})
     rows.push_back({{3, n}});
   rows.push_back({{2, 70000}});
   rows.push_back({{70001, 3}});
@@ -31,9 +30,8 @@ inline std::vector<Rows> awkward_rows() {
 }
 
 inline std::string text_of(const Rows& r) {
-  return text_of(r.shape) + (r.gamma ? " gamma" : "") + (r.beta ? " beta" : "") +
-         (r.residual ? " residual" : "") + " mean " + std::to_string(r.center) + " spread " +
-         std::to_string(r.spread);
+  return text_of(r.shape) + (r.gamma ? " gamma" : "") + (r.beta ? " beta" : "") + (r.residual ? " residual" : "") +
+         " mean " + std::to_string(r.center) + " spread " + std::to_string(r.spread);
 }
 
 }  // namespace heed::ops

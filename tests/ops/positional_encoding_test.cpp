@@ -28,8 +28,7 @@ Case extents_case() {
 
 Operation positional_encoding_operation() {
   Operation operation{"positional_encoding", {}};
-  for (const Sizes& shape :
-       {Sizes{1, 2}, Sizes{7, 4}, Sizes{2, 33, 64}, Sizes{2, 3, 129, 6}, Sizes{1, 1000, 30}})
+  for (const Sizes& shape : {Sizes{1, 2}, Sizes{7, 4}, Sizes{2, 33, 64}, Sizes{2, 3, 129, 6}, Sizes{1, 1000, 30}})
     operation.cases.push_back(encoding_case(shape));
   operation.cases.push_back(extents_case());
   return operation;

@@ -63,8 +63,7 @@ Trial trial_of(const RandomGraph& graph) {
 RandomGraph random_graph(uint64_t seed, int64_t number) {
   const Family& family = kFamilies[number % kFamilyCount];
   Random random(seed + static_cast<uint64_t>(number) * 1000003u);
-  return {family.operation, kTypes[static_cast<size_t>(number) % std::size(kTypes)], family.build,
-          random.next()};
+  return {family.operation, kTypes[static_cast<size_t>(number) % std::size(kTypes)], family.build, random.next()};
 }
 
 uint64_t random_seed() {

@@ -25,9 +25,7 @@ class Random {
   int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
   bool coin() { return below(2) == 0; }
   bool one_in(int64_t n) { return below(n) == 0; }
-  int64_t pick(std::initializer_list<int64_t> list) {
-    return list.begin()[below(static_cast<int64_t>(list.size()))];
-  }
+  int64_t pick(std::initializer_list<int64_t> list) { return list.begin()[below(static_cast<int64_t>(list.size()))]; }
   // 1..most; often a multiple of four, where kernels read four elements at a time, or one off a tile's edge, or 1.
   int64_t size(int64_t most) {
     if (one_in(8)) return 1;

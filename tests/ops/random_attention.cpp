@@ -26,21 +26,19 @@ struct Options {
   Mask sense(Tensor mask) const { return keeps ? keep(mask) : exclude(mask); }
 };
 
-Tensor declare(Trial& t, const Options& o, const char* name, Dim batch, Dim length, int64_t heads,
-               int64_t width) {
+Tensor declare(Trial& t, const Options& o, const char* name, Dim batch, Dim length, int64_t heads, int64_t width) {
   if (!o.across) return t.input(name, {batch, heads, length, width});
   return t.graph.transpose(t.input(name, {batch, length, heads, width}), 1, 2);
 }
 
 // Values as [batch, heads of queries, length, width].
-Array give(Run& run, const Options& o, const char* name, int64_t batch, int64_t length, int64_t heads,
-           int64_t width, uint64_t seed) {
+Array give(Run& run, const Options& o, const char* name, int64_t batch, int64_t length, int64_t heads, int64_t width,
+           uint64_t seed) {
   const auto draw = [&](const Sizes& shape) { return run.input(name, uniform(shape, seed, -1.5, 1.5)); };
-  const Array x = o.across ? permute(draw({batch, length, heads, width}), {0, 2, 1, 3})
-                           : draw({batch, heads, length, width});
+  const Array x =
+      o.across ? permute(draw({batch, length, heads, width}), {0, 2, 1, 3}) : draw({batch, heads, length, width});
   const Array apart = reshape(x, {batch, heads, 1, length, width});
-  return reshape(broadcast(apart, {batch, heads, o.heads / heads, length, width}),
-                 {batch, o.heads, length, width});
+  return reshape(broadcast(apart, {batch, heads, o.heads / heads, length, width}), {batch, o.heads, length, width});
 }
 
 }  // namespace
@@ -58,13 +56,12 @@ void build_attention(Trial& t, Random& random) {
   if (o.dropout) options.dropout = 0.2f;
   if (o.padded) options.key_padding = o.sense(t.graph.input("padding", {batch, keys}, DType::U8));
   if (o.masked)
-    options.mask = o.sense(t.graph.input(
-        "mask", o.mask_rank == 2 ? Shape{queries, keys} : Shape{batch, 1, queries, keys}, DType::U8));
+    options.mask = o.sense(
+        t.graph.input("mask", o.mask_rank == 2 ? Shape{queries, keys} : Shape{batch, 1, queries, keys}, DType::U8));
   if (o.biased) options.bias = t.input("bias", {o.heads, 1, keys});
-  const AttentionResult result =
-      t.graph.attention(declare(t, o, "q", batch, queries, o.heads, o.d_k),
-                        declare(t, o, "k", batch, keys, o.heads / o.group, o.d_k),
-                        declare(t, o, "v", batch, keys, o.heads / o.group, o.d_v), options);
+  const AttentionResult result = t.graph.attention(declare(t, o, "q", batch, queries, o.heads, o.d_k),
+                                                   declare(t, o, "k", batch, keys, o.heads / o.group, o.d_k),
+                                                   declare(t, o, "v", batch, keys, o.heads / o.group, o.d_v), options);
   t.graph.output("y", result.output);
   if (o.log_sum_exp) t.graph.output("lse", result.log_sum_exp);
 
@@ -85,8 +82,7 @@ void build_attention(Trial& t, Random& random) {
       reference.key_padding = &padding;
     }
     if (o.masked) {
-      mask = run.input("mask",
-                       random_mask(o.mask_rank == 2 ? Sizes{s[1], s[2]} : Sizes{s[0], 1, s[1], s[2]}, random),
+      mask = run.input("mask", random_mask(o.mask_rank == 2 ? Sizes{s[1], s[2]} : Sizes{s[0], 1, s[1], s[2]}, random),
                        DType::U8);
       reference.mask = &mask;
     }

@@ -6,19 +6,13 @@ namespace {
 // What is done with x [3, m, n], and y of that shape or one that is broadcast to it.
 enum class Op : uint8_t { Activate, Multiply, Transpose, Dropout, Concat };
 
-Array expected(const Trial& t, Op op, const Array& x, const Array& y, Activation kind, int axis,
-               uint32_t seed) {
+Array expected(const Trial& t, Op op, const Array& x, const Array& y, Activation kind, int axis, uint32_t seed) {
   switch (op) {
-    case Op::Activate:
-      return activation(add(x, y), kind);
-    case Op::Multiply:
-      return mul(x, y);
-    case Op::Dropout:
-      return add(t.stored(dropout(x, static_cast<double>(0.3f), seed, 0)), y);
-    case Op::Concat:
-      return concat({x, y}, axis);
-    case Op::Transpose:
-      return add(scale(transposed(x), 0.5), transposed(y));
+    case Op::Activate: return activation(add(x, y), kind);
+    case Op::Multiply: return mul(x, y);
+    case Op::Dropout: return add(t.stored(dropout(x, static_cast<double>(0.3f), seed, 0)), y);
+    case Op::Concat: return concat({x, y}, axis);
+    case Op::Transpose: return add(scale(transposed(x), 0.5), transposed(y));
   }
   return x;
 }
@@ -36,8 +30,7 @@ void build_pairs(Trial& t, Random& random, Op op) {
   if (op == Op::Multiply) z = t.graph.mul(x, y);
   if (op == Op::Dropout) z = t.graph.add(t.graph.dropout(x, 0.3f), y);
   if (op == Op::Concat) z = t.graph.concat({x, y}, axis);
-  if (op == Op::Transpose)
-    z = t.graph.add(t.graph.scale(t.graph.transpose(x, 1, 2), 0.5f), t.graph.transpose(y, 1, 2));
+  if (op == Op::Transpose) z = t.graph.add(t.graph.scale(t.graph.transpose(x, 1, 2), 0.5f), t.graph.transpose(y, 1, 2));
   t.graph.output("z", z);
   for (int i = 0; i < kRunsPerGraph; ++i) {
     Sizes s;

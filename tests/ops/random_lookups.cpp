@@ -21,8 +21,7 @@ void build_mean(Trial& t, Random& random) {
   const int axis = static_cast<int>(random.below(3));
   const bool masked = axis == 1 && random.coin(), keeps = random.coin();
   Drawn drawn(t, random);
-  const Dim batch = drawn.size("batch", 4), tokens = drawn.size("tokens", 300),
-            width = drawn.size("width", 70);
+  const Dim batch = drawn.size("batch", 4), tokens = drawn.size("tokens", 300), width = drawn.size("width", 70);
   Mask mask;
   if (masked) {
     const Tensor tensor = t.graph.input("mask", {batch, tokens}, DType::U8);
@@ -35,8 +34,7 @@ void build_mean(Trial& t, Random& random) {
     const Array v = run.input("x", uniform(s, random.next(), -1.0, 3.0));
     Array bytes;
     if (masked) bytes = run.input("mask", random_mask({s[0], s[1]}, random), DType::U8);
-    run.expect("y", mean(v, axis, masked ? &bytes : nullptr, keeps),
-               static_cast<double>(s[static_cast<size_t>(axis)]));
+    run.expect("y", mean(v, axis, masked ? &bytes : nullptr, keeps), static_cast<double>(s[static_cast<size_t>(axis)]));
   }
 }
 

@@ -46,26 +46,22 @@ void build_product(Trial& t, Random& random, Kind kind) {
   const int64_t rank = few ? 2 : deep ? random.pick({2, 2, 4}) : random.pick({2, 3, 3, 4});
   const bool constants = random.one_in(3), shared = rank == 2 || (!deep && !random.one_in(3));
   const auto layout = [&] { return static_cast<Layout>(random.pick({0, 0, 1, 1, 2})); };
-  const Epilogue e = {random.coin(), random.coin(), random.one_in(4),
-                      static_cast<Activation>(random.below(6))};
+  const Epilogue e = {random.coin(), random.coin(), random.one_in(4), static_cast<Activation>(random.below(6))};
   const float scale = random.coin() ? 1.0f : 0.5f;
   t.options.training = true;
 
   Drawn drawn(t, random);
   const int64_t most_m = few ? random.pick({1, 4, 8}) : deep ? random.pick({1, 8, 30}) : 70;
-  const int64_t most_k = few    ? random.pick({400, 1500, 2100})
-                         : deep ? 3000
-                                : random.pick({90, 90, 90, 90, 200, 1100});
+  const int64_t most_k = few ? random.pick({400, 1500, 2100}) : deep ? 3000 : random.pick({90, 90, 90, 90, 200, 1100});
   const Dim batch = drawn.size("batch", 3), m = drawn.size("m", most_m),
             n = drawn.size("n", deep ? 30 : 140, constants), k = drawn.size("k", most_k, constants && !deep);
   Shape outer;
   if (rank == 4) outer.push_back(2);
   if (rank >= 3) outer.push_back(batch);
   const Operand a = {layout(), outer, m, k}, b = {layout(), shared ? Shape() : outer, k, n};
-  Tensor y = t.graph.matmul(a.declare(t, "a"), b.declare(t, "b"),
-                            {.transpose_a = a.layout == Layout::Transposed,
-                             .transpose_b = b.layout == Layout::Transposed,
-                             .scale = scale});
+  Tensor y = t.graph.matmul(
+      a.declare(t, "a"), b.declare(t, "b"),
+      {.transpose_a = a.layout == Layout::Transposed, .transpose_b = b.layout == Layout::Transposed, .scale = scale});
   Shape whole = outer;
   whole.push_back(m);
   whole.push_back(n);

@@ -11,8 +11,7 @@ void build_norm(Trial& t, Random& random, Kind kind) {
   Drawn drawn(t, random);
   const Dim rows = drawn.size("rows", 40), n = drawn.size("n", random.pick({40, 300, 1200}), random.coin());
   Tensor x = t.input("x", {2, rows, n});
-  const Tensor gamma = scaled ? t.input("gamma", {n}) : Tensor{},
-               beta = shifted ? t.input("beta", {n}) : Tensor{};
+  const Tensor gamma = scaled ? t.input("gamma", {n}) : Tensor{}, beta = shifted ? t.input("beta", {n}) : Tensor{};
   if (residual) x = t.graph.add(x, t.input("residual", {2, rows, n}));
   t.graph.output("y", kind == kLayerNorm ? t.graph.layernorm(x, gamma, beta, 1e-5f)
                       : kind == kRmsNorm ? t.graph.rmsnorm(x, gamma, 1e-5f)

@@ -15,8 +15,7 @@ constexpr int64_t kGraphs = 40;
 
 TEST_CASE("random graphs on the CPU device", "[ops][cpu][random]") {
   const uint64_t seed = random_seed();
-  std::printf("random graphs on the CPU device: HEED_RANDOM_SEED=%llu\n",
-              static_cast<unsigned long long>(seed));
+  std::printf("random graphs on the CPU device: HEED_RANDOM_SEED=%llu\n", static_cast<unsigned long long>(seed));
   Tally tally;
   for (int64_t number = 0; number < kGraphs; number += static_cast<int64_t>(case_step())) {
     const RandomGraph graph = random_graph(seed, number);
@@ -25,8 +24,8 @@ TEST_CASE("random graphs on the CPU device", "[ops][cpu][random]") {
       if (device.device.info().kind != DeviceKind::Cpu) continue;
       const Verdict verdict = check_trial(device.device, trial, &tally);
       if (!verdict.difference.empty())
-        FAIL_CHECK(graph.operation << " / " << to_string(graph.dtype) << " / " << device.word << " / graph "
-                                   << number << " run " << verdict.run << ": " << verdict.difference);
+        FAIL_CHECK(graph.operation << " / " << to_string(graph.dtype) << " / " << device.word << " / graph " << number
+                                   << " run " << verdict.run << ": " << verdict.difference);
     }
   }
   std::printf("%d runs, worst error %.2f of its bound\n", tally.runs, tally.worst);

@@ -52,8 +52,7 @@ Sizes broadcast_shape(const Sizes& a, const Sizes& b) {
 
 }  // namespace
 
-Array::Array(Sizes dims)
-    : shape(std::move(dims)), value(static_cast<size_t>(count(shape))), bound(value.size()) {}
+Array::Array(Sizes dims) : shape(std::move(dims)), value(static_cast<size_t>(count(shape))), bound(value.size()) {}
 
 int64_t count(const Sizes& shape) {
   int64_t n = 1;
@@ -261,8 +260,7 @@ Array activation(const Array& x, Activation kind) {
     // specification).
     double own = 0.0, slope = 1.13;
     switch (kind) {
-      case Activation::None:
-        return;
+      case Activation::None: return;
       case Activation::Relu:
         *v = std::max(t, 0.0);
         slope = 1.0;
@@ -349,8 +347,7 @@ namespace {
 // One row of softmax from its logits; -infinity: left out. With d = x - max and E a bound of the error of d,
 // the relative error of e^d is at most e^E - 1 plus that of the device's exp (3 + 2|d| ulp), and the quotient
 // doubles it.
-void softmax_row(const std::vector<double>& logits, const std::vector<double>& errors, Array* y,
-                 int64_t first) {
+void softmax_row(const std::vector<double>& logits, const std::vector<double>& errors, Array* y, int64_t first) {
   double max = -kInfinity, max_error = 0.0, total = 0.0;
   const size_t n = logits.size();
   for (size_t k = 0; k < n; ++k) max = std::max(max, logits[k]);
@@ -380,8 +377,7 @@ void for_logits(const Array& x, const SoftmaxReference& options, const F& f) {
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t k = 0; k < keys; ++k) {
       const int64_t i = row * keys + k;
-      double logit = options.scale * x.at(i),
-             error = std::abs(options.scale) * x.err(i) + kUnit * std::abs(logit);
+      double logit = options.scale * x.at(i), error = std::abs(options.scale) * x.err(i) + kUnit * std::abs(logit);
       if (options.bias != nullptr) {
         logit += bias.at(i);
         error += bias.err(i);
@@ -433,9 +429,7 @@ Array log_sum_exp(const Array& x, const SoftmaxReference& options) {
 static double row_roundings(int64_t n) { return (static_cast<double>(n) / 16.0 + 32.0) * kUnit; }
 
 // With x and length moved by at most `shift` each, t = x / length moves by at most this times 1 + |t|.
-static double moved_by(double shift, double length) {
-  return shift < length ? shift / (length - shift) : kInfinity;
-}
+static double moved_by(double shift, double length) { return shift < length ? shift / (length - shift) : kInfinity; }
 
 Array layernorm(const Array& x, const Array* gamma, const Array* beta, double eps) {
   const int64_t n = x.dim(0);
@@ -568,8 +562,8 @@ Array sinusoids(int64_t positions, int64_t channels) {
   Array y({positions, channels});
   for (int64_t p = 0; p < positions; ++p) {
     for (int64_t i = 0; i < channels; ++i) {
-      const double angle = static_cast<double>(p) /
-                           std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(channels));
+      const double angle =
+          static_cast<double>(p) / std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(channels));
       y.at(p * channels + i) = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
       y.err(p * channels + i) = kUnit;
     }

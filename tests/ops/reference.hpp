@@ -13,8 +13,8 @@
 
 namespace heed::ops {
 
-inline constexpr double kUnit = 0x1p-24;      // of f32
-inline constexpr double kHalfUnit = 0x1p-11;  // of f16
+inline constexpr double kUnit = 0x1p-24;       // of f32
+inline constexpr double kHalfUnit = 0x1p-11;   // of f16
 inline constexpr double kBfloatUnit = 0x1p-8;  // of bf16
 
 using Sizes = std::vector<int64_t>;

@@ -52,8 +52,8 @@ Array padding_bytes(int64_t batch, int64_t keys, bool keep) {
 }
 
 Case masked_case(const Sizes& shape, const Masks& m, double factor = 1.0, double magnitude = 4.0) {
-  const std::string name = ops::text_of(shape) + text_of(m) + (factor != 1.0 ? " scaled" : "") +
-                           (magnitude > 1000.0 ? " large logits" : "");
+  const std::string name =
+      ops::text_of(shape) + text_of(m) + (factor != 1.0 ? " scaled" : "") + (magnitude > 1000.0 ? " large logits" : "");
   return {name, [=](Trial& t) {
             const Tensor x = t.input("x", shape_of(shape));
             Run& run = t.run();
@@ -81,8 +81,7 @@ Case masked_case(const Sizes& shape, const Masks& m, double factor = 1.0, double
             if (!m.bias.empty()) {
               bias = uniform(m.bias, 23, -2.0, 2.0);
               for (int64_t i = 0; m.hide_by_bias && i < bias.size(); ++i)
-                if (i < bias.dim(0) || bias.at(i) > 1.0)
-                  bias.at(i) = -std::numeric_limits<double>::infinity();
+                if (i < bias.dim(0) || bias.at(i) > 1.0) bias.at(i) = -std::numeric_limits<double>::infinity();
               bias = run.input("bias", bias);
               options.bias = t.input("bias", shape_of(m.bias));
               reference.bias = &bias;
@@ -122,8 +121,7 @@ void add_masks(std::vector<Case>* cases) {
          {Sizes{3, 1, 5, 37}, Sizes{3, 2, 5, 37}, Sizes{5, 37}, Sizes{3, 1, 1, 37}, Sizes{5, 1}, Sizes{37}})
       cases->push_back(masked_case(shape, {.mask = mask, .keep = keep}));
     cases->push_back(masked_case(shape, {Causal::TopLeft, true, {3, 2, 5, 37}, {2, 1, 37}, keep}));
-    cases->push_back(
-        masked_case(shape, {Causal::BottomRight, true, {3, 1, 5, 37}, {3, 2, 5, 37}, keep, true}));
+    cases->push_back(masked_case(shape, {Causal::BottomRight, true, {3, 1, 5, 37}, {3, 2, 5, 37}, keep, true}));
     cases->push_back(masked_case(shape, {Causal::TopLeft, true, {3, 2, 5, 37}, {}, keep, false, -1e4}));
   }
   cases->push_back(masked_case({2, 9001}, {.key_padding = true, .bias = {9001}}));
@@ -167,8 +165,7 @@ Case extents_case() {
             const Dim b = t.graph.extent("b", 3), q = t.graph.extent("q", 40), k = t.graph.extent("k", 300);
             const Tensor x = t.input("x", {b, 2, q, k});
             const Tensor padding = t.graph.input("padding", {b, k}, DType::U8);
-            t.graph.output(
-                "y", t.graph.softmax(x, {.causal = Causal::BottomRight, .key_padding = exclude(padding)}));
+            t.graph.output("y", t.graph.softmax(x, {.causal = Causal::BottomRight, .key_padding = exclude(padding)}));
             for (const auto& s : {std::array<int64_t, 3>{3, 40, 300}, {1, 1, 1}, {2, 7, 129}, {2, 40, 3}}) {
               Run& run = t.run({{"b", s[0]}, {"q", s[1]}, {"k", s[2]}});
               const Array v = run.input("x", uniform({s[0], 2, s[1], s[2]}, 26, -4.0, 4.0));

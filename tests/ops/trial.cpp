@@ -16,21 +16,11 @@ std::vector<std::byte> encode(const Array& x, DType dtype) {
   std::vector<std::byte> bytes;
   for (const double v : x.value) {
     switch (dtype) {
-      case DType::F32:
-        append(&bytes, static_cast<float>(v));
-        break;
-      case DType::F16:
-        append(&bytes, half_bits(v));
-        break;
-      case DType::I32:
-        append(&bytes, static_cast<int32_t>(v));
-        break;
-      case DType::U8:
-        append(&bytes, static_cast<uint8_t>(v));
-        break;
-      case DType::BF16:
-        append(&bytes, bfloat_bits(v));
-        break;
+      case DType::F32: append(&bytes, static_cast<float>(v)); break;
+      case DType::F16: append(&bytes, half_bits(v)); break;
+      case DType::I32: append(&bytes, static_cast<int32_t>(v)); break;
+      case DType::U8: append(&bytes, static_cast<uint8_t>(v)); break;
+      case DType::BF16: append(&bytes, bfloat_bits(v)); break;
     }
   }
   return bytes;

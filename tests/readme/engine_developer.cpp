@@ -3,8 +3,7 @@
 
 // While loading: lend heed the renderer's device, and compile what the game needs. `host` holds the renderer's
 // instance, device, queue, and what it enabled; `tensors` the weights.
-heed::Status load(const heed::vulkan::HostDevice& host, std::span<const heed::HostTensor> tensors,
-                  heed::Plan* plan) {
+heed::Status load(const heed::vulkan::HostDevice& host, std::span<const heed::HostTensor> tensors, heed::Plan* plan) {
   heed::Graph g;
   const heed::Tensor agents = g.input("agents", {1, g.extent("agents", 256), 64});
   const heed::Tensor items = g.input("items", {1, g.extent("items", 1024), 64});

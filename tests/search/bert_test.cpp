@@ -70,7 +70,8 @@ void lengthen(ModelCopy& model, int64_t positions) {
   const std::string text = header.dump();
   header_size = text.size();
   write_file(file, std::string(reinterpret_cast<const char*>(&header_size), 8) + text + data);
-  model.change("config.json", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": " + std::to_string(positions));
+  model.change("config.json", "\"max_position_embeddings\": 64",
+               "\"max_position_embeddings\": " + std::to_string(positions));
 }
 
 }  // namespace
@@ -103,8 +104,9 @@ TEST_CASE("The tiny BERT gives the reference's tokens, pooler, sentence and atte
       Device device = on.device;
       Weights weights;
       Plan plan;
-      REQUIRE(device.upload(joined ? tiny.loaded.tensors() : std::span<const HostTensor>(tiny.checkpoint.host_tensors()),
-                            &weights) == Status::Ok);
+      REQUIRE(
+          device.upload(joined ? tiny.loaded.tensors() : std::span<const HostTensor>(tiny.checkpoint.host_tensors()),
+                        &weights) == Status::Ok);
       const Status compiled = device.compile(g, weights, &plan);
       INFO(ops::take_checked_messages());
       REQUIRE(compiled == Status::Ok);
@@ -198,7 +200,8 @@ TEST_CASE("TextEncoder encodes texts of any length in the order given", "[bert]"
   TextEncoder encoder;
   REQUIRE(TextEncoder::open(device, (data_folder() / "tiny").string(), {.max_batch = 3}, &encoder) == Status::Ok);
   const std::string longest(100000, 'a'), many(100000, '!');
-  const std::string_view texts[] = {"where", "", longest, "a \xFF\xFE dragon", many, "the old man", "\xED\xA0\x80", "x"};
+  const std::string_view texts[] = {"where",        "", longest, "a \xFF\xFE dragon", many, "the old man",
+                                    "\xED\xA0\x80", "x"};
   const size_t width = static_cast<size_t>(encoder.width());
   std::vector<float> vectors(std::size(texts) * width), one(width);
   size_t truncated = 0, done = 0;

@@ -11,8 +11,9 @@ namespace heed::test {
 // Empty, after a warning in the report, if the model is not there. With HEED_REQUIRE_MODEL=1 that is a failure.
 inline std::string minilm_folder() {
   const char* named = std::getenv("HEED_MODEL_DIR");
-  const auto folder = named != nullptr && *named != 0 ? std::filesystem::path(named)
-                                                      : std::filesystem::path(HEED_SOURCE_DIR) / ".cache" / "all-MiniLM-L6-v2";
+  const auto folder = named != nullptr && *named != 0
+                          ? std::filesystem::path(named)
+                          : std::filesystem::path(HEED_SOURCE_DIR) / ".cache" / "all-MiniLM-L6-v2";
   std::error_code error;
   if (std::filesystem::exists(folder / "model.safetensors", error)) return folder.string();
   const char* required = std::getenv("HEED_REQUIRE_MODEL");

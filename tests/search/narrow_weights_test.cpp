@@ -33,8 +33,7 @@ class Bf16Model {
         data.push_back(static_cast<char>(bits & 255));
         data.push_back(static_cast<char>(bits >> 8));
       }
-      header[entry.name] = {
-          {"dtype", "BF16"}, {"shape", entry.shape}, {"data_offsets", {begin, data.size()}}};
+      header[entry.name] = {{"dtype", "BF16"}, {"shape", entry.shape}, {"data_offsets", {begin, data.size()}}};
     }
     const std::string text = header.dump();
     std::string length(8, '\0');
@@ -154,9 +153,7 @@ Graph transformer_graph(std::optional<DType> type) {
   options.encoder.attention_names.streams_twice = true;
   options.encoder.feed_forward = {.hidden = 20, .weight_dtype = type};
   options.decoder.self_attention = {
-      .heads = 2,
-      .names = nn::AttentionNames{.q = "q", .kv = "kv", .out = "o", .in_out = true},
-      .weight_dtype = type};
+      .heads = 2, .names = nn::AttentionNames{.q = "q", .kv = "kv", .out = "o", .in_out = true}, .weight_dtype = type};
   options.decoder.cross_attention = {.heads = 4, .kv_heads = 2, .names = nn::kSeparate, .weight_dtype = type};
   options.decoder.feed_forward = options.encoder.feed_forward;
   options.vocabulary = 11;
@@ -194,16 +191,15 @@ TEST_CASE("Every layer of nn takes matrices of f16 and bf16 beside f32", "[narro
       }
       CHECK(matrices == 20);  // 6 of streams, 2 + 2 of the encoder, 3 + 4 + 2 of the decoder, and the last
       for (size_t i = 0; i < values.size(); ++i)
-        tensors.push_back(
-            {narrow.data().weights[i].name, DType::F32, shapes[i], std::as_bytes(std::span(values[i]))});
+        tensors.push_back({narrow.data().weights[i].name, DType::F32, shapes[i], std::as_bytes(std::span(values[i]))});
       const ops::Array x = ops::uniform({2, 5, 16}, 1), z = ops::uniform({2, 3, 16}, 2);
       const std::vector<float> source(x.value.begin(), x.value.end()), target(z.value.begin(), z.value.end());
       std::vector<float> got(2 * 3 * 11, NAN), want = got;
       Weights wide_weights, narrow_weights;
       Plan wide_plan, narrow_plan;
       REQUIRE(device.upload(tensors, &wide_weights) == Status::Ok);
-      REQUIRE(device.upload(tensors, &narrow_weights,
-                            {.keep_dtype = false, .dtype = type, .only_matrices = true}) == Status::Ok);
+      REQUIRE(device.upload(tensors, &narrow_weights, {.keep_dtype = false, .dtype = type, .only_matrices = true}) ==
+              Status::Ok);
       REQUIRE(device.compile(plain, wide_weights, &wide_plan) == Status::Ok);
       REQUIRE(device.compile(narrow, narrow_weights, &narrow_plan) == Status::Ok);
       REQUIRE(wide_plan.run({{"source", source}, {"target", target}, {"y", want}}) == Status::Ok);

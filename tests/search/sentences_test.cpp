@@ -39,8 +39,7 @@ TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model
   if (folder.empty()) return;
   const auto lines = read_lines(data_folder() / "sentences.txt");
   SafeTensors expected;
-  REQUIRE(SafeTensors::open((data_folder() / "sentences.safetensors").string(), stderr_log(), &expected) ==
-          Status::Ok);
+  REQUIRE(SafeTensors::open((data_folder() / "sentences.safetensors").string(), stderr_log(), &expected) == Status::Ok);
   const auto want = floats_of(expected, "sentence");
   const auto counts = ints_of(expected, "tokens");
   REQUIRE(lines.size() == 500);
@@ -59,15 +58,13 @@ TEST_CASE("500 sentences by all-MiniLM-L6-v2 match the reference", "[bert][model
     double cosine;
   };
   for (const ops::TestDevice& on : ops::test_devices()) {
-    for (const Precision& p :
-         {Precision{DType::F32, DType::F32, 0.99999}, Precision{DType::F16, DType::F16, 0.9999},
-          Precision{DType::F32, DType::BF16, 0.9998}}) {
+    for (const Precision& p : {Precision{DType::F32, DType::F32, 0.99999}, Precision{DType::F16, DType::F16, 0.9999},
+                               Precision{DType::F32, DType::BF16, 0.9998}}) {
       const DType dtype = p.dtype;
       if (p.weights == DType::BF16 && on.word != "cpu") continue;
       const bool some = p.weights == DType::BF16 || on.word.starts_with("cpu:");
       const size_t count = some ? std::min(texts.size(), kSome) : texts.size();
-      INFO(on.word << " " << to_string(dtype) << ", weights " << to_string(p.weights) << ", " << count
-                   << " sentences");
+      INFO(on.word << " " << to_string(dtype) << ", weights " << to_string(p.weights) << ", " << count << " sentences");
       Device device = on.device;
       TextEncoder encoder;
       // Few at once, so that no single submission takes minutes on a driver without a GPU.

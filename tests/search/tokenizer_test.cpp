@@ -147,7 +147,17 @@ TEST_CASE("WordPiece takes very long lines", "[tokenizer]") {
 TEST_CASE("WordPiece reads broken UTF-8 as replacement characters", "[tokenizer]") {
   // With cleaning off the replacement stays and makes the word unknown; cleaning drops it.
   const WordPiece kept = tiny({.clean = false}), cleaned = tiny({});
-  const std::string broken[] = {"a\xFF" "a", "a\xC3" "a", "a\xE2\x82" "a", "a\xED\xA0\x80" "a", "a\xF4\x90\x80\x80" "a"};
+  const std::string broken[] = {
+      "a\xFF"
+      "a",
+      "a\xC3"
+      "a",
+      "a\xE2\x82"
+      "a",
+      "a\xED\xA0\x80"
+      "a",
+      "a\xF4\x90\x80\x80"
+      "a"};
   for (const std::string& text : broken) {
     CHECK(encode(cleaned, text) == encode(cleaned, "aa"));
     CHECK(encode(kept, text)[1] == kept.unknown_id());

@@ -72,8 +72,7 @@ TEST_CASE("adopt: without a queue heed records, and refuses to submit", "[vulkan
     REQUIRE(vulkan::record(plan, commands, {.buffers = buffers}) == Status::Ok);
     host->end(commands);
     host->submit_and_wait(commands);
-    CHECK(difference(reinterpret_cast<const float*>(memory.mapped + 512), std::vector<float>(64, 2.0f)) ==
-          "");
+    CHECK(difference(reinterpret_cast<const float*>(memory.mapped + 512), std::vector<float>(64, 2.0f)) == "");
     host->free(memory);
   }
   CHECK(host->take_validation() == "");
@@ -135,8 +134,8 @@ TEST_CASE("adopt: mistakes of the host are named", "[vulkan][adopt]") {
 TEST_CASE("adopt: a memory model needs its device scope", "[vulkan][adopt]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  auto core = vulkan::structure<VkPhysicalDeviceVulkan12Features>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  auto core =
+      vulkan::structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
   auto alone = vulkan::structure<VkPhysicalDeviceVulkanMemoryModelFeatures>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
   for (const bool in_core : {true, false}) {

@@ -27,8 +27,7 @@ class Pool {
     return {[](void* user, const vulkan::MemoryRequest& request, vulkan::MemoryBlock* block) {
               return static_cast<Pool*>(user)->allocate(request, block);
             },
-            [](void* user, const vulkan::MemoryBlock& block) { static_cast<Pool*>(user)->free(block); },
-            this};
+            [](void* user, const vulkan::MemoryBlock& block) { static_cast<Pool*>(user)->free(block); }, this};
   }
 
   uint32_t blocks = 0, served = 0;
@@ -57,8 +56,7 @@ class Pool {
     REQUIRE(at + request.requirements.size <= kChunk);
     chunk.used = at + request.requirements.size;
     ++blocks;
-    *block = {chunk.memory, at, type, chunk.mapped == nullptr ? nullptr : chunk.mapped + at,
-              new VkDeviceSize(at)};
+    *block = {chunk.memory, at, type, chunk.mapped == nullptr ? nullptr : chunk.mapped + at, new VkDeviceSize(at)};
     return spoil(block);
   }
   VkResult spoil(vulkan::MemoryBlock* block) const {
@@ -80,8 +78,7 @@ class Pool {
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
       const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
-      if ((request.requirements.memoryTypeBits >> i & 1u) == 0 ||
-          (flags & request.required) != request.required)
+      if ((request.requirements.memoryTypeBits >> i & 1u) == 0 || (flags & request.required) != request.required)
         continue;
       if (best == UINT32_MAX || (flags & request.preferred) == request.preferred) best = i;
     }
@@ -155,8 +152,7 @@ TEST_CASE("allocator: all memory comes from the host's, and goes back", "[vulkan
   }
 }
 
-TEST_CASE("allocator: each request fails in turn, and leaves nothing behind",
-          "[vulkan][allocator][failure]") {
+TEST_CASE("allocator: each request fails in turn, and leaves nothing behind", "[vulkan][allocator][failure]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   Pool pool(*host);
@@ -187,8 +183,7 @@ TEST_CASE("allocator: each request fails in turn, and leaves nothing behind",
   CHECK(host->take_validation() == "");
 }
 
-TEST_CASE("allocator: blocks that do not keep to the request are refused and given back",
-          "[vulkan][allocator]") {
+TEST_CASE("allocator: blocks that do not keep to the request are refused and given back", "[vulkan][allocator]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   Pool pool(*host);

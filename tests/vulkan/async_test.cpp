@@ -100,8 +100,8 @@ struct Side {
 
 // One half of an ownership transfer of the whole buffer. Within one family it is a plain barrier, and the
 // second half has nothing left to do but to be ordered.
-void transfer(HostVulkan& host, const Commands& commands, VkBuffer buffer, uint32_t from, uint32_t to,
-              Side before, Side after) {
+void transfer(HostVulkan& host, const Commands& commands, VkBuffer buffer, uint32_t from, uint32_t to, Side before,
+              Side after) {
   auto barrier = structure<VkBufferMemoryBarrier>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
   barrier.srcQueueFamilyIndex = from == to ? VK_QUEUE_FAMILY_IGNORED : from;
   barrier.dstQueueFamilyIndex = from == to ? VK_QUEUE_FAMILY_IGNORED : to;
@@ -109,8 +109,7 @@ void transfer(HostVulkan& host, const Commands& commands, VkBuffer buffer, uint3
   barrier.dstAccessMask = after.accesses;
   barrier.buffer = buffer;
   barrier.size = VK_WHOLE_SIZE;
-  host.vk().CmdPipelineBarrier(commands.handle(), before.stages, after.stages, 0, 0, nullptr, 1, &barrier, 0,
-                               nullptr);
+  host.vk().CmdPipelineBarrier(commands.handle(), before.stages, after.stages, 0, 0, nullptr, 1, &barrier, 0, nullptr);
 }
 
 void copy(HostVulkan& host, const Commands& commands, VkBuffer from, VkBuffer to) {
@@ -187,8 +186,7 @@ TEST_CASE("sync_needs: what the plan reads and writes, in both forms", "[vulkan]
     CHECK(needs.before.sType == VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
     CHECK(needs.before.srcStageMask == 0);
     CHECK(needs.before.dstStageMask == VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
-    CHECK(needs.before.dstAccessMask ==
-          (VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT));
+    CHECK(needs.before.dstAccessMask == (VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT));
     CHECK(needs.after.srcStageMask == VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
     CHECK(needs.after.srcAccessMask == VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT);
     CHECK(needs.after.dstStageMask == 0);
@@ -218,8 +216,7 @@ TEST_CASE("async compute: a missing half of an ownership transfer is noticed", "
   {
     Timeline timeline(*host);
     Commands acquire(*host, host->heed_family());
-    transfer(*host, acquire, memory.buffer, host->family(), host->heed_family(),
-             {VK_PIPELINE_STAGE_TRANSFER_BIT, 0},
+    transfer(*host, acquire, memory.buffer, host->family(), host->heed_family(), {VK_PIPELINE_STAGE_TRANSFER_BIT, 0},
              {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT});
     timeline.submit(host->heed_queue(), acquire, 0, VK_PIPELINE_STAGE_TRANSFER_BIT);
     timeline.wait(1);
@@ -244,17 +241,15 @@ TEST_CASE("sync_needs: with the masks the layer is silent, without them it speak
       bool before, after;
       const char* hazard;
     };
-    const Row rows[] = {{true, true, ""},
-                        {false, true, "SYNC-HAZARD-READ-AFTER-WRITE"},
-                        {true, false, "SYNC-HAZARD-READ-AFTER-WRITE"}};
+    const Row rows[] = {
+        {true, true, ""}, {false, true, "SYNC-HAZARD-READ-AFTER-WRITE"}, {true, false, "SYNC-HAZARD-READ-AFTER-WRITE"}};
     for (const Row& row : rows) {
       Commands commands(*host, host->family());
       const auto barrier = [&](Side a, Side b) {
         auto info = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
         info.srcAccessMask = a.accesses;
         info.dstAccessMask = b.accesses;
-        host->vk().CmdPipelineBarrier(commands.handle(), a.stages, b.stages, 0, 1, &info, 0, nullptr, 0,
-                                      nullptr);
+        host->vk().CmdPipelineBarrier(commands.handle(), a.stages, b.stages, 0, 1, &info, 0, nullptr, 0, nullptr);
       };
       copy(*host, commands, from.buffer, memory.buffer);
       if (row.before)

@@ -97,8 +97,7 @@ struct Thunk<Tag, R(VKAPI_PTR*)(A...)> {
     }
     if constexpr (std::is_same_v<R, VkResult>) {
       if (fails_now(Tag::kName)) {
-        if (std::is_same_v<Tag, TagWaitForFences> && failure == VK_ERROR_DEVICE_LOST)
-          (void)real(arguments...);
+        if (std::is_same_v<Tag, TagWaitForFences> && failure == VK_ERROR_DEVICE_LOST) (void)real(arguments...);
         return failure;
       }
       const R result = real(arguments...);
@@ -118,12 +117,10 @@ struct Row {
   void (*set_real)(PFN_vkVoidFunction);
 };
 
-#define HEED_ROW(name)                                                            \
-  {#name, &Thunk<Tag##name, PFN_vk##name>::calls,                                 \
-   reinterpret_cast<PFN_vkVoidFunction>(&Thunk<Tag##name, PFN_vk##name>::call),   \
-   [](PFN_vkVoidFunction real) {                                                  \
-     Thunk<Tag##name, PFN_vk##name>::real = reinterpret_cast<PFN_vk##name>(real); \
-   }},
+#define HEED_ROW(name)                                                          \
+  {#name, &Thunk<Tag##name, PFN_vk##name>::calls,                               \
+   reinterpret_cast<PFN_vkVoidFunction>(&Thunk<Tag##name, PFN_vk##name>::call), \
+   [](PFN_vkVoidFunction real) { Thunk<Tag##name, PFN_vk##name>::real = reinterpret_cast<PFN_vk##name>(real); }},
 const Row kRows[] = {HEED_VULKAN_DEVICE(HEED_ROW) HEED_ROW(SetDebugUtilsObjectNameEXT)
                          HEED_ROW(CmdBeginDebugUtilsLabelEXT) HEED_ROW(CmdEndDebugUtilsLabelEXT)};
 #undef HEED_ROW
@@ -160,8 +157,7 @@ void VKAPI_CALL pretended_memory(VkPhysicalDevice device, VkPhysicalDeviceMemory
     memory->memoryTypes[i].propertyFlags &= ~VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_HOST_COHERENT_BIT};
 }
 
-void VKAPI_CALL pretended_families(VkPhysicalDevice device, uint32_t* count,
-                                   VkQueueFamilyProperties* families) {
+void VKAPI_CALL pretended_families(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties* families) {
   if (!pretended.transfer_family) return real_families(device, count, families);
   uint32_t real = 0;
   real_families(device, &real, nullptr);
@@ -252,9 +248,7 @@ std::string extension_functions_asked() {
 
 uint64_t budget_queries() { return budget_reads; }
 
-std::vector<std::pair<VkDeviceSize, VkDeviceSize>> take_mapped_ranges() {
-  return std::exchange(mapped_ranges, {});
-}
+std::vector<std::pair<VkDeviceSize, VkDeviceSize>> take_mapped_ranges() { return std::exchange(mapped_ranges, {}); }
 
 void forget_objects() {
   live.clear();

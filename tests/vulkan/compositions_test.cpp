@@ -78,13 +78,13 @@ class Places {
 void add_barrier(HostVulkan& host, VkCommandBuffer commands) {
   VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_MEMORY_WRITE_BIT,
                              VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
-  host.vk().CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                               VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+  host.vk().CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1,
+                               &barrier, 0, nullptr, 0, nullptr);
 }
 
 // What went wrong, or nothing. False in *supported if the device has no storage of the trial's type.
-std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial, uint64_t seed,
-                       ops::Tally* tally, bool* supported) {
+std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial, uint64_t seed, ops::Tally* tally,
+                       bool* supported) {
   Weights weights;
   Plan plan;
   CompileOptions options = trial.options;
@@ -112,8 +112,7 @@ std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial,
       add_barrier(host, commands);
       const auto buffers = places.of(run, first);
       const Status recorded = vulkan::record(
-          plan, commands,
-          {.buffers = buffers, .extents = run.extents, .seed = run.options.seed, .slot = slot++});
+          plan, commands, {.buffers = buffers, .extents = run.extents, .seed = run.options.seed, .slot = slot++});
       if (recorded != Status::Ok) wrong += std::string("record returned ") + to_string(recorded) + "; ";
       first += buffers.size();
     }
@@ -151,8 +150,8 @@ TEST_CASE("compositions in a host's command buffer", "[vulkan][random]") {
       ++(supported ? tally.ran : tally.unsupported);
       return wrong;
     });
-    std::printf("  recorded: %d compositions, %d runs, %d unsupported, worst error %.2f of its bound\n",
-                tally.ran, tally.runs, tally.unsupported, tally.worst);
+    std::printf("  recorded: %d compositions, %d runs, %d unsupported, worst error %.2f of its bound\n", tally.ran,
+                tally.runs, tally.unsupported, tally.worst);
   }
   CHECK(live_objects() == "");
   CHECK(host->take_validation() == "");

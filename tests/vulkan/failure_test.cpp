@@ -34,8 +34,7 @@ const std::vector<int32_t> kIds = {4, 0, 2};
 struct Lent {
   explicit Lent(HostVulkan& owner) : host(owner) {
     memory = host.allocate(65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-    const auto info =
-        vulkan::structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+    const auto info = vulkan::structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
     REQUIRE(host.vk().CreatePipelineCache(host.device(), &info, nullptr, &cache) == VK_SUCCESS);
     std::memcpy(memory.mapped, kIds.data(), 12);
     std::memset(memory.mapped + kGuard, 0x5a, kWeights - kGuard);
@@ -58,8 +57,7 @@ struct Lent {
 
 // Weights of heed's and of the host's, a plan with its own scratch that runs, and one with the host's that is
 // recorded in two parts: all that heed does.
-Status whole_life(HostVulkan& host, const Lent& lent, bool timestamps, bool lend_cache,
-                  std::vector<float>* y) {
+Status whole_life(HostVulkan& host, const Lent& lent, bool timestamps, bool lend_cache, std::vector<float>* y) {
   const Tensors tensors = small_weights();
   const Graph g = small_graph();
   vulkan::HostDevice lender = host.host_device();
@@ -81,8 +79,7 @@ Status whole_life(HostVulkan& host, const Lent& lent, bool timestamps, bool lend
   std::vector<PassTime> times;
   if (status == Status::Ok && timestamps) status = plan.timings(&times);
 
-  const vulkan::Buffer buffers[] = {{"ids", lent.memory.buffer, 0, 12},
-                                    {"y", lent.memory.buffer, Lent::kY, 48}};
+  const vulkan::Buffer buffers[] = {{"ids", lent.memory.buffer, 0, 12}, {"y", lent.memory.buffer, Lent::kY, 48}};
   vulkan::Cursor cursor;
   for (uint32_t i = 0; i < 2 && status == Status::Ok; ++i) {
     const VkCommandBuffer commands = host.begin();
@@ -113,8 +110,7 @@ std::vector<float> on_cpu() {
 }  // namespace
 
 // The n-th call that can fail does, for every n, with each error that drivers give.
-TEST_CASE("failures: whatever call fails, the failure is returned and nothing is left behind",
-          "[vulkan][failure]") {
+TEST_CASE("failures: whatever call fails, the failure is returned and nothing is left behind", "[vulkan][failure]") {
   struct Row {
     VkResult error;
     Status status;
@@ -123,8 +119,7 @@ TEST_CASE("failures: whatever call fails, the failure is returned and nothing is
     bool lend_cache;
   };
   const Row rows[] = {
-      {VK_ERROR_OUT_OF_DEVICE_MEMORY, Status::OutOfDeviceMemory, "VK_ERROR_OUT_OF_DEVICE_MEMORY", false,
-       false},
+      {VK_ERROR_OUT_OF_DEVICE_MEMORY, Status::OutOfDeviceMemory, "VK_ERROR_OUT_OF_DEVICE_MEMORY", false, false},
       {VK_ERROR_OUT_OF_HOST_MEMORY, Status::OutOfMemory, "VK_ERROR_OUT_OF_HOST_MEMORY", false, true},
       {VK_ERROR_DEVICE_LOST, Status::DeviceLost, "VK_ERROR_DEVICE_LOST", true, true}};
   const auto host = HostVulkan::create({});
@@ -153,8 +148,7 @@ TEST_CASE("failures: whatever call fails, the failure is returned and nothing is
         INFO(text);
         // A name is no loss, another memory type may do, and a wait that failed is asked again.
         const bool waits = function == "WaitForFences" && row.error != VK_ERROR_DEVICE_LOST;
-        const bool may_go_on =
-            function == "SetDebugUtilsObjectNameEXT" || function == "AllocateMemory" || waits;
+        const bool may_go_on = function == "SetDebugUtilsObjectNameEXT" || function == "AllocateMemory" || waits;
         if (!may_go_on || status != Status::Ok) {
           CHECK(status == row.status);
           CHECK(text.find(row.name) != std::string::npos);
@@ -243,8 +237,8 @@ TEST_CASE("failures: run copies where host and GPU have no memory in common", "[
     for (int64_t tokens : {37, 3, 20}) {
       const Sample sample = make_sample(cpu_plan, 2, tokens, static_cast<uint32_t>(tokens));
       std::vector<float> y(sample.y.size());
-      REQUIRE(plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}},
-                       {{"batch", 2}, {"tokens", tokens}}) == Status::Ok);
+      REQUIRE(plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}}, {{"batch", 2}, {"tokens", tokens}}) ==
+              Status::Ok);
       CHECK(difference(y.data(), sample.y) == "");
     }
     CHECK(calls("CmdCopyBuffer") == 9);

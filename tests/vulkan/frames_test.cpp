@@ -31,8 +31,8 @@ void spoil_output(const HostVulkan::Memory& memory, size_t count) {
 uint64_t news_within = 0;  // of record_some
 
 // One command buffer with one part.
-Status part(HostVulkan& host, const Plan& plan, const vulkan::RecordInfo& info, double budget,
-            vulkan::Cursor* cursor, bool submit = true, uint32_t index = 0) {
+Status part(HostVulkan& host, const Plan& plan, const vulkan::RecordInfo& info, double budget, vulkan::Cursor* cursor,
+            bool submit = true, uint32_t index = 0) {
   const VkCommandBuffer commands = host.begin(index);
   const uint64_t before = news();
   const Status status = vulkan::record_some(plan, commands, info, budget, cursor);
@@ -107,8 +107,7 @@ TEST_CASE("record_some: the same bits as record, for every budget", "[vulkan][fr
   CHECK(host->take_validation() == "");
 }
 
-TEST_CASE("record_some: parts in flight together, in one command buffer, or never submitted",
-          "[vulkan][frames]") {
+TEST_CASE("record_some: parts in flight together, in one command buffer, or never submitted", "[vulkan][frames]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   {
@@ -131,8 +130,7 @@ TEST_CASE("record_some: parts in flight together, in one command buffer, or neve
     std::vector<VkCommandBuffer> together;
     for (uint32_t i = 0; i < 4; ++i) {
       together.push_back(host->begin(i));
-      REQUIRE(vulkan::record_some(block.plan, together[i], given.info, i < 3 ? 0.0 : kInfinity, &cursor) ==
-              Status::Ok);
+      REQUIRE(vulkan::record_some(block.plan, together[i], given.info, i < 3 ? 0.0 : kInfinity, &cursor) == Status::Ok);
       host->end(together[i]);
     }
     CHECK(cursor.done());
@@ -142,8 +140,7 @@ TEST_CASE("record_some: parts in flight together, in one command buffer, or neve
     // All in one command buffer.
     cursor = {};
     const VkCommandBuffer one = host->begin();
-    while (!cursor.done())
-      REQUIRE(vulkan::record_some(block.plan, one, given.info, 0, &cursor) == Status::Ok);
+    while (!cursor.done()) REQUIRE(vulkan::record_some(block.plan, one, given.info, 0, &cursor) == Status::Ok);
     host->end(one);
     host->submit_and_wait(one);
     good();
@@ -175,8 +172,7 @@ TEST_CASE("record_some: parts in flight together, in one command buffer, or neve
   CHECK(host->take_log() == "");
 }
 
-TEST_CASE("record_some: without the barrier between parts, the validation layer would speak",
-          "[vulkan][frames]") {
+TEST_CASE("record_some: without the barrier between parts, the validation layer would speak", "[vulkan][frames]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   {
@@ -189,8 +185,7 @@ TEST_CASE("record_some: without the barrier between parts, the validation layer 
       pretend({.no_barriers = without});
       vulkan::Cursor cursor;
       const VkCommandBuffer commands = host->begin();
-      while (!cursor.done())
-        REQUIRE(vulkan::record_some(block.plan, commands, given.info, 0, &cursor) == Status::Ok);
+      while (!cursor.done()) REQUIRE(vulkan::record_some(block.plan, commands, given.info, 0, &cursor) == Status::Ok);
       host->end(commands);
       const std::string text = host->take_validation();
       CHECK((text.find("SYNC-HAZARD-READ-AFTER-WRITE") != std::string::npos) == without);
@@ -201,8 +196,7 @@ TEST_CASE("record_some: without the barrier between parts, the validation layer 
   }
 }
 
-TEST_CASE("record_some: what changes in the middle of a run is told, and nothing is written",
-          "[vulkan][frames]") {
+TEST_CASE("record_some: what changes in the middle of a run is told, and nothing is written", "[vulkan][frames]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   {
@@ -211,8 +205,7 @@ TEST_CASE("record_some: what changes in the middle of a run is told, and nothing
     const HostVulkan::Memory memory = host->allocate(Layout::kBytes), other = host->allocate(Layout::kBytes);
     const HostVulkan::Memory scratch = host->allocate(block.plan.scratch_bytes());
     REQUIRE(vulkan::bind_scratch(block.plan, {scratch.buffer}) == Status::Ok);
-    const Sample sample = make_sample(block.cpu_plan, 2, 29, 5),
-                 shorter = make_sample(block.cpu_plan, 2, 28, 5);
+    const Sample sample = make_sample(block.cpu_plan, 2, 29, 5), shorter = make_sample(block.cpu_plan, 2, 28, 5);
     const SampleInfo given(memory, {}, sample), elsewhere(other, {}, sample), less(memory, {}, shorter);
     Layout moved;
     moved.y += 4;
@@ -242,13 +235,11 @@ TEST_CASE("record_some: what changes in the middle of a run is told, and nothing
     info = given.info;
     info.seed = 7;
     refuses(info, "the seed is not the one");
-    CHECK(vulkan::record_some(block.plan, commands, given.info, std::nan(""), &cursor) ==
-          Status::InvalidArgument);
+    CHECK(vulkan::record_some(block.plan, commands, given.info, std::nan(""), &cursor) == Status::InvalidArgument);
     CHECK(vulkan::record_some(block.plan, commands, given.info, 1.0, nullptr) == Status::InvalidArgument);
     CHECK(vulkan::record_some(block.cpu_plan, commands, given.info, 1.0, &cursor) == Status::InvalidArgument);
     CHECK(vulkan::record_some(Plan(), commands, given.info, 1.0, &cursor) == Status::InvalidArgument);
-    CHECK(vulkan::record_some(block.plan, VK_NULL_HANDLE, given.info, 1.0, &cursor) ==
-          Status::InvalidArgument);
+    CHECK(vulkan::record_some(block.plan, VK_NULL_HANDLE, given.info, 1.0, &cursor) == Status::InvalidArgument);
     host->take_log();
 
     // After all these mistakes the run goes on.
@@ -270,8 +261,8 @@ TEST_CASE("record_some: what changes in the middle of a run is told, and nothing
     refuses(given.info, "the plan was recorded");
     begin();
     std::vector<float> y(sample.y.size());
-    REQUIRE(block.plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}},
-                           {{"batch", 2}, {"tokens", 29}}) == Status::Ok);
+    REQUIRE(block.plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}}, {{"batch", 2}, {"tokens", 29}}) ==
+            Status::Ok);
     refuses(given.info, "the plan was recorded");
     begin();
     REQUIRE(vulkan::bind_scratch(block.plan, {scratch.buffer}) == Status::Ok);
@@ -369,8 +360,7 @@ TEST_CASE("record_some: a pass is cut between its pieces, and faults arrive", "[
     g.output("c", g.matmul(rows, g.input("b", {kSize, kSize})));
     Plan plan;
     REQUIRE(device.compile(g, {}, &plan, {.timestamps = host->has_timestamps()}) == Status::Ok);
-    const VkDeviceSize bytes = 3 * kSize * kSize * 4, at_b = bytes, at_table = 2 * bytes,
-                       at_ids = at_table + 65536;
+    const VkDeviceSize bytes = 3 * kSize * kSize * 4, at_b = bytes, at_table = 2 * bytes, at_ids = at_table + 65536;
     const HostVulkan::Memory memory = host->allocate(3 * bytes);
     const std::vector<float> b = pattern(kSize * kSize, 2), table = pattern(5 * kSize, 3);
     std::vector<int32_t> ids(3 * kSize);

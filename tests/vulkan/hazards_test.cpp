@@ -61,8 +61,7 @@ TEST_CASE("hazards: a barrier settles everything before it", "[vulkan][hazards]"
 
 TEST_CASE("hazards: projections that share their input run side by side", "[vulkan][hazards]") {
   HazardTracker tracker;
-  for (uint64_t i = 0; i < 3; ++i)
-    CHECK_FALSE(enter(tracker, {reads(1, 0, 4096), writes(2, 512 * i, 512 * (i + 1))}));
+  for (uint64_t i = 0; i < 3; ++i) CHECK_FALSE(enter(tracker, {reads(1, 0, 4096), writes(2, 512 * i, 512 * (i + 1))}));
   CHECK(enter(tracker, {reads(2, 0, 512), writes(2, 2048, 4096)}));
 }
 

@@ -14,19 +14,18 @@ Graph block_graph(DType dtype) {
   const Tensor x = g.input("x", {batch, tokens, kBlockWidth}, dtype);
   const Tensor padding = g.input("padding", {batch, tokens}, DType::U8);
   const auto weight = [&](const char* name, const Shape& shape) { return g.weight(name, shape, dtype); };
-  const Tensor qkv = g.reshape(g.linear(x, weight("qkv.weight", {3 * kBlockWidth, kBlockWidth}),
-                                        weight("qkv.bias", {3 * kBlockWidth})),
-                               {batch, tokens, 3, kBlockHeads, head});
+  const Tensor qkv = g.reshape(
+      g.linear(x, weight("qkv.weight", {3 * kBlockWidth, kBlockWidth}), weight("qkv.bias", {3 * kBlockWidth})),
+      {batch, tokens, 3, kBlockHeads, head});
   Tensor part[3];
   for (int i = 0; i < 3; ++i) part[i] = g.transpose(g.select(qkv, 2, i), 1, 2);
   const Tensor mixed =
-      g.attention(part[0], part[1], part[2], {.causal = Causal::TopLeft, .key_padding = exclude(padding)})
-          .output;
+      g.attention(part[0], part[1], part[2], {.causal = Causal::TopLeft, .key_padding = exclude(padding)}).output;
   const Tensor merged = g.reshape(g.transpose(mixed, 1, 2), {batch, tokens, kBlockWidth});
   const Tensor projected =
       g.linear(merged, weight("out.weight", {kBlockWidth, kBlockWidth}), weight("out.bias", {kBlockWidth}));
-  const Tensor normed = g.layernorm(g.add(projected, x), weight("norm.weight", {kBlockWidth}),
-                                    weight("norm.bias", {kBlockWidth}), 1e-5f);
+  const Tensor normed =
+      g.layernorm(g.add(projected, x), weight("norm.weight", {kBlockWidth}), weight("norm.bias", {kBlockWidth}), 1e-5f);
   g.output("y", normed);
   return g;
 }
@@ -104,8 +103,7 @@ std::string outputs_differ(const HostVulkan::Memory& memory, const Layout& at, c
   return difference(y.data(), sample.y);
 }
 
-SampleInfo::SampleInfo(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample,
-                       uint32_t slot)
+SampleInfo::SampleInfo(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample, uint32_t slot)
     : buffer_list{{"x", memory.buffer, at.x, sample.x.size() * sizeof(float)},
                   {"padding", memory.buffer, at.padding, sample.padding.size()},
                   {"y", memory.buffer, at.y}},
@@ -115,8 +113,7 @@ SampleInfo::SampleInfo(const HostVulkan::Memory& memory, const Layout& at, const
 std::string difference(const float* got, const std::vector<float>& want) {
   for (size_t i = 0; i < want.size(); ++i) {
     if (std::fabs(got[i] - want[i]) <= 2e-5f + 1e-4f * std::fabs(want[i])) continue;
-    return "element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", not " +
-           std::to_string(want[i]);
+    return "element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", not " + std::to_string(want[i]);
   }
   return "";
 }

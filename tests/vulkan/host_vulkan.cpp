@@ -13,8 +13,7 @@ namespace {
 
 using vulkan::structure;
 
-VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
-                                          VkDebugUtilsMessageTypeFlagsEXT types,
+VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT types,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
   if (types != VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
     *static_cast<std::string*>(user) += std::string(data->pMessage) + "\n";
@@ -37,8 +36,7 @@ void* VKAPI_CALL allocate_block(void* user, size_t size, size_t alignment, VkSys
   alignment = std::max(alignment, alignof(Prefix));
   void* base = std::malloc(size + alignment + sizeof(Prefix));
   if (base == nullptr) return nullptr;
-  const uintptr_t at =
-      (reinterpret_cast<uintptr_t>(base) + sizeof(Prefix) + alignment - 1) / alignment * alignment;
+  const uintptr_t at = (reinterpret_cast<uintptr_t>(base) + sizeof(Prefix) + alignment - 1) / alignment * alignment;
   reinterpret_cast<Prefix*>(at)[-1] = {base, size};
   ++*counters->allocations;
   ++*counters->blocks;
@@ -51,8 +49,7 @@ void VKAPI_CALL free_block(void* user, void* block) {
   std::free(static_cast<Prefix*>(block)[-1].base);
 }
 
-void* VKAPI_CALL grow_block(void* user, void* block, size_t size, size_t alignment,
-                            VkSystemAllocationScope scope) {
+void* VKAPI_CALL grow_block(void* user, void* block, size_t size, size_t alignment, VkSystemAllocationScope scope) {
   if (size == 0) {
     free_block(user, block);
     return nullptr;
@@ -100,15 +97,14 @@ bool HostVulkan::create_instance(const Options& options) {
     REQUIRE(has_layer(vk_, layer));  // without it, half of what these tests say would be empty
   }
   const char* extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
-  const VkValidationFeatureEnableEXT enabled[] = {
-      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+  const VkValidationFeatureEnableEXT enabled[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
   auto features = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
   features.enabledValidationFeatureCount = 1;
   features.pEnabledValidationFeatures = enabled;
   auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
   application.apiVersion = api_version_ = options.vulkan_1_1 ? VK_API_VERSION_1_1 : VK_API_VERSION_1_2;
-  auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                              options.validation ? &features : nullptr);
+  auto info =
+      structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, options.validation ? &features : nullptr);
   info.pApplicationInfo = &application;
   info.enabledLayerCount = static_cast<uint32_t>(layers.size());
   info.ppEnabledLayerNames = layers.data();
@@ -120,8 +116,7 @@ bool HostVulkan::create_instance(const Options& options) {
       structure<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
   messenger.messageSeverity =
       VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-  messenger.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
-                          VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+  messenger.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                           VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
   messenger.pfnUserCallback = on_message;
   messenger.pUserData = &validation_;
@@ -249,8 +244,7 @@ HostVulkan::Memory HostVulkan::allocate(VkDeviceSize bytes, VkBufferUsageFlags u
   vk_.GetBufferMemoryRequirements(device_, result.buffer, &needs);
   VkPhysicalDeviceMemoryProperties memory = {};
   vk_.GetPhysicalDeviceMemoryProperties(physical_, &memory);
-  constexpr VkMemoryPropertyFlags kWanted =
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags kWanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   auto allocation = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
   allocation.allocationSize = needs.size;
   while ((needs.memoryTypeBits >> allocation.memoryTypeIndex & 1u) == 0 ||
@@ -280,8 +274,8 @@ void HostVulkan::end(VkCommandBuffer commands) {
   auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  vk_.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                         &barrier, 0, nullptr, 0, nullptr);
+  vk_.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                         nullptr, 0, nullptr);
   REQUIRE(vk_.EndCommandBuffer(commands) == VK_SUCCESS);
 }
 

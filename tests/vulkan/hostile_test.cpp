@@ -18,14 +18,9 @@ std::vector<std::byte> mutated(Random& r, std::vector<std::byte> blob, bool seal
   for (int64_t edits = 1 + r.below(4); edits > 0 && !blob.empty(); --edits) {
     const auto at = blob.begin() + r.below(static_cast<int64_t>(blob.size()));
     switch (r.below(4)) {
-      case 0:
-        blob.resize(static_cast<size_t>(at - blob.begin()));
-        break;
-      case 1:
-        blob.insert(at, static_cast<size_t>(r.below(9)), static_cast<std::byte>(r.next()));
-        break;
-      default:
-        *at = static_cast<std::byte>(r.pick({0, 1, 255, r.below(256)}));
+      case 0: blob.resize(static_cast<size_t>(at - blob.begin())); break;
+      case 1: blob.insert(at, static_cast<size_t>(r.below(9)), static_cast<std::byte>(r.next())); break;
+      default: *at = static_cast<std::byte>(r.pick({0, 1, 255, r.below(256)}));
     }
   }
   if (!sealed || blob.size() < sizeof(uint64_t) || r.coin()) return blob;

@@ -27,9 +27,8 @@ struct HostFeatures {
       structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
   VkPhysicalDeviceVulkan13Features core13 =
       structure<VkPhysicalDeviceVulkan13Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
-  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix =
-      structure<VkPhysicalDeviceCooperativeMatrixFeaturesKHR>(
-          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = structure<VkPhysicalDeviceCooperativeMatrixFeaturesKHR>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
 
   HostFeatures() {
     features.pNext = &core12;
@@ -66,8 +65,7 @@ TEST_CASE("matrix units: the largest size that divides the tiles", "[vulkan][mat
   }
 }
 
-TEST_CASE("matrix units: not on a processor unless forced, never when forbidden or missing",
-          "[vulkan][matrix]") {
+TEST_CASE("matrix units: not on a processor unless forced, never when forbidden or missing", "[vulkan][matrix]") {
   const MatrixUnits units = units_of({{8, 8, 8}});
   std::string why;
   CHECK(choose_matrix(units, true, MatrixUse::Auto, &why).m == 0);
@@ -87,8 +85,7 @@ TEST_CASE("matrix units: the subgroup size is 32 where that is possible", "[vulk
   CHECK(choose_matrix_subgroup(units, 64) == 64);
 }
 
-TEST_CASE("matrix units: pipelines ask for a subgroup size only where there is a choice",
-          "[vulkan][matrix]") {
+TEST_CASE("matrix units: pipelines ask for a subgroup size only where there is a choice", "[vulkan][matrix]") {
   KernelKey key;
   key.subgroup = 32;
   for (const bool fixed : {false, true}) {
@@ -108,9 +105,9 @@ TEST_CASE("matrix units: a host must have enabled all they need", "[vulkan][matr
   CHECK(missing_matrix_features(&host.features, kExtensions).empty());
   CHECK(missing_matrix_features(&host.features, {}) == "VK_KHR_cooperative_matrix");
   CHECK_FALSE(missing_matrix_features(nullptr, kExtensions).empty());
-  for (VkBool32* feature : {&host.core12.shaderFloat16, &host.core12.vulkanMemoryModel,
-                            &host.core12.vulkanMemoryModelDeviceScope, &host.core13.subgroupSizeControl,
-                            &host.core13.computeFullSubgroups, &host.matrix.cooperativeMatrix}) {
+  for (VkBool32* feature :
+       {&host.core12.shaderFloat16, &host.core12.vulkanMemoryModel, &host.core12.vulkanMemoryModelDeviceScope,
+        &host.core13.subgroupSizeControl, &host.core13.computeFullSubgroups, &host.matrix.cooperativeMatrix}) {
     *feature = VK_FALSE;
     CHECK_FALSE(missing_matrix_features(&host.features, kExtensions).empty());
     *feature = VK_TRUE;

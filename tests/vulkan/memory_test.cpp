@@ -75,8 +75,7 @@ TEST_CASE("scratch: several plans share one place in the host's buffer", "[vulka
 
     // Bound twice: the first place is left again.
     REQUIRE(vulkan::bind_scratch(plans[0], {scratch.buffer, 0}) == Status::Ok);
-    for (const Plan& plan : plans)
-      REQUIRE(vulkan::bind_scratch(plan, {scratch.buffer, at, bytes - at}) == Status::Ok);
+    for (const Plan& plan : plans) REQUIRE(vulkan::bind_scratch(plan, {scratch.buffer, at, bytes - at}) == Status::Ok);
     // Turn about in one command buffer: heed's own barriers must keep them apart.
     for (uint32_t turn = 0; turn < 4; ++turn)
       REQUIRE(vulkan::record(plans[turn % 2], commands, {.buffers = buffers[turn % 2], .slot = turn / 2}) ==
@@ -119,8 +118,7 @@ TEST_CASE("scratch: mistakes are named, and the plan keeps what it had", "[vulka
     CHECK(needs.bytes == own.scratch_bytes());
     REQUIRE(vulkan::scratch_needs(plan, &needs) == Status::Ok);
     const HostVulkan::Memory memory = host->allocate(needs.bytes + needs.alignment);
-    const auto refuses = [&](const Plan& to, const vulkan::BufferRange& range, Status status,
-                             const std::string& part) {
+    const auto refuses = [&](const Plan& to, const vulkan::BufferRange& range, Status status, const std::string& part) {
       CHECK(vulkan::bind_scratch(to, range) == status);
       const std::string text = host->take_log();
       INFO(text << " should hold " << part);
@@ -131,8 +129,7 @@ TEST_CASE("scratch: mistakes are named, and the plan keeps what it had", "[vulka
     refuses(plan, {memory.buffer, 4}, Status::InvalidArgument, "offset 4 is no multiple of");
     refuses(plan, {memory.buffer, 0, needs.bytes - 1}, Status::BufferTooSmall,
             bytes + " bytes are needed, " + std::to_string(needs.bytes - 1) + " were given");
-    refuses(plan, {memory.buffer, 1u << 20}, Status::BufferTooSmall,
-            bytes + " bytes are needed, 0 were given");
+    refuses(plan, {memory.buffer, 1u << 20}, Status::BufferTooSmall, bytes + " bytes are needed, 0 were given");
     refuses(own, {memory.buffer}, Status::InvalidArgument, "has its own scratch");
     refuses(on_cpu, {memory.buffer}, Status::InvalidArgument, "");
     refuses(Plan(), {memory.buffer}, Status::InvalidArgument, "");
@@ -175,12 +172,10 @@ TEST_CASE("weights: in the host's buffer, through heed's queue or the host's own
       const HostVulkan::Memory memory = host->allocate(at + needs.bytes, needs.usage);
       std::memset(memory.mapped, 0x5a, at);
       reset_calls();
-      const vulkan::WeightTarget target = {{memory.buffer, at, needs.bytes},
-                                           by_hand ? memory.mapped + at : nullptr};
+      const vulkan::WeightTarget target = {{memory.buffer, at, needs.bytes}, by_hand ? memory.mapped + at : nullptr};
       uint64_t progress = 0;
       const UploadOptions options = {
-          .progress = {[](void* user, uint64_t done, uint64_t) { *static_cast<uint64_t*>(user) = done; },
-                       &progress}};
+          .progress = {[](void* user, uint64_t done, uint64_t) { *static_cast<uint64_t*>(user) = done; }, &progress}};
       REQUIRE(vulkan::upload(block.device, tensors.list(), target, &block.weights, options) == Status::Ok);
       CHECK(progress == needs.bytes);
       CHECK(calls("QueueSubmit") == (by_hand ? 0 : 1));
@@ -207,10 +202,8 @@ TEST_CASE("weights: in the host's buffer, through heed's queue or the host's own
       CHECK(touched == 0);
 
       Weights bad;
-      CHECK(vulkan::upload(block.device, tensors.list(), {{memory.buffer, 4}}, &bad) ==
-            Status::InvalidArgument);
-      CHECK(vulkan::upload(block.device, tensors.list(), {{memory.buffer, 0, 64}}, &bad) ==
-            Status::BufferTooSmall);
+      CHECK(vulkan::upload(block.device, tensors.list(), {{memory.buffer, 4}}, &bad) == Status::InvalidArgument);
+      CHECK(vulkan::upload(block.device, tensors.list(), {{memory.buffer, 0, 64}}, &bad) == Status::BufferTooSmall);
       CHECK(vulkan::upload(block.device, tensors.list(), {}, &bad) == Status::InvalidArgument);
       CHECK(vulkan::upload(cpu, tensors.list(), target, &bad) == Status::InvalidArgument);
       CHECK(vulkan::upload(Device(), tensors.list(), target, &bad) == Status::InvalidArgument);
@@ -235,8 +228,7 @@ TEST_CASE("memory limit: a plan above it is refused with both numbers", "[vulkan
   Device device, cpu;
   REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
   std::string cpu_log;
-  const Log log = {[](void* user, LogLevel, const char* text) { *static_cast<std::string*>(user) += text; },
-                   &cpu_log};
+  const Log log = {[](void* user, LogLevel, const char* text) { *static_cast<std::string*>(user) += text; }, &cpu_log};
   REQUIRE(Device::open({.select = "cpu", .log = log, .threads = 1}, &cpu) == Status::Ok);
   const Graph g = long_graph(40);
   Plan plan;
@@ -248,9 +240,8 @@ TEST_CASE("memory limit: a plan above it is refused with both numbers", "[vulkan
     CHECK(device.compile(g, {}, &plan, {.memory_limit = needed - 1, .host_scratch = host_scratch}) ==
           Status::OutOfDeviceMemory);
     CHECK(calls("AllocateMemory") == 0);
-    CHECK(host->take_log().find("the plan needs " + std::to_string(needed) +
-                                " bytes of device memory; its limit is " + std::to_string(needed - 1)) !=
-          std::string::npos);
+    CHECK(host->take_log().find("the plan needs " + std::to_string(needed) + " bytes of device memory; its limit is " +
+                                std::to_string(needed - 1)) != std::string::npos);
     CHECK(plan.valid());  // the one before
   }
   REQUIRE(cpu.compile(g, {}, &plan) == Status::Ok);

@@ -49,8 +49,7 @@ TEST_CASE("observe: a recording carries the labels of its passes, and pipelines 
     REQUIRE(device.compile(chain(), {}, &plan) == Status::Ok);
     std::vector<std::string> wanted_labels;
     for (const PassInfo& pass : plan.passes()) wanted_labels.push_back(pass.label);
-    CHECK(wanted_labels ==
-          std::vector<std::string>{"first.softmax", "second.layernorm", "second.inner.l2_normalize"});
+    CHECK(wanted_labels == std::vector<std::string>{"first.softmax", "second.layernorm", "second.inner.l2_normalize"});
     const std::vector<std::string> pipelines = take_names(VK_OBJECT_TYPE_PIPELINE);
     for (const char* kernel : {"softmax_f32", "layernorm_f32", "l2_normalize_f32"})
       CHECK(std::any_of(pipelines.begin(), pipelines.end(),
@@ -110,9 +109,8 @@ TEST_CASE("observe: the last finished pass of a recording is known", "[vulkan][o
     std::vector<float> y(x.size());
     CHECK(plan.run({{"x", x}, {"y", y}}) == Status::DeviceLost);
     const std::string said = host->take_log();
-    CHECK(
-        said.find("the last completed pass is 2 of 3, second.layernorm; second.inner.l2_normalize was not") !=
-        std::string::npos);
+    CHECK(said.find("the last completed pass is 2 of 3, second.layernorm; second.inner.l2_normalize was not") !=
+          std::string::npos);
     CHECK(plan.run({{"x", x}, {"y", y}}) == Status::DeviceLost);
     CHECK(vulkan::last_completed(plan, 0, &last) == Status::Ok);
     CHECK(last == 1);

@@ -118,8 +118,8 @@ TEST_CASE("open: with validation, run agrees with the CPU and the layer is silen
     gpu_weights = {};
     const Sample sample = make_sample(cpu_plan, 1, 3, 8);
     std::vector<float> y(sample.y.size());
-    REQUIRE(gpu_plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}},
-                         {{"batch", 1}, {"tokens", 3}}) == Status::Ok);
+    REQUIRE(gpu_plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}}, {{"batch", 1}, {"tokens", 3}}) ==
+            Status::Ok);
     CHECK(difference(y.data(), sample.y) == "");
   }
   CHECK(messages.text == "");

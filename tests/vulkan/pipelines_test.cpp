@@ -30,8 +30,7 @@ void compile_block(HostVulkan& host, PipelineCreation pipelines, bool counted, C
   REQUIRE(vulkan::adopt(host_device, &block->device) == Status::Ok);
   REQUIRE(block->device.upload(weights.list(), &block->weights) == Status::Ok);
   reset_calls();
-  REQUIRE(block->device.compile(block_graph(), block->weights, &block->plan, {.pipelines = pipelines}) ==
-          Status::Ok);
+  REQUIRE(block->device.compile(block_graph(), block->weights, &block->plan, {.pipelines = pipelines}) == Status::Ok);
   REQUIRE(Device::open({.select = "cpu"}, &block->cpu) == Status::Ok);
   REQUIRE(block->cpu.upload(weights.list(), &block->cpu_weights) == Status::Ok);
   REQUIRE(block->cpu.compile(block_graph(), block->cpu_weights, &block->cpu_plan) == Status::Ok);
@@ -40,15 +39,14 @@ void compile_block(HostVulkan& host, PipelineCreation pipelines, bool counted, C
 std::string run_differs(Compiled& block) {
   const Sample sample = make_sample(block.cpu_plan, 2, 17, 5);
   std::vector<float> y(sample.y.size());
-  REQUIRE(block.plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}},
-                         {{"batch", 2}, {"tokens", 17}}) == Status::Ok);
+  REQUIRE(block.plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}}, {{"batch", 2}, {"tokens", 17}}) ==
+          Status::Ok);
   return difference(y.data(), sample.y);
 }
 
 }  // namespace
 
-TEST_CASE("pipelines: listed before they are made, and made by the host when it likes",
-          "[vulkan][pipelines]") {
+TEST_CASE("pipelines: listed before they are made, and made by the host when it likes", "[vulkan][pipelines]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   {
@@ -85,8 +83,8 @@ TEST_CASE("pipelines: listed before they are made, and made by the host when it 
     CHECK(block.plan.ready());
 
     Plan again;  // shares all of them
-    REQUIRE(block.device.compile(block_graph(), block.weights, &again,
-                                 {.pipelines = PipelineCreation::Deferred}) == Status::Ok);
+    REQUIRE(block.device.compile(block_graph(), block.weights, &again, {.pipelines = PipelineCreation::Deferred}) ==
+            Status::Ok);
     CHECK(again.ready());
     CHECK(calls("CreateComputePipelines") == list.size());
     CHECK(run_differs(block) == "");

@@ -71,8 +71,7 @@ VkPhysicalDeviceMemoryProperties discrete() {
 
 }  // namespace
 
-TEST_CASE("memory types: best first, nothing that needs a feature, no heap that is too small",
-          "[vulkan][memory]") {
+TEST_CASE("memory types: best first, nothing that needs a feature, no heap that is too small", "[vulkan][memory]") {
   const VkPhysicalDeviceMemoryProperties memory = discrete();
   const auto order = [&](MemoryUse use, uint64_t bytes, uint32_t allowed = ~0u) {
     const MemoryTypeOrder result = order_memory_types(memory, allowed, use, bytes);

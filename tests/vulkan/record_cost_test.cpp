@@ -65,16 +65,14 @@ TEST_CASE("record: nanoseconds per dispatch on the CPU", "[.record-cost]") {
     const ExtentValue extents[] = {{"tokens", 1 + round % 128}};
     const VkCommandBuffer commands = host->begin();
     const auto begin = std::chrono::steady_clock::now();
-    REQUIRE(vulkan::record(encoder.plan, commands, {.buffers = encoder.buffers, .extents = extents}) ==
-            Status::Ok);
+    REQUIRE(vulkan::record(encoder.plan, commands, {.buffers = encoder.buffers, .extents = extents}) == Status::Ok);
     nanoseconds.push_back(milliseconds_since(begin) * 1e6);
     host->end(commands);
   }
   std::sort(nanoseconds.begin(), nanoseconds.end());
   const double median = nanoseconds[nanoseconds.size() / 2];
-  WARN("record: " << dispatches << " dispatches, " << median / 1000 << " us (min "
-                  << nanoseconds.front() / 1000 << ", max " << nanoseconds.back() / 1000 << "), "
-                  << median / dispatches << " ns per dispatch");
+  WARN("record: " << dispatches << " dispatches, " << median / 1000 << " us (min " << nanoseconds.front() / 1000
+                  << ", max " << nanoseconds.back() / 1000 << "), " << median / dispatches << " ns per dispatch");
   CHECK(median / dispatches < 50'000);
   encoder.plan = {};
   host->free(encoder.memory);
@@ -104,8 +102,7 @@ TEST_CASE("record_some: milliseconds of parts against their budget", "[.record-c
     vulkan::Cursor cursor;
     while (!cursor.done()) {
       const VkCommandBuffer commands = host->begin();
-      REQUIRE(vulkan::record_some(encoder.plan, commands, {.buffers = encoder.buffers}, budget, &cursor) ==
-              Status::Ok);
+      REQUIRE(vulkan::record_some(encoder.plan, commands, {.buffers = encoder.buffers}, budget, &cursor) == Status::Ok);
       host->end(commands);
       const auto begin = std::chrono::steady_clock::now();
       host->submit_and_wait(commands);
@@ -114,10 +111,10 @@ TEST_CASE("record_some: milliseconds of parts against their budget", "[.record-c
   }
   const double parts = static_cast<double>(took.size()) / 20;
   std::sort(took.begin(), took.end());
-  WARN("record_some: a run of " << whole << " ms, estimated at " << all.milliseconds << "; with a budget of "
-                                << budget << " ms: " << parts << " parts, each median "
-                                << took[took.size() / 2] << " ms, 95 of 100 below "
-                                << took[took.size() * 95 / 100] << " (submission and waiting included)");
+  WARN("record_some: a run of " << whole << " ms, estimated at " << all.milliseconds << "; with a budget of " << budget
+                                << " ms: " << parts << " parts, each median " << took[took.size() / 2]
+                                << " ms, 95 of 100 below " << took[took.size() * 95 / 100]
+                                << " (submission and waiting included)");
   CHECK(parts > 1);
   encoder.plan = {};
   host->free(encoder.memory);

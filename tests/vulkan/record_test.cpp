@@ -23,8 +23,7 @@ TEST_CASE("record: 1,000 times with varying extents, allocating and submitting n
 
     std::vector<Sample> samples;
     for (int64_t tokens : {1, 2, 7, 16, 17, 31, 37})
-      samples.push_back(
-          make_sample(block.cpu_plan, 1 + tokens % kBlockBatch, tokens, static_cast<uint32_t>(tokens)));
+      samples.push_back(make_sample(block.cpu_plan, 1 + tokens % kBlockBatch, tokens, static_cast<uint32_t>(tokens)));
     const HostVulkan::Memory memory = host->allocate(Layout::kBytes);
     const Layout at;
 
@@ -102,15 +101,13 @@ TEST_CASE("record: two threads, each with its slot and its command buffer", "[vu
       const vulkan::Buffer buffers[] = {{"x", worker.memory.buffer, at.x},
                                         {"padding", worker.memory.buffer, at.padding},
                                         {"y", worker.memory.buffer, at.y}};
-      const auto begin =
-          vulkan::structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
+      const auto begin = vulkan::structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
       for (int i = 0; i < 200; ++i) {
         const ExtentValue extents[] = {{"batch", worker.sample.batch}, {"tokens", worker.sample.tokens}};
         worker.failures += vk.ResetCommandPool(host->device(), worker.pool, 0) != VK_SUCCESS;
         worker.failures += vk.BeginCommandBuffer(worker.commands, &begin) != VK_SUCCESS;
-        worker.failures +=
-            vulkan::record(block.plan, worker.commands,
-                           {.buffers = buffers, .extents = extents, .slot = index}) != Status::Ok;
+        worker.failures += vulkan::record(block.plan, worker.commands,
+                                          {.buffers = buffers, .extents = extents, .slot = index}) != Status::Ok;
         if (i < 199) worker.failures += vk.EndCommandBuffer(worker.commands) != VK_SUCCESS;
       }
     };
@@ -121,8 +118,7 @@ TEST_CASE("record: two threads, each with its slot and its command buffer", "[vu
       auto pool = vulkan::structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
       pool.queueFamilyIndex = host_device.queue_family;
       REQUIRE(vk.CreateCommandPool(host->device(), &pool, nullptr, &workers[i].pool) == VK_SUCCESS);
-      auto info =
-          vulkan::structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
+      auto info = vulkan::structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
       info.commandPool = workers[i].pool;
       info.commandBufferCount = 1;
       REQUIRE(vk.AllocateCommandBuffers(host->device(), &info, &workers[i].commands) == VK_SUCCESS);
@@ -195,8 +191,7 @@ TEST_CASE("record: barriers only where a hazard exists", "[vulkan][record]") {
   CHECK(host->take_validation() == "");
 }
 
-TEST_CASE("record: mistakes are named with both values, and leave the command buffer as it was",
-          "[vulkan][record]") {
+TEST_CASE("record: mistakes are named with both values, and leave the command buffer as it was", "[vulkan][record]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   {
@@ -352,8 +347,8 @@ TEST_CASE("record: timestamps per pass on request", "[vulkan][record]") {
     CHECK(block.plan.timings(&times) == Status::InvalidArgument);  // nothing ran yet
     const Sample sample = make_sample(block.cpu_plan, 2, 31, 1);
     std::vector<float> y(sample.y.size());
-    REQUIRE(block.plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}},
-                           {{"batch", 2}, {"tokens", 31}}) == Status::Ok);
+    REQUIRE(block.plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}}, {{"batch", 2}, {"tokens", 31}}) ==
+            Status::Ok);
     CHECK(difference(y.data(), sample.y) == "");
     REQUIRE(block.plan.timings(&times) == Status::Ok);
     REQUIRE(times.size() == block.plan.passes().size());

@@ -62,8 +62,8 @@ void VKAPI_CALL dispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint3
   if (dispatches()) realCmdDispatch(commands, x, y, z);
 }
 
-void VKAPI_CALL dispatch_base(VkCommandBuffer commands, uint32_t bx, uint32_t by, uint32_t bz, uint32_t x,
-                              uint32_t y, uint32_t z) {
+void VKAPI_CALL dispatch_base(VkCommandBuffer commands, uint32_t bx, uint32_t by, uint32_t bz, uint32_t x, uint32_t y,
+                              uint32_t z) {
   if (dispatches()) realCmdDispatchBase(commands, bx, by, bz, x, y, z);
 }
 
@@ -73,8 +73,7 @@ void VKAPI_CALL fill_buffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceS
 }
 
 // The work itself always ends, so that objects may be destroyed.
-VkResult VKAPI_CALL wait(VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all,
-                         uint64_t timeout) {
+VkResult VKAPI_CALL wait(VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all, uint64_t timeout) {
   const VkResult result = realWaitForFences(device, count, fences, all, timeout);
   if (losing) {
     losing = false;
@@ -134,15 +133,13 @@ extern "C" __attribute__((visibility("default"))) PFN_vkVoidFunction VKAPI_CALL
 vkGetInstanceProcAddr(VkInstance instance, const char* name) {
   static void* const loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
   if (loader == nullptr) return nullptr;
-  heed::test::set_sabotaged(
-      reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr")));
+  heed::test::set_sabotaged(reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr")));
   if (std::strcmp(name, "vkCreateInstance") == 0) {
     const auto text = [](const char* variable) {
       const char* value = std::getenv(variable);
       return std::string(value == nullptr ? "" : value);
     };
-    heed::test::sabotage(
-        {.wrong = text("HEED_SABOTAGE_WRONG"), .hang = text("HEED_SABOTAGE_HANG"), .lose = {}});
+    heed::test::sabotage({.wrong = text("HEED_SABOTAGE_WRONG"), .hang = text("HEED_SABOTAGE_HANG"), .lose = {}});
   }
   return heed::test::sabotaged_instance_proc(instance, name);
 }

@@ -70,15 +70,13 @@ std::string kernels_of(const Plan& plan) {
 
 Graph attention_graph() {
   Graph g;
-  const Tensor q = g.input("q", {1, 2, 9, 16}), k = g.input("k", {1, 2, 11, 16}),
-               v = g.input("v", {1, 2, 11, 16});
+  const Tensor q = g.input("q", {1, 2, 9, 16}), k = g.input("k", {1, 2, 11, 16}), v = g.input("v", {1, 2, 11, 16});
   g.output("y", g.attention(q, k, v).output);
   return g;
 }
 
 std::vector<float> run_attention(Plan& plan) {
-  const std::vector<float> q = pattern(2 * 9 * 16, 1), k = pattern(2 * 11 * 16, 2),
-                           v = pattern(2 * 11 * 16, 3);
+  const std::vector<float> q = pattern(2 * 9 * 16, 1), k = pattern(2 * 11 * 16, 2), v = pattern(2 * 11 * 16, 3);
   std::vector<float> y(2 * 9 * 16);
   REQUIRE(plan.run({{"q", q}, {"k", k}, {"v", v}, {"y", y}}) == Status::Ok);
   return y;
@@ -331,8 +329,7 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
     INFO(row.wrong);
     const SetVariable wrong("HEED_SABOTAGE_WRONG", row.wrong);
     Graph g;
-    const Tensor q = g.input("q", {1, 1, row.queries, 8}, row.type),
-                 k = g.input("k", {1, 1, row.keys, 8}, row.type);
+    const Tensor q = g.input("q", {1, 1, row.queries, 8}, row.type), k = g.input("k", {1, 1, row.keys, 8}, row.type);
     g.output("y", g.attention(q, k, k).output);
     Messages messages;
     Device device;
@@ -348,8 +345,7 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
   }
 }
 
-TEST_CASE("self-test: open goes on to the next device if one cannot run attention any more",
-          "[vulkan][self_test]") {
+TEST_CASE("self-test: open goes on to the next device if one cannot run attention any more", "[vulkan][self_test]") {
   std::vector<DeviceInfo> devices;
   REQUIRE(Device::list({}, &devices) == Status::Ok);
   if (devices.front().kind == DeviceKind::Cpu || !devices.front().usable) {
@@ -366,22 +362,19 @@ TEST_CASE("self-test: open goes on to the next device if one cannot run attentio
   };
   // The fused kernel has a substitute; the matrix product has none.
   std::vector<std::byte> blob = blob_of("attention_f32", SelfTestVerdict::TimedOut);
-  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test_results = blob}, &other) ==
-        Status::Ok);
+  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test_results = blob}, &other) == Status::Ok);
   const KernelTest both[] = {{"layernorm_f32", SelfTestVerdict::Wrong, 0, 2, ""},
                              {"layernorm_f32_subgroup", SelfTestVerdict::Wrong, 0, 2, ""}};
   blob = write_self_test(key, both);
-  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test_results = blob}, &other) ==
-        Status::Unsupported);
+  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test_results = blob}, &other) == Status::Unsupported);
   CHECK(messages.text.find("layernorm_f32 failed the self-test") != std::string::npos);
   CHECK(Device::open({.log = messages.log(), .self_test_results = blob}, &other) == Status::Ok);
   // Without the quick test, the host decides.
-  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test = false, .self_test_results = blob},
-                     &other) == Status::Ok);
+  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test = false, .self_test_results = blob}, &other) ==
+        Status::Ok);
 }
 
-TEST_CASE("self-test: results of another device, or damaged ones, are ignored with a warning",
-          "[self_test]") {
+TEST_CASE("self-test: results of another device, or damaged ones, are ignored with a warning", "[self_test]") {
   const KernelTest tests[] = {{"softmax_f32", SelfTestVerdict::Wrong, 1, 3.0, "off"},
                               {"matmul_f32", SelfTestVerdict::Passed, 4, 0.5, ""}};
   const std::vector<std::byte> blob = write_self_test(17, tests);

@@ -18,9 +18,8 @@ struct HostFeatures {
       structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   VkPhysicalDeviceVulkan13Features core13 =
       structure<VkPhysicalDeviceVulkan13Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
-  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix =
-      structure<VkPhysicalDeviceCooperativeMatrix2FeaturesNV>(
-          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV);
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix = structure<VkPhysicalDeviceCooperativeMatrix2FeaturesNV>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV);
 
   HostFeatures() {
     features.pNext = &core13;
@@ -71,8 +70,7 @@ Functions driver() {
   }
   listed[0].workgroupInvocations = 128;
   listed[1].workgroupInvocations = 256, listed[1].MGranularity = 32, listed[1].NGranularity = 32;
-  listed[2].workgroupInvocations = 128, listed[2].CType = VK_COMPONENT_TYPE_FLOAT16_KHR,
-  listed[2].MGranularity = 8;
+  listed[2].workgroupInvocations = 128, listed[2].CType = VK_COMPONENT_TYPE_FLOAT16_KHR, listed[2].MGranularity = 8;
   return vk;
 }
 
@@ -209,22 +207,20 @@ TEST_CASE("workgroup matrices: attention of f16 uses tiles that they divide, whe
   };
   const MatrixSize small = {16, 16, 16}, large = {32, 32, 16};
   constexpr KernelId kNv2 = KernelId::AttentionF16MatrixNv2, kKhr = KernelId::AttentionF16Matrix;
-  const Row rows[] = {
-      {DType::F16, 4096, 64, 64, small, large, kNv2, 128},
-      {DType::F16, 4096, 256, 200, small, large, kNv2, 64},
-      {DType::F16, 4096, 8, 72, small, large, kNv2, 128},
-      {DType::F16, 50, 64, 64, small, large, kNv2, 64},
-      {DType::F16, 1, 64, 64, small, large, KernelId::AttentionF16},
-      {DType::F16, 4096, 64, 64, {}, {}, kKhr},
-      {DType::F16, 4099, 20, 64, small, large, kKhr},  // [2, 3, 4099, 20]: heads begin anywhere
-      {DType::F16, 4096, 64, 64, {}, {128, 128, 16}, kKhr},
-      {DType::F32, 4096, 64, 64, small, large, KernelId::AttentionF32}};
+  const Row rows[] = {{DType::F16, 4096, 64, 64, small, large, kNv2, 128},
+                      {DType::F16, 4096, 256, 200, small, large, kNv2, 64},
+                      {DType::F16, 4096, 8, 72, small, large, kNv2, 128},
+                      {DType::F16, 50, 64, 64, small, large, kNv2, 64},
+                      {DType::F16, 1, 64, 64, small, large, KernelId::AttentionF16},
+                      {DType::F16, 4096, 64, 64, {}, {}, kKhr},
+                      {DType::F16, 4099, 20, 64, small, large, kKhr},  // [2, 3, 4099, 20]: heads begin anywhere
+                      {DType::F16, 4096, 64, 64, {}, {128, 128, 16}, kKhr},
+                      {DType::F32, 4096, 64, 64, small, large, KernelId::AttentionF32}};
   for (const Row& row : rows) {
     INFO(to_string(row.type) << " " << row.queries << ", heads of " << row.d_k << " and " << row.d_v);
     Graph g;
     const Tensor q = g.input("q", {2, 3, row.queries, row.d_k}, row.type);
-    const Tensor k = g.input("k", {2, 3, 500, row.d_k}, row.type),
-                 v = g.input("v", {2, 3, 500, row.d_v}, row.type);
+    const Tensor k = g.input("k", {2, 3, 500, row.d_k}, row.type), v = g.input("v", {2, 3, 500, row.d_v}, row.type);
     g.output("y", g.attention(q, k, v).output);
     kernel_tests::Lowered lowered(g, false, workgroup_device(row.of_128, row.of_256));
     KernelList kernels;
@@ -246,8 +242,7 @@ TEST_CASE("workgroup matrices: attention of f16 uses tiles that they divide, whe
   }
 }
 
-TEST_CASE("workgroup matrices: products whose batches begin anywhere go to other matrix units",
-          "[kernels][matrix]") {
+TEST_CASE("workgroup matrices: products whose batches begin anywhere go to other matrix units", "[kernels][matrix]") {
   struct Row {
     int64_t m, n;
     bool begins_on_16_bytes;
@@ -255,8 +250,7 @@ TEST_CASE("workgroup matrices: products whose batches begin anywhere go to other
   for (const Row& row : {Row{1024, 1024, true}, Row{1023, 1025, false}, Row{1023, 1032, true}}) {
     INFO(row.m << " x " << row.n);
     Graph g;
-    g.output("y", g.matmul(g.input("a", {3, row.m, 1024}, DType::F16),
-                           g.input("b", {3, 1024, row.n}, DType::F16)));
+    g.output("y", g.matmul(g.input("a", {3, row.m, 1024}, DType::F16), g.input("b", {3, 1024, row.n}, DType::F16)));
     kernel_tests::Lowered lowered(g, false, workgroup_device({16, 16, 16}, {32, 32, 16}));
     KernelList kernels;
     DispatchList dispatches;

@@ -18,10 +18,10 @@
 #define SWARM_LOOK4 (SWARM_HEADS * SWARM_VALUE4)
 
 #define SWARM_TRIBES 6
-#define SWARM_TRAIL 24   // remembered positions per agent
+#define SWARM_TRAIL 24  // remembered positions per agent
 #define SWARM_LINKS 8   // lines per head of the picked agent
-#define SWARM_BEND 16    // segments of such a line
-#define SWARM_GROUP 64   // invocations per workgroup
+#define SWARM_BEND 16   // segments of such a line
+#define SWARM_GROUP 64  // invocations per workgroup
 
 #define SWARM_FLOCK 0
 #define SWARM_CONGA 1
@@ -30,10 +30,10 @@
 #define SWARM_BIND_FRAME 0
 #define SWARM_BIND_AGENTS 1
 #define SWARM_BIND_TARGETS 2
-#define SWARM_BIND_LOOK 3      // heed's output
+#define SWARM_BIND_LOOK 3  // heed's output
 #define SWARM_BIND_TRAILS 4
-#define SWARM_BIND_PICK 5      // row of the picked agent, its index
-#define SWARM_BIND_WEIGHTS 6   // heed's output: attention weights of the picked agent [heads, keys]
+#define SWARM_BIND_PICK 5     // row of the picked agent, its index
+#define SWARM_BIND_WEIGHTS 6  // heed's output: attention weights of the picked agent [heads, keys]
 #define SWARM_BIND_LINKS 7
 #define SWARM_BIND_BOXES 8
 #define SWARM_BIND_FONT 9
@@ -49,17 +49,17 @@ struct Frame {
 layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
 #endif
   mat4 view_projection;
-  vec4 eye;        // camera, time in seconds
-  vec4 right;      // of the camera; aspect ratio
-  vec4 up;         // of the camera; size of an agent
-  vec4 cursor;     // the player's cursor in the world; its pull, 0: none
-  vec4 pointer;    // where to pick: x, y in [-1, 1]; 1: pick now; 1: show the lines
-  vec4 motion;     // time step in seconds, slowest, fastest speed, drag in 1/s
-  vec4 home;       // radius of the free space, wander, swirl, strength of the leaders
-  uvec4 counts;    // agents, targets, flavour, steps made so far
-  vec4 motives[SWARM_HEADS];   // pull in 1/s^2, alignment in 1/s, swirl in 1/s^2, 1 if the head is on
-  vec4 colors[SWARM_HEADS];    // linear; weight in the colour of an agent
-  vec4 screen;     // width, height in pixels; 1 if targets are drawn
+  vec4 eye;                   // camera, time in seconds
+  vec4 right;                 // of the camera; aspect ratio
+  vec4 up;                    // of the camera; size of an agent
+  vec4 cursor;                // the player's cursor in the world; its pull, 0: none
+  vec4 pointer;               // where to pick: x, y in [-1, 1]; 1: pick now; 1: show the lines
+  vec4 motion;                // time step in seconds, slowest, fastest speed, drag in 1/s
+  vec4 home;                  // radius of the free space, wander, swirl, strength of the leaders
+  uvec4 counts;               // agents, targets, flavour, steps made so far
+  vec4 motives[SWARM_HEADS];  // pull in 1/s^2, alignment in 1/s, swirl in 1/s^2, 1 if the head is on
+  vec4 colors[SWARM_HEADS];   // linear; weight in the colour of an agent
+  vec4 screen;                // width, height in pixels; 1 if targets are drawn
 #ifdef __cplusplus
 };
 
@@ -72,6 +72,7 @@ struct Box {
 };
 }  // namespace swarm
 #else
-} frame;
+}
+frame;
 #endif
 #endif

@@ -163,8 +163,7 @@ bool prepare_encoder(std::istream& arguments, Work* work) {
         net.g.reshape(net.linear(x, 16 * i + kQkv, 3 * kWidth, kWidth), {batch, tokens, 3, kHeads, kHead});
     const auto part = [&](int64_t p) { return net.g.transpose(net.g.select(qkv, 2, p), 1, 2); };
     const Tensor heads = net.g.transpose(net.g.attention(part(0), part(1), part(2), {}).output, 1, 2);
-    const Tensor mixed =
-        net.linear(net.g.reshape(heads, {batch, tokens, kWidth}), 16 * i + kOut, kWidth, kWidth);
+    const Tensor mixed = net.linear(net.g.reshape(heads, {batch, tokens, kWidth}), 16 * i + kOut, kWidth, kWidth);
     x = net.feed_forward(net.norm(net.g.add(mixed, x), std::to_string(16 * i + kOut)), 16 * i);
   }
   return start(net, x, batch * tokens * kWidth, work);
@@ -210,8 +209,7 @@ bool prepare_decode(std::istream& arguments, Work* work) {
   for (uint32_t i = 0; i < kLayers; ++i) {
     const Tensor k = net.input(std::to_string(i) + "k", 16 * i + kPastKeys, {1, kHeads, keys, kHead});
     const Tensor v = net.input(std::to_string(i) + "v", 16 * i + kPastValues, {1, kHeads, keys, kHead});
-    const Tensor qkv =
-        net.g.reshape(net.linear(x, 16 * i + kQkv, 3 * kWidth, kWidth), {1, 1, 3, kHeads, kHead});
+    const Tensor qkv = net.g.reshape(net.linear(x, 16 * i + kQkv, 3 * kWidth, kWidth), {1, 1, 3, kHeads, kHead});
     const Tensor q = net.g.transpose(net.g.select(qkv, 2, 0), 1, 2);
     const Tensor heads = net.g.transpose(net.g.attention(q, k, v, {}).output, 1, 2);
     const Tensor mixed = net.linear(net.g.reshape(heads, {1, 1, kWidth}), 16 * i + kOut, kWidth, kWidth);

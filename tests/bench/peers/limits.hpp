@@ -60,8 +60,7 @@ class Gang {
   std::vector<std::thread> threads_;
 };
 
-inline constexpr int64_t kSteps =
-    1 << 20;  // of 24 independent multiply-adds: more than latency times issue width
+inline constexpr int64_t kSteps = 1 << 20;  // of 24 independent multiply-adds: more than latency times issue width
 
 // Multiply-adds done, counted in f32 operations.
 #if defined(__x86_64__)

@@ -133,12 +133,11 @@ memory norm(Net& net, const memory& x) {
   const memory::desc desc = x.get_desc();
   const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
 #if DNNL_VERSION_MAJOR >= 3
-  const dnnl::layer_normalization_forward::primitive_desc pd(engine(), dnnl::prop_kind::forward_inference,
-                                                             desc, desc, 1e-5f, flags);
+  const dnnl::layer_normalization_forward::primitive_desc pd(engine(), dnnl::prop_kind::forward_inference, desc, desc,
+                                                             1e-5f, flags);
 #else
   const dnnl::layer_normalization_forward::primitive_desc pd(
-      dnnl::layer_normalization_forward::desc(dnnl::prop_kind::forward_inference, desc, 1e-5f, flags),
-      engine());
+      dnnl::layer_normalization_forward::desc(dnnl::prop_kind::forward_inference, desc, 1e-5f, flags), engine());
 #endif
   const auto width = static_cast<size_t>(kWidth);
   memory y = net.store.make(desc);
@@ -191,8 +190,7 @@ void attend(Net& net, const memory& q, const memory& k_t, const memory& v, const
 #endif
   net.calls.push_back({dnnl::softmax_forward(softmax), {{DNNL_ARG_SRC, scores}, {DNNL_ARG_DST, scores}}});
   const auto second = describe(scores.get_desc(), v.get_desc(), {}, out.get_desc(), {}, false);
-  net.calls.push_back(
-      {dnnl::matmul(second), {{DNNL_ARG_SRC, scores}, {DNNL_ARG_WEIGHTS, v}, {DNNL_ARG_DST, out}}});
+  net.calls.push_back({dnnl::matmul(second), {{DNNL_ARG_SRC, scores}, {DNNL_ARG_WEIGHTS, v}, {DNNL_ARG_DST, out}}});
 }
 
 memory feed_forward(Net& net, const memory& x, uint32_t layer, Type type) {
@@ -233,10 +231,8 @@ bool prepare_attention(std::istream& arguments, Work* work) {
   const auto net = std::make_shared<Net>();
   const Dims dims = {1, kHeads, tokens, kHead};
   memory parts[3];
-  for (uint32_t i = 0; i < 3; ++i)
-    parts[i] = net->store.filled(dims, tensor(kInput + i, kWidth * tokens, kInputSize));
-  const memory k_t =
-      heads_of(parts[1], 0, {1, kHeads, kHead, tokens}, {kWidth * tokens, kHead * tokens, 1, kHead});
+  for (uint32_t i = 0; i < 3; ++i) parts[i] = net->store.filled(dims, tensor(kInput + i, kWidth * tokens, kInputSize));
+  const memory k_t = heads_of(parts[1], 0, {1, kHeads, kHead, tokens}, {kWidth * tokens, kHead * tokens, 1, kHead});
   const memory out = net->store.make(dims);
   attend(*net, parts[0], k_t, parts[2], out, kind == "causal");
   return start(net, out, kWidth * tokens, work);
@@ -257,8 +253,8 @@ bool prepare_encoder(std::istream& arguments, Work* work) {
                t_strides = {tokens * 3 * kWidth, kHead, 1, 3 * kWidth};
     const memory mixed = net->store.make({rows, kWidth});
     attend(*net, heads_of(qkv, 0, dims, strides), heads_of(qkv, kWidth, turned, t_strides),
-           heads_of(qkv, 2 * kWidth, dims, strides),
-           heads_of(mixed, 0, dims, {tokens * kWidth, kHead, kWidth, 1}), false);
+           heads_of(qkv, 2 * kWidth, dims, strides), heads_of(mixed, 0, dims, {tokens * kWidth, kHead, kWidth, 1}),
+           false);
     x = norm(*net, linear(*net, mixed, 16 * i + kOut, kWidth, kWidth, type, true, {.residual = &x}));
     x = feed_forward(*net, x, 16 * i, type);
   }
@@ -300,7 +296,6 @@ Prepare find(const std::string& work) {
 
 int main() {
   const dnnl_version_t* v = dnnl_version();
-  return serve(
-      "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch),
-      find);
+  return serve("oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch),
+               find);
 }

@@ -40,8 +40,8 @@ struct Start {
 };
 
 // One start of a host: its device, its cache, heed on it, and a plan.
-bool start(vulkan::Instance& instance, const vulkan::PhysicalDevice& physical,
-           std::span<const std::byte> kept, Start* result) {
+bool start(vulkan::Instance& instance, const vulkan::PhysicalDevice& physical, std::span<const std::byte> kept,
+           Start* result) {
   vulkan::Functions vk = instance.functions();
   const float priority = 1;
   auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
@@ -95,8 +95,7 @@ int main(int argc, char** argv) {
     std::printf("FAIL warm start on %s: there is no Vulkan device\n", name);
     return 1;
   }
-  const auto physical =
-      vulkan::read_physical_device(instance->functions(), devices[0], instance->api_version());
+  const auto physical = vulkan::read_physical_device(instance->functions(), devices[0], instance->api_version());
   if (!start(*instance, physical, {}, &cold) || !start(*instance, physical, cold.cache, &warm)) {
     std::printf("FAIL warm start on %s: no plan was made\n", name);
     return 1;

@@ -69,10 +69,10 @@ Info* find_link(const void* chain, VkStructureType type, VkLayerFunction functio
 
 // --- Instances and physical devices ---------------------------------------------------------------------------
 
-VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
-                                               const VkAllocationCallbacks* allocator, VkInstance* handle) {
-  auto* link = find_link<VkLayerInstanceCreateInfo>(
-      info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO, VK_LAYER_LINK_INFO);
+VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* allocator,
+                                               VkInstance* handle) {
+  auto* link = find_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO,
+                                                    VK_LAYER_LINK_INFO);
   if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
   const PFN_vkGetInstanceProcAddr next = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
   link->u.pLayerInfo = link->u.pLayerInfo->pNext;
@@ -96,8 +96,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocatio
 }
 
 // The first family, told twice, with one queue each.
-VKAPI_ATTR void VKAPI_CALL get_families(VkPhysicalDevice device, uint32_t* count,
-                                        VkQueueFamilyProperties* properties) {
+VKAPI_ATTR void VKAPI_CALL get_families(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties* properties) {
   VkQueueFamilyProperties first = {};
   uint32_t one = 1;
   instance_of(device).families(device, &one, &first);
@@ -112,18 +111,17 @@ VKAPI_ATTR void VKAPI_CALL get_families2(VkPhysicalDevice device, uint32_t* coun
                                          VkQueueFamilyProperties2* properties) {
   VkQueueFamilyProperties plain[2] = {};
   get_families(device, count, properties == nullptr ? nullptr : plain);
-  for (uint32_t i = 0; properties != nullptr && i < *count; ++i)
-    properties[i].queueFamilyProperties = plain[i];
+  for (uint32_t i = 0; properties != nullptr && i < *count; ++i) properties[i].queueFamilyProperties = plain[i];
 }
 
 // --- Devices and queues -----------------------------------------------------------------------------------------
 
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
                                              const VkAllocationCallbacks* allocator, VkDevice* handle) {
-  auto* link = find_link<VkLayerDeviceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO,
-                                                  VK_LAYER_LINK_INFO);
-  const auto* callback = find_link<VkLayerDeviceCreateInfo>(
-      info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO, VK_LOADER_DATA_CALLBACK);
+  auto* link =
+      find_link<VkLayerDeviceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO, VK_LAYER_LINK_INFO);
+  const auto* callback = find_link<VkLayerDeviceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO,
+                                                            VK_LOADER_DATA_CALLBACK);
   if (link == nullptr || callback == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
   const PFN_vkGetInstanceProcAddr get_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
   Device device;
@@ -167,26 +165,22 @@ VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice handle, uint32_t family, uint32_t 
   *queue = reinterpret_cast<VkQueue>(&shown);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
-                                      VkFence fence) {
+VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
   const auto next = device_of(queue).get<PFN_vkQueueSubmit>("vkQueueSubmit");
   const std::scoped_lock lock(g_mutex);
   return next(real(queue), count, infos, fence);
 }
 
 template <class F>
-VkResult submit2_as(const char* name, VkQueue queue, uint32_t count, const VkSubmitInfo2* infos,
-                    VkFence fence) {
+VkResult submit2_as(const char* name, VkQueue queue, uint32_t count, const VkSubmitInfo2* infos, VkFence fence) {
   const auto next = device_of(queue).get<F>(name);
   const std::scoped_lock lock(g_mutex);
   return next(real(queue), count, infos, fence);
 }
-VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2* infos,
-                                       VkFence fence) {
+VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2* infos, VkFence fence) {
   return submit2_as<PFN_vkQueueSubmit2>("vkQueueSubmit2", queue, count, infos, fence);
 }
-VKAPI_ATTR VkResult VKAPI_CALL submit2_khr(VkQueue queue, uint32_t count, const VkSubmitInfo2* infos,
-                                           VkFence fence) {
+VKAPI_ATTR VkResult VKAPI_CALL submit2_khr(VkQueue queue, uint32_t count, const VkSubmitInfo2* infos, VkFence fence) {
   return submit2_as<PFN_vkQueueSubmit2>("vkQueueSubmit2KHR", queue, count, infos, fence);
 }
 
@@ -206,21 +200,18 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pool(VkDevice handle, const VkCommandPoolC
 template <class Barrier>
 std::vector<Barrier> without_families(uint32_t count, const Barrier* barriers) {
   std::vector<Barrier> result(barriers, barriers + count);
-  for (Barrier& barrier : result)
-    barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  for (Barrier& barrier : result) barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   return result;
 }
 
-VKAPI_ATTR void VKAPI_CALL barrier(VkCommandBuffer commands, VkPipelineStageFlags from,
-                                   VkPipelineStageFlags to, VkDependencyFlags flags, uint32_t count,
-                                   const VkMemoryBarrier* plain, uint32_t buffer_count,
-                                   const VkBufferMemoryBarrier* buffers, uint32_t image_count,
+VKAPI_ATTR void VKAPI_CALL barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to,
+                                   VkDependencyFlags flags, uint32_t count, const VkMemoryBarrier* plain,
+                                   uint32_t buffer_count, const VkBufferMemoryBarrier* buffers, uint32_t image_count,
                                    const VkImageMemoryBarrier* images) {
   const auto of_buffers = without_families(buffer_count, buffers);
   const auto of_images = without_families(image_count, images);
   device_of(commands).get<PFN_vkCmdPipelineBarrier>("vkCmdPipelineBarrier")(
-      commands, from, to, flags, count, plain, buffer_count, of_buffers.data(), image_count,
-      of_images.data());
+      commands, from, to, flags, count, plain, buffer_count, of_buffers.data(), image_count, of_images.data());
 }
 
 void barrier2_as(const char* name, VkCommandBuffer commands, const VkDependencyInfo* info) {
@@ -247,8 +238,7 @@ struct Entry {
   const char* name;
   PFN_vkVoidFunction function;
 };
-#define HEED_ENTRY(name, function) \
-  { name, reinterpret_cast<PFN_vkVoidFunction>(function) }
+#define HEED_ENTRY(name, function) {name, reinterpret_cast<PFN_vkVoidFunction>(function)}
 const Entry kInstanceEntries[] = {
     HEED_ENTRY("vkGetInstanceProcAddr", get_instance_proc),
     HEED_ENTRY("vkCreateInstance", create_instance),
