@@ -1,4 +1,5 @@
-# What heed links, as targets that every directory of the build sees: heed::highway, heed::utf8proc, Threads::Threads.
+# The libraries that heed links, as targets that every directory of the build sees: heed::highway, heed::utf8proc,
+# Threads::Threads.
 # Used by heed's own build and, installed beside it, by find_package(heed).
 
 # A target that find_package made in this directory, made visible to the directories above: whoever links heed links

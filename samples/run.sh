@@ -4,7 +4,7 @@
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
-# With --help as the first of ARGUMENTS, a sample tells its own.
+# "samples/run.sh SAMPLE --help" prints a sample's arguments.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -9,7 +9,7 @@
 
 namespace samples {
 
-// A number from `least` to `most`. CLI::Range takes "nan" for one within any range.
+// Accepts numbers from `least` to `most`. Unlike CLI::Range, it refuses "nan".
 inline CLI::Validator within(double least, double most) {
   const auto check = [least, most](const std::string& text) {
     char* end = nullptr;

@@ -9,7 +9,7 @@ layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 1) writeonly buffer Out { int result[]; };
 
 const uint NONE = 0xffffffffu;
-shared uint sh_index[ROW_INVOCATIONS];
+shared uint sh_index[HEED_ROW_INVOCATIONS];
 
 // Whether (value, index) comes before (best, best_index): larger, or equal and earlier.
 bool wins(float value, uint index, float best, uint best_index) {

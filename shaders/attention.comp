@@ -9,27 +9,15 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/attention.glsl"
 #include "shared/kept_keys.glsl"
+#include "shared/strange_values.glsl"
+#include "shared/attention_tiles.h"
+#include "shared/attention_tiles_memory.inc"
 
-layout(constant_id = 11) const uint LANES = 1;
-layout(constant_id = 12) const uint TQ = 1;  // queries per invocation
-layout(constant_id = 13) const uint TK = 8;  // keys whose logits are in registers at a time
-layout(constant_id = 14) const uint BK = 8;  // a multiple of TK, at most 32
-layout(constant_id = 15) const uint PARTIALS = 1;  // LANES > 1: invocations * TQ * TK
-
-const uint K_VECS = (D_K + 4u * LANES - 1u) / (4u * LANES);
-const uint V_VECS = (D_V + 4u * LANES - 1u) / (4u * LANES);
-const uint K_ROW = K_VECS * LANES;  // vec4s of one key
-const uint V_ROW = V_VECS * LANES;
-
-shared vec4 sh_k[BK * K_ROW];
-shared vec4 sh_v[BK * V_ROW];
-shared float sh_partial[PARTIALS];
-
-// Of one invocation.
+// The logits of an invocation's queries and the TK keys at hand, or its share of them before add_lanes.
 const uint LOGITS = TQ * TK;
 float logits[LOGITS];
 
-// All lanes of a query get the sums of their parts of the logits.
+// Adds up the partial logits of the lanes of a query. Every lane gets the sums.
 void add_lanes(bool first) {
   uint tid = gl_LocalInvocationID.x;
   if (!first) barrier();
@@ -43,8 +31,10 @@ void add_lanes(bool first) {
   }
 }
 
-// Keys whose bit is not set become zeros: what lies in their memory must not reach a product.
-void load_tile(uint k_base, uint v_base, uint tile, uint bits) {
+// Brings a tile of keys and values to shared memory. Those whose bit is not set become zeros: what lies in their memory
+// must not reach a product. Returns whether this invocation has read an infinite or NaN value, if `watched`.
+bool load_tile(uint k_base, uint v_base, uint tile, uint bits, bool watched) {
+  bool strange = false;
   bool whole = whole_k();
   for (uint n = gl_LocalInvocationID.x; n < BK * K_ROW; n += gl_WorkGroupSize.x) {
     uint j = n / K_ROW;
@@ -55,8 +45,11 @@ void load_tile(uint k_base, uint v_base, uint tile, uint bits) {
   for (uint n = gl_LocalInvocationID.x; n < BK * V_ROW; n += gl_WorkGroupSize.x) {
     uint j = n / V_ROW;
     bool wanted = ((bits >> j) & 1u) != 0u;
-    sh_v[n] = wanted ? load_v(v_base + (tile + j) * p.v_s, n % V_ROW * 4u, whole) : vec4(0.0);
+    vec4 value = wanted ? load_v(v_base + (tile + j) * p.v_s, n % V_ROW * 4u, whole) : vec4(0.0);
+    if (watched && has_strange(value)) strange = true;
+    sh_v[n] = value;
   }
+  return strange;
 }
 
 void main() {
@@ -64,13 +57,13 @@ void main() {
   uint tid = gl_LocalInvocationID.x;
   uint lane = tid % LANES;
   Task task = task_of(workgroup_index(), slots * TQ, BK);
-  if (task.bh >= p.batch_heads) return;
+  if (task.split >= task.splits) return;
   uint last_query = task.last_query;
   uint bh = task.bh, b = task.b, h = task.h;
   uint k_base = p.offset[1] + b * p.k_b + h / GROUP * p.k_h;
   uint v_base = p.offset[2] + b * p.v_b + h / GROUP * p.v_h;
 
-  // Invocations without a query of their own do the work of the last one, and store nothing.
+  // Invocations without a query of their own repeat the last one, and store nothing.
   uint query[TQ];
   vec4 q_part[TQ * K_VECS];
   vec4 sums[TQ * V_VECS];
@@ -88,6 +81,7 @@ void main() {
   }
 
   if (has(HEED_SOFTMAX_KEY_PADDING)) clear_kept();
+  if (may_hide(task, task.begin, task.end)) clear_strange();
   uint turn = 0u;
   for (uint tile = task.begin; tile < task.end; tile += BK, ++turn) {
     uint count = min(BK, task.end - tile);
@@ -97,8 +91,11 @@ void main() {
       kept = kept_by_padding(b, tile, count, turn);
       if (kept == 0u && !has(HEED_SOFTMAX_FILL)) continue;
     }
-    load_tile(k_base, v_base, tile, has(HEED_SOFTMAX_FILL) ? in_range : kept);
+    bool watched = may_hide(task, tile, tile + count);
+    bool strange = load_tile(k_base, v_base, tile, has(HEED_SOFTMAX_FILL) ? in_range : kept, watched);
+    if (watched) put_strange(strange);
     barrier();
+    strange = watched && any_strange();
 
     for (uint j0 = 0u; j0 < BK; j0 += TK) {
       [[unroll]] for (uint n = 0u; n < LOGITS; ++n) logits[n] = 0.0;
@@ -137,6 +134,23 @@ void main() {
         total[r] = total[r] * shrink + sum;
         [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] *= shrink;
       }
+      if (strange) {
+        [[dont_unroll]] for (uint at = 0u; at < TK; ++at) {
+          float weight[TQ];
+          [[unroll]] for (uint r = 0u; r < TQ; ++r) {
+            weight[r] = 0.0;
+            // Picks a weight by constant indices: weights that are indexed at run time would leave the registers.
+            [[unroll]] for (uint t = 0u; t < TK; ++t)
+              if (t == at) weight[r] = logits[r * TK + t];
+          }
+          [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {
+            vec4 value = sh_v[(j0 + at) * V_ROW + n * LANES + lane];
+            [[unroll]] for (uint r = 0u; r < TQ; ++r)
+              if (weight[r] != 0.0) sums[r * V_VECS + n] += weight[r] * value;
+          }
+        }
+        continue;
+      }
       [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {
         [[unroll]] for (uint t = 0u; t < TK; ++t) {
           vec4 value = sh_v[(j0 + t) * V_ROW + n * LANES + lane];
@@ -153,13 +167,13 @@ void main() {
     uint row = bh * p.s_q + query[r];
     uint at = p.offset[6] + ((b * p.s_q + query[r]) * heads() + h) * D_V;
     if (has(HEED_ATTENTION_PARTIAL)) {
-      at = p.offset[6] + (row * task.splits + task.split) * (D_V + 2u);
+      at = partial_at(task, row);
       if (lane == 0u) {
         partial_result[at + D_V] = largest[r];
         partial_result[at + D_V + 1u] = total[r];
       }
     } else {
-      factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // the largest logit counts 1
+      factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // 0 only without a visible key: the largest logit adds 1
       if (has(HEED_ATTENTION_LOG_SUM_EXP) && lane == 0u) store_log_sum_exp(row, largest[r], total[r]);
     }
     [[unroll]] for (uint n = 0u; n < V_VECS; ++n) {

@@ -1,5 +1,5 @@
-// The second pass of attention over splits of the keys; see shared/attention_combine.h. An invocation makes four elements of a
-// row, with no help of others: the order of the sums depends on the number of splits only.
+// The second dispatch of attention over splits of the keys; see shared/attention_combine.h. An invocation makes four
+// elements of a row by itself, so that the order of the sums depends on the number of splits only.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -8,14 +8,11 @@
 #include "shared/log_sum_exp.glsl"
 #include "shared/attention_combine.h"
 
-layout(constant_id = 3) const uint D_V = 64;
-layout(constant_id = 4) const uint FLAGS = 0;
-
 layout(set = 0, binding = 0) readonly buffer Partial { float partial[]; };
 layout(set = 0, binding = 1) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 2) writeonly buffer LogSumExp { float log_sum_exp[]; };
 
-const uint VECS = (D_V + 3u) / 4u;  // of a row
+const uint VECS = (D_V + 3u) / 4u;  // vec4s of a row
 const uint SPLIT = D_V + 2u;        // elements of one split
 
 float largest_of(uint base) { return partial[base + D_V]; }
@@ -35,15 +32,16 @@ void main() {
   float total = 0.0;
   vec4 sums = vec4(0.0);
   for (uint at = first; at < last; at += SPLIT) {
-    float share = total_of(at);
-    if (share == 0.0) continue;
+    float split_total = total_of(at);
+    if (split_total == 0.0) continue;
     float weight = exp(largest_of(at) - largest);
-    total += weight * share;
+    total += weight * split_total;
     [[unroll]] for (uint c = 0u; c < 4u; ++c)
       if (d + c < D_V) sums[c] += weight * partial[at + d + c];
   }
 
   float factor = total == 0.0 ? 0.0 : 1.0 / total;
+  row += p.first_row;
   uint query = row % p.s_q, bh = row / p.s_q;
   uint to = p.offset[1] + ((bh / p.heads * p.s_q + query) * p.heads + bh % p.heads) * D_V + d;
   [[unroll]] for (uint c = 0u; c < 4u; ++c)

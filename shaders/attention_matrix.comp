@@ -1,10 +1,10 @@
 // Fused attention on matrix units (VK_KHR_cooperative_matrix), with the online softmax of attention.comp; see
 // shared/attention.h.
 //
-// A workgroup is a grid of WAVES_M x WAVES_N subgroups. Those of one row of it share WM queries: of a tile of BK keys each
-// has a part of the logits, and of the outputs a part of the columns. Fragments are MS x NS x KS, a size that the device
-// lists. Nobody says which invocation holds which element of one, so that logits go through shared memory to the softmax,
-// and from there weights in f16 back to the matrix units; what scales the sums takes the same way.
+// A workgroup is a grid of WAVES_M x WAVES_N subgroups. The subgroups of a grid row share WM queries: each makes the
+// logits of BN of a tile's BK keys, and some columns of the outputs. Fragments are MS x NS x KS, a size that the device
+// lists. Vulkan does not say which invocation holds which element of a fragment, so that logits go through shared
+// memory to the softmax, and weights in f16 go back to the matrix units; so do the factors of the sums.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -15,61 +15,37 @@
 #extension GL_KHR_cooperative_matrix : require
 #include "shared/attention.glsl"
 #include "shared/kept_keys.glsl"
+#include "shared/strange_values.glsl"
 #include "shared/subgroup_sync.glsl"
+#include "shared/attention_matrix.h"
+#include "shared/attention_matrix_memory.inc"
 
-layout(constant_id = 11) const uint WAVES_M = 4;
-layout(constant_id = 12) const uint WAVES_N = 1;
-layout(constant_id = 13) const uint WM = 16;
-layout(constant_id = 14) const uint BK = 32;  // at most 32
-layout(constant_id = 15) const uint MS = 16;
-layout(constant_id = 16) const uint NS = 16;
-layout(constant_id = 17) const uint KS = 16;
-layout(constant_id = 18) const uint LANES = 32;     // of a subgroup
-layout(constant_id = 19) const bool HOLD_Q = true;  // subgroups keep their queries in registers
-
-// 16 bytes of them, where rows allow it.
+// Operands that are read 16 bytes at a time, where rows are aligned to that.
 layout(set = 0, binding = 0) readonly buffer Query16 { uvec4 q16[]; };
 layout(set = 0, binding = 1) readonly buffer Key16 { uvec4 k16[]; };
 layout(set = 0, binding = 2) readonly buffer Value16 { uvec4 v16[]; };
 
-const uint BM = WAVES_M * WM;
 const uint BN = BK / WAVES_N;  // keys of a subgroup
-// Heads are padded with zeros to whole fragments, and to 16 bytes.
-const uint STEP_K = KS > 8u ? KS : 8u;
-const uint STEP_V = NS * WAVES_N > 8u ? NS * WAVES_N : 8u;
-const uint K_PADDED = (D_K + STEP_K - 1u) / STEP_K * STEP_K;
-const uint V_PADDED = (D_V + STEP_V - 1u) / STEP_V * STEP_V;
-const uint FM = WM / MS;  // fragments of one subgroup
+const uint FM = WM / MS;       // fragments of one subgroup
 const uint FK = K_PADDED / KS;
 const uint FB = BN / NS;
 const uint FN = V_PADDED / WAVES_N / NS;
 
-// Rows of shared memory in groups of four elements; 16 bytes between them keep neighbouring rows in different banks.
-const uint K_ROW = K_PADDED / 4u + 2u;
-const uint V_ROW = BK / 4u + 2u;
-const uint P_ROW = BK / 4u + 2u;
-const uint S_ROW = BK / 4u + 1u;
-// Queries go through the place of the keys into registers, or lie behind it.
-shared f16vec4 sh_k[(BK + (HOLD_Q ? 0u : BM)) * K_ROW];
-shared f16vec4 sh_v[V_PADDED * V_ROW];  // column by column: neighbours are keys
-shared f16vec4 sh_weights[BM * P_ROW];
-shared vec4 sh_logits[BM * S_ROW];  // also scales and sums, of NS columns for each subgroup
-
-// Rows of a subgroup in the softmax, the lanes that share one, and the rows and groups of four logits of each lane.
-const uint ROWS = WM / WAVES_N;
-const uint PARTS = LANES > ROWS ? LANES / ROWS : 1u;
-const uint ROWS_EACH = ROWS * PARTS / LANES;
-const uint VECS = BK / 4u / PARTS;
+// The softmax:
+const uint ROWS = WM / WAVES_N;                       // rows of a subgroup
+const uint ROW_LANES = LANES > ROWS ? LANES / ROWS : 1u;  // lanes that divide a row
+const uint ROWS_EACH = ROWS * ROW_LANES / LANES;          // rows of a lane
+const uint VECS = BK / 4u / ROW_LANES;                    // groups of four logits of a lane in each row
 float largest[ROWS_EACH], total[ROWS_EACH];
 
-// The smallest weights would be subnormal in f16, or 0. The sums are divided by this again.
+// Weights are multiplied by this, since the smallest would be subnormal in f16, or 0. Sums are divided by it again.
 const float ONE = 32768.0;
 
-// The place of a subgroup: its first query in the workgroup, and its number among those that share it.
+// A subgroup's first query in the workgroup, and its number among the subgroups that share that query.
 uint wave_row() { return gl_SubgroupID / WAVES_N * WM; }
 uint wave_column() { return gl_SubgroupID % WAVES_N; }
 
-// Among the subgroups that share queries.
+// Waits for the subgroups that share queries.
 void sync() {
   if (WAVES_N == 1u) subgroup_sync();
   else barrier();
@@ -78,8 +54,8 @@ void sync() {
 // Whether rows that start at `at`, `stride` apart, can be read 16 bytes at a time.
 bool is_whole(uint at, uint stride, uint size) { return ((at | stride) & 7u) == 0u && size % 8u == 0u; }
 
-// BK rows of `target` from row `to` on. A row whose bit is not set becomes zeros: what lies in its memory must not reach a
-// product.
+// Fills BK rows of sh_k from row `to` on. A row whose bit is not set becomes zeros: what lies in its memory must not
+// reach a product.
 #define HEED_STAGE(name, scalars, vectors)                                                         \
   void name(uint to, uint at, uint stride, uint bits) {                                            \
     if (!is_whole(at, stride, D_K)) {                                                              \
@@ -102,16 +78,39 @@ bool is_whole(uint at, uint stride, uint size) { return ((at | stride) & 7u) == 
 HEED_STAGE(stage_queries, q, q16)
 HEED_STAGE(stage_keys, k, k16)
 
-// Values lie column by column. Matrix units read both factors of a product along the sum, here the keys; turned here, once,
-// every subgroup reads many of them at a time.
-void stage_values(uint at, uint stride, uint bits) {
+// Ways in which stage_values changes values. NaN counts as both infinities.
+#define PICK_ALL 0u             // all stay as they are
+#define PICK_FINITE 1u          // infinities and NaN become 0
+#define PICK_INFINITE 2u        // infinity becomes 1, all else 0
+#define PICK_MINUS_INFINITE 3u  // minus infinity becomes 1, all else 0
+
+bool is_strange_half(uint half_bits) { return (half_bits & 0x7c00u) == 0x7c00u; }
+bool has_strange_half(uint word) { return is_strange_half(word) || is_strange_half(word >> 16); }
+
+uint picked_half(uint pick, uint half_bits) {
+  if (pick == PICK_FINITE) return is_strange_half(half_bits) ? 0u : half_bits;
+  bool nan = (half_bits & 0x3ffu) != 0u, negative = (half_bits & 0x8000u) != 0u;
+  return is_strange_half(half_bits) && (nan || negative == (pick == PICK_MINUS_INFINITE)) ? 0x3c00u : 0u;
+}
+// The same for the two halves of a word.
+uint picked(uint pick, uint word) {
+  return pick == PICK_ALL ? word : picked_half(pick, word & 0xffffu) | picked_half(pick, word >> 16) << 16;
+}
+
+// Fills sh_v column by column. Matrix units read both factors of a product along the sum, here the keys; since values
+// are turned here, once, every subgroup reads many keys at a time. Returns whether this invocation has read an infinite
+// or NaN value, if `watched`.
+bool stage_values(uint at, uint stride, uint bits, bool watched, uint pick) {
+  bool strange = false;
   if (!is_whole(at, stride, D_V)) {
     for (uint n = gl_LocalInvocationID.x; n < BK * V_PADDED; n += gl_WorkGroupSize.x) {
       uint row = n / V_PADDED, d = n % V_PADDED;
       bool wanted = d < D_V && ((bits >> row) & 1u) != 0u;
-      sh_v[d * V_ROW + row / 4u][row % 4u] = wanted ? v[at + row * stride + d] : float16_t(0.0);
+      uint word = wanted ? packFloat2x16(f16vec2(v[at + row * stride + d], float16_t(0.0))) : 0u;
+      if (watched && has_strange_half(word)) strange = true;
+      sh_v[d * V_ROW + row / 4u][row % 4u] = unpackFloat2x16(picked(pick, word)).x;
     }
-    return;
+    return strange;
   }
   const uint quads = BK / 4u;  // of keys
   for (uint n = gl_LocalInvocationID.x; n < quads * (V_PADDED / 8u); n += gl_WorkGroupSize.x) {
@@ -120,6 +119,10 @@ void stage_values(uint at, uint stride, uint bits) {
     [[unroll]] for (uint key = 0u; key < 4u; ++key) {
       bool wanted = d < D_V && ((bits >> (quad * 4u + key)) & 1u) != 0u;
       eight[key] = wanted ? v16[(at + (quad * 4u + key) * stride + d) / 8u] : uvec4(0u);
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+        if (watched && has_strange_half(eight[key][c])) strange = true;
+        eight[key][c] = picked(pick, eight[key][c]);
+      }
     }
     [[unroll]] for (uint c = 0u; c < 8u; ++c) {
       f16vec4 column;
@@ -127,6 +130,7 @@ void stage_values(uint at, uint stride, uint bits) {
       sh_v[(d + c) * V_ROW + quad] = column;
     }
   }
+  return strange;
 }
 
 // Bits of the first `count` rows of a tile.
@@ -145,7 +149,7 @@ void load_queries(Task t) {
     if (!HOLD_Q) continue;
     barrier();
     [[unroll]] for (uint i = 0u; i < FM; ++i) {
-      uint row = wave_row() + i * MS - first;  // wraps around, then beyond BK, in earlier rows
+      uint row = wave_row() + i * MS - first;  // for rows before `first` it wraps around, and is more than BK
       if (row >= BK) continue;
       [[unroll]] for (uint n = 0u; n < FK; ++n)
         coopMatLoad(queries[i * FK + n], sh_k, row * K_ROW + n * KS / 4u, K_ROW, gl_CooperativeMatrixLayoutRowMajor);
@@ -154,7 +158,7 @@ void load_queries(Task t) {
   }
 }
 
-// Adds to the logits the products of elements n * KS .. of the subgroup's queries and keys.
+// Adds to the logits the products of elements n * KS .. n * KS + KS - 1 of the subgroup's queries and keys.
 void multiply(uint n) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
@@ -185,16 +189,17 @@ void make_logits() {
                    S_ROW, gl_CooperativeMatrixLayoutRowMajor);
 }
 
-// Row r of this invocation, within the workgroup's queries; `part` is the invocation's number among those of the row.
+// Row r of this invocation, counted among the workgroup's queries, and the invocation's number among the lanes of that
+// row.
 uint row_of(uint r) {
-  return wave_row() + wave_column() * ROWS + gl_SubgroupInvocationID / PARTS + r * (LANES / PARTS);
+  return wave_row() + wave_column() * ROWS + gl_SubgroupInvocationID / ROW_LANES + r * (LANES / ROW_LANES);
 }
-uint part() { return gl_SubgroupInvocationID % PARTS; }
+uint row_lane() { return gl_SubgroupInvocationID % ROW_LANES; }
 
-// Columns 0 .. NS - 1 of a row become `scale`. The lane that writes a group of four is the one that read its logits, so that
-// nobody has to wait.
+// Puts `scale` into columns 0 .. NS - 1 of a row of sh_logits. A lane overwrites only logits that it has read itself,
+// so that nobody has to wait.
 void put_scale(uint row, float scale) {
-  for (uint n = part(); n < NS / 4u; n += PARTS) sh_logits[row * S_ROW + n] = vec4(scale);
+  for (uint n = row_lane(); n < NS / 4u; n += ROW_LANES) sh_logits[row * S_ROW + n] = vec4(scale);
 }
 
 // Turns the logits of row r, keys `tile` and on, into weights. Bit j of `kept`: the padding keeps key j of the tile.
@@ -205,7 +210,7 @@ void weigh(uint r, Task t, uint tile, uint kept) {
   uint taking_part = 0u;
   float now_largest = largest[r];
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
-    uint group = n * PARTS + part();
+    uint group = n * ROW_LANES + row_lane();
     values[n] = sh_logits[row * S_ROW + group] * SCALE;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {
       float value = values[n][c];
@@ -216,13 +221,13 @@ void weigh(uint r, Task t, uint tile, uint kept) {
       now_largest = max(now_largest, value);
     }
   }
-  [[unroll]] for (uint step = 1u; step < PARTS; step *= 2u)
+  [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u)
     now_largest = max(now_largest, subgroupShuffleXor(now_largest, step));
   float shrink = total[r] == 0.0 ? 0.0 : exp(largest[r] - now_largest);
   largest[r] = now_largest;
   float sum = 0.0;
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
-    uint group = n * PARTS + part();
+    uint group = n * ROW_LANES + row_lane();
     vec4 weights;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {
       float weight = ((taking_part >> (n * 4u + c)) & 1u) != 0u ? exp(values[n][c] - now_largest) : 0.0;
@@ -233,12 +238,12 @@ void weigh(uint r, Task t, uint tile, uint kept) {
     }
     sh_weights[row * P_ROW + group] = f16vec4(weights);
   }
-  [[unroll]] for (uint step = 1u; step < PARTS; step *= 2u) sum += subgroupShuffleXor(sum, step);
+  [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u) sum += subgroupShuffleXor(sum, step);
   total[r] = total[r] * shrink + sum;
   put_scale(row, shrink);
 }
 
-// Multiplies the sums of each row by what put_scale left for it.
+// Multiplies the sums of each row by the factor that put_scale left.
 void scale_sums() {
   coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> scale;
   [[unroll]] for (uint i = 0u; i < FM; ++i) {
@@ -262,20 +267,51 @@ void mix_values() {
   }
 }
 
-// What is left to do for row r when all keys are done: its log-sum-exp, or what the second pass wants to know, and the scale
+// Adds `infinity` to each sum whose query has a weight for a value that stage_values made 1.
+void add_infinities(float infinity) {
+  uint mine = wave_column() * NS / 4u;
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left;
+  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
+  coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> found;
+  [[unroll]] for (uint i = 0u; i < FM; ++i) {
+    uint place = (wave_row() + i * MS) * S_ROW + mine;
+    [[unroll]] for (uint j = 0u; j < FN; ++j) {
+      found = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
+      [[dont_unroll]] for (uint key = 0u; key < BK; key += KS) {
+        coopMatLoad(left, sh_weights, (wave_row() + i * MS) * P_ROW + key / 4u, P_ROW,
+                    gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
+                    gl_CooperativeMatrixLayoutColumnMajor);
+        found = coopMatMulAdd(left, right, found);
+      }
+      coopMatStore(found, sh_logits, place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      subgroup_sync();
+      for (uint e = gl_SubgroupInvocationID; e < MS * NS / 4u; e += LANES) {
+        uint at = place + e / (NS / 4u) * S_ROW + e % (NS / 4u);
+        [[unroll]] for (uint c = 0u; c < 4u; ++c) sh_logits[at][c] = sh_logits[at][c] == 0.0 ? 0.0 : infinity;
+      }
+      subgroup_sync();
+      coopMatLoad(found, sh_logits, place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      sums[i * FN + j] = sums[i * FN + j] + found;
+      subgroup_sync();
+    }
+  }
+}
+
+// Finishes row r after the last key: stores the log-sum-exp, or what attention_combine.comp reads, and puts the factor
 // of its sums.
 void finish(uint r, Task t) {
   uint query = t.first_query + row_of(r);
   float factor = has(HEED_ATTENTION_DROPOUT) ? KEEP_SCALE / ONE : 1.0 / ONE;
-  bool stores = query <= t.last_query && part() == 0u;
+  bool stores = query <= t.last_query && row_lane() == 0u;
   if (has(HEED_ATTENTION_PARTIAL)) {
-    uint at = p.offset[6] + ((t.bh * p.s_q + query) * t.splits + t.split) * (D_V + 2u) + D_V;
+    uint at = partial_at(t, t.bh * p.s_q + query) + D_V;
     if (stores) {
       partial_result[at] = largest[r];
       partial_result[at + 1u] = total[r];
     }
   } else {
-    factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // the largest logit counts 1
+    factor = total[r] == 0.0 ? 0.0 : factor / total[r];  // 0 only without a visible key: the largest logit adds 1
     if (has(HEED_ATTENTION_LOG_SUM_EXP) && stores) store_log_sum_exp(t.bh * p.s_q + query, largest[r], total[r]);
   }
   put_scale(row_of(r), factor);
@@ -297,10 +333,8 @@ void store_sums(Task t) {
       uint query = t.first_query + row, d = (wave_column() * FN + j) * NS + column;
       if (query > t.last_query || d >= D_V) continue;
       float x = sh_logits[row * S_ROW + mine + column / 4u][column % 4u];
-      if (has(HEED_ATTENTION_PARTIAL))
-        partial_result[p.offset[6] + ((t.bh * p.s_q + query) * t.splits + t.split) * (D_V + 2u) + d] = x;
-      else
-        result[p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d] = TO_OUT(x);
+      if (has(HEED_ATTENTION_PARTIAL)) partial_result[partial_at(t, t.bh * p.s_q + query) + d] = x;
+      else result[p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d] = TO_OUT(x);
     }
     subgroup_sync();
   }
@@ -308,7 +342,7 @@ void store_sums(Task t) {
 
 void main() {
   Task t = task_of(workgroup_index(), BM, BK);
-  if (t.bh >= p.batch_heads) return;
+  if (t.split >= t.splits) return;
   uint k_base = p.offset[1] + t.b * p.k_b + t.h / GROUP * p.k_h;
   uint v_base = p.offset[2] + t.b * p.v_b + t.h / GROUP * p.v_h;
   load_queries(t);
@@ -320,6 +354,7 @@ void main() {
   }
 
   if (has(HEED_SOFTMAX_KEY_PADDING)) clear_kept();
+  if (may_hide(t, t.begin, t.end)) clear_strange();
   uint turn = 0u;
   for (uint tile = t.begin; tile < t.end; tile += BK, ++turn) {
     uint count = min(BK, t.end - tile);
@@ -330,8 +365,16 @@ void main() {
     }
     uint wanted = has(HEED_SOFTMAX_FILL) ? in_range : kept;
     stage_keys(0u, k_base + tile * p.k_s, p.k_s, wanted);
-    stage_values(v_base + tile * p.v_s, p.v_s, wanted);
+    uint v_tile = v_base + tile * p.v_s;
+    bool watched = may_hide(t, tile, tile + count);
+    bool strange = stage_values(v_tile, p.v_s, wanted, watched, PICK_ALL);
+    if (watched) put_strange(strange);
     barrier();
+    strange = watched && any_strange();
+    if (strange) {
+      stage_values(v_tile, p.v_s, wanted, false, PICK_FINITE);
+      barrier();
+    }
     make_logits();
     sync();
     [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) weigh(r, t, tile, kept);
@@ -339,6 +382,14 @@ void main() {
     scale_sums();
     mix_values();
     barrier();
+    if (strange) {
+      [[dont_unroll]] for (uint pick = PICK_INFINITE; pick <= PICK_MINUS_INFINITE; ++pick) {
+        stage_values(v_tile, p.v_s, wanted, false, pick);
+        barrier();
+        add_infinities(uintBitsToFloat(pick == PICK_INFINITE ? 0x7f800000u : 0xff800000u));
+        barrier();
+      }
+    }
   }
 
   [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) finish(r, t);

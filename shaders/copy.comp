@@ -2,9 +2,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/groups.glsl"
+#define HEED_COPY
 #include "shared/elementwise.h"
-
-layout(constant_id = 5) const uint PER_INVOCATION = 4;
 
 layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
 layout(set = 0, binding = 2) buffer Out { uint result[]; };

@@ -7,8 +7,6 @@
 #include "shared/philox.glsl"
 #include "shared/dropout.h"
 
-layout(constant_id = 3) const bool VEC4 = false;  // rows are dense, start at, and are a multiple of four elements long
-
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
 layout(set = 0, binding = 1) writeonly buffer Out { OUT_T result[]; };

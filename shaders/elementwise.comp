@@ -7,13 +7,6 @@
 #include "shared/activation.glsl"
 #include "shared/elementwise.h"
 
-layout(constant_id = 3) const uint KIND = 0;
-layout(constant_id = 4) const uint ACTIVATION = 0;
-layout(constant_id = 5) const uint PER_INVOCATION = 4;  // elements, or groups of four
-layout(constant_id = 6) const bool VEC4 = false;        // rows are dense, start at, and are a multiple of four long
-
-layout(constant_id = 7) const bool BFLOAT = false;      // where operands are read as words: they are bf16; otherwise f16
-
 #ifdef A_NARROW
 layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
 layout(set = 0, binding = 0) readonly buffer A4 { uvec2 a4[]; };

@@ -5,8 +5,6 @@
 #include "shared/rows.glsl"
 #include "shared/embedding.h"
 
-layout(constant_id = 3) const bool BFLOAT = false;  // of a table narrower than rows: it is bf16; otherwise f16
-
 #ifdef A_NARROW
 layout(set = 0, binding = 0) readonly buffer Table { uint table[]; };
 float table_at(uint at) { return widen_one(table[at / 2u], at, BFLOAT); }

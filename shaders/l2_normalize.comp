@@ -1,9 +1,9 @@
-// Division of each row by its length; see shared/l2_normalize.h. Squares are taken of values divided by the row's
-// largest, since those of 1e20 or 1e-25 leave the range of f32.
+// Division of each row by its length; see shared/l2_normalize.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/storage.glsl"
 #include "shared/row_groups.glsl"
+#include "shared/row_scale.glsl"
 #include "shared/l2_normalize.h"
 
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
@@ -28,32 +28,28 @@ void main() {
       if (group_start(g) < n) held[g] = load_x(x_row, p.x_stride[4], group_start(g), n);
   }
 
-  float largest = 0.0;
+  uvec4 largest = uvec4(floatBitsToUint(p.eps));  // eps counts, so that scaled it stays within f32 too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
-    if (i >= n) continue;
-    vec4 values = abs(group_of(x_row, g, i, n));
-    largest = max_with_nan(largest, max_with_nan(max_with_nan(values.x, values.y), max_with_nan(values.z, values.w)));
+    if (i < n) largest = larger_magnitudes(largest, group_of(x_row, g, i, n));
   }
-  largest = row_max(largest);
+  float scale = row_scale(largest);
 
   vec4 squares = vec4(0.0);
-  if (largest != 0.0) {
-    [[unroll]] for (uint g = 0u; g < groups; ++g) {
-      uint i = group_start(g);
-      if (i >= n) continue;
-      vec4 values = group_of(x_row, g, i, n) / largest;
-      squares += values * values;
-    }
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i >= n) continue;
+    vec4 values = group_of(x_row, g, i, n) * scale;
+    squares += values * values;
   }
-  float length = largest * sqrt(row_sum(sum_of_four(squares)));
-  float divisor = length < p.eps ? p.eps : length;
+  float length = sqrt(row_sum(sum_of_four(squares))), eps = p.eps * scale;
+  float divisor = length < eps ? eps : length;
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= n) continue;
-    vec4 values = group_of(x_row, g, i, n);
-    // 0 / 0 with eps = 0 is left as the 0 it comes from.
+    vec4 values = group_of(x_row, g, i, n) * scale;
+    // With eps = 0 a row of zeros stays 0 instead of becoming 0 / 0.
     [[unroll]] for (uint c = 0u; c < 4u; ++c) values[c] = values[c] == 0.0 ? 0.0 : values[c] / divisor;
     store_result(out_row, p.out_stride[4], i, n, values);
   }

@@ -1,6 +1,6 @@
 // Matrix product on matrix units (VK_KHR_cooperative_matrix), with epilogue; see shared/matmul.h. One workgroup makes
 // one BM x BN tile of one batch, each of its subgroups WM x WN of that, in fragments of MS x NS x KS, a size that the
-// device lists. Slices of A and B go through shared memory, so that strides, offsets and edges may be any.
+// device lists. Blocks of A and B go through shared memory, so that strides, offsets and edges may be any.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -10,94 +10,73 @@
 #extension GL_KHR_cooperative_matrix : require
 #include "shared/matmul.glsl"
 #include "shared/subgroup_sync.glsl"
-
-layout(constant_id = 9) const uint BK = 32;
-layout(constant_id = 10) const uint WM = 32;
-layout(constant_id = 11) const uint WN = 32;
-layout(constant_id = 12) const uint MS = 16;
-layout(constant_id = 13) const uint NS = 16;
-layout(constant_id = 14) const uint KS = 16;
+#include "shared/matmul_matrix.h"
 
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
 const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
-
-// Slices lie as the operand does: its fast axis along the rows of shared memory. 16 bytes of padding keep
-// neighbouring rows in different banks.
-const uint A_FAST = A_K_FAST ? BK : BM;
-const uint A_SLOW = A_K_FAST ? BM : BK;
-const uint B_FAST = B_K_FAST ? BK : BN;
-const uint B_SLOW = B_K_FAST ? BN : BK;
-const uint A_ROW = A_FAST / 8u + 1u;
-const uint B_ROW = B_FAST / 8u + 1u;
-shared uvec4 sh_a[A_SLOW * A_ROW];  // 8 elements each
-shared uvec4 sh_b[B_SLOW * B_ROW];
-
-// One fragment of sums of each subgroup on its way to the epilogue.
-const uint FRAGMENT = MS * NS;
-const uint WAVES_N = BN / WN;
-const uint WAVES = BM / WM * WAVES_N;
-shared float sh_sums[WAVES * FRAGMENT];
+#include "shared/matmul_matrix_memory.inc"
 
 const uint FM = WM / MS;  // fragments of one subgroup
 const uint FN = WN / NS;
 
-// A slice comes in octets, 8 elements along its fast axis; those of one invocation lie a workgroup apart.
+// A block comes in octets, 8 elements along its fast axis; those of one invocation lie a workgroup apart.
 const uint A_OCTETS = A_SLOW * A_FAST / 8u;
 const uint B_OCTETS = B_SLOW * B_FAST / 8u;
-const uint A_PARTS = (A_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
-const uint B_PARTS = (B_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
+const uint A_LOADS = (A_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
+const uint B_LOADS = (B_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
 
-// Where a slice lies in memory: `slow` and `fast` count from its corner, up to the edges of the matrix.
-struct Slice {
+// Where a block lies in memory: `slow` and `fast` count from its corner, up to the edges of the matrix.
+struct Block {
   uint at, slow_stride, fast_stride, slow_end, fast_end;
   bool aligned;  // an octet is one uvec4, and either inside the matrix or outside
 };
 
-Slice slice_of(uint at, uint slow_stride, uint fast_stride, uint slow_end, uint fast_end) {
-  return Slice(at, slow_stride, fast_stride, slow_end, fast_end,
+Block block_of(uint at, uint slow_stride, uint fast_stride, uint slow_end, uint fast_end) {
+  return Block(at, slow_stride, fast_stride, slow_end, fast_end,
                fast_stride == 1u && ((at | slow_stride | fast_end) & 7u) == 0u);
 }
 
-// The same at every k0, which is a multiple of 8: how a slice is aligned.
-Slice slice_of_a(Tile tile, uint k0) {
+// k0 is a multiple of 8, so that `aligned` is the same for all blocks of a tile.
+Block block_of_a(Tile tile, uint k0) {
   uint at = tile.a + tile.m * p.a_m + k0 * p.a_k, rows = p.m - tile.m, depth = max(p.k, k0) - k0;
-  if (A_K_FAST) return slice_of(at, p.a_m, p.a_k, rows, depth);
-  return slice_of(at, p.a_k, p.a_m, depth, rows);
+  if (A_K_FAST) return block_of(at, p.a_m, p.a_k, rows, depth);
+  return block_of(at, p.a_k, p.a_m, depth, rows);
 }
-Slice slice_of_b(Tile tile, uint k0) {
+Block block_of_b(Tile tile, uint k0) {
   uint at = tile.b + tile.n * p.b_n + k0 * p.b_k, columns = p.n - tile.n, depth = max(p.k, k0) - k0;
-  if (B_K_FAST) return slice_of(at, p.b_n, p.b_k, columns, depth);
-  return slice_of(at, p.b_k, p.b_n, depth, columns);
+  if (B_K_FAST) return block_of(at, p.b_n, p.b_k, columns, depth);
+  return block_of(at, p.b_k, p.b_n, depth, columns);
 }
 
-// The row of octet i of a slice. Eight invocations store at a time. Where those are two rows of four octets, rows that are four
-// apart lie in different banks, and neighbours do not.
+// The row of octet i of a block. Eight invocations store at a time. Where they store two rows of four octets, these are
+// four rows apart, since neighbouring rows would lie in the same banks.
 uint row_of(uint i, uint octets) {
   uint row = i / octets;
   return octets == 4u ? (row & ~7u) | (row & 1u) << 2u | (row >> 1u & 3u) : row;
 }
 
-// read: into registers, what is aligned. keep: from there to shared memory. carry: to shared memory at once, what is not
-// aligned. Outside the matrix a slice is 0 on both sides, so that an infinity on one side never meets a padding 0.
-#define HEED_SLICE(read, keep, carry, next, scalars, vectors, target, PARTS, OCTETS, FAST, ROW)           \
-  uvec4 next[PARTS];                                                                                      \
-  void read(Slice s) {                                                                                    \
-    [[unroll]] for (uint part = 0u; part < PARTS; ++part) {                                               \
-      uint i = gl_LocalInvocationID.x + part * gl_WorkGroupSize.x;                                        \
+// An aligned block goes into registers by `read` and from there to shared memory by `keep`. Any other goes to shared
+// memory at once by `carry`. Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the
+// padding of the other.
+#define HEED_BLOCK(read, keep, carry, next, scalars, vectors, target, LOADS, OCTETS, FAST, ROW)           \
+  uvec4 next[LOADS];                                                                                      \
+  void read(Block s) {                                                                                    \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
+      uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
       uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
-      next[part] = uvec4(0u);                                                                             \
+      next[load] = uvec4(0u);                                                                             \
       if ((OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end && fast < s.fast_end)    \
-        next[part] = vectors[(s.at + slow * s.slow_stride + fast) / 8u];                                  \
+        next[load] = vectors[(s.at + slow * s.slow_stride + fast) / 8u];                                  \
     }                                                                                                     \
   }                                                                                                       \
   void keep() {                                                                                           \
-    [[unroll]] for (uint part = 0u; part < PARTS; ++part) {                                               \
-      uint i = gl_LocalInvocationID.x + part * gl_WorkGroupSize.x;                                        \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
+      uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
       if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS)                                                \
-        target[row_of(i, FAST / 8u) * ROW + i % (FAST / 8u)] = next[part];                                \
+        target[row_of(i, FAST / 8u) * ROW + i % (FAST / 8u)] = next[load];                                \
     }                                                                                                     \
   }                                                                                                       \
-  void carry(Slice s) {                                                                                   \
+  void carry(Block s) {                                                                                   \
     for (uint i = gl_LocalInvocationID.x; i < OCTETS; i += gl_WorkGroupSize.x) {                          \
       uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
       uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                                     \
@@ -112,12 +91,12 @@ uint row_of(uint i, uint octets) {
       target[slow * ROW + i % (FAST / 8u)] = octet;                                                       \
     }                                                                                                     \
   }
-HEED_SLICE(read_a, keep_a, carry_a, next_a, a, a16, sh_a, A_PARTS, A_OCTETS, A_FAST, A_ROW)
-HEED_SLICE(read_b, keep_b, carry_b, next_b, b, b16, sh_b, B_PARTS, B_OCTETS, B_FAST, B_ROW)
+HEED_BLOCK(read_a, keep_a, carry_a, next_a, a, a16, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW)
+HEED_BLOCK(read_b, keep_b, carry_b, next_b, b, b16, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW)
 
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
 
-void multiply_slices(uint wave_m, uint wave_n) {
+void multiply_blocks(uint wave_m, uint wave_n) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
   for (uint k = 0u; k < BK; k += KS) {
@@ -145,23 +124,23 @@ void main() {
 
   [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
     sums[i] = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
-  // An aligned slice comes into registers while the one before is multiplied, and waits there until all are done with
+  // An aligned block comes into registers while the one before is multiplied, and waits there until all are done with
   // shared memory.
-  Slice from_a = slice_of_a(tile, 0u), from_b = slice_of_b(tile, 0u);
+  Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
   for (uint k0 = 0u;; k0 += BK) {
     if (from_a.aligned) read_a(from_a);  // past the end this reads nothing
     if (from_b.aligned) read_b(from_b);
-    if (k0 > 0u) multiply_slices(wave_m, wave_n);
+    if (k0 > 0u) multiply_blocks(wave_m, wave_n);
     if (k0 >= p.k) break;
     barrier();
     if (from_a.aligned) keep_a(); else carry_a(from_a);
     if (from_b.aligned) keep_b(); else carry_b(from_b);
     barrier();
-    from_a = slice_of_a(tile, k0 + BK);
-    from_b = slice_of_b(tile, k0 + BK);
+    from_a = block_of_a(tile, k0 + BK);
+    from_b = block_of_b(tile, k0 + BK);
   }
 
-  uint mine = gl_SubgroupID * FRAGMENT;  // of sh_sums, which no other subgroup reads
+  uint mine = gl_SubgroupID * FRAGMENT;  // the place in sh_sums that no other subgroup uses
   // The inner loop picks a fragment by constant indices: sums that are indexed at run time would leave the registers.
   for (uint f = 0u; f < FM * FN; ++f) {
     [[unroll]] for (uint i = 0u; i < FM * FN; ++i)

@@ -1,11 +1,11 @@
-// Product of few rows and a matrix, as in decoding; see shared/matmul.h. It takes as long as reading the matrix, so that
-// every element of B is read once, 16 bytes at a time, and goes straight to registers. One workgroup makes a tile of BM
-// rows and BN columns with all its invocations side by side along k:
+// Product of few rows and a matrix, as in decoding; see shared/matmul.h. It takes as long as reading the matrix, so
+// that every element of B is read once, 16 bytes at a time, and goes straight to registers. One workgroup makes a tile
+// of BM rows and BN columns with all its invocations side by side along k:
 //
 //   B lies along k (weights of linear layers): neighbours read neighbouring k of BN columns;
 //   B lies along n, or anyhow: BN / WIDTH neighbours read WIDTH columns each, and the next ones the next k.
 //
-// What the invocations have summed is added in a fixed order.
+// The sums of the invocations are added in a fixed order.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -18,51 +18,51 @@
 // Lowering always makes workgroups of this size.
 const uint INVOCATIONS = 128;
 #ifdef B_NARROW
-const uint WIDTH = 8;  // elements of 16 bytes of B
+const uint WIDTH = 8;  // elements in 16 bytes of B
 #else
 const uint WIDTH = 128u / A_BITS;
 #endif
-const uint PARTS = WIDTH / 4u;
+const uint FOURS = WIDTH / 4u;
 const bool ALONG_K = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 const uint COLUMNS = ALONG_K ? BN : WIDTH;  // of one invocation
 
 float sums[BM * COLUMNS];
 
-// At most 64 columns times 16 steps of k, 32 subgroups times 32 sums, or 8 sums of each invocation.
+// Room for 64 columns times 16 steps of k, 32 subgroups times 32 sums, or 8 sums of each invocation.
 shared float sh_sums[1024];
 
 uint invocation() { return gl_LocalInvocationID.x; }
 
-struct Piece {
-  vec4 parts[PARTS];
+struct Wide {
+  vec4 fours[FOURS];
 };
 
-// WIDTH elements of A from `at` on, and of B.
-Piece a_piece(uint at) {
-  Piece piece;
+// WIDTH elements of A or B from `at` on.
+Wide wide_a(uint at) {
+  Wide wide;
 #if A_BITS == 16
   uvec4 bits = a16[at / WIDTH];
-  piece.parts[0] = widen(bits.xy, A_IS_BFLOAT);
-  piece.parts[1] = widen(bits.zw, A_IS_BFLOAT);
+  wide.fours[0] = widen(bits.xy, A_IS_BFLOAT);
+  wide.fours[1] = widen(bits.zw, A_IS_BFLOAT);
 #else
-  [[unroll]] for (uint c = 0u; c < PARTS; ++c) piece.parts[c] = uintBitsToFloat(a16[at / 4u + c]);
+  [[unroll]] for (uint c = 0u; c < FOURS; ++c) wide.fours[c] = uintBitsToFloat(a16[at / 4u + c]);
 #endif
-  return piece;
+  return wide;
 }
 
-Piece b_piece(uint at) {
-  Piece piece;
+Wide wide_b(uint at) {
+  Wide wide;
   uvec4 bits = b16[at / WIDTH];
 #ifdef B_NARROW
-  piece.parts[0] = widen(bits.xy, has(HEED_MATMUL_B_BFLOAT));
-  piece.parts[1] = widen(bits.zw, has(HEED_MATMUL_B_BFLOAT));
+  wide.fours[0] = widen(bits.xy, has(HEED_MATMUL_B_BFLOAT));
+  wide.fours[1] = widen(bits.zw, has(HEED_MATMUL_B_BFLOAT));
 #elif A_BITS == 16
-  piece.parts[0] = widen(bits.xy, A_IS_BFLOAT);
-  piece.parts[1] = widen(bits.zw, A_IS_BFLOAT);
+  wide.fours[0] = widen(bits.xy, A_IS_BFLOAT);
+  wide.fours[1] = widen(bits.zw, A_IS_BFLOAT);
 #else
-  piece.parts[0] = uintBitsToFloat(bits);
+  wide.fours[0] = uintBitsToFloat(bits);
 #endif
-  return piece;
+  return wide;
 }
 
 bool whole(uint positions) { return (positions & (WIDTH - 1u)) == 0u; }
@@ -71,15 +71,15 @@ bool whole(uint positions) { return (positions & (WIDTH - 1u)) == 0u; }
 uint row_at(Tile t, uint i) { return t.a + min(t.m + i, p.m - 1u) * p.a_m; }
 uint column_at(Tile t, uint j) { return t.b + min(t.n + j, p.n - 1u) * p.b_n; }
 
-void sum_pieces_along_k(Tile t) {
+void sum_wide_along_k(Tile t) {
   for (uint k = invocation() * WIDTH; k < p.k; k += INVOCATIONS * WIDTH) {
-    Piece right[COLUMNS];
-    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = b_piece(column_at(t, j) + k);
+    Wide right[COLUMNS];
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = wide_b(column_at(t, j) + k);
     [[unroll]] for (uint i = 0u; i < BM; ++i) {
-      Piece left = a_piece(row_at(t, i) + k);
+      Wide left = wide_a(row_at(t, i) + k);
       [[unroll]] for (uint j = 0u; j < COLUMNS; ++j)
-        [[unroll]] for (uint c = 0u; c < PARTS; ++c)
-          sums[i * COLUMNS + j] += dot(left.parts[c], right[j].parts[c]);
+        [[unroll]] for (uint c = 0u; c < FOURS; ++c)
+          sums[i * COLUMNS + j] += dot(left.fours[c], right[j].fours[c]);
     }
   }
 }
@@ -113,7 +113,7 @@ void add_along_k(Tile t) {
   store_at(t, invocation() / COLUMNS, invocation() % COLUMNS, sum);
 }
 #else
-// Eight sums at a time: 16 invocations add 8 each, then one adds what they have.
+// Adds eight sums at a time: 16 invocations add 8 values each, then one adds their results.
 void add_along_k(Tile t) {
   const uint count = BM * COLUMNS;
   uint tid = invocation();
@@ -143,26 +143,26 @@ const uint STEPS = INVOCATIONS / LANES;
 const uint AT_ONCE = 4;  // reads that are under way together
 
 // WIDTH columns from n on, of row k of B.
-Piece read_columns(Tile t, uint k, uint n, bool pieces) {
+Wide read_columns(Tile t, uint k, uint n, bool is_wide) {
   uint at = t.b + k * p.b_k;
-  if (pieces) return b_piece(at + min(n, p.n - WIDTH));
-  Piece piece;
-  [[unroll]] for (uint c = 0u; c < WIDTH; ++c) piece.parts[c / 4u][c % 4u] = b_at(at + min(n + c, p.n - 1u) * p.b_n);
-  return piece;
+  if (is_wide) return wide_b(at + min(n, p.n - WIDTH));
+  Wide wide;
+  [[unroll]] for (uint c = 0u; c < WIDTH; ++c) wide.fours[c / 4u][c % 4u] = b_at(at + min(n + c, p.n - 1u) * p.b_n);
+  return wide;
 }
 
 void sum_along_n(Tile t) {
   uint n = t.n + invocation() % LANES * WIDTH;
-  bool pieces = p.b_n == 1u && whole(t.b | p.n | (p.k > 1u ? p.b_k : 0u));
+  bool is_wide = p.b_n == 1u && whole(t.b | p.n | (p.k > 1u ? p.b_k : 0u));
   for (uint k0 = invocation() / LANES; k0 < p.k; k0 += STEPS * AT_ONCE) {
-    Piece right[AT_ONCE];
-    [[unroll]] for (uint s = 0u; s < AT_ONCE; ++s) right[s] = read_columns(t, min(k0 + s * STEPS, p.k - 1u), n, pieces);
+    Wide right[AT_ONCE];
+    [[unroll]] for (uint s = 0u; s < AT_ONCE; ++s) right[s] = read_columns(t, min(k0 + s * STEPS, p.k - 1u), n, is_wide);
     [[unroll]] for (uint s = 0u; s < AT_ONCE; ++s) {
       uint k = k0 + s * STEPS;
       if (k >= p.k) break;
       [[unroll]] for (uint i = 0u; i < BM; ++i) {
         float left = a_at(row_at(t, i) + k * p.a_k);
-        [[unroll]] for (uint c = 0u; c < WIDTH; ++c) sums[i * COLUMNS + c] += left * right[s].parts[c / 4u][c % 4u];
+        [[unroll]] for (uint c = 0u; c < WIDTH; ++c) sums[i * COLUMNS + c] += left * right[s].fours[c / 4u][c % 4u];
       }
     }
   }
@@ -190,7 +190,7 @@ void main() {
   [[unroll]] for (uint v = 0u; v < BM * COLUMNS; ++v) sums[v] = 0.0;
   if (ALONG_K) {
     uint positions = tile.a | tile.b | p.k | (p.m > 1u ? p.a_m : 0u) | (p.n > 1u ? p.b_n : 0u);
-    if (p.a_k == 1u && p.b_k == 1u && whole(positions)) sum_pieces_along_k(tile);
+    if (p.a_k == 1u && p.b_k == 1u && whole(positions)) sum_wide_along_k(tile);
     else sum_elements_along_k(tile);
     add_along_k(tile);
   } else {

@@ -1,18 +1,16 @@
-// Masked mean over one axis; see shared/mean.h. Local x counts elements of out, local y are the invocations that share
-// the sum of one element.
+// Masked mean over one axis; see shared/mean.h. Local x counts elements of out, local y the invocations that sum one of
+// them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/storage.glsl"
 #include "shared/rows.glsl"
 #include "shared/mean.h"
 
-layout(constant_id = 3) const uint FLAGS = 0;
-
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 1) readonly buffer MaskBytes { uint mask[]; };
 layout(set = 0, binding = 2) writeonly buffer Out { OUT_T result[]; };
 
-shared uint sh_count[ROW_INVOCATIONS];
+shared uint sh_count[HEED_ROW_INVOCATIONS];
 
 bool is_kept(uint mask_row, uint i) {
   if ((FLAGS & HEED_MEAN_MASK) == 0u) return true;

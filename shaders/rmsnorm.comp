@@ -2,25 +2,33 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shared/norm.glsl"
+#include "shared/row_scale.glsl"
 
 void main() {
   Row row = this_row();
   uint groups = group_count(row.n);
   hold_row(row);
 
+  uvec4 largest = uvec4(floatBitsToUint(sqrt(p.eps)));  // eps counts, so that scaled it stays within f32 too
+  [[unroll]] for (uint g = 0u; g < groups; ++g) {
+    uint i = group_start(g);
+    if (i < row.n) largest = larger_magnitudes(largest, group_of(row, g, i));
+  }
+  float scale = row_scale(largest);
+
   vec4 squares = vec4(0.0);
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = group_of(row, g, i);
+    vec4 values = group_of(row, g, i) * scale;
     squares += values * values;
   }
-  float inverse = inversesqrt(row_sum(sum_of_four(squares)) / float(p.n) + p.eps);
+  float inverse = inversesqrt(row_sum(sum_of_four(squares)) / float(p.n) + (p.eps * scale) * scale);
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = group_of(row, g, i) * inverse;
+    vec4 values = group_of(row, g, i) * scale * inverse;
     if ((FLAGS & HEED_NORM_GAMMA) != 0u) values *= load_gamma(p.offset[1], p.gamma_stride, i, row.n);
     store_result(row.out_at, p.out_stride[4], i, row.n, values);
   }

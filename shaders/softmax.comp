@@ -8,16 +8,16 @@
 #include "shared/masks.glsl"
 #include "shared/softmax.h"
 
-layout(constant_id = 3) const uint FLAGS = 0;
-
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
 layout(set = 0, binding = 1) readonly buffer KeyPadding { uint key_padding[]; };
 layout(set = 0, binding = 2) readonly buffer MaskBytes { uint mask[]; };
 layout(set = 0, binding = 3) readonly buffer Bias { A_T bias[]; };
 layout(set = 0, binding = 3) readonly buffer Bias4 { A_VEC4 bias4[]; };
-layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
-layout(set = 0, binding = 4) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+layout(set = 0, binding = 4) readonly buffer Lengths { int lengths[]; };
+layout(set = 0, binding = 5) readonly buffer Positions { int positions[]; };
+layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 6) writeonly buffer Out4 { OUT_VEC4 result4[]; };
 
 HEED_LOAD_GROUP(load_x, x, x4)
 HEED_LOAD_GROUP(load_bias, bias, bias4)
@@ -28,11 +28,26 @@ const float LOWEST = -3.402823466e38;
 
 struct Row {
   uint x, key_padding, mask, bias;  // where the row starts in each operand
-  uint visible;                     // keys that causality leaves: 0..S_k
+  uint keys;                        // all but those behind its length
+  uint visible;                     // keys that causality leaves: 0..keys
+  uint passed;                      // how many of these are before the window
 };
+
+// Sets which keys query `query` of batch d0 may see by their place.
+void place(inout Row row, uint d0, uint query) {
+  row.keys = p.dim[3];
+  if ((FLAGS & HEED_SOFTMAX_LENGTHS) != 0u) row.keys = uint(clamp(lengths[p.offset[4] + d0], 0, int(p.dim[3])));
+  int offset = (FLAGS & HEED_SOFTMAX_BOTTOM_RIGHT) != 0u ? int(row.keys) - int(p.dim[2]) : 0;
+  // Positions are kept so small that no sum overflows. No number of keys is as large.
+  if ((FLAGS & HEED_SOFTMAX_POSITIONS) != 0u) offset = clamp(positions[p.offset[5] + d0], -0x3fffffff, 0x3fffffff);
+  int end = int(query) + offset + 1;
+  row.visible = (FLAGS & HEED_SOFTMAX_CAUSAL) != 0u ? uint(clamp(end, 0, int(row.keys))) : row.keys;
+  row.passed = WINDOW != 0u ? uint(clamp(end - int(WINDOW), 0, int(row.keys))) : 0u;
+}
 
 bool is_masked(Row row, uint j) {
   if ((FLAGS & HEED_SOFTMAX_CAUSAL) != 0u && j >= row.visible) return true;
+  if (WINDOW != 0u && j < row.passed) return true;
   if ((FLAGS & HEED_SOFTMAX_KEY_PADDING) != 0u) {
     uint at = row.key_padding + j * p.key_padding_stride[3];
     if (byte_hides(key_padding[at / 4u], at, (FLAGS & HEED_SOFTMAX_KEY_PADDING_KEEP) != 0u)) return true;
@@ -44,8 +59,8 @@ bool is_masked(Row row, uint j) {
   return false;
 }
 
-// The logits of keys j .. j + 3, -inf for those that take no part: that are masked, or of which x, bias or their sum is
-// -inf, as some callers write their masks. The lowest finite value is a logit like any other.
+// The logits of keys j .. j + 3. A key that takes no part has -inf: it is masked, or x, the bias or their sum is -inf,
+// as some callers write their masks. The lowest finite value is a logit like any other.
 vec4 logits_at(Row row, uint j, uint n) {
   vec4 logits = load_x(row.x, p.x_stride[3], j, n);
   vec4 added = vec4(0.0);
@@ -56,8 +71,9 @@ vec4 logits_at(Row row, uint j, uint n) {
     if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) logit += added[c];
     if (is_masked(row, min(j + c, n - 1u))) {
       hidden = (FLAGS & HEED_SOFTMAX_FILL) == 0u;
-      logit = p.fill;
+      logit = uintBitsToFloat(FILL_BITS);
     }
+    if ((FLAGS & HEED_SOFTMAX_LENGTHS) != 0u && j + c >= row.keys) hidden = true;
     if (hidden || !in_row(j, c, n)) logit = MINUS_INFINITY;
     logits[c] = logit;
   }
@@ -85,10 +101,10 @@ void main() {
                     query * p.key_padding_stride[2];
   row.mask = p.offset[2] + d0 * p.mask_stride[0] + d1 * p.mask_stride[1] + query * p.mask_stride[2];
   row.bias = p.offset[3] + d0 * p.bias_stride[0] + d1 * p.bias_stride[1] + query * p.bias_stride[2];
-  row.visible = uint(clamp(int(query) + p.causal_offset + 1, 0, int(p.dim[3])));
-  // Keys past `walked` need no look: they are hidden and get no fill.
-  uint walked = n;
-  if ((FLAGS & HEED_SOFTMAX_CAUSAL) != 0u && (FLAGS & HEED_SOFTMAX_FILL) == 0u) walked = min(n, row.visible);
+  row.keys = row.visible = row.passed = 0u;
+  if (in_range) place(row, d0, query);
+  // Keys from `walked` on are not visited: they have no weight and get no fill.
+  uint walked = (FLAGS & HEED_SOFTMAX_FILL) != 0u ? row.keys : row.visible;
 
   uint groups = group_count(n);
   float largest = LOWEST;
@@ -114,7 +130,7 @@ void main() {
 
   // The largest visible key adds 1: a sum of 0 is a row without any.
   float inverse = sum != 0.0 ? 1.0 / sum : 0.0;
-  uint out_row = p.offset[4] + d0 * p.out_stride[0] + d1 * p.out_stride[1] + query * p.out_stride[2];
+  uint out_row = p.offset[6] + d0 * p.out_stride[0] + d1 * p.out_stride[1] + query * p.out_stride[2];
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint j = group_start(g);
     if (j >= n) continue;

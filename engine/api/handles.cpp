@@ -1,4 +1,4 @@
-// The public handles: each call checks that the handle holds something and passes it on.
+// The calls of the public handles. Each checks that the handle holds something and passes the call on.
 #include <heed/device.hpp>
 #include <heed/plan.hpp>
 
@@ -32,6 +32,8 @@ uint64_t Device::upload_bytes(std::span<const HostTensor> tensors, const UploadO
   return status == Status::Ok ? bytes : 0;
 }
 
+uint64_t Device::scratch_bytes() const { return impl_ == nullptr ? 0 : impl_->scratch_bytes(); }
+
 Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, const CompileOptions& options) {
   if (impl_ == nullptr || plan == nullptr) return Status::InvalidArgument;
   if (options.record_slots < 1 || options.record_slots > 16)
@@ -52,20 +54,23 @@ Status Device::pipeline_cache(std::vector<std::byte>* blob) const {
   return impl_ == nullptr || blob == nullptr ? Status::InvalidArgument : impl_->pipeline_cache(blob);
 }
 
-Status Plan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options) {
-  if (impl_ == nullptr) return Status::InvalidArgument;
-  const std::shared_ptr<detail::PlanImpl> plan = impl_;  // what runs may be given up meanwhile
-  if (plan->running.exchange(true, std::memory_order_acquire))
-    return fail(plan->host_log(), Status::InvalidArgument, "run: the plan is running already, on another thread");
-  const Status status = plan->run(buffers, extents, options);
-  plan->running.store(false, std::memory_order_release);
+namespace {
+
+Status make_state(detail::PlanImpl* plan, const std::span<std::byte>* memory, State* state) {
+  if (plan == nullptr || state == nullptr) return Status::InvalidArgument;
+  std::shared_ptr<detail::StateImpl> made;
+  const Status status = plan->make_state(memory, &made);
+  if (status == Status::Ok) *state = State(std::move(made));
   return status;
 }
-Status Plan::run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents,
-                 const RunOptions& options) {
-  return run(std::span<const HostBuffer>(buffers.begin(), buffers.size()),
-             std::span<const ExtentValue>(extents.begin(), extents.size()), options);
+
+}  // namespace
+
+Status Plan::make_state(State* state) { return heed::make_state(impl_.get(), nullptr, state); }
+Status Plan::make_state(std::span<std::byte> memory, State* state) {
+  return heed::make_state(impl_.get(), &memory, state);
 }
+uint64_t Plan::state_bytes() const { return impl_ == nullptr ? 0 : impl_->state_bytes(); }
 
 uint64_t Plan::scratch_bytes() const { return impl_ == nullptr ? 0 : impl_->scratch_bytes(); }
 uint64_t Plan::weight_bytes() const { return impl_ == nullptr ? 0 : impl_->weight_bytes(); }

@@ -1,4 +1,4 @@
-// Device::open and Device::list: the choice among all devices of the machine.
+// Device::open and Device::list choose among all devices of the machine.
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "base/logging.hpp"
 #include "cpu/cpu_device.hpp"
 #ifdef HEED_VULKAN
-#include "vulkan/vulkan_device.hpp"
+#include "vulkan/device/open.hpp"
 #endif
 
 namespace heed {
@@ -40,10 +40,8 @@ std::optional<size_t> to_index(std::string_view text) {
 }
 
 Status open_cpu(const DeviceOptions& options, Device* device) {
-  std::shared_ptr<detail::DeviceImpl> impl;
-  const Status status = cpu::create_device(options, &impl);
-  if (status == Status::Ok) *device = Device(std::move(impl));
-  return status;
+  *device = Device(cpu::create_device(options));
+  return Status::Ok;
 }
 
 Status open_at(const DeviceOptions& options, const std::vector<DeviceInfo>& devices, size_t index, Device* device) {
@@ -55,7 +53,7 @@ Status open_at(const DeviceOptions& options, const std::vector<DeviceInfo>& devi
   Status status = vulkan::open_device(options, static_cast<uint32_t>(index), &impl);
   if (status != Status::Ok) return status;
   Device opened(std::move(impl));
-  // With results of an earlier self-test in which nothing failed, this one would say nothing new.
+  // After an earlier self-test in which nothing failed, this one would say nothing new.
   const bool known_good = opened.impl()->tested() == detail::DeviceImpl::Tested::Passed;
   if (options.self_test && !known_good) status = quick_test(opened, options.log);
   if (status == Status::Ok) *device = std::move(opened);
@@ -65,7 +63,7 @@ Status open_at(const DeviceOptions& options, const std::vector<DeviceInfo>& devi
 #endif
 }
 
-// Best first. A software driver is slower than the CPU device, so it is never chosen unasked.
+// The lowest rank is best. A software driver is slower than the CPU device, so it is never chosen unasked.
 int rank(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::DiscreteGpu: return 0;
@@ -97,7 +95,7 @@ Status open_best(const DeviceOptions& options, const std::vector<DeviceInfo>& de
 Status Device::list(const DeviceOptions& options, std::vector<DeviceInfo>* devices) {
   if (devices == nullptr) return Status::InvalidArgument;
   *devices = gpus(options);
-  devices->push_back(cpu::device_info());
+  devices->push_back(cpu::device_info(options));
   return Status::Ok;
 }
 

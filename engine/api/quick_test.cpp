@@ -19,10 +19,9 @@ Graph probe() {
   const Tensor weight = g.input("weight", {3 * kWidth, kWidth});
   const Tensor bias = g.input("bias", {3 * kWidth});
   const Tensor qkv = g.reshape(g.linear(x, weight, bias), {2, kTokens, 3, kHeads, kWidth / kHeads});
-  Tensor part[3];
-  for (int i = 0; i < 3; ++i) part[i] = g.transpose(g.select(qkv, 2, i), 1, 2);
+  const auto heads = [&](int64_t role) { return g.transpose(g.select(qkv, 2, role), 1, 2); };
   const Tensor mixed =
-      g.attention(part[0], part[1], part[2], {.causal = Causal::TopLeft, .key_padding = exclude(padding)}).output;
+      g.attention(heads(0), heads(1), heads(2), {.causal = Causal::TopLeft, .key_padding = exclude(padding)}).output;
   const Tensor merged = g.reshape(g.transpose(mixed, 1, 2), {2, kTokens, kWidth});
   g.output("y", g.layernorm(g.add(merged, x), {}, {}, 1e-5f));
   return g;
@@ -58,12 +57,7 @@ Status quick_test(Device& device, const Log& log) {
   Status status = run_probe(device, graph, &got);
   if (status != Status::Ok)
     return fail(log, status, format("self-test on %s failed: %s", device.info().word.c_str(), to_string(status)));
-  std::shared_ptr<detail::DeviceImpl> cpu;
-  DeviceOptions cpu_options;
-  cpu_options.threads = 1;
-  status = cpu::create_device(cpu_options, &cpu);
-  if (status != Status::Ok) return status;
-  Device reference(std::move(cpu));
+  Device reference(cpu::create_device({.threads = 1}));
   status = run_probe(reference, graph, &want);
   if (status != Status::Ok) return status;
   float worst = 0;

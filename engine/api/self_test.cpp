@@ -1,4 +1,4 @@
-// The self-test: each probe on the device and on the CPU.
+// The self-test runs each probe on the device and on the CPU, and compares.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,7 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Sums of at most 300 products of values below 1, in another order, and exp and erf of a GPU.
+// The difference that is allowed: probes sum at most 300 products of values below 1, in any order, and GPUs compute exp and
+// erf in their own ways.
 double allowed(DType type, double value) {
   if (type == DType::F16) return 4e-3 + 4e-3 * std::fabs(value);
   if (type == DType::BF16) return 3.2e-2 + 3.2e-2 * std::fabs(value);  // 2^-8 relative where f16 has 2^-11
@@ -76,7 +77,7 @@ std::vector<Operand> operands(const detail::GraphData& graph, const std::vector<
     for (int i = 0; i < info.rank; ++i)
       elements *= static_cast<size_t>(graph.sizes.evaluate(info.dims[static_cast<size_t>(i)], extents));
     Operand& operand = result.emplace_back(Operand{named.name, info.dtype, {}});
-    // Outputs that nobody writes must not look right: all bits set are NaN, -1 and 255.
+    // An output that nobody writes must not look right: with all bits set, values are NaN, -1 and 255.
     operand.data.assign(elements * size_of(info.dtype), std::byte{0xff});
   }
   return result;
@@ -90,24 +91,18 @@ Graph build(const Probe& probe, DType storage) {
   return g;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  constexpr std::string_view kBetween = " + ";
-  std::vector<std::string> parts;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(kBetween, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + kBetween.size();
-  }
-  return parts;
-}
-
-// Of all passes, or of those of one operation.
+// The kernels of all passes, or of those of one operation. PassInfo::kernel joins names by " + ".
 std::vector<std::string> kernels_of(const Plan& plan, std::string_view op = {}) {
+  constexpr std::string_view kBetween = " + ";
   std::vector<std::string> names;
   for (const PassInfo& pass : plan.passes()) {
     if (!op.empty() && pass.op != op) continue;
-    for (std::string& name : split(pass.kernel))
+    for (size_t at = 0; at <= pass.kernel.size();) {
+      const size_t end = std::min(pass.kernel.find(kBetween, at), pass.kernel.size());
+      std::string name = pass.kernel.substr(at, end - at);
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+      at = end + kBetween.size();
+    }
   }
   return names;
 }
@@ -120,20 +115,17 @@ class Tester {
   Status run() {
     for (const std::string& name : device_.impl()->kernel_names()) report_.kernels.emplace_back().kernel = name;
     blame(device_.impl()->disabled_kernels(), SelfTestVerdict::Failed, "failed an earlier self-test", 0);
-    std::shared_ptr<detail::DeviceImpl> cpu;
-    Status status = cpu::create_device({.threads = 1}, &cpu);
-    if (status != Status::Ok) return status;
-    cpu_ = Device(std::move(cpu));
+    cpu_ = Device(cpu::create_device({.threads = 1}));
     for (const Probe& probe : self_test_probes())
       for (const DType storage : {DType::F32, DType::F16, DType::BF16}) {
         if (storage != DType::F32 && (probe.once || !device_.impl()->supports(storage))) continue;
-        status = run_until_settled(probe, storage);
+        const Status status = run_until_settled(probe, storage);
         if (status != Status::Ok) return status;
       }
     return Status::Ok;
   }
 
-  // Takes what failed out of use.
+  // Takes kernels that failed out of use, and writes the report.
   void finish(Clock::time_point start) {
     device_.impl()->disable_kernels(failed());
     for (const KernelTest& test : report_.kernels)
@@ -183,7 +175,7 @@ class Tester {
     }
   }
 
-  // Ok also if the device does it wrong: the report says so. Otherwise the test cannot go on.
+  // Ok even if the device is wrong, which the report says. Any other status: the test cannot go on.
   Status run_probe(const Probe& probe, DType storage) {
     const Graph graph = build(probe, storage);
     if (!usable(graph)) return Status::Ok;
@@ -195,10 +187,10 @@ class Tester {
       return fail(log_, status, format("self-test: the CPU cannot compile the probe of %s", probe.name));
     options.pipelines = PipelineCreation::Deferred;
     status = device_.compile(graph, {}, &plan, options);
-    // A kernel that failed already, or an operation that this device cannot do.
+    // All kernels of this pass have failed already, or the device cannot do the operation.
     if (status == Status::Unsupported) return Status::Ok;
     if (status != Status::Ok) return status;
-    // bf16 differs from f16 in loads and stores alone, so that one probe of each kernel tells.
+    // Kernels of bf16 differ from those of f16 in loads and stores alone, so that one probe of each kernel is enough.
     if (storage == DType::BF16 && all_passed(plan)) return Status::Ok;
     for (uint32_t i = 0; i < plan.pipeline_count(); ++i) {
       status = plan.prepare(i);
@@ -210,7 +202,7 @@ class Tester {
     for (const ProbeSize& size : self_test_sizes()) {
       status = compare(probe, graph, plan, reference, size);
       if (status != Status::Ok) return status;
-      if (device_.impl() != plan_device_) break;  // opened again: the plan is of the lost one
+      if (device_.impl() != plan_device_) break;  // the device was opened again, and the plan is of the lost one
     }
     return Status::Ok;
   }
@@ -252,8 +244,8 @@ class Tester {
       for (size_t i = 0; i < want[o].count(); ++i) {
         const double b = want[o].value(i), difference = std::fabs(got[o].value(i) - b);
         const double limit = allowed(want[o].dtype, b);
-        const double part = difference == 0 ? 0 : limit > 0 ? difference / limit : HUGE_VAL;
-        if (!(part <= worst)) worst = std::isnan(part) ? HUGE_VAL : part;
+        const double ratio = difference == 0 ? 0 : limit > 0 ? difference / limit : HUGE_VAL;
+        if (!(ratio <= worst)) worst = std::isnan(ratio) ? HUGE_VAL : ratio;
       }
     const bool right = worst <= 1;
     if (!right) {
@@ -271,7 +263,7 @@ class Tester {
       }
   }
 
-  // Of the kernels of the operation itself, if it has a pass of its own; others were tested by earlier probes.
+  // Suspects kernels of the operation itself, if it has a pass of its own. Earlier probes have tested the others.
   static std::vector<std::string> culprits(const Probe& probe, const Plan& plan) {
     const std::vector<std::string> own = kernels_of(plan, probe.name);
     return suspects_among(own.empty() ? kernels_of(plan) : own);
@@ -286,7 +278,7 @@ class Tester {
       }
   }
 
-  // A kernel that did not end well. Ok if the test can go on.
+  // Blames kernels that did not end well. Ok if the test can go on.
   Status give_up(const std::vector<std::string>& names, SelfTestVerdict verdict, const std::string& detail,
                  Status status) {
     blame(names, verdict, detail, 0);

@@ -38,20 +38,20 @@ void linear(Graph& g, DType t, Dim m, Dim) {
   g.output("y", g.add(g.activation(y, Activation::GeluTanh), g.input("r", {2, m, 48}, t)));
 }
 
-// Products of few rows: weights along k, then along n.
+// Multiplies few rows, by weights that lie along k, then by weights that lie along n.
 void few_rows(Graph& g, DType t, Dim m, Dim) {
   const Tensor x = g.input("x", {m, 264}, t);
   const Tensor h = g.matmul(x, g.input("w", {260, 264}, t), {.transpose_b = true, .scale = 0.1f});
   g.output("y", g.matmul(h, g.input("v", {260, 40}, t), {.scale = 0.1f}));
 }
 
-// Long sums, which are cut.
+// The sums are so long that kernels split them.
 void deep(Graph& g, DType t, Dim m, Dim) {
   const Tensor x = g.input("x", {m, 1100}, t);
   g.output("y", g.matmul(x, g.input("w", {24, 1100}, t), {.transpose_b = true, .scale = 0.1f}));
 }
 
-// Weights of two bytes beside f32.
+// The weights have two bytes, beside activations of f32.
 void narrow_weights(Graph& g, DType, Dim m, Dim n) {
   g.output("y", g.matmul(g.input("a", {m, 37}), g.input("b", {37, n}, DType::BF16)));
 }
@@ -83,7 +83,7 @@ void softmax(Graph& g, DType t, Dim m, Dim n) {
 
 void plain_softmax(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.softmax(g.input("x", {m, n}, t))); }
 
-// Heads of one lane and of two.
+// One lane holds the elements of a query whose head has 24; lanes share a query whose head has 96.
 template <int64_t kHead>
 void attention(Graph& g, DType t, Dim m, Dim n) {
   const Tensor q = g.input("q", {2, 2, m, kHead}, t), k = g.input("k", {2, 2, n, kHead}, t);
@@ -101,7 +101,13 @@ void masked_attention(Graph& g, DType t, Dim m, Dim) {
   g.output("y", g.attention(q, k, v, options).output);
 }
 
-// So many keys that GPUs split them. Those of the probes before are too few, so that a wrong second pass is told apart.
+void narrow_attention(Graph& g, DType, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 4, m, 24}), k = g.input("k", {2, 2, n, 24}, DType::BF16),
+               v = g.input("v", {2, 2, n, 20}, DType::BF16);
+  g.output("y", g.attention(q, k, v).output);
+}
+
+// GPUs split this many keys. Earlier probes have fewer, so that a wrong second dispatch is told apart.
 void split_attention(Graph& g, DType t, Dim, Dim) {
   const Tensor q = g.input("q", {1, 2, 3, 8}, t), k = g.input("k", {1, 2, 600, 8}, t),
                v = g.input("v", {1, 2, 600, 8}, t);
@@ -135,7 +141,26 @@ void concat(Graph& g, DType t, Dim m, Dim n) {
   g.output("y", g.concat({g.input("x", {m, n}, t), g.input("z", {m, 5}, t)}, 1));
 }
 
+void rotary(Graph& g, DType t, Dim m, Dim n) {
+  static_cast<void>(n);
+  const Tensor x = g.input("x", {2, m, 66}, t), positions = g.input("positions", {2, 1}, DType::I32);
+  g.output("y", g.rotary(x));
+  g.output("z", g.rotary(x, {.pairs = RotaryPairs::Adjacent, .width = 40, .positions = positions}));
+}
+
 void argmax(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.argmax(g.input("x", {m, n}, t))); }
+
+void sample(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {m, n}, t);
+  g.output("y", g.sample(x));
+  g.output("z", g.sample(x, {.previous = g.input("previous", {9}, DType::I32),
+                             .repetition_penalty = 1.3f,
+                             .bias = g.input("bias", {n}, t),
+                             .temperature = 0.5f,
+                             .top_k = 50,
+                             .top_p = 0.9f,
+                             .min_p = 0.01f}));
+}
 
 constexpr Probe kProbes[] = {
     {"elementwise", add},
@@ -158,6 +183,7 @@ constexpr Probe kProbes[] = {
     {"attention", attention<24>},
     {"attention", attention<96>},
     {"attention", masked_attention},
+    {"attention", narrow_attention, false, true},
     {"attention", split_attention},
     {"dropout", dropout, true},
     {"layernorm", layernorm},
@@ -167,7 +193,9 @@ constexpr Probe kProbes[] = {
     {"mean", mean},
     {"mean", mean_inner},
     {"l2_normalize", l2_normalize},
+    {"rotary", rotary},
     {"argmax", argmax},
+    {"sample", sample},
 };
 
 constexpr ProbeSize kSizes[] = {{1, 7}, {3, 33}, {18, 130}, {kProbeRows, kProbeColumns}};

@@ -11,13 +11,13 @@ inline constexpr int64_t kProbeRows = 70, kProbeColumns = 300;  // maxima of the
 
 struct Probe {
   const char* name;
-  // May use the extents m and n; every input is filled by its type: floating-point values in [-1, 1), I32 0
-  // to 6, U8 0 and 1. Outputs of any name.
+  // May use the extents m and n, and may name outputs freely. Inputs are filled by type: floating-point values in [-1, 1),
+  // I32 0 to 6, U8 0 and 1.
   void (*build)(Graph& g, DType storage, Dim m, Dim n);
   bool training = false;
   bool once = false;  // does not depend on `storage`
 };
-// Those that others build on come first, so that a wrong one is found before it makes others look wrong.
+// Operations that others build on come first, so that a wrong one is found before it makes others look wrong.
 std::span<const Probe> self_test_probes();
 
 // Values of m and n for the runs of one probe: each range of sizes has a kernel of its own.

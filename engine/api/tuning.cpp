@@ -1,10 +1,10 @@
-// Tuning is the Vulkan devices' alone: the CPU device has one kernel for a product, and one for an attention.
+// Only Vulkan devices are tuned: the CPU device has one kernel for products, and one for attentions.
 #include <heed/tuning.hpp>
 
 #include "base/logging.hpp"
 #include "graph/backend.hpp"
 #ifdef HEED_VULKAN
-#include "vulkan/tune.hpp"
+#include "vulkan/tune/tune.hpp"
 #endif
 
 namespace heed {

@@ -1,4 +1,4 @@
-// Integer helpers. All values non-negative.
+// Integer helpers. All values are non-negative.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ constexpr T align_up(T a, T alignment) {
   return ceil_div(a, alignment) * alignment;
 }
 
-// Product and sum that say so instead of wrapping: false, and the largest value.
+// Product and sum that do not wrap: an overflow gives false, and the largest value.
 inline bool checked_mul(int64_t a, int64_t b, int64_t* product) {
-  constexpr int64_t kSmall = int64_t{1} << 31;  // of two below there is no overflow, and no need of a slow division
+  constexpr int64_t kSmall = int64_t{1} << 31;  // two values below this need no slow division to tell that they fit
   const bool fits = (a < kSmall && b < kSmall) || b == 0 || a <= INT64_MAX / b;
   *product = fits ? a * b : INT64_MAX;
   return fits;

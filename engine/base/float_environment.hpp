@@ -10,8 +10,8 @@
 
 namespace heed {
 
-// While it lives, arithmetic of this thread is as at a program's start: to nearest, with subnormals, no traps. A host may
-// have set something else on some of its threads; it finds that again afterwards, with the flags raised that were.
+// While one lives, this thread rounds to nearest, keeps subnormals and does not trap, as at a program's start. The
+// destructor restores the settings and flags that the host had on this thread.
 class UsualFloats {
  public:
 #if defined(__SSE__) || defined(_M_X64)
@@ -25,10 +25,10 @@ class UsualFloats {
  private:
   static constexpr uint32_t kFlags = 0x3f, kUsual = 0x1f80;
 
-  // Not called where nothing changes, as is usual: a look costs less. Flags are in the same register; to set one beside its
-  // trap does not trap.
+  // Callers look first whether anything changes, which costs less than writing and is rare. The register holds flags, too;
+  // setting a flag together with its trap does not trap.
   static void set(uint32_t control) {
-    // What lies in memory is read and written on its side of this.
+    // The fences keep reads and writes of memory on their side of the change.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     _mm_setcsr(control);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -45,7 +45,7 @@ class UsualFloats {
  private:
   uint64_t control_, flags_;
 #else
-  UsualFloats() {}  // not defaulted: one that does nothing would be an unused variable
+  UsualFloats() {}  // not defaulted, since compilers warn of unused variables of trivial types
   ~UsualFloats() {}
 #endif
   UsualFloats(const UsualFloats&) = delete;

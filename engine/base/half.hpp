@@ -1,4 +1,4 @@
-// Conversions between f32 and the 16-bit storage types, round to nearest even, NaN stays NaN.
+// Conversions between f32 and the 16-bit storage types. They round to nearest even; NaN stays NaN.
 #pragma once
 
 #include <bit>
@@ -8,6 +8,8 @@
 #include <heed/types.hpp>
 
 namespace heed {
+
+inline bool is_float(DType type) { return type == DType::F32 || type == DType::F16 || type == DType::BF16; }
 
 inline float half_to_float(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
@@ -43,8 +45,8 @@ inline uint16_t float_to_bfloat(float value) {
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-// Converts `count` elements between floating-point storage types (F32, F16, BF16). No alignment is asked of
-// either side. Same types copy.
+// Converts `count` elements between floating-point storage types (F32, F16, BF16), or copies them if the types are the same.
+// Both sides may have any alignment.
 void convert_floats(const void* from, DType from_type, void* to, DType to_type, size_t count);
 
 }  // namespace heed

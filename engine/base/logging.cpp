@@ -21,6 +21,12 @@ std::string format(const char* pattern, ...) {
   return text;
 }
 
+std::string shape_text(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
+
 void log(const Log& log, LogLevel level, const std::string& message) {
   if (log.callback != nullptr && level >= log.minimum) log.callback(log.user, level, message.c_str());
 }

@@ -21,8 +21,8 @@ inline std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, st
   return counter;
 }
 
-// What a dropout of probability p needs at run time. An element is dropped when its random word is below
-// `threshold`; kept values are multiplied by `keep_scale`.
+// The constants of a dropout of probability p. An element is dropped if its random word is below `threshold`; kept values
+// are multiplied by `keep_scale`.
 struct DropoutWords {
   uint32_t threshold = 0;   // p * 2^32, rounded
   float keep_scale = 1.0f;  // 1 / (1 - p)

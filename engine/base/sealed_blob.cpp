@@ -9,7 +9,7 @@ namespace heed {
 namespace {
 
 constexpr size_t kMagicBytes = 8;
-constexpr size_t kLeastBytes = kMagicBytes + 3 * sizeof(uint64_t);  // magic, key, count, FNV-1a of all before
+constexpr size_t kLeastBytes = kMagicBytes + 3 * sizeof(uint64_t);  // magic, key, count, FNV-1a of all bytes before it
 
 }  // namespace
 
@@ -23,6 +23,13 @@ void BlobWriter::append(const void* data, size_t bytes) {
   const size_t at = blob_.size();
   blob_.resize(at + bytes);
   if (bytes != 0) std::memcpy(blob_.data() + at, data, bytes);
+}
+
+std::byte* BlobWriter::extend(size_t bytes) {
+  const size_t at = blob_.size();
+  blob_.reserve(at + bytes + sizeof(uint64_t));
+  blob_.resize(at + bytes);
+  return blob_.data() + at;
 }
 
 std::vector<std::byte> BlobWriter::seal() {

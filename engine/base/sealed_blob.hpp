@@ -1,4 +1,4 @@
-// A blob that a host keeps between starts: a magic word, the key of whom it is for, entries, and a checksum of all that.
+// A blob that a host keeps between starts: a magic word, the key of the device it is for, entries, and a checksum.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,13 @@
 
 namespace heed {
 
-// `magic`: 8 characters. `count`: of the entries that the caller appends.
+// `magic`: 8 characters. `count`: how many entries the caller appends.
 class BlobWriter {
  public:
   BlobWriter(std::string_view magic, uint64_t key, uint64_t count);
   void append(const void* data, size_t bytes);
+  // Appends bytes that the caller fills in before the next call, and leaves room for the seal.
+  std::byte* extend(size_t bytes);
   std::vector<std::byte> seal();  // no append afterwards
 
  private:
@@ -29,6 +31,7 @@ class BlobReader {
   uint64_t count() const { return count_; }
   // Takes bytes off the front; false if there are too few.
   bool take(void* target, size_t bytes);
+  std::span<const std::byte> rest() const { return data_; }
   bool at_end() const { return data_.empty(); }
 
  private:

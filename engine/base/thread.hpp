@@ -1,14 +1,25 @@
-// A thread whose creation may fail. std::thread reports that with an exception, which this library cannot
-// catch.
+// A thread whose creation may fail. std::thread reports that with an exception, which this library cannot catch.
 #pragma once
+
+#include <cstdint>
 
 #if defined(_WIN32)
 #include <thread>
 #else
 #include <pthread.h>
+#include <unistd.h>
 #endif
 
 namespace heed {
+
+// Differs in a forked process, which has none of the threads of the one before it.
+inline int64_t process_id() {
+#if defined(_WIN32)
+  return 0;  // there is no fork
+#else
+  return getpid();
+#endif
+}
 
 class Thread {
  public:
@@ -17,7 +28,7 @@ class Thread {
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
-  // Once per object. `entry` may end before start returns. False if there is no thread to be had.
+  // May be called once. `entry` may end before start returns. False if the system gives no thread.
   bool start(void (*entry)(void* argument), void* argument) {
     entry_ = entry;
     argument_ = argument;

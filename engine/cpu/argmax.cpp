@@ -4,13 +4,13 @@ namespace heed::cpu {
 
 ScratchNeed argmax_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.inputs[in::kX], 1); }
 
-// The first of equal largest elements; NaN is never the largest, and a row of nothing else gives 0.
-void run_argmax(const Step& step) {
-  const Operand x = step.input(in::kX), out = step.output();
+// Gives the first of equal largest elements. NaN is never the largest; a row of nothing else gives 0.
+void run_argmax(const Pass& pass) {
+  const Operand x = pass.input(in::kX), out = pass.output();
   const int64_t n = row_length(x.view), out_length = row_length(out.view);
-  step.parallel(row_count(x.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+  pass.parallel(row_count(x.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const float* row = load_row(x, r, step.scratch<float>(worker));
+      const float* row = load_row(x, r, pass.scratch<float>(worker));
       int64_t best = -1;
       for (int64_t i = 0; i < n; ++i)
         if (best < 0 ? row[i] == row[i] : row[i] > row[best]) best = i;

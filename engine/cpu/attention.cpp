@@ -11,15 +11,17 @@
 #include "cpu/attention_kernels.hpp"
 #include "cpu/masking.hpp"
 #include "cpu/matmul_kernels.hpp"
-#include "cpu/wanted.hpp"
+#include "cpu/prefetch_queue.hpp"
 
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kBlockKeys = 128;  // scores of a block, 128 x 32 floats, stay in the first cache
-// Scores of blocks are logits times log2(e), as powers of 2 are cheaper than those of e.
+// Keys of a block: the scores, 128 x 32 floats, stay in the first cache.
+constexpr int64_t kBlockKeys = 128;
+// Scores of blocks are logits times log2(e), as powers of 2 are cheaper than powers of e.
 constexpr float kLog2E = 1.44269504f;
-constexpr int64_t kFewQueries = 4;  // up to here one query at a time is faster than mostly empty lanes
+// Up to this many queries, one at a time is faster than vectors whose lanes are mostly empty.
+constexpr int64_t kFewQueries = 4;
 
 // Scratch of one worker, in floats from its start.
 struct Scratch {
@@ -33,7 +35,7 @@ struct Scratch {
     scores = take(std::max(queries * kBlockKeys, all_keys));
     values = take(queries * d_v);
     state = take(3 * queries);
-    // Rows of queries, outputs, biases or dropout factors, one after the other.
+    // One after the other these hold rows of queries, biases, dropout factors and outputs.
     rows = take(std::max({queries * d_k, queries * d_v, (queries + 1) * kBlockKeys, all_keys}));
     keys = take(kBlockKeys * d_k);
     block_values = take(kBlockKeys * d_v);
@@ -58,19 +60,20 @@ struct Problem {
   int64_t heads, group, queries, keys, d_k, d_v;
   Scratch layout;
 
-  explicit Problem(const Step& step)
-      : query(step.input(in::kQuery)),
-        key(step.input(in::kKey)),
-        value(step.input(in::kValue)),
-        out(step.output()),
-        log_sum_exp(step.output(heed::out::kLogSumExp)),
-        attrs(step.node.as<AttentionAttrs>()),
-        masking(scores_view(query.view, key.view), attrs.softmax, step.input(in::kAttentionBias),
-                step.input(in::kAttentionMask), step.input(in::kAttentionKeyPadding)),
-        dropout{dropout_words(attrs.dropout.p), step.values.seed, attrs.dropout.stream},
-        kernels(*step.kernels.attention),
-        matmul(*step.kernels.matmul),
-        row_kernels(*step.kernels.rows),
+  explicit Problem(const Pass& pass)
+      : query(pass.input(in::kQuery)),
+        key(pass.input(in::kKey)),
+        value(pass.input(in::kValue)),
+        out(pass.output()),
+        log_sum_exp(pass.output(heed::out::kLogSumExp)),
+        attrs(pass.node.as<AttentionAttrs>()),
+        masking(scores_view(query.view, key.view), attrs.softmax, pass.input(in::kAttentionBias),
+                pass.input(in::kAttentionMask), pass.input(in::kAttentionKeyPadding), pass.input(in::kLengths),
+                pass.input(in::kQueryPositions)),
+        dropout{dropout_words(attrs.dropout.p), pass.values.seed, attrs.dropout.stream},
+        kernels(*pass.kernels.attention),
+        matmul(*pass.kernels.matmul),
+        row_kernels(*pass.kernels.rows),
         heads(query.view.dim[1]),
         group(heads / key.view.dim[1]),
         queries(query.view.dim[2]),
@@ -79,11 +82,11 @@ struct Problem {
         d_v(value.view.dim[3]),
         layout(kernels, keys, d_k, d_v) {}
 
-  // Offset of token `token` of head `head` (counted through the batch).
+  // Offset of token `token` of head `head` (counted through all batches).
   int64_t offset(const Operand& x, int64_t head, int64_t token) const {
     return head / heads * x.view.stride[0] + head % heads * x.view.stride[1] + token * x.view.stride[2];
   }
-  // The same of keys and values, of which `group` heads of queries share one head.
+  // The same for keys and values: `group` heads of queries share one head of them.
   int64_t shared_offset(const Operand& x, int64_t head, int64_t token) const {
     return head / heads * x.view.stride[0] + head % heads / group * x.view.stride[1] + token * x.view.stride[2];
   }
@@ -113,16 +116,16 @@ Rows rows_of(const Operand& x, int64_t offset, int64_t count, float* buffer) {
 
 // c[rows][panel columns] (+)= a b for any number of rows.
 void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k,
-              const float* b, float* c, bool add, Wanted& wanted) {
+              const float* b, float* c, bool add, PrefetchQueue& queue) {
   const int64_t height = ceil_div(rows, ceil_div(rows, kernels.rows));
   for (int64_t r = 0; r < rows; r += height) {
     const int64_t count = std::min(height, rows - r);
     kernels.f32.tile[count - 1](k, a + r * a_row, a_row, a_k, b, c + r * kernels.cols, kernels.cols, add,
-                                wanted.take(k, b));
+                                queue.take(k, b));
   }
 }
 
-// The score of a logit; finite if that is.
+// The score of a logit. It is finite if the logit is.
 float score_of(float logit) {
   constexpr float kMost = std::numeric_limits<float>::max();
   return std::isfinite(logit) ? std::clamp(logit * kLog2E, -kMost, kMost) : logit;
@@ -135,7 +138,7 @@ bool all_finite(const float* x, int64_t n) {
   return infinite == 0;
 }
 
-// From the largest logit, and the sum of exponentials relative to it: 0 without a visible key.
+// `sum` is of exponentials relative to the largest logit. A row with no visible key has the sum 0, and gives -infinity.
 float log_sum_exp(float largest, float sum) { return sum == 0.0f ? kHidden : largest + std::log(sum); }
 
 // The same from the logits of a row.
@@ -148,7 +151,35 @@ float log_sum_exp_of_row(const float* logits, int64_t keys) {
   return log_sum_exp(largest, static_cast<float>(sum));
 }
 
-// Where a block of queries starts. Heads are counted through the batch.
+// Computes one query, with the scores of all keys that it may see in one row.
+void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
+  float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows, *out = scratch + p.layout.values;
+  const Rows q = rows_of(p.query, p.offset(p.query, head, query), 1, scratch + p.layout.query);
+  const int64_t row = head * p.queries + query;
+  const KeyRange range = p.masking.visited_keys(row, row);
+  const auto for_blocks = [&](const auto& f) {  // f(first key, keys, their scores)
+    for (int64_t key = range.begin; key < range.end; key += kBlockKeys)
+      f(key, std::min(kBlockKeys, range.end - key), scores + key - range.begin);
+  };
+  for_blocks([&](int64_t key, int64_t keys, float* block) {
+    const Rows k = rows_of(p.key, p.shared_offset(p.key, head, key), keys, scratch + p.layout.keys);
+    p.kernels.dot(q.data, k.data, k.pitch, keys, p.d_k, p.attrs.softmax.scale, block);
+  });
+  p.masking.apply(row, range, scores, buffer);
+  if (p.log_sum_exp.valid()) *p.log_sum_exp.at<float>(row) = log_sum_exp_of_row(scores, range.size());
+  p.row_kernels.softmax(scores, 1.0f, scores, range.size(), nullptr);
+  if (p.attrs.dropout.p > 0.0f)
+    p.row_kernels.dropout(p.dropout, static_cast<uint64_t>(row * p.keys + range.begin), scores, scores, range.size());
+  if (range.size() == 0) std::fill_n(out, p.d_v, 0.0f);
+  for_blocks([&](int64_t key, int64_t keys, const float* block) {
+    const Rows v = rows_of(p.value, p.shared_offset(p.value, head, key), keys, scratch + p.layout.block_values);
+    p.kernels.mix(block, v.data, v.pitch, keys, p.d_v, key == range.begin ? out : buffer);
+    if (key > range.begin) p.row_kernels.add(out, buffer, out, p.d_v);
+  });
+  store(p.out, p.offset(p.out, head, query), p.out.view.stride[3], p.d_v, out);
+}
+
+// Where a block of queries starts. Heads are counted through all batches.
 struct Place {
   int64_t head, first;
 };
@@ -156,7 +187,7 @@ struct Place {
 // A block of queries of one head.
 class Block {
  public:
-  // The worker probably goes on at `next`.
+  // `next`: where the worker probably goes on.
   Block(const Problem& problem, Place place, Place next, float* scratch)
       : p_(problem),
         lanes_(problem.kernels.queries),
@@ -180,15 +211,18 @@ class Block {
     const Rows query = rows_of(p_.query, p_.offset(p_.query, head_, first_), count_, scratch_ + p_.layout.rows);
     p_.kernels.pack(query.data, query.pitch, count_, p_.d_k, p_.attrs.softmax.scale * kLog2E,
                     scratch_ + p_.layout.query);
-    ask_ahead();
+    prefetch_rows();
     bool empty = true;
-    // Keys that causality hides from all queries are left out, unless they have a logit of their own.
-    const int64_t end = p_.masking.leaves_out() ? p_.masking.causal_keys(first_ + count_ - 1) : p_.keys;
-    for (int64_t key = 0; key < end; key += kBlockKeys) {
+    const auto [begin, end] = p_.masking.visited_keys(row(0), row(count_ - 1));
+    for (int64_t key = begin; key < end; key += kBlockKeys) {
       int64_t first = key, keys = std::min(kBlockKeys, end - key);
       if (p_.masking.leaves_out() && (all_hidden(key, keys) || !trim(&first, &keys))) continue;
       add_keys(first, keys, end, empty);
       empty = false;
+    }
+    if (!empty && !is_exact()) {
+      for (int64_t i = 0; i < count_; ++i) run_query(p_, head_, first_ + i, scratch_);
+      return;
     }
     store(empty);
   }
@@ -196,30 +230,32 @@ class Block {
  private:
   int64_t row(int64_t lane) const { return head_ * p_.queries + first_ + lane; }
 
-  // What this block writes, and the queries of the next one.
-  void ask_ahead() {
-    wanted_.add(p_.query, p_.offset(p_.query, next_.head, next_.first), std::min(lanes_, p_.queries - next_.first));
-    wanted_.add(p_.out, p_.offset(p_.out, head_, first_), count_);
+  // Prefetches the rows that this block writes, and the queries of the next one.
+  void prefetch_rows() {
+    queue_.add(p_.query, p_.offset(p_.query, next_.head, next_.first), std::min(lanes_, p_.queries - next_.first));
+    queue_.add(p_.out, p_.offset(p_.out, head_, first_), count_);
   }
-  // The keys from `key` on; behind the last that this block sees, the first of the next block's, where that has others.
-  void ask_for_keys(int64_t key, int64_t end) {
-    const int64_t head = key < end ? head_ : next_.head, first = key < end ? key : 0;
-    if (key < end || next_.head / p_.group != head_ / p_.group)
-      wanted_.add(p_.key, p_.shared_offset(p_.key, head, first), std::min(kBlockKeys, p_.keys - first));
+  // Prefetches the keys from `key` on. Behind the last one that this block sees, these are the first keys of the next block,
+  // if it belongs to another head of keys.
+  void prefetch_keys(int64_t key, int64_t end) {
+    const int64_t head = key < end ? head_ : next_.head, next_row = next_.head * p_.queries + next_.first;
+    const int64_t first = key < end ? key : p_.masking.visited_keys(next_row, next_row).begin;
+    if (first < p_.keys && (key < end || next_.head / p_.group != head_ / p_.group))
+      queue_.add(p_.key, p_.shared_offset(p_.key, head, first), std::min(kBlockKeys, p_.keys - first));
   }
 
-  // `keys` keys from `key` on, of those below `end`.
+  // Adds `keys` keys from `key` on to the sums. The block sees keys below `end`.
   void add_keys(int64_t key, int64_t keys, int64_t end, bool empty) {
-    wanted_.add(p_.value, p_.shared_offset(p_.value, head_, key), keys);
+    queue_.add(p_.value, p_.shared_offset(p_.value, head_, key), keys);
     const Rows k = rows_of(p_.key, p_.shared_offset(p_.key, head_, key), keys, scratch_ + p_.layout.keys);
-    multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false, wanted_);
+    multiply(p_.matmul, keys, p_.d_k, k.data, k.pitch, 1, scratch_ + p_.layout.query, scores_, false, queue_);
     add_bias(key, keys);
     hide(key, keys);
     p_.kernels.advance(scores_, keys, largest_, sums_, values_, empty ? 0 : p_.d_v);
     if (p_.attrs.dropout.p > 0.0f) drop(key, keys);
     const Rows v = values_of(key, keys);
-    ask_for_keys(key + keys, end);
-    multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty, wanted_);
+    prefetch_keys(key + keys, end);
+    multiply(p_.matmul, p_.d_v, keys, v.data, 1, v.pitch, scores_, values_, !empty, queue_);
   }
 
   void add_bias(int64_t key, int64_t keys) {
@@ -257,7 +293,7 @@ class Block {
     return (!padding.valid() || padding.hides_none(padding_offset(key), keys)) &&
            (!mask.valid() || !mask_is_even() || mask.hides_none(mask_offset(0, key), keys));
   }
-  // Leaves out the keys before the first and behind the last that masks show to some query. False if there is none.
+  // Leaves out keys at both ends that are hidden from all queries. False if no key is left.
   bool trim(int64_t* key, int64_t* keys) const {
     while (*keys > 0 && hidden_from_all(*key + *keys - 1)) --*keys;
     for (; *keys > 0 && hidden_from_all(*key); ++*key) --*keys;
@@ -265,7 +301,7 @@ class Block {
   }
 
   // Keys that are hidden from all queries have the weight 0, but their values may be anything, and 0 times infinity is not
-  // 0: such rows are zeros instead, in a copy.
+  // 0. If one of these values is not finite, a copy has zeros in its row.
   Rows values_of(int64_t key, int64_t keys) const {
     float* copy = scratch_ + p_.layout.block_values;
     Rows v = rows_of(p_.value, p_.shared_offset(p_.value, head_, key), keys, copy);
@@ -300,12 +336,21 @@ class Block {
     if (masking.key_padding.valid()) hide_keys(masking.key_padding, padding_offset(key), keys);
     if (masking.causal == Causal::None) return;
     // Lane i sees its keys below visible + i.
-    const int64_t shift = masking.causal == Causal::BottomRight ? p_.keys - p_.queries : 0;
-    const int64_t visible = first_ + shift + 1, begin = std::clamp<int64_t>(visible - key, 0, keys);
+    const int64_t visible = masking.place_of(row(0)) + 1, begin = std::clamp<int64_t>(visible - key, 0, keys);
     p_.kernels.fill_triangle(scores_ + begin * lanes_, keys - begin, key + begin - visible + 1, fill_);
+    if (masking.window > 0) hide_passed(key, keys, visible - masking.window);
   }
 
-  // A mask that is the same for all lanes.
+  // Hides keys below passed + i from lane i.
+  void hide_passed(int64_t key, int64_t keys, int64_t passed) {
+    const int64_t end = std::min(keys, passed + lanes_ - 1 - key);
+    for (int64_t j = 0; j < end; ++j) {
+      const int64_t seeing = std::max<int64_t>(key + j - passed + 1, 0);  // the first lanes
+      std::fill_n(scores_ + j * lanes_ + seeing, lanes_ - seeing, fill_);
+    }
+  }
+
+  // Hides keys by a mask that is the same for all lanes.
   void hide_keys(const BoolMask& mask, int64_t offset, int64_t keys) {
     if (mask.hides_none(offset, keys)) return;
     for (int64_t j = 0; j < keys; ++j)
@@ -317,7 +362,7 @@ class Block {
       if (mask.hides(offset + j * row_stride(mask.operand.view))) scores_[j * lanes_ + lane] = fill_;
   }
 
-  // Dropout of the weights, which are counted row-major over [B, H, S_q, S_k].
+  // Drops weights, which are counted row-major over [B, H, S_q, S_k].
   void drop(int64_t key, int64_t keys) {
     float* factors = scratch_ + p_.layout.rows;
     float* ones = factors + lanes_ * kBlockKeys;
@@ -326,6 +371,15 @@ class Block {
       p_.row_kernels.dropout(p_.dropout, static_cast<uint64_t>(row(lane) * p_.keys + key), ones,
                              factors + lane * kBlockKeys, keys);
     p_.kernels.multiply(factors, kBlockKeys, count_, keys, scores_);
+  }
+
+  // Blocks make the sums of all of their queries from the same values, also where a weight is 0, which times infinity is
+  // NaN; and scores near the end of the range of f32 have lost their order. One query at a time does neither.
+  bool is_exact() const {
+    constexpr float kFar = std::numeric_limits<float>::max() / 4.0f;
+    for (int64_t i = 0; i < count_; ++i)
+      if (std::isfinite(largest_[i]) && std::abs(largest_[i]) > kFar) return false;
+    return all_finite(values_, p_.d_v * lanes_);
   }
 
   void store_log_sum_exp() const {
@@ -351,15 +405,15 @@ class Block {
   const Problem& p_;
   int64_t lanes_, head_, first_;
   Place next_;
-  int64_t count_, padding_;  // offset of the key padding of the first key
+  int64_t count_, padding_;  // queries; offset of the first key in the key padding
   float fill_;
   float* scratch_;
   float *scores_, *values_, *largest_, *sums_;
-  Wanted wanted_;
+  PrefetchQueue queue_;
 };
 
-// The order of items: a batch's queries are divided among the workers that serve it, as rows of its matrix products are;
-// each share goes through the heads, whose keys and values then stay in its cache.
+// The order of items. The workers that serve a batch share its queries, as they share the rows of its matrix products. Each
+// share goes through the heads one after the other, so that keys and values of a head stay in that worker's cache.
 class Shares {
  public:
   Shares(const Problem& problem, int64_t workers)
@@ -377,7 +431,7 @@ class Shares {
     while (within < heads_ * begin(share)) --share;
     const int64_t length = begin(share + 1) - begin(share), at = within - heads_ * begin(share);
     const int64_t block = begin(share) + at % length;
-    // Late queries first where causality gives them the most keys: short items are best at the end.
+    // Causality gives late queries the most keys. They come first, since short items are best at the end.
     const bool late = problem_.masking.causal != Causal::None;
     return {batch * heads_ + at / length, (late ? blocks_ - 1 - block : block) * problem_.kernels.queries};
   }
@@ -389,30 +443,6 @@ class Shares {
   int64_t heads_, blocks_, items_, count_;
 };
 
-// One query with all of its scores in a row.
-void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
-  float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows, *out = scratch + p.layout.values;
-  const Rows q = rows_of(p.query, p.offset(p.query, head, query), 1, scratch + p.layout.query);
-  for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
-    const int64_t keys = std::min(kBlockKeys, p.keys - key);
-    const Rows k = rows_of(p.key, p.shared_offset(p.key, head, key), keys, scratch + p.layout.keys);
-    p.kernels.dot(q.data, k.data, k.pitch, keys, p.d_k, p.attrs.softmax.scale, scores + key);
-  }
-  const int64_t row = head * p.queries + query;
-  p.masking.apply(row, scores, buffer);
-  if (p.log_sum_exp.valid()) *p.log_sum_exp.at<float>(row) = log_sum_exp_of_row(scores, p.keys);
-  p.row_kernels.softmax(scores, 1.0f, scores, p.keys, nullptr);
-  if (p.attrs.dropout.p > 0.0f)
-    p.row_kernels.dropout(p.dropout, static_cast<uint64_t>(row * p.keys), scores, scores, p.keys);
-  for (int64_t key = 0; key < p.keys; key += kBlockKeys) {
-    const int64_t keys = std::min(kBlockKeys, p.keys - key);
-    const Rows v = rows_of(p.value, p.shared_offset(p.value, head, key), keys, scratch + p.layout.block_values);
-    p.kernels.mix(scores + key, v.data, v.pitch, keys, p.d_v, key == 0 ? out : buffer);
-    if (key > 0) p.row_kernels.add(out, buffer, out, p.d_v);
-  }
-  store(p.out, p.offset(p.out, head, query), p.out.view.stride[3], p.d_v, out);
-}
-
 }  // namespace
 
 bool fuses_attention(const Node& node) { return !node.outputs[out::kWeights].valid(); }
@@ -423,19 +453,19 @@ ScratchNeed attention_scratch(const ScratchQuery& query) {
   return {.shared = 0, .per_worker = static_cast<uint64_t>(layout.size) * sizeof(float)};
 }
 
-void run_attention(const Step& step) {
-  const Problem problem(step);
+void run_attention(const Pass& pass) {
+  const Problem problem(pass);
   const int64_t all_heads = problem.query.view.dim[0] * problem.heads;
   if (problem.queries <= kFewQueries) {
-    return step.parallel(all_heads * problem.queries, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+    return pass.parallel(all_heads * problem.queries, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        run_query(problem, i / problem.queries, i % problem.queries, step.scratch<float>(worker));
+        run_query(problem, i / problem.queries, i % problem.queries, pass.scratch<float>(worker));
     });
   }
-  const Shares shares(problem, step.pool.workers());
-  step.parallel(shares.items(), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+  const Shares shares(problem, pass.pool.workers());
+  pass.parallel(shares.items(), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      Block(problem, shares.place(i), shares.place(std::min(i + 1, shares.items() - 1)), step.scratch<float>(worker))
+      Block(problem, shares.place(i), shares.place(std::min(i + 1, shares.items() - 1)), pass.scratch<float>(worker))
           .run();
   });
 }

@@ -21,8 +21,7 @@ namespace {
 
 HWY_INLINE int64_t block_queries() { return 2 * lanes(); }
 
-// Calls f(v, to_row, r) with vectors of four elements of columns of `from`: element i of v is from[r + i][c], and f
-// is told c and r. Whole squares of four only; returns how many rows and columns that were.
+// Calls f(v, c, r) for the columns of all whole 4 x 4 squares of `from`: element i of v is from[r + i][c].
 using Four = hn::CappedTag<float, 4>;
 using FourVector = hn::Vec<Four>;
 
@@ -48,7 +47,7 @@ HWY_INLINE void for_squares(const float* from, int64_t pitch, int64_t rows, int6
     }
 }
 
-// to[c][r] = combine(to[c][r], from[r][c]), by squares and one by one where no square fits.
+// to[c][r] = combine(to[c][r], from[r][c]): square by square, and one by one where no square fits.
 template <class Combine>
 HWY_INLINE void transpose(const float* from, int64_t from_pitch, int64_t rows, int64_t cols, float* to,
                           int64_t to_pitch, const Combine& combine) {
@@ -74,7 +73,7 @@ void pack(const float* rows, int64_t pitch, int64_t count, int64_t width, float 
             [&](auto d, auto, auto x, int64_t) { return hn::Mul(x, hn::Set(d, factor)); });
 }
 
-// The panel is the side that is read along its rows, so that squares are of [c][r].
+// Here the panel is read along its rows, so that squares are of [c][r].
 void unpack(const float* panel, const float* factors, int64_t count, int64_t width, float* rows, int64_t pitch) {
   const int64_t queries = block_queries();
   const Four d;
@@ -89,7 +88,7 @@ void unpack(const float* panel, const float* factors, int64_t count, int64_t wid
 }
 
 void add(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) {
-  // Finite summands stay finite, whatever the factor makes of them.
+  // A finite summand is bounded, so that the factor does not make it infinite.
   const float most = std::numeric_limits<float>::max() / (2 * HWY_MAX(1.0f, factor));
   transpose(rows, pitch, count, width, panel, block_queries(), [&](auto d, auto old, auto x, int64_t) {
     const auto limit = hn::Set(d, most), size = hn::Abs(x);
@@ -116,7 +115,7 @@ void fill_triangle(float* scores, int64_t keys, int64_t first, float value) {
   }
 }
 
-// One vector of lanes of `advance`; the other is `lanes` further on. Returns what the sums so far are multiplied by.
+// Does one of the two vectors of lanes of `advance`. Returns the factor by which earlier sums are multiplied.
 HWY_INLINE Vector advance_lanes(float* HWY_RESTRICT scores, int64_t keys, float* largest, float* sums) {
   const Floats d;
   const int64_t pitch = block_queries();
@@ -165,13 +164,13 @@ void advance(float* scores, int64_t keys, float* largest, float* sums, float* va
   }
 }
 
-// Products of whole vectors, then of the rest of the width.
+// Adds products of whole vectors, then those of the rest of the width.
 void dot(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* out) {
   const Floats d;
   const int64_t whole = width / lanes() * lanes();
   const Vector rest = load_some(query + whole, width - whole, 0.0f);
   for (int64_t j = 0; j < count; j += 4) {
-    // Behind the last row, the last row again: its results are not stored.
+    // Behind the last row it is computed again, and the results are not stored.
     const float* r0 = rows + j * pitch;
     const float* r1 = rows + HWY_MIN(j + 1, count - 1) * pitch;
     const float* r2 = rows + HWY_MIN(j + 2, count - 1) * pitch;
@@ -196,10 +195,10 @@ void dot(const float* query, const float* rows, int64_t pitch, int64_t count, in
   }
 }
 
-// What stands for a row of the weight 0: its key may be hidden and its values anything, and 0 times infinity is not 0.
+// Stands for a row whose weight is 0: its key may be hidden and its values anything, and 0 times infinity is not 0.
 HWY_ALIGN constexpr float kZeros[4 * hn::MaxLanes(Floats())] = {};
 
-// Four vectors of the width at once, over all rows; two rows at a time for more independent sums.
+// Mixes four vectors of columns over all rows, two rows at a time for more independent sums.
 HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pitch, int64_t count, float* out) {
   const Floats d;
   Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;

@@ -1,8 +1,8 @@
-// The innermost loops of attention beside the register tiles of matmul, one table per instruction set.
+// The innermost loops of attention that are not register tiles of matmul, one table per instruction set.
 //
-// A block has its queries in the lanes: scores are [keys][queries] and sums of values [d_v][queries], both as products
-// of matmul tiles whose panels are `queries` wide. So nothing is ever reduced across lanes, and keys and values are read
-// in place, one broadcast element at a time.
+// A block has one query in each lane: scores are [keys][queries] and sums of values [d_v][queries], both products of matmul
+// tiles whose panels are `queries` wide. So nothing is ever reduced across lanes, and keys and values are read in place,
+// one broadcast element at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct AttentionKernels {
 
   // panel[c][r] = factor * rows[r][c] for r < count, 0 for the other lanes. Rows are `pitch` floats apart.
   void (*pack)(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) = nullptr;
-  // rows[r][c] = panel[c][r] * factors[r] for r < count; 0 where the factor is, whatever the panel holds.
+  // rows[r][c] = panel[c][r] * factors[r] for r < count; 0 where the factor is 0, whatever the panel holds.
   void (*unpack)(const float* panel, const float* factors, int64_t count, int64_t width, float* rows,
                  int64_t pitch) = nullptr;
   // panel[c][r] += factor * rows[r][c], or *= rows[r][c], for r < count. A finite summand that the factor would make
@@ -22,17 +22,17 @@ struct AttentionKernels {
   void (*add)(const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* panel) = nullptr;
   void (*multiply)(const float* rows, int64_t pitch, int64_t count, int64_t width, float* panel) = nullptr;
 
-  // Lanes below first + r of row r of the scores become `value`, for r < keys: hides what causality hides.
+  // Hides keys from queries for causality: lanes below first + r of row r of the scores become `value`, for r < keys.
   void (*fill_triangle)(float* scores, int64_t keys, int64_t first, float value) = nullptr;
-  // Online softmax (Milakov & Gimelshein 2018, arXiv:1805.02867): replaces scores by 2^(score - largest), where `largest`
-  // and `sums`, per lane, are of all keys so far, and multiplies the `d_v` rows of `values` by what the new largest
-  // score changes. A score of -infinity counts nothing; a lane with no others has the sum 0.
+  // Online softmax (Milakov & Gimelshein 2018, arXiv:1805.02867): replaces scores by 2^(score - largest). `largest` and
+  // `sums` are of all keys so far, per lane. Where the largest score grows, earlier sums and the `d_v` rows of `values` are
+  // scaled to it. A score of -infinity counts nothing; a lane that has no others has the sum 0.
   void (*advance)(float* scores, int64_t keys, float* largest, float* sums, float* values, int64_t d_v) = nullptr;
 
-  // For few queries, with the keys one after the other: out[j] = factor * (query . rows[j]), and out = sum over j of
-  // weights[j] rows[j], where a row of the weight 0 counts nothing, whatever it holds.
+  // For few queries: out[j] = factor * (query . rows[j]).
   void (*dot)(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width, float factor,
               float* out) = nullptr;
+  // For few queries: out = sum over j of weights[j] rows[j]. A row whose weight is 0 counts nothing, whatever it holds.
   void (*mix)(const float* weights, const float* rows, int64_t pitch, int64_t count, int64_t width,
               float* out) = nullptr;
 };

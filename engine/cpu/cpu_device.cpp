@@ -38,13 +38,13 @@ std::string processor_name() {
 std::string reason(const Kernels& kernels) {
   const bool best = &kernels == &supported_kernels().front();
   return format("f32 arithmetic with %s instructions, %s", kernels.name,
-                best ? "the best this processor has" : "as HEED_CPU_TARGET says");
+                best ? "the best this processor has" : "as was asked for");
 }
 
 class CpuDevice final : public detail::DeviceImpl {
  public:
   explicit CpuDevice(const DeviceOptions& options)
-      : shared_(std::make_shared<Shared>(options.log, options.threads, options.parallel_for)), info_(device_info()) {
+      : shared_(std::make_shared<Shared>(options)), info_(device_info(options)) {
     const uint32_t workers = shared_->pool.workers();
     info_.limits.emplace_back("threads", std::to_string(workers));
     info_.reason =
@@ -67,22 +67,32 @@ class CpuDevice final : public detail::DeviceImpl {
     return options;
   }
 
+  uint64_t scratch_bytes() const override { return shared_->scratch.bytes(); }
+
   Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                 std::shared_ptr<detail::WeightsImpl>* weights) override {
-    auto fresh = std::make_shared<CpuWeights>();
+    std::vector<detail::WeightsImpl::Entry> entries;
     std::vector<size_t> order;
     uint64_t bytes = 0;
-    const Status status =
-        detail::place_weights(tensors, options, weight_alignment(), log(), &fresh->entries, &order, &bytes);
+    const Status status = detail::place_weights(tensors, options, weight_alignment(), log(), &entries, &order, &bytes);
     if (status != Status::Ok) return status;
-    if (!fresh->memory.allocate(bytes))
-      return fail(log(), Status::OutOfMemory,
-                  format("upload: no memory for %llu bytes", static_cast<unsigned long long>(bytes)));
+    auto fresh = std::make_shared<CpuWeights>(entries.size());
+    std::vector<std::byte*> memory(entries.size());
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const uint64_t end = i + 1 < entries.size() ? entries[i + 1].offset : bytes;
+      const HostTensor& tensor = tensors[order[i]];
+      const uint64_t elements = tensor.data.size() / size_of(tensor.dtype);
+      memory[i] = fresh->forms[i].allocate(elements * size_of(entries[i].dtype), end - entries[i].offset);
+      if (memory[i] == nullptr)
+        return fail(log(), Status::OutOfMemory,
+                    format("upload: no memory for %llu bytes", static_cast<unsigned long long>(bytes)));
+    }
+    fresh->entries = std::move(entries);
     const UploadProgress& progress = options.progress;
     if (progress.callback != nullptr) progress.callback(progress.user, 0, bytes);
     for (size_t i = 0; i < fresh->entries.size(); ++i) {
       const detail::WeightsImpl::Entry& entry = fresh->entries[i];
-      detail::convert_weight(tensors[order[i]], entry, fresh->memory.data() + entry.offset);
+      detail::convert_weight(tensors[order[i]], entry, memory[i]);
       if (progress.callback != nullptr) progress.callback(progress.user, entry.offset + entry.bytes, bytes);
     }
     fresh->owner = shared_from_this();
@@ -95,17 +105,12 @@ class CpuDevice final : public detail::DeviceImpl {
     std::vector<const detail::WeightsImpl::Entry*> entries;
     Status status = detail::match_weights(schedule, weights.get(), this, log(), &entries);
     if (status != Status::Ok) return status;
-    // match_weights has checked that they are of this device, hence of this type.
+    // match_weights has checked that the weights are of this device, so they are CpuWeights.
     auto fresh =
         std::make_shared<CpuPlan>(shared_, std::move(schedule), std::static_pointer_cast<CpuWeights>(weights), options);
     status = fresh->build(entries);
     if (status == Status::Ok) *plan = std::move(fresh);
     return status;
-  }
-
-  Status pipeline_cache(std::vector<std::byte>* blob) const override {
-    blob->clear();
-    return Status::Ok;
   }
 
  private:
@@ -115,21 +120,20 @@ class CpuDevice final : public detail::DeviceImpl {
 
 }  // namespace
 
-DeviceInfo device_info() {
+DeviceInfo device_info(const DeviceOptions& options) {
   DeviceInfo info;
   info.kind = DeviceKind::Cpu;
   info.word = "cpu";
   info.name = processor_name();
-  info.reason = reason(choose_kernels({}));
+  info.reason = reason(choose_kernels(options.cpu_instructions, {}));
   std::string sets;
   for (const Kernels& kernels : supported_kernels()) sets.append(sets.empty() ? "" : " ").append(kernels.name);
   info.limits = {{"hardware threads", std::to_string(std::thread::hardware_concurrency())}, {"instruction sets", sets}};
   return info;
 }
 
-Status create_device(const DeviceOptions& options, std::shared_ptr<detail::DeviceImpl>* device) {
-  *device = std::make_shared<CpuDevice>(options);
-  return Status::Ok;
+std::shared_ptr<detail::DeviceImpl> create_device(const DeviceOptions& options) {
+  return std::make_shared<CpuDevice>(options);
 }
 
 }  // namespace heed::cpu

@@ -8,8 +8,7 @@
 
 namespace heed::cpu {
 
-DeviceInfo device_info();
-// Never fails for want of features; OutOfMemory or InvalidArgument only.
-Status create_device(const DeviceOptions& options, std::shared_ptr<detail::DeviceImpl>* device);
+DeviceInfo device_info(const DeviceOptions& options);
+std::shared_ptr<detail::DeviceImpl> create_device(const DeviceOptions& options);
 
 }  // namespace heed::cpu

@@ -1,5 +1,6 @@
 #include "cpu/cpu_plan.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstring>
@@ -11,46 +12,83 @@ namespace heed::cpu {
 
 CpuPlan::CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::shared_ptr<CpuWeights> weights,
                  const CompileOptions& options)
-    : shared_(std::move(shared)), schedule_(std::move(schedule)), weights_(std::move(weights)), options_(options) {
+    : shared_(std::move(shared)),
+      schedule_(std::move(schedule)),
+      weights_(std::move(weights)),
+      options_(options),
+      state_layout_(std::make_shared<detail::StateLayout>(detail::layout_of(schedule_, kAlignment))),
+      found_states_(schedule_.states.size()) {
   const size_t buffers = schedule_.inputs.size() + schedule_.outputs.size();
   found_.resize(buffers);
   copies_.resize(buffers);
   copied_.resize(buffers);
   extent_values_.resize(schedule_.extents.size());
   sizes_.resize(schedule_.sizes.count());
-  times_.resize(schedule_.steps.size());
+  running_times_.resize(schedule_.passes.size());
+  times_.resize(schedule_.passes.size());
   storages_.resize(schedule_.tensors.size());
 }
 
-Status CpuPlan::build(const std::vector<const detail::WeightsImpl::Entry*>& entries) {
-  const Status status = allocate_scratch();
+CpuPlan::~CpuPlan() {
+  if (scratch_added_) shared_->scratch.remove(scratch_bytes_);
+}
+
+Status CpuPlan::no_memory(const char* what, const std::string& name) const {
+  return fail(shared_->log, Status::OutOfMemory, format("compile: %s: no memory for the %s", name.c_str(), what));
+}
+
+TensorForms& CpuPlan::forms_of(const detail::WeightsImpl::Entry& entry) const {
+  return weights_->forms[static_cast<size_t>(&entry - weights_->entries.data())];
+}
+
+Status CpuPlan::build(const Entries& entries) {
+  Status status = allocate_scratch();
+  if (status == Status::Ok) status = bind_weights(entries);
   if (status != Status::Ok) return status;
   for (size_t id = 0; id < schedule_.placements.size(); ++id) {
     const Placement& at = schedule_.placements[id];
-    if (at.space == Placement::Space::Scratch) storages_[id] = scratch_.data() + at.offset;
     if (at.space == Placement::Space::Constant)  // never written
       storages_[id] = const_cast<std::byte*>(schedule_.constants[at.slot].data.data());
-    if (at.space == Placement::Space::Weight) storages_[id] = weights_->memory.data() + entries[at.slot]->offset;
+    if (at.space == Placement::Space::Weight && plain_[at.slot] != nullptr) storages_[id] = plain_[at.slot]->data();
   }
-  for (const detail::WeightsImpl::Entry* entry : entries) weight_bytes_ += entry->bytes;
-  return pack_weights();
+  return pack_weights(entries);
 }
 
-// The b of every matmul that is the same at each run, once. Plans that use the same weights in the same way share it.
-Status CpuPlan::pack_weights() {
-  packed_.resize(schedule_.steps.size());
-  PackedCache constants;  // a constant that several steps use is packed once, too
-  Fault unused;
+// Holds the plain form of each weight that some pass reads otherwise than as the b of a product.
+Status CpuPlan::bind_weights(const Entries& entries) {
+  plain_.resize(entries.size());
+  for (const Node& node : schedule_.passes)
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid()) continue;
+      const Placement& at = schedule_.placement(node.inputs[i]);
+      const bool packs = node.op == Op::Matmul && i == in::kB && has_constant_b(schedule_, node);
+      if (at.space != Placement::Space::Weight || packs || plain_[at.slot] != nullptr) continue;
+      plain_[at.slot] = forms_of(*entries[at.slot]).plain(shared_->kernels, shared_->pool);
+      if (plain_[at.slot] == nullptr) return no_memory("weight", entries[at.slot]->name);
+      weight_bytes_ += entries[at.slot]->bytes;
+    }
+  return Status::Ok;
+}
+
+// Packs every b of a matmul that is the same at each run. Plans that use a weight in the same way share the packed one.
+Status CpuPlan::pack_weights(const Entries& entries) {
+  packed_.resize(schedule_.passes.size());
+  for (const detail::ConstantInfo& constant : schedule_.constants) constants_.emplace_back(constant.data.data());
   const RunValues maxima = {.sizes = schedule_.max_values};
   for (size_t i = 0; i < packed_.size(); ++i) {
-    const Node& node = schedule_.steps[i];
+    const Node& node = schedule_.passes[i];
     if (node.op != Op::Matmul || !has_constant_b(schedule_, node)) continue;
-    const bool weight = schedule_.placement(node.inputs[in::kB]).space == Placement::Space::Weight;
-    packed_[i] = (weight ? weights_->packed : constants)
-                     .get(step(i, maxima, unused).input(in::kB), *shared_->kernels.matmul, shared_->pool);
-    if (packed_[i] == nullptr)
-      return fail(shared_->log, Status::OutOfMemory,
-                  format("compile: %s: no memory for the packed weight", node.label.c_str()));
+    const Tensor b = node.inputs[in::kB];
+    const Placement& at = schedule_.placement(b);
+    const bool weight = at.space == Placement::Space::Weight;
+    TensorForms& forms = weight ? forms_of(*entries[at.slot]) : constants_[at.slot];
+    packed_[i] = forms.packed(resolve(schedule_, b, maxima), shared_->kernels, shared_->pool);
+    if (packed_[i] == nullptr) return no_memory("packed weight", node.label);
+    if (!weight) continue;
+    std::byte*& storage = storages_[schedule_.info(b).storage];
+    if (storage == nullptr) storage = packed_[i]->memory.data();
+    const auto before = packed_.begin() + static_cast<ptrdiff_t>(i);
+    if (std::find(packed_.begin(), before, packed_[i]) == before) weight_bytes_ += packed_[i]->memory.bytes();
   }
   return Status::Ok;
 }
@@ -58,61 +96,58 @@ Status CpuPlan::pack_weights() {
 Status CpuPlan::allocate_scratch() {
   ScratchNeed need;
   const RunValues maxima = {.sizes = schedule_.max_values};
-  for (const Node& node : schedule_.steps) {
-    if (operation(node.op).run == nullptr)
-      return fail(shared_->log, Status::Unsupported,
-                  format("compile: %s: the CPU device has no operation %s", node.label.c_str(), to_string(node.op)));
+  for (const Node& node : schedule_.passes) {
     if (node.op == Op::Custom && node.as<CustomAttrs>().cpu.run == nullptr)
       return fail(shared_->log, Status::Unsupported,
                   format("compile: %s: this pass of the host's has no function for the CPU", node.label.c_str()));
-    if (operation(node.op).scratch == nullptr) continue;
     const ScratchNeed own = operation(node.op).scratch({schedule_, node, maxima, shared_->kernels});
     need.shared = std::max(need.shared, own.shared);
     need.per_worker = std::max(need.per_worker, own.per_worker);
   }
   constexpr uint64_t kMost = uint64_t{1} << 50;  // the sums below cannot wrap
   if (need.per_worker > kMost || need.shared > kMost)
-    return fail(shared_->log, Status::OutOfMemory, "compile: a step needs more memory than can be addressed");
+    return fail(shared_->log, Status::OutOfMemory, "compile: a pass needs more memory than can be addressed");
   worker_stride_ = align_up(need.per_worker, kAlignment);
-  const uint64_t workers = worker_stride_ * shared_->pool.workers();
-  const uint64_t bytes = schedule_.scratch_bytes + need.shared + workers;
-  if (bytes > options_.memory_limit)
+  shared_offset_ = align_up(schedule_.scratch_bytes, kAlignment);
+  workers_offset_ = shared_offset_ + align_up(need.shared, kAlignment);
+  scratch_bytes_ = workers_offset_ + worker_stride_ * shared_->pool.workers();
+  if (scratch_bytes_ > options_.memory_limit)
     return fail(shared_->log, Status::OutOfMemory,
-                format("compile: the plan needs %" PRIu64 " bytes of memory; its limit is %" PRIu64, bytes,
+                format("compile: the plan needs %" PRIu64 " bytes of memory; its limit is %" PRIu64, scratch_bytes_,
                        options_.memory_limit));
-  if (scratch_.allocate(schedule_.scratch_bytes) && shared_scratch_.allocate(need.shared) &&
-      worker_scratch_.allocate(workers))
-    return Status::Ok;
-  return fail(shared_->log, Status::OutOfMemory, format("compile: no memory for %" PRIu64 " bytes of scratch", bytes));
+  scratch_added_ = scratch_bytes_ != 0 && shared_->scratch.add(scratch_bytes_);
+  if (scratch_added_ || scratch_bytes_ == 0) return Status::Ok;
+  return fail(shared_->log, Status::OutOfMemory,
+              format("compile: no memory for %" PRIu64 " bytes of scratch", scratch_bytes_));
 }
 
-const detail::NamedTensor& CpuPlan::named(size_t index) const {
-  const size_t inputs = schedule_.inputs.size();
-  return index < inputs ? schedule_.inputs[index] : schedule_.outputs[index - inputs];
+void CpuPlan::place_scratch(std::byte* memory) {
+  if (scratch_ == memory) return;  // as after the run before, unless others ran beside
+  scratch_ = memory;
+  for (size_t id = 0; id < schedule_.placements.size(); ++id)
+    if (schedule_.placements[id].space == Placement::Space::Scratch)
+      storages_[id] = memory + schedule_.placements[id].offset;
 }
 
-uint64_t CpuPlan::bytes_of(size_t index, const RunValues& values) const {
-  const View view = resolve(schedule_, Tensor{named(index).tensor}, values);
-  return static_cast<uint64_t>(view.elements()) * size_of(view.dtype);
-}
-
-// The host's memory serves when it is aligned for its elements and, for an output, overlaps no other buffer:
-// steps still read inputs after the first output was written.
+// The host's memory serves if its elements are aligned and it does not lie in the State and, for an output, if it
+// overlaps no other buffer: passes still read inputs after the first output was written.
 bool CpuPlan::usable_in_place(size_t index, uint64_t bytes) const {
-  if (found_[index] == nullptr) return false;
   const auto begin = reinterpret_cast<uintptr_t>(found_[index]->data);
-  if (begin % size_of(schedule_.tensors[named(index).tensor].dtype) != 0) return false;
+  const auto overlaps = [&](const void* other_data, size_t other_bytes) {
+    const auto other = reinterpret_cast<uintptr_t>(other_data);
+    return begin < other + other_bytes && other < begin + bytes;
+  };
+  if (begin % size_of(schedule_.tensors[schedule_.buffer(index).tensor].dtype) != 0) return false;
+  if (overlaps(state_memory_.data(), state_memory_.size())) return false;
   if (index < schedule_.inputs.size()) return true;
-  for (size_t i = 0; i < found_.size(); ++i) {
-    if (i == index || found_[i] == nullptr) continue;
-    const auto other = reinterpret_cast<uintptr_t>(found_[i]->data);
-    if (begin < other + found_[i]->bytes && other < begin + bytes) return false;
-  }
+  for (size_t i = 0; i < found_.size(); ++i)
+    if (i != index && overlaps(found_[i]->data, found_[i]->bytes)) return false;
   return true;
 }
 
 Status CpuPlan::bind_one(size_t index, uint64_t bytes) {
-  const uint32_t storage = schedule_.tensors[named(index).tensor].storage;
+  const detail::NamedTensor& named = schedule_.buffer(index);
+  const uint32_t storage = schedule_.tensors[named.tensor].storage;
   copied_[index] = !usable_in_place(index, bytes);
   if (!copied_[index]) {
     // Inputs are never written; one pointer type serves both.
@@ -121,80 +156,141 @@ Status CpuPlan::bind_one(size_t index, uint64_t bytes) {
   }
   if (copies_[index].bytes() < bytes && !copies_[index].allocate(bytes))
     return fail(shared_->log, Status::OutOfMemory,
-                format("run: no memory for a copy of '%s', %" PRIu64 " bytes", named(index).name.c_str(), bytes));
+                format("run: no memory for a copy of '%s', %" PRIu64 " bytes", named.name.c_str(), bytes));
   storages_[storage] = copies_[index].data();
   if (index < schedule_.inputs.size()) std::memcpy(copies_[index].data(), found_[index]->data, bytes);
   return Status::Ok;
 }
 
-Status CpuPlan::bind(const RunValues& values) {
+Status CpuPlan::bind() {
   for (size_t i = 0; i < found_.size(); ++i) {
-    const Status status = bind_one(i, bytes_of(i, values));
+    const Status status = bind_one(i, schedule_.buffer_bytes(i, values_.sizes));
     if (status != Status::Ok) return status;
   }
   return Status::Ok;
 }
 
-void CpuPlan::copy_back(const RunValues& values) {
+Status CpuPlan::make_state(const std::span<std::byte>* memory, std::shared_ptr<detail::StateImpl>* state) {
+  auto fresh = std::make_shared<CpuState>(state_layout_, shared_);
+  const Status status = memory == nullptr ? fresh->allocate() : fresh->use(*memory);
+  if (status == Status::Ok) *state = std::move(fresh);
+  return status;
+}
+
+Status CpuPlan::bind_state(const detail::StateImpl* state) {
+  const Status status = detail::match_states(*state_layout_, state, shared_.get(), "run", shared_->log, &found_states_);
+  state_memory_ = {};
+  if (status != Status::Ok || schedule_.states.empty()) return status;
+  // States of this home are CpuStates.
+  std::byte* const data = static_cast<const CpuState*>(state)->data();
+  state_memory_ = {data, state->layout->bytes};
+  for (size_t i = 0; i < found_states_.tensors.size(); ++i)
+    storages_[schedule_.states[i].tensor] = data + found_states_.tensors[i]->offset;
+  return status;
+}
+
+void CpuPlan::copy_back() {
   for (size_t i = schedule_.inputs.size(); i < found_.size(); ++i)
-    if (copied_[i] && found_[i] != nullptr)
-      std::memcpy(const_cast<void*>(found_[i]->data), copies_[i].data(), bytes_of(i, values));
+    if (copied_[i])
+      std::memcpy(const_cast<void*>(found_[i]->data), copies_[i].data(), schedule_.buffer_bytes(i, values_.sizes));
+}
+
+// Everything that may be wrong with what the host gave; nothing was written then.
+Status CpuPlan::take_arguments(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+                               const RunOptions& options) {
+  Status status = resolve_extents(schedule_, extents, shared_->log, extent_values_, sizes_);
+  if (status != Status::Ok) return status;
+  values_ = {};
+  values_.sizes = sizes_;
+  values_.seed = options.seed;
+  status = detail::match_buffers(schedule_, buffers, values_, shared_->log, found_);
+  if (status == Status::Ok) status = bind_state(options.state.impl().get());
+  if (status == Status::Ok) status = bind();
+  return status;
+}
+
+Status CpuPlan::execute() {
+  ScratchPool::Block* const block = scratch_bytes_ == 0 ? nullptr : shared_->scratch.borrow(scratch_bytes_);
+  if (block == nullptr && scratch_bytes_ != 0)
+    return fail(shared_->log, Status::OutOfMemory,
+                format("run: no memory for %" PRIu64 " bytes of scratch", scratch_bytes_));
+  if (block != nullptr) place_scratch(block->memory.data());
+  const Status status = run_passes();
+  copy_back();
+  if (options_.timestamps) {
+    const std::lock_guard<std::mutex> lock(times_mutex_);
+    times_.swap(running_times_);
+    finished_ = true;
+  }
+  if (block != nullptr) shared_->scratch.give_back(block);
+  return status;
 }
 
 Status CpuPlan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
                     const RunOptions& options) {
-  Status status = resolve_extents(schedule_, extents, shared_->log, extent_values_, sizes_);
-  if (status != Status::Ok) return status;
-  RunValues values;
-  values.sizes = sizes_;
-  values.seed = options.seed;
-  status = detail::match_buffers(schedule_, buffers, values, shared_->log, found_);
-  if (status == Status::Ok) status = bind(values);
-  if (status != Status::Ok) return status;
-  finished_ = false;
-  status = run_steps(values);
-  copy_back(values);
-  finished_ = true;
-  return status;
+  const Status status = take_arguments(buffers, extents, options);
+  return status == Status::Ok ? execute() : status;
 }
 
-Step CpuPlan::step(size_t index, const RunValues& values, Fault& fault) const {
+Status CpuPlan::start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+                      const RunOptions& options) {
+  Status status = take_arguments(buffers, extents, options);
+  if (status != Status::Ok) return status;
+  job_.argument = this;
+  job_.work = [](void* self) {
+    auto* plan = static_cast<CpuPlan*>(self);
+    plan->status_ = plan->execute();
+  };
+  status = shared_->queue.add(&job_);
+  if (status == Status::Unsupported)
+    return fail(
+        shared_->log, status,
+        "start: no thread does what is started: the host's ParallelFor has no `start`, or the process was forked");
+  return status == Status::Ok ? status : fail(shared_->log, status, "start: the system gives no thread");
+}
+
+Status CpuPlan::finish() {
+  shared_->queue.finish(&job_);
+  return status_;
+}
+
+Pass CpuPlan::pass(size_t index, Fault& fault) const {
   return {schedule_,
-          schedule_.steps[index],
-          values,
+          schedule_.passes[index],
+          values_,
           storages_,
           shared_->pool,
           shared_->kernels,
           packed_[index].get(),
-          shared_scratch_.data(),
-          worker_scratch_.data(),
+          scratch_ + shared_offset_,
+          scratch_ + workers_offset_,
           worker_stride_,
           fault};
 }
 
-Status CpuPlan::run_steps(const RunValues& values) {
+Status CpuPlan::run_passes() {
   using Clock = std::chrono::steady_clock;
   Status status = Status::Ok;
-  for (size_t i = 0; i < schedule_.steps.size(); ++i) {
-    const Node& node = schedule_.steps[i];
+  for (size_t i = 0; i < schedule_.passes.size(); ++i) {
+    const Node& node = schedule_.passes[i];
     Fault fault;
     const Clock::time_point begin = options_.timestamps ? Clock::now() : Clock::time_point{};
-    operation(node.op).run(step(i, values, fault));
+    operation(node.op).run(pass(i, fault));
     if (options_.timestamps)
-      times_[i].milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+      running_times_[i].milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     const uint64_t position = fault.position.load();
-    if (position != Fault::kNone) status = report_fault(node, step(i, values, fault), position);
+    if (position != Fault::kNone) status = report_fault(node, pass(i, fault), position);
   }
   return status;
 }
 
-Status CpuPlan::report_fault(const Node& node, const Step& step, uint64_t position) const {
-  const Operand ids = step.input(in::kIds);
+Status CpuPlan::report_fault(const Node& node, const Pass& pass, uint64_t position) const {
+  const Operand ids = pass.input(in::kIds);
   const auto row = static_cast<int64_t>(position), length = row_length(ids.view);
   const int32_t id = *ids.at<const int32_t>(row_offset(ids.view, row / length) + row % length * row_stride(ids.view));
   return fail(shared_->log, Status::IndexOutOfRange,
               format("run: %s: id %" PRId32 " at position %" PRIu64 " is outside the table of %" PRId64 " rows",
-                     node.label.c_str(), id, position, step.input(in::kTable).view.dim[0]));
+                     node.label.c_str(), id, position, pass.input(in::kTable).view.dim[0]));
 }
 
 std::string CpuPlan::why(const Node& node) const {
@@ -215,7 +311,7 @@ std::vector<PassInfo> CpuPlan::passes() const {
   const RunValues maxima = {.sizes = schedule_.max_values};
   const std::vector<double> fewest = fewest_bytes(schedule_, maxima);
   std::vector<PassInfo> passes;
-  for (const Node& node : schedule_.steps) {
+  for (const Node& node : schedule_.passes) {
     const Cost cost = cost_of(schedule_, node, maxima);
     PassInfo pass;
     pass.label = node.label;
@@ -235,6 +331,8 @@ std::vector<PassInfo> CpuPlan::passes() const {
 Status CpuPlan::timings(std::vector<PassTime>* times, uint32_t) const {
   if (!options_.timestamps)
     return fail(shared_->log, Status::Unsupported, "timings: the plan was compiled without timestamps");
+  if (running) return fail(shared_->log, Status::InvalidArgument, "timings: the plan is running");
+  const std::lock_guard<std::mutex> lock(times_mutex_);  // a run may begin and end beside this call
   if (!finished_) return fail(shared_->log, Status::InvalidArgument, "timings: the plan has not run yet");
   *times = times_;
   return Status::Ok;

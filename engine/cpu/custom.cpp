@@ -1,6 +1,6 @@
 #include <array>
 
-#include "cpu/step.hpp"
+#include "cpu/pass.hpp"
 
 namespace heed::cpu {
 namespace {
@@ -16,18 +16,20 @@ CustomBuffer buffer_of(const Operand& operand) {
 
 }  // namespace
 
-void run_custom(const Step& step) {
-  const auto& attrs = step.node.as<CustomAttrs>();
+ScratchNeed custom_scratch(const ScratchQuery&) { return {}; }
+
+void run_custom(const Pass& pass) {
+  const auto& attrs = pass.node.as<CustomAttrs>();
   std::array<Operand, kMaxCustomBindings> operands;
   std::array<CustomBuffer, kMaxCustomBindings> buffers;
   for (uint32_t i = 0; i < attrs.input_count + attrs.output_count; ++i) {
-    operands[i] = i < attrs.input_count ? step.input(i) : step.output(i - attrs.input_count);
+    operands[i] = i < attrs.input_count ? pass.input(i) : pass.output(i - attrs.input_count);
     buffers[i] = buffer_of(operands[i]);
   }
   std::array<uint32_t, kMaxCustomPushWords> push{};
   for (size_t i = 0; i < attrs.push.size(); ++i) {
     const CustomAttrs::Word& word = attrs.push[i];
-    push[i] = word.size < 0 ? word.bits : static_cast<uint32_t>(step.values.sizes[static_cast<size_t>(word.size)]);
+    push[i] = word.size < 0 ? word.bits : static_cast<uint32_t>(pass.values.sizes[static_cast<size_t>(word.size)]);
   }
   attrs.cpu.run(attrs.cpu.user, {.inputs = {buffers.data(), attrs.input_count},
                                  .outputs = {buffers.data() + attrs.input_count, attrs.output_count},

@@ -3,8 +3,8 @@
 
 #include "hwy/highway.h"
 
-// The function of `target` in a table made by HWY_EXPORT. Highway's own dispatch has one choice per process; with
-// this, devices with different choices live side by side.
+// The function of `target` in a table made by HWY_EXPORT. Highway's own dispatch makes one choice per process; this lets
+// devices with different choices live side by side.
 #define HEED_FOR_TARGET(function, target) ::heed::cpu::entry_of(HWY_DISPATCH_TABLE(function), target)
 
 namespace heed::cpu {

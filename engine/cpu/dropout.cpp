@@ -1,21 +1,19 @@
-#include "cpu/dropout.hpp"
-
 #include "cpu/rows.hpp"
 
 namespace heed::cpu {
 
 ScratchNeed dropout_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 1); }
 
-void run_dropout(const Step& step) {
-  const Operand x = step.input(in::kX), out = step.output();
-  const auto& attrs = step.node.as<DropoutAttrs>();
-  const DropoutRule rule = {dropout_words(attrs.p), step.values.seed, attrs.stream};
+void run_dropout(const Pass& pass) {
+  const Operand x = pass.input(in::kX), out = pass.output();
+  const auto& attrs = pass.node.as<DropoutAttrs>();
+  const DropoutRule rule = {dropout_words(attrs.p), pass.values.seed, attrs.stream};
   const int64_t n = row_length(out.view);
-  step.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
-    float* row = step.scratch<float>(worker);
+  pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* row = pass.scratch<float>(worker);
     for (int64_t r = begin; r < end; ++r) {
       float* to = row_target(out, r, row);
-      step.kernels.rows->dropout(rule, static_cast<uint64_t>(r * n), load_row(x, r, row), to, n);
+      pass.kernels.rows->dropout(rule, static_cast<uint64_t>(r * n), load_row(x, r, row), to, n);
       store_row(out, r, to);
     }
   });

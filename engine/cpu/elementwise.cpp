@@ -3,10 +3,10 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kPiece = 4096;  // elements of a row handled at once; two such buffers of f32 stay in L1
+constexpr int64_t kBlock = 4096;  // elements of a row handled at once; two buffers of f32 for them stay in L1
 
-// Merges the last two axes into one as long as all operands step through them evenly, so that tensors with
-// short rows, or with one long row, still split into even pieces.
+// Merges the last two axes into one as long as all operands step through them evenly, so that tensors of short rows are
+// cut into long blocks, too.
 void merge_axes(Operand* const (&operands)[3]) {
   const View& out = operands[0]->view;
   const auto mergeable = [](const View& v) {
@@ -32,16 +32,16 @@ struct Operands {
   const ElementwiseAttrs& attrs;
   bool plain_copy = false;
 
-  explicit Operands(const Step& step) : attrs(step.node.as<ElementwiseAttrs>()) {
-    out = step.output();
-    a = step.input_like(in::kA, out.view);
-    b = step.input_like(in::kB, out.view);
+  explicit Operands(const Pass& pass) : attrs(pass.node.as<ElementwiseAttrs>()) {
+    out = pass.output();
+    a = pass.input_like(in::kA, out.view);
+    b = pass.input_like(in::kB, out.view);
     plain_copy = attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f &&
                  attrs.activation == Activation::None && a.view.dtype == out.view.dtype;
     merge_axes({&out, &a, &b});
   }
 
-  // Elements first .. first + n of row `row`; `x` and `y` are buffers.
+  // Computes elements first .. first + n of row `row`; `x` and `y` are buffers.
   void run(int64_t row, int64_t first, int64_t n, float* x, float* y) const {
     const auto at = [&](const Operand& o) { return row_offset(o.view, row) + first * row_stride(o.view); };
     if (plain_copy) return copy_elements(a, at(a), row_stride(a.view), out, at(out), row_stride(out.view), n);
@@ -68,17 +68,17 @@ struct Operands {
 
 }  // namespace
 
-ScratchNeed elementwise_scratch(const ScratchQuery&) { return {.shared = 0, .per_worker = 2 * kPiece * sizeof(float)}; }
+ScratchNeed elementwise_scratch(const ScratchQuery&) { return {.shared = 0, .per_worker = 2 * kBlock * sizeof(float)}; }
 
-void run_elementwise(const Step& step) {
-  const Operands operands(step);
+void run_elementwise(const Pass& pass) {
+  const Operands operands(pass);
   const int64_t length = row_length(operands.out.view);
-  const int64_t pieces = ceil_div(length, kPiece), rows = row_count(operands.out.view);
-  step.parallel(rows * pieces, row_grain(std::min(length, kPiece)), [&](uint32_t worker, int64_t begin, int64_t end) {
-    float* buffer = step.scratch<float>(worker);
+  const int64_t blocks = ceil_div(length, kBlock), rows = row_count(operands.out.view);
+  pass.parallel(rows * blocks, row_grain(std::min(length, kBlock)), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* buffer = pass.scratch<float>(worker);
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % pieces * kPiece;
-      operands.run(i / pieces, first, std::min(kPiece, length - first), buffer, buffer + kPiece);
+      const int64_t first = i % blocks * kBlock;
+      operands.run(i / blocks, first, std::min(kBlock, length - first), buffer, buffer + kBlock);
     }
   });
 }

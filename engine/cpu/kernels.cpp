@@ -1,10 +1,10 @@
 #include "cpu/kernels.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <string>
 
 #include "base/logging.hpp"
+#include "base/test_setting.hpp"
 #include "cpu/matmul_bf16.hpp"
 #include "cpu/targets.hpp"
 #include "hwy/highway.h"
@@ -38,7 +38,7 @@ bool is_avx512(int64_t target) {
 #endif
 }
 
-// AVX-512 with dot products of bf16; without them, no kernels of matmul.
+// AVX-512 with dot products of bf16; `matmul` is null where the processor lacks them.
 Kernels with_bf16(const Kernels& avx512) {
   Kernels kernels = avx512;
   kernels.name = "avx512bf16";
@@ -56,9 +56,9 @@ bool same_name(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::span<const Kernels> supported_kernels() {
-  // Nothing in it needs a destructor: a library in somebody's process leaves no work for its exit.
+  // Nothing here needs a destructor: a library in somebody's process leaves no work for the exit.
   struct Found {
-    std::array<Kernels, 65> kernels;  // a target is one bit of an int64_t; one comes twice
+    std::array<Kernels, 65> kernels;  // a target is one bit of an int64_t; AVX-512 may come twice
     size_t count = 0;
   };
   static const Found all = [] {
@@ -79,17 +79,18 @@ std::span<const Kernels> supported_kernels() {
   return {all.kernels.data(), all.count};
 }
 
-const Kernels& choose_kernels(const Log& target_log) {
+const Kernels& choose_kernels(std::string_view wanted, const Log& target_log) {
   const std::span<const Kernels> all = supported_kernels();
-  const char* limit = std::getenv("HEED_CPU_TARGET");
-  if (limit == nullptr || *limit == 0) return all.front();
+  if (wanted.empty()) wanted = test_setting("HEED_CPU_TARGET");
+  if (wanted.empty()) return all.front();
   std::string names;
   for (const Kernels& kernels : all) {
-    if (same_name(kernels.name, limit)) return kernels;
+    if (same_name(kernels.name, wanted)) return kernels;
     names += std::string(" ") + kernels.name;
   }
   log(target_log, LogLevel::Warning,
-      format("HEED_CPU_TARGET is '%s'; this processor and build have%s", limit, names.c_str()));
+      format("instructions '%.*s' were asked for; this processor and build have%s", static_cast<int>(wanted.size()),
+             wanted.data(), names.c_str()));
   return all.front();
 }
 

@@ -1,5 +1,5 @@
-// The vector code of one instruction set, as tables of functions. Every table exists once per set that the library
-// was compiled for; a device chooses one set when it is opened.
+// The vector code of one instruction set, as tables of functions. Each table exists once per set that the library was
+// compiled for; a device chooses one set when it is opened.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct Kernels {
   const AttentionKernels* attention = nullptr;
 };
 
-// What this processor can run, best first; never empty.
+// The kernels that this processor can run, best first; never empty.
 std::span<const Kernels> supported_kernels();
 
-// The best kernels, or, if the environment variable HEED_CPU_TARGET names a set of instructions ("avx512bf16", "avx512", "avx2",
-// "sse4", "scalar", "sve", "neon"), the best that are not above it. A name that this build does not know, or that
-// the processor lacks, changes nothing and is a warning in the log.
-const Kernels& choose_kernels(const Log& log);
+// The best kernels, or those of the instruction set that is wanted: DeviceOptions::cpu_instructions, or where that is
+// empty the test setting HEED_CPU_TARGET. A name that this build does not know, or a set that the processor lacks,
+// changes nothing and is a warning in the log.
+const Kernels& choose_kernels(std::string_view wanted, const Log& log);
 
-// Of one of Highway's targets; see kernels.cpp.
+// The tables of one of Highway's targets.
 const MatmulKernels* matmul_kernels(int64_t target);
 const RowKernels* row_kernels(int64_t target);
 const AttentionKernels* attention_kernels(int64_t target);

@@ -6,7 +6,8 @@
 namespace heed::cpu {
 namespace {
 
-// In double: squares of f32 leave its range above 1e19 and below 1e-19. Eight partial sums, in a fixed order.
+// The sum is double, since squares of values above 1e19 or below 1e-19 leave the range of f32. Eight partial sums are added
+// in a fixed order.
 double sum_of_squares(const float* x, int64_t n) {
   constexpr int kLanes = 8;
   double sums[kLanes] = {};
@@ -18,15 +19,15 @@ double sum_of_squares(const float* x, int64_t n) {
 
 ScratchNeed l2_normalize_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 1); }
 
-void run_l2_normalize(const Step& step) {
-  const Operand x = step.input(in::kX), out = step.output();
-  const double eps = static_cast<double>(step.node.as<NormAttrs>().eps);
+void run_l2_normalize(const Pass& pass) {
+  const Operand x = pass.input(in::kX), out = pass.output();
+  const double eps = static_cast<double>(pass.node.as<NormAttrs>().eps);
   const int64_t n = row_length(out.view);
-  step.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
-    float* row = step.scratch<float>(worker);
+  pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* row = pass.scratch<float>(worker);
     for (int64_t r = begin; r < end; ++r) {
       load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
-      // In double: 1/length would overflow f32 for rows shorter than 3e-39.
+      // The inverse is double: in f32 it would overflow for rows shorter than 3e-39.
       const double length = std::max(std::sqrt(sum_of_squares(row, n)), eps);
       const double inverse = 1.0 / length;
       for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(static_cast<double>(row[i]) * inverse);

@@ -1,11 +1,12 @@
 #include "cpu/masking.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace heed::cpu {
 namespace {
 
-// Whether all n bytes are zero, or all are nonzero. Eight at a time.
+// Whether all n bytes are zero, or all are nonzero. Looks at eight at a time.
 bool all_bytes(const uint8_t* bytes, int64_t n, bool zero) {
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -22,19 +23,11 @@ bool all_bytes(const uint8_t* bytes, int64_t n, bool zero) {
 
 }  // namespace
 
-bool BoolMask::hides_all(int64_t offset, int64_t n) const {
+bool BoolMask::all_are(bool hidden, int64_t offset, int64_t n) const {
   if (row_stride(operand.view) == 1)
-    return all_bytes(operand.at<const uint8_t>(offset), n, meaning == Mask::Meaning::Keep);
+    return all_bytes(operand.at<const uint8_t>(offset), n, hidden == (meaning == Mask::Meaning::Keep));
   for (int64_t i = 0; i < n; ++i)
-    if (!hides(offset + i * row_stride(operand.view))) return false;
-  return true;
-}
-
-bool BoolMask::hides_none(int64_t offset, int64_t n) const {
-  if (row_stride(operand.view) == 1)
-    return all_bytes(operand.at<const uint8_t>(offset), n, meaning == Mask::Meaning::Exclude);
-  for (int64_t i = 0; i < n; ++i)
-    if (hides(offset + i * row_stride(operand.view))) return false;
+    if (hides(offset + i * row_stride(operand.view)) != hidden) return false;
   return true;
 }
 
@@ -46,33 +39,64 @@ void BoolMask::apply(int64_t offset, int64_t n, float value, float* logits) cons
 }
 
 Masking::Masking(const View& shape, const SoftmaxAttrs& attrs, const Operand& bias_operand, const Operand& mask_operand,
-                 const Operand& key_padding_operand)
+                 const Operand& key_padding_operand, const Operand& lengths_operand, const Operand& positions_operand)
     : logits(shape),
       bias(bias_operand),
       mask{mask_operand, attrs.mask_meaning},
       key_padding{key_padding_operand, attrs.key_padding_meaning},
       causal(attrs.causal),
+      window(attrs.window),
+      lengths(lengths_operand),
+      positions(positions_operand),
       fill(attrs.masked_fill.value_or(kHidden)) {
   if (bias.valid()) bias.view = broadcast_to(bias.view, logits);
   if (mask.valid()) mask.operand.view = broadcast_to(mask.operand.view, logits);
 }
 
-int64_t Masking::causal_keys(int64_t query) const {
-  if (causal == Causal::None) return keys();
-  const int64_t shift = causal == Causal::BottomRight ? keys() - queries() : 0;
-  return std::clamp<int64_t>(query + shift + 1, 0, keys());
+int64_t Masking::keys_of(int64_t row) const {
+  if (!lengths.valid()) return keys();
+  return std::clamp<int64_t>(*lengths.at<const int32_t>(batch_of(row) * lengths.view.stride[0]), 0, keys());
 }
 
-int64_t Masking::padding_offset(int64_t row) const {
-  return row / (row_count(logits) / logits.dim[0]) * key_padding.operand.view.stride[0];
+int64_t Masking::place_of(int64_t row) const {
+  const int64_t query = row % queries();
+  // Bounded as in shaders, where sums have 32 bits, so that devices agree on any position.
+  constexpr int32_t kMost = 0x3fffffff;
+  if (positions.valid())
+    return query + std::clamp(*positions.at<const int32_t>(batch_of(row) * positions.view.stride[0]), -kMost, kMost);
+  return query + (causal == Causal::BottomRight ? keys_of(row) - queries() : 0);
 }
 
-void Masking::apply(int64_t row, float* row_logits, float* buffer) const {
-  const int64_t n = keys();
-  if (bias.valid()) bias.kernels->add(row_logits, load_row(bias, row, buffer), row_logits, n);
-  if (mask.valid()) mask.apply(row_offset(mask.operand.view, row), n, fill, row_logits);
-  if (key_padding.valid()) key_padding.apply(padding_offset(row), n, fill, row_logits);
-  for (int64_t i = causal_keys(row % queries()); i < n; ++i) row_logits[i] = fill;
+int64_t Masking::causal_keys(int64_t row) const {
+  const int64_t n = keys_of(row);
+  return causal == Causal::None ? n : std::clamp<int64_t>(place_of(row) + 1, 0, n);
+}
+
+int64_t Masking::passed_keys(int64_t row) const {
+  return window == 0 ? 0 : std::clamp<int64_t>(place_of(row) + 1 - window, 0, keys_of(row));
+}
+
+KeyRange Masking::visited_keys(int64_t first_row, int64_t last_row) const {
+  if (leaves_out()) return {passed_keys(first_row), causal_keys(last_row)};
+  return {0, keys_of(first_row)};
+}
+
+int64_t Masking::padding_offset(int64_t row) const { return batch_of(row) * key_padding.operand.view.stride[0]; }
+
+void Masking::apply(int64_t row, KeyRange range, float* some, float* buffer) const {
+  const int64_t n = range.size();
+  const auto first_of = [&](const Operand& x) { return range.begin * row_stride(x.view); };
+  if (bias.valid()) {
+    const int64_t offset = row_offset(bias.view, row) + first_of(bias);
+    bias.kernels->add(some, load(bias, offset, row_stride(bias.view), n, buffer), some, n);
+  }
+  if (mask.valid()) mask.apply(row_offset(mask.operand.view, row) + first_of(mask.operand), n, fill, some);
+  if (key_padding.valid()) key_padding.apply(padding_offset(row) + first_of(key_padding.operand), n, fill, some);
+  std::fill_n(some, std::clamp<int64_t>(passed_keys(row) - range.begin, 0, n), fill);
+  const int64_t visible = std::clamp<int64_t>(causal_keys(row) - range.begin, 0, n);
+  std::fill_n(some + visible, n - visible, fill);
+  const int64_t there = std::clamp<int64_t>(keys_of(row) - range.begin, 0, n);
+  std::fill_n(some + there, n - there, kHidden);  // no fill reaches keys behind the length
 }
 
 }  // namespace heed::cpu

@@ -1,19 +1,24 @@
-// Work items are blocks of rows by groups of panels. How the work is cut does not touch the order of any sum,
-// so that results do not depend on the number of threads.
-#include "cpu/matmul_item.hpp"
+// The matrix product, cut into blocks of rows by groups of panels. No cut changes the order of a sum, so that results do
+// not depend on the number of threads.
+#include "cpu/matmul_chunk.hpp"
 
 namespace heed::cpu {
 namespace {
 
 using namespace matmul;
 
-constexpr int64_t kItemsPerWorker = 8;  // at least, so that the last piece to finish costs little
-constexpr int64_t kLeastTiles = 4;      // high, per item, where rows are shared out: they share what b costs to read
-constexpr int64_t kPackedFloats = 2 << 20;  // of b packed at a time, unless one panel is larger
-constexpr int64_t kPackedBytes = 8 << 20;   // of a packed at a time, unless one block of rows is larger
-constexpr int64_t kSkew = 32;               // elements between packed rows of a, so that they do not collide
+// Chunks per worker, at least, so that waiting for the last one costs little.
+constexpr int64_t kChunksPerWorker = 8;
+// Height of a worker's share of the rows, in tiles, at least: rows of one share divide the cost of reading b among them.
+constexpr int64_t kLeastTiles = 4;
+// Floats of b that are packed at a time, unless one panel is larger.
+constexpr int64_t kPackedFloats = 2 << 20;
+// Bytes of a that are packed at a time, unless one block of rows is larger.
+constexpr int64_t kPackedBytes = 8 << 20;
+// Elements between packed rows of a, so that they do not collide in the first cache.
+constexpr int64_t kSkew = 32;
 
-// How rows and panels of one batch are cut. Items are `unit` panels by a block of rows; a piece has at most `most` of them.
+// How the rows and panels of one batch are cut. An item is `unit` panels by a block of rows; a chunk has at most `most` items.
 struct Cut {
   int64_t block_rows = 1, row_blocks = 1, unit = 1, units = 1, most = 1;
 
@@ -22,16 +27,16 @@ struct Cut {
     const int64_t panels = problem.panels(), batches = problem.batches.size(), tile = problem.kernels.rows;
     const int64_t shares = std::clamp<int64_t>(all_rows / (kLeastTiles * tile), 1, workers);
     int64_t tiles = std::min(kBlockTiles, ceil_div(ceil_div(all_rows, shares), tile));
-    const int64_t wanted = workers > 1 ? kItemsPerWorker * workers : 1;
+    const int64_t least = workers > 1 ? kChunksPerWorker * workers : 1;
     if (all_rows == 1) unit = MatmulKernels::kThinPanels;  // a single row works on several panels at once
     units = ceil_div(panels, unit);
-    // The panels of an item are read for the first time by its first row of tiles: of two rows, that is half of the time.
+    // The first row of tiles reads the panels from memory. With two rows that is half of the time, so a chunk keeps one item.
     most = tiles <= 2 ? 1 : std::max<int64_t>(1, kGroupPanels / unit);
     while (true) {
       row_blocks = align_up(ceil_div(all_rows, tiles * tile), shares);
       block_rows = ceil_div(all_rows, row_blocks);
       row_blocks = ceil_div(all_rows, block_rows);
-      if (batches * row_blocks * ceil_div(units, most) >= wanted || (most == 1 && tiles == 1)) return;
+      if (batches * row_blocks * ceil_div(units, most) >= least || (most == 1 && tiles == 1)) return;
       if (most > 1)
         --most;
       else
@@ -40,27 +45,27 @@ struct Cut {
   }
 };
 
-// Panels counted through all batches: those that are packed at the moment.
+// The panels that are packed at the moment, counted through all batches.
 struct Panels {
   const std::byte* data;
   DType type;
   int64_t first, count;
 };
 
-// All of these panels and rows, the panels one after the other for each block of rows.
-void multiply(const Step& step, const Problem& problem, const Panels& packed, const Band& band) {
-  const Cut cut(problem, band.count, step.pool.workers());
+// Multiplies the rows of `band` by all of these panels, panel after panel for each block of rows.
+void multiply(const Pass& pass, const Problem& problem, const Panels& packed, const Band& band) {
+  const Cut cut(problem, band.count, pass.pool.workers());
   const int64_t panels = problem.panels();
   const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
   const int64_t panel_bytes = problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
   const int64_t items = (last_batch - first_batch + 1) * cut.row_blocks * cut.units;
-  // Where the panels of an item start, counted through all batches. The first and last batch may have panels that are
-  // not packed now.
+  // The first panel of an item, counted through all batches. The first and the last batch may have panels that are not
+  // packed now.
   const auto panel_of = [&](int64_t item) {
     const int64_t batch = first_batch + item / (cut.row_blocks * cut.units);
     return std::clamp(batch * panels + item % cut.units * cut.unit, packed.first, packed.first + packed.count);
   };
-  step.parallel(items, cut.most, [&](uint32_t worker, int64_t begin, int64_t end) {
+  pass.parallel(items, cut.most, [&](uint32_t worker, int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t block = begin / cut.units, batch = first_batch + block / cut.row_blocks;
       const int64_t stop = std::min(end, (block + 1) * cut.units);  // of this block of rows
@@ -73,18 +78,18 @@ void multiply(const Step& step, const Problem& problem, const Panels& packed, co
       Position position;
       position.advance(problem.batches, batch);
       const int64_t row = block % cut.row_blocks * cut.block_rows;
-      Item(problem, position, band, packed.data + (from - packed.first) * panel_bytes, packed.type,
-           step.scratch<std::byte>(worker))
+      Chunk(problem, position, band, packed.data + (from - packed.first) * panel_bytes, packed.type,
+            pass.scratch<std::byte>(worker))
           .run(band.first + row, std::min(cut.block_rows, band.count - row),
                (from - batch * panels) * problem.kernels.cols, to - from, (next - from) * panel_bytes);
     }
   });
 }
 
-// Panels first .. first + count of a b that changes from run to run, as f32.
-void pack(const Step& step, const Problem& problem, int64_t first, int64_t count, float* packed) {
+// Packs panels first .. first + count of a b that changes from run to run, as f32.
+void pack(const Pass& pass, const Problem& problem, int64_t first, int64_t count, float* packed) {
   const int64_t grain = std::max<int64_t>(1, 32768 / problem.panel_elements(DType::F32));
-  step.parallel(count, grain, [&](uint32_t, int64_t begin, int64_t end) {
+  pass.parallel(count, grain, [&](uint32_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Position batch;
       batch.advance(problem.batches, (first + i) / problem.panels());
@@ -98,9 +103,9 @@ int64_t panels_at_once(int64_t panels, int64_t panel_elements) {
   return std::min(panels, std::max<int64_t>(1, kPackedFloats / panel_elements));
 }
 
-// Whether rows of a, which a constant b multiplies, may collide in the first cache and are then packed first. Decided by
-// sizes that do not change from run to run, except that fewer rows may do without. Rows of the plan's own tensors were moved
-// apart where they would; a host's lie as they are.
+// Whether rows of a may collide in the first cache, so that they are packed before a constant b multiplies them. The
+// strides that decide this are the same at every run; only a run of few rows does without. Rows of the plan's own tensors
+// do not collide, as spread_rows has moved them apart; rows of the host's buffers may.
 bool may_collide(const Schedule& schedule, Tensor a, int64_t k, int64_t rows) {
   constexpr int64_t kWays = 8, kWay = kWayBytes / static_cast<int64_t>(sizeof(float));
   const TensorInfo& info = schedule.info(a);
@@ -108,11 +113,11 @@ bool may_collide(const Schedule& schedule, Tensor a, int64_t k, int64_t rows) {
   const SizeId stride = info.strides[static_cast<size_t>(info.rank - 2)];
   return !schedule.sizes.is_constant(stride) || schedule.sizes.is_multiple(stride, kWay);
 }
-bool packs_a(const Step& step, const Problem& problem, const MatmulKernels::Storage& tiles) {
+bool packs_a(const Pass& pass, const Problem& problem, const MatmulKernels::Storage& tiles) {
   if (tiles.narrow != nullptr) return true;
   return problem.direct_a && problem.batches.size() == 1 && problem.rows.count == 1 &&
          problem.rows.stride[kA][0] * static_cast<int64_t>(sizeof(float)) % kWayBytes == 0 &&
-         may_collide(step.schedule, step.node.inputs[in::kA], problem.k, problem.rows.size());
+         may_collide(pass.schedule, pass.node.inputs[in::kA], problem.k, problem.rows.size());
 }
 
 struct PackedRows {
@@ -124,17 +129,17 @@ struct PackedRows {
         at_once(std::max(kBlockTiles * kernels.rows, kPackedBytes / bytes)) {}
 };
 
-void pack_rows(const Step& step, const Problem& problem, const MatmulKernels::Storage& tiles, const Position& batch,
+void pack_rows(const Pass& pass, const Problem& problem, const MatmulKernels::Storage& tiles, const Position& batch,
                const Band& band, std::byte* packed) {
   const Operand& a = problem.operand[kA];
   const Scratch layout(problem.kernels);
   const int64_t stride = problem.a_k_stride;
-  step.parallel(band.count, std::max<int64_t>(1, 16384 / problem.k), [&](uint32_t worker, int64_t from, int64_t to) {
-    auto* buffer = reinterpret_cast<float*>(step.scratch<std::byte>(worker) + layout.a);
+  pass.parallel(band.count, std::max<int64_t>(1, 16384 / problem.k), [&](uint32_t worker, int64_t from, int64_t to) {
+    auto* buffer = reinterpret_cast<float*>(pass.scratch<std::byte>(worker) + layout.a);
     for (int64_t r = from; r < to; ++r) {
       Position at = batch;
       at.advance(problem.rows, band.first + r);
-      // In pieces that fit the buffer; their length is a multiple of every step.
+      // Blocks of k fit the buffer, and their length is a multiple of every step.
       for (int64_t k = 0; k < problem.k; k += kBlockK) {
         const int64_t length = std::min(kBlockK, problem.k - k), offset = at.offset[kA] + k * stride;
         if (tiles.narrow != nullptr)
@@ -147,22 +152,22 @@ void pack_rows(const Step& step, const Problem& problem, const MatmulKernels::St
   });
 }
 
-// b is the same at every run and lies packed.
-void multiply_packed(const Step& step, const Problem& problem) {
-  const PackedB& b = *step.packed_b;
+// Multiplies by a b that is the same at every run and lies packed.
+void multiply_packed(const Pass& pass, const Problem& problem) {
+  const PackedB& b = *pass.packed_b;
   const MatmulKernels::Storage& tiles = problem.kernels.of(b.dtype);
   const int64_t panels = problem.panels(), batches = problem.batches.size(), rows = problem.rows.size();
-  if (!packs_a(step, problem, tiles))
-    return multiply(step, problem, {b.memory.data(), b.dtype, 0, panels * batches}, {0, rows});
+  if (!packs_a(pass, problem, tiles))
+    return multiply(pass, problem, {b.memory.data(), b.dtype, 0, panels * batches}, {0, rows});
   const PackedRows packed(problem.kernels, tiles, problem.k);
   const int64_t batch_bytes = panels * problem.panel_elements(b.dtype) * static_cast<int64_t>(size_of(b.dtype));
   for (int64_t i = 0; i < batches; ++i) {
     Position batch;
     batch.advance(problem.batches, i);
     for (int64_t first = 0; first < rows; first += packed.at_once) {
-      const Band band = {first, std::min(packed.at_once, rows - first), step.shared_scratch, packed.pitch};
-      pack_rows(step, problem, tiles, batch, band, step.shared_scratch);
-      multiply(step, problem, {b.memory.data() + i * batch_bytes, b.dtype, i * panels, panels}, band);
+      const Band band = {first, std::min(packed.at_once, rows - first), pass.shared_scratch, packed.pitch};
+      pack_rows(pass, problem, tiles, batch, band, pass.shared_scratch);
+      multiply(pass, problem, {b.memory.data() + i * batch_bytes, b.dtype, i * panels, panels}, band);
     }
   }
 }
@@ -185,26 +190,26 @@ ScratchNeed matmul_scratch(const ScratchQuery& query) {
   ScratchNeed need;
   need.per_worker = Scratch(kernels).size;
   if (has_constant_b(query.schedule, query.node)) return packed_scratch(query, need.per_worker);
-  const LayoutB b{query.view(query.node.inputs[in::kB])};
-  const int64_t panels = ceil_div(b.n(), kernels.cols) * b.batches(), elements = b.k() * kernels.cols;
+  const LayoutB b(query.view(query.node.inputs[in::kB]));
+  const int64_t panels = ceil_div(b.n(), kernels.cols) * row_count(b.batches), elements = b.k() * kernels.cols;
   need.shared = static_cast<uint64_t>(panels_at_once(panels, elements) * elements) * sizeof(float);
-  // With fewer panels than the most, each may be longer than now; but no more than fit, or one.
+  // A run with a smaller k packs more panels at once, which may take more than this together, but at most kPackedFloats.
   need.shared =
       std::max(need.shared, static_cast<uint64_t>(std::min(panels * elements, kPackedFloats)) * sizeof(float));
   return need;
 }
 
-void run_matmul(const Step& step) {
-  const Problem problem(step);
+void run_matmul(const Pass& pass) {
+  const Problem problem(pass);
   const int64_t panels = problem.panels() * problem.batches.size();
   if (panels == 0 || problem.rows.size() == 0) return;
-  if (step.packed_b != nullptr) return multiply_packed(step, problem);
-  auto* packed = reinterpret_cast<float*>(step.shared_scratch);
+  if (pass.packed_b != nullptr) return multiply_packed(pass, problem);
+  auto* packed = reinterpret_cast<float*>(pass.shared_scratch);
   const int64_t at_once = panels_at_once(panels, problem.panel_elements(DType::F32));
   for (int64_t first = 0; first < panels; first += at_once) {
     const int64_t count = std::min(at_once, panels - first);
-    pack(step, problem, first, count, packed);
-    multiply(step, problem, {step.shared_scratch, DType::F32, first, count}, {0, problem.rows.size()});
+    pack(pass, problem, first, count, packed);
+    multiply(pass, problem, {pass.shared_scratch, DType::F32, first, count}, {0, problem.rows.size()});
   }
 }
 

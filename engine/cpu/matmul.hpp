@@ -1,8 +1,7 @@
-// out = residual + dropout(act(scale * (a x b) + bias)): sizes and strides of one product at one run, and b's
-// packed form. The work itself is in matmul.cpp, the innermost loops in matmul_tile-inl.hpp.
+// out = residual + dropout(act(scale * (a x b) + bias)): sizes and strides of one product at one run, and the packed form
+// of b. The work itself is in matmul.cpp and matmul_chunk.hpp, the innermost loops in matmul_tile-inl.hpp.
 #pragma once
 
-#include "cpu/dropout.hpp"
 #include "cpu/matmul_kernels.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/rows.hpp"
@@ -18,21 +17,23 @@ struct PackedB {
 
 // Where the elements of b are: [batch axes..., k, n].
 struct LayoutB {
-  View view;
-  int64_t k() const { return view.dim[view.rank - 2]; }
-  int64_t n() const { return view.dim[view.rank - 1]; }
-  int64_t batches() const;
-  int64_t batch_offset(int64_t batch) const;  // row-major over the batch axes
+  View view, batches;  // `batches` lacks the last axis: each of its rows is one batch, as long as k
+
+  explicit LayoutB(const View& b) : view(b), batches(b) { --batches.rank; }
+  int64_t k() const { return row_length(batches); }
+  int64_t n() const { return row_length(view); }
 };
 
 // Packs columns first .. first + cols of one batch at `offset` into one panel of `packed_type`: b's own type,
 // or F32 for any type.
 void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type, void* panel);
 
-// b of a step that is the same at every run (a weight or constant of constant shape), packed as it is stored.
+// b of a pass that is the same at every run (a weight or constant of constant shape), packed as it is stored.
 // Null if there is no memory.
 std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool);
-// Whether b of this step is such.
+// Writes what was packed back to the elements that `view` shows. The inverse of pack_constant.
+void unpack(const PackedB& packed, const View& view, const MatmulKernels& kernels, ThreadPool& pool, std::byte* to);
+// Whether b of this node is the same at every run, so that it is packed once, at compile.
 bool has_constant_b(const Schedule& schedule, const Node& node);
 
 namespace matmul {
@@ -49,7 +50,7 @@ struct Axes {
   int64_t logical[kMaxRank] = {};
 
   int64_t size() const;
-  void merge();  // neighbours through which every operand steps evenly become one
+  void merge();  // joins neighbours through which every operand steps evenly
 };
 
 struct Position {
@@ -59,8 +60,7 @@ struct Position {
   void advance(const Axes& axes, int64_t index);
 };
 
-// The product at one run. Batch axes along which b does not move count as further rows: one b serves them
-// all.
+// The product at one run. Batch axes along which b does not move count as further rows, since one b serves them all.
 struct Problem {
   Operand operand[kRoles];
   Operand bias;
@@ -72,7 +72,7 @@ struct Problem {
   bool direct_a = false;       // tiles read a in place
   bool direct_finish = false;  // finished tiles go straight to out
 
-  explicit Problem(const Step& step);
+  explicit Problem(const Pass& pass);
   int64_t panels() const { return ceil_div(n, kernels.cols); }
   int64_t panel_elements(DType type) const { return align_up(k, kernels.of(type).step) * kernels.cols; }
 

@@ -14,8 +14,8 @@ namespace {
 #define HEED_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define HEED_EACH_VECTOR(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 
-constexpr int64_t kLanes = 16, kStep = 2,
-                  kPair = 2 * kLanes;  // a vector holds 16 pairs of neighbours along k
+// A vector holds 16 pairs of neighbours along k.
+constexpr int64_t kLanes = 16, kStep = 2, kPair = 2 * kLanes;
 
 using Pairs = __m512bh;
 
@@ -40,10 +40,10 @@ HEED_BF16 void narrow(const float* x, uint16_t* out, int64_t n) {
                            reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(some, x + i))));
 }
 
-// As tile of matmul_tile-inl.hpp, two k at a time.
+// Does what `tile` of matmul_tile-inl.hpp does, with two k at a time.
 template <int kRows>
 HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const void* panel, float* c, int64_t c_pitch,
-                    bool add, const Ahead& ahead) {
+                    bool add, const Prefetch& prefetch) {
   const auto* a = static_cast<const uint16_t*>(rows);
   const auto* b = static_cast<const uint16_t*>(panel);
   const uint16_t *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
@@ -52,19 +52,19 @@ HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const v
 #undef HEED_ROW
   constexpr int64_t kCols = 2 * kPair;
   const uint16_t* const end = b + k / kStep * kCols;
-  const int64_t late = Ahead::kLate * kRows;
-  const uint16_t* const to_rows = ahead.rows != nullptr && k / kStep > late ? end - late * kCols : end;
-  const uint16_t* turn = to_rows;
-  Asking asking(ahead, kStep);
+  const int64_t late = Prefetch::kLate * kRows;
+  const uint16_t* const to_out = prefetch.out != nullptr && k / kStep > late ? end - late * kCols : end;
+  const uint16_t* turn = to_out;
+  Prefetcher prefetcher(prefetch, kStep);
   for (; b != end; b += kCols) {
     if (b == turn) {
-      asking.change_over();
-      turn = turn == to_rows ? to_rows + kRows * kCols : end;
+      prefetcher.change_over();
+      turn = turn == to_out ? to_out + kRows * kCols : end;
     }
     const Pairs left = load(b), right = load(b + kPair);
     __builtin_prefetch(b + kNear / sizeof(*b));
     __builtin_prefetch(b + (kNear + 64) / sizeof(*b));
-    asking.next();
+    prefetcher.next();
 #define HEED_ROW(i)                                                    \
   if constexpr (i < kRows) {                                           \
     const uint16_t* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9; \
@@ -90,7 +90,8 @@ HEED_BF16 void tile(int64_t k, const void* rows, int64_t a_row, int64_t, const v
 #undef HEED_ROW
 }
 
-// Asks for nothing ahead: the hardware follows eight rows by itself. Asking costs a fifth of the time in the caches.
+// Prefetches nothing: the hardware follows eight rows by itself. Where panels are in the caches, prefetching would cost a
+// fifth of the time.
 HEED_BF16 void thin_tile(int64_t k, const void* row, int64_t, const void* panels, int64_t panel_pitch, float* c,
                          bool add) {
   const auto* a = static_cast<const uint16_t*>(row);

@@ -7,9 +7,9 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kRun = 256;  // of k read from one column at a time
+constexpr int64_t kRun = 256;  // elements that are read at a time
 
-// Columns that are contiguous along k: read runs of k and turn them into columns of the panel.
+// For columns that are contiguous along k: reads runs of k and turns them into columns of the panel.
 template <class T, class Load>
 void turn(const Operand& b, int64_t offset, int64_t count, int64_t cols, T* panel, const Load& load_run) {
   const View& v = b.view;
@@ -40,7 +40,7 @@ void pack(const Operand& b, int64_t offset, int64_t count, int64_t cols, T* pane
     }
 }
 
-// Two rows of a panel, one after the other, become pairs.
+// Turns each two rows of a panel into one row of pairs.
 void interleave(uint16_t* panel, int64_t rows, int64_t cols) {
   constexpr int64_t kMostCols = 256;
   uint16_t first[kMostCols];
@@ -49,8 +49,8 @@ void interleave(uint16_t* panel, int64_t rows, int64_t cols) {
     std::memcpy(first, at, static_cast<size_t>(cols) * sizeof(uint16_t));
     for (int64_t j = 0; j < cols; ++j) {
       const uint16_t second = at[cols + j];
-      // Pair j lies on columns 2j and 2j + 1 of what is the first row up to its middle, so that those of the
-      // second row are read before they are written over.
+      // The first half of the pairs overwrites the first row, which `first` holds. The other half overwrites elements of the
+      // second row that have been read already.
       at[2 * j] = first[j];
       at[2 * j + 1] = second;
     }
@@ -58,21 +58,6 @@ void interleave(uint16_t* panel, int64_t rows, int64_t cols) {
 }
 
 }  // namespace
-
-int64_t LayoutB::batches() const {
-  int64_t n = 1;
-  for (int i = 0; i + 2 < view.rank; ++i) n *= view.dim[i];
-  return n;
-}
-
-int64_t LayoutB::batch_offset(int64_t batch) const {
-  int64_t offset = 0;
-  for (int i = view.rank - 3; i >= 0; --i) {
-    offset += batch % view.dim[i] * view.stride[i];
-    batch /= view.dim[i];
-  }
-  return offset;
-}
 
 void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type, void* panel) {
   const View& v = b.view;
@@ -106,22 +91,56 @@ bool has_constant_b(const Schedule& schedule, const Node& node) {
 }
 
 std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool) {
-  const LayoutB layout{b.view};
+  const LayoutB layout(b.view);
   const int64_t panels = ceil_div(layout.n(), kernels.cols);
   const int64_t step = kernels.of(b.view.dtype).step, rows = align_up(layout.k(), step);
   const int64_t row_bytes = kernels.cols * static_cast<int64_t>(size_of(b.view.dtype)), panel_bytes = rows * row_bytes;
   auto packed = std::make_shared<PackedB>();
   packed->dtype = b.view.dtype;
-  if (!packed->memory.allocate(static_cast<uint64_t>(layout.batches() * panels * panel_bytes))) return nullptr;
-  parallel(pool, layout.batches() * panels, 1, [&](uint32_t, int64_t begin, int64_t end) {
+  const int64_t all_panels = row_count(layout.batches) * panels;
+  if (!packed->memory.allocate(static_cast<uint64_t>(all_panels * panel_bytes))) return nullptr;
+  parallel(pool, all_panels, 1, [&](uint32_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       std::byte* panel = packed->memory.data() + i * panel_bytes;
-      pack_panel(b, layout.batch_offset(i / panels), i % panels * kernels.cols, kernels.cols, b.view.dtype, panel);
+      pack_panel(b, row_offset(layout.batches, i / panels), i % panels * kernels.cols, kernels.cols, b.view.dtype,
+                 panel);
       std::memset(panel + layout.k() * row_bytes, 0, static_cast<size_t>((rows - layout.k()) * row_bytes));
       if (step == 2) interleave(reinterpret_cast<uint16_t*>(panel), rows, kernels.cols);
     }
   });
   return packed;
+}
+
+namespace {
+
+template <class T>
+void unpack_panel(const T* panel, const View& v, int64_t offset, int64_t first, int64_t cols, int64_t step, T* to) {
+  const int64_t k = v.dim[v.rank - 2], row = v.stride[v.rank - 2], column = v.stride[v.rank - 1];
+  const int64_t count = std::min(cols, v.dim[v.rank - 1] - first);
+  to += offset + first * column;
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t j = 0; j < count; ++j) to[p * row + j * column] = panel[p / step * step * cols + j * step + p % step];
+}
+
+}  // namespace
+
+void unpack(const PackedB& packed, const View& view, const MatmulKernels& kernels, ThreadPool& pool, std::byte* to) {
+  const LayoutB layout(view);
+  const int64_t panels = ceil_div(layout.n(), kernels.cols), step = kernels.of(view.dtype).step;
+  const int64_t elements = align_up(layout.k(), step) * kernels.cols;
+  parallel(pool, row_count(layout.batches) * panels, 1, [&](uint32_t, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto turn_back = [&]<class T>(T*) {
+        unpack_panel(reinterpret_cast<const T*>(packed.memory.data()) + i * elements, view,
+                     row_offset(layout.batches, i / panels), i % panels * kernels.cols, kernels.cols, step,
+                     reinterpret_cast<T*>(to));
+      };
+      if (view.dtype == DType::F32)
+        turn_back(static_cast<uint32_t*>(nullptr));
+      else
+        turn_back(static_cast<uint16_t*>(nullptr));
+    }
+  });
 }
 
 }  // namespace heed::cpu

@@ -43,13 +43,13 @@ void Position::advance(const Axes& axes, int64_t index) {
   }
 }
 
-Problem::Problem(const Step& step) : attrs(step.node.as<MatmulAttrs>()), kernels(*step.kernels.matmul) {
-  operand[kA] = step.input(in::kA);
-  operand[kB] = step.input(in::kB);
-  operand[kOut] = step.output();
-  operand[kResidual] = step.input_like(in::kResidual, operand[kOut].view);
-  bias = step.input(in::kBias);
-  dropout = {dropout_words(attrs.dropout.p), step.values.seed, attrs.dropout.stream};
+Problem::Problem(const Pass& pass) : attrs(pass.node.as<MatmulAttrs>()), kernels(*pass.kernels.matmul) {
+  operand[kA] = pass.input(in::kA);
+  operand[kB] = pass.input(in::kB);
+  operand[kOut] = pass.output();
+  operand[kResidual] = pass.input_like(in::kResidual, operand[kOut].view);
+  bias = pass.input(in::kBias);
+  dropout = {dropout_words(attrs.dropout.p), pass.values.seed, attrs.dropout.stream};
   n = row_length(operand[kOut].view);
   k = row_length(operand[kA].view);
   a_k_stride = row_stride(operand[kA].view);

@@ -1,9 +1,9 @@
 // Register tiles of the matrix product. Included once per instruction set (see Highway's foreach_target.h).
 //
-// A tile multiplies up to kTileRows rows of a, read in place, by one panel of b: two vectors of columns,
-// packed as [k][2 lanes]. The sums stay in registers over the whole of k. Per step of k and row there is one
-// broadcast load of a and two multiply-adds; 12 rows fill 24 of the 32 registers of AVX-512, NEON and SVE, 6
-// rows 12 of the 16 of AVX2 and SSE.
+// A tile multiplies up to kTileRows rows of a, read in place, by one panel of b: two vectors of columns, packed as
+// [k][2 lanes]. The sums stay in registers over the whole of k. Each row takes one broadcast load of a and two
+// multiply-adds per step of k. 12 rows fill 24 of the 32 registers of AVX-512, NEON and SVE; 6 rows fill 12 of the 16
+// registers of AVX2 and SSE.
 #if defined(HEED_CPU_MATMUL_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_MATMUL_TILE_INL
 #undef HEED_CPU_MATMUL_TILE_INL
@@ -39,9 +39,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 #endif
 inline constexpr int kTileRows = HEED_TILE_ROWS;
 
-// Storage types of b's panels. kStep rows of b lie side by side, [k / kStep][2 lanes][kStep]; `row` says which. Where widening
-// takes the units that multiply, a panel is widened once for kWidenFrom tiles: an encoder of 128 and 512 tokens is 10 and
-// 12 % faster on an Intel Xeon with f16. Pairs of bf16 are cheap to widen.
+// Storage types of b's panels. kStep rows of b lie side by side, [k / kStep][2 lanes][kStep]; `row` says which one load
+// widens to f32. Widening takes time of the units that multiply, so a panel that kWidenFrom tiles or more read is widened
+// once for all of them (0: never). On an Intel Xeon with f16 that makes an encoder of 128 tokens 10 % faster, one of 512
+// tokens 12 %. Pairs of bf16 are cheap to widen, hence their higher kWidenFrom.
 struct PanelF32 {
   using Element = float;
   static constexpr int64_t kStep = 1, kWidenFrom = 0;
@@ -50,8 +51,8 @@ struct PanelF32 {
     return hn::LoadU(Floats(), at);
   }
 };
-// The upper half of an f32 is a bf16, so that pairs widen by one operation each, a shift or a mask. With 16 registers, pairs
-// and what becomes of them do not fit beside the sums.
+// The upper half of an f32 is a bf16, so that a shift or a mask widens each half of a pair. Where there are 16 registers,
+// pairs and their widened halves do not fit beside the sums.
 struct PanelBF16 {
   using Element = uint16_t;
   static constexpr int64_t kStep = kTileRows == 12 ? 2 : 1, kWidenFrom = kStep == 2 ? 10 : 4;
@@ -80,7 +81,7 @@ struct PanelF16 {
 #if HEED_CONVERTS_F16
     return v;
 #else
-    // The emulation takes the largest exponent for another of finite numbers, from 2^16 on.
+    // The emulation takes infinity and NaN, which have the largest exponent, for finite numbers from 2^16 on.
     const Floats d;
     const auto infinite = hn::Ge(hn::Abs(v), hn::Set(d, 65536.0f));
     return hn::Or(v, hn::IfThenElseZero(infinite, hn::Set(d, std::numeric_limits<float>::infinity())));
@@ -89,16 +90,16 @@ struct PanelF16 {
   }
 };
 
-// a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to
-// c if `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
+// Reads a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to c if
+// `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
 template <class Panel, int kRows>
 void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, const void* HWY_RESTRICT panel,
-          float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Ahead& ahead) {
+          float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Prefetch& prefetch) {
   const Floats d;
   const auto* HWY_RESTRICT a = static_cast<const float*>(rows);
   const int64_t lanes = HWY_NAMESPACE::lanes();
   const auto* HWY_RESTRICT b = static_cast<const typename Panel::Element*>(panel);
-  // Rows in groups of three, so that few registers address all of them.
+  // One pointer for each three rows, so that few registers address all of them.
   const float *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
 #define HEED_ROW(i) Vector l##i = hn::Zero(d), r##i = hn::Zero(d);
   HEED_EACH_ROW(HEED_ROW)
@@ -106,10 +107,10 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
   constexpr int64_t kStep = Panel::kStep;
   const int64_t right_half = lanes * kStep, both = 2 * right_half;
   const auto* const end = b + k / kStep * both;
-  const int64_t late = Ahead::kLate * kRows;
-  const auto* const to_rows = ahead.rows != nullptr && k / kStep > late ? end - late * both : end;
-  const auto* turn = to_rows;  // where `asking` changes over to its rows, or back
-  Asking asking(ahead, kStep);
+  const int64_t late = Prefetch::kLate * kRows;
+  const auto* const to_out = prefetch.out != nullptr && k / kStep > late ? end - late * both : end;
+  const auto* turn = to_out;  // where `prefetcher` changes over to the rows of sums, or back
+  Prefetcher prefetcher(prefetch, kStep);
 #define HEED_ROW(i)                                                 \
   if constexpr (i < kRows) {                                        \
     const float* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9; \
@@ -125,12 +126,12 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
   }
   for (; b != end; b += both) {
     if (HWY_UNLIKELY(b == turn)) {
-      asking.change_over();
-      turn = turn == to_rows ? to_rows + kRows * both : end;
+      prefetcher.change_over();
+      turn = turn == to_out ? to_out + kRows * both : end;
     }
     hwy::Prefetch(b + kNear / sizeof(*b));
     hwy::Prefetch(b + (kNear + 64) / sizeof(*b));
-    asking.next();
+    prefetcher.next();
     HEED_STEP(0)
     if constexpr (kStep == 2) HEED_STEP(1)
   }
@@ -151,7 +152,7 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
 #undef HEED_ROW
 }
 
-// k rows of a panel as f32, [k][2 lanes].
+// Converts k rows of a panel to f32, [k][2 lanes].
 template <class Panel>
 void widen_panel(int64_t k, const void* panel, float* out) {
   const Floats d;
@@ -166,8 +167,8 @@ void widen_panel(int64_t k, const void* panel, float* out) {
   }
 }
 
-// One row of a by four panels of b, `panel_pitch` elements apart: with so few rows it is the latency of the
-// multiply-add that counts, and more columns give more independent sums. c: eight vectors.
+// Multiplies one row of a by four panels of b, `panel_pitch` elements apart. With one row the latency of the multiply-add
+// sets the speed, and more columns give more independent sums. c has eight vectors.
 template <class Panel>
 void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void* b, int64_t panel_pitch,
                float* HWY_RESTRICT c, bool add) {

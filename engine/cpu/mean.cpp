@@ -5,17 +5,17 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kColumns = 256;  // of `inner` per piece
+constexpr int64_t kColumns = 256;  // of one item
 
 struct Operands {
   Operand x, out, mask;
   const MeanAttrs& attrs;
   View rest;  // x without its averaged axis: the logical shape of out
 
-  explicit Operands(const Step& step) : attrs(step.node.as<MeanAttrs>()) {
-    x = step.input(in::kX);
-    out = step.output();
-    mask = step.input(in::kMeanMask);
+  explicit Operands(const Pass& pass) : attrs(pass.node.as<MeanAttrs>()) {
+    x = pass.input(in::kX);
+    out = pass.output();
+    mask = pass.input(in::kMeanMask);
     rest = x.view;
     for (int i = attrs.axis; i + 1 < rest.rank; ++i) {
       rest.dim[i] = rest.dim[i + 1];
@@ -41,12 +41,12 @@ struct Operands {
     return nonzero == (attrs.mask_meaning == Mask::Meaning::Keep);
   }
 
-  // Columns first .. first + n of out's row `row`. Sums in double, so that their order hardly matters.
+  // Computes columns first .. first + n of out's row `row`. Sums are double, so that their order hardly matters.
   void run(int64_t row, int64_t first, int64_t n, double* sums, float* buffer) const {
     std::memset(sums, 0, static_cast<size_t>(n) * sizeof(double));
     const int64_t count = x.view.dim[attrs.axis], stride = x.view.stride[attrs.axis];
     const int64_t offset = row_offset(rest, row) + first * row_stride(rest);
-    // The mask's row is the index along axis 0 of x, which is not the averaged one.
+    // A mask has one row per index along axis 0 of x; the averaged axis is then axis 1.
     const int64_t batch = mask.valid() ? row / std::max<int64_t>(1, row_count(rest) / outer()) : 0;
     int64_t used = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -69,15 +69,15 @@ ScratchNeed mean_scratch(const ScratchQuery&) {
   return {.shared = 0, .per_worker = kColumns * (sizeof(double) + sizeof(float))};
 }
 
-void run_mean(const Step& step) {
-  const Operands operands(step);
-  const int64_t length = row_length(operands.rest), pieces = ceil_div(length, kColumns);
-  step.parallel(row_count(operands.rest) * pieces, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
-    double* sums = step.scratch<double>(worker);
+void run_mean(const Pass& pass) {
+  const Operands operands(pass);
+  const int64_t length = row_length(operands.rest), blocks = ceil_div(length, kColumns);
+  pass.parallel(row_count(operands.rest) * blocks, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+    double* sums = pass.scratch<double>(worker);
     float* buffer = reinterpret_cast<float*>(sums + kColumns);
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % pieces * kColumns;
-      operands.run(i / pieces, first, std::min(kColumns, length - first), sums, buffer);
+      const int64_t first = i % blocks * kColumns;
+      operands.run(i / blocks, first, std::min(kColumns, length - first), sums, buffer);
     }
   });
 }

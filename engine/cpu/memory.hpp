@@ -15,11 +15,11 @@ namespace heed::cpu {
 
 inline constexpr uint64_t kAlignment = 64;  // one cache line, and the widest vector register
 
-// Rows this far apart, or a multiple, lie on the same few lines of the first cache and throw each other out of it.
+// Rows that lie a multiple of this apart share a few lines of the first cache and throw each other out of it.
 inline constexpr int64_t kWayBytes = 4096;
 
-// Buffers from this size on lie on huge pages where the system gives them: their data is read from end to end, and
-// each page costs a look-up and stops the hardware's prefetch.
+// Buffers of at least this size lie on huge pages where the system gives them: they are read from end to end, and each page
+// costs a look-up and stops the hardware's prefetch.
 inline constexpr uint64_t kHugePage = 2u << 20;
 
 class AlignedBuffer {
@@ -42,7 +42,7 @@ class AlignedBuffer {
           ::operator new(static_cast<size_t>(bytes), std::align_val_t{alignment_of(bytes)}, std::nothrow));
       if (fresh.data_ == nullptr) return false;
 #if defined(MADV_HUGEPAGE)
-      // Only advice: where it is refused, the memory serves as it is.
+      // This is only advice: if the system refuses it, the memory serves as it is.
       if (bytes >= kHugePage)
         (void)madvise(fresh.data_, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
 #endif

@@ -22,7 +22,7 @@ using WordVector = hn::Vec<Words>;
 
 inline constexpr size_t kPhiloxMaxWords = 4 * hn::MaxLanes(Words());
 
-// Words that one call of philox_blocks gives.
+// How many words one call of philox_blocks gives.
 HWY_INLINE int64_t philox_words() { return static_cast<int64_t>(4 * hn::Lanes(Words())); }
 
 // The upper and lower halves of a * multiplier, lane by lane.
@@ -66,7 +66,7 @@ HWY_INLINE void philox_blocks(uint32_t seed, uint32_t stream, uint64_t first, ui
   const Words d;
   const WordVector start = hn::Set(d, static_cast<uint32_t>(first));
   const WordVector low = hn::Add(start, hn::Iota(d, 0));
-  // A lane whose lower half has wrapped is in the next 2^32 blocks.
+  // Where the lower half has wrapped, the upper half is one more.
   const WordVector carry = hn::IfThenElseZero(hn::Lt(low, start), hn::Set(d, 1));
   const WordVector high = hn::Add(hn::Set(d, static_cast<uint32_t>(first >> 32)), carry);
   WordVector w0, w1, w2, w3;

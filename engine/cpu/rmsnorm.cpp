@@ -1,16 +1,16 @@
-#include "cpu/norm.hpp"
+#include "cpu/rows.hpp"
 
 namespace heed::cpu {
 
 ScratchNeed rmsnorm_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 3); }
 
-void run_rmsnorm(const Step& step) {
-  const Operand x = step.input(in::kX), residual = step.input(in::kNormResidual), out = step.output_rows();
-  const Operand gamma = step.input(in::kGamma);
-  const float eps = step.node.as<NormAttrs>().eps;
+void run_rmsnorm(const Pass& pass) {
+  const Operand x = pass.input(in::kX), residual = pass.input(in::kNormResidual), out = pass.output_rows();
+  const Operand gamma = pass.input(in::kGamma);
+  const float eps = pass.node.as<NormAttrs>().eps;
   const int64_t n = row_length(out.view), pitch = row_pitch(n);
-  step.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
-    float* buffer = step.scratch<float>(worker);
+  pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* buffer = pass.scratch<float>(worker);
     NormRow row;
     row.gamma = load_vector(gamma, buffer + 2 * pitch);
     row.eps = eps;
@@ -18,7 +18,7 @@ void run_rmsnorm(const Step& step) {
       row.x = load_row(x, r, buffer);
       row.residual = residual.valid() ? load_row(residual, r, buffer + pitch) : nullptr;
       float* to = row_target(out, r, buffer);
-      step.kernels.rows->rmsnorm(row, to, n);
+      pass.kernels.rows->rmsnorm(row, to, n);
       store_row(out, r, to);
     }
   });

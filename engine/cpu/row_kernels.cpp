@@ -38,7 +38,7 @@ void scale(const float* x, float factor, float* out, int64_t n) {
   map(x, out, n, [&](Vector v) { return hn::Mul(v, by); });
 }
 
-// The largest of load(i) for all i < n and last(i), the elements behind whole vectors. NaN are passed over.
+// The largest of n elements: load(i) gives whole vectors, last(i) the elements behind them. NaN are passed over.
 template <class Load, class Last>
 HWY_INLINE float largest_of(int64_t n, const Load& load, const Last& last) {
   const auto larger = [](Vector a, Vector b) { return hn::IfThenElse(hn::Gt(a, b), a, b); };
@@ -53,14 +53,14 @@ HWY_INLINE float largest_of(int64_t n, const Load& load, const Last& last) {
   return hn::GetLane(hn::MaxOfLanes(Floats(), larger(m0, m1)));
 }
 
-// -infinity for a row of only that or NaN.
+// The largest element; -infinity if all elements are -infinity or NaN.
 float largest(const float* x, int64_t n) {
   return largest_of(
       n, [&](int64_t i) { return hn::LoadU(Floats(), x + i); },
       [&](int64_t i) { return load_some(x + i, n - i, x[i]); });
 }
 
-// The same of scale x, which goes to out.
+// Writes scale x to out and gives the largest element of it.
 float largest_scaled(const float* x, float scale, float* out, int64_t n) {
   const Floats d;
   const Vector by = hn::Set(d, scale);
@@ -77,7 +77,7 @@ float largest_scaled(const float* x, float scale, float* out, int64_t n) {
 }
 
 // out[i] = e^(x[i] - largest); returns their sum.
-template <bool kAsks>
+template <bool kPrefetches>
 double powers(const float* x, float largest, float* out, int64_t n, const float* next) {
   const Floats d;
   const Vector largest_x = hn::Set(d, largest);
@@ -85,7 +85,7 @@ double powers(const float* x, float largest, float* out, int64_t n, const float*
   return sum_of(
       n,
       [&](Vector sums, int64_t i) {
-        if constexpr (kAsks) hwy::Prefetch(next + i);
+        if constexpr (kPrefetches) hwy::Prefetch(next + i);
         const Vector e = power(hn::LoadU(d, x + i));
         hn::StoreU(e, d, out + i);
         return hn::Add(sums, e);
@@ -103,9 +103,9 @@ void softmax(const float* x, float factor, float* out, int64_t n, const float* n
   const float max = scaled ? largest_scaled(x, factor, out, n) : largest(x, n);
   const float* logits = scaled ? out : x;
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  // Hidden keys are told by comparison, since with no other key e^(x - max) means nothing.
+  // Without a visible key e^(x - max) means nothing: all weights are 0, or NaN if a logit is.
   if (max == kHidden) {
-    bool hidden = true;  // or NaN
+    bool hidden = true;
     for (int64_t i = 0; i < n; ++i) hidden = hidden && logits[i] == kHidden;
     const Vector weight = hidden ? hn::Zero(d) : hn::Set(d, std::numeric_limits<float>::quiet_NaN());
     return map(logits, out, n, [&](Vector) { return weight; });
@@ -115,14 +115,14 @@ void softmax(const float* x, float factor, float* out, int64_t n, const float* n
   scale(out, static_cast<float>(1.0 / total), out, n);
 }
 
-// x, or x + residual, which is then in out.
+// The row x, or x + residual, which goes to out.
 const float* sum_with_residual(const NormRow& row, float* out, int64_t n) {
   if (row.residual == nullptr) return row.x;
   add(row.x, row.residual, out, n);
   return out;
 }
 
-// Sum of f(x[i]); elements behind the row count as `neutral`.
+// Sums of x by add_to(sums, vector); lanes behind the row hold `neutral`.
 template <class F>
 HWY_INLINE double sum_over(const float* x, int64_t n, float neutral, const F& add_to) {
   const Floats d;
@@ -131,7 +131,7 @@ HWY_INLINE double sum_over(const float* x, int64_t n, float neutral, const F& ad
       [&](Vector sums, int64_t i) { return add_to(sums, load_some(x + i, n - i, neutral)); });
 }
 
-// Squares of f32 leave its range above 1e19 and below 1e-19; sums within these bounds have not.
+// Squares of values above 1e19 or below 1e-19 leave the range of f32. A sum within these bounds has lost no digits to that.
 bool in_range(double squares) { return squares > 1e-28 && squares < 1e37; }
 
 // out = ((v - high) - low) * factor * gamma + beta.
@@ -154,16 +154,16 @@ void apply_norm(const NormRow& row, const float* v, float high, float low, float
   store_some(hn::MulAdd(core(load_some(v + i, n - i, 0.0f)), g, c), out + i, n - i);
 }
 
-// A row between the passes of layernorm. The mean is kept as a float and its rounding error: near 10,000 the float alone
-// may be off by half a thousandth of a unit deviation.
+// A row between the sweeps of layernorm. The mean is kept as a float, `high`, and the rounding error of that, `low`: near
+// 10,000 a float alone may be off by half a thousandth, for rows whose deviation is 1.
 struct NormState {
   const float* v = nullptr;
   double mean = 0.0;
   float high = 0.0f, low = 0.0f, factor = 0.0f;
 };
 
-// Sums are of differences to the row's first element, which lies within sqrt(n) deviations of the mean, so that a mean
-// far from zero costs no digits.
+// Sums differences to the row's first element, which lies within sqrt(n) deviations of the mean, so that a mean far from
+// zero costs no digits.
 void find_mean(const NormRow& row, float* out, int64_t n, NormState* state) {
   const float* v = sum_with_residual(row, out, n);
   const float start = v[0];
@@ -198,8 +198,8 @@ void find_factor(float eps, int64_t n, NormState* state) {
   state->factor = static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(eps)));
 }
 
-// Two passes for the moments: the mean first, then the deviations from it. Each pass goes over all rows, so that the end of
-// one row's sum, a chain of operations that wait for each other, runs beside the next row's.
+// Sweeps over the rows for the means, then for the deviations from them, then for the results. A sweep goes over all rows,
+// so that the end of one row's sum, a chain of operations that wait for each other, runs beside the next row's sum.
 void layernorm(const NormRow* rows, float* const* outs, int64_t count, int64_t n) {
   NormState states[RowKernels::kNormRows];
   for (int64_t r = 0; r < count; ++r) find_mean(rows[r], outs[r], n, &states[r]);
@@ -240,7 +240,7 @@ void dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out
 void copy_past_caches(const float* x, float* out, int64_t n) {
   const Floats d;
   const int64_t bytes = lanes() * static_cast<int64_t>(sizeof(float));
-  // Such stores are of whole vectors at their multiples.
+  // Stores past the caches write whole vectors at addresses that are multiples of a vector.
   const auto beyond = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(bytes));
   int64_t i = 0;
   for (const int64_t end = HWY_MIN(n, (bytes - beyond) % bytes / static_cast<int64_t>(sizeof(float))); i < end; ++i)

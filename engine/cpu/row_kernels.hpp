@@ -1,13 +1,20 @@
-// Vector code on rows of f32, one table per instruction set. Rows have any length and alignment; results go to
-// `out`, which may be an input.
+// Vector code on rows of f32, one table per instruction set. Rows have any length and alignment. Results go to `out`, which
+// may be an input.
 #pragma once
 
 #include <cstdint>
 #include <heed/graph.hpp>
 
-#include "cpu/dropout.hpp"
+#include "base/philox.hpp"
 
 namespace heed::cpu {
+
+// The dropout of one pass at one run.
+struct DropoutRule {
+  DropoutWords words;
+  uint32_t seed = 0;
+  uint32_t stream = 0;
+};
 
 // Inputs of layernorm and rmsnorm; null: absent.
 struct NormRow {
@@ -16,7 +23,7 @@ struct NormRow {
   const float* gamma = nullptr;
   const float* beta = nullptr;
   float eps = 0.0f;
-  const float* next = nullptr;  // a row of x that layernorm asks memory for meanwhile
+  const float* next = nullptr;  // a row of x that layernorm prefetches meanwhile
 };
 
 struct RowKernels {
@@ -25,10 +32,10 @@ struct RowKernels {
   void (*multiply)(const float* a, const float* b, float* out, int64_t n) = nullptr;
   void (*scale)(const float* x, float factor, float* out, int64_t n) = nullptr;
 
-  // e^(s - largest s) / sum for s = scale x, zero where s is -infinity; a row of only those gives zeros. `next`: a row that
-  // memory is asked for meanwhile, or null.
+  // e^(s - largest s) / sum for s = scale x, zero where s is -infinity; a row of nothing else gives zeros. `next`: a row
+  // to prefetch meanwhile, or null.
   void (*softmax)(const float* x, float scale, float* out, int64_t n, const float* next) = nullptr;
-  // (v - mean) / sqrt(variance + eps) * gamma + beta, v = x + residual; of up to kNormRows rows at once.
+  // (v - mean) / sqrt(variance + eps) * gamma + beta with v = x + residual, for up to kNormRows rows at once.
   static constexpr int64_t kNormRows = 4;
   void (*layernorm)(const NormRow* rows, float* const* outs, int64_t count, int64_t n) = nullptr;
   // v / sqrt(mean of v^2 + eps) * gamma.
@@ -37,11 +44,11 @@ struct RowKernels {
   // x[i] is element `first + i` of the tensor, counted row-major over its shape of this run.
   void (*dropout)(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) = nullptr;
 
-  // A copy by stores that go past the caches where the processor has them. It is seen by other threads after
+  // Copies with stores that go past the caches, where the processor has them. Other threads see the copy after
   // hwy::FlushStream().
   void (*copy_past_caches)(const float* x, float* out, int64_t n) = nullptr;
 
-  // Between f32 and F16 or BF16; rounds to nearest even.
+  // Convert between f32 and F16 or BF16; round to nearest even.
   void (*widen)(DType type, const uint16_t* x, float* out, int64_t n) = nullptr;
   void (*narrow)(DType type, const float* x, uint16_t* out, int64_t n) = nullptr;
 };

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cpu/step.hpp"
+#include "cpu/pass.hpp"
 
 namespace heed::cpu {
 
@@ -25,8 +25,8 @@ const float* load(const Operand& x, int64_t offset, int64_t stride, int64_t n, f
 void load_copy(const Operand& x, int64_t offset, int64_t stride, int64_t n, float* buffer);
 void store(const Operand& x, int64_t offset, int64_t stride, int64_t n, const float* values);
 
-// Where a result of row `row` may be built: in place if x is contiguous f32 and not written past the caches, else in
-// `buffer`, for store_row to write.
+// Where a result of row `row` may be built: in place if rows of x are contiguous f32 and not written past the caches, else
+// in `buffer`, from which store_row writes it.
 inline float* row_target(const Operand& x, int64_t row, float* buffer) {
   const bool direct = x.view.dtype == DType::F32 && (row_stride(x.view) == 1 || row_length(x.view) == 1);
   return direct && !x.past_caches ? x.at<float>(row_offset(x.view, row)) : buffer;
@@ -34,8 +34,12 @@ inline float* row_target(const Operand& x, int64_t row, float* buffer) {
 inline const float* load_row(const Operand& x, int64_t row, float* buffer) {
   return load(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), buffer);
 }
-// The row of x that is read `further` rows after `row`, for memory to be asked for it while that one is worked on; null where
-// it need not be, or lies behind the last one.
+// A vector [C] as f32, in place or in `buffer`; null if x is absent.
+inline const float* load_vector(const Operand& x, float* buffer) {
+  return x.valid() ? load(x, 0, row_stride(x.view), row_length(x.view), buffer) : nullptr;
+}
+// The row of x that is read `further` rows after `row`, to be prefetched while that one is worked on. Null behind the last
+// row, and where rows of out do not go past the caches: there the hardware prefetches well enough.
 inline const float* next_row(const Operand& x, const Operand& out, int64_t row, int64_t end, int64_t further = 1) {
   return out.past_caches && row + further < end ? row_target(x, row + further, nullptr) : nullptr;
 }
@@ -44,13 +48,13 @@ inline void store_row(const Operand& x, int64_t row, const float* values) {
   store(x, row_offset(x.view, row), row_stride(x.view), row_length(x.view), values);
 }
 
-// Rows per piece of parallel work: enough elements that handing them out costs little.
+// Rows per chunk of parallel work: enough elements that handing them out costs little.
 inline int64_t row_grain(int64_t length) {
-  constexpr int64_t kElementsPerPiece = 8192;
-  return std::max<int64_t>(1, kElementsPerPiece / std::max<int64_t>(length, 1));
+  constexpr int64_t kElementsPerChunk = 8192;
+  return std::max<int64_t>(1, kElementsPerChunk / std::max<int64_t>(length, 1));
 }
 
-// Need of an operation that keeps `rows` rows of f32 of the length of `tensor`'s rows.
+// The need of an operation whose workers keep `rows` rows of f32, each as long as a row of `tensor`.
 ScratchNeed row_scratch(const ScratchQuery& query, Tensor tensor, uint64_t rows);
 // Floats from one row buffer to the next, so that each starts on a cache line.
 inline int64_t row_pitch(int64_t length) { return align_up<int64_t>(length, 16); }

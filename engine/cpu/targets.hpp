@@ -1,7 +1,7 @@
-// Which instruction sets the vector code is compiled for. Included before Highway's own headers.
+// The instruction sets that the vector code is compiled for. To be included before Highway's own headers.
 //
-// Left out are sets that bring nothing to f32 arithmetic over the ones that stay: each one costs compile time
-// and size. Bits 4 and 6 are the AVX-512 variants of Sapphire Rapids and Zen 4, which older Highway cannot name.
+// Sets that do f32 arithmetic no faster than another one are left out, as each costs compile time and size. Bits 4 and 6
+// are the AVX-512 variants of Sapphire Rapids and Zen 4, which older Highway cannot name.
 #pragma once
 
 #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64) || defined(_M_IX86)

@@ -5,10 +5,6 @@
 #include <new>
 #include <thread>
 
-#if !defined(_WIN32)
-#include <unistd.h>
-#endif
-
 namespace heed::cpu {
 namespace {
 
@@ -16,14 +12,6 @@ uint32_t thread_count(uint32_t asked) {
   constexpr uint32_t kMost = 1024;  // far above any use; keeps a mistaken value from exhausting the system
   const uint32_t count = asked != 0 ? asked : std::thread::hardware_concurrency();
   return std::clamp(count, 1u, kMost);
-}
-
-int64_t process_id() {
-#if defined(_WIN32)
-  return 0;  // there is no fork
-#else
-  return getpid();
-#endif
 }
 
 // Tells the processor that this is a waiting loop.
@@ -37,10 +25,10 @@ void relax() {
 #endif
 }
 
-// Longer than the serial work between two steps of a plan, short beside a frame.
+// Longer than the serial work between two passes of a plan, short beside a frame.
 constexpr std::chrono::microseconds kSpin{100};
-// For so many looks a waiting thread keeps its processor, which answers soonest. After that it gives way at each look: the
-// thread it waits for may want this very processor, or another program may.
+// A waiting thread keeps its processor for the first kEagerLooks looks, which answers soonest. After that it gives way every
+// kLooksPerYield looks: the thread it waits for may need this very processor, or another program may.
 constexpr int kEagerLooks = 200, kLooksPerYield = 8;
 
 // Calls ready() until it is true or kSpin has passed.
@@ -84,7 +72,8 @@ ThreadPool::ThreadPool(uint32_t threads, ParallelFor parallel_for)
 
 ThreadPool::~ThreadPool() {
   if (process_id() != process_) {
-    // A fork copies no threads: there is nobody to join, and waiters that were copied would be waited for in vain.
+    // This is a forked process. A fork copies no threads: there is nobody to join, and destroying the condition variables
+    // would wait for copied waiters that never go on.
     for (std::unique_ptr<Worker>& worker : threads_) (void)worker.release();
     (void)sleep_.release();
     return;
@@ -101,7 +90,7 @@ void ThreadPool::call(uint32_t first) {
   for (uint64_t i = first; i < count_; i += workers_) task_(context_, static_cast<uint32_t>(i));
 }
 
-// Does what this worker is asked for. False if that is nothing, or somebody else has begun it.
+// Does the share of a job that this worker is asked for. False if there is none, or another thread has begun it.
 bool ThreadPool::do_share(Worker& worker) {
   if (!worker.asked.load(std::memory_order_relaxed) || !worker.asked.exchange(false)) return false;
   call(worker.index);
@@ -168,7 +157,7 @@ void ThreadPool::run(uint32_t count, Task task, void* context) {
   }
   publish(count, task, context);
   call(0);
-  // A thread that has not begun by now may be asleep, or another program has its processor.
+  // A thread that has not begun by now may be asleep, or another program may have its processor.
   for (const std::unique_ptr<Worker>& worker : threads_) do_share(*worker);
   wait_finished();
 }

@@ -33,16 +33,16 @@ class ThreadPool {
 
   // Calls task(context, i) once for every i < count and returns when all are done. The caller's thread works
   // too. May be called from several threads at once; tasks must not wait for each other, nor call run.
-  // The same thread gets the same index in run after run, as far as it is awake in time; the caller gets 0, and what
-  // no thread has begun when it is done with that.
+  // The same thread gets the same index in run after run, as far as it is awake in time. The caller does index 0, then the
+  // shares that no thread has begun.
   void run(uint32_t count, Task task, void* context);
 
  private:
-  // One of heed's own threads, which is asked for indices index, index + workers, ... of a job.
+  // One of heed's own threads. Its share of a job is the indices `index`, index + workers, ...
   struct Worker {
     ThreadPool* pool = nullptr;
     uint32_t index = 0;
-    alignas(64) std::atomic<bool> asked = false;  // cleared by whoever does these indices
+    alignas(64) std::atomic<bool> asked = false;  // cleared by the thread that does the share
     std::unique_ptr<Thread> thread;
   };
 
@@ -60,15 +60,15 @@ class ThreadPool {
 
   std::mutex owner_;  // held by the call of run that the threads work for
 
-  // Of the job being worked on. Who clears `asked` of a worker may read them; they stay until that share is finished.
+  // The job being worked on. A thread that has cleared `asked` of a worker may read it; it stays until that share is done.
   Task task_ = nullptr;
   void* context_ = nullptr;
   uint32_t count_ = 0;
   alignas(64) std::atomic<uint32_t> unfinished_ = 0;  // shares of other threads not yet done
   std::atomic<bool> stop_ = false;
 
-  // Sleeping. Each side first announces itself or its change, then looks at the other's, in one total order
-  // (seq_cst), so that a wake-up cannot be missed.
+  // How threads sleep and wake. Each side first announces itself or a change, then looks at the other side, in one total
+  // order (seq_cst), so that no wake-up is missed.
   struct Sleep {
     std::mutex mutex;
     std::condition_variable wake, done;

@@ -15,8 +15,8 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Hardware conversion rounds and keeps subnormals and NaN as base/half.hpp does; Highway's emulation of it does not, nor
-// does it keep infinity.
+// Hardware converts f16 as base/half.hpp does: it rounds to nearest even and keeps subnormals, infinity and NaN. Highway's
+// emulation does not.
 #undef HEED_CONVERTS_F16
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !(HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
 #define HEED_CONVERTS_F16 1
@@ -29,7 +29,7 @@ using Vector = hn::Vec<Floats>;
 
 HWY_INLINE int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Floats())); }
 
-// The first n < lanes elements, the others `fill`. Reads nothing behind them.
+// Loads the first n < lanes elements; the other lanes hold `fill`. Reads nothing behind the n elements.
 HWY_INLINE Vector load_some(const float* from, int64_t n, float fill) {
   const Floats d;
   HWY_ALIGN float buffer[hn::MaxLanes(d)];
@@ -60,9 +60,8 @@ HWY_INLINE void map(const float* a, const float* b, float* out, int64_t n, const
   if (i < n) store_some(f(load_some(a + i, n - i, 0.0f), load_some(b + i, n - i, 0.0f)), out + i, n - i);
 }
 
-// Calls step(sums, i) for whole vectors and tail(sums, i) for the rest, where step adds to one of four vectors of
-// sums. A sum in f32 loses digits with the number of its terms, so that after kBlock elements the sums go to a
-// double.
+// Calls step(sums, i) for whole vectors and tail(sums, i) for the rest; each adds to one of four vectors of sums. A sum in
+// f32 loses digits with every term, so that after kBlock elements the sums go to a double.
 template <class Step, class Tail>
 HWY_INLINE double sum_of(int64_t n, const Step& step, const Tail& tail) {
   constexpr int64_t kBlock = 8192;

@@ -19,13 +19,13 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// AVX-512 multiplies by a power of two in one instruction, and leaves out lanes in the same; others add to the bits of the
-// exponent and leave out lanes afterwards.
+// AVX-512 multiplies by a power of two and leaves out lanes in one instruction. Other sets add to the bits of the exponent
+// and leave out lanes afterwards.
 #undef HEED_SCALES
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 #define HEED_SCALES 1
 using Vector512 = hn::Vec512<float>;
-// e 2^n for whole n; 0 where x < least, whatever e and n are there.
+// e 2^n for an integer n; 0 where x < least, whatever e and n are there.
 HWY_INLINE Vector512 scale_from(Vector512 x, float least, Vector512 e, Vector512 n) {
   const __mmask16 kept = _mm512_cmp_ps_mask(x.raw, _mm512_set1_ps(least), _CMP_NLT_UQ);
   return Vector512{_mm512_maskz_scalef_ps(kept, e.raw, n.raw)};
@@ -53,7 +53,7 @@ HWY_INLINE V vector_exp_to_88(D d, V x) {
   const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounder);
   const V n = hn::Sub(shifted, rounder);
 #endif
-  // ln2 in two parts, the first of 9 bits, so that n times it is exact.
+  // ln2 is the sum of two constants. The first has 9 bits, so that n times it is exact.
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
   V e = hn::Set(d, 1.38145406e-3f);
@@ -102,7 +102,7 @@ HWY_INLINE V vector_exp2_half(D d, V r) {
   return hn::MulAdd(e, r, hn::Set(d, 1.0f));
 }
 
-// The same with one step less: its relative error before roundings is below 1e-7.
+// The same by a polynomial of one degree less. The relative error without roundings is below 1e-7.
 template <class D, class V>
 HWY_INLINE V vector_exp2_rough(D d, V r) {
   V e = hn::Set(d, 1.32647273e-3f);
@@ -113,8 +113,8 @@ HWY_INLINE V vector_exp2_rough(D d, V r) {
   return hn::MulAdd(e, r, hn::Set(d, 1.0f));
 }
 
-// 2^x, relative error below 2 ulp, for x in [-126, 127]; 0 below -126.5. NaN stays NaN. About half the work of e^x, as
-// nothing is lost when the integer part is taken off.
+// 2^x, relative error below 2 ulp, for x in [-126, 127]; 0 below -126.5. NaN stays NaN. This is about half the work of e^x,
+// since subtracting the integer part is exact.
 template <class D, class V>
 HWY_INLINE V vector_exp2(D d, V x) {
 #if HEED_SCALES
@@ -125,7 +125,7 @@ HWY_INLINE V vector_exp2(D d, V x) {
   const V rounder = hn::Set(d, 12582912.0f), bounded = vector_at_least(d, x, -127.0f);
   const V shifted = hn::Add(bounded, rounder);
   const V e = vector_exp2_half(d, hn::Sub(bounded, hn::Sub(shifted, rounder)));
-  // For -127 the exponent's bits are those of 0.
+  // For -127 the bits of the exponent are all 0, and the product is 0.
   const auto exponent = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 0x3f800000));
   return hn::Mul(e, hn::BitCast(d, exponent));
 #endif
@@ -137,7 +137,7 @@ HWY_INLINE V vector_exp2(D d, V x) {
 template <class D, class V>
 HWY_INLINE V vector_gelu_erf(D d, V x) {
   const V t = hn::Abs(x);
-  // By pairs of coefficients, whose steps need not wait for each other.
+  // The polynomial is evaluated by pairs of coefficients, which need not wait for each other.
   const V t2 = hn::Mul(t, t);
   const auto pair = [&](float odd, float even) HWY_ATTR { return hn::MulAdd(hn::Set(d, odd), t, hn::Set(d, even)); };
   V q = hn::MulAdd(hn::Set(d, -1.74112724e-8f), t2, pair(5.65994128e-7f, -7.84307213e-6f));
@@ -152,15 +152,15 @@ HWY_INLINE V vector_gelu_erf(D d, V x) {
   const hn::RebindToSigned<D> di;
   const V rounder = hn::Set(d, 12582912.0f), shifted = hn::Add(q, rounder);
   const V e = vector_exp2_rough(d, hn::Sub(q, hn::Sub(shifted, rounder)));
-  // q >= -30 here, so that adding to the exponent does as multiplying would.
+  // q >= -30 where the tail is used, so that adding to the exponent multiplies.
   const V power = hn::BitCast(d, hn::Add(hn::BitCast(di, e), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
   const V tail = hn::IfThenZeroElse(hn::Gt(t, hn::Set(d, 6.0f)), power);
-  // Bounded, as infinity times a tail of 0 would be NaN.
+  // t is bounded, as infinity times a tail of 0 would be NaN.
   return hn::NegMulAdd(hn::Min(t, hn::Set(d, 6.0f)), tail, hn::Max(x, hn::Zero(d)));
 #endif
 }
 
-// x / (1 + e^-x). Below -87 the quotient is not a normal float; 0 there.
+// x / (1 + e^-x). Below -87.9, where the quotient is not a normal float, it is 0.
 template <class D, class V>
 HWY_INLINE V vector_silu(D d, V x) {
   const V y = hn::Div(x, hn::Add(hn::Set(d, 1.0f), vector_exp(d, hn::Neg(x))));
@@ -176,7 +176,7 @@ HWY_INLINE V vector_gelu_tanh(D d, V x) {
   return hn::IfThenElse(hn::Gt(twice, hn::Set(d, 87.9f)), hn::Zero(d), y);
 }
 
-// Relative error below 3 ulp: an odd polynomial below 0.625, 1 - 2 / (e^2x + 1) above.
+// tanh with a relative error below 3 ulp: an odd polynomial below 0.625, 1 - 2 / (e^2x + 1) above.
 template <class D, class V>
 HWY_INLINE V vector_tanh(D d, V x) {
   const V t = hn::Abs(x), one = hn::Set(d, 1.0f);

@@ -1,4 +1,4 @@
-// Items of parallel work, shared out so that data stays in the caches of the core that made it.
+// Items of parallel work, shared among workers so that data stays in the caches of the core that made it.
 #pragma once
 
 #include <algorithm>
@@ -9,62 +9,65 @@
 
 namespace heed::cpu {
 
-// Every worker owns a run of neighbouring items and takes them from its front. Items of most operations follow the rows
-// of their output, so that a worker gets the same rows in step after step, and finds them in its own cache rather than
-// in another core's, which is several times slower. Who has none left takes from the back of the others' runs: a worker
-// that is held up keeps nobody waiting for more than one piece. Pieces become smaller towards the end of a run (guided
-// self-scheduling, Polychronopoulos & Kuck 1987, doi:10.1109/TC.1987.5009495), so that all end at about the same time.
+// Each worker has a share, a range of neighbouring items, and takes chunks from the front of it. Items of most operations
+// follow the rows of their output, so that a worker gets the same rows in pass after pass, and finds them in its own cache
+// rather than in another core's, which is several times slower. A worker whose share is used up takes chunks from the back
+// of the others' shares: a worker that is held up keeps nobody waiting for more than one chunk. Chunks become smaller
+// towards the end of a share (guided self-scheduling, Polychronopoulos & Kuck 1987, doi:10.1109/TC.1987.5009495), so that
+// all workers end at about the same time.
 class WorkList {
  public:
-  static constexpr uint32_t kMostRuns = 64;  // beyond, workers share runs
+  static constexpr uint32_t kMostShares = 64;  // more workers than this have shares in common
 
-  // Pieces have at most `grain` items.
+  // A chunk has at most `grain` items.
   WorkList(int64_t items, int64_t grain, uint32_t workers)
       : items_(items),
         unit_(ceil_div<int64_t>(std::max<int64_t>(items, 1), kMostUnits)),
         grain_(static_cast<uint32_t>(std::clamp<int64_t>(ceil_div(grain, unit_), 1, kMostUnits))),
-        runs_(std::clamp(workers, 1u, kMostRuns)) {
+        shares_(std::clamp(workers, 1u, kMostShares)) {
     const int64_t units = ceil_div(items, unit_);
-    for (uint32_t i = 0; i < runs_; ++i)
-      run_[i].left.store(pack(static_cast<uint32_t>(units * i / runs_), static_cast<uint32_t>(units * (i + 1) / runs_)),
-                         std::memory_order_relaxed);
+    for (int64_t i = 0; i < shares_; ++i)
+      share_[i].left.store(
+          pack(static_cast<uint32_t>(units * i / shares_), static_cast<uint32_t>(units * (i + 1) / shares_)),
+          std::memory_order_relaxed);
   }
 
-  // Takes a piece. False if none is left.
+  // Takes a chunk. False if none is left.
   bool take(uint32_t worker, int64_t* begin, int64_t* end) {
-    const uint32_t own = worker % runs_;
-    if (take_from(run_[own].left, true, begin, end)) return true;
-    for (uint32_t i = 1; i < runs_; ++i)
-      if (take_from(run_[(own + i) % runs_].left, false, begin, end)) return true;
+    const uint32_t own = worker % shares_;
+    if (take_from(share_[own].left, true, begin, end)) return true;
+    for (uint32_t i = 1; i < shares_; ++i)
+      if (take_from(share_[(own + i) % shares_].left, false, begin, end)) return true;
     return false;
   }
 
  private:
-  // Runs are counted in units, of one item each unless there are more than 2^31 of them.
+  // Shares are counted in units, of one item each unless there are more than 2^31 items.
   static constexpr int64_t kMostUnits = int64_t{1} << 31;
   static uint64_t pack(uint32_t front, uint32_t back) { return uint64_t{back} << 32 | front; }
 
-  bool take_from(std::atomic<uint64_t>& run, bool at_front, int64_t* begin, int64_t* end) const {
-    uint64_t left = run.load(std::memory_order_relaxed);
+  bool take_from(std::atomic<uint64_t>& share, bool at_front, int64_t* begin, int64_t* end) const {
+    uint64_t left = share.load(std::memory_order_relaxed);
     while (true) {
       const auto front = static_cast<uint32_t>(left), back = static_cast<uint32_t>(left >> 32);
       if (front >= back) return false;
-      const uint32_t part = (back - front) / (at_front ? 2 : 4);  // somebody else leaves the owner most of what is left
-      const uint32_t count = std::clamp(part, 1u, grain_), first = at_front ? front : back - count;
+      // Another worker leaves the owner of a share most of what is left of it.
+      const uint32_t wish = (back - front) / (at_front ? 2 : 4);
+      const uint32_t count = std::clamp(wish, 1u, grain_), first = at_front ? front : back - count;
       const uint64_t rest = at_front ? pack(front + count, back) : pack(front, back - count);
-      if (!run.compare_exchange_weak(left, rest, std::memory_order_relaxed)) continue;
+      if (!share.compare_exchange_weak(left, rest, std::memory_order_relaxed)) continue;
       *begin = first * unit_;
       *end = std::min(items_, (int64_t{first} + count) * unit_);
       return true;
     }
   }
 
-  struct alignas(64) Run {
-    std::atomic<uint64_t> left;  // first item in the low half, end in the high one
+  struct alignas(64) Share {
+    std::atomic<uint64_t> left;  // first unit in the low half, end in the high one
   };
   int64_t items_, unit_;
-  uint32_t grain_, runs_;
-  Run run_[kMostRuns];
+  uint32_t grain_, shares_;
+  Share share_[kMostShares];
 };
 
 }  // namespace heed::cpu

@@ -26,7 +26,7 @@ Status fail(const Log& log, Status status, const std::string& message) {
   return status;
 }
 
-// The number behind "#version", which may have blanks in it; 0: there is none.
+// The number behind "#version", which may have blanks behind the #; 0: there is none.
 long version_of(const std::string& source) {
   for (size_t at = source.find('#'); at != std::string::npos; at = source.find('#', at + 1)) {
     const size_t word = source.find_first_not_of(" \t", at + 1);
@@ -41,7 +41,8 @@ long version_of(const std::string& source) {
 Status compile_glsl(std::string_view source, const GlslOptions& options, std::vector<uint32_t>* words) {
   if (words == nullptr) return Status::InvalidArgument;
   const std::string name(options.name);
-  // The oldest with compute shaders. On older ones, and 110 is the default, glslang writes thousands of lines to stdout.
+  // 310 is the oldest version with compute shaders. On older ones (110 is the default) glslang writes thousands of lines to
+  // stdout.
   if (version_of(std::string(source)) < 310)
     return fail(options.log, Status::InvalidArgument,
                 "compile_glsl: " + name + ":1: error: no #version with compute shaders, such as #version 450");

@@ -1,4 +1,4 @@
-// What a device must offer to the public handles. Implemented by engine/vulkan and engine/cpu.
+// Devices, plans and weights as the public handles see them. engine/vulkan and engine/cpu implement them.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,9 @@
 #include <heed/plan.hpp>
 
 #include "graph/schedule.hpp"
+#include "graph/state.hpp"
 
 namespace heed::detail {
-
-enum class Backend : uint8_t { Cpu, Vulkan };
 
 class WeightsImpl {
  public:
@@ -59,6 +58,17 @@ class PlanImpl {
   virtual const Log& host_log() const = 0;
   virtual Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
                      const RunOptions& options) = 0;
+  // Does what run does, up to where it would wait. `buffers` and their memory must stay until finish.
+  virtual Status start(std::span<const HostBuffer>, std::span<const ExtentValue>, const RunOptions&) {
+    return Status::Unsupported;
+  }
+  // Whether finish would not wait for the run that was started. Beyond the run's time limit it would not wait long.
+  virtual bool ended() { return true; }
+  // Waits for the run that was started, and does the rest of run.
+  virtual Status finish() { return Status::Ok; }
+  virtual uint64_t state_bytes() const = 0;
+  // The State's memory is the device's own if `memory` is null, else *memory.
+  virtual Status make_state(const std::span<std::byte>* memory, std::shared_ptr<StateImpl>* state) = 0;
   virtual uint64_t scratch_bytes() const = 0;
   virtual uint64_t weight_bytes() const = 0;
   // Devices without pipelines are always ready.
@@ -69,7 +79,7 @@ class PlanImpl {
   virtual std::vector<PassInfo> passes() const = 0;
   virtual Status timings(std::vector<PassTime>* times, uint32_t slot) const = 0;
 
-  std::atomic<bool> running{false};  // set by Plan::run
+  std::atomic<bool> running{false};  // set by Plan::run, and by Plan::start until the run is done
 };
 
 class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
@@ -80,24 +90,33 @@ class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
   virtual const Log& log() const = 0;
   virtual uint64_t weight_alignment() const = 0;
   virtual ScheduleOptions schedule_options() const = 0;
+  // Bytes of scratch that the plans of this device share.
+  virtual uint64_t scratch_bytes() const { return 0; }
   virtual Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
                         std::shared_ptr<WeightsImpl>* weights) = 0;
   virtual Status compile(Schedule&& schedule, std::shared_ptr<WeightsImpl> weights, const CompileOptions& options,
                          std::shared_ptr<PlanImpl>* plan) = 0;
-  virtual Status pipeline_cache(std::vector<std::byte>* blob) const = 0;
+  // Devices without pipelines give an empty blob.
+  virtual Status pipeline_cache(std::vector<std::byte>* blob) const {
+    blob->clear();
+    return Status::Ok;
+  }
 
   // For the self-test. Devices without kernels have nothing to test.
   virtual uint64_t self_test_key() const { return 0; }  // differs if device, driver or a kernel does
   virtual std::vector<std::string> kernel_names() const { return {}; }
   virtual std::vector<std::string> disabled_kernels() const { return {}; }
-  // From now on compile does without these. Not while another thread compiles.
+  // From now on compile does without these. No other thread may compile meanwhile.
   virtual void disable_kernels(std::span<const std::string>) {}
   // The same device again, after this one was lost. Unsupported if heed did not open it.
   virtual Status reopen(std::shared_ptr<DeviceImpl>*) const { return Status::Unsupported; }
-  virtual bool supports(DType) const { return true; }  // as storage of what passes compute
+  // Whether passes may store results of this type.
+  virtual bool supports(DType) const { return true; }
   enum class Tested : uint8_t { Unknown, Passed, Failed };
-  virtual Tested tested() const { return Tested::Unknown; }  // what results of an earlier start say
-  virtual bool timed_out() const { return false; }           // lost because a run exceeded its time limit
+  // The verdict of a self-test at an earlier start.
+  virtual Tested tested() const { return Tested::Unknown; }
+  // Whether the device was lost because a run exceeded its time limit.
+  virtual bool timed_out() const { return false; }
 };
 
 }  // namespace heed::detail

@@ -1,6 +1,7 @@
 #include "graph/build.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/arith.hpp"
 
@@ -19,10 +20,12 @@ bool Build::needs(std::initializer_list<Tensor> tensors) {
   if (failed()) return false;
   int position = 0;
   for (Tensor t : tensors) {
-    if (t.id >= data_.tensors.size()) {
-      fail(Status::InvalidArgument, format("operand %d is not a tensor of this graph", position));
-      return false;
-    }
+    if (t.id >= data_.tensors.size())
+      return refuse(Status::InvalidArgument, format("operand %d is not a tensor of this graph", position));
+    if (info(t).writes != data_.tensors[info(t).storage].writes)
+      return refuse(Status::InvalidArgument,
+                    format("%s is what the state was before it was written; use what append or assign returned",
+                           text(t).c_str()));
     ++position;
   }
   return true;
@@ -41,10 +44,23 @@ int64_t Build::max_of(SizeId size) const {
   return data_.sizes.evaluate(size, maxima);
 }
 
+int64_t Build::least_of(SizeId size) const {
+  std::vector<int64_t> least;
+  least.reserve(data_.extents.size());
+  for (const ExtentInfo& extent : data_.extents) least.push_back(extent.least);
+  return data_.sizes.evaluate(size, least);
+}
+
 int64_t Build::max_elements(const TensorInfo& info) const {
   int64_t elements = 1;
   for (int i = 0; i < info.rank; ++i)
     if (!checked_mul(elements, max_of(info.dims[static_cast<size_t>(i)]), &elements)) return INT64_MAX;
+  return elements;
+}
+
+SizeId Build::elements(const TensorInfo& info) {
+  SizeId elements = data_.sizes.constant(1);
+  for (int i = 0; i < info.rank; ++i) elements = data_.sizes.mul(elements, info.dims[static_cast<size_t>(i)]);
   return elements;
 }
 
@@ -82,40 +98,44 @@ bool Build::is_type(DType type, const char* what) {
   return !failed();
 }
 
-// An extent's maximum goes with it, so that most extents of other graphs are found out.
-bool Build::is_size(const Dim& dim) const {
-  if (dim.is_constant()) return dim.value >= 1;
+// The maximum is compared as well, so that most numbers of other graphs are found out.
+bool Build::is_number(const Dim& dim) const {
+  if (dim.is_constant()) return dim.value >= 0;
   return static_cast<size_t>(dim.expr) < data_.sizes.count() && !data_.sizes.is_constant(dim.expr) &&
          max_of(dim.expr) == dim.value;
 }
 
+bool Build::is_size(const Dim& dim) const {
+  return is_number(dim) && (dim.is_constant() ? dim.value : least_of(dim.expr)) >= 1;
+}
+
+Dim Build::dim_of(SizeId size) const {
+  Dim dim = max_of(size);
+  if (!data_.sizes.is_constant(size)) dim.expr = size;
+  return dim;
+}
+
 bool Build::sizes_of(const Shape& shape, const char* what, TensorInfo* info) {
   if (failed()) return false;
-  if (!shape.valid()) {
-    fail(Status::InvalidArgument, format("%s has %d dims; at most %d are supported", what, shape.rank, kMaxRank));
-    return false;
-  }
-  if (shape.rank == 0) {
-    fail(Status::InvalidArgument, format("%s has no dims; a single value is [1]", what));
-    return false;
-  }
+  if (!shape.valid())
+    return refuse(Status::InvalidArgument,
+                  format("%s has %d dims; at most %d are supported", what, shape.rank, kMaxRank));
+  if (shape.rank == 0) return refuse(Status::InvalidArgument, format("%s has no dims; a single value is [1]", what));
   info->rank = shape.rank;
   for (int i = 0; i < shape.rank; ++i) {
     const Dim& dim = shape[i];
-    if (!is_size(dim)) {
-      fail(Status::InvalidArgument, dim.is_constant() ? format("%s: dim %d is %lld; it must be at least 1", what, i,
-                                                               static_cast<long long>(dim.value))
-                                                      : format("%s: dim %d is an extent of another graph", what, i));
-      return false;
-    }
-    info->dims[static_cast<size_t>(i)] = dim.is_constant() ? data_.sizes.constant(dim.value) : dim.expr;
+    if (!is_size(dim))
+      return refuse(Status::InvalidArgument, dim.is_constant() ? format("%s: dim %d is %lld; it must be at least 1",
+                                                                        what, i, static_cast<long long>(dim.value))
+                                             : is_number(dim)
+                                                 ? format("%s: dim %d is a position, which may be 0", what, i)
+                                                 : format("%s: dim %d is an extent of another graph", what, i));
+    info->dims[static_cast<size_t>(i)] = id_of(dim);
   }
   const int64_t elements = max_elements(*info);
-  if (elements > INT64_MAX / 16) {
-    fail(Status::InvalidArgument,
-         format("%s %s has more elements than can be addressed", what, shape_text(*info).c_str()));
-    return false;
-  }
+  if (elements > INT64_MAX / 16)
+    return refuse(Status::InvalidArgument,
+                  format("%s %s has more elements than can be addressed", what, shape_text(*info).c_str()));
   return true;
 }
 
@@ -177,8 +197,18 @@ Tensor Build::add_like(const TensorInfo& shape_of, DType dtype) {
 
 Tensor Build::add_view(TensorInfo info, uint32_t storage) {
   info.storage = storage;
+  info.writes = data_.tensors[storage].writes;
   data_.tensors.push_back(std::move(info));
   return {static_cast<uint32_t>(data_.tensors.size() - 1)};
+}
+
+Tensor Build::add_transposed(Tensor x, int axis_a, int axis_b) {
+  TensorInfo view = info(x);
+  const auto a = static_cast<size_t>(axis_a), b = static_cast<size_t>(axis_b);
+  view.name.clear();
+  std::swap(view.dims[a], view.dims[b]);
+  std::swap(view.strides[a], view.strides[b]);
+  return add_view(view, view.storage);
 }
 
 Node& Build::add_node(Op op, std::initializer_list<Tensor> inputs, Tensor output, Attrs attrs) {
@@ -193,12 +223,20 @@ Node& Build::add_node(Op op, std::initializer_list<Tensor> inputs, Tensor output
   return data_.nodes.back();
 }
 
-Tensor Build::contiguous(Tensor x) {
-  const TensorInfo view = info(x);
-  if (is_contiguous(view)) return x;
-  const Tensor dense = add_like(view, view.dtype);
+Tensor Build::copy(Tensor x) {
+  const Tensor dense = add_like(info(x), info(x).dtype);
   add_node(Op::Elementwise, {x}, dense, ElementwiseAttrs{});
   return dense;
+}
+
+Tensor Build::contiguous(Tensor x) {
+  const TensorInfo view = info(x);
+  return is_contiguous(view) ? x : copy(x);
+}
+
+bool Build::is_state(uint32_t storage) const {
+  return std::any_of(data_.states.begin(), data_.states.end(),
+                     [&](const NamedTensor& state) { return state.tensor == storage; });
 }
 
 int Build::axis_of(int axis, int rank) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "base/half.hpp"
 #include "base/logging.hpp"
 #include "graph/graph_data.hpp"
 
@@ -19,20 +20,23 @@ class Build {
   bool failed() const { return data_.status != Status::Ok; }
   // Records the graph's first mistake; returns an invalid tensor.
   Tensor fail(Status status, const std::string& message);
+  // The same for calls that return whether all is well.
+  bool refuse(Status status, const std::string& message) { return fail(status, message).valid(); }
 
-  // False, with the mistake recorded, if one of them is no tensor of this graph or an earlier call failed.
+  // False, with the mistake recorded, if one of them is no tensor of this graph, or shows what a state was before it
+  // was written again, or if an earlier call failed.
   bool needs(std::initializer_list<Tensor> tensors);
   // The same for optional tensors: an invalid id is fine.
   bool allows(std::initializer_list<Tensor> tensors);
 
   const TensorInfo& info(Tensor t) const { return data_.tensors[t.id]; }
   int64_t max_of(SizeId size) const;
+  int64_t least_of(SizeId size) const;
   int64_t max_elements(const TensorInfo& info) const;  // saturates
+  SizeId elements(const TensorInfo& info);
 
   bool same_shape(const TensorInfo& a, const TensorInfo& b) const;
   SizeId dim_from_end(const TensorInfo& info, int i) const { return info.dims[static_cast<size_t>(info.rank - 1 - i)]; }
-  bool is_float(DType type) const { return type == DType::F32 || type == DType::F16 || type == DType::BF16; }
-
   // "'fc.weight' f32 [3072, 768]"; extents print as name<=max.
   std::string text(Tensor t) const;
   std::string shape_text(const TensorInfo& info) const;
@@ -40,8 +44,12 @@ class Build {
 
   // False, with the mistake recorded, if `type` is none of the enumerators.
   bool is_type(DType type, const char* what);
-  // At least 1, or an extent of this graph, or a size made from such.
+  // Whether `dim` is a constant of 0 or more, or a number of this graph.
+  bool is_number(const Dim& dim) const;
+  // Whether it is also at least 1 at every run.
   bool is_size(const Dim& dim) const;
+  SizeId id_of(const Dim& dim) { return dim.is_constant() ? data_.sizes.constant(dim.value) : dim.expr; }
+  Dim dim_of(SizeId size) const;
   // Turns a public shape into sizes; records a mistake and returns false for bad ranks and dims.
   bool sizes_of(const Shape& shape, const char* what, TensorInfo* info);
   // Broadcast of two shapes by numpy's rule into out's rank and dims; false if they do not agree.
@@ -56,19 +64,41 @@ class Build {
   Tensor add_storage(TensorInfo info);
   // A contiguous tensor of the shape in `shape_of`.
   Tensor add_like(const TensorInfo& shape_of, DType dtype);
-  // *memory is for `count` values, which the caller writes before the graph is used; null if there is a mistake.
+  // The caller writes `count` values to *memory before the graph is used. Null if there is a mistake.
   Tensor add_constant(std::string_view name, const Shape& shape, DType dtype, size_t count, std::byte** memory);
+  // A constant that heed makes. Graph calls that give the same name share it; `fill` writes it once. A user's constant
+  // hardly has this name by accident.
+  template <class Fill>
+  Tensor shared_table(std::string_view name, const Shape& shape, DType dtype, int64_t count, const Fill& fill) {
+    for (const ConstantInfo& known : data_.constants)
+      if (data_.tensors[known.tensor].name == name) return {known.tensor};
+    std::byte* memory = nullptr;
+    const Tensor table = add_constant(name, shape, dtype, static_cast<size_t>(count), &memory);
+    if (memory != nullptr) fill(memory);
+    return table;
+  }
   Tensor add_view(TensorInfo info, uint32_t storage);
+  // Elements begin .. begin + size of an axis. Invalid, with the mistake recorded, if they can never be within it.
+  Tensor add_slice(Tensor x, int axis, Dim begin, Dim size);
+  // A view of x with two axes swapped.
+  Tensor add_transposed(Tensor x, int axis_a, int axis_b);
   Node& add_node(Op op, std::initializer_list<Tensor> inputs, Tensor output, Attrs attrs);
+  Tensor copy(Tensor x);  // contiguous
   // A contiguous tensor with the values of x; x itself if it is contiguous.
   Tensor contiguous(Tensor x);
 
   // Axis counted from the end if negative; -1 with a mistake recorded if outside.
   int axis_of(int axis, int rank);
 
+  bool is_state(uint32_t storage) const;
+
  private:
   GraphData& data_;
   const char* op_;
 };
+
+// Tries to see `from` as `to` (whose rank and dims are set) without a copy. Equal leading and trailing dims keep their
+// strides. The dims between them must be one run of memory in `from`, which the new dims then divide.
+bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to);
 
 }  // namespace heed::detail

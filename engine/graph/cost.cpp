@@ -9,15 +9,17 @@ double bytes_of(const View& view) {
   return static_cast<double>(view.elements()) * static_cast<double>(size_of(view.dtype));
 }
 
-// Floating-point operations per element of the first output, for what is not a matrix product. Rough by nature:
-// exp, tanh and division count as one.
+// Floating-point operations per element of the first output, or of the input for mean and sample, of what is not a matrix
+// product. A rough figure: exp, tanh and division count as one.
 double per_element(Op op) {
   switch (op) {
-    case Op::Softmax: return 5;
+    case Op::Softmax:
+    case Op::Rotary: return 5;
     case Op::LayerNorm: return 7;
     case Op::RmsNorm:
     case Op::L2Normalize: return 4;
     case Op::Elementwise: return 2;
+    case Op::Sample: return 400;  // it goes over a row a dozen times
     default: return 1;
   }
 }
@@ -33,15 +35,22 @@ double flops_of(const Schedule& schedule, const Node& node, const RunValues& val
     const View query = resolve(schedule, node.inputs[in::kQuery], values);
     const View value = resolve(schedule, node.inputs[in::kValue], values);
     return 2.0 * static_cast<double>(query.elements()) / static_cast<double>(query.dim[3]) *
-           static_cast<double>(value.dim[2]) * static_cast<double>(query.dim[3] + value.dim[3]);
+           static_cast<double>(node.as<AttentionAttrs>().softmax.visited_keys(value.dim[2], 1)) *
+           static_cast<double>(query.dim[3] + value.dim[3]);
   }
   const View first = resolve(schedule, node.inputs[0], values);
-  return per_element(node.op) * static_cast<double>(node.op == Op::Mean ? first.elements() : out.elements());
+  const bool is_of_input = node.op == Op::Mean || node.op == Op::Sample;
+  return per_element(node.op) * static_cast<double>(is_of_input ? first.elements() : out.elements());
 }
 
-// A gather reads the rows it names, not the table.
-Tensor read_by(const Node& node, size_t input) {
-  return node.op == Op::Embedding && input == in::kTable ? node.outputs[0] : node.inputs[input];
+// A gather reads the rows it names, not the table; an attention the keys and values that its queries see.
+double bytes_read(const Schedule& schedule, const Node& node, size_t input, const RunValues& values) {
+  const bool gathers = node.op == Op::Embedding && input == in::kTable;
+  View view = resolve(schedule, gathers ? node.outputs[0] : node.inputs[input], values);
+  if (node.op == Op::Attention && (input == in::kKey || input == in::kValue))
+    view.dim[2] = node.as<AttentionAttrs>().softmax.visited_keys(
+        view.dim[2], resolve(schedule, node.inputs[in::kQuery], values).dim[2]);
+  return bytes_of(view);
 }
 
 }  // namespace
@@ -52,7 +61,7 @@ Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values
   for (Tensor output : node.outputs)
     if (output.valid()) cost.bytes += bytes_of(resolve(schedule, output, values));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i].valid()) cost.bytes += bytes_of(resolve(schedule, read_by(node, i), values));
+    if (node.inputs[i].valid()) cost.bytes += bytes_read(schedule, node, i, values);
   }
   return cost;
 }
@@ -62,20 +71,22 @@ std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& valu
   std::vector<double> unread(schedule.placements.size());  // by storage
   for (size_t id = 0; id < unread.size(); ++id) {
     const Placement& at = schedule.placements[id];
-    if (at.space != Space::Input && at.space != Space::Weight && at.space != Space::Constant) continue;
+    const bool given = at.space == Space::Input || at.space == Space::Weight || at.space == Space::Constant;
+    if (!given && at.space != Space::State) continue;
     const int64_t elements = values.sizes[static_cast<size_t>(at.elements)];
     unread[id] = static_cast<double>(elements) * static_cast<double>(size_of(schedule.tensors[id].dtype));
   }
   std::vector<double> fewest;
-  for (const Node& node : schedule.steps) {
+  for (const Node& node : schedule.passes) {
     double bytes = 0;
     for (const Tensor output : node.outputs)
-      if (output.valid() && schedule.placement(output).space == Space::Output)
+      if (output.valid() &&
+          (schedule.placement(output).space == Space::Output || schedule.placement(output).space == Space::State))
         bytes += bytes_of(resolve(schedule, output, values));
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       double& left = unread[schedule.info(node.inputs[i]).storage];
-      const double read = std::min(left, bytes_of(resolve(schedule, read_by(node, i), values)));
+      const double read = std::min(left, bytes_read(schedule, node, i, values));
       left -= read;
       bytes += read;
     }

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "graph/build.hpp"
-#include "graph/passes.hpp"
+#include "graph/rewrites.hpp"
 
 namespace heed::detail {
 namespace {
 
-// How far the epilogue of a matmul has come; parts can only be added in this order (see MatmulAttrs).
+// How far the epilogue of a matmul has come. It can only grow in this order (see MatmulAttrs).
 enum class Stage { Product, Bias, Activation, Dropout, Residual };
 
 Stage stage_of(const Node& matmul) {
@@ -22,7 +22,7 @@ Stage stage_of(const Node& matmul) {
 
 bool is_plain(const ElementwiseAttrs& attrs) { return attrs.scale == 1.0f && attrs.activation == Activation::None; }
 
-// Two factors become one where that neither overflows nor loses bits.
+// Whether the product of two factors neither overflows nor loses bits.
 bool may_combine(float a, float b) { return a == 1.0f || b == 1.0f || std::isnormal(a * b); }
 
 class Fusion {
@@ -31,11 +31,11 @@ class Fusion {
       : graph_(*graph), options_(options), build_(*graph, "fuse"), gone_(graph->nodes.size(), false) {}
 
   void run() {
-    // Matmuls first: an addition is worth more in their epilogue than in the operation after it. A node fused into the one
-    // that reads it takes that one's place, where all its inputs exist. Repeats until a pass changes nothing.
-    while (pass(true)) {
+    // Matmuls come first: an addition is worth more in their epilogue than in the operation after it. Two fused nodes take
+    // the place of the later one, where all inputs exist. Sweeps repeat until one changes nothing.
+    while (sweep(true)) {
     }
-    while (pass(false)) {
+    while (sweep(false)) {
     }
     std::vector<Node> kept;
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
@@ -44,14 +44,14 @@ class Fusion {
   }
 
  private:
-  bool pass(bool matmuls) {
+  bool sweep(bool matmuls) {
     bool changed = false;
-    const Uses uses = current_uses();
+    const Dataflow flow = current_flow();
     std::vector<bool> touched(graph_.nodes.size(), false);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (gone_[n] || touched[n] || (graph_.nodes[n].op == Op::Matmul) != matmuls) continue;
       const Tensor output = graph_.nodes[n].outputs[0];
-      const Uses::Reader* reader = uses.only_reader(graph_.tensors[output.id].storage);
+      const Dataflow::Reader* reader = flow.only_reader(graph_.tensors[output.id].storage);
       // A reader through another view has other strides or another shape; it cannot be an epilogue.
       if (reader == nullptr || touched[reader->node] || graph_.nodes[reader->node].inputs[reader->input] != output)
         continue;
@@ -64,16 +64,29 @@ class Fusion {
     return changed;
   }
 
-  // Nodes already fused away must not count as readers.
-  Uses current_uses() {
+  // Nodes that are gone must not count as readers.
+  Dataflow current_flow() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
       if (gone_[n]) graph_.nodes[n].inputs = {}, graph_.nodes[n].outputs = {};
-    return Uses(graph_);
+    return Dataflow(graph_);
   }
 
-  // Which of the two the other has become a part of; none if they stay apart.
+  // Whether the first would read something else at the place of the second, since nodes between them write a state.
+  bool must_stay(size_t first, size_t second) const {
+    for (const Tensor input : graph_.nodes[first].inputs) {
+      if (!input.valid() || !build_.is_state(graph_.tensors[input.id].storage)) continue;
+      for (size_t n = first + 1; n < second; ++n)
+        if (writes(graph_, graph_.nodes[n], graph_.tensors[input.id].storage)) return true;
+    }
+    return false;
+  }
+
+  // Fuses two nodes if it can. Returns the one that is gone; none if they stay apart.
   std::optional<size_t> fuse_pair(size_t first, size_t second, size_t position) {
     const Op op = graph_.nodes[first].op;
+    // write_in_place knows which strides a pass can write.
+    if (build_.is_state(graph_.tensors[graph_.nodes[second].outputs[0].id].storage) || must_stay(first, second))
+      return std::nullopt;
     const auto if_fused = [](bool fused, size_t gone) { return fused ? std::optional(gone) : std::nullopt; };
     if (op == Op::Matmul) return if_fused(into_matmul(first, second, position), first);
     if (op == Op::Attention) return if_fused(options_.strided_attention && skip_copy(first, second), second);
@@ -153,8 +166,8 @@ class Fusion {
     return true;
   }
 
-  // attention -> copy: attention writes where the copy would. It keeps its place, since its other results may be read
-  // before the copy's.
+  // attention -> copy: attention writes where the copy would. The attention keeps its place, since other results of it may
+  // be read before the copy.
   bool skip_copy(size_t first, size_t second) {
     Node& attention = graph_.nodes[first];
     const Node& copy = graph_.nodes[second];

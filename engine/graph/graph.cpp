@@ -14,9 +14,11 @@ using detail::GraphData;
 using detail::NamedTensor;
 
 const char* to_string(Op op) {
-  static constexpr const char* kNames[kOpCount] = {"matmul",    "softmax",   "dropout",     "layernorm", "rmsnorm",
-                                                   "attention", "embedding", "elementwise", "mean",      "l2_normalize",
-                                                   "concat",    "argmax",    "custom"};
+  static constexpr const char* kNames[] = {
+#define HEED_OPERATION(enumerator, name) #name,
+#include "graph/operations.inc"
+#undef HEED_OPERATION
+  };
   return kNames[static_cast<int>(op)];
 }
 
@@ -91,27 +93,62 @@ Tensor detail::Build::add_constant(std::string_view name, const Shape& shape, DT
   return tensor;
 }
 
-Dim Graph::extent(std::string_view name, int64_t max) {
-  Build build(*data_, "extent");
-  if (!name_is_fine(build, name)) return 1;
-  for (const detail::ExtentInfo& known : data_->extents) {
+namespace {
+
+Dim named_number(Build& build, std::string_view name, int64_t least, int64_t max) {
+  const Dim otherwise = 1;
+  if (!name_is_fine(build, name)) return otherwise;
+  GraphData& data = build.data();
+  for (const detail::ExtentInfo& known : data.extents) {
     if (known.name != name) continue;
-    if (known.max != max)
-      build.fail(Status::InvalidArgument, format("'%s' was declared with maximum %lld, now %lld", known.name.c_str(),
-                                                 static_cast<long long>(known.max), static_cast<long long>(max)));
-    Dim dim = known.max;
-    dim.expr = known.size;
-    return dim;
+    if (known.max != max || known.least != least)
+      build.fail(Status::InvalidArgument,
+                 format("'%s' was declared from %lld with maximum %lld, now from %lld with %lld", known.name.c_str(),
+                        static_cast<long long>(known.least), static_cast<long long>(known.max),
+                        static_cast<long long>(least), static_cast<long long>(max)));
+    return build.dim_of(known.size);
   }
   if (max < 1 || max > INT32_MAX) {
     build.fail(Status::InvalidArgument, format("'%s': maximum %lld is outside 1..2^31-1", std::string(name).c_str(),
                                                static_cast<long long>(max)));
-    return 1;
+    return otherwise;
   }
-  Dim dim = max;
-  dim.expr = data_->sizes.extent(static_cast<uint32_t>(data_->extents.size()));
-  data_->extents.push_back({std::string(name), max, dim.expr});
-  return dim;
+  const SizeId size = data.sizes.extent(static_cast<uint32_t>(data.extents.size()));
+  data.extents.push_back({std::string(name), max, size, least});
+  return build.dim_of(size);
+}
+
+}  // namespace
+
+Dim Graph::extent(std::string_view name, int64_t max) {
+  Build build(*data_, "extent");
+  return named_number(build, name, 1, max);
+}
+
+Dim Graph::position(std::string_view name, int64_t max) {
+  Build build(*data_, "position");
+  return named_number(build, name, 0, max);
+}
+
+Dim Graph::sum(Dim a, Dim b, int64_t most) {
+  Build build(*data_, "sum");
+  const Dim otherwise = 1;
+  if (build.failed()) return otherwise;
+  if (!build.is_number(a) || !build.is_number(b)) {
+    build.fail(Status::InvalidArgument, "an operand is negative, or a number of another graph");
+    return otherwise;
+  }
+  SizeTable& sizes = data_->sizes;
+  const SizeId first = build.id_of(a), second = build.id_of(b), total = sizes.add(first, second);
+  if (build.least_of(total) > most) {
+    build.fail(Status::InvalidArgument, format("%s + %s is asked to be at most %lld", build.size_text(first).c_str(),
+                                               build.size_text(second).c_str(), static_cast<long long>(most)));
+    return otherwise;
+  }
+  if (build.max_of(total) <= most) return build.dim_of(total);
+  data_->bounds.push_back(
+      {total, sizes.constant(most), "elements " + build.size_text(first) + " + " + build.size_text(second)});
+  return build.dim_of(sizes.at_most(total, most));
 }
 
 Tensor Graph::input(std::string_view name, const Shape& shape, DType dtype) {
@@ -161,6 +198,8 @@ void Graph::output(std::string_view name, Tensor tensor) {
     build.fail(Status::InvalidArgument, format("'%s' exists already", std::string(name).c_str()));
     return;
   }
+  // Later calls may write the state: the copy is made here, as every other read of it is.
+  if (build.is_state(build.info(tensor).storage)) tensor = build.copy(tensor);
   data_->outputs.push_back({std::string(name), tensor.id});
 }
 

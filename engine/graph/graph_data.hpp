@@ -11,10 +11,18 @@
 
 namespace heed::detail {
 
+// A number that a run states by name: an extent, or a position, which may be 0.
 struct ExtentInfo {
   std::string name;
   int64_t max = 1;
   SizeId size = 0;
+  int64_t least = 1;
+};
+
+// A bound that must hold at a run, or the run is refused: size <= limit.
+struct SizeBound {
+  SizeId size = 0, limit = 0;
+  std::string what;  // for the message
 };
 
 struct NamedTensor {
@@ -31,12 +39,13 @@ struct ConstantInfo {
 struct GraphData {
   SizeTable sizes;
   std::vector<ExtentInfo> extents;
+  std::vector<SizeBound> bounds;
   std::vector<TensorInfo> tensors;
   std::vector<Node> nodes;  // in the order of the calls, which is a topological order
-  std::vector<NamedTensor> inputs, weights, outputs;
+  std::vector<NamedTensor> inputs, weights, outputs, states;
   std::vector<ConstantInfo> constants;
   std::vector<std::string> labels;
-  uint32_t dropout_streams = 0;
+  uint32_t dropout_streams = 0, sample_streams = 0;
   Status status = Status::Ok;
   std::string error;
 };

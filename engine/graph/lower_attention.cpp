@@ -2,19 +2,14 @@
 #include <utility>
 
 #include "graph/build.hpp"
-#include "graph/passes.hpp"
+#include "graph/rewrites.hpp"
 
 namespace heed::detail {
 namespace {
 
-void swap_last_two(TensorInfo* info) {
-  std::swap(info->dims[2], info->dims[3]);
-  std::swap(info->strides[2], info->strides[3]);
-}
-
-// Writes an attention as the steps it stands for. The scale goes into the product, before it is stored, so
-// that f16 scores keep in range. Where several heads of queries share one head of keys, their queries are the
-// rows of one product: [B, H, S_q, n] is seen as [B, G, H / G S_q, n].
+// Writes an attention as the nodes it stands for. The product is scaled before it is stored, so that f16 scores stay in
+// range. Where several heads of queries share one head of keys, their queries are the rows of one product:
+// [B, H, S_q, n] is seen as [B, G, H / G S_q, n].
 class Expansion {
  public:
   Expansion(GraphData* graph, const Node& attention, std::vector<Node>* out)
@@ -24,16 +19,14 @@ class Expansion {
     const auto& attrs = attention_.as<AttentionAttrs>();
     const Tensor value = attention_.inputs[in::kValue];
     Tensor query = attention_.inputs[in::kQuery];
-    TensorInfo key_transposed = build_.info(attention_.inputs[in::kKey]);
-    grouped_ = build_.info(query).dims[1] != key_transposed.dims[1];
-    key_heads_ = key_transposed.dims[1];
-    swap_last_two(&key_transposed);
-    const Tensor key = build_.add_view(key_transposed, key_transposed.storage);
+    const Tensor key = build_.add_transposed(attention_.inputs[in::kKey], 2, 3);
+    key_heads_ = build_.info(key).dims[1];
+    grouped_ = build_.info(query).dims[1] != key_heads_;
     if (grouped_ && !build_.is_contiguous(build_.info(query)))
       query = copy(query, like(query, build_.info(query)), ".query");
 
     TensorInfo shape = build_.info(query);
-    shape.dims[3] = key_transposed.dims[3];
+    shape.dims[3] = build_.info(key).dims[3];
     const Tensor scores = like(query, shape);
     const Tensor weights =
         attention_.outputs[out::kWeights].valid() ? attention_.outputs[out::kWeights] : like(query, shape);
@@ -43,22 +36,23 @@ class Expansion {
     softmax.scale = 1.0f;
     add(Op::Softmax,
         {scores, attention_.inputs[in::kAttentionKeyPadding], attention_.inputs[in::kAttentionMask],
-         attention_.inputs[in::kAttentionBias]},
+         attention_.inputs[in::kAttentionBias], dense(attention_.inputs[in::kLengths]),
+         dense(attention_.inputs[in::kQueryPositions])},
         weights, softmax, ".softmax");
     Tensor used = weights;
     if (attrs.dropout.p > 0.0f) {
       used = like(query, shape);
       add(Op::Dropout, {weights}, used, attrs.dropout, ".dropout");
     }
-    // The output lies in memory token by token: there the rows of the heads of one group are apart.
+    // The output lies in memory token by token, where rows of the heads of one group lie apart: they are copied there.
     const Tensor output = attention_.outputs[0];
     const Tensor mixed = grouped_ ? like(output, build_.info(output)) : output;
     add(Op::Matmul, {rows(used), value}, rows(mixed), MatmulAttrs{}, ".values");
     if (grouped_) static_cast<void>(copy(mixed, output, ".output"));
   }
 
-  // No step of those gives the log-sum-exp. It does not depend on the values, so that a fused attention over any of one
-  // element serves, with its operands as such a kernel wants them.
+  // None of these nodes gives the log-sum-exp. It does not depend on the values, so that a fused attention gives it, with a
+  // column of the keys as values. Fused kernels want rows without gaps.
   void add_log_sum_exp() {
     Node node = attention_;
     node.label += ".log_sum_exp";
@@ -85,7 +79,7 @@ class Expansion {
     out_.push_back(std::move(node));
   }
 
-  // With rows that lie in memory without gaps.
+  // x, or a copy of it whose rows lie in memory without gaps.
   Tensor dense(Tensor x) {
     if (!x.valid() || graph_.sizes.is_constant(build_.info(x).strides[static_cast<size_t>(build_.info(x).rank - 1)], 1))
       return x;

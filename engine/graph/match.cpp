@@ -1,4 +1,4 @@
-// Finding a plan's weights and buffers by name, and placing weights: what all devices share.
+// Finds a plan's weights and buffers by name, and places weights, for all devices.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -12,15 +12,6 @@
 
 namespace heed::detail {
 namespace {
-
-std::string shape_text(std::span<const int64_t> shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += format(i == 0 ? "%lld" : ", %lld", static_cast<long long>(shape[i]));
-  return text + "]";
-}
-
-bool is_float(DType type) { return type == DType::F32 || type == DType::F16 || type == DType::BF16; }
 
 Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements) {
   const std::string name(tensor.name);
@@ -140,17 +131,10 @@ Status check_buffer(const HostBuffer& buffer, const NamedTensor& wanted, DType d
   return Status::Ok;
 }
 
-// Bytes that the plan reads or writes of a buffer.
-uint64_t needed_bytes(const Schedule& schedule, const NamedTensor& wanted, const RunValues& values) {
-  const TensorInfo& info = schedule.tensors[wanted.tensor];
-  const SizeId elements = schedule.placements[info.storage].elements;
-  return static_cast<uint64_t>(values.sizes[static_cast<size_t>(elements)]) * size_of(info.dtype);
-}
-
 Status check_outputs_apart(const Schedule& schedule, std::span<const HostBuffer* const> outputs,
                            const RunValues& values, const Log& log) {
   const auto begin = [&](size_t i) { return static_cast<const std::byte*>(outputs[i]->data); };
-  const auto end = [&](size_t i) { return begin(i) + needed_bytes(schedule, schedule.outputs[i], values); };
+  const auto end = [&](size_t i) { return begin(i) + schedule.buffer_bytes(schedule.inputs.size() + i, values.sizes); };
   for (size_t i = 1; i < outputs.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (std::less<>()(begin(i), end(j)) && std::less<>()(begin(j), end(i)))
@@ -168,24 +152,23 @@ Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffe
   std::fill(found.begin(), found.end(), nullptr);
   for (const HostBuffer& buffer : buffers) {
     size_t i = 0;
-    while (i < found.size() && (i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs]).name != buffer.name)
-      ++i;
+    while (i < found.size() && schedule.buffer(i).name != buffer.name) ++i;
     if (i == found.size())
       return fail(log, Status::NotFound, "run: the plan has no input or output '" + std::string(buffer.name) + "'");
     if (found[i] != nullptr)
       return fail(log, Status::InvalidArgument, "run: '" + std::string(buffer.name) + "' is given twice");
-    const NamedTensor& wanted = i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs];
+    const NamedTensor& wanted = schedule.buffer(i);
     const TensorInfo& info = schedule.tensors[wanted.tensor];
     const Status status =
-        check_buffer(buffer, wanted, info.dtype, needed_bytes(schedule, wanted, values), i >= inputs, log);
+        check_buffer(buffer, wanted, info.dtype, schedule.buffer_bytes(i, values.sizes), i >= inputs, log);
     if (status != Status::Ok) return status;
     found[i] = &buffer;
   }
   for (size_t i = 0; i < found.size(); ++i)
     if (found[i] == nullptr)
-      return fail(log, Status::MissingBuffer,
-                  format("run: %s '%s' was not given", i < inputs ? "input" : "output",
-                         (i < inputs ? schedule.inputs[i] : schedule.outputs[i - inputs]).name.c_str()));
+      return fail(
+          log, Status::MissingBuffer,
+          format("run: %s '%s' was not given", i < inputs ? "input" : "output", schedule.buffer(i).name.c_str()));
   return check_outputs_apart(schedule, found.subspan(inputs), values, log);
 }
 

@@ -1,4 +1,4 @@
-// What a graph is made of, before and after planning: tensors, and nodes (operations) with their attributes.
+// The contents of a graph, before and after scheduling: tensors, and nodes (operations) with their attributes.
 //
 // The position of a tensor in Node::inputs has a fixed meaning per operation; an absent optional input is an
 // invalid Tensor. Views (reshape, permute, slice) are no nodes: a view is a TensorInfo whose `storage` is
@@ -20,22 +20,12 @@
 
 namespace heed {
 
+// An attention is lowered to matmul, softmax, dropout and matmul where no fused kernel exists; Custom is a pass of the host's.
 enum class Op : uint8_t {
-  Matmul,
-  Softmax,
-  Dropout,
-  LayerNorm,
-  RmsNorm,
-  Attention,  // a planner lowers it to matmul, softmax, dropout, matmul where no fused kernel exists
-  Embedding,
-  Elementwise,
-  Mean,
-  L2Normalize,
-  Concat,
-  Argmax,
-  Custom,  // a pass of the host's own
+#define HEED_OPERATION(enumerator, name) enumerator,
+#include "graph/operations.inc"
+#undef HEED_OPERATION
 };
-inline constexpr int kOpCount = 13;
 const char* to_string(Op op);  // "matmul", ...: the one name of the operation
 
 inline constexpr uint32_t kMaxInputs = 8;
@@ -47,6 +37,7 @@ struct TensorInfo {
   std::array<SizeId, kMaxRank> strides{};  // in elements
   SizeId offset = 0;                       // in elements, from the start of the storage
   uint32_t storage = 0;                    // id of the tensor that owns the memory; itself unless a view
+  uint32_t writes = 0;                     // of a state: how many writes came before; in the state itself, all of them
   std::string name;                        // for messages
 };
 
@@ -65,16 +56,23 @@ struct MatmulAttrs {
   DropoutAttrs dropout;  // p == 0: none
 };
 
-// inputs: x [..., S_q, S_k] (rank 1..4), key_padding [B, S_k], mask, bias (both broadcast to x).
+// inputs: x [..., S_q, S_k] (rank 1..4), key_padding [B, S_k], mask, bias (both broadcast to x), lengths and positions
+// (both I32 [B] without gaps, and only from a lowered attention, whose x has rank 4).
 struct SoftmaxAttrs {
   float scale = 1.0f;
   Causal causal = Causal::None;
   Mask::Meaning key_padding_meaning = Mask::Meaning::Exclude;
   Mask::Meaning mask_meaning = Mask::Meaning::Exclude;
   std::optional<float> masked_fill;
+  uint32_t window = 0;  // with causal: keys that a query sees at most, its own the last; 0: all
+
+  // The most keys of so many that `queries` neighbouring queries go over together: a window hides the others from all.
+  int64_t visited_keys(int64_t keys, int64_t queries) const {
+    return window == 0 || masked_fill ? keys : std::min<int64_t>(keys, window + queries - 1);
+  }
 };
 
-// inputs: query, key, value (whose heads may be fewer; see Graph::attention), key_padding, mask, bias.
+// inputs: query, key, value (whose heads may be fewer; see Graph::attention), key_padding, mask, bias, lengths, positions.
 // outputs: output, weights (optional), log_sum_exp (optional).
 struct AttentionAttrs {
   SoftmaxAttrs softmax;
@@ -97,6 +95,21 @@ struct ElementwiseAttrs {
 struct MeanAttrs {
   int axis = 0;
   Mask::Meaning mask_meaning = Mask::Meaning::Exclude;
+};
+
+// inputs: x [..., S, C], positions (optional; shape of x without its last axis, broadcast), table [pairs, 2] (see
+// op_rotary.cpp).
+struct RotaryAttrs {
+  RotaryPairs pairs = RotaryPairs::Halves;
+  SizeId first = 0;  // position of the first row, where there are no positions
+};
+
+// inputs: x [..., V], bias, previous, counts, steps, seeds (all optional), settings; all but x contiguous. Each of these has
+// rows as x has, or one row for all. out: contiguous.
+struct SampleAttrs {
+  uint32_t stream = 0;
+  SizeId count = 0;  // previous tokens, where there are no counts
+  SizeId step = 0;   // where there are no steps
 };
 
 struct ConcatAttrs {  // inputs: 1..kMaxInputs parts
@@ -136,13 +149,14 @@ struct CustomAttrs {
 struct EmptyAttrs {};  // Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x)
 
 using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
-                           ElementwiseAttrs, MeanAttrs, ConcatAttrs, CustomAttrs>;
+                           ElementwiseAttrs, MeanAttrs, RotaryAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;
   std::array<Tensor, kMaxInputs> inputs{};
   std::array<Tensor, 3> outputs{};
-  // f32 [n] that the step's own dispatches hand to each other, if its device asked for it; alive during this step only.
+  // Memory, f32 [n], by which dispatches of this pass hand data to each other, if the device asked for it. It lives during
+  // this pass only.
   Tensor workspace;
   Attrs attrs;
   std::string label;
@@ -159,13 +173,25 @@ struct Node {
 
 // Positions in Node::inputs.
 namespace in {
-inline constexpr size_t kA = 0, kB = 1, kBias = 2, kResidual = 3;              // matmul
-inline constexpr size_t kX = 0, kKeyPadding = 1, kMask = 2, kSoftmaxBias = 3;  // softmax
-inline constexpr size_t kGamma = 1, kBeta = 2, kNormResidual = 3;              // layernorm, rmsnorm
-inline constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kAttentionKeyPadding = 3, kAttentionMask = 4,
-                        kAttentionBias = 5;    // attention
-inline constexpr size_t kTable = 0, kIds = 1;  // embedding
-inline constexpr size_t kMeanMask = 1;         // mean
+// matmul
+inline constexpr size_t kA = 0, kB = 1, kBias = 2, kResidual = 3;
+// softmax
+inline constexpr size_t kX = 0, kKeyPadding = 1, kMask = 2, kSoftmaxBias = 3, kSoftmaxLengths = 4,
+                        kSoftmaxPositions = 5;
+// layernorm, rmsnorm
+inline constexpr size_t kGamma = 1, kBeta = 2, kNormResidual = 3;
+// attention
+inline constexpr size_t kQuery = 0, kKey = 1, kValue = 2;
+inline constexpr size_t kAttentionKeyPadding = 3, kAttentionMask = 4, kAttentionBias = 5;
+inline constexpr size_t kLengths = 6, kQueryPositions = 7;
+// embedding
+inline constexpr size_t kTable = 0, kIds = 1;
+// mean
+inline constexpr size_t kMeanMask = 1;
+// rotary
+inline constexpr size_t kPositions = 1, kRotaryTable = 2;
+// sample
+inline constexpr size_t kSampleBias = 1, kPrevious = 2, kCounts = 3, kSteps = 4, kSeeds = 5, kSettings = 6;
 }  // namespace in
 
 // Positions in Node::outputs of an attention.

@@ -1,4 +1,5 @@
 // Graph call: attention.
+#include <algorithm>
 #include <cmath>
 
 #include "graph/build.hpp"
@@ -10,7 +11,7 @@ using detail::Build;
 
 namespace {
 
-// As many heads of keys as of queries, or a constant number that divides theirs.
+// Whether there are as many heads of keys as of queries, or constant numbers of them that divide.
 bool heads_divide(Build& build, const TensorInfo& query, const TensorInfo& key) {
   const SizeTable& sizes = build.data().sizes;
   if (query.dims[1] == key.dims[1]) return true;
@@ -21,12 +22,12 @@ bool heads_divide(Build& build, const TensorInfo& query, const TensorInfo& key) 
 bool check_operands(Build& build, Tensor query, Tensor key, Tensor value) {
   if (!build.needs({query, key, value})) return false;
   const TensorInfo &q = build.info(query), &k = build.info(key), &v = build.info(value);
-  if (q.dtype != k.dtype || q.dtype != v.dtype || !build.is_float(q.dtype)) {
-    build.fail(Status::DTypeMismatch,
-               format("query %s, key %s, value %s: one of f32, f16, bf16 for all is needed", build.text(query).c_str(),
-                      build.text(key).c_str(), build.text(value).c_str()));
-    return false;
-  }
+  const bool narrow = q.dtype == DType::F32 && (k.dtype == DType::F16 || k.dtype == DType::BF16);
+  if (k.dtype != v.dtype || !is_float(q.dtype) || (q.dtype != k.dtype && !narrow))
+    return build.refuse(Status::DTypeMismatch,
+                        format("query %s, key %s, value %s: one of f32, f16, bf16 for all is needed, or one of "
+                               "f16, bf16 for key and value beside f32",
+                               build.text(query).c_str(), build.text(key).c_str(), build.text(value).c_str()));
   const bool fits = q.rank == 4 && k.rank == 4 && v.rank == 4 && q.dims[0] == k.dims[0] && q.dims[0] == v.dims[0] &&
                     k.dims[1] == v.dims[1] && q.dims[3] == k.dims[3] && k.dims[2] == v.dims[2] &&
                     heads_divide(build, q, k);
@@ -37,6 +38,34 @@ bool check_operands(Build& build, Tensor query, Tensor key, Tensor value) {
                       "with H a multiple of G",
                       build.text(query).c_str(), build.text(key).c_str(), build.text(value).c_str()));
   return fits;
+}
+
+// Larger windows hide nothing: sizes and positions are below this.
+constexpr int64_t kWidestWindow = 1 << 30;
+
+bool check_window(Build& build, const AttentionOptions& options) {
+  if (options.window == 0 || (options.window > 0 && options.causal != Causal::None)) return true;
+  return build.refuse(
+      Status::InvalidArgument,
+      format("window is %lld%s; it must be 0, or a number of keys beside causal",
+             static_cast<long long>(options.window), options.causal == Causal::None ? " without causal" : ""));
+}
+
+bool check_row_numbers(Build& build, const char* what, Tensor numbers, const TensorInfo& query) {
+  if (!numbers.valid()) return true;
+  const TensorInfo& info = build.info(numbers);
+  if (info.dtype == DType::I32 && info.rank == 1 && info.dims[0] == query.dims[0]) return true;
+  return build.refuse(info.dtype == DType::I32 ? Status::ShapeMismatch : Status::DTypeMismatch,
+                      format("%s %s for queries %s; i32 [B] is needed", what, build.text(numbers).c_str(),
+                             build.shape_text(query).c_str()));
+}
+
+bool check_rows(Build& build, const AttentionOptions& options, const TensorInfo& query) {
+  if (!build.allows({options.lengths, options.positions})) return false;
+  if (options.positions.valid() && options.causal == Causal::None)
+    return build.refuse(Status::InvalidArgument, "positions are given without causal, for which they would count");
+  return check_row_numbers(build, "lengths", options.lengths, query) &&
+         check_row_numbers(build, "positions", options.positions, query);
 }
 
 // [B, H, S_q, d_v] over memory laid out as [B, S_q, H, d_v].
@@ -69,12 +98,15 @@ AttentionResult Graph::attention(Tensor query, Tensor key, Tensor value, const A
   scores.dims = {q.dims[0], q.dims[1], q.dims[2], k.dims[2]};
   AttentionAttrs attrs;
   const auto d_k = static_cast<double>(build.max_of(q.dims[3]));
-  attrs.softmax = {options.scale.value_or(static_cast<float>(1.0 / std::sqrt(d_k))), options.causal,
-                   options.key_padding.meaning, options.mask.meaning, options.masked_fill};
-  if (!options.scale && !data_->sizes.is_constant(q.dims[3])) {
-    build.fail(Status::InvalidArgument, "d_k is an extent, so that the scale must be given");
-    return {};
-  }
+  attrs.softmax = {options.scale.value_or(static_cast<float>(1.0 / std::sqrt(d_k))),
+                   options.causal,
+                   options.key_padding.meaning,
+                   options.mask.meaning,
+                   options.masked_fill,
+                   static_cast<uint32_t>(std::clamp<int64_t>(options.window, 0, kWidestWindow))};
+  if (!options.scale && !data_->sizes.is_constant(q.dims[3]))
+    return {build.fail(Status::InvalidArgument, "d_k is an extent, so that the scale must be given"), {}, {}};
+  if (!check_window(build, options) || !check_rows(build, options, q)) return {};
   if (!detail::check_softmax_inputs(build, scores, options.key_padding, options.mask, options.bias, attrs.softmax))
     return {};
   attrs.dropout.p = options.dropout;
@@ -89,8 +121,10 @@ AttentionResult Graph::attention(Tensor query, Tensor key, Tensor value, const A
     rows.rank = 3;
     log_sum_exp = build.add_like(rows, DType::F32);
   }
-  Node& node = build.add_node(
-      Op::Attention, {query, key, value, options.key_padding.tensor, options.mask.tensor, options.bias}, output, attrs);
+  Node& node = build.add_node(Op::Attention,
+                              {query, key, value, options.key_padding.tensor, options.mask.tensor, options.bias,
+                               options.lengths, options.positions},
+                              output, attrs);
   node.outputs[out::kWeights] = weights;
   node.outputs[out::kLogSumExp] = log_sum_exp;
   return {output, weights, log_sum_exp};

@@ -57,7 +57,7 @@ std::string shader_problem(const CustomPass& pass, uint32_t inputs, std::array<u
   return "";
 }
 
-// Sizes that the host took from this graph.
+// The size of a dim that the host took from this graph; -1 after recording a mistake.
 SizeId size_of_dim(Build& build, const Dim& dim, const char* what) {
   if (dim.is_constant()) {
     if (dim.value >= 0 && dim.value <= UINT32_MAX) return build.data().sizes.constant(dim.value);

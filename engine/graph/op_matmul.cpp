@@ -9,24 +9,14 @@ using detail::Build;
 
 namespace {
 
-void swap_last_two(TensorInfo* info) {
-  const auto last = static_cast<size_t>(info->rank - 1);
-  std::swap(info->dims[last], info->dims[last - 1]);
-  std::swap(info->strides[last], info->strides[last - 1]);
-}
-
-// The operand as [..., rows, columns], transposed in its strides if asked.
+// The operand as [..., rows, columns].
 Tensor oriented(Build& build, Tensor x, bool transpose) {
-  if (!transpose) return x;
-  TensorInfo view = build.info(x);
-  swap_last_two(&view);
-  return build.add_view(view, view.storage);
+  const int rank = build.info(x).rank;
+  return transpose ? build.add_transposed(x, rank - 2, rank - 1) : x;
 }
 
-// The second operand may be stored in half the bytes of an f32 one, or in the other of the types of two bytes.
-bool may_multiply(const Build& build, DType a, DType b) {
-  return build.is_float(a) && build.is_float(b) && (b != DType::F32 || a == DType::F32);
-}
+// Beside an a of f32, b may have any of the types; beside an a of f16 or bf16, b may be f16 or bf16.
+bool may_multiply(DType a, DType b) { return is_float(a) && is_float(b) && (b != DType::F32 || a == DType::F32); }
 
 }  // namespace
 
@@ -38,7 +28,7 @@ Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
     if (info.rank < 2 || info.rank > 4)
       return build.fail(Status::ShapeMismatch, format("%s: rank 2 to 4 is needed", build.text(t).c_str()));
   }
-  if (!may_multiply(build, build.info(a).dtype, build.info(b).dtype))
+  if (!may_multiply(build.info(a).dtype, build.info(b).dtype))
     return build.fail(Status::DTypeMismatch,
                       format("%s x %s: f32 by f32, f16 or bf16 is needed, or two of f16 and bf16",
                              build.text(a).c_str(), build.text(b).c_str()));

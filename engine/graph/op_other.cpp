@@ -14,7 +14,7 @@ Tensor Graph::dropout(Tensor x, float p, std::optional<uint32_t> stream) {
   Build build(*data_, "dropout");
   if (!build.needs({x})) return {};
   const TensorInfo info = build.info(x);
-  if (!build.is_float(info.dtype))
+  if (!is_float(info.dtype))
     return build.fail(Status::DTypeMismatch, format("%s: f32, f16 or bf16 is needed", build.text(x).c_str()));
   if (!(p >= 0.0f && p < 1.0f))
     return build.fail(Status::InvalidArgument, format("p is %g; it must be in [0, 1)", static_cast<double>(p)));
@@ -31,11 +31,11 @@ Tensor Graph::embedding(Tensor table, Tensor ids, std::optional<DType> dtype) {
   if (t.rank != 2 || i.rank < 1 || i.rank >= kMaxRank)
     return build.fail(Status::ShapeMismatch, format("table %s, ids %s; [V, C] and rank 1 to %d are needed",
                                                     build.text(table).c_str(), build.text(ids).c_str(), kMaxRank - 1));
-  if (!build.is_float(t.dtype) || i.dtype != DType::I32)
+  if (!is_float(t.dtype) || i.dtype != DType::I32)
     return build.fail(Status::DTypeMismatch, format("table %s must be f32, f16 or bf16, ids %s must be i32",
                                                     build.text(table).c_str(), build.text(ids).c_str()));
   const DType to = dtype.value_or(t.dtype == DType::BF16 ? DType::F32 : t.dtype);
-  if (!build.is_float(to))
+  if (!is_float(to))
     return build.fail(Status::DTypeMismatch, format("a result of %s; f32, f16 or bf16 is needed", to_string(to)));
   TensorInfo out = i;
   out.dims[static_cast<size_t>(out.rank++)] = t.dims[1];
@@ -65,7 +65,7 @@ Tensor Graph::positional_encoding(Tensor x) {
   Build build(*data_, "positional_encoding");
   if (!build.needs({x})) return {};
   const TensorInfo info = build.info(x);
-  if (info.rank < 2 || !build.is_float(info.dtype))
+  if (info.rank < 2 || !is_float(info.dtype))
     return build.fail(Status::ShapeMismatch,
                       format("%s: f32, f16 or bf16 [..., S, C] is needed", build.text(x).c_str()));
   const SizeId position = build.dim_from_end(info, 1), channel = build.dim_from_end(info, 0);
@@ -75,18 +75,12 @@ Tensor Graph::positional_encoding(Tensor x) {
   constexpr int64_t kMostValues = int64_t{1} << 28;  // a table of 1 GiB
   if (positions > kMostValues / width)
     return build.fail(Status::InvalidArgument, format("%s: the table would be too large", build.text(x).c_str()));
-  // Tables of one size are shared; the name cannot be made by a user's constant of other content by accident.
   const std::string name =
       format("positional_encoding/%lld/%lld", static_cast<long long>(positions), static_cast<long long>(width));
-  Tensor table;
-  for (const detail::ConstantInfo& known : data_->constants)
-    if (data_->tensors[known.tensor].name == name) table = {known.tensor};
-  if (!table.valid()) {
-    std::byte* memory = nullptr;
-    table = build.add_constant(name, {positions, width}, DType::F32, static_cast<size_t>(positions * width), &memory);
-    if (memory == nullptr) return {};
+  Tensor table = build.shared_table(name, {positions, width}, DType::F32, positions * width, [&](std::byte* memory) {
     fill_sinusoidal(positions, width, reinterpret_cast<float*>(memory));
-  }
+  });
+  if (!table.valid()) return {};
   Dim length = positions;
   if (!data_->sizes.is_constant(position)) length.expr = position;
   table = slice(table, 0, 0, length);
@@ -99,7 +93,7 @@ namespace {
 Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
   if (!build.needs({a, b})) return {};
   const TensorInfo ia = build.info(a), ib = build.info(b);
-  if (ia.dtype != ib.dtype || !build.is_float(ia.dtype))
+  if (ia.dtype != ib.dtype || !is_float(ia.dtype))
     return build.fail(Status::DTypeMismatch, format("%s and %s: the same one of f32, f16 and bf16 is needed",
                                                     build.text(a).c_str(), build.text(b).c_str()));
   TensorInfo out;
@@ -116,7 +110,7 @@ Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
 Tensor unary(Build& build, Tensor x, DType to, const ElementwiseAttrs& attrs) {
   if (!build.needs({x})) return {};
   const TensorInfo info = build.info(x);
-  if (!build.is_float(info.dtype) || !build.is_float(to))
+  if (!is_float(info.dtype) || !is_float(to))
     return build.fail(Status::DTypeMismatch,
                       format("%s to %s: f32, f16 or bf16 is needed", build.text(x).c_str(), to_string(to)));
   const Tensor result = build.add_like(info, to);
@@ -161,7 +155,7 @@ Tensor Graph::mean(Tensor x, int axis, Mask mask) {
   const TensorInfo info = build.info(x);
   const int counted = build.axis_of(axis, info.rank);
   if (counted < 0) return {};
-  if (!build.is_float(info.dtype) || info.rank < 2)
+  if (!is_float(info.dtype) || info.rank < 2)
     return build.fail(Status::DTypeMismatch,
                       format("%s: f32, f16 or bf16 of rank 2 or more is needed", build.text(x).c_str()));
   if (mask.tensor.valid()) {
@@ -212,7 +206,7 @@ Tensor Graph::concat(std::span<const Tensor> parts, int axis) {
     const SizeId size = part.dims[at];
     part.dims[at] = out.dims[at];
     if (part.dtype != out.dtype || !build.same_shape(part, out))
-      return build.fail(Status::ShapeMismatch,
+      return build.fail(part.dtype != out.dtype ? Status::DTypeMismatch : Status::ShapeMismatch,
                         format("%s and %s cannot be joined along axis %d", build.text(parts[0]).c_str(),
                                build.text(parts[i]).c_str(), axis));
     out.dims[at] = data_->sizes.add(out.dims[at], size);

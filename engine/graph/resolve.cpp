@@ -1,4 +1,4 @@
-// Sizes and views at one run. Nothing here allocates, except to log a failure.
+// Resolves sizes and views for one run. Nothing here allocates, except to log a failure.
 #include "base/logging.hpp"
 #include "graph/schedule.hpp"
 
@@ -35,17 +35,33 @@ Status set_extent(const Schedule& schedule, std::string_view name, int64_t value
   for (size_t i = 0; i < schedule.extents.size(); ++i) {
     const detail::ExtentInfo& extent = schedule.extents[i];
     if (extent.name != name) continue;
-    if (value < 1 || value > extent.max)
+    if (value < extent.least || value > extent.max)
       return fail(log, Status::ExtentOutOfRange,
-                  format("extent '%s' is %lld; this plan takes 1 to %lld", extent.name.c_str(),
-                         static_cast<long long>(value), static_cast<long long>(extent.max)));
-    if (extent_values[i] != 0)
+                  format("extent '%s' is %lld; this plan takes %lld to %lld", extent.name.c_str(),
+                         static_cast<long long>(value), static_cast<long long>(extent.least),
+                         static_cast<long long>(extent.max)));
+    if (extent_values[i] >= 0)
       return fail(log, Status::InvalidArgument, format("extent '%s' is given twice", extent.name.c_str()));
     extent_values[i] = value;
     return Status::Ok;
   }
   return fail(log, Status::NotFound,
               format("the plan has no extent '%.*s'", static_cast<int>(name.size()), name.data()));
+}
+
+Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_t> extent_values,
+                      std::span<int64_t> sizes) {
+  for (size_t i = 0; i < schedule.extents.size(); ++i)
+    if (extent_values[i] < 0) extent_values[i] = schedule.extents[i].least == 0 ? 0 : schedule.extents[i].max;
+  schedule.sizes.evaluate(extent_values, sizes);  // cannot overflow below the maxima
+  for (const detail::SizeBound& bound : schedule.bounds) {
+    const int64_t size = sizes[static_cast<size_t>(bound.size)], limit = sizes[static_cast<size_t>(bound.limit)];
+    if (size > limit)
+      return fail(log, Status::ExtentOutOfRange,
+                  format("%s end at %lld; there are %lld", bound.what.c_str(), static_cast<long long>(size),
+                         static_cast<long long>(limit)));
+  }
+  return Status::Ok;
 }
 
 }  // namespace heed

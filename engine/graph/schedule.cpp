@@ -6,17 +6,17 @@
 #include "base/arith.hpp"
 #include "base/logging.hpp"
 #include "graph/build.hpp"
-#include "graph/passes.hpp"
+#include "graph/rewrites.hpp"
 
 namespace heed {
 namespace {
 
+using detail::Dataflow;
 using detail::GraphData;
 using detail::NamedTensor;
 using detail::ScratchItem;
-using detail::Uses;
 
-// Beyond any machine's memory, and so few that products with the sizes of tiles and elements cannot wrap.
+// More than any machine has memory for, yet products with the sizes of tiles and elements cannot wrap.
 constexpr int64_t kMostElements = int64_t{1} << 44;
 
 class Planner {
@@ -25,12 +25,17 @@ class Planner {
       : graph_(std::move(graph)), options_(options), log_(log) {}
 
   Status run(Schedule* schedule) {
-    if (graph_.outputs.empty()) return fail(log_, Status::InvalidGraph, "compile: the graph has no output");
+    const bool writes_states = std::any_of(graph_.states.begin(), graph_.states.end(), [&](const NamedTensor& state) {
+      return graph_.tensors[state.tensor].writes != 0;
+    });
+    if (graph_.outputs.empty() && !writes_states)
+      return fail(log_, Status::InvalidGraph, "compile: the graph has no output, and writes no state");
     detail::remove_idle_dropout(&graph_, options_.training);
     detail::remove_dead_nodes(&graph_);
     detail::lower_attention(&graph_, options_);
     detail::isolate_outputs(&graph_);
     detail::fuse(&graph_, options_);
+    detail::write_in_place(&graph_);
     detail::spread_rows(&graph_, options_.colliding_pitch);
     evaluate_maxima();
     Status status = check_sizes();
@@ -50,7 +55,7 @@ class Planner {
     graph_.sizes.evaluate(maxima, max_values_);  // overflow shows as INT64_MAX in the sizes of the tensor it is in
   }
 
-  // Views of fewer stored elements count as what they show.
+  // A view counts the elements that it shows, even if it shows stored elements several times.
   Status check_sizes() {
     Status status = Status::Ok;
     const auto check = [&](Tensor tensor) {
@@ -123,7 +128,8 @@ class Planner {
     }
   }
 
-  // Of every tensor that has memory of its own; rows may lie apart in it, but the first axis is the outermost.
+  // Counts the elements of every tensor that has memory of its own. Rows may lie apart in it, but the first axis is the
+  // outermost.
   void count_elements() {
     placements_.assign(graph_.tensors.size(), {});
     for (size_t s = 0; s < placements_.size(); ++s) {
@@ -136,14 +142,18 @@ class Planner {
   }
 
   Status place() {
-    // Only what the steps use is asked of the host and the device.
-    const Uses uses(graph_);
-    const auto unused = [&](uint32_t tensor) { return uses.readers[graph_.tensors[tensor].storage].empty(); };
+    // Only what the passes use is asked of the host and the device.
+    const Dataflow flow(graph_);
+    const auto unused = [&](uint32_t tensor) { return flow.readers[graph_.tensors[tensor].storage].empty(); };
     std::erase_if(graph_.weights, [&](const NamedTensor& t) { return unused(t.tensor); });
     std::erase_if(graph_.constants, [&](const detail::ConstantInfo& c) { return unused(c.tensor); });
+    std::erase_if(graph_.states, [&](const NamedTensor& t) { return unused(t.tensor) && flow.producer[t.tensor] < 0; });
+    std::sort(graph_.states.begin(), graph_.states.end(),
+              [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
     place_named(graph_.inputs, Placement::Space::Input);
     place_named(graph_.weights, Placement::Space::Weight);
     place_named(graph_.outputs, Placement::Space::Output);
+    place_named(graph_.states, Placement::Space::State);
     for (size_t i = 0; i < graph_.constants.size(); ++i) {
       Placement& placement = placements_[graph_.constants[i].tensor];
       placement.space = Placement::Space::Constant;
@@ -154,32 +164,36 @@ class Planner {
     Status status = Status::Ok;
     for (uint32_t s = 0; s < graph_.tensors.size() && status == Status::Ok; ++s) {
       Placement& placement = placements_[s];
-      if (placement.space == Placement::Space::None && uses.producer[s] < 0) continue;
+      if (placement.space == Placement::Space::None && flow.producer[s] < 0) continue;
       status = measure(s, &placement);
       if (placement.space != Placement::Space::None) continue;
       placement.space = Placement::Space::Scratch;
-      items.push_back(life(uses, s, placement.bytes));
+      items.push_back(life(flow, s, placement.bytes));
       storages.push_back(s);
     }
     if (status != Status::Ok) return status;
-    // Sums of far more tensors than this could not wrap.
+    // Sums are checked after each tensor, and one more cannot make them wrap.
     constexpr uint64_t kMost = uint64_t{1} << 62;
-    uint64_t together = 0;
+    uint64_t together = 0, stays = 0;
     for (const ScratchItem& item : items) {
       together += item.bytes;
       if (together > kMost)
-        return fail(log_, Status::InvalidGraph, "compile: what lies between the steps is more than can be addressed");
+        return fail(log_, Status::InvalidGraph, "compile: what lies between the passes is more than can be addressed");
+    }
+    for (const NamedTensor& state : graph_.states) {
+      stays += placements_[state.tensor].bytes;
+      if (stays > kMost) return fail(log_, Status::InvalidGraph, "compile: the states are more than can be addressed");
     }
     scratch_bytes_ = detail::place_scratch(&items, options_.alignment);
     for (size_t i = 0; i < items.size(); ++i) placements_[storages[i]].offset = items[i].offset;
     return Status::Ok;
   }
 
-  static ScratchItem life(const Uses& uses, uint32_t storage, uint64_t bytes) {
+  static ScratchItem life(const Dataflow& flow, uint32_t storage, uint64_t bytes) {
     ScratchItem item;
     item.bytes = bytes;
-    item.first = item.last = static_cast<size_t>(uses.producer[storage]);
-    for (const Uses::Reader& reader : uses.readers[storage]) item.last = std::max(item.last, reader.node);
+    item.first = item.last = static_cast<size_t>(flow.producer[storage]);
+    for (const Dataflow::Reader& reader : flow.readers[storage]) item.last = std::max(item.last, reader.node);
     return item;
   }
 
@@ -187,12 +201,14 @@ class Planner {
     *schedule = {};
     schedule->sizes = std::move(graph_.sizes);
     schedule->extents = std::move(graph_.extents);
+    schedule->bounds = std::move(graph_.bounds);
     schedule->tensors = std::move(graph_.tensors);
     schedule->placements = std::move(placements_);
-    schedule->steps = std::move(graph_.nodes);
+    schedule->passes = std::move(graph_.nodes);
     schedule->inputs = std::move(graph_.inputs);
     schedule->outputs = std::move(graph_.outputs);
     schedule->weights = std::move(graph_.weights);
+    schedule->states = std::move(graph_.states);
     schedule->constants = std::move(graph_.constants);
     schedule->scratch_bytes = scratch_bytes_;
     schedule->max_values = std::move(max_values_);

@@ -1,5 +1,5 @@
-// A graph planned for execution: what runs in which order and where every tensor lives. No device in it; the Vulkan
-// and CPU devices run the same Schedule.
+// A graph made ready to run: the passes in their order, and where every tensor lives. It knows no device; Vulkan devices and
+// the CPU device run the same Schedule.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,10 @@
 
 namespace heed {
 
-// Where the memory of a storage tensor is. `slot` indexes Schedule::inputs, ::outputs, ::weights or ::constants.
+// Where the memory of a storage tensor is. `slot` indexes Schedule::inputs, ::outputs, ::weights, ::constants or
+// ::states.
 struct Placement {
-  enum class Space : uint8_t { None, Input, Output, Weight, Constant, Scratch };
+  enum class Space : uint8_t { None, Input, Output, Weight, Constant, Scratch, State };
   Space space = Space::None;
   uint32_t slot = 0;
   uint64_t offset = 0;  // bytes into scratch
@@ -27,14 +28,25 @@ struct Placement {
 struct Schedule {
   SizeTable sizes;
   std::vector<detail::ExtentInfo> extents;
+  std::vector<detail::SizeBound> bounds;
   std::vector<TensorInfo> tensors;
-  std::vector<Placement> placements;  // by tensor id; only storage tensors that the steps use have a space
-  std::vector<Node> steps;            // in execution order; never Op::Attention unless the options allow it
-  std::vector<detail::NamedTensor> inputs, outputs, weights;
+  std::vector<Placement> placements;  // by tensor id; only storage tensors that the passes use have a space
+  std::vector<Node> passes;           // in execution order; never Op::Attention unless the options allow it
+  std::vector<detail::NamedTensor> inputs, outputs, weights, states;
   std::vector<detail::ConstantInfo> constants;
   uint64_t scratch_bytes = 0;
   std::vector<int64_t> max_values;  // every size at the extents' maxima
 
+  // A host's buffer: the inputs are counted first, then the outputs.
+  const detail::NamedTensor& buffer(size_t i) const {
+    return i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
+  }
+  // Bytes of it that a run with these sizes reads or writes, not rounded up.
+  uint64_t buffer_bytes(size_t i, std::span<const int64_t> run_sizes) const {
+    const TensorInfo& info = tensors[buffer(i).tensor];
+    return static_cast<uint64_t>(run_sizes[static_cast<size_t>(placements[info.storage].elements)]) *
+           size_of(info.dtype);
+  }
   const TensorInfo& info(Tensor t) const { return tensors[t.id]; }
   const Placement& placement(Tensor t) const { return placements[tensors[t.id].storage]; }
 };
@@ -45,12 +57,12 @@ struct ScheduleOptions {
   uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
   // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.
   bool (*keeps_attention)(const void* context, const detail::GraphData& graph, const Node& node) = nullptr;
-  // Most elements of Node::workspace that the step may use, where `max_values` are the sizes at their maxima.
+  // Most elements of Node::workspace that the pass may use, where `max_values` are the sizes at their maxima.
   int64_t (*workspace)(const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
                        const Node& node) = nullptr;
   const void* context = nullptr;
   int64_t colliding_pitch = 0;     // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
-  bool strided_attention = false;  // the fused kernel writes any strides: a copy behind it is left out
+  bool strided_attention = false;  // true if the fused kernel writes any strides: a copy behind it is then left out
 };
 
 // Checks the graph, drops what no output needs, lowers composite operations, fuses, orders, and lays out scratch.
@@ -72,17 +84,17 @@ struct View {
   }
 };
 
-// The values of every size at one run, and what else is only known then.
+// The values that are only known at a run.
 struct RunValues {
   std::span<const int64_t> sizes;
   uint32_t seed = 0;
-  // Elements to add to the offset of tensors of a storage, by storage id; empty: none. For host buffers that
-  // are bound below where they start, because descriptor offsets are aligned.
+  // Elements to add to the offsets of tensors, by storage id; empty: none. Descriptor offsets are aligned, so that a host's
+  // buffer may be bound below the place where it starts.
   std::span<const int64_t> storage_offsets = {};
 };
 
 View resolve(const Schedule& schedule, Tensor tensor, const RunValues& values);
-// The same, seen as rank `rank` and shape `dims` by numpy's broadcast rule (stride 0 where broadcast).
+// `view` seen with the shape of `target`, by numpy's broadcast rule (stride 0 where it is broadcast).
 View broadcast_to(const View& view, const View& target);
 
 // Fills `sizes` (schedule.sizes.count() values) from named extents; those not given take their maximum.
@@ -97,22 +109,22 @@ Status resolve_extents(const Schedule& schedule, const ExtentValues& given, cons
                        std::span<int64_t> extent_values, std::span<int64_t> sizes);
 Status set_extent(const Schedule& schedule, std::string_view name, int64_t value, const Log& log,
                   std::span<int64_t> extent_values);
+// Values that were not given are negative; they become an extent's maximum, and a position's 0.
+Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_t> extent_values,
+                      std::span<int64_t> sizes);
 
 template <class ExtentValues>
 Status resolve_extents(const Schedule& schedule, const ExtentValues& given, const Log& log,
                        std::span<int64_t> extent_values, std::span<int64_t> sizes) {
-  for (size_t i = 0; i < schedule.extents.size(); ++i) extent_values[i] = 0;  // not given yet
+  for (size_t i = 0; i < schedule.extents.size(); ++i) extent_values[i] = -1;
   for (const auto& extent : given) {
     const Status status = set_extent(schedule, extent.name, extent.value, log, extent_values);
     if (status != Status::Ok) return status;
   }
-  for (size_t i = 0; i < schedule.extents.size(); ++i)
-    if (extent_values[i] == 0) extent_values[i] = schedule.extents[i].max;
-  schedule.sizes.evaluate(extent_values, sizes);  // cannot overflow below the maxima
-  return Status::Ok;
+  return finish_extents(schedule, log, extent_values, sizes);
 }
 
-// Least work of one step at the given sizes, for reports: floating-point operations, and bytes if every operand
+// Least work of one pass at the given sizes, for reports: floating-point operations, and bytes if every operand
 // crossed memory once.
 struct Cost {
   double flops = 0;
@@ -120,8 +132,8 @@ struct Cost {
 };
 Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values);
 
-// Of each step's bytes those that would cross memory however the work was cut into steps: of outputs of the graph, and of
-// inputs, weights and constants as far as no step before has read them.
+// For each pass, the bytes that would cross memory however the work was cut into passes: those of the graph's outputs, and
+// those of inputs, weights and constants that no earlier pass has read.
 std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& values);
 
 }  // namespace heed

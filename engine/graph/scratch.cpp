@@ -2,12 +2,12 @@
 #include <numeric>
 
 #include "base/arith.hpp"
-#include "graph/passes.hpp"
+#include "graph/rewrites.hpp"
 
 namespace heed::detail {
 
-// Greedy by size: the largest item first, each at the lowest offset where no item with an overlapping life lies.
-// Within a few percent of the optimum on transformer graphs, and the result does not depend on hash order.
+// Greedy by size: the largest item comes first, each at the lowest offset where no item with an overlapping life lies. This
+// is within a few percent of the optimum on transformer graphs.
 uint64_t place_scratch(std::vector<ScratchItem>* items, uint64_t alignment) {
   std::vector<size_t> order(items->size());
   std::iota(order.begin(), order.end(), size_t{0});

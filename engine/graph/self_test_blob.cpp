@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-// Of each kernel: its verdict, the length of its name, and that many characters.
+// An entry is a kernel: the verdict, the length of the name, and the name.
 constexpr std::string_view kMagic = "heedst01";
 
 }  // namespace

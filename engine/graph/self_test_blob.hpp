@@ -1,4 +1,4 @@
-// What a self-test found, as a host stores it between starts: names of kernels and their verdicts.
+// Results of a self-test as a host stores them between starts: names of kernels and their verdicts.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@ inline bool is_bad(SelfTestVerdict verdict) {
 
 std::vector<std::byte> write_self_test(uint64_t key, std::span<const KernelTest> kernels);
 
-// Empty text, or why the blob cannot be used on a device with this key. `failed`: names that must not be
-// used.
+// Returns "", or why the blob cannot be used on a device with this key. `failed`: kernels that must not be used.
 std::string read_self_test(std::span<const std::byte> blob, uint64_t key, std::vector<std::string>* failed);
 
 }  // namespace heed

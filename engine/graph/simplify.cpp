@@ -1,12 +1,12 @@
-// Passes that take nodes out, and the bookkeeping of who reads what.
+// Rewrites that take nodes out or give outputs a storage, and the Dataflow.
 #include <algorithm>
 
 #include "graph/build.hpp"
-#include "graph/passes.hpp"
+#include "graph/rewrites.hpp"
 
 namespace heed::detail {
 
-Uses::Uses(const GraphData& graph)
+Dataflow::Dataflow(const GraphData& graph)
     : readers(graph.tensors.size()), is_output(graph.tensors.size(), false), producer(graph.tensors.size(), -1) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
@@ -16,10 +16,16 @@ Uses::Uses(const GraphData& graph)
       if (output.valid()) producer[graph.tensors[output.id].storage] = static_cast<int64_t>(n);
     if (node.workspace.valid()) producer[node.workspace.id] = static_cast<int64_t>(n);
   }
-  for (const NamedTensor& output : graph.outputs) is_output[graph.tensors[output.tensor].storage] = true;
+  for (const auto* kept : {&graph.outputs, &graph.states})
+    for (const NamedTensor& tensor : *kept) is_output[graph.tensors[tensor.tensor].storage] = true;
 }
 
-const Uses::Reader* Uses::only_reader(uint32_t storage) const {
+bool writes(const GraphData& graph, const Node& node, uint32_t storage) {
+  return std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [&](Tensor t) { return t.valid() && graph.tensors[t.id].storage == storage; });
+}
+
+const Dataflow::Reader* Dataflow::only_reader(uint32_t storage) const {
   return readers[storage].size() == 1 && !is_output[storage] ? &readers[storage][0] : nullptr;
 }
 
@@ -33,7 +39,7 @@ bool substitute(GraphData* graph, Tensor from, Tensor to) {
   const bool dense = build.is_contiguous(target);
   for (const TensorInfo& tensor : graph->tensors)
     if (!dense && tensor.storage == from.id && &tensor != &graph->tensors[from.id]) return false;
-  // A host's shader knows no strides.
+  // A host's shader expects contiguous inputs.
   for (const Node& node : graph->nodes)
     if (!dense && node.op == Op::Custom && std::find(node.inputs.begin(), node.inputs.end(), from) != node.inputs.end())
       return false;
@@ -61,9 +67,11 @@ void remove_idle_dropout(GraphData* graph, bool training) {
     Node& node = graph->nodes[n];
     if (node.op == Op::Attention && !training) node.as<AttentionAttrs>().dropout = {};
     const bool idle = node.op == Op::Dropout && (!training || node.as<DropoutAttrs>().p == 0.0f);
-    if (!idle || !substitute(graph, node.outputs[0], node.inputs[0])) {
+    // A state may be written between the dropout and the readers of the result, which must see the values from before.
+    const bool of_state = idle && Build(*graph, "dropout").is_state(graph->tensors[node.inputs[0].id].storage);
+    if (!idle || of_state || !substitute(graph, node.outputs[0], node.inputs[0])) {
       if (idle) {
-        node.op = Op::Elementwise;  // views of a strided tensor: a plain copy serves them
+        node.op = Op::Elementwise;  // a copy: views of the result cannot be views of the input
         node.attrs = ElementwiseAttrs{};
       }
       nodes.push_back(node);
@@ -74,11 +82,12 @@ void remove_idle_dropout(GraphData* graph, bool training) {
 
 void remove_dead_nodes(GraphData* graph) {
   std::vector<bool> needed(graph->tensors.size(), false);
-  for (const NamedTensor& output : graph->outputs) needed[graph->tensors[output.tensor].storage] = true;
+  for (const auto* list : {&graph->outputs, &graph->states})
+    for (const NamedTensor& tensor : *list) needed[graph->tensors[tensor.tensor].storage] = true;
   std::vector<Node> kept;
   for (size_t n = graph->nodes.size(); n-- > 0;) {
     Node& node = graph->nodes[n];
-    // What an attention gives beside its output is stored only when somebody reads it.
+    // Weights and log-sum-exp of an attention are stored only if somebody reads them.
     for (const size_t i : {out::kWeights, out::kLogSumExp})
       if (node.op == Op::Attention && node.outputs[i].valid() && !needed[graph->tensors[node.outputs[i].id].storage])
         node.outputs[i] = {};
@@ -95,21 +104,19 @@ void remove_dead_nodes(GraphData* graph) {
 
 void isolate_outputs(GraphData* graph) {
   Build build(*graph, "output");
-  const Uses uses(*graph);
+  const Dataflow flow(*graph);
   std::vector<bool> taken(graph->tensors.size(), false);
   for (NamedTensor& output : graph->outputs) {
     const TensorInfo info = graph->tensors[output.tensor];
     const TensorInfo& storage = graph->tensors[info.storage];
-    SizeId elements = graph->sizes.constant(1), stored = elements;
-    for (int i = 0; i < info.rank; ++i) elements = graph->sizes.mul(elements, info.dims[static_cast<size_t>(i)]);
-    for (int i = 0; i < storage.rank; ++i) stored = graph->sizes.mul(stored, storage.dims[static_cast<size_t>(i)]);
-    const bool whole = build.is_contiguous(info) && graph->sizes.is_constant(info.offset, 0) && elements == stored;
-    if (whole && uses.producer[info.storage] >= 0 && !taken[info.storage]) {
+    const bool whole = build.is_contiguous(info) && graph->sizes.is_constant(info.offset, 0) &&
+                       build.elements(info) == build.elements(storage);
+    if (whole && flow.producer[info.storage] >= 0 && !taken[info.storage]) {
       taken[info.storage] = true;
       continue;
     }
     const Tensor copy = build.add_like(info, info.dtype);
-    build.add_node(Op::Elementwise, {Tensor{output.tensor}}, copy, ElementwiseAttrs{});
+    build.add_node(Op::Elementwise, {Tensor{output.tensor}}, copy, ElementwiseAttrs{}).label = output.name + ".output";
     output.tensor = copy.id;
     taken.resize(graph->tensors.size(), false);
     taken[copy.id] = true;

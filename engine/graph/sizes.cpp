@@ -16,23 +16,22 @@ SizeId SizeTable::intern(const Entry& entry) {
 SizeId SizeTable::constant(int64_t value) { return intern({Kind::Constant, value, 0}); }
 SizeId SizeTable::extent(uint32_t extent_index) { return intern({Kind::Extent, extent_index, 0}); }
 
-// Splits `id` into its constant part and the operands of a nested sum or product.
-void SizeTable::flatten(SizeId id, Kind kind, int64_t* constant_part, bool* overflow,
-                        std::vector<SizeId>* parts) const {
+// Takes a nested sum or product apart into one constant and the other operands.
+void SizeTable::flatten(SizeId id, Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const {
   const Entry& entry = entries_[static_cast<size_t>(id)];
   if (entry.kind == Kind::Constant) {
-    const bool fits = kind == Kind::Mul ? checked_mul(*constant_part, entry.a, constant_part)
-                                        : checked_add(*constant_part, entry.a, constant_part);
+    const bool fits = kind == Kind::Mul ? checked_mul(*folded, entry.a, folded) : checked_add(*folded, entry.a, folded);
     if (!fits) *overflow = true;
   } else if (entry.kind == kind) {
-    flatten(static_cast<SizeId>(entry.a), kind, constant_part, overflow, parts);
-    flatten(static_cast<SizeId>(entry.b), kind, constant_part, overflow, parts);
+    flatten(static_cast<SizeId>(entry.a), kind, folded, overflow, operands);
+    flatten(static_cast<SizeId>(entry.b), kind, folded, overflow, operands);
   } else {
-    parts->push_back(id);
+    operands->push_back(id);
   }
 }
 
-// x + x + y becomes 2 x + y, or joining a tensor with itself again and again would double the number of operands each time.
+// x + x + y becomes 2 x + y. Otherwise, joining a tensor with itself again and again would double the number of operands
+// each time.
 void SizeTable::merge_equal(std::vector<SizeId>* terms, bool* overflow) {
   struct Term {
     SizeId size;
@@ -57,29 +56,39 @@ void SizeTable::merge_equal(std::vector<SizeId>* terms, bool* overflow) {
 // Sorted operands with the constants folded into one give equal sizes equal ids, whatever the order of the calls.
 SizeId SizeTable::combine(Kind kind, SizeId a, SizeId b) {
   const int64_t neutral = kind == Kind::Mul ? 1 : 0;
-  int64_t constant_part = neutral;
+  int64_t folded = neutral;
   bool overflow = false;
-  std::vector<SizeId> parts;
-  flatten(a, kind, &constant_part, &overflow, &parts);
-  flatten(b, kind, &constant_part, &overflow, &parts);
-  if (kind == Kind::Add) merge_equal(&parts, &overflow);
-  if (overflow) constant_part = INT64_MAX;  // every evaluation then overflows or saturates, and says so
-  if (parts.empty() || (kind == Kind::Mul && constant_part == 0)) return constant(constant_part);
-  std::sort(parts.begin(), parts.end());
-  SizeId result = parts[0];
-  for (size_t i = 1; i < parts.size(); ++i) result = intern({kind, result, parts[i]});
-  return constant_part == neutral ? result : intern({kind, constant(constant_part), result});
+  std::vector<SizeId> operands;
+  flatten(a, kind, &folded, &overflow, &operands);
+  flatten(b, kind, &folded, &overflow, &operands);
+  if (kind == Kind::Add) merge_equal(&operands, &overflow);
+  if (overflow) folded = INT64_MAX;  // every evaluation then overflows or saturates, and says so
+  if (operands.empty() || (kind == Kind::Mul && folded == 0)) return constant(folded);
+  std::sort(operands.begin(), operands.end());
+  SizeId result = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) result = intern({kind, result, operands[i]});
+  return folded == neutral ? result : intern({kind, constant(folded), result});
 }
 
 SizeId SizeTable::add(SizeId a, SizeId b) { return combine(Kind::Add, a, b); }
 SizeId SizeTable::mul(SizeId a, SizeId b) { return combine(Kind::Mul, a, b); }
+SizeId SizeTable::at_most(SizeId a, int64_t limit) {
+  if (is_constant(a)) return constant(std::min(entries_[static_cast<size_t>(a)].a, limit));
+  return intern({Kind::AtMost, a, limit});
+}
+
+SizeId SizeTable::less_one(SizeId a) {
+  return is_constant(a) ? constant(entries_[static_cast<size_t>(a)].a - 1) : intern({Kind::LessOne, a, 0});
+}
 
 bool SizeTable::is_multiple(SizeId id, int64_t n) const {
   const Entry& entry = entries_[static_cast<size_t>(id)];
   const auto operand = [&](int64_t i) { return is_multiple(static_cast<SizeId>(i), n); };
   switch (entry.kind) {
     case Kind::Constant: return entry.a % n == 0;
-    case Kind::Extent: return n == 1;
+    case Kind::Extent:
+    case Kind::AtMost:
+    case Kind::LessOne: return n == 1;
     case Kind::Add: return operand(entry.a) && operand(entry.b);
     case Kind::Mul: return operand(entry.a) || operand(entry.b);
   }
@@ -98,6 +107,8 @@ bool SizeTable::evaluate(std::span<const int64_t> extents, std::span<int64_t> va
       case Kind::Extent: values[i] = extents[static_cast<size_t>(entry.a)]; break;
       case Kind::Add: entry_fits = checked_add(value(entry.a), value(entry.b), &values[i]); break;
       case Kind::Mul: entry_fits = checked_mul(value(entry.a), value(entry.b), &values[i]); break;
+      case Kind::AtMost: values[i] = std::min(value(entry.a), entry.b); break;
+      case Kind::LessOne: values[i] = value(entry.a) - 1; break;
     }
     if (!entry_fits) {
       values[i] = INT64_MAX;
@@ -116,6 +127,8 @@ int64_t SizeTable::evaluate(SizeId id, std::span<const int64_t> extents) const {
     case Kind::Extent: return extents[static_cast<size_t>(entry.a)];
     case Kind::Add: return checked_add(operand(entry.a), operand(entry.b), &result) ? result : INT64_MAX;
     case Kind::Mul: return checked_mul(operand(entry.a), operand(entry.b), &result) ? result : INT64_MAX;
+    case Kind::AtMost: return std::min(operand(entry.a), entry.b);
+    case Kind::LessOne: return operand(entry.a) - 1;
   }
   return result;
 }

@@ -1,6 +1,6 @@
-// Sizes that depend on extents. A size is an index into a table of expressions over constants and extents;
-// equal sizes have equal indices. Only sums and products of non-negative values exist, so that a size is
-// largest when all extents are, and evaluating the table is one loop without allocation.
+// Sizes that depend on extents. A size is an index into a table of expressions over constants and extents; equal sizes have
+// equal indices. All expressions grow with every extent, so that a size is largest when all extents are. Evaluating the
+// table is one loop without allocation.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,8 @@ class SizeTable {
   SizeId extent(uint32_t extent_index);
   SizeId add(SizeId a, SizeId b);
   SizeId mul(SizeId a, SizeId b);
+  SizeId at_most(SizeId a, int64_t limit);  // the lesser of both
+  SizeId less_one(SizeId a);                // a - 1, of a size that is at least 1 at every run
 
   size_t count() const { return entries_.size(); }
   bool is_constant(SizeId id) const { return entries_[static_cast<size_t>(id)].kind == Kind::Constant; }
@@ -32,17 +34,17 @@ class SizeTable {
   int64_t evaluate(SizeId id, std::span<const int64_t> extents) const;  // saturates on overflow
 
  private:
-  enum class Kind : uint8_t { Constant, Extent, Add, Mul };
+  enum class Kind : uint8_t { Constant, Extent, Add, Mul, AtMost, LessOne };
   struct Entry {
     Kind kind;
     int64_t a = 0;  // constant's value, extent's index, or left operand
-    int64_t b = 0;  // right operand
+    int64_t b = 0;  // right operand, or AtMost's limit
     bool operator==(const Entry&) const = default;
   };
   SizeId intern(const Entry& entry);
   SizeId combine(Kind kind, SizeId a, SizeId b);
   void merge_equal(std::vector<SizeId>* terms, bool* overflow);
-  void flatten(SizeId id, Kind kind, int64_t* constant_part, bool* overflow, std::vector<SizeId>* parts) const;
+  void flatten(SizeId id, Kind kind, int64_t* folded, bool* overflow, std::vector<SizeId>* operands) const;
 
   std::vector<Entry> entries_;
 };

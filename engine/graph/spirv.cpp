@@ -11,8 +11,8 @@
 namespace heed {
 namespace {
 
-// Numbers of the SPIR-V specification, sections 3.
-constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300, kHeaderWords = 5;
+// Numbers of the SPIR-V specification, section 3.
+constexpr uint32_t kSpirvMagic = 0x07230203, kVersion13 = 0x00010300, kHeaderWords = 5;
 enum Opcode : uint32_t {
   kEntryPoint = 15,
   kExecutionMode = 16,
@@ -32,6 +32,7 @@ enum Opcode : uint32_t {
   kFunctionEnd = 56,
   kDecorate = 71,
   kMemberDecorate = 72,
+  kExecutionModeId = 331,
 };
 enum Decoration : uint32_t {
   kSpecId = 1,
@@ -45,16 +46,16 @@ enum Decoration : uint32_t {
   kDescriptorSet = 34,
   kOffset = 35,
 };
-constexpr uint32_t kModelCompute = 5, kModeLocalSize = 17, kBuiltInWorkgroupSize = 25;
+constexpr uint32_t kModelCompute = 5, kModeLocalSize = 17, kModeLocalSizeId = 38, kBuiltInWorkgroupSize = 25;
 constexpr uint32_t kClassUniform = 2, kClassPushConstant = 9, kClassStorageBuffer = 12;
 
-// Of a struct type.
+// A member of a struct type.
 struct Member {
   uint32_t offset = 0, matrix_stride = 0;
   bool row_major = false;
 };
 
-// What is known of one result id.
+// The facts that are known about one result id.
 struct Id {
   uint32_t binding = UINT32_MAX, set = UINT32_MAX;
   uint32_t pointee = 0;                        // of a pointer type
@@ -74,7 +75,7 @@ class Reader {
 
   std::string read(SpirvInfo* info) {
     if (words_.size() <= kHeaderWords) return "the SPIR-V is too short";
-    if (words_[0] != kMagic)
+    if (words_[0] != kSpirvMagic)
       return words_[0] == 0x03022307 ? "the SPIR-V has the other byte order" : "this is no SPIR-V";
     if (words_[1] > kVersion13)
       return format("SPIR-V %u.%u; 1.3 is the newest that Vulkan 1.1 takes", words_[1] >> 16, words_[1] >> 8 & 255u);
@@ -91,10 +92,10 @@ class Reader {
     }
     if (open_functions_ != 0) return "the SPIR-V is damaged: it ends within a function";
     if (entry_ == 0) return "the SPIR-V has no compute entry point '" + std::string(entry_point_) + "'";
-    for (const auto& [id, storage_class, type] : variables_) {
-      const std::string wrong = add_variable(ids_[id], storage_class, type);
-      if (!wrong.empty()) return wrong;
-    }
+    for (const auto& [id, storage_class, type] : variables_) add_variable(ids_[id], storage_class, type);
+    // A constant that is WorkgroupSize counts more than the entry point's own size.
+    for (size_t axis = 0; axis < 3 && !has_workgroup_size_; ++axis)
+      if (size_ids_[axis] != 0) info->local_size[axis] = ids_[size_ids_[axis]].value;
     return "";
   }
 
@@ -118,6 +119,12 @@ class Reader {
         if (o[1] != kModeLocalSize || o[0] != entry_) return true;
         if (o.size() < 5) return false;
         std::copy_n(o.begin() + 2, 3, info_->local_size.begin());
+        return true;
+      case kExecutionModeId:
+        if (!needs(2, {0})) return false;
+        if (o[1] != kModeLocalSizeId || o[0] != entry_) return true;
+        if (!needs(5, {2, 3, 4})) return false;
+        std::copy_n(o.begin() + 2, 3, size_ids_.begin());
         return true;
       case kTypeStruct:
         if (!needs(1, {0})) return false;
@@ -177,7 +184,7 @@ class Reader {
 
   static uint64_t most(uint64_t bytes) { return std::min<uint64_t>(bytes, UINT32_MAX); }
 
-  // Decorations come before types, and types before those made of them.
+  // Decorations come before types, and a type comes before those made of it.
   bool take_struct(std::span<const uint32_t> o) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i + 1 < o.size(); ++i) {
@@ -190,9 +197,9 @@ class Reader {
     return true;
   }
 
-  // Up to the last byte that is read.
+  // The bytes of a member, up to the last one that is read.
   uint64_t bytes_of(uint32_t type, const Member& member, int depth) const {
-    constexpr int kDeepest = 16;  // arrays of arrays; those of a damaged file may have no end
+    constexpr int kDeepest = 16;  // in a damaged file, arrays of arrays may have no end
     const Id& id = ids_[type];
     if (depth == kDeepest) return UINT32_MAX;
     if (id.matrix) {
@@ -219,6 +226,7 @@ class Reader {
       if (!known(o[2 + axis])) return false;
       info_->local_size[axis] = ids_[o[2 + axis]].value;
     }
+    has_workgroup_size_ = true;
     return true;
   }
 
@@ -248,21 +256,20 @@ class Reader {
     return true;
   }
 
-  std::string add_variable(const Id& variable, uint32_t storage_class, uint32_t type) {
+  void add_variable(const Id& variable, uint32_t storage_class, uint32_t type) {
     const Id& block = ids_[ids_[type].pointee];
     if (storage_class == kClassPushConstant) info_->push_bytes = static_cast<uint32_t>(block.bytes);
-    if (variable.binding == UINT32_MAX && variable.set == UINT32_MAX) return "";
+    if (variable.binding == UINT32_MAX && variable.set == UINT32_MAX) return;
     SpirvInfo::Binding binding;
     binding.set = variable.set;
     binding.storage_buffer =
         storage_class == kClassStorageBuffer || (storage_class == kClassUniform && block.buffer_block);
     binding.readonly = variable.readonly || (block.members > 0 && block.readonly_members >= block.members);
-    if (info_->bindings.emplace(variable.binding, binding).second) return "";
-    // The same buffer seen as two types: writable if one of them is.
+    if (info_->bindings.emplace(variable.binding, binding).second) return;
+    // The module sees the same buffer as two types. It is writable if one of them is.
     SpirvInfo::Binding& known = info_->bindings[variable.binding];
     known.readonly = known.readonly && binding.readonly;
     known.storage_buffer = known.storage_buffer && binding.storage_buffer;
-    return "";
   }
 
   std::span<const uint32_t> words_;
@@ -270,6 +277,8 @@ class Reader {
   std::span<const uint32_t> constants_;
   SpirvInfo* info_ = nullptr;
   uint32_t entry_ = 0;
+  std::array<uint32_t, 3> size_ids_{};  // constants that are the entry point's size, if it has it from constants
+  bool has_workgroup_size_ = false;
   int64_t open_functions_ = 0;
   std::vector<Id> ids_;
   std::map<std::pair<uint32_t, uint32_t>, Member> members_;

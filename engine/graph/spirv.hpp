@@ -1,4 +1,4 @@
-// What heed must know of a host's SPIR-V before a driver sees it: drivers check nothing, and crash.
+// Reads a host's SPIR-V before a driver sees it, since drivers check nothing and crash.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ struct SpirvInfo {
   };
   std::map<uint32_t, Binding> bindings;  // by binding number
   uint32_t push_bytes = 0;               // where the push constants end
-  std::array<uint32_t, 3> local_size{};  // 0, 0, 0 if it does not tell
+  std::array<uint32_t, 3> local_size{};  // 0, 0, 0 if the module does not tell
 };
 
-// Reads a module with `entry_point`, a compute shader, specialized with `constants`. Empty, or what is wrong.
+// Reads a module with the compute shader `entry_point`, specialized with `constants`. Returns "", or what is wrong.
 std::string read_spirv(std::span<const uint32_t> words, std::string_view entry_point,
                        std::span<const uint32_t> constants, SpirvInfo* info);
 

@@ -1,9 +1,9 @@
-#include "graph/passes.hpp"
+#include "graph/rewrites.hpp"
 
 namespace heed::detail {
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes of a cache line, at least, on every processor
+constexpr int64_t kLine = 64;  // bytes of a cache line; on some processors lines are longer
 
 bool takes_any_pitch(const Node& node) {
   return node.op == Op::Matmul || node.op == Op::LayerNorm || node.op == Op::RmsNorm;
@@ -11,7 +11,7 @@ bool takes_any_pitch(const Node& node) {
 
 class Spread {
  public:
-  Spread(GraphData* graph, int64_t pitch) : graph_(*graph), pitch_(pitch), uses_(*graph) {}
+  Spread(GraphData* graph, int64_t pitch) : graph_(*graph), pitch_(pitch), flow_(*graph) {}
 
   void run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -30,13 +30,13 @@ class Spread {
            graph_.sizes.is_constant(info.dims[static_cast<size_t>(info.rank - 1)]);
   }
 
-  // Memory of the plan's own, which only whole tensors and operations that take any distance of rows refer to.
+  // Whether the memory is the plan's own, and only operations that take any row pitch refer to it, by the whole tensor.
   bool may_move(Tensor tensor) const {
     const uint32_t storage = graph_.tensors[tensor.id].storage;
-    if (storage != tensor.id || uses_.producer[storage] < 0 || uses_.is_output[storage]) return false;
-    const Node& producer = graph_.nodes[static_cast<size_t>(uses_.producer[storage])];
+    if (storage != tensor.id || flow_.producer[storage] < 0 || flow_.is_output[storage]) return false;
+    const Node& producer = graph_.nodes[static_cast<size_t>(flow_.producer[storage])];
     if (!takes_any_pitch(producer) || producer.outputs[0] != tensor) return false;
-    for (const Uses::Reader& reader : uses_.readers[storage]) {
+    for (const Dataflow::Reader& reader : flow_.readers[storage]) {
       const Node& node = graph_.nodes[reader.node];
       if (!takes_any_pitch(node) || node.inputs[reader.input] != tensor) return false;
     }
@@ -55,7 +55,7 @@ class Spread {
 
   GraphData& graph_;
   int64_t pitch_;
-  Uses uses_;
+  Dataflow flow_;
 };
 
 }  // namespace

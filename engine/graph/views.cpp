@@ -8,11 +8,7 @@ namespace heed {
 
 using detail::Build;
 
-namespace {
-
-// Tries to see `from` as `to` (rank and dims set) without a copy: equal leading and trailing dims keep their
-// strides; what lies between must be one run of memory on the old side, which the new dims then divide.
-bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to) {
+bool detail::reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to) {
   SizeTable& sizes = build.data().sizes;
   int head = 0;
   while (head < from.rank && head < to->rank &&
@@ -26,7 +22,7 @@ bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to) {
     to->strides[static_cast<size_t>(to->rank - 1 - tail)] = from.strides[static_cast<size_t>(from.rank - 1 - tail)];
     ++tail;
   }
-  // The run's innermost stride; dims of size 1 have no say.
+  // Finds the innermost stride of the run. Strides of dims of size 1 do not matter.
   SizeId expected = -1, innermost = sizes.constant(1);
   for (int i = from.rank - 1 - tail; i >= head; --i) {
     const auto at = static_cast<size_t>(i);
@@ -47,20 +43,12 @@ bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to) {
   return true;
 }
 
-SizeId product(Build& build, const TensorInfo& info) {
-  SizeId elements = build.data().sizes.constant(1);
-  for (int i = 0; i < info.rank; ++i) elements = build.data().sizes.mul(elements, info.dims[static_cast<size_t>(i)]);
-  return elements;
-}
-
-}  // namespace
-
 Tensor Graph::reshape(Tensor x, const Shape& shape) {
   Build build(*data_, "reshape");
   TensorInfo view;
   if (!build.needs({x}) || !build.sizes_of(shape, "shape", &view)) return {};
   view.dtype = build.info(x).dtype;
-  if (product(build, build.info(x)) != product(build, view))
+  if (build.elements(build.info(x)) != build.elements(view))
     return build.fail(Status::ShapeMismatch, format("%s does not hold the elements of %s", build.text(x).c_str(),
                                                     build.shape_text(view).c_str()));
   const TensorInfo from = build.info(x);
@@ -98,34 +86,67 @@ Tensor Graph::permute(Tensor x, std::span<const int> axes) {
 Tensor Graph::transpose(Tensor x, int axis_a, int axis_b) {
   Build build(*data_, "transpose");
   if (!build.needs({x})) return {};
-  TensorInfo view = build.info(x);
-  const int a = build.axis_of(axis_a, view.rank), b = build.axis_of(axis_b, view.rank);
-  if (a < 0 || b < 0) return {};
-  view.name.clear();
-  std::swap(view.dims[static_cast<size_t>(a)], view.dims[static_cast<size_t>(b)]);
-  std::swap(view.strides[static_cast<size_t>(a)], view.strides[static_cast<size_t>(b)]);
-  return build.add_view(view, view.storage);
+  const int rank = build.info(x).rank, a = build.axis_of(axis_a, rank), b = build.axis_of(axis_b, rank);
+  return a < 0 || b < 0 ? Tensor{} : build.add_transposed(x, a, b);
 }
 
-Tensor Graph::slice(Tensor x, int axis, int64_t begin, Dim size) {
-  Build build(*data_, "slice");
+namespace detail {
+namespace {
+
+// Whether `size` elements from `begin` on lie within `dim` at every run. Where one of them is only known at a run and some
+// runs fit, a bound is added that refuses the others.
+bool fits_slice(Build& build, SizeId begin, SizeId size, SizeId dim, const std::string& what) {
+  SizeTable& sizes = build.data().sizes;
+  if (sizes.is_constant(begin, 0) && size == dim) return true;
+  const SizeId end = sizes.add(begin, size);
+  if (build.max_of(end) <= build.least_of(dim)) return true;
+  if (sizes.is_constant(begin) && (sizes.is_constant(size) || !sizes.is_constant(dim))) return false;
+  if (build.least_of(end) > build.max_of(dim)) return false;
+  build.data().bounds.push_back({end, dim, what});
+  return true;
+}
+
+}  // namespace
+
+Tensor Build::add_slice(Tensor x, int axis, Dim begin, Dim size) {
   TensorInfo part;
-  if (!build.needs({x}) || !build.sizes_of({size}, "size", &part)) return {};
+  if (!needs({x}) || !sizes_of({size}, "size", &part)) return {};
+  TensorInfo view = info(x);
+  const int counted = axis_of(axis, view.rank);
+  if (counted < 0) return {};
+  const auto at = static_cast<size_t>(counted);
+  if (!is_number(begin))
+    return fail(Status::InvalidArgument, begin.is_constant()
+                                             ? format("it begins at %lld", static_cast<long long>(begin.value))
+                                             : "it begins at a number of another graph");
+  const SizeId first = id_of(begin);
+  const std::string what = format("elements %s + %s of axis %d of %s", size_text(first).c_str(),
+                                  size_text(part.dims[0]).c_str(), axis, text(x).c_str());
+  if (!fits_slice(*this, first, part.dims[0], view.dims[at], what))
+    return fail(Status::InvalidArgument, what + " are not within it");
+  view.name.clear();
+  view.dims[at] = part.dims[0];
+  view.offset = data_.sizes.add(view.offset, data_.sizes.mul(view.strides[at], first));
+  return add_view(view, view.storage);
+}
+
+}  // namespace detail
+
+Tensor Graph::slice(Tensor x, int axis, Dim begin, Dim size) {
+  return Build(*data_, "slice").add_slice(x, axis, begin, size);
+}
+
+Tensor Graph::last(Tensor x, int axis) {
+  Build build(*data_, "last");
+  if (!build.needs({x})) return {};
   TensorInfo view = build.info(x);
   const int counted = build.axis_of(axis, view.rank);
   if (counted < 0) return {};
   const auto at = static_cast<size_t>(counted);
-  // Of an extent-sized axis only the whole, or its first element, is known to be there at every run.
-  const int64_t sure = data_->sizes.is_constant(view.dims[at]) ? build.max_of(view.dims[at]) : 1;
-  const bool fits =
-      part.dims[0] == view.dims[at] ? begin == 0 : begin >= 0 && begin <= sure - build.max_of(part.dims[0]);
-  if (!fits)
-    return build.fail(Status::InvalidArgument,
-                      format("elements %lld + %s of axis %d are not within %s", static_cast<long long>(begin),
-                             build.size_text(part.dims[0]).c_str(), axis, build.text(x).c_str()));
+  SizeTable& sizes = data_->sizes;
   view.name.clear();
-  view.dims[at] = part.dims[0];
-  view.offset = data_->sizes.add(view.offset, data_->sizes.mul(view.strides[at], data_->sizes.constant(begin)));
+  view.offset = sizes.add(view.offset, sizes.mul(view.strides[at], sizes.less_one(view.dims[at])));
+  view.dims[at] = sizes.constant(1);
   return build.add_view(view, view.storage);
 }
 

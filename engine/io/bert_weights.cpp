@@ -1,4 +1,4 @@
-// From a checkpoint to the tensors of nn::bert: comparison with the configuration, and joined projections.
+// Turns a checkpoint into the tensors of nn::bert: compares it with the configuration, and joins projections.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -13,30 +13,8 @@ namespace heed {
 
 namespace {
 
-constexpr size_t kMostNamed = 20;  // tensors in one message
+constexpr size_t kMostNamed = 20;  // tensors named in one message
 constexpr std::string_view kPrefix = "bert.";
-
-std::string shape_text(std::span<const int64_t> shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return text + "]";
-}
-
-// "a, b, c" of at most kMostNamed, then how many more.
-class NameList {
- public:
-  void add(const std::string& text) {
-    if (++count_ <= kMostNamed) text_ += (text_.empty() ? "" : ", ") + text;
-  }
-  bool empty() const { return count_ == 0; }
-  std::string text() const {
-    return count_ <= kMostNamed ? text_ : format("%s and %zu more", text_.c_str(), count_ - kMostNamed);
-  }
-
- private:
-  std::string text_;
-  size_t count_ = 0;
-};
 
 bool is_float(SafeTensors::Type type) {
   using Type = SafeTensors::Type;
@@ -46,6 +24,22 @@ bool is_float(SafeTensors::Type type) {
 }  // namespace
 
 class BertLoader {
+  // Gives "a, b, c" of at most kMostNamed names, then "and N more".
+  class NameList {
+   public:
+    void add(const std::string& text) {
+      if (++count_ <= kMostNamed) text_ += (text_.empty() ? "" : ", ") + text;
+    }
+    bool empty() const { return count_ == 0; }
+    std::string text() const {
+      return count_ <= kMostNamed ? text_ : format("%s and %zu more", text_.c_str(), count_ - kMostNamed);
+    }
+
+   private:
+    std::string text_;
+    size_t count_ = 0;
+  };
+
  public:
   BertLoader(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights)
       : checkpoint_(checkpoint), config_(config), log_(log), weights_(*weights) {
@@ -65,8 +59,8 @@ class BertLoader {
     if (status != Status::Ok) return status;
     for (int64_t layer = 0; layer < config_.layers; ++layer) {
       const std::string prefix = "encoder.layer." + std::to_string(layer) + ".attention.self.";
-      for (const char* part : {".weight", ".bias"})
-        if (Status joined = join(prefix, part); joined != Status::Ok) return joined;
+      for (const char* suffix : {".weight", ".bias"})
+        if (Status joined = join(prefix, suffix); joined != Status::Ok) return joined;
     }
     take_rest();
     return Status::Ok;
@@ -110,15 +104,15 @@ class BertLoader {
     return status;
   }
 
-  // query, key and value are stored row by row, so joining is putting them one behind the other.
-  Status join(const std::string& prefix, const char* part) {
-    TensorShape name = {prefix + "qkv" + part, {}};
+  // Joins query, key and value. They are stored row by row, so that their bytes lie one behind the other.
+  Status join(const std::string& prefix, const char* suffix) {
+    TensorShape name = {prefix + "qkv" + suffix, {}};
     std::vector<std::byte> data;
     DType dtype = DType::F32;
     for (const char* projection : {"query", "key", "value"}) {
-      const SafeTensors::Entry* entry = find(prefix + projection + part);
+      const SafeTensors::Entry* entry = find(prefix + projection + suffix);
       HostTensor tensor;
-      if (entry == nullptr || !host_tensor(*entry, &tensor)) return Status::MissingWeight;  // checked before
+      if (entry == nullptr || !host_tensor(*entry, &tensor)) return Status::MissingWeight;  // report() has said so
       if (name.shape.empty()) {
         name.shape = entry->shape;
         name.shape[0] *= 3;

@@ -10,8 +10,7 @@ namespace heed {
 
 namespace {
 
-constexpr uint64_t kMaxConfigBytes = 1u << 20;
-// Far above every published encoder, and small enough that no product of two of them overflows.
+// Far above every published encoder, and so small that no product of two sizes overflows.
 constexpr int64_t kMaxSize = 1 << 24;
 
 struct NamedActivation {
@@ -35,7 +34,7 @@ void read_activation(Fields* fields, Activation* activation) {
                Status::Unsupported);
 }
 
-// What would make the same tensors mean another network.
+// Refuses settings by which the same tensors would mean another network.
 void refuse_others(Fields* fields) {
   if (fields->text("model_type") != "bert")
     fields->fail("model_type", "only 'bert' encoders are read", Status::Unsupported);
@@ -49,10 +48,10 @@ void refuse_others(Fields* fields) {
 
 Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config) {
   if (config == nullptr) return Status::InvalidArgument;
-  Json object;
+  JsonFile object;
   const Status status = parse_object(json, name, log, &object);
   if (status != Status::Ok) return status;
-  Fields fields(object, std::string(name), log);
+  Fields fields(object.root(), std::string(name), log);
   refuse_others(&fields);
   BertConfig read;
   read.vocabulary = fields.integer("vocab_size", 1, kMaxSize);

@@ -1,47 +1,95 @@
-// JSON of files that nobody vouches for: size and depth are bounded before parsing, types are checked at every
+// Reads JSON of files that nobody vouches for: size and depth are bounded before parsing, types are checked at every
 // access, nothing throws.
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#ifndef JSON_NOEXCEPTION
-#define JSON_NOEXCEPTION  // already implied where exceptions are switched off
-#endif
-#include <nlohmann/json.hpp>
 
 #include <heed/status.hpp>
 
 namespace heed {
 
-using Json = nlohmann::json;
+// One value of a parsed file, or none. It lives as long as the file. Only json_file.cpp knows the parser, whose headers take
+// a second to compile.
+class Json {
+ public:
+  Json() = default;
+  explicit Json(const void* value) : value_(value) {}
+  explicit operator bool() const { return value_ != nullptr; }
+
+  bool is_null() const;
+  bool is_object() const;
+  bool is_array() const;
+  size_t size() const;  // of an object or array; else 0
+  // Null, or nothing, where the value is something else. An integer from 0 is both natural and integer.
+  const std::string* text() const;
+  const uint64_t* natural() const;
+  const int64_t* integer() const;
+  const bool* boolean() const;
+  std::optional<double> number() const;
+  // None where the object has no field of this name, or the array no element i.
+  Json field(std::string_view name) const;
+  Json element(size_t i) const;
+  std::string shown() const;  // for messages
+
+  // Calls visit(name, value) for each field, or visit("", value) for each element, until a call returns false.
+  template <class Visit>
+  void each(Visit visit) const {
+    each([](void* context, const std::string& name, Json v) { return (*static_cast<Visit*>(context))(name, v); },
+         &visit);
+  }
+
+ private:
+  void each(bool (*visit)(void* context, const std::string& name, Json value), void* context) const;
+
+  const void* value_ = nullptr;
+};
+
+// Owns the values of one file.
+class JsonFile {
+ public:
+  JsonFile() = default;
+  explicit JsonFile(void* value) : value_(value) {}  // takes it
+  Json root() const { return Json(value_.get()); }
+
+ private:
+  struct Delete {
+    void operator()(void* value) const;
+  };
+  std::unique_ptr<void, Delete> value_;
+};
+
+inline constexpr uint64_t kMaxConfigBytes = 1u << 20;  // of a configuration
 
 // The bytes of a file of at most `most` bytes. NotFound: no such file; InvalidFile: larger.
 Status read_text(const std::string& path, uint64_t most, const Log& log, std::string* text);
 
 // `name` stands for the file in messages. InvalidFile: not JSON, nested deeper than 64, or no object.
-Status parse_object(std::string_view text, std::string_view name, const Log& log, Json* object);
+Status parse_object(std::string_view text, std::string_view name, const Log& log, JsonFile* object);
+// These read a file and parse it; the outermost value is an object, or an array.
+Status read_object(const std::string& path, uint64_t most, const Log& log, JsonFile* object);
+Status read_array(const std::string& path, uint64_t most, const Log& log, JsonFile* array);
 
-// Typed access to the fields of one JSON object. The first failure is logged with the file, the field and its
-// value, and sticks; later calls return their defaults.
+// Typed access to the fields of one JSON object. The first failure is logged with the file, the field and the value, and
+// sticks; later calls return their defaults.
 class Fields {
  public:
   // `where`: the file, or "file: field" for an object inside it.
-  Fields(const Json& object, std::string where, const Log& log);
+  Fields(Json object, std::string where, const Log& log);
 
   // Without `otherwise` the field is required. A field that is null counts as absent.
   int64_t integer(const char* name, int64_t least, int64_t most, std::optional<int64_t> otherwise = {});
   double number(const char* name, double least, double most, std::optional<double> otherwise = {});
   bool boolean(const char* name, std::optional<bool> otherwise = {});
   std::string text(const char* name, std::optional<std::string> otherwise = {});
-  // Null if absent or null.
-  const Json* field(const char* name);
-  // A required object, or array; after a failure an empty one that lives as long as the Fields.
-  const Json& object(const char* name);
-  const Json& array(const char* name);
+  // None if absent or null.
+  Json field(const char* name) const;
+  // A required object, or array; none after a failure.
+  Json object(const char* name);
+  Json array(const char* name);
 
   // "field 'name' is 7: <what>", as InvalidFile unless said otherwise.
   void fail(const char* name, const std::string& what, Status status = Status::InvalidFile);
@@ -49,10 +97,9 @@ class Fields {
   const std::string& where() const { return where_; }
 
  private:
-  const Json* required(const char* name, bool optional, const char* wanted);
+  Json required(const char* name, bool optional, const char* wanted);
 
-  const Json& object_;
-  const Json no_object_ = Json::object(), no_array_ = Json::array();
+  Json object_;
   std::string where_;
   const Log& log_;
   Status status_ = Status::Ok;

@@ -22,7 +22,7 @@ namespace heed {
 
 MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
 
-// Swapping keeps the spans right: a vector's memory moves with it.
+// Swapping keeps the spans right: the memory of a vector moves along.
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(mapped_, other.mapped_);
@@ -34,7 +34,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 namespace {
 
-// Closes on scope exit; a mapping outlives the descriptor it was made from.
+// Closes the file on scope exit; a mapping outlives the descriptor that made it.
 struct Descriptor {
   int fd = -1;
   ~Descriptor() {
@@ -53,7 +53,7 @@ MappedFile::~MappedFile() {
 }
 
 Status MappedFile::open(const std::string& path, const Log& log, MappedFile* file) {
-  // Non-blocking, so that a pipe without a writer fails instead of hanging.
+  // The call does not block, so that a pipe without a writer fails instead of hanging.
   const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (descriptor.fd < 0) return unreadable(log, path);
   struct stat info{};

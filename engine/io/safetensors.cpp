@@ -23,7 +23,7 @@ using Type = SafeTensors::Type;
 
 constexpr size_t kLengthBytes = 8;
 
-// What a failure message needs to know.
+// Writes failure messages.
 struct Context {
   const std::string& file;
   const Log& log;
@@ -48,9 +48,9 @@ uint64_t read_length(std::span<const std::byte> bytes) {
   return length;
 }
 
-// The header's text and the data behind it.
-Status split(std::span<const std::byte> bytes, const Context& context, std::string_view* json,
-             std::span<const std::byte>* data) {
+// Finds the text of the header and the data behind it.
+Status find_header(std::span<const std::byte> bytes, const Context& context, std::string_view* json,
+                   std::span<const std::byte>* data) {
   if (bytes.size() < kLengthBytes)
     return context.whole(format("has %zu bytes, the header length alone needs %zu", bytes.size(), kLengthBytes));
   const uint64_t length = read_length(bytes);
@@ -69,7 +69,7 @@ Status split(std::span<const std::byte> bytes, const Context& context, std::stri
   return Status::Ok;
 }
 
-// Bytes that shape and dtype ask for; false on overflow.
+// How many bytes shape and dtype need; false on overflow.
 bool needed_bytes(const RawTensor& raw, Type type, std::vector<int64_t>* shape, uint64_t* bytes) {
   int64_t total = static_cast<int64_t>(size_of(type));
   for (uint64_t dim : raw.shape) {
@@ -130,7 +130,7 @@ Status read_contents(std::span<const std::byte> bytes, const Context& context, s
                      std::vector<std::pair<std::string, std::string>>* metadata) {
   std::string_view json;
   std::span<const std::byte> data;
-  Status status = split(bytes, context, &json, &data);
+  Status status = find_header(bytes, context, &json, &data);
   RawHeader header;
   if (status == Status::Ok) status = parse_header(json, context.file, context.log, &header);
   if (status != Status::Ok) return status;
@@ -140,7 +140,7 @@ Status read_contents(std::span<const std::byte> bytes, const Context& context, s
     status = check_tensor(header.tensors[i], data, context, &(*entries)[i]);
     if (status != Status::Ok) return status;
   }
-  // Empty tensors sort before the one that begins where they lie.
+  // An empty tensor comes before the one that begins at the same place.
   std::sort(entries->begin(), entries->end(), [](const Entry& a, const Entry& b) {
     return a.data.data() != b.data.data() ? a.data.data() < b.data.data() : a.data.size() < b.data.size();
   });
@@ -193,12 +193,13 @@ std::span<const SafeTensors::Entry> SafeTensors::entries() const {
   return contents_->entries;
 }
 
-const SafeTensors::Entry* SafeTensors::find(std::string_view name) const {
-  const std::span<const Entry> all = entries();
-  const auto found =
-      std::lower_bound(all.begin(), all.end(), name, [](const Entry& e, std::string_view n) { return e.name < n; });
-  return found != all.end() && found->name == name ? &*found : nullptr;
+const Entry* find_entry(std::span<const Entry> entries, std::string_view name) {
+  const auto found = std::lower_bound(entries.begin(), entries.end(), name,
+                                      [](const Entry& e, std::string_view n) { return e.name < n; });
+  return found != entries.end() && found->name == name ? &*found : nullptr;
 }
+
+const Entry* SafeTensors::find(std::string_view name) const { return find_entry(entries(), name); }
 
 std::span<const std::pair<std::string, std::string>> SafeTensors::metadata() const {
   if (!contents_) return {};
@@ -211,13 +212,15 @@ std::string_view SafeTensors::metadata(std::string_view key) const {
   return {};
 }
 
-std::vector<HostTensor> SafeTensors::host_tensors() const {
+std::vector<HostTensor> host_tensors_of(std::span<const Entry> entries) {
   std::vector<HostTensor> tensors;
   HostTensor tensor;
-  for (const Entry& entry : entries())
+  for (const Entry& entry : entries)
     if (host_tensor(entry, &tensor)) tensors.push_back(tensor);
   return tensors;
 }
+
+std::vector<HostTensor> SafeTensors::host_tensors() const { return host_tensors_of(entries()); }
 
 const char* to_string(SafeTensors::Type type) {
   switch (type) {

@@ -22,10 +22,10 @@ std::string printable(std::string_view text) {
 
 namespace {
 
-using Json = nlohmann::json;
+using Parsed = nlohmann::json;
 
-// Reads the header as a stream of events, so that nothing of a hostile one is stored before it is known to fit:
-// no tree, no recursion, at most three levels. Every event returns false to stop; `problem` then says why.
+// Reads the header as a stream of events: no tree, no recursion, at most three levels. So nothing of a hostile header is
+// stored before it is known to fit. Every event returns false to stop; `problem` then says why.
 class HeaderReader {
  public:
   explicit HeaderReader(RawHeader* header) : header_(header) {}
@@ -34,15 +34,15 @@ class HeaderReader {
 
   bool null() { return value("null"); }
   bool boolean(bool) { return value("a boolean"); }
-  bool number_integer(Json::number_integer_t v) {
+  bool number_integer(Parsed::number_integer_t v) {
     return stop(format("%s: %lld is negative", where().c_str(), static_cast<long long>(v)));
   }
-  bool number_float(Json::number_float_t, const std::string& text) {
+  bool number_float(Parsed::number_float_t, const std::string& text) {
     return stop(format("%s: %s is not an integer", where().c_str(), printable(text).c_str()));
   }
-  bool binary(Json::binary_t&) { return value("binary data"); }
+  bool binary(Parsed::binary_t&) { return value("binary data"); }
 
-  bool number_unsigned(Json::number_unsigned_t v) {
+  bool number_unsigned(Parsed::number_unsigned_t v) {
     if (level_ != Level::Shape && level_ != Level::Offsets) return value("a number");
     std::vector<uint64_t>& list = level_ == Level::Shape ? tensor().shape : tensor().offsets;
     const size_t most = level_ == Level::Shape ? SafeTensors::kMaxDims : 2;
@@ -111,7 +111,7 @@ class HeaderReader {
     return true;
   }
 
-  bool parse_error(size_t position, const std::string&, const Json::exception&) {
+  bool parse_error(size_t position, const std::string&, const Parsed::exception&) {
     return stop(format("the header is not valid JSON at byte %zu", position));
   }
 
@@ -149,7 +149,7 @@ class HeaderReader {
 
 Status parse_header(std::string_view json, const std::string& file, const Log& log, RawHeader* header) {
   HeaderReader reader(header);
-  if (Json::sax_parse(json.begin(), json.end(), &reader)) return Status::Ok;
+  if (Parsed::sax_parse(json.begin(), json.end(), &reader)) return Status::Ok;
   return fail(log, Status::InvalidFile, format("%s: %s", file.c_str(), reader.problem.c_str()));
 }
 

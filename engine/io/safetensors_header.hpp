@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <heed/status.hpp>
+#include <heed/safetensors.hpp>
 
 namespace heed {
 
@@ -26,7 +27,11 @@ struct RawHeader {
 // `json` is the header's text, `file` its name for messages. InvalidFile with one message otherwise.
 Status parse_header(std::string_view json, const std::string& file, const Log& log, RawHeader* header);
 
-// A name from a file, fit for one line of a message: control characters replaced, long names cut.
+// A name from a file, fit for one line of a message: control characters are replaced, long names are cut.
 std::string printable(std::string_view text);
+
+// SafeTensors and Checkpoint share these; `entries` are sorted by name.
+const SafeTensors::Entry* find_entry(std::span<const SafeTensors::Entry> entries, std::string_view name);
+std::vector<HostTensor> host_tensors_of(std::span<const SafeTensors::Entry> entries);
 
 }  // namespace heed

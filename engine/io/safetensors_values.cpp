@@ -1,4 +1,4 @@
-// Values of entries in host types.
+// Reads values of entries into host types.
 #include <cstring>
 
 #include <heed/safetensors.hpp>

@@ -7,6 +7,7 @@
 
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
+#include "io/model_folder.hpp"
 #include "io/safetensors_header.hpp"
 
 namespace heed {
@@ -28,25 +29,13 @@ struct Index {
   std::map<std::string, size_t, std::less<>> tensors;
 };
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
-// A file beside the index, and nothing else: no folders, no "..".
-bool is_plain_name(const std::string& name) {
-  return !name.empty() && name.size() < 256 && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\\:\0", 4)) == std::string::npos;
-}
-
-Status add_tensor(const std::string& path, const std::string& tensor, const Json& value, const Log& log,
+Status add_tensor(const std::string& path, const std::string& tensor, Json value, const Log& log,
                   std::map<std::string, size_t>* numbers, Index* index) {
-  const std::string* file = value.get_ptr<const Json::string_t*>();
+  const std::string* file = value.text();
   if (file == nullptr || !is_plain_name(*file))
     return fail(log, Status::InvalidFile,
                 format("%s: the file of tensor '%s' is %s; it must be the name of a file beside the index",
-                       path.c_str(), printable(tensor).c_str(),
-                       printable(value.dump(-1, ' ', true, Json::error_handler_t::replace)).c_str()));
+                       path.c_str(), printable(tensor).c_str(), value.shown().c_str()));
   const auto [found, added] = numbers->emplace(*file, index->names.size());
   if (added) index->names.push_back(*file);
   if (index->names.size() > Checkpoint::kMaxShards)
@@ -57,21 +46,20 @@ Status add_tensor(const std::string& path, const std::string& tensor, const Json
 }
 
 Status read_index(const std::string& path, const Log& log, Index* index) {
-  std::string text;
-  Json object;
-  Status status = read_text(path, Checkpoint::kMaxIndexBytes, log, &text);
-  if (status == Status::Ok) status = parse_object(text, path, log, &object);
+  JsonFile object;
+  Status status = read_object(path, Checkpoint::kMaxIndexBytes, log, &object);
   if (status != Status::Ok) return status;
-  Fields fields(object, path, log);
-  const Json& map = fields.object("weight_map");
+  Fields fields(object.root(), path, log);
   std::map<std::string, size_t> numbers;
-  for (auto it = map.begin(); it != map.end() && status == Status::Ok; ++it)
-    status = add_tensor(path, it.key(), it.value(), log, &numbers, index);
+  fields.object("weight_map").each([&](const std::string& tensor, Json file) {
+    status = add_tensor(path, tensor, file, log, &numbers, index);
+    return status == Status::Ok;
+  });
   if (fields.status() != Status::Ok) return fields.status();
   return status;
 }
 
-// Every tensor of one file, which must be what the index says of it.
+// Takes every tensor of one file, which must hold exactly what the index says.
 Status take_file(const SafeTensors& file, size_t number, const std::string& path, const Index& index, const Log& log,
                  std::vector<Entry>* entries) {
   for (const Entry& entry : file.entries()) {
@@ -158,21 +146,10 @@ std::span<const SafeTensors::Entry> Checkpoint::entries() const {
   return contents_->entries;
 }
 
-const SafeTensors::Entry* Checkpoint::find(std::string_view name) const {
-  const std::span<const Entry> all = entries();
-  const auto found =
-      std::lower_bound(all.begin(), all.end(), name, [](const Entry& e, std::string_view n) { return e.name < n; });
-  return found != all.end() && found->name == name ? &*found : nullptr;
-}
+const Entry* Checkpoint::find(std::string_view name) const { return find_entry(entries(), name); }
 
 uint64_t Checkpoint::bytes() const { return contents_ ? contents_->bytes : 0; }
 
-std::vector<HostTensor> Checkpoint::host_tensors() const {
-  std::vector<HostTensor> tensors;
-  HostTensor tensor;
-  for (const Entry& entry : entries())
-    if (host_tensor(entry, &tensor)) tensors.push_back(tensor);
-  return tensors;
-}
+std::vector<HostTensor> Checkpoint::host_tensors() const { return host_tensors_of(entries()); }
 
 }  // namespace heed

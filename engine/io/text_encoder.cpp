@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
 
 #include <heed/nn.hpp>
 
+#include "base/fingerprint.hpp"
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
+#include "io/model_folder.hpp"
+#include "io/sentence_modules.hpp"
 #include "io/tokenizer_data.hpp"
 
 namespace heed {
@@ -18,90 +20,40 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint64_t kMaxConfigBytes = 1u << 20;
 constexpr int64_t kMaxAttention = int64_t{1} << 28;  // weights of one text: 1 GiB
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
-// Order-dependent mixing of 8-byte words (multiply and fold, as in wyhash); for telling models apart, not for
-// security.
-class Hash {
- public:
-  void add(uint64_t word) {
-    value_ = (value_ ^ word) * 0x9E3779B97F4A7C15u;
-    value_ ^= value_ >> 32;
-  }
-  void add(std::span<const std::byte> bytes) {
-    add(bytes.size());
-    size_t i = 0;
-    for (; i + 8 <= bytes.size(); i += 8) {
-      uint64_t word;
-      std::memcpy(&word, bytes.data() + i, 8);
-      add(word);
-    }
-    for (; i < bytes.size(); ++i) add(static_cast<uint64_t>(bytes[i]));
-  }
-  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
-  uint64_t value() const { return value_; }
-
- private:
-  uint64_t value_ = 0x243F6A8885A308D3u;
-};
-
-void add_rules(const WordPiece::Data& tokenizer, Hash* hash) {
+void add_rules(const WordPiece::Data& tokenizer, Fingerprint* print) {
   const WordPieceOptions& options = tokenizer.options;
   for (const bool rule : {options.clean, options.cjk_spacing, options.lowercase, tokenizer.strips_accents})
-    hash->add(uint64_t{rule});
-  hash->add(static_cast<uint64_t>(options.max_word));
-  hash->add(options.prefix);
+    print->add(uint64_t{rule});
+  print->add(static_cast<uint64_t>(options.max_word));
+  print->add(options.prefix);
   for (const int32_t id : {tokenizer.unknown, tokenizer.cls, tokenizer.sep, tokenizer.pad})
-    hash->add(static_cast<uint64_t>(id));
+    print->add(static_cast<uint64_t>(id));
   std::vector<int32_t> special = tokenizer.special;
   std::sort(special.begin(), special.end());  // files of the same tokenizer may list them in another order
-  hash->add(special.size());
-  for (const int32_t id : special) hash->add(static_cast<uint64_t>(id));
+  print->add(special.size());
+  for (const int32_t id : special) print->add(static_cast<uint64_t>(id));
 }
 
 uint64_t fingerprint_of(const BertConfig& c, const WordPiece& tokenizer, const Checkpoint& checkpoint,
                         int64_t max_tokens) {
-  Hash hash;
+  Fingerprint print;
   for (int64_t value : {c.vocabulary, c.width, c.layers, c.heads, c.hidden, c.positions, c.types, max_tokens})
-    hash.add(static_cast<uint64_t>(value));
-  hash.add(static_cast<uint64_t>(c.activation));
-  hash.add(std::bit_cast<uint32_t>(c.eps));
-  add_rules(tokenizer.data(), &hash);
-  for (size_t i = 0; i < tokenizer.size(); ++i) hash.add(tokenizer.token(static_cast<int32_t>(i)));
+    print.add(static_cast<uint64_t>(value));
+  print.add(static_cast<uint64_t>(c.activation));
+  print.add(std::bit_cast<uint32_t>(c.eps));
+  add_rules(tokenizer.data(), &print);
+  for (size_t i = 0; i < tokenizer.size(); ++i) print.add(tokenizer.token(static_cast<int32_t>(i)));
   for (const SafeTensors::Entry& entry : checkpoint.entries()) {
-    hash.add(entry.name);
-    hash.add(entry.data);
+    print.add(entry.name);
+    print.add(entry.data);
   }
-  return hash.value();
+  return print.value();
 }
 
-// The pooling of a sentence-transformers directory must be the mean of the tokens.
-Status check_pooling(const fs::path& directory, const Log& log) {
-  const fs::path path = directory / "1_Pooling" / "config.json";
-  if (!is_there(path)) return Status::Ok;
-  std::string text;
-  Json object;
-  Status status = read_text(path.string(), kMaxConfigBytes, log, &text);
-  if (status == Status::Ok) status = parse_object(text, path.string(), log, &object);
-  if (status != Status::Ok) return status;
-  Fields fields(object, path.string(), log);
-  const bool mean = fields.boolean("pooling_mode_mean_tokens", true);
-  if (!mean) fields.fail("pooling_mode_mean_tokens", "only the mean of the tokens is supported", Status::Unsupported);
-  for (const char* other : {"pooling_mode_cls_token", "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens"})
-    if (fields.boolean(other, false))
-      fields.fail(other, "only the mean of the tokens is supported", Status::Unsupported);
-  return fields.status();
-}
-
-// The longest input: what is asked, or what the directory says, or all positions.
-Status choose_max_tokens(const fs::path& directory, const BertConfig& config, int64_t asked, const Log& log,
-                         int64_t* max_tokens) {
+// Checks the longest input that the caller asks for, or sets it to all positions.
+Status choose_max_tokens(const BertConfig& config, int64_t asked, const Log& log, int64_t* max_tokens) {
   if (config.positions < 2)  // [CLS] and [SEP]
     return fail(
         log, Status::Unsupported,
@@ -111,15 +63,21 @@ Status choose_max_tokens(const fs::path& directory, const BertConfig& config, in
                 format("max_tokens is %lld; it must be 2 to %lld, or 0", static_cast<long long>(asked),
                        static_cast<long long>(config.positions)));
   *max_tokens = asked > 0 ? asked : config.positions;
-  const fs::path path = directory / "sentence_bert_config.json";
-  if (asked > 0 || !is_there(path)) return Status::Ok;
-  std::string text;
-  Json object;
-  Status status = read_text(path.string(), kMaxConfigBytes, log, &text);
-  if (status == Status::Ok) status = parse_object(text, path.string(), log, &object);
+  return Status::Ok;
+}
+
+// Reads sentence_bert_config.json, if it is there: the longest input, unless the caller asks for one, and whether
+// texts are made lower case before the tokenizer sees them, which only a tokenizer that does so itself may ask for.
+Status read_sentence_config(const fs::path& path, const WordPiece& tokenizer, int64_t asked, const Log& log,
+                            int64_t* max_tokens) {
+  if (!is_there(path)) return Status::Ok;
+  JsonFile object;
+  const Status status = read_object(path.string(), kMaxConfigBytes, log, &object);
   if (status != Status::Ok) return status;
-  Fields fields(object, path.string(), log);
-  *max_tokens = fields.integer("max_seq_length", 2, config.positions, config.positions);
+  Fields fields(object.root(), path.string(), log);
+  if (asked == 0) *max_tokens = fields.integer("max_seq_length", 2, *max_tokens, *max_tokens);
+  if (fields.boolean("do_lower_case", false) && !tokenizer.data().options.lowercase)
+    fields.fail("do_lower_case", "the tokenizer tells upper and lower case apart", Status::Unsupported);
   return fields.status();
 }
 
@@ -131,7 +89,7 @@ Status check_vocabulary(const BertConfig& config, const WordPiece& tokenizer, co
                      tokenizer.size(), static_cast<long long>(config.vocabulary)));
 }
 
-// In which type matrices and tables are kept on the device.
+// Chooses the type of matrices and tables on the device.
 Status choose_weight_dtype(const BertWeights& loaded, const TextEncoderOptions& options, DType* chosen) {
   const DType asked = options.keep_weight_dtype ? loaded.dtype() : options.weight_dtype.value_or(options.dtype);
   *chosen = asked;
@@ -176,10 +134,12 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
   Checkpoint checkpoint;
   BertWeights loaded;
   Status status = read_bert_config((folder / "config.json").string(), log, &fresh.config_);
-  if (status == Status::Ok) status = check_pooling(folder, log);
-  if (status == Status::Ok)
-    status = choose_max_tokens(folder, fresh.config_, options.max_tokens, log, &fresh.max_tokens_);
+  if (status == Status::Ok) status = check_sentence_modules(folder, log);
+  if (status == Status::Ok) status = choose_max_tokens(fresh.config_, options.max_tokens, log, &fresh.max_tokens_);
   if (status == Status::Ok) status = WordPiece::open(name, log, &fresh.tokenizer_);
+  if (status == Status::Ok)
+    status = read_sentence_config(folder / "sentence_bert_config.json", fresh.tokenizer_, options.max_tokens, log,
+                                  &fresh.max_tokens_);
   if (status == Status::Ok) status = check_vocabulary(fresh.config_, fresh.tokenizer_, name, log);
   if (status == Status::Ok) status = Checkpoint::open(name, log, &checkpoint);
   if (status == Status::Ok) status = BertWeights::load(checkpoint, fresh.config_, log, &loaded);
@@ -190,7 +150,7 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
   UploadOptions upload;
   upload.keep_dtype = false;
   upload.dtype = fresh.weight_dtype_;
-  upload.only_matrices = fresh.weight_dtype_ != options.dtype;  // the rest is F32, as what is computed
+  upload.only_matrices = fresh.weight_dtype_ != options.dtype;  // all other weights are F32, like activations
   upload.progress = options.progress;
   status = fresh.device_.upload(loaded.tensors(), &fresh.weights_, upload);
   CompileOptions compile;
@@ -232,7 +192,7 @@ Status TextEncoder::encode(std::span<const std::string_view> texts, std::span<fl
   std::vector<std::vector<int32_t>> ids(texts.size());
   for (size_t i = 0; i < texts.size(); ++i)
     if (!tokenizer_.encode(texts[i], static_cast<size_t>(max_tokens_), &ids[i])) ++cut;
-  // Longest first: memory use and time per batch are then known from the start.
+  // The longest texts come first, so that memory use and time per batch are known from the start.
   std::vector<size_t> order(texts.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ids[a].size() > ids[b].size(); });

@@ -1,4 +1,5 @@
-// Text to ids: cleaning, splitting, longest match first (Wu et al. 2016, arXiv:1609.08144, and BERT's rules).
+// Turns text into ids: cleans it, splits it into words, and takes the longest pieces first (Wu et al. 2016,
+// arXiv:1609.08144, and BERT's rules).
 #include <heed/tokenizer.hpp>
 
 #include <algorithm>
@@ -79,11 +80,11 @@ class Pieces {
     return best;
   }
 
-  // Of the sorted tokens, which begin with the same bytes, those that go on with `c` behind `depth` bytes. One that ends
-  // there is the first of them.
+  // Sorted tokens that begin with the same `depth` bytes. A token that ends there is the first one.
   struct Range {
     size_t first, last;
   };
+  // Keeps the tokens of the range that go on with `c`.
   void narrow(Range* range, size_t depth, char c) const {
     const auto begin = data_.sorted.begin();
     const auto byte = [&](int32_t id) {

@@ -25,8 +25,4 @@ struct WordPiece::Data {
   bool encode_plain(std::string_view text, size_t most, std::vector<int32_t>* out) const;
 };
 
-// Completes what is made from `tokens` and `options`. InvalidFile, naming the token, if there is a hole or a double
-// or a special token is missing.
-Status finish(std::string_view name, const Log& log, WordPiece::Data* data);
-
 }  // namespace heed

@@ -7,6 +7,7 @@
 
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
+#include "io/model_folder.hpp"
 #include "io/safetensors_header.hpp"
 #include "io/tokenizer_data.hpp"
 
@@ -18,9 +19,8 @@ namespace {
 
 using Data = WordPiece::Data;
 
-constexpr int kMaxWord = 1000;        // keeps the search for pieces, quadratic in a word's length, short
+constexpr int kMaxWord = 1000;        // the search for pieces takes time quadratic in the length of a word
 constexpr size_t kMaxSpecial = 1000;  // each is looked for at every byte of a text
-constexpr uint64_t kMaxConfigBytes = 1u << 20;
 
 Status invalid(std::string_view name, const Log& log, const std::string& what) {
   return fail(log, Status::InvalidFile, format("%s: %s", std::string(name).c_str(), what.c_str()));
@@ -31,8 +31,8 @@ bool fail_unless(bool holds, Fields* fields, const char* field, const char* what
   return holds;
 }
 
-}  // namespace
-
+// Fills the members that follow from `tokens` and `options`. InvalidFile, naming the token, if there is a hole, if a token
+// comes twice, or if a special token is missing.
 Status finish(std::string_view name, const Log& log, Data* data) {
   for (size_t i = 0; i < data->tokens.size(); ++i) {
     const std::string& token = data->tokens[i];
@@ -61,8 +61,6 @@ Status finish(std::string_view name, const Log& log, Data* data) {
   data->strips_accents = options.strip_accents.value_or(options.lowercase);
   return status;
 }
-
-namespace {
 
 // One special token may begin with another.
 void put_longest_first(Data* data) {
@@ -107,30 +105,27 @@ namespace {
 
 // A special token is text, or an object with its text in "content".
 void read_special(Fields* fields, const char* name, const Log& log, std::string* token) {
-  const Json* value = fields->field(name);
-  if (value == nullptr) return;
-  if (!value->is_object()) {
+  const Json value = fields->field(name);
+  if (!value) return;
+  if (!value.is_object()) {
     *token = fields->text(name);
     return;
   }
-  Fields inner(*value, fields->where() + ": " + name, log);
+  Fields inner(value, fields->where() + ": " + name, log);
   *token = inner.text("content");
   if (inner.status() != Status::Ok) fields->fail(name, "has no content");
 }
 
-// What a tokenizer_config.json says, if there is one.
+// Reads tokenizer_config.json, if there is one.
 Status read_tokenizer_config(const fs::path& path, const Log& log, WordPieceOptions* options) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return Status::Ok;
-  std::string text;
-  Json object;
-  Status status = read_text(path.string(), kMaxConfigBytes, log, &text);
-  if (status == Status::Ok) status = parse_object(text, path.string(), log, &object);
+  if (!is_there(path)) return Status::Ok;
+  JsonFile object;
+  const Status status = read_object(path.string(), kMaxConfigBytes, log, &object);
   if (status != Status::Ok) return status;
-  Fields fields(object, path.string(), log);
+  Fields fields(object.root(), path.string(), log);
   options->lowercase = fields.boolean("do_lower_case", options->lowercase);
   options->cjk_spacing = fields.boolean("tokenize_chinese_chars", options->cjk_spacing);
-  if (fields.field("strip_accents") != nullptr) options->strip_accents = fields.boolean("strip_accents");
+  if (fields.field("strip_accents")) options->strip_accents = fields.boolean("strip_accents");
   read_special(&fields, "unk_token", log, &options->unknown);
   read_special(&fields, "cls_token", log, &options->cls);
   read_special(&fields, "sep_token", log, &options->sep);
@@ -142,7 +137,7 @@ Status read_tokenizer_config(const fs::path& path, const Log& log, WordPieceOpti
 
 class TokenizerJson {
  public:
-  TokenizerJson(const Json& root, std::string name, const Log& log, Data* data)
+  TokenizerJson(Json root, std::string name, const Log& log, Data* data)
       : root_(root, name, log), name_(std::move(name)), log_(log), data_(*data) {}
 
   Status read() {
@@ -166,7 +161,7 @@ class TokenizerJson {
     options.clean = fields.boolean("clean_text", true);
     options.cjk_spacing = fields.boolean("handle_chinese_chars", true);
     options.lowercase = fields.boolean("lowercase", true);
-    if (fields.field("strip_accents") != nullptr) options.strip_accents = fields.boolean("strip_accents");
+    if (fields.field("strip_accents")) options.strip_accents = fields.boolean("strip_accents");
     return fields.status();
   }
 
@@ -185,21 +180,23 @@ class TokenizerJson {
     data_.options.unknown = fields.text("unk_token", "[UNK]");
     data_.options.prefix = fields.text("continuing_subword_prefix", "##");
     data_.options.max_word = static_cast<int>(fields.integer("max_input_chars_per_word", 1, kMaxWord, 100));
-    const Json& vocabulary = fields.object("vocab");
-    const Json* added = root_.field("added_tokens");
-    most_ = vocabulary.size() + (added != nullptr ? added->size() : 0);
-    for (auto it = vocabulary.begin(); it != vocabulary.end() && fields.status() == Status::Ok; ++it)
-      if (const Status status = place(it.key(), it.value()); status != Status::Ok) return status;
-    return fields.status();
+    const Json vocabulary = fields.object("vocab");
+    most_ = vocabulary.size() + root_.field("added_tokens").size();
+    if (fields.status() != Status::Ok) return fields.status();
+    Status status = Status::Ok;
+    vocabulary.each([&](const std::string& token, Json id) {
+      status = place(token, id);
+      return status == Status::Ok;
+    });
+    return status;
   }
 
-  Status place(const std::string& token, const Json& value) {
-    const uint64_t* id = value.get_ptr<const Json::number_unsigned_t*>();
+  Status place(const std::string& token, Json value) {
+    const uint64_t* id = value.natural();
     if (id == nullptr || *id >= WordPiece::kMaxTokens)
       return invalid(name_, log_,
                      format("the id of token '%s' is %s, must be 0 to %zu", printable(token).c_str(),
-                            printable(value.dump(-1, ' ', true, Json::error_handler_t::replace)).c_str(),
-                            WordPiece::kMaxTokens - 1));
+                            value.shown().c_str(), WordPiece::kMaxTokens - 1));
     if (*id >= most_)
       return invalid(name_, log_,
                      format("the vocabulary has a hole: token '%s' of %zu has the id %llu", printable(token).c_str(),
@@ -215,35 +212,39 @@ class TokenizerJson {
   }
 
   Status added_tokens() {
-    if (root_.field("added_tokens") == nullptr) return Status::Ok;
-    for (const Json& entry : root_.array("added_tokens")) {
-      Fields fields(entry, inside("added_tokens"), log_);
-      const std::string content = fields.text("content");
-      for (const char* flag : {"single_word", "lstrip", "rstrip", "normalized"})
-        if (fields.boolean(flag, false))
-          fields.fail(flag, "added tokens with this rule are not supported", Status::Unsupported);
-      const Json* id = fields.field("id");
-      if (fields.status() == Status::Ok && (id == nullptr || content.empty()))
-        return invalid(name_, log_, format("added token '%s' has no id or no content", printable(content).c_str()));
-      if (fields.status() != Status::Ok) return fields.status();
-      if (const Status status = place(content, *id); status != Status::Ok) return status;
-      if (data_.special.size() == kMaxSpecial)
-        return invalid(name_, log_, format("has more than the %zu added tokens allowed", kMaxSpecial));
-      data_.special.push_back(static_cast<int32_t>(*id->get_ptr<const Json::number_unsigned_t*>()));
-    }
-    return root_.status();
+    if (!root_.field("added_tokens")) return Status::Ok;
+    Status status = Status::Ok;
+    root_.array("added_tokens").each([&](const std::string&, Json entry) {
+      status = added_token(entry);
+      return status == Status::Ok;
+    });
+    return status == Status::Ok ? root_.status() : status;
   }
 
-  // The text of a step {"SpecialToken": {"id": ...}}, or "".
-  static std::string special_of(const Json& step) {
-    if (!step.is_object() || !step.contains("SpecialToken")) return {};
-    const Json& special = step.find("SpecialToken").value();
-    if (!special.is_object() || !special.contains("id")) return {};
-    const std::string* id = special.find("id").value().get_ptr<const Json::string_t*>();
+  Status added_token(Json entry) {
+    Fields fields(entry, inside("added_tokens"), log_);
+    const std::string content = fields.text("content");
+    for (const char* flag : {"single_word", "lstrip", "rstrip", "normalized"})
+      if (fields.boolean(flag, false))
+        fields.fail(flag, "added tokens with this rule are not supported", Status::Unsupported);
+    const Json id = fields.field("id");
+    if (fields.status() == Status::Ok && (!id || content.empty()))
+      return invalid(name_, log_, format("added token '%s' has no id or no content", printable(content).c_str()));
+    if (fields.status() != Status::Ok) return fields.status();
+    if (const Status status = place(content, id); status != Status::Ok) return status;
+    if (data_.special.size() == kMaxSpecial)
+      return invalid(name_, log_, format("has more than the %zu added tokens allowed", kMaxSpecial));
+    data_.special.push_back(static_cast<int32_t>(*id.natural()));
+    return Status::Ok;
+  }
+
+  // The text of an element {"SpecialToken": {"id": ...}} of a template, or "".
+  static std::string special_of(Json element) {
+    const std::string* id = element.field("SpecialToken").field("id").text();
     return id == nullptr ? std::string() : *id;
   }
 
-  // Must be: cls, the text, sep.
+  // Accepts only cls, the text, sep.
   Status post_processor() {
     Fields fields(root_.object("post_processor"), inside("post_processor"), log_);
     if (root_.status() != Status::Ok) return root_.status();
@@ -252,20 +253,19 @@ class TokenizerJson {
     if (!fail_unless(type == "TemplateProcessing", &fields, "type",
                      "only 'TemplateProcessing' and 'BertProcessing' are supported"))
       return fields.status();
-    const Json& single = fields.array("single");
-    const bool fits = single.size() == 3 && single[1].is_object() && single[1].contains("Sequence");
-    data_.options.cls = fits ? special_of(single[0]) : "";
-    data_.options.sep = fits ? special_of(single[2]) : "";
+    const Json single = fields.array("single");
+    const bool fits = single.size() == 3 && single.element(1).field("Sequence");
+    data_.options.cls = fits ? special_of(single.element(0)) : "";
+    data_.options.sep = fits ? special_of(single.element(2)) : "";
     fail_unless(!data_.options.cls.empty() && !data_.options.sep.empty(), &fields, "single",
                 "only a special token, the text, a special token is supported");
     return fields.status();
   }
 
-  // {"sep": ["[SEP]", 102], "cls": ["[CLS]", 101]}
+  // Reads {"sep": ["[SEP]", 102], "cls": ["[CLS]", 101]}.
   Status bert_processing(Fields* fields) {
     const auto read = [&](const char* field, std::string* token) {
-      const Json& pair = fields->array(field);
-      const std::string* text = pair.empty() ? nullptr : pair[0].get_ptr<const Json::string_t*>();
+      const std::string* text = fields->array(field).element(0).text();
       if (text == nullptr)
         fields->fail(field, "must be a pair of a token and its id");
       else
@@ -277,14 +277,14 @@ class TokenizerJson {
   }
 
   Status padding() {
-    if (root_.field("padding") == nullptr) return Status::Ok;
+    if (!root_.field("padding")) return Status::Ok;
     Fields fields(root_.object("padding"), inside("padding"), log_);
     data_.options.pad = fields.text("pad_token", data_.options.pad);
     return fields.status();
   }
 
   Fields root_;
-  size_t most_ = 0;  // tokens there can be
+  size_t most_ = 0;  // how many tokens there can be
   std::string name_;
   const Log& log_;
   Data& data_;
@@ -294,11 +294,11 @@ class TokenizerJson {
 
 Status WordPiece::from_json(std::string_view text, std::string_view name, const Log& log, WordPiece* tokenizer) {
   if (tokenizer == nullptr) return Status::InvalidArgument;
-  Json object;
+  JsonFile object;
   Status status = parse_object(text, name, log, &object);
   if (status != Status::Ok) return status;
   auto data = std::make_shared<Data>();
-  status = TokenizerJson(object, std::string(name), log, data.get()).read();
+  status = TokenizerJson(object.root(), std::string(name), log, data.get()).read();
   if (status == Status::Ok) status = finish(name, log, data.get());
   if (status != Status::Ok) return status;
   put_longest_first(data.get());
@@ -314,7 +314,7 @@ Status WordPiece::open(std::string_view path, const Log& log, WordPiece* tokeniz
   fs::path file(path);
   WordPieceOptions own = options;
   if (fs::is_directory(file, error)) {
-    const bool has_json = fs::exists(file / "tokenizer.json", error);
+    const bool has_json = is_there(file / "tokenizer.json");
     if (!has_json) {
       const Status status = read_tokenizer_config(file / "tokenizer_config.json", log, &own);
       if (status != Status::Ok) return status;

@@ -9,9 +9,9 @@ namespace heed {
 
 namespace {
 
-// The reference took its categories from Unicode 8 and its decompositions from a version soon after; utf8proc
-// follows the current standard. These ranges are where the two differ in kind; letters and unassigned code points
-// between them, for which nothing differs, are swallowed. Made by tests/search/data/unicode_exceptions.py.
+// The reference took categories from Unicode 8 and decompositions from a version soon after; utf8proc follows the current
+// standard. In these ranges the kind of a code point differs. They also hold letters and unassigned code points for which
+// nothing differs. tests/search/data/unicode_exceptions.py makes them.
 enum class Kind : uint8_t { Plain, Punctuation, Mark };
 struct Exception {
   char32_t first, last;
@@ -43,7 +43,7 @@ const Exception* exception_of(char32_t c) {
 
 utf8proc_category_t category_of(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
 
-// Stable order by combining class within each run of nonzero classes (Unicode standard, section 3.11).
+// Sorts each run of nonzero combining classes by class, stably (Unicode standard, section 3.11).
 void order_marks(std::u32string* text) {
   const auto combining = [](char32_t c) {
     return c < 0x300 ? 0 : utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
@@ -58,8 +58,8 @@ void order_marks(std::u32string* text) {
   }
 }
 
-// Bytes that must follow the lead byte of a sequence, and the range its second byte must be in, which keeps out
-// long forms, surrogates and values above U+10FFFF.
+// How many bytes must follow the lead byte of a sequence, and the range of the second byte, which keeps out long forms,
+// surrogates and values above U+10FFFF.
 struct Lead {
   int follow = -1;
   unsigned char low = 0x80, high = 0xBF;
@@ -80,7 +80,7 @@ Lead lead_of(unsigned char byte) {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// The code point at *at, which moves behind it or behind the broken part.
+// Gives the code point at *at, and moves *at behind it or behind the broken part.
 char32_t next_code_point(std::string_view text, size_t* at) {
   const auto byte = static_cast<unsigned char>(text[(*at)++]);
   const Lead lead = lead_of(byte);

@@ -1,4 +1,4 @@
-// What the tokenizer asks of Unicode, as the reference answers it.
+// Unicode's properties of characters that the tokenizer needs, as the reference has them.
 #pragma once
 
 #include <string>

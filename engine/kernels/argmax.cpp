@@ -1,4 +1,4 @@
-#include "kernels/operations.hpp"
+#include "kernels/rows.hpp"
 
 namespace heed::kernels {
 
@@ -10,12 +10,9 @@ Status select_argmax(const Select& select) {
   if (status != Status::Ok) return status;
   if (select.out().dtype != DType::I32)
     return select.unsupported(format("result of %s; i32 is needed", to_string(select.out().dtype)));
-  const LanePlan plan = plan_lanes(select, x.dims[static_cast<size_t>(x.rank - 1)]);
   constexpr size_t kInputs[] = {in::kX};
-  for (uint32_t i = 0; i < plan.count; ++i) {
-    const uint32_t lanes = plan.lanes[i];
-    bind(select, &add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, x.dtype)), kInputs);
-  }
+  select_lanes(select, id, x.dims[static_cast<size_t>(x.rank - 1)],
+               [&](KernelUse* use) { bind(select, use, kInputs); });
   return Status::Ok;
 }
 
@@ -37,10 +34,7 @@ void emit_argmax(const Emit& emit) {
   put(p.x_stride, walk.stride[0]);
   put(p.out_stride, walk.stride[1], 1);
 
-  Dispatch& dispatch = emit.dispatches->add();
-  const uint32_t lanes = lanes_for(p.n);
-  dispatch.kernel = find_lanes(emit.kernels, lanes);
-  dispatch.groups = row_groups(p.rows, lanes);
+  Dispatch& dispatch = emit_rows(emit, p.rows, p.n);
   dispatch.work = static_cast<double>(walk.elements()) * static_cast<double>(size_of(x.dtype));
   dispatch.set_push(p);
 }

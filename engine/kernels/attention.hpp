@@ -1,25 +1,18 @@
-// What the kernels of fused attention have in common. Each family of them has a file: attention_tiles.cpp,
-// attention_subgroup.cpp, attention_matrix.cpp, attention_matrix_nv2.cpp; attention.cpp chooses among them at each run.
+// Declarations that the files of fused attention share. Each family of kernels has a file that lists them with their
+// costs: attention_tiles.cpp, attention_software.cpp, attention_matrix.cpp.
 #pragma once
 
-#include <array>
-#include <span>
-
-#include "kernels/attention_split.hpp"
+#include "kernels/chooser.hpp"
 
 namespace heed::kernels::attention {
 
-// As in shared/attention.glsl; what only one family has begins at kOwn.
-enum Spec : size_t { kDk = 3, kDv, kFlags, kScale, kFill, kThreshold, kKeepScale, kGroup, kOwn };
-// Of attention.comp; attention_subgroup.comp has the first two.
-enum TileSpec : size_t { kLanes = kOwn, kTq, kTk, kBk, kPartials };
-// Of attention_matrix.comp.
-enum MatrixSpec : size_t { kWavesM = kOwn, kWavesN, kWm, kMatrixBk };
-// Of attention_matrix_nv2.comp.
-enum WorkgroupMatrixSpec : size_t { kBm = kOwn, kPaddedK, kPaddedV, kWorkgroupMatrixBk };
-static_assert(size_t{kBk} == size_t{kMatrixBk} && size_t{kBk} == size_t{kWorkgroupMatrixBk});
+using Spec = AttentionConstants;
+using TileSpec = AttentionTileConstants;
+using SoftwareSpec = AttentionSoftwareConstants;
+using MatrixSpec = AttentionMatrixConstants;
 
 constexpr size_t kOutBinding = 6, kLogSumExpBinding = 7;
+constexpr size_t kFirstBlock = kLogSumExpBinding;  // splits have this in the place of the offset
 
 // Elements of a key and of a value of one head.
 struct Heads {
@@ -27,68 +20,81 @@ struct Heads {
 };
 Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node);
 
-// How a kernel is cut into workgroups.
-struct Cut {
-  uint32_t invocations = 0;
-  uint32_t queries = 0;              // of a workgroup
-  int64_t most_queries = INT64_MAX;  // of a run that takes it
+// The sizes of an attention in one run.
+struct Problem {
+  int64_t queries = 1, keys = 1, heads = 1, head_size = 1;
+  bool vec4 = false;  // queries, keys and values can be read four elements at a time
+
+  // Traits::rows counts the queries of a workgroup. The unit is the time of a workgroup for few queries.
+  double cost(const Traits& traits) const {
+    return traits.start + traits.group * static_cast<double>(ceil_div<int64_t>(queries, traits.rows));
+  }
+  uint32_t size_class() const { return attention_class(queries, keys, heads, head_size); }
 };
 
-// A kernel that could run an attention.
-struct Candidate {
-  KernelId id{};
-  Cut cut;
-  uint32_t tile = 0;   // where its family lists it
-  bool usual = false;  // rules ask for it; for others a tuning must
+// The attention that families list their kernels for.
+struct Asked {
+  const Capabilities& device;
+  DType dtype;  // of queries, biases and the output
+  bool narrow;  // keys and values are f16 or bf16 beside queries of f32
+  Heads heads;
 };
-struct Candidates {
-  uint32_t count = 0;
-  std::array<Candidate, 16> list{};
-  void add(const Candidate& candidate) { list[count++] = candidate; }
+
+// The bindings of lengths and positions: those of masks that are absent. 0: not given.
+struct RowBindings {
+  uint32_t lengths = 0, positions = 0;
+  bool fit = true;  // false: more is given than there are bindings
 };
+RowBindings row_bindings(const Node& node);
 
 uint32_t flags_of(const Select& select);
-// Adds a kernel with the constants that all of them have and `own`.
-KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Heads& heads,
-               std::span<const uint32_t> own, const char* why);
-// Adds `use`, and behind it the same for splits of the keys if its runs may have them.
-void add_with_splits(const Select& select, const Cut& cut, const KernelUse& use);
+KernelUse& add(const Select& select, const Heads& heads, const Candidate& candidate, bool vec4);
+// Adds a kernel whose workgroups take `queries` queries each.
+Candidate& add_queries(Candidates* candidates, KernelId id, uint32_t invocations, uint32_t queries);
 
-// --- Single subgroups, for software drivers
-
-bool uses_subgroups(const Capabilities& device, DType dtype);
-void list_subgroups(const Need& need, const Heads& heads, Candidates* candidates);
-void add_subgroups(const Select& select, const Heads& heads, const Candidate& candidate);
-bool is_subgroups(KernelId id);
-
-// --- Tiles in shared memory, for every device
-
-bool allows_tiles(const Capabilities& device, DType dtype);
-int64_t few_queries(const Heads& heads);
-// One for many queries, one for few. `usual`: rules ask for tiles; `only_few`: and another kernel takes many queries.
-void list_tiles(const Need& need, const Heads& heads, bool usual, bool only_few, Candidates* candidates);
-// `without`: why no other kernel takes many queries, or null.
-void add_tiles(const Select& select, const Heads& heads, const Candidate& candidate, const char* without);
-
-// --- Matrix units
-
-// Why the device's matrix units are not used; null if they are, or if it has none. Of the kernels that fit the device the
-// usual one is the first that `most_queries`, of any run, do not leave mostly empty.
-const char* list_matrix(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries,
-                        Candidates* candidates);
-void add_matrix(const Select& select, const Heads& heads, const Candidate& candidate);
+// Each family appends its kernels that may run the attention.
+void list_software(const Asked& asked, Candidates* candidates);
+bool is_software(KernelId id);
+// Appends a kernel for many queries and one for few. `without` says why matrix units are not used, or is null.
+void list_tiles(const Asked& asked, const char* without, Candidates* candidates);
+// Returns why the device's matrix units are not used; null if they are used or the device has none.
+const char* list_matrix(const Asked& asked, Candidates* candidates);
 bool is_matrix(const KernelKey& key);
 
-// --- The same by VK_NV_cooperative_matrix2, where every head of queries, keys and values begins on 16 bytes
-
-void list_workgroup_matrix(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries,
-                           Candidates* candidates);
-void add_workgroup_matrix(const Select& select, const Heads& heads, const Candidate& candidate);
-bool begins_on_16_bytes(const View& heads);
-
-// Queries of one workgroup, of any of the families.
+// Queries of one workgroup and keys of one tile, for a kernel of any family.
 uint32_t queries_of(const KernelKey& key);
-// All but the splits.
+uint32_t tile_keys_of(const KernelKey& key);
+// The tensor to bind for the log-sum-exp. Where none is wanted the binding must still hold a buffer, and counts as
+// written: it gets the output, which the kernel writes anyway.
+Tensor log_sum_exp_or_output(const Node& node);
+// Fills in everything but the blocks and the number of splits.
 AttentionParams params_of(const Emit& emit, const View& q, const View& k, const View& v);
+
+// A run by the kernel that was chosen for it. A block is the queries of a workgroup; blocks are counted through all heads.
+struct Work {
+  const Problem& problem;
+  const Heads& heads;
+  const KernelUse& use;
+
+  int64_t blocks_per_head() const { return ceil_div<int64_t>(problem.queries, use.traits.rows); }
+  int64_t blocks() const { return blocks_per_head() * problem.heads; }
+};
+// Adds a dispatch for blocks begin .. end - 1, each with `splits` splits of the keys.
+void emit_blocks(const Emit& emit, const Work& work, uint32_t kernel, AttentionParams p, int64_t begin, int64_t end,
+                 int64_t splits);
+
+// The rest is about splits of the keys: attention_split.cpp. Whether the device may run the kernel that combines them.
+bool can_combine(const Need& need);
+// Floats of workspace for the runs of this kernel: 0 if none of them is split.
+int64_t split_elements(const Need& need, const Heads& heads, const Candidate& candidate);
+// Adds the twin of a kernel that goes over a split of the keys, if any run may be split.
+void add_partial(const Select& select, const Heads& heads, const Candidate& candidate, uint32_t kernel);
+void add_combine(const Select& select, const Heads& heads);
+// Where the sums of all blocks do not fit the workspace, ranges of blocks take turns with it.
+struct Splits {
+  int64_t count = 1, ranges = 1;
+};
+Splits splits_of(const Emit& emit, const Work& work);
+void emit_splits(const Emit& emit, const Work& work, AttentionParams p, const Splits& splits);
 
 }  // namespace heed::kernels::attention

@@ -1,4 +1,4 @@
-// Attention on matrix units: attention_matrix.comp. Where it does not fit, the other kernels do it.
+// Kernels of attention on matrix units: attention_matrix.comp.
 #include <algorithm>
 
 #include "kernels/attention.hpp"
@@ -6,11 +6,12 @@
 namespace heed::kernels::attention {
 namespace {
 
-// Subgroups along the queries and sharing queries, queries of a subgroup, keys per tile; in the order of preference.
+// A workgroup is waves_m x waves_n subgroups. The waves_n of a row share wm queries; a tile has bk keys.
 struct Tile {
   uint32_t waves_m, waves_n, wm, bk;
-  int64_t widest_head;           // wider ones would take too many registers
-  int64_t widest_software_head;  // wider ones would take a driver for CPUs seconds to compile
+  double start, each;            // time of a run, and of each query: see Problem::cost
+  int64_t widest_head;           // wider heads would take too many registers
+  int64_t widest_software_head;  // wider heads would take a driver for CPUs seconds to compile
 
   uint32_t queries() const { return waves_m * wm; }
   uint32_t waves() const { return waves_m * waves_n; }
@@ -18,14 +19,18 @@ struct Tile {
     return std::max(heads.d_k, heads.d_v) <= (software ? widest_software_head : widest_head);
   }
 };
+// These kernels take longer to begin than attention.comp does for few queries, and less time for each query than it
+// does for many. By these times a larger tile comes first unless most of it would be padding.
 constexpr Tile kTiles[] = {
-    {4, 1, 32, 32, 32, 4},  // every key and value in shared memory is used by 32 rows of matrix units
-    {4, 1, 16, 32, 128, 8},  {2, 2, 16, 32, 256, 0},  // two subgroups share the outputs of wide heads
-    {2, 1, 16, 16, 256, 32},                          // little shared memory
-    {2, 2, 8, 16, 256, 256},                          // matrix units of eight rows
+    {4, 1, 32, 32, 1.60, 0.0008, 32, 4},  // every key and value in shared memory is used by 32 rows of matrix units
+    {4, 1, 16, 32, 1.62, 0.0010, 128, 8},
+    {2, 2, 16, 32, 1.64, 0.0015, 256, 0},   // two subgroups share the outputs of wide heads
+    {2, 1, 16, 16, 1.66, 0.0020, 256, 32},  // little shared memory
+    {2, 2, 8, 16, 1.70, 0.0018, 256, 256},  // matrix units of eight rows
 };
 
-// Words of each invocation for its part of the queries. More are read from shared memory again for every tile.
+// Words of queries that an invocation keeps at most. Where it would need more, every tile reads queries from shared
+// memory.
 constexpr int64_t kMostHeldWords = 32;
 
 struct Fit {
@@ -34,21 +39,26 @@ struct Fit {
   const Heads& heads;
   uint32_t lanes;
 
-  int64_t padded_k() const { return align_up<int64_t>(heads.d_k, std::max(size.k, 8u)); }
-  int64_t padded_v() const { return align_up<int64_t>(heads.d_v, std::max(size.n * tile.waves_n, 8u)); }
-  bool hold_queries() const { return tile.wm * padded_k() / 2 <= kMostHeldWords * lanes; }
-
-  // As attention_matrix.comp declares them: keys and queries, values, weights, logits, three words.
-  int64_t shared_bytes() const {
-    const int64_t rows = tile.bk + (hold_queries() ? 0 : tile.queries());
-    return 2 * (rows * (padded_k() + 8) + padded_v() * (tile.bk + 8) + tile.queries() * (tile.bk + 8)) +
-           4 * tile.queries() * (tile.bk + 4) + 12;
+  bool hold_queries() const {
+    const int64_t padded = align_up<int64_t>(heads.d_k, std::max(size.k, 8u));
+    return tile.wm * padded / 2 <= kMostHeldWords * lanes;
   }
-  // Fragments divide what they make up, and the softmax has a part of a row of at least four for every invocation.
+
+  uint32_t shared_bytes() const {
+    using uint = uint32_t;
+    const uint D_K = u32(heads.d_k), D_V = u32(heads.d_v), WAVES_M = tile.waves_m, WAVES_N = tile.waves_n, WM = tile.wm,
+               BK = tile.bk, NS = size.n, KS = size.k;
+    const bool HOLD_Q = hold_queries();
+    uint bytes = 4 * (HEED_KEPT_TURNS + HEED_STRANGE_TURNS);
+#include "shared/attention_matrix_memory.inc"
+    return bytes;
+  }
+  // Whether everything consists of whole fragments, and each invocation gets at least four logits of a row in the
+  // softmax.
   bool divides() const {
-    const uint32_t rows = tile.wm / tile.waves_n, parts = std::max(lanes / rows, 1u);
+    const uint32_t rows = tile.wm / tile.waves_n, row_lanes = std::max(lanes / rows, 1u);
     return tile.wm % size.m == 0 && tile.bk % size.m == 0 && tile.bk % (size.n * tile.waves_n) == 0 &&
-           tile.bk % size.k == 0 && parts * 4 <= tile.bk && rows * parts % lanes == 0;
+           tile.bk % size.k == 0 && row_lanes * 4 <= tile.bk && rows * row_lanes % lanes == 0;
   }
 };
 
@@ -58,10 +68,10 @@ constexpr const char* kWhy = "fused, on matrix units, online softmax over key ti
 
 bool is_matrix(const KernelKey& key) { return key.id == KernelId::AttentionF16Matrix; }
 
-const char* list_matrix(const Capabilities& device, DType dtype, const Heads& heads, int64_t most_queries,
-                        Candidates* candidates) {
-  if (device.matrix.m == 0 || !is_16_bit_float(dtype)) return nullptr;
-  if (dtype == DType::BF16)
+const char* list_matrix(const Asked& asked, Candidates* candidates) {
+  const Capabilities& device = asked.device;
+  if (device.matrix.m == 0 || !is_16_bit_float(asked.dtype)) return nullptr;
+  if (asked.dtype == DType::BF16)
     return "fused, online softmax over key tiles; bf16 storage, f32 sums; not on matrix units, whose kernels "
            "take f16";
   if (!device.allows(KernelId::AttentionF16Matrix))
@@ -70,32 +80,32 @@ const char* list_matrix(const Capabilities& device, DType dtype, const Heads& he
   if (!device.subgroup_shuffle)
     return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: no subgroup "
            "shuffles";
-  bool found = false;
+  const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
   for (const Tile& tile : kTiles) {
-    const Fit fit = {tile, device.matrix, heads, device.matrix_subgroup};
-    if (!tile.suits(heads, device.software) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
+    const MatrixSize& size = device.matrix;
+    const Fit fit = {tile, size, asked.heads, device.matrix_subgroup};
+    if (!tile.suits(asked.heads, device.software) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
         tile.waves() * device.matrix_subgroup > device.max_invocations)
       continue;
-    const bool suits = tile.wm <= 16 || most_queries > tile.queries() / 2;
-    const Cut cut = {tile.waves() * device.matrix_subgroup, tile.queries()};
-    candidates->add({KernelId::AttentionF16Matrix, cut, static_cast<uint32_t>(&tile - kTiles), suits && !found});
-    found = found || suits;
+    Candidate& one =
+        add_queries(candidates, KernelId::AttentionF16Matrix, tile.waves() * device.matrix_subgroup, tile.queries());
+    one.traits.start = tile.start * slower;
+    one.traits.group = tile.each * tile.queries() * slower;
+    one.set(MatrixSpec::WAVES_M, tile.waves_m)
+        .set(MatrixSpec::WAVES_N, tile.waves_n)
+        .set(MatrixSpec::WM, tile.wm)
+        .set(MatrixSpec::BK, tile.bk);
+    one.set(MatrixSpec::MS, size.m)
+        .set(MatrixSpec::NS, size.n)
+        .set(MatrixSpec::KS, size.k)
+        .set(MatrixSpec::LANES, fit.lanes)
+        .set(MatrixSpec::HOLD_Q, fit.hold_queries());
+    one.key.subgroup = device.matrix_subgroup;
+    one.why = kWhy;
   }
-  if (found) return nullptr;
+  if (candidates->count > 0) return nullptr;
   return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: too little "
          "shared memory";
-}
-
-void add_matrix(const Select& select, const Heads& heads, const Candidate& candidate) {
-  const Capabilities& device = select.device;
-  const MatrixSize& size = device.matrix;
-  const Tile& tile = kTiles[candidate.tile];
-  const Fit fit = {tile, size, heads, device.matrix_subgroup};
-  const uint32_t own[] = {tile.waves_m, tile.waves_n, tile.wm,   tile.bk,           size.m,
-                          size.n,       size.k,       fit.lanes, fit.hold_queries()};
-  KernelUse& use = add(select, candidate.id, candidate.cut.invocations, heads, own, kWhy);
-  use.key.subgroup = device.matrix_subgroup;
-  add_with_splits(select, candidate.cut, use);
 }
 
 }  // namespace heed::kernels::attention

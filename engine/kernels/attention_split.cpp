@@ -1,94 +1,174 @@
-#include "kernels/attention_split.hpp"
-
+// Attention over splits of the keys ("flash decoding"): each workgroup goes over one split and leaves its sums in the pass's
+// workspace; a second dispatch combines them. Splits fill a GPU where queries and heads make too few workgroups, and they
+// bound the time of a workgroup where keys are many.
 #include <algorithm>
 
-namespace heed::kernels {
+#include "kernels/attention.hpp"
+
+namespace heed::kernels::attention {
 namespace {
 
-// Four workgroups of 128 on each core.
+// Invocations that fill a core: four workgroups of 128.
 constexpr int64_t kFillingInvocations = 512;
-// Fewer keys per split and invocation would gain less than the second pass costs: it has more to do for more queries.
+// With fewer keys a split would gain less than combining it costs. Larger workgroups have more queries to combine, so
+// that the bound is for each invocation.
 constexpr int64_t kLeastKeysPerInvocation = 8;
+// This many workgroups fill any device.
+constexpr int64_t kMostGroups = 4096;
+// AttentionParams has eight bits for their number.
 constexpr int64_t kMostSplits = 256;
-// Elements of workspace: 16 MiB.
-constexpr int64_t kMostElements = 4 << 20;
+// A range of blocks takes two dispatches.
+constexpr int64_t kMostRanges = kMaxDispatchesPerPass / 2;
+// Floats of workspace: 16 MiB, and up to 256 MiB only where there would be too many ranges otherwise.
+constexpr int64_t kUsualElements = 4 << 20, kMostElements = 64 << 20;
+// Workgroups on matrix units are at least as fast as this many invocations.
+constexpr int64_t kLeastSpeed = 128;
 
-constexpr size_t kDv = 3, kFlags = 4;
 constexpr uint32_t kInvocations = 128;
 
 constexpr ByStorage kIds = {KernelId::AttentionCombineF32, KernelId::AttentionCombineF16,
                             KernelId::AttentionCombineBf16};
 
-}  // namespace
+// Floats that a split stores for each query.
+int64_t row_elements(const Heads& heads) { return heads.d_v + 2; }
 
-int64_t splits_for(const Capabilities& device, int64_t groups, uint32_t invocations, int64_t keys) {
-  const int64_t filling = device.cores * kFillingInvocations / invocations;
+// Splits that fill the device together: 1 where `groups` workgroups do so already, or keys are few.
+int64_t splits_to_fill(const Capabilities& device, int64_t groups, const KernelKey& key, int64_t keys) {
+  if (is_software(key.id)) return 1;  // a few workgroups fill a CPU
+  const int64_t invocations = key.spec[0], filling = device.cores * kFillingInvocations / invocations;
   const int64_t splits =
       std::min(filling / std::max<int64_t>(groups, 1), keys / (kLeastKeysPerInvocation * invocations));
   return std::clamp<int64_t>(splits, 1, kMostSplits);
 }
 
-bool can_combine(const Need& need) { return need.device.allows(kIds.of(need.info(in::kQuery).dtype)); }
+// Splits that bound the time of a workgroup.
+int64_t splits_in_time(const Capabilities& device, const Heads& heads, const KernelKey& key, int64_t keys) {
+  if (is_software(key.id)) return 1;  // no watchdog looks after a CPU
+  const int64_t speed = is_matrix(key) ? std::max<int64_t>(key.spec[0], kLeastSpeed) : key.spec[0];
+  const int64_t tile_work = 2 * (heads.d_k + heads.d_v) * queries_of(key) * tile_keys_of(key);
+  const int64_t tiles = std::max<int64_t>(device.invocation_work * speed / tile_work, 1);
+  return std::min(ceil_div(keys, tiles * tile_keys_of(key)), kMostSplits);
+}
 
-int64_t split_elements(const Need& need, int64_t most_queries, int64_t splits) {
-  if (splits <= 1) return 0;
+// The most keys that a workgroup goes over in any run.
+int64_t most_keys(const Need& need, const KernelKey& key) {
+  return need.node.as<AttentionAttrs>().softmax.visited_keys(need.max_of(need.info(in::kKey).dims[2]), queries_of(key));
+}
+
+// Splits that bound the time of a workgroup in the run with the most keys.
+int64_t most_in_time(const Need& need, const Heads& heads, const KernelKey& key) {
+  return splits_in_time(need.device, heads, key, most_keys(need, key));
+}
+
+// The most splits of any run: those of the run with the fewest workgroups.
+int64_t most_to_fill(const Need& need, const Candidate& candidate) {
   const TensorInfo& query = need.info(in::kQuery);
-  const int64_t most = std::min<int64_t>(kMostElements, static_cast<int64_t>(need.device.max_storage_range / 4));
-  int64_t elements = splits * (need.max_of(need.info(in::kValue).dims[3]) + 2);
+  int64_t groups = 1;
   for (const size_t i : {size_t{0}, size_t{1}, size_t{2}}) {
-    int64_t count = need.max_of(query.dims[i]);
-    if (i == 2) count = std::min(count, most_queries);
-    if (count > most / elements) return most;
-    elements *= count;
+    int64_t count = need.sizes.is_constant(query.dims[i]) ? need.max_of(query.dims[i]) : 1;
+    if (i == 2) count = ceil_div<int64_t>(count, candidate.traits.rows);
+    groups = std::min(groups * std::min(count, kMostGroups), kMostGroups);
   }
-  return elements;
+  return splits_to_fill(need.device, groups, candidate.key, most_keys(need, candidate.key));
 }
 
-int64_t splits_that_fit(const Emit& emit, int64_t splits, int64_t tile) {
-  const View query = emit.in(in::kQuery), value = emit.in(in::kValue);
-  const int64_t rows = query.dim[0] * query.dim[1] * query.dim[2];
-  const auto elements = static_cast<int64_t>(emit.schedule.placement(emit.node.workspace).bytes / sizeof(float));
-  splits = std::min(splits, elements / (rows * (value.dim[3] + 2)));
-  if (splits <= 1) return 1;
-  const int64_t share = ceil_div<int64_t>(value.dim[2], splits * tile) * tile;
-  return ceil_div<int64_t>(value.dim[2], share);
-}
-
-Tensor log_sum_exp_or_output(const Node& node) {
-  const Tensor wanted = node.outputs[out::kLogSumExp];
-  return wanted.valid() ? wanted : node.outputs[0];
-}
-
-bool is_combine(const KernelUse& use) { return kIds.has(use.key.id); }
-
-void add_combine(const Select& select, int64_t d_v, uint32_t flags) {
-  KernelUse& use = add_kernel(select, kIds.of(select.out().dtype), {kInvocations, 1, 1},
-                              "combines what the splits of the keys gave");
-  use.key.spec_count = kFlags + 1;
-  use.key.spec[kDv] = u32(d_v);
-  use.key.spec[kFlags] = flags & HEED_ATTENTION_LOG_SUM_EXP;
-  use.buffer_count = 3;
-  use.buffers[0] = {BufferUse::Kind::Tensor, false, select.node.workspace};
-  use.buffers[1] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
-  use.buffers[2] = {BufferUse::Kind::Tensor, true, log_sum_exp_or_output(select.node)};
-}
-
-void emit_combine(const Emit& emit, uint32_t splits) {
-  const View query = emit.in(in::kQuery), result = emit.out();
+// Combines rows first .. first + count - 1.
+void emit_combine(const Emit& emit, const Work& work, int64_t first, int64_t count, int64_t splits) {
   AttentionCombineParams p{};
-  p.offset[1] = u32(result.offset);
+  p.offset[1] = u32(emit.out().offset);
   if (emit.node.outputs[out::kLogSumExp].valid())
     p.offset[2] = u32(resolve(emit.schedule, emit.node.outputs[out::kLogSumExp], emit.values).offset);
-  p.rows = u32(query.dim[0] * query.dim[1] * query.dim[2]);
-  p.heads = u32(query.dim[1]);
-  p.s_q = u32(query.dim[2]);
-  p.splits = splits;
+  p.first_row = u32(first), p.rows = u32(count);
+  p.heads = u32(emit.in(in::kQuery).dim[1]);
+  p.s_q = u32(work.problem.queries);
+  p.splits = u32(splits);
   Dispatch& dispatch = emit.dispatches->add();
-  dispatch.kernel = emit.kernels.count - 1;
-  dispatch.groups = fold_groups(ceil_div<int64_t>(p.rows * ceil_div<int64_t>(result.dim[3], 4), kInvocations));
-  dispatch.work = static_cast<double>(p.rows) * splits * static_cast<double>(result.dim[3] + 2) * sizeof(float);
+  dispatch.kernel = emit.kernels.uses[work.use.partner].partner;
+  dispatch.groups = fold_groups(ceil_div<int64_t>(count * ceil_div<int64_t>(work.heads.d_v, 4), kInvocations));
+  dispatch.work = static_cast<double>(count * splits * row_elements(work.heads)) * sizeof(float);
   dispatch.workspace_bytes = dispatch.work;
   dispatch.set_push(p);
 }
 
-}  // namespace heed::kernels
+}  // namespace
+
+bool can_combine(const Need& need) { return need.device.allows(kIds.of(need.info(in::kQuery).dtype)); }
+
+int64_t split_elements(const Need& need, const Heads& heads, const Candidate& candidate) {
+  const TensorInfo& query = need.info(in::kQuery);
+  const auto elements = [&](int64_t splits) {
+    int64_t product = splits * row_elements(heads);
+    for (const size_t i : {size_t{0}, size_t{1}, size_t{2}}) {
+      const int64_t count = need.max_of(query.dims[i]);
+      product = mul_up_to(product, i == 2 ? std::min(count, candidate.most_split) : count, kMostRanges * kMostElements);
+    }
+    return product;
+  };
+  const int64_t fill = most_to_fill(need, candidate), time = most_in_time(need, heads, candidate.key);
+  const int64_t to_fill = fill > 1 ? std::min(elements(fill), kUsualElements) : 0;
+  // Half of the ranges would be enough, since blocks do not use up the workspace exactly.
+  const int64_t all = time > 1 ? elements(time) : 0, turn = ceil_div(all, kMostRanges / 2);
+  const int64_t in_time = std::min(all, std::clamp(turn, kUsualElements, kMostElements));
+  return std::min(std::max(to_fill, in_time), static_cast<int64_t>(need.device.max_storage_range / sizeof(float)));
+}
+
+Splits splits_of(const Emit& emit, const Work& work) {
+  const auto& [problem, heads, use] = work;
+  if (use.partner == kNoKernel) return {};
+  const auto elements = static_cast<int64_t>(emit.schedule.placement(emit.node.workspace).bytes / sizeof(float));
+  const int64_t row = row_elements(heads), block = std::min<int64_t>(use.traits.rows, problem.queries) * row;
+  const int64_t at_once = elements / (problem.queries * problem.heads * row);
+  const int64_t in_turns = elements / (ceil_div(work.blocks(), kMostRanges) * block);
+  const int64_t keys = emit.node.as<AttentionAttrs>().softmax.visited_keys(problem.keys, use.traits.rows);
+  const int64_t fill = splits_to_fill(emit.device, work.blocks(), use.key, keys);
+  const int64_t time = splits_in_time(emit.device, heads, use.key, keys);
+  const int64_t splits = std::max(std::min(fill, at_once), std::min(time, std::max(at_once, in_turns)));
+  if (splits <= 1) return {};
+  // Each split begins at a tile, and none is empty.
+  const int64_t tile = tile_keys_of(use.key), keys_each = ceil_div(keys, splits * tile) * tile;
+  const int64_t count = ceil_div(keys, keys_each);
+  return {count, count <= at_once ? 1 : ceil_div(work.blocks(), elements / (count * block))};
+}
+
+void add_partial(const Select& select, const Heads& heads, const Candidate& candidate, uint32_t kernel) {
+  const Need need = select.need();
+  if (!need.node.workspace.valid()) return;
+  if (most_to_fill(need, candidate) <= 1 && most_in_time(need, heads, candidate.key) <= 1) return;
+  KernelList& list = *select.kernels;
+  KernelUse& partial = list.add() = list.uses[kernel];
+  partial.role = KernelUse::Role::Partial;
+  partial.why = "fused, keys split over workgroups to fill the device, or since they are many";
+  partial.key.spec[Spec::FLAGS] |= HEED_ATTENTION_PARTIAL;
+  partial.buffers[kOutBinding].tensor = select.node.workspace;
+  partial.buffers[kLogSumExpBinding].tensor = select.node.workspace;  // the combining kernel stores it
+  list.uses[kernel].partner = list.count - 1;
+}
+
+void add_combine(const Select& select, const Heads& heads) {
+  KernelUse& use = add_kernel(select, kIds.of(select.out().dtype), {kInvocations, 1, 1},
+                              "combines what the splits of the keys gave");
+  use.key.set(AttentionCombineConstants::D_V, u32(heads.d_v));
+  use.key.set(AttentionCombineConstants::FLAGS, flags_of(select) & HEED_ATTENTION_LOG_SUM_EXP);
+  use.buffer_count = 3;
+  use.buffers[0] = {BufferUse::Kind::Tensor, false, select.node.workspace};
+  use.buffers[1] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
+  use.buffers[2] = {BufferUse::Kind::Tensor, true, log_sum_exp_or_output(select.node)};
+  make_second_dispatch(select.kernels);
+}
+
+void emit_splits(const Emit& emit, const Work& work, AttentionParams p, const Splits& splits) {
+  const auto first_row = [&](int64_t block) {
+    const int64_t per_head = work.blocks_per_head();
+    return block / per_head * work.problem.queries + block % per_head * work.use.traits.rows;
+  };
+  for (int64_t i = 0; i < splits.ranges; ++i) {
+    const int64_t begin = work.blocks() * i / splits.ranges, end = work.blocks() * (i + 1) / splits.ranges;
+    const int64_t first = first_row(begin);
+    p.offset[kOutBinding] = 0;
+    p.offset[kFirstBlock] = u32(begin);
+    emit_blocks(emit, work, work.use.partner, p, begin, end, splits.count);
+    emit_combine(emit, work, first, first_row(end) - first, splits.count);
+  }
+}
+
+}  // namespace heed::kernels::attention

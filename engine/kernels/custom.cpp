@@ -1,4 +1,4 @@
-// Passes of the host's own: the kernel is the host's, the rest follows from what the pass declares.
+// Passes whose kernel the host brings; all else follows from what the pass declares.
 #include <algorithm>
 
 #include "kernels/operations.hpp"
@@ -17,7 +17,7 @@ Status check_workgroup(const Select& select, const CustomAttrs& attrs) {
   uint64_t invocations = 1;
   for (size_t axis = 0; axis < 3; ++axis) {
     const uint32_t size = attrs.local_size[axis], most = select.device.max_workgroup_size[axis];
-    // A SPIR-V that does not tell has 0 along all of them.
+    // SPIR-V that does not tell its workgroup size has 0 along all axes.
     if (size == 0 && attrs.local_size != std::array<uint32_t, 3>{})
       return select.unsupported(format("workgroups of 0 along axis %zu", axis));
     if (size > most)
@@ -29,9 +29,9 @@ Status check_workgroup(const Select& select, const CustomAttrs& attrs) {
       return select.unsupported(format("%lld workgroups along axis %zu; this device has at most %u",
                                        static_cast<long long>(groups), axis, select.device.max_groups[axis]));
   }
-  if (invocations <= select.device.max_invocations) return Status::Ok;
+  if (invocations <= select.device.max_group_invocations) return Status::Ok;
   return select.unsupported(format("workgroups of %llu invocations; this device has at most %u",
-                                   static_cast<unsigned long long>(invocations), select.device.max_invocations));
+                                   static_cast<unsigned long long>(invocations), select.device.max_group_invocations));
 }
 
 }  // namespace

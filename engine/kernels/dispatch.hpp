@@ -1,12 +1,13 @@
 // Dispatch: one compute dispatch as plain data. Lowering is two pure functions per operation:
 //
-//   select: which kernels the step may use on a device with these capabilities -> pipelines built by compile
+//   select: which kernels the pass may use on a device with these capabilities -> pipelines built by compile
 //   emit:   the dispatches of one run at concrete sizes, each naming one of those kernels -> group counts and
 //           push constants, worked out at record; allocates nothing
 //
 // Nothing here calls Vulkan.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,22 +27,24 @@ struct MatrixSize {
   uint32_t m = 0, n = 0, k = 0;
 };
 
-// Of the portability floor: invocations of a workgroup, and its bytes of shared memory.
+// The portability floor: invocations of a workgroup, and its bytes of shared memory.
 inline constexpr uint32_t kFloorInvocations = 128, kFloorSharedBytes = 16384;
 
-// What lowering may know of a device. Defaults are the portability floor.
+// All that lowering may know of a device. Defaults are the portability floor.
 struct Capabilities {
-  uint32_t max_invocations = kFloorInvocations;  // per workgroup
+  uint32_t max_invocations = kFloorInvocations;        // per workgroup of heed's, which is a row
+  uint32_t max_group_invocations = kFloorInvocations;  // per workgroup of a host's, which may be a box
   std::array<uint32_t, 3> max_workgroup_size = {128, 128, 64};
   std::array<uint32_t, 3> max_groups = {65535, 65535, 65535};
   uint32_t shared_bytes = kFloorSharedBytes;
   uint64_t max_storage_range = 128u << 20;
   uint32_t storage_alignment = 256;  // of descriptor offsets
-  // Compute units, streaming multiprocessors: what runs workgroups side by side. A guess where the driver does not tell.
+  // Compute units or streaming multiprocessors, which run workgroups side by side. A guess where the driver does not
+  // tell.
   uint32_t cores = 32;
   uint32_t subgroup_size = 4;  // as reported; a hint for tile sizes, never relied on
-  // Subgroup operations in compute shaders: sums and maxima over a subgroup; one lane's value for all; any
-  // lane's value.
+  // Subgroup operations in compute shaders: sums and maxima over a subgroup; one lane's value for all; any lane's
+  // value.
   bool subgroup_arithmetic = false;
   bool subgroup_ballot = false;
   bool subgroup_shuffle = false;
@@ -53,14 +56,14 @@ struct Capabilities {
   bool storage_16bit = false;  // 16-bit storage buffers are enabled: activations may be f16 and bf16
   // Matrix units for f16 with sums in f32; m == 0: none, or none that pays.
   MatrixSize matrix;
-  // Of what the sizes of a whole workgroup's matrices are multiples (VK_NV_cooperative_matrix2), for workgroups of 128
-  // and of 256 invocations; m == 0: none. `largest`: rows or columns of one; 0: none at all.
-  MatrixSize workgroup_matrix_128, workgroup_matrix_256;
-  uint32_t workgroup_matrix_largest = 0;
   uint32_t matrix_subgroup = 0;  // the subgroup size that their kernels ask for
-  bool matrix_always = false;    // also where plain arithmetic is expected to be faster
-  // Kernels that failed the self-test on this device, by KernelId. Whoever has a choice asks allows(); select_kernels
-  // refuses what is left.
+  // Floating-point operations that one invocation of a slow GPU does in about 10 ms, if workgroups of 128 have 10 GFLOP/s
+  // each; ten times that on discrete GPUs, as for dispatches (recording/split.hpp). Sums of more are split where they can
+  // be. Tests lower it.
+  int64_t invocation_work = 1 << 20;
+  bool matrix_always = false;  // also where plain arithmetic is expected to be faster
+  // Kernels that failed the self-test on this device, by KernelId. A select function that has a choice asks allows();
+  // select_kernels refuses a pass that still lists one.
   std::array<bool, kKernelCount> disabled{};
   std::shared_ptr<const Tuning> tuning;  // null: estimates choose
 
@@ -70,8 +73,8 @@ struct Capabilities {
 inline constexpr uint32_t kMaxBindings = 8;
 inline constexpr uint32_t kMaxSpecConstants = 24;
 inline constexpr uint32_t kMaxPushBytes = 128;
-inline constexpr uint32_t kMaxKernelsPerStep = 32;
-inline constexpr uint32_t kMaxDispatchesPerStep = 16;
+inline constexpr uint32_t kMaxKernelsPerPass = 40;
+inline constexpr uint32_t kMaxDispatchesPerPass = 256;
 
 // Specialization constants 0, 1, 2 are always the workgroup size, but for a host's shader.
 struct KernelKey {
@@ -80,6 +83,13 @@ struct KernelKey {
   uint32_t spec_count = 3;
   std::array<uint32_t, kMaxSpecConstants> spec = {1, 1, 1};
   std::shared_ptr<const CustomKernel> custom;  // a host's shader; `id` then means nothing
+
+  // Numbers as in the headers of shaders/shared.
+  KernelKey& set(size_t constant, uint32_t value) {
+    spec[constant] = value;
+    spec_count = std::max(spec_count, static_cast<uint32_t>(constant) + 1);
+    return *this;
+  }
   friend bool operator==(const KernelKey& a, const KernelKey& b) {
     if (a.custom != b.custom && (a.custom == nullptr || b.custom == nullptr || !(*a.custom == *b.custom))) return false;
     return a.id == b.id && a.subgroup == b.subgroup && a.spec_count == b.spec_count && a.spec == b.spec;
@@ -96,27 +106,42 @@ struct BufferUse {
   Tensor tensor;
 };
 
-// One kernel a step may use, with its bindings 0..buffer_count-1 in order.
+inline constexpr uint32_t kNoKernel = UINT32_MAX;
+
+// Limits and costs by which the chooser compares kernels (kernels/chooser.hpp). Each operation has a unit of time of
+// its own.
+struct Traits {
+  uint32_t rows = 1, columns = 1;  // of the result that a workgroup makes
+  int64_t most = INT64_MAX;        // rows of a run, or elements of a row, that it can do at most
+  double start = 0, group = 0;     // time that every run takes, and time of each workgroup
+  uint32_t least_depth = 0;        // sums over fewer elements leave most invocations without work
+  bool in_waves = true;            // workgroups run side by side on the cores; a wave lasts as long as its slowest one
+  // Two kernels may do the same: one for operands that can be read four elements at a time, one for all others.
+  enum class Reads : uint8_t { Any, Vec4, Others } reads = Reads::Any;
+  uint64_t tuned = 0;  // bit i: it was measured to be the fastest of the pass's kernels for sizes of class i
+};
+
+// One kernel a pass may use, with its bindings 0..buffer_count-1 in order.
 struct KernelUse {
+  // The chooser picks among whole kernels, which make the result. A partial kernel leaves sums in the workspace, and a
+  // second dispatch makes the result from these.
+  enum class Role : uint8_t { Whole, Partial, Second } role = Role::Whole;
+  uint8_t input = 0;             // the number of concat's input that this kernel copies
+  uint32_t partner = kNoKernel;  // a whole kernel's partial twin; a partial kernel's second dispatch
+  Traits traits;                 // record reads the members up to here
   KernelKey key;
   uint32_t buffer_count = 0;
   std::array<BufferUse, kMaxBindings> buffers{};
   const char* why = "";  // static text: reason for the choice
-  // Does the same work as the kernel before it, which has demands on the operands that are known at a run
-  // only.
-  bool alternative = false;
-  uint64_t tuned = 0;       // bit i: by measurement the best of the step's kernels for sizes of class i
-  bool only_tuned = false;  // estimates never choose it
 };
 
-//
-// The recorder may cut a dispatch into several along z, then y (vkCmdDispatchBase), so that none runs too long:
-// kernels use gl_WorkGroupID only, never gl_NumWorkGroups.
+// One launch of a kernel. The recorder may cut it into pieces along z, then y (vkCmdDispatchBase), so that none runs
+// too long: kernels use gl_WorkGroupID only, never gl_NumWorkGroups.
 struct Dispatch {
-  uint32_t kernel = 0;  // index into the step's KernelUses
+  uint32_t kernel = 0;  // index into the pass's KernelUses
   std::array<uint32_t, 3> groups = {1, 1, 1};
   double work = 0;             // floating-point operations, or bytes moved if more
-  double workspace_bytes = 0;  // which the step wrote to its workspace before, and this reads
+  double workspace_bytes = 0;  // read from the workspace, where an earlier dispatch of the pass wrote them
   uint32_t push_bytes = 0;
   alignas(8) std::array<std::byte, kMaxPushBytes> push{};
 
@@ -128,17 +153,30 @@ struct Dispatch {
   }
 };
 
+// A full list takes no more kernels and sets `overflowed`, with which select_kernels fails.
 struct KernelList {
   uint32_t count = 0;
-  std::array<KernelUse, kMaxKernelsPerStep> uses{};
-  KernelUse& add() { return uses[count++] = {}; }  // the list may hold another step's
+  bool overflowed = false;
+  std::array<KernelUse, kMaxKernelsPerPass> uses{};
+
+  void clear() { count = 0, overflowed = false; }
+  // Resets what an earlier pass left in its place.
+  KernelUse& add() {
+    overflowed |= count == uses.size();
+    return uses[overflowed ? count - 1 : count++] = {};
+  }
 };
 
 struct DispatchList {
   uint32_t count = 0;
-  std::array<Dispatch, kMaxDispatchesPerStep> dispatches{};
+  bool overflowed = false;
+  std::array<Dispatch, kMaxDispatchesPerPass> dispatches{};
+
+  void clear() { count = 0, overflowed = false; }
+  // Resets what an earlier pass left in its place; without push_bytes, `push` does not count.
   Dispatch& add() {
-    Dispatch& fresh = dispatches[count++];  // may hold an earlier step's
+    overflowed |= count == dispatches.size();
+    Dispatch& fresh = dispatches[overflowed ? count - 1 : count++];
     fresh.kernel = 0;
     fresh.groups = {1, 1, 1};
     fresh.work = 0;
@@ -148,18 +186,14 @@ struct DispatchList {
   }
 };
 
-// Has a schedule planned for a device with these capabilities, which must live as long as the options.
+// Sets the options by which a schedule suits a device: an attention that no fused kernel can run becomes matmul,
+// softmax and matmul. `device` must live as long as the options.
 void plan_for(const Capabilities& device, ScheduleOptions* options);
 
-// Whether a fused kernel runs this attention on the device; otherwise it is planned as matmul, softmax and matmul.
-// `tensors` and `sizes` are those of the node's graph.
-bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node,
-                     const Capabilities& device);
-
-// Unsupported, with a message in the log, if the device cannot run the step as asked.
+// Unsupported, with a message in the log, if the device cannot run the pass as asked.
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
                       KernelList* kernels);
-// `kernels` is what select_kernels gave for the same step and device.
+// `kernels` must come from select_kernels for the same pass and device.
 void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities& device, const KernelList& kernels,
                      const RunValues& values, DispatchList* dispatches);
 

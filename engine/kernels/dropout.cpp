@@ -1,13 +1,13 @@
 #include "base/philox.hpp"
+#include "kernels/chooser.hpp"
 #include "kernels/operations.hpp"
 
 namespace heed::kernels {
 namespace {
 
-constexpr size_t kVec4 = 3;
 constexpr uint32_t kInvocations = 128;
 constexpr int64_t kPerGroup = 4 * kInvocations;  // an invocation makes the four elements of a Philox block
-constexpr double kOperations = 30.0;             // per element: a quarter of ten rounds of about a dozen
+constexpr double kOperations = 30.0;             // per element: a quarter of a block's ten rounds of about a dozen
 constexpr WhyStorage kWhy = {"f32 storage; one Philox block per 4 elements",
                              "f16 storage; one Philox block per 4 elements",
                              "bf16 storage; one Philox block per 4 elements"};
@@ -22,13 +22,12 @@ Status select_dropout(const Select& select) {
   if (status != Status::Ok) return status;
   if (select.out().dtype != dtype) return select.unsupported("result and input differ in type");
   const Vec4 known = worse(vec4_of(select, select.node.inputs[in::kX]), vec4_of(select, select.node.outputs[0]));
-  add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
+  add_vec4_kernels(known, [&](bool vec4, Traits::Reads reads) {
     KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, kWhy.of(dtype));
-    use.key.spec_count = kVec4 + 1;
-    use.key.spec[kVec4] = vec4;
+    use.traits.reads = reads;
+    use.key.set(DropoutConstants::VEC4, vec4);
     constexpr size_t kInputs[] = {in::kX};
     bind(select, &use, kInputs);
-    return use;
   });
   return Status::Ok;
 }
@@ -56,7 +55,7 @@ void emit_dropout(const Emit& emit) {
   p.stream = attrs.stream;
 
   Dispatch& dispatch = emit.dispatches->add();
-  dispatch.kernel = emit.kernels.count > 1 && !(is_vec4(x) && is_vec4(out)) ? 1 : 0;
+  dispatch.kernel = choose(emit.kernels, RowProblem{0, is_vec4(x) && is_vec4(out)});
   dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kPerGroup));
   dispatch.work = static_cast<double>(elements) * kOperations;
   dispatch.set_push(p);

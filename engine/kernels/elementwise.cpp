@@ -1,3 +1,4 @@
+#include "kernels/chooser.hpp"
 #include "kernels/copy.hpp"
 
 namespace heed::kernels {
@@ -6,14 +7,14 @@ namespace {
 // 512 elements per workgroup: enough work to hide its start, and few idle invocations at the end.
 constexpr uint32_t kInvocations = 128, kPerInvocation = 4;
 
-enum Spec : size_t { kKind = 3, kActivation, kPer, kVec4, kBfloat, kSpecCount };
+using Spec = ElementwiseConstants;
 
 Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
   if (id == KernelId::CopyI32 || id == KernelId::CopyU8) return Vec4::Never;
   return worse(worse(vec4_of(select, a), vec4_of(select, b)), vec4_of(select, select.node.outputs[0]));
 }
 
-// By the storage of the result.
+// The kernels that read storage of `from`, by the storage of the result.
 ByStorage kernels_from(DType from) {
   if (from == DType::F16) return {KernelId::ElementwiseF16F32, KernelId::ElementwiseF16, KernelId::ElementwiseF16Bf16};
   if (from == DType::BF16)
@@ -29,7 +30,7 @@ Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType f
     *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
     return Status::Ok;
   }
-  // Words read as halves need no 16-bit storage.
+  // A kernel that reads two elements as a word needs no 16-bit storage.
   const bool as_words = from == DType::BF16 || (from == DType::F16 && !select.device.storage_16bit);
   if (as_words && to == DType::F32) {
     *id = KernelId::ElementwiseF32Narrow;
@@ -57,29 +58,29 @@ const char* why_variant(KernelId id) {
 
 }  // namespace
 
-Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tensor a, Tensor b, Vec4 parts) {
+Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tensor a, Tensor b, uint32_t input,
+                       Vec4 known) {
   KernelId id{};
   const DType from = select.schedule.info(a).dtype;
   const Status status = pick_variant(select, attrs, from, select.out().dtype, &id);
   if (status != Status::Ok) return status;
-  add_vec4_kernels(worse(known_of(select, id, a, b), parts), [&](bool vec4) -> KernelUse& {
+  add_vec4_kernels(worse(known_of(select, id, a, b), known), [&](bool vec4, Traits::Reads reads) {
     KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, why_variant(id));
-    use.key.spec_count = kSpecCount;
-    use.key.spec[kKind] = static_cast<uint32_t>(attrs.kind);
-    use.key.spec[kActivation] = static_cast<uint32_t>(attrs.activation);
-    use.key.spec[kPer] = vec4 ? 1 : kPerInvocation;
-    use.key.spec[kVec4] = vec4;
-    use.key.spec[kBfloat] = from == DType::BF16;
+    use.input = static_cast<uint8_t>(input);
+    use.traits.reads = reads;
+    use.key.set(Spec::KIND, static_cast<uint32_t>(attrs.kind));
+    use.key.set(Spec::ACTIVATION, static_cast<uint32_t>(attrs.activation));
+    use.key.set(Spec::PER_INVOCATION, vec4 ? 1 : kPerInvocation);
+    use.key.set(Spec::VEC4, vec4).set(Spec::BFLOAT, from == DType::BF16);
     use.buffer_count = 3;
     use.buffers[0].tensor = a;
     use.buffers[1].tensor = b.valid() ? b : a;
     use.buffers[2] = {BufferUse::Kind::Tensor, true, select.node.outputs[0]};
-    return use;
   });
   return Status::Ok;
 }
 
-uint32_t emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View* b, const View& out, float scale) {
+void emit_walk(const Emit& emit, uint32_t input, const View& a, const View* b, const View& out, float scale) {
   const View* const views[] = {&a, b, &out};
   Walk walk = make_walk(out, views);
   merge_dims(&walk, 0);
@@ -98,16 +99,13 @@ uint32_t emit_walk(const Emit& emit, uint32_t kernel, const View& a, const View*
   p.scale = scale;
 
   Dispatch& dispatch = emit.dispatches->add();
-  const auto is_alternative = [&](uint32_t i) { return i < emit.kernels.count && emit.kernels.uses[i].alternative; };
-  const bool has_alternative = is_alternative(kernel + 1);
-  // Of b only what it is broadcast to counts: its own last dimension may be of size 1.
+  // b counts as it is broadcast, since its own last dimension may be of size 1.
   const bool vec4 = is_vec4(a) && is_vec4(out) && (b == nullptr || is_vec4(broadcast_to(*b, out)));
-  dispatch.kernel = has_alternative && !vec4 ? kernel + 1 : kernel;
+  dispatch.kernel = choose(emit.kernels, RowProblem{0, vec4}, input);
   dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kInvocations * kPerInvocation));
   const size_t bytes = size_of(a.dtype) + (b != nullptr ? size_of(b->dtype) : 0) + size_of(out.dtype);
   dispatch.work = static_cast<double>(elements) * static_cast<double>(bytes);
   dispatch.set_push(p);
-  return has_alternative ? kernel + 2 : kernel + 1;
 }
 
 Status select_elementwise(const Select& select) {
@@ -125,7 +123,7 @@ void emit_elementwise(const Emit& emit) {
   const bool binary = attrs.kind != ElementwiseAttrs::Kind::Copy;
   const View a = emit.in(in::kA), out = emit.out();
   const View b = binary ? emit.in(in::kB) : View{};
-  static_cast<void>(emit_walk(emit, 0, a, binary ? &b : nullptr, out, attrs.scale));
+  emit_walk(emit, 0, a, binary ? &b : nullptr, out, attrs.scale);
 }
 
 }  // namespace heed::kernels

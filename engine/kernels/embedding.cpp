@@ -1,11 +1,9 @@
-#include "kernels/operations.hpp"
+#include "kernels/rows.hpp"
 
 namespace heed::kernels {
 namespace {
 
-constexpr size_t kBfloat = 3;  // a constant of the narrow variant
-
-// A table may take half the bytes of its rows.
+// A table of f16 or bf16 may give rows of f32.
 Status pick_variant(const Select& select, DType table, KernelId* id) {
   const DType to = select.out().dtype;
   if (to == DType::F32 && is_16_bit_float(table)) {
@@ -26,18 +24,12 @@ Status select_embedding(const Select& select) {
   Status status = pick_variant(select, table.dtype, &id);
   if (status == Status::Ok) status = expect_dtype(select, in::kIds, "ids", DType::I32);
   if (status != Status::Ok) return status;
-  const LanePlan plan = plan_lanes(select, table.dims[1]);
   constexpr size_t kInputs[] = {in::kTable, in::kIds};
-  for (uint32_t i = 0; i < plan.count; ++i) {
-    const uint32_t lanes = plan.lanes[i];
-    KernelUse& use = add_kernel(select, id, {lanes, kRowInvocations / lanes, 1}, why_lanes(lanes, table.dtype));
-    if (id == KernelId::EmbeddingF32Narrow) {
-      use.key.spec[kBfloat] = table.dtype == DType::BF16;
-      use.key.spec_count = kBfloat + 1;
-    }
-    bind(select, &use, kInputs);
-    use.buffers[use.buffer_count++] = {BufferUse::Kind::Faults, true, {}};
-  }
+  select_lanes(select, id, table.dims[1], [&](KernelUse* use) {
+    if (id == KernelId::EmbeddingF32Narrow) use->key.set(EmbeddingConstants::BFLOAT, table.dtype == DType::BF16);
+    bind(select, use, kInputs);
+    use->buffers[use->buffer_count++] = {BufferUse::Kind::Faults, true, {}};
+  });
   return Status::Ok;
 }
 
@@ -63,10 +55,7 @@ void emit_embedding(const Emit& emit) {
   put(p.ids_stride, walk.stride[0], 1);
   put(p.out_stride, walk.stride[1]);
 
-  Dispatch& dispatch = emit.dispatches->add();
-  const uint32_t lanes = lanes_for(p.n);
-  dispatch.kernel = find_lanes(emit.kernels, lanes);
-  dispatch.groups = row_groups(p.rows, lanes);
+  Dispatch& dispatch = emit_rows(emit, p.rows, p.n);
   dispatch.work = 2.0 * static_cast<double>(walk.elements()) * static_cast<double>(size_of(out.dtype));
   dispatch.set_push(p);
 }

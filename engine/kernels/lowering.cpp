@@ -106,34 +106,6 @@ std::array<uint32_t, 3> fold_groups(int64_t total) {
   return {u32(x), u32(y), u32(ceil_div<int64_t>(rows, HEED_FOLD_Y))};
 }
 
-uint32_t lanes_for(int64_t row_length) { return row_length <= 32 ? 8 : row_length <= 256 ? 32 : 128; }
-
-LanePlan plan_lanes(const Select& select, SizeId row_length) {
-  LanePlan plan;
-  const uint32_t most = lanes_for(select.max_of(row_length));
-  const bool varies = !select.schedule.sizes.is_constant(row_length);
-  for (const uint32_t lanes : {8u, 32u, 128u})
-    if (lanes == most || (varies && lanes < most)) plan.lanes[plan.count++] = lanes;
-  return plan;
-}
-
-const char* why_lanes(uint32_t lanes, DType dtype) {
-  constexpr WhyStorage kLong = HEED_WHY_STORAGE("long rows: a workgroup each"),
-                       kMiddle = HEED_WHY_STORAGE("4 rows per workgroup"),
-                       kShort = HEED_WHY_STORAGE("short rows: 16 per workgroup");
-  return (lanes == 128 ? kLong : lanes == 32 ? kMiddle : kShort).of(dtype);
-}
-
-uint32_t find_lanes(const KernelList& kernels, uint32_t lanes) {
-  for (uint32_t i = 0; i < kernels.count; ++i)
-    if (kernels.uses[i].key.spec[0] == lanes) return i;
-  return kernels.count - 1;
-}
-
-std::array<uint32_t, 3> row_groups(int64_t rows, uint32_t lanes) {
-  return fold_groups(ceil_div<int64_t>(rows, kRowInvocations / lanes));
-}
-
 namespace {
 
 Status check_ranges(const Select& select) {
@@ -155,19 +127,10 @@ Status check_ranges(const Select& select) {
 
 Status select_op(const Select& select) {
   switch (select.node.op) {
-    case Op::Matmul: return select_matmul(select);
-    case Op::Softmax: return select_softmax(select);
-    case Op::Dropout: return select_dropout(select);
-    case Op::LayerNorm: return select_layernorm(select);
-    case Op::RmsNorm: return select_rmsnorm(select);
-    case Op::Attention: return select_attention(select);
-    case Op::Embedding: return select_embedding(select);
-    case Op::Elementwise: return select_elementwise(select);
-    case Op::Mean: return select_mean(select);
-    case Op::L2Normalize: return select_l2_normalize(select);
-    case Op::Concat: return select_concat(select);
-    case Op::Argmax: return select_argmax(select);
-    case Op::Custom: return select_custom(select);
+#define HEED_OPERATION(enumerator, name) \
+  case Op::enumerator: return select_##name(select);
+#include "graph/operations.inc"
+#undef HEED_OPERATION
   }
   return select.unsupported("unknown operation");
 }
@@ -178,11 +141,12 @@ Status select_op(const Select& select) {
 void plan_for(const Capabilities& device, ScheduleOptions* options) {
   options->context = &device;
   options->keeps_attention = [](const void* context, const detail::GraphData& graph, const Node& node) {
-    return fuses_attention(graph.sizes, graph.tensors, node, *static_cast<const Capabilities*>(context));
+    return kernels::fuses_attention(graph.sizes, graph.tensors, node, *static_cast<const Capabilities*>(context));
   };
   options->workspace = [](const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
                           const Node& node) {
-    const kernels::Need need{graph.sizes, graph.tensors, max_values, node, *static_cast<const Capabilities*>(context)};
+    const kernels::Need need{graph.sizes, graph.tensors, graph.extents,
+                             max_values,  node,          *static_cast<const Capabilities*>(context)};
     if (node.op == Op::Matmul) return kernels::matmul_workspace(need);
     return node.op == Op::Attention ? kernels::attention_workspace(need) : 0;
   };
@@ -190,13 +154,14 @@ void plan_for(const Capabilities& device, ScheduleOptions* options) {
 
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
                       KernelList* kernels) {
-  kernels->count = 0;
+  kernels->clear();
   const kernels::Select select{schedule, node, device, log, kernels};
   Status status = kernels::check_ranges(select);
   if (status == Status::Ok) status = kernels::select_op(select);
+  if (status == Status::Ok && kernels->overflowed)
+    status = select.unsupported(format("more than %u kernels may be needed", kMaxKernelsPerPass));
   for (uint32_t i = 0; i < kernels->count && status == Status::Ok; ++i) {
     const KernelKey& key = kernels->uses[i].key;
-    if (device.tuning != nullptr) kernels->uses[i].tuned = device.tuning->classes_of(key);
     if (key.custom == nullptr && !device.allows(key.id))
       status = select.unsupported(format("%s failed the self-test on this device", kernel_name(key)));
   }
@@ -205,22 +170,13 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
 
 void emit_dispatches(const Schedule& schedule, const Node& node, const Capabilities& device, const KernelList& kernels,
                      const RunValues& values, DispatchList* dispatches) {
-  dispatches->count = 0;
+  dispatches->clear();
   const kernels::Emit emit{schedule, node, device, kernels, values, dispatches};
   switch (node.op) {
-    case Op::Matmul: return kernels::emit_matmul(emit);
-    case Op::Softmax: return kernels::emit_softmax(emit);
-    case Op::Dropout: return kernels::emit_dropout(emit);
-    case Op::LayerNorm: return kernels::emit_layernorm(emit);
-    case Op::RmsNorm: return kernels::emit_rmsnorm(emit);
-    case Op::Attention: return kernels::emit_attention(emit);
-    case Op::Embedding: return kernels::emit_embedding(emit);
-    case Op::Elementwise: return kernels::emit_elementwise(emit);
-    case Op::Mean: return kernels::emit_mean(emit);
-    case Op::L2Normalize: return kernels::emit_l2_normalize(emit);
-    case Op::Concat: return kernels::emit_concat(emit);
-    case Op::Argmax: return kernels::emit_argmax(emit);
-    case Op::Custom: return kernels::emit_custom(emit);
+#define HEED_OPERATION(enumerator, name) \
+  case Op::enumerator: return kernels::emit_##name(emit);
+#include "graph/operations.inc"
+#undef HEED_OPERATION
   }
 }
 

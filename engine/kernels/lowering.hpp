@@ -1,6 +1,7 @@
-// What the select and emit functions of all operations have in common. Internal to this layer.
+// Types and functions for the select and emit functions of all operations. Internal to this layer.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "base/arith.hpp"
@@ -11,10 +12,11 @@
 
 namespace heed::kernels {
 
-// A node before it is part of a schedule.
+// A node that is not yet part of a schedule, and the device that is to run it.
 struct Need {
   const SizeTable& sizes;
   std::span<const TensorInfo> tensors;
+  std::span<const detail::ExtentInfo> extents;
   std::span<const int64_t> max_values;
   const Node& node;
   const Capabilities& device;
@@ -34,7 +36,7 @@ struct Select {
   const TensorInfo& info(size_t input) const { return schedule.info(node.inputs[input]); }
   const TensorInfo& out() const { return schedule.info(node.outputs[0]); }
   int64_t max_of(SizeId size) const { return schedule.max_values[static_cast<size_t>(size)]; }
-  Need need() const { return {schedule.sizes, schedule.tensors, schedule.max_values, node, device}; }
+  Need need() const { return {schedule.sizes, schedule.tensors, schedule.extents, schedule.max_values, node, device}; }
   // Unsupported, naming the operation, the pass and what is wrong.
   Status unsupported(const std::string& what) const;
 };
@@ -69,11 +71,16 @@ Status expect_dtype(const Select& select, size_t position, const char* what, DTy
 
 // Appends a kernel with its workgroup size. The caller sets further constants from `spec_count` on.
 KernelUse& add_kernel(const Select& select, KernelId id, std::array<uint32_t, 3> workgroup, const char* why);
-// Binds inputs in this order, then the output. An absent input is bound to input 0, which it does not touch: a
-// binding must hold some buffer.
+// Binds inputs in this order, then the output. The binding of an absent input gets input 0, which the kernel does not
+// read there: a binding must hold a buffer.
 void bind(const Select& select, KernelUse* use, std::span<const size_t> inputs);
 
 constexpr uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
+// The product, or `most` if that is less.
+inline int64_t mul_up_to(int64_t a, int64_t b, int64_t most) {
+  int64_t product = 0;
+  return checked_mul(a, b, &product) ? std::min(product, most) : most;
+}
 
 // Views walked together over one row-major index space; right-aligned, leading dims 1.
 inline constexpr int kMaxViews = 4;
@@ -100,39 +107,28 @@ void put(uint32_t (&target)[N], const std::array<int64_t, kMaxRank>& from, int s
 }
 
 // --- Operands that are read four elements at a time
-// -----------------------------------------------------------
 
-// Whether the last dimension of a view is dense, and it and everything else a multiple of four elements: its
-// length, the distance of its rows, and where it starts.
+// Whether a view can be read so: its last dimension is dense, and the length of that, the distances of rows and the
+// offset are multiples of four elements.
 bool is_vec4(const View& view);
-// What is known of that before a run: of strides that depend on extents and of where the host's buffers
-// start, nothing.
+// Whether is_vec4 will hold, as far as compile knows: strides that depend on extents and the places of the host's
+// buffers come with each run.
 enum class Vec4 : uint8_t { Never, AtSomeRuns, Always };
 Vec4 vec4_of(const Select& select, Tensor tensor);
-Vec4 vec4_of(const Select& select, const TensorInfo& info);  // of a view that is no tensor of the graph
+Vec4 vec4_of(const Select& select, const TensorInfo& info);  // for a view that is no tensor of the graph
 inline Vec4 worse(Vec4 a, Vec4 b) { return a < b ? a : b; }
-// Calls add(vec4) for every kernel that is needed: the one that reads four elements at a time, and as its
-// alternative the one that does not.
+// Calls add(vec4, reads) for each kernel that is needed: the one that reads four elements at a time, the other, or
+// both.
 template <class Add>
 void add_vec4_kernels(Vec4 known, const Add& add) {
-  if (known != Vec4::Never) add(true);
-  if (known == Vec4::Always) return;
-  add(false).alternative = known == Vec4::AtSomeRuns;
+  const bool both = known == Vec4::AtSomeRuns;
+  if (known != Vec4::Never) add(true, both ? Traits::Reads::Vec4 : Traits::Reads::Any);
+  if (known != Vec4::Always) add(false, both ? Traits::Reads::Others : Traits::Reads::Any);
 }
 
 // Group counts for `total` workgroups with the fixed folds of shared/limits.h.
 std::array<uint32_t, 3> fold_groups(int64_t total);
 
-// Kernels that work on rows: 128 invocations as lanes x rows. Wide rows get all lanes, short ones share.
-inline constexpr uint32_t kRowInvocations = 128;
-uint32_t lanes_for(int64_t row_length);
-struct LanePlan {
-  uint32_t count = 0;
-  std::array<uint32_t, 3> lanes{};
-};
-// The lane counts that rows of this size may ask for at some run.
-LanePlan plan_lanes(const Select& select, SizeId row_length);
-const char* why_lanes(uint32_t lanes, DType dtype);
 // One text for each storage of activations.
 struct WhyStorage {
   const char *f32, *f16, *bf16;
@@ -140,8 +136,5 @@ struct WhyStorage {
 };
 #define HEED_WHY_STORAGE(text) \
   {text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums"}
-// The kernel among those selected that has these lanes.
-uint32_t find_lanes(const KernelList& kernels, uint32_t lanes);
-std::array<uint32_t, 3> row_groups(int64_t rows, uint32_t lanes);
 
 }  // namespace heed::kernels

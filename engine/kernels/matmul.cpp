@@ -1,8 +1,6 @@
 #include "kernels/matmul.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "base/philox.hpp"
 #include "kernels/operations.hpp"
@@ -17,32 +15,42 @@ Operands operands_of(const Select& select) {
   return b == DType::F16 ? Operands::F32ByF16 : b == DType::BF16 ? Operands::F32ByBf16 : Operands::F32;
 }
 
-KernelUse& add(const Select& select, KernelId id, uint32_t invocations, const Tile& tile, std::span<const uint32_t> own,
-               uint32_t flags, const char* why) {
+Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, uint32_t rows, uint32_t columns,
+                    double group) {
+  Candidate& one = candidates->add(id, {invocations, 1, 1});
+  one.traits.rows = rows;
+  one.traits.columns = columns;
+  one.traits.group = group;
+  return one.set(Spec::BM, rows).set(Spec::BN, columns);
+}
+
+KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   const auto& attrs = select.node.as<MatmulAttrs>();
   const DropoutWords words = dropout_words(attrs.dropout.p);
-  KernelUse& use = add_kernel(select, id, {invocations, 1, 1}, why);
+  KernelUse& use = add_candidate(select, candidate);
   auto& spec = use.key.spec;
-  spec[kFlags] = flags_of(select) | flags;
-  spec[kActivation] = static_cast<uint32_t>(attrs.activation);
-  spec[kDropoutThreshold] = words.threshold;
-  spec[kDropoutScale] = std::bit_cast<uint32_t>(words.keep_scale);
-  spec[kRows] = tile.rows;
-  spec[kColumns] = tile.columns;
-  std::copy(own.begin(), own.end(), spec.begin() + kOwn);
-  use.key.spec_count = u32(static_cast<int64_t>(kOwn + own.size()));
+  spec[Spec::FLAGS] = flags_of(select) | (vec4 ? HEED_MATMUL_A_VEC4 | HEED_MATMUL_B_VEC4 : 0);
+  spec[Spec::ACTIVATION] = static_cast<uint32_t>(attrs.activation);
+  spec[Spec::DROPOUT_THRESHOLD] = words.threshold;
+  spec[Spec::DROPOUT_SCALE] = std::bit_cast<uint32_t>(words.keep_scale);
   constexpr size_t kInputs[] = {in::kA, in::kB, in::kBias, in::kResidual};
   bind(select, &use, kInputs);
   return use;
 }
 
-double waves_cost(const Problem& problem, const KernelKey& key, double efficiency) {
-  const int64_t parts = parts_of(problem, key);
-  const auto waves = static_cast<double>(ceil_div<int64_t>(problem.tiles(key) * parts, problem.cores));
-  return waves * key.spec[kRows] * key.spec[kColumns] / efficiency / static_cast<double>(parts);
+// Workgroups run in waves, one on each core, and a run takes as long as its waves. Workgroups of single subgroups do
+// not wait for each other, so that cores divide them evenly.
+double Problem::cost(const Traits& traits) const {
+  if (m > traits.most) return kUnsuited;
+  const int64_t groups = tiles(traits);
+  if (!traits.in_waves) return static_cast<double>(groups) * traits.group / static_cast<double>(cores);
+  constexpr double kWithoutWork = 1000;
+  const int64_t cut = splits_of(*this, traits);
+  const auto waves = static_cast<double>(ceil_div<int64_t>(groups * cut, cores));
+  return waves * traits.group / static_cast<double>(cut) * (k < traits.least_depth ? kWithoutWork : 1);
 }
 
-MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelKey& key) {
+MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelUse& use) {
   MatmulParams p{};
   p.offset[0] = u32(problem.a.offset);
   p.offset[1] = u32(problem.b.offset);
@@ -55,9 +63,9 @@ MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelKey
   }
   p.m = u32(problem.m), p.n = u32(problem.n), p.k = u32(problem.k);
   p.batch_1 = u32(problem.b1);
-  p.tiles_m = u32(ceil_div<int64_t>(problem.m, key.spec[kRows]));
-  p.tiles_n = u32(ceil_div<int64_t>(problem.n, key.spec[kColumns]));
-  p.tiles = u32(problem.tiles(key));
+  p.tiles_m = u32(ceil_div<int64_t>(problem.m, use.traits.rows));
+  p.tiles_n = u32(ceil_div<int64_t>(problem.n, use.traits.columns));
+  p.tiles = u32(problem.tiles(use.traits));
   p.a_m = u32(problem.a.row), p.a_k = u32(problem.a.column);
   p.a_b0 = u32(problem.a.b0), p.a_b1 = u32(problem.a.b1);
   p.b_k = u32(problem.b.row), p.b_n = u32(problem.b.column);
@@ -73,14 +81,14 @@ MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelKey
 }
 
 void emit_product(const Emit& emit, const Problem& problem, uint32_t kernel, bool partial) {
-  const KernelKey& key = emit.kernels.uses[kernel].key;
-  MatmulParams p = params_of(emit, problem, key);
+  const KernelUse& use = emit.kernels.uses[kernel];
+  MatmulParams p = params_of(emit, problem, use);
   p.partial = partial ? u32(problem.b0 * problem.b1) : 0;
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = kernel;
   dispatch.groups = fold_groups(p.tiles);
   // Padding in the tiles takes as long as elements do.
-  dispatch.work = 2.0 * p.tiles * key.spec[kRows] * key.spec[kColumns] * static_cast<double>(p.k);
+  dispatch.work = 2.0 * p.tiles * use.traits.rows * use.traits.columns * static_cast<double>(p.k);
   dispatch.set_push(p);
 }
 
@@ -88,58 +96,8 @@ void emit_product(const Emit& emit, const Problem& problem, uint32_t kernel, boo
 
 namespace {
 
-using matmul::Problem;
-
-double cost_of(const Problem& problem, const KernelKey& key) {
-  if (matmul::kSubgroupKernels.has(key)) return matmul::subgroups_cost(problem, key);
-  if (key.id == KernelId::MatmulF16MatrixNv2) return matmul::workgroup_matrices_cost(problem, key);
-  if (key.id == KernelId::MatmulF16Matrix) return matmul::matrix_units_cost(problem, key);
-  return matmul::tiles_cost(problem, key);
-}
-
-bool is_b_k_fast(const KernelKey& key) { return (key.spec[matmul::kFlags] & HEED_MATMUL_B_K_FAST) != 0; }
-
-// What some kernels demand of where operands lie, known at a run only.
-struct Layout {
-  const Problem& problem;
-  bool vec4;  // a and b can be read four elements at a time
-
-  bool suits(const KernelKey& key) const {
-    if (key.id == KernelId::MatmulF16MatrixNv2) return matmul::suits_workgroup_matrices(problem);
-    return vec4 || (key.spec[matmul::kFlags] & HEED_MATMUL_A_VEC4) == 0;
-  }
-  // Alternatives stand back where the kernel before them suits.
-  bool allows(const KernelList& kernels, uint32_t i) const {
-    return suits(kernels.uses[i].key) && !(kernels.uses[i].alternative && suits(kernels.uses[i - 1].key));
-  }
-};
-
-// Whether it was measured to be the best for such a product.
-bool is_tuned(const KernelUse& use, const Problem& problem) {
-  if (use.tuned == 0 || (matmul::is_vector(use.key) && problem.m > use.key.spec[matmul::kRows])) return false;
-  return (use.tuned >> product_class(problem.m, problem.n, problem.k, is_b_k_fast(use.key)) & 1) != 0;
-}
-
-// Among the first `count` kernels, which store the result itself.
-uint32_t best_kernel(const Problem& problem, const KernelList& kernels, uint32_t count) {
-  const Layout layout = {problem, problem.reads_vec4(is_b_k_fast(kernels.uses[0].key))};
-  for (uint32_t i = 0; i < count; ++i)
-    if (is_tuned(kernels.uses[i], problem) && layout.allows(kernels, i)) return i;
-  uint32_t best = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (uint32_t i = 0; i < count; ++i) {
-    const KernelKey& key = kernels.uses[i].key;
-    if (!layout.allows(kernels, i)) continue;
-    if (matmul::is_vector(key)) {
-      // In the order of their rows: the first that holds them wastes least.
-      if (matmul::serves(key, problem)) return i;
-      continue;
-    }
-    const double cost = cost_of(problem, key);
-    if (cost < least) best = i, least = cost;
-  }
-  return best;
-}
+// On a software driver, which compiles slowly, a further kernel must be this much faster at some size to be kept.
+constexpr double kWorthOnCpu = 1.5;
 
 Status check_types(const Select& select) {
   const DType dtype = select.info(in::kA).dtype;
@@ -156,15 +114,6 @@ Status check_types(const Select& select) {
   return status;
 }
 
-// What the product may ask for at some run.
-void add_kernels(const Select& select) {
-  if (select.device.matrix_always && matmul::add_matrix_units(select)) return;
-  if (matmul::add_subgroups(select) || matmul::add_vectors(select) == matmul::Vectors::Always) return;
-  matmul::add_workgroup_matrices(select);
-  matmul::add_matrix_units(select);
-  matmul::add_tiles(select);
-}
-
 }  // namespace
 
 Status select_matmul(const Select& select) {
@@ -173,24 +122,34 @@ Status select_matmul(const Select& select) {
   const TensorInfo& out = select.out();
   if (out.rank < 2 || out.rank > 4)
     return select.unsupported(format("result of rank %d; 2 to 4 are possible", out.rank));
-  add_kernels(select);
-  matmul::add_parts(select);
+  Candidates candidates;
+  matmul::list_software(select, &candidates);
+  matmul::list_vectors(select, &candidates);
+  matmul::list_matrix_units(select, &candidates);
+  matmul::list_tiles(select, &candidates);
+  candidates.measured_on(select.device);
+  const auto problem_at = [&](std::span<const int64_t> sizes) {
+    const RunValues values = {.sizes = sizes};
+    return matmul::problem_of({select.schedule, select.node, select.device, *select.kernels, values, nullptr});
+  };
+  const uint32_t kept = keep(select.need(), candidates, select.device.software ? kWorthOnCpu : 1, problem_at);
+  add_kept(select, candidates, kept, matmul::known_vec4(select), [&](const Candidate& candidate, bool vec4) {
+    matmul::add(select, candidate, vec4);
+    matmul::add_partial(select, select.kernels->count - 1);
+  });
+  matmul::add_sum(select);
   return Status::Ok;
 }
 
 void emit_matmul(const Emit& emit) {
-  Problem problem = matmul::problem_of(emit);
-  uint32_t count = emit.kernels.count;
-  if (emit.node.workspace.valid()) {
-    problem.workspace = emit.schedule.max_values[static_cast<size_t>(emit.schedule.info(emit.node.workspace).dims[0])];
-    count = (count - 1) / 2;  // after them, the same for parts, and the sum
-  }
-  const uint32_t kernel = best_kernel(problem, emit.kernels, count);
-  const int64_t parts = matmul::parts_of(problem, emit.kernels.uses[kernel].key);
-  if (parts == 1)
+  const matmul::Problem problem = matmul::problem_of(emit);
+  const uint32_t kernel = choose(emit.kernels, problem);
+  const KernelUse& use = emit.kernels.uses[kernel];
+  const int64_t splits = matmul::splits_of(problem, use.traits);
+  if (splits == 1)
     matmul::emit_product(emit, problem, kernel, false);
   else
-    matmul::emit_parts(emit, problem, count + kernel, parts);
+    matmul::emit_splits(emit, problem, use.partner, splits);
 }
 
 }  // namespace heed::kernels

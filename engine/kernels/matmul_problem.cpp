@@ -1,4 +1,4 @@
-// Sizes and strides of a product at one run, and what is known of them before.
+// Sizes and strides of a product in one run, and what compile knows of them.
 #include <utility>
 
 #include "kernels/matmul.hpp"
@@ -20,8 +20,8 @@ Problem::Operand operand(const View& view, const View& out) {
   return o;
 }
 
-// Rows of all batches are one matrix where b is the same for them and the rows of the others follow each other: a
-// linear layer on [batch, tokens, channels] then fills its tiles across sentences.
+// Makes one matrix of the rows of all inner batches, if b is the same for them and the rows of the others follow each
+// other in memory: a linear layer on [batch, tokens, channels] then fills its tiles across sentences.
 bool merge_inner_batch(Problem* p) {
   if (p->b1 > 1 && p->b.b1 != 0) return false;
   for (const Problem::Operand* o : {&p->a, &p->residual, &p->out})
@@ -35,6 +35,20 @@ bool merge_inner_batch(Problem* p) {
   p->m *= p->b1;
   p->b1 = std::exchange(p->b0, 1);
   return true;
+}
+
+bool is_b_k_fast(const SizeTable& sizes, const TensorInfo& b) {
+  return sizes.is_constant(b.strides[static_cast<size_t>(b.rank - 2)], 1);
+}
+
+bool reads_vec4(const Problem& p) {
+  const auto whole = [](const Problem::Operand& o, int64_t apart) {
+    return ((o.offset | o.b0 | o.b1 | apart) & 3) == 0;
+  };
+  const bool a_dense = p.a.column == 1 && whole(p.a, p.m > 1 ? p.a.row : 0);
+  const bool b_dense = p.b_k_fast ? p.b.row == 1 && whole(p.b, p.n > 1 ? p.b.column : 0)
+                                  : p.b.column == 1 && p.n % 4 == 0 && whole(p.b, p.b.row);
+  return p.k % 4 == 0 && a_dense && b_dense;
 }
 
 }  // namespace
@@ -54,21 +68,17 @@ Problem problem_of(const Emit& emit) {
   if (emit.has(in::kResidual))
     p.residual = operand(emit.in(in::kResidual), out);
   else
-    p.residual = {0, p.out.b0, p.out.b1, p.out.row, 1};  // unread; must not stand in the way of merging
+    p.residual = {0, p.out.b0, p.out.b1, p.out.row, 1};  // never read; these strides do not prevent merging
   if (merge_inner_batch(&p)) (void)merge_inner_batch(&p);
+  p.b_k_fast = is_b_k_fast(emit.schedule.sizes, emit.schedule.info(emit.node.inputs[in::kB]));
+  p.vec4 = reads_vec4(p);
+  if (emit.node.workspace.valid())
+    p.workspace = emit.schedule.max_values[static_cast<size_t>(emit.schedule.info(emit.node.workspace).dims[0])];
   return p;
 }
 
-bool Problem::reads_vec4(bool b_k_fast) const {
-  const auto whole = [](const Operand& o, int64_t apart) { return ((o.offset | o.b0 | o.b1 | apart) & 3) == 0; };
-  const bool a_dense = a.column == 1 && whole(a, m > 1 ? a.row : 0);
-  const bool b_dense =
-      b_k_fast ? b.row == 1 && whole(b, n > 1 ? b.column : 0) : b.column == 1 && n % 4 == 0 && whole(b, b.row);
-  return k % 4 == 0 && a_dense && b_dense;
-}
-
-int64_t Problem::tiles(const KernelKey& key) const {
-  return ceil_div<int64_t>(m, key.spec[kRows]) * ceil_div<int64_t>(n, key.spec[kColumns]) * b0 * b1 * parts;
+int64_t Problem::tiles(const Traits& traits) const {
+  return ceil_div<int64_t>(m, traits.rows) * ceil_div<int64_t>(n, traits.columns) * b0 * b1 * splits;
 }
 
 namespace {
@@ -106,7 +116,7 @@ uint32_t flags_of(const Select& select) {
   if (select.node.as<MatmulAttrs>().dropout.p > 0.0f) flags |= HEED_MATMUL_DROPOUT;
   if (select.has(in::kResidual)) flags |= HEED_MATMUL_RESIDUAL;
   if (sizes.is_constant(a.strides[static_cast<size_t>(a.rank - 1)], 1)) flags |= HEED_MATMUL_A_K_FAST;
-  if (sizes.is_constant(b.strides[static_cast<size_t>(b.rank - 2)], 1)) flags |= HEED_MATMUL_B_K_FAST;
+  if (is_b_k_fast(sizes, b)) flags |= HEED_MATMUL_B_K_FAST;
   if (b.dtype == DType::BF16) flags |= HEED_MATMUL_B_BFLOAT;
   return flags;
 }

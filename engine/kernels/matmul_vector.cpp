@@ -1,22 +1,25 @@
-// Few rows, bandwidth-bound: matmul_vector.comp.
+// Kernels for few rows, which take as long as reading b: matmul_vector.comp.
 #include "kernels/matmul.hpp"
 
 namespace heed::kernels::matmul {
 namespace {
 
 constexpr uint32_t kInvocations = 128;
-// Rows of b that a workgroup reads side by side: enough for many reads to be under way, few enough for many workgroups.
+// Columns of a workgroup where b lies along k: enough for many reads to be under way, few enough for many workgroups.
 constexpr uint32_t kColumnsAlongK = 4;
-// Neighbours along n, each with 16 bytes: a cache line.
+// Neighbouring lanes along n where b lies so. Each reads 16 bytes, together a cache line.
 constexpr uint32_t kLanesAlongN = 8;
-// The invocations of a workgroup share k: with less of it most would have nothing to do.
+// The invocations of a workgroup divide k among them: with fewer k most would have nothing to do.
 constexpr int64_t kLeastDepth = 256;
 
-struct Shape {
+// Multiply-adds per time, relative to 64x64 tiles; few rows take as long as reading b.
+constexpr double kEfficiency = 2;
+
+struct Rows {
   uint32_t rows;
   Why why;
 };
-constexpr Shape kShapes[] = {
+constexpr Rows kRowCounts[] = {
     {1, HEED_MATMUL_WHY("one row: b is read once")},
     {4, HEED_MATMUL_WHY("up to 4 rows: b is read once")},
     {8, HEED_MATMUL_WHY("up to 8 rows: b is read once")},
@@ -34,37 +37,33 @@ KernelId id_for(const Select& select, Operands operands) {
   return kPlain.of(operands);
 }
 
-// The fewest rows of a kernel that holds these.
+// The rows of the smallest kernel for this many rows.
 uint32_t narrowest(int64_t rows) {
-  for (const Shape& shape : kShapes)
-    if (shape.rows >= rows) return shape.rows;
+  for (const Rows& one : kRowCounts)
+    if (one.rows >= rows) return one.rows;
   return kMostRows;
 }
 
 }  // namespace
 
-Vectors add_vectors(const Select& select) {
+void list_vectors(const Select& select, Candidates* candidates) {
   const SizeId depth = select.info(in::kA).dims[static_cast<size_t>(select.info(in::kA).rank - 1)];
-  const int64_t rows = most_rows(select);
-  const bool vary = rows_vary(select), depth_varies = !select.schedule.sizes.is_constant(depth);
+  const int64_t most = most_rows(select);
+  const bool vary = rows_vary(select);
   const Operands operands = operands_of(select);
   const KernelId id = id_for(select, operands);
-  if (select.max_of(depth) < kLeastDepth || (rows > kMostRows && !vary) || !select.device.allows(id))
-    return Vectors::None;
+  if (select.max_of(depth) < kLeastDepth || (most > kMostRows && !vary) || !select.device.allows(id)) return;
   const bool along_k = (flags_of(select) & HEED_MATMUL_B_K_FAST) != 0;
   const uint32_t columns = along_k ? kColumnsAlongK : kLanesAlongN * (operands == Operands::F32 ? 4 : 8);
-  for (const Shape& shape : kShapes) {
-    // Where the number of rows varies, one is what decoding has.
-    if (shape.rows != narrowest(rows) && !(vary && shape.rows == 1)) continue;
-    add(select, id, kInvocations, {shape.rows, columns}, {}, 0, shape.why.of(operands));
+  for (const Rows& rows : kRowCounts) {
+    // Where the number of rows varies, decoding has one row.
+    if (rows.rows != narrowest(most) && !(vary && rows.rows == 1)) continue;
+    const double group = rows.rows * columns / kEfficiency * (select.device.software ? kBarriersOnCpu : 1);
+    Candidate& one = add_tile(candidates, id, kInvocations, rows.rows, columns, group);
+    one.traits.most = rows.rows;
+    one.traits.least_depth = kLeastDepth;
+    one.why = rows.why.of(operands);
   }
-  return rows > kMostRows || depth_varies ? Vectors::AtSomeRuns : Vectors::Always;
-}
-
-bool is_vector(const KernelKey& key) { return kPlain.has(key) || kReducing.has(key); }
-
-bool serves(const KernelKey& key, const Problem& problem) {
-  return problem.m <= key.spec[kRows] && problem.k >= kLeastDepth;
 }
 
 }  // namespace heed::kernels::matmul

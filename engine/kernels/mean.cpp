@@ -3,11 +3,9 @@
 namespace heed::kernels {
 namespace {
 
-constexpr size_t kFlags = 3;
-
-// Elements of out x invocations per element. Along an inner axis neighbours read neighbouring memory; of the last
-// axis a whole workgroup sums one row.
-constexpr std::array<uint32_t, 3> kColumns = {32, 4, 1}, kRow = {1, 128, 1};
+// Workgroups: elements of out x invocations per element. Along an inner axis neighbours read neighbouring memory; along
+// the last axis a whole workgroup sums one row.
+constexpr std::array<uint32_t, 3> kColumns = {32, 4, 1}, kRow = {1, HEED_ROW_INVOCATIONS, 1};
 
 uint32_t flags_of(const Select& select) {
   if (!select.has(in::kMeanMask)) return 0;
@@ -31,8 +29,7 @@ Status select_mean(const Select& select) {
   KernelUse& use =
       add_kernel(select, id, last ? kRow : kColumns,
                  last ? "one workgroup per sum along the last axis" : "32 sums per workgroup, 4 invocations each");
-  use.key.spec_count = kFlags + 1;
-  use.key.spec[kFlags] = flags_of(select);
+  use.key.set(MeanConstants::FLAGS, flags_of(select));
   constexpr size_t kInputs[] = {in::kX, in::kMeanMask};
   bind(select, &use, kInputs);
   return Status::Ok;

@@ -1,15 +1,25 @@
-// The push-constant blocks of all kernels, as the shaders read them.
+// The push-constant blocks and specialization constants of all kernels, as the shaders read them.
 #pragma once
 
 #include "shared/argmax.h"
 #include "shared/attention.h"
 #include "shared/attention_combine.h"
+#include "shared/attention_matrix.h"
+#include "shared/attention_software.h"
+#include "shared/attention_tiles.h"
 #include "shared/dropout.h"
 #include "shared/elementwise.h"
 #include "shared/embedding.h"
 #include "shared/l2_normalize.h"
 #include "shared/limits.h"
 #include "shared/matmul.h"
+#include "shared/matmul_matrix.h"
+#include "shared/matmul_software.h"
+#include "shared/matmul_tiles.h"
 #include "shared/mean.h"
 #include "shared/norm.h"
+#include "shared/rotary.h"
+#include "shared/row_groups.h"
+#include "shared/rows.h"
+#include "shared/sample.h"
 #include "shared/softmax.h"

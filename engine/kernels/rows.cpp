@@ -5,116 +5,111 @@
 namespace heed::kernels {
 namespace {
 
-enum Spec : size_t { kFlags = 3, kHeld, kVec4, kOneSubgroup, kSpecCount };
+constexpr size_t kFlags = SoftmaxConstants::FLAGS, kHeld = RowGroupConstants::HELD;
+static_assert(kFlags == NormConstants::FLAGS);
 
-// How rows are cut: lanes per row, rows per workgroup, and how many groups of four elements a lane keeps (0:
-// none, rows of any length).
-struct RowShape {
-  uint32_t lanes, rows, held;
-  const char* why;
-
-  bool holds(int64_t length) const { return held == 0 || length <= int64_t{4} * lanes * held; }
-};
-
-struct RowShapes {
-  uint32_t count = 0;
-  std::array<RowShape, 5> shapes{};
-  void add(const RowShape& shape) { shapes[count++] = shape; }
-};
-
-// Longer rows are read again in every walk. On a GPU 32 elements of a lane leave room for many workgroups at
-// once; on a CPU registers are memory anyway, and the limit keeps compiling short.
+// Groups of four that a lane keeps at most; longer rows are read again in every walk. On a GPU 32 elements leave
+// registers for many workgroups at once. On a CPU registers are memory anyway, and the limit keeps compiling short.
 constexpr uint32_t kMostHeld = 8, kMostHeldSoftware = 32;
-// Without groups of four every element is a read of its own, and unrolling all of them takes the driver long.
+// The same where elements are read one by one: the driver takes long to compile more reads.
 constexpr uint32_t kMostHeldScalars = 8;
+constexpr uint32_t kRowInvocations = HEED_ROW_INVOCATIONS;
+// The cost of a kernel that reads rows again: more than any other, whose cost is the elements that a row has room for.
+constexpr double kReadAgain = 1e9;
 
 uint32_t groups_of(int64_t length, uint32_t lanes) { return u32(ceil_div<int64_t>(length, int64_t{4} * lanes)); }
 
+// Adds a kernel for rows of up to `most` elements. `lanes` work on each of the `rows` of a workgroup.
+Candidate& add_shape(Candidates* candidates, KernelId id, uint32_t lanes, uint32_t rows, int64_t most,
+                     const char* why) {
+  Candidate& one = candidates->add(id, {lanes, rows, 1});
+  one.traits.rows = rows;
+  one.traits.most = most;
+  one.traits.group = most == INT64_MAX ? kReadAgain : static_cast<double>(most);
+  one.why = why;
+  return one;
+}
+
+// Adds a kernel whose lanes keep `held` groups of four elements each; 0: none, for rows of any length.
+void add_held(Candidates* candidates, uint32_t lanes, uint32_t rows, uint32_t held, const char* why) {
+  add_shape(candidates, {}, lanes, rows, held == 0 ? INT64_MAX : int64_t{4} * lanes * held, why)
+      .set(kHeld, held)
+      .reads_vec4 = true;
+}
+
 // One subgroup per row: no barrier.
-RowShapes software_shapes(uint32_t lanes, int64_t longest, bool varies) {
-  RowShapes shapes;
+Candidates software_candidates(uint32_t lanes, int64_t longest) {
+  Candidates candidates;
   constexpr const char* kWhy = "a subgroup per row, which it keeps: a barrier would cost more";
   const uint32_t most = groups_of(longest, lanes);
-  if (varies)
-    for (const uint32_t held : {1u, 4u, 16u})
-      if (held < most) shapes.add({lanes, 1, held, kWhy});
+  for (const uint32_t held : {1u, 4u, 16u})
+    if (held < most) add_held(&candidates, lanes, 1, held, kWhy);
   if (most <= kMostHeldSoftware)
-    shapes.add({lanes, 1, most, kWhy});
+    add_held(&candidates, lanes, 1, most, kWhy);
   else
-    shapes.add({lanes, 1, 0, "a subgroup per row, read in every walk: too long to keep"});
-  return shapes;
+    add_held(&candidates, lanes, 1, 0, "a subgroup per row, read in every walk: too long to keep");
+  return candidates;
 }
 
-// Short rows share a workgroup of 128.
-RowShapes gpu_shapes(int64_t longest, bool varies) {
-  RowShapes shapes;
-  if (longest <= 32 || varies) shapes.add({8, 16, 1, "short rows: 16 per workgroup, kept in registers"});
-  if ((longest > 32 && longest <= 256) || (varies && longest > 32))
-    shapes.add({32, 4, 2, "4 rows per workgroup, kept in registers"});
+// Short rows share a workgroup.
+Candidates gpu_candidates(int64_t longest) {
+  Candidates candidates;
+  add_held(&candidates, 8, 16, 1, "short rows: 16 per workgroup, kept in registers");
+  add_held(&candidates, 32, 4, 2, "4 rows per workgroup, kept in registers");
   const uint32_t most = groups_of(longest, kRowInvocations);
-  if (longest > 256 && most <= kMostHeld)
-    shapes.add({kRowInvocations, 1, most, "a workgroup per row, kept in registers"});
-  if (most > kMostHeld) {
-    if (varies) shapes.add({kRowInvocations, 1, kMostHeld, "a workgroup per row, kept in registers"});
-    shapes.add({kRowInvocations, 1, 0, "a workgroup per row, read in every walk: too long to keep"});
-  }
-  return shapes;
+  add_held(&candidates, kRowInvocations, 1, std::min(most, kMostHeld), "a workgroup per row, kept in registers");
+  if (most > kMostHeld)
+    add_held(&candidates, kRowInvocations, 1, 0, "a workgroup per row, read in every walk: too long to keep");
+  return candidates;
 }
 
-// The variant with subgroup operations may be used for these rows.
+// Whether the variant with subgroup operations may be used.
 bool may_use_subgroups(const Select& select, const RowIds& ids) {
   return select.device.subgroup_arithmetic && select.device.allows(ids.subgroup.of(select.out().dtype));
 }
 
-KernelUse& add_shape(const Select& select, const RowIds& ids, const RowShape& shape, bool one_subgroup, bool vec4,
-                     uint32_t flags, std::span<const size_t> inputs) {
-  // Where a row has the whole workgroup, its lanes are whole subgroups.
-  const bool subgroups = may_use_subgroups(select, ids) && shape.rows == 1;
-  const KernelId id = (subgroups ? ids.subgroup : ids.plain).of(select.out().dtype);
-  KernelUse& use = add_kernel(select, id, {shape.lanes, shape.rows, 1}, shape.why);
-  auto& spec = use.key.spec;
-  use.key.spec_count = kSpecCount;
-  spec[kFlags] = flags;
-  spec[kHeld] = vec4 || shape.held <= kMostHeldScalars ? shape.held : 0;
-  spec[kVec4] = vec4;
-  spec[kOneSubgroup] = one_subgroup;
-  bind(select, &use, inputs);
-  return use;
-}
-
-// The first kernel that can do it: they are in the order of the lengths they hold.
-uint32_t find_kernel(const KernelList& kernels, int64_t length, bool vec4) {
-  for (const bool wanted : {true, false}) {
-    for (uint32_t i = 0; i < kernels.count && (vec4 || !wanted); ++i) {
-      const auto& spec = kernels.uses[i].key.spec;
-      if ((spec[kVec4] != 0) == wanted && RowShape{spec[0], spec[1], spec[kHeld], ""}.holds(length)) return i;
-    }
-  }
-  return kernels.count - 1;
-}
-
 }  // namespace
+
+Candidates lane_candidates(KernelId id) {
+  Candidates candidates;
+  add_shape(&candidates, id, 8, 16, 32, "short rows: 16 per workgroup");
+  add_shape(&candidates, id, 32, 4, 256, "4 rows per workgroup");
+  add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, "long rows: a workgroup each");
+  return candidates;
+}
+
+uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length) {
+  return keep(select.need(), candidates, 1,
+              [&](std::span<const int64_t> sizes) { return RowProblem{sizes[static_cast<size_t>(length)]}; });
+}
 
 void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_t flags,
                  std::span<const Tensor> operands, std::span<const size_t> inputs) {
   const int64_t longest = select.max_of(length);
-  const bool varies = !select.schedule.sizes.is_constant(length);
-  const bool one_subgroup =
-      select.device.software && may_use_subgroups(select, ids) && select.device.subgroup_size <= kRowInvocations;
-  const RowShapes shapes =
-      one_subgroup ? software_shapes(select.device.subgroup_size, longest, varies) : gpu_shapes(longest, varies);
+  const bool subgroups = may_use_subgroups(select, ids);
+  const bool one_subgroup = select.device.software && subgroups && select.device.subgroup_size <= kRowInvocations;
+  Candidates candidates =
+      one_subgroup ? software_candidates(select.device.subgroup_size, longest) : gpu_candidates(longest);
   Vec4 known = Vec4::Always;
   for (const Tensor tensor : operands) known = worse(known, vec4_of(select, tensor));
-  for (uint32_t i = 0; i < shapes.count; ++i)
-    add_vec4_kernels(known, [&](bool vec4) -> KernelUse& {
-      return add_shape(select, ids, shapes.shapes[i], one_subgroup, vec4, flags, inputs);
-    });
+  add_kept(select, candidates, keep_rows(select, candidates, length), known, [&](Candidate candidate, bool vec4) {
+    // Only where a row has the whole workgroup are its lanes whole subgroups.
+    const bool reduces = subgroups && candidate.traits.rows == 1;
+    candidate.key.id = (reduces ? ids.subgroup : ids.plain).of(select.out().dtype);
+    const uint32_t most_held = vec4 ? UINT32_MAX : kMostHeldScalars;
+    if (candidate.key.spec[kHeld] > most_held) {
+      candidate.set(kHeld, 0).traits.most = INT64_MAX;
+      candidate.traits.group = kReadAgain;
+    }
+    candidate.set(kFlags, flags).set(RowGroupConstants::VEC4, vec4).set(RowConstants::ONE_SUBGROUP, one_subgroup);
+    bind(select, &add_candidate(select, candidate), inputs);
+  });
 }
 
 Dispatch& emit_rows(const Emit& emit, int64_t rows, int64_t length, bool vec4) {
   Dispatch& dispatch = emit.dispatches->add();
-  dispatch.kernel = find_kernel(emit.kernels, length, vec4);
-  dispatch.groups = fold_groups(ceil_div<int64_t>(rows, emit.kernels.uses[dispatch.kernel].key.spec[1]));
+  dispatch.kernel = choose(emit.kernels, RowProblem{length, vec4});
+  dispatch.groups = fold_groups(ceil_div<int64_t>(rows, emit.kernels.uses[dispatch.kernel].traits.rows));
   return dispatch;
 }
 

@@ -1,9 +1,10 @@
-// Kernels that work on rows in groups of four elements (shaders/shared/row_groups.glsl): softmax and the
-// norms.
+// Kernels that work on rows. A workgroup is lanes x rows invocations, 128 on a GPU: a long row gets all of them, short
+// rows share a workgroup.
 #pragma once
 
 #include <span>
 
+#include "kernels/chooser.hpp"
 #include "kernels/operations.hpp"
 
 namespace heed::kernels {
@@ -12,12 +13,27 @@ struct RowIds {
   ByStorage plain, subgroup;
 };
 
-// Adds the kernels for rows of this length: lanes per row and what they keep in registers, as the device and
-// the length ask for. `operands` are all tensors that are read or written by rows; `inputs` are bound, then
-// the output.
+// Adds the kernels for rows of this length that go over groups of four elements and may keep them in registers
+// (shaders/shared/row_groups.glsl): softmax and the norms. `operands` are all tensors that are read or written by rows.
+// Binds `inputs`, then the output.
 void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_t flags,
                  std::span<const Tensor> operands, std::span<const size_t> inputs);
+// Adds the kernels of operations that go over rows once: argmax, embedding and rotary. add(use) binds tensors and sets
+// the constants from 3 on.
+template <class Add>
+void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
 // Appends the dispatch over `rows` rows of `length` elements; `vec4`: whether is_vec4 holds for all operands.
-Dispatch& emit_rows(const Emit& emit, int64_t rows, int64_t length, bool vec4);
+Dispatch& emit_rows(const Emit& emit, int64_t rows, int64_t length, bool vec4 = false);
+
+// A kernel each for short, middle and long rows; the last takes rows of any length.
+Candidates lane_candidates(KernelId id);
+uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length);
+
+template <class Add>
+void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
+  const Candidates candidates = lane_candidates(id);
+  add_kept(select, candidates, keep_rows(select, candidates, length), Vec4::Never,
+           [&](const Candidate& candidate, bool) { add(&add_candidate(select, candidate)); });
+}
 
 }  // namespace heed::kernels

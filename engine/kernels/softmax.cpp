@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "kernels/rows.hpp"
 
 namespace heed::kernels {
@@ -9,12 +11,15 @@ uint32_t flags_of(const Select& select) {
   const auto& attrs = select.node.as<SoftmaxAttrs>();
   uint32_t flags = 0;
   if (attrs.causal != Causal::None) flags |= HEED_SOFTMAX_CAUSAL;
+  if (attrs.causal == Causal::BottomRight) flags |= HEED_SOFTMAX_BOTTOM_RIGHT;
   if (select.has(in::kKeyPadding)) flags |= HEED_SOFTMAX_KEY_PADDING;
   if (attrs.key_padding_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_KEY_PADDING_KEEP;
   if (select.has(in::kMask)) flags |= HEED_SOFTMAX_MASK;
   if (attrs.mask_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_MASK_KEEP;
   if (select.has(in::kSoftmaxBias)) flags |= HEED_SOFTMAX_BIAS;
   if (attrs.masked_fill) flags |= HEED_SOFTMAX_FILL;
+  if (select.has(in::kSoftmaxLengths)) flags |= HEED_SOFTMAX_LENGTHS;
+  if (select.has(in::kSoftmaxPositions)) flags |= HEED_SOFTMAX_POSITIONS;
   return flags;
 }
 
@@ -45,13 +50,20 @@ Status select_softmax(const Select& select) {
   Status status = check_storage(select, x.dtype);
   if (status == Status::Ok) status = check_inputs(select);
   if (status != Status::Ok) return status;
-  constexpr size_t kInputs[] = {in::kX, in::kKeyPadding, in::kMask, in::kSoftmaxBias};
+  constexpr size_t kInputs[] = {in::kX,           in::kKeyPadding,     in::kMask,
+                                in::kSoftmaxBias, in::kSoftmaxLengths, in::kSoftmaxPositions};
   constexpr RowIds kIds = {{KernelId::SoftmaxF32, KernelId::SoftmaxF16, KernelId::SoftmaxBf16},
                            {KernelId::SoftmaxF32Subgroup, KernelId::SoftmaxF16Subgroup, KernelId::SoftmaxBf16Subgroup}};
-  // Masks are read byte by byte.
+  // Masks are not among them, since they are read byte by byte.
   const auto& inputs = select.node.inputs;
   const Tensor operands[] = {inputs[in::kX], inputs[in::kSoftmaxBias], select.node.outputs[0]};
   select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], flags_of(select), operands, kInputs);
+  const auto& attrs = select.node.as<SoftmaxAttrs>();
+  for (uint32_t i = 0; i < select.kernels->count; ++i) {
+    KernelKey& key = select.kernels->uses[i].key;
+    if (attrs.masked_fill) key.set(SoftmaxConstants::FILL_BITS, std::bit_cast<uint32_t>(*attrs.masked_fill));
+    if (attrs.window > 0) key.set(SoftmaxConstants::WINDOW, attrs.window);
+  }
   return Status::Ok;
 }
 
@@ -68,13 +80,12 @@ void emit_softmax(const Emit& emit) {
   if (emit.has(in::kKeyPadding)) place(1, spread_padding(emit.in(in::kKeyPadding), x), p.key_padding_stride);
   if (emit.has(in::kMask)) place(2, emit.in(in::kMask), p.mask_stride);
   if (emit.has(in::kSoftmaxBias)) place(3, emit.in(in::kSoftmaxBias), p.bias_stride);
-  place(4, out, p.out_stride);
+  if (emit.has(in::kSoftmaxLengths)) p.offset[4] = u32(emit.in(in::kSoftmaxLengths).offset);
+  if (emit.has(in::kSoftmaxPositions)) p.offset[5] = u32(emit.in(in::kSoftmaxPositions).offset);
+  place(6, out, p.out_stride);
   const Walk walk = make_walk(x, {});
   put(p.dim, walk.dim);
   p.scale = attrs.scale;
-  p.fill = attrs.masked_fill.value_or(0.0f);
-  p.causal_offset = 0;
-  if (attrs.causal == Causal::BottomRight) p.causal_offset = static_cast<int>(p.dim[3]) - static_cast<int>(p.dim[2]);
 
   const bool vec4 = is_vec4(x) && is_vec4(out) && (!emit.has(in::kSoftmaxBias) || is_vec4(emit.in(in::kSoftmaxBias)));
   Dispatch& dispatch = emit_rows(emit, walk.elements(1), p.dim[3], vec4);

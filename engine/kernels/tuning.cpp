@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-// The first of the limits that holds the size, or their number.
+// The index of the first limit that is not below the size, or the number of limits.
 template <size_t N>
 uint32_t class_of(int64_t size, const int64_t (&limits)[N]) {
   return static_cast<uint32_t>(std::lower_bound(limits, limits + N, size) - limits);
@@ -22,7 +22,7 @@ constexpr int64_t kColumnLimits[] = {640}, kDepthLimits[] = {640};
 constexpr int64_t kQueryLimits[] = {1, 16, 128};
 constexpr int64_t kKeyLimits[] = {64, 512, 2048};
 constexpr int64_t kHeadLimits[] = {16};
-// The usual sizes are 64 and 128: how a kernel does depends on how much of a head fits registers.
+// Separates the usual sizes 64 and 128: how fast a kernel is depends on how much of a head fits registers.
 constexpr int64_t kHeadSizeLimits[] = {80};
 
 }  // namespace
@@ -39,14 +39,10 @@ uint64_t Tuning::classes_of(const std::string& variant) const {
 std::string variant_name(const KernelKey& key) {
   const std::string_view name = kernel_name(key);
   if (key.custom == nullptr && name.starts_with("matmul") && !name.ends_with("_sum"))
-    return format("%s %ux%u", kernel_name(key), key.spec[kernels::matmul::kRows], key.spec[kernels::matmul::kColumns]);
+    return format("%s %ux%u", kernel_name(key), key.spec[MatmulConstants::BM], key.spec[MatmulConstants::BN]);
   if (key.custom == nullptr && name.starts_with("attention") && !name.starts_with("attention_combine"))
-    return attention_variant(kernel_name(key), key.spec[0], kernels::attention::queries_of(key));
+    return format("%s %ux%u", kernel_name(key), key.spec[0], kernels::attention::queries_of(key));
   return kernel_name(key);
-}
-
-std::string attention_variant(const char* kernel, uint32_t invocations, uint32_t queries) {
-  return format("%s %ux%u", kernel, invocations, queries);
 }
 
 uint32_t product_class(int64_t m, int64_t n, int64_t k, bool b_k_fast) {

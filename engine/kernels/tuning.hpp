@@ -1,6 +1,6 @@
-// Choices among the kernels that could run a product or an attention, made by measuring instead of estimating. Sizes fall
-// into 64 classes each; a choice says in which of them a kernel was the fastest. Where no choice fits, the estimates
-// decide, so that nothing depends on a tuning.
+// Choices among the kernels that could run a product or an attention, made by measuring instead of estimating. Sizes
+// fall into 64 classes each; a choice says in which of them a kernel was the fastest. Where no choice fits, the
+// estimates decide, so that nothing depends on a tuning.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,17 @@ struct Tuning {
   };
   static constexpr uint64_t kEverywhere = UINT64_MAX;
   std::vector<Choice> choices;
-  // Steps list every kernel that could do them, not only what rules and choices ask for: for whoever times them.
+  // Passes list every kernel that could run them, so that all can be timed.
   bool lists_all = false;
 
   uint64_t classes_of(const KernelKey& key) const;
   uint64_t classes_of(const std::string& variant) const;
 };
 
-// What is chosen among: the kernel and how it cuts the work, by rows and columns of a tile, "matmul_f32 64x64", or by
-// invocations and queries of a workgroup, "attention_f16 128x32". Kernels that differ in their epilogues or in how they read
-// their operands are the same variant.
+// Names a kernel and how it cuts the work: by rows and columns of a tile, "matmul_f32 64x64", or by invocations and
+// queries of a workgroup, "attention_f16 128x32". Kernels that differ only in their epilogues or in how they read their
+// operands share a name.
 std::string variant_name(const KernelKey& key);
-std::string attention_variant(const char* kernel, uint32_t invocations, uint32_t queries);
 
 // b_k_fast: b's columns lie in memory one after the other, as weights of linear layers do.
 uint32_t product_class(int64_t m, int64_t n, int64_t k, bool b_k_fast);

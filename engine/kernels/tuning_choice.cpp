@@ -9,8 +9,8 @@
 namespace heed {
 namespace {
 
-// Of each choice: its classes, the length of the variant's name, and that many characters.
-// The number goes up when classes change their meaning.
+// A blob holds for each choice the classes, the length of the variant's name and its characters. The number in the
+// magic goes up when classes change their meaning.
 constexpr std::string_view kFamily = "heedtu", kMagic = "heedtu02";
 
 bool read_choice(BlobReader* blob, Tuning::Choice* choice) {
@@ -20,7 +20,7 @@ bool read_choice(BlobReader* blob, Tuning::Choice* choice) {
   return blob->take(choice->variant.data(), length);
 }
 
-// Whole, but of another number.
+// Whether the blob is undamaged and comes from a version with another number.
 bool is_other_version(std::span<const std::byte> blob) {
   if (blob.size() < kMagic.size()) return false;
   const std::string_view magic(reinterpret_cast<const char*>(blob.data()), kMagic.size());

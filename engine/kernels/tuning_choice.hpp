@@ -1,4 +1,4 @@
-// From measured times to choices, and choices as a host stores them between starts.
+// Turns measured times into choices, and choices into a blob that a host stores between starts.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace heed {
 
-// One variant at one size.
+// The time of one variant at one size.
 struct Measurement {
   std::string variant;
   double ms = 0;
 };
 
-// The place of the fastest of these, the first of which is what estimates choose: itself, unless another takes at most
+// The index of the fastest measurement. The first one, which estimates choose, stays unless another takes at most
 // kClearlyFaster of its time, since times vary from run to run.
 inline constexpr double kClearlyFaster = 0.95;
 size_t fastest_of(std::span<const Measurement> measurements);
@@ -25,7 +25,7 @@ size_t fastest_of(std::span<const Measurement> measurements);
 // Adds that `variant` is the best for this class of sizes.
 void choose(Tuning* tuning, const std::string& variant, uint32_t size_class);
 
-// `key`: names device, driver and kernels.
+// `key` names device, driver and kernels.
 std::vector<std::byte> write_tuning(uint64_t key, const Tuning& tuning);
 // Ok; InvalidFile or Unsupported with the reason, and *tuning unchanged.
 Status read_tuning(std::span<const std::byte> blob, uint64_t key, Tuning* tuning, std::string* why);

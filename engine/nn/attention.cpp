@@ -9,6 +9,9 @@ namespace {
 AttentionOptions core_options(const MultiHeadOptions& options) {
   return {.scale = options.scale,
           .causal = options.causal,
+          .window = options.window,
+          .lengths = options.lengths,
+          .positions = options.positions,
           .key_padding = options.key_padding,
           .mask = options.mask,
           .bias = options.score_bias,
@@ -29,13 +32,49 @@ bool add_batch(Graph& g, std::string_view prefix, std::array<Tensor, 3>* inputs)
       return false;
     }
     if (rank == 3) continue;
-    // Equal inputs stay equal, so that a fused projection is still seen as one.
+    // Equal inputs stay equal, so that project_heads still makes one product of them.
     (*inputs)[i] = i > 0 && given[i] == given[i - 1] ? (*inputs)[i - 1] : g.reshape(given[i], {1, shape[0], shape[1]});
   }
   return true;
 }
 
-// [B, heads, S, d_v] -> [B, S, heads d_v]; free, since attention writes its output in that order.
+// Appends the rows of new tokens, [B, G, S, d], to the state `name` and gives all that it then holds, [B, G, past + S, d].
+Tensor remember(Graph& g, Tensor heads, const std::string& name, const Cache& cache) {
+  const Shape shape = g.shape(heads);
+  if (shape.rank != 4) return {};
+  Tensor state = g.state(name, {shape[0].value, cache.capacity, shape[1], shape[3]}, g.dtype(heads));
+  if (!shape[0].is_constant()) state = g.slice(state, 0, 0, shape[0]);
+  const Tensor written = g.append(state, g.transpose(heads, 1, 2), 1, cache.past);
+  return g.transpose(g.slice(written, 1, 0, g.sum(cache.past, shape[2], cache.capacity)), 1, 2);
+}
+
+// Takes projected heads to where queries meet keys: applies norms and rotation, and appends keys and values to the cache.
+void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, const MultiHeadOptions& options,
+             std::array<Tensor, 3>* heads) {
+  const Cache& cache = options.cache;
+  const auto norm = [&](Tensor x, std::string_view name) {
+    return name.empty() ? x : rmsnorm(g, x, join(prefix, name), options.head_norm_eps);
+  };
+  (*heads)[0] = norm((*heads)[0], names.q_norm);
+  (*heads)[1] = norm((*heads)[1], names.k_norm);
+  if (options.rotary) {
+    RotaryOptions rotary = *options.rotary;
+    if (cache.capacity > 0 && rotary.first == Dim(0) && !rotary.positions.valid()) rotary.first = cache.past;
+    const Label label(g, "rotary");
+    for (size_t i = 0; i < 2; ++i) (*heads)[i] = g.rotary((*heads)[i], rotary);
+  }
+  if (cache.capacity == 0) return;
+  if (cache.capacity < 0 || options.causal == Causal::TopLeft) {
+    mistake(g, Status::InvalidArgument, prefix,
+            cache.capacity < 0 ? "a cache of less than no tokens"
+                               : "an attention with a cache is causal from the bottom right, or not at all");
+    return;
+  }
+  (*heads)[1] = remember(g, (*heads)[1], join(prefix, "keys"), cache);
+  (*heads)[2] = remember(g, (*heads)[2], join(prefix, "values"), cache);
+}
+
+// [B, heads, S, d_v] -> [B, S, heads d_v]. It costs nothing, since attention writes outputs in that order.
 Tensor merge_heads(Graph& g, Tensor x) {
   const Shape shape = g.shape(x);
   if (shape.rank != 4) return {};
@@ -55,15 +94,16 @@ Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_v
   const bool unbatched = g.shape(query).rank == 2;
   if (!add_batch(g, prefix, &inputs)) return {};
 
-  const std::array<Tensor, 3> heads =
-      project_heads(g, inputs, prefix, names, widths, options.bias, options.weight_dtype);
+  std::array<Tensor, 3> heads = project_heads(g, inputs, prefix, names, widths, options.bias, options.weight_dtype);
+  prepare(g, prefix, names, options, &heads);
   const AttentionResult result = g.attention(heads[0], heads[1], heads[2], core_options(options));
   Tensor y = merge_heads(g, result.output);
   if (!names.out.empty()) {
     const Label out_label(g, names.out);
-    y = apply_linear(g, y, join(prefix, names.out), widths.out, options.out_bias, options.weight_dtype);
+    y = apply_linear(g, y, join(prefix, names.out), widths.out, options.out_bias, options.weight_dtype,
+                     names.transposed);
   }
-  y = options.output_dropout != 0.0f ? g.dropout(y, options.output_dropout) : y;
+  y = drop(g, y, options.output_dropout);
 
   if (options.weights) *options.weights = unbatched ? g.select(result.weights, 0, 0) : result.weights;
   return unbatched ? g.select(y, 0, 0) : y;
@@ -85,11 +125,9 @@ Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view pref
   Widths widths;
   if (!resolve_widths(g, x, prefix, options, &widths) || !may_repeat(g, prefix, widths.heads, "separate heads"))
     return {};
-  if (widths.kv_heads != widths.heads) {
-    mistake(g, Status::InvalidArgument, prefix, "kv_heads %lld for %lld separate heads; they cannot share any",
-            static_cast<long long>(widths.kv_heads), static_cast<long long>(widths.heads));
-    return {};
-  }
+  if (widths.kv_heads != widths.heads)
+    return mistake(g, Status::InvalidArgument, prefix, "kv_heads %lld for %lld separate heads; they cannot share any",
+                   static_cast<long long>(widths.kv_heads), static_cast<long long>(widths.heads));
   MultiHeadOptions one = options;
   one.heads = 1;
   one.kv_heads = 1;

@@ -7,7 +7,7 @@ namespace heed {
 
 namespace {
 
-// One layer's tensors below "encoder.layer.N.", in the checkpoint's spelling.
+// The tensors of one layer below "encoder.layer.N.", as the checkpoint spells them.
 void layer_tensors(const BertConfig& c, const std::string& prefix, std::vector<TensorShape>* all) {
   const auto linear = [&](const char* name, int64_t out, int64_t in) {
     all->push_back({prefix + name + ".weight", {out, in}});
@@ -17,8 +17,8 @@ void layer_tensors(const BertConfig& c, const std::string& prefix, std::vector<T
     all->push_back({prefix + name + ".weight", {c.width}});
     all->push_back({prefix + name + ".bias", {c.width}});
   };
-  for (const char* part : {"attention.self.query", "attention.self.key", "attention.self.value"})
-    linear(part, c.width, c.width);
+  for (const char* name : {"attention.self.query", "attention.self.key", "attention.self.value"})
+    linear(name, c.width, c.width);
   linear("attention.output.dense", c.width, c.width);
   norm("attention.output.LayerNorm");
   linear("intermediate.dense", c.hidden, c.width);
@@ -61,7 +61,7 @@ Tensor embeddings(Graph& g, Tensor ids, const BertConfig& c, const BertOptions& 
   Tensor position = g.cast(g.slice(table("position", c.positions), 0, 0, shape[1]), options.dtype);  // [S, C]
   const Tensor types = table("token_type", c.types);
   Tensor x = g.embedding(table("word", c.vocabulary), ids, options.dtype);
-  // Without types, the type's row joins the positions: a sum over [S, C] instead of [B, S, C].
+  // Without types, all tokens have type 0. Adding its row to the positions takes a sum over [S, C] instead of [B, S, C].
   if (options.types.valid())
     x = g.add(x, g.embedding(types, options.types, options.dtype));
   else

@@ -8,8 +8,8 @@ namespace {
 // `sublayer` maps x, or its norm, to the branch that is added to x.
 template <class Sublayer>
 Tensor with_residual(Graph& g, Tensor x, std::string_view norm_name, const NormOptions& norm, Sublayer&& sublayer) {
-  if (norm.placement == NormPlacement::Pre) return g.add(x, sublayer(layernorm(g, x, norm_name, norm.eps)));
-  return layernorm(g, g.add(x, sublayer(x)), norm_name, norm.eps);
+  if (norm.placement == NormPlacement::Pre) return g.add(x, sublayer(apply_norm(g, x, norm_name, norm)));
+  return apply_norm(g, g.add(x, sublayer(x)), norm_name, norm);
 }
 
 }  // namespace
@@ -31,12 +31,14 @@ Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwa
   const int64_t hidden = options.hidden ? options.hidden : 4 * width;
   const auto layer = [&](Tensor input, std::string_view name, int64_t out) {
     const Label layer_label(g, name);
-    return apply_linear(g, input, join(prefix, name), out, options.bias, options.weight_dtype);
+    return apply_linear(g, input, join(prefix, name), out, options.bias, options.weight_dtype, options.transposed);
   };
-  Tensor h = g.activation(layer(x, options.first, hidden), options.activation);
-  if (options.hidden_dropout != 0.0f) h = g.dropout(h, options.hidden_dropout);
+  const bool gated = !options.gate.empty();
+  Tensor h = g.activation(layer(x, gated ? options.gate : options.first, hidden), options.activation);
+  if (gated) h = g.mul(h, layer(x, options.first, hidden));
+  h = drop(g, h, options.hidden_dropout);
   const Tensor y = layer(h, options.second, width);
-  return options.output_dropout != 0.0f ? g.dropout(y, options.output_dropout) : y;
+  return drop(g, y, options.output_dropout);
 }
 
 Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, const FeedForwardBlockNames& names,

@@ -13,9 +13,9 @@ std::string join(std::string_view prefix, std::string_view name) {
 
 std::string join(std::string_view prefix, int64_t index) { return join(prefix, std::to_string(index)); }
 
-std::string parameter(std::string_view layer, std::string_view part) {
-  if (layer.ends_with('_')) return std::string(layer) += part;
-  return join(layer, part);
+std::string parameter(std::string_view layer, std::string_view kind) {
+  if (layer.ends_with('_')) return std::string(layer) += kind;
+  return join(layer, kind);
 }
 
 Tensor mistake(Graph& g, Status status, std::string_view layer, const char* text, ...) {
@@ -55,15 +55,21 @@ int64_t width_of(Graph& g, Tensor x, std::string_view layer) {
   return width.value;
 }
 
+Tensor linear_weight(Graph& g, const std::string& name, int64_t in, int64_t out, DType dtype, bool in_out) {
+  return in_out ? g.transpose(g.weight(name, {in, out}, dtype), 0, 1) : g.weight(name, {out, in}, dtype);
+}
+
+Tensor drop(Graph& g, Tensor x, float p) { return p != 0.0f ? g.dropout(x, p) : x; }
+
 Tensor apply_linear(Graph& g, Tensor x, std::string_view layer, int64_t out, bool bias,
-                    std::optional<DType> weight_dtype) {
+                    std::optional<DType> weight_dtype, bool transposed) {
   const int64_t in = width_of(g, x, layer);
   if (in == 0) return {};
   if (out <= 0)
     return mistake(g, Status::InvalidArgument, layer, "output width %lld, at least 1 is needed",
                    static_cast<long long>(out));
   const DType dtype = g.dtype(x);
-  const Tensor weight = g.weight(parameter(layer, "weight"), {out, in}, weight_dtype.value_or(dtype));
+  const Tensor weight = linear_weight(g, parameter(layer, "weight"), in, out, weight_dtype.value_or(dtype), transposed);
   return g.linear(x, weight, bias ? g.weight(parameter(layer, "bias"), {out}, dtype) : Tensor{});
 }
 
@@ -79,6 +85,17 @@ Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps) {
   const DType dtype = g.dtype(x);
   const Tensor gamma = g.weight(parameter(prefix, "weight"), {width}, dtype);
   return g.layernorm(x, gamma, g.weight(parameter(prefix, "bias"), {width}, dtype), eps);
+}
+
+Tensor rmsnorm(Graph& g, Tensor x, std::string_view prefix, float eps) {
+  const Label label(g, prefix);
+  const int64_t width = width_of(g, x, prefix);
+  if (width == 0) return {};
+  return g.rmsnorm(x, g.weight(parameter(prefix, "weight"), {width}, g.dtype(x)), eps);
+}
+
+Tensor apply_norm(Graph& g, Tensor x, std::string_view layer, const NormOptions& norm) {
+  return norm.kind == NormKind::Rms ? rmsnorm(g, x, layer, norm.eps) : layernorm(g, x, layer, norm.eps);
 }
 
 }  // namespace heed::nn

@@ -1,4 +1,4 @@
-// What the files of heed::nn share: names of weights, labels, messages.
+// Names of weights, labels, messages and simple layers, for the files of heed::nn.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ namespace heed::nn {
 std::string join(std::string_view prefix, std::string_view name);
 // "a.3"
 std::string join(std::string_view prefix, int64_t index);
-// The tensor `part` ("weight", "bias") of a layer: "a.weight", and "in_proj_weight" for the layer "in_proj_".
-std::string parameter(std::string_view layer, std::string_view part);
+// The name of a layer's tensor `kind` ("weight", "bias"): "a.weight", and "in_proj_weight" for the layer "in_proj_".
+std::string parameter(std::string_view layer, std::string_view kind);
 
-// Labels the passes made in a scope; nothing for an empty name.
+// Labels the nodes made in a scope. An empty name labels nothing.
 class Label {
  public:
   Label(Graph& g, std::string_view name) : graph_(g), pushed_(!name.empty()) {
@@ -42,8 +42,17 @@ bool may_repeat(Graph& g, std::string_view layer, int64_t count, const char* wha
 // The constant width of x's last axis; 0 after recording a mistake.
 int64_t width_of(Graph& g, Tensor x, std::string_view layer);
 
-// linear() without a label.
+// The matrix [out, in] of a linear layer; in_out: the checkpoint holds it as [in, out].
+Tensor linear_weight(Graph& g, const std::string& name, int64_t in, int64_t out, DType dtype, bool in_out);
+
+// Dropout that takes no stream number, and adds no node, where p is 0.
+Tensor drop(Graph& g, Tensor x, float p);
+
+// linear() without a label. Transposed: the matrix is [in, out] in the checkpoint.
 Tensor apply_linear(Graph& g, Tensor x, std::string_view layer, int64_t out, bool bias,
-                    std::optional<DType> weight_dtype);
+                    std::optional<DType> weight_dtype, bool transposed = false);
+
+// The norm that the options say.
+Tensor apply_norm(Graph& g, Tensor x, std::string_view layer, const NormOptions& norm);
 
 }  // namespace heed::nn

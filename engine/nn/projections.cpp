@@ -4,9 +4,9 @@ namespace heed::nn {
 
 namespace {
 
-using Parts = std::array<Tensor, 3>;
+using Roles = std::array<Tensor, 3>;  // query, key, value
 
-// One stored weight: the rows of parts first .. last - 1.
+// One stored weight: the rows of roles first .. last - 1.
 struct Stored {
   std::string_view name;
   int first, last;
@@ -14,30 +14,30 @@ struct Stored {
 
 int64_t rows(const Widths& widths, int first, int last) {
   int64_t total = 0;
-  for (int i = first; i < last; ++i) total += widths.heads_of(i) * widths.part(i);
+  for (int i = first; i < last; ++i) total += widths.heads_of(i) * widths.head_width(i);
   return total;
 }
 
 class Projector {
  public:
-  Projector(Graph& g, const Parts& inputs, std::string_view prefix, bool in_out, const Widths& widths, bool bias,
-            std::optional<DType> weight_dtype)
+  Projector(Graph& g, const Roles& inputs, std::string_view prefix, const AttentionNames& names, const Widths& widths,
+            bool bias, std::optional<DType> weight_dtype)
       : graph_(g),
         inputs_(inputs),
         prefix_(prefix),
-        in_out_(in_out),
+        names_(names),
         widths_(widths),
-        bias_(bias && !in_out),
+        bias_(bias && !names.in_out),
         weight_dtype_(weight_dtype) {}
 
-  // Neighbouring parts of equal input share one product.
-  void run(const Stored& stored, Parts* heads) {
+  // Neighbouring roles of equal input share one product.
+  void run(const Stored& stored, Roles* heads) {
     const Label label(graph_, stored.name);
     if (!load(stored)) return;
     for (int i = stored.first, end; i < stored.last; i = end) {
       end = i + 1;
       while (end < stored.last && inputs_[size_t(end)] == inputs_[size_t(i)]) ++end;
-      split(product(stored, i, end), i, end, heads);
+      take_heads(product(stored, i, end), i, end, heads);
     }
   }
 
@@ -56,9 +56,8 @@ class Projector {
     }
     const int64_t out = rows(widths_, stored.first, stored.last);
     const DType dtype = graph_.dtype(inputs_[size_t(stored.first)]);
-    const DType stored_as = weight_dtype_.value_or(dtype);
-    weight_ = in_out_ ? graph_.weight(layer, {in, out}, stored_as)
-                      : graph_.weight(parameter(layer, "weight"), {out, in}, stored_as);
+    weight_ = linear_weight(graph_, names_.in_out ? layer : parameter(layer, "weight"), in, out,
+                            weight_dtype_.value_or(dtype), names_.in_out || names_.transposed);
     if (bias_) bias_weight_ = graph_.weight(parameter(layer, "bias"), {out}, dtype);
     return weight_.valid();
   }
@@ -67,27 +66,26 @@ class Projector {
     const Tensor x = inputs_[size_t(first)];
     const bool whole = first == stored.first && last == stored.last;
     const int64_t begin = rows(widths_, stored.first, first), count = rows(widths_, first, last);
-    const Tensor weight = whole ? weight_ : graph_.slice(weight_, in_out_ ? 1 : 0, begin, count);
-    if (in_out_) return graph_.matmul(x, weight);
+    const Tensor weight = whole ? weight_ : graph_.slice(weight_, 0, begin, count);
     const Tensor bias = whole || !bias_ ? bias_weight_ : graph_.slice(bias_weight_, 0, begin, count);
     return graph_.linear(x, weight, bias);
   }
 
-  // y [B, S, rows of the parts] -> [B, heads, S, d] of each part, without a copy.
-  void split(Tensor y, int first, int last, Parts* heads) {
+  // y [B, S, rows of the roles] -> [B, heads, S, d] for each role, without a copy.
+  void take_heads(Tensor y, int first, int last, Roles* heads) {
     if (!y.valid()) return;
     const Shape shape = graph_.shape(y);
     for (int i = first; i < last; ++i) {
-      const Tensor part = graph_.slice(y, 2, rows(widths_, first, i), rows(widths_, i, i + 1));
-      const Tensor apart = graph_.reshape(part, {shape[0], shape[1], widths_.heads_of(i), widths_.part(i)});
+      const Tensor own = graph_.slice(y, 2, rows(widths_, first, i), rows(widths_, i, i + 1));
+      const Tensor apart = graph_.reshape(own, {shape[0], shape[1], widths_.heads_of(i), widths_.head_width(i)});
       (*heads)[size_t(i)] = graph_.transpose(apart, 1, 2);
     }
   }
 
   Graph& graph_;
-  const Parts& inputs_;
+  const Roles& inputs_;
   std::string_view prefix_;
-  bool in_out_;
+  const AttentionNames& names_;
   const Widths& widths_;
   bool bias_;
   std::optional<DType> weight_dtype_;
@@ -135,8 +133,8 @@ bool resolve_widths(Graph& g, Tensor query, std::string_view prefix, const Multi
 std::array<Tensor, 3> project_heads(Graph& g, const std::array<Tensor, 3>& inputs, std::string_view prefix,
                                     const AttentionNames& names, const Widths& widths, bool bias,
                                     std::optional<DType> weight_dtype) {
-  Parts heads{};
-  Projector projector(g, inputs, prefix, names.in_out, widths, bias, weight_dtype);
+  Roles heads{};
+  Projector projector(g, inputs, prefix, names, widths, bias, weight_dtype);
   if (!names.qkv.empty()) {
     projector.run({names.qkv, 0, 3}, &heads);
     return heads;

@@ -12,10 +12,11 @@ MultiHeadOptions with_layer_names(const MultiHeadOptions& options) {
 }
 
 template <class Layer>
-Tensor stack_layers(Graph& g, Tensor x, std::string_view prefix, const StackOptions& stack, float eps, Layer&& layer) {
+Tensor stack_layers(Graph& g, Tensor x, std::string_view prefix, const StackOptions& stack, const NormOptions& norm,
+                    Layer&& layer) {
   if (!may_repeat(g, prefix, stack.layers, "layers")) return {};
   for (int i = 0; i < stack.layers && g.status() == Status::Ok; ++i) x = layer(x, join(prefix, int64_t{i}));
-  return stack.final_norm.empty() ? x : layernorm(g, x, stack.final_norm, eps);
+  return stack.final_norm.empty() ? x : apply_norm(g, x, stack.final_norm, norm);
 }
 
 }  // namespace
@@ -36,13 +37,13 @@ Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
 
 Tensor encoder_stack(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& layer,
                      const StackOptions& stack) {
-  return stack_layers(g, x, prefix, stack, layer.norm.eps,
+  return stack_layers(g, x, prefix, stack, layer.norm,
                       [&](Tensor input, const std::string& name) { return encoder_layer(g, input, name, layer); });
 }
 
 Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_view prefix, const DecoderLayerOptions& layer,
                      const StackOptions& stack) {
-  return stack_layers(g, x, prefix, stack, layer.norm.eps, [&](Tensor input, const std::string& name) {
+  return stack_layers(g, x, prefix, stack, layer.norm, [&](Tensor input, const std::string& name) {
     return decoder_layer(g, input, memory, name, layer);
   });
 }

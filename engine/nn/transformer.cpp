@@ -7,7 +7,7 @@ namespace {
 
 Tensor enter(Graph& g, Tensor x, const TransformerOptions& options) {
   if (options.positional_encoding) x = g.positional_encoding(x);
-  return options.input_dropout != 0.0f ? g.dropout(x, options.input_dropout) : x;
+  return drop(g, x, options.input_dropout);
 }
 
 }  // namespace

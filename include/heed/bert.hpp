@@ -33,12 +33,12 @@
 
 namespace heed {
 
-// What a Hugging Face config.json says of the network. Names in brackets are the file's.
+// The network as a Hugging Face config.json describes it. Names in brackets are those of the file's fields.
 struct BertConfig {
   int64_t vocabulary = 30522;                   // [vocab_size] rows of the word table
   int64_t width = 768;                          // [hidden_size]
-  int64_t layers = 12;                          // [num_hidden_layers] up to nn::kMaxLayers
-  int64_t heads = 12;                           // [num_attention_heads] divides width
+  int64_t layers = 12;                          // [num_hidden_layers] at most nn::kMaxLayers
+  int64_t heads = 12;                           // [num_attention_heads] must divide width
   int64_t hidden = 3072;                        // [intermediate_size]
   int64_t positions = 512;                      // [max_position_embeddings] the longest input
   int64_t types = 2;                            // [type_vocab_size]
@@ -47,20 +47,20 @@ struct BertConfig {
   int64_t pad_id = 0;                           // [pad_token_id]
 };
 
-// Reads a config.json. InvalidFile: not JSON, a field that is missing, of the wrong type or out of range.
+// Reads a config.json. InvalidFile: it is not JSON, or a field is missing, of the wrong type or out of range.
 // Unsupported: another architecture ([model_type] is not "bert"), relative positions, a decoder, or an unknown
 // activation. The message names the field and its value. On failure *config is unchanged.
 HEED_API Status read_bert_config(std::string_view path, const Log& log, BertConfig* config);
-// The same from memory; `name` stands for the file in messages.
+// Reads it from memory; `name` stands for the file in messages.
 HEED_API Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config);
 
 struct TensorShape {
   std::string name;
   std::vector<int64_t> shape;
 };
-// Names and shapes of the tensors of a checkpoint with this configuration, without the pooler.
+// Names and shapes of the tensors that a checkpoint with this configuration has, without the pooler.
 HEED_API std::vector<TensorShape> bert_tensors(const BertConfig& config);
-// Those of the pooler, which a checkpoint may lack.
+// The pooler's tensors. A checkpoint may lack them.
 HEED_API std::vector<TensorShape> bert_pooler_tensors(const BertConfig& config);
 
 // The tensors of a checkpoint in the form that nn::bert asks for: without the "bert." that some checkpoints put in
@@ -70,9 +70,9 @@ HEED_API std::vector<TensorShape> bert_pooler_tensors(const BertConfig& config);
 // checkpoint, which must outlive this. Move-only.
 class HEED_API BertWeights {
  public:
-  // Compares the checkpoint with the configuration. MissingWeight, ShapeMismatch or DTypeMismatch: the log names every
-  // tensor that is missing (at most 20), misshapen or no float. Tensors that the network does not use are named in
-  // a warning. On failure *weights is unchanged.
+  // Compares the checkpoint with the configuration. If tensors are missing (MissingWeight), have another shape
+  // (ShapeMismatch) or are no floats (DTypeMismatch), the log names them, at most 20 of the missing ones. A warning
+  // names tensors that the network does not use. On failure *weights is unchanged.
   static Status load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights);
 
   BertWeights() = default;
@@ -81,26 +81,26 @@ class HEED_API BertWeights {
 
   std::span<const HostTensor> tensors() const { return tensors_; }  // for Device::upload
   bool has_pooler() const { return has_pooler_; }
-  // In which the checkpoint keeps the network's matrices and tables: F16 or BF16 if all of them are that, else F32.
+  // The type of the network's matrices and tables in the checkpoint: F16 or BF16 if all of them have it, else F32.
   DType dtype() const;
 
  private:
   friend class BertLoader;
   std::vector<HostTensor> tensors_;
-  std::deque<TensorShape> names_;  // of the joined tensors; a deque keeps addresses
+  std::deque<TensorShape> names_;  // the joined tensors'; tensors_ points into it, and a deque keeps addresses
   std::deque<std::vector<std::byte>> joined_;
   bool has_pooler_ = false;
 };
 
 struct BertOptions {
-  DType dtype = DType::F32;  // F32, F16 or BF16: of the weights and of everything computed
-  // Of matrices and tables, if they are not of `dtype`: F16 or BF16 beside F32. Upload with
+  DType dtype = DType::F32;  // F32, F16 or BF16: storage of the weights and of all results
+  // Storage of matrices and tables: F16 or BF16 if `dtype` is F32. Default: `dtype`. Upload the weights with
   // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}.
   std::optional<DType> weight_dtype = {};
-  bool pooler = false;     // also BertResult::pooled
-  bool attention = false;  // also BertResult::attention
-  bool joined_qkv = true;  // weights as BertWeights makes them; false: as they are in the checkpoint
-  Tensor types = {};       // I32 [B, S]: token types; invalid: all 0
+  bool pooler = false;     // compute BertResult::pooled
+  bool attention = false;  // compute BertResult::attention
+  bool joined_qkv = true;  // the weights are those of BertWeights; false: those of the checkpoint
+  Tensor types = {};       // token types, I32 [B, S]; if invalid, all are 0
 };
 
 struct BertResult {
@@ -111,11 +111,11 @@ struct BertResult {
 
 namespace nn {
 
-// The encoder on ids I32 [B, S]; B and S may be extents, S at most config.positions. Padding is seen by no token;
-// its own rows of the result mean nothing. Weights are asked of the graph under the names in BertWeights.
+// The encoder on ids I32 [B, S]; B and S may be extents, S at most config.positions. No token sees padding, and the
+// result's rows for padding mean nothing. Weights are asked of the graph by the names that BertWeights gives.
 HEED_API BertResult bert(Graph& g, Tensor ids, Mask padding, const BertConfig& config, const BertOptions& options = {});
 
-// Mean of the kept tokens [B, S, C] -> [B, C], each row then scaled to length 1: the sentence embedding of
+// The mean of the kept tokens, [B, S, C] -> [B, C], with each row scaled to length 1: the sentence embedding of
 // sentence-transformers (Reimers & Gurevych 2019, arXiv:1908.10084). A row without tokens gives zeros.
 HEED_API Tensor mean_sentence(Graph& g, Tensor tokens, Mask padding);
 

@@ -15,7 +15,7 @@
 
 namespace heed {
 
-// Owns the mapped files. Move-only; everything it hands out points into it.
+// Owns the mapped files. Move-only. Views that it returns point into it, and are valid while it lives.
 class HEED_API Checkpoint {
  public:
   static constexpr size_t kMaxShards = 1000;
@@ -26,17 +26,17 @@ class HEED_API Checkpoint {
   Checkpoint(Checkpoint&&) noexcept;
   Checkpoint& operator=(Checkpoint&&) noexcept;
 
-  // `path`: a .safetensors file, a *.index.json that says which tensor is in which file beside it, or a directory with
-  // model.safetensors or model.safetensors.index.json (the former is preferred). Index and files must agree: every
+  // `path` is a .safetensors file, a *.index.json that says which tensor is in which file beside it, or a directory
+  // with model.safetensors or, if it has none, model.safetensors.index.json. Index and files must agree: every
   // tensor of the index is in the file it names, and the files hold no others. NotFound: a file is missing.
-  // InvalidFile: anything else; the message names file and tensor. On failure *checkpoint is unchanged.
+  // InvalidFile: any other fault; the message names file and tensor. On failure *checkpoint is unchanged.
   static Status open(std::string_view path, const Log& log, Checkpoint* checkpoint);
 
   std::span<const SafeTensors::Entry> entries() const;          // sorted by name
   const SafeTensors::Entry* find(std::string_view name) const;  // null if absent
-  uint64_t bytes() const;                                       // of all tensors
+  uint64_t bytes() const;                                       // the size of all tensors
 
-  // Views for Device::upload, in the order of entries(). Some are left out, see SafeTensors::host_tensors.
+  // Views for Device::upload, in the order of entries(). SafeTensors::host_tensors says which are left out.
   std::vector<HostTensor> host_tensors() const;
 
  private:

@@ -28,11 +28,15 @@ class DeviceImpl;
 class WeightsImpl;
 }  // namespace detail
 
-// Lets the CPU device use the host's threads: must call task(context, i) once for every i in 0..count-1, from
-// any threads, and return when all are done. Must be callable from several threads at once if plans are.
+// Lets the CPU device use the host's threads. `run` must call task(context, i) once for every i in 0..count-1, from any
+// threads, and return when all calls are done. If plans run on several threads at once, so does `run`.
 struct ParallelFor {
   void (*run)(void* user, uint32_t count, void (*task)(void* context, uint32_t index), void* context) = nullptr;
   void* user = nullptr;
+  // For Plan::start, which returns Unsupported if this is null: must return at once, and have task(context) called once,
+  // now or later, from any thread. The task does a whole run, and calls `run` for its parts. It may begin after all
+  // handles of the device were dropped, and then does nothing.
+  void (*start)(void* user, void (*task)(void* context), void* context) = nullptr;
 };
 
 enum class DeviceKind : uint8_t { Cpu, DiscreteGpu, IntegratedGpu, VirtualGpu, SoftwareGpu, OtherGpu };
@@ -44,24 +48,30 @@ struct DeviceInfo {
   std::string driver;  // driver name and version; empty for the CPU
   std::string api;     // "Vulkan 1.3.230"; empty for the CPU
   bool usable = true;  // meets the portability floor
-  std::string reason;  // why not usable, or what heed will and will not use and why; several lines
+  std::string reason;  // several lines: why the device is not usable, or what heed uses of it, what not, and why
   // (name, value) pairs of the limits that heed looks at.
   std::vector<std::pair<std::string, std::string>> limits;
 };
 
 struct DeviceOptions {
-  // "": the best, where the CPU device comes after GPUs and before software drivers. "cpu": the CPU device. Digits:
-  // index into Device::list. Otherwise any part of DeviceInfo::word or name, case-insensitive; the first match counts.
+  // "" is the best device: GPUs come first, then the CPU device, then software drivers. "cpu" is the CPU device, a
+  // number is an index into Device::list, and any other text is a part of DeviceInfo::word or name, in upper or lower
+  // case; the first device that matches is taken.
   std::string_view select = {};
   Log log = {};
-  uint32_t threads = 0;                            // CPU device: 0 = one per hardware thread
-  ParallelFor parallel_for = {};                   // CPU device: the host's threads instead of heed's own
+  uint32_t threads = 0;           // CPU device: how many, the caller's included; 0: one per hardware thread
+  ParallelFor parallel_for = {};  // CPU device: the host's threads instead of heed's own
+  // CPU device: one of its instruction sets ("avx2", "neon", "scalar", ...; DeviceInfo::limits lists them) instead of
+  // the best. A set that the processor or this build lacks changes nothing and is a warning in the log.
+  std::string_view cpu_instructions = {};
+  // Vulkan: a library file instead of the system's Vulkan loader. If it cannot be loaded, there is no GPU.
+  std::string_view vulkan_loader = {};
   std::span<const std::byte> pipeline_cache = {};  // a blob from Device::pipeline_cache; checked, may be stale
   bool validation = false;   // Vulkan: enable the Khronos validation layer with synchronization validation
   bool debug_labels = true;  // Vulkan: label passes and name objects if VK_EXT_debug_utils is there
   bool self_test = true;     // compare a small graph with the CPU before a GPU is accepted
-  // SelfTestReport::blob of an earlier start (<heed/self_test.hpp>). If it is of this device, driver and version of
-  // heed, kernels that failed are not used, and the small graph above is not run again if none did.
+  // SelfTestReport::blob of an earlier start (<heed/self_test.hpp>). If it was made with this device, driver and
+  // version of heed, kernels that failed then are not used; if none failed, the small graph above is not run.
   std::span<const std::byte> self_test_results = {};
 };
 
@@ -73,27 +83,30 @@ struct HostTensor {
   std::span<const std::byte> data;
 };
 
-// How far an upload is: `done` of `total` bytes on the device, from 0 at the start to total at the end. Called from
-// within upload, on its thread; must not call the device.
+// Tells how far an upload is: `done` of `total` bytes, from 0 at the start to `total` at the end. The callback runs
+// within upload, on its thread, and must not call the device.
 struct UploadProgress {
   void (*callback)(void* user, uint64_t done, uint64_t total) = nullptr;
   void* user = nullptr;
 };
 
 struct UploadOptions {
-  // Floating-point tensors are converted to this storage type, F32, F16 or BF16, on the way, if keep_dtype is false.
+  // If keep_dtype is false, floating-point tensors are converted to `dtype`: F32, F16 or BF16.
   bool keep_dtype = true;
   DType dtype = DType::F32;
-  // With keep_dtype false: `dtype` is for tensors of rank 2 and more; the others (biases, factors of norms) become F32.
+  // Only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become F32. Needs
+  // keep_dtype to be false.
   bool only_matrices = false;
   UploadProgress progress = {};
 };
 
-// Named tensors on one device. A cheap handle; copies share. Plans keep what they use alive.
+// Named tensors on one device. A cheap handle: copies share the tensors, and plans keep those that they use alive.
 class HEED_API Weights {
  public:
   bool valid() const { return impl_ != nullptr; }
-  uint64_t bytes() const;  // device memory held, without the copies that plans on the CPU make (Plan::weight_bytes)
+  // Memory of the tensors now. On Vulkan it stays as uploaded. On the CPU it counts each tensor in the forms that plans
+  // read (Plan::weight_bytes), and changes as plans are compiled and destroyed.
+  uint64_t bytes() const;
   const std::shared_ptr<detail::WeightsImpl>& impl() const { return impl_; }
   explicit Weights(std::shared_ptr<detail::WeightsImpl> impl) : impl_(std::move(impl)) {}
   Weights() = default;
@@ -103,54 +116,61 @@ class HEED_API Weights {
   std::shared_ptr<detail::WeightsImpl> impl_;
 };
 
-// When a plan's pipelines are made: the driver translates shaders then, which may take seconds at a first start.
-//   Now         by compile, which returns when all are there.
-//   Deferred    by the host, on its own threads: Plan::prepare for each of Plan::pipelines.
-//   Background  by one thread of heed's own that ends with the work; Plan::prepare helps it along.
-// Plan::run makes what is missing first; vulkan::record does not: it returns NotReady. A failure is in the log, leaves
-// the plan not ready, and is returned by prepare, which tries again.
+// Who makes a plan's pipelines, and when. The driver translates the shaders then, which may take seconds at a first
+// start.
+//   Now         compile makes them, and returns when all are there.
+//   Deferred    The host makes them on its own threads, by Plan::prepare for each of Plan::pipelines.
+//   Background  A thread of heed makes them, and ends when they are done. Plan::prepare helps it.
+// Plan::run first makes missing pipelines; vulkan::record returns NotReady if some are missing. If a pipeline cannot be
+// made, the log says why and the plan is not ready; prepare returns the failure, and tries again when it is called
+// again.
 enum class PipelineCreation : uint8_t { Now, Deferred, Background };
 
 struct CompileOptions {
-  bool training = false;    // dropout acts; otherwise it leaves no dispatch in the plan
+  bool training = false;    // dropout acts; without it, dropout leaves no dispatch in the plan
   bool timestamps = false;  // measure GPU time per pass (Plan::timings, vulkan::record_some)
-  // A plan that needs more device memory than this, weights and the CPU's copies of them not counted, is refused with
-  // OutOfDeviceMemory (on the CPU: OutOfMemory) and both numbers before anything is allocated.
+  // A plan that needs more device memory than this is refused before anything is allocated: OutOfDeviceMemory, on the
+  // CPU OutOfMemory, with both numbers in the log. Weights and States are not counted.
   uint64_t memory_limit = UINT64_MAX;
-  // Vulkan: allocate no scratch; the host gives it (vulkan::bind_scratch) before the plan is recorded or run. The CPU
-  // device has its own all the same.
+  // Vulkan: heed allocates no scratch. The host gives it (vulkan::bind_scratch) before the plan is recorded or run, the
+  // same to several plans if it likes. The CPU device ignores this: its plans share scratch by themselves.
   bool host_scratch = false;
-  // How many recordings of this plan may be in flight at once, 1 to 16. Memory for scratch is not multiplied: the host
-  // orders them, or compiles several plans.
+  // How many recordings of this plan may be in flight at once, 1 to 16. They share one scratch, so they must not
+  // overlap in time: on one queue record orders them, on several queues the host does, or compiles one plan for each.
   uint32_t record_slots = 2;
   PipelineCreation pipelines = PipelineCreation::Now;
-  // Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost
-  // (run says it in the log; vulkan::last_completed). Costs a fill of 4 bytes per pass, which waits for the passes
-  // before it but holds up none after it: for finding faults, not for the shipped game.
+  // Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost:
+  // run names it in the log, vulkan::last_completed tells it to the host. Each pass then also fills 4 bytes; the
+  // fill waits for the passes before it and delays none after it. Meant for finding faults, not for a shipped game.
   bool progress = false;
 };
 
-// A cheap handle; copies share the device, and plans and weights keep it alive. Calls are thread-safe; upload
-// and compile on one device are serialized by heed.
+// A cheap handle: copies share the device, and plans and weights keep it alive. Calls are thread-safe; uploads and
+// compiles may run beside each other.
 class HEED_API Device {
  public:
   static Status open(const DeviceOptions& options, Device* device);
-  // Every device of this machine, the CPU last. Never fails for want of Vulkan.
+  // Lists every device of this machine, the CPU last. Without Vulkan, that is the CPU alone.
   static Status list(const DeviceOptions& options, std::vector<DeviceInfo>* devices);
 
   bool valid() const { return impl_ != nullptr; }
   const DeviceInfo& info() const;  // the device must be valid
 
-  // Copies tensors to the device, all or nothing. Waits until done. Sources: F32, F16, BF16, I32, U8.
+  // Copies tensors of any DType to the device, all or none, and waits until they are there.
   Status upload(std::span<const HostTensor> tensors, Weights* weights, const UploadOptions& options = {});
-  // Exact device memory that upload would take.
+  // The exact device memory that upload would take, before plans on the CPU pack any of it.
   uint64_t upload_bytes(std::span<const HostTensor> tensors, const UploadOptions& options = {}) const;
 
   // Checks the graph, chooses kernels, lays out memory, builds pipelines. `weights` may be empty if the graph
   // names none. On failure *plan is unchanged.
   Status compile(const Graph& graph, const Weights& weights, Plan* plan, const CompileOptions& options = {});
 
-  // The driver's pipeline cache, to be given to DeviceOptions::pipeline_cache at the next start.
+  // CPU device: the scratch that its plans share now. That is what the plan with the most needs (Plan::scratch_bytes),
+  // and more where several plans have run at the same time: each of them had its own. 0 on Vulkan, where plans have
+  // scratch of their own or the host's.
+  uint64_t scratch_bytes() const;
+
+  // Returns the driver's pipeline cache, for DeviceOptions::pipeline_cache of the next start.
   Status pipeline_cache(std::vector<std::byte>* blob) const;
 
   const std::shared_ptr<detail::DeviceImpl>& impl() const { return impl_; }

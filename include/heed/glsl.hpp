@@ -1,6 +1,6 @@
-// GLSL to SPIR-V, for passes that a host brings as source. An optional library: link heed::shaderc (CMake
-// option HEED_SHADERC, needs libshaderc; that of Debian 12 does not link). heed itself needs no shader compiler, and takes
-// the SPIR-V of any other.
+// Compiles GLSL to SPIR-V, for hosts that bring their own passes as source. This is an optional library: link
+// heed::shaderc (CMake option HEED_SHADERC; it needs libshaderc, and Debian 12's does not link). heed itself needs no
+// shader compiler, and takes SPIR-V from any.
 //
 //   std::vector<uint32_t> words;
 //   heed::Status s = heed::compile_glsl(source, {.name = "fade.comp", .log = log}, &words);
@@ -8,10 +8,11 @@
 #pragma once
 
 #include <cstdint>
-#include <heed/status.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include <heed/status.hpp>
 
 namespace heed {
 
@@ -28,9 +29,9 @@ struct GlslOptions {
   Log log = {};
 };
 
-// Compiles a compute shader with entry point "main" for Vulkan 1.1; the source says its #version (310 es, 430 or
-// later). InvalidArgument: the compiler's messages, with lines, are in the log, and *words is unchanged. No #include.
-// Takes milliseconds: not for the middle of a frame. Thread-safe.
+// Compiles a compute shader with entry point "main" for Vulkan 1.1. The source must state its #version (310 es, 430 or
+// later) and cannot #include. InvalidArgument: the compiler's messages, with lines, are in the log, and *words is
+// unchanged. Takes milliseconds, too long for the middle of a frame. Thread-safe.
 Status compile_glsl(std::string_view source, const GlslOptions& options, std::vector<uint32_t>* words);
 
 }  // namespace heed

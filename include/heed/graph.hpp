@@ -32,7 +32,7 @@ struct GraphData;
 }
 struct CustomPass;
 
-// Id of one value in one graph. Using it with another graph is a mistake that compile may not detect.
+// The id of one value in one graph. Using it with another graph is a mistake that compile may not notice.
 struct Tensor {
   uint32_t id = UINT32_MAX;
   constexpr bool valid() const { return id != UINT32_MAX; }
@@ -42,12 +42,11 @@ struct Tensor {
 // GeluErf: x Phi(x). GeluTanh: its tanh approximation (Hendrycks & Gimpel 2016, arXiv:1606.08415).
 enum class Activation : uint8_t { None, Relu, GeluErf, GeluTanh, Silu, Tanh };
 
-// TopLeft: key j is visible to query i when j <= i. BottomRight: when j <= i + (S_kv - S_q), for decoding with
-// a cache. With S_q == S_kv they are the same.
+// TopLeft: key j is visible to query i if j <= i. BottomRight: if j <= i + (S_kv - S_q), for decoding with a cache.
+// Both are the same if S_q == S_kv.
 enum class Causal : uint8_t { None, TopLeft, BottomRight };
 
-// A boolean mask never travels without its meaning: nonzero = leave the key out, or nonzero = keep it.
-// Element type U8.
+// A boolean mask always states what it means: nonzero leaves the key out, or nonzero keeps it. Its element type is U8.
 struct Mask {
   enum class Meaning : uint8_t { Exclude, Keep };
   Tensor tensor;
@@ -70,18 +69,30 @@ struct SoftmaxOptions {
   Mask key_padding = {};  // [B, S_k]; x must then be [B, ..., S_k]
   Mask mask = {};         // broadcast to x, e.g. [B, 1 or H, S_q, S_k]
   Tensor bias = {};       // broadcast to x; element type of x; added after the scale
-  // Instead of leaving masked (and causally hidden) keys out, give their logit this finite value, as code that
-  // fills with -1e9 does: a row without visible keys then becomes uniform.
+  // If set, masked and causally hidden keys are not left out: their logit becomes this finite value, as in code that
+  // fills with -1e9. A row without a visible key then becomes uniform.
   std::optional<float> masked_fill = {};
 };
 
-// A query without a visible key gives zeros, as a row of softmax does. Values should be finite also where some query does
-// not see them: a weight of 0 times infinity or NaN is NaN in a sum, and kernels take several queries together. Exempt, on
-// the CPU and without return_weights and masked_fill: values that key_padding, or a mask with one row for all queries,
-// hides from every query, and any values to a query without a visible key.
+// A query without a visible key gives zeros, as a row of softmax does. Keys and values that a query does not see may be
+// anything, also infinite or NaN: they do not count. Two options make an exception of values, which must then be finite:
+// masked_fill, by which every key has a weight; and return_weights, by which the output is a matrix product of all weights
+// and values, where 0 times infinity is NaN. On Vulkan that product is also made where no fused kernel serves: for d_k or d_v
+// that is above 256 or an extent, for operands whose innermost dim is not contiguous, where more than three of key_padding, mask, bias, lengths and
+// positions are given, and on drivers whose fused kernels fail the self-test. It reads keys and values behind `lengths`, too.
 struct AttentionOptions {
   std::optional<float> scale = {};  // default 1/sqrt(d_k)
   Causal causal = Causal::None;
+  // A sliding window, which needs causal (Beltagy et al. 2020, arXiv:2004.05150). A query at place p among the keys sees only those
+  // with p - window < j <= p. Tiles of keys that no query of a workgroup sees are not visited. 0: no window.
+  int64_t window = 0;
+  // For batches whose rows differ, such as conversations of different lengths: I32 [B]. Row b has the first lengths[b]
+  // keys only (0 to S_kv; other numbers count as the nearest of these). Nothing is read behind them, masked_fill does not
+  // reach them, and BottomRight means j <= i + (lengths[b] - S_q).
+  Tensor lengths = {};
+  // The places of queries, I32 [B], which need causal, whose alignment then does not count. Query i of row b sits at positions[b] + i among the keys,
+  // and sees key j if j <= positions[b] + i.
+  Tensor positions = {};
   Mask key_padding = {};  // [B, S_kv]
   Mask mask = {};         // broadcast to [B, H, S_q, S_kv]
   Tensor bias = {};       // broadcast to [B, H, S_q, S_kv]
@@ -91,17 +102,84 @@ struct AttentionOptions {
   bool return_log_sum_exp = false;
 };
 
+// The two elements of a row that turn together: neighbours (2i and 2i + 1), or the same places of its two halves (i and
+// i + width / 2), as checkpoints in Hugging Face's layout of Llama, Qwen and GPT-NeoX have them.
+enum class RotaryPairs : uint8_t { Adjacent, Halves };
+
+// Makes pairs turn more slowly than in training, for positions beyond those of the training. Linear slows all pairs
+// down by `factor`. Llama3 slows down by `factor` the pairs that turn less than `low` times in `trained_length`
+// positions, leaves those that turn more than `high` times as they are, and blends both for pairs between, linearly in
+// the number of turns.
+struct RotaryScaling {
+  enum class Kind : uint8_t { None, Linear, Llama3 };
+  Kind kind = Kind::None;
+  float factor = 1.0f;
+  float low = 1.0f, high = 4.0f;
+  int64_t trained_length = 8192;
+};
+
+struct RotaryOptions {
+  RotaryPairs pairs = RotaryPairs::Halves;
+  int64_t width = 0;  // even; the first elements of a row turn, the others stay. 0: all of them
+  float base = 10000.0f;
+  RotaryScaling scaling = {};
+  Dim first = 0;          // position of index 0 along x's axis -2: a constant, or made by Graph::position
+  Tensor positions = {};  // instead: I32, broadcast to x's shape without its last axis
+};
+
+// A row of settings for Graph::sample, made by sample_words.
+inline constexpr int kSampleWords = 8;
+using SampleWords = std::array<int32_t, kSampleWords>;
+
+// How Graph::sample draws a token. The steps are taken in the order of the members; each but the draw costs nothing at its
+// default. "For each row, or for all": the shape of the logits without their last axis, or all ones.
+struct SampleOptions {
+  // Tokens that were there before: I32 [..., P], for each row, or for all. Of a row's P the first `previous_count` count, or
+  // `previous_counts` (I32, for each row, or for all); the default is all. A token that is no index of the vocabulary
+  // does not count. Logits of these tokens are divided by the penalty if they are positive, and multiplied by it
+  // otherwise, however often they were there (Keskar et al. 2019, arXiv:1909.05858).
+  Tensor previous = {};
+  std::optional<Dim> previous_count = {};  // a constant, or made by Graph::position or sum
+  Tensor previous_counts = {};
+  float repetition_penalty = 1.0f;
+  // Added to the logits: [..., V] of their type, for each row, or for all. Minus infinity forbids a token.
+  Tensor bias = {};
+  float temperature = 1.0f;  // divides the logits; 0: the largest is taken, with no draw
+  int64_t top_k = 0;         // leaves the k largest; 0: all (Fan et al. 2018, arXiv:1805.04833)
+  // Leaves the fewest of the largest whose probabilities sum to at least this share of what top_k left (Holtzman et al. 2019,
+  // arXiv:1904.09751).
+  float top_p = 1.0f;
+  // Leaves those of at least this share of the largest probability (Nguyen et al. 2024, arXiv:2407.01082).
+  float min_p = 0.0f;
+
+  // Random bits come from Philox4x32-10 with the key (seed of the run, stream) and the counter (step, row, 0, 1). The row is
+  // the number of the row in the logits. With `seeds` (I32, for each row, or for all) a row has a seed of its own instead
+  // and is row 0, so that a conversation reads the same alone and in any batch.
+  Dim step = 0;       // a constant, or made by Graph::position or sum: which token of a text it is
+  Tensor steps = {};  // instead: I32, for each row, or for all
+  Tensor seeds = {};
+  std::optional<uint32_t> stream = {};  // default: the number of earlier calls of sample in this graph
+
+  // I32 [..., kSampleWords] from sample_words, for each row, or for all: takes the place of repetition_penalty,
+  // temperature, top_k, top_p and min_p, which may then differ from row to row and from run to run.
+  Tensor settings = {};
+};
+// The row of SampleOptions::settings that stands for these five numbers of `options`. InvalidArgument if one is outside its
+// range.
+HEED_API Status sample_words(const SampleOptions& options, SampleWords* words);
+
 struct AttentionResult {
   Tensor output;   // [B, H, S_q, d_v]
   Tensor weights;  // [B, H, S_q, S_kv] before dropout; invalid unless return_weights
-  // [B, H, S_q] in F32; invalid unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the visible
-  // keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. Of two attentions
-  // over parts of the keys, exp(log_sum_exp) are the weights that make one of their outputs. Vulkan: d_k up to 256.
+  // [B, H, S_q] in F32; invalid unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
+  // visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs
+  // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan
+  // d_k must be a constant up to 256, and at most three of key_padding, mask, bias, lengths and positions may be given.
   Tensor log_sum_exp;
 };
 
 struct CustomResult {
-  std::array<Tensor, 2> outputs;  // as many as the pass has
+  std::array<Tensor, 2> outputs;  // those that the pass does not have are invalid
 };
 
 class HEED_API Graph {
@@ -114,77 +192,148 @@ class HEED_API Graph {
   Graph& operator=(Graph&&) noexcept;
 
   // --- Sources and results -----------------------------------------------------------------------------
-  // A size that may differ at each run: 1..max. Names are unique within the graph; the same name with the same
-  // max returns the same Dim.
+  // A size from 1 to `max` that may differ at each run. The same name with the same max returns the same Dim; with
+  // another max it is a mistake.
   Dim extent(std::string_view name, int64_t max);
-  // A tensor the host gives at each run, contiguous, row-major.
+  // A number from 0 to `max` that may differ at each run, and is 0 if the run does not give it: where a slice begins, or how
+  // many rows a cache holds. It is given as extents are, and shares their names. Since it may be 0 it is no size of a
+  // tensor; its sum with an extent is.
+  Dim position(std::string_view name, int64_t max);
+  // a + b, at most `most`: a run that would make it more answers ExtentOutOfRange. With it one plan serves an empty and a
+  // full cache, whose keys are sum(position, tokens, capacity).
+  Dim sum(Dim a, Dim b, int64_t most);
+  // A tensor that the host gives at each run, contiguous and row-major.
   Tensor input(std::string_view name, const Shape& shape, DType dtype = DType::F32);
-  // A tensor of the Weights given to compile, by its name there. Constant dims only. The same name twice is the
+  // A tensor of the Weights that compile gets, by its name there. Its dims must be constants. The same name returns the
   // same tensor.
   Tensor weight(std::string_view name, const Shape& shape, DType dtype = DType::F32);
-  // Values baked into the graph (copied). F32, I32 or U8.
+  // A tensor with these values, F32, I32 or U8, which the graph copies.
   Tensor constant(std::string_view name, const Shape& shape, std::span<const float> values);
   Tensor constant(std::string_view name, const Shape& shape, std::span<const int32_t> values);
   Tensor constant(std::string_view name, const Shape& shape, std::span<const uint8_t> values);
-  // Gives a tensor to the host at each run, contiguous, row-major. At least one is needed to compile.
+  // Gives a tensor to the host at each run, contiguous and row-major. A graph needs at least one output, or a write to
+  // a state. The pass that makes the tensor writes it where the host wants it. What no pass makes in that form is
+  // copied by a pass labelled "NAME.output": inputs, weights, constants, states, views of a part or in another order,
+  // and a tensor that is an output already.
   void output(std::string_view name, Tensor tensor);
 
-  // --- Views: no dispatch, no copy, wherever the layout allows ------------------------------------------
+  // --- Tensors that stay from run to run --------------------------------------------------------------------
+  // A run finds a state as the last run left it, in the State that it is given (<heed/state.hpp>). Reads and writes
+  // happen in the order of the graph calls. A tensor of a state is what the state was when the call returned it; once
+  // the state is written, using that tensor, or a view of it, is a mistake, since keeping the old values would take a
+  // copy (an output, or of floating-point types scale by 1, makes one). What append and assign return, and state()
+  // called again, is the state as it then is.
+  //
+  //   Tensor keys = g.state("layer.0.keys", {1, 512, 8, 64}, DType::F16);  // [batch, tokens, heads, width]
+  //   keys = g.append(keys, fresh, 1, past);                               // fresh: [1, tokens, 8, 64]
+  //   Tensor seen = g.slice(keys, 1, 0, g.sum(past, tokens, 512));
+  //
+  // Its dims must be constants. The same name must come with the same shape and type.
+  Tensor state(std::string_view name, const Shape& shape, DType dtype = DType::F32);
+  // Writes rows to the elements at .. at + (size of rows along the axis) of an axis of a state or of a view of it, and
+  // returns all that `state` shows, after the write. Other floating-point types are converted. The pass that makes the
+  // rows writes them where they stay, with no copy, if nothing else reads them and they have the state's type; the
+  // exceptions are passes of the host's own, passes that read the state, states that are read or written between the
+  // pass and this call, and layouts whose rows do not lie in the state as the pass makes them. A run that would write
+  // behind the end answers ExtentOutOfRange before anything is written.
+  Tensor append(Tensor state, Tensor rows, int axis, Dim at);
+  // Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself.
+  Tensor assign(Tensor state, Tensor value);
+
+  // --- Views: neither dispatch nor copy, wherever the layout allows --------------------------------------
   Tensor reshape(Tensor x, const Shape& shape);  // same number of elements; copies only if x is not contiguous
   Tensor permute(Tensor x, std::initializer_list<int> axes);
   Tensor permute(Tensor x, std::span<const int> axes);
-  Tensor transpose(Tensor x, int axis_a, int axis_b);         // negative axes count from the end
-  Tensor slice(Tensor x, int axis, int64_t begin, Dim size);  // elements begin .. begin + size
-  Tensor select(Tensor x, int axis, int64_t index);           // slice of size 1, with the axis removed
+  Tensor transpose(Tensor x, int axis_a, int axis_b);  // negative axes count from the end
+  // Elements begin .. begin + size. Where one of them is only known at a run, a run for which they do not fit answers
+  // ExtentOutOfRange.
+  Tensor slice(Tensor x, int axis, Dim begin, Dim size);
+  Tensor last(Tensor x, int axis);                   // the last element of an axis, as a slice of size 1
+  Tensor select(Tensor x, int axis, int64_t index);  // slice of size 1, with the axis removed
 
   // --- Matrix product ------------------------------------------------------------------------------------
-  // a [..., M, K] x b [..., K, N] -> [..., M, N] of a's type, sums in F32; rank 2..4; leading dims broadcast. b is of a's
-  // type, or F16 or BF16 (half the bytes, and no device needs 16-bit storage beside an a of F32); by BF16 beside F16 on the
-  // CPU alone, Vulkan answers Unsupported. Values enter the sums exactly, but for an a beside BF16 on AMD's processors with
-  // dot products of bf16 (AVX512_BF16), which round it to bf16 (2^-8 relative): PassInfo::why tells.
+  // a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are F32. Ranks are 2 to 4, and
+  // leading dims broadcast. b has a's type, or F16 or BF16, which takes half the bytes; no device needs 16-bit storage
+  // for that if a is F32. A b of BF16 with an a of F16 runs on the CPU only; on Vulkan, compile returns Unsupported.
+  // Values enter the sums unrounded, with one exception: AMD's processors that have dot products of bf16
+  // (AVX512_BF16) round a to bf16 (2^-8 relative) if b is BF16. PassInfo::why then says so.
   Tensor matmul(Tensor a, Tensor b, const MatmulOptions& options = {});
   // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear); x has rank 1..4.
   Tensor linear(Tensor x, Tensor weight, Tensor bias = {});
 
-  // --- Rows: over the last axis --------------------------------------------------------------------------
+  // --- Operations on rows, which lie along the last axis --------------------------------------------------
   Tensor softmax(Tensor x, const SoftmaxOptions& options = {});  // rank 1..4
-  // (x - mean) / sqrt(var + eps) * gamma + beta, biased variance (Ba et al. 2016, arXiv:1607.06450).
-  // gamma and beta are [C] and may be invalid (1 and 0).
+  // (x - mean) / sqrt(var + eps) * gamma + beta with the biased variance (Ba et al. 2016, arXiv:1607.06450).
+  // gamma and beta are [C] of x's type (DTypeMismatch); if invalid, they count as 1 and 0.
   Tensor layernorm(Tensor x, Tensor gamma, Tensor beta, float eps);
-  // x / sqrt(mean(x^2) + eps) * gamma (Zhang & Sennrich 2019, arXiv:1910.07467). gamma may be invalid.
+  // x / sqrt(mean(x^2) + eps) * gamma (Zhang & Sennrich 2019, arXiv:1910.07467). gamma is [C] of x's type; if invalid,
+  // it counts as 1.
   Tensor rmsnorm(Tensor x, Tensor gamma, float eps);
   Tensor l2_normalize(Tensor x, float eps = 1e-12f);  // x / max(|x|, eps)
-  Tensor argmax(Tensor x);                            // index of the first largest element, I32, axis removed
+  // x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b
+  // sin, b cos + a sin) (rotary embedding, Su et al. 2021, arXiv:2104.09864). Angles are exact to 2^-31 turns at any
+  // position, so that errors do not grow with it.
+  Tensor rotary(Tensor x, const RotaryOptions& options = {});
+  Tensor argmax(Tensor x);  // I32 index of the largest element, the first of equal ones; removes the axis
+  // Draws a token for each row of logits [..., V]: I32, and the axis is removed. It stays on the device, where an embedding
+  // reads it and append writes it to a state, so that many steps can be recorded with no word to the host between.
+  //
+  //   Tensor text = g.state("text", {1, 4096}, DType::I32);            // the prompt is there; `at` is its last token
+  //   Tensor x = g.embedding(table, g.slice(text, 1, at, 1));
+  //   ...
+  //   Tensor next = g.sample(logits, {.previous = text, .previous_count = g.sum(at, 1, 4096), .temperature = 0.8f,
+  //                                   .top_p = 0.95f, .step = at});     // logits: [1, 1, V]
+  //   g.append(text, next, 1, g.sum(at, 1, 4096));
+  //
+  // The same logits, options and seed give the same token on every device. Tokens are ordered by the bits of their logits,
+  // of equal ones the lower token first. A weight is a whole number, made from the distance to the largest logit by
+  // arithmetic of whole numbers, and so are all sums and the draw: neither a device's exp nor the order of its sums takes
+  // part. What is left to f32 are single operations that IEEE 754 rounds alike everywhere: the product with a penalty,
+  // the sum with a bias, the distance, and its product with 1 / temperature. A weight is off by at most 2^-17 of its own
+  // value and 2^-32 of the largest one, and a token of less than that is never drawn.
+  //
+  // Subnormal logits count as 0. NaN and minus infinity are never drawn; beside plus infinity nothing else is. A row that
+  // forbids every token gives -1, which an embedding reports. On Vulkan a workgroup reads a row up to 19 times, for a
+  // vocabulary of 262144.
+  Tensor sample(Tensor logits, const SampleOptions& options = {});
 
   // --- Attention: softmax(scale q k^T + bias) v (Vaswani et al. 2017, arXiv:1706.03762) -------------------
-  // query [B, H, S_q, d_k], key [B, G, S_kv, d_k], value [B, G, S_kv, d_v]: any strided views. The output
-  // lies in memory as [B, S_q, H, d_v], so that transpose(1, 2) and reshape to [B, S_q, H d_v] are free. G is
-  // H, or a constant that divides a constant H: query head h then reads key and value head h / (H / G)
-  // (grouped queries, Ainslie et al. 2023, arXiv:2305.13245).
+  // query [B, H, S_q, d_k], key [B, G, S_kv, d_k] and value [B, G, S_kv, d_v] may be any views. The output lies in
+  // memory as [B, S_q, H, d_v], so that transpose(1, 2) and reshape to [B, S_q, H d_v] cost nothing. G is H, or a
+  // constant that divides a constant H: query head h then reads the head h / (H / G) of keys and values (grouped
+  // queries, Ainslie et al. 2023, arXiv:2305.13245). Keys and values have the type of the queries, or both have F16 or BF16
+  // beside queries of F32, such as caches of half the bytes; no device needs 16-bit storage for that. The output has
+  // the type of the queries.
   AttentionResult attention(Tensor query, Tensor key, Tensor value, const AttentionOptions& options = {});
 
   // --- Everything else ------------------------------------------------------------------------------------
-  // Zeroes elements with probability p and scales the rest by 1/(1-p), in training plans; nothing otherwise.
-  // Random bits: Philox4x32-10 (Salmon et al. 2011), key (seed of the run, stream), counter = element index / 4.
-  // Streams default to the number of dropout calls made before in this graph.
+  // In training plans, zeroes elements with probability p and scales the others by 1/(1-p); in other plans, does
+  // nothing. Random bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream) and the
+  // counter element index / 4. The default stream is the number of earlier dropout calls in this graph.
   Tensor dropout(Tensor x, float p, std::optional<uint32_t> stream = {});
-  // table [V, C], ids I32 [...] -> [..., C] of `dtype`, F32, F16 or BF16; without one, of the table's, and F32 from a
-  // BF16 table. F16 or BF16 from a table of another type the CPU device has alone; Vulkan answers Unsupported.
+  // Rows of a table: table [V, C], ids I32 [...] -> [..., C] of type `dtype`: F32, F16 or BF16. The table may be any
+  // tensor, also one that the graph computes or an input; one that is not contiguous is copied as a whole first.
+  //
+  // The default is F32 for a BF16 table, else the table's type: rows of an F16 table are F16. A norm with factors of F32
+  // then refuses them, as do sums with F32; for activations of F32 ask for DType::F32 here, which costs no pass. F16 or
+  // BF16 from a table of another type exists on the CPU device only; on Vulkan, compile returns Unsupported.
   Tensor embedding(Tensor table, Tensor ids, std::optional<DType> dtype = {});
-  // x [..., S, C] + the sinusoidal table (Vaswani et al. 2017, section 3.5), C even, computed in double.
+  // x [..., S, C] plus the sinusoidal table (Vaswani et al. 2017, section 3.5), which is computed in double. C must be
+  // even.
   Tensor positional_encoding(Tensor x);
   Tensor add(Tensor a, Tensor b);  // broadcast
   Tensor mul(Tensor a, Tensor b);  // broadcast
   Tensor scale(Tensor x, float factor);
   Tensor activation(Tensor x, Activation kind);
   Tensor cast(Tensor x, DType dtype);  // among F32, F16 and BF16; rounds to nearest even
-  // Mean over one axis, which is removed. With a mask [B, S] for x [B, S, C] and axis 1: over kept tokens only;
-  // zero when none is kept.
+  // The mean over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out; the result
+  // is zero if no token is kept.
   Tensor mean(Tensor x, int axis, Mask mask = {});
+  // Joins parts of one type (DTypeMismatch) along an axis; their other sizes must be the same (ShapeMismatch).
   Tensor concat(std::span<const Tensor> parts, int axis);
   Tensor concat(std::initializer_list<Tensor> parts, int axis);
 
-  // A pass of the host's own: see <heed/custom.hpp>. Inputs that are not contiguous are copied first.
+  // The host's own pass; see <heed/custom.hpp>. Inputs that are not contiguous are copied first.
   CustomResult custom(const CustomPass& pass, std::span<const Tensor> inputs);
   CustomResult custom(const CustomPass& pass, std::initializer_list<Tensor> inputs);
 
@@ -194,12 +343,13 @@ class HEED_API Graph {
   Status status() const;      // Ok, or the first mistake
   const char* error() const;  // its message, or ""; valid until the graph changes
 
-  // Labels the passes made from here on, "encoder.0.attention", in timings and GPU captures. Scopes nest:
-  // push_label appends ".name"; pop_label removes the last.
+  // Labels the passes of later operations, as in "encoder.0.attention", for timings and GPU captures. Labels nest:
+  // push_label appends ".name", pop_label removes the last part.
   void push_label(std::string_view name);
   void pop_label();
 
-  // For code that offers operations of its own: records `message` as the graph's mistake, if it is the first.
+  // For functions that build graphs, as heed::nn does: keeps `message` as the graph's mistake if it is the first.
+  // Returns an invalid Tensor.
   Tensor fail(Status status, std::string_view message);
 
   const detail::GraphData& data() const { return *data_; }

@@ -4,12 +4,14 @@
 #include <heed/bert.hpp>
 #include <heed/checkpoint.hpp>
 #include <heed/custom.hpp>
+#include <heed/decoder.hpp>
 #include <heed/device.hpp>
 #include <heed/graph.hpp>
 #include <heed/nn.hpp>
 #include <heed/plan.hpp>
 #include <heed/safetensors.hpp>
 #include <heed/self_test.hpp>
+#include <heed/state.hpp>
 #include <heed/status.hpp>
 #include <heed/text_encoder.hpp>
 #include <heed/tokenizer.hpp>

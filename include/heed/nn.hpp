@@ -9,12 +9,12 @@
 //
 // Weights are asked of the graph by name: `prefix` + "." + a name from a *Names struct (no dot if the prefix is
 // empty), with PyTorch's layouts: a linear layer `name` is `name.weight` [out, in] and `name.bias` [out]; a name
-// that ends in '_' continues without a dot ("in_proj_" is in_proj_weight and in_proj_bias). Names and prefixes are only read
-// during the call.
+// that ends in '_' continues without a dot ("in_proj_" is in_proj_weight and in_proj_bias). Names and prefixes are
+// only read during the call.
 //
-// Weights have the element type of the layer's input, except matrices where `weight_dtype` says F16 or BF16 beside an
-// input of F32: half the bytes (see Graph::matmul). Biases and norms keep the input's type; UploadOptions::only_matrices
-// uploads a checkpoint so.
+// Weights have the element type of the layer's input. If that is F32, `weight_dtype` may make matrices F16 or BF16,
+// which take half the bytes (see Graph::matmul); biases and norms stay F32. UploadOptions::only_matrices uploads a
+// checkpoint in this form.
 //
 // Activations are [B, S, C] (tokens of width C); attention also takes unbatched [S, C]. B and S may be extents,
 // widths are constants. Widths that do not fit are the graph's first mistake (Graph::status), with a message
@@ -30,7 +30,8 @@
 
 namespace heed::nn {
 
-// Layers of a stack, and heads with weights of their own: building more would take minutes instead of failing.
+// The most layers of a stack, and the most heads of attention_heads. Larger numbers are refused, because building such
+// graphs would take minutes.
 inline constexpr int kMaxLayers = 1000;
 
 // --- Small layers --------------------------------------------------------------------------------------------
@@ -42,12 +43,15 @@ HEED_API Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out,
 // LayerNorm over the last axis with `prefix`.weight and `prefix`.bias.
 HEED_API Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps = 1e-5f);
 
+// RMSNorm over the last axis with `prefix`.weight.
+HEED_API Tensor rmsnorm(Graph& g, Tensor x, std::string_view prefix, float eps = 1e-6f);
+
 // --- Attention -----------------------------------------------------------------------------------------------
 
-// Under which names a checkpoint keeps the projections of one attention layer, and how they are fused. If `qkv` is
-// set, one weight holds the rows of queries, then keys, then values. Else `q` holds the queries; keys and values
-// are together in `kv` if that is set, else in `k` and `v`. Whatever is fused runs as one product when its
-// inputs are the same tensor, and heads are views of its result.
+// The names of the projections of one attention layer in a checkpoint, and how they are fused. If `qkv` is set, one
+// weight holds the rows of queries, then keys, then values. Else `q` holds the queries, and keys and values are
+// together in `kv` if that is set, else in `k` and `v`. Fused projections run as one product if their inputs are the
+// same tensor, and heads are views of its result.
 struct AttentionNames {
   std::string_view qkv = {};
   std::string_view q = {};
@@ -55,8 +59,14 @@ struct AttentionNames {
   std::string_view k = {};
   std::string_view v = {};
   std::string_view out = {};  // empty: no output projection
-  // Projections (not `out`) are kept as [in, out] under the bare name, without bias: y = x W.
+  // Projections other than `out` are [in, out] matrices without bias, whose names have no ".weight": y = x W.
   bool in_out = false;
+  // All projections are named and biased as linear layers, but their matrices are [in, out], as those of GPT-2 are.
+  bool transposed = false;
+  // If set, an RMSNorm of this name scales each head's queries or keys after the projection, with one weight [d_k] for
+  // all heads (Qwen 3).
+  std::string_view q_norm = {};
+  std::string_view k_norm = {};
 };
 
 inline constexpr AttentionNames kFusedQkv = {.qkv = "wqkv", .out = "wo"};
@@ -65,59 +75,77 @@ inline constexpr AttentionNames kSeparate = {.q = "w_q", .k = "w_k", .v = "w_v",
 // torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.
 inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "out_proj"};
 
+// Keys and values that stay from run to run, so that a run computes those of new tokens only. They lie in two states
+// (Graph::state), prefix + ".keys" [B, capacity, kv_heads, d_k] and prefix + ".values" [B, capacity, kv_heads, d_v]; if
+// the batch is an extent, B is its maximum.
+struct Cache {
+  int64_t capacity = 0;  // tokens that each row of the batch may have; 0: no cache
+  Dim past = 0;          // tokens that are there before the run; usually made by Graph::position
+};
+
 struct MultiHeadOptions {
   int64_t heads = 1;
-  int64_t kv_heads = 0;   // heads of keys and values, which divide `heads` (grouped queries); 0: heads
+  int64_t kv_heads = 0;   // number of key and value heads, which divides `heads` (grouped queries); 0: heads
   int64_t d_k = 0;        // width of one head's queries and keys; 0: width of the query input / heads
   int64_t d_v = 0;        // width of one head's values; 0: d_k
-  int64_t out_width = 0;  // of the output projection; 0: width of the query input
-  std::optional<AttentionNames> names = {};  // default: see each function
-  bool bias = true;                          // of the query, key and value projections
-  bool out_bias = true;                      // of the output projection
-  std::optional<DType> weight_dtype = {};    // of the projections' matrices; default: the input's
+  int64_t out_width = 0;  // width of the output projection; 0: width of the query input
+  std::optional<AttentionNames> names = {};  // each function states its default
+  bool bias = true;                          // query, key and value projections have a bias
+  bool out_bias = true;                      // the output projection has a bias
+  std::optional<DType> weight_dtype = {};    // type of the projections' matrices; default: the input's
 
   std::optional<float> scale = {};  // default 1/sqrt(d_k); a temperature t is scale = 1/t
   Causal causal = Causal::None;
+  int64_t window = 0;                     // see AttentionOptions
+  Tensor lengths = {}, positions = {};    // I32 [B]; see AttentionOptions
   Mask key_padding = {};                  // [B, S_kv]
   Mask mask = {};                         // broadcast to [B, heads, S_q, S_kv]
   Tensor score_bias = {};                 // broadcast to [B, heads, S_q, S_kv]; added to the scaled scores
   std::optional<float> masked_fill = {};  // see AttentionOptions
 
+  // Turns queries and keys by their positions (Graph::rotary), after their norms. With a cache, a `first` that is 0 becomes
+  // cache.past.
+  std::optional<RotaryOptions> rotary = {};
+  float head_norm_eps = 1e-6f;  // of names.q_norm and names.k_norm
+  // Keys and values of `key` and `value` are appended to the cache, and queries attend to all that it then holds. `causal`
+  // must be None or BottomRight; masks and key_padding have past + S_kv keys. A run for which these are more than the
+  // capacity answers ExtentOutOfRange.
+  Cache cache = {};
+
   float attention_dropout = 0.0f;  // on the weights, after softmax
   float output_dropout = 0.0f;     // after the output projection
 
-  // If set, receives the weights [B, heads, S_q, S_kv] ([heads, S_q, S_kv] unbatched), before dropout. In a
-  // stack: those of the last layer.
+  // If set, receives the weights before dropout, [B, heads, S_q, S_kv] or, without a batch, [heads, S_q, S_kv]. A stack
+  // gives those of its last layer.
   Tensor* weights = nullptr;
 };
 
-// Multi-head attention of `query` [B, S_q, C] over `key` and `value` [B, S_kv, C_kv], each projected, and the
-// output projected: [B, S_q, out_width], or [B, S_q, heads d_v] without an output projection. All three may be
-// unbatched [S, C]. Default names: kSeparate.
+// Multi-head attention of `query` [B, S_q, C] over `key` and `value` [B, S_kv, C_kv], with a projection of each and of
+// the output. Returns [B, S_q, out_width], or [B, S_q, heads d_v] without an output projection. All three may lack the
+// batch: [S, C]. Default names: kSeparate.
 HEED_API Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
                           const MultiHeadOptions& options = {});
 
-// x over itself. Default names: kFusedQkv.
+// Attention of x over itself. Default names: kFusedQkv.
 HEED_API Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, const MultiHeadOptions& options = {});
 
-// x over `context`. Default names: kFusedKv.
+// Attention of x over `context`. Default names: kFusedKv.
 HEED_API Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
                                 const MultiHeadOptions& options = {});
 
-// `options.heads` single heads (up to kMaxLayers) with weights under prefix.0, prefix.1, ..., their outputs side by side:
-// x [B, S, C] or [S, C] -> [..., heads d_v]. No output projection. Default names: kSeparate without `out`.
-// options.weights is not used; options.kv_heads must be 0 or `heads`.
+// `options.heads` attentions of one head each (at most kMaxLayers) with weights under prefix.0, prefix.1, ..., and
+// their outputs side by side: x [B, S, C] or [S, C] -> [..., heads d_v]. There is no output projection. Default names:
+// kSeparate without `out`. options.weights is not used, and options.kv_heads must be 0 or `heads`.
 HEED_API Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
                                 const MultiHeadOptions& options = {});
 
-// Attention without any projection: query [S_q, d_k], key [S_kv, d_k], value [S_kv, d_v], or all with a batch in
-// front. Results have the same rank: output [.., S_q, d_v], weights [.., S_q, S_kv], log_sum_exp
-// [.., S_q].
+// Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in
+// front. The results are output [..., S_q, d_v], weights [..., S_q, S_kv] and log_sum_exp [..., S_q].
 HEED_API AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value,
                                      const AttentionOptions& options = {});
 
-// Linear layers in front of an attention, a chain for each of query, key and value: prefix.q, .k, .v and then
-// prefix.qa, .ka, .va, all [C, C] with bias. Without `twice` only the latter.
+// Linear layers in front of an attention, two for each of query, key and value: prefix.q, .k and .v, and after them
+// prefix.qa, .ka and .va, all [C, C] with bias. Without `twice`, only the latter.
 struct Streams {
   Tensor query, key, value;
 };
@@ -126,20 +154,23 @@ HEED_API Streams project_streams(Graph& g, const Streams& inputs, std::string_vi
 
 // --- Blocks: a sublayer with its residual connection and layer norm -----------------------------------------
 
-// Post: norm(x + f(x)), Vaswani et al. 2017, arXiv:1706.03762. Pre: x + f(norm(x)), Xiong et al. 2020,
-// arXiv:2002.04745; keys and values that are another tensor than the query are not normalized.
+// Post is norm(x + f(x)) (Vaswani et al. 2017, arXiv:1706.03762). Pre is x + f(norm(x)) (Xiong et al. 2020,
+// arXiv:2002.04745); it does not normalize keys and values that are another tensor than the query.
 enum class NormPlacement : uint8_t { Post, Pre };
+
+enum class NormKind : uint8_t { Layer, Rms };
 
 struct NormOptions {
   NormPlacement placement = NormPlacement::Post;
   float eps = 1e-5f;
+  NormKind kind = NormKind::Layer;
 };
 
-// Names of an attention block, below the prefix of the layer it is in.
+// The names of an attention block, which follow the prefix of its layer.
 struct AttentionBlockNames {
   std::string_view attention = "self_attn";
   std::string_view norm = "norm1";
-  // If set: query, key and value first pass project_streams with this name.
+  // If set, query, key and value first go through project_streams with this name.
   std::string_view streams = {};
   bool streams_twice = false;
 };
@@ -153,13 +184,17 @@ struct FeedForwardOptions {
   Activation activation = Activation::Relu;
   std::string_view first = "linear1";
   std::string_view second = "linear2";
+  // If set, the activation acts on a linear layer of this name, which then scales the first one: second(activation(gate(x))
+  // * first(x)), SwiGLU with Silu and GeGLU with Gelu (Shazeer 2020, arXiv:2002.05202).
+  std::string_view gate = {};
+  bool transposed = false;  // matrices are [in, out], as those of GPT-2 are
   bool bias = true;
-  std::optional<DType> weight_dtype = {};  // of both matrices; default: that of x
+  std::optional<DType> weight_dtype = {};  // type of both matrices; default: that of x
   float hidden_dropout = 0.0f;             // after the activation
   float output_dropout = 0.0f;             // after the second layer
 };
 
-// Position-wise feed-forward: second(activation(first(x))), no residual. x [B, S, C] -> [B, S, C].
+// Position-wise feed-forward, second(activation(first(x))), without a residual: x [B, S, C] -> [B, S, C].
 HEED_API Tensor feed_forward(Graph& g, Tensor x, std::string_view prefix, const FeedForwardOptions& options = {});
 
 struct FeedForwardBlockNames {
@@ -171,8 +206,8 @@ HEED_API Tensor feed_forward_block(Graph& g, Tensor x, std::string_view prefix, 
                                    const FeedForwardOptions& options, const NormOptions& norm = {});
 
 // --- Layers and stacks ------------------------------------------------------------------------------------------
-// Default names are those of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer, the default
-// of attention names inside layers is kTorchMultihead.
+// Default names are those of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer. Attentions inside
+// layers have the default names kTorchMultihead.
 
 struct EncoderLayerOptions {
   MultiHeadOptions attention = {};
@@ -195,20 +230,22 @@ struct DecoderLayerOptions {
 
 // x [B, S, C] -> [B, S, C]. Weights: self_attn.in_proj_ [3C, C], self_attn.out_proj, linear1, linear2; norm1, norm2.
 HEED_API Tensor encoder_layer(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& options);
-// x [B, S, C] over `memory` [B, S_kv, C], the encoder's output. Besides: multihead_attn.in_proj_, .out_proj; norm3.
+// x [B, S, C] with `memory` [B, S_kv, C], the encoder's output -> [B, S, C]. Weights: those of an encoder layer,
+// multihead_attn.in_proj_, multihead_attn.out_proj; norm3.
 HEED_API Tensor decoder_layer(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
                               const DecoderLayerOptions& options);
 
 struct StackOptions {
-  int layers = 1;  // up to kMaxLayers
-  // If set: a LayerNorm of this name, beside the layers, after the last one; usual with pre-norm layers.
+  int layers = 1;  // at most kMaxLayers
+  // If set, a norm of this name, of the layers' kind, follows the last layer, as is usual with pre-norm layers.
   std::string_view final_norm = {};
 };
 
-// Layers prefix.0, prefix.1, ..., each fed by the one before. final_norm is taken as the full name.
+// Layers prefix.0, prefix.1, ..., each of which gets the output of the one before. stack.final_norm is a full name: the
+// prefix is not put before it.
 HEED_API Tensor encoder_stack(Graph& g, Tensor x, std::string_view prefix, const EncoderLayerOptions& layer,
                               const StackOptions& stack);
-// Every layer sees the same `memory`.
+// Every layer gets the same `memory`.
 HEED_API Tensor decoder_stack(Graph& g, Tensor x, Tensor memory, std::string_view prefix,
                               const DecoderLayerOptions& layer, const StackOptions& stack);
 
@@ -221,11 +258,11 @@ struct TransformerOptions {
   StackOptions decoder_stack = {};
   std::string_view encoder_prefix = "encoder.layers";
   std::string_view decoder_prefix = "decoder.layers";
-  bool positional_encoding = true;             // sinusoidal, added to both inputs
+  bool positional_encoding = true;             // add the sinusoidal one to both inputs
   float input_dropout = 0.0f;                  // after the positional encoding
-  int64_t vocabulary = 0;                      // rows of the final linear layer
-  std::string_view out = "out";                // name of that layer
-  std::optional<DType> out_weight_dtype = {};  // of its matrix; default: that of `target`
+  int64_t vocabulary = 0;                      // width of the final linear layer
+  std::string_view out = "out";                // its name
+  std::optional<DType> out_weight_dtype = {};  // the type of its matrix; default: that of `target`
 };
 
 struct TransformerResult {
@@ -235,7 +272,8 @@ struct TransformerResult {
   Tensor probabilities;  // softmax of the logits
 };
 
-// source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer sees the encoder's last output.
+// source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the output of the last encoder
+// layer.
 HEED_API TransformerResult transformer(Graph& g, Tensor source, Tensor target, std::string_view prefix,
                                        const TransformerOptions& options);
 

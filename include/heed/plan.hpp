@@ -19,24 +19,26 @@
 
 #include <heed/export.hpp>
 #include <heed/graph.hpp>
+#include <heed/state.hpp>
 #include <heed/status.hpp>
 
 namespace heed {
 
 namespace detail {
 class PlanImpl;
-}
+class RunImpl;
+}  // namespace detail
 
-// Host memory for one named input or output; made from any contiguous range. A const range can only be an
-// input. 2-byte elements serve F16 and BF16, 1-byte elements U8; void-typed ranges (std::byte) serve any.
+// Host memory for one named input or output, made from any contiguous range. A const range can only be an input.
+// Elements of 2 bytes serve F16 and BF16, elements of 1 byte U8, and std::byte serves every type.
 struct HostBuffer {
   std::string_view name;
   const void* data = nullptr;
   size_t bytes = 0;
-  size_t element_bytes = 0;  // 1 also for std::byte
-  bool raw = false;          // std::byte: no element type to check
-  bool is_float = false;     // float: only F32
-  bool is_integer = false;   // never F32; bits of F16 and BF16 are kept in integers
+  size_t element_bytes = 0;  // std::byte has 1
+  bool raw = false;          // std::byte, whose element type is not checked
+  bool is_float = false;     // float, which serves F32 only
+  bool is_integer = false;   // an integer, which never serves F32; integers hold the bits of F16 and BF16
   bool writable = false;
 
   HostBuffer() = default;
@@ -52,80 +54,161 @@ struct HostBuffer {
         writable(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>) {}
 };
 
+// The value of an extent (1 to its maximum; the maximum if it is not given) or of a position (0 to its maximum; 0).
 struct ExtentValue {
   std::string_view name;
   int64_t value = 0;
 };
 
 struct RunOptions {
-  uint32_t seed = 0;  // dropout key in training plans
-  // Vulkan: how long to wait for the GPU; 0: ten minutes. A GPU that takes longer counts as lost.
+  uint32_t seed = 0;  // the key of sample, and of dropout in training plans
+  // Vulkan: how long the GPU may take from the submission on; 0: ten minutes. If it takes longer, the device counts as
+  // lost, with all that other runs have under way on it.
   uint32_t timeout_ms = 0;
+  State state = {};  // for plans whose graph has states
 };
 
-// One pass of a plan: what was chosen and why.
+// One pass of a plan, with the kernel that was chosen for it, and why. The numbers are for the extents' maxima.
 struct PassInfo {
   std::string label;   // "encoder.0.attention.softmax"
   std::string op;      // "matmul", "softmax", ...
   std::string kernel;  // e.g. "matmul_f32" or "cpu"
-  std::string why;     // reason for the kernel and its precision
+  std::string why;     // the reason for the kernel and its precision
   DType dtype = DType::F32;
-  uint32_t dispatches = 0;  // at the extents' maxima
-  double flops = 0;         // at the extents' maxima
-  // Read and written at the extents' maxima: every operand once, and what the pass's dispatches leave for each other.
+  uint32_t dispatches = 0;
+  double flops = 0;
+  // Bytes read and written: every operand once, and what the pass's dispatches leave for each other.
   double bytes = 0;
-  // Of these, what no other cut into passes could spare: outputs of the graph, and of its inputs and weights what no pass
-  // before has read. The passes of a plan together: everything that goes in and out, once.
+  // The part of `bytes` that would remain if all passes were fused: outputs of the graph, and inputs and weights that
+  // no earlier pass has read. Over all passes, everything that goes in or out is counted once.
   double fewest_bytes = 0;
 };
 
-// One compute pipeline that a plan needs. Passes with the same kernel and constants share one, also across plans of
-// one device.
+// One compute pipeline that a plan needs. Passes with the same kernel and constants share one, also across the plans of
+// a device.
 struct PipelineInfo {
   std::string name;    // kernel and specialization constants: "softmax_f32(8,16,1,0)"
-  bool ready = false;  // made already, perhaps for another plan
+  bool ready = false;  // it exists, perhaps because another plan needed it
 };
 
 struct PassTime {
   double milliseconds = 0;
 };
 
-// A cheap handle; copies share. One plan does not run twice at the same time, since its scratch is one: a run beside
-// another is refused with InvalidArgument.
+// A run that goes on while the host's thread does something else (Plan::start). It can be moved, and one thread at a time
+// may use it. It keeps the plan, its weights, the State and the device alive, whatever handles the host drops.
+//
+//   heed::StartedRun step;
+//   s = plan.start({{"x", x}, {"y", y}}, {{"tokens", 37}}, {}, &step);
+//   ... other work; in each frame: if (step.done()) ... y is there if step.wait() == Status::Ok
+//
+// The run is over once done() has returned true, or wait() has returned. Until then the memory of inputs and outputs must
+// stay where it is, inputs must not change, and nobody may read or write outputs; other runs of the plan, runs with
+// the State, calls of the State, vulkan::bind_scratch, and record and take_faults of slot 0 return InvalidArgument.
+//
+// Destroying a StartedRun, or moving another into it, waits as wait() does. What failed then is in the log alone.
+//
+// After a fork, the run goes on in the process that started it. In the other, done() is true and wait() returns
+// InvalidArgument; the contents of outputs and of the State are then undefined there.
+class HEED_API StartedRun {
+ public:
+  // Whether the run is over; a StartedRun that holds none counts as done. It does not wait, with one exception: a run
+  // beyond its time limit, or on a device that another run found lost, counts as done, and to find out whether the GPU
+  // stopped may then take ten seconds.
+  bool done();
+  // Waits until the run is over and outputs are filled. Returns what Plan::run would have returned, as often as it is
+  // called; InvalidArgument if no run was started.
+  Status wait();
+
+  StartedRun();
+  ~StartedRun();
+  StartedRun(StartedRun&&) noexcept;
+  StartedRun& operator=(StartedRun&&) noexcept;
+
+ private:
+  friend class Plan;
+  std::unique_ptr<detail::RunImpl> impl_;
+};
+
+// A cheap handle: copies share the plan. A plan has one scratch, so it cannot run twice at the same time: a second run
+// beside the first returns InvalidArgument.
 class HEED_API Plan {
  public:
   bool valid() const { return impl_ != nullptr; }
 
-  // Copies inputs in, runs, waits, copies outputs out; the CPU device reads and writes the buffers themselves where they are
-  // aligned to their elements and no output lies in an input. Every input and output must be given once, and nothing else;
-  // buffers may be larger than needed, and an output may lie in the memory of inputs, not in another output's. Extents not
-  // given take their maximum. Results are bit for bit the same from run to run; on the CPU also whatever the number of threads
-  // and whatever a host's threads have set of rounding, flushing to zero and traps, which its own code finds as it was. On
-  // Vulkan a run writes slot 0 anew (vulkan::RecordInfo::slot), of which no recording may be in flight. IndexOutOfRange: some
-  // embedding id was outside its table; outputs are written, with zero rows for it.
+  // Copies inputs in, runs, waits, and copies outputs out. The CPU device uses the buffers in place if they are aligned
+  // to their elements and no output lies in an input.
+  //
+  // Every input and output must be given once, and nothing else. Buffers may be larger than needed. Extents that are
+  // not given take their maximum.
+  //
+  // An output may lie in the memory of inputs, but not in that of another output (InvalidArgument). It then goes through
+  // a copy, since passes still read inputs after the first of an output was written. vulkan::record, which copies
+  // nothing, refuses an output that overlaps an input.
+  //
+  // Results are bit for bit the same from run to run. On the CPU they do not depend on the number of threads either,
+  // nor on how the host's threads round, flush to zero and trap; these settings are unchanged after the call. On Vulkan
+  // a run records slot 0 again (vulkan::RecordInfo::slot), so that no recording with this slot may be in flight.
+  // IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows for that id.
+  //
+  // A plan whose graph has states needs RunOptions::state: MissingBuffer without; InvalidArgument if it is another
+  // device's, or another run uses it; NotFound, ShapeMismatch or DTypeMismatch if it has not what the graph names.
+  // After these, and after ExtentOutOfRange, the State is as it was. The CPU copies buffers that lie in the State's
+  // memory.
   Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents = {},
              const RunOptions& options = {});
   Status run(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents = {},
              const RunOptions& options = {});
 
-  uint64_t scratch_bytes() const;  // exact, at the extents' maxima
-  // Bytes of the weights this plan reads, as uploaded. The CPU also holds each matrix that is the b of a matmul in the order
-  // in which its kernels read it, shared by the plans of the same weights: about its bytes again, or several times as many
-  // for few columns, which are filled up to two whole vectors. These copies are in no figure.
+  // Begins a run and does not wait for it: *started tells when it is done. Returns the same errors as run, as far as they
+  // are known before the first pass; *started is then unchanged. InvalidArgument, too, if *started holds a run that is not
+  // over.
+  //
+  // Vulkan: submits to the device's queue, by the calling thread and within the call, and takes as long as making missing
+  // pipelines, copying inputs and recording do. Unsupported if the host adopted the device without a queue.
+  //
+  // CPU: a thread of heed's own, which the device's first call of start makes, does started runs one after the other with
+  // all threads of the device; OutOfMemory if the system gives no thread. If the host gave threads, ParallelFor::start
+  // takes its place (Unsupported without it). A run that nobody has begun is done within wait, by the calling thread.
+  Status start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents, const RunOptions& options,
+               StartedRun* started);
+  Status start(std::initializer_list<HostBuffer> buffers, std::initializer_list<ExtentValue> extents,
+               const RunOptions& options, StartedRun* started);
+
+  // Makes a State for the graph's states. In memory of heed's own it is zero, except where a device that the host
+  // adopted has no queue: there it is undefined until vulkan::record_reset. On Vulkan this
+  // submits to the device's queue and waits. OutOfMemory, OutOfDeviceMemory, DeviceLost: *state is unchanged.
+  Status make_state(State* state);
+  // The same in the host's memory, whose contents it takes over: at least state_bytes(), aligned to 64. The memory must
+  // outlive the State. For the CPU device; vulkan::make_state takes a range of a buffer.
+  Status make_state(std::span<std::byte> memory, State* state);
+  uint64_t state_bytes() const;  // exact
+
+  // Bytes that one run needs at the extents' maxima, exact. On the CPU a run borrows them from what the plans of the device share
+  // (Device::scratch_bytes): a plan that runs while no other does allocates nothing, and beside others it may have to
+  // (OutOfMemory).
+  uint64_t scratch_bytes() const;
+  // Bytes of the weights that this plan reads, in the forms in which it reads them, which are shared with other plans of
+  // the same Weights. On Vulkan that is as they were uploaded. The CPU reads a matrix that is the b of a matmul in the
+  // order in which its kernels need it: packed it is about as large, or several times as large if it has few columns, as
+  // these are filled up to two whole vectors. Of a matrix that is packed as a whole nothing else is kept, unless a plan
+  // also reads it in another way, such as by embedding.
   uint64_t weight_bytes() const;
 
-  // The pipelines of the plan, known when compile returns, whenever they are made (CompileOptions::pipelines). None
-  // on the CPU.
+  // The pipelines of the plan, which are known when compile returns even if they are made later
+  // (CompileOptions::pipelines). On the CPU there are none.
   uint32_t pipeline_count() const;
   std::vector<PipelineInfo> pipelines() const;
-  // Makes pipeline `index`, or waits for the thread that is at it; returns at once if it is there. Any thread, several
-  // at a time, also while others record other plans. InvalidArgument: no such pipeline.
+  // Makes pipeline `index`, or waits for the thread that is making it, or returns at once if it is there. Any number of
+  // threads may call this at a time, also while others record other plans. InvalidArgument: there is no such pipeline.
   Status prepare(uint32_t index);
   bool ready() const;  // all pipelines are there: the plan can be recorded
 
   std::vector<PassInfo> passes() const;
-  // Milliseconds per pass of the last finished run (GPU timestamps on Vulkan, a clock on the CPU), in the order of
-  // passes(). Unsupported unless compiled with timestamps.
+  // The times of the passes in the last finished run, in the order of passes(), by the GPU's timestamps on Vulkan and
+  // by a clock on the CPU. Unsupported unless the plan was compiled with timestamps. InvalidArgument until the first run,
+  // or the first recording of the slot, has finished, and on the CPU while a run goes on; *times is then unchanged. The
+  // CPU has no slots.
   Status timings(std::vector<PassTime>* times, uint32_t slot = 0) const;
 
   const std::shared_ptr<detail::PlanImpl>& impl() const { return impl_; }

@@ -25,8 +25,8 @@
 
 namespace heed {
 
-// Owns a mapping of the file (a copy of it where files cannot be mapped). Move-only; everything it hands out
-// points into it. The file must not be shortened by others while it is open.
+// Owns a mapping of the file, or a copy if files cannot be mapped. Move-only. Views that it returns point into it, and
+// are valid while it lives. Nobody may shorten the file meanwhile.
 class HEED_API SafeTensors {
  public:
   enum class Type : uint8_t { F32, F16, BF16, I32, I64, U8, Bool };
@@ -46,9 +46,9 @@ class HEED_API SafeTensors {
   SafeTensors(SafeTensors&&) noexcept;
   SafeTensors& operator=(SafeTensors&&) noexcept;
 
-  // NotFound: no such file, or it cannot be read. On failure *file is unchanged.
+  // NotFound: there is no such file, or it cannot be read. On failure *file is unchanged.
   static Status open(std::string_view path, const Log& log, SafeTensors* file);
-  // The same on memory that the caller keeps alive. `name` stands for the file in messages.
+  // Reads memory that the caller keeps alive. `name` stands for the file in messages.
   static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, SafeTensors* file);
 
   std::span<const Entry> entries() const;          // sorted by name
@@ -58,8 +58,8 @@ class HEED_API SafeTensors {
   std::span<const std::pair<std::string, std::string>> metadata() const;
   std::string_view metadata(std::string_view key) const;
 
-  // Views for Device::upload, in the order of entries(). Bool is seen as U8. Left out is what heed cannot store: I64
-  // tensors (see read_i32), those without elements, and those of more than kMaxRank dims.
+  // Views for Device::upload, in the order of entries(). Bool becomes U8. Tensors that heed cannot store are left out:
+  // those of I64 (see read_i32), without elements, or with more than kMaxRank dims.
   std::vector<HostTensor> host_tensors() const;
 
  private:
@@ -84,14 +84,14 @@ constexpr size_t size_of(SafeTensors::Type type) {
 // The storage type that holds `type` unchanged; false for I64.
 HEED_API bool storage_type(SafeTensors::Type type, DType* dtype);
 
-// One entry as a view for Device::upload or Plan::run; false for those that host_tensors leaves out.
+// Makes a view of one entry, for Device::upload or Plan::run. False for entries that host_tensors leaves out.
 HEED_API bool host_tensor(const SafeTensors::Entry& entry, HostTensor* tensor);
 
-// Values as F32, from F32, F16 or BF16; else DTypeMismatch.
+// Reads F32, F16 or BF16 as F32. DTypeMismatch for other types.
 HEED_API Status read_f32(const SafeTensors::Entry& entry, const Log& log, std::vector<float>* values);
 
-// Values as I32, from I32, I64, U8 or Bool. A value outside I32 gives IndexOutOfRange and a message with its
-// position; floating-point entries give DTypeMismatch.
+// Reads I32, I64, U8 or Bool as I32. IndexOutOfRange if a value does not fit, with its position in the message;
+// DTypeMismatch for floating-point entries.
 HEED_API Status read_i32(const SafeTensors::Entry& entry, const Log& log, std::vector<int32_t>* values);
 
 }  // namespace heed

@@ -39,8 +39,8 @@ HEED_API const char* to_string(Status status);
 
 enum class LogLevel : uint8_t { Debug, Info, Warning, Error };
 
-// Where messages go. A plain value: copy it freely. `callback` may be called from any thread that calls heed
-// and from heed's own worker threads; `message` is only valid during the call. A null callback discards.
+// Where messages go. A plain value that may be copied. `callback` may be called from any thread that calls heed and
+// from heed's own worker threads; `message` is only valid during the call. If it is null, messages are discarded.
 struct Log {
   void (*callback)(void* user, LogLevel level, const char* message) = nullptr;
   void* user = nullptr;

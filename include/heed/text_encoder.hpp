@@ -1,4 +1,4 @@
-// TextEncoder: a sentence-transformers model directory on a device; text in, unit vectors out.
+// TextEncoder: a sentence-transformers model on a device. It turns texts into vectors of length 1.
 //
 //   heed::TextEncoder encoder;
 //   heed::Status s = heed::TextEncoder::open(device, "all-MiniLM-L6-v2", {.log = heed::stderr_log()}, &encoder);
@@ -23,13 +23,13 @@ namespace heed {
 
 struct TextEncoderOptions {
   DType dtype = DType::F32;  // F32, or F16 or BF16 where the device can
-  // Storage of matrices and tables. F16 or BF16 beside a dtype of F32 take half the bytes, to hold and to read at each
-  // run; products sum in F32 (see Graph::matmul). Default: dtype.
+  // Storage of matrices and tables; default: dtype. If dtype is F32, this may be F16 or BF16, which takes half the
+  // memory and half the reading at each run; products still sum in F32 (see Graph::matmul).
   std::optional<DType> weight_dtype = {};
-  bool keep_weight_dtype = false;  // instead: as the checkpoint has them (BertWeights::dtype)
+  bool keep_weight_dtype = false;  // store them as the checkpoint does (BertWeights::dtype), whatever weight_dtype is
   int64_t max_batch = 32;
-  // Longest input in tokens, [CLS] and [SEP] included; 0: what sentence_bert_config.json says, else the model's
-  // positions.
+  // The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that file
+  // the model's positions.
   int64_t max_tokens = 0;
   bool timestamps = false;  // see CompileOptions
   UploadProgress progress = {};
@@ -43,8 +43,8 @@ struct TokenBatch {
   std::vector<uint8_t> keep;  // [count, tokens]; 0: padding
 };
 
-// What encode tells while it works: texts done so far. Return false to stop; encode then returns Ok early with
-// *done below the number of texts.
+// encode calls this while it works, with the number of texts that are done. Return false to stop: encode then returns
+// Ok, and *done is less than the number of texts.
 struct EncodeProgress {
   bool (*callback)(void* user, size_t done, size_t total) = nullptr;
   void* user = nullptr;
@@ -56,12 +56,17 @@ struct TextAttention {
   std::vector<float> weights;  // [layers, heads, S, S]
 };
 
-// Move-only in spirit: copies share device, weights and plan, and must not run at the same time.
+// Copies share device, weights and plan, and must not run at the same time.
 class HEED_API TextEncoder {
  public:
-  // The directory holds config.json, model.safetensors (or shards with an index) and tokenizer.json or vocab.txt. If
-  // it has 1_Pooling/config.json, that must ask for the mean of the tokens. Everything is checked against everything:
-  // see read_bert_config, Checkpoint, BertWeights and WordPiece for the failures. On failure *encoder is unchanged.
+  // The directory holds config.json, model.safetensors (or shards with an index) and tokenizer.json or vocab.txt, as
+  // sentence-transformers writes them. modules.json, if there is one, must list a Transformer, then Pooling by the mean
+  // of the tokens, then Normalize or nothing. Any other module, such as Dense, is Unsupported, and the message has its
+  // type and file. The files are checked against each other; read_bert_config, Checkpoint, BertWeights and
+  // WordPiece say which failures there are. On failure *encoder is unchanged.
+  //
+  // Vectors have length 1, whether the model has a Normalize module or not. Prompts that
+  // config_sentence_transformers.json names are not added: put them before the texts.
   static Status open(Device& device, std::string_view directory, const TextEncoderOptions& options,
                      TextEncoder* encoder);
 
@@ -74,20 +79,20 @@ class HEED_API TextEncoder {
   DType weight_dtype() const { return weight_dtype_; }  // of matrices and tables
   const Plan& plan() const { return plan_; }
   const Weights& weights() const { return weights_; }
-  // Identifies the model's files: a hash over configuration, tokenizer and all weights. Two encoders with the same
-  // fingerprint give comparable vectors. Reads all weights: some milliseconds for 100 MB.
+  // A hash over the model's configuration, tokenizer and weights, computed by open. Vectors of two encoders can be
+  // compared if their fingerprints are equal.
   uint64_t fingerprint() const { return fingerprint_; }
 
-  // vectors [texts, width], each of length 1; text without any token in it gives the vector of "[CLS] [SEP]". Texts of
-  // like length share a batch, so the order of work is not that of the texts. Text beyond max_tokens is left out;
-  // if `truncated` is not null it counts such texts. InvalidArgument: vectors is too small.
+  // Fills vectors [texts, width], each of length 1. A text without tokens gives the vector of "[CLS] [SEP]". A text's
+  // tokens beyond max_tokens are left out; *truncated, if not null, is the number of texts that lost tokens. Texts of
+  // similar length share a batch, so they are not done in their order. InvalidArgument: `vectors` is too small.
   Status encode(std::span<const std::string_view> texts, std::span<float> vectors, size_t* truncated = nullptr,
                 EncodeProgress progress = {}, size_t* done = nullptr);
-  // One batch of at most max_batch texts of at most max_tokens tokens; vectors [count, width].
+  // Fills vectors [count, width] from one batch of at most max_batch texts with at most max_tokens tokens.
   Status encode(const TokenBatch& batch, std::span<float> vectors);
 
-  // The attention weights of one text in all layers and heads, as many tokens of it as the model takes. Compiles a plan of
-  // its own at each call. OutOfMemory: they would take more than 1 GiB.
+  // The attention weights of one text in all layers and heads. Tokens beyond max_tokens are left out. Each call
+  // compiles a plan. OutOfMemory: the weights would take more than 1 GiB.
   Status attention(std::string_view text, TextAttention* attention);
 
  private:

@@ -1,54 +1,55 @@
-// Tuning: which of heed's kernels is the fastest for a product or an attention of which size, measured on the device
-// instead of estimated.
+// Tuning measures on the device which of heed's kernels are the fastest for products and attentions of various sizes.
 //
-// heed chooses kernels and tiles by rules that suit most GPUs, and needs nothing else. This times them on this one, in a few
-// seconds. Run it once per driver, at best after the self-test, which keeps wrong kernels away, and keep the blob:
+// Without it heed chooses kernels and tiles by estimates that suit most GPUs. Tuning times them on this device, in a
+// few seconds. Run it once per driver, best after the self-test, which excludes wrong kernels, and keep the blob:
 //
 //   heed::TuningReport report;
 //   heed::Status s = heed::tune(device, {}, &report);   // what is compiled from now on uses it
 //   save(report.blob);
 //   ... at later starts, opened by heed or adopted: s = heed::use_tuning(device, blob);
 //
-// A choice holds for a class of sizes. Results stay within the same bounds, but another kernel may round in another order,
-// so that bits may change. Plans that exist are not changed; PassInfo::why of later ones says "measured".
+// A choice holds for a class of sizes. Results stay within the same error bounds, but their bits may change, because
+// another kernel may round in another order. Existing plans do not change; PassInfo::why of later ones says "measured".
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <heed/device.hpp>
-#include <heed/export.hpp>
-#include <heed/status.hpp>
-#include <heed/types.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <heed/device.hpp>
+#include <heed/export.hpp>
+#include <heed/status.hpp>
+#include <heed/types.hpp>
+
 namespace heed {
 
 struct TuningOptions {
-  // At least 1. Sizes that were not reached by then keep what estimates choose; one attention, and one product of each
-  // storage type that the device computes on, always are.
+  // At least 1. Sizes that are not measured within this time keep the estimates' choice. One attention, and one product
+  // of each storage type that the device computes on, are always measured.
   uint32_t time_limit_ms = 10000;
 };
 
-// What the times of one size told.
+// The result for one size.
 struct Tuned {
   DType dtype = DType::F32;
-  std::string usual;    // the kernel and how it cuts the work, as estimates choose
+  std::string usual;    // the kernel, and how it cuts the work, that the estimates choose
   double usual_ms = 0;  // GPU time, median
-  std::string fastest;  // `usual` where nothing is clearly faster
+  std::string fastest;  // the same as `usual` if nothing is clearly faster
   double fastest_ms = 0;
-  uint32_t variants = 0;  // how many were timed
+  uint32_t variants = 0;  // how many kernels and cuts were timed
 };
 
-// One product, a [m, k] x b [k, n], both of dtype. Kernels by their tiles: "matmul_f32 64x64".
+// A product a [m, k] x b [k, n], both of type `dtype`. Kernels are named with their tiles: "matmul_f32 64x64".
 struct TunedProduct : Tuned {
   int64_t m = 0, n = 0, k = 0;
   bool transpose_b = false;  // b lies in memory as [n, k], as weights of linear layers do
 };
 
-// One attention, without masks: queries [1, heads, queries, head_size], as many heads of keys and values. Of F32 or F16;
-// for BF16 estimates choose. Kernels by invocations and queries of a workgroup: "attention_f16 128x64".
+// An attention without masks, with queries [1, heads, queries, head_size] and the same number of heads of keys and
+// values. Its type is F32 or F16; for BF16 estimates choose. Kernels are named with the invocations and queries of a
+// workgroup: "attention_f16 128x64".
 struct TunedAttention : Tuned {
   int64_t queries = 0, keys = 0, heads = 0, head_size = 0;
 };
@@ -57,18 +58,20 @@ struct TuningReport {
   std::vector<TunedProduct> products;
   std::vector<TunedAttention> attentions;
   double milliseconds = 0;
-  // What was found, a few hundred bytes. It names device, driver and heed's kernels.
+  // The results, a few hundred bytes that name device, driver and heed's kernels.
   std::vector<std::byte> blob;
 };
 
-// Compiles, runs and times; the queue is used and waited for, and no other thread may compile on the device meanwhile.
-// A variant whose results differ from the others' is never chosen. Unsupported: the device has no timestamps. On the CPU
-// device there is nothing to choose: Ok, an empty report. On failure the device chooses as before.
+// Compiles, runs and times kernels. The queue is used and waited for, and no other thread may compile on the device
+// meanwhile. A kernel whose results differ from the others' is never chosen. Unsupported: the device has no timestamps.
+// On failure the device chooses as before. On the CPU device there is nothing to choose: the call returns Ok and an
+// empty report.
 HEED_API Status tune(Device& device, const TuningOptions& options, TuningReport* report);
 
-// Uses the results of an earlier start. Not while another thread compiles on the device. InvalidFile: no tuning, or a
-// damaged one; Unsupported: of another device, driver or version of heed, so that tune wants to be run again. The device
-// then chooses as before, and the log says why. On the CPU device any blob is Unsupported.
+// Uses the results of an earlier start. No other thread may compile on the device meanwhile. InvalidFile: the blob is
+// no tuning, or is damaged. Unsupported: it was made with another device, driver or version of heed, so tune should be
+// run again; on the CPU device every blob is Unsupported. After a failure the device chooses as before, and the log
+// says why.
 HEED_API Status use_tuning(Device& device, std::span<const std::byte> blob);
 
 }  // namespace heed

@@ -32,8 +32,8 @@ HEED_API const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u
 
 inline constexpr int kMaxRank = 5;
 
-// One dimension: a constant, or a size of one Graph that is only known at each run (made by Graph::extent and
-// by operations on such tensors). `value` is the constant or the largest value the size can take.
+// One dimension: a constant, or a number of one Graph that each run gives (made by Graph::extent, position and sum, and by
+// operations on tensors that have extents). `value` is the constant, or the largest value that the number can take.
 struct Dim {
   int64_t value = 0;
   int32_t expr = -1;  // < 0: constant; otherwise an index private to the graph
@@ -45,7 +45,7 @@ struct Dim {
   friend constexpr bool operator==(const Dim&, const Dim&) = default;
 };
 
-// Up to kMaxRank dimensions, outermost first. More than kMaxRank make the graph call that gets it fail.
+// Up to kMaxRank dimensions, outermost first. A graph call that gets a Shape of more dimensions makes the graph fail.
 struct Shape {
   std::array<Dim, kMaxRank> dims{};
   int rank = 0;

@@ -1,5 +1,5 @@
-// Whose memory heed uses inside a program that owns the GPU: the host's allocator, scratch and weights in the
-// host's buffers, and the driver's memory budget.
+// Memory inside a program that owns the GPU: heed uses the host's allocator, takes scratch and weights in the host's
+// buffers, and keeps to the driver's memory budget.
 //
 //   heed::vulkan::BufferNeeds needs;
 //   s = device.compile(graph, weights, &plan, {.host_scratch = true});   // allocates no scratch
@@ -10,15 +10,16 @@
 #include <vulkan/vulkan_core.h>
 
 #include <cstdint>
-#include <heed/device.hpp>
-#include <heed/export.hpp>
-#include <heed/plan.hpp>
 #include <span>
 #include <vector>
 
+#include <heed/device.hpp>
+#include <heed/export.hpp>
+#include <heed/plan.hpp>
+
 namespace heed::vulkan {
 
-// What a block of memory is for.
+// The use of a block of memory.
 enum class MemoryUse : uint8_t {
   Device,     // read and written by the GPU only
   Constants,  // written once by the host, read by the GPU
@@ -27,13 +28,13 @@ enum class MemoryUse : uint8_t {
 };
 
 struct MemoryRequest {
-  // Of the buffer that will be bound. memoryTypeBits leaves out types that heed cannot use (protected, lazily
-  // allocated, too small a heap, without a required property). For memory that the host writes, size and
+  // The requirements of the buffer that will be bound. memoryTypeBits leaves out types that heed cannot use: protected,
+  // lazily allocated, with too small a heap, or without a required property. For memory that the host writes, size and
   // alignment are multiples of nonCoherentAtomSize, so that heed can flush its block and nothing else.
   VkMemoryRequirements requirements = {};
   VkMemoryPropertyFlags required = 0, preferred = 0;
   MemoryUse use = MemoryUse::Device;
-  VkBuffer buffer = VK_NULL_HANDLE;  // for a dedicated allocation, if the host wants one
+  VkBuffer buffer = VK_NULL_HANDLE;  // lets the host make a dedicated allocation
   const char* name = "";             // "scratch", "weights", ...; static text
 };
 
@@ -41,14 +42,15 @@ struct MemoryBlock {
   VkDeviceMemory memory = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;   // a multiple of requirements.alignment
   uint32_t memory_type = 0;  // index into VkPhysicalDeviceMemoryProperties::memoryTypes
-  // Where `offset` is mapped; needed if `required` has HOST_VISIBLE, else not looked at.
+  // The address at which `offset` is mapped. Needed only if `required` has HOST_VISIBLE.
   void* mapped = nullptr;
-  void* token = nullptr;  // the host's own
+  void* token = nullptr;  // for the host; heed gives it back to `free`
 };
 
-// A host's allocator, for instance VMA. If `allocate` is given, `free` must be; heed then calls neither
-// vkAllocateMemory nor vkMapMemory. Both are called from upload, compile and run, `free` also where the last
-// handle of Weights, Plan or Device dies, from any thread that does so; never from record.
+// The host's allocator, for instance VMA. If `allocate` is given, `free` must be, too; heed then calls neither
+// vkAllocateMemory nor vkMapMemory. heed calls both within upload, compile, run, start, make_state, and State::read,
+// write, save and load, and `free` also when the last handle of a Weights, Plan, State, StartedRun or Device is destroyed, on
+// the thread that does so. record never calls them.
 //
 //   VkResult allocate(void* user, const heed::vulkan::MemoryRequest& request,
 //                     heed::vulkan::MemoryBlock* block) {
@@ -69,67 +71,82 @@ struct MemoryBlock {
 //     vmaFreeMemory(VmaAllocator(user), VmaAllocation(block.token));
 //   }
 struct MemoryAllocator {
-  // An error becomes the Status of the call that needed the memory. A block that does not keep to the request
-  // is given back by `free` and becomes InvalidArgument.
+  // An error becomes the Status of the call that needed the memory. If a block does not meet the request, heed gives it
+  // back by `free`, and the call returns InvalidArgument.
   VkResult (*allocate)(void* user, const MemoryRequest& request, MemoryBlock* block) = nullptr;
   void (*free)(void* user, const MemoryBlock& block) = nullptr;
   void* user = nullptr;
 };
 
-// What a buffer of the host must be to serve heed. All of it is known before anything is allocated.
+// The properties that a host's buffer must have to serve heed, known before anything is allocated.
 struct BufferNeeds {
-  VkDeviceSize bytes = 0;         // exact; 0: no buffer is needed
-  VkDeviceSize alignment = 1;     // of the offset within the host's buffer
-  VkBufferUsageFlags usage = 0;   // at least these
-  uint32_t memory_type_bits = 0;  // types that a buffer with this usage can be bound to and heed can use
+  VkDeviceSize bytes = 0;         // the exact size; 0: no buffer is needed
+  VkDeviceSize alignment = 1;     // alignment of the offset within the host's buffer
+  VkBufferUsageFlags usage = 0;   // the buffer needs these usages, and may have others
+  uint32_t memory_type_bits = 0;  // memory types that suit both a buffer with this usage and heed
   VkMemoryPropertyFlags preferred = 0;
 };
 
-// A part of a host's buffer. VK_WHOLE_SIZE: to the end, which heed takes on trust where Vulkan cannot tell.
+// A part of a host's buffer. VK_WHOLE_SIZE reaches to its end, which heed must trust where Vulkan does not tell it.
 struct BufferRange {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;
   VkDeviceSize bytes = VK_WHOLE_SIZE;
 };
 
-// Scratch of one plan at its extents' maxima, whether heed has allocated it or the host will give it.
-// InvalidArgument: not a plan of a Vulkan device.
+// The scratch of one plan at its extents' maxima, whether heed has allocated it or the host will give it.
+// InvalidArgument: the plan is not one of a Vulkan device.
 HEED_API Status scratch_needs(const Plan& plan, BufferNeeds* needs);
 
-// Gives a plan that was compiled with CompileOptions::host_scratch its scratch; it may be given another
-// later. Until then record and run return MissingBuffer. Several plans may have the same scratch if they
-// never overlap in time: on one queue record orders them itself, on several queues the host's semaphores
-// must. What is in scratch has no meaning between recordings (but see record_some, which leaves a run half
-// done). The GPU must have finished every recording of this plan, whose command buffers cannot be submitted
-// any more. Not while another thread records this plan. On failure the plan keeps what it had:
-// InvalidArgument (null buffer, misaligned offset, plan without host_scratch), BufferTooSmall with both
-// numbers. Vulkan cannot tell a buffer's usage or its memory: the validation layer can.
+// Gives scratch to a plan that was compiled with CompileOptions::host_scratch, which returns MissingBuffer from record
+// and run until it has some. It may be given another scratch later. Several plans may have the same scratch if they
+// never overlap in time: on one queue record orders them, on several queues the host's semaphores must. The contents of
+// scratch mean nothing between recordings, except while record_some has left a run half done.
+//
+// The GPU must have finished every recording of this plan, whose command buffers cannot be submitted after that, and no
+// other thread may record the plan meanwhile. On failure the plan keeps the scratch that it had: InvalidArgument (the
+// buffer is null, the offset misaligned, or the plan has no host_scratch), BufferTooSmall with both numbers. heed
+// cannot check a buffer's usage and memory, as Vulkan does not tell them; the validation layer does.
 HEED_API Status bind_scratch(const Plan& plan, const BufferRange& range);
 
-// What `tensors` will take in a host's buffer.
+// The memory of a State for this plan, whether heed allocates it or the host gives it.
+HEED_API Status state_needs(const Plan& plan, BufferNeeds* needs);
+
+// Makes a State for a plan's states in a range of the host's buffer, whose contents it takes over: record_reset or
+// State::reset makes them zero. The buffer stays the host's and must outlive the State. Errors are those of
+// bind_scratch.
+HEED_API Status make_state(const Plan& plan, const BufferRange& range, State* state);
+
+// These record State::reset and State::copy into the host's command buffer, with barriers that order them after and
+// before everything on the same queue that uses the States. Errors are the same, and nothing was written then; but
+// a State that a started run uses is not refused, since these come after the run. For hosts that gave no queue, and for
+// frames that must not wait.
+HEED_API Status record_reset(const State& state, VkCommandBuffer cmd);
+HEED_API Status record_copy(const State& to, const State& from, VkCommandBuffer cmd);
+
+// The buffer that the host needs for these tensors.
 HEED_API Status upload_needs(const Device& device, std::span<const HostTensor> tensors, BufferNeeds* needs,
                              const UploadOptions& options = {});
 
-// Where weights go. The host keeps the buffer, which must live as long as any Weights or Plan made from it.
+// The place for weights. The buffer stays the host's, and must live as long as any Weights or Plan made from it.
 struct WeightTarget {
   BufferRange range;
-  // Null: heed copies through its queue and waits, as Device::upload does.
-  // Else: heed writes the bytes here, needs no queue and submits nothing. Bring them to `range` yourself
-  // before the first recording: by mapping the range itself, or by a copy from this staging memory. Holds
-  // BufferNeeds::bytes.
+  // If null, heed copies the bytes on its queue and waits, as Device::upload does. Else heed writes BufferNeeds::bytes
+  // here, and neither needs a queue nor submits anything. The host then brings them to `range` before the first
+  // recording: this is the mapping of `range` itself, or staging memory that the host copies from.
   std::byte* mapped = nullptr;
 };
 HEED_API Status upload(const Device& device, std::span<const HostTensor> tensors, const WeightTarget& target,
                        Weights* weights, const UploadOptions& options = {});
 
-// VK_EXT_memory_budget, by memory heap. Unsupported where the extension is not enabled.
-// Where it is, heed also asks it before each own allocation: a heap that has not enough left is passed over,
-// and if none has, the call fails with OutOfDeviceMemory and both numbers instead of making the system swap.
+// The memory heaps as VK_EXT_memory_budget describes them. Unsupported if the extension is not enabled. If it is, heed
+// asks it before each allocation of its own and passes over heaps that have too little left; if none has enough, the
+// call fails with OutOfDeviceMemory and both numbers, instead of making the system swap.
 struct HeapBudget {
   bool device_local = false;
-  uint64_t bytes = 0;   // of the heap
-  uint64_t budget = 0;  // what this process may use of it now
-  uint64_t used = 0;    // what it uses, heed and host together
+  uint64_t bytes = 0;   // the size of the heap
+  uint64_t budget = 0;  // how much of it this process may use now
+  uint64_t used = 0;    // how much this process uses, heed and host together
 };
 HEED_API Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps);
 

@@ -1,6 +1,5 @@
 // `heed bench`: time of every operation and of a whole encoder, beside the limits of the same device.
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -10,22 +9,19 @@
 #include "bench_limits.hpp"
 #include "bench_passes.hpp"
 #include "bench_trace.hpp"
+#include "clock.hpp"
 #include "commands.hpp"
 #include "golden_run.hpp"
+#include "json.hpp"
 #include "prepared.hpp"
 
 namespace heed::program {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using goldens::Messages;
 
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-// Milliseconds of one run: what the GPU's timestamps say, else the clock around the call.
+// Milliseconds of one run, by the GPU's timestamps if there are any, else by the clock around the call.
 Status run_once(Prepared& prepared, double* milliseconds) {
   const Clock::time_point start = Clock::now();
   const Status status = prepared.plan.run(prepared.buffers);
@@ -42,7 +38,8 @@ struct Timing {
   int repeats = 0;
 };
 
-// As many repeats as fit the budget, but at least 3; a row whose first run took ten times the budget is not run again.
+// Repeats until the budget is used up, but at least 3 times. If the first run took ten times the budget, it is the only
+// one.
 Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
   double first = 0;
   Status status = run_once(prepared, &first);
@@ -143,7 +140,7 @@ void print_passes(const BenchCase& row, const Plan& plan, bool as_json, nlohmann
   if (!as_json) std::printf("%s %s\n%s", row.op, row.shape.c_str(), table_of(passes).c_str());
 }
 
-// 0, or the exit code of the worst that happened.
+// Benchmarks one device. Returns 0, or the exit code of the worst failure.
 int bench_device(const std::string& select, const std::vector<std::string>& ops, const BenchOptions& options,
                  nlohmann::json* report, Trace* trace) {
   Messages messages;
@@ -153,7 +150,7 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     complain(what + ": " + (said.empty() ? to_string(status) : said.front()));
     return kFailed;
   };
-  Status status = Device::open({.select = select, .log = messages.log()}, &device);
+  Status status = Device::open(device_options(select, messages.log()), &device);
   std::string what = select.empty() ? "device" : "device '" + select + "'";
   if (status == Status::Ok) {
     status = load_tuning(device, options.tuning);
@@ -216,8 +213,7 @@ int bench(const BenchOptions& options) {
     complain("cannot write " + options.trace);
     code = kBadInput;
   }
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  if (options.json) std::printf("%s\n", nlohmann::json{{"devices", report}}.dump(2, ' ', false, kReplace).c_str());
+  if (options.json) std::printf("%s\n", text_of({{"devices", report}}).c_str());
   return code;
 }
 

@@ -19,7 +19,7 @@ std::string text(const std::vector<int64_t>& sizes, const char* suffix = "") {
   return joined + suffix;
 }
 
-// An operation from one [rows, columns] tensor to one of the same shape.
+// A benchmark row for an operation that keeps the shape [rows, columns].
 BenchCase row_wise(const char* op, int64_t rows, int64_t columns, std::function<Tensor(Graph&, Tensor)> apply,
                    const char* suffix = "", bool training = false) {
   const std::vector<int64_t> shape = {rows, columns};
@@ -82,6 +82,16 @@ BenchCase argmax(int64_t rows) {
   const std::vector<int64_t> shape = {rows, kVocabulary};
   const auto build = [=](BenchGraph& b) { b.result(b.graph.argmax(b.input("x", shape)), {rows}, DType::I32); };
   return {"argmax", text(shape), Bound::Memory, build};
+}
+
+// As a chat would have it: temperature, top-k and top-p.
+BenchCase sample(int64_t rows) {
+  const std::vector<int64_t> shape = {rows, kVocabulary};
+  const auto build = [=](BenchGraph& b) {
+    const SampleOptions options{.temperature = 0.8f, .top_k = 40, .top_p = 0.95f};
+    b.result(b.graph.sample(b.input("x", shape), options), {rows}, DType::I32);
+  };
+  return {"sample", text(shape), Bound::Memory, build};
 }
 
 BenchCase addition(int64_t rows) {
@@ -154,6 +164,7 @@ std::vector<BenchCase> make_cases() {
       row_wise("l2_normalize", 512, kWidth, [](Graph& g, Tensor x) { return g.l2_normalize(x); }),
       concat(512),
       argmax(64),
+      sample(1),
       encoder(128),
       encoder(512),
   };

@@ -1,4 +1,4 @@
-// What `heed bench` measures: one row per operation and shape.
+// The rows of `heed bench`, one for each operation and shape.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace heed::program {
 
-// Which limit of the device a row is compared with.
+// The limit of the device that a row is compared with.
 enum class Bound { Arithmetic, Memory };
 
-// Filled by a row's builder: a graph, and how much host data its inputs and weights need.
+// A row's graph, with the host data that its inputs and weights need. The row's builder fills it.
 struct BenchGraph {
   Graph graph;
   struct Buffer {

@@ -1,4 +1,4 @@
-// What a device reaches in the simplest loops, as the measure for everything else.
+// The speed that a device reaches in the simplest loops, which the rows of the benchmark are compared with.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace heed::program {
 
-// A limit that could not be measured is 0; `why` then says so.
+// A limit that could not be measured is 0, and `why` says why.
 struct Limits {
-  double gflops = 0;     // multiply-adds of f32 in registers, two operations each
-  double gigabytes = 0;  // per second, read plus written, of a copy larger than most caches
+  double gflops = 0;     // multiply-adds of f32 in registers; each counts as two operations
+  double gigabytes = 0;  // per second, reads plus writes, of a copy larger than most caches
   const char* gflops_how = "";
   const char* gigabytes_how = "";
   std::string why;
 };
 
-// On all hardware threads of the CPU.
+// Measures all hardware threads of the CPU.
 Limits cpu_limits();
 
-// By this program itself on the Vulkan device of that name, timed by the GPU.
+// Measures the Vulkan device of that name by Vulkan calls of this program, not heed's, timed by the GPU.
 Limits vulkan_limits(const DeviceInfo& info);
 
 }  // namespace heed::program

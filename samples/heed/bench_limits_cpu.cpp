@@ -1,4 +1,4 @@
-// Limits of the CPU. Built with contraction of a * b + c to one instruction where there is one.
+// Limits of the CPU. The file is compiled so that a * b + c becomes one instruction on processors that have it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,10 +16,11 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-constexpr int kChains = 10;  // independent, more than latency times issue width of today's cores
+constexpr int kChains = 10;  // independent of each other; more than latency times issue width of today's cores
 constexpr int64_t kSteps = 1 << 14;
 
-// Chains of x = x * a + b. Returns multiply-adds done; the sum keeps the work alive.
+// Computes chains of x = x * a + b and returns the number of multiply-adds. Their sum goes to *sink, so that no
+// compiler leaves the work out.
 template <class Vector, size_t Lanes>
 [[gnu::always_inline]] inline double chains(float* sink) {
   Vector x[kChains], a, b;
@@ -93,7 +94,7 @@ double multiply_add(unsigned threads, const Loop& loop) {
       float sink = 0;
       double count = 0;
       for (int i = 0; i < kRepeats; ++i) count += loop.run(&sink);
-      done[t] = sink < 1e30f ? count : 0;  // always; but the compiler must compute the sink to know
+      done[t] = sink < 1e30f ? count : 0;  // always true, but the compiler must compute the sink to know
     });
     double total = 0;
     for (double count : done) total += count;

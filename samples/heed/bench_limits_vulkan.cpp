@@ -1,10 +1,10 @@
-// The limits of a Vulkan device: a shader of this program's own, and vkCmdCopyBuffer, on a VkDevice of its own.
+// Limits of a Vulkan device, measured without heed: multiply_add.comp and vkCmdCopyBuffer on a separate VkDevice.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <vector>
 
 #include "bench_limits.hpp"
+#include "commands.hpp"
 
 #ifdef HEED_BENCH_VULKAN
 #include <vulkan/vulkan_core.h>
@@ -23,8 +23,8 @@ namespace heed::program {
 namespace {
 
 constexpr uint32_t kLocalSize = 64, kChains = 12, kStepsUnrolled = 16;  // as in multiply_add.comp
-constexpr double kTargetSeconds = 0.02;                                 // far below any watchdog
-constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;             // beyond most caches, within every limit
+constexpr double kTargetSeconds = 0.02;                                 // far less than any watchdog allows
+constexpr VkDeviceSize kCopyBytes = VkDeviceSize{64} << 20;             // more than most caches, within every limit
 
 struct Push {
   uint32_t steps;
@@ -32,7 +32,7 @@ struct Push {
 };
 
 PFN_vkGetInstanceProcAddr find_loader() {
-  const char* chosen = std::getenv("HEED_VULKAN_LOADER");
+  const char* chosen = common_options().vulkan_loader.empty() ? nullptr : common_options().vulkan_loader.c_str();
 #if defined(_WIN32)
   void* library = LoadLibraryA(chosen ? chosen : "vulkan-1.dll");
   if (!library) return nullptr;
@@ -44,21 +44,22 @@ PFN_vkGetInstanceProcAddr find_loader() {
 #endif
 }
 
-#define HEED_INSTANCE_CALLS(X)                                                                                         \
-  X(DestroyInstance)                                                                                                   \
-  X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceQueueFamilyProperties)                 \
-      X(GetPhysicalDeviceMemoryProperties) X(CreateDevice) X(DestroyDevice) X(DeviceWaitIdle) X(GetDeviceQueue)        \
-          X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory)              \
-              X(BindBufferMemory) X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout)            \
-                  X(DestroyDescriptorSetLayout) X(CreatePipelineLayout) X(DestroyPipelineLayout)                       \
-                      X(CreateComputePipelines) X(DestroyPipeline) X(CreateDescriptorPool) X(DestroyDescriptorPool)    \
-                          X(AllocateDescriptorSets) X(UpdateDescriptorSets) X(CreateCommandPool) X(DestroyCommandPool) \
-                              X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) X(CreateQueryPool)   \
-                                  X(DestroyQueryPool) X(CmdResetQueryPool) X(CmdWriteTimestamp) X(GetQueryPoolResults) \
-                                      X(CmdCopyBuffer) X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) \
-                                          X(CmdDispatch) X(QueueSubmit) X(QueueWaitIdle)
+// clang-format off
+#define HEED_INSTANCE_CALLS(X) \
+  X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties) \
+  X(GetPhysicalDeviceQueueFamilyProperties) X(GetPhysicalDeviceMemoryProperties) X(CreateDevice) \
+  X(DestroyDevice) X(DeviceWaitIdle) X(GetDeviceQueue) X(CreateBuffer) X(DestroyBuffer) \
+  X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(CreateShaderModule) \
+  X(DestroyShaderModule) X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout) X(CreatePipelineLayout) \
+  X(DestroyPipelineLayout) X(CreateComputePipelines) X(DestroyPipeline) X(CreateDescriptorPool) \
+  X(DestroyDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets) X(CreateCommandPool) \
+  X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) \
+  X(CreateQueryPool) X(DestroyQueryPool) X(CmdResetQueryPool) X(CmdWriteTimestamp) X(GetQueryPoolResults) \
+  X(CmdCopyBuffer) X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) \
+  X(QueueSubmit) X(QueueWaitIdle)
+// clang-format on
 
-// A device with one pipeline. Members are made in order and destroyed in reverse; a null handle was not made.
+// A device with one pipeline. Members are made in order and destroyed in reverse order; those never made are null.
 class Rig {
  public:
   ~Rig() {
@@ -80,7 +81,7 @@ class Rig {
     if (instance_) vk_.DestroyInstance(instance_, nullptr);
   }
 
-  // Each step is null, or the name of the call that failed.
+  // Each step returns null, or the name of the call that failed.
   const char* open(const DeviceInfo& info) {
     const char* failed = make_instance();
     if (!failed) failed = make_device(info);
@@ -91,7 +92,7 @@ class Rig {
     return failed ? failed : make_commands();
   }
 
-  // Each gives the seconds it took; 0 if it failed.
+  // Both return the seconds that they took, or 0 if they failed.
   double multiply_add(uint32_t groups, uint32_t steps) {
     return time([&] {
       vk_.CmdBindPipeline(cmd_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
@@ -146,7 +147,7 @@ class Rig {
     return nullptr;
   }
 
-  // The physical device of this name, on its first queue family with compute.
+  // Makes a device for the physical device of this name, with its first queue family that computes.
   const char* make_device(const DeviceInfo& info) {
     uint32_t count = 0;
     vk_.EnumeratePhysicalDevices(instance_, &count, nullptr);
@@ -267,7 +268,7 @@ class Rig {
                                                   .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                                   .commandBufferCount = 1};
     if (vk_.AllocateCommandBuffers(device_, &allocate, &cmd_) != VK_SUCCESS) return "vkAllocateCommandBuffers";
-    if (tick_mask_ == 0) return nullptr;  // the clock around the submission must do
+    if (tick_mask_ == 0) return nullptr;  // there are no timestamps: the clock around the submission is used
     const VkQueryPoolCreateInfo queries = {
         .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
     return vk_.CreateQueryPool(device_, &queries, nullptr, &queries_) == VK_SUCCESS ? nullptr : "vkCreateQueryPool";
@@ -302,7 +303,7 @@ constexpr int kRounds = 5;
 
 double best_multiply_add(Rig& rig) {
   constexpr uint32_t kGroups = 8192, kMostSteps = 1u << 18;
-  // Longer until the launch no longer counts, then the best of a few.
+  // Doubles the work until the time of the launch hardly counts, then takes the best of a few runs.
   uint32_t steps = 2;
   double seconds = rig.multiply_add(kGroups, steps);
   while (seconds > 0 && seconds < kTargetSeconds / 2 && steps < kMostSteps)
@@ -343,7 +344,7 @@ Limits vulkan_limits(const DeviceInfo& info) {
 
 }  // namespace heed::program
 
-#else  // built without Vulkan: there is no such device
+#else  // without Vulkan there are no Vulkan devices
 
 namespace heed::program {
 Limits vulkan_limits(const DeviceInfo&) {

@@ -1,27 +1,27 @@
 // `heed bench --model`: sentences per second of a sentence-transformers model, from token ids in host memory to vectors
 // in host memory.
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <heed/text_encoder.hpp>
 
+#include "clock.hpp"
 #include "commands.hpp"
 #include "golden_run.hpp"
+#include "json.hpp"
 
 namespace heed::program {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using goldens::Messages;
 
 constexpr int64_t kBatches[] = {1, 32}, kLengths[] = {32, 128};
 constexpr size_t kMostRepeats = 400;
 
-// Of what is computed, and of matrices and tables.
+// `dtype` is what the encoder computes in, `weights` the storage of matrices and tables.
 struct Precision {
   DType dtype, weights;
   const char* text;
@@ -31,11 +31,7 @@ constexpr Precision kPrecisions[] = {{DType::F32, DType::F32, "f32"},
                                      {DType::BF16, DType::BF16, "bf16"},
                                      {DType::F32, DType::BF16, "f32 bf16"}};
 
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-// Full rows of words in the middle of the vocabulary; the time does not depend on which.
+// Rows without padding, of ids from the whole vocabulary. The time does not depend on which ids they are.
 TokenBatch words(const TextEncoder& encoder, int64_t count, int64_t tokens) {
   TokenBatch batch;
   batch.count = count;
@@ -50,11 +46,11 @@ TokenBatch words(const TextEncoder& encoder, int64_t count, int64_t tokens) {
 }
 
 struct Times {
-  double median = 0, least = 0, most = 0;  // ms of one batch
+  double median = 0, least = 0, most = 0;  // milliseconds per batch
   size_t repeats = 0;
 };
 
-// One run to warm up, then as many as fit the budget, at least 3.
+// Runs once to warm up, then until the budget is used up, but at least 3 times.
 Status measure(TextEncoder& encoder, const TokenBatch& batch, double budget_ms, Times* times) {
   std::vector<float> vectors(static_cast<size_t>(batch.count * encoder.width()));
   Status status = encoder.encode(batch, vectors);
@@ -80,7 +76,7 @@ int bench_device(const std::string& select, const BenchOptions& options, nlohman
     return kFailed;
   };
   Device device;
-  Status status = Device::open({.select = select, .log = messages.log()}, &device);
+  Status status = Device::open(device_options(select, messages.log()), &device);
   if (status != Status::Ok) {
     static_cast<void>(failed(select.empty() ? "device" : "device '" + select + "'", status));
     return kBadInput;
@@ -150,10 +146,7 @@ int bench_model(const BenchOptions& options) {
   int code = kSuccess;
   for (const std::string& select : selections(options.device))
     code = std::max(code, bench_device(select, options, &report));
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  if (options.json)
-    std::printf("%s\n",
-                nlohmann::json{{"model", options.model}, {"devices", report}}.dump(2, ' ', false, kReplace).c_str());
+  if (options.json) std::printf("%s\n", text_of({{"model", options.model}, {"devices", report}}).c_str());
   return code;
 }
 

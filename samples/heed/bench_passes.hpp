@@ -1,4 +1,4 @@
-// `heed bench --passes`: what each pass of a plan moves through memory, beside the fewest bytes possible.
+// `heed bench --passes`: the bytes that each pass of a plan moves, beside the fewest that it must move.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -7,12 +7,12 @@
 
 namespace heed::program {
 
-// Dispatches, bytes and operations of all of them; `label` says how many passes these are.
+// The sums of dispatches, bytes and operations. Their `label` says how many passes there are.
 PassInfo total_of(const std::vector<PassInfo>& passes);
-// How many times the fewest bytes a pass moves; 0: it could move none.
+// The bytes that a pass moves, divided by the fewest; 0 if the fewest are 0.
 double times_fewest(const PassInfo& pass);
 
-// The table, with a line for each and the total.
+// A table with a line for each pass, and one for the total.
 std::string table_of(const std::vector<PassInfo>& passes);
 
 }  // namespace heed::program

@@ -1,39 +1,34 @@
-// `heed bench --startup`: what the first start costs, and a later one with the cache blob of the first.
+// `heed bench --startup`: the time of a first start, and of a later start that has the first one's cache blob.
 //
-// Every operation of `heed bench` but the whole encoder is compiled, so that each kernel a model may need is
-// there. Drivers keep caches of their own on disk, which would make every start a warm one; they are switched
-// off.
+// A start compiles every row of `heed bench` except the whole encoder, so that each kernel that a model may need is
+// there. Drivers also keep caches on disk, which would make every start a warm one; they are switched off.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
 #include "bench_cases.hpp"
+#include "clock.hpp"
 #include "commands.hpp"
 #include "golden_run.hpp"
+#include "json.hpp"
 
 namespace heed::program {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using goldens::Messages;
 
 constexpr int kRepeats = 3;
 
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
 struct Startup {
-  double open_ms = 0, compile_ms = 0,
-         prepare_ms = 0;  // prepare: on the host's threads, where that was asked for
+  double open_ms = 0, compile_ms = 0;
+  double prepare_ms = 0;  // Plan::prepare on the host's threads; 0 if heed made the pipelines
   size_t pipelines = 0;
   uint32_t threads = 1;
-  std::vector<std::byte> blob;  // of this start
+  std::vector<std::byte> blob;  // the pipeline cache after this start
 
   double total() const { return open_ms + compile_ms + prepare_ms; }
 };
@@ -50,7 +45,7 @@ Status upload_zeros(Device& device, const BenchGraph& graph, Weights* weights) {
   return device.upload(tensors, weights);
 }
 
-// All pipelines of all plans, by as many threads as the machine has.
+// Makes all pipelines of all plans on `threads` threads.
 Status prepare(std::vector<Plan>& plans, uint32_t threads) {
   std::vector<std::pair<size_t, uint32_t>> work;
   for (size_t i = 0; i < plans.size(); ++i)
@@ -99,7 +94,7 @@ Status start(const DeviceOptions& options, uint32_t threads, Startup* startup) {
   return status == Status::Ok ? device.pipeline_cache(&startup->blob) : status;
 }
 
-// The middle one of several starts, by its total.
+// Starts several times, and keeps the start with the median total.
 Status measure(const DeviceOptions& options, uint32_t threads, Startup* middle) {
   std::vector<Startup> all(kRepeats);
   for (Startup& one : all)
@@ -120,7 +115,7 @@ nlohmann::json row_json(const char* kind, const Startup& startup, size_t blob_gi
           {"total_ms", startup.total()}};
 }
 
-void print(const nlohmann::json& row) {
+void print_start(const nlohmann::json& row) {
   std::printf("  %-14s %9d %7d %12d %9.1f %11.1f %11.1f %9.1f\n", row["start"].get<std::string>().c_str(),
               row["pipelines"].get<int>(), row["threads"].get<int>(), row["blob_bytes_given"].get<int>(),
               row["open_ms"].get<double>(), row["compile_ms"].get<double>(), row["prepare_ms"].get<double>(),
@@ -130,7 +125,7 @@ void print(const nlohmann::json& row) {
 int startup_device(const std::string& select, const BenchOptions& options, nlohmann::json* report) {
   Messages messages;
   Device device;
-  DeviceOptions open = {.select = select, .log = messages.log()};
+  DeviceOptions open = device_options(select, messages.log());
   Status status = Device::open(open, &device);
   if (status != Status::Ok) {
     const std::vector<std::string> said = messages.take();
@@ -158,7 +153,7 @@ int startup_device(const std::string& select, const BenchOptions& options, nlohm
   std::printf("%s  %s  %s\n", info.word.c_str(), info.name.c_str(), info.driver.c_str());
   std::printf("  %-14s %9s %7s %12s %9s %11s %11s %9s\n", "start", "pipelines", "threads", "blob bytes", "open ms",
               "compile ms", "prepare ms", "total ms");
-  for (const nlohmann::json& row : rows) print(row);
+  for (const nlohmann::json& row : rows) print_start(row);
   return kSuccess;
 }
 
@@ -177,8 +172,7 @@ int bench_startup(const BenchOptions& options) {
   int code = kSuccess;
   for (const std::string& select : selections(options.device))
     code = std::max(code, startup_device(select, options, &report));
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  if (options.json) std::printf("%s\n", nlohmann::json{{"devices", report}}.dump(2, ' ', false, kReplace).c_str());
+  if (options.json) std::printf("%s\n", text_of({{"devices", report}}).c_str());
   return code;
 }
 

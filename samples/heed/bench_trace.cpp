@@ -4,6 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "json.hpp"
+
 namespace heed::program {
 
 void Trace::add(const std::string& device, const std::string& row, const std::vector<PassInfo>& passes,
@@ -46,8 +48,7 @@ std::string Trace::json() const {
                         {"dispatches", event.dispatches},
                         {"flops", event.flops},
                         {"bytes", event.bytes}}}});
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  return nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(1, ' ', false, kReplace);
+  return text_of({{"traceEvents", events}, {"displayTimeUnit", "ms"}}, 1);
 }
 
 bool Trace::write(const std::string& path) const {

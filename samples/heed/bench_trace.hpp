@@ -7,9 +7,8 @@
 
 namespace heed::program {
 
-// The Trace Event Format of Chrome: one process per device, one thread per benchmarked row, one complete
-// event ("X") per pass. Passes of a row follow each other without gaps, since what is known of each is how
-// long it took.
+// Chrome's Trace Event Format, with one process per device, one thread per row of the benchmark and one complete event
+// ("X") per pass. Only the durations are known, so that the passes of a row are drawn without gaps.
 class Trace {
  public:
   // Events of one run; times[i] belongs to passes[i].

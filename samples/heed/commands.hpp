@@ -1,4 +1,4 @@
-// The subcommands of the `heed` program and what they share.
+// The subcommands of the `heed` program, and what they share.
 #pragma once
 
 #include <cstdio>
@@ -17,8 +17,15 @@ inline constexpr int kBadInput = 2;  // bad arguments, unreadable or damaged fil
 // One line on stderr.
 void complain(const std::string& text);
 
-// DeviceOptions::select for each device that a --device value means: "all" is every usable one, by index.
+// The values of DeviceOptions::select that a value of --device stands for. "all" stands for every usable device.
 std::vector<std::string> selections(const std::string& wanted);
+
+// Every command opens and lists devices with these members of DeviceOptions.
+struct CommonOptions {
+  std::string cpu_instructions, vulkan_loader;
+};
+CommonOptions& common_options();
+DeviceOptions device_options(const std::string& select, const Log& log);
 
 struct DevicesOptions {
   bool verbose = false;
@@ -35,8 +42,8 @@ struct TuneOptions {
 };
 int tune(const TuneOptions& options);
 
-// Gives a device the tuning in this file, unless the name is empty. NotFound: it cannot be read. Else the reason is in the
-// device's log.
+// Gives a device the tuning in this file, unless the name is empty. NotFound: the file cannot be read. The device's
+// log has the reason of any other failure.
 Status load_tuning(Device& device, const std::string& file);
 
 struct VerifyOptions {
@@ -51,12 +58,12 @@ int verify(const VerifyOptions& options);
 struct BenchOptions {
   std::string device;
   std::string ops;       // separated by commas; empty: all
-  std::string model;     // a folder: time this model instead
-  std::string weights;   // of the model: only with weights of this type; empty: all
+  std::string model;     // a folder: time this model instead of the rows
+  std::string weights;   // with `model`: only this type of weights; empty: all types
   double seconds = 0.5;  // per row; slow rows run a few times, very slow ones once
   bool json = false;
-  bool startup = false;  // time starts instead
-  bool passes = false;   // tell what passes move instead
+  bool startup = false;  // time starts instead of rows
+  bool passes = false;   // count the bytes of passes instead of timing rows
   std::string trace;     // a file for the times of all passes; empty: none
   std::string tuning;    // a file of `heed tune`; empty: none
 };

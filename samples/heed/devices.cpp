@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "commands.hpp"
+#include "json.hpp"
 #include "prepared.hpp"
 
 namespace heed::program {
@@ -43,16 +44,19 @@ void print(size_t index, const DeviceInfo& info) {
   }
 }
 
-// Opens a device to ask what it would do. Where nothing can run, as on a driver without its GPU, that can still be asked.
+// Opens a device to ask which kernels it would get. That needs no working GPU: if the self-test fails, the device is
+// opened without it, and *why_not says why.
 Status open_to_ask(const DeviceInfo& info, Device* device, std::string* why_not) {
   const Log log = {[](void* user, LogLevel, const char* message) { *static_cast<std::string*>(user) = message; },
                    why_not, LogLevel::Error};
-  const Status status = Device::open({.select = info.word, .log = log}, device);
+  const Status status = Device::open(device_options(info.word, log), device);
   if (status == Status::Ok) return status;
-  return Device::open({.select = info.word, .self_test = false}, device);
+  DeviceOptions untested = device_options(info.word, {});
+  untested.self_test = false;
+  return Device::open(untested, device);
 }
 
-// Which kernel each operation of the benchmark gets on this device, and why.
+// Prints the kernel that each operation of the benchmark gets on this device, and why.
 void print_kernels(const DeviceInfo& info, const std::string& tuning) {
   Device device;
   std::string why_not;
@@ -62,10 +66,10 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
     complain(info.word + ": the tuning " + tuning + " cannot be read, is damaged, or not of this device");
   const char* name = "kernels";
   for (const BenchCase& bench : bench_cases()) {
-    if (bench.op == std::string("encoder")) continue;  // made of the others
+    if (bench.op == std::string("encoder")) continue;  // it consists of the other rows
     Prepared prepared;
     if (prepare(device, bench, &prepared) != Status::Ok) continue;
-    std::set<std::string> seen;  // the layers of an encoder are alike
+    std::set<std::string> seen;  // a row may have several equal passes
     for (const PassInfo& pass : prepared.plan.passes()) {
       if (!seen.insert(pass.op + pass.kernel + pass.why).second) continue;
       row(name, std::string(bench.op) + " " + bench.shape + ": " + pass.op + " by " + pass.kernel + ": " + pass.why);
@@ -90,10 +94,24 @@ nlohmann::json to_json(size_t index, const DeviceInfo& info) {
 
 }  // namespace
 
+CommonOptions& common_options() {
+  static CommonOptions options;
+  return options;
+}
+
+DeviceOptions device_options(const std::string& select, const Log& log) {
+  DeviceOptions options;
+  options.select = select;
+  options.log = log;
+  options.cpu_instructions = common_options().cpu_instructions;
+  options.vulkan_loader = common_options().vulkan_loader;
+  return options;
+}
+
 int devices(const DevicesOptions& options) {
   std::vector<DeviceInfo> found;
   const Log log = options.verbose ? stderr_log(LogLevel::Debug) : stderr_log();
-  if (Device::list({.log = log}, &found) != Status::Ok) {
+  if (Device::list(device_options("", log), &found) != Status::Ok) {
     complain("the devices of this machine cannot be listed");
     return kFailed;
   }
@@ -106,8 +124,7 @@ int devices(const DevicesOptions& options) {
       if (options.verbose) print_kernels(found[i], options.tuning);
     }
   }
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // names come from drivers
-  if (options.json) std::printf("%s\n", list.dump(2, ' ', false, kReplace).c_str());
+  if (options.json) std::printf("%s\n", text_of(list).c_str());
   return kSuccess;
 }
 
@@ -115,7 +132,7 @@ std::vector<std::string> selections(const std::string& wanted) {
   if (wanted != "all") return {wanted};
   std::vector<DeviceInfo> found;
   std::vector<std::string> all;
-  if (Device::list({}, &found) != Status::Ok) return all;
+  if (Device::list(device_options("", {}), &found) != Status::Ok) return all;
   for (size_t i = 0; i < found.size(); ++i) {
     if (found[i].usable) {
       all.push_back(std::to_string(i));

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kVariable = "bqk";
 constexpr const char* kExtentNames[] = {"batch", "queries", "keys"};
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string quoted = "'";
   return quoted.append(text.substr(0, 80)).append("'");
 }
@@ -37,7 +37,7 @@ int64_t Case::number(std::string_view hyper_parameter, int64_t most) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
-    problem("hyper-parameter " + quoted(hyper_parameter) + " is " + quoted(text) + ", must be 0 .. " +
+    problem("hyper-parameter " + in_quotes(hyper_parameter) + " is " + in_quotes(text) + ", must be 0 .. " +
             std::to_string(most));
     return 0;
   }
@@ -49,7 +49,7 @@ float Case::real(std::string_view hyper_parameter) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !std::isfinite(value)) {
-    problem("hyper-parameter " + quoted(hyper_parameter) + " is " + quoted(text) + ", must be a number");
+    problem("hyper-parameter " + in_quotes(hyper_parameter) + " is " + in_quotes(text) + ", must be a number");
     return 1.0f;
   }
   return static_cast<float>(value);
@@ -58,23 +58,23 @@ float Case::real(std::string_view hyper_parameter) {
 const SafeTensors::Entry* Case::entry(std::string_view tensor, std::string_view axes) {
   const SafeTensors::Entry* found = file_.find(tensor);
   if (!found) {
-    problem("tensor " + quoted(tensor) + " is missing");
+    problem("tensor " + in_quotes(tensor) + " is missing");
   } else if (found->shape.size() != axes.size()) {
-    problem("tensor " + quoted(tensor) + " has rank " + std::to_string(found->shape.size()) + ", must have " +
+    problem("tensor " + in_quotes(tensor) + " has rank " + std::to_string(found->shape.size()) + ", must have " +
             std::to_string(axes.size()));
     return nullptr;
   }
   return found;
 }
 
-// The letters' sizes are those of the first tensor that has them with more than 1.
+// A letter's size is that in the first tensor that has the letter. Other tensors have the same size, or 1.
 Dim Case::dim(std::string_view tensor, char letter, int64_t value) {
   const size_t index = kVariable.find(letter);
   if (index == std::string_view::npos) return value;
   int64_t& known = sizes_[index];
   if (known == 0) known = value;
   if (known != value && value != 1)
-    problem("tensor " + quoted(tensor) + " has size " + std::to_string(value) + " where others have " +
+    problem("tensor " + in_quotes(tensor) + " has size " + std::to_string(value) + " where others have " +
             std::to_string(known));
   if (!options_.extents || value != known) return value;
   return graph.extent(kExtentNames[index], known * 2 + 1);
@@ -97,7 +97,7 @@ Tensor Case::floats(std::string_view tensor, std::string_view axes) {
   std::vector<float> values;
   if (!found) return {};
   if (read_f32(*found, {}, &values) != Status::Ok)
-    return problem("tensor " + quoted(tensor) + " is " + to_string(found->type) + ", must be a floating-point type");
+    return problem("tensor " + in_quotes(tensor) + " is " + to_string(found->type) + ", must be a floating-point type");
   return add_input(tensor, axes, found->shape, DType::F32, values.data(), values.size() * sizeof(float));
 }
 
@@ -111,9 +111,9 @@ std::vector<int32_t> Case::integer_values(std::string_view tensor) {
   std::vector<int32_t> values;
   const SafeTensors::Entry* found = file_.find(tensor);
   if (!found) {
-    problem("tensor " + quoted(tensor) + " is missing");
+    problem("tensor " + in_quotes(tensor) + " is missing");
   } else if (read_i32(*found, {}, &values) != Status::Ok) {
-    problem("tensor " + quoted(tensor) + " has values that are no 32-bit integers");
+    problem("tensor " + in_quotes(tensor) + " has values that are no 32-bit integers");
   }
   return values;
 }
@@ -130,9 +130,9 @@ Tensor Case::optional_mask(std::string_view tensor, std::string_view axes) {
   const SafeTensors::Entry* found = file_.find(tensor);
   if (!found) return {};
   if (found->type != SafeTensors::Type::U8 && found->type != SafeTensors::Type::Bool)
-    return problem("mask " + quoted(tensor) + " is " + to_string(found->type) + ", must be BOOL or U8");
+    return problem("mask " + in_quotes(tensor) + " is " + to_string(found->type) + ", must be BOOL or U8");
   if (found->shape.size() > axes.size())
-    return problem("mask " + quoted(tensor) + " has rank " + std::to_string(found->shape.size()) + ", at most " +
+    return problem("mask " + in_quotes(tensor) + " has rank " + std::to_string(found->shape.size()) + ", at most " +
                    std::to_string(axes.size()) + " fit");
   return add_input(tensor, axes.substr(axes.size() - found->shape.size()), found->shape, DType::U8, found->data.data(),
                    found->data.size());
@@ -157,27 +157,27 @@ bool fits(const std::vector<int64_t>& sizes, const std::vector<T>& values) {
 Tensor Case::computed(std::string_view name, std::string_view axes, std::vector<float> values) {
   std::vector<int64_t> sizes;
   for (char letter : axes) sizes.push_back(size(letter));
-  if (!fits(sizes, values)) return problem("computed input " + quoted(name) + " does not fit the other inputs");
+  if (!fits(sizes, values)) return problem("computed input " + in_quotes(name) + " does not fit the other inputs");
   return add_input(name, axes, sizes, DType::F32, values.data(), values.size() * sizeof(float));
 }
 
 Tensor Case::computed(std::string_view name, std::string_view axes, std::vector<uint8_t> values) {
   std::vector<int64_t> sizes;
   for (char letter : axes) sizes.push_back(size(letter));
-  if (!fits(sizes, values)) return problem("computed input " + quoted(name) + " does not fit the other inputs");
+  if (!fits(sizes, values)) return problem("computed input " + in_quotes(name) + " does not fit the other inputs");
   return add_input(name, axes, sizes, DType::U8, values.data(), values.size());
 }
 
 void Case::expect(std::string_view name, Tensor tensor) {
   if (!tensor.valid()) return;
   const SafeTensors::Entry* found = file_.find(name);
-  if (!found) return;  // a file may hold less than its system can show
+  if (!found) return;  // files need not hold every tensor that their system computes
   const Shape shape = graph.shape(tensor);
   bool same = shape.rank == static_cast<int>(found->shape.size());
   for (int i = 0; same && i < shape.rank; ++i)
     same = !shape[i].is_constant() || shape[i].value == found->shape[static_cast<size_t>(i)];
   if (!same) {
-    problem("tensor " + quoted(name) + " has another shape than its system computes");
+    problem("tensor " + in_quotes(name) + " has another shape than its system computes");
     return;
   }
   graph.output(name, tensor);

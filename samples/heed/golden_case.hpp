@@ -1,8 +1,8 @@
-// One golden file while its graph is built: hyper-parameters, inputs with data, and what is expected.
+// A golden file while its graph is built: hyper-parameters, inputs with their data, and expected results.
 //
-// Axes of inputs are written as letters: 'b' batch, 'q' queries or target tokens, 'k' keys or source tokens;
-// these three must agree between all inputs of a file. Any other letter is a width of its own. A size of 1
-// under 'b', 'q' or 'k' may also be broadcast.
+// Axes of inputs are written as letters: 'b' batch, 'q' queries or target tokens, 'k' keys or source tokens. These
+// three must have the same size in all inputs of a file, or 1, which is broadcast. Any other letter stands for a
+// width that belongs to its tensor alone.
 #pragma once
 
 #include <cstddef>
@@ -32,30 +32,30 @@ class Case {
   bool has(std::string_view tensor) const { return file_.find(tensor) != nullptr; }
   int rank(std::string_view tensor) const;
   int64_t number(std::string_view hyper_parameter, int64_t most = 1 << 24);  // 0 .. most
-  // Of things that each add operations to the graph, such as layers.
+  // The number of layers or other things that each add operations to the graph.
   int64_t count(std::string_view hyper_parameter) { return number(hyper_parameter, 1024); }
   float real(std::string_view hyper_parameter);
 
   Tensor floats(std::string_view tensor, std::string_view axes);
   Tensor tokens(std::string_view tensor, char letter);  // [b, letter, c] or [letter, c]
   Tensor integers(std::string_view tensor, std::string_view axes);
-  // Invalid if the file has no such tensor. Axes are aligned to the right: a file may leave out the outer ones.
+  // An invalid Tensor if the file has none of this name. Axes are aligned to the right: files may leave out outer ones.
   Tensor optional_mask(std::string_view tensor, std::string_view axes);
   std::vector<int32_t> integer_values(std::string_view tensor);
-  // Inputs whose values are worked out here; `like` has an axis of every letter.
+  // An input with values that the builder computed instead of reading them from the file.
   Tensor computed(std::string_view name, std::string_view axes, std::vector<float> values);
   Tensor computed(std::string_view name, std::string_view axes, std::vector<uint8_t> values);
   int64_t size(char letter) const;
 
-  // For the `weights` field of nn options: null unless asked for.
+  // For the `weights` field of nn options: null unless weights are asked for.
   Tensor* weights(Tensor* into) {
     weights_used_ = true;
     return options_.weights ? into : nullptr;
   }
   bool with_weights() const { return options_.weights; }
-  // Nothing if `tensor` is invalid, as attention weights are when not asked for.
+  // Does nothing if `tensor` is invalid, as attention weights are unless they are asked for.
   void expect(std::string_view name, Tensor tensor);
-  // Rows of these weights [B, H, S_q, S_kv] without any visible key are what the file's nan_rows must list.
+  // The file's nan_rows must list exactly those rows of these weights [B, H, S_q, S_kv] that have no visible key.
   void dead_rows(Tensor weights);
 
   Tensor problem(const std::string& text);  // the file is not what its system needs

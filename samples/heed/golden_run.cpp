@@ -38,7 +38,7 @@ bool is_damage(Status status) {
 
 bool is_expected(std::string_view name) { return name.starts_with("expected") || name == "nan_rows"; }
 
-// Everything in the file that can be a weight of its system.
+// All tensors of the file that may be weights of its system: floating-point tensors that are no inputs or results.
 std::vector<HostTensor> weights_of(const Case& c) {
   std::vector<HostTensor> weights;
   for (const HostTensor& tensor : c.file().host_tensors()) {
@@ -50,7 +50,7 @@ std::vector<HostTensor> weights_of(const Case& c) {
   return weights;
 }
 
-// Outputs of one run.
+// One output of a run.
 struct Output {
   std::string name;
   std::vector<float> values;
@@ -65,7 +65,7 @@ struct Run {
     result.detail = std::move(text);
     return false;
   }
-  // `status` with what heed said about it.
+  // Stops with the name of `status` and heed's messages about it.
   bool stop(Status status) {
     std::string text = to_string(status);
     const std::vector<std::string> lines = messages.take();
@@ -107,7 +107,7 @@ bool compare(const Case& c, const Output& output, Run& run) {
     return run.stop(Verdict::Damaged, "tensor '" + output.name + "' is no floating-point tensor");
   for (size_t i = 0; i < expected.size(); ++i) {
     const double a = output.values[i], b = expected[i], difference = std::abs(a - b);
-    // Comparisons with NaN are false: written so that a NaN fails and stays in the maxima.
+    // Comparisons with NaN are false. They are written so that a NaN fails, and stays in the maxima.
     if (!(difference <= run.result.max_abs)) run.result.max_abs = difference;
     const double relative = difference / std::max(std::abs(b), kSmallest);
     if (!(relative <= run.result.max_rel)) run.result.max_rel = relative;
@@ -119,7 +119,7 @@ bool compare(const Case& c, const Output& output, Run& run) {
   return run.result.verdict == Verdict::Ok;
 }
 
-// A row is dead if some head has no weight in it: exactly the rows listed in nan_rows [B, S_q].
+// A row is dead if all weights of some head are zero in it. nan_rows [B, S_q] must list exactly the dead rows.
 bool compare_dead_rows(const Case& c, const std::vector<Output>& outputs, Run& run) {
   std::vector<int32_t> listed;
   const SafeTensors::Entry* entry = c.file().find("nan_rows");
@@ -178,10 +178,11 @@ Result verify(Device& device, Messages& messages, const SafeTensors& file, std::
   messages.take();
   Run run{result, messages};
 
-  // First as an application would run it, then, where the file shows more, with the weights handed out.
+  // The first variant is what an application would run. If the file has more to compare, the second one also returns
+  // the attention weights.
   std::vector<std::string> done;
   bool weights_used = false;
-  // nan_rows comes from weights, whose shape is only known where sizes are constant.
+  // Dead rows are found in the weights, whose shape is only known if sizes are constant: no extents then.
   if (!run_variant(device, file, {.extents = extents}, run, &done, &weights_used)) return result;
   const auto is_done = [&](std::string_view name) { return std::find(done.begin(), done.end(), name) != done.end(); };
   const auto all_done = [&] {

@@ -15,7 +15,7 @@ inline constexpr double kRelative = 1e-4;
 // max_rel is the largest |a - b| / max(|b|, kSmallest).
 inline constexpr double kSmallest = 1e-3;
 
-// Collects messages of a device; must outlive it.
+// Collects a device's messages, and must outlive the device.
 class Messages {
  public:
   Log log();
@@ -33,13 +33,13 @@ struct Result {
   std::string name;    // the file without folder and ending
   std::string system;  // "000.mha"
   double max_abs = 0, max_rel = 0;
-  std::string detail;  // why, if not Ok; one line
+  std::string detail;  // one line that says why the verdict is not Ok
 };
 
-// Damaged: the file holds a known system's name but not what that system needs.
+// Damaged: the file names a known system, but lacks something that the system needs.
 Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents);
 
-// The file's name without folders and ending; white space becomes '_', so that it is one word.
+// The file's name without folders and ending, with '_' for white space so that it is one word.
 std::string case_name(std::string_view path);
 
 }  // namespace heed::goldens

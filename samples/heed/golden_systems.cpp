@@ -71,7 +71,7 @@ void in_out_cross(Case& c) {
   c.expect("expected", nn::attention(c.graph, x, y, y, "", in_out_head(c, Causal::None)));
 }
 
-// Unscaled scores of the two [in, out] projections: x [S, in] -> [S, S].
+// The unscaled scores x Wq (x Wk)^T, with weights [in, out]: x [S, in] -> [S, S].
 Tensor raw_scores(Case& c, Tensor x, int64_t d_k) {
   Graph& g = c.graph;
   const Shape shape = g.shape(x);

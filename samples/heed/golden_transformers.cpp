@@ -25,7 +25,7 @@ MultiHeadOptions filled(Case& c, Tensor mask) {
           .masked_fill = -1e9f};
 }
 
-// A mask [B, 1 or S_q, S_kv] is for all heads.
+// Gives a mask [B, 1 or S_q, S_kv] an axis of size 1 for the heads.
 Tensor head_mask(Case& c, std::string_view name, std::string_view axes) {
   const Tensor mask = c.optional_mask(name, axes);
   if (!mask.valid() || c.graph.shape(mask).rank != 3) return mask;
@@ -245,7 +245,7 @@ void torch_transformer(Case& c) {
   c.expect("expected_logits", r.logits);
   c.expect("expected", r.probabilities);
 
-  // Where every decoder is fed the embedded target, only the last one counts.
+  // If every decoder layer gets the embedded target instead of the layer before, only the last one matters.
   if (!c.has("expected_seed_wiring") || layers < 1) return;
   const Tensor embedded = c.graph.positional_encoding(y);
   const std::string last = "decoders." + std::to_string(layers - 1);

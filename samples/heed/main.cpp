@@ -30,7 +30,7 @@ void add_devices(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<DevicesOptions>();
   CLI::App* command = app.add_subcommand("devices", "List devices and what heed will use on them");
   command->add_flag("-v,--verbose", options->verbose,
-                    "Also print what heed says while it looks, and which kernel runs each pass and why");
+                    "Also print heed's messages, and which kernel runs each pass, and why");
   command->add_flag("--json", options->json, "Print JSON");
   add_tuning(command, &options->tuning, "With -v: choose kernels by this file of `heed tune`");
   command->callback([=] { *exit_code = devices(*options); });
@@ -41,11 +41,12 @@ void add_tune(CLI::App& app, int* exit_code) {
   CLI::App* command =
       app.add_subcommand("tune", "Time the kernels of products and attention, and keep which are fastest");
   command->footer(
-      "Optional: without a tuning heed chooses by rules. A file holds for one device and driver and this version of\n"
-      "heed; heed devices -v and heed bench take it with --tuning, programs with heed::use_tuning.");
+      "Without a tuning, heed chooses by estimates. A file is valid for one device, its driver and this version of "
+      "heed.\n"
+      "heed devices -v and heed bench read it with --tuning, programs with heed::use_tuning.");
   command->add_option("--device", options->device, kDeviceHelp)->type_name("DEVICE");
-  command->add_option("--out", options->out, "Write what was found to this file")->type_name("FILE");
-  command->add_option("--seconds", options->seconds, "Stop timing after so long")
+  command->add_option("--out", options->out, "Write the tuning to this file")->type_name("FILE");
+  command->add_option("--seconds", options->seconds, "The time after which no further sizes are timed")
       ->check(samples::within(0.001, 600))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
@@ -71,25 +72,27 @@ void add_bench(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Time every operation and a 12-layer encoder");
   command->footer(
-      "The share is of what the same device reaches in a multiply-add loop (GFLOP/s) or a copy (GB/s),\n"
-      "measured in the same run; what fits the caches can exceed a copy. Times are medians: GPU timestamps "
-      "on Vulkan, a clock on the CPU.\n"
-      "moved: bytes that all passes read and write, per byte of inputs, weights and outputs, which are the fewest\n"
-      "possible. Those of a pass with --passes: outputs of the whole, and of its inputs and weights what no pass "
-      "before\n"
-      "has read. What passes leave for each other could be spared, if one pass did it all.");
+      "Times are medians, by the GPU's timestamps on Vulkan and by a clock on the CPU. The share compares them with a\n"
+      "multiply-add loop (GFLOP/s) or a copy (GB/s) that runs on the same device in the same run; data that fits the\n"
+      "caches can be faster than the copy.\n"
+      "moved: the bytes that all passes read and write, divided by the fewest, which are those of inputs, weights and\n"
+      "outputs. With --passes, the fewest bytes of a pass are its outputs of the whole graph, and the inputs and "
+      "weights\n"
+      "that no earlier pass has read: if one pass did everything, it would move no others.");
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
   command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
   command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
       ->check(samples::within(0, 60))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
-  CLI::Option* model = command
-                           ->add_option("--model", options->model,
-                                        "Instead: sentences per second of a sentence-transformers model in this folder")
-                           ->type_name("DIR");
+  CLI::Option* model =
+      command
+          ->add_option("--model", options->model,
+                       "Count sentences per second of a sentence-transformers model in this folder instead")
+          ->type_name("DIR");
   command
-      ->add_option("--weights", options->weights, "With --model: only with weights of this type; bf16 also beside f32")
+      ->add_option("--weights", options->weights,
+                   "With --model: use only weights of this type; bf16 weights also with arithmetic in f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->needs(model);
   add_tuning(command, &options->tuning, "Choose kernels by this file of `heed tune`");
@@ -100,12 +103,11 @@ void add_bench(CLI::App& app, int* exit_code) {
   CLI::Option* passes =
       command
           ->add_flag("--passes", options->passes,
-                     "Instead: every pass with its dispatches and the bytes that it moves, beside the fewest possible")
+                     "Print every pass with its dispatches, its bytes and the fewest possible bytes instead")
           ->excludes(model);
   command
-      ->add_flag(
-          "--startup", options->startup,
-          "Instead: time of a start without and with a pipeline cache, and with pipelines made by several threads")
+      ->add_flag("--startup", options->startup,
+                 "Time starts instead: without and with a pipeline cache, and with several threads that make pipelines")
       ->excludes(model)
       ->excludes(passes);
   command->callback([=] {
@@ -126,6 +128,13 @@ int run(int argc, char** argv) {
   CLI::App app("heed runs transformer attention on any GPU through Vulkan, and on the CPU", "heed");
   app.set_version_flag("--version", "heed " HEED_VERSION);
   app.require_subcommand(1);
+  app.fallthrough();  // the two options may also follow a command
+  app.add_option("--cpu-instructions", common_options().cpu_instructions,
+                 "CPU: use these instructions, one of those that `heed devices` lists; default: the best")
+      ->type_name("SET");
+  app.add_option("--vulkan-loader", common_options().vulkan_loader,
+                 "Take this library file instead of the system's Vulkan loader")
+      ->type_name("FILE");
   add_devices(app, &exit_code);
   add_tune(app, &exit_code);
   add_verify(app, &exit_code);

@@ -8,7 +8,7 @@ namespace heed::program {
 
 namespace {
 
-// Enough values for the largest tensor, small and never denormal; all tensors of a row read the same ones.
+// At least `count` values, small and never denormal. All tensors share them.
 const std::vector<float>& values(size_t count) {
   static std::vector<float> shared;
   for (uint32_t state = static_cast<uint32_t>(shared.size()) * 747796405u + 1; shared.size() < count;) {

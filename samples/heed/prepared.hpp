@@ -14,10 +14,10 @@ struct Prepared {
   std::vector<std::vector<std::byte>> storage;
   std::vector<HostBuffer> buffers;
   bool gpu_time = false;
-  std::vector<PassTime> times;  // of the last run, if the plan measures them
+  std::vector<PassTime> times;  // of the last run, if the plan measures its passes
 };
 
-// `traced`: measure every pass on the CPU, too.
+// `traced` has passes measured on the CPU device, too.
 Status prepare(Device& device, const BenchCase& row, Prepared* prepared, bool traced = false);
 
 }  // namespace heed::program

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "golden_run.hpp"
+#include "json.hpp"
 
 namespace heed::program {
 
@@ -23,7 +24,7 @@ struct File {
   SafeTensors content;
 };
 
-// Counts of one invocation.
+// The counts of one call of the program.
 struct Tally {
   int passed = 0, failed = 0, damaged = 0, devices = 0;
   double worst = 0;
@@ -110,8 +111,9 @@ void require_silence(Messages& messages, Result& result) {
 bool run_on(const std::string& select, const std::vector<File>& files, const VerifyOptions& options, Tally& tally) {
   Messages messages;
   Device device;
-  const Status status =
-      Device::open({.select = select, .log = messages.log(), .validation = options.validation}, &device);
+  DeviceOptions open = device_options(select, messages.log());
+  open.validation = options.validation;
+  const Status status = Device::open(open, &device);
   const std::vector<std::string> said = messages.take();
   if (status != Status::Ok) {
     tally.problem(said.empty() ? "device '" + select + "': " + to_string(status) : said.front());
@@ -126,7 +128,7 @@ bool run_on(const std::string& select, const std::vector<File>& files, const Ver
     if (options.validation) require_silence(messages, result);
     report(result, file.path, word, options.json, tally);
   }
-  device = Device();  // what is said while it closes counts too
+  device = Device();  // messages while it closes count, too
   for (const std::string& text : messages.take()) {
     tally.problem(text);
     tally.failed += options.validation;
@@ -144,8 +146,7 @@ void summarize(const Tally& tally, bool json) {
                                   {"damaged", tally.damaged},
                                   {"devices", tally.devices},
                                   {"max_abs", tally.worst}}}};
-    constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-    std::printf("%s\n", all.dump(2, ' ', false, kReplace).c_str());
+    std::printf("%s\n", text_of(all).c_str());
     return;
   }
   std::printf("%d passed, %d failed, %d damaged on %d device%s; largest difference %.3e, allowed %.0e + %.0e |b|\n",

@@ -54,7 +54,7 @@ bool read_file(const std::string& path, std::string* text, std::string* error) {
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  // Piece by piece: a device or a pipe has no size to tell, and may not end.
+  // The file is read in pieces, because the size of a device or a pipe is not known and may have no end.
   for (size_t read = 0; file && read <= kMaxBytes; read += static_cast<size_t>(file.gcount())) {
     text->resize(read + kPiece);
     file.read(text->data() + read, kPiece);
@@ -111,7 +111,7 @@ bool read_line(std::istream& input, std::string* line) {
 
 std::string printable(std::string_view line, int columns) {
   std::string clean;
-  // A character takes at most 4 bytes; marks of no width beyond twice the columns are not worth showing.
+  // A character takes at most 4 bytes. The bound also leaves room for two combining marks per column.
   for (size_t at = 0; at < line.size() && clean.size() < static_cast<size_t>(columns) * 12;) {
     const size_t length = sequence_length(line, at);
     const auto lead = static_cast<unsigned char>(line[at]);

@@ -1,4 +1,4 @@
-// The lines to search.
+// The lines of a file that are searched.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ inline constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of the file
 
 struct Corpus {
   std::string path;
-  std::string text;                     // the file
-  std::vector<std::string_view> lines;  // into text: those that are not blank, without line ends
-  std::vector<size_t> numbers;          // of each line in the file, from 1
-  uint64_t hash = 0;                    // of the lines
-  size_t blank = 0, broken = 0;         // lines left out; lines with bytes that are not UTF-8
+  std::string text;                     // the whole file
+  std::vector<std::string_view> lines;  // parts of `text`: the lines that are not blank, without their ends
+  std::vector<size_t> numbers;          // the number of each line in the file, from 1
+  uint64_t hash = 0;                    // identifies the lines
+  size_t blank = 0, broken = 0;         // how many lines were left out, and how many have bytes that are not UTF-8
 };
 
 // False: *error is one sentence.
 bool read_corpus(const std::string& path, Corpus* corpus, std::string* error);
 
-// A line of at most kMaxQuery bytes; what is beyond is skipped. False at the end of the input.
+// Reads a line, and keeps its first kMaxQuery bytes. False at the end of the input.
 bool read_line(std::istream& input, std::string* line);
 
-// A line fit for a terminal: at most `columns` wide, control characters and broken bytes replaced.
+// The line as a terminal may show it: at most `columns` wide, without control characters and bytes that are not UTF-8.
 std::string printable(std::string_view line, int columns);
 
 }  // namespace search

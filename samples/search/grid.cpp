@@ -3,33 +3,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
-#include <cairo.h>
-
-#include "picture.hpp"
+#include "../drawing.hpp"
 #include "text.hpp"
 
 namespace search {
 namespace {
 
-using tour::Color;
+using samples::Color, samples::text_width, samples::use, samples::use_font, samples::viridis, samples::write;
 
 constexpr double kPixels = 1.5;
 constexpr double kMargin = 26, kGap = 9, kHeading = 64;
 constexpr int kLabelColumns = 14;  // longer tokens are cut
 constexpr Color kPaper{252, 252, 250}, kInk{32, 34, 40}, kGrey{110, 114, 122};
 
-struct Drop {
-  void operator()(cairo_t* context) const { cairo_destroy(context); }
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-};
-using Context = std::unique_ptr<cairo_t, Drop>;
-using Surface = std::unique_ptr<cairo_surface_t, Drop>;
-
 struct Layout {
-  size_t tokens = 0;          // drawn
-  double cell = 0, side = 0;  // of a cell, of a matrix
+  size_t tokens = 0;          // how many are drawn
+  double cell = 0, side = 0;  // the sides of a cell and of a matrix
   double label = 0;           // font size of the tokens
   double left = 0, top = 0;   // room for tokens beside and above the matrices
   double width = 0, height = 0;
@@ -37,33 +27,8 @@ struct Layout {
   double y(int64_t layer) const { return top + static_cast<double>(layer) * (side + kGap); }
 };
 
-void use(cairo_t* c, Color color) { cairo_set_source_rgb(c, color.r / 255.0, color.g / 255.0, color.b / 255.0); }
-
-void font(cairo_t* c, double size, bool bold = false) {
-  cairo_select_font_face(c, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
-                         bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size(c, size);
-}
-
-double text_width(cairo_t* c, const std::string& text) {
-  cairo_text_extents_t extents;
-  cairo_text_extents(c, text.c_str(), &extents);
-  return extents.x_advance;
-}
-
-// align: 0 starts at x, 0.5 is centred on it, 1 ends at it. y is the baseline.
-void write(cairo_t* c, const std::string& text, double x, double y, double align = 0) {
-  cairo_move_to(c, align == 0 ? x : x - align * text_width(c, text), y);
-  cairo_show_text(c, text.c_str());
-}
-
-// The baseline starts at (x, y) and rises straight up.
 void write_upwards(cairo_t* c, const std::string& text, double x, double y) {
-  cairo_save(c);
-  cairo_translate(c, x, y);
-  cairo_rotate(c, -2 * std::atan(1.0));
-  write(c, text, 0, 0);
-  cairo_restore(c);
+  samples::write_rising(c, text, x, y, 90);
 }
 
 std::string short_token(const heed::TextAttention& attention, size_t i) {
@@ -76,7 +41,7 @@ Layout lay_out(cairo_t* c, const heed::TextAttention& attention) {
   l.cell = std::clamp(130.0 / static_cast<double>(l.tokens), 5.0, 16.0);
   l.side = l.cell * static_cast<double>(l.tokens);
   l.label = std::clamp(l.cell * 0.85, 5.0, 10.0);
-  font(c, l.label);
+  use_font(c, l.label);
   double widest = 0;
   for (size_t i = 0; i < l.tokens; ++i) widest = std::max(widest, text_width(c, short_token(attention, i)));
   l.left = kMargin + 26 + widest + 8;
@@ -86,7 +51,7 @@ Layout lay_out(cairo_t* c, const heed::TextAttention& attention) {
   return l;
 }
 
-// The weights of one head, row by row, each the share of what a token (row) takes from the others (columns).
+// Draws the weights of one head. A row shows how much of its attention a token gives to each token.
 void matrix(cairo_t* c, const heed::TextAttention& attention, const Layout& l, int64_t layer, int64_t head) {
   const size_t all = attention.tokens.size();
   const float* weights = attention.weights.data() + static_cast<size_t>(layer * attention.heads + head) * all * all;
@@ -94,16 +59,14 @@ void matrix(cairo_t* c, const heed::TextAttention& attention, const Layout& l, i
   cairo_set_antialias(c, CAIRO_ANTIALIAS_NONE);
   for (size_t row = 0; row < l.tokens; ++row)
     for (size_t column = 0; column < l.tokens; ++column) {
-      use(c, tour::viridis(static_cast<double>(weights[row * all + column])));
-      cairo_rectangle(c, x + static_cast<double>(column) * l.cell, y + static_cast<double>(row) * l.cell, l.cell,
-                      l.cell);
-      cairo_fill(c);
+      const double left = x + static_cast<double>(column) * l.cell, top = y + static_cast<double>(row) * l.cell;
+      samples::fill_rectangle(c, left, top, l.cell, l.cell, viridis(static_cast<double>(weights[row * all + column])));
     }
   cairo_set_antialias(c, CAIRO_ANTIALIAS_DEFAULT);
 }
 
 void tokens(cairo_t* c, const heed::TextAttention& attention, const Layout& l) {
-  font(c, l.label);
+  use_font(c, l.label);
   use(c, kInk);
   for (size_t i = 0; i < l.tokens; ++i) {
     const std::string token = short_token(attention, i);
@@ -115,9 +78,9 @@ void tokens(cairo_t* c, const heed::TextAttention& attention, const Layout& l) {
 
 void headings(cairo_t* c, const heed::TextAttention& attention, const Layout& l, const std::string& title) {
   use(c, kInk);
-  font(c, 17, true);
+  use_font(c, 17, true);
   write(c, tour::shorten(title, 90), kMargin, kMargin + 14);
-  font(c, 10.5);
+  use_font(c, 10.5);
   use(c, kGrey);
   write(c, "each row of a matrix is one token: how its attention is spread over the tokens above", kMargin,
         kMargin + 33);
@@ -134,12 +97,8 @@ void headings(cairo_t* c, const heed::TextAttention& attention, const Layout& l,
 void color_bar(cairo_t* c, const Layout& l) {
   constexpr int kSteps = 100;
   const double x = l.width - kMargin - 130, y = kMargin + 4;
-  for (int i = 0; i < kSteps; ++i) {
-    use(c, tour::viridis((i + 0.5) / kSteps));
-    cairo_rectangle(c, x + i, y, 1.3, 10);
-    cairo_fill(c);
-  }
-  font(c, 10);
+  for (int i = 0; i < kSteps; ++i) samples::fill_rectangle(c, x + i, y, 1.3, 10, viridis((i + 0.5) / kSteps));
+  use_font(c, 10);
   use(c, kGrey);
   write(c, "0", x - 5, y + 9, 1);
   write(c, "1", x + kSteps + 6, y + 9);
@@ -149,15 +108,9 @@ void color_bar(cairo_t* c, const Layout& l) {
 
 bool write_attention(const heed::TextAttention& attention, const std::string& title, const std::string& path,
                      std::string* error) {
-  // Text has to be measured before the size of the page is known.
-  const Surface ruler_page(cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1));
-  const Context ruler(cairo_create(ruler_page.get()));
-  const Layout layout = lay_out(ruler.get(), attention);
-  const Surface page(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::ceil(layout.width * kPixels)),
-                                                static_cast<int>(std::ceil(layout.height * kPixels))));
-  const Context context(cairo_create(page.get()));
-  cairo_t* c = context.get();
-  cairo_scale(c, kPixels, kPixels);
+  const Layout layout = lay_out(samples::Page::ruler().context(), attention);
+  const samples::Page page(layout.width, layout.height, kPixels);
+  cairo_t* c = page.context();
   use(c, kPaper);
   cairo_paint(c);
   headings(c, attention, layout, title);
@@ -165,11 +118,7 @@ bool write_attention(const heed::TextAttention& attention, const std::string& ti
   tokens(c, attention, layout);
   for (int64_t layer = 0; layer < attention.layers; ++layer)
     for (int64_t head = 0; head < attention.heads; ++head) matrix(c, attention, layout, layer, head);
-  cairo_status_t status = cairo_status(c);
-  if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_write_to_png(page.get(), path.c_str());
-  if (status == CAIRO_STATUS_SUCCESS) return true;
-  *error = "cannot write " + path + ": " + cairo_status_to_string(status);
-  return false;
+  return page.write_png(path, error);
 }
 
 }  // namespace search

@@ -1,4 +1,4 @@
-// The picture of a text's attention: a row of matrices for each layer, a column for each head.
+// Draws the attention of a text: a row of matrices for each layer, with a column for each head.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace search {
 
-// Longer texts are drawn up to this token; more cells than that are too small to tell apart.
+// Only the first tokens of a longer text are drawn: with more, cells would be too small to tell apart.
 inline constexpr size_t kMaxPictureTokens = 48;
 
 // False: *error is one sentence.

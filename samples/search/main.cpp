@@ -1,4 +1,4 @@
-// Semantic search: the lines of a file that are nearest in meaning to what is typed.
+// Semantic search: finds the lines of a file whose meaning is nearest to what is typed.
 //   search --model all-MiniLM-L6-v2 --corpus intents.txt
 // Exit codes: 0 done, 1 a device failed, 2 the input is no good, 130 interrupted.
 #include <algorithm>
@@ -23,7 +23,8 @@
 namespace {
 
 constexpr int kOk = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130;
-// Texts handed to the encoder at once: enough to sort by length, few enough to stop and report between them.
+// The number of texts per call of the encoder: many, so that it can sort them by length, but not all, so that the
+// program can stop and report progress between calls.
 constexpr size_t kChunk = 2048;
 
 struct Arguments {
@@ -41,7 +42,8 @@ int bad_input(const std::string& message) {
   return kBadInput;
 }
 
-// What heed says of a failure goes into the program's one line about it; warnings are lines of their own.
+// heed's error messages become part of the one line that the program prints about a failure. Warnings are printed at
+// once.
 std::string reasons;
 heed::Log program_log() {
   return {[](void*, heed::LogLevel level, const char* message) {
@@ -93,13 +95,13 @@ heed::Status open_encoder(const Arguments& arguments, heed::Device& device, heed
   return heed::TextEncoder::open(device, arguments.model, options, encoder);
 }
 
-// What the encoder's callback needs to show the whole corpus' progress from inside one chunk.
+// Lets the encoder's callback, which counts the texts of one chunk, show the progress of the whole corpus.
 struct Work {
   search::ProgressBar& bar;
   size_t before = 0, total = 0;
 };
 
-// Computes index->vectors. kInterrupted: Ctrl-C was pressed.
+// Computes index->vectors. Returns an exit code; kInterrupted after Ctrl-C.
 int embed(heed::TextEncoder& encoder, const search::Corpus& corpus, search::Index* index) {
   std::optional<search::ProgressBar> bar;
   bar.emplace("reading", "lines");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What samples/run.sh search needs before it starts: the model, and the intents in a folder that can be written to.
+# Prepares samples/run.sh search: gets the model, and copies the intents to a folder where the index can be written.
 #   prepare.sh BUILD_FOLDER       prints the program's arguments, one to a line
 set -euo pipefail
 

@@ -9,7 +9,7 @@ namespace search {
 
 class ProgressBar {
  public:
-  // unit: "lines", or "MB" for counts of bytes.
+  // `unit` is "lines", or "MB" if bytes are counted.
   ProgressBar(std::string what, std::string unit);
   ~ProgressBar();  // removes the bar
   ProgressBar(const ProgressBar&) = delete;
@@ -25,7 +25,7 @@ class ProgressBar {
   Clock::time_point start_ = Clock::now(), last_{};
 };
 
-// Columns of the terminal on standard output, 80 if it is none.
+// The width of the terminal on standard output in columns, or 80 if that is no terminal.
 int terminal_columns();
 bool input_is_terminal();
 

@@ -19,7 +19,7 @@ report() {  # NAME WHY; no WHY: it passed
   fi
 }
 
-# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match what is printed to both outputs
+# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match standard output and standard error together
 check() {
   local name=$1 expected=$2 pattern=$3 out code why=""
   shift 3
@@ -121,7 +121,7 @@ for _ in {1..200}; do cat "$root/samples/search/intents.txt"; done >"$folder/man
 "$program" --device cpu --model "$model" --corpus "$folder/one.txt" --query one >/dev/null 2>&1
 cp "$folder/one.txt.heed-index" "$folder/many.txt.heed-index"
 cp "$folder/many.txt.heed-index" "$folder/before"
-# A shell without job control lets background programs ignore SIGINT; env restores it.
+# In a shell without job control, background programs ignore SIGINT; env makes them notice it again.
 env --default-signal=INT "$program" --device cpu --model "$model" --corpus "$folder/many.txt" --batch 1 --query one \
   >"$folder/interrupted.log" 2>&1 &
 pid=$!

@@ -11,7 +11,7 @@ void require(heed::Status status, const char* what) {
 
 size_t index_of(Flavour flavour) { return static_cast<size_t>(flavour); }
 
-// What heed is told to record a look; it refers to the arguments of its maker.
+// The arguments of heed's record calls for a Look. info() refers to this object.
 class LookInfo {
  public:
   LookInfo(const Look& look, const LookBuffers& buffers, uint32_t slot)

@@ -11,10 +11,10 @@ namespace swarm {
 
 // The renderer's buffers that attention reads and writes.
 struct LookBuffers {
-  VkBuffer agents, targets, look;  // rows, rows, what every agent looks at
+  VkBuffer agents, targets, look;  // rows, rows, one result per agent (see shaders/shared.h)
 };
 struct PickBuffers {
-  VkBuffer row, weights;  // of the picked agent
+  VkBuffer row, weights;  // the picked agent's
 };
 
 // Who looks at whom.
@@ -26,19 +26,19 @@ struct Look {
 
 class Attention {
  public:
-  // `spread`: record_part is used instead of record_look, and plans measure their passes for it.
+  // With `spread`, record_part is used instead of record_look. It needs plans that measure their passes.
   Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, uint32_t slots, bool spread);
 
-  // Every agent's attention. `slot`: which of the frames in flight.
+  // Records every agent's attention. `slot` is the number of the frame in flight.
   void record_look(VkCommandBuffer commands, const Look& look, uint32_t slot) const;
-  // The part of it after `cursor` that should fit into `budget_ms`, with buffers of its own. `slot`: which of the
-  // runs in flight.
+  // Records the part after `cursor` that should fit into `budget_ms`, on buffers of the caller. `slot` is the number
+  // of the run in flight.
   void record_part(VkCommandBuffer commands, const Look& look, const LookBuffers& buffers, uint32_t slot,
                    double budget_ms, heed::vulkan::Cursor* cursor) const;
-  // The sides of heed's in barriers around these.
+  // heed's side of the barrier before the recorded attention, and of the one after it.
   Side reads(Flavour flavour) const;
   Side writes(Flavour flavour) const;
-  // The picked agent's weights over `keys` agents or targets.
+  // Records the picked agent's attention weights over `keys` agents or targets.
   void record_weights(VkCommandBuffer commands, Flavour flavour, uint32_t keys, uint32_t slot) const;
 
  private:

@@ -24,7 +24,7 @@ inline void barrier(VkCommandBuffer commands, Side before, Side after) {
   vkCmdPipelineBarrier(commands, before.stages, after.stages, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
-// Of the whole of a colour image without mipmaps or layers.
+// A barrier for a whole colour image that has no mipmaps and one layer.
 inline void image_barrier(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLayout to, Side before,
                           Side after) {
   auto info = structure<VkImageMemoryBarrier>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);

@@ -15,12 +15,12 @@ class Bindings {
  public:
   explicit Bindings(const Gpu& gpu);
 
-  // Buffers of the crowd: written by one pass, read by the next, shared by the frames in flight.
+  // The crowd's buffers. One pass writes what the next one reads, and the frames in flight share them.
   Buffer agents, targets, look, trails, pick, weights, links;
 
   VkPipelineLayout layout() const { return layout_; }
   void set_font(VkImageView view);
-  // What the shaders of this frame are told; the GPU must be done with the slot.
+  // Writes what shaders read about this frame. The GPU must be done with the slot.
   void write(uint32_t slot, const Frame& frame, std::span<const Box> boxes);
   void bind(VkCommandBuffer commands, VkPipelineBindPoint point, uint32_t slot) const {
     vkCmdBindDescriptorSets(commands, point, layout_, 0, 1, &sets_[slot], 0, nullptr);

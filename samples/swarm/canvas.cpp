@@ -6,7 +6,7 @@ namespace swarm {
 namespace {
 
 VkFormat choose_depth(const Gpu& gpu) {
-  // One of the first two is there on every device.
+  // Vulkan guarantees that every device has one of the first two.
   for (const VkFormat format : {VK_FORMAT_D32_SFLOAT, VK_FORMAT_X8_D24_UNORM_PACK32}) {
     VkFormatProperties properties;
     vkGetPhysicalDeviceFormatProperties(gpu.physical, format, &properties);
@@ -48,7 +48,7 @@ Owned<VkRenderPass> make_pass(const Gpu& gpu, VkFormat color, VkFormat depth, Vk
                                             VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
   constexpr VkAccessFlags kWrites = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
   VkSubpassDependency dependencies[2] = {};
-  // The images are shared by the frames in flight.
+  // Frames in flight share the images, so a frame waits until the one before has drawn.
   dependencies[0].srcSubpass = VK_SUBPASS_EXTERNAL;
   dependencies[0].srcStageMask = dependencies[0].dstStageMask = kDrawing;
   dependencies[0].srcAccessMask = kWrites;

@@ -1,4 +1,4 @@
-// What is drawn into: a multisampled colour and depth image, resolved into the images of a window or into one
+// A multisampled colour and depth image to draw into. It is resolved into the images of a window, or into one
 // that can be copied to the host.
 #pragma once
 
@@ -8,18 +8,18 @@ namespace swarm {
 
 class Canvas {
  public:
-  // Every Vulkan device can do four samples in these formats.
+  // Vulkan guarantees four samples for these formats.
   static constexpr VkSampleCountFlagBits kSamples = VK_SAMPLE_COUNT_4_BIT;
 
-  // `final_layout`: that of the images after the pass.
+  // The images are in `final_layout` after the pass.
   Canvas(const Gpu& gpu, VkFormat format, VkImageLayout final_layout);
 
-  // New images to draw into; what was drawn into before must be finished.
+  // Takes new images to draw into. Drawing into the earlier ones must be finished.
   void resize(VkExtent2D size, std::span<const VkImageView> views);
 
   VkRenderPass pass() const { return pass_; }
   VkExtent2D size() const { return size_; }
-  // Starts the pass with a viewport over everything.
+  // Starts the pass with a viewport that covers the image.
   void begin(VkCommandBuffer commands, uint32_t index) const;
   void end(VkCommandBuffer commands) const { vkCmdEndRenderPass(commands); }
 

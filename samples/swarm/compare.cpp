@@ -1,14 +1,14 @@
-// swarm_compare A.png B.png: how far two pictures are apart. Both are averaged over blocks first, since
-// drivers differ in single pixels. Prints the mean and the largest difference of block colours, of 255. Exit
-// code 2: not comparable.
-#include <cairo.h>
-
+// swarm_compare A.png B.png: prints the mean and the largest difference between two pictures, of 255. Both are
+// averaged over blocks of pixels first, because drivers differ in single pixels. Exit code 2: the pictures cannot be
+// read, or differ in size.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
+
+#include "../drawing.hpp"
 
 namespace {
 
@@ -20,26 +20,24 @@ struct Blocks {
 };
 
 bool read(const char* path, Blocks* blocks) {
-  cairo_surface_t* page = cairo_image_surface_create_from_png(path);
-  const bool good = cairo_surface_status(page) == CAIRO_STATUS_SUCCESS;
-  if (good) {
-    blocks->width = cairo_image_surface_get_width(page);
-    blocks->height = cairo_image_surface_get_height(page);
-    const int columns = blocks->width / kBlock, rows = blocks->height / kBlock;
-    const int stride = cairo_image_surface_get_stride(page);
-    const unsigned char* pixels = cairo_image_surface_get_data(page);
-    blocks->colors.assign(static_cast<size_t>(columns) * static_cast<size_t>(rows) * 3, 0.0);
-    for (int y = 0; y < rows * kBlock; ++y)
-      for (int x = 0; x < columns * kBlock; ++x)
-        for (int c = 0; c < 3; ++c)
-          blocks->colors[static_cast<size_t>((y / kBlock * columns + x / kBlock) * 3 + c)] +=
-              pixels[static_cast<std::ptrdiff_t>(y) * stride + x * 4 + c] / static_cast<double>(kBlock * kBlock);
-  } else {
-    std::fprintf(stderr, "swarm_compare: cannot read %s: %s\n", path,
-                 cairo_status_to_string(cairo_surface_status(page)));
+  const samples::Surface page(cairo_image_surface_create_from_png(path));
+  const cairo_status_t status = cairo_surface_status(page.get());
+  if (status != CAIRO_STATUS_SUCCESS) {
+    std::fprintf(stderr, "swarm_compare: cannot read %s: %s\n", path, cairo_status_to_string(status));
+    return false;
   }
-  cairo_surface_destroy(page);
-  return good;
+  blocks->width = cairo_image_surface_get_width(page.get());
+  blocks->height = cairo_image_surface_get_height(page.get());
+  const int columns = blocks->width / kBlock, rows = blocks->height / kBlock;
+  const int stride = cairo_image_surface_get_stride(page.get());
+  const unsigned char* pixels = cairo_image_surface_get_data(page.get());
+  blocks->colors.assign(static_cast<size_t>(columns) * static_cast<size_t>(rows) * 3, 0.0);
+  for (int y = 0; y < rows * kBlock; ++y)
+    for (int x = 0; x < columns * kBlock; ++x)
+      for (int c = 0; c < 3; ++c)
+        blocks->colors[static_cast<size_t>((y / kBlock * columns + x / kBlock) * 3 + c)] +=
+            pixels[static_cast<std::ptrdiff_t>(y) * stride + x * 4 + c] / static_cast<double>(kBlock * kBlock);
+  return true;
 }
 
 }  // namespace

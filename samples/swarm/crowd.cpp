@@ -7,7 +7,7 @@ namespace {
 
 constexpr Side kDraws = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_VERTEX_SHADER_BIT,
                          VK_ACCESS_SHADER_READ_BIT};
-// The last frame's vertex shaders read what compute shaders are about to write.
+// Vertex shaders of the last frame may still read what compute shaders are about to write.
 constexpr Side kLastFrame = {kDraws.stages, VK_ACCESS_SHADER_WRITE_BIT};
 
 }  // namespace
@@ -25,7 +25,7 @@ Crowd::Crowd(const Gpu& gpu, const Bindings& b, double attention_ms)
 
 void Crowd::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t slot, uint32_t invocations) const {
   vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-  // Recording attention binds sets of its own.
+  // heed binds its own descriptor sets when it records, so these are bound again.
   bindings_.bind(commands, VK_PIPELINE_BIND_POINT_COMPUTE, slot);
   vkCmdDispatch(commands, (invocations + SWARM_GROUP - 1) / SWARM_GROUP, 1, 1);
 }

@@ -1,5 +1,5 @@
-// The agents of one frame, all in the renderer's command buffer: attention, one step, the picked agent's
-// links.
+// Records what one frame does with the agents into the renderer's command buffer: attention, one step, and the links of
+// the picked agent.
 #pragma once
 
 #include <memory>
@@ -8,29 +8,30 @@
 
 namespace swarm {
 
-// What one frame does with the crowd.
+// The work of one frame on the crowd.
 struct CrowdStep {
   Flavour flavour = Flavour::Flock;
   uint32_t agents = 0, targets = 0;
-  uint32_t spawn_from = UINT32_MAX;  // agents from here on are new; UINT32_MAX: none are
+  uint32_t spawn_from = UINT32_MAX;  // agents from this index on are new; UINT32_MAX: no agent is
   bool move = true;                  // false: paused
-  bool links = true;                 // the picked agent's
+  bool links = true;                 // show what the picked agent looks at
 
   Look look() const { return {flavour, agents, targets}; }
 };
 
 class Crowd {
  public:
-  // `attention_ms`: GPU time of attention per frame, over as many frames as it takes; 0: all of it in each frame.
+  // `attention_ms` is the GPU time that attention may take in a frame; it is then spread over several frames.
+  // 0: each frame computes all of it.
   Crowd(const Gpu& gpu, const Bindings& bindings, double attention_ms);
 
-  // Attention of all agents, and one step of each. Reads what earlier frames on this queue wrote.
-  // `timestamps`: query `first` before and `first + 1` after attention, if not null.
+  // Records the attention of all agents and one step of each. Reads what earlier frames on this queue wrote. If
+  // `timestamps` is not null, query `first` is written before attention and `first + 1` after it.
   void record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot, VkQueryPool timestamps,
                    uint32_t first);
-  // Null without a budget.
+  // Null if attention has no budget.
   const Spread* spread() const { return spread_.get(); }
-  // Leaves everything visible to vertex shaders.
+  // Records the picked agent's links. Vertex shaders may then read everything.
   void record_links(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot) const;
 
  private:

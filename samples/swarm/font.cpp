@@ -1,10 +1,8 @@
 #include "font.hpp"
 
-#include <cairo.h>
-
 #include <cmath>
-#include <memory>
 
+#include "../drawing.hpp"
 #include "barrier.hpp"
 
 namespace swarm {
@@ -12,17 +10,6 @@ namespace {
 
 constexpr int kSide = 512;
 constexpr double kSizes[kFaces] = {13.5, 11.5, 21};
-
-struct Drop {
-  void operator()(cairo_t* context) const { cairo_destroy(context); }
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-};
-
-void choose(cairo_t* context, int face, float scale) {
-  cairo_select_font_face(context, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
-                         face == static_cast<int>(Face::Title) ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size(context, kSizes[face] * static_cast<double>(scale));
-}
 
 // Copies rows of one byte per texel into the image, and makes it readable by shaders.
 void upload(const Gpu& gpu, const Image& image, uint32_t side, const unsigned char* rows, int stride) {
@@ -49,13 +36,13 @@ Font::Font(const Gpu& gpu, float scale) : scale_(scale) { draw(gpu); }
 
 void Font::draw(const Gpu& gpu) {
   const uint32_t side = static_cast<uint32_t>(std::ceil(kSide * std::max(1.0f, scale_)));
-  const std::unique_ptr<cairo_surface_t, Drop> page(
+  const samples::Surface page(
       cairo_image_surface_create(CAIRO_FORMAT_A8, static_cast<int>(side), static_cast<int>(side)));
-  const std::unique_ptr<cairo_t, Drop> context(cairo_create(page.get()));
+  const samples::Context context(cairo_create(page.get()));
   cairo_t* c = context.get();
   double x = 1, y = 1, row = 0;
   for (int face = 0; face < kFaces; ++face) {
-    choose(c, face, scale_);
+    samples::use_font(c, kSizes[face] * static_cast<double>(scale_), face == static_cast<int>(Face::Title));
     for (char code = kFirst; code <= kLast; ++code) {
       const char text[2] = {code, 0};
       cairo_text_extents_t e;
@@ -103,7 +90,7 @@ float Font::write(Face face, std::string_view text, float x, float baseline, vec
   for (const char c : text) {
     const Letter* l = letter(face, c);
     if (l == nullptr) continue;
-    if (c != ' ')  // whole pixels: texels are fetched, not filtered
+    if (c != ' ')  // at whole pixels, because the shader fetches texels without filtering
       boxes->push_back({vec4(std::round(x) + l->left, std::round(baseline) + l->top, l->width, l->height),
                         vec4(l->x, l->y, l->width, l->height), color, vec4(0)});
     x += l->advance;

@@ -14,14 +14,14 @@ inline constexpr int kFaces = 3;
 
 class Font {
  public:
-  // `scale`: pixels per point; the sizes of the faces are points.
+  // The faces' sizes are in points; `scale` is the number of pixels per point.
   Font(const Gpu& gpu, float scale);
   VkImageView view() const { return image_.view; }
   float scale() const { return scale_; }
 
   float width(Face face, std::string_view text) const;
-  // Adds the letters of one line that starts at (x, baseline); returns where it ends. Pixels. Bytes outside
-  // ASCII are left out.
+  // Adds the letters of one line that starts at (x, baseline), in pixels, and returns where it ends. Leaves out bytes
+  // that are not ASCII.
   float write(Face face, std::string_view text, float x, float baseline, vec4 color, std::vector<Box>* boxes) const;
 
  private:

@@ -1,4 +1,4 @@
-// The renderer's instance, device and queue: what heed is lent later.
+// The renderer's own instance, device and queue, which it lends to heed later.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class Gpu {
   bool debug_utils = false;
   bool timestamps = false;
 
-  // Messages of the validation layer so far; each was printed.
+  // The number of messages that the validation layer has given so far. Each was printed.
   uint32_t complaints() const { return complaints_; }
 
  private:

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #if defined(_WIN32)
-// Two declarations instead of windows.h and its macros.
+// Declared here, because windows.h would bring its macros along.
 extern "C" __declspec(dllimport) void* __stdcall LoadLibraryA(const char*);
 extern "C" __declspec(dllimport) void(__stdcall* __stdcall GetProcAddress(void*, const char*))();
 #else

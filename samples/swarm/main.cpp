@@ -1,7 +1,8 @@
 // swarm: agents that steer by attention.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
+
+#include <CLI/CLI.hpp>
 
 #include "../within.hpp"
 #include "options.hpp"
@@ -15,7 +16,7 @@ const std::map<std::string, Flavour> kFlavourWords = {
 const std::map<std::string, OverlayKind> kOverlayWords = {
     {"full", OverlayKind::Full}, {"legend", OverlayKind::Legend}, {"none", OverlayKind::None}};
 
-// What is parsed as text first.
+// Options that arrive as text and are looked up after parsing.
 struct Words {
   std::string flavour = "flock", overlay = "full", size = "1280x720";
   std::vector<int> heads;
@@ -50,21 +51,23 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_option("--device", options->device, "part of a GPU's name, or its number");
   app->add_option("--budget", options->budget_ms, "milliseconds per frame that the overlay measures against")
       ->check(samples::within(0.1, 1000));
-  app->add_option("--attention-budget", options->attention_ms,
-                  "milliseconds of GPU time per frame for attention, over as many frames as it takes; default: all of "
-                  "it in each frame")
+  app->add_option(
+         "--attention-budget", options->attention_ms,
+         "milliseconds of GPU time that attention may take in a frame; it is spread over several frames then. Default: "
+         "all of it in each frame")
       ->check(samples::within(0.001, 1000));
   app->add_option("--size", words->size, "of the window or picture; default 1280x720");
   app->add_flag("--headless", options->headless, "no window: draw off-screen");
-  app->add_option("--frames", options->frames, "stop after so many; default: headless 240, in a window never")
+  app->add_option("--frames", options->frames,
+                  "the number of frames to draw; default: 240 if headless, no limit in a window")
       ->check(CLI::Range(1, 1000000));
   app->add_option("--png", options->png, "write the last frame there");
   app->add_option("--overlay", words->overlay, "full, legend (no times) or none; default full")
       ->check(CLI::IsMember(keys_of(kOverlayWords)));
-  app->add_flag_callback("--no-links", [options] { options->links = false; }, "without the lines of the picked agent");
+  app->add_flag_callback("--no-links", [options] { options->links = false; }, "draw no lines from the picked agent");
   app->add_flag("--report", options->report,
-                "print how the crowd changed and GPU times; of a window, what it showed last");
-  app->add_flag("--validate", options->validate, "with the Khronos validation layer; exit code 3 if it complains");
+                "print how the crowd changed and GPU times; for a window, print what it showed last");
+  app->add_flag("--validate", options->validate, "use the Khronos validation layer; exit code 3 if it gives messages");
 }
 
 void apply(const Words& words, Options* options) {

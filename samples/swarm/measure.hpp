@@ -1,4 +1,4 @@
-// What a crowd looks like in numbers, for --report and the tests: the only thing that reads agents back.
+// Describes a crowd by numbers, for --report and the tests. Nothing else in the program reads agents back.
 #pragma once
 
 #include "bindings.hpp"
@@ -9,12 +9,12 @@ namespace swarm {
 struct Measures {
   double spread = 0;    // root mean square distance from the centre of all agents
   double nearest = 0;   // mean distance of an agent to its nearest one
-  double order = 0;     // share of agents that are nearer to the one before them in line than to the one 3 before it
-  double distance = 0;  // mean distance of an agent to its nearest target but the cursor
+  double order = 0;     // share of agents that are nearer to the next one ahead in line than to the third one ahead
+  double distance = 0;  // mean distance of an agent to its nearest target, the cursor left out
   bool finite = true;
 };
 
-// Waits for the GPU.
+// Waits until the GPU is done.
 Measures measure(const Gpu& gpu, const Bindings& bindings, uint32_t agents, uint32_t targets);
 
 }  // namespace swarm

@@ -84,7 +84,7 @@ constexpr Rules kCross = {
     .leaders = 0,
 };
 
-// A linear layer that is written down element by element.
+// A linear layer whose weights are set one by one.
 struct Layer {
   int64_t out;
   std::vector<float> weight, bias;
@@ -184,7 +184,7 @@ heed::Graph weights_graph(Flavour flavour) {
   const heed::Tensor row = g.input("row", {1, 1, SWARM_ROW});
   const heed::Tensor keys = g.input("keys", {1, g.extent("keys", most), SWARM_ROW});
   heed::nn::MultiHeadOptions options = layer_options(flavour);
-  // One row is not the first one: who may be seen is decided where the weights are read.
+  // With one query, a causal mask would leave only the first key. shaders/strongest.comp hides later keys instead.
   options.causal = heed::Causal::None;
   heed::Tensor weights;
   options.weights = &weights;

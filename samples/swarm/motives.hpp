@@ -1,19 +1,21 @@
 // Rules instead of training: what each head looks for, as weights of an attention layer.
 //
-// A head's logit for agent i and agent or target j is a sum of
-//   -|x_i - x_j|^2 / (2 reach^2)                near in space: then one step of attention is one of mean
-//   shift sum_f place[f] cos(turn_f (i - j))          near in line tribe cos(angle_i - angle_j) of the same
-//   tribe cursor if j is the player's cursor
-// which is a product of a query and a key that are linear in the rows of shaders/shared.h, up to terms that
-// are the same for all j. What a head gives is the mean position and velocity of what it looks at; `pull`,
-// `align` and `swirl` say what an agent does with them.
+// A head's logit for agent i and the agent or target j is the sum of
+//   -|x_i - x_j|^2 / (2 reach^2)          j is near in space; one step of attention is then one step of mean shift
+//   sum_f place[f] cos(turn_f (i - j))    j is near in line
+//   tribe cos(angle_i - angle_j)          j is of the same tribe
+//   cursor                                j is the player's cursor
+// Leaving out terms that are the same for all j, it is the product of a query and a key, both linear in the rows
+// of shaders/shared.h. A head gives the mean position and velocity of what it looks at; `pull`, `align` and `swirl`
+// say what an agent does with them.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <heed/heed.hpp>
 #include <string>
 #include <vector>
+
+#include <heed/heed.hpp>
 
 #include "shaders/shared.h"
 
@@ -25,10 +27,10 @@ inline constexpr Flavour kFlavours[] = {Flavour::Flock, Flavour::Conga, Flavour:
 struct Motive {
   const char* name;
   const char* what;
-  float reach = 0;  // 0: wherever
+  float reach = 0;  // 0: distance does not count
   std::array<float, 4> place = {};
   float tribe = 0;
-  float cursor = 0;  // negative: does not see it
+  float cursor = 0;  // negative: the head does not see the cursor
   float pull = 0, align = 0, swirl = 0;
   float color_weight = 1;
 };
@@ -38,7 +40,7 @@ struct Rules {
   const char* attention;  // "bidirectional"
   const char* title;
   std::array<Motive, SWARM_HEADS> heads;
-  float slowest, fastest, drag;  // of an agent's speed
+  float slowest, fastest, drag;  // bounds and damping of an agent's speed
   float radius, wander, swirl, leaders;
 };
 
@@ -63,8 +65,7 @@ class MotiveWeights {
   std::vector<Named> all_;
 };
 
-// "agents" [1, agents, SWARM_ROW] (and "targets" in the cross flavour) -> "look" [1, agents, heads *
-// SWARM_VALUE].
+// "agents" [1, agents, SWARM_ROW] (and "targets" in the cross flavour) -> "look" [1, agents, heads * SWARM_VALUE].
 heed::Graph look_graph(Flavour flavour);
 // "row" [1, 1, SWARM_ROW] over "keys" [1, keys, SWARM_ROW] -> "weights" [1, heads, 1, keys].
 heed::Graph weights_graph(Flavour flavour);

@@ -1,4 +1,4 @@
-// What the command line asks for.
+// The options of the command line.
 #pragma once
 
 #include "overlay.hpp"
@@ -7,7 +7,7 @@ namespace swarm {
 
 struct Options {
   Flavour flavour = Flavour::Flock;
-  uint32_t agents = 0;  // 0: as many as suit the device
+  uint32_t agents = 0;  // 0: a number that suits the device
   uint32_t targets = 0;
   std::array<bool, SWARM_HEADS> heads = {true, true, true, true};
   std::string device;
@@ -17,10 +17,10 @@ struct Options {
   VkExtent2D size = {1280, 720};
   OverlayKind overlay = OverlayKind::Full;
   double budget_ms = 1000.0 / 60;
-  double attention_ms = 0;  // 0: all of it in each frame
+  double attention_ms = 0;  // GPU time of attention per frame; 0: each frame computes all of it
 };
 
-// Both throw Failure. Return the number of messages of the validation layer.
+// Both return the number of messages that the validation layer gave, and throw Failure.
 uint32_t run_headless(const Options& options);
 uint32_t run_window(const Options& options);
 

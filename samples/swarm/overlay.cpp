@@ -24,12 +24,12 @@ std::string number(double value) {
   return value < 0 ? "-" : text(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
 }
 
-// "0.48", or "0.48 of 0.50" where there is a budget.
+// "0.48", or "0.48 of 0.50" if there is a budget.
 std::string number_of(double value, double budget) {
   return number(value) + (budget > 0 ? " of " + number(budget) : "");
 }
 
-// Places things below each other; lengths are points.
+// Places lines of text below each other. Lengths are in points.
 class Panel {
  public:
   Panel(const Font& font, std::vector<Box>* boxes) : font_(font), boxes_(boxes), s_(font.scale()) {}
@@ -63,7 +63,7 @@ void heads(Panel& panel, const OverlayState& state, float* y) {
   }
 }
 
-// The budget as a bar: what attention takes of it, what the rest of the frame takes, what is left.
+// A bar as long as the budget, divided into the time of attention, the time of the rest of the frame, and what is left.
 void budget(Panel& panel, const OverlayState& state, float* y) {
   const float width = kWidth - 2 * kPad, x = kLeft + kPad;
   const auto part = [&](double ms) { return static_cast<float>(std::clamp(ms / state.budget_ms, 0.0, 1.0)) * width; };

@@ -15,14 +15,14 @@ struct OverlayState {
   std::array<bool, SWARM_HEADS> heads = {};
   uint32_t agents = 0, targets = 0;
   Times times;
-  double shown_ms = -1;  // from picture to picture, by the clock; negative: not known
+  double shown_ms = -1;  // time from one picture to the next, by the clock; negative: not known
   double budget_ms = 16.7;
-  double attention_ms = 0;  // what attention may take of a frame; 0: as much as it needs
+  double attention_ms = 0;  // GPU time that attention may take in a frame; 0: no limit
   std::string device;
   bool paused = false;
 };
 
-// Colours of the heads, linear.
+// The heads' colours, in linear light.
 extern const std::array<vec4, SWARM_HEADS> kHeadColors;
 
 void build_overlay(const Font& font, const OverlayState& state, VkExtent2D size, std::vector<Box>* boxes);

@@ -1,4 +1,4 @@
-// Draws the crowd from the buffers that it and heed wrote: nothing passes through the host.
+// Draws the crowd from the buffers that compute shaders and heed wrote. No data passes through the host.
 #pragma once
 
 #include "bindings.hpp"
@@ -10,7 +10,7 @@ namespace swarm {
 class Painter {
  public:
   Painter(const Gpu& gpu, const Bindings& bindings, const Canvas& canvas);
-  // Into the canvas' pass. `boxes`: how many of the overlay's are there.
+  // Draws within the canvas' pass. `boxes` is the number of the overlay's boxes.
   void draw(VkCommandBuffer commands, const CrowdStep& step, uint32_t boxes, uint32_t slot) const;
 
  private:

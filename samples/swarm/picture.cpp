@@ -1,17 +1,16 @@
 #include "picture.hpp"
 
-#include <cairo.h>
-
+#include "../drawing.hpp"
 #include "barrier.hpp"
 
 namespace swarm {
 namespace {
 
 void write_png(const unsigned char* pixels, VkExtent2D size, bool bgra, const std::string& path) {
-  cairo_surface_t* page =
-      cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(size.width), static_cast<int>(size.height));
-  unsigned char* rows = cairo_image_surface_get_data(page);
-  const int stride = cairo_image_surface_get_stride(page);
+  const samples::Surface page(
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(size.width), static_cast<int>(size.height)));
+  unsigned char* rows = cairo_image_surface_get_data(page.get());
+  const int stride = cairo_image_surface_get_stride(page.get());
   if (rows != nullptr)
     for (uint32_t y = 0; y < size.height; ++y) {
       auto* row = reinterpret_cast<uint32_t*>(rows + static_cast<ptrdiff_t>(y) * stride);
@@ -20,10 +19,9 @@ void write_png(const unsigned char* pixels, VkExtent2D size, bool bgra, const st
         row[x] = static_cast<uint32_t>(p[bgra ? 2 : 0] << 16 | p[1] << 8 | p[bgra ? 0 : 2]);
       }
     }
-  cairo_surface_mark_dirty(page);
-  const cairo_status_t status = cairo_surface_write_to_png(page, path.c_str());
-  cairo_surface_destroy(page);
-  if (status != CAIRO_STATUS_SUCCESS) throw Failure("cannot write " + path + ": " + cairo_status_to_string(status));
+  cairo_surface_mark_dirty(page.get());
+  std::string error;
+  if (!samples::write_png(page.get(), path, &error)) throw Failure(error);
 }
 
 void change_layout(VkCommandBuffer commands, const Pixels& pixels, VkImageLayout from, VkImageLayout to) {

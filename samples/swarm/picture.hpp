@@ -7,15 +7,15 @@
 
 namespace swarm {
 
-// An image of four sRGB bytes per pixel, that can be copied from.
+// An image with four sRGB bytes per pixel that copies may read.
 struct Pixels {
   VkImage image = VK_NULL_HANDLE;
   VkExtent2D size{};
-  VkImageLayout layout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;  // stays the same
+  VkImageLayout layout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;  // before and after save_picture
   bool bgra = false;
 };
 
-// Writes a PNG, after everything that was submitted before. Waits. Throws Failure.
+// Waits for everything that was submitted before, and writes a PNG. Throws Failure.
 void save_picture(const Gpu& gpu, const Pixels& pixels, const std::string& path);
 
 }  // namespace swarm

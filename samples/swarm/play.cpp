@@ -1,4 +1,4 @@
-// In a window: keys and mouse, and a frame for every picture that the display shows.
+// Runs in a window: reads keys and mouse, and draws a frame for every picture that the display shows.
 #include <GLFW/glfw3.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace swarm {
 namespace {
 
-// What keys and mouse have asked for.
+// The player's wishes, by keys and mouse, since the last frame.
 struct Controls {
   Show* show = nullptr;
   OverlayKind overlay = OverlayKind::Full;
@@ -106,7 +106,7 @@ uint32_t run_window(const Options& options) {
   renderer.bindings().set_font(font.view());
 
   Show show(options, gpu);
-  show.pick = true;  // somebody, until the player chooses
+  show.pick = true;  // any agent, until the player chooses one
   Controls controls = {.show = &show, .overlay = options.overlay};
   listen(display.handle(), &controls);
 

@@ -3,7 +3,7 @@
 namespace swarm {
 namespace {
 
-// Of one slot: start of the frame, before attention, after attention, end of the frame.
+// A slot's timestamps: start of the frame, before attention, after attention, end of the frame.
 constexpr uint32_t kQueries = 4;
 
 }  // namespace
@@ -40,7 +40,7 @@ Renderer::Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms)
 }
 
 Renderer::~Renderer() {
-  vkDeviceWaitIdle(gpu_.device);  // a lost device has nothing left to wait for
+  vkDeviceWaitIdle(gpu_.device);  // the result does not matter: a lost device needs no waiting
 }
 
 uint32_t Renderer::next_slot() {

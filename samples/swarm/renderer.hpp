@@ -1,5 +1,4 @@
-// One frame: one command buffer on one queue, with attention, movement and drawing in it. Two frames are in
-// flight.
+// A frame is one command buffer on one queue, with attention, movement and drawing in it. Two frames are in flight.
 #pragma once
 
 #include <array>
@@ -9,7 +8,7 @@
 
 namespace swarm {
 
-// GPU times of the last frame whose end was seen, in milliseconds; negative: not known.
+// GPU times in milliseconds of the last frame that is known to be finished; negative: not known.
 struct Times {
   double frame = -1, attention = -1;
 };
@@ -18,21 +17,21 @@ struct FrameJob {
   Frame frame{};
   CrowdStep step;
   std::span<const Box> boxes;
-  uint32_t image = 0;  // of the canvas
+  uint32_t image = 0;  // the canvas' image to draw into
   VkSemaphore wait = VK_NULL_HANDLE, signal = VK_NULL_HANDLE;
 };
 
 class Renderer {
  public:
-  // `attention_ms`: see Crowd.
+  // Crowd says what `attention_ms` means.
   Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms);
   ~Renderer();
   Bindings& bindings() { return bindings_; }
   const Crowd& crowd() const { return crowd_; }
 
-  // Waits until the slot's earlier frame is done, and returns which one is next.
+  // Moves on to the next slot, waits until its earlier frame is done, and returns its number.
   uint32_t next_slot();
-  // Records and submits into that slot.
+  // Records a frame into that slot and submits it.
   void render(const FrameJob& job);
   const Times& times() const { return times_; }
 

@@ -1,4 +1,4 @@
-// Buffers, images and pipelines: thin makers that throw Failure.
+// Functions that make buffers, images and pipelines. They throw Failure.
 #pragma once
 
 #include <cstring>
@@ -34,12 +34,12 @@ struct ImageInfo {
 Image make_image(const Gpu& gpu, const ImageInfo& info);
 Owned<VkImageView> make_view(const Gpu& gpu, VkImage image, VkFormat format, VkImageAspectFlags aspect);
 
-// Runs what `record` writes, and waits. For loading and for reading back, never within a frame.
+// Submits the commands that `record` writes, and waits for them. Meant for loading and reading back, not for frames.
 void run_now(const Gpu& gpu, const std::function<void(VkCommandBuffer)>& record);
 
 Owned<VkPipeline> make_compute(const Gpu& gpu, VkPipelineLayout layout, std::span<const uint32_t> code);
 
-// How what is drawn mixes with what is there.
+// How new colours mix with the picture below them.
 enum class Blend : uint8_t { Opaque, Add, Over };
 
 struct DrawInfo {
@@ -48,7 +48,7 @@ struct DrawInfo {
   Blend blend = Blend::Add;
   bool depth_test = true;
 };
-// No vertex input: shaders fetch what they draw from the buffers of the crowd.
+// The pipeline has no vertex input: shaders read what they draw from the crowd's buffers.
 Owned<VkPipeline> make_graphics(const Gpu& gpu, VkPipelineLayout layout, VkRenderPass pass,
                                 VkSampleCountFlagBits samples, const DrawInfo& info);
 

@@ -19,21 +19,21 @@ class Show {
   float turn = 0.6f, tilt = 0.30f, distance = 3.5f;  // of the camera, radians and world units
 
   void next_flavour(int by);
-  void set_agents(uint32_t count);  // clamped; new agents appear with the next frame
+  void set_agents(uint32_t count);  // clamps the count; new agents appear with the next frame
   void restart() { spawned_ = 0; }
 
-  // Time passes: one step of the crowd unless paused.
+  // Lets time pass; the crowd makes one step unless it is paused.
   void advance(float seconds);
   Frame frame(VkExtent2D size) const;
   void describe(OverlayState* state) const;
-  // What the next frame does; asking takes note that new agents were made.
+  // The work of the next frame. Agents that it makes are not new in the frame after.
   CrowdStep take_step();
 
  private:
   glm::vec3 eye() const;
   float time_ = 0, step_seconds_ = 0;
   uint32_t steps_ = 0, spawned_ = 0;
-  std::array<float, SWARM_HEADS> fade_{};  // heads switched on and off softly
+  std::array<float, SWARM_HEADS> fade_{};  // from 0 to 1, so that heads go on and off softly
 };
 
 }  // namespace swarm

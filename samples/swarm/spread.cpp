@@ -26,7 +26,8 @@ Spread::Spread(const Gpu& gpu, const Bindings& bindings, const Attention& attent
 
 void Spread::begin(VkCommandBuffer commands, const Look& look) {
   barrier(commands, kComputeWrites, kCopies);
-  if (runs_ == 0) vkCmdFillBuffer(commands, bindings_.look.handle, 0, VK_WHOLE_SIZE, 0);  // nobody has looked yet
+  // Before the first run is finished there is no result to steer by, so agents get zeros.
+  if (runs_ == 0) vkCmdFillBuffer(commands, bindings_.look.handle, 0, VK_WHOLE_SIZE, 0);
   copy(commands, bindings_.agents.handle, agents_.handle, look.agents * kRow);
   if (look.flavour == Flavour::Cross) copy(commands, bindings_.targets.handle, targets_.handle, look.targets * kRow);
   barrier(commands, kCopyWrites, kComputes);
@@ -45,7 +46,8 @@ void Spread::publish(VkCommandBuffer commands) {
 
 void Spread::record(VkCommandBuffer commands, const Look& look) {
   if (!cursor_.begun() || look != run_) begin(commands, look);
-  // A run takes a frame at least, so that the frame which began the run before the last is done by now.
+  // Each run takes at least one frame, and at most kSlots frames are in flight: the GPU is done with the run that had
+  // this slot before.
   attention_.record_part(commands, run_, {agents_.handle, targets_.handle, look_.handle}, runs_ % kSlots, budget_ms_,
                          &cursor_);
   ++parts_;

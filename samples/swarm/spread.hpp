@@ -1,5 +1,5 @@
-// Attention spread over several frames, each within a budget of GPU time. Meanwhile agents go on by what they last
-// looked at.
+// Spreads attention over several frames, with a budget of GPU time for each. Until a run is finished, agents steer by
+// the result of the run before.
 #pragma once
 
 #include <heed/vulkan_frames.hpp>
@@ -13,12 +13,12 @@ class Spread {
  public:
   Spread(const Gpu& gpu, const Bindings& bindings, const Attention& attention, double budget_ms);
 
-  // The next part. It starts anew, from a copy of agents and targets, when the last run is through or
-  // `look` differs from that run's. Orders itself after compute shaders, and compute shaders after it.
+  // Records the next part. A new run starts from a copy of agents and targets, when the last run is finished or was
+  // made for another `look`. The barriers to compute shaders before and after it are included.
   void record(VkCommandBuffer commands, const Look& look);
 
-  uint32_t parts() const { return parts_; }        // recorded
-  uint32_t finished() const { return finished_; }  // runs of which all parts are recorded
+  uint32_t parts() const { return parts_; }        // how many were recorded
+  uint32_t finished() const { return finished_; }  // how many runs were recorded to their end
 
  private:
   void begin(VkCommandBuffer commands, const Look& look);
@@ -27,7 +27,7 @@ class Spread {
   const Bindings& bindings_;
   const Attention& attention_;
   double budget_ms_;
-  Buffer agents_, targets_, look_;  // copies that the run reads, and what it writes
+  Buffer agents_, targets_, look_;  // a run reads the first two, which are copies, and writes the third
   heed::vulkan::Cursor cursor_;
   Look run_;
   uint32_t runs_ = 0, parts_ = 0, finished_ = 0;

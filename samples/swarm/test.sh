@@ -54,12 +54,12 @@ check unknown-device 2 "no device matches 'no-such-gpu'; there is 0: " --device 
 check png-into-nothing 2 "cannot write .*nowhere/out.png" --headless --frames 1 --agents 32 --size 64x64 \
   --png "$folder/nowhere/out.png"
 
-# --- Behaviour: what --report says of the first and of the last frame -----------------------------------------------
+# --- Behaviour: the first and the last frame, compared by what --report prints ---------------------------------------
 
 small=(--headless --validate --overlay none --size 160x96)
-# value WHEN NAME: from the report of the last `watch`
+# value WHEN NAME: a number from the report of the last `watch`
 value() { awk -v when="$1:" -v name="$2" '$1 == when { for (i = 2; i < NF; ++i) if ($i == name) print $(i + 1) }' <<<"$said"; }
-# watch NAME CONDITION ARGUMENTS...   CONDITION: of awk, over first_* and last_*
+# watch NAME CONDITION ARGUMENTS...   CONDITION is awk's, with the names first_* and last_*
 watch() {
   local name=$1 condition=$2 code why="" what
   shift 2
@@ -78,13 +78,13 @@ watch() {
 watch flock-shrinks "last_spread < 0.6 * first_spread" --flavour flock --agents 240 --frames 200
 watch conga-keeps-its-order "first_order < 0.6 && last_order > 0.95" --flavour conga --agents 180 --frames 200
 watch cross-comes-to-the-lights "last_distance < 0.6 * first_distance" --flavour cross --agents 300 --targets 24 --frames 160
-# Attention in parts, the smallest there are: agents go on by what they saw some frames ago.
+# With a budget this small, each frame computes the least part there is, and agents steer by what they saw frames ago.
 watch flock-with-a-budget "last_spread < 0.75 * first_spread" --flavour flock --agents 240 --frames 200 --attention-budget 0.001
 parts=$(awk '$1 == "spread:" { print $3 }' <<<"$said") finished=$(awk '$1 == "spread:" { print $5 }' <<<"$said")
 report budget-spreads "$([[ $parts -eq 200 && $finished -gt 0 && $finished -lt 120 ]] || echo "$parts parts of $finished runs")"
 if [[ ${3:-} != --short ]]; then
   watch conga-still-keeps-it "last_order > 0.95" --flavour conga --agents 180 --frames 400
-  # The same without the heads that make it so.
+  # Without the heads that cause the behaviour, it does not appear.
   watch headings-alone-do-not-flock "last_spread > 0.65 * first_spread" --flavour flock --heads 2 --agents 240 --frames 60
   watch giving-way-is-no-line "last_order < 0.7" --flavour conga --heads 4 --agents 180 --frames 100
   watch glare-attracts-nobody "last_distance > 0.75 * first_distance" --flavour cross --heads 4 --agents 300 --targets 24 --frames 100
@@ -97,7 +97,7 @@ fi
 # --- Pictures ----------------------------------------------------------------------------------------------------------
 
 still=(--headless --overlay none --size 480x272 --agents 200 --targets 24)
-# apart A B: mean difference of blocks of pixels, of 255
+# apart A B: the mean difference of blocks of pixels, of 255
 apart() { "$programs/swarm_compare" "$1" "$2" | awk '{ print $2 }'; }
 for flavour in flock conga cross; do
   "$swarm" "${still[@]}" --flavour $flavour --frames 45 --png "$folder/$flavour.png" </dev/null >"$folder/$flavour.txt" 2>&1
@@ -112,7 +112,7 @@ report pictures-differ "$(holds "${far:-0} > 1.2" || echo "flock and conga are o
 "$swarm" "${still[@]}" --flavour conga --frames 45 --png "$folder/again.png" </dev/null >/dev/null 2>&1
 report same-bits-again "$(cmp "$folder/conga.png" "$folder/again.png" 2>&1)"
 
-# --- A window, where there is a display that nobody looks at -----------------------------------------------------------
+# --- A window, if a virtual display can be had -----------------------------------------------------------
 
 if ! command -v Xvfb >/dev/null || ! command -v xdotool >/dev/null; then
   echo "SKIPPED: no Xvfb or xdotool, so no window was opened"

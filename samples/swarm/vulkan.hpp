@@ -1,5 +1,5 @@
-// Vulkan for this sample: function pointers by volk, so that the program starts where there is no Vulkan
-// loader; handles that destroy themselves; results that become exceptions with a message for the player.
+// Vulkan for this sample. volk loads the functions, so that the program starts without a Vulkan loader; handles
+// destroy themselves; errors become exceptions with a message for the player.
 #pragma once
 
 #include <volk.h>
@@ -10,7 +10,7 @@
 
 namespace swarm {
 
-// Ends the program with one line and exit code 2.
+// main prints its text as one line and returns exit code 2.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -10,7 +10,7 @@ struct GLFWwindow;
 
 namespace swarm {
 
-// GLFW itself. Throws Failure where there is no display.
+// GLFW and its window. Throws Failure if there is no display.
 class Display {
  public:
   explicit Display(VkExtent2D size);
@@ -27,7 +27,7 @@ class Display {
   GLFWwindow* window_ = nullptr;
 };
 
-// The images that the window shows, drawn into through a canvas.
+// The images that the window shows. A canvas draws into them.
 class Swapchain {
  public:
   Swapchain(const Gpu& gpu, const Display& display);
@@ -35,15 +35,15 @@ class Swapchain {
 
   Canvas& canvas() { return canvas_; }
   bool bgra() const { return bgra_; }
-  // The next image to draw into, with the semaphores to wait for and to signal; false: there is none just now
-  // (the window is minimized or has changed its size), so draw nothing.
+  // The next image to draw into, with the semaphores to wait for and to signal. False: draw nothing, because the window
+  // is minimized or has just changed its size.
   struct Next {
     uint32_t index = 0;
     VkSemaphore ready = VK_NULL_HANDLE, drawn = VK_NULL_HANDLE;
   };
   bool next(Next* next);
   void show(const Next& next);
-  // For pictures of the window, before they are shown.
+  // For saving a picture of the window before it is shown.
   VkImage image(uint32_t index) const { return images_[index]; }
   bool can_copy() const { return can_copy_; }
 
@@ -58,8 +58,8 @@ class Swapchain {
   Owned<VkSwapchainKHR> handle_;
   std::vector<VkImage> images_;
   std::vector<Owned<VkImageView>> views_;
-  // An image's `drawn` is free when the image is acquired again; of `ready` there is one more than frames in
-  // flight.
+  // There is one `drawn` per image, which is free when that image is acquired again, and one more `ready` than there
+  // are frames in flight.
   std::vector<Owned<VkSemaphore>> drawn_, ready_;
   size_t turn_ = 0;
 };

@@ -40,7 +40,7 @@ int bad_input(const std::string& message) {
   return kBadInput;
 }
 
-// heed's messages: errors are kept, to be printed once by failed(); others are printed at once.
+// heed's errors are kept, so that failed() prints them once. Its other messages are printed at once.
 std::string last_error;
 std::mutex last_error_mutex;  // heed may call from its own threads
 heed::Log log() {
@@ -71,7 +71,7 @@ void notice(const tour::Words& words) {
                  tour::kMaxWords);
 }
 
-// Largest |a - b|, and whether every element keeps the bound; NaN never does.
+// The largest |a - b|, and whether every element is within the bound. NaN never is.
 struct Difference {
   double largest = 0;
   bool within = true;

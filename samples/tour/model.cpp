@@ -9,13 +9,13 @@
 namespace tour {
 namespace {
 
-// Word vectors leave the first kPositionWidth components to the positional encoding: there its waves are short
-// enough (2 pi to 54 words) to tell neighbours apart.
+// The first kPositionWidth components of a word's vector are zero, and belong to the positional encoding. Its waves
+// are short enough there (2 pi to 54 words) to tell neighbours apart.
 constexpr int64_t kPositionWidth = kHeadWidth;
-constexpr double kWordSize = 2.0;     // deviation of a component; the encoding has 0.7
-constexpr double kAlikeScore = 4.0;   // of two equal words in a head that looks for them; others are near 0
+constexpr double kWordSize = 2.0;     // deviation of a component; the positional encoding's is 0.7
+constexpr double kAlikeScore = 4.0;   // score of two equal words in a head that looks for them; others are near 0
 constexpr double kRandomScore = 1.7;  // deviation of the scores of a random head
-constexpr double kPlaceGain = 2.2;    // makes the wanted place about five times its neighbours
+constexpr double kPlaceGain = 2.2;    // the wanted place weighs about five times as much as its neighbours
 
 uint64_t hash(std::string_view text) {  // FNV-1a
   uint64_t h = 0xcbf29ce484222325u;
@@ -37,7 +37,7 @@ class Normal {
   std::mt19937_64 engine_;
 };
 
-// Groups of two and three bytes of "<word>", and the whole.
+// Hashes of the word, and of all groups of two and three bytes in "<word>".
 std::vector<uint64_t> letter_groups(std::string_view word) {
   std::string marked(1, '<');
   marked.append(word.substr(0, 64)).push_back('>');
@@ -73,9 +73,9 @@ enum class Looks { Alike, Back, Ahead, Random };
 Looks looks_of(int head) { return static_cast<Looks>(head % 4); }
 int distance_of(int head) { return 1 + head / 4; }
 
-// Query and key see the word's part of the vector through random directions, which are close to orthogonal. If
-// they share the directions, their product measures how alike two words are; else it is a random number that
-// belongs to the two words.
+// Query and key project the word's part of the vector on random directions, which are close to orthogonal. If both
+// have the same directions, their product measures how alike two words are; else it is a random number that belongs
+// to the two words.
 void set_words(Model* model, int head, bool alike, Normal* normal) {
   // |projected word|^2 is about kHeadWidth |word|^2 gain^2; scores are divided by sqrt(kHeadWidth).
   const double word = static_cast<double>(kWidth - kPositionWidth) * kWordSize * kWordSize;
@@ -89,8 +89,8 @@ void set_words(Model* model, int head, bool alike, Normal* normal) {
     }
 }
 
-// The key is the encoding of its position; the query is its own encoding turned by `shift` positions, which is a
-// rotation of each (sin, cos) pair. Their product is largest at that distance.
+// The key is the encoding of its position. The query is the encoding of its own position turned by `shift`, which
+// rotates each (sin, cos) pair. Their product is largest for keys at that distance.
 void set_place(Model* model, int head, int shift) {
   for (int64_t pair = 0; pair < kPositionWidth / 2; ++pair) {
     const double turn = shift * std::pow(10000.0, -2.0 * static_cast<double>(pair) / kWidth);

@@ -1,8 +1,8 @@
-// A small attention layer with weights made by rule, not by training, and the three ways to run it.
+// A small attention layer in three flavours. Its weights are made by rules, not by training.
 //
-// Words become vectors by their letters: a word is the sum of random vectors of its letter groups, so that words
-// that share letters are alike and the same word is always the same vector. Heads look for alike words, for a
-// place in the sentence, or at random. What the pictures show is spelling and position; nothing in them is meaning.
+// A word's vector is the sum of random vectors, one for each group of its letters: words that share letters are alike,
+// and the same word always has the same vector. Heads look for alike words, for a place in the sentence, or at random.
+// The pictures show spelling and position, not meaning.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tour {
 
-inline constexpr int64_t kWidth = 128;  // of a word's vector
+inline constexpr int64_t kWidth = 128;  // the width of a word's vector
 inline constexpr int64_t kHeadWidth = 32;
 inline constexpr int kMaxHeads = 16;
 
@@ -23,7 +23,7 @@ enum class Flavour { Bidirectional, Causal, Cross };
 inline constexpr Flavour kFlavours[] = {Flavour::Bidirectional, Flavour::Causal, Flavour::Cross};
 const char* name_of(Flavour flavour);
 
-// What a head looks for: "alike words", "the word before", ...
+// The thing that a head looks for: "alike words", "the word before", ...
 std::string head_title(int head);
 
 struct Model {
@@ -44,7 +44,7 @@ struct Result {
   double milliseconds = 0;     // median of repeated runs, copies from and to host memory included
 };
 
-// Compiles and runs one flavour. Failures were logged.
+// Compiles and runs one flavour. heed has logged why, if it fails.
 heed::Status run(heed::Device& device, const Model& model, Flavour flavour, Result* result);
 
 }  // namespace tour

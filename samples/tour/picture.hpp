@@ -1,4 +1,4 @@
-// What is drawn: one attention matrix, in the terminal and as a PNG.
+// An attention matrix with its words, drawn in the terminal and as a PNG.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,6 @@
 #include <vector>
 
 namespace tour {
-
-struct Color {
-  uint8_t r = 0, g = 0, b = 0;
-};
-
-// viridis (Smith and van der Walt 2015): even steps of lightness, readable with colour blindness. 0 <= t <= 1.
-Color viridis(double t);
-// Black or white, whichever reads better on `background`.
-Color ink_on(Color background);
 
 struct Panel {
   std::string title;
@@ -34,10 +25,10 @@ struct Picture {
   float weight(size_t row, size_t column) const { return main.weights[row * columns.size() + column]; }
 };
 
-// Where the colour scale of a picture ends: at its largest weight, or with many words at the weight that one cell
-// in a hundred exceeds, since a few cells near 1 would leave all others dark. Rounded up to the next 0.05.
+// The end of a picture's colour scale: its largest weight, rounded up to the next 0.05. With many words it is the
+// weight that one cell in a hundred exceeds, because a few cells near 1 would leave all others dark.
 double scale_end(const Picture& picture);
-// Some cell lies above the end of the scale.
+// True if the weight of some cell is greater than the end of the scale.
 bool exceeds(const Picture& picture, double end);
 
 // False: *error says why.

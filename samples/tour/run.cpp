@@ -52,7 +52,7 @@ heed::Status upload(heed::Device& device, const Model& model, heed::Weights* wei
   return device.upload(tensors, weights);
 }
 
-// Runs `plan` until the median is steady enough, or time is up.
+// Repeats a run at least kLeastRuns times, until kMostMilliseconds or kMostRuns are reached.
 template <class Run>
 heed::Status measure(Run&& run_once, double* median) {
   std::vector<double> times;

@@ -10,11 +10,14 @@
 #include <unistd.h>
 #endif
 
+#include "../color.hpp"
 #include "picture.hpp"
 #include "text.hpp"
 
 namespace tour {
 namespace {
+
+using samples::Color, samples::viridis;
 
 bool is_terminal() {
 #ifdef _WIN32
@@ -42,7 +45,7 @@ int palette_index(Color c) {
 
 // "\x1b[48;...m\x1b[38;...m" for a cell, or nothing.
 std::string paint(Color background, ColorMode mode) {
-  const Color ink = ink_on(background);
+  const Color ink = samples::ink_on(background);
   char text[64] = "";
   if (mode == ColorMode::TrueColor)
     std::snprintf(text, sizeof text, "\x1b[48;2;%d;%d;%d;38;2;%d;%d;%dm", background.r, background.g, background.b,
@@ -99,7 +102,7 @@ Layout lay_out(const Picture& picture, const Terminal& terminal) {
   return layout;
 }
 
-// Cells without colours and too narrow for numbers, from the scale's begin to its end.
+// Stands for weights in a terminal without colours, where cells are too narrow for numbers: from 0 to the scale's end.
 constexpr std::string_view kRamp = " .:-=+*#%@";
 
 std::string cell_text(const Picture& picture, const Layout& layout, ColorMode mode, size_t row, size_t column,
@@ -139,7 +142,7 @@ std::string last_of_scale(const Picture& picture, double end) {
   return text;
 }
 
-// "1 word  2 word  ...", where the table could show numbers only.
+// "1 word  2 word  ...": the words of columns that have only a number in the table.
 std::string legend(const Picture& picture, const Layout& layout, int width) {
   std::string text, line = "  columns:";
   for (size_t column = 0; column < layout.columns; ++column) {

@@ -15,7 +15,7 @@ report() {
   fi
 }
 
-# case NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match what is printed; bad input prints one line
+# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match what is printed; bad input prints one line
 check() {
   local name=$1 expected=$2 pattern=$3 out code why=""
   shift 3

@@ -1,4 +1,4 @@
-// Text in, words out. Everything that is wrong with an input is one sentence in `error`.
+// Splits a text into words. `error` is one sentence that says what is wrong with an input.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tour {
 
-// More words than this are left out, with a notice: a heat map of 128 x 128 words is the largest still readable.
+// A text's further words are left out, with a notice: a heat map of 128 x 128 words is the largest that can be read.
 inline constexpr int kMaxWords = 128;
-inline constexpr size_t kMaxBytes = 1u << 20;  // of a file that are read
+inline constexpr size_t kMaxBytes = 1u << 20;  // how much of a file is read
 
 struct Words {
   std::string origin;               // "the sentence", or the file's name

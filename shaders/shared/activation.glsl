@@ -1,4 +1,8 @@
-// Activations in f32; the numbers are those of heed::Activation.
+// Activations in f32; the numbers are those of heed::Activation. At an infinity each gives the limit of its function,
+// and for NaN it gives NaN. Arguments are clamped to where the result no longer changes, so that arithmetic meets no
+// infinity.
+#include "classify.glsl"
+
 #define HEED_ACTIVATION_NONE 0u
 #define HEED_ACTIVATION_RELU 1u
 #define HEED_ACTIVATION_GELU_ERF 2u
@@ -14,7 +18,7 @@ float sigmoid(float x) {
 
 // Below 0.5 an odd polynomial (Chebyshev fit of tanh(x)/x in x^2, relative error 1e-7), since 1 - e would cancel.
 float tanh_f32(float x) {
-  float magnitude = abs(x);
+  float magnitude = min(abs(x), 20.0);
   if (magnitude < 0.5) {
     float s = x * x;
     return x * (0.999999987 + s * (-0.333330719 + s * (0.13324829 + s * (-0.0529892412 + s * 0.017141319))));
@@ -45,24 +49,30 @@ float erfcx_positive(float z) {
 
 // x Phi(x). The upper tail erfc(|x|/sqrt 2)/2 keeps its relative precision where 1 + erf(x) would cancel.
 float gelu_erf(float x) {
-  float z = min(abs(x) * 0.70710678118654752, 12.0);  // erfc(12) is below the smallest f32
+  float z = min(abs(x), 17.0) * 0.70710678118654752;  // erfc(12) is below the smallest f32
   float tail = 0.5 * erfcx_positive(z) * exp(-z * z);
-  return x * (x < 0.0 ? tail : 1.0 - tail);
+  return max(x, -17.0) * (x < 0.0 ? tail : 1.0 - tail);
 }
 
 // 0.5 x (1 + tanh(u)) = x sigmoid(2u), without the cancellation for negative u.
 float gelu_tanh(float x) {
   float limited = clamp(x, -1.0e4, 1.0e4);  // the cube must not overflow
-  return x * sigmoid(1.5957691216057308 * (limited + 0.044715 * limited * limited * limited));
+  return max(x, -1.0e4) * sigmoid(1.5957691216057308 * (limited + 0.044715 * limited * limited * limited));
 }
 
-float activate(uint kind, float x) {
+float silu(float x) {
+  return max(x, -1.0e3) * sigmoid(clamp(x, -1.0e3, 1.0e3));
+}
+
+float activate_number(uint kind, float x) {
   switch (kind) {
     case HEED_ACTIVATION_RELU: return max(x, 0.0);
     case HEED_ACTIVATION_GELU_ERF: return gelu_erf(x);
     case HEED_ACTIVATION_GELU_TANH: return gelu_tanh(x);
-    case HEED_ACTIVATION_SILU: return x * sigmoid(x);
+    case HEED_ACTIVATION_SILU: return silu(x);
     case HEED_ACTIVATION_TANH: return tanh_f32(x);
   }
   return x;
 }
+
+float activate(uint kind, float x) { return is_nan(x) ? x : activate_number(kind, x); }

@@ -1,4 +1,4 @@
-// out[r] = index of the first largest element of row r. NaN is never the largest; a row of nothing else gives 0.
+// out[r] = index of the first largest element of row r. NaN is never the largest; a row of NaN alone gives 0.
 #include "params.h"
 
 HEED_BEGIN_PARAMS(ArgmaxParams)

@@ -1,33 +1,32 @@
-// What the attention kernels share: bindings, and which keys a query sees.
+// Shared by the attention kernels: bindings, the work of a workgroup, and which keys a query sees.
 #include "storage.glsl"
 #include "groups.glsl"
 #include "philox.glsl"
 #include "masks.glsl"
 #include "log_sum_exp.glsl"
 #include "attention.h"
-
-layout(constant_id = 3) const uint D_K = 64;
-layout(constant_id = 4) const uint D_V = 64;
-layout(constant_id = 5) const uint FLAGS = 0;
-layout(constant_id = 6) const uint SCALE_BITS = 0;  // f32
-layout(constant_id = 7) const uint FILL_BITS = 0;   // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
-layout(constant_id = 8) const uint DROPOUT_THRESHOLD = 0;
-layout(constant_id = 9) const uint KEEP_SCALE_BITS = 0;  // f32
-layout(constant_id = 10) const uint GROUP = 1;           // heads of queries that share one head of keys and values
 #define SCALE uintBitsToFloat(SCALE_BITS)
 #define FILL uintBitsToFloat(FILL_BITS)
 #define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)
 
-// Four neighbours of a row at once, where every row starts at a multiple of four.
+// q4, k4 and v4 read four neighbours of a row at once, where every row starts at a multiple of four.
 layout(set = 0, binding = 0) readonly buffer Query { A_T q[]; };
 layout(set = 0, binding = 0) readonly buffer Query4 { A_VEC4 q4[]; };
+#ifdef KEYS_NARROW
+layout(set = 0, binding = 1) readonly buffer Key { uint k2[]; };
+layout(set = 0, binding = 1) readonly buffer Key4 { uvec2 k4[]; };
+layout(set = 0, binding = 2) readonly buffer Value { uint v2[]; };
+layout(set = 0, binding = 2) readonly buffer Value4 { uvec2 v4[]; };
+#else
 layout(set = 0, binding = 1) readonly buffer Key { A_T k[]; };
 layout(set = 0, binding = 1) readonly buffer Key4 { A_VEC4 k4[]; };
 layout(set = 0, binding = 2) readonly buffer Value { A_T v[]; };
 layout(set = 0, binding = 2) readonly buffer Value4 { A_VEC4 v4[]; };
+#endif
 layout(set = 0, binding = 3) readonly buffer KeyPadding { uint key_padding[]; };
 layout(set = 0, binding = 4) readonly buffer MaskBytes { uint mask[]; };
 layout(set = 0, binding = 5) readonly buffer Bias { A_T bias[]; };
+layout(set = 0, binding = 5) readonly buffer RowNumbers { uint row_numbers[]; };
 layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 6) writeonly buffer Partial { float partial_result[]; };
 layout(set = 0, binding = 7) writeonly buffer LogSumExp { float log_sum_exp[]; };
@@ -36,67 +35,114 @@ uint heads() { return p.heads_splits & 0xffffffu; }
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
+// Elements of an operand from `at` on: one, and four where they are aligned.
+#define ONE_OF_A(scalars, at) FROM_A(scalars[at])
+#define FOUR_OF_A(vectors, at) FROM_A4(vectors[(at) / 4u])
+#define ONE_OF_NARROW(words, at) widen_one(words[(at) / 2u], at, has(HEED_ATTENTION_KEYS_BFLOAT))
+#define FOUR_OF_NARROW(vectors, at) widen(vectors[(at) / 4u], has(HEED_ATTENTION_KEYS_BFLOAT))
+
 // Elements d .. d + 3 of a row that starts at `at`; zeros from `size` on.
-#define HEED_LOAD4(name, scalars, vectors, size)                   \
+#define HEED_LOAD4(name, ONE, FOUR, scalars, vectors, size)        \
   vec4 name(uint at, uint d, bool whole) {                         \
     if (whole && (size) % 4u == 0u) {                              \
       if (d >= (size)) return vec4(0.0);                           \
-      return FROM_A4(vectors[(at + d) / 4u]);                      \
+      return FOUR(vectors, at + d);                                \
     }                                                              \
     vec4 x = vec4(0.0);                                            \
-    if (d < (size)) x.x = FROM_A(scalars[at + d]);                 \
-    if (d + 1u < (size)) x.y = FROM_A(scalars[at + d + 1u]);       \
-    if (d + 2u < (size)) x.z = FROM_A(scalars[at + d + 2u]);       \
-    if (d + 3u < (size)) x.w = FROM_A(scalars[at + d + 3u]);       \
+    if (d < (size)) x.x = ONE(scalars, at + d);                    \
+    if (d + 1u < (size)) x.y = ONE(scalars, at + d + 1u);          \
+    if (d + 2u < (size)) x.z = ONE(scalars, at + d + 2u);          \
+    if (d + 3u < (size)) x.w = ONE(scalars, at + d + 3u);          \
     return x;                                                      \
   }
-HEED_LOAD4(load_q, q, q4, D_K)
-HEED_LOAD4(load_k, k, k4, D_K)
-HEED_LOAD4(load_v, v, v4, D_V)
+HEED_LOAD4(load_q, ONE_OF_A, FOUR_OF_A, q, q4, D_K)
+#ifdef KEYS_NARROW
+HEED_LOAD4(load_k, ONE_OF_NARROW, FOUR_OF_NARROW, k2, k4, D_K)
+HEED_LOAD4(load_v, ONE_OF_NARROW, FOUR_OF_NARROW, v2, v4, D_V)
+#else
+HEED_LOAD4(load_k, ONE_OF_A, FOUR_OF_A, k, k4, D_K)
+HEED_LOAD4(load_v, ONE_OF_A, FOUR_OF_A, v, v4, D_V)
+#endif
 bool whole_q() { return ((p.offset[0] | p.q_b | p.q_h | p.q_s) & 3u) == 0u; }
 bool whole_k() { return ((p.offset[1] | p.k_b | p.k_h | p.k_s) & 3u) == 0u; }
 bool whole_v() { return ((p.offset[2] | p.v_b | p.v_h | p.v_s) & 3u) == 0u; }
 
-// Keys that causality leaves to query i: the first 0..S_kv.
-uint visible_keys(uint i) {
-  if (!has(HEED_SOFTMAX_CAUSAL)) return p.s_kv;
-  int offset = has(HEED_ATTENTION_BOTTOM_RIGHT) ? int(p.s_kv) - int(p.s_q) : 0;
-  return uint(clamp(int(i) + offset + 1, 0, int(p.s_kv)));
-}
-
-// What a workgroup does: queries first_query .. last_query of head h of batch b, over the keys begin .. end - 1. bh is
-// p.batch_heads or more in workgroups past the end of the work.
+// The work of a workgroup: queries first_query .. last_query of head h of batch b, over the keys begin .. end - 1.
 struct Task {
   uint bh, b, h;
+  uint keys;   // of this row of the batch: all but those behind its length
+  int offset;  // the place of query 0 among the keys
   uint first_query, last_query;
   uint split, splits;
+  uint first_row;  // of the dispatch, among the [B, H, S_q] rows of the weights
   uint begin, end;
 };
 
-// `queries` of a workgroup, which takes keys in tiles of `tile`.
+// The length or position of row b. `at`: the binding of an absent mask that its tensor has.
+int row_number(uint at, uint b) {
+  if (at == 3u) return int(key_padding[p.offset[3] + b * p.key_padding_b]);
+  if (at == 4u) return int(mask[p.offset[4] + b * p.mask_b]);
+  return int(row_numbers[p.offset[5] + b * p.bias_b]);
+}
+
+uint keys_of(uint b) { return LENGTHS_AT == 0u ? p.s_kv : uint(clamp(row_number(LENGTHS_AT, b), 0, int(p.s_kv))); }
+// Positions are kept so small that no sum overflows. No number of keys is as large.
+int offset_of(uint b, uint keys) {
+  if (POSITIONS_AT != 0u) return clamp(row_number(POSITIONS_AT, b), -0x3fffffff, 0x3fffffff);
+  return has(HEED_SOFTMAX_BOTTOM_RIGHT) ? int(keys) - int(p.s_q) : 0;
+}
+
+// `count`, as far as there are so many keys.
+uint as_many_keys(Task t, int count) { return uint(clamp(count, 0, int(t.keys))); }
+// How many keys causality leaves to query i: the first 0..t.keys.
+uint visible_keys(Task t, uint i) {
+  return has(HEED_SOFTMAX_CAUSAL) ? as_many_keys(t, int(i) + t.offset + 1) : t.keys;
+}
+// How many of these are before its window.
+uint passed_keys(Task t, uint i) {
+  return WINDOW == 0u ? 0u : as_many_keys(t, int(i) + t.offset + 1 - int(WINDOW));
+}
+
+// The task of workgroup `index`. Each workgroup has `queries` queries and takes keys in tiles of `tile`. Past the end
+// of the work the split is none of the splits.
 Task task_of(uint index, uint queries, uint tile) {
   Task t;
-  uint tiles_q = (p.s_q + queries - 1u) / queries;
+  uint blocks_q = (p.s_q + queries - 1u) / queries;
+  uint first = has(HEED_ATTENTION_PARTIAL) ? p.offset[7] : 0u, blocks = p.end_block - first;
+  uint block = p.end_block - 1u - index % blocks;  // under causality the longest rows start first
   t.splits = has(HEED_ATTENTION_PARTIAL) ? (p.heads_splits >> 24) + 1u : 1u;
-  t.bh = index / tiles_q / t.splits;
-  t.split = index / tiles_q % t.splits;
+  t.split = index / blocks;
+  t.first_row = first / blocks_q * p.s_q + first % blocks_q * queries;
+  t.bh = block / blocks_q;
   t.b = t.bh / heads();
   t.h = t.bh % heads();
-  t.first_query = (tiles_q - 1u - index % tiles_q) * queries;  // under causality the longest rows start first
+  t.keys = keys_of(t.b);
+  t.offset = offset_of(t.b, t.keys);
+  t.first_query = block % blocks_q * queries;
   t.last_query = min(t.first_query + queries, p.s_q) - 1u;
+  // With a fill hidden keys have a logit. Without, keys that are hidden from all queries are not visited.
   t.begin = 0u;
-  t.end = p.s_kv;
-  if (has(HEED_ATTENTION_PARTIAL)) {  // a multiple of the tile each, so that every tile but the last is full
-    uint share = (p.s_kv + t.splits * tile - 1u) / (t.splits * tile) * tile;
-    t.begin = t.split * share;
-    t.end = min(t.begin + share, p.s_kv);
+  t.end = t.keys;
+  if (WINDOW != 0u && !has(HEED_SOFTMAX_FILL)) {
+    t.begin = passed_keys(t, t.first_query);
+    t.end = visible_keys(t, t.last_query);
   }
-  // With a fill hidden keys have a logit; without, keys that causality hides from all queries need no look.
-  if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_SOFTMAX_FILL)) t.end = min(t.end, visible_keys(t.last_query));
+  if (has(HEED_ATTENTION_PARTIAL)) {  // splits are multiples of the tile, so that every tile but the last is full
+    uint first_key = t.begin, end_key = t.end;
+    uint keys_each = (end_key - first_key + t.splits * tile - 1u) / (t.splits * tile) * tile;
+    t.begin = first_key + t.split * keys_each;
+    t.end = min(t.begin + keys_each, end_key);
+  }
+  if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_SOFTMAX_FILL)) t.end = min(t.end, visible_keys(t, t.last_query));
   return t;
 }
 
-// Of row `row` of the [B, H, S_q] rows of the weights.
+// Where a split stores its sums. `row` counts the [B, H, S_q] rows of the weights.
+uint partial_at(Task t, uint row) {
+  return p.offset[6] + ((row - t.first_row) * t.splits + t.split) * (D_V + 2u);
+}
+
+// `row` counts as for partial_at.
 void store_log_sum_exp(uint row, float largest, float total) {
   log_sum_exp[p.offset[7] + row] = log_sum_exp_of(largest, total);
 }
@@ -111,19 +157,21 @@ bool mask_hides(uint row_at, uint j) {
   return byte_hides(mask[at / 4u], at, has(HEED_SOFTMAX_MASK_KEEP));
 }
 
-// What a query sees: the keys that causality leaves to it, and its rows of the mask and of the bias.
+// Decides which keys a query sees: how many causality leaves to it, how many of these the window does not, and where its
+// rows of the mask and of the bias start.
 struct Sight {
-  uint visible, mask_at, bias_at;
+  uint visible, passed, mask_at, bias_at;
 };
 Sight sight_of(Task t, uint i) {
-  return Sight(visible_keys(i), p.offset[4] + t.b * p.mask_b + t.h * p.mask_h + i * p.mask_q,
+  return Sight(visible_keys(t, i), passed_keys(t, i), p.offset[4] + t.b * p.mask_b + t.h * p.mask_h + i * p.mask_q,
                p.offset[5] + t.b * p.bias_b + t.h * p.bias_h + i * p.bias_q);
 }
 
-// Whether key j, which the padding keeps or not, has a weight for a query; `value`, the scaled product, becomes its logit.
+// Whether key j has a weight for a query; `kept`: the padding keeps it. `value`, the scaled product, becomes its logit.
 bool has_weight(Sight sight, uint j, uint end, bool kept, inout float value) {
   bool hidden = !kept;
   if (has(HEED_SOFTMAX_CAUSAL) && j >= sight.visible) hidden = true;
+  if (WINDOW != 0u && j < sight.passed) hidden = true;
   if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(sight.mask_at, j);
   if (has(HEED_SOFTMAX_BIAS) && !hidden) value += FROM_A(bias[sight.bias_at + j * p.bias_k]);
   if (hidden && has(HEED_SOFTMAX_FILL) && j < end) {
@@ -133,7 +181,20 @@ bool has_weight(Sight sight, uint j, uint end, bool kept, inout float value) {
   return !hidden && !is_minus_infinity(value);
 }
 
-// The random word of key j in row `row` of the [B, H, S_q] rows of the weights, which may be more than 2^32.
+// Whether a key that the padding keeps may be hidden from a query, or dropped by it. Then a weight of 0 may meet a
+// value that is infinite or NaN, and their product is NaN.
+bool may_hide() {
+  return !has(HEED_SOFTMAX_FILL) && (has(HEED_SOFTMAX_CAUSAL) || has(HEED_SOFTMAX_MASK) || has(HEED_SOFTMAX_BIAS) ||
+                                     has(HEED_ATTENTION_DROPOUT));
+}
+// The same for the keys begin .. end - 1.
+bool may_hide(Task t, uint begin, uint end) {
+  bool always = has(HEED_SOFTMAX_MASK) || has(HEED_SOFTMAX_BIAS) || has(HEED_ATTENTION_DROPOUT);
+  return may_hide() &&
+         (always || end > visible_keys(t, t.first_query) || (WINDOW != 0u && begin < passed_keys(t, t.last_query)));
+}
+
+// The random word of key j in row `row` of the [B, H, S_q] rows of the weights, which may have more than 2^32 elements.
 uint dropout_word(uint row, uint j) {
   uint high, low;
   umulExtended(row, p.s_kv, high, low);

@@ -1,4 +1,5 @@
 // out[i] = 0 where the random word of i is below the threshold, else scale * x[i]; i row-major over the shape.
+#include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(DropoutParams)
@@ -12,3 +13,7 @@ uint threshold;
 float scale;
 uint seed, stream;
 HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(DropoutConstants)
+HEED_CONSTANT(3, bool, VEC4, false)  // rows are dense; starts and lengths are multiples of four elements
+HEED_END_CONSTANTS

@@ -1,4 +1,5 @@
 // out[i] = act(scale * (a[i] op b[i])) over up to 5 dimensions, right-aligned.
+#include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(ElementwiseParams)
@@ -11,3 +12,15 @@ uint b_stride[5];
 uint out_stride[5];
 float scale;
 HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(ElementwiseConstants)
+#ifndef HEED_COPY  // copy.comp has one of the constants only
+HEED_CONSTANT(3, uint, KIND, 0)
+HEED_CONSTANT(4, uint, ACTIVATION, 0)
+#endif
+HEED_CONSTANT(5, uint, PER_INVOCATION, 4)  // elements, or groups of four
+#ifndef HEED_COPY
+HEED_CONSTANT(6, bool, VEC4, false)    // rows are dense; starts and lengths are multiples of four
+HEED_CONSTANT(7, bool, BFLOAT, false)  // operands that are read as words are bf16; otherwise f16
+#endif
+HEED_END_CONSTANTS

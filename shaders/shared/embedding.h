@@ -1,4 +1,5 @@
 // out[r, :] = table[ids[r], :]; zeros, and a nonzero Faults word, for an id outside 0..vocabulary-1.
+#include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(EmbeddingParams)
@@ -10,3 +11,7 @@ uint dim[4];  // of the ids, right-aligned
 uint ids_stride[4];
 uint out_stride[5];  // four of the rows, then the row's own
 HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(EmbeddingConstants)
+HEED_CONSTANT(3, bool, BFLOAT, false)  // a table narrower than its rows is bf16; otherwise f16
+HEED_END_CONSTANTS

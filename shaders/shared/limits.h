@@ -13,11 +13,11 @@
 #define HEED_MATMUL_RESIDUAL 4u
 #define HEED_MATMUL_A_K_FAST 8u  // neighbouring elements of A lie along k, not along m
 #define HEED_MATMUL_B_K_FAST 16u
-// Whole groups of four along the fast side of the operand: it starts at, and crosses its rows and batches by, multiples
-// of four elements, and that side is a multiple of four long.
+// The operand can be read in groups of four along its fast side: the length of that side, the operand's start and the
+// strides of its rows and batches are multiples of four elements.
 #define HEED_MATMUL_A_VEC4 32u
 #define HEED_MATMUL_B_VEC4 64u
-#define HEED_MATMUL_B_BFLOAT 128u  // of kernels whose B is narrower than A: it is bf16; otherwise f16
+#define HEED_MATMUL_B_BFLOAT 128u  // a B that is narrower than A is bf16; otherwise f16
 
 #define HEED_SOFTMAX_CAUSAL 1u
 #define HEED_SOFTMAX_KEY_PADDING 2u
@@ -26,13 +26,17 @@
 #define HEED_SOFTMAX_MASK_KEEP 16u
 #define HEED_SOFTMAX_BIAS 32u
 #define HEED_SOFTMAX_FILL 64u
+#define HEED_SOFTMAX_BOTTOM_RIGHT 256u  // with HEED_SOFTMAX_CAUSAL; otherwise top-left
+#define HEED_SOFTMAX_LENGTHS 8192u
+#define HEED_SOFTMAX_POSITIONS 16384u
 
-// Attention has the flags of softmax and these.
+// Attention has these, and the flags of softmax but for LENGTHS and POSITIONS: LENGTHS_AT and POSITIONS_AT say which bindings
+// hold those.
 #define HEED_ATTENTION_DROPOUT 128u
-#define HEED_ATTENTION_BOTTOM_RIGHT 256u  // with HEED_SOFTMAX_CAUSAL; otherwise top-left
 #define HEED_ATTENTION_PARTIAL 512u       // one split of the keys: stores sums, largest logit and total
 #define HEED_ATTENTION_VEC4 1024u         // queries, keys and values can be read four elements at a time
 #define HEED_ATTENTION_LOG_SUM_EXP 2048u  // stores the log-sum-exp of each row
+#define HEED_ATTENTION_KEYS_BFLOAT 4096u  // keys and values that are narrower than queries are bf16; otherwise f16
 
 #define HEED_NORM_GAMMA 1u
 #define HEED_NORM_BETA 2u
@@ -40,6 +44,12 @@
 
 #define HEED_MEAN_MASK 1u
 #define HEED_MEAN_MASK_KEEP 2u
+
+// Invocations of workgroups that work on rows.
+#define HEED_ROW_INVOCATIONS 128u
+// Words in shared memory that attention uses in turn, for kept keys and for values that are infinite or NaN.
+#define HEED_KEPT_TURNS 3u
+#define HEED_STRANGE_TURNS 2u
 
 // Kind of an elementwise pass.
 #define HEED_ELEMENTWISE_COPY 0u

@@ -1,4 +1,5 @@
-// Sums of exponentials relative to the largest logit, which then adds 1: a total of 0 is a row without a visible key.
+// A total sums exponentials relative to the largest logit, which adds 1: only a row without a visible key has a total
+// of 0.
 const float LOWEST = -3.402823466e38;  // the largest logit before any is seen
 
 float log_sum_exp_of(float largest, float total) {

@@ -1,16 +1,9 @@
-// What all kernels of matmul have in common: operands, the place of a tile, and what becomes of a sum.
+// Shared by all kernels of matmul: operands, the place of a tile, and the epilogue.
 #include "storage.glsl"
 #include "groups.glsl"
 #include "activation.glsl"
 #include "philox.glsl"
 #include "matmul.h"
-
-layout(constant_id = 3) const uint FLAGS = 0;
-layout(constant_id = 4) const uint ACTIVATION = 0;
-layout(constant_id = 5) const uint DROPOUT_THRESHOLD = 0;
-layout(constant_id = 6) const float DROPOUT_SCALE = 1.0;
-layout(constant_id = 7) const uint BM = 64;  // rows and columns of a workgroup's tile
-layout(constant_id = 8) const uint BN = 64;
 
 layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
 layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
@@ -41,7 +34,7 @@ float b_at(uint at) { return FROM_A(b[at]); }
 vec4 b4_at(uint at) { return FROM_A4(b4[at / 4u]); }
 #endif
 
-// The corner of a tile, and where the operands of its batch start, or of its part of k.
+// The corner of a tile, and where its batch, or its split of k, starts in the operands.
 struct Tile {
   uint m, n, batch;
   uint a, b, residual, out_at;
@@ -52,24 +45,25 @@ Tile tile_at(uint index) {
   t.n = index % p.tiles_n * BN;
   t.m = index / p.tiles_n % p.tiles_m * BM;
   t.batch = index / (p.tiles_n * p.tiles_m);
-  uint part = 0u;
+  uint split = 0u;
   if (p.partial != 0u) {
-    part = t.batch / p.partial;
+    split = t.batch / p.partial;
     t.batch %= p.partial;
   }
   uint b0 = t.batch / p.batch_1, b1 = t.batch % p.batch_1;
-  t.a = p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1 + part * p.k * p.a_k;
-  t.b = p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1 + part * p.k * p.b_k;
+  t.a = p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1 + split * p.k * p.a_k;
+  t.b = p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1 + split * p.k * p.b_k;
   t.residual = p.offset[3] + b0 * p.residual_b0 + b1 * p.residual_b1;
-  t.out_at = p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1 + part * p.partial * p.m * p.n;
+  t.out_at = p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1 + split * p.partial * p.m * p.n;
   return t;
 }
 
-// What the epilogue reads: 0 where it has none of these. Column n of the bias, and an element of the residual.
+// The epilogue's operands: column n of the bias, and an element of the residual. 0 where there is none.
 float bias_at(uint n) { return has(HEED_MATMUL_BIAS) ? FROM_A(bias[p.offset[2] + n * p.bias_n]) : 0.0; }
 float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? FROM_A(residual[at]) : 0.0; }
 
-// element: row-major index over the logical output, which dropout counts by. The last two are of bias_at and residual_at.
+// Dropout counts by `element`, the row-major index in the output. bias_at and residual_at give `column_bias` and
+// `other`.
 float epilogue(float sum, uint element, float column_bias, float other) {
   float value = sum * p.scale;
   if (has(HEED_MATMUL_BIAS)) value += column_bias;
@@ -82,7 +76,7 @@ float epilogue(float sum, uint element, float column_bias, float other) {
   return value;
 }
 
-// Stores row m and column n of the tile's batch, of which `sum` is the product.
+// Store the element in row m and column n of the tile's batch, whose product is `sum`.
 void store_finished(Tile t, uint m, uint n, float sum, float column_bias, float other) {
   uint at = t.out_at + m * p.out_m + n;
   if (p.partial != 0u) partial_sums[at] = sum;

@@ -1,5 +1,6 @@
 // out[b0, b1, m, n] = residual + dropout(act(scale * sum_k a[b0, b1, m, k] b[b0, b1, k, n] + bias[n]))
 // Strides in elements; 0 along broadcast batch dimensions. out and residual have an innermost stride of 1.
+#include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(MatmulParams)
@@ -15,5 +16,14 @@ uint residual_m, residual_b0, residual_b1;
 uint out_m, out_b0, out_b1;
 float scale;
 uint seed, stream;
-uint partial;  // batches of one part of k: out is f32 and gets the parts' sums, dense; 0: all of k
+uint partial;  // 0: k is not cut; else the number of batches, and out gets each split's sums, dense and in f32
 HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(MatmulConstants)
+HEED_CONSTANT(3, uint, FLAGS, 0)
+HEED_CONSTANT(4, uint, ACTIVATION, 0)
+HEED_CONSTANT(5, uint, DROPOUT_THRESHOLD, 0)
+HEED_CONSTANT(6, float, DROPOUT_SCALE, 1.0)
+HEED_CONSTANT(7, uint, BM, 64)  // rows and columns of a workgroup's tile
+HEED_CONSTANT(8, uint, BN, 64)
+HEED_END_CONSTANTS

@@ -1,4 +1,5 @@
 // out[e] = mean over i < n of x[e, i], only over i whose mask says so; 0 when none does.
+#include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(MeanParams)
@@ -10,3 +11,7 @@ uint x_stride[4], x_n;
 uint mask_stride[4], mask_n;
 uint out_stride[4];
 HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(MeanConstants)
+HEED_CONSTANT(3, uint, FLAGS, 0)
+HEED_END_CONSTANTS

@@ -1,9 +1,7 @@
-// What layernorm and rmsnorm share: bindings, and the row in groups of four with its residual added.
+// Shared by layernorm and rmsnorm: bindings, and the row in groups of four with its residual added.
 #include "storage.glsl"
 #include "row_groups.glsl"
 #include "norm.h"
-
-layout(constant_id = 3) const uint FLAGS = 0;
 
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
@@ -44,7 +42,7 @@ vec4 read_group(Row row, uint i) {
   return values;
 }
 
-// Group g, which starts at i, once hold_row has been called.
+// Group g, which starts at i. hold_row must have been called.
 vec4 group_of(Row row, uint g, uint i) { return HELD > 0u ? held[g] : read_group(row, i); }
 
 void hold_row(Row row) {

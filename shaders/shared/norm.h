@@ -1,4 +1,5 @@
 // layernorm and rmsnorm over rows of n elements: v = x + residual, then gamma * normalized(v) + beta.
+#include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(NormParams)
@@ -11,3 +12,7 @@ uint out_stride[5];
 uint gamma_stride, beta_stride;
 float eps;
 HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(NormConstants)
+HEED_CONSTANT(3, uint, FLAGS, 0)
+HEED_END_CONSTANTS

@@ -1,14 +1,13 @@
-// Rows in groups of four neighbours: lane l of a row has the groups l, l + lanes(), ... Where they fit, a lane keeps its
-// groups in registers, so that memory is read once.
+// Rows in groups of four neighbours: lane l of a row has the groups l, l + lanes(), ... Where they fit, a lane keeps
+// its groups in registers, so that memory is read once.
 #extension GL_EXT_control_flow_attributes : require
 #include "rows.glsl"
-
-layout(constant_id = 4) const uint HELD = 0;      // groups that a lane keeps; 0: rows are read again in every walk
-layout(constant_id = 5) const bool VEC4 = false;  // rows are dense, start at, and are a multiple of four elements long
+#include "row_groups.h"
 
 vec4 held[HELD > 0u ? HELD : 1u];
 
-// Groups of a lane: after specialization a constant where they are held, so that loops over them unroll.
+// The number of groups of a lane. Where they are held it is a constant after specialization, so that loops over them
+// unroll.
 uint group_count(uint n) { return HELD > 0u ? HELD : (n + 4u * lanes() - 1u) / (4u * lanes()); }
 uint group_start(uint g) { return (g * lanes() + lane()) * 4u; }
 // Whether element c of a group that starts at i, itself within the row, is in the row too.

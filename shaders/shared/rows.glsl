@@ -4,15 +4,15 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #endif
+#include "classify.glsl"
 #include "groups.glsl"
 
-// Lowering always makes workgroups of this size for such kernels.
-#define ROW_INVOCATIONS 128
-// Two halves in turn: what is read of one is read before the barriers of the next reduction, which has the other.
-shared float sh_row[2u * ROW_INVOCATIONS];
-uint row_half = ROW_INVOCATIONS;
+// Reductions take the two halves in turn: results in one are read before the barriers of the next reduction in the
+// other.
+shared float sh_row[2u * HEED_ROW_INVOCATIONS];
+uint row_half = HEED_ROW_INVOCATIONS;
 
-uint next_half() { return row_half = ROW_INVOCATIONS - row_half; }
+uint next_half() { return row_half = HEED_ROW_INVOCATIONS - row_half; }
 
 uint lane() { return gl_LocalInvocationID.x; }
 uint lanes() { return gl_WorkGroupSize.x; }
@@ -32,16 +32,13 @@ uvec4 unravel(uint index, uint d1, uint d2, uint d3) {
 #define UNRAVEL(index, dims) unravel(index, dims[1], dims[2], dims[3])
 #define DOT4(at, s) (at.x * s[0] + at.y * s[1] + at.z * s[2] + at.w * s[3])
 
-// NaN, told by its bits, since drivers may assume that there is none in comparisons.
-bool is_nan(float value) { return (floatBitsToUint(value) & 0x7fffffffu) > 0x7f800000u; }
-
 // A NaN on either side wins, so that it shows in the result.
 float max_with_nan(float a, float b) { return b > a || is_nan(b) ? b : a; }
 
 // Every lane of a row gets the sum (or maximum) over the row's lanes, always combined in the same order.
 #ifdef SUBGROUPS
 // A row has the whole workgroup: first its subgroups, then their results.
-layout(constant_id = 6) const bool ONE_SUBGROUP = false;
+#include "rows.h"
 
 float row_sum(float value) {
   value = subgroupAdd(value);
@@ -55,7 +52,7 @@ float row_sum(float value) {
 }
 
 float row_max(float value) {
-  // What subgroupMax makes of a NaN is not defined.
+  // The result of subgroupMax is not defined for NaN.
   bool nan = subgroupMax(is_nan(value) ? 1u : 0u) != 0u;
   value = subgroupMax(is_nan(value) ? -3.402823466e38 : value);
   if (nan) value = uintBitsToFloat(0x7fc00000u);

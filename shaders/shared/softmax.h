@@ -1,9 +1,11 @@
 // out[r, j] = softmax over j of scale * x[r, j] + bias[r, j], for rows r = [d0, d1, S_q] and keys j < S_k.
-// Masks are bytes. Key padding is [d0, S_k]; its strides along other row dimensions are 0.
+// Masks are bytes. Key padding is [d0, S_k]; its strides along other row dimensions are 0. Lengths and positions are [d0]:
+// how many keys there are, and the place of query 0 among them.
+#include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(SoftmaxParams)
-uint offset[5];  // x, key_padding, mask, bias, out
+uint offset[7];  // x, key_padding, mask, bias, lengths, positions, out
 uint dim[4];     // d0, d1, S_q, S_k
 uint x_stride[4];
 uint key_padding_stride[4];
@@ -11,6 +13,10 @@ uint mask_stride[4];
 uint bias_stride[4];
 uint out_stride[4];
 float scale;
-float fill;         // the logit of a hidden key, with HEED_SOFTMAX_FILL
-int causal_offset;  // key j is visible to query i when j <= i + causal_offset
 HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(SoftmaxConstants)
+HEED_CONSTANT(3, uint, FLAGS, 0)
+HEED_CONSTANT(19, uint, FILL_BITS, 0)  // f32: the logit of hidden keys, with HEED_SOFTMAX_FILL
+HEED_CONSTANT(20, uint, WINDOW, 0)     // with HEED_SOFTMAX_CAUSAL: keys that a query sees, its own the last; 0: all
+HEED_END_CONSTANTS

@@ -1,7 +1,7 @@
 // How elements lie in memory, of operands (A_BITS, A_BFLOAT) and of the result (OUT_BITS, OUT_BFLOAT, where they may
-// differ): f32; f16; or bf16, which is the upper half of an f32 and needs no type of its own. Kernels read by FROM_A and
-// FROM_A4 (four neighbours at once) and write by TO_OUT and TO_OUT4; arithmetic is always f32. They are macros, since a
-// variable, argument or result of 16 bits would ask the device for more than storage.
+// differ): f32; f16; or bf16, which is the upper half of an f32 and needs no type of its own. Kernels read by FROM_A
+// and FROM_A4 (four neighbours at once) and write by TO_OUT and TO_OUT4; arithmetic is always f32. They are macros,
+// since a variable, argument or result of 16 bits would ask the device for more than storage.
 #include "narrow.glsl"
 #ifndef OUT_BITS
 #define OUT_BITS A_BITS
@@ -43,8 +43,8 @@
 #define OUT_VEC4 vec4
 #endif
 
-// Rounds to the nearest f16, ties to even, as an f32. Vulkan leaves the rounding of conversions to the driver; of a
-// value that f16 holds exactly there is nothing left to choose.
+// Rounds to the nearest f16, ties to even, as an f32. Vulkan leaves the rounding of conversions to the driver, but a
+// value that f16 holds exactly is not rounded.
 float round_to_half(float value) {
   uint bits = floatBitsToUint(value);
   uint sign = bits & 0x80000000u;
@@ -61,7 +61,8 @@ float round_to_half(float value) {
   return uintBitsToFloat(sign | magnitude);
 }
 
-// The nearest bf16, ties to even, in the lower half. Infinities stay; so does NaN, which rounding could make an infinity.
+// The nearest bf16, ties to even, in the lower half. Infinities stay; so does NaN, which rounding could make an
+// infinity.
 uint bfloat_bits(float value) {
   uint bits = floatBitsToUint(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return (bits >> 16) | 0x40u;

@@ -1,6 +1,6 @@
 #include "base/arith.hpp"
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 using namespace heed;
 

@@ -1,12 +1,8 @@
 #include "base/half.hpp"
 
-#include <array>
 #include <bit>
-#include <cmath>
-#include <limits>
-#include <vector>
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 namespace heed {
 namespace {
@@ -26,13 +22,12 @@ double value_of(uint16_t bits, int mantissa_bits) {
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-// The nearest of the finite values and the infinity that the next power of two would be; ties to the even
-// mantissa.
+// The nearest value, ties to the even mantissa. Infinity counts as the next power of two after the largest value.
 uint16_t nearest(double x, int mantissa_bits) {
   const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
   const double magnitude = std::abs(x);
   const auto infinity = static_cast<uint16_t>(0x7fff & ~((1 << mantissa_bits) - 1));
-  // Non-negative bit patterns are in the order of their values.
+  // Bit patterns of non-negative values are in the order of the values.
   uint16_t low = 0, high = infinity;
   while (high - low > 1) {
     const auto middle = static_cast<uint16_t>((low + high) / 2);

@@ -2,10 +2,9 @@
 
 #include <fstream>
 #include <sstream>
-#include <string>
 
-#include "catch.hpp"
-#include "ops/reference.hpp"
+#include "harness/catch.hpp"
+#include "harness/reference.hpp"
 
 namespace heed {
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# heed's CPU device beside oneDNN, onnxruntime, ncnn and PyTorch: the same works with the same weights, in turn, in one run.
-# Installs what is missing (Debian packages with apt; wheels from PyPI into .cache/cpu-peers), builds heed and the peer
-# programs into build/, and prints a table of times, ratios and shares of the measured peak. Last line:
+# heed's CPU device beside oneDNN, onnxruntime, ncnn and PyTorch: the same works with the same weights, in turn, in one
+# run. Installs what is missing (Debian packages with apt; wheels from PyPI into .cache/cpu-peers), builds heed and the
+# peer programs into build/, and prints a table of times, ratios and shares of the measured peak. Last line:
 #   encoder 1x128: heed X ms, best peer Y ms (NAME), ratio R
-# Exit code: 0; 1 if the ratio to oneDNN is below 1.0 or that to another peer below 1.15; 2 if nothing could be measured.
+# Exit code: 0; 1 if the ratio to oneDNN is below 1.0 or that to another peer below 1.15; 2 if nothing could be
+# measured.
 #
 #   cpu_peers.sh [WORK...]      default: all works. A work is one argument: "encoder 1 128 f32" (see peers/works.hpp)
 #
@@ -40,10 +41,10 @@ apt_install() {
   "${sudo[@]}" apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1
 }
 
-# Whether the peer is there, after trying to install it.
+# Tries to install a peer, and says whether it is there.
 have() {
   case $1 in
-    oneDNN) apt_install libdnnl-dev && cmake --build "$build" --target heed_onednn_peer >>"$log" 2>&1 ;;
+    oneDNN) apt_install libdnnl-dev && "$here/build.sh" "$build" heed_onednn_peer >>"$log" 2>&1 ;;
     PyTorch) apt_install python3-torch libopenblas0-pthread ;;  # without OpenBLAS it runs on the reference BLAS
     onnxruntime) wheels onnxruntime onnx ;;
     ncnn) wheels ncnn ;;
@@ -59,26 +60,23 @@ wheels() {
   "$venv/bin/pip" install --quiet --disable-pip-version-check numpy "$@" >>"$log" 2>&1
 }
 
-{
-  cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DHEED_BUILD_TESTS=ON &&
-    cmake --build "$build" --target heed_cpu_peer
-} >>"$log" 2>&1 || {
+"$here/build.sh" "$build" heed_cpu_peer >>"$log" 2>&1 || {
   tail -n 20 "$log"
   echo "heed could not be built (all of it: $log)"
   exit 2
 }
 
-# A clean environment: variables such as OPENBLAS_CORETYPE halve some peers. PyTorch's threads spin against those of its
-# BLAS unless told to wait passively.
+# Peers run in a clean environment, since variables such as OPENBLAS_CORETYPE halve the speed of some. PyTorch's threads
+# and those of its BLAS hinder each other unless told to wait passively.
 clean="env -i PATH=/usr/bin:/bin HOME=$HOME"
-peers=("heed=$clean ${HEED_CPU_TARGET:+HEED_CPU_TARGET=$HEED_CPU_TARGET} $build/tests/heed_cpu_peer $threads")
+peers=("heed=$clean ${HEED_CPU_TARGET:+HEED_CPU_TARGET=$HEED_CPU_TARGET} $build/tests/bench/heed_cpu_peer $threads")
 for peer in "${wanted[@]}"; do
   if ! have "$peer"; then
     echo "SKIPPED: $peer is not to be had (see $log)"
     continue
   fi
   case $peer in
-    oneDNN) peers+=("$peer=$clean OMP_NUM_THREADS=$threads OMP_PROC_BIND=true $build/tests/heed_onednn_peer") ;;
+    oneDNN) peers+=("$peer=$clean OMP_NUM_THREADS=$threads OMP_PROC_BIND=true $build/tests/bench/heed_onednn_peer") ;;
     PyTorch) peers+=("$peer=$clean OMP_NUM_THREADS=$threads OMP_WAIT_POLICY=passive /usr/bin/python3 $here/peers/torch_peer.py $threads") ;;
     *) peers+=("$peer=$clean $venv/bin/python $here/peers/${peer}_peer.py $threads") ;;
   esac

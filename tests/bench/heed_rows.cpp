@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "bench/rows.hpp"
+#include "rows.hpp"
 
 namespace heed::bench {
 namespace {
@@ -77,7 +77,7 @@ void build(const Row& row, Problem* p) {
     const std::vector<int64_t> shape = {1, s[0], s[1], s[2]};
     const Tensor q = p->input("q", shape), k = p->input("k", shape), v = p->input("v", shape);
     const Causal causal = row.causal ? Causal::TopLeft : Causal::None;
-    // As it lies in memory: without a copy at the end.
+    // The output is given as it lies in memory, so that nothing is copied at the end.
     const Tensor y = p->graph.attention(q, k, v, {.causal = causal}).output;
     return p->result(p->graph.transpose(y, 1, 2), {1, s[1], s[0], s[2]});
   }

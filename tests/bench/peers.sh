@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times heed, ggml's Vulkan backend and ncnn side by side on one driver, Mesa 26's lavapipe, and prints a table.
 #   tests/bench/peers.sh [SECONDS [ROW...]]      rows as in rows.hpp; SECONDS for each row and library
-# Needs a build (build/tests/heed_rows, or HEED_BUILD) and a C++ compiler. ggml comes from Debian's packages and ncnn from
+# Builds heed_rows (into build/, or HEED_BUILD). ggml comes from Debian's packages and ncnn from
 # PyPI, both into build/drivers/debian-13-peers; nothing is installed. Without pip ncnn's columns stay empty.
 # Measure on an idle machine: a software driver shares the processor with all else.
 set -euo pipefail
@@ -16,7 +16,7 @@ rows=("${@:2}")
   softmax:f32:6144x512 layernorm:f32:512x768
   attention:f32:12x512x64 attention:f32:12x512x64:causal attention:f32:12x2048x64 attention:f32:12x2048x64:causal
   encoder:f32:128)
-[[ -x $build/tests/heed_rows ]] || { echo "no $build/tests/heed_rows; build heed first" >&2; exit 2; }
+"$root/tests/bench/build.sh" "$build" heed_rows >&2
 
 "$root/tests/drivers/debian_root.sh" "$folder" "trixie trixie-backports" \
   "mesa-vulkan-drivers libvulkan1 libstdc++6 libggml-dev libggml0-backend-vulkan python3 python3-numpy"
@@ -27,7 +27,7 @@ python=$(find "$folder/usr/bin" -name 'python3.[0-9]*' | head -n 1)
 printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s", "api_version": "1.4.0"}}\n' \
   "$libraries/libvulkan_lvp.so" >"$folder/lavapipe.json"
 
-ggml=$build/tests/ggml_rows
+ggml=$build/tests/bench/ggml_rows
 g++ -std=c++20 -O2 -I"$root/tests/bench" -isystem "$folder/usr/include" "$root/tests/bench/ggml_rows.cpp" -o "$ggml" \
   -L"$libraries" -lggml -lggml-base -Wl,--allow-shlib-undefined
 if [[ ! -d $folder/site/ncnn ]]; then
@@ -39,7 +39,7 @@ if [[ ! -d $folder/site/ncnn ]]; then
     python3 -m zipfile -e "$folder"/wheels/ncnn-*.whl "$folder/site" || echo "no ncnn" >&2
 fi
 
-# A program with the unpacked Debian 13, and nothing of the caller's environment.
+# Runs a program with the unpacked Debian 13 and nothing of the caller's environment.
 run() {
   env -i PATH="$PATH" HOME="${HOME:-/}" VK_ICD_FILENAMES="$folder/lavapipe.json" GGML_VK_VISIBLE_DEVICES=0 \
     GGML_VK_DISABLE_F16="${disable_f16:-}" PYTHONDONTWRITEBYTECODE=1 PYTHONHOME="$folder/usr" \
@@ -52,7 +52,7 @@ echo "| row | heed, ms | ggml, ms | ncnn, ms | better peer / heed |"
 echo "|---|---|---|---|---|"
 for row in "${rows[@]}"; do
   log=$build/tests-peers.log
-  ours=$(run "$build/tests/heed_rows" llvmpipe "$seconds" "$row" 2>"$log" | time_of)
+  ours=$(run "$build/tests/bench/heed_rows" llvmpipe "$seconds" "$row" 2>"$log" | time_of)
   # True f32, as heed computes: ggml's default on this driver, f16 tiles, is not f32 (and slower).
   theirs=$(disable_f16=1 run "$ggml" "$libraries/ggml/backends0" "$seconds" "$row" 2>>"$log" | time_of)
   other=-

@@ -1,28 +1,22 @@
-// How far products and attention of f32 are from exact results, beside plain loops that sum in f32 and in double, on
-// every instruction set.
-#include <algorithm>
-#include <cmath>
+// Compares errors of products and attention of f32 with those of plain loops that sum in f32 and in double, on every
+// instruction set.
 
-#include "catch.hpp"
-#include "cpu/kernels.hpp"
 #include "cpu/support.hpp"
-#include "environment.hpp"
 
 namespace heed::cpu_test {
 namespace {
 
-// A loop in double whose sum is rounded once errs by half a unit in the last place, by which no chain of sums in f32
-// is bounded: each of k roundings adds its own. What f32 allows is the error of the plain loop in f32, and this many
-// times of it. (Measured: 0.2 to 1.01 times; compared with the loop in double, 2 to 112 times.)
+// Errors may be this many times those of the plain loop in f32. (Measured: 0.2 to 1.01 times.) A loop in double that
+// rounds once is no bound for sums in f32, in which each of k roundings adds an error. (Measured: 2 to 112 times.)
 constexpr double kMost = 2.0;
 
-// Roundings of f32 behave as if at random: of k of them about sqrt(k) remain (Higham & Mary 2019, SIAM J. Sci. Comput.
+// Roundings of f32 behave as if at random: k of them add up to about sqrt(k) (Higham & Mary 2019, SIAM J. Sci. Comput.
 // 41). (Measured: up to 1.1 sqrt(k).)
 double spread(int64_t k) { return 2.0 * std::sqrt(static_cast<double>(k)) * 0x1p-24; }
 
-// One set of inputs with what the loops make of them.
+// The results of the loops for one set of inputs.
 struct Reference {
-  std::vector<double> exact, size;  // size: sum of the absolute values of what is added
+  std::vector<double> exact, size;  // size: sum of the terms' absolute values
   double plain = 0, once = 0;       // largest error of the loop in f32, and of the exact value rounded to f32
 
   void add(double value, double absolute, float loop) {
@@ -48,17 +42,6 @@ struct Reference {
     return worst;
   }
 };
-
-// Opens the CPU with each instruction set and gives `run` a device.
-template <class Run>
-void on_every_set(const Run& run) {
-  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
-    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
-    run(device, kernels.name);
-  }
-}
 
 struct Product {
   int64_t m, n, k;
@@ -155,8 +138,7 @@ TEST_CASE("a product errs no more than a plain loop in f32, on every instruction
     Graph g;
     g.output("y", g.matmul(g.input("a", {p.m, p.k}), g.input("b", {p.k, p.n})));
     on_every_set([&](Device& device, const char* set) {
-      Plan plan;
-      REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+      Plan plan = test::compiled(device, g);
       std::vector<float> y(reference.exact.size());
       REQUIRE(plan.run({{"a", a}, {"b", b}, {"y", y}}) == Status::Ok);
       const double error = reference.error(y);
@@ -180,8 +162,7 @@ TEST_CASE("attention errs no more than plain loops in f32, on every instruction 
                               {.causal = p.causal ? Causal::TopLeft : Causal::None})
                       .output);
     on_every_set([&](Device& device, const char* set) {
-      Plan plan;
-      REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+      Plan plan = test::compiled(device, g);
       std::vector<float> y(reference.exact.size());
       REQUIRE(plan.run({{"q", q}, {"k", k}, {"v", v}, {"y", y}}) == Status::Ok);
       const double error = reference.error(y);

@@ -1,16 +1,13 @@
-#include "catch.hpp"
-#include "counting.hpp"
 #include "cpu/support.hpp"
+#include "harness/counting.hpp"
 
 namespace heed::cpu_test {
 
 TEST_CASE("run allocates nothing", "[cpu]") {
   for (const uint32_t threads : {1u, 3u}) {
     INFO(threads << " threads");
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = threads}, &device) == Status::Ok);
-    Plan plan;
-    REQUIRE(device.compile(network(), {}, &plan, {.training = true, .timestamps = true}) == Status::Ok);
+    Plan plan =
+        test::compiled(test::open_cpu({.threads = threads}), network(), {}, {.training = true, .timestamps = true});
     const std::vector<float> x = floats({1, 150, 48}, 9);
     std::vector<float> y(150 * 48), pooled(48);
     std::vector<int32_t> best(150);

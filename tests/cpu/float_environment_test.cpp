@@ -1,17 +1,16 @@
-// Threads of the host with a floating-point environment of their own.
+// heed on threads of the host that have a floating-point environment of their own.
 #include <cfenv>
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 
-#include "catch.hpp"
 #include "cpu/support.hpp"
 
 namespace heed::cpu_test {
 namespace {
 
-// What a host may have set, on this thread.
+// A floating-point environment that a host may have set on this thread.
 struct Environment {
   const char* name;
   void (*set)();
@@ -28,7 +27,7 @@ const Environment kEnvironments[] = {
 #endif
 };
 
-// Calls f in that environment. True if it is still the same afterwards, flags included.
+// Calls f in the environment. True if the environment is the same afterwards, flags included.
 template <class F>
 bool keeps(const Environment& environment, const F& f) {
   std::fenv_t usual;
@@ -61,7 +60,7 @@ Graph small_numbers() {
   return g;
 }
 
-// Made before the environment is set.
+// Data that must be made before the environment is set.
 struct Inputs {
   std::vector<float> x = floats({64, 64}, 3, 90.0), w = floats({64, 64}, 4, 1e-6);
   Inputs() {
@@ -98,13 +97,11 @@ Numbers run_small_numbers(Device& device, const Inputs& in, Status* status) {
 TEST_CASE("results do not depend on a thread's floating-point environment, which stays as it is", "[cpu]") {
   const Inputs inputs;
   for (const uint32_t threads : {1u, 2u}) {
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = threads}, &device) == Status::Ok);
+    Device device = test::open_cpu({.threads = threads});
     Status status = Status::Ok;
     const Numbers expected = run_small_numbers(device, inputs, &status);
     REQUIRE(status == Status::Ok);
-    Plan plan;
-    REQUIRE(device.compile(network(), {}, &plan, {.training = true}) == Status::Ok);
+    Plan plan = test::compiled(device, network(), {}, {.training = true});
     const Result trained = run_network(plan, 37, 3);
     for (const Environment& environment : kEnvironments) {
       INFO(environment.name << ", " << threads << " threads");

@@ -1,11 +1,6 @@
-// Attention beside keys whose values are not numbers.
-#include <cmath>
-#include <limits>
+// Attention where hidden keys have values that are infinite or NaN.
 
-#include "catch.hpp"
-#include "cpu/kernels.hpp"
 #include "cpu/support.hpp"
-#include "environment.hpp"
 
 namespace heed::cpu_test {
 namespace {
@@ -13,13 +8,13 @@ namespace {
 struct Sides {
   int64_t queries, keys, width;  // width of values
 };
-// One query at a time, a block of them, more than one; keys of one block and of three; whole vectors and less.
+// Queries: one, fewer than a block, a block, several. Keys: one block and three. Widths: whole vectors and less.
 const Sides kSides[] = {{1, 6, 16}, {3, 300, 70}, {8, 6, 5}, {40, 300, 64}, {70, 131, 33}};
 
 const float kStrange[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                           std::nanf("")};
 
-// `mask` is [rows, keys], nonzero where a key is kept; as the key padding, where that has one row, or as a mask.
+// `mask` is [rows, keys], nonzero where a key is kept; with one row it may be given as the key padding.
 std::vector<float> attend(Device& device, const Sides& s, const std::vector<float>& v, const std::vector<uint8_t>& mask,
                           bool as_padding) {
   const int64_t rows = static_cast<int64_t>(mask.size()) / s.keys;
@@ -33,8 +28,7 @@ std::vector<float> attend(Device& device, const Sides& s, const std::vector<floa
   g.output("y", g.attention(g.input("q", {1, 1, s.queries, 24}), g.input("k", {1, 1, s.keys, 24}),
                             g.input("v", {1, 1, s.keys, s.width}), options)
                     .output);
-  Plan plan;
-  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  Plan plan = test::compiled(device, g);
   const std::vector<float> q = floats({s.queries, 24}, 1), k = floats({s.keys, 24}, 2);
   std::vector<float> y(static_cast<size_t>(s.queries * s.width));
   REQUIRE(plan.run({{"q", q}, {"k", k}, {"v", v}, {"mask", mask}, {"y", y}}) == Status::Ok);
@@ -45,25 +39,24 @@ void fill_row(std::vector<float>* rows, int64_t row, int64_t width, float value)
   std::fill_n(rows->begin() + row * width, width, value);
 }
 
+// f(device, sides, a strange value)
 template <class F>
-void on_every_set(const F& f) {
-  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
-    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = 1}, &device) == Status::Ok);
+void on_all(const F& f) {
+  const auto run = [&](Device& device, const char* set) {
     for (const Sides& sides : kSides)
       for (const float strange : kStrange) {
-        INFO(kernels.name << ", " << sides.queries << " queries, " << sides.keys << " keys of " << sides.width
-                          << ", a value of " << strange);
+        INFO(set << ", " << sides.queries << " queries, " << sides.keys << " keys of " << sides.width << ", a value of "
+                 << strange);
         f(device, sides, strange);
       }
-  }
+  };
+  on_every_set(run, 1);
 }
 
 }  // namespace
 
 TEST_CASE("a query that sees no key gives zeros, whatever the values are", "[cpu]") {
-  on_every_set([](Device& device, const Sides& sides, float strange) {
+  on_all([](Device& device, const Sides& sides, float strange) {
     std::vector<float> v = floats({sides.keys, sides.width}, 3);
     fill_row(&v, sides.keys / 2, sides.width, strange);
     for (const int64_t blind : {int64_t{0}, sides.queries - 1}) {
@@ -80,8 +73,8 @@ TEST_CASE("a query that sees no key gives zeros, whatever the values are", "[cpu
 }
 
 TEST_CASE("values of keys that are hidden from all queries count nothing, whatever they are", "[cpu]") {
-  on_every_set([](Device& device, const Sides& sides, float strange) {
-    // In the middle, at both ends, and every other key.
+  on_all([](Device& device, const Sides& sides, float strange) {
+    // Hides the middle key, both ends, and every other key.
     std::vector<std::vector<int64_t>> hidden = {{sides.keys / 2}, {0, sides.keys - 1}, {}};
     for (int64_t i = 1; i < sides.keys; i += 2) hidden.back().push_back(i);
     for (const std::vector<int64_t>& keys : hidden) {

@@ -1,25 +1,21 @@
 // The vector code of every instruction set that this processor has.
 #include "cpu/kernels.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <numbers>
 
 #include "base/arith.hpp"
 #include "base/half.hpp"
-#include "catch.hpp"
 #include "cpu/attention_kernels.hpp"
 #include "cpu/matmul_kernels.hpp"
 #include "cpu/row_kernels.hpp"
-#include "ops/reference.hpp"
+#include "harness/catch.hpp"
+#include "harness/reference.hpp"
 
 namespace heed::cpu {
 namespace {
 
-// Values of `x` as they are in panels of `type`, rounded in x as well.
+// Panels of `type` with the values of `x`, which are rounded in x as well.
 std::vector<std::byte> panels(ops::Array* x, DType type) {
   const auto count = static_cast<size_t>(x->size());
   std::vector<float> floats(x->value.begin(), x->value.end());
@@ -36,7 +32,7 @@ struct TileCase {
   bool transposed, add;
 };
 
-// Rows of a as tiles with Storage::narrow read them.
+// Rows of a in the form that tiles with Storage::narrow read.
 struct Narrowed {
   int64_t k = 0;
   std::vector<uint16_t> bits;
@@ -59,7 +55,7 @@ Narrowed narrow(const MatmulKernels::Storage& tiles, const float* a, int64_t a_r
   return narrowed;
 }
 
-// A panel [k][cols] of 16 bits as [k / step][cols][step].
+// Rearranges a panel [k][cols] of 16 bits as [k / step][cols][step].
 std::vector<uint16_t> in_steps(const std::vector<std::byte>& panel, int64_t k, int64_t cols, int64_t step) {
   std::vector<uint16_t> turned(static_cast<size_t>(align_up(k, step) * cols));
   for (int64_t p = 0; p < k; ++p)
@@ -99,7 +95,7 @@ void check_tile(const MatmulKernels& kernels, const TileCase& c) {
       const double expected = j >= cols ? 3.0 : product.at(i * cols + j) + (c.add ? 3.0 : 0.0);
       worst = std::max(worst, std::abs(static_cast<double>(sums[static_cast<size_t>(i * pitch + j)]) - expected));
     }
-  // k roundings of partial sums below k, and one of the sum with 3.
+  // Each of k partial sums below k is rounded, and so is the sum with 3.
   CHECK(worst < static_cast<double>(c.k + 1) * 0x1p-24 * (3.0 + static_cast<double>(c.k)));
 }
 
@@ -151,8 +147,8 @@ TEST_CASE("powers of 2 are within 2 ulp on every instruction set", "[cpu]") {
   }
 }
 
-// Softmax multiplies powers of e by one factor, which is the result for the largest element: e^0 is exactly 1. So each
-// result, in units of that factor, is e^x but for the rounding of the product.
+// Softmax multiplies powers of e by one factor. The largest element has e^0 = 1, so that its result is the factor. Each
+// other result, divided by the factor, is e^x but for the rounding of the product.
 TEST_CASE("powers of e are within 2 ulp on every instruction set, as softmax uses them", "[cpu]") {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
   constexpr size_t kRow = 37;  // whole vectors and some elements
@@ -261,7 +257,7 @@ TEST_CASE("softmax of a row with a NaN is NaN, on every instruction set", "[cpu]
 
 TEST_CASE("dropout's words are the same on every instruction set", "[cpu]") {
   const DropoutRule rule = {dropout_words(0.37f), 11, 5};
-  // Also across the 2^32nd block, and from the middle of a block.
+  // Elements from the middle of a block and across the 2^32nd block, too.
   for (const uint64_t first : {uint64_t{0}, uint64_t{3}, uint64_t{0x400000000} - 30, uint64_t{0x123456789a}})
     for (const Kernels& kernels : supported_kernels()) {
       INFO(kernels.name << " from " << first);
@@ -290,7 +286,7 @@ TEST_CASE("f16 and bf16 are converted bit for bit on every instruction set", "[c
         wrong += !(wide[i] == expected || (wide[i] != wide[i] && expected != expected));
       }
       CHECK(wrong == 0);
-      // Halfway between neighbours, and next to it.
+      // Values halfway between neighbours, and next to that.
       for (float& w : wide)
         w = std::bit_cast<float>(std::bit_cast<uint32_t>(w) + 0x0fffu + (std::bit_cast<uint32_t>(w) >> 13) % 3);
       kernels.rows->narrow(type, wide.data(), back.data(), 65536);

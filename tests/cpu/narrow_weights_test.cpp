@@ -1,11 +1,7 @@
 // Weights stored as f16 or bf16 beside activations of f32.
-#include <cmath>
 
 #include "base/half.hpp"
-#include "catch.hpp"
-#include "cpu/kernels.hpp"
 #include "cpu/support.hpp"
-#include "environment.hpp"
 
 namespace heed::cpu_test {
 namespace {
@@ -15,7 +11,7 @@ struct Layer {
   bool transpose;  // weight [n, k], as of a linear layer
 };
 
-// Rows around register tiles, columns around panels, odd sums, more than one block of k.
+// Rows around register tiles, columns around panels, odd k, more than one block of k.
 const Layer kLayers[] = {{1, 33, 70, true},
                          {1, 130, 769, true},
                          {1, 300, 1, true},
@@ -53,8 +49,7 @@ Status upload(Device& device, const Layer& layer, const std::vector<float>& w, c
   return device.upload(tensors, weights, {.keep_dtype = false, .dtype = type, .only_matrices = true});
 }
 
-// Largest error of y as a share of its bound, which counts k roundings of f32 and, where a is rounded to
-// bf16, that.
+// Largest error of y relative to its bound: k roundings of f32, and the rounding of a where that is rounded to bf16.
 double worst_error(const Layer& layer, const std::vector<float>& x, const std::vector<float>& w,
                    const std::vector<float>& b, const std::vector<float>& y, bool rounds_a) {
   const double unit = 0x1p-24 * static_cast<double>(layer.k + 2) + (rounds_a ? 0x1p-8 : 0.0);
@@ -79,24 +74,20 @@ double worst_error(const Layer& layer, const std::vector<float>& x, const std::v
 }  // namespace
 
 TEST_CASE("weights of f16 and bf16 beside f32, on every instruction set", "[cpu]") {
-  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
-    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
+  on_every_set([&](Device& device, const char* set) {
     for (const Layer& layer : kLayers)
       for (const DType type : {DType::F16, DType::BF16}) {
-        INFO(kernels.name << ", " << to_string(type) << ", " << layer.m << " x " << layer.n << " x " << layer.k);
+        INFO(set << ", " << to_string(type) << ", " << layer.m << " x " << layer.n << " x " << layer.k);
         const std::vector<float> x = floats({layer.m, layer.k}, 1), b = floats({layer.n}, 2);
         const std::vector<float> w = floats({layer.k, layer.n}, 3);
         Weights weights;
-        Plan plan;
         REQUIRE(upload(device, layer, w, b, type, &weights) == Status::Ok);
         CHECK(weights.bytes() < static_cast<uint64_t>(2 * layer.n * layer.k + 4 * layer.n + 256));
-        REQUIRE(device.compile(layer_graph(layer, type), weights, &plan) == Status::Ok);
+        Plan plan = test::compiled(device, layer_graph(layer, type), weights);
         REQUIRE(plan.passes().size() == 1);
         const std::string why = plan.passes()[0].why;
         const bool rounds_a = why.find("rounded to bf16") != std::string::npos;
-        CHECK(rounds_a == (type == DType::BF16 && std::string(kernels.name) == "avx512bf16"));
+        CHECK(rounds_a == (type == DType::BF16 && std::string(set) == "avx512bf16"));
         std::vector<float> y(static_cast<size_t>(layer.m * layer.n)), again = y;
         REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
         REQUIRE(plan.run({{"x", x}, {"y", again}}) == Status::Ok);
@@ -105,22 +96,19 @@ TEST_CASE("weights of f16 and bf16 beside f32, on every instruction set", "[cpu]
         CHECK(worst <= 1.0);
         // A row's result does not depend on how many rows there are.
         const Layer single = {1, layer.n, layer.k, layer.transpose};
-        Plan one;
         std::vector<float> last(static_cast<size_t>(layer.n));
-        REQUIRE(device.compile(layer_graph(single, type), weights, &one) == Status::Ok);
+        Plan one = test::compiled(device, layer_graph(single, type), weights);
         REQUIRE(one.run({{"x", std::span(x).subspan(static_cast<size_t>((layer.m - 1) * layer.k))}, {"y", last}}) ==
                 Status::Ok);
         CHECK(std::equal(last.begin(), last.end(), y.end() - static_cast<ptrdiff_t>(layer.n)));
       }
-  }
+  });
 }
 
 TEST_CASE("weights that are infinite or NaN stay so, on every instruction set", "[cpu]") {
   constexpr uint16_t kHalves[] = {0x7c00, 0xfc00, 0x7e00, 0xfdff, 0x7bff, 0xfbff, 0x0001, 0x8001};
   for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
-    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = 1}, &device) == Status::Ok);
+    Device device = test::open_cpu({.threads = 1, .cpu_instructions = kernels.name});
     for (const int64_t rows : {1, 3, 40})
       for (const int64_t cols : {8, 72}) {
         INFO(kernels.name << ", " << rows << " rows, " << cols << " columns");
@@ -128,12 +116,10 @@ TEST_CASE("weights that are infinite or NaN stay so, on every instruction set", 
         for (size_t i = 0; i < w.size(); ++i) w[i] = kHalves[i % std::size(kHalves)];
         const int64_t shape[] = {1, cols};
         const HostTensor tensor = {"w", DType::F16, shape, std::as_bytes(std::span(w))};
-        Weights weights;
-        REQUIRE(device.upload({&tensor, 1}, &weights) == Status::Ok);
+        Weights weights = test::uploaded(device, {&tensor, 1});
         Graph g;
         g.output("y", g.matmul(g.input("x", {rows, 1}), g.weight("w", {1, cols}, DType::F16)));
-        Plan plan;
-        REQUIRE(device.compile(g, weights, &plan) == Status::Ok);
+        Plan plan = test::compiled(device, g, weights);
         const std::vector<float> x(static_cast<size_t>(rows), 1.0f);
         std::vector<float> y(x.size() * w.size());
         REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
@@ -148,12 +134,9 @@ TEST_CASE("weights that are infinite or NaN stay so, on every instruction set", 
 }
 
 TEST_CASE("a b of bf16 that changes from run to run", "[cpu]") {
-  Device device;
-  REQUIRE(Device::open({.select = "cpu"}, &device) == Status::Ok);
   Graph g;
   g.output("y", g.matmul(g.input("x", {3, 5}), g.input("w", {5, 4}, DType::BF16)));
-  Plan plan;
-  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  Plan plan = test::compiled(test::open_cpu(), g);
   const std::vector<float> x = floats({3, 5}, 1), w = stored(floats({5, 4}, 2), DType::BF16);
   std::vector<uint16_t> bits;
   for (const float v : w) bits.push_back(float_to_bfloat(v));
@@ -162,7 +145,7 @@ TEST_CASE("a b of bf16 that changes from run to run", "[cpu]") {
   CHECK(worst_error({3, 4, 5, false}, x, w, std::vector<float>(4), y, false) <= 1.0);
 }
 
-// Small whole numbers, which every type holds, their sums included.
+// The values are small whole numbers, so that every type holds them and their sums.
 TEST_CASE("a product of f16 and bf16, either by the other, on every instruction set", "[cpu]") {
   constexpr int64_t kM = 3, kN = 21, kK = 19;
   const auto number = [](int64_t i) { return static_cast<float>(i * 5 % 7 - 3); };
@@ -172,17 +155,13 @@ TEST_CASE("a product of f16 and bf16, either by the other, on every instruction 
       bits.push_back(type == DType::F16 ? float_to_half(number(i)) : float_to_bfloat(number(i)));
     return bits;
   };
-  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
-    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
+  on_every_set([&](Device& device, const char* set) {
     for (const DType type : {DType::F16, DType::BF16}) {
       const DType other = type == DType::F16 ? DType::BF16 : DType::F16;
-      INFO(kernels.name << ", " << to_string(type) << " by " << to_string(other));
+      INFO(set << ", " << to_string(type) << " by " << to_string(other));
       Graph g;
       g.output("y", g.matmul(g.input("a", {kM, kK}, type), g.input("b", {kK, kN}, other)));
-      Plan plan;
-      REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+      Plan plan = test::compiled(device, g);
       const std::vector<uint16_t> a = encode(type, kM * kK), b = encode(other, kK * kN);
       std::vector<uint16_t> y(kM * kN);
       REQUIRE(plan.run({{"a", a}, {"b", b}, {"y", y}}) == Status::Ok);
@@ -193,32 +172,27 @@ TEST_CASE("a product of f16 and bf16, either by the other, on every instruction 
         CHECK((type == DType::F16 ? half_to_float(bits) : bfloat_to_float(bits)) == sum);
       }
     }
-  }
+  });
 }
 
 TEST_CASE("tables of f16 and bf16 give rows of f32, on every instruction set", "[cpu]") {
   constexpr int64_t kRows = 9, kWidth = 37;  // no whole vectors
   const int32_t ids[] = {8, 0, 3, 3};
-  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
-    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
+  on_every_set([&](Device& device, const char* set) {
     for (const DType type : {DType::F16, DType::BF16}) {
-      INFO(kernels.name << ", " << to_string(type));
+      INFO(set << ", " << to_string(type));
       Graph g;
       const Tensor table = g.weight("table", {kRows, kWidth}, type);
       const Tensor rows = g.embedding(table, g.input("ids", {4}, DType::I32), DType::F32);
       g.output("rows", rows);
-      // Through a cast and arithmetic: a slice that starts at an odd element.
+      // A slice that starts at an odd element goes through a cast and arithmetic.
       const Tensor part = g.slice(g.slice(table, 0, 2, 4), 1, 3, 31);
       g.output("sum", g.add(g.cast(part, DType::F32), g.slice(rows, 1, 3, 31)));
       const std::vector<float> w = floats({kRows, kWidth}, 5);
       const int64_t shape[] = {kRows, kWidth};
       const HostTensor tensors[] = {{"table", DType::F32, shape, std::as_bytes(std::span(w))}};
-      Weights weights;
-      Plan plan;
-      REQUIRE(device.upload(tensors, &weights, {.keep_dtype = false, .dtype = type}) == Status::Ok);
-      REQUIRE(device.compile(g, weights, &plan) == Status::Ok);
+      Weights weights = test::uploaded(device, tensors, {.keep_dtype = false, .dtype = type});
+      Plan plan = test::compiled(device, g, weights);
       std::vector<float> got(4 * kWidth), sum(4 * 31);
       REQUIRE(plan.run({{"ids", ids}, {"rows", got}, {"sum", sum}}) == Status::Ok);
       const std::vector<float> values = stored(w, type);
@@ -229,7 +203,7 @@ TEST_CASE("tables of f16 and bf16 give rows of f32, on every instruction set", "
           CHECK(sum[static_cast<size_t>(r * 31 + c)] == at(2 + r, 3 + c) + at(ids[r], 3 + c));
       }
     }
-  }
+  });
 }
 
 TEST_CASE("types that do not multiply are refused", "[cpu]") {
@@ -243,7 +217,7 @@ TEST_CASE("types that do not multiply are refused", "[cpu]") {
     g.output("y", g.matmul(g.input("a", {2, 3}, pair[0]), g.input("b", {3, 2}, pair[1])));
     INFO(g.error());
     CHECK(g.status() == Status::DTypeMismatch);
-    CHECK(std::string(g.error()).find(to_string(pair[1])) != std::string::npos);
+    CHECK_THAT(std::string(g.error()), holds(to_string(pair[1])));
   }
 }
 

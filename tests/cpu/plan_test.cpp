@@ -1,12 +1,6 @@
-#include <cstdio>
-#include <cstring>
-
-#include "catch.hpp"
-#include "cpu/kernels.hpp"
 #include "cpu/support.hpp"
-#include "environment.hpp"
 
-// An allocation that cannot be had is then null, as without sanitizers, and not the end of the program.
+// With this an allocation that fails is null, as without sanitizers, instead of ending the program.
 #ifdef __SANITIZE_ADDRESS__
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 #endif
@@ -15,37 +9,26 @@ extern "C" const char* __tsan_default_options() { return "allocator_may_return_n
 #endif
 
 namespace heed::cpu_test {
-namespace {
-
-Device cpu_device(Log log = {}) {
-  Device device;
-  REQUIRE(Device::open({.select = "cpu", .log = log}, &device) == Status::Ok);
-  return device;
-}
-
-void keep_last(void* user, LogLevel, const char* message) { *static_cast<std::string*>(user) = message; }
-
-}  // namespace
-
 TEST_CASE("the CPU device says what it is", "[cpu]") {
-  const Device device = cpu_device();
+  const Device device = test::open_cpu();
   CHECK(device.info().word == "cpu");
   CHECK(device.info().kind == DeviceKind::Cpu);
   CHECK_FALSE(device.info().name.empty());
   CHECK(device.info().usable);
 }
 
-TEST_CASE("the environment limits the instructions", "[cpu]") {
+TEST_CASE("an option names the instructions", "[cpu]") {
   for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
-    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
-    CHECK(cpu_device().info().reason.find(std::string("with ") + kernels.name) != std::string::npos);
+    const std::string words = std::string("with ") + kernels.name + " instructions";
+    CHECK_THAT(test::open_cpu({.cpu_instructions = kernels.name}).info().reason, holds(words));
+    std::vector<DeviceInfo> listed;
+    REQUIRE(Device::list({.cpu_instructions = kernels.name}, &listed) == Status::Ok);
+    CHECK_THAT(listed.back().reason, holds(words));
   }
-  std::string message;
-  const test::SetVariable target("HEED_CPU_TARGET", "mmx");
-  const Device device = cpu_device({keep_last, &message, LogLevel::Warning});
-  INFO(message);
-  CHECK(message.find("'mmx'") != std::string::npos);
-  CHECK(message.find(cpu::supported_kernels().front().name) != std::string::npos);
+  test::Messages messages;
+  const Device device = test::open_cpu({.log = messages.log(LogLevel::Warning), .cpu_instructions = "mmx"});
+  CHECK_THAT(messages.text, holds("'mmx'"));
+  CHECK_THAT(messages.text, holds(cpu::supported_kernels().front().name));
 }
 
 TEST_CASE("names the processor's instruction sets, for scripts", "[.][sets]") {
@@ -57,8 +40,7 @@ TEST_CASE("names the processor's instruction sets, for scripts", "[.][sets]") {
 TEST_CASE("host memory that is not aligned goes through a copy", "[cpu]") {
   Graph g;
   g.output("y", g.scale(g.input("x", {100}), 2.0f));
-  Plan plan;
-  REQUIRE(cpu_device().compile(g, {}, &plan) == Status::Ok);
+  Plan plan = test::compiled(test::open_cpu(), g);
   const std::vector<float> x = floats({100}, 1);
   std::vector<std::byte> in(401), out(401 + 8, std::byte{7});
   std::memcpy(in.data() + 1, x.data(), 400);
@@ -75,8 +57,7 @@ TEST_CASE("an output may share memory with an input", "[cpu]") {
   Graph g;
   const Tensor x = g.input("x", {40, 40});
   g.output("y", g.matmul(x, x));
-  Plan plan;
-  REQUIRE(cpu_device().compile(g, {}, &plan) == Status::Ok);
+  Plan plan = test::compiled(test::open_cpu(), g);
   std::vector<float> shared = floats({40, 40}, 2), expected(1600);
   REQUIRE(plan.run({{"x", shared}, {"y", expected}}) == Status::Ok);
   REQUIRE(plan.run({{"x", shared}, {"y", shared}}) == Status::Ok);
@@ -84,34 +65,33 @@ TEST_CASE("an output may share memory with an input", "[cpu]") {
 }
 
 TEST_CASE("buffers that cannot be meant are refused", "[cpu]") {
-  std::string message;
-  Device device = cpu_device({keep_last, &message, LogLevel::Error});
+  test::Messages messages;
+  Device device = test::open_cpu({.log = messages.log(LogLevel::Error)});
   Graph g;
   const Tensor x = g.input("x", {4});
   g.output("twice", g.scale(x, 2.0f));
   g.output("half", g.scale(x, 0.5f));
-  Plan plan;
-  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  Plan plan = test::compiled(device, g);
   const std::vector<float> floats = {1, 2, 3, 4};
   const std::vector<int32_t> integers = {1, 2, 3, 4};
   std::vector<float> y(8);
   const std::span<float> low = std::span(y).first(4), high = std::span(y).last(4);
   CHECK(plan.run({{"x", integers}, {"twice", low}, {"half", high}}) == Status::DTypeMismatch);
-  CHECK(message.find("4-byte integer elements") != std::string::npos);
+  CHECK_THAT(messages.text, holds("4-byte integer elements"));
   CHECK(plan.run({{"x", floats}, {"twice", low}, {"half", std::span(y).subspan(3, 4)}}) == Status::InvalidArgument);
-  CHECK(message.find("'twice' and 'half' overlap") != std::string::npos);
+  CHECK_THAT(messages.text, holds("'twice' and 'half' overlap"));
   CHECK(plan.run({{"x", floats}, {"twice", low}, {"half", high}}) == Status::Ok);
 
   Weights weights;
   const int64_t shape[] = {4};
   const HostTensor null = {"w", DType::F32, shape, std::span(static_cast<const std::byte*>(nullptr), 16)};
   CHECK(device.upload({&null, 1}, &weights) == Status::InvalidArgument);
-  CHECK(message.find("'w' is null") != std::string::npos);
+  CHECK_THAT(messages.text, holds("'w' is null"));
 }
 
 TEST_CASE("an id outside of the table is named", "[cpu]") {
-  std::string message;
-  const Device device = cpu_device({keep_last, &message});
+  test::Messages messages;
+  const Device device = test::open_cpu({.log = messages.log()});
   Graph g;
   const std::vector<float> table = floats({5, 3}, 3);
   g.push_label("decoder");
@@ -119,28 +99,26 @@ TEST_CASE("an id outside of the table is named", "[cpu]") {
       g.embedding(g.constant("table", {5, 3}, std::span<const float>(table)), g.input("ids", {4}, DType::I32));
   g.pop_label();
   g.output("y", rows);
-  Plan plan;
-  REQUIRE(Device(device).compile(g, {}, &plan) == Status::Ok);
+  Plan plan = test::compiled(Device(device), g);
   const std::vector<int32_t> ids = {4, 0, 99, -3};
   std::vector<float> y(12, 7.0f);
   CHECK(plan.run({{"ids", ids}, {"y", y}}) == Status::IndexOutOfRange);
-  INFO(message);
-  CHECK(message.find("decoder.embedding") != std::string::npos);
-  CHECK(message.find("id 99 at position 2") != std::string::npos);
-  CHECK(message.find("5 rows") != std::string::npos);
+  INFO(messages.text);
+  CHECK_THAT(messages.text, holds("decoder.embedding"));
+  CHECK_THAT(messages.text, holds("id 99 at position 2"));
+  CHECK_THAT(messages.text, holds("5 rows"));
   CHECK(y[0] == table[12]);
   CHECK(y[6] == 0.0f);
   CHECK(y[11] == 0.0f);
 }
 
 TEST_CASE("passes and their times", "[cpu]") {
-  Device device = cpu_device();
-  Plan plan, silent;
-  REQUIRE(device.compile(network(), {}, &plan, {.timestamps = true}) == Status::Ok);
-  REQUIRE(device.compile(network(), {}, &silent) == Status::Ok);
+  Device device = test::open_cpu();
+  Plan plan = test::compiled(device, network(), {}, {.timestamps = true});
+  Plan silent = test::compiled(device, network());
   std::vector<PassTime> times;
   CHECK(silent.timings(&times) == Status::Unsupported);
-  CHECK(plan.timings(&times) != Status::Ok);  // nothing has run
+  CHECK(plan.timings(&times) == Status::InvalidArgument);  // nothing has run
   REQUIRE(run_network(plan, 150, 0).status == Status::Ok);
   REQUIRE(plan.timings(&times) == Status::Ok);
   const std::vector<PassInfo> passes = plan.passes();
@@ -158,8 +136,8 @@ TEST_CASE("passes and their times", "[cpu]") {
 }
 
 TEST_CASE("memory that the host does not have is a status", "[cpu]") {
-  std::string message;
-  Device device = cpu_device({keep_last, &message});
+  test::Messages messages;
+  Device device = test::open_cpu({.log = messages.log()});
   Graph g;
   // Eight products of 2^46 bytes at once: more than the addresses of a process.
   constexpr int64_t kSide = int64_t{1} << 22;
@@ -170,8 +148,8 @@ TEST_CASE("memory that the host does not have is a status", "[cpu]") {
     g.output(std::string("y").append(std::to_string(product.id)), g.mean(product, 0));
   Plan plan;
   CHECK(device.compile(g, {}, &plan) == Status::OutOfMemory);
-  INFO(message);
-  CHECK(message.find("bytes") != std::string::npos);
+  INFO(messages.text);
+  CHECK_THAT(messages.text, holds("bytes"));
   CHECK_FALSE(plan.valid());
 }
 

@@ -1,9 +1,6 @@
-// Rows of a plan's own tensors whose distance would be a multiple of 4 KiB, which collide in the first cache and are moved
-// apart. A host's are packed: see accuracy_test.cpp and narrow_weights_test.cpp.
-#include "catch.hpp"
-#include "cpu/kernels.hpp"
+// Rows of a plan's own tensors that would collide in the first cache, since a multiple of 4 KiB lies between them, are
+// moved apart. Rows of a host's tensors are packed instead: see accuracy_test.cpp and narrow_weights_test.cpp.
 #include "cpu/support.hpp"
-#include "environment.hpp"
 
 namespace heed::cpu_test {
 
@@ -13,19 +10,15 @@ TEST_CASE("rows of 1,024 floats between two products, on every instruction set",
                            x = floats({kMost, kIn}, 3);
   const ops::Array w_up = ops::transposed(ops::uniform({kHidden, kIn}, 1, -1, 1)),
                    w_down = ops::transposed(ops::uniform({kOut, kHidden}, 2, -1, 1));
-  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
-    const test::SetVariable target("HEED_CPU_TARGET", kernels.name);
-    Device device;
-    REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
+  on_every_set([&](Device& device, const char* set) {
     Graph g;
     const Dim rows = g.extent("rows", kMost);
     const Tensor h = g.activation(g.linear(g.input("x", {rows, kIn}), g.constant("up", {kHidden, kIn}, std::span(up))),
                                   Activation::Relu);
     g.output("y", g.linear(h, g.constant("down", {kOut, kHidden}, std::span(down))));
-    Plan plan;
-    REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+    Plan plan = test::compiled(device, g);
     for (const int64_t count : {int64_t{1}, int64_t{8}, int64_t{13}, kMost}) {
-      INFO(kernels.name << ", " << count << " rows");
+      INFO(set << ", " << count << " rows");
       const ops::Array some = ops::slice(ops::uniform({kMost, kIn}, 3, -1, 1), 0, 0, count);
       const ops::Array middle = ops::activation(ops::matmul(some, w_up), Activation::Relu);
       const std::vector<double> wanted = ops::matmul(middle, w_down).value;
@@ -37,7 +30,7 @@ TEST_CASE("rows of 1,024 floats between two products, on every instruction set",
         REQUIRE(std::abs(static_cast<double>(y[i]) - wanted[i]) < 2e-3);
       }
     }
-  }
+  });
 }
 
 }  // namespace heed::cpu_test

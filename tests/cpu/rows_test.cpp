@@ -1,9 +1,5 @@
-// Rows of results that are larger than caches, which take another way to memory.
-#include <algorithm>
-#include <cstring>
+// Results that are larger than caches, which are written to memory in another way.
 
-#include "catch.hpp"
-#include "cpu/kernels.hpp"
 #include "cpu/row_kernels.hpp"
 #include "cpu/support.hpp"
 #include "hwy/cache_control.h"
@@ -13,7 +9,7 @@ namespace {
 
 constexpr int64_t kWidth = 515;  // no row but the first begins at a multiple of a cache line
 
-// Two results for any number of rows.
+// A graph with two results, for up to `most` rows.
 Graph graph(int64_t most) {
   Graph g;
   const Tensor x = g.input("x", {g.extent("rows", most), kWidth});
@@ -44,10 +40,7 @@ TEST_CASE("results larger than caches have the bits of small ones", "[cpu]") {
   const std::vector<float> x = floats({kFew, kWidth}, 2);
   std::vector<float> many_x(kMany * kWidth);
   for (size_t i = 0; i < many_x.size(); ++i) many_x[i] = x[i % kPart];
-  Device device;
-  REQUIRE(Device::open({.select = "cpu", .threads = 2}, &device) == Status::Ok);
-  Plan plan;
-  REQUIRE(device.compile(graph(kMany), {}, &plan) == Status::Ok);
+  Plan plan = test::compiled(test::open_cpu({.threads = 2}), graph(kMany));
   std::vector<float> few[2], many[2];
   for (int i = 0; i < 2; ++i) {
     few[i].resize(kPart);

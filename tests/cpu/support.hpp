@@ -1,22 +1,28 @@
-// A small network for tests of the CPU device: every kind of operation, several extents, rows that collide in the cache.
+// A small network for tests of the CPU device: every kind of operation, several extents, rows that collide in the
+// cache.
 #pragma once
 
-#include <cmath>
-#include <heed/heed.hpp>
-#include <string>
-#include <vector>
-
-#include "ops/reference.hpp"
+#include "cpu/kernels.hpp"
+#include "harness/reference.hpp"
+#include "harness/setup.hpp"
 
 namespace heed::cpu_test {
+
+// Opens the CPU with each instruction set that this processor has: run(device, name of the set).
+template <class Run>
+void on_every_set(const Run& run, uint32_t threads = 2) {
+  for (const cpu::Kernels& kernels : cpu::supported_kernels()) {
+    Device device = test::open_cpu({.threads = threads, .cpu_instructions = kernels.name});
+    run(device, kernels.name);
+  }
+}
 
 inline std::vector<float> floats(const ops::Sizes& shape, uint64_t seed, double size = 1.0) {
   const ops::Array x = ops::uniform(shape, seed, -size, size);
   return {x.value.begin(), x.value.end()};
 }
 
-// x [1, tokens, 48] through attention with dropout, a feed-forward block and norms; several matmul chunks
-// deep.
+// Takes x [1, tokens, 48] through attention with dropout, a feed-forward block and norms; products have several chunks.
 inline Graph network() {
   Graph g;
   const Dim tokens = g.extent("tokens", 150);

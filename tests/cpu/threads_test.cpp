@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #if defined(__linux__)
@@ -9,9 +7,7 @@
 #include <unistd.h>
 #endif
 
-#include "catch.hpp"
 #include "cpu/cpu_plan.hpp"
-#include "cpu/kernels.hpp"
 #include "cpu/support.hpp"
 #include "cpu/thread_pool.hpp"
 #include "cpu/work_list.hpp"
@@ -22,10 +18,8 @@ namespace {
 Plan plan_on(const DeviceOptions& options) {
   DeviceOptions cpu = options;
   cpu.select = "cpu";
-  Device device;
-  REQUIRE(Device::open(cpu, &device) == Status::Ok);
-  Plan plan;
-  REQUIRE(device.compile(network(), {}, &plan, {.training = true}) == Status::Ok);
+  Device device = test::open_device(cpu);
+  Plan plan = test::compiled(device, network(), {}, {.training = true});
   return plan;  // keeps the device alive
 }
 
@@ -96,16 +90,14 @@ TEST_CASE("a plan that runs is not run beside itself", "[cpu]") {
 }
 
 TEST_CASE("plans of one device run at the same time", "[cpu]") {
-  Device device;
-  REQUIRE(Device::open({.select = "cpu", .threads = 3}, &device) == Status::Ok);
+  Device device = test::open_cpu({.threads = 3});
   Plan reference = plan_on({.threads = 1});
   const Result expected[] = {run_network(reference, 150, 0), run_network(reference, 150, 1),
                              run_network(reference, 150, 2)};
   std::atomic<int> wrong = 0;
   std::vector<std::thread> hosts;
   for (uint32_t i = 0; i < 3; ++i) {
-    Plan plan;
-    REQUIRE(device.compile(network(), {}, &plan, {.training = true}) == Status::Ok);
+    Plan plan = test::compiled(device, network(), {}, {.training = true});
     hosts.emplace_back([&wrong, &expected, plan, i]() mutable {
       for (int repeat = 0; repeat < 20; ++repeat) wrong += !(run_network(plan, 150, i) == expected[i]);
     });
@@ -115,7 +107,7 @@ TEST_CASE("plans of one device run at the same time", "[cpu]") {
 }
 
 TEST_CASE("a plan may be compiled while the host's threads pack weights for another", "[cpu]") {
-  // A host whose thread does other work of its own, here one more plan, while it waits for heed's.
+  // A host whose thread does other work, here another plan, while it waits for heed's.
   struct Host {
     Device device;
     Weights weights;
@@ -135,8 +127,7 @@ TEST_CASE("a plan may be compiled while the host's threads pack weights for anot
   const int64_t shape[] = {512, 512};
   const HostTensor tensor = {"w", DType::F32, shape, std::as_bytes(std::span(w))};
   REQUIRE(host.device.upload({&tensor, 1}, &host.weights) == Status::Ok);
-  Plan plan;
-  REQUIRE(host.device.compile(host.graph, host.weights, &plan) == Status::Ok);
+  Plan plan = test::compiled(host.device, host.graph, host.weights);
   CHECK(host.calls > 1);
   REQUIRE(host.other.valid());
   std::vector<float> y(8 * 512), z(y.size());
@@ -147,19 +138,18 @@ TEST_CASE("a plan may be compiled while the host's threads pack weights for anot
 
 TEST_CASE("packed weights are held by some plans while the last plan of others ends", "[cpu]") {
   std::vector<float> w = floats({4, 4}, 5);
-  cpu::Operand b;
-  b.data = reinterpret_cast<std::byte*>(w.data());
-  b.view.rank = 2;
-  b.view.dim[0] = b.view.dim[1] = b.view.stride[0] = 4;
-  b.view.stride[1] = 1;
+  View b;
+  b.rank = 2;
+  b.dim[0] = b.dim[1] = b.stride[0] = 4;
+  b.stride[1] = 1;
   cpu::ThreadPool pool(1, {});
-  cpu::PackedCache cache;
-  const cpu::MatmulKernels& kernels = *cpu::supported_kernels().front().matmul;
+  cpu::TensorForms forms(reinterpret_cast<const std::byte*>(w.data()));
+  const cpu::Kernels& kernels = cpu::supported_kernels().front();
   std::atomic<int> missing = 0;
   std::vector<std::thread> hosts;
   for (int i = 0; i < 4; ++i)
     hosts.emplace_back([&] {
-      for (int repeat = 0; repeat < 400000; ++repeat) missing += cache.get(b, kernels, pool) == nullptr;
+      for (int repeat = 0; repeat < 400000; ++repeat) missing += forms.packed(b, kernels, pool) == nullptr;
     });
   for (std::thread& host : hosts) host.join();
   CHECK(missing == 0);
@@ -209,7 +199,7 @@ TEST_CASE("a work list gives every item once, a worker's own ones first and in o
     for (const int64_t grain : {1, 3, 2000})
       for (const uint32_t workers : {1u, 2u, 5u, 70u}) {
         INFO(items << " items, " << grain << " at a time, " << workers << " workers");
-        const uint32_t runs = std::min(workers, cpu::WorkList::kMostRuns), last = workers - 1;
+        const uint32_t runs = std::min(workers, cpu::WorkList::kMostShares), last = workers - 1;
         cpu::WorkList list(items, grain, workers);
         std::vector<int> seen(static_cast<size_t>(items));
         int64_t expected = items * (last % runs) / runs;
@@ -226,7 +216,7 @@ TEST_CASE("a work list gives every item once, a worker's own ones first and in o
       }
 }
 
-TEST_CASE("a work list's pieces become smaller towards the end of a run", "[cpu]") {
+TEST_CASE("a work list's chunks become smaller towards the end of a run", "[cpu]") {
   const auto taken = [](cpu::WorkList& list, uint32_t worker) {
     int64_t begin = 0, end = 0;
     return list.take(worker, &begin, &end) ? end - begin : 0;
@@ -239,10 +229,10 @@ TEST_CASE("a work list's pieces become smaller towards the end of a run", "[cpu]
   // Worker 1 has done its 40 and helps worker 0, which keeps most of its own.
   cpu::WorkList shared(80, 10, 2);
   for (int64_t done = 0; done < 40;) done += taken(shared, 1);
-  CHECK(taken(shared, 1) == 10);  // of 40
-  CHECK(taken(shared, 1) == 7);   // of 30
-  CHECK(taken(shared, 0) == 10);  // of 23
-  CHECK(taken(shared, 1) == 3);   // of 13
+  CHECK(taken(shared, 1) == 10);  // 40 were left
+  CHECK(taken(shared, 1) == 7);   // 30 were left
+  CHECK(taken(shared, 0) == 10);  // 23 were left
+  CHECK(taken(shared, 1) == 3);   // 13 were left
 }
 
 }  // namespace heed::cpu_test

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes what a build for 64-bit Arm needs beside Debian's cross compiler: libraries of that architecture, unpacked into a
-# folder of their own, and a CMake toolchain file. Nothing foreign is installed into the system. Prints the file's name.
+# Makes what a build for 64-bit Arm needs beside Debian's cross compiler: libraries of that architecture, unpacked into
+# a folder of their own, and a CMake toolchain file. Nothing foreign is installed into the system. Prints the file's
+# name.
 #   aarch64.sh FOLDER
 # Programs then run with: qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=FOLDER/root/usr/lib/aarch64-linux-gnu
 set -euo pipefail
@@ -14,13 +15,13 @@ for tool in aarch64-linux-gnu-g++ qemu-aarch64 apt-get dpkg; do
   command -v $tool >/dev/null || { echo "aarch64.sh: there is no $tool (Debian: g++-aarch64-linux-gnu, qemu-user)" >&2; exit 1; }
 done
 
-# Lists and cache of apt for that architecture alone.
+# apt gets lists and a cache of its own for that architecture alone.
 apt=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::lists="$folder/lists"
      -o Dir::Cache="$folder/cache" -o Dir::State::status="$folder/status" -o APT::Sandbox::User=root)
 mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" "$folder/packages"
 : >"$folder/status"
 apt-get "${apt[@]}" update >&2
-# libraries of -dev packages by what they depend on, whose names differ between releases
+# The libraries' names differ between releases, so that they are found as dependencies of the -dev packages.
 mapfile -t packages < <(apt-cache "${apt[@]}" depends libhwy-dev libutf8proc-dev |
   awk '/^lib/ { print $1 } /Depends: lib(hwy|utf8proc)/ { print $2 }' | sort -u)
 (cd "$folder/packages" && apt-get "${apt[@]}" download "${packages[@]}" >&2)

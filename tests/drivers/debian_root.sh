@@ -13,7 +13,8 @@ left_out=" ${4:-} "
 mirror=${HEED_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
 wanted="$2 : $3 :$left_out"
-[[ ! -e $folder/.complete || $(<"$folder/.complete") != "$wanted" ]] || exit 0
+is_complete() { [[ -e $folder/.complete && $(<"$folder/.complete") == "$wanted" ]]; }
+! is_complete || exit 0
 
 fail() { echo "$*" >&2; exit 3; }
 command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || fail "no apt here to fetch $3"
@@ -23,6 +24,10 @@ for key in /usr/share/keyrings/debian-archive-keyring.{gpg,pgp}; do
 done
 [[ -n $keyring ]] || fail "no Debian archive keyring (package debian-archive-keyring)"
 
+mkdir -p "$(dirname "$folder")"
+exec 9>"$folder.lock"  # another stage of the tests may want the same packages now
+flock 9
+! is_complete || exit 0
 rm -rf "$folder"
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
@@ -55,7 +60,7 @@ log=$folder/.log
 APT_CONFIG=$apt/apt.conf apt-get -q update </dev/null >"$log" 2>&1 &&
   APT_CONFIG=$apt/apt.conf apt-get -q -y --download-only install "${packages[@]}" </dev/null >>"$log" 2>&1 ||
   { tail -n 5 "$log" >&2; fail "cannot fetch ${packages[*]} of ${suites[*]} from $mirror"; }
-# A tree with /usr merged, as Debian's is: base-files, which would make these links, needs more than unpacking.
+# Makes the links of a merged /usr, as Debian has it: base-files would make them, but needs more than unpacking.
 mkdir -p "$folder/usr/lib" "$folder/usr/lib64" "$folder/usr/bin" "$folder/usr/sbin"
 ln -sfn usr/lib "$folder/lib"
 ln -sfn usr/lib64 "$folder/lib64"

@@ -1,11 +1,8 @@
 // The devices that this process sees are those of the driver it was started with; see with.sh.
-#include <cstdlib>
-#include <string>
-#include <vector>
 
 #include <heed/device.hpp>
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 TEST_CASE("drivers: the driver asked for is the one there is", "[drivers]") {
   std::vector<heed::DeviceInfo> devices;
@@ -22,11 +19,11 @@ TEST_CASE("drivers: the driver asked for is the one there is", "[drivers]") {
   REQUIRE(devices.size() == 2);
   INFO(devices[0].name << ": " << devices[0].reason);
   CHECK(devices[0].usable);
-  CHECK(devices[0].name.find(lavapipe ? "llvmpipe" : "SwiftShader") != std::string::npos);
+  CHECK_THAT(devices[0].name, holds(lavapipe ? "llvmpipe" : "SwiftShader"));
   // lavapipe's name tells its vector width: "llvmpipe (LLVM 15.0.6, 256 bits)".
   const size_t dash = driver.find('-');
   if (driver == "lavapipe-26")
-    CHECK(devices[0].driver.find("Mesa 26.") != std::string::npos);
+    CHECK_THAT(devices[0].driver, holds("Mesa 26."));
   else if (dash != std::string::npos)
-    CHECK(devices[0].name.find(driver.substr(dash + 1) + " bits") != std::string::npos);
+    CHECK_THAT(devices[0].name, holds(driver.substr(dash + 1) + " bits"));
 }

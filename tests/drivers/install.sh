@@ -1,34 +1,45 @@
 #!/usr/bin/env bash
 # Installs from Debian or Ubuntu what heed needs. Does nothing, and needs no network, when all of it is there.
 #   install.sh samples   what samples/run.sh needs
-#   install.sh tests     that, and what tests/run.sh needs
+#   install.sh tests     that, and what the quick tier of tests/run.sh needs
+#   install.sh all-tests that, and what all other tests need
 #   install.sh search    samples, and what downloads the model of samples/search
 #   install.sh swarm     samples, and the window of samples/swarm
 #   install.sh windows   samples, and what builds and runs the tests for Windows
+#   install.sh roots     what makes clean roots of Debian
 # Elsewhere it lists what to install and succeeds, since CMake knows best whether something is missing.
 set -euo pipefail
 
 set_name=${1:-samples}
 case $set_name in
-  samples | tests | search | swarm | windows) ;;
-  *) echo "usage: install.sh samples|tests|search|swarm|windows" >&2; exit 2 ;;
+  samples | tests | all-tests | search | swarm | windows | roots) ;;
+  *) echo "usage: install.sh samples|tests|all-tests|search|swarm|windows|roots" >&2; exit 2 ;;
 esac
 
-# command:package, for tools that may also come from elsewhere
+# tools: command:package, since they may also come from elsewhere. libraries: packages. wishes: packages that are
+# installed along with others where apt knows them.
 tools=(g++:g++ cmake:cmake ninja:ninja-build)
 libraries=(libc6-dev libvulkan-dev libvulkan1 mesa-vulkan-drivers nlohmann-json3-dev libcli11-dev libcairo2-dev
            libutf8proc-dev libhwy-dev fonts-dejavu-core)
-if [[ $set_name == swarm || $set_name == tests ]]; then
+wishes=()
+if [[ $set_name == swarm || $set_name == all-tests ]]; then
   libraries+=(libglfw3-dev libglm-dev libvulkan-volk-dev)
 fi
-if [[ $set_name == tests ]]; then
+if [[ $set_name == tests || $set_name == all-tests ]]; then
+  libraries+=(catch2 libglm-dev vulkan-validationlayers libshaderc-dev)
+  python3 -m pip --version >/dev/null 2>&1 || wishes+=(clang-format-19)  # else tests/format.sh gets it from PyPI
+fi
+if [[ $set_name == all-tests ]]; then
   tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
           valgrind:valgrind)
-  libraries+=(catch2 vulkan-validationlayers libshaderc-dev xvfb xdotool libc6-dbg)  # valgrind wants the last
+  libraries+=(xvfb xdotool libc6-dbg)  # valgrind wants the last
 fi
 if [[ $set_name == windows ]]; then
   tools+=(x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix wine:wine)
   libraries+=(wine64 libglm-dev xvfb xauth)
+fi
+if [[ $set_name == roots ]]; then
+  tools=(git:git debootstrap:debootstrap) libraries=()
 fi
 if [[ $set_name == search ]] && ! python3 -m pip --version >/dev/null 2>&1; then
   libraries+=(python3-pip)
@@ -73,8 +84,14 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" \
-    </dev/null >"$log" 2>&1 || { tail -n 15 "$log" >&2; echo "heed: apt-get $1 failed" >&2; exit 1; }
+    </dev/null >"$log" 2>&1 && return
+  tail -n 15 "$log" >&2
+  echo "heed: apt-get $1 failed. These packages are missing; install them, then start again: ${missing[*]}" >&2
+  exit 1
 }
-echo "heed: installing ${missing[*]}"
 apt update
+for package in "${wishes[@]}"; do
+  if apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
+done
+echo "heed: installing ${missing[*]}"
 apt install -y --no-install-recommends "${missing[@]}"

@@ -8,10 +8,15 @@ mkdir -p "${1:?usage: swiftshader.sh FOLDER}"
 folder=$(cd "$1" && pwd)
 icd=$folder/vk_swiftshader_icd.json
 
-if [[ ! -s $icd || ! -s $folder/libvk_swiftshader.so ]]; then
+is_complete() { [[ -s $icd && -s $folder/libvk_swiftshader.so ]]; }
+if ! is_complete; then
+  exec 9>"$folder/lock"  # another stage of the tests may want it now
+  flock 9
+fi
+if ! is_complete; then
   command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || { echo "SwiftShader: no apt here" >&2; exit 3; }
-  # As the calling user: apt's own user may not be able to write to the folder. Old package lists name versions
-  # that are gone, so a first failure is followed by an update.
+  # apt downloads as the calling user, since its own may not be able to write to the folder. Old package lists name
+  # versions that are gone, so that a first failure is followed by an update.
   download() { (cd "$folder" && apt-get -qq -o APT::Sandbox::User=root download chromium-common) </dev/null; }
   download >/dev/null 2>&1 || {
     if [[ $(id -u) -eq 0 ]]; then apt-get -qq update </dev/null >/dev/null 2>&1 || true; fi

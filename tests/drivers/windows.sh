@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what a build for Windows needs beside Debian's MinGW: the libraries that heed links, built from Debian's sources into
-# a folder of their own, and a CMake toolchain file. Nothing is installed into the system. Prints the file's name.
+# Makes what a build for Windows needs beside Debian's MinGW: the libraries that heed links, built from Debian's sources
+# into a folder of their own, and a CMake toolchain file. Nothing is installed into the system. Prints the file's name.
 #   windows.sh FOLDER
 # Programs then run with: WINEPREFIX=ANY_FOLDER WINEDEBUG=-all wine PROGRAM
 set -euo pipefail
@@ -46,7 +46,7 @@ for package in "${packages[@]}"; do
   source=$folder/source/$package
   rm -rf "$source" && mkdir -p "$source"
   tar -xf "$folder/apt/${package}"_*.orig.tar.* -C "$source" --strip-components=1
-  # Each library takes those of the options that it knows.
+  # A library ignores options that it does not know.
   cmake -S "$source" -B "$source/build" -G Ninja --no-warn-unused-cli -DCMAKE_TOOLCHAIN_FILE="$file.tmp" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_INSTALL_PREFIX="$folder/root" -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DHWY_ENABLE_TESTS=OFF \
     -DHWY_ENABLE_EXAMPLES=OFF -DHWY_ENABLE_CONTRIB=OFF -DUTF8PROC_ENABLE_TESTING=OFF -DCATCH_BUILD_TESTING=OFF \

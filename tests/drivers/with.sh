@@ -36,14 +36,11 @@ exec_in_debian_13() {
   "$here/debian_root.sh" "$drivers/debian-13" "trixie trixie-backports" \
     "mesa-vulkan-drivers mesa-drm-shim libvulkan1 vulkan-validationlayers libstdc++6 libshaderc1"
   folder=$(cd "$drivers/debian-13" && pwd)
-  libraries=$(dirname "$(find "$folder/usr/lib" -name libvulkan_lvp.so | head -n 1)")
+  icd=$("$here/icd.sh" "$folder" "$driver")
+  libraries=${icd%/*}
   loader=$(find "$folder/usr/lib" "$folder/usr/lib64" -name 'ld-linux-*.so.*' | head -n 1)
   program=$(type -P "$1") || { echo "no program '$1'" >&2; exit 127; }
   shift
-  icd=$folder/$driver.json
-  printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s", "api_version": "1.4.0"}}\n' \
-    "$libraries/libvulkan_$driver.so" >"$icd.$$"
-  mv "$icd.$$" "$icd"
   use_icd "$icd"
   [[ -z $shim ]] || shim=$libraries/lib${shim}_noop_drm_shim.so
   exec "$loader" --library-path "$libraries" ${shim:+--preload "$shim"} "$program" "$@"

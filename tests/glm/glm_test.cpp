@@ -1,26 +1,16 @@
 // Vectors and matrices of glm as inputs, outputs and weights.
 #include <heed/glm.hpp>
-#include <heed/heed.hpp>
 
-#include <array>
-#include <cmath>
 #include <glm/glm.hpp>
 #include <glm/gtc/packing.hpp>
 #include <glm/gtc/type_ptr.hpp>
-#include <vector>
 
-#include "catch.hpp"
+#include "harness/setup.hpp"
 
 namespace {
 
 using heed::DType;
 using heed::Status;
-
-heed::Device cpu() {
-  heed::Device device;
-  REQUIRE(heed::Device::open({.select = "cpu"}, &device) == Status::Ok);
-  return device;
-}
 
 template <class T>
 std::vector<T> several(size_t count) {
@@ -53,8 +43,7 @@ void check_attention() {
   heed::Graph g;
   const heed::Tensor x = g.input("x", heed::glm_shape<Vector>({1, 1, g.extent("n", 16)}));
   g.output("y", g.attention(x, x, x).output);
-  heed::Plan plan;
-  REQUIRE(cpu().compile(g, {}, &plan) == Status::Ok);
+  heed::Plan plan = heed::test::compiled(heed::test::open_cpu(), g);
 
   const std::vector<Vector> in = several<Vector>(5);
   std::vector<Vector> out(5);
@@ -63,7 +52,7 @@ void check_attention() {
   for (size_t i = 0; i < in.size(); ++i)
     for (glm::length_t c = 0; c < L; ++c) CHECK(std::fabs(out[i][c] - expected[i][c]) < 1e-6);
 
-  // What run may write to must not be const; what is too short is refused.
+  // run refuses const vectors as outputs, and memory that is too short.
   const std::vector<Vector> constant(5);
   CHECK(plan.run({heed::glm_buffer("x", in), heed::glm_buffer("y", constant)}, {{"n", 5}}) != Status::Ok);
   CHECK(plan.run({heed::glm_buffer("x", in), heed::glm_buffer("y", out)}, {{"n", 6}}) == Status::BufferTooSmall);
@@ -78,7 +67,7 @@ TEST_CASE("glm: spans of vectors are inputs and outputs", "[glm]") {
 }
 
 TEST_CASE("glm: a matrix is its columns, one after another", "[glm]") {
-  // y = x W^T with W [out, in]: a glm matrix given as W has its columns as rows, so y = x m, what glm writes v * m.
+  // y = x W^T with W [out, in]. The columns of a glm matrix m become the rows of W, so that y is what glm writes v * m.
   const std::vector<glm::mat4x3> matrices = several<glm::mat4x3>(1);  // 4 columns of 3
   const auto whole = heed::glm_tensor("m", matrices);
   CHECK(whole.tensor().shape.size() == 3);
@@ -88,11 +77,8 @@ TEST_CASE("glm: a matrix is its columns, one after another", "[glm]") {
   heed::Graph g;
   const heed::Tensor x = g.input("x", heed::glm_shape<glm::vec3>({7}));
   g.output("y", g.matmul(x, g.weight("m", {4, 3}), {.transpose_b = true}));
-  heed::Device device = cpu();
-  heed::Weights weights;
-  heed::Plan plan;
-  REQUIRE(device.upload(std::array{weight}, &weights) == Status::Ok);
-  REQUIRE(device.compile(g, weights, &plan) == Status::Ok);
+  const heed::Device device = heed::test::open_cpu();
+  heed::Plan plan = heed::test::compiled(device, g, heed::test::uploaded(device, std::array{weight}));
   const auto in = several<glm::vec3>(7);
   std::vector<glm::vec4> out(7);
   REQUIRE(plan.run({heed::glm_buffer("x", in), heed::glm_buffer("y", out)}) == Status::Ok);
@@ -108,11 +94,8 @@ TEST_CASE("glm: packed halves are f16", "[glm]") {
 
   heed::Graph g;
   g.output("y", g.cast(g.weight("halves", heed::glm_shape<glm::u16vec4>({6}), DType::F16), DType::F32));
-  heed::Device device = cpu();
-  heed::Weights weights;
-  heed::Plan plan;
-  REQUIRE(device.upload(std::array{table.tensor()}, &weights) == Status::Ok);
-  REQUIRE(device.compile(g, weights, &plan) == Status::Ok);
+  const heed::Device device = heed::test::open_cpu();
+  heed::Plan plan = heed::test::compiled(device, g, heed::test::uploaded(device, std::array{table.tensor()}));
   std::vector<glm::vec4> out(6);
   REQUIRE(plan.run({heed::glm_buffer("y", out)}) == Status::Ok);
   for (size_t i = 0; i < out.size(); ++i) CHECK(out[i] == glm::vec4(glm::unpackHalf(halves[i])));

@@ -20,5 +20,5 @@ cmake --install "$build" --prefix "$folder/heed" >"$folder/install.log"
 # The library asks for a newer C library than the linker's, which is there when the program runs.
 cmake -S "$here" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$folder/heed" \
   -DHEED_SHADERC_LIBRARY="$library" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--allow-shlib-undefined >"$folder/configure.log"
-cmake --build "$folder/build" --parallel "$(nproc)" >"$folder/build.log" || { tail -n 30 "$folder/build.log" >&2; exit 1; }
+cmake --build "$folder/build" >"$folder/build.log" || { tail -n 30 "$folder/build.log" >&2; exit 1; }
 echo "$folder/build/heed_glsl_tests"

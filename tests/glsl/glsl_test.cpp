@@ -1,10 +1,8 @@
-// A host's pass from GLSL source.
-#include <cmath>
+// Passes whose kernel a host brings as GLSL source.
 #include <heed/glsl.hpp>
-#include <string>
 
-#include "catch.hpp"
-#include "ops/devices.hpp"
+#include "harness/devices.hpp"
+#include "search/support.hpp"
 
 using namespace heed;
 
@@ -21,18 +19,12 @@ void main() {
 }
 )";
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  const size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
 void cube_on_cpu(void*, const CustomCall& call) {
   const auto* x = static_cast<const float*>(call.inputs[0].data);
   for (uint32_t i = 0; i < call.push[0]; ++i) static_cast<float*>(call.outputs[0].data)[i] = x[i] * x[i] * x[i];
 }
 
-// y = (2 x)^3 - x: the host's pass between two of heed's.
+// y = (2 x)^3 - x, with the host's pass between two of heed's.
 Graph cube_graph(const std::vector<uint32_t>& words, std::string_view entry_point = "main") {
   Graph g;
   const Dim n = g.extent("n", 100);
@@ -53,14 +45,13 @@ Graph cube_graph(const std::vector<uint32_t>& words, std::string_view entry_poin
 }
 
 std::vector<float> run(Device device, const Graph& g, const std::vector<float>& x) {
-  Plan plan;
-  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  Plan plan = test::compiled(device, g);
   std::vector<float> y(x.size());
   REQUIRE(plan.run({{"x", x}, {"y", y}}, {{"n", static_cast<int64_t>(x.size())}}) == Status::Ok);
   return y;
 }
 
-// What compile_glsl says of a source that it refuses.
+// The message of compile_glsl for a source that it refuses.
 std::string refused(const std::string& source) {
   std::string said;
   const Log log = {[](void* text, LogLevel level, const char* message) {
@@ -83,8 +74,7 @@ TEST_CASE("glsl: source with defines becomes a pass that gives what the CPU give
   REQUIRE(compile_glsl(kSource, {.defines = defines}, &words) == Status::Ok);
   REQUIRE(compile_glsl(kSource, {.defines = defines, .optimize = false}, &plain) == Status::Ok);
   CHECK(words.size() < plain.size());
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+  Device cpu = test::open_cpu();
   for (const size_t count : {1, 33, 100}) {
     std::vector<float> x(count);
     for (size_t i = 0; i < count; ++i) x[i] = 0.37f * static_cast<float>(i) - 11.0f;
@@ -119,18 +109,18 @@ TEST_CASE("glsl: mistakes are told with their lines", "[custom][glsl]") {
   };
   for (const Case& c : cases) {
     INFO(c.to);
-    const std::string said = refused(replaced(kSource, c.from, c.to));
+    const std::string said = refused(test::replaced(kSource, c.from, c.to));
     INFO(said);
     CHECK(said.find("compile_glsl: ") == 0);
-    CHECK(said.find(c.said) != std::string::npos);
+    CHECK_THAT(said, holds(c.said));
   }
   for (const char* source : {"", "\xff\xfe not a shader", "#version 110\nvoid main() {}", "# version\n", "#"}) {
     INFO(source);
     CHECK(refused(source) ==
           "compile_glsl: cube.comp:1: error: no #version with compute shaders, such as #version 450");
   }
-  CHECK(refused("#version 450").find("ntry point") != std::string::npos);
-  CHECK(refused("#version 450\n\xff\xfe").find("cube.comp:2: error") != std::string::npos);
+  CHECK_THAT(refused("#version 450"), holds("ntry point"));
+  CHECK_THAT(refused("#version 450\n\xff\xfe"), holds("cube.comp:2: error"));
   CHECK(compile_glsl(kSource, {}, nullptr) == Status::InvalidArgument);
 }
 
@@ -140,5 +130,5 @@ TEST_CASE("glsl: a pass with an entry point that the shader lacks is refused", "
   REQUIRE(compile_glsl(kSource, {.defines = defines}, &words) == Status::Ok);
   const Graph g = cube_graph(words, "start");
   CHECK(g.status() != Status::Ok);
-  CHECK(std::string(g.error()).find("start") != std::string::npos);
+  CHECK_THAT(std::string(g.error()), holds("start"));
 }

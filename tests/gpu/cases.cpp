@@ -52,22 +52,27 @@ struct Attends {
   Causal causal = Causal::None;
   bool padding = false, mask = false, bias = false, fill = false;
   float dropout = 0.0f;
+  int64_t window = 0;
+  bool lengths = false;
+  bool narrow = false;  // keys and values of bf16 beside queries of f32
 };
 
 GraphCase attention(const Attends& a, const char* suffix = "") {
   const auto build = [=](Graph& g, DType type) {
     constexpr int64_t kHeads = 12;
-    AttentionOptions options = {.causal = a.causal, .dropout = a.dropout};
+    AttentionOptions options = {.causal = a.causal, .window = a.window, .dropout = a.dropout};
+    if (a.lengths) options.lengths = g.input("lengths", {1}, DType::I32);
     if (a.padding) options.key_padding = exclude(g.input("padding", {1, a.keys}, DType::U8));
     if (a.mask) options.mask = keep(g.input("mask", {1, 1, a.queries, a.keys}, DType::U8));
     if (a.bias) options.bias = g.input("bias", {1, kHeads, a.queries, a.keys}, type);
     if (a.fill) options.masked_fill = -1e9f;
     const Tensor q = g.input("q", {1, kHeads, a.queries, a.d_k}, type);
-    const Tensor k = g.input("k", {1, kHeads, a.keys, a.d_k}, type);
-    const Tensor v = g.input("v", {1, kHeads, a.keys, a.d_v}, type);
+    const DType narrow = a.narrow ? DType::BF16 : type;
+    const Tensor k = g.input("k", {1, kHeads, a.keys, a.d_k}, narrow);
+    const Tensor v = g.input("v", {1, kHeads, a.keys, a.d_v}, narrow);
     g.output("y", g.attention(q, k, v, options).output);
   };
-  return {name_of("attention", {a.queries, a.keys, a.d_k}, suffix), build, a.dropout > 0.0f};
+  return {name_of("attention", {a.queries, a.keys, a.d_k}, suffix), build, a.dropout > 0.0f, !a.narrow};
 }
 
 // An operation on x [rows, columns].
@@ -110,6 +115,11 @@ void add_attention(std::vector<GraphCase>* cases) {
   cases->push_back(attention({.padding = true}, " padding"));
   cases->push_back(attention({.queries = 1, .keys = 4096}, " one query"));
   cases->push_back(attention({.queries = 1, .keys = 4096, .d_k = 128, .d_v = 128}, " one query"));
+  cases->push_back(attention({.causal = Causal::BottomRight, .window = 128, .lengths = true}, " window lengths"));
+  cases->push_back(
+      attention({.queries = 1, .keys = 4096, .causal = Causal::BottomRight, .lengths = true}, " one query lengths"));
+  for (const int64_t queries : {1, 512})
+    cases->push_back(attention({.queries = queries, .keys = 4096, .narrow = true}, " keys of bf16"));
   cases->push_back(attention(
       {.causal = Causal::BottomRight, .padding = true, .mask = true, .bias = true, .fill = true, .dropout = 0.1f},
       " everything"));
@@ -125,6 +135,16 @@ void add_rows(std::vector<GraphCase>* cases) {
     cases->push_back(row_wise("mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 0); }, " over rows"));
     cases->push_back(row_wise("mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 1); }));
   }
+  cases->push_back(row_wise("sample", 512, 4096, [](Graph& g, Tensor x) { return g.sample(x, {.top_p = 0.9f}); }));
+  cases->push_back(row_wise(
+      "sample", 1, 151936,
+      [](Graph& g, Tensor x) {
+        return g.sample(x, {.previous = g.input("previous", {4096}, DType::I32),
+                            .repetition_penalty = 1.1f,
+                            .bias = g.input("bias", {151936}, g.dtype(x)),
+                            .top_k = 50});
+      },
+      " everything"));
   cases->push_back(row_wise("layernorm", 512, 768, residual_layernorm, " residual"));
   cases->push_back(row_wise(
       "softmax", 512, 512,

@@ -36,26 +36,25 @@ def work(row):
 def main():
     folder, result = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     ours, theirs = read_rows(folder / "heed.tsv"), read_rows(folder / "torch.tsv")
-    workgroups = read_rows(folder / "heed_nv2.tsv")  # with matrices of whole workgroups, where the device has them
     if not ours:
         sys.exit("FAIL heed timed nothing")
     rows = []
-    heads = ("row", "heed, ms", "nv2, ms", "torch, ms", "ratio", "TFLOP/s", "GB/s", "kernels")
-    print("%-36s %10s %10s %10s %8s %9s %9s  %s" % heads)
+    heads = ("row", "heed, ms", "torch, ms", "ratio", "TFLOP/s", "GB/s", "kernels")
+    print("%-36s %10s %10s %8s %9s %9s  %s" % heads)
     for row, mine in ours.items():
         other = theirs.get(row, {}).get("ms")
         flops, moved = work(row)
         milliseconds = mine["ms"]
-        entry = {"row": row, "heed_ms": milliseconds, "nv2_ms": workgroups.get(row, {}).get("ms"), "torch_ms": other,
+        entry = {"row": row, "heed_ms": milliseconds, "torch_ms": other,
                  "note": mine["note"]}
         if milliseconds:
             entry["ratio"] = other / milliseconds if other else None
             entry["tflops"], entry["gigabytes"] = flops / milliseconds / 1e9, moved / milliseconds / 1e6
         rows.append(entry)
         texts = ["-" if entry.get(key) is None else form % entry[key]
-                 for key, form in (("heed_ms", "%.3f"), ("nv2_ms", "%.3f"), ("torch_ms", "%.3f"), ("ratio", "%.2f"), ("tflops", "%.1f"),
+                 for key, form in (("heed_ms", "%.3f"), ("torch_ms", "%.3f"), ("ratio", "%.2f"), ("tflops", "%.1f"),
                                    ("gigabytes", "%.0f"))]
-        print("%-36s %10s %10s %10s %8s %9s %9s  %s" % (row, *texts, mine["note"]))
+        print("%-36s %10s %10s %8s %9s %9s  %s" % (row, *texts, mine["note"]))
 
     def text(name):
         return (folder / name).read_text().strip() if (folder / name).exists() else ""

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/kernel_table.hpp"
-#include "vulkan/pipeline_info.hpp"
+#include "vulkan/pipelines/pipeline_info.hpp"
 
 namespace heed::gpu_tests {
 
@@ -74,21 +74,17 @@ bool Compiler::create_device() {
   queue.queueFamilyIndex = vulkan::choose_queue_family(physical_.queue_families);
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  auto storage =
-      structure<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
-  storage.storageBuffer16BitAccess = physical_.storage_16bit;
+  vulkan::Features wanted = lists_matrix_ ? vulkan::kMatrixFeatures : vulkan::Features{};
+  wanted.storageBuffer16BitAccess = physical_.features.storageBuffer16BitAccess;
+  vulkan::FeatureChain features(wanted);
   auto executable = structure<VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR, &storage);
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR, features.first());
   executable.pipelineExecutableInfo = VK_TRUE;
-  vulkan::MatrixFeatures matrix;
   std::vector<const char*> extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME};
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &executable);
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  if (lists_matrix_) {
-    info.pNext = matrix.chain(&executable);
-    extensions.push_back(vulkan::MatrixFeatures::kExtension);
-  }
+  if (lists_matrix_) extensions.push_back(vulkan::kMatrixExtension);
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   if (vk_.CreateDevice(physical_.handle, &info, nullptr, &device_) != VK_SUCCESS)

@@ -1,4 +1,4 @@
-// A driver's compiler, asked what it makes of a kernel (VK_KHR_pipeline_executable_properties).
+// Asks a driver's compiler what it makes of a kernel (VK_KHR_pipeline_executable_properties).
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,12 @@
 #include <string>
 
 #include "kernels/dispatch.hpp"
-#include "vulkan/capabilities.hpp"
-#include "vulkan/instance.hpp"
+#include "vulkan/probe/capabilities.hpp"
+#include "vulkan/probe/instance.hpp"
 
 namespace heed::gpu_tests {
 
-// What the driver tells of one pipeline: its statistics and its forms as text, by the names the driver gives
-// them.
+// Statistics of a pipeline, and forms of it as text, by the names that the driver gives them.
 struct Compiled {
   std::map<std::string, double> statistics;
   std::map<std::string, std::string> texts;
@@ -28,11 +27,11 @@ struct Compiled {
   }
 };
 
-// The only device of the driver. Makes pipelines and nothing else: it also works where there is no such GPU.
+// The only device of the driver. It makes nothing but pipelines, and so works where there is no such GPU.
 class Compiler {
  public:
-  // Null, with the reason on stderr. `assumed`: take the driver to have matrix units of this size, though it does not list
-  // them (yet); m == 0 for what it says.
+  // Null, with the reason on stderr. `assumed`: take the driver to have matrix units of this size, though it does not
+  // list them (yet); m == 0 for what it says.
   static std::unique_ptr<Compiler> open(const MatrixSize& assumed);
   ~Compiler();
   Compiler(const Compiler&) = delete;

@@ -7,7 +7,7 @@
 namespace heed::gpu_tests {
 namespace {
 
-// What one driver calls them; null: it does not tell.
+// A driver's names for the figures; null: it does not tell.
 struct Names {
   std::string_view driver;  // as its name begins
   const char *registers, *scalar_registers, *spills, *more_spills, *scratch, *shared, *occupancy, *instructions,

@@ -1,4 +1,4 @@
-// What the compilers of several drivers tell of a kernel, by common names.
+// Figures of a kernel that the compilers of several drivers tell, by common names.
 #pragma once
 
 #include <string_view>
@@ -20,8 +20,8 @@ struct Figures {
   double multiply_add_percent = 0, matrix_percent = 0;  // of the instructions
 };
 
-// `driver`: its name and version. Mesa's RADV (AMD), NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm) are known;
-// of others everything is 0.
+// `driver` is a name and version. Mesa's RADV (AMD), NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm) are known;
+// others have 0 everywhere.
 Figures figures_of(std::string_view driver, const Compiled& compiled);
 
 }  // namespace heed::gpu_tests

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles every kernel that heed would choose on GPUs of several makers with Mesa's compilers for them, which need no such
-# GPU, and compares registers, spills, occupancy and instructions with the tables tests/gpu/*_isa.csv.
+# Compiles every kernel that heed would choose on GPUs of several makers with Mesa's compilers for them, which need no
+# such GPU, and compares registers, spills, occupancy and instructions with the tables tests/gpu/*_isa.csv.
 #
 #   tests/gpu/isa.sh [amd] [nvidia] [apple] [qualcomm]   these, or all: fails if a kernel spills more or puts more into
 #                                     memory, runs at a lower occupancy or takes over a tenth more instructions than in the
@@ -8,10 +8,10 @@
 #   tests/gpu/isa.sh ... --update     writes the tables
 #   tests/gpu/isa.sh ... --assembly FOLDER   also writes the assembly of every kernel there
 #
-# Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Three versions of Mesa are fetched from Debian
-# into build/drivers: 22.3.6 and 25.0.7, whose RADV (AMD) does without hardware, and 26.1 with libraries that play the part of
-# a kernel's drivers: RADV, NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm). amd also times a host's second start, which
-# has the pipeline cache of the first. Exit code 3 where the drivers cannot be had.
+# Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Three versions of Mesa are fetched from
+# Debian into build/drivers: 22.3.6 and 25.0.7, whose RADV (AMD) does without hardware, and 26.1 with libraries that
+# play the part of a kernel's drivers: RADV, NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm). amd also times a
+# host's second start, which has the pipeline cache of the first. Exit code 3 where the drivers cannot be had.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -40,19 +40,12 @@ left_out="libc6 libgcc-s1 gcc-12-base libstdc++6"
 fetch() { "$root/tests/drivers/debian_root.sh" "$drivers/$1" "$2" "mesa-vulkan-drivers libvulkan1" "$left_out" || exit 3; }
 
 radv() {  # radv mesa-22|mesa-25 FAMILY COMMAND...
-  local folder=$drivers/$1 family=$2 libraries icd
+  local family=$2 icd
+  icd=$("$root/tests/drivers/icd.sh" "$drivers/$1" radeon) || return
   shift 2
-  libraries=$(dirname "$(find "$folder/usr/lib" -name libvulkan_radeon.so | head -n 1)")
-  icd=$folder/radeon.json
-  env -u VK_INSTANCE_LAYERS -u VK_LOADER_LAYERS_ENABLE LD_LIBRARY_PATH="$libraries" VK_ICD_FILENAMES="$icd" \
+  env -u VK_INSTANCE_LAYERS -u VK_LOADER_LAYERS_ENABLE LD_LIBRARY_PATH="${icd%/*}" VK_ICD_FILENAMES="$icd" \
     VK_DRIVER_FILES="$icd" VK_LOADER_LAYERS_DISABLE='*' NODEVICE_SELECT=1 MESA_SHADER_CACHE_DISABLE=true \
     RADV_FORCE_FAMILY="$family" "$@"
-}
-write_icd() {
-  local libraries
-  libraries=$(dirname "$(find "$drivers/$1/usr/lib" -name libvulkan_radeon.so | head -n 1)")
-  printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s", "api_version": "1.3.0"}}\n' \
-    "$libraries/libvulkan_radeon.so" >"$drivers/$1/radeon.json"
 }
 
 run_on() {  # run_on MESA-CHIP COMMAND...
@@ -81,7 +74,7 @@ compilers_of() {
 
 columns="compiler,kernel,constants,example,registers,scalar_registers,spills,scratch,shared,occupancy,instructions,cycles,multiply_add_percent,matrix_percent"
 
-# compile FOLDER MESA-CHIP [MATRIX]: that compiler's part of the table
+# compile FOLDER MESA-CHIP [MATRIX]: makes that compiler's rows of the table.
 compile() { run_on "$2" "$program" "$2" "${assembly:--}" "${3:-0}" >"$1/$2.csv" || rm -f "$1/$2.csv"; }
 
 compare() {  # compare MAKER TABLE NEW
@@ -116,7 +109,7 @@ check() {  # check MAKER
   local -a compilers
   mapfile -t compilers < <(compilers_of "$maker")
   for name in "${compilers[@]}"; do
-    while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n; done
+    while [[ $(jobs -rp | wc -l) -ge ${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} ]]; do wait -n; done
     # shellcheck disable=SC2086  # a name, and perhaps a size
     compile "$parts" $name &
   done
@@ -137,8 +130,6 @@ for maker in "${makers[@]}"; do
   if [[ $maker == amd ]]; then
     fetch mesa-22 bookworm
     fetch mesa-25 "bookworm bookworm-backports"
-    write_icd mesa-22
-    write_icd mesa-25
     run_on mesa-25-navi31 "$warm_start" mesa-25-navi31 || failed=1
   fi
   check "$maker" || failed=1

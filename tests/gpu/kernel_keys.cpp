@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include "gpu/cases.hpp"
 #include "graph/schedule.hpp"
@@ -28,8 +29,8 @@ bool choose(const GraphCase& example, DType type, const Capabilities& device, st
   Schedule schedule;
   KernelList kernels;
   bool planned = plan(example, type, device, &schedule);
-  for (size_t i = 0; planned && i < schedule.steps.size(); ++i) {
-    planned = select_kernels(schedule, schedule.steps[i], device, stderr_log(), &kernels) == Status::Ok;
+  for (size_t i = 0; planned && i < schedule.passes.size(); ++i) {
+    planned = select_kernels(schedule, schedule.passes[i], device, stderr_log(), &kernels) == Status::Ok;
     for (uint32_t k = 0; planned && k < kernels.count; ++k) remember(kernels.uses[k], example.name, chosen);
   }
   if (!planned) std::fprintf(stderr, "no plan for %s %s\n", example.name.c_str(), to_string(type));
@@ -38,12 +39,16 @@ bool choose(const GraphCase& example, DType type, const Capabilities& device, st
 
 }  // namespace
 
-bool choose_kernels(const Capabilities& device, std::vector<ChosenKernel>* chosen) {
+bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>* chosen) {
+  const auto all = std::make_shared<Tuning>();
+  all->lists_all = true;  // not only what plans keep, so that costs can be compared with what compilers make
+  Capabilities device = device_alone;
+  device.tuning = all;
   for (const GraphCase& example : graph_cases()) {
     if (!choose(example, DType::F32, device, chosen)) return false;
     if (!example.both_types || !device.storage_16bit) continue;
     if (!choose(example, DType::F16, device, chosen)) return false;
-    // What has bf16 differs from its f16 counterpart in loads and stores alone: each kernel once.
+    // A kernel for bf16 differs from the one for f16 in loads and stores alone, so that each is taken once.
     std::vector<ChosenKernel> bf16;
     if (!choose(example, DType::BF16, device, &bf16)) return false;
     const auto is_known = [&](const ChosenKernel& one) {

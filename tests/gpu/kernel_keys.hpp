@@ -1,4 +1,4 @@
-// Which pipelines heed would make on a device, found without running anything there.
+// Finds the pipelines that heed would make on a device, without running anything there.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct ChosenKernel {
   std::string example;  // the first case that asks for it
 };
 
-// Every pipeline that the cases of cases.hpp ask of such a device, each once, in the order of the variant
-// table. False, with the reason on stderr, if a case cannot be planned.
+// Every pipeline that the cases of cases.hpp ask of a device, each once, in the order of the variant table. False, with
+// the reason on stderr, if a case cannot be planned.
 bool choose_kernels(const Capabilities& device, std::vector<ChosenKernel>* chosen);
 
 }  // namespace heed::gpu_tests

@@ -1,4 +1,4 @@
-// What kinds of instructions a GPU's program is made of.
+// Counts the kinds of instructions in a GPU's program.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ struct Mix {
   double percent(int part) const { return all == 0 ? 0.0 : 100.0 * part / all; }
 };
 
-// Of a compiler's own listing, one instruction per line:
+// Reads a compiler's own listing, one instruction per line:
 //   ACO, for AMD       "v1: %249 = v_add_u32 %247, %248"; also of chips whose assembly the driver cannot print
 //   NAK, for NVIDIA    "r4 = ffma r1 r2 r3    // delay=2"
 //   IR3, for Qualcomm  "(ss)(rpt1)mad.f32 r0.x, r1.x, r2.x, r3.x", which stands for two

@@ -20,12 +20,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bundle=$work/heed-nvidia
 mkdir -p "$bundle/bin" "$bundle/lib"
-for program in tests/heed_tests tests/heed_rows samples/heed/heed; do
+for program in tests/heed_tests tests/bench/heed_rows samples/heed/heed; do
   [[ -x $build/$program ]] || { echo "no $build/$program; build heed first" >&2; exit 2; }
   cp "$build/$program" "$bundle/bin/"
 done
 strip "$bundle"/bin/*
-# What they link to, but for the C and C++ libraries, which must fit the machine's own; and the loader.
+# Copies the libraries that the programs link to, and the loader. The C and C++ libraries must be the machine's own.
 ldd "$bundle"/bin/* | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
   grep -v -E '/(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so' | xargs -r cp -L -t "$bundle/lib"
 loader=$(ldconfig -p | awk '/libvulkan\.so\.1 / && !found++ { print $NF }')

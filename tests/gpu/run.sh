@@ -40,22 +40,6 @@ else
         encoder:f32:512 encoder:f16:512 encoder:f16:4096 matmul:bf16:4096x4096x4096 attention:bf16:16x4096x128
         layernorm:bf16:32768x2048 encoder:bf16:512)
 fi
-# Products and attention of f16 by matrices of whole workgroups, which are taken when asked for only: right first, then
-# timed.
-nv2=() && rm -f "$here/heed_nv2.tsv"
-if HEED_MATRIX_UNITS=nv2 "$here/bin/heed" devices -v | grep 'matrices of workgroups: used' >/dev/null; then
-  for op in matmul attention; do
-    if HEED_MATRIX_UNITS=nv2 HEED_TEST_DEVICES=$gpu "$here/bin/heed_tests" "$op on every device" >"$here/${op}_nv2.log" 2>&1; then
-      for row in "${rows[@]}"; do [[ $row == "$op:f16:"* ]] && nv2+=("$row"); done
-    else
-      echo "FAIL $op on matrices of workgroups is wrong, so it is not timed: $here/${op}_nv2.log"
-    fi
-  done
-  [[ ${#nv2[@]} -eq 0 ]] ||
-    HEED_MATRIX_UNITS=nv2 "$here/bin/heed_rows" "$gpu" 2 "${nv2[@]}" 2>"$here/heed_nv2.device" >"$here/heed_nv2.tsv"
-else
-  echo "no matrices of workgroups (VK_NV_cooperative_matrix2) on this driver"
-fi
 "$here/bin/heed_rows" "$gpu" 2 "${rows[@]}" 2>"$here/heed.device" | tee "$here/heed.tsv"
 cat "$here/heed.device"
 python3 "$here/torch_rows.py" 2 "${rows[@]}" 2>"$here/torch.device" >"$here/torch.tsv" || true

@@ -1,8 +1,8 @@
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 #include <random>
 
-#include "graph/passes.hpp"
+#include "graph/rewrites.hpp"
 #include "support.hpp"
 
 using namespace heed;

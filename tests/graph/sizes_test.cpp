@@ -1,6 +1,4 @@
-#include "catch.hpp"
-
-#include <vector>
+#include "harness/catch.hpp"
 
 #include "graph/sizes.hpp"
 

@@ -1,10 +1,7 @@
-// Where a shader's push constants end, by the types and the layout of their members.
+// The end of a shader's push constants, found from the types and the layout of their members.
 #include "graph/spirv.hpp"
 
-#include <functional>
-#include <vector>
-
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 using namespace heed;
 
@@ -36,7 +33,7 @@ struct Module {
     words.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | code);
     words.insert(words.end(), operands);
   }
-  // A block whose second member has this type, at byte 8.
+  // Adds a block whose second member has the type `member`, at byte 8.
   void block(uint32_t member) {
     op(kStruct, {kBlock, kWord, member});
     op(32, {kPointer, 9, kBlock});

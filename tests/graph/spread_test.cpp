@@ -1,6 +1,4 @@
-#include <heed/nn.hpp>
-
-#include "catch.hpp"
+#include "harness/catch.hpp"
 #include "support.hpp"
 
 using namespace heed;
@@ -18,9 +16,9 @@ Schedule spread(const Graph& g) {
   return std::move(s.schedule);
 }
 
-// Elements from row to row of an input of a step, at the extents' maxima.
-int64_t row_of(const Schedule& s, size_t step, size_t input) {
-  const TensorInfo& info = s.info(s.steps[step].inputs[input]);
+// Elements from row to row of an input of a pass, at the extents' maxima.
+int64_t row_of(const Schedule& s, size_t pass, size_t input) {
+  const TensorInfo& info = s.info(s.passes[pass].inputs[input]);
   return s.max_values[static_cast<size_t>(info.strides[static_cast<size_t>(info.rank - 2)])];
 }
 
@@ -37,10 +35,10 @@ TEST_CASE("spread: rows of scratch that a matmul reads lie two cache lines furth
     const Tensor x = g.input("x", {3, g.extent("tokens", 50), 64});
     g.output("y", layer(g, layer(g, x, "up", width, 64), "down", 64, width));
     const Schedule s = spread(g);
-    REQUIRE(s.steps.size() == 2);
+    REQUIRE(s.passes.size() == 2);
     const int64_t row = row_of(s, 1, in::kA);
     CHECK(row == (width % 1024 == 0 ? width + 32 : width));
-    const Placement& placed = s.placement(s.steps[1].inputs[in::kA]);
+    const Placement& placed = s.placement(s.passes[1].inputs[in::kA]);
     CHECK(placed.bytes == static_cast<uint64_t>(3 * 50 * row * 4));
     CHECK(s.scratch_bytes == placed.bytes);
   }
@@ -55,9 +53,9 @@ TEST_CASE("spread: through norms and residuals, not behind what writes whole ten
   g.output("z", layer(g, g.softmax(y), "d", 8, 1024));
   const Schedule s = spread(g);
   std::vector<int64_t> rows;
-  for (size_t i = 0; i < s.steps.size(); ++i)
-    if (s.steps[i].op == Op::Matmul && i > 0) rows.push_back(row_of(s, i, in::kA));
-  // The product between two norms' result and a residual; its own result, which a softmax reads too; and the softmax's.
+  for (size_t i = 0; i < s.passes.size(); ++i)
+    if (s.passes[i].op == Op::Matmul && i > 0) rows.push_back(row_of(s, i, in::kA));
+  // "b" reads a norm's result, which is spread. "c" and "d" read y, which a softmax reads too, and softmax's result.
   CHECK(rows == std::vector<int64_t>{1024 + 32, 1024, 1024});
 }
 
@@ -70,5 +68,5 @@ TEST_CASE("spread: inputs, outputs and views stay as they are", "[graph]") {
   g.output("y", layer(g, h, "c", 8, 1024));
   g.output("z", layer(g, g.reshape(split, {20, 2, 1024}), "d", 8, 1024));
   const Schedule s = spread(g);
-  for (size_t i = 0; i < s.steps.size(); ++i) CHECK(row_of(s, i, in::kA) == 1024);
+  for (size_t i = 0; i < s.passes.size(); ++i) CHECK(row_of(s, i, in::kA) == 1024);
 }

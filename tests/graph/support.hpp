@@ -1,12 +1,8 @@
 // Shared by the graph tests: a schedule straight from a graph, with the messages it logged.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include <heed/graph.hpp>
-
 #include "graph/schedule.hpp"
+#include "harness/setup.hpp"
 
 namespace heed::test {
 
@@ -18,21 +14,16 @@ struct Scheduled {
 
 inline Scheduled schedule_of(const Graph& graph, ScheduleOptions options = {}) {
   Scheduled result;
-  Log log;
-  log.user = &result.messages;
-  log.callback = [](void* user, LogLevel, const char* text) {
-    static_cast<std::string*>(user)->append(text).append("\n");
-  };
-  result.status = make_schedule(graph.data(), options, log, &result.schedule);
+  Messages messages;
+  result.status = make_schedule(graph.data(), options, messages.log(), &result.schedule);
+  result.messages = messages.text;
   return result;
 }
 
 inline std::vector<Op> ops_of(const Schedule& schedule) {
   std::vector<Op> ops;
-  for (const Node& node : schedule.steps) ops.push_back(node.op);
+  for (const Node& node : schedule.passes) ops.push_back(node.op);
   return ops;
 }
-
-inline bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace heed::test

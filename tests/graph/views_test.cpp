@@ -1,4 +1,4 @@
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 #include "graph/graph_data.hpp"
 #include "support.hpp"

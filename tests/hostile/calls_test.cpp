@@ -1,14 +1,11 @@
 // Calls outside the graph that are wrong in one way each, as tables.
-#include <functional>
-#include <heed/heed.hpp>
-#include <vector>
 
 #include "search/support.hpp"
 
 namespace heed::test {
 
 TEST_CASE("hostile: a missing place for the result is an invalid argument", "[hostile]") {
-  const std::string folder = (data_folder() / "tiny").string();
+  const std::string folder = tiny_folder();
   const std::string_view text = "{}";
   const SafeTensors::Entry entry{"e", SafeTensors::Type::F32, {0}, {}};
   const std::function<Status()> calls[] = {
@@ -34,9 +31,8 @@ TEST_CASE("hostile: a missing place for the result is an invalid argument", "[ho
 
 TEST_CASE("hostile: uploads of types that are none, or that floats are not converted to", "[hostile]") {
   Messages messages;
-  Device device;
   Weights weights;
-  REQUIRE(Device::open({.select = "cpu", .log = messages.log(), .threads = 1}, &device) == Status::Ok);
+  Device device = open_cpu({.log = messages.log(), .threads = 1});
   const std::vector<std::byte> data(12);
   const int64_t shape[] = {3};
   const auto upload = [&](DType from, const UploadOptions& options) {

@@ -1,11 +1,6 @@
-// Files that were sound until somebody changed them: every reader of files and blobs takes them or refuses them with
-// messages, whatever is in them.
-#include <algorithm>
-#include <cstring>
-#include <heed/heed.hpp>
+// Sound files that were changed at random: every reader of files and blobs takes them or refuses them with messages.
 #include <iterator>
-#include <span>
-#include <vector>
+#include <sstream>
 
 #include "golden_run.hpp"
 #include "hostile/hostile.hpp"
@@ -18,24 +13,12 @@ using ops::Random;
 
 size_t place(Random& r, size_t size) { return static_cast<size_t>(r.below(static_cast<int64_t>(size) + 1)); }
 
-const char* const kNumbers[] = {"0",
-                                "-1",
-                                "1",
-                                "4",
-                                "2147483648",
-                                "9223372036854775807",
-                                "9223372036854775808",
-                                "18446744073709551615",
-                                "18446744073709551616",
-                                "1e999",
-                                "-1e999",
-                                "0.5",
-                                "1e2",
-                                "99999999999999999999999999",
-                                "00",
-                                "16777215",
-                                "16777216",
-                                "NaN"};
+const std::vector<std::string> kNumbers = [] {
+  std::istringstream words(
+      "0 -1 1 4 2147483648 9223372036854775807 9223372036854775808 18446744073709551615 18446744073709551616 1e999 "
+      "-1e999 0.5 1e2 99999999999999999999999999 00 16777215 16777216 NaN");
+  return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
+}();
 const char* const kWords[] = {
     "\"",  "\\",   "\\u0000", "\\ud800",      "\xff", "\xc0\x80", "\xed\xa0\x80", "{",  "}",  "[",     "]",     ",",
     ":",   "null", "true",    "\n",           "",     "\"\"",     "[]",           "{}", "##", "[UNK]", "[SEP]", "F32",
@@ -46,10 +29,10 @@ void edit_number(Random& r, std::string* text) {
   const size_t begin = text->find_first_of("0123456789", place(r, text->size()));
   if (begin == std::string::npos) return;
   const size_t end = std::min(text->find_first_not_of("0123456789", begin), text->size());
-  text->replace(begin, end - begin, kNumbers[r.below(std::size(kNumbers))]);
+  text->replace(begin, end - begin, kNumbers[r.below(kNumbers.size())]);
 }
 
-// Two pieces between quotes, brackets or lines change places, or one is put in twice.
+// Exchanges two stretches of text between quotes, brackets or lines, or doubles one.
 void move_piece(Random& r, std::string* text) {
   const auto piece = [&](size_t from) {
     const size_t begin = std::min(text->find_first_of("\"[]{},:\n", from), text->size());
@@ -92,7 +75,7 @@ std::string mutated(Random& r, std::string text) {
   return text;
 }
 
-// The header of a safetensors file is changed apart from its data, and its length told right, mostly.
+// Changes the header of a safetensors file apart from the data, and mostly keeps the header's length right.
 std::string mutated_safetensors(Random& r, const std::string& file) {
   uint64_t length = 0;
   std::memcpy(&length, file.data(), sizeof length);
@@ -105,7 +88,7 @@ std::string mutated_safetensors(Random& r, const std::string& file) {
   return out;
 }
 
-// A copy on the heap of just the size, so that a sanitizer sees every read behind it.
+// A copy on the heap that has no byte to spare, so that a sanitizer sees every read behind it.
 std::vector<std::byte> exact(const std::string& text) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
@@ -129,7 +112,7 @@ struct Sound {
 };
 Sound tiny(const char* name) { return {name, read_file(data_folder() / "tiny" / name)}; }
 
-// What one reader made of it: a failure says something, a success nothing above a warning.
+// Checks what a reader logged: a failure must say something, a success nothing above a warning.
 void check_told(Status status, const Messages& messages) {
   INFO(messages.text.substr(0, 300));
   if (status != Status::Ok) {
@@ -157,9 +140,8 @@ TEST_CASE("hostile: changed safetensors files", "[hostile][io]") {
       (void)read_f32(entry, {}, &floats);
       (void)read_i32(entry, {}, &integers);
     }
-    Device cpu;
     Weights weights;
-    REQUIRE(Device::open({.select = "cpu", .threads = 1}, &cpu) == Status::Ok);
+    Device cpu = open_cpu({.threads = 1});
     (void)cpu.upload(file.host_tensors(), &weights, {.keep_dtype = r.coin(), .dtype = DType::F16});
   });
   tell_sound(taken, cases);
@@ -168,7 +150,7 @@ TEST_CASE("hostile: changed safetensors files", "[hostile][io]") {
 TEST_CASE("hostile: changed tokenizers and text", "[hostile][bert]") {
   const Sound sound[] = {tiny("tokenizer.json"), tiny("vocab.txt")};
   WordPiece known;
-  REQUIRE(WordPiece::open((data_folder() / "tiny").string(), {}, &known) == Status::Ok);
+  REQUIRE(WordPiece::open(tiny_folder(), {}, &known) == Status::Ok);
   int64_t taken = 0;
   const int64_t cases = hostile_cases("tokenizers", 100, [&](Random& r) {
     Messages messages;
@@ -197,8 +179,7 @@ TEST_CASE("hostile: changed golden files", "[hostile][goldens]") {
     if (file.path().extension() == ".safetensors" && file.file_size() < 5000) sound.push_back(file.path());
   std::sort(sound.begin(), sound.end());
   goldens::Messages messages;
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu", .log = messages.log(), .threads = 1}, &cpu) == Status::Ok);
+  Device cpu = open_cpu({.log = messages.log(), .threads = 1});
   hostile_cases("goldens", 300, [&](Random& r) {
     const std::string& path = sound[static_cast<size_t>(r.below(static_cast<int64_t>(sound.size())))];
     const std::vector<std::byte> bytes = exact(mutated_safetensors(r, read_file(path)));
@@ -214,8 +195,7 @@ TEST_CASE("hostile: changed model folders", "[hostile][bert]") {
                          tiny("model-00001-of-00002.safetensors"), tiny("model-00002-of-00002.safetensors"),
                          tiny("tokenizer.json")};
   Messages messages;
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu", .log = messages.log(), .threads = 1}, &cpu) == Status::Ok);
+  Device cpu = open_cpu({.log = messages.log(), .threads = 1});
   int64_t taken = 0;
   ModelCopy model;
   const int64_t cases = hostile_cases("models", 60, [&](Random& r) {

@@ -1,14 +1,9 @@
-// Wrong and absurd input, drawn at random. The same for the same seed everywhere; HEED_HOSTILE_CASES=N makes N cases
-// of each area instead of the few that always run, HEED_HOSTILE_SEED another start. A case is drawn from its number alone.
+// Wrong and absurd input, drawn at random, the same for the same seed everywhere. HEED_HOSTILE_CASES=N makes N cases of
+// each area instead of the few that always run; HEED_HOSTILE_SEED draws others. A case is drawn from its number alone.
 #pragma once
 
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
-#include "catch.hpp"
-#include "environment.hpp"
+#include "harness/environment.hpp"
+#include "harness/setup.hpp"
 #include "ops/random.hpp"
 
 namespace heed::test {
@@ -32,8 +27,8 @@ int64_t hostile_cases(const std::string& area, int64_t usual, Each&& each) {
   return last - first;
 }
 
-// Of the cases of an area, how many came through. If none or all did, what is behind the first check was not tried, or
-// nothing was wrong.
+// Tells how many cases of an area were taken. If none were, nothing behind the first check was tried; if all were,
+// nothing was wrong with them.
 inline void tell_sound(int64_t sound, int64_t cases) {
   std::printf("%lld of %lld were taken\n", static_cast<long long>(sound), static_cast<long long>(cases));
   if (cases >= 50) CHECK((0 < sound && sound < cases));

@@ -1,7 +1,6 @@
 // The calls that programs are made of. Each draws arguments that mostly fit together.
 #include "hostile/program.hpp"
 
-#include <cstring>
 #include <list>
 
 namespace heed::test {
@@ -64,7 +63,21 @@ const Call kCalls[] = {
       (void)p.graph.rmsnorm(x, p.maybe(&Program::like, {p.last_dim(x)}), p.factor());
     },
     [](Program& p) { (void)p.graph.l2_normalize(p.tensor(), p.factor()); },
+    [](Program& p) {
+      (void)p.graph.rotary(p.tensor(), {.width = p.number(8), .base = p.factor(), .positions = p.tensor()});
+    },
     [](Program& p) { (void)p.graph.argmax(p.tensor()); },
+    [](Program& p) {
+      const Tensor x = p.remember(p.tensor());
+      (void)p.graph.sample(x, {.previous = p.maybe(&Program::ids, {p.dim()}),
+                               .repetition_penalty = p.factor(),
+                               .bias = p.maybe(&Program::like, {p.last_dim(x)}),
+                               .temperature = p.factor(),
+                               .top_k = p.number(8),
+                               .top_p = p.factor(),
+                               .step = p.dim(),
+                               .seeds = p.maybe(&Program::ids, {p.r.one_in(3) ? p.dim() : 1})});
+    },
     [](Program& p) {
       const Tensor q = p.usual(4);
       const Shape s = p.graph.shape(q);
@@ -100,6 +113,29 @@ const Call kCalls[] = {
       (void)p.graph.add(x, p.like(p.fitting(p.graph.shape(x))));
     },
     [](Program& p) { (void)p.graph.mul(p.tensor(), p.tensor()); },
+    [](Program& p) {
+      // Rows of a tensor that is there, behind each other.
+      const Tensor rows = p.remember(p.tensor());
+      Shape whole = p.graph.shape(rows);
+      if (whole.rank < 1 || whole.rank > kMaxRank) return;
+      const int axis = p.r.one_in(12) ? p.axis() : static_cast<int>(p.r.below(whole.rank));
+      for (int i = 0; i < whole.rank; ++i)
+        if (!p.r.one_in(20)) whole[i] = whole[i].value;
+      if (axis >= 0 && axis < whole.rank) whole[axis] = p.number(whole[axis].value + p.r.below(4));
+      Tensor state = p.graph.state(p.name(), whole, p.r.one_in(8) ? p.dtype() : p.graph.dtype(rows));
+      for (int i = 0; i < whole.rank; ++i)
+        if (i != axis) state = p.graph.slice(state, i, 0, p.graph.shape(rows)[i]);
+      const Tensor written = p.graph.append(p.r.one_in(20) ? p.tensor() : state, rows, axis,
+                                            p.r.coin() ? p.graph.position("p", 3) : Dim(p.number(p.r.below(3))));
+      if (p.r.one_in(3)) (void)p.graph.scale(p.r.one_in(10) ? state : written, 2.0f);
+    },
+    [](Program& p) {
+      const Tensor value = p.tensor();
+      Shape whole = p.graph.shape(value);
+      for (int i = 0; i < std::min(whole.rank, kMaxRank); ++i) whole[i] = whole[i].value;
+      const Tensor state = p.r.one_in(8) ? p.tensor() : p.graph.state(p.name(), whole, p.graph.dtype(value));
+      (void)p.graph.assign(state, p.r.one_in(4) ? p.graph.scale(state, 0.5f) : value);
+    },
     [](Program& p) { (void)p.graph.scale(p.tensor(), p.factor()); },
     [](Program& p) { (void)p.graph.activation(p.tensor(), p.one_of<Activation>(6)); },
     [](Program& p) { (void)p.graph.cast(p.tensor(), p.dtype()); },

@@ -1,14 +1,6 @@
 // A program against the public API, drawn at random: calls with a mixture of right and wrong arguments.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <heed/heed.hpp>
-#include <limits>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "graph/graph_data.hpp"
 #include "hostile/hostile.hpp"
 
@@ -86,7 +78,7 @@ class Program {
     if (r.one_in(60)) return foreign_;
     const size_t count = graph.data().tensors.size();
     if (count == 0) return {};
-    // Late ones more often.
+    // Draws late ones more often.
     const int64_t back = std::min(r.below(static_cast<int64_t>(count)), r.below(static_cast<int64_t>(count)));
     return {static_cast<uint32_t>(static_cast<int64_t>(count) - 1 - back)};
   }
@@ -165,7 +157,7 @@ class Program {
   }
 
   void call();
-  // A call on a copy; the copy becomes the graph if it took it, and sometimes if it did not.
+  // Makes a call on a copy, which becomes the graph if the call succeeded, and sometimes if it did not.
   bool step() {
     Graph before = graph;
     call();
@@ -191,7 +183,7 @@ class Program {
   DType last_type_ = DType::F32;
 };
 
-// Draws calls, and gives the graph outputs. What came of the calls is checked.
+// Draws calls, checks their results, and gives the graph outputs.
 inline Program random_program(Random& random) {
   Program program(random);
   const int64_t steps = 2 + random.below(16);
@@ -203,7 +195,7 @@ inline Program random_program(Random& random) {
 
 // Random values, now and then wild ones.
 void fill(Random& r, DType dtype, std::vector<std::byte>* bytes);
-// What the graph asks for, now and then with something wrong.
+// Uploads the weights that the graph asks for, now and then with something wrong.
 Status upload_weights(Random& r, Device& device, const Graph& graph, Weights* weights);
 
 }  // namespace heed::test

@@ -1,5 +1,5 @@
-// Pointers, loads, stores and atomics. A pointer is an offset from its variable: in bytes where others can see the memory,
-// in slots where it is an invocation's own.
+// Pointers, loads, stores and atomics. A pointer is an offset from its variable: in bytes where others can see the
+// memory, in slots where it is an invocation's own.
 #include <algorithm>
 
 #include "interpreter/workgroup.hpp"
@@ -27,7 +27,7 @@ Access Workgroup::access(const Place& place, uint32_t invocation, bool atomic) c
           clock_->dispatch,
           static_cast<uint16_t>(invocation),
           subgroup,
-          place.shared ? parts_[subgroup] : uint16_t{0},
+          place.shared ? phases_[subgroup] : uint16_t{0},
           atomic};
 }
 
@@ -87,7 +87,7 @@ void Workgroup::make_pointer(const Instruction& i, const Lanes& at) {
     const uint32_t step = in_memory ? now.stride : module_.type(now.element).slots;
     const Slot indices = slot(index);
     each(at, [&](uint32_t l) {
-      // What is outside is told when it is used: compilers may make pointers that they do not use.
+      // A pointer outside is reported when it is used: compilers may make pointers that they do not use.
       const uint64_t to = result[l] + uint64_t{indices[l]} * step;
       const bool outside = (now.count != 0 && indices[l] >= now.count) || to > UINT32_MAX;
       result[l] = outside ? UINT32_MAX : static_cast<uint32_t>(to);

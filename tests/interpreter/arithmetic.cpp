@@ -1,16 +1,11 @@
-// What every invocation does on its own.
+// Instructions that every invocation does on its own.
 #include <algorithm>
 #include <cmath>
 
+#include "interpreter/operations.hpp"
 #include "interpreter/workgroup.hpp"
 
 namespace heed::interpreter {
-namespace {
-
-int32_t as_signed(uint32_t bits) { return static_cast<int32_t>(bits); }
-
-}  // namespace
-
 template <class F>
 void Workgroup::unary(const Instruction& i, const Lanes& at, const F& f) {
   for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
@@ -27,11 +22,14 @@ void Workgroup::binary(const Instruction& i, const Lanes& at, const F& f) {
   }
 }
 
+uint32_t Workgroup::number_width(uint32_t type) const {
+  const Type& scalar = module_.scalar_of(type);
+  return scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(type).width : scalar.width;
+}
+
 template <class F>
 void Workgroup::float_unary(const Instruction& i, const Lanes& at, uint32_t a, const F& f) {
-  const uint32_t width = module_.scalar_of(i.type).kind == Type::Kind::CooperativeMatrix
-                             ? shape_of(i.type).width
-                             : module_.scalar_of(i.type).width;
+  const uint32_t width = number_width(i.type);
   for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
     const Slot result = slot(i.result, s), x = slot(a, s);
     if (width == 32)
@@ -43,9 +41,7 @@ void Workgroup::float_unary(const Instruction& i, const Lanes& at, uint32_t a, c
 
 template <class F>
 void Workgroup::float_binary(const Instruction& i, const Lanes& at, uint32_t a, uint32_t b, const F& f) {
-  const uint32_t width = module_.scalar_of(i.type).kind == Type::Kind::CooperativeMatrix
-                             ? shape_of(i.type).width
-                             : module_.scalar_of(i.type).width;
+  const uint32_t width = number_width(i.type);
   for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
     const Slot result = slot(i.result, s), x = slot(a, s), y = slot(b, s);
     if (width == 32)
@@ -62,66 +58,25 @@ void Workgroup::compare(const Instruction& i, const Lanes& at, const F& f) {
 }
 
 bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
-  // Of 16 bits: what is above them is kept 0.
+  // In a slot of 16 bits the upper half is kept 0.
   const Type& scalar = module_.type(i.type).slots != 0 ? module_.scalar_of(i.type) : module_.type(i.type);
   const uint32_t mask = scalar.kind == Type::Kind::Int && scalar.width == 16 ? 0xffffu : UINT32_MAX;
+  const auto each_pair = [&](const auto& f) {
+    binary(i, at, f);
+    return true;
+  };
+  if (use_operation(i.op, mask, each_pair)) return true;
   switch (i.op) {
-    case Op::IAdd: binary(i, at, [=](uint32_t a, uint32_t b) { return (a + b) & mask; }); return true;
-    case Op::ISub: binary(i, at, [=](uint32_t a, uint32_t b) { return (a - b) & mask; }); return true;
-    case Op::IMul: binary(i, at, [=](uint32_t a, uint32_t b) { return (a * b) & mask; }); return true;
     case Op::SNegate: unary(i, at, [=](uint32_t a) { return (0u - a) & mask; }); return true;
-    case Op::UDiv: binary(i, at, [](uint32_t a, uint32_t b) { return b == 0 ? UINT32_MAX : a / b; }); return true;
-    case Op::UMod: binary(i, at, [](uint32_t a, uint32_t b) { return b == 0 ? UINT32_MAX : a % b; }); return true;
-    case Op::BitwiseAnd: binary(i, at, [](uint32_t a, uint32_t b) { return a & b; }); return true;
-    case Op::BitwiseOr: binary(i, at, [](uint32_t a, uint32_t b) { return a | b; }); return true;
-    case Op::BitwiseXor: binary(i, at, [](uint32_t a, uint32_t b) { return a ^ b; }); return true;
     case Op::Not: unary(i, at, [=](uint32_t a) { return ~a & mask; }); return true;
-    // Shifts by as many bits as there are, or more, have no result.
-    case Op::ShiftLeftLogical:
-      binary(i, at, [=](uint32_t a, uint32_t b) { return b > 31 ? 0xffffdeadu & mask : (a << b) & mask; });
-      return true;
-    case Op::ShiftRightLogical:
-      binary(i, at, [=](uint32_t a, uint32_t b) { return b > 31 ? 0xffffdeadu & mask : a >> b; });
-      return true;
-    case Op::ShiftRightArithmetic:
-      binary(i, at,
-             [](uint32_t a, uint32_t b) { return b > 31 ? 0xffffdeadu : static_cast<uint32_t>(as_signed(a) >> b); });
-      return true;
-    case Op::LogicalAnd: binary(i, at, [](uint32_t a, uint32_t b) { return a & b; }); return true;
-    case Op::LogicalOr: binary(i, at, [](uint32_t a, uint32_t b) { return a | b; }); return true;
     case Op::LogicalNot: unary(i, at, [](uint32_t a) { return a ^ 1u; }); return true;
-    case Op::IEqual:
-    case Op::LogicalEqual: binary(i, at, [](uint32_t a, uint32_t b) { return a == b ? 1u : 0u; }); return true;
-    case Op::INotEqual:
-    case Op::LogicalNotEqual: binary(i, at, [](uint32_t a, uint32_t b) { return a != b ? 1u : 0u; }); return true;
-    case Op::ULessThan: binary(i, at, [](uint32_t a, uint32_t b) { return a < b ? 1u : 0u; }); return true;
-    case Op::ULessThanEqual: binary(i, at, [](uint32_t a, uint32_t b) { return a <= b ? 1u : 0u; }); return true;
-    case Op::UGreaterThan: binary(i, at, [](uint32_t a, uint32_t b) { return a > b ? 1u : 0u; }); return true;
-    case Op::UGreaterThanEqual: binary(i, at, [](uint32_t a, uint32_t b) { return a >= b ? 1u : 0u; }); return true;
-    case Op::SLessThan:
-      binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) < as_signed(b) ? 1u : 0u; });
-      return true;
-    case Op::SLessThanEqual:
-      binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) <= as_signed(b) ? 1u : 0u; });
-      return true;
-    case Op::SGreaterThan:
-      binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) > as_signed(b) ? 1u : 0u; });
-      return true;
-    case Op::SGreaterThanEqual:
-      binary(i, at, [](uint32_t a, uint32_t b) { return as_signed(a) >= as_signed(b) ? 1u : 0u; });
-      return true;
     case Op::UMulExtended:
-      each(at, [&](uint32_t l) {
-        const uint64_t product = uint64_t{slot(i.operands[0])[l]} * slot(i.operands[1])[l];
-        slot(i.result, 0)[l] = static_cast<uint32_t>(product);
-        slot(i.result, 1)[l] = static_cast<uint32_t>(product >> 32);
-      });
-      return true;
     case Op::IAddCarry:
       each(at, [&](uint32_t l) {
-        const uint64_t sum = uint64_t{slot(i.operands[0])[l]} + slot(i.operands[1])[l];
-        slot(i.result, 0)[l] = static_cast<uint32_t>(sum);
-        slot(i.result, 1)[l] = static_cast<uint32_t>(sum >> 32);
+        const uint64_t a = slot(i.operands[0])[l], b = slot(i.operands[1])[l];
+        const uint64_t wide = i.op == Op::IAddCarry ? a + b : a * b;
+        slot(i.result, 0)[l] = static_cast<uint32_t>(wide);
+        slot(i.result, 1)[l] = static_cast<uint32_t>(wide >> 32);
       });
       return true;
     case Op::Select: {
@@ -180,7 +135,7 @@ bool Workgroup::do_floats(const Instruction& i, const Lanes& at) {
   }
 }
 
-// The same bits as another type: as many words in other numbers of parts.
+// The same bits as another type, with components of another width.
 void Workgroup::convert_bits(const Instruction& i, const Lanes& at) {
   const uint32_t from_type = module_.type_id_of(i.operands[0]);
   const uint32_t from = module_.scalar_of(from_type).width, to = module_.scalar_of(i.type).width;
@@ -198,30 +153,35 @@ void Workgroup::convert_bits(const Instruction& i, const Lanes& at) {
 }
 
 bool Workgroup::do_conversion(const Instruction& i, const Lanes& at) {
-  const auto width_of = [&](uint32_t type) {
-    const Type& scalar = module_.scalar_of(type);
-    return scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(type).width : scalar.width;
-  };
   switch (i.op) {
     case Op::Bitcast: convert_bits(i, at); return true;
     case Op::FConvert: {
-      const uint32_t from = width_of(module_.type_id_of(i.operands[0])), to = width_of(i.type);
+      const uint32_t from = number_width(module_.type_id_of(i.operands[0])), to = number_width(i.type);
       unary(i, at, [=](uint32_t a) { return bits_of(float_of(a, from), to); });
       return true;
     }
     case Op::UConvert: {
-      const uint32_t mask = width_of(i.type) == 16 ? 0xffffu : UINT32_MAX;
+      const uint32_t mask = number_width(i.type) == 16 ? 0xffffu : UINT32_MAX;
       unary(i, at, [=](uint32_t a) { return a & mask; });
       return true;
     }
-    case Op::ConvertUToF: {
-      const uint32_t to = width_of(i.type);
-      unary(i, at, [=](uint32_t a) { return bits_of(static_cast<float>(a), to); });
+    case Op::ConvertUToF:
+    case Op::ConvertSToF: {
+      const uint32_t to = number_width(i.type);
+      const bool is_signed = i.op == Op::ConvertSToF;
+      unary(i, at, [=](uint32_t a) {
+        return bits_of(is_signed ? static_cast<float>(as_signed(a)) : static_cast<float>(a), to);
+      });
       return true;
     }
-    case Op::ConvertSToF: {
-      const uint32_t to = width_of(i.type);
-      unary(i, at, [=](uint32_t a) { return bits_of(static_cast<float>(as_signed(a)), to); });
+    case Op::ConvertFToU: {
+      const uint32_t from = number_width(module_.type_id_of(i.operands[0]));
+      each(at, [&](uint32_t l) {
+        const float value = float_of(slot(i.operands[0], 0)[l], from);
+        const bool fits = value > -1.0f && value < 4294967296.0f;
+        if (!fits) wrong(i, "converts what is no whole number of 32 bits", l);
+        slot(i.result, 0)[l] = fits ? static_cast<uint32_t>(value) : 0;
+      });
       return true;
     }
     case Op::CopyObject: unary(i, at, [](uint32_t a) { return a; }); return true;
@@ -309,15 +269,26 @@ bool Workgroup::do_composite(const Instruction& i, const Lanes& at) {
   }
 }
 
-// Vectors and small matrices of one invocation; a matrix is its columns one after the other.
+// Vectors and small matrices of one invocation. A matrix holds its columns one after the other.
 bool Workgroup::do_matrix(const Instruction& i, const Lanes& at) {
-  const auto number = [&](uint32_t value, uint32_t s, uint32_t l) { return as_float(slot(value, s)[l]); };
   const uint32_t slots = module_.type(i.type).slots;
+  // Slot s of the result is the sum of the products of left(s, k) of the first operand and right(s, k) of the second.
+  const auto sum = [&](uint32_t count, const auto& left, const auto& right) {
+    for (uint32_t s = 0; s < slots; ++s)
+      each(at, [&](uint32_t l) {
+        float total = 0.0f;
+        for (uint32_t k = 0; k < count; ++k)
+          total += as_float(slot(i.operands[0], left(s, k))[l]) * as_float(slot(i.operands[1], right(s, k))[l]);
+        slot(i.result, s)[l] = as_bits(total);
+      });
+    return true;
+  };
+  const auto kth = [](uint32_t, uint32_t k) { return k; };
+  const auto size_of_first = [&] { return module_.type_of(i.operands[0]).slots; };
   switch (i.op) {
     case Op::VectorTimesScalar:
     case Op::MatrixTimesScalar: {
-      const Type& scalar = module_.scalar_of(i.type);
-      const uint32_t width = scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(i.type).width : scalar.width;
+      const uint32_t width = number_width(i.type);
       for (uint32_t s = 0; s < slots; ++s)
         each(at, [&](uint32_t l) {
           slot(i.result, s)[l] =
@@ -325,36 +296,13 @@ bool Workgroup::do_matrix(const Instruction& i, const Lanes& at) {
         });
       return true;
     }
-    case Op::Dot:
-      each(at, [&](uint32_t l) {
-        float sum = 0.0f;
-        for (uint32_t s = 0; s < module_.type_of(i.operands[0]).slots; ++s)
-          sum += number(i.operands[0], s, l) * number(i.operands[1], s, l);
-        slot(i.result)[l] = as_bits(sum);
-      });
-      return true;
+    case Op::Dot: return sum(size_of_first(), kth, kth);
     case Op::VectorTimesMatrix: {
-      const uint32_t rows = module_.type_of(i.operands[0]).slots;
-      for (uint32_t s = 0; s < slots; ++s)
-        each(at, [&](uint32_t l) {
-          float sum = 0.0f;
-          for (uint32_t r = 0; r < rows; ++r)
-            sum += number(i.operands[0], r, l) * number(i.operands[1], s * rows + r, l);
-          slot(i.result, s)[l] = as_bits(sum);
-        });
-      return true;
+      const uint32_t rows = size_of_first();
+      return sum(rows, kth, [=](uint32_t s, uint32_t k) { return s * rows + k; });
     }
-    case Op::MatrixTimesVector: {
-      const uint32_t columns = module_.type_of(i.operands[1]).slots;
-      for (uint32_t s = 0; s < slots; ++s)
-        each(at, [&](uint32_t l) {
-          float sum = 0.0f;
-          for (uint32_t c = 0; c < columns; ++c)
-            sum += number(i.operands[0], c * slots + s, l) * number(i.operands[1], c, l);
-          slot(i.result, s)[l] = as_bits(sum);
-        });
-      return true;
-    }
+    case Op::MatrixTimesVector:
+      return sum(size_of_first() / slots, [=](uint32_t s, uint32_t k) { return k * slots + s; }, kth);
     case Op::Transpose: {
       const uint32_t rows = module_.type(module_.type(i.type).element).count, columns = module_.type(i.type).count;
       for (uint32_t c = 0; c < columns; ++c)
@@ -364,12 +312,6 @@ bool Workgroup::do_matrix(const Instruction& i, const Lanes& at) {
     }
     default: return false;
   }
-}
-
-bool Workgroup::do_extended(const Instruction& i, const Lanes& at) {
-  if (i.op != Op::ExtInst) return false;
-  do_glsl(i, at);
-  return true;
 }
 
 void Workgroup::do_glsl(const Instruction& i, const Lanes& at) {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "harness/devices.hpp"
 #include "interpreter/plan.hpp"
-#include "ops/devices.hpp"
+#include "vulkan/device/device.hpp"
 
 namespace heed::interpreter {
 namespace {
@@ -85,6 +86,8 @@ Device open(const Machine& machine, const Log& log) {
 }
 
 Capabilities* capabilities_of(const Device& device) {
+  if (device.impl()->backend() == detail::Backend::Vulkan)
+    return &static_cast<vulkan::VulkanDevice&>(*device.impl()).context().capabilities;
   const bool mine = std::any_of(machines().begin(), machines().end(),
                                 [&](const Machine& machine) { return device.info().word == machine.word; });
   return mine ? &static_cast<InterpretedDevice&>(*device.impl()).machine.capabilities : nullptr;

@@ -1,5 +1,6 @@
-// A device that runs the plans of Vulkan devices on the interpreter, with the capabilities of any GPU: the same schedule,
-// kernels, dispatches and bindings, and no driver. What its kernels do wrong fails the run, with a line in the log.
+// A device that runs the plans of Vulkan devices on the interpreter, with the capabilities of any GPU: the same
+// schedule, kernels, dispatches and bindings, and no driver. A kernel that does something wrong fails the run, with a
+// line in the log.
 #pragma once
 
 #include <heed/heed.hpp>
@@ -14,10 +15,10 @@
 namespace heed::interpreter {
 
 Device open(const Machine& machine, const Log& log);
-// Of a device of open; null for others.
+// The capabilities of a Vulkan device or of one that open made; null for others.
 Capabilities* capabilities_of(const Device& device);
 
-// For tests of what is noticed. Of a device of open.
+// Faults for tests of what is noticed, in a device that open made.
 struct Trials {
   std::map<KernelId, std::vector<uint32_t>> replaced;  // kernels that run as other SPIR-V
   uint32_t cut_bytes = 0;                              // at the end of every range that is bound

@@ -1,6 +1,7 @@
-// Runs compute kernels without a driver: SPIR-V, its constants, buffers and push constants in; results out, and what no
-// kernel may do: leave what is bound to it, read what nobody has written, touch what others touch with no barrier between,
-// come to a barrier without others, use a value of an invocation that is not there.
+// Runs compute kernels without a driver: takes SPIR-V, constants, buffers and push constants; gives results, and
+// reports everything that no kernel may do: leave the ranges that are bound, read memory that nobody has written, touch
+// memory that others touch with no barrier between, come to a barrier without others, use a value of an invocation that
+// is not there.
 //
 //   Interpreter interpreter;
 //   Report report;
@@ -32,7 +33,7 @@ struct Launch {
 
 class Interpreter {
  public:
-  // Throws Unknown for what it cannot do, and Stopped where a workgroup does not end.
+  // Throws Unknown for a module that it cannot run, and Stopped where a workgroup does not end.
   void run(const Launch& launch, Report* report);
   const Module& module(const Launch& launch);
 

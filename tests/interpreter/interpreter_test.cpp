@@ -1,12 +1,12 @@
-// What the interpreter computes and notices, by kernels of a few instructions.
+// Tests what the interpreter computes and notices, by kernels of a few instructions.
 #include "interpreter/interpreter.hpp"
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 namespace heed::interpreter {
 namespace {
 
-// A kernel of 64 invocations with a buffer of words at binding 0 and 64 shared words, of which only the body is given.
+// A kernel of 64 invocations with a buffer of words at binding 0 and 64 shared words. Tests give only the body.
 class Kernel {
  public:
   Kernel() {
@@ -91,7 +91,7 @@ class Kernel {
     add(Op::Label, {end});
   }
 
-  // What was wrong; empty if nothing was. The buffer has as many words as `words` and counts as written.
+  // Returns what was wrong, or nothing. The buffer has as many words as `words`, which count as written if `written`.
   std::string run(std::vector<uint32_t>* words, uint32_t groups = 1, uint32_t subgroup = 16, bool written = true) {
     std::vector<uint32_t> whole = words_;
     const auto finish = [&](Op op) { whole.push_back(1u << 16 | static_cast<uint32_t>(op)); };
@@ -114,29 +114,11 @@ class Kernel {
   }
 
  private:
-  enum Id : uint32_t {
-    kMain = 1,
-    kVoid,
-    kFunctionType,
-    kBool,
-    kUint,
-    kUint3,
-    kCount,
-    kSharedOrder,
-    kSharedType,
-    kWordsType,
-    kBlock,
-    kLocalPointer,
-    kBufferPointer,
-    kWordPointer,
-    kSharedPointer,
-    kSharedWordPointer,
-    kLocalVariable,
-    kBuffer,
-    kShared,
-    kZero = 30,  // and seven more numbers
-    kFirst = 40,
-  };
+  // Ids. Behind kZero are seven more numbers.
+  static constexpr uint32_t kMain = 1, kVoid = 2, kFunctionType = 3, kBool = 4, kUint = 5, kUint3 = 6, kCount = 7,
+                            kSharedOrder = 8, kSharedType = 9, kWordsType = 10, kBlock = 11, kLocalPointer = 12,
+                            kBufferPointer = 13, kWordPointer = 14, kSharedPointer = 15, kSharedWordPointer = 16,
+                            kLocalVariable = 17, kBuffer = 18, kShared = 19, kZero = 30, kFirst = 40;
   static constexpr uint32_t kSize = 64;
 
   uint32_t next() { return ++last_; }
@@ -178,7 +160,7 @@ TEST_CASE("interpreter: neighbours exchange words, with a barrier between", "[in
 }
 
 TEST_CASE("interpreter: a barrier of subgroups orders a subgroup, and not others", "[interpreter]") {
-  // Neighbours are of one subgroup; those 4 apart are not where a subgroup has 4.
+  // Neighbours are in one subgroup; invocations 4 apart are not where a subgroup has 4.
   for (const uint32_t apart : {1u, 4u}) {
     Kernel kernel;
     kernel.set_shared(kernel.local, kernel.local);

@@ -1,12 +1,12 @@
 #include "interpreter/machines.hpp"
 
-#include "environment.hpp"
+#include "harness/environment.hpp"
 #include "ops/random.hpp"
 
 namespace heed::interpreter {
 namespace {
 
-// Anything that a driver may report.
+// A machine with any capabilities that a driver may report.
 Machine drawn_machine(int64_t number) {
   ops::Random random(ops::random_seed() * 1000 + static_cast<uint64_t>(number));
   const auto one_of = [&](std::initializer_list<int64_t> list) { return static_cast<uint32_t>(random.pick(list)); };
@@ -32,10 +32,6 @@ Machine drawn_machine(int64_t number) {
   device.matrix_subgroup = one_of({8, 16, 32, 64});
   device.matrix_always = random.coin();
   device.subgroup_shuffle = !random.one_in(6);
-  if (random.coin()) return machine;
-  device.workgroup_matrix_128 = {one_of({8, 16, 32}), one_of({8, 16, 32}), one_of({8, 16})};
-  device.workgroup_matrix_256 = {one_of({16, 32, 64}), one_of({16, 32, 64}), one_of({16, 32})};
-  device.workgroup_matrix_largest = one_of({64, 128, 256, 1024});
   return machine;
 }
 
@@ -74,11 +70,6 @@ const std::vector<Machine>& machines() {
     nvidia.storage_alignment = 16;
     nvidia.subgroup_size = nvidia.matrix_subgroup = 32;
     nvidia.cores = 132;
-    nvidia.workgroup_matrix_128 = {16, 16, 16};
-    nvidia.workgroup_matrix_256 = {32, 32, 16};
-    nvidia.workgroup_matrix_largest = 256;
-    // As with HEED_MATRIX_UNITS=nv2: each kernel where it is expected to be the fastest.
-    list.push_back({"spirv:nv2", nvidia, 32, 0});
     nvidia.matrix_always = true;
     list.push_back({"spirv:nvidia", nvidia, 32, 0});
 

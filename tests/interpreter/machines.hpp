@@ -16,7 +16,7 @@ struct Machine {
   uint32_t host_offset = 0;  // bytes of the buffers of inputs and outputs before their first element; a multiple of 4
 };
 
-// Kinds of GPUs that differ in what kernels they are given; and as many as HEED_DRAWN_MACHINES says, otherwise a few, with
+// Kinds of GPUs that differ in the kernels they get; and HEED_DRAWN_MACHINES of them, by default a few, with
 // capabilities drawn at random by HEED_RANDOM_SEED ("drawn:0").
 const std::vector<Machine>& machines();
 

@@ -1,6 +1,5 @@
-// Cooperative matrices: values that the invocations of a subgroup, or of the workgroup, hold together.
+// Cooperative matrices: values that the invocations of a subgroup hold together.
 #include <algorithm>
-#include <numeric>
 
 #include "interpreter/workgroup.hpp"
 
@@ -31,7 +30,7 @@ std::vector<uint32_t> Workgroup::sharers(const Instruction& i, const Shape& shap
   return result;
 }
 
-// Calls f(place, offset, first invocation of those that share, index) for each element of a matrix in memory.
+// Calls f(place, offset, first of the invocations that share the matrix, index) for each element of a matrix in memory.
 template <class F>
 void Workgroup::walk_matrix(const Instruction& i, const Lanes& at, const MatrixAccess& access, const F& f) {
   const Shape shape = shape_of(access.type);
@@ -84,72 +83,11 @@ void Workgroup::multiply(const Instruction& i, const Lanes& at) {
   }
 }
 
-// A function of each element, its row and its column, called by whoever holds it.
-void Workgroup::do_elements(const Instruction& i, const Lanes& at) {
-  const uint32_t matrix = i.operands[0], function = i.operands[1], matrix_type = module_.type_id_of(matrix);
-  const std::vector<uint32_t>& parameters = module_.function(function).parameters;
-  const Shape shape = shape_of(matrix_type);
-  sharers(i, shape, at);
-  for (uint32_t s = 0; s < module_.type(matrix_type).slots; ++s) {
-    Lanes holders;
-    each(at, [&](uint32_t l) {
-      const uint32_t e = s * shape.sharers + shape.holder(l % shape.sharers);
-      if (e >= shape.elements()) return;
-      holders.list.push_back(static_cast<uint16_t>(l));
-      slot(parameters[0])[l] = e / shape.columns;
-      slot(parameters[1])[l] = e % shape.columns;
-      slot(parameters[2])[l] = slot(matrix, s)[l];
-      for (size_t p = 3; p < parameters.size(); ++p) {
-        const uint32_t given = i.operands[p - 1];
-        const bool is_matrix = module_.type_of(given).kind == Type::Kind::CooperativeMatrix;
-        if (is_matrix && module_.type_id_of(given) != matrix_type) throw Unknown("matrices that do not fit");
-        for (uint32_t k = 0; k < module_.type_of(parameters[p]).slots; ++k)
-          slot(parameters[p], k)[l] = slot(given, is_matrix ? s : k)[l];
-      }
-    });
-    call(module_.function(function), holders);
-    for (const uint16_t l : holders.list) slot(i.result, s)[l] = slot(returns_[function])[l];
-  }
-}
-
-// Combines the elements of each row, in an order that nobody may rely on.
-void Workgroup::reduce_rows(const Instruction& i, const Lanes& at) {
-  constexpr uint32_t kRows = 1;
-  const uint32_t matrix = i.operands[0], function = i.operands[2];
-  if (i.operands[1] != kRows) throw Unknown("a reduction that is not along rows");
-  const std::vector<uint32_t>& parameters = module_.function(function).parameters;
-  const Shape from = shape_of(module_.type_id_of(matrix)), to = shape_of(i.type);
-  if (from.rows != to.rows || from.sharers != to.sharers) throw Unknown("matrices that do not fit");
-  std::vector<uint32_t> sums(from.rows);
-  for (const uint32_t first : sharers(i, from, at)) {
-    for (uint32_t begin = 0; begin < from.rows; begin += n_) {
-      Lanes rows;
-      rows.list.resize(std::min(n_, from.rows - begin));
-      std::iota(rows.list.begin(), rows.list.end(), uint16_t{0});
-      for (uint32_t k = 0; k < from.columns; ++k) {
-        for (const uint16_t l : rows.list) {
-          const uint32_t row = begin + l;
-          const uint32_t value = element(matrix, from, first, row * from.columns + (row + k) % from.columns);
-          slot(parameters[0])[l] = sums[row];
-          slot(parameters[1])[l] = value;
-          if (k == 0) sums[row] = value;
-        }
-        if (k == 0) continue;
-        call(module_.function(function), rows);
-        for (const uint16_t l : rows.list) sums[begin + l] = slot(returns_[function])[l];
-      }
-    }
-    for (uint32_t e = 0; e < to.elements(); ++e) element(i.result, to, first, e) = sums[e / to.columns];
-  }
-}
-
 bool Workgroup::do_cooperative(const Instruction& i, const Lanes& at) {
   switch (i.op) {
     case Op::CooperativeMatrixLoad: load_matrix(i, at); return true;
     case Op::CooperativeMatrixStore: store_matrix(i, at); return true;
     case Op::CooperativeMatrixMulAdd: multiply(i, at); return true;
-    case Op::CooperativeMatrixPerElement: do_elements(i, at); return true;
-    case Op::CooperativeMatrixReduce: reduce_rows(i, at); return true;
     default: return false;
   }
 }

@@ -10,7 +10,7 @@ constexpr uint32_t kByHost = 1;  // intervals of kernels begin behind it
 }  // namespace
 
 Memory::Memory(uint64_t bytes, bool written) : data_(bytes), marks_((bytes + 1) / 2) {
-  // What nobody wrote is neither 0 nor a small number.
+  // Memory that nobody wrote holds neither 0 nor a small number.
   std::fill(data_.begin(), data_.end(), std::byte{0xfd});
   if (written) mark_written(0, bytes);
 }
@@ -31,14 +31,15 @@ const char* Memory::check_read(Mark& mark, const Access& by) {
     if (mark.write < by.workgroup)
       wrong = "reads what another workgroup has written";
     else if (mark.write == by.interval && mark.writer != by.invocation &&
-             !ordered(mark.write_subgroup, mark.write_part, by))
+             !ordered(mark.write_subgroup, mark.write_phase, by))
       wrong = "reads what another invocation has written since the last barrier";
   }
   if (mark.read >= by.dispatch && mark.read < by.workgroup) mark.shared_read = by.dispatch;
-  const bool first = mark.read != by.interval;
+  // An earlier read before a barrier of the same subgroup need not be kept: this read stands for it to all others.
+  const bool first = mark.read != by.interval || ordered(mark.read_subgroup, mark.read_phase, by);
   mark.reader = first || mark.reader == by.invocation ? by.invocation : kMany;
   mark.read_subgroup = first || mark.read_subgroup == by.subgroup ? by.subgroup : kMany;
-  mark.read_part = by.part;
+  mark.read_phase = by.phase;
   mark.read = by.interval;
   return wrong;
 }
@@ -50,17 +51,18 @@ const char* Memory::check_write(Mark& mark, const Access& by) {
     if (mark.write < by.workgroup)
       wrong = "writes what another workgroup has written";
     else if (mark.write == by.interval && mark.writer != by.invocation &&
-             !ordered(mark.write_subgroup, mark.write_part, by))
+             !ordered(mark.write_subgroup, mark.write_phase, by))
       wrong = "writes what another invocation has written since the last barrier";
   }
   if (mark.shared_read == by.dispatch || (mark.read >= by.dispatch && mark.read < by.workgroup))
     wrong = "writes what another workgroup has read";
-  else if (mark.read == by.interval && mark.reader != by.invocation && !ordered(mark.read_subgroup, mark.read_part, by))
+  else if (mark.read == by.interval && mark.reader != by.invocation &&
+           !ordered(mark.read_subgroup, mark.read_phase, by))
     wrong = "writes what another invocation has read since the last barrier";
   mark.write = by.interval;
   mark.writer = by.atomic ? kAtomic : by.invocation;
   mark.write_subgroup = by.subgroup;
-  mark.write_part = by.part;
+  mark.write_phase = by.phase;
   return wrong;
 }
 

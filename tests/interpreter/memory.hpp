@@ -1,8 +1,9 @@
-// Memory that knows who touched it: what an invocation reads must have been written, and no two invocations may touch the
-// same bytes, one of them writing, with no barrier between them. Byte by byte pairs, since f16 is the smallest element.
+// Memory that knows who touched it: what an invocation reads must have been written, and no two invocations may touch
+// the same bytes, one of them writing, with no barrier between them. It knows this for pairs of bytes, since f16 is the
+// smallest element.
 //
-// Time is counted in intervals: one ends at every barrier of a workgroup that orders this memory, and with every workgroup.
-// Barriers of subgroups divide the interval for their own subgroup only.
+// Time is counted in intervals: one ends at every barrier of a workgroup that orders this memory, and with every
+// workgroup. Barriers of subgroups divide the interval for their own subgroup only.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +14,30 @@
 
 namespace heed::interpreter {
 
-// Who touches, and when.
+// The invocation that touches memory, and when.
 struct Access {
   uint32_t interval = 0;    // now
   uint32_t workgroup = 0;   // the first interval of the workgroup
   uint32_t dispatch = 0;    // the first interval of the dispatch
   uint16_t invocation = 0;  // in the workgroup
   uint16_t subgroup = 0;    // of the invocation
-  uint16_t part = 0;        // of the interval, for the subgroup
+  uint16_t phase = 0;       // of the interval, for the subgroup
   bool atomic = false;
 };
 
 class Memory {
  public:
-  // Whether all of it counts as written: host data do, scratch and shared memory do not.
+  // `written`: all of it counts as written, as host data does, and scratch and shared memory do not.
   Memory(uint64_t bytes, bool written);
 
   std::byte* data() { return data_.data(); }
   uint64_t bytes() const { return data_.size(); }
-  // As if nobody had ever written it.
+  // Makes it memory that nobody has ever written.
   void forget();
-  // By the host.
+  // The host writes it.
   void mark_written(uint64_t offset, uint64_t bytes);
 
-  // What is wrong with the access; null if nothing is. [offset, offset + bytes) is within.
+  // Returns what is wrong with the access, or null. [offset, offset + bytes) must be within the memory.
   const char* read(uint64_t offset, uint32_t bytes, const Access& by);
   const char* write(uint64_t offset, uint32_t bytes, const Access& by);
 
@@ -45,12 +46,12 @@ class Memory {
   struct Mark {
     uint32_t write = 0, read = 0;  // the interval of the last; 0: never
     uint32_t shared_read = 0;      // the dispatch in which several workgroups read it
-    uint16_t writer = 0, write_subgroup = 0, write_part = 0;
+    uint16_t writer = 0, write_subgroup = 0, write_phase = 0;
     uint16_t reader = 0, read_subgroup = 0,
-             read_part = 0;  // of all since the last barrier, if they have one in common
+             read_phase = 0;  // of all since the last barrier, if they have one in common
   };
-  static bool ordered(uint16_t subgroup, uint16_t part, const Access& by) {
-    return subgroup == by.subgroup && part < by.part;
+  static bool ordered(uint16_t subgroup, uint16_t phase, const Access& by) {
+    return subgroup == by.subgroup && phase < by.phase;
   }
   static const char* check_read(Mark& mark, const Access& by);
   static const char* check_write(Mark& mark, const Access& by);

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
+#include "interpreter/operations.hpp"
+
 namespace heed::interpreter {
 namespace {
 
 constexpr uint32_t kMagic = 0x07230203, kHeaderWords = 5;
 constexpr uint32_t kLocalSize = 17, kLocalSizeId = 38;
-constexpr uint32_t kLayoutSlots = 26, kViewSlots = 4;  // see tensors.cpp
 
 bool has_no_result(Op op) {
   switch (op) {
     case Op::Store:
     case Op::CooperativeMatrixStore:
-    case Op::CooperativeMatrixStoreTensor:
     case Op::ControlBarrier:
     case Op::MemoryBarrier:
     case Op::LoopMerge:
@@ -48,7 +48,8 @@ uint32_t Module::constant(uint32_t id) const {
 
 void Module::decode(std::span<const uint32_t> words, std::span<const uint32_t> given) {
   uint32_t size_ids[3] = {};
-  // The size of a workgroup is wanted for types of matrices, before the constants are there: those of heed come first.
+  // Types of matrices need the size of a workgroup before constants are decoded. In heed's kernels it is constants 0 to
+  // 2.
   for (size_t i = 0; i < std::min<size_t>(given.size(), 3); ++i) size_[i] = given[i];
   for (size_t at = kHeaderWords; at < words.size();) {
     const uint32_t length = words[at] >> 16;
@@ -155,25 +156,11 @@ bool Module::decode_type(Op op, Operands o) {
       Type& type = fresh(o[0], Kind::CooperativeMatrix, 0);
       type.element = o[1];
       const auto scope = static_cast<Scope>(constant(o[2]));
-      if (scope != Scope::Workgroup && scope != Scope::Subgroup) throw Unknown("a matrix of another scope");
+      if (scope != Scope::Subgroup) throw Unknown("a matrix of another scope");
       type.rows = constant(o[3]);
       type.columns = constant(o[4]);
-      type.sharers = scope == Scope::Workgroup ? invocations() : subgroup_;
+      type.sharers = subgroup_;
       type.slots = (type.rows * type.columns + type.sharers - 1) / type.sharers;
-      return true;
-    }
-    case Op::TypeTensorLayout: {
-      Type& type = fresh(o[0], Kind::TensorLayout, kLayoutSlots);
-      type.dims = constant(o[1]);
-      type.clamp = constant(o[2]);
-      if (type.clamp > kClampConstant) throw Unknown("what is outside of a tensor as something inside");
-      return true;
-    }
-    case Op::TypeTensorView: {
-      Type& type = fresh(o[0], Kind::TensorView, kViewSlots);
-      type.dims = constant(o[1]);
-      type.has_dimensions = constant(o[2]) != 0;
-      for (const uint32_t id : o.subspan(3)) type.permutation.push_back(constant(id));
       return true;
     }
     default: return false;
@@ -211,7 +198,7 @@ bool Module::decode_constant(Op op, Operands o, std::span<const uint32_t> given)
     }
     case Op::SpecConstantOp: return set(evaluate(static_cast<Op>(o[2]), o.subspan(3)));
     case Op::Undef:
-      // Something that is not likely to be right by chance.
+      // A value that is hardly right by chance.
       if (open_ != nullptr) return false;
       return set(Words(types_[o[0]].slots, 0xffffdeadu));
     default: return false;
@@ -226,30 +213,12 @@ Words Module::evaluate(Op op, Operands o) const {
   }
   if (op == Op::Select) return constants_.at(constant(o[0]) != 0 ? o[1] : o[2]);
   const uint32_t a = constant(o[0]), b = o.size() > 1 ? constant(o[1]) : 0;
-  switch (op) {
-    case Op::IAdd: return {a + b};
-    case Op::ISub: return {a - b};
-    case Op::IMul: return {a * b};
-    case Op::UDiv: return {b == 0 ? UINT32_MAX : a / b};
-    case Op::UMod: return {b == 0 ? 0 : a % b};
-    case Op::BitwiseAnd: return {a & b};
-    case Op::BitwiseOr: return {a | b};
-    case Op::BitwiseXor: return {a ^ b};
-    case Op::ShiftLeftLogical: return {a << (b & 31u)};
-    case Op::ShiftRightLogical: return {a >> (b & 31u)};
-    case Op::LogicalNot: return {a == 0 ? 1u : 0u};
-    case Op::LogicalAnd: return {a != 0 && b != 0 ? 1u : 0u};
-    case Op::LogicalOr: return {a != 0 || b != 0 ? 1u : 0u};
-    case Op::IEqual:
-    case Op::LogicalEqual: return {a == b ? 1u : 0u};
-    case Op::INotEqual:
-    case Op::LogicalNotEqual: return {a != b ? 1u : 0u};
-    case Op::ULessThan: return {a < b ? 1u : 0u};
-    case Op::ULessThanEqual: return {a <= b ? 1u : 0u};
-    case Op::UGreaterThan: return {a > b ? 1u : 0u};
-    case Op::UGreaterThanEqual: return {a >= b ? 1u : 0u};
-    default: throw Unknown("operation " + std::to_string(static_cast<uint32_t>(op)) + " on constants");
-  }
+  if (op == Op::LogicalNot) return {a ^ 1u};
+  Words result;
+  const auto apply = [&](const auto& f) { return result = {f(a, b)}, true; };
+  if (!use_operation(op, UINT32_MAX, apply))
+    throw Unknown("operation " + std::to_string(static_cast<uint32_t>(op)) + " on constants");
+  return result;
 }
 
 void Module::decode_in_function(Op op, Operands o) {

@@ -1,4 +1,4 @@
-// A SPIR-V module with its specialization constants given, decoded for execution.
+// A SPIR-V module, specialized and decoded for execution.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heed::interpreter {
 
-// What the interpreter cannot do: a defect of its own or of the module.
+// Thrown where the interpreter cannot go on: a defect of it or of the module.
 struct Unknown : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -29,9 +29,7 @@ struct Type {
     Struct,
     Pointer,
     Function,
-    CooperativeMatrix,
-    TensorLayout,
-    TensorView
+    CooperativeMatrix
   };
   Kind kind = Kind::Void;
   uint32_t width = 32;            // bits of a scalar
@@ -41,15 +39,11 @@ struct Type {
   Storage storage{};              // of a pointer
   std::vector<uint32_t> members;  // types
   std::vector<uint32_t> offsets;  // bytes of a member from the start
-  // Words that one invocation has of it. A matrix of several invocations is spread over them; see matrices.cpp.
+  // Words of a value in each invocation. A matrix of several invocations is spread over them; see matrices.cpp.
   uint32_t slots = 0;
-  // Of cooperative matrices.
+  // For cooperative matrices.
   uint32_t rows = 0, columns = 0;
   uint32_t sharers = 0;  // invocations it is spread over
-  // Of tensor layouts and views.
-  uint32_t dims = 0, clamp = 0;
-  bool has_dimensions = false;
-  std::vector<uint32_t> permutation;
 
   bool scalar() const { return kind <= Kind::Float && kind != Kind::Void; }
 };
@@ -71,7 +65,7 @@ struct Function {
   std::vector<Block> blocks;  // each behind those that dominate it
 };
 
-// A value per slot, the same for all invocations.
+// The words of a value that is the same for all invocations, by slot.
 using Words = std::vector<uint32_t>;
 
 struct Variable {
@@ -84,7 +78,7 @@ struct Variable {
 
 class Module {
  public:
-  // `words` must live as long as the module. constants[i] is that of SpecId i. Throws Unknown.
+  // `words` must live as long as the module. constants[i] is for SpecId i. Throws Unknown.
   Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup);
 
   const Type& type(uint32_t id) const { return types_[id]; }

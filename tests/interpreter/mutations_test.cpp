@@ -1,12 +1,10 @@
-// That the interpreter notices what it is there for, in heed's own kernels: each of their barriers is taken out in turn, and
-// ranges are bound a little too short.
+// Tests that the interpreter notices mistakes in heed's own kernels: each barrier is taken out in turn, and ranges are
+// bound a little too short.
 //
-//   HEED_MUTATIONS=N   of how many random graphs the kernels are tried; prints the barriers that nobody missed
-#include <cstdio>
-#include <map>
+//   HEED_MUTATIONS=N   tries the kernels of N random graphs; prints the barriers that nobody missed
 
-#include "catch.hpp"
-#include "environment.hpp"
+#include "harness/environment.hpp"
+#include "harness/setup.hpp"
 #include "interpreter/device.hpp"
 #include "interpreter/opcodes.hpp"
 #include "ops/composition.hpp"
@@ -17,7 +15,7 @@ namespace {
 
 constexpr size_t kBarrierWords = 4;
 
-// Where the barriers of a module are.
+// The positions of a module's barriers.
 std::vector<size_t> barriers_of(const std::vector<uint32_t>& words) {
   std::vector<size_t> found;
   for (size_t at = 5; at < words.size(); at += words[at] >> 16)
@@ -30,7 +28,7 @@ std::vector<uint32_t> words_of(KernelId id) {
   return {info.words, info.words + info.word_count};
 }
 
-// What became of the barriers of all kernels: by name and number whether someone missed them.
+// Notes for each barrier of each kernel, by name and number, whether a run without it was reported.
 class Barriers {
  public:
   explicit Barriers(const Machine& machine) : device_(open(machine, {})), trials_(trials_of(device_)) {}
@@ -102,7 +100,7 @@ TEST_CASE("interpreter: kernels without one of their barriers are noticed", "[.]
   }
   std::printf("barriers taken out: %zu of %zu were missed\n", missed, reached);
   CHECK(missed > 20);
-  CHECK(missed * 5 >= reached * 4);  // some need more keys or columns than so few graphs have
+  CHECK(missed * 5 >= reached * 4);  // some would be missed only with more keys or columns than these graphs have
 }
 
 TEST_CASE("interpreter: dispatches without the barriers between them are noticed", "[.][interpreter]") {
@@ -126,8 +124,7 @@ TEST_CASE("interpreter: kernels that need more than the device has are noticed",
   std::vector<float> y(1500);
   for (const bool less_memory : {true, false}) {
     Device device = open(machine_of("spirv:nvidia"), {});
-    Plan plan;
-    REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+    Plan plan = test::compiled(device, g);
     CHECK(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
     Capabilities& now = *capabilities_of(device);
     (less_memory ? now.shared_bytes : now.max_invocations) = 16;

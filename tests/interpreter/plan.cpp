@@ -9,6 +9,35 @@
 
 namespace heed::interpreter {
 
+InterpretedState::InterpretedState(std::shared_ptr<const detail::StateLayout> tensors,
+                                   std::shared_ptr<const detail::DeviceImpl> device)
+    : StateImpl(std::move(tensors)), memory(layout->bytes, true), owner(std::move(device)) {
+  (void)clear();
+}
+
+Status InterpretedState::clear() {
+  std::fill_n(memory.data(), memory.bytes(), std::byte{0});
+  return Status::Ok;
+}
+
+Status InterpretedState::copy(const StateImpl& from) {
+  std::copy_n(static_cast<const InterpretedState&>(from).memory.data(), memory.bytes(), memory.data());
+  return Status::Ok;
+}
+
+Status InterpretedState::read(std::span<const detail::StateRange> ranges, std::byte* to) {
+  for (const detail::StateRange& range : ranges) to = std::copy_n(memory.data() + range.offset, range.bytes, to);
+  return Status::Ok;
+}
+
+Status InterpretedState::write(std::span<const detail::StateRange> ranges, const std::byte* from) {
+  for (const detail::StateRange& range : ranges) {
+    std::copy_n(from, range.bytes, memory.data() + range.offset);
+    from += range.bytes;
+  }
+  return Status::Ok;
+}
+
 InterpretedPlan::InterpretedPlan(std::shared_ptr<detail::DeviceImpl> device, const Machine& machine, Trials* trials,
                                  Schedule&& schedule, std::shared_ptr<InterpretedWeights> weights)
     : device_(std::move(device)),
@@ -16,6 +45,7 @@ InterpretedPlan::InterpretedPlan(std::shared_ptr<detail::DeviceImpl> device, con
       trials_(trials),
       schedule_(std::move(schedule)),
       weights_(std::move(weights)),
+      state_layout_(std::make_shared<detail::StateLayout>(detail::layout_of(schedule_, device_->weight_alignment()))),
       scratch_(schedule_.scratch_bytes, false) {}
 
 Status InterpretedPlan::build(const std::vector<const detail::WeightsImpl::Entry*>& entries) {
@@ -31,12 +61,12 @@ Status InterpretedPlan::build(const std::vector<const detail::WeightsImpl::Entry
     std::copy(data.begin(), data.end(), memory->data());
     storages_[id] = {memory.get(), 0, memory->bytes()};
   }
-  kernels_.resize(schedule_.steps.size());
+  kernels_.resize(schedule_.passes.size());
   for (size_t i = 0; i < kernels_.size(); ++i) {
-    const Node& step = schedule_.steps[i];
-    if (step.op == heed::Op::Custom)
+    const Node& pass = schedule_.passes[i];
+    if (pass.op == heed::Op::Custom)
       return fail(device_->log(), Status::Unsupported, "compile: the interpreter runs heed's own kernels");
-    const Status status = select_kernels(schedule_, step, machine_.capabilities, device_->log(), &kernels_[i]);
+    const Status status = select_kernels(schedule_, pass, machine_.capabilities, device_->log(), &kernels_[i]);
     if (status != Status::Ok) return status;
   }
   return Status::Ok;
@@ -46,11 +76,17 @@ std::vector<PassInfo> InterpretedPlan::passes() const {
   std::vector<PassInfo> passes;
   for (size_t i = 0; i < kernels_.size(); ++i) {
     PassInfo& pass = passes.emplace_back();
-    pass.label = schedule_.steps[i].label;
-    pass.op = to_string(schedule_.steps[i].op);
+    pass.label = schedule_.passes[i].label;
+    pass.op = to_string(schedule_.passes[i].op);
     if (kernels_[i].count != 0) pass.kernel = kernel_name(kernels_[i].uses[0].key);
   }
   return passes;
+}
+
+Status InterpretedPlan::make_state(const std::span<std::byte>* memory, std::shared_ptr<detail::StateImpl>* state) {
+  if (memory != nullptr) return fail(host_log(), Status::Unsupported, "make_state: this device has memory of its own");
+  *state = std::make_shared<InterpretedState>(state_layout_, device_);
+  return Status::Ok;
 }
 
 Status InterpretedPlan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
@@ -63,40 +99,41 @@ Status InterpretedPlan::run(std::span<const HostBuffer> buffers, std::span<const
   std::vector<const HostBuffer*> found(schedule_.inputs.size() + schedule_.outputs.size());
   status = detail::match_buffers(schedule_, buffers, values, host_log(), found);
   if (status != Status::Ok) return status;
+  detail::FoundStates states(schedule_.states.size());
+  status = detail::match_states(*state_layout_, options.state.impl().get(), device_.get(), "run", host_log(), &states);
+  if (status != Status::Ok) return status;
+  if (!states.tensors.empty()) {
+    Memory& memory = static_cast<InterpretedState&>(*options.state.impl()).memory;
+    memory.mark_written(0, memory.bytes());  // not by this interpreter, perhaps
+    for (size_t i = 0; i < states.tensors.size(); ++i) {
+      const detail::StateTensor& tensor = *states.tensors[i];
+      storages_[schedule_.states[i].tensor] = {&memory, tensor.offset, align_up<uint64_t>(tensor.bytes, 4)};
+    }
+  }
 
   std::vector<std::unique_ptr<Memory>> memories;
   for (size_t i = 0; i < found.size(); ++i) memories.push_back(take(i, *found[i], sizes, storage_offsets));
   scratch_.forget();
   hazards_.reset();
   try {
-    status = run_steps(values);
+    status = run_passes(values);
   } catch (const std::runtime_error& error) {
     return fail(host_log(), Status::DriverError, format("interpreter: %s: %s", report_.where.c_str(), error.what()));
   }
   if (!report_.wrongs.empty()) return tell();
   for (size_t i = schedule_.inputs.size(); i < found.size(); ++i)
-    std::memcpy(const_cast<void*>(found[i]->data), memories[i]->data() + machine_.host_offset, bytes_of(i, sizes));
+    std::memcpy(const_cast<void*>(found[i]->data), memories[i]->data() + machine_.host_offset,
+                schedule_.buffer_bytes(i, sizes));
   return status;
-}
-
-const detail::NamedTensor& InterpretedPlan::named(size_t index) const {
-  const size_t inputs = schedule_.inputs.size();
-  return index < inputs ? schedule_.inputs[index] : schedule_.outputs[index - inputs];
-}
-
-uint64_t InterpretedPlan::bytes_of(size_t index, std::span<const int64_t> sizes) const {
-  const TensorInfo& info = schedule_.tensors[named(index).tensor];
-  const SizeId elements = schedule_.placements[info.storage].elements;
-  return static_cast<uint64_t>(sizes[static_cast<size_t>(elements)]) * size_of(info.dtype);
 }
 
 // The buffer of an input or output, in whole words as a host must give it.
 std::unique_ptr<Memory> InterpretedPlan::take(size_t index, const HostBuffer& host, std::span<const int64_t> sizes,
                                               std::vector<int64_t>& storage_offsets) {
-  const TensorInfo& info = schedule_.tensors[named(index).tensor];
+  const TensorInfo& info = schedule_.tensors[schedule_.buffer(index).tensor];
   const bool is_input = index < schedule_.inputs.size();
-  const uint64_t bytes = bytes_of(index, sizes);
-  // Bytes are written as parts of words, of which the rest stays what it was.
+  const uint64_t bytes = schedule_.buffer_bytes(index, sizes);
+  // Kernels write a byte by writing the word, whose other bytes stay what they were.
   auto memory = std::make_unique<Memory>(align_up<uint64_t>(machine_.host_offset + bytes, 4),
                                          is_input || info.dtype == DType::U8);
   if (is_input) std::memcpy(memory->data() + machine_.host_offset, host.data, bytes);
@@ -108,36 +145,36 @@ std::unique_ptr<Memory> InterpretedPlan::take(size_t index, const HostBuffer& ho
 Binding InterpretedPlan::bind(const KernelUse& use, uint32_t b, Memory& faults) {
   const BufferUse& wanted = use.buffers[b];
   if (wanted.kind == BufferUse::Kind::Faults) return {&faults, 0, faults.bytes(), true};
-  // As in the plans of Vulkan devices: what a step has no operand for is bound to the first, and only read.
+  // As in the plans of Vulkan devices, the binding of an absent operand gets the first one, and is only read.
   const bool absent = !wanted.tensor.valid();
   const Tensor tensor = absent ? use.buffers[0].tensor : wanted.tensor;
   const Range& storage = storages_[schedule_.info(tensor).storage];
   return {storage.memory, storage.offset, storage.bytes - trials_->cut_bytes, wanted.write && !absent};
 }
 
-Status InterpretedPlan::run_steps(const RunValues& values) {
+Status InterpretedPlan::run_passes(const RunValues& values) {
   Status status = Status::Ok;
   DispatchList list;
   for (size_t i = 0; i < kernels_.size(); ++i) {
-    const Node& step = schedule_.steps[i];
+    const Node& pass = schedule_.passes[i];
     Memory faults(4, true);
     std::memset(faults.data(), 0, 4);
-    emit_dispatches(schedule_, step, machine_.capabilities, kernels_[i], values, &list);
-    for (uint32_t d = 0; d < list.count; ++d) run_dispatch(step, kernels_[i], list.dispatches[d], faults);
+    emit_dispatches(schedule_, pass, machine_.capabilities, kernels_[i], values, &list);
+    for (uint32_t d = 0; d < list.count; ++d) run_dispatch(pass, kernels_[i], list.dispatches[d], faults);
     uint32_t fault = 0;
     std::memcpy(&fault, faults.data(), 4);
     if (fault != 0)
       status = fail(host_log(), Status::IndexOutOfRange,
-                    format("%s: an id is outside the table; its row is zero", step.label.c_str()));
+                    format("%s: an id is outside the table; its row is zero", pass.label.c_str()));
   }
   return status;
 }
 
-void InterpretedPlan::run_dispatch(const Node& step, const KernelList& kernels, const Dispatch& dispatch,
+void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, const Dispatch& dispatch,
                                    Memory& faults) {
   const KernelUse& use = kernels.uses[dispatch.kernel];
   const KernelInfo& info = kernel_info(use.key.id);
-  report_.where = format("%s, %s", step.label.c_str(), kernel_name(use.key));
+  report_.where = format("%s, %s", pass.label.c_str(), kernel_name(use.key));
   std::array<Binding, kMaxBindings> bindings;
   for (uint32_t b = 0; b < use.buffer_count; ++b) bindings[b] = bind(use, b, faults);
   Launch launch;
@@ -163,7 +200,7 @@ bool InterpretedPlan::is_constant(const Memory* memory) const {
                      [&](const std::unique_ptr<Memory>& constant) { return memory == constant.get(); });
 }
 
-// As Vulkan plans are recorded.
+// Decides as the recorder of Vulkan plans does.
 bool InterpretedPlan::needs_barrier(std::span<const Binding> bindings) {
   std::array<vulkan::Access, kMaxBindings> accesses;
   size_t count = 0;

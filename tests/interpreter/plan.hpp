@@ -1,4 +1,4 @@
-// A plan of an interpreted device: what plans of Vulkan devices record, run at once.
+// A plan of an interpreted device runs at once what plans of Vulkan devices record.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include "graph/backend.hpp"
 #include "interpreter/device.hpp"
 #include "interpreter/interpreter.hpp"
-#include "vulkan/hazards.hpp"
+#include "vulkan/recording/hazards.hpp"
 
 namespace heed::interpreter {
 
@@ -22,6 +22,20 @@ struct InterpretedWeights final : detail::WeightsImpl {
   std::shared_ptr<const detail::DeviceImpl> owner;
 };
 
+struct InterpretedState final : detail::StateImpl {
+  InterpretedState(std::shared_ptr<const detail::StateLayout> tensors,
+                   std::shared_ptr<const detail::DeviceImpl> device);
+  const void* home() const override { return owner.get(); }
+  const Log& log() const override { return owner->log(); }
+  Status clear() override;
+  Status copy(const StateImpl& from) override;
+  Status read(std::span<const detail::StateRange> ranges, std::byte* to) override;
+  Status write(std::span<const detail::StateRange> ranges, const std::byte* from) override;
+
+  mutable Memory memory;
+  std::shared_ptr<const detail::DeviceImpl> owner;
+};
+
 class InterpretedPlan final : public detail::PlanImpl {
  public:
   // `machine` and `trials` are the device's, which the plan keeps alive.
@@ -32,6 +46,8 @@ class InterpretedPlan final : public detail::PlanImpl {
   // No object of Vulkan is behind it.
   detail::Backend backend() const override { return detail::Backend::Cpu; }
   const Log& host_log() const override { return device_->log(); }
+  uint64_t state_bytes() const override { return state_layout_->bytes; }
+  Status make_state(const std::span<std::byte>* memory, std::shared_ptr<detail::StateImpl>* state) override;
   uint64_t scratch_bytes() const override { return schedule_.scratch_bytes; }
   uint64_t weight_bytes() const override { return weights_ == nullptr ? 0 : weights_->bytes(); }
   Status timings(std::vector<PassTime>*, uint32_t) const override { return Status::Unsupported; }
@@ -46,13 +62,11 @@ class InterpretedPlan final : public detail::PlanImpl {
     uint64_t offset = 0, bytes = 0;
   };
 
-  const detail::NamedTensor& named(size_t index) const;
-  uint64_t bytes_of(size_t index, std::span<const int64_t> sizes) const;
   std::unique_ptr<Memory> take(size_t index, const HostBuffer& host, std::span<const int64_t> sizes,
                                std::vector<int64_t>& storage_offsets);
   Binding bind(const KernelUse& use, uint32_t b, Memory& faults);
-  Status run_steps(const RunValues& values);
-  void run_dispatch(const Node& step, const KernelList& kernels, const Dispatch& dispatch, Memory& faults);
+  Status run_passes(const RunValues& values);
+  void run_dispatch(const Node& pass, const KernelList& kernels, const Dispatch& dispatch, Memory& faults);
   bool needs_barrier(std::span<const Binding> bindings);
   bool is_constant(const Memory* memory) const;
   void check_limits(const KernelUse& use, const Launch& launch);
@@ -63,6 +77,7 @@ class InterpretedPlan final : public detail::PlanImpl {
   Trials* trials_;
   Schedule schedule_;
   std::shared_ptr<InterpretedWeights> weights_;
+  std::shared_ptr<const detail::StateLayout> state_layout_;
   Memory scratch_;
   std::vector<std::unique_ptr<Memory>> constants_;
   std::vector<Range> storages_;  // by storage id

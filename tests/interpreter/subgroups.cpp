@@ -1,4 +1,4 @@
-// What invocations of a subgroup, or of the workgroup, do together.
+// Instructions that invocations of a subgroup, or of the workgroup, do together.
 #include <algorithm>
 
 #include "interpreter/workgroup.hpp"
@@ -21,12 +21,12 @@ void Workgroup::do_barrier(const Instruction& i, const Lanes& at) {
     size_t end = k;
     while (end < at.list.size() && at.list[end] < last) ++end;
     if (end - k != last - subgroup * size) wrong(i, "comes to a barrier without others", at.list[k]);
-    if ((semantics & kOrdersShared) != 0) ++parts_[subgroup];
+    if ((semantics & kOrdersShared) != 0) ++phases_[subgroup];
     k = end;
   }
 }
 
-// A value of another invocation of the subgroup, which must be here, too.
+// Takes the value of another invocation of the subgroup, which must be at the same place.
 void Workgroup::do_shuffle(const Instruction& i, const Lanes& at) {
   const uint32_t size = module_.subgroup();
   std::vector<bool> here(n_, false);
@@ -43,7 +43,7 @@ void Workgroup::do_shuffle(const Instruction& i, const Lanes& at) {
 }
 
 template <class Combine>
-void Workgroup::reduce(const Instruction& i, const Lanes& at, const Combine& combine) {
+bool Workgroup::reduce(const Instruction& i, const Lanes& at, const Combine& combine) {
   if (i.operands[1] != 0) throw Unknown("a scan of a subgroup");
   const uint32_t size = module_.subgroup();
   for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
@@ -57,9 +57,11 @@ void Workgroup::reduce(const Instruction& i, const Lanes& at, const Combine& com
       k = end;
     }
   }
+  return true;
 }
 
 bool Workgroup::do_group(const Instruction& i, const Lanes& at) {
+  using U = uint32_t;
   switch (i.op) {
     case Op::ControlBarrier: do_barrier(i, at); return true;
     case Op::GroupNonUniformElect:
@@ -70,20 +72,14 @@ bool Workgroup::do_group(const Instruction& i, const Lanes& at) {
     case Op::GroupNonUniformBroadcast:
     case Op::GroupNonUniformShuffle:
     case Op::GroupNonUniformShuffleXor: do_shuffle(i, at); return true;
-    case Op::GroupNonUniformIAdd: reduce(i, at, [](uint32_t a, uint32_t b) { return a + b; }); return true;
-    case Op::GroupNonUniformFAdd:
-      reduce(i, at, [](uint32_t a, uint32_t b) { return as_bits(as_float(a) + as_float(b)); });
-      return true;
-    case Op::GroupNonUniformFMin:
-      reduce(i, at, [](uint32_t a, uint32_t b) { return as_float(b) < as_float(a) ? b : a; });
-      return true;
-    case Op::GroupNonUniformFMax:
-      reduce(i, at, [](uint32_t a, uint32_t b) { return as_float(a) < as_float(b) ? b : a; });
-      return true;
-    case Op::GroupNonUniformUMin: reduce(i, at, [](uint32_t a, uint32_t b) { return std::min(a, b); }); return true;
-    case Op::GroupNonUniformUMax: reduce(i, at, [](uint32_t a, uint32_t b) { return std::max(a, b); }); return true;
-    case Op::GroupNonUniformBitwiseAnd: reduce(i, at, [](uint32_t a, uint32_t b) { return a & b; }); return true;
-    case Op::GroupNonUniformBitwiseOr: reduce(i, at, [](uint32_t a, uint32_t b) { return a | b; }); return true;
+    case Op::GroupNonUniformIAdd: return reduce(i, at, [](U a, U b) { return a + b; });
+    case Op::GroupNonUniformFAdd: return reduce(i, at, [](U a, U b) { return as_bits(as_float(a) + as_float(b)); });
+    case Op::GroupNonUniformFMin: return reduce(i, at, [](U a, U b) { return as_float(b) < as_float(a) ? b : a; });
+    case Op::GroupNonUniformFMax: return reduce(i, at, [](U a, U b) { return as_float(a) < as_float(b) ? b : a; });
+    case Op::GroupNonUniformUMin: return reduce(i, at, [](U a, U b) { return std::min(a, b); });
+    case Op::GroupNonUniformUMax: return reduce(i, at, [](U a, U b) { return std::max(a, b); });
+    case Op::GroupNonUniformBitwiseAnd: return reduce(i, at, [](U a, U b) { return a & b; });
+    case Op::GroupNonUniformBitwiseOr: return reduce(i, at, [](U a, U b) { return a | b; });
     default: return false;
   }
 }

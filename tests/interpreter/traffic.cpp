@@ -1,4 +1,4 @@
-// What accesses cost the memory of a GPU; see Traffic.
+// Counts what accesses cost the memory of a GPU; see Traffic.
 #include <algorithm>
 
 #include "interpreter/workgroup.hpp"
@@ -10,7 +10,7 @@ constexpr uint64_t kBanks = 32, kWord = 4, kSector = 32;
 
 }  // namespace
 
-// As many invocations at a time as have the bytes of all banks; of one bank they can have one word.
+// As many invocations go at a time as all banks have bytes for. Each bank gives one word at a time.
 void Workgroup::count_turns(std::span<const uint64_t> addresses, uint32_t bytes) {
   const size_t at_a_time = std::max<size_t>(1, kBanks * kWord / std::max<uint32_t>(bytes, kWord));
   for (size_t begin = 0; begin < addresses.size(); begin += at_a_time) {

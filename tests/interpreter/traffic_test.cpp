@@ -1,11 +1,8 @@
-// How the accesses of kernels fit the memory of GPUs, as a table; hidden, since nothing of it is right or wrong.
+// Prints how the accesses of kernels fit the memory of GPUs. Hidden, since no figure is right or wrong.
 //   build/tests/heed_tests "[traffic]"
-#include <algorithm>
-#include <cstdio>
-#include <map>
 
-#include "catch.hpp"
 #include "graph/graph_data.hpp"
+#include "harness/catch.hpp"
 #include "interpreter/device.hpp"
 
 namespace heed::interpreter {

@@ -36,7 +36,7 @@ Workgroup::Workgroup(const Module& module, std::span<const Binding> bindings, st
       zero_(module.invocations()),
       from_(module.invocations()),
       shared_(module.shared_bytes(), false),
-      parts_((module.invocations() + module.subgroup() - 1) / module.subgroup()) {
+      phases_((module.invocations() + module.subgroup() - 1) / module.subgroup()) {
   const auto make = [&](uint32_t id, uint32_t slots) { values_[id].assign(size_t{slots} * n_, kGarbage); };
   for (const auto& [id, words] : module.constants()) {
     make(id, static_cast<uint32_t>(words.size()));
@@ -103,7 +103,7 @@ void Workgroup::set_built_ins(const std::array<uint32_t, 3>& id) {
           case BuiltIn::GlobalInvocationId: value = id[s] * size[s] + local[s]; break;
           case BuiltIn::LocalInvocationIndex: value = l; break;
           case BuiltIn::SubgroupSize: value = module_.subgroup(); break;
-          case BuiltIn::NumSubgroups: value = static_cast<uint32_t>(parts_.size()); break;
+          case BuiltIn::NumSubgroups: value = static_cast<uint32_t>(phases_.size()); break;
           case BuiltIn::SubgroupId: value = l / module_.subgroup(); break;
           case BuiltIn::SubgroupLocalInvocationId: value = l % module_.subgroup(); break;
           default: throw Unknown("a built-in variable");
@@ -117,7 +117,7 @@ void Workgroup::run(const std::array<uint32_t, 3>& id) {
   id_ = id;
   steps_ = 0;
   begun_ = shared_now_ = buffers_now_ = ++clock_->now;
-  std::fill(parts_.begin(), parts_.end(), uint16_t{0});
+  std::fill(phases_.begin(), phases_.end(), uint16_t{0});
   shared_.forget();
   set_built_ins(id);
   for (const Variable& variable : module_.variables()) {
@@ -135,7 +135,7 @@ void Workgroup::run(const std::array<uint32_t, 3>& id) {
   call(module_.main(), std::move(all));
 }
 
-// What phis take must be read before any of them is written.
+// The operands of all phis are read before any phi is written.
 void Workgroup::enter(const Block& block, const Lanes& at) {
   const auto value_from = [](const Instruction& phi, uint32_t label) {
     size_t pair = 0;
@@ -169,7 +169,7 @@ void Workgroup::enter(const Block& block, const Lanes& at) {
     }
 }
 
-// The block to which all of them go; null if they part.
+// The block to which all invocations go; null if they part.
 const uint32_t* Workgroup::common_target(const Instruction& last, const Lanes& at) {
   if (last.op == Op::Branch) return &last.operands[0];
   if (last.op != Op::BranchConditional) return nullptr;
@@ -246,8 +246,9 @@ void Workgroup::part(const Function& function, const Instruction& last, const La
 }
 
 void Workgroup::execute(const Instruction& i, const Lanes& at) {
+  if (i.op == Op::ExtInst) return do_glsl(i, at);
   if (do_arithmetic(i, at) || do_access(i, at) || do_floats(i, at) || do_composite(i, at) || do_conversion(i, at) ||
-      do_matrix(i, at) || do_extended(i, at) || do_group(i, at) || do_cooperative(i, at) || do_tensor(i, at))
+      do_matrix(i, at) || do_group(i, at) || do_cooperative(i, at))
     return;
   throw Unknown("instruction " + std::to_string(static_cast<uint32_t>(i.op)));
 }

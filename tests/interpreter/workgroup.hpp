@@ -1,9 +1,9 @@
-// Executes a workgroup of a SPIR-V module, all invocations side by side: an instruction is done for all that have reached
-// it before the next one begins. Of those at different places the ones that are furthest behind go on, so that they meet
-// again where the module's control flow does.
+// Executes a workgroup of a SPIR-V module, all invocations side by side: an instruction is done for all that have
+// reached it before the next one begins. Of those at different places the ones that are furthest behind go on, so that
+// they meet again where the module's control flow does.
 //
-// arithmetic.cpp has what invocations do on their own, accesses.cpp loads, stores, atomics and pointers, subgroups.cpp what
-// they do together, matrices.cpp and tensors.cpp what they do with matrices that are spread over them.
+// arithmetic.cpp has the instructions that invocations do on their own, accesses.cpp loads, stores, atomics and
+// pointers, subgroups.cpp what invocations do together, matrices.cpp matrices that are spread over them.
 #pragma once
 
 #include <array>
@@ -28,15 +28,15 @@ struct Binding {
   bool written = false;  // whether the dispatch is said to write it
 };
 
-// How well the accesses of a kernel fit the memory of GPUs: of each access of a subgroup how often it must go to shared memory,
-// of 32 banks of 4 bytes that give one word each at a time, and how many sectors of 32 bytes it takes of buffers; beside the
-// fewest for as many bytes.
+// How well the accesses of a kernel fit the memory of GPUs. Counts for each access of a subgroup how often it must go
+// to shared memory, whose 32 banks of 4 bytes give one word each at a time, and how many sectors of 32 bytes of buffers
+// it takes; beside the fewest for as many bytes.
 struct Traffic {
   uint64_t shared_turns = 0, fewest_turns = 0;
   uint64_t sectors = 0, fewest_sectors = 0;
 };
 
-// What kernels did that no kernel may. Each is told once per instruction.
+// Everything that kernels did and no kernel may do, once per instruction.
 struct Report {
   std::vector<std::string> wrongs;
   std::set<std::pair<const void*, const char*>> told;
@@ -57,7 +57,7 @@ struct Lanes {
 
 class Workgroup {
  public:
-  // All must live as long as this. Throws Unknown, and Stopped where a kernel does not end.
+  // All arguments must live as long as this object. Throws Unknown, and Stopped where a kernel does not end.
   Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push, Clock* clock,
             Report* report);
   void run(const std::array<uint32_t, 3>& id);
@@ -74,7 +74,7 @@ class Workgroup {
   void execute(const Instruction& i, const Lanes& at);
   void set_built_ins(const std::array<uint32_t, 3>& id);
   void wrong(const Instruction& i, const char* what, uint32_t invocation);
-  // The one value that all have; reports if they differ.
+  // The one value that all invocations have; reports if they differ.
   uint32_t uniform(const Instruction& i, uint32_t value, const Lanes& at, uint32_t slot = 0);
 
   // arithmetic.cpp; false: not of its kind
@@ -83,7 +83,6 @@ class Workgroup {
   bool do_conversion(const Instruction& i, const Lanes& at);
   bool do_composite(const Instruction& i, const Lanes& at);
   bool do_matrix(const Instruction& i, const Lanes& at);
-  bool do_extended(const Instruction& i, const Lanes& at);
   void do_glsl(const Instruction& i, const Lanes& at);
   void convert_bits(const Instruction& i, const Lanes& at);
   uint32_t slot_offset(uint32_t type, std::span<const uint32_t> indices) const;
@@ -117,16 +116,18 @@ class Workgroup {
   void do_barrier(const Instruction& i, const Lanes& at);
   void do_shuffle(const Instruction& i, const Lanes& at);
   template <class Combine>
-  void reduce(const Instruction& i, const Lanes& at, const Combine& combine);
+  bool reduce(const Instruction& i, const Lanes& at, const Combine& combine);
 
-  // matrices.cpp, tensors.cpp
+  // matrices.cpp
   struct Shape {
     uint32_t rows, columns, sharers, width;
     uint32_t elements() const { return rows * columns; }
-    // Who of them holds an element: drivers do as they like, so it is not the one that a kernel may think of.
+    // The invocation that holds an element. Drivers choose it as they like, so that this is not the one that comes to
+    // mind.
     uint32_t holder(uint32_t index) const { return sharers - 1 - index % sharers; }
   };
   Shape shape_of(uint32_t type) const;
+  uint32_t number_width(uint32_t type) const;  // of its numbers, also of a matrix
   uint32_t& element(uint32_t value, const Shape& shape, uint32_t first, uint32_t index);
   // Invocations that share a matrix begin at these; reports if some of them are not here.
   std::vector<uint32_t> sharers(const Instruction& i, const Shape& shape, const Lanes& at);
@@ -139,16 +140,6 @@ class Workgroup {
   void load_matrix(const Instruction& i, const Lanes& at);
   void store_matrix(const Instruction& i, const Lanes& at);
   void multiply(const Instruction& i, const Lanes& at);
-  void do_elements(const Instruction& i, const Lanes& at);
-  void reduce_rows(const Instruction& i, const Lanes& at);
-  bool do_tensor(const Instruction& i, const Lanes& at);
-  void load_tensor(const Instruction& i, const Lanes& at);
-  void store_tensor(const Instruction& i, const Lanes& at);
-  struct Address;
-  std::vector<Address> addresses(const Instruction& i, uint32_t layout, uint32_t view, const Shape& shape,
-                                 const Lanes& at);
-  template <class F>
-  void walk_tensor(const Instruction& i, const Lanes& at, uint32_t type, const F& f);
 
   Slot slot(uint32_t value, uint32_t index = 0) { return values_[value].data() + size_t{index} * n_; }
   template <class F>
@@ -183,7 +174,7 @@ class Workgroup {
   std::vector<uint32_t> from_;            // by invocation: the block it comes from
   Memory shared_;
   std::map<uint32_t, uint32_t> shared_at_;  // by variable
-  std::vector<uint16_t> parts_;             // of the interval, by subgroup
+  std::vector<uint16_t> phases_;            // of the interval, by subgroup
   uint32_t begun_ = 0;                      // the first interval
   uint32_t shared_now_ = 0, buffers_now_ = 0;
   std::vector<uint32_t> taken_;  // by phis
@@ -191,14 +182,14 @@ class Workgroup {
   std::array<uint32_t, 3> id_{};
 };
 
-// A kernel that goes on and on.
+// Thrown for a kernel that does not end.
 struct Stopped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 inline float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
 inline uint32_t as_bits(float value) { return std::bit_cast<uint32_t>(value); }
-// Of a floating-point number of 16 or 32 bits.
+// The value of a floating-point number of 16 or 32 bits.
 float float_of(uint32_t bits, uint32_t width);
 uint32_t bits_of(float value, uint32_t width);
 

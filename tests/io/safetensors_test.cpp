@@ -1,12 +1,8 @@
 // The safetensors reader on sound, damaged and hostile files.
-#include "catch.hpp"
+#include "harness/setup.hpp"
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-
-#include <heed/device.hpp>
-#include <heed/safetensors.hpp>
 
 using namespace heed;
 
@@ -190,7 +186,7 @@ TEST_CASE("safetensors: hostile headers are refused with one message that says w
     CHECK(r.file.entries().empty());
     REQUIRE(r.messages.size() == 1);
     CHECK(r.messages[0].starts_with("memory: "));
-    for (const char* word : bad.words) CHECK(r.messages[0].find(word) != std::string::npos);
+    for (const char* word : bad.words) CHECK_THAT(r.messages[0], holds(word));
   }
 }
 
@@ -255,7 +251,7 @@ TEST_CASE("safetensors: integers and floats come out as asked", "[io]") {
   Reader wide = read(bytes);
   CHECK(read_i32(*wide.file.find("i64"), wide.log(), &integers) == Status::IndexOutOfRange);
   REQUIRE(wide.messages.size() == 1);
-  CHECK(wide.messages[0].find("2147483648 at 1") != std::string::npos);
+  CHECK_THAT(wide.messages[0], holds("2147483648 at 1"));
 }
 
 TEST_CASE("safetensors: what a device cannot hold is left out of what it is given", "[io]") {
@@ -267,9 +263,8 @@ TEST_CASE("safetensors: what a device cannot hold is left out of what it is give
   CHECK(r.file.entries().size() == 4);
   REQUIRE(r.file.host_tensors().size() == 1);
   CHECK(r.file.host_tensors()[0].name == "deep");
-  Device cpu;
   Weights weights;
-  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+  Device cpu = test::open_cpu();
   CHECK(cpu.upload(r.file.host_tensors(), &weights) == Status::Ok);
 }
 

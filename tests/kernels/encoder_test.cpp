@@ -1,6 +1,4 @@
-// How many dispatches a transformer takes: what is fused into its neighbours needs none.
-#include <cstdio>
-#include <memory>
+// Counts the dispatches of a transformer: an operation that is fused into its neighbour needs none.
 
 #include "kernels/lowered.hpp"
 
@@ -19,13 +17,8 @@ Graph encoder(int64_t tokens) {
 
 uint32_t dispatches_of(int64_t tokens, const Capabilities& device) {
   Lowered lowered(encoder(tokens), false, device);
-  const auto kernels = std::make_unique<KernelList>();
-  const auto list = std::make_unique<DispatchList>();
   uint32_t count = 0;
-  for (const Node& node : lowered.schedule.steps) {
-    lowered.lower(node, kernels.get(), list.get());
-    count += list->count;
-  }
+  for (const Node& node : lowered.schedule.passes) count += lowered.lower(node).dispatches.count;
   return count;
 }
 
@@ -40,7 +33,7 @@ TEST_CASE("an encoder of 12 layers takes fewer than 90 dispatches") {
     const uint32_t count = dispatches_of(512, device);
     std::printf("encoder of 12 layers, 512 tokens: %u dispatches\n", count);
     CHECK(count < 90);
-    // Fewer tokens leave a GPU idle, so that some passes are cut and added up.
+    // Fewer tokens leave a GPU idle, so that some passes are split and combined.
     CHECK(dispatches_of(128, device) < 120);
   }
 }

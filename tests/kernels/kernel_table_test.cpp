@@ -1,25 +1,17 @@
-// The embedded SPIR-V: what each variant asks of a device, read from its words.
-#include <array>
-#include <set>
-#include <string>
+// Reads from the embedded SPIR-V what each variant asks of a device.
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 #include "kernels/dispatch.hpp"
 
 namespace heed {
 namespace {
 
 // Numbers of the SPIR-V specification.
-constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300, kVersion16 = 0x00010600;
+constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300;
 constexpr uint32_t kOpSource = 3, kOpCapability = 17, kOpTypePointer = 32, kOpVariable = 59;
 constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
 // Float16, GroupNonUniform, VulkanMemoryModel, CooperativeMatrixKHR: what engine/vulkan/matrix_units asks a device for.
 constexpr std::array<uint32_t, 4> kMatrixCapabilities = {9, 61, 5345, 6022};
-// Float16, VulkanMemoryModel, CooperativeMatrixKHR, and of VK_NV_cooperative_matrix2 CooperativeMatrixPerElementOperations,
-// CooperativeMatrixTensorAddressing, TensorAddressing: what engine/vulkan/workgroup_matrices asks a device for.
-constexpr std::array<uint32_t, 6> kWorkgroupMatrixCapabilities = {9, 5345, 6022, 5432, 5433, 5439};
-// Also CooperativeMatrixReductions and CooperativeMatrixConversions.
-constexpr std::array<uint32_t, 2> kSoftmaxMatrixCapabilities = {5430, 5431};
 constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
                    kCapabilityShuffle = 65;
 constexpr uint32_t kStorageClassWorkgroup = 4;
@@ -46,11 +38,10 @@ struct Module {
 // Subgroup operations of the variants that select_kernels takes only where the device has them.
 std::set<uint32_t> subgroup_capabilities(const std::string& name) {
   if (name == "attention_f16_matrix") return {kCapabilitySubgroup, kCapabilityShuffle};
-  if (name.find("_subgroup") == std::string::npos) return {};
-  if (name.ends_with("_vector_subgroup")) return {kCapabilitySubgroup, kCapabilityArithmetic};
+  if (name.ends_with("_subgroup")) return {kCapabilitySubgroup, kCapabilityArithmetic};
+  if (!name.ends_with("_software")) return {};
   if (name.starts_with("matmul")) return {kCapabilitySubgroup, kCapabilityBallot, kCapabilityShuffle};
-  if (name.starts_with("attention")) return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityShuffle};
-  return {kCapabilitySubgroup, kCapabilityArithmetic};
+  return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityShuffle};
 }
 
 TEST_CASE("every shader variant is SPIR-V that asks only for what its storage and operations need") {
@@ -67,17 +58,12 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
     CHECK(info.push_bytes <= kMaxPushBytes);
     CHECK(info.push_bytes % 4 == 0);
     const Module module(info);
-    const bool nv2 = name.ends_with("_nv2");
-    CHECK(module.version == (nv2 ? kVersion16 : kVersion13));
+    CHECK(module.version == kVersion13);
     std::set<uint32_t> expected = {kCapabilityShader};
     expected.merge(subgroup_capabilities(name));
     if (name.find("f16") != std::string::npos) expected.insert(kCapabilityStorageBuffer16);
-    if (nv2)
-      expected.insert(kWorkgroupMatrixCapabilities.begin(), kWorkgroupMatrixCapabilities.end());
-    else if (name.find("matrix") != std::string::npos)
+    if (name.find("matrix") != std::string::npos)
       expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
-    if (nv2 && name.starts_with("attention"))
-      expected.insert(kSoftmaxMatrixCapabilities.begin(), kSoftmaxMatrixCapabilities.end());
     CHECK(module.capabilities == expected);
   }
   CHECK(names.size() == kKernelCount);

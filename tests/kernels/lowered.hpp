@@ -1,18 +1,13 @@
-// A graph lowered without a device: schedule, kernels and dispatches of each step.
+// A graph lowered without a device: schedule, kernels and dispatches of each pass.
 #pragma once
 
-#include <heed/heed.hpp>
-#include <string>
-#include <vector>
-
-#include "catch.hpp"
 #include "graph/schedule.hpp"
+#include "harness/setup.hpp"
+#include "interpreter/module.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/params.hpp"
 
 namespace heed::kernel_tests {
-
-inline void collect(void* text, LogLevel, const char* message) { *static_cast<std::string*>(text) += message; }
 
 // A GPU with room for every tile, f16 and matrix units of 16x16x16.
 inline Capabilities device_with_units() {
@@ -25,20 +20,25 @@ inline Capabilities device_with_units() {
   return device;
 }
 
+struct LoweredPass {
+  KernelList kernels;
+  DispatchList dispatches;
+  const KernelUse& use(uint32_t dispatch) const { return kernels.uses[dispatches.dispatches[dispatch].kernel]; }
+};
+
 struct Lowered {
   Schedule schedule;
   std::vector<int64_t> sizes;
-  std::string messages;
+  test::Messages messages;
   Capabilities device;
 
   explicit Lowered(const Graph& graph, bool training = false, const Capabilities& capabilities = {})
       : device(capabilities) {
-    const Log log = {collect, &messages, LogLevel::Warning};
     ScheduleOptions options;
     options.training = training;
     plan_for(device, &options);
-    const Status status = make_schedule(graph.data(), options, log, &schedule);
-    INFO(messages);
+    const Status status = make_schedule(graph.data(), options, messages.log(), &schedule);
+    INFO(messages.text);
     REQUIRE(status == Status::Ok);
     sizes = schedule.max_values;
   }
@@ -54,16 +54,15 @@ struct Lowered {
     REQUIRE(schedule.sizes.evaluate(values, sizes));
   }
 
-  const Node& step(Op op) const {
-    for (const Node& node : schedule.steps)
+  const Node& pass(Op op) const {
+    for (const Node& node : schedule.passes)
       if (node.op == op) return node;
-    FAIL("no step " << to_string(op));
-    return schedule.steps[0];
+    FAIL("no pass " << to_string(op));
+    return schedule.passes[0];
   }
 
   Status select(const Node& node, KernelList* kernels) {
-    const Log log = {collect, &messages, LogLevel::Warning};
-    return select_kernels(schedule, node, device, log, kernels);
+    return select_kernels(schedule, node, device, messages.log(), kernels);
   }
 
   RunValues values() const {
@@ -73,14 +72,30 @@ struct Lowered {
     return run;
   }
 
-  // Kernels and dispatches of one step at the current sizes.
-  void lower(const Node& node, KernelList* kernels, DispatchList* dispatches) {
-    const Status status = select(node, kernels);
-    INFO(messages);
+  KernelList selected(const Node& node) {
+    KernelList kernels;
+    const Status status = select(node, &kernels);
+    INFO(messages.text);
     REQUIRE(status == Status::Ok);
-    emit_dispatches(schedule, node, device, *kernels, values(), dispatches);
+    return kernels;
   }
+  KernelList selected(Op op) { return selected(pass(op)); }
+
+  // One pass at the current sizes.
+  LoweredPass lower(const Node& node) {
+    LoweredPass lowered = {selected(node), {}};
+    emit_dispatches(schedule, node, device, lowered.kernels, values(), &lowered.dispatches);
+    return lowered;
+  }
+  LoweredPass lower(Op op) { return lower(pass(op)); }
 };
+
+// Bytes of shared memory that the kernel's SPIR-V declares.
+inline uint32_t shared_bytes(const KernelKey& key) {
+  const KernelInfo& info = kernel_info(key.id);
+  const uint32_t subgroup = key.subgroup != 0 ? key.subgroup : 32;
+  return interpreter::Module({info.words, info.word_count}, {key.spec.data(), key.spec_count}, subgroup).shared_bytes();
+}
 
 template <class T>
 T push_of(const Dispatch& dispatch) {

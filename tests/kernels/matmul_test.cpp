@@ -1,5 +1,4 @@
-// What matmul's lowering tells the kernel: addresses, batches merged into rows, the choice of tiles.
-#include <algorithm>
+// Tests what matmul's lowering tells the kernel: addresses, batches merged into rows, the choice of tiles.
 #include <bit>
 #include <random>
 
@@ -8,17 +7,14 @@
 namespace heed::kernel_tests {
 namespace {
 
-struct MatmulLowering {
-  KernelList kernels;
-  DispatchList dispatches;
+struct MatmulLowering : LoweredPass {
   MatmulParams p{};
 
-  MatmulLowering(Lowered& lowered, const Node& node) {
-    lowered.lower(node, &kernels, &dispatches);
+  MatmulLowering(Lowered& lowered, const Node& node) : LoweredPass(lowered.lower(node)) {
     REQUIRE(dispatches.count == 1);
     p = push_of<MatmulParams>(dispatches.dispatches[0]);
   }
-  uint32_t tile_rows() const { return kernels.uses[dispatches.dispatches[0].kernel].key.spec[7]; }
+  uint32_t tile_rows() const { return use(0).key.spec[MatmulConstants::BM]; }
   uint32_t batches() const { return p.tiles / (p.tiles_m * p.tiles_n); }
 };
 
@@ -33,7 +29,7 @@ int64_t address(const View& view, const View& out, int64_t batch, int64_t row, i
   return at;
 }
 
-// The kernel's address arithmetic for logical element (batch, m, n) and k, against the views of the step.
+// Checks the kernel's address arithmetic for element (batch, m, n) and k against the views of the pass.
 void check_addresses(Lowered& lowered, const Node& node) {
   const MatmulLowering lowering(lowered, node);
   const MatmulParams& p = lowering.p;
@@ -88,7 +84,7 @@ TEST_CASE("matmul reads and writes the elements of its views") {
     }
     g.output("y", g.matmul(ta, tb, options));
     Lowered lowered(g);
-    check_addresses(lowered, lowered.step(Op::Matmul));
+    check_addresses(lowered, lowered.pass(Op::Matmul));
   }
 }
 
@@ -96,7 +92,7 @@ TEST_CASE("a linear layer is one product over the rows of all sentences") {
   Graph g;
   g.output("y", g.linear(g.input("x", {4, 50, 96}), g.input("w", {200, 96}), g.input("b", {200})));
   Lowered lowered(g);
-  const MatmulLowering lowering(lowered, lowered.step(Op::Matmul));
+  const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
   CHECK(lowering.batches() == 1);
   CHECK(lowering.p.m == 200);
   CHECK(lowering.p.b_n == 96);
@@ -107,7 +103,7 @@ TEST_CASE("batches with a right side of their own stay batches") {
   Graph g;
   g.output("y", g.matmul(g.input("a", {2, 3, 7, 5}), g.input("b", {2, 3, 5, 6})));
   Lowered lowered(g);
-  const MatmulLowering lowering(lowered, lowered.step(Op::Matmul));
+  const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
   CHECK(lowering.batches() == 6);
   CHECK(lowering.p.m == 7);
 }
@@ -117,7 +113,7 @@ TEST_CASE("tiles follow the number of rows at each run") {
   const Dim rows = g.extent("rows", 2048);
   g.output("y", g.linear(g.input("x", {rows, 768}), g.input("w", {768, 768})));
   Lowered lowered(g);
-  const Node& node = lowered.step(Op::Matmul);
+  const Node& node = lowered.pass(Op::Matmul);
   struct Row {
     int64_t rows;
     uint32_t tile;
@@ -131,32 +127,27 @@ TEST_CASE("tiles follow the number of rows at each run") {
   }
 }
 
-TEST_CASE("few rows at any run need no pipeline for many") {
-  Graph g;
-  g.output("y", g.linear(g.input("x", {1, 768}), g.input("w", {768, 768})));
-  Lowered lowered(g);
-  const MatmulLowering lowering(lowered, lowered.step(Op::Matmul));
-  CHECK(lowering.kernels.count == 1);
-  CHECK(lowering.tile_rows() == 1);
-}
-
-TEST_CASE("few rows of short sums take tiles, since a workgroup would not share them") {
-  Graph g;
-  g.output("y", g.linear(g.input("x", {1, 64}), g.input("w", {768, 64})));
-  Lowered lowered(g);
-  const MatmulLowering lowering(lowered, lowered.step(Op::Matmul));
-  CHECK(lowering.kernels.count == 2);  // with and without reads of four elements
-  CHECK(lowering.tile_rows() == 4);
-}
-
-TEST_CASE("batches with a right side of their own are no rows") {
-  Graph g;
-  g.output("y", g.matmul(g.input("a", {2, 12, 1, 512}), g.input("b", {2, 12, 512, 64})));
-  Lowered lowered(g);
-  const MatmulLowering lowering(lowered, lowered.step(Op::Matmul));
-  CHECK(lowering.kernels.count == 1);
-  CHECK(lowering.tile_rows() == 1);
-  CHECK(lowering.batches() == 24);
+TEST_CASE("few rows take one kernel for few rows, or tiles where sums are short") {
+  struct Row {
+    Shape a, b;
+    uint32_t kernels, tile_rows, batches;
+  };
+  // Two kernels are one that reads four elements at once and one that does not. Batches with a right side of their own
+  // are no rows.
+  const Row rows[] = {
+      {{1, 768}, {768, 768}, 1, 1, 1}, {{1, 64}, {64, 768}, 2, 4, 1}, {{2, 12, 1, 512}, {2, 12, 512, 64}, 1, 1, 24}};
+  for (const Row& row : rows) {
+    INFO("row " << &row - rows);
+    Graph g;
+    const bool linear = row.a.rank == 2;
+    g.output("y", linear ? g.linear(g.input("a", row.a), g.input("b", {row.b[1], row.b[0]}))
+                         : g.matmul(g.input("a", row.a), g.input("b", row.b)));
+    Lowered lowered(g);
+    const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
+    CHECK(lowering.kernels.count == row.kernels);
+    CHECK(lowering.tile_rows() == row.tile_rows);
+    CHECK(lowering.batches() == row.batches);
+  }
 }
 
 TEST_CASE("a kernel for few rows that failed the self-test is not used") {
@@ -164,9 +155,9 @@ TEST_CASE("a kernel for few rows that failed the self-test is not used") {
   g.output("y", g.linear(g.input("x", {1, 768}), g.input("w", {768, 768})));
   Lowered lowered(g);
   lowered.device.disabled[static_cast<size_t>(KernelId::MatmulF32Vector)] = true;
-  CHECK(MatmulLowering(lowered, lowered.step(Op::Matmul)).tile_rows() == 4);
+  CHECK(MatmulLowering(lowered, lowered.pass(Op::Matmul)).tile_rows() == 4);
   lowered.device.subgroup_arithmetic = true;
-  CHECK(MatmulLowering(lowered, lowered.step(Op::Matmul)).tile_rows() == 1);
+  CHECK(MatmulLowering(lowered, lowered.pass(Op::Matmul)).tile_rows() == 1);
 }
 
 TEST_CASE("the epilogue is in flags and push constants") {
@@ -175,14 +166,14 @@ TEST_CASE("the epilogue is in flags and push constants") {
   const Tensor y = g.linear(x, g.input("w", {8, 8}), g.input("b", {8}));
   g.output("y", g.add(g.dropout(g.activation(y, Activation::Silu), 0.25f, 9), x));
   Lowered lowered(g, true);
-  REQUIRE(lowered.schedule.steps.size() == 1);
-  const MatmulLowering lowering(lowered, lowered.schedule.steps[0]);
+  REQUIRE(lowered.schedule.passes.size() == 1);
+  const MatmulLowering lowering(lowered, lowered.schedule.passes[0]);
   const auto& spec = lowering.kernels.uses[0].key.spec;
   const uint32_t epilogue = HEED_MATMUL_BIAS | HEED_MATMUL_DROPOUT | HEED_MATMUL_RESIDUAL;
-  CHECK((spec[3] & epilogue) == epilogue);
-  CHECK(spec[4] == static_cast<uint32_t>(Activation::Silu));
-  CHECK(spec[5] == 0x40000000u);  // of 2^32 dropped
-  CHECK(std::bit_cast<float>(spec[6]) == Approx(4.0f / 3.0f));
+  CHECK((spec[MatmulConstants::FLAGS] & epilogue) == epilogue);
+  CHECK(spec[MatmulConstants::ACTIVATION] == static_cast<uint32_t>(Activation::Silu));
+  CHECK(spec[MatmulConstants::DROPOUT_THRESHOLD] == 0x40000000u);  // of 2^32 dropped
+  CHECK(std::bit_cast<float>(spec[MatmulConstants::DROPOUT_SCALE]) == Approx(4.0f / 3.0f));
   CHECK(lowering.p.stream == 9);
   CHECK(lowering.p.seed == 7);
 }

@@ -1,9 +1,7 @@
-// Choices from times, and their blob. No device is needed.
-#include <memory>
-#include <set>
+// Choices that follow from times, and the blob that keeps them. No device is needed.
 
 #include "base/sealed_blob.hpp"
-#include "catch.hpp"
+#include "harness/catch.hpp"
 #include "kernels/lowered.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/tuning_choice.hpp"
@@ -69,9 +67,9 @@ TEST_CASE("tuning: a blob is read again, and refused when damaged or foreign", "
 
   read.choices.resize(1);
   CHECK(read_tuning(blob, 78, &read, &why) == Status::Unsupported);
-  CHECK(why.find("another device") != std::string::npos);
+  CHECK_THAT(why, holds("another device"));
   CHECK(read_tuning(BlobWriter("heedtu01", 77, 0).seal(), 77, &read, &why) == Status::Unsupported);
-  CHECK(why.find("another version") != std::string::npos);
+  CHECK_THAT(why, holds("another version"));
   CHECK(read_tuning({}, 77, &read, &why) == Status::InvalidFile);
   for (size_t bytes = 0; bytes < blob.size(); ++bytes)
     CHECK(read_tuning(std::span(blob).first(bytes), 77, &read, &why) == Status::InvalidFile);
@@ -89,9 +87,7 @@ TEST_CASE("tuning: a choice decides where the plan has that kernel, and nowhere 
   Lowered lowered(g);
   const auto used = [&](int64_t m) {
     lowered.set_extent("m", m);
-    KernelList kernels;
-    DispatchList dispatches;
-    lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
+    const auto [kernels, dispatches] = lowered.lower(Op::Matmul);
     return variant_name(kernels.uses[dispatches.dispatches[0].kernel].key);
   };
   const std::string usual = used(200), other = usual == "matmul_f32 64x64" ? "matmul_f32 16x64" : "matmul_f32 64x64";
@@ -112,15 +108,13 @@ TEST_CASE("tuning: a choice decides which kernel makes an attention, also one th
   g.output("y", g.attention(input("q", queries), input("k", keys), input("v", keys)).output);
   Capabilities device = device_with_units();
 
-  // The variant of a run with this tuning, in a plan that was compiled with it.
+  // The variant that a run gets in a plan compiled with this tuning.
   const auto used = [&](const Tuning& tuning, int64_t m, int64_t n) {
     device.tuning = std::make_shared<Tuning>(tuning);
     Lowered lowered(g, false, device);
     lowered.set_extents({{"queries", m}, {"keys", n}});
-    KernelList kernels;
-    DispatchList dispatches;
-    lowered.lower(lowered.step(Op::Attention), &kernels, &dispatches);
-    CHECK(kernels.count <= kMaxKernelsPerStep);
+    const auto [kernels, dispatches] = lowered.lower(Op::Attention);
+    CHECK(kernels.count <= kMaxKernelsPerPass);
     return variant_name(kernels.uses[dispatches.dispatches[0].kernel].key);
   };
   const std::string few = used({}, 3, 900), many = used({}, 500, 900);
@@ -129,9 +123,8 @@ TEST_CASE("tuning: a choice decides which kernel makes an attention, also one th
 
   device.tuning = std::make_shared<Tuning>(Tuning{{}, true});
   Lowered all(g, false, device);
-  KernelList kernels;
-  REQUIRE(all.select(all.step(Op::Attention), &kernels) == Status::Ok);
-  CHECK(kernels.count <= kMaxKernelsPerStep);
+  const KernelList kernels = all.selected(Op::Attention);
+  CHECK(kernels.count <= kMaxKernelsPerPass);
   std::set<std::string> variants;
   for (uint32_t i = 0; i < kernels.count; ++i) variants.insert(variant_name(kernels.uses[i].key));
   CHECK(variants.count("attention_f16 128x64") == 1);  // only without matrix units do rules ask for it

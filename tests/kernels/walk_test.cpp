@@ -1,7 +1,7 @@
 // Folding of workgroups and merging of dimensions.
 #include <random>
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 #include "kernels/lowering.hpp"
 
 namespace heed::kernels {
@@ -16,7 +16,7 @@ TEST_CASE("folded group counts cover every total within the limit of an axis") {
       CHECK(count >= 1);
       CHECK(count <= 65535);
     }
-    // The last workgroup's index, as shared/groups.glsl computes it, reaches the last piece of work.
+    // The last workgroup's index, as shared/groups.glsl computes it, reaches the last of `total` workgroups.
     const int64_t last =
         int64_t{groups[0]} - 1 + HEED_FOLD_X * (int64_t{groups[1]} - 1 + int64_t{HEED_FOLD_Y} * (groups[2] - 1));
     CHECK(last >= total - 1);

@@ -1,15 +1,12 @@
 // Every golden file on every device, through the code of `heed verify`.
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <set>
 
-#include "catch.hpp"
 #include "golden_case.hpp"
 #include "golden_run.hpp"
-#include "ops/devices.hpp"
+#include "harness/devices.hpp"
+#include "harness/setup.hpp"
 
 using namespace heed;
 
@@ -32,7 +29,7 @@ std::vector<std::byte> read_bytes(const std::string& path) {
   return {data, data + text.size()};
 }
 
-// Its compiler takes minutes for all cases, and more for the kernels of GPUs.
+// SwiftShader's compiler takes minutes for all cases, and more for the kernels of GPUs.
 bool on_swiftshader() {
   const char* driver = std::getenv("HEED_TEST_DRIVER");
   return driver != nullptr && driver == std::string_view("swiftshader");
@@ -80,7 +77,7 @@ TEST_CASE("goldens: pass with extents below their maxima", "[goldens]") {
 }
 
 TEST_CASE("goldens: a wrong expectation is found", "[goldens]") {
-  // Changing any compared tensor of these files must turn the verdict.
+  // A change of any tensor that is compared must make the verdict a failure.
   struct Change {
     const char* file;
     const char* tensor;
@@ -92,9 +89,8 @@ TEST_CASE("goldens: a wrong expectation is found", "[goldens]") {
       {"002_causal_seed", "expected_attn_masked"},      {"004_qkv_cross", "expected_v"},
       {"004_positional_encoding_odd", "expected_pe"},   {"004_decoder_fullpad", "nan_rows", 1},
       {"004_transformer_odd", "expected_seed_wiring"}};
-  Device cpu;
   goldens::Messages messages;
-  REQUIRE(Device::open({.select = "cpu", .log = messages.log()}, &cpu) == Status::Ok);
+  Device cpu = test::open_cpu({.log = messages.log()});
   for (const Change& change : changes) {
     INFO(change.file << " " << change.tensor);
     const std::string path = std::string(HEED_SOURCE_DIR "/tests/goldens/") + change.file + ".safetensors";

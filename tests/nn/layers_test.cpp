@@ -1,11 +1,5 @@
 // heed::nn: names of weights, views instead of copies, mistakes, dropout.
-#include "catch.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-
-#include <heed/heed.hpp>
+#include "harness/setup.hpp"
 
 #include "base/half.hpp"
 #include "graph/graph_data.hpp"
@@ -24,117 +18,73 @@ std::vector<std::string> weight_names(const Graph& g) {
 
 using Names = std::vector<std::string>;
 
-struct Mistake {
-  const char* what;
-  Status status;
-  std::vector<const char*> words;  // all of them are in the message
-  std::function<void(Graph&)> make;
-};
-
-const Mistake kMistakes[] = {
-    {"heads do not divide",
-     Status::ShapeMismatch,
-     {"block.attn", "10", "3 heads"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 10}), "block.attn", {.heads = 3}); }},
-    {"no heads",
-     Status::InvalidArgument,
-     {"attn", "heads 0"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = 0}); }},
-    {"heads do not share evenly",
-     Status::ShapeMismatch,
-     {"attn", "6 heads", "4 kv_heads"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 12}), "attn", {.heads = 6, .kv_heads = 4}); }},
-    {"negative kv_heads",
-     Status::InvalidArgument,
-     {"attn", "kv_heads -1"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.kv_heads = -1}); }},
-    {"separate heads share none",
-     Status::InvalidArgument,
-     {"heads", "kv_heads 2", "4"},
-     [](Graph& g) {
-       const Tensor x = g.input("x", {1, 4, 8});
-       (void)nn::attention_heads(g, x, x, "heads", {.heads = 4, .kv_heads = 2});
-     }},
-    {"negative width",
-     Status::InvalidArgument,
-     {"attn", "d_v -2"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.d_v = -2}); }},
-    {"too wide",
-     Status::InvalidArgument,
-     {"attn", "too many"},
-     [](Graph& g) {
-       (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = INT32_MAX, .d_k = INT32_MAX});
-     }},
-    {"width is an extent",
-     Status::ShapeMismatch,
-     {"attn", "extent", "64"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, g.extent("w", 64)}), "attn"); }},
-    {"fused weight for two widths",
-     Status::ShapeMismatch,
-     {"attn.in_proj_", "8", "6"},
-     [](Graph& g) {
-       const Tensor x = g.input("x", {1, 4, 8}), y = g.input("y", {1, 5, 6});
-       (void)nn::attention(g, x, y, y, "attn", {.heads = 2, .names = nn::kTorchMultihead});
-     }},
-    {"ranks differ",
-     Status::ShapeMismatch,
-     {"attn", "rank 3", "rank 2"},
-     [](Graph& g) {
-       const Tensor x = g.input("x", {1, 4, 8}), y = g.input("y", {5, 8});
-       (void)nn::attention(g, x, y, y, "attn");
-     }},
-    {"rank 4",
-     Status::ShapeMismatch,
-     {"attn", "rank 4"},
-     [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 2, 8}), "attn"); }},
-    {"batches differ",
-     Status::ShapeMismatch,
-     {"[2, ", "[3, "},
-     [](Graph& g) {
-       (void)nn::cross_attention(g, g.input("x", {2, 4, 8}), g.input("y", {3, 5, 8}), "attn", {.heads = 2});
-     }},
-    {"no name for the values",
-     Status::InvalidArgument,
-     {"attn", "key or value"},
-     [](Graph& g) {
-       const Tensor x = g.input("x", {1, 4, 8});
-       (void)nn::attention(g, x, x, x, "attn", {.names = nn::AttentionNames{.q = "q", .k = "k"}});
-     }},
-    {"residual of another width",
-     Status::ShapeMismatch,
-     {"8", "12"},
-     [](Graph& g) {
-       const Tensor x = g.input("x", {1, 4, 8});
-       (void)nn::attention_block(g, x, x, x, "", {}, {.heads = 2, .out_width = 12});
-     }},
-    {"no output width",
-     Status::InvalidArgument,
-     {"head", "width 0"},
-     [](Graph& g) { (void)nn::linear(g, g.input("x", {1, 4, 8}), "head", 0); }},
-    {"negative layers",
-     Status::InvalidArgument,
-     {"layers", "-1"},
-     [](Graph& g) { (void)nn::encoder_stack(g, g.input("x", {1, 4, 8}), "layers", {}, {.layers = -1}); }},
-    {"no input", Status::InvalidGraph, {"norm", "no tensor"}, [](Graph& g) { (void)nn::layernorm(g, {}, "norm"); }},
-    {"one name, two shapes",
-     Status::ShapeMismatch,
-     {"fc.weight", "[4, 8]", "[5, 8]"},
-     [](Graph& g) {
-       const Tensor x = g.input("x", {1, 4, 8});
-       (void)nn::linear(g, x, "fc", 4), (void)nn::linear(g, x, "fc", 5);
-     }},
-};
+std::vector<float> wave(int64_t n, float step) {
+  std::vector<float> values(static_cast<size_t>(n));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<float>(i + 1));
+  return values;
+}
 
 }  // namespace
 
 TEST_CASE("nn: mistakes name the layer and both values", "[nn]") {
-  for (const Mistake& mistake : kMistakes) {
+  const auto refuses = [](const char* what, Status status, std::vector<const char*> words,
+                          const std::function<void(Graph&)>& make) {
     Graph g;
-    mistake.make(g);
-    INFO(mistake.what << ": " << g.error());
-    CHECK(g.status() == mistake.status);
-    for (const char* word : mistake.words) CHECK(test::mentions(g.error(), word));
-  }
+    make(g);
+    INFO(what << ": " << g.error());
+    CHECK(g.status() == status);
+    for (const char* word : words) CHECK_THAT(g.error(), holds(word));
+  };
+  refuses("heads do not divide", Status::ShapeMismatch, {"block.attn", "10", "3 heads"},
+          [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 10}), "block.attn", {.heads = 3}); });
+  refuses("no heads", Status::InvalidArgument, {"attn", "heads 0"},
+          [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = 0}); });
+  refuses("heads do not share evenly", Status::ShapeMismatch, {"attn", "6 heads", "4 kv_heads"},
+          [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 12}), "attn", {.heads = 6, .kv_heads = 4}); });
+  refuses("negative kv_heads", Status::InvalidArgument, {"attn", "kv_heads -1"},
+          [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.kv_heads = -1}); });
+  refuses("separate heads share none", Status::InvalidArgument, {"heads", "kv_heads 2", "4"}, [](Graph& g) {
+    const Tensor x = g.input("x", {1, 4, 8});
+    (void)nn::attention_heads(g, x, x, "heads", {.heads = 4, .kv_heads = 2});
+  });
+  refuses("negative width", Status::InvalidArgument, {"attn", "d_v -2"},
+          [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.d_v = -2}); });
+  refuses("too wide", Status::InvalidArgument, {"attn", "too many"}, [](Graph& g) {
+    (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.heads = INT32_MAX, .d_k = INT32_MAX});
+  });
+  refuses("width is an extent", Status::ShapeMismatch, {"attn", "extent", "64"},
+          [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, g.extent("w", 64)}), "attn"); });
+  refuses("fused weight for two widths", Status::ShapeMismatch, {"attn.in_proj_", "8", "6"}, [](Graph& g) {
+    const Tensor x = g.input("x", {1, 4, 8}), y = g.input("y", {1, 5, 6});
+    (void)nn::attention(g, x, y, y, "attn", {.heads = 2, .names = nn::kTorchMultihead});
+  });
+  refuses("ranks differ", Status::ShapeMismatch, {"attn", "rank 3", "rank 2"}, [](Graph& g) {
+    const Tensor x = g.input("x", {1, 4, 8}), y = g.input("y", {5, 8});
+    (void)nn::attention(g, x, y, y, "attn");
+  });
+  refuses("rank 4", Status::ShapeMismatch, {"attn", "rank 4"},
+          [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 2, 8}), "attn"); });
+  refuses("batches differ", Status::ShapeMismatch, {"[2, ", "[3, "}, [](Graph& g) {
+    (void)nn::cross_attention(g, g.input("x", {2, 4, 8}), g.input("y", {3, 5, 8}), "attn", {.heads = 2});
+  });
+  refuses("no name for the values", Status::InvalidArgument, {"attn", "key or value"}, [](Graph& g) {
+    const Tensor x = g.input("x", {1, 4, 8});
+    (void)nn::attention(g, x, x, x, "attn", {.names = nn::AttentionNames{.q = "q", .k = "k"}});
+  });
+  refuses("residual of another width", Status::ShapeMismatch, {"8", "12"}, [](Graph& g) {
+    const Tensor x = g.input("x", {1, 4, 8});
+    (void)nn::attention_block(g, x, x, x, "", {}, {.heads = 2, .out_width = 12});
+  });
+  refuses("no output width", Status::InvalidArgument, {"head", "width 0"},
+          [](Graph& g) { (void)nn::linear(g, g.input("x", {1, 4, 8}), "head", 0); });
+  refuses("negative layers", Status::InvalidArgument, {"layers", "-1"},
+          [](Graph& g) { (void)nn::encoder_stack(g, g.input("x", {1, 4, 8}), "layers", {}, {.layers = -1}); });
+  refuses("no input", Status::InvalidGraph, {"norm", "no tensor"},
+          [](Graph& g) { (void)nn::layernorm(g, {}, "norm"); });
+  refuses("one name, two shapes", Status::ShapeMismatch, {"fc.weight", "[4, 8]", "[5, 8]"}, [](Graph& g) {
+    const Tensor x = g.input("x", {1, 4, 8});
+    (void)nn::linear(g, x, "fc", 4), (void)nn::linear(g, x, "fc", 5);
+  });
 }
 
 TEST_CASE("nn: weights have PyTorch's names", "[nn]") {
@@ -183,11 +133,6 @@ TEST_CASE("nn: heads of fused projections are views", "[nn]") {
 
 TEST_CASE("nn: grouped queries are full heads whose keys and values repeat", "[nn]") {
   constexpr int64_t kTokens = 5, kWidth = 12, kHeads = 6, kGroups = 2, kHead = 3, kValue = 4;
-  const auto wave = [](int64_t n, float step) {
-    std::vector<float> values(static_cast<size_t>(n));
-    for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<float>(i + 1));
-    return values;
-  };
   const std::vector<float> x = wave(kTokens * kWidth, 0.7f), wq = wave(kHeads * kHead * kWidth, 1.3f),
                            wk = wave(kGroups * kHead * kWidth, 2.1f), wv = wave(kGroups * kValue * kWidth, 0.9f),
                            wo = wave(kWidth * kHeads * kValue, 1.7f);
@@ -201,22 +146,18 @@ TEST_CASE("nn: grouped queries are full heads whose keys and values repeat", "[n
       }
     return rows;
   };
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu", .log = stderr_log()}, &cpu) == Status::Ok);
+  Device cpu = test::open_cpu({.log = stderr_log()});
   const auto run = [&](int64_t kv_heads) {
     const std::vector<float> wqkv = fused(kv_heads / kGroups);
-    const int64_t shape[] = {static_cast<int64_t>(wqkv.size()) / kWidth, kWidth},
-                  wo_shape[] = {kWidth, kHeads * kValue};
-    const HostTensor tensors[] = {{"wqkv.weight", DType::F32, shape, std::as_bytes(std::span(wqkv))},
-                                  {"wo.weight", DType::F32, wo_shape, std::as_bytes(std::span(wo))}};
-    Weights weights;
-    REQUIRE(cpu.upload(tensors, &weights) == Status::Ok);
+    test::Tensors tensors;
+    tensors.add("wqkv.weight", {static_cast<int64_t>(wqkv.size()) / kWidth, kWidth}, wqkv);
+    tensors.add("wo.weight", {kWidth, kHeads * kValue}, wo);
+    Weights weights = test::uploaded(cpu, tensors.list());
     Graph g;
     const nn::MultiHeadOptions options = {
         .heads = kHeads, .kv_heads = kv_heads, .d_k = kHead, .d_v = kValue, .bias = false, .out_bias = false};
     g.output("y", nn::self_attention(g, g.input("x", {1, kTokens, kWidth}), "", options));
-    Plan plan;
-    REQUIRE(cpu.compile(g, weights, &plan) == Status::Ok);
+    Plan plan = test::compiled(cpu, g, weights);
     CHECK(plan.passes().size() == 3);  // one projection, attention, the output projection
     std::vector<float> y(x.size());
     REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
@@ -226,22 +167,90 @@ TEST_CASE("nn: grouped queries are full heads whose keys and values repeat", "[n
   for (size_t i = 0; i < x.size(); ++i) CHECK(std::abs(grouped[i] - full[i]) < 1e-4f);
 }
 
+TEST_CASE("nn: windows, lengths and positions hide what an equal mask hides, also behind a cache", "[nn]") {
+  constexpr int64_t kBatch = 2, kTokens = 6, kWidth = 8, kWindow = 3;
+  const std::vector<int32_t> lengths = {6, 4}, positions = {0, 1};
+  const std::vector<float> x = wave(kBatch * kTokens * kWidth, 0.7f);
+  std::vector<uint8_t> visible(kBatch * kTokens * kTokens), padding(kBatch * kTokens);
+  for (int64_t b = 0; b < kBatch; ++b)
+    for (int64_t i = 0; i < kTokens; ++i)
+      for (int64_t j = 0; j < kTokens; ++j) {
+        const auto row = static_cast<size_t>(b);
+        const int64_t place = positions[row] + i;
+        visible[static_cast<size_t>((b * kTokens + i) * kTokens + j)] =
+            j <= place && j + kWindow > place && j < lengths[row];
+        padding[static_cast<size_t>(b * kTokens + j)] = j % 4 == 1;  // left out
+      }
+  test::Tensors tensors;
+  tensors.add("wqkv.weight", {3 * kWidth, kWidth}, wave(3 * kWidth * kWidth, 1.3f));
+  tensors.add("wo.weight", {kWidth, kWidth}, wave(kWidth * kWidth, 1.7f));
+  Device cpu = test::open_cpu({.log = stderr_log()});
+  const Weights weights = test::uploaded(cpu, tensors.list());
+  nn::MultiHeadOptions options = {.heads = 2, .bias = false, .out_bias = false};
+
+  SECTION("in a run of their own") {
+    Graph g, with_mask;
+    options.causal = Causal::TopLeft;
+    options.window = kWindow;
+    options.lengths = g.input("lengths", {kBatch}, DType::I32);
+    options.positions = g.input("positions", {kBatch}, DType::I32);
+    g.output("y", nn::self_attention(g, g.input("x", {kBatch, kTokens, kWidth}), "", options));
+    options = {.heads = 2, .bias = false, .out_bias = false};
+    options.mask = keep(with_mask.input("visible", {kBatch, 1, kTokens, kTokens}, DType::U8));
+    with_mask.output("y", nn::self_attention(with_mask, with_mask.input("x", {kBatch, kTokens, kWidth}), "", options));
+    std::vector<float> y(x.size()), want(x.size());
+    REQUIRE(test::compiled(cpu, g, weights).run({{"x", x}, {"lengths", lengths}, {"positions", positions}, {"y", y}}) ==
+            Status::Ok);
+    REQUIRE(test::compiled(cpu, with_mask, weights).run({{"x", x}, {"visible", visible}, {"y", want}}) == Status::Ok);
+    CHECK(test::difference(y.data(), want) == "");
+  }
+  SECTION("with padding of all keys of a cache, for batches up to the most") {
+    const auto graph = [&](int64_t capacity) {
+      Graph g;
+      const Dim batch = g.extent("batch", kBatch), tokens = g.extent("tokens", kTokens),
+                past = g.position("past", kTokens);
+      nn::MultiHeadOptions cached = options;
+      cached.causal = Causal::BottomRight;
+      if (capacity > 0) cached.cache = {.capacity = capacity, .past = past};
+      const Dim keys = capacity > 0 ? g.sum(past, tokens, capacity) : tokens;
+      cached.key_padding = exclude(g.input("padding", {batch, keys}, DType::U8));
+      g.output("y", nn::self_attention(g, g.input("x", {batch, tokens, kWidth}), "", cached));
+      return g;
+    };
+    Plan whole = test::compiled(cpu, graph(0), weights), steps = test::compiled(cpu, graph(kTokens), weights);
+    for (const int64_t batch : {int64_t{1}, kBatch}) {
+      std::vector<float> want(static_cast<size_t>(batch * kTokens * kWidth));
+      REQUIRE(whole.run({{"x", x}, {"padding", padding}, {"y", want}}, {{"batch", batch}, {"tokens", kTokens}}) ==
+              Status::Ok);
+      State state;
+      REQUIRE(steps.make_state(&state) == Status::Ok);
+      for (const auto& [begin, end] : {std::pair(0, 4), std::pair(4, 5), std::pair(5, 6)}) {
+        const auto rows_of = [&](const auto& all, int64_t from, int64_t to, int64_t width) {
+          std::decay_t<decltype(all)> rows;
+          for (int64_t b = 0; b < batch; ++b)
+            rows.insert(rows.end(), all.begin() + (b * kTokens + from) * width,
+                        all.begin() + (b * kTokens + to) * width);
+          return rows;
+        };
+        const std::vector<float> rows = rows_of(x, begin, end, kWidth);
+        std::vector<float> y(rows.size());
+        REQUIRE(steps.run({{"x", rows}, {"padding", rows_of(padding, 0, end, 1)}, {"y", y}},
+                          {{"batch", batch}, {"tokens", end - begin}, {"past", begin}},
+                          {.state = state}) == Status::Ok);
+        CHECK(test::difference(y.data(), rows_of(want, begin, end, kWidth)) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("nn: dropout acts in training plans, unbiased, and only there", "[nn]") {
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu", .log = stderr_log()}, &cpu) == Status::Ok);
+  Device cpu = test::open_cpu({.log = stderr_log()});
   constexpr int64_t kTokens = 6, kWidth = 4;
-  const auto wave = [](int64_t n, float step) {
-    std::vector<float> values(static_cast<size_t>(n));
-    for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<float>(i + 1));
-    return values;
-  };
-  const std::vector<float> x = wave(kTokens * kWidth, 0.7f), wqkv = wave(3 * kWidth * kWidth, 1.3f),
-                           wo = wave(kWidth * kWidth, 2.1f);
-  const int64_t wqkv_shape[] = {3 * kWidth, kWidth}, wo_shape[] = {kWidth, kWidth};
-  const HostTensor tensors[] = {{"wqkv.weight", DType::F32, wqkv_shape, std::as_bytes(std::span(wqkv))},
-                                {"wo.weight", DType::F32, wo_shape, std::as_bytes(std::span(wo))}};
-  Weights weights;
-  REQUIRE(cpu.upload(tensors, &weights) == Status::Ok);
+  const std::vector<float> x = wave(kTokens * kWidth, 0.7f);
+  test::Tensors tensors;
+  tensors.add("wqkv.weight", {3 * kWidth, kWidth}, wave(3 * kWidth * kWidth, 1.3f));
+  tensors.add("wo.weight", {kWidth, kWidth}, wave(kWidth * kWidth, 2.1f));
+  Weights weights = test::uploaded(cpu, tensors.list());
 
   const auto compile = [&](float attention_dropout, float output_dropout, bool training) {
     Graph g;
@@ -251,9 +260,7 @@ TEST_CASE("nn: dropout acts in training plans, unbiased, and only there", "[nn]"
                                       .out_bias = false,
                                       .attention_dropout = attention_dropout,
                                       .output_dropout = output_dropout}));
-    Plan plan;
-    REQUIRE(cpu.compile(g, weights, &plan, {.training = training}) == Status::Ok);
-    return plan;
+    return test::compiled(cpu, g, weights, {.training = training});
   };
   const auto run = [&](Plan& plan, uint32_t seed) {
     std::vector<float> y(x.size());
@@ -266,7 +273,7 @@ TEST_CASE("nn: dropout acts in training plans, unbiased, and only there", "[nn]"
   CHECK(run(evaluated, 1) == expected);
   CHECK(evaluated.passes().size() == plain.passes().size());
 
-  // Everything behind the softmax is linear, so the mean over seeds is the result without dropout.
+  // All after the softmax is linear, so that the mean over seeds is the result without dropout.
   for (const auto& [attention_dropout, output_dropout] : {std::pair(0.4f, 0.0f), std::pair(0.0f, 0.4f)}) {
     Plan trained = compile(attention_dropout, output_dropout, true);
     constexpr int kSeeds = 4000;
@@ -295,55 +302,44 @@ TEST_CASE("nn: dropout acts in training plans, unbiased, and only there", "[nn]"
 TEST_CASE("nn: layers store what their input stores", "[nn]") {
   constexpr int64_t kTokens = 5, kWidth = 8, kHidden = 32;
   const auto values = [](int64_t n, float step) {
-    std::vector<float> v(static_cast<size_t>(n));
-    for (size_t i = 0; i < v.size(); ++i) v[i] = 0.5f * std::sin(step * static_cast<float>(i + 1));
+    std::vector<float> v = wave(n, step);
+    for (float& value : v) value *= 0.5f;
     return v;
   };
-  struct Weight {
-    const char* name;
-    std::vector<int64_t> shape;
-    std::vector<float> data;
+  test::Tensors tensors;
+  float step = 0.37f;
+  const auto add = [&](const char* name, std::vector<int64_t> shape) {
+    const int64_t count = shape.size() == 1 ? shape[0] : shape[0] * shape[1];
+    tensors.add(name, std::move(shape), values(count, step));
+    step += 0.11f;
   };
-  std::vector<Weight> all = {{"self_attn.in_proj_weight", {3 * kWidth, kWidth}, {}},
-                             {"self_attn.in_proj_bias", {3 * kWidth}, {}},
-                             {"self_attn.out_proj.weight", {kWidth, kWidth}, {}},
-                             {"self_attn.out_proj.bias", {kWidth}, {}},
-                             {"linear1.weight", {kHidden, kWidth}, {}},
-                             {"linear1.bias", {kHidden}, {}},
-                             {"linear2.weight", {kWidth, kHidden}, {}},
-                             {"linear2.bias", {kWidth}, {}},
-                             {"norm1.weight", {kWidth}, {}},
-                             {"norm1.bias", {kWidth}, {}},
-                             {"norm2.weight", {kWidth}, {}},
-                             {"norm2.bias", {kWidth}, {}}};
-  std::vector<HostTensor> tensors;
-  for (size_t i = 0; i < all.size(); ++i) {
-    int64_t n = 1;
-    for (int64_t size : all[i].shape) n *= size;
-    all[i].data = values(n, 0.37f + 0.11f * static_cast<float>(i));
-    tensors.push_back({all[i].name, DType::F32, all[i].shape, std::as_bytes(std::span(all[i].data))});
-  }
+  add("self_attn.in_proj_weight", {3 * kWidth, kWidth});
+  add("self_attn.in_proj_bias", {3 * kWidth});
+  add("self_attn.out_proj.weight", {kWidth, kWidth});
+  add("self_attn.out_proj.bias", {kWidth});
+  add("linear1.weight", {kHidden, kWidth});
+  add("linear1.bias", {kHidden});
+  add("linear2.weight", {kWidth, kHidden});
+  add("linear2.bias", {kWidth});
+  for (const char* name : {"norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias"}) add(name, {kWidth});
   const std::vector<float> x = values(kTokens * kWidth, 0.9f);
   std::vector<uint16_t> x_half(x.size()), y_half(x.size());
   std::vector<float> y(x.size());
   convert_floats(x.data(), DType::F32, x_half.data(), DType::F16, x.size());
 
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu", .log = stderr_log()}, &cpu) == Status::Ok);
+  Device cpu = test::open_cpu({.log = stderr_log()});
   for (const DType dtype : {DType::F32, DType::F16}) {
     Graph g;
     const Tensor input = g.input("x", {1, kTokens, kWidth}, dtype);
     g.output("y", nn::encoder_layer(g, input, "", {.attention = {.heads = 2}}));
-    Weights weights;
-    Plan plan;
-    REQUIRE(cpu.upload(tensors, &weights, {.keep_dtype = false, .dtype = dtype}) == Status::Ok);
-    REQUIRE(cpu.compile(g, weights, &plan) == Status::Ok);
+    Weights weights = test::uploaded(cpu, tensors.list(), {.keep_dtype = false, .dtype = dtype});
+    Plan plan = test::compiled(cpu, g, weights);
     if (dtype == DType::F32) {
       REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
     } else {
       REQUIRE(plan.run({{"x", x_half}, {"y", y_half}}) == Status::Ok);
     }
   }
-  // Values of about 1 pass a dozen roundings to 11 bits; the last norm may enlarge what is left of them.
+  // Values of about 1 are rounded to 11 bits a dozen times; the last norm may enlarge the errors.
   for (size_t i = 0; i < y.size(); ++i) CHECK(std::abs(half_to_float(y_half[i]) - y[i]) < 0.02f);
 }

@@ -1,10 +1,5 @@
 // Pre-norm stacks, encoder and decoder, against the formula in double.
-#include "catch.hpp"
-
-#include <cmath>
-#include <map>
-
-#include <heed/heed.hpp>
+#include "harness/setup.hpp"
 
 using namespace heed;
 
@@ -16,9 +11,7 @@ constexpr float kEps = 1e-5f;
 using Matrix = std::vector<std::vector<double>>;
 
 // Named random weights, made on first use.
-struct Model {
-  std::map<std::string, std::vector<float>> values;
-  std::map<std::string, std::vector<int64_t>> shapes;
+struct Model : test::Tensors {
   uint32_t state = 12345;
 
   float random() {
@@ -155,15 +148,9 @@ TEST_CASE("nn: pre-norm encoder and decoder stacks follow the formula", "[nn]") 
   g.output("y", nn::decoder_stack(g, g.input("target", {1, kQueries, kWidth}), encoded, "dec", decoder,
                                   {.layers = kLayers, .final_norm = "dec_norm"}));
 
-  std::vector<HostTensor> tensors;
-  for (const auto& [name, values] : m.values)
-    tensors.push_back({name, DType::F32, m.shapes[name], std::as_bytes(std::span(values))});
-  Device cpu;
-  REQUIRE(Device::open({.select = "cpu", .log = stderr_log()}, &cpu) == Status::Ok);
-  Weights weights;
-  Plan plan;
-  REQUIRE(cpu.upload(tensors, &weights) == Status::Ok);
-  REQUIRE(cpu.compile(g, weights, &plan) == Status::Ok);
+  Device cpu = test::open_cpu({.log = stderr_log()});
+  Weights weights = test::uploaded(cpu, m.list());
+  Plan plan = test::compiled(cpu, g, weights);
   std::vector<float> y(static_cast<size_t>(kQueries * kWidth));
   REQUIRE(plan.run({{"source", source}, {"target", target}, {"y", y}}) == Status::Ok);
   for (size_t t = 0; t < expected.size(); ++t)

@@ -1,12 +1,10 @@
-#include <limits>
-
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
 
-// Values from a small set, so that most rows have ties: the first largest wins.
+// Values come from a small set, so that most rows have ties: the first largest wins.
 Case rows_case(const Sizes& shape, int64_t different) {
   return {text_of(shape) + " of " + std::to_string(different) + " values", [=](Trial& t) {
             t.graph.output("y", t.graph.argmax(t.input("x", shape_of(shape))));
@@ -40,7 +38,9 @@ Case extents_case() {
           }};
 }
 
-Operation argmax_operation() {
+}  // namespace
+
+TEST_CASE("argmax on every device", "[ops]") {
   Operation operation{"argmax", {}};
   for (const int64_t n : {1, 2, 7, 31, 33, 64, 129, 257, 1025, 9001})
     for (const int64_t different : {2, 1000}) operation.cases.push_back(rows_case({5, n}, different));
@@ -49,11 +49,7 @@ Operation argmax_operation() {
   operation.cases.push_back(rows_case({2, 3, 4, 50}, 8));
   operation.cases.push_back(infinities_case());
   operation.cases.push_back(extents_case());
-  return operation;
+  check(operation);
 }
-
-}  // namespace
-
-TEST_CASE("argmax on every device", "[ops]") { check(argmax_operation()); }
 
 }  // namespace heed::ops

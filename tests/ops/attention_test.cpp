@@ -1,8 +1,5 @@
-#include <algorithm>
-#include <cmath>
-
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "ops/attention_cases.hpp"
 
 namespace heed::ops {
 namespace {
@@ -18,7 +15,16 @@ struct Attention {
   bool infinite = false;  // some of the bias, and all of its first row, is -inf
   bool weights = false;
   bool log_sum_exp = false;
-  int64_t group = 1;  // heads of queries that share one head of keys and values
+  int64_t group = 1;     // heads of queries that share one head of keys and values
+  bool strange = false;  // some keys have values that are infinite or NaN
+  int64_t window = 0;
+  bool lengths = false, positions = false;  // rows of the batch differ
+  std::optional<DType> narrow = {};         // type of keys and values beside queries of f32
+
+  // Whether Vulkan devices run it fused, so that keys behind the lengths are not read.
+  bool leaves_rest() const {
+    return lengths && !weights && lengths + positions + key_padding + !mask.empty() + !bias.empty() <= 3;
+  }
 };
 
 std::string name_of(const Attention& a) {
@@ -35,11 +41,16 @@ std::string name_of(const Attention& a) {
   if (a.infinite) text += " with -inf";
   if (a.weights) text += " weights";
   if (a.log_sum_exp) text += " log-sum-exp";
+  if (a.strange) text += " strange values";
+  if (a.window > 0) text += " window " + std::to_string(a.window);
+  if (a.lengths) text += " lengths";
+  if (a.positions) text += " positions";
+  if (a.narrow) text += std::string(" keys of ") + to_string(*a.narrow);
   if (a.group > 1) text += " groups of " + std::to_string(a.group);
   return text;
 }
 
-// Masks as bytes: the first row of a mask and the whole of batch 1 of a padding leave nothing visible.
+// Masks as bytes. They hide all keys in the first row of a mask and in batch 1 of a padding.
 Array mask_bytes(const Sizes& shape, uint64_t seed, bool keep, bool padding) {
   Array mask = uniform(shape, seed);
   for (int64_t i = 0; i < mask.size(); ++i) {
@@ -49,14 +60,27 @@ Array mask_bytes(const Sizes& shape, uint64_t seed, bool keep, bool padding) {
   return mask;
 }
 
-// The inputs of softmax that attention passes on; holds the arrays that `reference` points to.
-struct Inputs {
+// Numbers of rows of a batch, which begin anew where there are more rows.
+Array row_numbers(int64_t batch, const std::vector<int64_t>& list) {
+  Array x({batch});
+  for (int64_t b = 0; b < batch; ++b) x.at(b) = static_cast<double>(list[static_cast<size_t>(b) % list.size()]);
+  return x;
+}
+
+// Gives the rows behind the lengths of x [B, heads, keys, width] this value.
+void fill_rest(Array* x, const Array& lengths, double value) {
+  const int64_t keys = x->dim(1), per_batch = x->size() / x->shape[0];
+  for (int64_t i = 0; i < x->size(); ++i)
+    if (static_cast<double>(i / x->dim(0) % keys) >= lengths.at(i / per_batch)) x->at(i) = value;
+}
+
+// The inputs that attention passes on to softmax.
+struct Inputs : HiddenKeys {
   AttentionOptions options;
-  SoftmaxReference reference;
-  Array padding, mask, bias;
 
   void make(const Attention& a, Trial& t, Run& run) {
     options.causal = reference.causal = a.causal;
+    options.window = reference.window = a.window;
     options.dropout = a.dropout;
     options.return_weights = a.weights;
     options.return_log_sum_exp = a.log_sum_exp;
@@ -66,27 +90,57 @@ struct Inputs {
     reference.key_padding_keeps = reference.mask_keeps = a.keep;
     const auto sense = [&](Tensor tensor) { return a.keep ? heed::keep(tensor) : exclude(tensor); };
     if (a.key_padding) {
-      padding = run.input("padding", mask_bytes({a.batch, a.keys}, 61, a.keep, true), DType::U8);
+      give_padding(run, mask_bytes({a.batch, a.keys}, 61, a.keep, true));
       options.key_padding = sense(t.graph.input("padding", {a.batch, a.keys}, DType::U8));
-      reference.key_padding = &padding;
     }
     if (!a.mask.empty()) {
-      mask = run.input("mask", mask_bytes(a.mask, 62, a.keep, false), DType::U8);
+      give_mask(run, mask_bytes(a.mask, 62, a.keep, false));
       options.mask = sense(t.graph.input("mask", shape_of(a.mask), DType::U8));
-      reference.mask = &mask;
+    }
+    if (a.lengths) {
+      give_lengths(run, row_numbers(a.batch, {(a.keys + 1) / 2, a.keys + 7, 0, a.keys - 1, 1}));
+      options.lengths = t.graph.input("lengths", {a.batch}, DType::I32);
+    }
+    if (a.positions) {
+      give_positions(run, row_numbers(a.batch, {a.keys / 3, a.keys - a.queries, INT32_MIN, -2, INT32_MAX}));
+      options.positions = t.graph.input("positions", {a.batch}, DType::I32);
     }
     if (!a.bias.empty()) {
       Array bias_values = uniform(a.bias, 63, -2.0, 2.0);
       for (int64_t i = 0; a.infinite && i < bias_values.size(); ++i)
         if (i < bias_values.dim(0) || bias_values.at(i) < 0.0) bias_values.at(i) = -INFINITY;
-      bias = run.input("bias", bias_values);
+      give_bias(run, bias_values);
       options.bias = t.input("bias", shape_of(a.bias));
-      reference.bias = &bias;
     }
   }
 };
 
-// softmax(scale q k^T) v, with the roundings of an implementation that stores each step.
+// Makes every third column in the values of every fifth key infinite or NaN.
+void make_strange(Array* v) {
+  const double kinds[] = {INFINITY, NAN, -INFINITY};
+  for (int64_t i = 0; i < v->size(); ++i) {
+    const int64_t row = i / v->dim(0), column = i % v->dim(0);
+    if (row % 5 == 2 && (row / 5 + column) % 3 == 0) v->at(i) = kinds[(row / 15 + column / 3) % 3];
+  }
+}
+
+// weights x v, where a weight of 0 gives 0 for any value.
+Array mix_values(const Array& weights, const Array& v) {
+  Array finite = v;
+  for (double& x : finite.value)
+    if (!std::isfinite(x)) x = 0.0;
+  Array y = matmul(weights, finite);
+  const int64_t queries = weights.dim(1), keys = v.dim(1), width = v.dim(0);
+  for (int64_t row = 0; row < y.size() / width; ++row)
+    for (int64_t key = 0; key < keys; ++key)
+      for (int64_t d = 0; d < width && weights.at(row * keys + key) > 0.0; ++d) {
+        const double x = v.at((row / queries * keys + key) * width + d);
+        if (!std::isfinite(x)) y.at(row * width + d) += x;
+      }
+  return y;
+}
+
+// softmax(scale q k^T) v, with the roundings of an implementation that stores every intermediate result.
 void expect_attention(const Trial& t, Run& run, const Attention& a, const Inputs& inputs, const Array& q,
                       const Array& k, const Array& v) {
   const double scale =
@@ -96,9 +150,9 @@ void expect_attention(const Trial& t, Run& run, const Attention& a, const Inputs
   Array used = weights;
   if (a.dropout > 0.0f && t.options.training)
     used = t.stored(dropout(weights, static_cast<double>(a.dropout), run.options.seed, 0));
-  // Errors of the scores enter the exponent.
+  // Errors of the scores add to those of the exponent.
   const auto terms = static_cast<double>(a.d_k + a.keys) * 4.0;
-  run.expect("y", matmul(used, v), terms, 64);
+  run.expect("y", mix_values(used, v), terms, 64);
   if (a.weights) run.expect("w", softmax(scores, inputs.reference), terms, 64);
   if (a.log_sum_exp) run.expect_within("lse", log_sum_exp(scores, inputs.reference));
 }
@@ -113,23 +167,32 @@ Array repeat_heads(const Array& x, int64_t count) {
 }
 
 Case separate_case(const Attention& a) {
-  return {name_of(a), [a](Trial& t) {
+  return {name_of(a),
+          [a](Trial& t) {
+            if (a.narrow && t.dtype != DType::F32) return;
             t.options.training = a.dropout > 0.0f;
+            const DType type = a.narrow.value_or(t.dtype);
             Run& run = t.run();
             run.options.seed = 99;
             const Sizes sq = {a.batch, a.heads, a.queries, a.d_k}, sk = {a.batch, a.heads / a.group, a.keys, a.d_k},
                         sv = {a.batch, a.heads / a.group, a.keys, a.d_v};
             Inputs inputs;
             inputs.make(a, t, run);
-            const AttentionResult result = t.graph.attention(t.input("q", shape_of(sq)), t.input("k", shape_of(sk)),
-                                                             t.input("v", shape_of(sv)), inputs.options);
+            const AttentionResult result =
+                t.graph.attention(t.input("q", shape_of(sq)), t.graph.input("k", shape_of(sk), type),
+                                  t.graph.input("v", shape_of(sv), type), inputs.options);
             t.graph.output("y", result.output);
             if (a.weights) t.graph.output("w", result.weights);
             if (a.log_sum_exp) t.graph.output("lse", result.log_sum_exp);
-            const Array q = run.input("q", uniform(sq, 64, -2, 2)), k = run.input("k", uniform(sk, 65, -2, 2)),
-                        v = run.input("v", uniform(sv, 66));
+            Array keys = uniform(sk, 65, -2, 2), values = uniform(sv, 66);
+            if (a.strange) make_strange(&values);
+            if (a.leaves_rest()) fill_rest(&keys, inputs.lengths, NAN), fill_rest(&values, inputs.lengths, NAN);
+            const Array q = run.input("q", uniform(sq, 64, -2, 2));
+            Array k = run.input("k", keys, type), v = run.input("v", values, type);
+            if (a.leaves_rest()) fill_rest(&k, inputs.lengths, 0.0), fill_rest(&v, inputs.lengths, 0.0);
             expect_attention(t, run, a, inputs, q, repeat_heads(k, a.group), repeat_heads(v, a.group));
-          }};
+          },
+          a.strange};
 }
 
 // Views of one projection [B, S, 3, H, D], and the output joined to [B, S, H D]: no copy on either side.
@@ -154,7 +217,7 @@ Case fused_case(const Attention& a) {
           }};
 }
 
-// Queries [B, S, H, D] seen head by head, keys and values of fewer heads, weights wanted: every product needs
+// Queries [B, S, H, D] seen head by head, keys and values of fewer heads, and weights as an output: every product needs
 // a view.
 Case grouped_view_case() {
   return {"grouped, strided, weights", [](Trial& t) {
@@ -191,9 +254,8 @@ Case extents_case() {
               Run& run = t.run({{"b", s[0]}, {"q", s[1]}, {"k", s[2]}});
               Attention a = {.batch = s[0], .heads = 2, .queries = s[1], .keys = s[2], .d_k = 8, .d_v = 12};
               Inputs inputs;
-              inputs.padding = run.input("padding", mask_bytes({s[0], s[2]}, 68, true, true), DType::U8);
+              inputs.give_padding(run, mask_bytes({s[0], s[2]}, 68, true, true));
               inputs.reference.causal = Causal::BottomRight;
-              inputs.reference.key_padding = &inputs.padding;
               inputs.reference.key_padding_keeps = true;
               const Array vq = run.input("q", uniform({s[0], 2, s[1], 8}, 69, -2, 2)),
                           vk = run.input("k", uniform({s[0], 2, s[2], 8}, 70, -2, 2)),
@@ -203,8 +265,8 @@ Case extents_case() {
           }};
 }
 
-// How good attention of f16 and bf16 is, whatever computes it: against double, with inputs rounded to that. Of bf16
-// rounding the result alone gives 2^-8 of an element, and an NMSE of about 5e-6.
+// Attention of f16 and bf16 against double, with inputs rounded to the type. In bf16 the rounding of the result alone
+// is 2^-8 of an element, and an NMSE of about 5e-6.
 Case accuracy_case(int64_t tokens, int64_t d) {
   return {"accuracy " + text_of({tokens, d}),
           [=](Trial& t) {
@@ -239,7 +301,7 @@ void add_log_sum_exp(std::vector<Case>* cases) {
   add({.heads = 4, .queries = 9, .keys = 11, .weights = true, .group = 2});
 }
 
-// Parts of the keys, from one to as many as there may be, and rows that see none of a part.
+// From one split of the keys to the most, and rows that see no key of a split.
 void add_splits(std::vector<Case>* cases) {
   const auto add = [&](const Attention& a) { cases->push_back(separate_case(a)); };
   const Attention one = {.batch = 1, .heads = 1, .queries = 1, .keys = 2029, .d_k = 12, .d_v = 7};
@@ -267,7 +329,133 @@ void add_splits(std::vector<Case>* cases) {
   });
 }
 
-// Keys and queries that vary, so that the number of splits does, too.
+// Windows around the blocks of queries and keys of fused kernels, beside every other way to hide keys.
+void add_windows(std::vector<Case>* cases) {
+  for (const auto& s : {std::array<int64_t, 3>{1, 300, 33},
+                        {4, 129, 1},
+                        {33, 128, 32},
+                        {70, 300, 100},
+                        {150, 150, 7},
+                        {129, 40, 64},
+                        {40, 129, 500}}) {
+    const Attention plain = {.queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13, .window = s[2]};
+    const auto add = [&](const auto& change) {
+      Attention a = plain;
+      change(a);
+      cases->push_back(separate_case(a));
+    };
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.log_sum_exp = true; });
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.d_k = a.d_v = 64, a.strange = true; });
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.group = 3; });
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.mask = {1, 3, a.queries, a.keys}, a.fill = -1e4; });
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.bias = {2, 1, a.queries, a.keys}, a.dropout = 0.3f; });
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.weights = true; });
+  }
+  // Splits of the keys that a window leaves, which are fewer than the keys.
+  for (const int64_t window : {600, 1500, 5000}) {
+    const Attention one = {.batch = 1, .heads = 2, .keys = 2100, .d_k = 12, .d_v = 7, .causal = Causal::BottomRight};
+    for (const int64_t queries : {1, 3, 40}) {
+      Attention a = one;
+      a.queries = queries, a.window = window, a.log_sum_exp = true, a.key_padding = queries == 3;
+      cases->push_back(separate_case(a));
+    }
+  }
+}
+
+// Rows of a batch with lengths and positions of their own, beside every other way to hide keys.
+void add_lengths(std::vector<Case>* cases) {
+  for (const auto& s : {std::array<int64_t, 2>{1, 300}, {4, 129}, {33, 70}, {70, 33}, {129, 131}}) {
+    const Attention plain = {
+        .batch = 5, .heads = 2, .queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13, .lengths = true};
+    const auto add = [&](const auto& change) {
+      Attention a = plain;
+      change(a);
+      cases->push_back(separate_case(a));
+    };
+    add([](Attention&) {});
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.d_k = a.d_v = 64, a.log_sum_exp = true; });
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.positions = true, a.key_padding = true, a.group = 2; });
+    add([](Attention& a) {
+      a.causal = Causal::BottomRight, a.window = 40, a.mask = {a.queries, a.keys}, a.keep = true;
+    });
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.positions = true, a.window = 9, a.bias = {2, 1, a.keys}; });
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.positions = true, a.lengths = false, a.dropout = 0.3f; });
+    add([](Attention& a) { a.key_padding = true, a.mask = {5, 1, a.queries, a.keys}, a.fill = -1e4; });
+    add([](Attention& a) { a.bias = {5, 1, 1, a.keys}, a.mask = {a.queries, a.keys}, a.strange = true; });
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.window = 50, a.weights = true; });
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.positions = true, a.fill = -1e4, a.weights = true; });
+    // More than the fused kernels of Vulkan have bindings for.
+    add([](Attention& a) {
+      a.causal = Causal::TopLeft, a.positions = a.key_padding = true;
+      a.mask = {a.queries, a.keys}, a.bias = {2, 1, a.keys};
+    });
+  }
+  // Splits of the keys, all or nearly all behind the length of some rows.
+  for (const int64_t queries : {1, 3, 40}) {
+    Attention a = {.batch = 3, .heads = 2, .queries = queries, .keys = 2100, .d_k = 12, .d_v = 7, .log_sum_exp = true};
+    a.lengths = true, a.causal = Causal::BottomRight;
+    cases->push_back(separate_case(a));
+    a.positions = true, a.window = 700, a.key_padding = true;
+    cases->push_back(separate_case(a));
+  }
+}
+
+// Keys and values of two bytes beside queries of f32: aligned rows and others, few queries and many, splits, and where the
+// scores are stored.
+void add_narrow(std::vector<Case>* cases) {
+  for (const DType type : {DType::F16, DType::BF16})
+    for (const auto& s :
+         {std::array<int64_t, 3>{1, 300, 64}, {1, 2029, 12}, {7, 33, 13}, {70, 131, 20}, {33, 40, 128}}) {
+      const Attention plain = {
+          .heads = 4, .queries = s[0], .keys = s[1], .d_k = s[2], .d_v = s[2], .group = 2, .narrow = type};
+      const auto add = [&](const auto& change) {
+        Attention a = plain;
+        change(a);
+        cases->push_back(separate_case(a));
+      };
+      add([](Attention&) {});
+      add([](Attention& a) { a.causal = Causal::BottomRight, a.lengths = true, a.log_sum_exp = true; });
+      add([](Attention& a) { a.causal = Causal::BottomRight, a.window = 40, a.bias = {4, 1, a.keys}, a.group = 4; });
+      add([](Attention& a) { a.key_padding = true, a.d_v = a.d_k + 1, a.strange = true, a.group = 1; });
+      add([](Attention& a) { a.causal = Causal::TopLeft, a.weights = true; });
+    }
+}
+
+// Lengths and positions that are columns of one tensor, at extents.
+Case strided_lengths_case(bool weights) {
+  return {weights ? "lengths at extents weights" : "lengths at extents", [weights](Trial& t) {
+            const Dim b = t.graph.extent("b", 4), q = t.graph.extent("q", 20), k = t.graph.extent("k", 600);
+            const Tensor rows = t.graph.input("rows", {b, 2}, DType::I32);
+            const AttentionResult result =
+                t.graph.attention(t.input("q", {b, 2, q, 8}), t.input("k", {b, 1, k, 8}), t.input("v", {b, 1, k, 12}),
+                                  {.causal = Causal::TopLeft,
+                                   .lengths = t.graph.select(rows, 1, 0),
+                                   .positions = t.graph.select(rows, 1, 1),
+                                   .return_weights = weights});
+            t.graph.output("y", result.output);
+            if (weights) t.graph.output("w", result.weights);
+            for (const auto& s : {std::array<int64_t, 3>{4, 20, 33}, {1, 1, 600}, {3, 2, 577}, {2, 20, 5}}) {
+              Run& run = t.run({{"b", s[0]}, {"q", s[1]}, {"k", s[2]}});
+              Inputs inputs;
+              inputs.lengths = row_numbers(s[0], {s[2], s[2] / 2, 1, 0});
+              inputs.positions = row_numbers(s[0], {s[2] - s[1], 0, 3, 7});
+              inputs.reference.lengths = &inputs.lengths, inputs.reference.positions = &inputs.positions;
+              inputs.reference.causal = Causal::TopLeft;
+              Array both({s[0], 2});
+              for (int64_t i = 0; i < s[0]; ++i)
+                both.at(2 * i) = inputs.lengths.at(i), both.at(2 * i + 1) = inputs.positions.at(i);
+              run.input("rows", both, DType::I32);
+              const Attention a = {
+                  .batch = s[0], .heads = 2, .queries = s[1], .keys = s[2], .d_k = 8, .d_v = 12, .weights = weights};
+              const Array vq = run.input("q", uniform({s[0], 2, s[1], 8}, 83, -2, 2)),
+                          vk = run.input("k", uniform({s[0], 1, s[2], 8}, 84, -2, 2)),
+                          vv = run.input("v", uniform({s[0], 1, s[2], 12}, 85));
+              expect_attention(t, run, a, inputs, vq, repeat_heads(vk, 2), repeat_heads(vv, 2));
+            }
+          }};
+}
+
+// Keys and queries vary, and so does the number of splits.
 Case split_extents_case() {
   return {"splits at extents", [](Trial& t) {
             const Dim q = t.graph.extent("q", 40), k = t.graph.extent("k", 2100);
@@ -289,7 +477,7 @@ Case split_extents_case() {
           }};
 }
 
-// Head by head views with a gap between the elements, so that no fused kernel serves the output.
+// Views of heads with gaps between the elements, so that no fused kernel runs.
 Case log_sum_exp_view_case() {
   return {"log-sum-exp of columns", [](Trial& t) {
             const Attention a = {.queries = 9, .keys = 9, .d_k = 8, .d_v = 8, .log_sum_exp = true};
@@ -303,7 +491,7 @@ Case log_sum_exp_view_case() {
           }};
 }
 
-// Sizes around the blocks of queries and keys of fused kernels, with all that hides keys.
+// Sizes around the blocks of queries and keys of fused kernels, with every way to hide keys.
 void add_blocks(std::vector<Case>* cases) {
   for (const auto& s : {std::array<int64_t, 2>{1, 300}, {4, 129}, {5, 257}, {33, 128}, {70, 300}}) {
     const Attention plain = {.batch = 2, .heads = 2, .queries = s[0], .keys = s[1], .d_k = 20, .d_v = 13};
@@ -323,7 +511,62 @@ void add_blocks(std::vector<Case>* cases) {
   }
 }
 
-Operation attention_operation() {
+// Biases so large that a factor would make them infinite. One key of a query is far above all others, and has all of
+// the weight.
+Case far_bias_case(int64_t queries) {
+  return {"biases of 1e38, " + std::to_string(queries) + " queries",
+          [queries](Trial& t) {
+            const int64_t keys = 150, width = 20;
+            const Tensor q = t.input("q", {1, 1, queries, width}), k = t.input("k", {1, 1, keys, width}),
+                         v = t.input("v", {1, 1, keys, width}), bias = t.input("bias", {queries, keys});
+            const AttentionResult result = t.graph.attention(q, k, v, {.bias = bias, .return_log_sum_exp = true});
+            t.graph.output("y", result.output);
+            t.graph.output("lse", result.log_sum_exp);
+            Run& run = t.run();
+            run.input("q", uniform({queries, width}, 91));
+            run.input("k", uniform({keys, width}, 92));
+            const Array values = run.input("v", uniform({keys, width}, 93));
+            Array biases({queries, keys}), y({1, 1, queries, width}), lse({1, 1, queries});
+            const auto best_of = [keys](int64_t query) { return query * 7 % keys; };
+            for (int64_t i = 0; i < queries; ++i)
+              for (int64_t j = 0; j < keys; ++j)
+                biases.at(i * keys + j) =
+                    i % 2 == 0 ? (j == best_of(i) ? 3.2e38 : 2e38) : (j == best_of(i) ? -2.3e38 : -3e38);
+            biases = run.input("bias", biases);
+            for (int64_t i = 0; i < queries; ++i) {
+              lse.at(i) = biases.at(i * keys + best_of(i));
+              lse.err(i) = 1e32;
+              for (int64_t d = 0; d < width; ++d) {
+                y.at(i * width + d) = values.at(best_of(i) * width + d);
+                y.err(i * width + d) = 1e-6;
+              }
+            }
+            run.expect("y", y);
+            run.expect_within("lse", lse);
+          },
+          true};
+}
+
+}  // namespace
+
+std::vector<Case> attention_over_blocks() {
+  std::vector<Case> cases;
+  const auto add = [&](const auto& change) {
+    Attention a = {.batch = 2, .heads = 2, .queries = 150, .keys = 150, .d_k = 20, .d_v = 13};
+    change(a);
+    cases.push_back(separate_case(a));
+  };
+  add([](Attention& a) { a.causal = Causal::TopLeft, a.log_sum_exp = true, a.strange = true; });
+  add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.keys = 133; });
+  add([](Attention& a) { a.mask = {2, 1, 150, 150}, a.log_sum_exp = true, a.group = 2; });
+  add([](Attention& a) { a.mask = {150, 150}, a.fill = -1e4; });
+  add([](Attention& a) { a.bias = {2, 1, 150}, a.infinite = true, a.dropout = 0.3f; });
+  add([](Attention& a) { a.causal = Causal::BottomRight, a.window = 37; });
+  add([](Attention& a) { a.causal = Causal::TopLeft, a.lengths = a.positions = true; });
+  return cases;
+}
+
+TEST_CASE("attention on every device", "[ops]") {
   Operation operation{"attention", {}};
   auto& cases = operation.cases;
   for (const int64_t s : {1, 2, 15, 16, 31, 33, 64, 65, 129}) cases.push_back(separate_case({.queries = s, .keys = s}));
@@ -407,11 +650,55 @@ Operation attention_operation() {
   add_splits(&cases);
   add_log_sum_exp(&cases);
   add_blocks(&cases);
-  return operation;
+  add_windows(&cases);
+  add_lengths(&cases);
+  add_narrow(&cases);
+  for (const bool weights : {false, true}) cases.push_back(strided_lengths_case(weights));
+  check(operation);
 }
 
-}  // namespace
+TEST_CASE("attention: the log-sum-exp of wide heads is refused where no kernel gives it", "[ops]") {
+  for (const TestDevice& on : test_devices(Kernels::Gpu))
+    for (const int64_t width : {256, 257, 600, 0}) {
+      INFO(on.word << ", heads of " << width << " (0: an extent)");
+      Graph g;
+      const Dim d = width > 0 ? Dim(width) : g.extent("d", 64);
+      const AttentionResult result =
+          g.attention(g.input("q", {1, 1, 3, d}), g.input("k", {1, 1, 5, d}), g.input("v", {1, 1, 5, 8}),
+                      {.scale = 0.5f, .return_log_sum_exp = true});
+      g.output("y", result.output);
+      g.output("lse", result.log_sum_exp);
+      Plan plan;
+      const bool has_kernel = width == 256 || on.device.info().kind == DeviceKind::Cpu;
+      CHECK(Device(on.device).compile(g, {}, &plan) == (has_kernel ? Status::Ok : Status::Unsupported));
+      (void)take_messages();
+    }
+}
 
-TEST_CASE("attention on every device", "[ops]") { check(attention_operation()); }
+TEST_CASE("attention beside values that are infinite or NaN on every device", "[ops]") {
+  Operation operation{"attention", {}};
+  for (const auto& s : {std::array<int64_t, 2>{1, 300}, {3, 2029}, {17, 17}, {33, 70}, {70, 300}}) {
+    const Attention plain = {
+        .batch = 2, .heads = 2, .queries = s[0], .keys = s[1], .d_k = 24, .d_v = 20, .strange = true};
+    const auto add = [&](const auto& change) {
+      Attention a = plain;
+      change(a);
+      operation.cases.push_back(separate_case(a));
+    };
+    add([](Attention& a) { a.causal = Causal::TopLeft; });
+    add([](Attention& a) { a.causal = Causal::BottomRight, a.d_k = 64, a.d_v = 64, a.log_sum_exp = true; });
+    add([](Attention& a) { a.mask = {2, 1, a.queries, a.keys}, a.d_v = 13; });
+    add([](Attention& a) { a.bias = {2, a.queries, a.keys}, a.infinite = true; });
+    add([](Attention& a) { a.mask = {2, 2, a.queries, a.keys}, a.key_padding = true, a.keep = true, a.group = 2; });
+    add([](Attention& a) { a.causal = Causal::TopLeft, a.key_padding = true, a.dropout = 0.3f; });
+  }
+  check(operation);
+}
+
+TEST_CASE("attention with biases near the end of f32 on every device", "[ops]") {
+  Operation operation{"attention", {}, {DType::F32, DType::BF16}};
+  for (const int64_t queries : {1, 4, 5, 40}) operation.cases.push_back(far_bias_case(queries));
+  check(operation);
+}
 
 }  // namespace heed::ops

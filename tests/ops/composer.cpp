@@ -1,18 +1,15 @@
 #include "ops/composer.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 namespace heed::ops {
 namespace {
 
 constexpr int kRuns = 4;
 constexpr int64_t kMostElements = 1 << 16;
-// Values whose bounds have grown beyond this share of their size are read no more: nothing could be wrong with them.
+// Values whose bounds have grown beyond this ratio to their size are read no more: no error could show in them.
 constexpr double kLoose = 0.03, kLooseHalf = 0.15;
-// Devices may take subnormal numbers for zero, also each of some products that are added.
+// Devices may take subnormal numbers for zero, in each of several products that are added, too.
 constexpr double kSubnormal = 0x1p-118;
 
 double root_mean_square(const std::vector<double>& x) {
@@ -198,7 +195,7 @@ Composition Composer::finish() {
   return std::move(composition_);
 }
 
-// Most values that nothing reads, and some that something does; views and sources, too, now and then.
+// Makes outputs of most values that nothing reads and of some others; now and then of views and sources, too.
 void Composer::give_outputs() {
   const auto give = [&](int v) {
     const std::string name = output_name(outputs_.size());

@@ -12,7 +12,7 @@
 
 namespace heed::ops {
 
-// What is known while the values of a run are computed, in the order of their making.
+// The values of a run that have been computed so far, in the order in which they were made.
 struct Evaluation {
   Run& run;
   int number;
@@ -42,9 +42,10 @@ class Composer {
 
   // --- Values --------------------------------------------------------------------------------------------------
 
-  // Adds a value: what made it from which values (-1: none), for people, and how runs compute it.
+  // Adds a value that `what` made of the values `from` (-1: none). `what` and `more` are for people; runs compute it by
+  // `compute`.
   int view(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor, Compute compute);
-  // The same of an operation, whose result is rounded to its type.
+  // The same for an operation, whose result is rounded to its type.
   int operation(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
                 const Compute& compute);
   static std::string name_of(int v) { return std::string("v").append(std::to_string(v)); }  // for people
@@ -52,14 +53,14 @@ class Composer {
 
   // --- What operations read --------------------------------------------------------------------------------------
 
-  // of inputs and weights
+  // A name for an input or weight.
   std::string fresh_name(const char* stem) { return std::string(stem).append(std::to_string(names_++)); }
   Dim width() { return random_.pick({1, 2, 6, 8, 12, 16, 16, 24, 33, 64}); }
   Shape drawn_shape(int64_t rank);
-  // Of x's shape, or with 1 for some of its dims, or without the outer ones.
+  // A shape that is broadcast to `like`: the same, or with 1 for some dims, or without the outer ones.
   Shape broadcast_to(Shape like);
 
-  // A new input, or weights where all dims are constant; values up to `most` in the trial's type or this one.
+  // A new input, or weights where all dims are constant. Values are up to `most`, in the trial's type or `of_type`.
   int source(const Shape& shape, double most = 1.0, std::optional<DType> of_type = {});
   // A new mask, in either sense.
   struct DrawnMask {
@@ -70,10 +71,10 @@ class Composer {
     bool keeps;
   };
   DrawnMask drawn_mask(const Shape& shape);
-  // Its values in this run: the same for every value that reads it.
+  // The mask's values in this run, which are the same for every value that reads it.
   static const Array& values_of(Evaluation& e, const DrawnMask& mask);
 
-  // One of the values that fit, which is link_ if that does.
+  // One of the values that fit; link_ if it fits.
   template <class Fits>
   std::optional<int> pick(const Fits& fits) {
     std::vector<int> fitting;
@@ -81,12 +82,12 @@ class Composer {
       if (at(v).usable && fits(v)) fitting.push_back(v);
     return pick_of(fitting);
   }
-  // One of such rank in the trial's type, or a new one.
+  // A value of a rank from `least` to `most` in the trial's type, or a new one.
   int of_rank(int64_t least, int64_t most);
-  // What may be added to x or multiplied with it.
+  // A value that may be added to x or multiplied with it.
   int beside(int x);
 
-  // Makes outputs of what no operation reads, and the other runs.
+  // Makes outputs of values that no operation reads, then the other runs.
   Composition finish();
 
   Random random_;

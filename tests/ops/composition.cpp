@@ -1,4 +1,4 @@
-// Draws the operations. Each reads what is there or new sources.
+// Draws the operations. Each reads earlier values or new sources.
 #include "ops/composition.hpp"
 
 #include <cmath>
@@ -28,9 +28,10 @@ class Operations : private Composer {
         &Operations::linear, &Operations::linear,  &Operations::attention, &Operations::attention, &Operations::matmul,
         &Operations::matmul, &Operations::add,     &Operations::mul,       &Operations::activate,  &Operations::dropout,
         &Operations::norm,   &Operations::softmax, &Operations::turn,      &Operations::cut,       &Operations::reshape,
-        &Operations::concat, &Operations::concat,  &Operations::mean,      &Operations::encode,    &Operations::embed};
+        &Operations::concat, &Operations::concat,  &Operations::mean,      &Operations::encode,    &Operations::embed,
+        &Operations::rotate};
     (this->*kCalls[random_.below(static_cast<int64_t>(std::size(kCalls)))])();
-    // Chains of what is done to each element, of which heed makes one operation.
+    // Chains of elementwise operations, which heed fuses into one.
     static constexpr Make kLinks[] = {&Operations::add,      &Operations::add,     &Operations::add,
                                       &Operations::mul,      &Operations::scale,   &Operations::activate,
                                       &Operations::activate, &Operations::dropout, &Operations::norm,
@@ -50,7 +51,7 @@ class Operations : private Composer {
     if (type == DType::F32 && random_.one_in(6)) type = random_.coin() ? DType::F16 : DType::BF16;
     const int w = source({out, in}, std::sqrt(3.0 / static_cast<double>(in)), type);
     const int b = random_.coin() ? source({out}, 1.0, dtype(x)) : -1;
-    // Processors with dot products of bf16 round x to it.
+    // Processors with dot products of bf16 round x to bf16.
     const bool rounds = type == DType::BF16 && dtype(x) == DType::F32;
     const Tensor y = g().linear(tensor(x), tensor(w), b >= 0 ? tensor(b) : Tensor{});
     operation("linear", {x, w, b}, "", y, [=](Evaluation& e) {
@@ -144,7 +145,7 @@ class Operations : private Composer {
               });
   }
 
-  // What softmax and attention leave out and add, for scores of this shape.
+  // The masks and the bias of softmax or attention, for scores of a shape.
   struct Masking {
     Causal causal = Causal::None;
     std::optional<DrawnMask> padding, mask;
@@ -215,7 +216,7 @@ class Operations : private Composer {
     const Shape s = shape(x);
     return g().transpose(g().reshape(tensor(x), {s[0], s[1], heads, s[2].value / heads}), 1, 2);
   }
-  // Values of the same, each head `repeat` times, as queries of its group read it.
+  // The values of these heads, each head `repeat` times, as the queries of its group read it.
   static Array heads_of(const Array& x, int64_t heads, int64_t repeat) {
     const Array apart = permute(ops::reshape(x, {x.shape[0], x.shape[1], heads, x.shape[2] / heads}), {0, 2, 1, 3});
     const int64_t b = apart.shape[0], s = apart.shape[2], d = apart.shape[3];
@@ -325,7 +326,7 @@ class Operations : private Composer {
     } else {
       return;
     }
-    // Of a view whose elements lie apart it is a copy.
+    // For a view whose elements lie apart it is a copy.
     view("reshape", {x}, "", g().reshape(tensor(x), to), [=](Evaluation& e) { return ops::reshape(of(e, x), e(to)); });
   }
 
@@ -361,6 +362,16 @@ class Operations : private Composer {
       const Array& v = of(e, x);
       return ops::add(v, stored(type, sinusoids(v.dim(1), v.dim(0))));
     });
+  }
+  void rotate() {
+    const auto found = pick([&](int v) { return rank(v) >= 2 && last(v).is_constant() && last(v).value >= 2; });
+    if (!found) return;
+    const int x = *found;
+    RotaryOptions options;
+    options.pairs = random_.coin() ? RotaryPairs::Halves : RotaryPairs::Adjacent;
+    options.width = last(x).value / 2 * 2;
+    operation("rotary", {x}, "", g().rotary(tensor(x), options),
+              [=](Evaluation& e) { return ops::rotary(of(e, x), options, nullptr); });
   }
   void embed() {
     const auto found = pick([&](int v) { return rank(v) == 2 && dtype(v) == t().dtype; });

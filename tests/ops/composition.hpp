@@ -1,6 +1,6 @@
-// Graphs of several operations drawn at random, each fed by what came before: projections, attention, norms, products,
-// views, sums, in any order, with values that several read, that none reads, and that are outputs besides. What devices
-// make of them (fused operations, shared memory, barriers) is in no case of one operation.
+// Graphs of several operations drawn at random, each of which reads earlier results: projections, attention, norms,
+// products, views and sums in any order, with values that several operations read, that none reads, and that are
+// outputs besides. They test what no case of one operation does: fused operations, memory that values share, barriers.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,17 @@ struct Composition {
   std::unique_ptr<Trial> trial;  // with its runs and their references
   std::string text;              // one line for each value, for people
   int operations = 0;
-  // Outputs of all runs, and those of them whose bounds have grown so far that little could be wrong.
+  // Outputs of all runs, and those among them whose bounds have grown so far that hardly an error would show.
   int outputs = 0, loose = 0;
 };
 
-// The composition of this number; storage types take turns, over so many. Fails the test if the graph refuses a call.
+// The composition of this number. Storage types take turns over kCompositionTypes of them. Fails the test if the graph
+// refuses a call.
 inline constexpr int64_t kCompositionTypes = 5;
 Composition compose(uint64_t seed, int64_t number);
 
-// Calls try_it for `usual` compositions, or as many as HEED_COMPOSITIONS says, or for the one that HEED_COMPOSITION names; it
-// returns what went wrong, or nothing. Fails the test then, with how to repeat it.
+// Calls try_it for `usual` compositions, or as many as HEED_COMPOSITIONS says, or for the one that HEED_COMPOSITION
+// names. If it returns what went wrong, the test fails and says how to repeat it.
 using TryComposition = std::function<std::string(int64_t number, const Composition& composition)>;
 void for_compositions(int64_t usual, const TryComposition& try_it);
 bool compositions_are_asked_for();  // by one of the two variables

@@ -4,13 +4,9 @@
 //                         drivers compile kernels for each
 //   HEED_RANDOM_SEED=N    draws others
 //   HEED_COMPOSITION=N    only this one; failures name it
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <map>
 
-#include "catch.hpp"
-#include "environment.hpp"
+#include "harness/catch.hpp"
+#include "harness/environment.hpp"
 #include "ops/composition.hpp"
 
 namespace heed::ops {
@@ -32,7 +28,7 @@ void for_compositions(int64_t usual, const TryComposition& try_it) {
   const int64_t one = number_from("HEED_COMPOSITION", -1), first = std::max<int64_t>(0, one);
   const int64_t last = one >= 0 ? one + 1 : number_from("HEED_COMPOSITIONS", usual);
   int64_t operations = 0, drawn = 0, outputs = 0, loose = 0;
-  for (int64_t number = first; number < last; number += static_cast<int64_t>(case_step())) {
+  for (int64_t number = first; number < last; number += static_cast<int64_t>(case_steps().step)) {
     const Composition composition = compose(seed, number);
     operations += composition.operations, outputs += composition.outputs, loose += composition.loose;
     ++drawn;
@@ -56,7 +52,7 @@ TEST_CASE("compositions of operations on every device", "[ops][random]") {
     std::string wrong;
     for (const TestDevice& device : test_devices(Kernels::Gpu)) {
       const bool everywhere =
-          compositions_are_asked_for() || number / static_cast<int64_t>(case_step()) % kVulkanStep == 0;
+          compositions_are_asked_for() || number / static_cast<int64_t>(case_steps().step) % kVulkanStep == 0;
       if (device.device.info().kind != DeviceKind::Cpu && !everywhere) continue;
       Tally& tally = tallies[device.word];
       const Verdict verdict = check_trial(device.device, *composition.trial, &tally);

@@ -1,5 +1,5 @@
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
@@ -21,7 +21,7 @@ Case parts_case(const std::vector<Sizes>& shapes, int axis) {
           }};
 }
 
-// Parts with extents and views, joined along the extent.
+// Inputs with extents and views, joined along the extent.
 Case extents_case() {
   return {"extents and a view", [](Trial& t) {
             const Dim s = t.graph.extent("s", 20), c = t.graph.extent("c", 30);
@@ -36,7 +36,9 @@ Case extents_case() {
           }};
 }
 
-Operation concat_operation() {
+}  // namespace
+
+TEST_CASE("concat on every device", "[ops]") {
   Operation operation{"concat", {}};
   for (const int axis : {0, 1, 2}) {
     Sizes a = {3, 4, 5}, b = a, c = a;
@@ -50,11 +52,7 @@ Operation concat_operation() {
   operation.cases.push_back(parts_case(std::vector<Sizes>(8, {2, 3}), 1));
   operation.cases.push_back(parts_case(std::vector<Sizes>(19, {2, 3}), 0));  // more than one node holds
   operation.cases.push_back(extents_case());
-  return operation;
+  check(operation);
 }
-
-}  // namespace
-
-TEST_CASE("concat on every device", "[ops]") { check(concat_operation()); }
 
 }  // namespace heed::ops

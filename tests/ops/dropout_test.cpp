@@ -1,13 +1,11 @@
-#include <cmath>
-
-#include "catch.hpp"
-#include "ops/devices.hpp"
-#include "ops/trial.hpp"
+#include "harness/devices.hpp"
+#include "harness/setup.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
 
-// In f32 the result is the same bit for bit on every device: a zero, or the product of two floats.
+// In f32 every device gives the same bits: a zero, or the product of two floats.
 Case bits_case(const Sizes& shape, float p, uint32_t seed, uint32_t stream) {
   return {text_of(shape) + " p " + std::to_string(p) + " seed " + std::to_string(seed), [=](Trial& t) {
             t.options.training = true;
@@ -25,7 +23,7 @@ Case bits_case(const Sizes& shape, float p, uint32_t seed, uint32_t stream) {
           }};
 }
 
-// Elements are counted in the order of the shape, whatever lies in memory.
+// Dropout counts elements in the order of the shape, in whatever order they lie in memory.
 Case permuted_case() {
   return {"permuted view", [](Trial& t) {
             t.options.training = true;
@@ -38,7 +36,7 @@ Case permuted_case() {
           }};
 }
 
-// Counted over the sizes of the run, not over the maxima.
+// Dropout counts elements over the sizes of the run, not over the maxima.
 Case extents_case() {
   return {"extents", [](Trial& t) {
             t.options.training = true;
@@ -64,29 +62,13 @@ Case idle_case(bool training, float p) {
           }};
 }
 
-Operation dropout_operation() {
-  Operation operation{"dropout", {}};
-  for (const Sizes& shape : {Sizes{1}, Sizes{3}, Sizes{4}, Sizes{5}, Sizes{127}, Sizes{129}, Sizes{9001},
-                             Sizes{2, 3, 5, 7}, Sizes{33, 65}, Sizes{70001, 2}})
-    operation.cases.push_back(bits_case(shape, 0.1f, 42, 3));
-  operation.cases.push_back(bits_case({1000}, 0.5f, 0, 0));
-  operation.cases.push_back(bits_case({1000}, 0.999f, 0xffffffffu, 0xffffffffu));
-  operation.cases.push_back(bits_case({1000}, 1e-6f, 0x80000000u, 1));
-  operation.cases.push_back(permuted_case());
-  operation.cases.push_back(extents_case());
-  operation.cases.push_back(idle_case(true, 0.0f));
-  operation.cases.push_back(idle_case(false, 0.7f));
-  return operation;
-}
-
 constexpr int64_t kSamples = 1 << 18;
 
 // 1 where an element of `kSamples` was dropped.
 std::vector<int> dropped(Device device, float p, uint32_t seed, uint32_t stream) {
   Graph graph;
   graph.output("y", graph.dropout(graph.input("x", {kSamples}), p, stream));
-  Plan plan;
-  REQUIRE(device.compile(graph, {}, &plan, {.training = true}) == Status::Ok);
+  Plan plan = test::compiled(device, graph, {}, {.training = true});
   const std::vector<float> x(kSamples, 1.0f);
   std::vector<float> y(kSamples);
   REQUIRE(plan.run({{"x", x}, {"y", y}}, {}, {.seed = seed}) == Status::Ok);
@@ -105,7 +87,20 @@ double correlation(const std::vector<int>& a, const std::vector<int>& b, size_t 
 
 }  // namespace
 
-TEST_CASE("dropout on every device", "[ops]") { check(dropout_operation()); }
+TEST_CASE("dropout on every device", "[ops]") {
+  Operation operation{"dropout", {}};
+  for (const Sizes& shape : {Sizes{1}, Sizes{3}, Sizes{4}, Sizes{5}, Sizes{127}, Sizes{129}, Sizes{9001},
+                             Sizes{2, 3, 5, 7}, Sizes{33, 65}, Sizes{70001, 2}})
+    operation.cases.push_back(bits_case(shape, 0.1f, 42, 3));
+  operation.cases.push_back(bits_case({1000}, 0.5f, 0, 0));
+  operation.cases.push_back(bits_case({1000}, 0.999f, 0xffffffffu, 0xffffffffu));
+  operation.cases.push_back(bits_case({1000}, 1e-6f, 0x80000000u, 1));
+  operation.cases.push_back(permuted_case());
+  operation.cases.push_back(extents_case());
+  operation.cases.push_back(idle_case(true, 0.0f));
+  operation.cases.push_back(idle_case(false, 0.7f));
+  check(operation);
+}
 
 TEST_CASE("dropout drops the stated share, independently", "[ops]") {
   for (const TestDevice& device : test_devices()) {

@@ -1,11 +1,8 @@
 // add, mul, scale, activation, cast, and the copies that reshapes and outputs of views need.
-#include <cmath>
 #include <iterator>
-#include <span>
-#include <vector>
 
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
@@ -38,10 +35,19 @@ Case activation_case(Activation kind, const Sizes& shape, double low, double hig
           [=](Trial& t) {
             t.graph.output("y", t.graph.activation(t.input("x", shape_of(shape)), kind));
             Run& run = t.run();
-            // The bound leaves room for cancellation in 1 + erf and the like, which the mean square shows as
-            // well.
+            // 256 roundings leave room for cancellation, as in 1 + erf, which the mean square shows as well.
             run.expect("y", activation(run.input("x", uniform(shape, 104, low, high)), kind), 256.0);
           }};
+}
+
+Case limits_case(Activation kind, const Sizes& shape) {
+  return {"limits of activation " + std::to_string(static_cast<int>(kind)) + " " + text_of(shape),
+          [=](Trial& t) {
+            t.graph.output("y", t.graph.activation(t.input("x", shape_of(shape)), kind));
+            Run& run = t.run();
+            run.expect_exact("y", activation_limits(run.input("x", limit_values(shape)), kind), t.dtype);
+          },
+          true};
 }
 
 Case scale_case(double factor) {
@@ -80,12 +86,12 @@ Case view_case() {
           }};
 }
 
-// Reshapes that no strides can express, and views given out: copies, bit for bit.
+// Reshapes that no strides can express, and views as outputs, are copies bit for bit.
 Case copy_case(DType type) {
   return {std::string("copies of ") + to_string(type),
           [type](Trial& t) {
             const bool narrow = type == DType::F16 || type == DType::BF16;
-            if (t.dtype != (narrow ? type : DType::F32)) return;  // Unsupported may then be the answer
+            if (t.dtype != (narrow ? type : DType::F32)) return;  // such a device may answer Unsupported
             const Tensor x = t.graph.input("x", {6, 7, 10}, type);
             t.graph.output("reshaped", t.graph.reshape(t.graph.permute(x, {2, 0, 1}), {20, 21}));
             t.graph.output("sliced", t.graph.slice(t.graph.transpose(x, 0, 2), 1, 3, 2));
@@ -115,37 +121,7 @@ Case extents_case() {
           }};
 }
 
-Operation elementwise_operation() {
-  Operation operation{"elementwise", {}};
-  auto& cases = operation.cases;
-  for (const bool product : {false, true}) {
-    for (const int64_t n : {1, 2, 3, 31, 33, 127, 129, 9001, 70001}) cases.push_back(binary_case(product, {n}, {n}));
-    cases.push_back(binary_case(product, {3, 5, 7}, {7}));
-    cases.push_back(binary_case(product, {3, 5, 7}, {5, 1}));
-    cases.push_back(binary_case(product, {3, 1, 7}, {5, 1}));
-    cases.push_back(binary_case(product, {1}, {3, 5, 7}));
-    cases.push_back(binary_case(product, {2, 3, 4, 5, 6}, {2, 1, 4, 1, 6}));
-    cases.push_back(binary_case(product, {2, 1, 4, 1, 6}, {1, 3, 1, 5, 1}));
-    cases.push_back(binary_case(product, {70001, 2}, {70001, 1}));
-  }
-  cases.push_back(same_operand_case());
-  for (const Activation kind :
-       {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh}) {
-    cases.push_back(activation_case(kind, {3, 1000}, -6.0, 6.0));
-    cases.push_back(activation_case(kind, {1001}, -1000.0, 1000.0));
-    cases.push_back(activation_case(kind, {129}, -1e-4, 1e-4));
-  }
-  for (const double factor : {1.0, 0.0, -1.0, 0.37}) cases.push_back(scale_case(factor));
-  cases.push_back(chain_case(false));
-  cases.push_back(chain_case(true));
-  cases.push_back(view_case());
-  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::I32, DType::U8})
-    cases.push_back(copy_case(type));
-  cases.push_back(extents_case());
-  return operation;
-}
-
-// To two bytes and back; with two bytes stored nowhere else.
+// Casts to a type of two bytes and back, in a graph that stores nothing else in two bytes.
 Case cast_case(const Sizes& shape, double magnitude) {
   return {"cast " + text_of(shape) + " to " + std::to_string(magnitude), [=](Trial& t) {
             t.graph.output("half", t.graph.cast(t.graph.input("x", shape_of(shape)), t.dtype));
@@ -186,7 +162,43 @@ Case special_cast_case(int64_t count) {
 
 }  // namespace
 
-TEST_CASE("elementwise on every device", "[ops]") { check(elementwise_operation()); }
+TEST_CASE("elementwise on every device", "[ops]") {
+  Operation operation{"elementwise", {}};
+  auto& cases = operation.cases;
+  for (const bool product : {false, true}) {
+    for (const int64_t n : {1, 2, 3, 31, 33, 127, 129, 9001, 70001}) cases.push_back(binary_case(product, {n}, {n}));
+    cases.push_back(binary_case(product, {3, 5, 7}, {7}));
+    cases.push_back(binary_case(product, {3, 5, 7}, {5, 1}));
+    cases.push_back(binary_case(product, {3, 1, 7}, {5, 1}));
+    cases.push_back(binary_case(product, {1}, {3, 5, 7}));
+    cases.push_back(binary_case(product, {2, 3, 4, 5, 6}, {2, 1, 4, 1, 6}));
+    cases.push_back(binary_case(product, {2, 1, 4, 1, 6}, {1, 3, 1, 5, 1}));
+    cases.push_back(binary_case(product, {70001, 2}, {70001, 1}));
+  }
+  cases.push_back(same_operand_case());
+  for (const Activation kind :
+       {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh}) {
+    cases.push_back(activation_case(kind, {3, 1000}, -6.0, 6.0));
+    cases.push_back(activation_case(kind, {1001}, -1000.0, 1000.0));
+    cases.push_back(activation_case(kind, {129}, -1e-4, 1e-4));
+  }
+  for (const double factor : {1.0, 0.0, -1.0, 0.37}) cases.push_back(scale_case(factor));
+  cases.push_back(chain_case(false));
+  cases.push_back(chain_case(true));
+  cases.push_back(view_case());
+  for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::I32, DType::U8})
+    cases.push_back(copy_case(type));
+  cases.push_back(extents_case());
+  check(operation);
+}
+
+TEST_CASE("activations at their limits on every device", "[ops]") {
+  Operation operation{"activation", {}};
+  for (const Activation kind :
+       {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh})
+    for (const Sizes& shape : {Sizes{129}, Sizes{4, 32}}) operation.cases.push_back(limits_case(kind, shape));
+  check(operation);
+}
 
 TEST_CASE("cast on every device", "[ops]") {
   Operation operation{"cast", {}, {DType::F16, DType::BF16}};

@@ -1,5 +1,5 @@
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
@@ -17,7 +17,7 @@ Case lookup_case(int64_t rows, int64_t width, const Sizes& ids_shape) {
           }};
 }
 
-// Zero rows where an id is outside of the table, the others unharmed, and a status that says so.
+// An id outside of the table gives a row of zeros and a status that says so, and leaves other rows unharmed.
 Case outside_case(std::vector<double> ids, const std::string& first_bad) {
   return {"outside of the table: " + first_bad, [=](Trial& t) {
             Array table = uniform({7, 33}, 83);
@@ -49,7 +49,9 @@ Case extents_case() {
           }};
 }
 
-Operation embedding_operation() {
+}  // namespace
+
+TEST_CASE("embedding on every device", "[ops]") {
   Operation operation{"embedding", {}};
   for (const int64_t width : {1, 2, 3, 31, 33, 64, 127, 129, 768})
     operation.cases.push_back(lookup_case(11, width, {2, 5}));
@@ -62,11 +64,7 @@ Operation embedding_operation() {
   operation.cases.push_back(outside_case({3, 2147483647, 4}, "2147483647"));
   operation.cases.push_back(outside_case({-2147483648.0, 4}, "-2147483648"));
   operation.cases.push_back(extents_case());
-  return operation;
+  check(operation);
 }
-
-}  // namespace
-
-TEST_CASE("embedding on every device", "[ops]") { check(embedding_operation()); }
 
 }  // namespace heed::ops

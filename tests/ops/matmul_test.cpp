@@ -1,5 +1,5 @@
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
@@ -10,7 +10,6 @@ Sizes swapped(Sizes shape, bool swap) {
 }
 
 // --- Shapes: a [.., M, K] x b [.., K, N], either side given transposed
-// ---------------------------------------
 
 struct Product {
   Sizes a, b;
@@ -60,7 +59,7 @@ void add_products(std::vector<Case>* cases) {
   cases->push_back(product_case({{2, 1, 9, 10}, {1, 3, 10, 11}}));
   cases->push_back(product_case({{2, 3, 9, 10}, {3, 10, 11}, false, true}));
   cases->push_back(product_case({{2, 3, 1, 300}, {2, 3, 300, 20}, true}));
-  // Cut along k: with batches, and where the last part is shorter.
+  // k is cut: with batches, and where the last split is shorter.
   cases->push_back(product_case({{3, 5, 1100}, {3, 1100, 7}}));
   cases->push_back(product_case({{3, 40, 1100}, {1100, 36}, false, true, -0.5}));
   cases->push_back(product_case({{2, 3, 2, 1664}, {2, 3, 1664, 5}}));
@@ -74,7 +73,6 @@ void add_products(std::vector<Case>* cases) {
 }
 
 // --- Views: operands that are slices and permutations
-// ---------------------------------------------------------
 
 // Queries times keys of a fused projection [B, S, 3, H, D], as attention does it.
 Case fused_projection_case(int64_t batch, int64_t tokens, int64_t heads, int64_t width) {
@@ -108,7 +106,6 @@ Case odd_slice_case(int64_t m, int64_t n, int64_t k) {
 }
 
 // --- Extents: one plan, several sizes
-// -------------------------------------------------------------------------
 
 Case extents_case() {
   return {
@@ -128,7 +125,6 @@ Case extents_case() {
 }
 
 // --- Epilogue: bias, activation, dropout, residual, each alone and all together
-// ---------------------------------
 
 struct Epilogue {
   bool bias = false;
@@ -186,7 +182,7 @@ Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64
 }
 
 void add_epilogues(std::vector<Case>* cases) {
-  // All of them are fused; random_matmul.cpp draws which are there.
+  // All of these are fused; random_matmul.cpp draws other combinations.
   std::vector<Epilogue> parts = {{.bias = true}, {.dropout = true, .residual = true}};
   for (const Activation kind :
        {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh})
@@ -200,6 +196,21 @@ void add_epilogues(std::vector<Case>* cases) {
   }
   cases->push_back(epilogue_case({true, Activation::GeluErf, true, true}, 3, 1, 70, 320, false));
   cases->push_back(epilogue_case({true, Activation::Tanh, true, true}, 2, 9, 20, 2111, false));
+}
+
+// Sums for which an activation has reached its limit, infinities and NaN among them.
+Case epilogue_limits_case(Activation kind, int64_t m, int64_t n, int64_t k) {
+  return {std::string("limits of") + name_of(kind) + " " + text_of({m, n, k}),
+          [=](Trial& t) {
+            Array w = filled({n, k}, 0.0), b = limit_values({n});
+            const Tensor x = t.input("x", {m, k}), weight = t.weight("w", &w), bias = t.weight("b", &b);
+            t.graph.output("y", t.graph.activation(t.graph.linear(x, weight, bias), kind));
+            Run& run = t.run();
+            run.input("x", uniform({m, k}, 17));
+            run.expect_exact("y", broadcast(activation_limits(b, kind), {m, n}), t.dtype);
+            t.passes = {"matmul"};
+          },
+          true};
 }
 
 // The residual of a strided layout and a bias that is no plain vector: fused or not, the sum must be right.
@@ -230,7 +241,7 @@ Case weight_case(int64_t m, int64_t n, int64_t k, bool transpose) {
           }};
 }
 
-// Parts of one weight, used by several products, and rows of a that are no plain matrix.
+// Several products that use slices of one weight, and rows of a that are no plain matrix.
 Case weight_parts_case() {
   return {"parts of a weight", [](Trial& t) {
             Array w = uniform({3, 40, 50}, 19);
@@ -263,14 +274,26 @@ void add_weights(std::vector<Case>* cases) {
   }
   for (const int64_t k : {1, 2, 767, 769, 1600})
     for (const int64_t m : {1, 3, 26}) cases->push_back(weight_case(m, 150, k, true));
-  // Few rows of long sums, read 16 bytes at a time or not.
+  // Few rows with long sums, where b can be read 16 bytes at a time and where it cannot.
   for (const int64_t m : {2, 8})
     for (const int64_t k : {264, 301})
       for (const bool transpose : {false, true}) cases->push_back(weight_case(m, 72, k, transpose));
   cases->push_back(weight_parts_case());
 }
 
-Operation matmul_operation() {
+}  // namespace
+
+TEST_CASE("matmul with activations at their limits on every device", "[ops]") {
+  Operation operation{"matmul", {}};
+  for (const Activation kind :
+       {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh})
+    operation.cases.push_back(epilogue_limits_case(kind, 17, 70, 24));
+  for (const auto& s : {std::array<int64_t, 3>{1, 130, 19}, {40, 64, 32}, {9, 20, 2111}})
+    operation.cases.push_back(epilogue_limits_case(Activation::Silu, s[0], s[1], s[2]));
+  check(operation);
+}
+
+TEST_CASE("matmul on every device", "[ops]") {
   Operation operation{"matmul", {}};
   add_products(&operation.cases);
   operation.cases.push_back(fused_projection_case(2, 19, 3, 8));
@@ -284,11 +307,7 @@ Operation matmul_operation() {
   add_epilogues(&operation.cases);
   operation.cases.push_back(odd_epilogue_case());
   add_weights(&operation.cases);
-  return operation;
+  check(operation);
 }
-
-}  // namespace
-
-TEST_CASE("matmul on every device", "[ops]") { check(matmul_operation()); }
 
 }  // namespace heed::ops

@@ -1,5 +1,5 @@
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
@@ -40,7 +40,9 @@ Case extents_case() {
           }};
 }
 
-Operation mean_operation() {
+}  // namespace
+
+TEST_CASE("mean on every device", "[ops]") {
   Operation operation{"mean", {}};
   for (const int64_t n : {1, 2, 31, 33, 128, 129, 1000})
     for (const int64_t c : {1, 65}) operation.cases.push_back(mean_case({3, n, c}, 1));
@@ -56,11 +58,7 @@ Operation mean_operation() {
     for (const Sizes& shape : {Sizes{3, 37, 33}, Sizes{2, 1, 5}, Sizes{4, 300, 2}, Sizes{3, 9}, Sizes{2, 7, 3, 5}})
       operation.cases.push_back(mean_case(shape, 1, true, keep));
   operation.cases.push_back(extents_case());
-  return operation;
+  check(operation);
 }
-
-}  // namespace
-
-TEST_CASE("mean on every device", "[ops]") { check(mean_operation()); }
 
 }  // namespace heed::ops

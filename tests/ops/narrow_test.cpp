@@ -1,10 +1,9 @@
-// Weights and tables of f16 and bf16 beside f32 on Vulkan. The CPU's, some of which round the other operand too, are
-// compared in tests/cpu/narrow_weights_test.cpp.
-#include <algorithm>
+// Weights and tables of f16 and bf16 beside f32 on Vulkan. tests/cpu/narrow_weights_test.cpp tests those of the CPU,
+// which rounds the other operand, too, on some processors.
 
-#include "catch.hpp"
 #include "graph/backend.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
@@ -37,7 +36,7 @@ Case layer_case(const Layer& l) {
           }};
 }
 
-// Weights that start at odd elements, in the middle of a word, a batch of them, and one that is an input.
+// Weights that start at odd elements, in the middle of a word; a batch of weights; and a weight that is an input.
 Case parts_case(DType type) {
   return {std::string("parts of a weight ") + to_string(type), [type](Trial& t) {
             Array w = uniform({3, 39, 51}, 44);
@@ -69,7 +68,7 @@ Case extents_case(DType type) {
           }};
 }
 
-// Each kernel costs a driver time to compile, so that every case is of one type; a constant tells them apart.
+// Every case has one type, since each kernel takes a driver time to compile and a constant alone tells the types apart.
 Operation product_operation() {
   Operation operation{"narrow weights", {}, {DType::F32}};
   operation.cases.push_back(parts_case(DType::BF16));
@@ -80,7 +79,7 @@ Operation product_operation() {
   return operation;
 }
 
-// 16 bytes of b at a time and not, along k and along n.
+// b is read 16 bytes at a time or element by element, along k and along n.
 Operation few_rows_operation() {
   Operation operation{"narrow weights, few rows", {}, {DType::F32}};
   operation.cases.push_back(layer_case({1, 30, 776, true, DType::BF16}));
@@ -89,7 +88,7 @@ Operation few_rows_operation() {
   return operation;
 }
 
-// Beside an x of bf16, with tiles and with few rows.
+// Weights of f16 beside an x of bf16, with tiles and with few rows.
 Operation mixed_operation() {
   Operation operation{"bf16 by weights of f16", {}, {DType::BF16}};
   operation.cases.push_back(layer_case({20, 36, 68, true, DType::F16}));
@@ -161,7 +160,7 @@ TEST_CASE("what Vulkan devices do not do with bf16 is refused by name", "[narrow
       const std::vector<std::string> said = take_messages();
       REQUIRE(said.size() == 1);
       const bool stored = device.impl()->supports(refused.first);
-      CHECK(said[0].find(stored ? refused.why : "this device has no 16-bit storage") != std::string::npos);
+      CHECK_THAT(said[0], holds(stored ? refused.why : "this device has no 16-bit storage"));
     }
 }
 

@@ -1,5 +1,5 @@
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
@@ -26,16 +26,14 @@ Case extents_case() {
           }};
 }
 
-Operation positional_encoding_operation() {
+}  // namespace
+
+TEST_CASE("positional_encoding on every device", "[ops]") {
   Operation operation{"positional_encoding", {}};
   for (const Sizes& shape : {Sizes{1, 2}, Sizes{7, 4}, Sizes{2, 33, 64}, Sizes{2, 3, 129, 6}, Sizes{1, 1000, 30}})
     operation.cases.push_back(encoding_case(shape));
   operation.cases.push_back(extents_case());
-  return operation;
+  check(operation);
 }
-
-}  // namespace
-
-TEST_CASE("positional_encoding on every device", "[ops]") { check(positional_encoding_operation()); }
 
 }  // namespace heed::ops

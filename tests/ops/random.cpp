@@ -21,6 +21,7 @@ constexpr Family kFamilies[] = {{"matmul", build_matmul},
                                 {"matmul", build_matmul},
                                 {"attention", build_attention},
                                 {"cast", build_cast},
+                                {"rotary", build_rotary},
                                 {"embedding", build_embedding},
                                 {"matmul of few rows", build_few_rows},
                                 {"rmsnorm", build_rmsnorm},
@@ -32,7 +33,9 @@ constexpr Family kFamilies[] = {{"matmul", build_matmul},
                                 {"l2_normalize", build_l2_normalize},
                                 {"copies", build_bytes},
                                 {"argmax", build_argmax},
+                                {"rotary", build_rotary},
                                 {"concat", build_concat},
+                                {"sample", build_sample},
                                 {"positional_encoding", build_encoding}};
 constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16};
 constexpr int64_t kFamilyCount = std::size(kFamilies);

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "ops/trial.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 
@@ -46,17 +46,20 @@ class Drawn {
     sizes_.push_back({name, most, constant ? random_.size(most) : 0});
     return constant ? Dim(sizes_.back().value) : trial_.graph.extent(name, most);
   }
-  // Draws the extents of a run; values in the order of the calls of size().
-  Run& run(Sizes* values) {
-    std::vector<ExtentValue> extents;
-    values->clear();
-    for (const Size& size : sizes_) {
-      values->push_back(size.value > 0 ? size.value : random_.size(size.most));
-      if (size.value == 0) extents.push_back({size.name, values->back()});
+  // Draws the extents of kRunsPerGraph runs: fill(run, values in the order of the calls of size()).
+  template <class Fill>
+  void fill_runs(const Fill& fill) {
+    for (int i = 0; i < kRunsPerGraph; ++i) {
+      std::vector<ExtentValue> extents;
+      Sizes values;
+      for (const Size& size : sizes_) {
+        values.push_back(size.value > 0 ? size.value : random_.size(size.most));
+        if (size.value == 0) extents.push_back({size.name, values.back()});
+      }
+      Run& run = trial_.run(extents);
+      run.options.seed = static_cast<uint32_t>(random_.next());
+      fill(run, values);
     }
-    Run& run = trial_.run(extents);
-    run.options.seed = static_cast<uint32_t>(random_.next());
-    return run;
   }
 
  private:
@@ -69,7 +72,8 @@ class Drawn {
   std::vector<Size> sizes_;
 };
 
-// Mostly random bytes 0 and 1; one in four only ones up to some place along the last axis, as padding is; or none.
+// Mostly random bytes 0 and 1. One mask in four is like padding: ones up to some place along the last axis, or none at
+// all.
 Array random_mask(const Sizes& shape, Random& random);
 
 // Each draws a graph of one operation and kRunsPerGraph runs of it.
@@ -89,7 +93,9 @@ void build_bytes(Trial& t, Random& random);  // copies of ids and masks
 void build_encoding(Trial& t, Random& random);
 void build_embedding(Trial& t, Random& random);
 void build_mean(Trial& t, Random& random);
+void build_rotary(Trial& t, Random& random);
 void build_argmax(Trial& t, Random& random);
+void build_sample(Trial& t, Random& random);
 
 // The graph of this number: operations and storage types take turns.
 struct RandomGraph {
@@ -100,9 +106,9 @@ struct RandomGraph {
 };
 RandomGraph random_graph(uint64_t seed, int64_t number);
 Trial trial_of(const RandomGraph& graph);
-// So many, and every operation had every storage type.
+// After this many graphs every operation has had every storage type.
 extern const int64_t kGraphsOfAll;
-// HEED_RANDOM_SEED, or what the tests always draw.
+// HEED_RANDOM_SEED, or the seed that tests always take.
 uint64_t random_seed();
 
 }  // namespace heed::ops

@@ -3,7 +3,7 @@
 namespace heed::ops {
 namespace {
 
-// What is done with x [3, m, n], and y of that shape or one that is broadcast to it.
+// Operations on x [3, m, n] and a y of that shape or one that is broadcast to it.
 enum class Op : uint8_t { Activate, Multiply, Transpose, Dropout, Concat };
 
 Array expected(const Trial& t, Op op, const Array& x, const Array& y, Activation kind, int axis, uint32_t seed) {
@@ -32,14 +32,12 @@ void build_pairs(Trial& t, Random& random, Op op) {
   if (op == Op::Concat) z = t.graph.concat({x, y}, axis);
   if (op == Op::Transpose) z = t.graph.add(t.graph.scale(t.graph.transpose(x, 1, 2), 0.5f), t.graph.transpose(y, 1, 2));
   t.graph.output("z", z);
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const uint64_t seed = random.next();
     const Array vx = run.input("x", uniform({3, s[0], s[1]}, seed)),
                 vy = run.input("y", uniform(rows_only ? Sizes{s[0], s[1]} : Sizes{3, s[0], s[1]}, seed + 1));
     run.expect("z", expected(t, op, vx, vy, kind, axis, run.options.seed), 16.0, 3);
-  }
+  });
 }
 
 }  // namespace
@@ -48,7 +46,7 @@ void build_elementwise(Trial& t, Random& random) { build_pairs(t, random, static
 void build_dropout(Trial& t, Random& random) { build_pairs(t, random, Op::Dropout); }
 void build_concat(Trial& t, Random& random) { build_pairs(t, random, Op::Concat); }
 
-// From the trial's type of storage to another. A device without 16-bit storage can do few of them.
+// Casts from the trial's type of storage to another. A device without 16-bit storage can do few of these.
 void build_cast(Trial& t, Random& random) {
   const DType from = t.dtype, first = from == DType::F32 ? DType::F16 : DType::F32,
               second = from == DType::BF16 ? DType::F16 : DType::BF16, to = random.coin() ? first : second;
@@ -56,27 +54,23 @@ void build_cast(Trial& t, Random& random) {
   Drawn drawn(t, random);
   const Dim m = drawn.size("m", 50), n = drawn.size("n", 300, random.coin());
   t.graph.output("z", t.graph.cast(t.graph.transpose(t.graph.input("x", {m, n}, from), 0, 1), to));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const Array v = transposed(run.input("x", uniform({s[0], s[1]}, random.next(), -100.0, 100.0), from));
     run.dtype = to;
     run.expect("z", v);
-  }
+  });
 }
 
-// Copies of the types that only hold ids and masks.
+// Copies of types that hold only ids and masks.
 void build_bytes(Trial& t, Random& random) {
   const DType type = random.coin() ? DType::U8 : DType::I32;
   Drawn drawn(t, random);
   const Dim m = drawn.size("m", 50), n = drawn.size("n", 300, random.coin());
   t.graph.output("z", t.graph.transpose(t.graph.input("x", {m, n, 3}, type), 0, 1));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const Array v = run.input("x", whole_numbers({s[0], s[1], 3}, random.next(), 0, 200), type);
     run.expect_exact("z", permute(v, {1, 0, 2}), type);
-  }
+  });
 }
 
 void build_encoding(Trial& t, Random& random) {
@@ -84,12 +78,10 @@ void build_encoding(Trial& t, Random& random) {
   Drawn drawn(t, random);
   const Dim batch = drawn.size("batch", 3), tokens = drawn.size("tokens", 100);
   t.graph.output("z", t.graph.positional_encoding(t.input("x", {batch, tokens, channels})));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const Array v = run.input("x", uniform({s[0], s[1], channels}, random.next()));
     run.expect("z", add(v, t.stored(sinusoids(s[1], channels))), 16.0, 2);
-  }
+  });
 }
 
 }  // namespace heed::ops

@@ -1,4 +1,7 @@
+#include <limits>
+
 #include "ops/random.hpp"
+#include "ops/sample_reference.hpp"
 
 namespace heed::ops {
 
@@ -9,12 +12,10 @@ void build_embedding(Trial& t, Random& random) {
   const Dim batch = drawn.size("batch", 3), tokens = drawn.size("tokens", 70);
   const Tensor weight = t.weight("table", &table);
   t.graph.output("y", t.graph.embedding(weight, t.graph.input("ids", {batch, tokens}, DType::I32), t.dtype));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const Array ids = run.input("ids", whole_numbers({s[0], s[1]}, random.next(), 0, rows), DType::I32);
     run.expect_exact("y", embedding(table, ids), t.dtype);
-  }
+  });
 }
 
 void build_mean(Trial& t, Random& random) {
@@ -28,17 +29,15 @@ void build_mean(Trial& t, Random& random) {
     mask = keeps ? keep(tensor) : exclude(tensor);
   }
   t.graph.output("y", t.graph.mean(t.input("x", {batch, tokens, width}), axis, mask));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const Array v = run.input("x", uniform(s, random.next(), -1.0, 3.0));
     Array bytes;
     if (masked) bytes = run.input("mask", random_mask({s[0], s[1]}, random), DType::U8);
     run.expect("y", mean(v, axis, masked ? &bytes : nullptr, keeps), static_cast<double>(s[static_cast<size_t>(axis)]));
-  }
+  });
 }
 
-// Values from a small set, so that rows have ties: the first largest wins.
+// Values come from a small set, so that rows have ties: the first largest wins.
 void build_argmax(Trial& t, Random& random) {
   const int64_t different = random.pick({2, 20, 1000});
   const bool transpose = random.coin();
@@ -46,13 +45,61 @@ void build_argmax(Trial& t, Random& random) {
   const Dim rows = drawn.size("rows", 40), n = drawn.size("n", 700, random.coin());
   const Tensor x = transpose ? t.graph.transpose(t.input("x", {n, rows}), 0, 1) : t.input("x", {rows, n});
   t.graph.output("y", t.graph.argmax(x));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const Sizes shape = transpose ? Sizes{s[1], s[0]} : Sizes{s[0], s[1]};
     const Array v = run.input("x", whole_numbers(shape, random.next(), -different / 2, different / 2 + 1));
     run.expect_exact("y", argmax(transpose ? transposed(v) : v), DType::I32);
-  }
+  });
+}
+
+// Ties, or values far apart; lists and biases for each row or for all.
+void build_sample(Trial& t, Random& random) {
+  const int64_t different = random.pick({0, 2, 30}), listed = random.pick({0, 1, 60});
+  const bool biased = random.coin(), seeded = random.coin(), shared = random.coin(), counted = random.coin();
+  const float temperatures[] = {0.0f, 0.4f, 1.0f, 5.0f}, shares[] = {1.0f, 0.9f, 0.3f}, leasts[] = {0.0f, 0.02f, 0.3f};
+  SampleOptions options{.repetition_penalty = listed > 0 ? 1.4f : 1.0f,
+                        .temperature = temperatures[random.below(4)],
+                        .top_k = random.pick({0, 0, 1, 7, 100}),
+                        .top_p = shares[random.below(3)],
+                        .min_p = leasts[random.below(3)],
+                        .step = t.graph.position("step", 1000)};
+  Drawn drawn(t, random);
+  const Dim rows = drawn.size("rows", 12), n = drawn.size("n", 700, random.coin());
+  const auto operand = [&](const char* name, Dim length, DType type) {
+    return t.graph.input(name, shared ? Shape{1, length} : Shape{rows, length}, type);
+  };
+  if (biased) options.bias = operand("bias", n, t.dtype);
+  if (listed > 0) options.previous = operand("previous", listed, DType::I32);
+  if (listed > 0 && counted) options.previous_counts = t.graph.input("counts", {rows}, DType::I32);
+  if (seeded) options.seeds = t.graph.input("seeds", {rows}, DType::I32);
+  t.graph.output("y", t.graph.sample(t.input("x", {rows, n}), options));
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
+    const uint64_t seed = random.next();
+    const auto drawn_shape = [&](int64_t length) { return Sizes{shared ? 1 : s[0], length}; };
+    const Array v = run.input("x", different == 0 ? uniform(s, seed, -8.0, 8.0) : whole_numbers(s, seed, 0, different));
+    SampleReference reference{.options = options, .seed = run.options.seed, .step = random.below(1001)};
+    Array bias, previous, counts, seeds;
+    run.extents.push_back({"step", reference.step});
+    if (biased) {
+      bias = uniform(drawn_shape(s[1]), seed + 1);
+      for (double& b : bias.value) b = b < 0.5 ? b : -std::numeric_limits<double>::infinity();
+      bias = run.input("bias", bias);
+      reference.bias = &bias;
+    }
+    if (listed > 0) {
+      previous = run.input("previous", whole_numbers(drawn_shape(listed), seed + 2, -1, s[1] + 1), DType::I32);
+      reference.previous = &previous;
+    }
+    if (options.previous_counts.valid()) {
+      counts = run.input("counts", whole_numbers({s[0]}, seed + 3, -1, listed + 2), DType::I32);
+      reference.counts = &counts;
+    }
+    if (seeded) {
+      seeds = run.input("seeds", whole_numbers({s[0]}, seed + 4, -1000, 1000), DType::I32);
+      reference.seeds = &seeds;
+    }
+    run.expect_within("y", sample(v, reference), DType::I32);
+  });
 }
 
 }  // namespace heed::ops

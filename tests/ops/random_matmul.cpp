@@ -11,7 +11,7 @@ struct Operand {
   Shape batch;  // leading dimensions
   Dim rows, columns;
 
-  // The view of an input, as rows x columns, but for Transposed, which the product is told of.
+  // The view of an input, as rows x columns. Transposed is columns x rows, and the product is told so.
   Tensor declare(Trial& t, const char* name) const {
     Shape shape = batch;
     shape.push_back(layout == Layout::Transposed ? columns : rows);
@@ -71,9 +71,7 @@ void build_product(Trial& t, Random& random, Kind kind) {
   if (e.residual) y = t.graph.add(y, t.input("residual", whole));
   t.graph.output("y", y);
 
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const uint64_t seed = random.next();
     Sizes sizes;
     if (rank == 4) sizes.push_back(2);
@@ -86,7 +84,7 @@ void build_product(Trial& t, Random& random, Kind kind) {
     if (e.dropout) v = dropout(t.stored(v), static_cast<double>(0.3f), run.options.seed, 0);
     if (e.residual) v = add(v, run.input("residual", uniform(v.shape, seed + 3)));
     run.expect("y", v, static_cast<double>(s[3]) + 16.0, 3);
-  }
+  });
 }
 
 }  // namespace

@@ -16,9 +16,7 @@ void build_norm(Trial& t, Random& random, Kind kind) {
   t.graph.output("y", kind == kLayerNorm ? t.graph.layernorm(x, gamma, beta, 1e-5f)
                       : kind == kRmsNorm ? t.graph.rmsnorm(x, gamma, 1e-5f)
                                          : t.graph.l2_normalize(x));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const uint64_t seed = random.next();
     const Sizes shape = {2, s[0], s[1]};
     Array v = run.input("x", uniform(shape, seed, -2.0, 3.0)), scale, shift;
@@ -31,7 +29,7 @@ void build_norm(Trial& t, Random& random, Kind kind) {
                     : kind == kRmsNorm ? rmsnorm(v, g, kEps)
                                        : l2_normalize(v, static_cast<double>(1e-12f));
     run.expect("y", y, static_cast<double>(s[1]) + 64.0, 2);
-  }
+  });
 }
 
 }  // namespace
@@ -51,31 +49,53 @@ void build_softmax(Trial& t, Random& random) {
   if (biased) options.bias = t.input("bias", {2, 1, n});
   if (filled) options.masked_fill = -1e4f;
   t.graph.output("y", t.graph.softmax(t.input("x", {2, rows, n}), options));
-  for (int i = 0; i < kRunsPerGraph; ++i) {
-    Sizes s;
-    Run& run = drawn.run(&s);
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
     const uint64_t seed = random.next();
-    SoftmaxReference reference;
+    HiddenKeys hidden;
+    SoftmaxReference& reference = hidden.reference;
     reference.scale = 0.5;
     reference.causal = causal;
     reference.key_padding_keeps = reference.mask_keeps = keeps;
     if (filled) reference.masked_fill = -1e4;
-    Array padding, mask, bias;
-    if (padded) {
-      padding = run.input("padding", random_mask({2, s[1]}, random), DType::U8);
-      reference.key_padding = &padding;
-    }
-    if (masked) {
-      mask = run.input("mask", random_mask({s[0], s[1]}, random), DType::U8);
-      reference.mask = &mask;
-    }
-    if (biased) {
-      bias = run.input("bias", uniform({2, 1, s[1]}, seed + 1));
-      reference.bias = &bias;
-    }
+    if (padded) hidden.give_padding(run, random_mask({2, s[1]}, random));
+    if (masked) hidden.give_mask(run, random_mask({s[0], s[1]}, random));
+    if (biased) hidden.give_bias(run, uniform({2, 1, s[1]}, seed + 1));
     const Array v = run.input("x", uniform({2, s[0], s[1]}, seed, -2.0, 3.0));
     run.expect("y", softmax(v, reference), static_cast<double>(s[1]) + 64.0, 2);
-  }
+  });
+}
+
+void build_rotary(Trial& t, Random& random) {
+  RotaryOptions options;
+  options.pairs = random.coin() ? RotaryPairs::Halves : RotaryPairs::Adjacent;
+  const int64_t channels = 1 + random.size(140);
+  if (channels % 2 != 0 || random.coin()) options.width = 2 * (1 + random.below(channels / 2));
+  options.scaling.kind = static_cast<RotaryScaling::Kind>(random.below(3));
+  options.scaling.factor = 8.0f;
+  const int64_t given =
+      random.below(4);  // 0: none, 1: of each token, 2: of each token of each batch, 3: where they begin
+  Drawn drawn(t, random);
+  const Dim batch = drawn.size("batch", 3), tokens = drawn.size("tokens", 40);
+  if (given == 1) options.positions = t.graph.input("positions", {tokens}, DType::I32);
+  if (given == 2) options.positions = t.graph.input("positions", {batch, 1, tokens}, DType::I32);
+  if (given == 3) options.first = t.graph.position("first", 100000);
+  // Heads as they come from a product: [batch, tokens, heads, channels] seen as [batch, heads, tokens, channels].
+  const Tensor x = t.graph.transpose(t.input("x", {batch, tokens, 3, channels}), 1, 2);
+  t.graph.output("y", t.graph.rotary(x, options));
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
+    const uint64_t seed = random.next();
+    const Array v = permute(run.input("x", uniform({s[0], s[1], 3, channels}, seed)), {0, 2, 1, 3});
+    Array positions;
+    const Sizes shape = given == 2 ? Sizes{s[0], 1, s[1]} : Sizes{s[1]};
+    if (given == 1 || given == 2)
+      positions = run.input("positions", whole_numbers(shape, seed + 1, -50, 100000), DType::I32);
+    if (given == 3) {
+      run.extents.push_back({"first", random.below(100001)});
+      positions = whole_numbers(shape, 0, run.extents.back().value, run.extents.back().value + 1);
+      for (int64_t i = 0; i < s[1]; ++i) positions.at(i) += static_cast<double>(i);
+    }
+    run.expect("y", rotary(v, options, given != 0 ? &positions : nullptr));
+  });
 }
 
 void build_layernorm(Trial& t, Random& random) { build_norm(t, random, kLayerNorm); }

@@ -2,9 +2,7 @@
 // with every kernel variant on Vulkan devices.
 #include "ops/random.hpp"
 
-#include <cstdio>
-
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 namespace heed::ops {
 namespace {
@@ -17,7 +15,7 @@ TEST_CASE("random graphs on the CPU device", "[ops][cpu][random]") {
   const uint64_t seed = random_seed();
   std::printf("random graphs on the CPU device: HEED_RANDOM_SEED=%llu\n", static_cast<unsigned long long>(seed));
   Tally tally;
-  for (int64_t number = 0; number < kGraphs; number += static_cast<int64_t>(case_step())) {
+  for (int64_t number = 0; number < kGraphs; number += static_cast<int64_t>(case_steps().step)) {
     const RandomGraph graph = random_graph(seed, number);
     Trial trial = trial_of(graph);
     for (const TestDevice& device : test_devices()) {

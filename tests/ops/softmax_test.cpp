@@ -1,13 +1,11 @@
-#include <limits>
-
-#include "catch.hpp"
-#include "ops/trial.hpp"
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
 
 namespace heed::ops {
 namespace {
 
-// What masks a case has. The key padding leaves out every key of batch 1, if there is one; masks leave out
-// about half and every key of the first row.
+// The masks of a case. The key padding leaves out every key of batch 1, if there is one; masks leave out about half of
+// the keys, and in the first row every key.
 struct Masks {
   Causal causal = Causal::None;
   bool key_padding = false;
@@ -59,7 +57,8 @@ Case masked_case(const Sizes& shape, const Masks& m, double factor = 1.0, double
             Run& run = t.run();
             const Array v = run.input("x", uniform(shape, 21, -magnitude, magnitude));
             SoftmaxOptions options;
-            SoftmaxReference reference;
+            HiddenKeys hidden;
+            SoftmaxReference& reference = hidden.reference;
             options.scale = static_cast<float>(factor);
             reference.scale = static_cast<double>(options.scale);
             options.causal = reference.causal = m.causal;
@@ -67,24 +66,20 @@ Case masked_case(const Sizes& shape, const Masks& m, double factor = 1.0, double
             reference.masked_fill = m.fill;
             reference.key_padding_keeps = reference.mask_keeps = m.keep;
             const auto sense = [&](Tensor mask) { return m.keep ? keep(mask) : exclude(mask); };
-            Array padding, mask, bias;
             if (m.key_padding) {
-              padding = run.input("padding", padding_bytes(shape.front(), shape.back(), m.keep), DType::U8);
-              options.key_padding = sense(t.graph.input("padding", shape_of(padding.shape), DType::U8));
-              reference.key_padding = &padding;
+              hidden.give_padding(run, padding_bytes(shape.front(), shape.back(), m.keep));
+              options.key_padding = sense(t.graph.input("padding", shape_of(hidden.padding.shape), DType::U8));
             }
             if (!m.mask.empty()) {
-              mask = run.input("mask", mask_bytes(m.mask, 22, m.keep), DType::U8);
+              hidden.give_mask(run, mask_bytes(m.mask, 22, m.keep));
               options.mask = sense(t.graph.input("mask", shape_of(m.mask), DType::U8));
-              reference.mask = &mask;
             }
             if (!m.bias.empty()) {
-              bias = uniform(m.bias, 23, -2.0, 2.0);
+              Array bias = uniform(m.bias, 23, -2.0, 2.0);
               for (int64_t i = 0; m.hide_by_bias && i < bias.size(); ++i)
                 if (i < bias.dim(0) || bias.at(i) > 1.0) bias.at(i) = -std::numeric_limits<double>::infinity();
-              bias = run.input("bias", bias);
+              hidden.give_bias(run, bias);
               options.bias = t.input("bias", shape_of(m.bias));
-              reference.bias = &bias;
             }
             t.graph.output("y", t.graph.softmax(x, options));
             // A logit of size L carries a rounding of u L into the exponent.
@@ -132,7 +127,7 @@ void add_masks(std::vector<Case>* cases) {
   }
 }
 
-// A fill of -1e9 (only f32 can hold it): a row without visible keys becomes uniform.
+// With a fill of -1e9, which only f32 can hold, a row without visible keys becomes uniform.
 Case uniform_fill_case() {
   return {"fill of -1e9 over whole rows", [](Trial& t) {
             const Tensor x = t.input("x", {4, 33});
@@ -178,7 +173,9 @@ Case extents_case() {
           }};
 }
 
-Operation softmax_operation() {
+}  // namespace
+
+TEST_CASE("softmax on every device", "[ops]") {
   Operation operation{"softmax", {}};
   add_lengths(&operation.cases);
   add_masks(&operation.cases);
@@ -187,11 +184,7 @@ Operation softmax_operation() {
   operation.cases.push_back(uniform_fill_case());
   operation.cases.push_back(permuted_case());
   operation.cases.push_back(extents_case());
-  return operation;
+  check(operation);
 }
-
-}  // namespace
-
-TEST_CASE("softmax on every device", "[ops]") { check(softmax_operation()); }
 
 }  // namespace heed::ops

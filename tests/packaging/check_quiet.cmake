@@ -1,10 +1,10 @@
 # No object of the static library has code that runs before main (.init_array, .ctors) or registers any to run at exit
-# (atexit, __cxa_atexit).
+# (atexit, __cxa_atexit), and none reads environment variables.
 execute_process(COMMAND ${OBJDUMP} -h -t ${LIBRARY} RESULT_VARIABLE code OUTPUT_VARIABLE text)
 if(NOT code EQUAL 0 OR NOT text MATCHES "\\.text")
   message(FATAL_ERROR "${OBJDUMP} cannot read ${LIBRARY}")
 endif()
-string(REGEX MATCHALL "[^\n]*(file format|\\.init_array|\\.ctors|\\*UND\\*[^\n]*atexit)[^\n]*" lines "${text}")
+string(REGEX MATCHALL "[^\n]*(file format|\\.init_array|\\.ctors|\\*UND\\*[^\n]*(atexit|getenv))[^\n]*" lines "${text}")
 set(found "")
 foreach(line IN LISTS lines)
   if(line MATCHES "^([^ ]+): +file format")
@@ -15,5 +15,5 @@ foreach(line IN LISTS lines)
 endforeach()
 if(found)
   list(JOIN found "\n" found)
-  message(FATAL_ERROR "code outside main:\n${found}")
+  message(FATAL_ERROR "code outside main, or that reads the environment:\n${found}")
 endif()

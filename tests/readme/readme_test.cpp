@@ -1,18 +1,18 @@
-// The examples of README.md are the files beside this one, word for word, and do what they say.
-#include <cmath>
+// The examples of the pages are the files beside this one, word for word, and do what they say; links lead somewhere.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include <heed/heed.hpp>
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 heed::Status attend(std::vector<float>* y);
 bool agrees_with_cpu(std::string_view name, const heed::Graph& g, std::span<const heed::HostTensor> tensors,
                      const std::vector<float>& x, size_t y_size);
+heed::Status speak(std::string_view device_name, const heed::DecoderConfig& config,
+                   std::span<const heed::HostTensor> tensors, std::span<const int32_t> prompt, size_t count,
+                   std::vector<int32_t>* said);
 
 namespace {
 
@@ -36,32 +36,75 @@ std::vector<std::string> cpp_blocks(const std::string& markdown) {
   return blocks;
 }
 
+const std::filesystem::path kRoot = HEED_SOURCE_DIR;
+
+// All pages of the repository, relative to its root.
+std::vector<std::filesystem::path> pages() {
+  std::vector<std::filesystem::path> found = {"README.md"};
+  for (const char* folder : {"engine", "include", "samples", "shaders", "tests"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / folder))
+      if (entry.path().extension() == ".md") found.push_back(std::filesystem::relative(entry.path(), kRoot));
+  return found;
+}
+
+// The text as it stands in a function's body.
+std::string indented(const std::string& text) {
+  std::istringstream lines(text);
+  std::string result, line;
+  while (std::getline(lines, line)) result += (line.empty() ? "" : "  ") + line + "\n";
+  return result;
+}
+
 }  // namespace
 
 TEST_CASE("README: the examples are the compiled files", "[readme]") {
-  const std::filesystem::path root = HEED_SOURCE_DIR;
-  const std::vector<std::string> blocks = cpp_blocks(read(root / "README.md"));
-  const char* files[] = {"engine_developer.cpp", "any_device.cpp", "validator.cpp"};
-  REQUIRE(blocks.size() == std::size(files));
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    INFO(files[i]);
-    CHECK(blocks[i] == read(root / "tests" / "readme" / files[i]));
+  struct Example {
+    std::filesystem::path page;
+    const char* file;
+    bool whole;  // else it is a part of a function
+  };
+  const Example examples[] = {{"README.md", "engine_short.cpp", false},
+                              {"include/heed/README.md", "engine_developer.cpp", true},
+                              {"include/heed/README.md", "any_device.cpp", true},
+                              {"include/heed/README.md", "validator.cpp", true},
+                              {"include/heed/README.md", "speaker.cpp", true}};
+  size_t next = 0;
+  for (const std::filesystem::path& page : pages()) {
+    for (const std::string& block : cpp_blocks(read(kRoot / page))) {
+      INFO(page);
+      REQUIRE(next < std::size(examples));
+      const Example& example = examples[next++];
+      CHECK(page == example.page);
+      const std::string file = read(kRoot / "tests" / "readme" / example.file);
+      INFO(example.file);
+      if (example.whole)
+        CHECK(block == file);
+      else
+        CHECK_THAT(file, holds(indented(block)));
+    }
   }
+  CHECK(next == std::size(examples));
 }
 
-TEST_CASE("README: every relative link leads somewhere", "[readme]") {
-  const std::filesystem::path root = HEED_SOURCE_DIR;
-  std::string text = read(root / "README.md");
-  for (const std::string& block : cpp_blocks(text)) text.erase(text.find(block), block.size());
+TEST_CASE("README: every relative link of every page leads somewhere", "[readme]") {
   int links = 0;
-  for (size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
-    const std::string target = text.substr(at + 2, text.find(')', at) - at - 2);
-    if (target.find("://") != std::string::npos) continue;
-    INFO(target);
-    CHECK(std::filesystem::exists(root / target));
-    ++links;
+  for (const std::filesystem::path& page : pages()) {
+    std::string text = read(kRoot / page);
+    for (const std::string& block : cpp_blocks(text)) text.erase(text.find(block), block.size());
+    for (size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
+      const std::string target = text.substr(at + 2, text.find(')', at) - at - 2);
+      if (target.find("://") != std::string::npos) continue;
+      INFO(page << ": " << target);
+      CHECK(std::filesystem::exists(kRoot / page.parent_path() / target));
+      ++links;
+    }
   }
-  CHECK(links > 0);
+  CHECK(links > 50);
+}
+
+TEST_CASE("README: the first page fits 120 lines", "[readme]") {
+  const std::string text = read(kRoot / "README.md");
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 120);
 }
 
 TEST_CASE("README: attention on any device", "[readme]") {
@@ -84,4 +127,24 @@ TEST_CASE("README: comparing a device with the CPU", "[readme]") {
   }
   const float nan = std::nanf("");
   CHECK_FALSE(agrees_with_cpu("cpu", g, {}, {nan, nan, nan, nan, nan, 0, 0, 0, 0, 0}, x.size()));
+}
+
+TEST_CASE("README: a decoder that speaks", "[readme]") {
+  heed::SafeTensors file;
+  REQUIRE(heed::SafeTensors::open(HEED_SOURCE_DIR "/tests/decoders/qwen2.safetensors", heed::stderr_log(), &file) ==
+          heed::Status::Ok);
+  std::vector<int32_t> prompt, tokens, said;
+  REQUIRE(read_i32(*file.find("prompt"), heed::stderr_log(), &prompt) == heed::Status::Ok);
+  REQUIRE(read_i32(*file.find("tokens"), heed::stderr_log(), &tokens) == heed::Status::Ok);
+  const heed::DecoderConfig config = {.family = heed::DecoderFamily::Qwen2,
+                                      .layers = 2,
+                                      .width = 32,
+                                      .heads = 4,
+                                      .kv_heads = 1,
+                                      .hidden = 48,
+                                      .vocabulary = 53,
+                                      .eps = 1e-6f,
+                                      .rotary = {.base = 1e6f}};
+  REQUIRE(speak("cpu", config, file.host_tensors(), prompt, 20, &said) == heed::Status::Ok);
+  CHECK(std::equal(said.begin(), said.end(), tokens.begin()));
 }

@@ -1,190 +1,132 @@
 // Model directories that are incomplete, damaged or do not fit together.
-#include <heed/bert.hpp>
-#include <heed/text_encoder.hpp>
-
-#include <functional>
-#include <set>
 
 #include "search/support.hpp"
 
 namespace heed::test {
 namespace {
 
-Device cpu() {
-  Device device;
-  REQUIRE(Device::open({.select = "cpu", .threads = 1}, &device) == Status::Ok);
-  return device;
+using Damage = std::function<void(ModelCopy&)>;
+
+Damage change(std::string file, std::string from, std::string to) {
+  return [=](ModelCopy& m) { m.change(file, from, to); };
+}
+Damage written(std::string file, std::string text) {
+  return [=](ModelCopy& m) { write_file(m / file, text); };
+}
+Damage without(std::string file) {
+  return [=](ModelCopy& m) { std::filesystem::remove(m / file); };
 }
 
 }  // namespace
 
 TEST_CASE("Model directories with a fault are refused with a message that names it", "[bert]") {
-  struct Case {
-    const char* what;
-    std::function<void(ModelCopy&)> damage;
-    Status status;
-    std::vector<const char*> mentions;
-  };
   namespace fs = std::filesystem;
-  const Case cases[] = {
-      {"no config", [](ModelCopy& m) { fs::remove(m / "config.json"); }, Status::NotFound, {"config.json"}},
-      {"no weights",
-       [](ModelCopy& m) { fs::remove(m / "model.safetensors.index.json"); },
-       Status::NotFound,
-       {"model.safetensors"}},
-      {"no shard",
-       [](ModelCopy& m) { fs::remove(m / "model-00002-of-00002.safetensors"); },
-       Status::NotFound,
-       {"model-00002-of-00002.safetensors"}},
-      {"no tokenizer",
-       [](ModelCopy& m) { fs::remove(m / "tokenizer.json"), fs::remove(m / "vocab.txt"); },
-       Status::NotFound,
-       {"vocab.txt"}},
-      {"other width",
-       [](ModelCopy& m) { m.change("config.json", "\"hidden_size\": 24", "\"hidden_size\": 48"); },
-       Status::ShapeMismatch,
-       {"embeddings.word_embeddings.weight is [1800, 24], must be [1800, 48]"}},
-      {"more layers",
-       [](ModelCopy& m) { m.change("config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3"); },
-       Status::MissingWeight,
-       {"encoder.layer.2.attention.self.query.weight"}},
-      {"heads that do not divide",
-       [](ModelCopy& m) { m.change("config.json", "\"num_attention_heads\": 3", "\"num_attention_heads\": 5"); },
-       Status::InvalidFile,
-       {"num_attention_heads", "5", "24"}},
-      {"small table",
-       [](ModelCopy& m) { m.change("config.json", "\"vocab_size\": 1800", "\"vocab_size\": 1799"); },
-       Status::ShapeMismatch,
-       {"1800 tokens", "1799 rows"}},
-      {"text for a number",
-       [](ModelCopy& m) { m.change("config.json", "\"hidden_size\": 24", "\"hidden_size\": \"24\""); },
-       Status::InvalidFile,
-       {"'hidden_size' is \"24\""}},
-      {"huge number",
-       [](ModelCopy& m) { m.change("config.json", "\"hidden_size\": 24", "\"hidden_size\": 1e300"); },
-       Status::InvalidFile,
-       {"hidden_size"}},
-      {"no heads",
-       [](ModelCopy& m) { m.change("config.json", "\"num_attention_heads\"", "\"n\""); },
-       Status::InvalidFile,
-       {"'num_attention_heads': is missing"}},
-      {"zero layers",
-       [](ModelCopy& m) { m.change("config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 0"); },
-       Status::InvalidFile,
-       {"num_hidden_layers", "is 0"}},
-      {"one position",
-       [](ModelCopy& m) { m.change("config.json", "_embeddings\": 64", "_embeddings\": 1"); },
-       Status::Unsupported,
-       {"1 positions"}},
-      {"another architecture",
-       [](ModelCopy& m) { m.change("config.json", "\"model_type\": \"bert\"", "\"model_type\": \"t5\""); },
-       Status::Unsupported,
-       {"model_type", "t5"}},
-      {"relative positions",
-       [](ModelCopy& m) { m.change("config.json", "\"absolute\"", "\"relative_key\""); },
-       Status::Unsupported,
-       {"relative_key"}},
-      {"unknown activation",
-       [](ModelCopy& m) { m.change("config.json", "\"gelu\"", "\"mish\""); },
-       Status::Unsupported,
-       {"mish"}},
-      {"config is no JSON",
-       [](ModelCopy& m) { write_file(m / "config.json", "{\"model_type\": \"bert\""); },
-       Status::InvalidFile,
-       {"config.json", "not valid JSON"}},
-      {"config is an array",
-       [](ModelCopy& m) { write_file(m / "config.json", "[]"); },
-       Status::InvalidFile,
-       {"no JSON object"}},
-      {"index is empty",
-       [](ModelCopy& m) { write_file(m / "model.safetensors.index.json", "{}"); },
-       Status::InvalidFile,
-       {"weight_map"}},
-      {"index with a path",
-       [](ModelCopy& m) {
-         m.change("model.safetensors.index.json", "\"model-00001-of-00002.safetensors\"", "\"../secret.safetensors\"");
-       },
-       Status::InvalidFile,
-       {"../secret.safetensors", "beside the index"}},
-      {"index with a number for a file",
-       [](ModelCopy& m) { m.change("model.safetensors.index.json", "\"model-00001-of-00002.safetensors\"", "7"); },
-       Status::InvalidFile,
-       {"is 7"}},
-      {"tensor in the other shard",
-       [](ModelCopy& m) {
-         m.change("model.safetensors.index.json", "\"embeddings.LayerNorm.bias\": \"model-00001",
-                  "\"embeddings.LayerNorm.bias\": \"model-00002");
-       },
-       Status::InvalidFile,
-       {"embeddings.LayerNorm.bias", "model-00002-of-00002.safetensors"}},
-      {"tensor that no shard has",
-       [](ModelCopy& m) {
-         m.change("model.safetensors.index.json", "\"weight_map\": {",
-                  "\"weight_map\": {\n  \"zzz\": \"model-00002-of-00002.safetensors\",");
-       },
-       Status::InvalidFile,
-       {"'zzz' is not in model-00002-of-00002.safetensors"}},
-      {"tensor that the index lacks",
-       [](ModelCopy& m) {
-         m.change("model.safetensors.index.json", "\"pooler.dense.bias\"", "\"pooler.dense.other\"");
-       },
-       Status::InvalidFile,
-       {"pooler.dense.bias"}},
-      {"truncated shard",
-       [](ModelCopy& m) {
-         const std::string name = "model-00002-of-00002.safetensors";
-         const std::string bytes = read_file(m / name);
-         write_file(m / name, bytes.substr(0, bytes.size() - 3));
-       },
-       Status::InvalidFile,
-       {"model-00002-of-00002.safetensors"}},
-      {"missing tensor",
-       [](ModelCopy& m) {
-         m.change("model.safetensors.index.json", "embeddings.LayerNorm.bias", "embeddings.LayerNorm.bia_");
-         m.change("model-00001-of-00002.safetensors", "embeddings.LayerNorm.bias", "embeddings.LayerNorm.bia_");
-       },
-       Status::MissingWeight,
-       {"lacks tensors: embeddings.LayerNorm.bias", "embeddings.LayerNorm.bia_"}},
-      {"other pooling",
-       [](ModelCopy& m) {
-         fs::create_directory(m / "1_Pooling");
-         write_file(m / "1_Pooling/config.json",
-                    R"({"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true})");
-       },
-       Status::Unsupported,
-       {"pooling_mode_cls_token"}},
-      {"impossible length",
-       [](ModelCopy& m) { write_file(m / "sentence_bert_config.json", R"({"max_seq_length": 65})"); },
-       Status::InvalidFile,
-       {"max_seq_length", "65"}},
-  };
-  Device device = cpu();
-  for (const Case& c : cases) {
+  Device device = open_cpu({.threads = 1});
+  const auto refuses = [&](const char* what, const Damage& damage, Status wanted, std::vector<const char*> mentions) {
     ModelCopy copy;
-    c.damage(copy);
+    damage(copy);
     Messages messages;
     TextEncoder encoder;
-    INFO(c.what);
+    INFO(what);
     const Status status = TextEncoder::open(device, copy.path(), {.log = messages.log()}, &encoder);
     INFO(messages.text);
-    CHECK(to_string(status) == std::string(to_string(c.status)));
-    for (const char* part : c.mentions) CHECK(messages.mention(part));
+    CHECK(to_string(status) == std::string(to_string(wanted)));
+    for (const char* part : mentions) CHECK(messages.mention(part));
     CHECK_FALSE(encoder.valid());
-  }
+  };
+  refuses("no config", without("config.json"), Status::NotFound, {"config.json"});
+  refuses("no weights", without("model.safetensors.index.json"), Status::NotFound, {"model.safetensors"});
+  refuses("no shard", without("model-00002-of-00002.safetensors"), Status::NotFound,
+          {"model-00002-of-00002.safetensors"});
+  refuses("no tokenizer", [](ModelCopy& m) { fs::remove(m / "tokenizer.json"), fs::remove(m / "vocab.txt"); },
+          Status::NotFound, {"vocab.txt"});
+  refuses("other width", change("config.json", R"("hidden_size": 24)", R"("hidden_size": 48)"), Status::ShapeMismatch,
+          {"embeddings.word_embeddings.weight is [1800, 24], must be [1800, 48]"});
+  refuses("more layers", change("config.json", R"("num_hidden_layers": 2)", R"("num_hidden_layers": 3)"),
+          Status::MissingWeight, {"encoder.layer.2.attention.self.query.weight"});
+  refuses("heads that do not divide",
+          change("config.json", R"("num_attention_heads": 3)", R"("num_attention_heads": 5)"), Status::InvalidFile,
+          {"num_attention_heads", "5", "24"});
+  refuses("small table", change("config.json", R"("vocab_size": 1800)", R"("vocab_size": 1799)"), Status::ShapeMismatch,
+          {"1800 tokens", "1799 rows"});
+  refuses("text for a number", change("config.json", R"("hidden_size": 24)", R"("hidden_size": "24")"),
+          Status::InvalidFile, {"'hidden_size' is \"24\""});
+  refuses("huge number", change("config.json", R"("hidden_size": 24)", R"("hidden_size": 1e300)"), Status::InvalidFile,
+          {"hidden_size"});
+  refuses("no heads", change("config.json", R"("num_attention_heads")", R"("n")"), Status::InvalidFile,
+          {"'num_attention_heads': is missing"});
+  refuses("zero layers", change("config.json", R"("num_hidden_layers": 2)", R"("num_hidden_layers": 0)"),
+          Status::InvalidFile, {"num_hidden_layers", "is 0"});
+  refuses("one position", change("config.json", R"(_embeddings": 64)", R"(_embeddings": 1)"), Status::Unsupported,
+          {"1 positions"});
+  refuses("another architecture", change("config.json", R"("model_type": "bert")", R"("model_type": "t5")"),
+          Status::Unsupported, {"model_type", "t5"});
+  refuses("relative positions", change("config.json", R"("absolute")", R"("relative_key")"), Status::Unsupported,
+          {"relative_key"});
+  refuses("unknown activation", change("config.json", R"("gelu")", R"("mish")"), Status::Unsupported, {"mish"});
+  refuses("config is no JSON", written("config.json", R"({"model_type": "bert")"), Status::InvalidFile,
+          {"config.json", "not valid JSON"});
+  refuses("config is an array", written("config.json", "[]"), Status::InvalidFile, {"no JSON object"});
+  refuses("index is empty", written("model.safetensors.index.json", "{}"), Status::InvalidFile, {"weight_map"});
+  refuses("index with a path",
+          change("model.safetensors.index.json", R"("model-00001-of-00002.safetensors")", R"("../secret.safetensors")"),
+          Status::InvalidFile, {"../secret.safetensors", "beside the index"});
+  refuses("index with a number for a file",
+          change("model.safetensors.index.json", R"("model-00001-of-00002.safetensors")", "7"), Status::InvalidFile,
+          {"is 7"});
+  refuses("tensor in the other shard",
+          change("model.safetensors.index.json", R"("embeddings.LayerNorm.bias": "model-00001)",
+                 R"("embeddings.LayerNorm.bias": "model-00002)"),
+          Status::InvalidFile, {"embeddings.LayerNorm.bias", "model-00002-of-00002.safetensors"});
+  refuses("tensor that no shard has",
+          change("model.safetensors.index.json", R"("weight_map": {)",
+                 "\"weight_map\": {\n  \"zzz\": \"model-00002-of-00002.safetensors\","),
+          Status::InvalidFile, {"'zzz' is not in model-00002-of-00002.safetensors"});
+  refuses("tensor that the index lacks",
+          change("model.safetensors.index.json", R"("pooler.dense.bias")", R"("pooler.dense.other")"),
+          Status::InvalidFile, {"pooler.dense.bias"});
+  refuses("truncated shard",
+          [](ModelCopy& m) {
+            const std::string name = "model-00002-of-00002.safetensors";
+            const std::string bytes = read_file(m / name);
+            write_file(m / name, bytes.substr(0, bytes.size() - 3));
+          },
+          Status::InvalidFile, {"model-00002-of-00002.safetensors"});
+  refuses("missing tensor",
+          [](ModelCopy& m) {
+            for (const char* file : {"model.safetensors.index.json", "model-00001-of-00002.safetensors"})
+              m.change(file, "embeddings.LayerNorm.bias", "embeddings.LayerNorm.bia_");
+          },
+          Status::MissingWeight, {"lacks tensors: embeddings.LayerNorm.bias", "embeddings.LayerNorm.bia_"});
+  refuses("other pooling",
+          [](ModelCopy& m) {
+            fs::create_directory(m / "1_Pooling");
+            write_file(m / "1_Pooling/config.json",
+                       R"({"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true})");
+          },
+          Status::Unsupported, {"pooling_mode_cls_token"});
+  refuses("impossible length", written("sentence_bert_config.json", R"({"max_seq_length": 65})"), Status::InvalidFile,
+          {"max_seq_length", "65"});
+  refuses("lower case before a tokenizer that keeps case",
+          [](ModelCopy& m) {
+            write_file(m / "sentence_bert_config.json", R"({"do_lower_case": true})");
+            m.change("tokenizer.json", R"("lowercase":true)", R"("lowercase":false)");
+          },
+          Status::Unsupported, {"sentence_bert_config.json", "do_lower_case"});
 }
 
 TEST_CASE("Harmless differences of a checkpoint are accepted", "[bert]") {
-  Device device = cpu();
+  Device device = open_cpu({.threads = 1});
   Messages messages;
   TextEncoder plain, other;
-  REQUIRE(TextEncoder::open(device, (data_folder() / "tiny").string(), {.log = messages.log()}, &plain) == Status::Ok);
+  REQUIRE(TextEncoder::open(device, tiny_folder(), {.log = messages.log()}, &plain) == Status::Ok);
   CHECK(messages.text.empty());
   ModelCopy copy;
   // A tensor that the network does not use is named in a warning; a sequence length is taken from its file.
-  copy.change("model.safetensors.index.json", "pooler.dense.weight", "closer.dense.weight");
-  copy.change("model.safetensors.index.json", "pooler.dense.bias", "closer.dense.bias");
-  copy.change("model-00002-of-00002.safetensors", "pooler.dense.weight", "closer.dense.weight");
-  copy.change("model-00002-of-00002.safetensors", "pooler.dense.bias", "closer.dense.bias");
+  for (const char* file : {"model.safetensors.index.json", "model-00002-of-00002.safetensors"}) {
+    copy.change(file, "pooler.dense.weight", "closer.dense.weight");
+    copy.change(file, "pooler.dense.bias", "closer.dense.bias");
+  }
   write_file(copy / "sentence_bert_config.json", R"({"max_seq_length": 33})");
   REQUIRE(TextEncoder::open(device, copy.path(), {.log = messages.log()}, &other) == Status::Ok);
   CHECK(messages.mention("does not use: closer.dense.bias, closer.dense.weight"));
@@ -199,21 +141,19 @@ TEST_CASE("Harmless differences of a checkpoint are accepted", "[bert]") {
 }
 
 TEST_CASE("A fingerprint tells apart whatever changes vectors", "[bert]") {
-  Device device = cpu();
-  const auto fingerprint = [&](const std::function<void(ModelCopy&)>& change) {
+  Device device = open_cpu({.threads = 1});
+  const auto fingerprint = [&](const Damage& damage) {
     ModelCopy copy;
-    change(copy);
-    TextEncoder encoder;
-    REQUIRE(TextEncoder::open(device, copy.path(), {.log = stderr_log()}, &encoder) == Status::Ok);
+    damage(copy);
+    TextEncoder encoder = opened(device, copy.path(), {.log = stderr_log()});
     return encoder.fingerprint();
   };
-  const std::function<void(ModelCopy&)> changes[] = {
-      [](ModelCopy&) {},
-      [](ModelCopy& m) { m.change("config.json", "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": 1e-05"); },
-      [](ModelCopy& m) { m.change("tokenizer.json", "\"lowercase\":true", "\"lowercase\":false"); },
-      [](ModelCopy& m) { m.change("tokenizer.json", "\"strip_accents\":null", "\"strip_accents\":false"); },
-      [](ModelCopy& m) { m.change("tokenizer.json", "_chars_per_word\":100", "_chars_per_word\":9"); },
-      [](ModelCopy& m) { m.change("tokenizer.json", "\"unk_token\":\"[UNK]\"", "\"unk_token\":\"[PAD]\""); }};
+  const Damage changes[] = {[](ModelCopy&) {},
+                            change("config.json", R"("layer_norm_eps": 1e-12)", R"("layer_norm_eps": 1e-05)"),
+                            change("tokenizer.json", R"("lowercase":true)", R"("lowercase":false)"),
+                            change("tokenizer.json", R"("strip_accents":null)", R"("strip_accents":false)"),
+                            change("tokenizer.json", R"(_chars_per_word":100)", R"(_chars_per_word":9)"),
+                            change("tokenizer.json", R"("unk_token":"[UNK]")", R"("unk_token":"[PAD]")")};
   std::set<uint64_t> seen;
   for (const auto& change : changes) seen.insert(fingerprint(change));
   CHECK(seen.size() == std::size(changes));
@@ -223,10 +163,10 @@ TEST_CASE("A fingerprint tells apart whatever changes vectors", "[bert]") {
 }
 
 TEST_CASE("Options outside their range are refused", "[bert]") {
-  Device device = cpu();
+  Device device = open_cpu({.threads = 1});
   TextEncoder encoder;
   Messages messages;
-  const std::string folder = (data_folder() / "tiny").string();
+  const std::string folder = tiny_folder();
   CHECK(TextEncoder::open(device, folder, {.max_tokens = 65, .log = messages.log()}, &encoder) ==
         Status::InvalidArgument);
   CHECK(messages.mention("max_tokens is 65; it must be 2 to 64"));
@@ -241,7 +181,7 @@ TEST_CASE("Options outside their range are refused", "[bert]") {
   config.positions = 64;
   nn::bert(g, ids, {}, config);
   CHECK(g.status() == Status::ShapeMismatch);
-  CHECK(std::string(g.error()).find("65") != std::string::npos);
+  CHECK_THAT(std::string(g.error()), holds("65"));
 }
 
 }  // namespace heed::test

@@ -1,13 +1,6 @@
 // The tiny BERT of data/make_data.py on every device, against onnxruntime.
-#include <heed/bert.hpp>
-#include <heed/text_encoder.hpp>
 
-#include <cmath>
-#include <cstring>
-
-#include <nlohmann/json.hpp>
-
-#include "ops/devices.hpp"
+#include "search/rewritten.hpp"
 #include "search/support.hpp"
 
 namespace heed::test {
@@ -19,7 +12,7 @@ struct Tiny {
   BertWeights loaded;
   SafeTensors expected;
   Tiny() {
-    const std::string folder = (data_folder() / "tiny").string();
+    const std::string folder = tiny_folder();
     const Log log = stderr_log();
     REQUIRE(read_bert_config(folder + "/config.json", log, &config) == Status::Ok);
     REQUIRE(Checkpoint::open(folder, log, &checkpoint) == Status::Ok);
@@ -47,33 +40,6 @@ std::vector<uint8_t> bytes_of(const SafeTensors& file, std::string_view name) {
   return values;
 }
 
-// The model's table of positions becomes one of zeros for so many.
-void lengthen(ModelCopy& model, int64_t positions) {
-  constexpr std::string_view kTable = "embeddings.position_embeddings.weight";
-  const auto file = model / "model-00001-of-00002.safetensors";
-  const std::string old = read_file(file);
-  uint64_t header_size = 0;
-  std::memcpy(&header_size, old.data(), sizeof header_size);
-  nlohmann::json header = nlohmann::json::parse(old.substr(8, header_size));
-  std::string data;
-  for (auto& [name, entry] : header.items()) {
-    if (name == "__metadata__") continue;
-    const size_t begin = entry["data_offsets"][0], end = entry["data_offsets"][1], at = data.size();
-    if (name == kTable) {
-      entry["shape"][0] = positions;
-      data.append(static_cast<size_t>(positions) * (end - begin) / 64, '\0');
-    } else {
-      data.append(old, 8 + header_size + begin, end - begin);
-    }
-    entry["data_offsets"] = {at, data.size()};
-  }
-  const std::string text = header.dump();
-  header_size = text.size();
-  write_file(file, std::string(reinterpret_cast<const char*>(&header_size), 8) + text + data);
-  model.change("config.json", "\"max_position_embeddings\": 64",
-               "\"max_position_embeddings\": " + std::to_string(positions));
-}
-
 }  // namespace
 
 TEST_CASE("The tiny BERT gives the reference's tokens, pooler, sentence and attention", "[bert]") {
@@ -87,7 +53,7 @@ TEST_CASE("The tiny BERT gives the reference's tokens, pooler, sentence and atte
     for (const bool joined : {true, false}) {
       INFO(on.word << (joined ? ", joined" : ", separate"));
       Graph g;
-      // Extents beyond what is run: one plan for every size.
+      // The extents' maxima are beyond all runs, so that one plan takes every size.
       const Dim b = g.extent("batch", 7), s = g.extent("tokens", tiny.config.positions);
       const Tensor in = g.input("ids", {b, s}, DType::I32);
       const Mask padding = keep(g.input("keep", {b, s}, DType::U8));
@@ -102,11 +68,9 @@ TEST_CASE("The tiny BERT gives the reference's tokens, pooler, sentence and atte
       g.output("attention.1", y.attention[1]);
 
       Device device = on.device;
-      Weights weights;
       Plan plan;
-      REQUIRE(
-          device.upload(joined ? tiny.loaded.tensors() : std::span<const HostTensor>(tiny.checkpoint.host_tensors()),
-                        &weights) == Status::Ok);
+      Weights weights = uploaded(
+          device, joined ? tiny.loaded.tensors() : std::span<const HostTensor>(tiny.checkpoint.host_tensors()));
       const Status compiled = device.compile(g, weights, &plan);
       INFO(ops::take_checked_messages());
       REQUIRE(compiled == Status::Ok);
@@ -121,7 +85,7 @@ TEST_CASE("The tiny BERT gives the reference's tokens, pooler, sentence and atte
       REQUIRE(plan.run(buffers, sizes) == Status::Ok);
       for (size_t i = 0; i < 5; ++i) {
         INFO(names[i]);
-        // Rows of tokens that are padding mean nothing.
+        // Rows of tokens that are padding are not compared.
         const std::span<const uint8_t> mask = i == 0 ? std::span<const uint8_t>(kept) : std::span<const uint8_t>();
         CHECK(difference(out[i], floats_of(tiny.expected, std::string("typed.") + names[i]), mask, width) < 2e-5);
       }
@@ -134,24 +98,15 @@ TEST_CASE("One plan of the tiny BERT serves every size, and padding changes noth
   for (const ops::TestDevice& on : ops::test_devices()) {
     for (const DType dtype : {DType::F32, DType::F16}) {
       INFO(on.word << " " << to_string(dtype));
-      Device device = on.device;
-      TextEncoder encoder;
-      TextEncoderOptions options{.dtype = dtype, .max_batch = 64};
-      const Status status = TextEncoder::open(device, (data_folder() / "tiny").string(), options, &encoder);
-      if (status == Status::Unsupported && dtype == DType::F16) {
-        ops::take_messages();
-        WARN("SKIPPED: " << on.word << " has no f16");
-        continue;
-      }
-      INFO(ops::take_checked_messages());
-      REQUIRE(status == Status::Ok);
+      TextEncoder encoder = opened_on(on, tiny_folder(), {.dtype = dtype, .max_batch = 64});
+      if (!encoder.valid()) continue;
       const size_t width = static_cast<size_t>(encoder.width());
       const auto row = [&](int64_t length) {
         std::vector<int32_t> ids(static_cast<size_t>(length));
         for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>((i * 131 + ids.size()) % 1700);
         return ids;
       };
-      // Each length alone, then together in one batch of 64 rows padded to 64 tokens.
+      // Encodes each length alone, then all in one batch of 64 rows padded to 64 tokens.
       std::vector<std::vector<int32_t>> rows;
       std::vector<float> alone(64 * width), together(64 * width, NAN);
       for (int64_t i = 0; i < 64; ++i) {
@@ -176,7 +131,6 @@ TEST_CASE("TextEncoder gives the reference's sentences", "[bert]") {
   for (const ops::TestDevice& on : ops::test_devices()) {
     INFO(on.word);
     Device device = on.device;
-    TextEncoder encoder;
     uint64_t last[2] = {UINT64_MAX, 0};
     TextEncoderOptions options;
     options.progress = {[](void* user, uint64_t done, uint64_t total) {
@@ -185,7 +139,7 @@ TEST_CASE("TextEncoder gives the reference's sentences", "[bert]") {
                           seen[0] = done, seen[1] = total;
                         },
                         last};
-    REQUIRE(TextEncoder::open(device, (data_folder() / "tiny").string(), options, &encoder) == Status::Ok);
+    TextEncoder encoder = opened(device, tiny_folder(), options);
     CHECK(last[0] == last[1]);
     CHECK(last[1] > 0);
     TokenBatch batch{tiny.expected.find("ids")->shape[0], tiny.expected.find("ids")->shape[1], ids, kept};
@@ -197,8 +151,7 @@ TEST_CASE("TextEncoder gives the reference's sentences", "[bert]") {
 
 TEST_CASE("TextEncoder encodes texts of any length in the order given", "[bert]") {
   Device device = ops::test_devices().back().device;
-  TextEncoder encoder;
-  REQUIRE(TextEncoder::open(device, (data_folder() / "tiny").string(), {.max_batch = 3}, &encoder) == Status::Ok);
+  TextEncoder encoder = opened(device, tiny_folder(), {.max_batch = 3});
   const std::string longest(100000, 'a'), many(100000, '!');
   const std::string_view texts[] = {"where",        "", longest, "a \xFF\xFE dragon", many, "the old man",
                                     "\xED\xA0\x80", "x"};
@@ -228,8 +181,7 @@ TEST_CASE("Attention of a text has one matrix per layer and head, each row a dis
   for (const ops::TestDevice& on : ops::test_devices()) {
     INFO(on.word);
     Device device = on.device;
-    TextEncoder encoder;
-    REQUIRE(TextEncoder::open(device, (data_folder() / "tiny").string(), {}, &encoder) == Status::Ok);
+    TextEncoder encoder = opened(device, tiny_folder());
     TextAttention attention;
     REQUIRE(encoder.attention("the old dragon", &attention) == Status::Ok);
     const size_t tokens = attention.tokens.size();
@@ -250,8 +202,7 @@ TEST_CASE("Attention of a text that would take more than 1 GiB is refused", "[be
   ModelCopy model;
   lengthen(model, kPositions);
   Messages messages;
-  Device device;
-  REQUIRE(Device::open({.select = "cpu", .log = messages.log(), .threads = 1}, &device) == Status::Ok);
+  Device device = open_cpu({.log = messages.log(), .threads = 1});
   TextEncoder encoder;
   REQUIRE(TextEncoder::open(device, model.path(), {.max_batch = 1, .max_tokens = kPositions, .log = messages.log()},
                             &encoder) == Status::Ok);

@@ -1,9 +1,6 @@
 // Where the tests look for all-MiniLM-L6-v2: $HEED_MODEL_DIR, else where samples/search/fetch_model.sh puts it.
 #pragma once
 
-#include <cstdlib>
-#include <string>
-
 #include "search/support.hpp"
 
 namespace heed::test {

@@ -1,45 +1,17 @@
 // Models whose matrices and tables are kept as f16 or bf16 beside activations of f32: a BERT, and every layer of nn.
-#include <cmath>
-#include <heed/bert.hpp>
-#include <heed/heed.hpp>
-#include <heed/text_encoder.hpp>
-#include <nlohmann/json.hpp>
 
-#include "base/half.hpp"
 #include "graph/graph_data.hpp"
-#include "ops/devices.hpp"
-#include "ops/reference.hpp"
+#include "harness/reference.hpp"
+#include "search/rewritten.hpp"
 #include "search/support.hpp"
 
 namespace heed::test {
 namespace {
 
-std::string tiny_folder() { return (data_folder() / "tiny").string(); }
-
 // The tiny model as one file with every tensor in bf16, as many checkpoints are.
 class Bf16Model {
  public:
-  Bf16Model() {
-    Checkpoint checkpoint;
-    REQUIRE(Checkpoint::open(tiny_folder(), stderr_log(), &checkpoint) == Status::Ok);
-    nlohmann::ordered_json header;
-    std::string data;
-    for (const SafeTensors::Entry& entry : checkpoint.entries()) {
-      std::vector<float> values;
-      REQUIRE(read_f32(entry, stderr_log(), &values) == Status::Ok);
-      const size_t begin = data.size();
-      for (const float value : values) {
-        const uint16_t bits = float_to_bfloat(value);
-        data.push_back(static_cast<char>(bits & 255));
-        data.push_back(static_cast<char>(bits >> 8));
-      }
-      header[entry.name] = {{"dtype", "BF16"}, {"shape", entry.shape}, {"data_offsets", {begin, data.size()}}};
-    }
-    const std::string text = header.dump();
-    std::string length(8, '\0');
-    for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(text.size() >> (8 * i));
-    write_file(copy_ / "model.safetensors", length + text + data);  // preferred to the index beside it
-  }
+  Bf16Model() { write_as_bf16(copy_ / "model.safetensors"); }  // preferred to the index beside it
   std::string path() const { return copy_.path(); }
 
  private:
@@ -87,7 +59,7 @@ double difference(const std::vector<float>& a, const std::vector<float>& b) {
 
 bool is_cpu(const ops::TestDevice& on) { return on.device.info().kind == DeviceKind::Cpu; }
 
-// The processor's dot products of bf16 round the other operand, too.
+// Whether activations are rounded: a processor's dot products of bf16 round the other operand, too.
 bool rounds_activations(const ops::TestDevice& on, DType weights) {
   return weights == DType::BF16 && is_cpu(on) && on.device.info().reason.find("bf16") != std::string::npos;
 }
@@ -137,7 +109,7 @@ TEST_CASE("Weights that no device multiplies by are refused by name", "[bert][na
   for (const ops::TestDevice& on : ops::test_devices()) {
     INFO(on.word);
     CHECK(open(on.device, {.dtype = DType::F16, .weight_dtype = DType::BF16}) == Status::InvalidArgument);
-    CHECK(messages.text.find("weights of bf16 beside a dtype of f16") != std::string::npos);
+    CHECK_THAT(messages.text, holds("weights of bf16 beside a dtype of f16"));
     CHECK(open(on.device, {.weight_dtype = DType::I32}) == Status::InvalidArgument);
   }
 }
@@ -195,13 +167,10 @@ TEST_CASE("Every layer of nn takes matrices of f16 and bf16 beside f32", "[narro
       const ops::Array x = ops::uniform({2, 5, 16}, 1), z = ops::uniform({2, 3, 16}, 2);
       const std::vector<float> source(x.value.begin(), x.value.end()), target(z.value.begin(), z.value.end());
       std::vector<float> got(2 * 3 * 11, NAN), want = got;
-      Weights wide_weights, narrow_weights;
-      Plan wide_plan, narrow_plan;
-      REQUIRE(device.upload(tensors, &wide_weights) == Status::Ok);
-      REQUIRE(device.upload(tensors, &narrow_weights, {.keep_dtype = false, .dtype = type, .only_matrices = true}) ==
-              Status::Ok);
-      REQUIRE(device.compile(plain, wide_weights, &wide_plan) == Status::Ok);
-      REQUIRE(device.compile(narrow, narrow_weights, &narrow_plan) == Status::Ok);
+      Weights wide_weights = uploaded(device, tensors);
+      Weights narrow_weights = uploaded(device, tensors, {.keep_dtype = false, .dtype = type, .only_matrices = true});
+      Plan wide_plan = compiled(device, plain, wide_weights);
+      Plan narrow_plan = compiled(device, narrow, narrow_weights);
       REQUIRE(wide_plan.run({{"source", source}, {"target", target}, {"y", want}}) == Status::Ok);
       REQUIRE(narrow_plan.run({{"source", source}, {"target", target}, {"y", got}}) == Status::Ok);
       CHECK(difference(got, want) < (rounds_activations(on, type) ? 2e-2 : 1e-5));

@@ -4,14 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <heed/safetensors.hpp>
-
-#include "catch.hpp"
+#include "harness/devices.hpp"
+#include "harness/setup.hpp"
 
 namespace heed::test {
 
@@ -19,17 +14,28 @@ inline std::filesystem::path data_folder() {
   return std::filesystem::path(HEED_SOURCE_DIR) / "tests" / "search" / "data";
 }
 
-// Collects what is logged.
-struct Messages {
-  std::string text;
-  Log log() {
-    return {[](void* user, LogLevel, const char* message) {
-              static_cast<Messages*>(user)->text.append(message).append("\n");
-            },
-            this, LogLevel::Warning};
+inline std::string tiny_folder() { return (data_folder() / "tiny").string(); }
+
+inline TextEncoder opened(Device device, const std::string& folder, const TextEncoderOptions& options = {}) {
+  TextEncoder encoder;
+  REQUIRE(TextEncoder::open(device, folder, options, &encoder) == Status::Ok);
+  return encoder;
+}
+
+// The same on a device that may have no f16. Then there is a WARN, and the encoder is not valid.
+inline TextEncoder opened_on(const ops::TestDevice& on, const std::string& folder, const TextEncoderOptions& options) {
+  TextEncoder encoder;
+  Device device = on.device;
+  const Status status = TextEncoder::open(device, folder, options, &encoder);
+  if (status == Status::Unsupported && options.dtype == DType::F16) {
+    ops::take_messages();
+    WARN("SKIPPED: " << on.word << " has no f16");
+    return {};
   }
-  bool mention(std::string_view part) const { return text.find(part) != std::string::npos; }
-};
+  INFO(ops::take_checked_messages());
+  REQUIRE(status == Status::Ok);
+  return encoder;
+}
 
 inline std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -76,22 +82,17 @@ class ModelCopy {
   std::filesystem::path folder_;
 };
 
-inline std::vector<float> floats_of(const SafeTensors& file, std::string_view name) {
-  std::vector<float> values;
+template <class T>
+std::vector<T> values_of(const SafeTensors& file, std::string_view name,
+                         Status (*read)(const SafeTensors::Entry&, const Log&, std::vector<T>*)) {
+  std::vector<T> values;
   const SafeTensors::Entry* entry = file.find(name);
   INFO(name);
   REQUIRE(entry != nullptr);
-  REQUIRE(read_f32(*entry, stderr_log(), &values) == Status::Ok);
+  REQUIRE(read(*entry, stderr_log(), &values) == Status::Ok);
   return values;
 }
-
-inline std::vector<int32_t> ints_of(const SafeTensors& file, std::string_view name) {
-  std::vector<int32_t> values;
-  const SafeTensors::Entry* entry = file.find(name);
-  INFO(name);
-  REQUIRE(entry != nullptr);
-  REQUIRE(read_i32(*entry, stderr_log(), &values) == Status::Ok);
-  return values;
-}
+inline auto floats_of(const SafeTensors& file, std::string_view name) { return values_of(file, name, read_f32); }
+inline auto ints_of(const SafeTensors& file, std::string_view name) { return values_of(file, name, read_i32); }
 
 }  // namespace heed::test

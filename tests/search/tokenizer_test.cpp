@@ -1,5 +1,4 @@
 // The tokenizer against the `tokenizers` package, on the lines of data/make_data.py.
-#include <heed/tokenizer.hpp>
 
 #include "search/model.hpp"
 #include "search/support.hpp"
@@ -7,7 +6,7 @@
 namespace heed::test {
 namespace {
 
-// Lists of bytes or of byte pairs, one behind the other, with the end of each in NAME.end.
+// Lists of bytes or of pairs of bytes lie one behind the other; NAME.end has the end of each.
 struct Lists {
   std::span<const std::byte> data;
   std::vector<int32_t> ends;
@@ -88,7 +87,7 @@ TEST_CASE("WordPiece equals the reference with a small vocabulary", "[tokenizer]
 
 TEST_CASE("WordPiece from tokenizer.json equals the reference", "[tokenizer]") {
   WordPiece tokenizer;
-  REQUIRE(WordPiece::open((data_folder() / "tiny").string(), stderr_log(), &tokenizer) == Status::Ok);
+  REQUIRE(WordPiece::open(tiny_folder(), stderr_log(), &tokenizer) == Status::Ok);
   compare(tokenizer, open_lines(), "uncased", 1, 128);
 }
 
@@ -147,18 +146,8 @@ TEST_CASE("WordPiece takes very long lines", "[tokenizer]") {
 TEST_CASE("WordPiece reads broken UTF-8 as replacement characters", "[tokenizer]") {
   // With cleaning off the replacement stays and makes the word unknown; cleaning drops it.
   const WordPiece kept = tiny({.clean = false}), cleaned = tiny({});
-  const std::string broken[] = {
-      "a\xFF"
-      "a",
-      "a\xC3"
-      "a",
-      "a\xE2\x82"
-      "a",
-      "a\xED\xA0\x80"
-      "a",
-      "a\xF4\x90\x80\x80"
-      "a"};
-  for (const std::string& text : broken) {
+  for (const char* broken : {"\xFF", "\xC3", "\xE2\x82", "\xED\xA0\x80", "\xF4\x90\x80\x80"}) {
+    const std::string text = std::string("a") + broken + "a";
     CHECK(encode(cleaned, text) == encode(cleaned, "aa"));
     CHECK(encode(kept, text)[1] == kept.unknown_id());
   }
@@ -251,7 +240,7 @@ TEST_CASE("WordPiece takes no longer than a hostile vocabulary is allowed to mak
         Status::InvalidFile);
   CHECK(messages.mention("1000 added tokens"));
 
-  // Every piece of these words begins like a token that is almost as long as they are.
+  // Every rest of these words begins like a token that is almost as long as the word.
   const std::string a(900, 'a');
   const std::string vocabulary = "[UNK]\n[CLS]\n[SEP]\n[PAD]\na\n##a\n" + a + "b\n##" + a + "b";
   CHECK(WordPiece::from_vocabulary(vocabulary, "v", messages.log(), &tokenizer, {.max_word = 1001}) ==

@@ -1,7 +1,7 @@
 // The table of `heed bench --passes`, and that plans on every device tell the same fewest bytes.
 #include "bench_passes.hpp"
-#include "catch.hpp"
-#include "ops/devices.hpp"
+#include "harness/devices.hpp"
+#include "harness/setup.hpp"
 
 using namespace heed;
 
@@ -46,12 +46,11 @@ TEST_CASE("passes: plans of a graph have the same fewest bytes everywhere", "[tr
   g.output("y", g.softmax(g.matmul(x, g.input("b", {4096, 16}))));
   for (const ops::TestDevice& tested : ops::test_devices()) {
     Device device = tested.device;
-    Plan plan;
-    REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+    Plan plan = test::compiled(device, g);
     const PassInfo total = program::total_of(plan.passes());
     INFO(tested.word);
     CHECK(total.fewest_bytes == 4.0 * (64 * 4096 + 4096 * 16 + 64 * 16));
-    // Between the passes the product goes through memory, and more does where it is cut along k.
+    // The product goes through memory between the passes, and the sums of splits do where k is cut.
     CHECK(total.bytes >= total.fewest_bytes + 4.0 * 2 * 64 * 16);
   }
 }

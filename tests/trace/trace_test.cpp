@@ -2,11 +2,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "bench_trace.hpp"
-#include "catch.hpp"
-#include "ops/devices.hpp"
+#include "harness/devices.hpp"
+#include "harness/setup.hpp"
 
 using namespace heed;
 
@@ -20,8 +19,7 @@ TEST_CASE("trace: one complete event per pass, one thread per row, one process p
       Graph g;
       g.push_label("layer \xff");  // no UTF-8: must not spoil the file
       g.output("y", g.layernorm(g.softmax(g.input("x", {4, 8})), {}, {}, 1e-5f));
-      Plan plan;
-      REQUIRE(device.compile(g, {}, &plan, {.timestamps = true}) == Status::Ok);
+      Plan plan = test::compiled(device, g, {}, {.timestamps = true});
       const std::vector<float> x(32, 1.0f);
       std::vector<float> y(32);
       REQUIRE(plan.run({{"x", x}, {"y", y}}) == Status::Ok);

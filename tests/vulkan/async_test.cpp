@@ -1,11 +1,8 @@
-// heed on an async compute queue: inputs come from the graphics queue and outputs go back, by ownership
-// transfer where the queue families differ, and a timeline semaphore. It runs with the device's own families
-// (where it has one only, or one queue, the same submissions run there) and with a second one made up by a layer.
-#include <cstring>
+// heed on an async compute queue: inputs come from the graphics queue and outputs go back, by a timeline semaphore, and
+// by ownership transfer where the queue families differ. Runs with the device's own families (with a single family or
+// queue, all submissions run there) and with a second family that a layer makes up.
 
-#include "catch.hpp"
 #include "vulkan/host_plan.hpp"
-#include "vulkan/host_vulkan.hpp"
 
 using namespace heed;
 using namespace heed::test;
@@ -98,8 +95,8 @@ struct Side {
   VkAccessFlags accesses;
 };
 
-// One half of an ownership transfer of the whole buffer. Within one family it is a plain barrier, and the
-// second half has nothing left to do but to be ordered.
+// One half of an ownership transfer of the whole buffer. Within one family the first half is a plain barrier, and the
+// second one only keeps the order.
 void transfer(HostVulkan& host, const Commands& commands, VkBuffer buffer, uint32_t from, uint32_t to, Side before,
               Side after) {
   auto barrier = structure<VkBufferMemoryBarrier>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
@@ -110,6 +107,13 @@ void transfer(HostVulkan& host, const Commands& commands, VkBuffer buffer, uint3
   barrier.buffer = buffer;
   barrier.size = VK_WHOLE_SIZE;
   host.vk().CmdPipelineBarrier(commands.handle(), before.stages, after.stages, 0, 0, nullptr, 1, &barrier, 0, nullptr);
+}
+
+void order(HostVulkan& host, const Commands& commands, Side before, Side after) {
+  auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
+  barrier.srcAccessMask = before.accesses;
+  barrier.dstAccessMask = after.accesses;
+  host.vk().CmdPipelineBarrier(commands.handle(), before.stages, after.stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
 void copy(HostVulkan& host, const Commands& commands, VkBuffer from, VkBuffer to) {
@@ -127,88 +131,105 @@ TEST_CASE("async compute: ownership there and back, ordered by a timeline semaph
   INFO((graphics == compute ? "one queue family, " : "two queue families, ")
        << (host->queue() == host->heed_queue() ? "one queue" : "two queues"));
   if (two_families) REQUIRE(graphics != compute);
-  {
-    Block block;
-    make_block(host->host_device(), {}, &block);
-    const vulkan::SyncNeeds needs = vulkan::sync_needs(block.plan);
-    const Side reads = {needs.before_dst_stages, needs.before_dst_accesses};
-    const Side writes = {needs.after_src_stages, needs.after_src_accesses};
-    constexpr Side kNothingAfter = {VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0};
-    constexpr Side kCopied = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT};
-    constexpr Side kCopies = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT};
+  Block block = make_block(*host);
+  const vulkan::SyncNeeds needs = vulkan::sync_needs(block.plan);
+  const Side reads = {needs.before_dst_stages, needs.before_dst_accesses};
+  const Side writes = {needs.after_src_stages, needs.after_src_accesses};
+  constexpr Side kNothingAfter = {VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0};
+  constexpr Side kCopied = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT};
+  constexpr Side kCopies = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT};
 
-    const HostVulkan::Memory staging = host->allocate(Layout::kBytes, kUsage),
-                             back = host->allocate(Layout::kBytes, kUsage);
-    const HostVulkan::Memory shared = host->allocate(Layout::kBytes, kUsage);  // VK_SHARING_MODE_EXCLUSIVE
-    Timeline timeline(*host);
-    uint64_t value = 0;
-    for (int64_t tokens : {37, 2, 16}) {
-      const Sample sample = make_sample(block.cpu_plan, 2, tokens, 1);
-      const SampleInfo given(shared, {}, sample);
-      write_inputs(staging, {}, sample);
+  const HostVulkan::Memory staging = host->allocate(Layout::kBytes, kUsage),
+                           back = host->allocate(Layout::kBytes, kUsage);
+  const HostVulkan::Memory shared = host->allocate(Layout::kBytes, kUsage);  // VK_SHARING_MODE_EXCLUSIVE
+  Timeline timeline(*host);
+  uint64_t value = 0;
+  for (int64_t tokens : {37, 2, 16}) {
+    const Sample sample = make_sample(block.cpu_plan, 2, tokens, 1);
+    const SampleInfo given(shared, {}, sample);
+    write_inputs(staging, {}, sample);
 
-      Commands upload(*host, graphics), attend(*host, compute), present(*host, graphics);
-      copy(*host, upload, staging.buffer, shared.buffer);
-      transfer(*host, upload, shared.buffer, graphics, compute, kCopied, kNothingAfter);
+    Commands upload(*host, graphics), attend(*host, compute), present(*host, graphics);
+    copy(*host, upload, staging.buffer, shared.buffer);
+    transfer(*host, upload, shared.buffer, graphics, compute, kCopied, kNothingAfter);
 
-      transfer(*host, attend, shared.buffer, graphics, compute, {reads.stages, 0}, reads);
-      REQUIRE(vulkan::record(block.plan, attend.handle(), given.info) == Status::Ok);
-      transfer(*host, attend, shared.buffer, compute, graphics, writes, kNothingAfter);
+    transfer(*host, attend, shared.buffer, graphics, compute, {reads.stages, 0}, reads);
+    REQUIRE(vulkan::record(block.plan, attend.handle(), given.info) == Status::Ok);
+    transfer(*host, attend, shared.buffer, compute, graphics, writes, kNothingAfter);
 
-      transfer(*host, present, shared.buffer, compute, graphics, {kCopies.stages, 0}, kCopies);
-      copy(*host, present, shared.buffer, back.buffer);
-      transfer(*host, present, back.buffer, graphics, graphics, kCopied,
-               {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT});
+    transfer(*host, present, shared.buffer, compute, graphics, {kCopies.stages, 0}, kCopies);
+    copy(*host, present, shared.buffer, back.buffer);
+    transfer(*host, present, back.buffer, graphics, graphics, kCopied,
+             {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT});
 
-      timeline.submit(host->queue(), upload, value, VK_PIPELINE_STAGE_TRANSFER_BIT);
-      timeline.submit(host->heed_queue(), attend, value + 1, reads.stages);
-      timeline.submit(host->queue(), present, value + 2, kCopies.stages);
-      value += 3;
-      timeline.wait(value);
-      CHECK(outputs_differ(back, {}, sample) == "");
-    }
-    block = {};
-    host->free(staging);
-    host->free(shared);
-    host->free(back);
+    timeline.submit(host->queue(), upload, value, VK_PIPELINE_STAGE_TRANSFER_BIT);
+    timeline.submit(host->heed_queue(), attend, value + 1, reads.stages);
+    timeline.submit(host->queue(), present, value + 2, kCopies.stages);
+    value += 3;
+    timeline.wait(value);
+    CHECK(outputs_differ(back, {}, sample) == "");
   }
-  CHECK(host->take_log() == "");
-  CHECK(host->take_validation() == "");
 }
 
 TEST_CASE("sync_needs: what the plan reads and writes, in both forms", "[vulkan][async]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Block block;
-    make_block(host->host_device(), {}, &block);
-    const vulkan::SyncNeeds needs = vulkan::sync_needs(block.plan);
-    CHECK(needs.before.sType == VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
-    CHECK(needs.before.srcStageMask == 0);
-    CHECK(needs.before.dstStageMask == VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
-    CHECK(needs.before.dstAccessMask == (VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT));
-    CHECK(needs.after.srcStageMask == VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
-    CHECK(needs.after.srcAccessMask == VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT);
-    CHECK(needs.after.dstStageMask == 0);
-    CHECK(needs.before_dst_stages == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
-    CHECK(needs.before_dst_accesses == (VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT));
-    CHECK(needs.after_src_stages == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
-    CHECK(needs.after_src_accesses == VK_ACCESS_SHADER_WRITE_BIT);
+  Block block = make_block(*host);
+  const vulkan::SyncNeeds needs = vulkan::sync_needs(block.plan);
+  CHECK(needs.before.sType == VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
+  CHECK(needs.before.srcStageMask == 0);
+  CHECK(needs.before.dstStageMask == VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+  CHECK(needs.before.dstAccessMask == (VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT));
+  CHECK(needs.after.srcStageMask == VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+  CHECK(needs.after.srcAccessMask == VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT);
+  CHECK(needs.after.dstStageMask == 0);
+  CHECK(needs.before_dst_stages == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+  CHECK(needs.before_dst_accesses == (VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT));
+  CHECK(needs.after_src_stages == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+  CHECK(needs.after_src_accesses == VK_ACCESS_SHADER_WRITE_BIT);
 
-    // Only constants are read: nothing of the host's.
-    Graph g;
-    const float two[] = {1, 2};
-    g.output("y", g.scale(g.constant("two", {2}, two), 2.0f));
-    Plan plan;
-    REQUIRE(block.device.compile(g, {}, &plan) == Status::Ok);
-    CHECK(vulkan::sync_needs(plan).before_dst_accesses == VK_ACCESS_SHADER_WRITE_BIT);
-    CHECK(vulkan::sync_needs(block.cpu_plan).before.dstStageMask == 0);
-    CHECK(vulkan::sync_needs(Plan()).after_src_stages == 0);
-  }
-  CHECK(host->take_validation() == "");
+  // The plan reads only constants, nothing of the host's.
+  Graph g;
+  const float two[] = {1, 2};
+  g.output("y", g.scale(g.constant("two", {2}, two), 2.0f));
+  Plan plan = compiled(block.device, g);
+  CHECK(vulkan::sync_needs(plan).before_dst_accesses == VK_ACCESS_SHADER_WRITE_BIT);
+  // A byte is written by reading and writing its word.
+  Graph bytes;
+  const uint8_t six[] = {1, 2, 3, 4, 5, 6};
+  bytes.output("y", bytes.transpose(bytes.constant("six", {2, 3}, six), 0, 1));
+  Plan byte_plan = compiled(block.device, bytes);
+  const vulkan::SyncNeeds byte_needs = vulkan::sync_needs(byte_plan);
+  CHECK(byte_needs.before_dst_accesses == (VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT));
+  CHECK(byte_needs.before.dstAccessMask ==
+        (VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT));
+  CHECK(byte_needs.after_src_accesses == VK_ACCESS_SHADER_WRITE_BIT);
+  CHECK(vulkan::sync_needs(block.cpu_plan).before.dstStageMask == 0);
+  CHECK(vulkan::sync_needs(Plan()).after_src_stages == 0);
 }
 
-// The other queue family is no make-believe to the validation layer.
+// An output of bytes begins in the middle of a buffer that an earlier copy has written.
+TEST_CASE("sync_needs: with the masks the layer is silent about outputs of bytes", "[vulkan][async]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  Block block = make_block(*host);
+  Graph g;
+  const uint8_t six[] = {1, 2, 3, 4, 5, 6};
+  g.output("y", g.transpose(g.constant("six", {2, 3}, six), 0, 1));
+  Plan plan = compiled(block.device, g);
+  const vulkan::SyncNeeds needs = vulkan::sync_needs(plan);
+  const HostVulkan::Memory from = host->allocate(Layout::kBytes, kUsage),
+                           memory = host->allocate(Layout::kBytes, kUsage);
+  Commands commands(*host, host->family());
+  copy(*host, commands, from.buffer, memory.buffer);
+  order(*host, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+        {needs.before_dst_stages, needs.before_dst_accesses});
+  const vulkan::Buffer outputs[] = {{.name = "y", .buffer = memory.buffer, .offset = 4}};
+  REQUIRE(vulkan::record(plan, commands.handle(), {.buffers = outputs}) == Status::Ok);
+  REQUIRE(host->vk().EndCommandBuffer(commands.handle()) == VK_SUCCESS);
+}
+
+// The validation layer takes the made-up queue family for real.
 TEST_CASE("async compute: a missing half of an ownership transfer is noticed", "[vulkan][async]") {
   const auto host = HostVulkan::create({.async = true, .two_families = true});
   if (host == nullptr) return;
@@ -221,55 +242,46 @@ TEST_CASE("async compute: a missing half of an ownership transfer is noticed", "
     timeline.submit(host->heed_queue(), acquire, 0, VK_PIPELINE_STAGE_TRANSFER_BIT);
     timeline.wait(1);
   }
-  CHECK(host->take_validation().find("no matching release") != std::string::npos);
-  host->free(memory);
+  const std::string text = host->take_validation();
+  INFO(text);
+  // Layers of 2023 have an id of their own for it.
+  CHECK((has_message(text, "VUID-vkQueueSubmit-pSubmits-02207") ||
+         has_message(text, "UNASSIGNED-VkBufferMemoryBarrier-buffer-00004")));
 }
 
 // The masks are exact: with less, the validation layer sees a hazard between the host's commands and heed's.
 TEST_CASE("sync_needs: with the masks the layer is silent, without them it speaks", "[vulkan][async]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Block block;
-    make_block(host->host_device(), {}, &block);
-    const vulkan::SyncNeeds needs = vulkan::sync_needs(block.plan);
-    const Sample sample = make_sample(block.cpu_plan, 1, 9, 1);
-    const HostVulkan::Memory from = host->allocate(Layout::kBytes, kUsage),
-                             memory = host->allocate(Layout::kBytes, kUsage);
-    const SampleInfo given(memory, {}, sample);
-    struct Row {
-      bool before, after;
-      const char* hazard;
-    };
-    const Row rows[] = {
-        {true, true, ""}, {false, true, "SYNC-HAZARD-READ-AFTER-WRITE"}, {true, false, "SYNC-HAZARD-READ-AFTER-WRITE"}};
-    for (const Row& row : rows) {
-      Commands commands(*host, host->family());
-      const auto barrier = [&](Side a, Side b) {
-        auto info = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-        info.srcAccessMask = a.accesses;
-        info.dstAccessMask = b.accesses;
-        host->vk().CmdPipelineBarrier(commands.handle(), a.stages, b.stages, 0, 1, &info, 0, nullptr, 0, nullptr);
-      };
-      copy(*host, commands, from.buffer, memory.buffer);
-      if (row.before)
-        barrier({VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
-                {needs.before_dst_stages, needs.before_dst_accesses});
-      REQUIRE(vulkan::record(block.plan, commands.handle(), given.info) == Status::Ok);
-      if (row.after)
-        barrier({needs.after_src_stages, needs.after_src_accesses},
-                {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT});
-      copy(*host, commands, memory.buffer, from.buffer);
-      REQUIRE(host->vk().EndCommandBuffer(commands.handle()) == VK_SUCCESS);
-      const std::string text = host->take_validation();
-      INFO("before " << row.before << ", after " << row.after << ": " << text);
-      if (row.hazard[0] == '\0')
-        CHECK(text == "");
-      else
-        CHECK(text.find(row.hazard) != std::string::npos);
-    }
-    block = {};
-    host->free(from);
-    host->free(memory);
+  Block block = make_block(*host);
+  const vulkan::SyncNeeds needs = vulkan::sync_needs(block.plan);
+  const Sample sample = make_sample(block.cpu_plan, 1, 9, 1);
+  const HostVulkan::Memory from = host->allocate(Layout::kBytes, kUsage),
+                           memory = host->allocate(Layout::kBytes, kUsage);
+  const SampleInfo given(memory, {}, sample);
+  struct Row {
+    bool before, after;
+    const char* hazard;
+  };
+  const Row rows[] = {
+      {true, true, ""}, {false, true, "SYNC-HAZARD-READ-AFTER-WRITE"}, {true, false, "SYNC-HAZARD-READ-AFTER-WRITE"}};
+  for (const Row& row : rows) {
+    Commands commands(*host, host->family());
+    copy(*host, commands, from.buffer, memory.buffer);
+    if (row.before)
+      order(*host, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+            {needs.before_dst_stages, needs.before_dst_accesses});
+    REQUIRE(vulkan::record(block.plan, commands.handle(), given.info) == Status::Ok);
+    if (row.after)
+      order(*host, commands, {needs.after_src_stages, needs.after_src_accesses},
+            {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT});
+    copy(*host, commands, memory.buffer, from.buffer);
+    REQUIRE(host->vk().EndCommandBuffer(commands.handle()) == VK_SUCCESS);
+    const std::string text = host->take_validation();
+    INFO("before " << row.before << ", after " << row.after << ": " << text);
+    if (row.hazard[0] == '\0')
+      CHECK(text == "");
+    else
+      CHECK(has_message(text, row.hazard));
   }
 }

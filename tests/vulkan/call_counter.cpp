@@ -1,20 +1,14 @@
-// The table of functions that heed gets from the test's host: each one counts, then calls the driver.
+// The table of functions that heed gets from the test's host. Each function counts, then calls the driver.
 #include "vulkan/call_counter.hpp"
 
-#include <cstring>
-#include <map>
-#include <set>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "catch.hpp"
-#include "counting.hpp"
-#include "vulkan/functions.hpp"
+#include "harness/catch.hpp"
+#include "harness/counting.hpp"
+#include "vulkan/calls/functions.hpp"
 #include "vulkan/host_vulkan.hpp"
+#include "vulkan/sabotage.hpp"
 
 namespace heed::test {
 namespace {
@@ -35,7 +29,7 @@ bool fails_now(const char* name) {
   return true;
 }
 
-// Handles that heed made through the table and has not destroyed, by type; and what it destroyed of others.
+// Handles that heed made through the table and has not destroyed, by type; and others that it destroyed.
 std::map<std::string, std::set<uint64_t>, std::less<>> live;
 std::string foreign;
 std::set<std::string> asked;
@@ -47,7 +41,7 @@ void died(std::string_view type, uint64_t handle) {
   if (handle != 0 && live[std::string(type)].erase(handle) == 0) foreign += std::string(type) + " ";
 }
 
-// After a successful call.
+// Called after a successful call.
 template <class Tag, class... A>
 void follow(A... arguments) {
   constexpr std::string_view kName = Tag::kName;
@@ -195,26 +189,12 @@ PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char* name) {
 PFN_vkVoidFunction VKAPI_CALL counting_instance_proc(VkInstance instance, const char* name) {
   note_name(name);
   const PFN_vkVoidFunction real = real_instance_proc(instance, name);
-  if (std::strcmp(name, "vkGetDeviceProcAddr") == 0) {
-    real_device_proc = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
-    return reinterpret_cast<PFN_vkVoidFunction>(&device_proc);
-  }
-  if (std::strcmp(name, "vkGetPhysicalDeviceProperties") == 0) {
-    real_properties = reinterpret_cast<PFN_vkGetPhysicalDeviceProperties>(real);
-    return reinterpret_cast<PFN_vkVoidFunction>(&pretended_properties);
-  }
-  if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0) {
-    real_memory = reinterpret_cast<PFN_vkGetPhysicalDeviceMemoryProperties>(real);
-    return reinterpret_cast<PFN_vkVoidFunction>(&pretended_memory);
-  }
-  if (std::strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties") == 0) {
-    real_families = reinterpret_cast<PFN_vkGetPhysicalDeviceQueueFamilyProperties>(real);
-    return reinterpret_cast<PFN_vkVoidFunction>(&pretended_families);
-  }
-  if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties2") == 0) {
-    real_memory_2 = reinterpret_cast<PFN_vkGetPhysicalDeviceMemoryProperties2>(real);
-    return reinterpret_cast<PFN_vkVoidFunction>(&pretended_memory_2);
-  }
+  const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
+  if (is("vkGetDeviceProcAddr")) return replace(real, &real_device_proc, &device_proc);
+  if (is("vkGetPhysicalDeviceProperties")) return replace(real, &real_properties, &pretended_properties);
+  if (is("vkGetPhysicalDeviceMemoryProperties")) return replace(real, &real_memory, &pretended_memory);
+  if (is("vkGetPhysicalDeviceQueueFamilyProperties")) return replace(real, &real_families, &pretended_families);
+  if (is("vkGetPhysicalDeviceMemoryProperties2")) return replace(real, &real_memory_2, &pretended_memory_2);
   return counted(name, real);
 }
 

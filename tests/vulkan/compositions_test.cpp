@@ -1,10 +1,8 @@
-// Compositions as a host runs them: recorded run after run into its command buffer, with inputs and outputs anywhere in its
-// memory, and with scratch that nobody has cleared.
-#include <cstdio>
-#include <cstring>
+// Compositions as a host runs them: recorded run after run into its command buffer, with inputs and outputs anywhere in
+// its memory, and with scratch that nobody has cleared.
 
 #include "base/arith.hpp"
-#include "catch.hpp"
+#include "harness/setup.hpp"
 #include "ops/composition.hpp"
 #include "vulkan/host_vulkan.hpp"
 
@@ -15,7 +13,7 @@ constexpr int64_t kUsual = 20;
 constexpr int kGap = 0x5a;    // between inputs and outputs, where nobody writes
 constexpr int kStale = 0xff;  // NaN, in each type of floats
 
-// Where the tensors of all runs lie in one buffer of the host.
+// The places of the tensors of all runs in one buffer of the host.
 class Places {
  public:
   Places(HostVulkan& host, const ops::Trial& trial, uint64_t seed) : host_(host), random_(seed) {
@@ -38,7 +36,7 @@ class Places {
   ~Places() { host_.free(memory_); }
   Places(const Places&) = delete;
 
-  // Of one run, the first of whose tensors is number `first`.
+  // The buffers of one run; `first` is the number of its first tensor.
   std::span<const vulkan::Buffer> of(const ops::Run& run, size_t first) const {
     return std::span(places_).subspan(first, run.inputs.size() + run.expectations.size());
   }
@@ -62,7 +60,7 @@ class Places {
  private:
   void place(std::string_view name, size_t bytes) {
     const VkDeviceSize at = end_ + 4 * static_cast<VkDeviceSize>(random_.below(20));
-    // Up to the end of the 4 bytes in which it ends, as record wants it.
+    // record wants ranges that end at a multiple of 4 bytes.
     places_.push_back({name, VK_NULL_HANDLE, at, align_up<VkDeviceSize>(bytes, 4)});
     end_ = at + places_.back().bytes + 4;
   }
@@ -74,7 +72,7 @@ class Places {
   HostVulkan::Memory memory_;
 };
 
-// Everything before it is done, and seen by everything after it.
+// Commands after it see the results of all commands before it.
 void add_barrier(HostVulkan& host, VkCommandBuffer commands) {
   VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_MEMORY_WRITE_BIT,
                              VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
@@ -82,15 +80,14 @@ void add_barrier(HostVulkan& host, VkCommandBuffer commands) {
                                &barrier, 0, nullptr, 0, nullptr);
 }
 
-// What went wrong, or nothing. False in *supported if the device has no storage of the trial's type.
+// Returns what went wrong, or nothing. *supported is false if the device has no storage of the trial's type.
 std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial, uint64_t seed, ops::Tally* tally,
                        bool* supported) {
-  Weights weights;
   Plan plan;
   CompileOptions options = trial.options;
   options.host_scratch = true;
   options.record_slots = static_cast<uint32_t>(trial.runs.size());
-  REQUIRE(device.upload(trial.host_weights(), &weights) == Status::Ok);
+  Weights weights = uploaded(device, trial.host_weights());
   const Status status = device.compile(trial.graph, weights, &plan, options);
   *supported = status != Status::Unsupported;
   if (!*supported) return host.take_log(), "";
@@ -139,22 +136,17 @@ std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial,
 TEST_CASE("compositions in a host's command buffer", "[vulkan][random]") {
   const auto host = HostVulkan::create({.f16 = true});
   if (host == nullptr) return;
-  {
-    Device device;
-    REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
-    ops::Tally tally;
-    ops::for_compositions(kUsual, [&](int64_t number, const ops::Composition& composition) {
-      bool supported = true;
-      const std::string wrong =
-          record_all(*host, device, *composition.trial, static_cast<uint64_t>(number), &tally, &supported);
-      ++(supported ? tally.ran : tally.unsupported);
-      return wrong;
-    });
-    std::printf("  recorded: %d compositions, %d runs, %d unsupported, worst error %.2f of its bound\n", tally.ran,
-                tally.runs, tally.unsupported, tally.worst);
-  }
-  CHECK(live_objects() == "");
-  CHECK(host->take_validation() == "");
+  Device device = host->adopt();
+  ops::Tally tally;
+  ops::for_compositions(kUsual, [&](int64_t number, const ops::Composition& composition) {
+    bool supported = true;
+    const std::string wrong =
+        record_all(*host, device, *composition.trial, static_cast<uint64_t>(number), &tally, &supported);
+    ++(supported ? tally.ran : tally.unsupported);
+    return wrong;
+  });
+  std::printf("  recorded: %d compositions, %d runs, %d unsupported, worst error %.2f of its bound\n", tally.ran,
+              tally.runs, tally.unsupported, tally.worst);
 }
 
 }  // namespace heed::test

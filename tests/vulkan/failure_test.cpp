@@ -1,36 +1,17 @@
-// What happens when Vulkan says no: every call that can fail fails once. And what software drivers never
-// show: memory of a discrete GPU, memory that is not coherent, and barriers that are missing.
-#include <cstring>
+// Every call of Vulkan that can fail fails once. Also cases that software drivers never show: memory of a discrete GPU,
+// memory that is not coherent, and missing barriers.
 #include <heed/vulkan_frames.hpp>
-#include <map>
 
-#include "catch.hpp"
 #include "vulkan/host_plan.hpp"
-#include "vulkan/host_vulkan.hpp"
 
 using namespace heed;
 using namespace heed::test;
 
 namespace {
 
-// Weights, a constant, scratch, an embedding, timestamps: every kind of object that a plan owns.
-Graph small_graph() {
-  Graph g;
-  const float ones[] = {1, 1, 1, 1};
-  const Tensor rows = g.embedding(g.weight("table", {5, 4}), g.input("ids", {3}, DType::I32));
-  g.output("y", g.layernorm(g.softmax(g.add(rows, g.constant("ones", {4}, ones))), {}, {}, 1e-5f));
-  return g;
-}
-
-Tensors small_weights() {
-  Tensors tensors;
-  tensors.add("table", {5, 4}, 1);
-  return tensors;
-}
-
 const std::vector<int32_t> kIds = {4, 0, 2};
 
-// What the host owns and lends: buffers for scratch, weights, inputs and outputs, and a pipeline cache.
+// Everything that the host owns and lends: buffers for scratch, weights, inputs and outputs, and a pipeline cache.
 struct Lent {
   explicit Lent(HostVulkan& owner) : host(owner) {
     memory = host.allocate(65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
@@ -39,11 +20,8 @@ struct Lent {
     std::memcpy(memory.mapped, kIds.data(), 12);
     std::memset(memory.mapped + kGuard, 0x5a, kWeights - kGuard);
   }
-  ~Lent() {
-    host.vk().DestroyPipelineCache(host.device(), cache, nullptr);
-    host.free(memory);
-  }
-  // Where nothing is to be written.
+  ~Lent() { host.vk().DestroyPipelineCache(host.device(), cache, nullptr); }
+  // Whether memory that heed must not write is unchanged.
   bool guarded() const {
     for (VkDeviceSize i = kGuard; i < kWeights; ++i)
       if (memory.mapped[i] != std::byte{0x5a}) return false;
@@ -55,8 +33,8 @@ struct Lent {
   VkPipelineCache cache = VK_NULL_HANDLE;
 };
 
-// Weights of heed's and of the host's, a plan with its own scratch that runs, and one with the host's that is
-// recorded in two parts: all that heed does.
+// All that heed does: weights in memory of heed's and of the host's; a plan with its own scratch that runs, and one
+// with the host's scratch that is recorded in two parts.
 Status whole_life(HostVulkan& host, const Lent& lent, bool timestamps, bool lend_cache, std::vector<float>* y) {
   const Tensors tensors = small_weights();
   const Graph g = small_graph();
@@ -95,21 +73,16 @@ Status whole_life(HostVulkan& host, const Lent& lent, bool timestamps, bool lend
 
 // The same graph without a GPU.
 std::vector<float> on_cpu() {
-  const Tensors tensors = small_weights();
-  Device cpu;
-  Weights weights;
-  Plan plan;
   std::vector<float> y(12);
-  REQUIRE(Device::open({.select = "cpu", .threads = 1}, &cpu) == Status::Ok);
-  REQUIRE(cpu.upload(tensors.list(), &weights) == Status::Ok);
-  REQUIRE(cpu.compile(small_graph(), weights, &plan) == Status::Ok);
+  const Device cpu = open_cpu({.threads = 1});
+  Plan plan = compiled(cpu, small_graph(), uploaded(cpu, small_weights().list()));
   REQUIRE(plan.run({{"ids", kIds}, {"y", y}}) == Status::Ok);
   return y;
 }
 
 }  // namespace
 
-// The n-th call that can fail does, for every n, with each error that drivers give.
+// For every n the n-th call that can fail does, with each error that drivers give.
 TEST_CASE("failures: whatever call fails, the failure is returned and nothing is left behind", "[vulkan][failure]") {
   struct Row {
     VkResult error;
@@ -124,152 +97,112 @@ TEST_CASE("failures: whatever call fails, the failure is returned and nothing is
       {VK_ERROR_DEVICE_LOST, Status::DeviceLost, "VK_ERROR_DEVICE_LOST", true, true}};
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    const Lent lent(*host);
-    for (const Row& row : rows) {
-      pretend({.discrete = row.discrete, .non_coherent = row.discrete});
-      std::vector<float> y(12);
-      REQUIRE(whole_life(*host, lent, host->has_timestamps(), row.lend_cache, &y) == Status::Ok);
-      const std::vector<float> good = y;
-      std::map<std::string, uint32_t> failed;
-      for (uint64_t call = 1;; ++call) {
-        inject_failure(call, row.error);
-        const Status status = whole_life(*host, lent, host->has_timestamps(), row.lend_cache, &y);
-        const std::string function = injected_into();
-        inject_failure(0, VK_SUCCESS);
-        INFO("call " << call << ", " << function << ", " << row.name);
-        if (function.empty()) {
-          CHECK(status == Status::Ok);
-          CHECK(call > 100);
-          break;
-        }
-        ++failed[function];
-        const std::string text = host->take_log();
-        INFO(text);
-        // A name is no loss, another memory type may do, and a wait that failed is asked again.
-        const bool waits = function == "WaitForFences" && row.error != VK_ERROR_DEVICE_LOST;
-        const bool may_go_on = function == "SetDebugUtilsObjectNameEXT" || function == "AllocateMemory" || waits;
-        if (!may_go_on || status != Status::Ok) {
-          CHECK(status == row.status);
-          CHECK(text.find(row.name) != std::string::npos);
-          CHECK(text.find("vk" + function) != std::string::npos);
-        }
-        if (waits) CHECK(status == Status::Ok);
-        if (waits) CHECK(y == good);
-        REQUIRE(live_objects() == "");
-        REQUIRE(foreign_destroys() == "");
-        REQUIRE(lent.guarded());
-        REQUIRE(host->host_blocks() == 0);
-        REQUIRE(host->take_validation() == "");
-        if (row.error == VK_ERROR_DEVICE_LOST) REQUIRE(difference(good.data(), on_cpu()) == "");
+  const Lent lent(*host);
+  for (const Row& row : rows) {
+    pretend({.discrete = row.discrete, .non_coherent = row.discrete});
+    std::vector<float> y(12);
+    REQUIRE(whole_life(*host, lent, host->has_timestamps(), row.lend_cache, &y) == Status::Ok);
+    const std::vector<float> good = y;
+    std::map<std::string, uint32_t> failed;
+    for (uint64_t call = 1;; ++call) {
+      inject_failure(call, row.error);
+      const Status status = whole_life(*host, lent, host->has_timestamps(), row.lend_cache, &y);
+      const std::string function = injected_into();
+      inject_failure(0, VK_SUCCESS);
+      INFO("call " << call << ", " << function << ", " << row.name);
+      if (function.empty()) {
+        CHECK(status == Status::Ok);
+        CHECK(call > 100);
+        break;
       }
-      CHECK(failed["QueueSubmit"] == 3);  // two uploads, one run
-      CHECK(failed["WaitForFences"] == 3);
-      CHECK(failed["AllocateMemory"] >= 7);
-      CHECK(failed["CreateBuffer"] >= 8);
-      CHECK(failed["CreateComputePipelines"] >= 3);
-      // The device that the host lent still serves.
-      REQUIRE(whole_life(*host, lent, host->has_timestamps(), row.lend_cache, &y) == Status::Ok);
-      CHECK(y == good);
+      ++failed[function];
+      const std::string text = host->take_log();
+      INFO(text);
+      // heed goes on without a name, may take another memory type, and repeats a wait that failed.
+      const bool waits = function == "WaitForFences" && row.error != VK_ERROR_DEVICE_LOST;
+      const bool may_go_on = function == "SetDebugUtilsObjectNameEXT" || function == "AllocateMemory" || waits;
+      if (!may_go_on || status != Status::Ok) {
+        CHECK(status == row.status);
+        CHECK_THAT(text, holds(row.name));
+        CHECK_THAT(text, holds("vk" + function));
+      }
+      if (waits) CHECK(status == Status::Ok);
+      if (waits) CHECK(y == good);
+      REQUIRE(live_objects() == "");
+      REQUIRE(foreign_destroys() == "");
+      REQUIRE(lent.guarded());
+      REQUIRE(host->host_blocks() == 0);
+      REQUIRE(host->take_validation() == "");
+      if (row.error == VK_ERROR_DEVICE_LOST) REQUIRE(difference(good.data(), on_cpu()) == "");
     }
+    CHECK(failed["QueueSubmit"] == 3);  // two uploads, one run
+    CHECK(failed["WaitForFences"] == 3);
+    CHECK(failed["AllocateMemory"] >= 7);
+    CHECK(failed["CreateBuffer"] >= 8);
+    CHECK(failed["CreateComputePipelines"] >= 3);
+    // The device that the host lent still serves.
+    REQUIRE(whole_life(*host, lent, host->has_timestamps(), row.lend_cache, &y) == Status::Ok);
+    CHECK(y == good);
   }
-  CHECK(host->take_validation() == "");
 }
 
 TEST_CASE("failures: a lost device is remembered, and the CPU goes on", "[vulkan][failure]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Tensors tensors;
-    tensors.add("table", {5, 4}, 1);
-    Device device, cpu;
-    Weights weights, cpu_weights;
-    Plan plan, cpu_plan;
-    const std::vector<int32_t> ids = {4, 0, 2};
-    std::vector<float> y(12);
-    REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
-    REQUIRE(device.upload(tensors.list(), &weights) == Status::Ok);
-    REQUIRE(device.compile(small_graph(), weights, &plan) == Status::Ok);
-    REQUIRE(plan.run({{"ids", ids}, {"y", y}}) == Status::Ok);
-    const std::vector<float> before = y;
-    for (uint64_t call = 1;; ++call) {
-      inject_failure(call, VK_ERROR_DEVICE_LOST);
-      if (plan.run({{"ids", ids}, {"y", y}}) == Status::DeviceLost) break;
-      REQUIRE(call < 20);
-    }
-    CHECK(host->take_log().find("VK_ERROR_DEVICE_LOST") != std::string::npos);
-    reset_calls();
-    CHECK(plan.run({{"ids", ids}, {"y", y}}) == Status::DeviceLost);
-    CHECK(device.upload(tensors.list(), &weights) == Status::DeviceLost);
-    CHECK(device.compile(small_graph(), weights, &plan) == Status::DeviceLost);
-    const VkCommandBuffer commands = host->begin();
-    CHECK(vulkan::record(plan, commands, {}) == Status::DeviceLost);
-    CHECK(calls_of_all() == 0);
-    CHECK(host->take_log().find("was lost earlier") != std::string::npos);
-
-    REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
-    REQUIRE(cpu.upload(tensors.list(), &cpu_weights) == Status::Ok);
-    REQUIRE(cpu.compile(small_graph(), cpu_weights, &cpu_plan) == Status::Ok);
-    REQUIRE(cpu_plan.run({{"ids", ids}, {"y", y}}) == Status::Ok);
-    CHECK(difference(before.data(), y) == "");
+  const Tensors tensors = small_weights();
+  std::vector<float> y(12);
+  Device device = host->adopt();
+  Weights weights = uploaded(device, tensors.list());
+  Plan plan = compiled(device, small_graph(), weights);
+  REQUIRE(plan.run({{"ids", kIds}, {"y", y}}) == Status::Ok);
+  const std::vector<float> before = y;
+  for (uint64_t call = 1;; ++call) {
+    inject_failure(call, VK_ERROR_DEVICE_LOST);
+    if (plan.run({{"ids", kIds}, {"y", y}}) == Status::DeviceLost) break;
+    REQUIRE(call < 20);
   }
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
+  CHECK_THAT(host->take_log(), holds("VK_ERROR_DEVICE_LOST"));
+  reset_calls();
+  CHECK(plan.run({{"ids", kIds}, {"y", y}}) == Status::DeviceLost);
+  CHECK(device.upload(tensors.list(), &weights) == Status::DeviceLost);
+  CHECK(device.compile(small_graph(), weights, &plan) == Status::DeviceLost);
+  const VkCommandBuffer commands = host->begin();
+  CHECK(vulkan::record(plan, commands, {}) == Status::DeviceLost);
+  CHECK(calls_of_all() == 0);
+  CHECK_THAT(host->take_log(), holds("was lost earlier"));
+
+  CHECK(difference(before.data(), on_cpu()) == "");
 }
 
 TEST_CASE("failures: run copies where host and GPU have no memory in common", "[vulkan][run]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   pretend({.discrete = true, .non_coherent = true});
-  {
-    const Tensors weights = block_weights();
-    Device device, cpu;
-    Weights device_weights, cpu_weights;
-    Plan plan, cpu_plan;
-    REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
-    CHECK(device.info().kind == DeviceKind::DiscreteGpu);
-    REQUIRE(device.upload(weights.list(), &device_weights) == Status::Ok);
-    REQUIRE(device.compile(block_graph(), device_weights, &plan) == Status::Ok);
-    REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
-    REQUIRE(cpu.upload(weights.list(), &cpu_weights) == Status::Ok);
-    REQUIRE(cpu.compile(block_graph(), cpu_weights, &cpu_plan) == Status::Ok);
-    reset_calls();
-    for (int64_t tokens : {37, 3, 20}) {
-      const Sample sample = make_sample(cpu_plan, 2, tokens, static_cast<uint32_t>(tokens));
-      std::vector<float> y(sample.y.size());
-      REQUIRE(plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}}, {{"batch", 2}, {"tokens", tokens}}) ==
-              Status::Ok);
-      CHECK(difference(y.data(), sample.y) == "");
-    }
-    CHECK(calls("CmdCopyBuffer") == 9);
-    CHECK(calls("FlushMappedMemoryRanges") == 3);
-    CHECK(calls("InvalidateMappedMemoryRanges") == 3);
-  }
-  CHECK(host->take_validation() == "");
+  Block block = make_block(*host);
+  CHECK(block.device.info().kind == DeviceKind::DiscreteGpu);
+  reset_calls();
+  for (int64_t tokens : {37, 3, 20})
+    CHECK(run_differs(block.plan, make_sample(block.cpu_plan, 2, tokens, static_cast<uint32_t>(tokens))) == "");
+  CHECK(calls("CmdCopyBuffer") == 9);
+  CHECK(calls("FlushMappedMemoryRanges") == 3);
+  CHECK(calls("InvalidateMappedMemoryRanges") == 3);
 }
 
 TEST_CASE("failures: without heed's barriers, the validation layer would speak", "[vulkan][record]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Device device;
-    Plan plan;
-    REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
-    Graph g;
-    g.output("y", g.softmax(g.softmax(g.input("x", {4, 64}))));
-    REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
-    const HostVulkan::Memory memory = host->allocate(4096);
-    const vulkan::Buffer buffers[] = {{"x", memory.buffer, 0}, {"y", memory.buffer, 2048}};
-    for (const bool without : {false, true}) {
-      pretend({.no_barriers = without});
-      const VkCommandBuffer commands = host->begin();
-      REQUIRE(vulkan::record(plan, commands, {.buffers = buffers}) == Status::Ok);
-      host->end(commands);
-      const std::string text = host->take_validation();
-      CHECK((text.find("SYNC-HAZARD-READ-AFTER-WRITE") != std::string::npos) == without);
-      if (!without) CHECK(text == "");
-    }
-    host->free(memory);
+  Graph g;
+  g.output("y", g.softmax(g.softmax(g.input("x", {4, 64}))));
+  Plan plan = compiled(host->adopt(), g);
+  const HostVulkan::Memory memory = host->allocate(4096);
+  const vulkan::Buffer buffers[] = {{"x", memory.buffer, 0}, {"y", memory.buffer, 2048}};
+  for (const bool without : {false, true}) {
+    pretend({.no_barriers = without});
+    const VkCommandBuffer commands = host->begin();
+    REQUIRE(vulkan::record(plan, commands, {.buffers = buffers}) == Status::Ok);
+    host->end(commands);
+    const std::string text = host->take_validation();
+    CHECK(has_message(text, "SYNC-HAZARD-READ-AFTER-WRITE") == without);
+    if (!without) CHECK(text == "");
   }
-  CHECK(host->take_validation() == "");
 }

@@ -1,9 +1,7 @@
 // The barrier policy alone, without a device.
-#include "vulkan/hazards.hpp"
+#include "vulkan/recording/hazards.hpp"
 
-#include <vector>
-
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 using heed::vulkan::Access;
 using heed::vulkan::HazardTracker;
@@ -81,7 +79,7 @@ TEST_CASE("hazards: reset forgets what came before", "[vulkan][hazards]") {
 TEST_CASE("hazards: a full tracker asks for a barrier and misses nothing", "[vulkan][hazards]") {
   HazardTracker tracker;
   uint32_t barriers = 0;
-  // Ranges with gaps cannot be merged.
+  // Ranges with gaps between them cannot be merged.
   for (uint64_t i = 0; i < 2 * HazardTracker::kCapacity; ++i)
     barriers += enter(tracker, {writes(1, 16 * i, 16 * i + 4)});
   CHECK(barriers == 1);
@@ -90,7 +88,7 @@ TEST_CASE("hazards: a full tracker asks for a barrier and misses nothing", "[vul
 }
 
 TEST_CASE("hazards: against a list of all accesses since the last barrier", "[vulkan][hazards]") {
-  // A tracker without merging and capacity, as the definition reads.
+  // A tracker without merging and without a capacity, as hazards are defined.
   std::vector<Access> since;
   HazardTracker tracker;
   uint32_t state = 7, extra = 0;
@@ -114,5 +112,5 @@ TEST_CASE("hazards: against a list of all accesses since the last barrier", "[vu
     if (barrier) since.clear();
     since.insert(since.end(), accesses.begin(), accesses.end());
   }
-  CHECK(extra == 0);  // with so few ranges the tracker never fills up
+  CHECK(extra == 0);  // the tracker has room for all of these ranges
 }

@@ -1,10 +1,5 @@
 #include "vulkan/host_plan.hpp"
 
-#include <cmath>
-#include <cstring>
-
-#include "catch.hpp"
-
 namespace heed::test {
 
 Graph block_graph(DType dtype) {
@@ -30,30 +25,6 @@ Graph block_graph(DType dtype) {
   return g;
 }
 
-std::vector<float> pattern(size_t count, uint32_t seed) {
-  std::vector<float> values(count);
-  uint32_t state = seed * 2654435761u + 1;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
-  }
-  return values;
-}
-
-void Tensors::add(const std::string& name, std::vector<int64_t> shape, uint32_t seed) {
-  size_t count = 1;
-  for (int64_t dim : shape) count *= static_cast<size_t>(dim);
-  values[name] = pattern(count, seed);
-  shapes[name] = std::move(shape);
-}
-
-std::vector<HostTensor> Tensors::list() const {
-  std::vector<HostTensor> tensors;
-  for (const auto& [name, data] : values)
-    tensors.push_back({name, DType::F32, shapes.at(name), std::as_bytes(std::span(data))});
-  return tensors;
-}
-
 Tensors block_weights() {
   Tensors weights;
   weights.add("qkv.weight", {3 * kBlockWidth, kBlockWidth}, 1);
@@ -63,6 +34,37 @@ Tensors block_weights() {
   weights.add("norm.weight", {kBlockWidth}, 5);
   weights.add("norm.bias", {kBlockWidth}, 6);
   return weights;
+}
+
+Graph small_graph() {
+  Graph g;
+  const float ones[] = {1, 1, 1, 1};
+  const Tensor rows = g.embedding(g.weight("table", {5, 4}), g.input("ids", {3}, DType::I32));
+  g.output("y", g.layernorm(g.softmax(g.add(rows, g.constant("ones", {4}, ones))), {}, {}, 1e-5f));
+  return g;
+}
+
+Tensors small_weights() {
+  Tensors tensors;
+  tensors.add("table", {5, 4}, 1);
+  return tensors;
+}
+
+vulkan::HostDevice sabotaged(const HostVulkan& host, const Sabotage& what) {
+  sabotage(what);
+  set_sabotaged(host.vk().GetInstanceProcAddr);
+  vulkan::HostDevice device = host.host_device();
+  device.get_instance_proc_addr = sabotaged_instance_proc;
+  return device;
+}
+
+std::string first_gpu() {
+  std::vector<DeviceInfo> devices;
+  REQUIRE(Device::list({}, &devices) == Status::Ok);
+  for (const DeviceInfo& device : devices)
+    if (device.kind != DeviceKind::Cpu && device.usable) return device.word;
+  WARN("no Vulkan device here: what this test is about was not tested");
+  return "";
 }
 
 Sample make_sample(Plan& cpu_plan, int64_t batch, int64_t tokens, uint32_t seed) {
@@ -79,17 +81,29 @@ Sample make_sample(Plan& cpu_plan, int64_t batch, int64_t tokens, uint32_t seed)
   return sample;
 }
 
-void make_block(const vulkan::HostDevice& host, const CompileOptions& options, Block* block) {
-  const Tensors weights = block_weights();
-  const Graph graph = block_graph();
-  REQUIRE(vulkan::adopt(host, &block->device) == Status::Ok);
-  REQUIRE(block->device.upload(weights.list(), &block->weights) == Status::Ok);
-  REQUIRE(block->device.compile(graph, block->weights, &block->plan, options) == Status::Ok);
-  Device cpu;
-  Weights cpu_weights;
-  REQUIRE(Device::open({.select = "cpu", .log = host.log}, &cpu) == Status::Ok);
-  REQUIRE(cpu.upload(weights.list(), &cpu_weights) == Status::Ok);
-  REQUIRE(cpu.compile(graph, cpu_weights, &block->cpu_plan) == Status::Ok);
+std::string run_differs(Plan& plan, const Sample& sample, std::vector<float>* y) {
+  std::vector<float> values(sample.y.size());
+  REQUIRE(plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", values}},
+                   {{"batch", sample.batch}, {"tokens", sample.tokens}}) == Status::Ok);
+  if (y != nullptr) *y = values;
+  return difference(values.data(), sample.y);
+}
+
+Block make_block(const vulkan::HostDevice& host, const CompileOptions& options) {
+  Block block;
+  block.device = adopted(host);
+  block.weights = uploaded(block.device, block_weights().list());
+  block.plan = compiled(block.device, block_graph(), block.weights, options);
+  block.cpu_plan = block_on_cpu(host.log);
+  return block;
+}
+Block make_block(const HostVulkan& host, const CompileOptions& options) {
+  return make_block(host.host_device(), options);
+}
+
+Plan block_on_cpu(const Log& log) {
+  const Device cpu = open_cpu({.log = log});
+  return compiled(cpu, block_graph(), uploaded(cpu, block_weights().list()));
 }
 
 void write_inputs(const HostVulkan::Memory& memory, const Layout& at, const Sample& sample) {
@@ -109,13 +123,5 @@ SampleInfo::SampleInfo(const HostVulkan::Memory& memory, const Layout& at, const
                   {"y", memory.buffer, at.y}},
       extent_list{{"batch", sample.batch}, {"tokens", sample.tokens}},
       info{.buffers = buffer_list, .extents = extent_list, .slot = slot} {}
-
-std::string difference(const float* got, const std::vector<float>& want) {
-  for (size_t i = 0; i < want.size(); ++i) {
-    if (std::fabs(got[i] - want[i]) <= 2e-5f + 1e-4f * std::fabs(want[i])) continue;
-    return "element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", not " + std::to_string(want[i]);
-  }
-  return "";
-}
 
 }  // namespace heed::test

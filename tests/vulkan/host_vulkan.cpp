@@ -1,12 +1,10 @@
 #include "vulkan/host_vulkan.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-
-#include "catch.hpp"
+#include "harness/catch.hpp"
 #include "vulkan/call_counter.hpp"
-#include "vulkan/capabilities.hpp"
-#include "vulkan/loader.hpp"
+#include "vulkan/calls/loader.hpp"
+#include "vulkan/probe/capabilities.hpp"
+#include "vulkan/probe/layer_settings.hpp"
 
 namespace heed::test {
 namespace {
@@ -15,8 +13,9 @@ using vulkan::structure;
 
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT types,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
-  if (types != VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT)
-    *static_cast<std::string*>(user) += std::string(data->pMessage) + "\n";
+  if (types == VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT) return VK_FALSE;
+  const char* id = data->pMessageIdName != nullptr ? data->pMessageIdName : "";
+  *static_cast<std::string*>(user) += std::string(id) + ": " + data->pMessage + "\n";
   return VK_FALSE;
 }
 
@@ -71,7 +70,25 @@ bool has_layer(const vulkan::Functions& vk, const char* name) {
                      [&](const VkLayerProperties& layer) { return std::strcmp(layer.layerName, name) == 0; });
 }
 
+std::vector<VkExtensionProperties> extensions_of(const vulkan::Functions& vk, const char* layer) {
+  uint32_t count = 0;
+  vk.EnumerateInstanceExtensionProperties(layer, &count, nullptr);
+  std::vector<VkExtensionProperties> extensions(count);
+  vk.EnumerateInstanceExtensionProperties(layer, &count, extensions.data());
+  return extensions;
+}
+
 }  // namespace
+
+bool has_message(const std::string& validation, const char* id) {
+  return ("\n" + validation).find(std::string("\n") + id + ": ") != std::string::npos;
+}
+
+Device adopted(const vulkan::HostDevice& host) {
+  Device device;
+  REQUIRE(vulkan::adopt(host, &device) == Status::Ok);
+  return device;
+}
 
 std::unique_ptr<HostVulkan> HostVulkan::create(const Options& options) {
   pretend({});
@@ -88,7 +105,7 @@ bool HostVulkan::create_instance(const Options& options) {
   if (get == nullptr || load_global_functions(get, &vk_) != nullptr) return false;
   set_real_instance_proc(get);
   if (options.two_families) setenv("VK_ADD_LAYER_PATH", HEED_LAYER_FOLDER, 1);
-  // From the program to the driver.
+  // Layers in the order from the program to the driver.
   std::vector<const char*> layers;
   if (options.validation) layers.push_back("VK_LAYER_KHRONOS_validation");
   if (options.two_families) layers.push_back("VK_LAYER_HEED_two_families");
@@ -96,11 +113,19 @@ bool HostVulkan::create_instance(const Options& options) {
     INFO(layer);
     REQUIRE(has_layer(vk_, layer));  // without it, half of what these tests say would be empty
   }
-  const char* extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
+  std::vector<const char*> extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
+  vulkan::LayerSettings settings;
+  bool has_settings = false;
+  if (options.validation) {
+    extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+    has_settings = vulkan::LayerSettings::are_taken(extensions_of(vk_, layers[0]));
+    if (has_settings) extensions.push_back(vulkan::LayerSettings::kExtension);
+  }
   const VkValidationFeatureEnableEXT enabled[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
   auto features = structure<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
   features.enabledValidationFeatureCount = 1;
   features.pEnabledValidationFeatures = enabled;
+  if (has_settings) features.pNext = settings.chain(nullptr);
   auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
   application.apiVersion = api_version_ = options.vulkan_1_1 ? VK_API_VERSION_1_1 : VK_API_VERSION_1_2;
   auto info =
@@ -108,8 +133,8 @@ bool HostVulkan::create_instance(const Options& options) {
   info.pApplicationInfo = &application;
   info.enabledLayerCount = static_cast<uint32_t>(layers.size());
   info.ppEnabledLayerNames = layers.data();
-  info.enabledExtensionCount = options.validation ? 2 : 1;  // the second is the layer's
-  info.ppEnabledExtensionNames = extensions;
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   if (vk_.CreateInstance(&info, nullptr, &instance_) != VK_SUCCESS) return false;
   REQUIRE(load_instance_functions(instance_, true, &vk_) == nullptr);
   auto messenger =
@@ -151,7 +176,7 @@ bool HostVulkan::create_device(const Options& options) {
   if (physical_ == VK_NULL_HANDLE) return false;
   choose_queues(chosen.queue_families, options);
   timestamps_ = chosen.queue_families[heed_family_].timestampValidBits != 0;
-  has_f16_ = chosen.storage_16bit;
+  has_f16_ = chosen.features.storageBuffer16BitAccess;
   give_queue_ = options.queue;
 
   features_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
@@ -204,9 +229,15 @@ bool HostVulkan::create_device(const Options& options) {
 }
 
 HostVulkan::~HostVulkan() {
+  while (!memory_.empty()) free(memory_.back());
   if (fence_ != VK_NULL_HANDLE) vk_.DestroyFence(device_, fence_, nullptr);
   if (pool_ != VK_NULL_HANDLE) vk_.DestroyCommandPool(device_, pool_, nullptr);
   if (device_ != VK_NULL_HANDLE) vk_.DestroyDevice(device_, nullptr);
+  CHECK(live_objects() == "");
+  CHECK(foreign_destroys() == "");
+  CHECK(host_blocks_ == 0);
+  CHECK(validation_ == "");
+  CHECK(log_ == "");
   if (messenger_ != VK_NULL_HANDLE) vk_.DestroyDebugUtilsMessengerEXT(instance_, messenger_, nullptr);
   if (instance_ != VK_NULL_HANDLE) vk_.DestroyInstance(instance_, nullptr);
   delete static_cast<Counters*>(callbacks_.pUserData);
@@ -255,10 +286,13 @@ HostVulkan::Memory HostVulkan::allocate(VkDeviceSize bytes, VkBufferUsageFlags u
   void* mapped = nullptr;
   REQUIRE(vk_.MapMemory(device_, result.memory, 0, VK_WHOLE_SIZE, 0, &mapped) == VK_SUCCESS);
   result.mapped = static_cast<std::byte*>(mapped);
+  memory_.push_back(result);
   return result;
 }
 
-void HostVulkan::free(const Memory& memory) {
+void HostVulkan::free(const Memory& given) {
+  const Memory memory = given;  // which may be in memory_
+  std::erase_if(memory_, [&](const Memory& other) { return other.buffer == memory.buffer; });
   vk_.DestroyBuffer(device_, memory.buffer, nullptr);
   vk_.FreeMemory(device_, memory.memory, nullptr);
 }
@@ -270,7 +304,7 @@ VkCommandBuffer HostVulkan::begin(uint32_t index) {
 }
 
 void HostVulkan::end(VkCommandBuffer commands) {
-  // The host reads the outputs after this.
+  // Lets the host read the outputs.
   auto barrier = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
@@ -286,6 +320,15 @@ void HostVulkan::submit_and_wait(std::span<const VkCommandBuffer> commands) {
   REQUIRE(vk_.ResetFences(device_, 1, &fence_) == VK_SUCCESS);
   REQUIRE(vk_.QueueSubmit(queue_, 1, &info, fence_) == VK_SUCCESS);
   REQUIRE(vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, 60'000'000'000ull) == VK_SUCCESS);
+}
+
+void HostVulkan::record_and_wait(const Plan& plan, const vulkan::RecordInfo& info, uint32_t index) {
+  const VkCommandBuffer commands = begin(index);
+  const Status status = vulkan::record(plan, commands, info);
+  INFO(log_);
+  REQUIRE(status == Status::Ok);
+  end(commands);
+  submit_and_wait(commands);
 }
 
 }  // namespace heed::test

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "vulkan/functions.hpp"
+#include "vulkan/calls/functions.hpp"
 
 namespace heed::test {
 
-// Calls of device functions that heed made since reset, by name without "vk".
+// How often heed called a device function since reset; the name is without "vk".
 uint64_t calls(const char* name);
 uint64_t calls_of_all();
-// All but those that write into a command buffer or a descriptor set.
+// How often it called others than those that write into a command buffer or a descriptor set.
 uint64_t calls_that_record_must_not_make(std::string* names);
 void reset_calls();
 
@@ -33,8 +33,7 @@ uint64_t budget_queries();
 std::vector<std::pair<VkDeviceSize, VkDeviceSize>> take_mapped_ranges();
 void forget_objects();
 
-// What heed is told of the device beyond the truth, from the next adoption on. Reset when a HostVulkan is
-// made.
+// Untruths that heed is told of the device from the next adoption on. Reset when a HostVulkan is made.
 struct Pretend {
   bool discrete = false;         // a discrete GPU, which inputs and outputs must be copied to
   bool non_coherent = false;     // no host-coherent memory: every access is flushed or invalidated
@@ -48,8 +47,15 @@ void pretend(const Pretend& what);
 // The `call`-th call from now on (1 is the next) that returns a VkResult returns this error instead; 0: none.
 // The driver is not called, except for waits that lose the device: a lost device is at rest.
 void inject_failure(uint64_t call, VkResult error);
-// Which function failed, or empty if it did not come to that.
+// The function that failed, or empty if none did.
 std::string injected_into();
+
+// Whether one of the layer's messages has this id. Unlike the words of messages, ids are the same in all versions of
+// the layer.
+bool has_message(const std::string& validation, const char* id);
+
+// A device that must be taken.
+Device adopted(const vulkan::HostDevice& host);
 
 class HostVulkan {
  public:
@@ -64,13 +70,17 @@ class HostVulkan {
   };
   // Null, with a WARN, if this machine has no usable Vulkan device.
   static std::unique_ptr<HostVulkan> create(const Options& options);
+  // Frees what was allocated. Fails the test if heed left an object or a block of the host's allocator behind or
+  // destroyed what is not its own, or if a message of the validation layer or of heed was not taken. So the devices and
+  // plans made of the host are declared after it.
   ~HostVulkan();
 
   vulkan::HostDevice host_device() const;
+  Device adopt() const { return adopted(host_device()); }
   const vulkan::Functions& vk() const { return vk_; }
   VkDevice device() const { return device_; }
-  // The queue the host draws with, and heed's: of another family if there is one with compute, else another
-  // queue of the same family, else the same queue.
+  // The queue the host draws with. heed's is of another family with compute if there is one, else another queue of the
+  // same family, else the same queue.
   VkQueue queue() const { return queue_; }
   VkQueue heed_queue() const { return heed_queue_; }
   uint32_t family() const { return family_; }
@@ -79,7 +89,8 @@ class HostVulkan {
   bool has_f16() const { return has_f16_; }
   bool has_timestamps() const { return timestamps_; }
 
-  // Messages of the validation layer, and messages of heed, since the last call.
+  // Messages of the validation layer, and messages of heed, since the last call. A message of the layer begins with its
+  // id and a colon: "SYNC-HAZARD-READ-AFTER-WRITE: ...".
   std::string take_validation();
   std::string take_log();
 
@@ -88,7 +99,7 @@ class HostVulkan {
   int64_t host_blocks() const { return host_blocks_; }
   uint64_t host_allocations() const { return host_allocations_; }
 
-  // Host-visible storage.
+  // Host-visible storage, until it is freed or the host goes.
   struct Memory {
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -102,6 +113,8 @@ class HostVulkan {
   void submit_and_wait(VkCommandBuffer commands) { submit_and_wait(std::span(&commands, 1)); }
   void submit_and_wait(std::span<const VkCommandBuffer> commands);  // all in flight together
   static constexpr uint32_t kCommandBuffers = 4;
+  // Records the plan into a command buffer, and waits until it has run.
+  void record_and_wait(const Plan& plan, const vulkan::RecordInfo& info, uint32_t index = 0);
 
  private:
   HostVulkan() = default;
@@ -129,6 +142,7 @@ class HostVulkan {
   mutable std::string validation_, log_;
   int64_t host_blocks_ = 0;
   uint64_t host_allocations_ = 0;
+  std::vector<Memory> memory_;
 };
 
 }  // namespace heed::test

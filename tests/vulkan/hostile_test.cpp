@@ -1,19 +1,18 @@
-// Absurd programs and damaged blobs on Vulkan devices: plans are made without their pipelines, so that no driver's compiler
+// Absurd programs and damaged blobs on Vulkan devices. Plans are made without pipelines, so that no driver's compiler
 // takes time.
-#include <cstring>
 
 #include "base/fnv.hpp"
 #include "graph/backend.hpp"
 #include "graph/self_test_blob.hpp"
+#include "harness/devices.hpp"
 #include "hostile/program.hpp"
 #include "kernels/tuning_choice.hpp"
-#include "ops/devices.hpp"
-#include "vulkan/cache_blob.hpp"
+#include "vulkan/pipelines/cache_blob.hpp"
 
 namespace heed::test {
 namespace {
 
-// Some bytes changed, taken away or put in; half of the time with the checksum at the end that goes with them.
+// Changes, removes or inserts some bytes; half of the time with a right checksum at the end.
 std::vector<std::byte> mutated(Random& r, std::vector<std::byte> blob, bool sealed) {
   for (int64_t edits = 1 + r.below(4); edits > 0 && !blob.empty(); --edits) {
     const auto at = blob.begin() + r.below(static_cast<int64_t>(blob.size()));

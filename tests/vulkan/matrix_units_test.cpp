@@ -1,10 +1,10 @@
-// When matrix units are used, and what a product then becomes. No device is needed.
-#include "vulkan/matrix_units.hpp"
+// Tests when matrix units are used, and what a product then becomes. No device is needed.
+#include "vulkan/probe/matrix_units.hpp"
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 #include "kernels/lowered.hpp"
 #include "kernels/matmul.hpp"
-#include "vulkan/pipeline_info.hpp"
+#include "vulkan/pipelines/pipeline_info.hpp"
 
 using namespace heed;
 using namespace heed::vulkan;
@@ -72,7 +72,7 @@ TEST_CASE("matrix units: not on a processor unless forced, never when forbidden 
   CHECK(choose_matrix(units, true, MatrixUse::Always, &why).m == 8);
   CHECK(choose_matrix(units, false, MatrixUse::Never, &why).m == 0);
   CHECK(choose_matrix(MatrixUnits(), false, MatrixUse::Always, &why).m == 0);
-  CHECK(why.find("VK_KHR_cooperative_matrix") != std::string::npos);
+  CHECK_THAT(why, holds("VK_KHR_cooperative_matrix"));
 }
 
 TEST_CASE("matrix units: the subgroup size is 32 where that is possible", "[vulkan][matrix]") {
@@ -102,32 +102,52 @@ TEST_CASE("matrix units: pipelines ask for a subgroup size only where there is a
 
 TEST_CASE("matrix units: a host must have enabled all they need", "[vulkan][matrix]") {
   HostFeatures host;
-  CHECK(missing_matrix_features(&host.features, kExtensions).empty());
-  CHECK(missing_matrix_features(&host.features, {}) == "VK_KHR_cooperative_matrix");
-  CHECK_FALSE(missing_matrix_features(nullptr, kExtensions).empty());
+  const auto lacks = [&] { return missing_for_matrices(read_features(&host.features), kExtensions); };
+  CHECK(lacks().empty());
+  CHECK(missing_for_matrices(read_features(&host.features), {}) == "VK_KHR_cooperative_matrix");
+  CHECK(missing_for_matrices({}, {}) ==
+        "VK_KHR_cooperative_matrix, cooperativeMatrix, shaderFloat16, vulkanMemoryModel, vulkanMemoryModelDeviceScope, "
+        "subgroupSizeControl, computeFullSubgroups");
   for (VkBool32* feature :
        {&host.core12.shaderFloat16, &host.core12.vulkanMemoryModel, &host.core12.vulkanMemoryModelDeviceScope,
         &host.core13.subgroupSizeControl, &host.core13.computeFullSubgroups, &host.matrix.cooperativeMatrix}) {
     *feature = VK_FALSE;
-    CHECK_FALSE(missing_matrix_features(&host.features, kExtensions).empty());
+    CHECK_FALSE(lacks().empty());
     *feature = VK_TRUE;
   }
-  MatrixFeatures single;
-  host.features.pNext = single.chain(nullptr);
-  CHECK(missing_matrix_features(&host.features, kExtensions).empty());
-  CHECK(single.missing().empty());
+  FeatureChain single(kMatrixFeatures);
+  host.features.pNext = single.first();
+  CHECK(lacks().empty());
+}
+
+TEST_CASE("features: a chain says what it was made of and links no structure in vain", "[vulkan]") {
+  CHECK(FeatureChain({}).first() == nullptr);
+  FeatureChain storage({.storageBuffer16BitAccess = true});
+  REQUIRE(storage.first() != nullptr);
+  CHECK(static_cast<const VkBaseInStructure*>(storage.first())->pNext == nullptr);
+  CHECK(read_features(storage.first()).storageBuffer16BitAccess);
+  CHECK_FALSE(
+      read_features(FeatureChain({.storageBuffer16BitAccess = true}, VK_FALSE).first()).storageBuffer16BitAccess);
+  // A structure says several features, of which only those asked for are set.
+  const Features model = read_features(FeatureChain({.vulkanMemoryModel = true}).first());
+  CHECK(model.vulkanMemoryModel);
+  CHECK_FALSE(model.vulkanMemoryModelDeviceScope);
+  auto core11 = structure<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
+  CHECK_FALSE(read_features(&core11).storageBuffer16BitAccess);
+  core11.storageBuffer16BitAccess = VK_TRUE;
+  CHECK(read_features(&core11).storageBuffer16BitAccess);
 }
 
 TEST_CASE("matrix units: products of f16 use them, others and devices without do not", "[kernels][matrix]") {
   struct Row {
     DType type;
     MatrixSize size;
-    bool always, first, only;
+    bool always, used;
   };
-  const Row rows[] = {{DType::F16, {16, 16, 16}, false, true, false},
-                      {DType::F16, {8, 8, 8}, true, true, true},
-                      {DType::F16, {}, false, false, false},
-                      {DType::F32, {16, 16, 16}, true, false, false}};
+  const Row rows[] = {{DType::F16, {16, 16, 16}, false, true},
+                      {DType::F16, {8, 8, 8}, true, true},
+                      {DType::F16, {}, false, false},
+                      {DType::F32, {16, 16, 16}, true, false}};
   for (const Row& row : rows) {
     Graph g;
     g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, row.type)));
@@ -136,20 +156,18 @@ TEST_CASE("matrix units: products of f16 use them, others and devices without do
     lowered.device.matrix = row.size;
     lowered.device.matrix_always = row.always;
     lowered.device.matrix_subgroup = row.size.m == 8 ? 8 : 32;
-    KernelList kernels;
-    DispatchList dispatches;
-    lowered.lower(lowered.step(Op::Matmul), &kernels, &dispatches);
+    const auto [kernels, dispatches] = lowered.lower(Op::Matmul);
     const auto uses_matrix = [&](uint32_t i) { return kernels.uses[i].key.id == KernelId::MatmulF16Matrix; };
-    CHECK(uses_matrix(0) == row.first);
-    CHECK(uses_matrix(kernels.count - 1) == row.only);
-    CHECK(uses_matrix(dispatches.dispatches[0].kernel) == row.first);
+    CHECK(uses_matrix(0) == row.used);
+    CHECK(uses_matrix(kernels.count - 1) == row.used);
+    CHECK(uses_matrix(dispatches.dispatches[0].kernel) == row.used);
     for (uint32_t i = 0; i < kernels.count && uses_matrix(i); ++i) {
       const KernelKey& key = kernels.uses[i].key;
       CHECK(key.subgroup == lowered.device.matrix_subgroup);
       CHECK(key.spec[0] == 4 * key.subgroup);
       CHECK(key.spec[0] <= lowered.device.max_invocations);
-      CHECK(key.spec[kernels::matmul::kWm] % row.size.m == 0);
-      CHECK(key.spec[kernels::matmul::kWn] % row.size.n == 0);
+      CHECK(key.spec[MatmulMatrixConstants::WM] % row.size.m == 0);
+      CHECK(key.spec[MatmulMatrixConstants::WN] % row.size.n == 0);
     }
   }
 }

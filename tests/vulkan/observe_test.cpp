@@ -1,11 +1,6 @@
-// What a capture sees, and what is left to say when the device is lost.
-#include <algorithm>
-#include <cstring>
+// Labels and names that a capture shows, and what heed tells when the device is lost.
 
-#include "catch.hpp"
 #include "vulkan/host_plan.hpp"
-#include "vulkan/host_vulkan.hpp"
-#include "vulkan/sabotage.hpp"
 
 using namespace heed;
 using namespace heed::test;
@@ -26,119 +21,86 @@ Graph chain() {
   return g;
 }
 
-vulkan::HostDevice watched(HostVulkan& host) {
-  sabotage({});
-  set_sabotaged(host.vk().GetInstanceProcAddr);
-  vulkan::HostDevice device = host.host_device();
-  device.get_instance_proc_addr = sabotaged_instance_proc;
-  return device;
-}
-
 }  // namespace
 
 TEST_CASE("observe: a recording carries the labels of its passes, and pipelines and buffers have names",
           "[vulkan][observe]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Device device;
-    Plan plan;
-    REQUIRE(vulkan::adopt(watched(*host), &device) == Status::Ok);
-    (void)take_names(VK_OBJECT_TYPE_PIPELINE);
-    (void)take_names(VK_OBJECT_TYPE_BUFFER);
-    REQUIRE(device.compile(chain(), {}, &plan) == Status::Ok);
-    std::vector<std::string> wanted_labels;
-    for (const PassInfo& pass : plan.passes()) wanted_labels.push_back(pass.label);
-    CHECK(wanted_labels == std::vector<std::string>{"first.softmax", "second.layernorm", "second.inner.l2_normalize"});
-    const std::vector<std::string> pipelines = take_names(VK_OBJECT_TYPE_PIPELINE);
-    for (const char* kernel : {"softmax_f32", "layernorm_f32", "l2_normalize_f32"})
-      CHECK(std::any_of(pipelines.begin(), pipelines.end(),
-                        [&](const std::string& name) { return name.starts_with(kernel); }));
-    CHECK(pipelines.size() == plan.pipeline_count());
-    CHECK(take_names(VK_OBJECT_TYPE_BUFFER) == std::vector<std::string>{"scratch"});
+  Device device = adopted(sabotaged(*host));
+  (void)take_names(VK_OBJECT_TYPE_PIPELINE);
+  (void)take_names(VK_OBJECT_TYPE_BUFFER);
+  Plan plan = compiled(device, chain());
+  std::vector<std::string> wanted_labels;
+  for (const PassInfo& pass : plan.passes()) wanted_labels.push_back(pass.label);
+  CHECK(wanted_labels == std::vector<std::string>{"first.softmax", "second.layernorm", "second.inner.l2_normalize"});
+  const std::vector<std::string> pipelines = take_names(VK_OBJECT_TYPE_PIPELINE);
+  for (const char* kernel : {"softmax_f32", "layernorm_f32", "l2_normalize_f32"})
+    CHECK(std::any_of(pipelines.begin(), pipelines.end(),
+                      [&](const std::string& name) { return name.starts_with(kernel); }));
+  CHECK(pipelines.size() == plan.pipeline_count());
+  CHECK(take_names(VK_OBJECT_TYPE_BUFFER) == std::vector<std::string>{"scratch"});
 
-    const HostVulkan::Memory memory = host->allocate(4096);
-    const vulkan::Buffer buffers[] = {{"x", memory.buffer, 0}, {"y", memory.buffer, 2048}};
-    (void)take_labels();
-    const VkCommandBuffer commands = host->begin();
-    REQUIRE(vulkan::record(plan, commands, {.buffers = buffers}) == Status::Ok);
-    host->end(commands);
-    CHECK(take_labels() == wanted_labels);
-    host->free(memory);
-  }
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
+  const HostVulkan::Memory memory = host->allocate(4096);
+  const vulkan::Buffer buffers[] = {{"x", memory.buffer, 0}, {"y", memory.buffer, 2048}};
+  (void)take_labels();
+  const VkCommandBuffer commands = host->begin();
+  REQUIRE(vulkan::record(plan, commands, {.buffers = buffers}) == Status::Ok);
+  host->end(commands);
+  CHECK(take_labels() == wanted_labels);
 }
 
 TEST_CASE("observe: the last finished pass of a recording is known", "[vulkan][observe]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Device device;
-    Plan plan, without;
-    REQUIRE(vulkan::adopt(watched(*host), &device) == Status::Ok);
-    REQUIRE(device.compile(chain(), {}, &plan, {.progress = true}) == Status::Ok);
-    REQUIRE(device.compile(chain(), {}, &without) == Status::Ok);
-    const HostVulkan::Memory memory = host->allocate(4096);
-    const vulkan::Buffer buffers[] = {{"x", memory.buffer, 0}, {"y", memory.buffer, 2048}};
-    std::memset(memory.mapped, 0, 4096);
-    int32_t last = 7;
-    for (uint32_t slot = 0; slot < 2; ++slot) {
-      REQUIRE(vulkan::last_completed(plan, slot, &last) == Status::Ok);
-      CHECK(last == -1);
-    }
-    for (const uint32_t fills : {0u, 1u, 2u, 3u, UINT32_MAX, 1u}) {
-      sabotage({.wrong = {}, .hang = {}, .lose = {}, .fills = fills});
-      const VkCommandBuffer commands = host->begin();
-      REQUIRE(vulkan::record(plan, commands, {.buffers = buffers, .slot = 1}) == Status::Ok);
-      host->end(commands);
-      host->submit_and_wait(commands);
-      REQUIRE(vulkan::last_completed(plan, 1, &last) == Status::Ok);
-      CHECK(last == static_cast<int32_t>(std::min(fills, 3u)) - 1);
-      REQUIRE(vulkan::last_completed(plan, 0, &last) == Status::Ok);
-      CHECK(last == -1);
-    }
-    CHECK(vulkan::last_completed(plan, 2, &last) == Status::InvalidArgument);
-    CHECK(vulkan::last_completed(plan, 0, nullptr) == Status::InvalidArgument);
-    CHECK(vulkan::last_completed(without, 0, &last) == Status::Unsupported);
-    (void)host->take_log();
-
-    // And in the log, when run loses the device.
-    sabotage({.wrong = {}, .hang = {}, .lose = "softmax_f32", .fills = 2});
-    const std::vector<float> x = pattern(4 * 64, 1);
-    std::vector<float> y(x.size());
-    CHECK(plan.run({{"x", x}, {"y", y}}) == Status::DeviceLost);
-    const std::string said = host->take_log();
-    CHECK(said.find("the last completed pass is 2 of 3, second.layernorm; second.inner.l2_normalize was not") !=
-          std::string::npos);
-    CHECK(plan.run({{"x", x}, {"y", y}}) == Status::DeviceLost);
-    CHECK(vulkan::last_completed(plan, 0, &last) == Status::Ok);
-    CHECK(last == 1);
-    host->free(memory);
+  Device device = adopted(sabotaged(*host));
+  Plan plan = compiled(device, chain(), {}, {.progress = true});
+  Plan without = compiled(device, chain());
+  const HostVulkan::Memory memory = host->allocate(4096);
+  const vulkan::Buffer buffers[] = {{"x", memory.buffer, 0}, {"y", memory.buffer, 2048}};
+  std::memset(memory.mapped, 0, 4096);
+  int32_t last = 7;
+  for (uint32_t slot = 0; slot < 2; ++slot) {
+    REQUIRE(vulkan::last_completed(plan, slot, &last) == Status::Ok);
+    CHECK(last == -1);
   }
-  sabotage({});
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
+  for (const uint32_t fills : {0u, 1u, 2u, 3u, UINT32_MAX, 1u}) {
+    sabotage({.fills = fills});
+    host->record_and_wait(plan, {.buffers = buffers, .slot = 1});
+    REQUIRE(vulkan::last_completed(plan, 1, &last) == Status::Ok);
+    CHECK(last == static_cast<int32_t>(std::min(fills, 3u)) - 1);
+    REQUIRE(vulkan::last_completed(plan, 0, &last) == Status::Ok);
+    CHECK(last == -1);
+  }
+  CHECK(vulkan::last_completed(plan, 2, &last) == Status::InvalidArgument);
+  CHECK(vulkan::last_completed(plan, 0, nullptr) == Status::InvalidArgument);
+  CHECK(vulkan::last_completed(without, 0, &last) == Status::Unsupported);
+  (void)host->take_log();
+
+  // The log tells it, too, when run loses the device.
+  sabotage({.lose = "softmax_f32", .fills = 2});
+  const std::vector<float> x = pattern(4 * 64, 1);
+  std::vector<float> y(x.size());
+  CHECK(plan.run({{"x", x}, {"y", y}}) == Status::DeviceLost);
+  const std::string said = host->take_log();
+  CHECK_THAT(said, holds("the last completed pass is 2 of 3, second.layernorm; second.inner.l2_normalize was not"));
+  CHECK(plan.run({{"x", x}, {"y", y}}) == Status::DeviceLost);
+  CHECK_THAT(host->take_log(), holds("was lost earlier"));
+  CHECK(vulkan::last_completed(plan, 0, &last) == Status::Ok);
+  CHECK(last == 1);
 }
 
 TEST_CASE("observe: run gives up after its time limit", "[vulkan][observe]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Device device;
-    Plan plan;
-    REQUIRE(vulkan::adopt(watched(*host), &device) == Status::Ok);
-    REQUIRE(device.compile(chain(), {}, &plan) == Status::Ok);
-    const std::vector<float> x = pattern(4 * 64, 1);
-    std::vector<float> y(x.size());
-    const HostBuffer buffers[] = {{"x", x}, {"y", y}};
-    CHECK(plan.run(buffers, {}, {.timeout_ms = 60000}) == Status::Ok);
-    sabotage({.wrong = {}, .hang = "layernorm_f32", .lose = {}});
-    CHECK(plan.run(buffers, {}, {.timeout_ms = 50}) == Status::DeviceLost);
-    CHECK(host->take_log().find("did not finish within 50 ms") != std::string::npos);
-    CHECK(plan.run(buffers, {}, {}) == Status::DeviceLost);
-  }
-  sabotage({});
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
+  Plan plan = compiled(adopted(sabotaged(*host)), chain());
+  const std::vector<float> x = pattern(4 * 64, 1);
+  std::vector<float> y(x.size());
+  const HostBuffer buffers[] = {{"x", x}, {"y", y}};
+  CHECK(plan.run(buffers, {}, {.timeout_ms = 60000}) == Status::Ok);
+  sabotage({.hang = "layernorm_f32"});
+  CHECK(plan.run(buffers, {}, {.timeout_ms = 50}) == Status::DeviceLost);
+  CHECK_THAT(host->take_log(), holds("did not finish within 50 ms"));
+  CHECK(plan.run(buffers, {}, {}) == Status::DeviceLost);
+  CHECK_THAT(host->take_log(), holds("was lost earlier"));
 }

@@ -1,70 +1,21 @@
 // Devices that heed finds and opens by itself.
-#include <algorithm>
-#include <cstdlib>
-#include <optional>
-
-#include "catch.hpp"
 #include "vulkan/host_plan.hpp"
 
 using namespace heed;
 using namespace heed::test;
 
-namespace {
-
-// Sets an environment variable for as long as it lives.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    setenv(name, value, 1);
-  }
-  ~Variable() {
-    if (old_)
-      setenv(name_, old_->c_str(), 1);
-    else
-      unsetenv(name_);
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
-
-struct Messages {
-  std::string text;
-  Log log(LogLevel minimum = LogLevel::Warning) {
-    return {[](void* user, LogLevel, const char* message) {
-              *static_cast<std::string*>(user) += std::string(message) + "\n";
-            },
-            &text, minimum};
-  }
-};
-
-// The word of the first usable Vulkan device, or empty with a WARN.
-std::string first_gpu() {
-  std::vector<DeviceInfo> devices;
-  REQUIRE(Device::list({}, &devices) == Status::Ok);
-  for (const DeviceInfo& device : devices)
-    if (device.kind != DeviceKind::Cpu && device.usable) return device.word;
-  WARN("no Vulkan device here: what this test is about was not tested");
-  return "";
-}
-
-}  // namespace
-
 TEST_CASE("open: no Vulkan loader leaves the CPU", "[vulkan][open]") {
-  const Variable hidden("HEED_VULKAN_LOADER", "/nonexistent/libvulkan.so.1");
+  constexpr std::string_view kNone = "/nonexistent/libvulkan.so.1";
   Messages messages;
   std::vector<DeviceInfo> devices;
-  REQUIRE(Device::list({.log = messages.log()}, &devices) == Status::Ok);
+  REQUIRE(Device::list({.log = messages.log(), .vulkan_loader = kNone}, &devices) == Status::Ok);
   REQUIRE(devices.size() == 1);
   CHECK(devices[0].kind == DeviceKind::Cpu);
-  Device device;
-  REQUIRE(Device::open({.log = messages.log()}, &device) == Status::Ok);
+  Device device = open_device({.log = messages.log(), .vulkan_loader = kNone});
   CHECK(device.info().kind == DeviceKind::Cpu);
   CHECK(messages.text == "");
-  CHECK(Device::open({.select = "vulkan", .log = messages.log()}, &device) == Status::NotFound);
-  CHECK(messages.text.find("vulkan") != std::string::npos);
+  CHECK(Device::open({.select = "vulkan", .log = messages.log(), .vulkan_loader = kNone}, &device) == Status::NotFound);
+  CHECK_THAT(messages.text, holds("vulkan"));
 }
 
 TEST_CASE("open: words are single and unique, and say what is used and why", "[vulkan][open]") {
@@ -87,40 +38,30 @@ TEST_CASE("open: with validation, run agrees with the CPU and the layer is silen
   if (word.empty()) return;
   Messages messages;
   {
-    Device gpu, cpu;
-    REQUIRE(Device::open({.select = word, .log = messages.log(LogLevel::Info), .validation = true}, &gpu) ==
-            Status::Ok);
-    CHECK(messages.text.find("with synchronization validation") != std::string::npos);
-    messages.text.clear();
-    REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
+    Device gpu = open_device({.select = word, .log = messages.log(LogLevel::Info), .validation = true});
+    CHECK_THAT(messages.text, holds("with synchronization validation"));
+    messages.take();
+    Device cpu = open_cpu();
     const Tensors tensors = block_weights();
-    Weights gpu_weights, cpu_weights;
-    REQUIRE(gpu.upload(tensors.list(), &gpu_weights) == Status::Ok);
-    REQUIRE(cpu.upload(tensors.list(), &cpu_weights) == Status::Ok);
+    Weights gpu_weights = uploaded(gpu, tensors.list());
+    Weights cpu_weights = uploaded(cpu, tensors.list());
     const Graph graph = block_graph();
-    Plan gpu_plan, cpu_plan;
-    REQUIRE(gpu.compile(graph, gpu_weights, &gpu_plan) == Status::Ok);
-    REQUIRE(cpu.compile(graph, cpu_weights, &cpu_plan) == Status::Ok);
+    Plan gpu_plan = compiled(gpu, graph, gpu_weights);
+    Plan cpu_plan = compiled(cpu, graph, cpu_weights);
     for (int64_t tokens : {1, 5, 36, 37}) {
       const Sample sample = make_sample(cpu_plan, 1 + tokens % 3, tokens, static_cast<uint32_t>(tokens));
-      std::vector<float> y(sample.y.size()), again(y.size());
-      for (std::vector<float>* result : {&y, &again})
-        REQUIRE(gpu_plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", *result}},
-                             {{"batch", sample.batch}, {"tokens", tokens}}) == Status::Ok);
-      CHECK(difference(y.data(), sample.y) == "");
+      std::vector<float> y, again;
+      CHECK(run_differs(gpu_plan, sample, &y) == "");
+      CHECK(run_differs(gpu_plan, sample, &again) == "");
       CHECK(y == again);  // same device, plan and inputs: same bits
     }
     CHECK(gpu.compile(graph, cpu_weights, &gpu_plan) == Status::InvalidArgument);
-    CHECK(messages.text.find("another device") != std::string::npos);
-    messages.text.clear();
+    CHECK_THAT(messages.text, holds("another device"));
+    messages.take();
     // Plans keep their weights and device alive.
     gpu = {};
     gpu_weights = {};
-    const Sample sample = make_sample(cpu_plan, 1, 3, 8);
-    std::vector<float> y(sample.y.size());
-    REQUIRE(gpu_plan.run({{"x", sample.x}, {"padding", sample.padding}, {"y", y}}, {{"batch", 1}, {"tokens", 3}}) ==
-            Status::Ok);
-    CHECK(difference(y.data(), sample.y) == "");
+    CHECK(run_differs(gpu_plan, make_sample(cpu_plan, 1, 3, 8)) == "");
   }
   CHECK(messages.text == "");
 }
@@ -130,8 +71,7 @@ TEST_CASE("open: the driver's memory budget, where it tells", "[vulkan][open][me
   if (word.empty()) return;
   Messages messages;
   {
-    Device gpu;
-    REQUIRE(Device::open({.select = word, .log = messages.log(), .validation = true}, &gpu) == Status::Ok);
+    Device gpu = open_device({.select = word, .log = messages.log(), .validation = true});
     std::vector<vulkan::HeapBudget> heaps;
     const Status status = vulkan::memory_budget(gpu, &heaps);
     if (status == Status::Ok) {
@@ -140,8 +80,8 @@ TEST_CASE("open: the driver's memory budget, where it tells", "[vulkan][open][me
       CHECK(heaps[0].budget > 0);
     } else {
       CHECK(status == Status::Unsupported);
-      CHECK(messages.text.find("VK_EXT_memory_budget is not enabled") != std::string::npos);
-      messages.text.clear();
+      CHECK_THAT(messages.text, holds("VK_EXT_memory_budget is not enabled"));
+      messages.take();
     }
   }
   CHECK(messages.text == "");
@@ -154,13 +94,8 @@ TEST_CASE("open: a pipeline cache comes back; a damaged or foreign one is ignore
   std::vector<std::byte> blob;
   const auto open_with = [&](std::span<const std::byte> given) {
     Messages messages;
-    Device device;
-    Plan plan;
-    REQUIRE(Device::open({.select = word, .log = messages.log(), .pipeline_cache = given, .validation = true},
-                         &device) == Status::Ok);
-    Weights weights;
-    REQUIRE(device.upload(block_weights().list(), &weights) == Status::Ok);
-    REQUIRE(device.compile(block_graph(), weights, &plan) == Status::Ok);
+    Device device = open_device({.select = word, .log = messages.log(), .pipeline_cache = given, .validation = true});
+    (void)compiled(device, block_graph(), uploaded(device, block_weights().list()));
     std::vector<std::byte> after;
     REQUIRE(device.pipeline_cache(&after) == Status::Ok);
     CHECK(after.size() > 24);
@@ -171,8 +106,8 @@ TEST_CASE("open: a pipeline cache comes back; a damaged or foreign one is ignore
   CHECK(open_with(blob) == "");
   std::vector<std::byte> damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{0x55};
-  CHECK(open_with(damaged).find("pipeline cache is ignored: it is damaged") != std::string::npos);
-  CHECK(open_with(std::span(blob).first(blob.size() - 1)).find("it is damaged") != std::string::npos);
+  CHECK_THAT(open_with(damaged), holds("pipeline cache is ignored: it is damaged"));
+  CHECK_THAT(open_with(std::span(blob).first(blob.size() - 1)), holds("it is damaged"));
   const std::vector<std::byte> foreign(64, std::byte{7});
-  CHECK(open_with(foreign).find("it is not a heed pipeline cache") != std::string::npos);
+  CHECK_THAT(open_with(foreign), holds("it is not a heed pipeline cache"));
 }

@@ -1,7 +1,7 @@
-// What a plan believes its passes take.
-#include "vulkan/pass_times.hpp"
+// The times that a plan expects of passes.
+#include "vulkan/recording/pass_times.hpp"
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 using heed::DeviceKind;
 using heed::vulkan::PassTimes;

@@ -1,14 +1,12 @@
 // The other decisions of the Vulkan layer that need no device: cutting dispatches, memory types, names, the
 // pipeline cache's blob.
-#include <cstring>
-#include <string>
 
-#include "catch.hpp"
-#include "vulkan/cache_blob.hpp"
-#include "vulkan/capabilities.hpp"
-#include "vulkan/memory_types.hpp"
-#include "vulkan/names.hpp"
-#include "vulkan/split.hpp"
+#include "harness/catch.hpp"
+#include "vulkan/calls/names.hpp"
+#include "vulkan/memory/memory_types.hpp"
+#include "vulkan/pipelines/cache_blob.hpp"
+#include "vulkan/probe/capabilities.hpp"
+#include "vulkan/recording/split.hpp"
 
 using namespace heed::vulkan;
 
@@ -129,12 +127,13 @@ TEST_CASE("the floor: every limit that is too low is named with both values", "[
   CHECK(below_floor(device) == "");
   limits.maxComputeWorkGroupInvocations = 1024;
   CHECK(capabilities_of(device).max_invocations == 128);  // of one row
+  CHECK(capabilities_of(device).max_group_invocations == 1024);
   limits.maxComputeWorkGroupSize[0] = 2048;
   CHECK(capabilities_of(device).max_invocations == 1024);
   limits.maxComputeSharedMemorySize = 8192;
   CHECK(below_floor(device) == "maxComputeSharedMemorySize is 8192; 16384 is needed");
   device.queue_families.clear();
-  CHECK(below_floor(device).find("no queue family with compute") != std::string::npos);
+  CHECK_THAT(below_floor(device), holds("no queue family with compute"));
   device.api_version = VK_API_VERSION_1_0;
   CHECK(below_floor(device) == "Vulkan 1.0; 1.1 is needed");
 }

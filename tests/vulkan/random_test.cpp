@@ -1,44 +1,31 @@
-// Every kernel variant of the Vulkan devices on graphs drawn at random, against the references in double: first what heed
-// chooses itself, then each other variant that could do it, forced; and then further graphs, of which only those are run
-// that have what a device's plans had listed and its runs had not, until each variant has run on each device.
+// Every kernel variant of the Vulkan devices on graphs drawn at random, against the references in double. Each run
+// takes the kernel that heed chooses, then, forced, each other variant that could do it. Further graphs are drawn, and
+// run where a device has listed one of their variants but not run it, until each variant has run on each device.
 //
 //   HEED_RANDOM_CASES=N   how many cases at least; a case is one size of one graph by one variant on one device
-//                         0: only one for each variant of so many graphs that every operation had every storage type
+//                         0: only one for each variant, in graphs that give every operation every storage type
 //   HEED_RANDOM_SEED=N    draws others
 //   HEED_RANDOM_CASE=N    only this one, on all variants; failures name it
 //
 // Prints how many cases each variant had, of all devices.
 #include "ops/random.hpp"
 
-#include <algorithm>
-#include <cstdio>
-#include <map>
-#include <memory>
-#include <set>
-
-#include "catch.hpp"
-#include "environment.hpp"
-#include "graph/backend.hpp"
+#include "harness/catch.hpp"
+#include "harness/environment.hpp"
 #include "interpreter/device.hpp"
 #include "kernels/dispatch.hpp"
-#include "vulkan/device.hpp"
 
 namespace heed::ops {
 namespace {
 
-// What the tests always run, and how many graphs more are drawn, at most, for what those left out.
+// Cases that the tests always run, and the most graphs that are drawn for variants which these leave out.
 constexpr int64_t kCases = 600, kGraphsMore = 1000;
 
+using interpreter::capabilities_of;
 using test::number_from;
 using Names = std::set<std::string>;
 
-// Of a device that has kernels; null of others.
-Capabilities* capabilities_of(const Device& device) {
-  if (device.impl()->backend() != detail::Backend::Vulkan) return interpreter::capabilities_of(device);
-  return &static_cast<vulkan::VulkanDevice&>(*device.impl()).context().capabilities;
-}
-
-// What the runs of a trial become on a device with these capabilities, without running them.
+// The kernels of a trial's runs on a device with these capabilities, found without running them.
 class Lowered {
  public:
   Lowered(const Trial& trial, const Capabilities& device) : trial_(trial), device_(device) {
@@ -46,21 +33,21 @@ class Lowered {
     options.training = trial.options.training;
     plan_for(device, &options);
     REQUIRE(make_schedule(trial.graph.data(), options, {}, &schedule_) == Status::Ok);
-    kernels_.resize(schedule_.steps.size());
+    kernels_.resize(schedule_.passes.size());
     for (size_t i = 0; i < kernels_.size(); ++i)
-      supported_ &= select_kernels(schedule_, schedule_.steps[i], device, {}, &kernels_[i]) == Status::Ok;
+      supported_ &= select_kernels(schedule_, schedule_.passes[i], device, {}, &kernels_[i]) == Status::Ok;
   }
 
   bool supported() const { return supported_; }
 
-  // Of every kernel that a run may ask for.
+  // The variants of every kernel that a run may ask for.
   Names variants() const {
     Names names;
     for (const KernelList& list : kernels_)
       for (uint32_t i = 0; i < list.count; ++i) names.insert(variant_name(list.uses[i].key));
     return names;
   }
-  // Those that a tuning may choose: sums over parts come with the kernels that make these.
+  // The variants that a tuning may choose. Second dispatches are not among them: they come with the kernels that split.
   Names choices() const {
     Names names;
     for (const KernelList& list : kernels_)
@@ -83,7 +70,7 @@ class Lowered {
     Names names;
     DispatchList list;
     for (size_t i = 0; i < kernels_.size(); ++i) {
-      emit_dispatches(schedule_, schedule_.steps[i], device_, kernels_[i], values, &list);
+      emit_dispatches(schedule_, schedule_.passes[i], device_, kernels_[i], values, &list);
       for (uint32_t d = 0; d < list.count; ++d)
         names.insert(variant_name(kernels_[i].uses[list.dispatches[d].kernel].key));
     }
@@ -103,7 +90,14 @@ class Lowered {
   bool supported_ = true;
 };
 
-// Makes a device choose this variant wherever it can.
+// Capabilities of a device whose plans list every kernel that could run a pass, not only the ones that they keep. On a
+// software driver the others are tested where it runs with the kernels that GPUs get.
+Capabilities listing_all(Capabilities device) {
+  if (!device.software) device.tuning = std::make_shared<Tuning>(Tuning{{}, true});
+  return device;
+}
+
+// Makes a device choose this variant wherever that can run.
 class Forced {
  public:
   Forced(Capabilities& device, const std::string& variant) : device_(device) {
@@ -118,7 +112,7 @@ class Forced {
   Capabilities& device_;
 };
 
-// The trial of this number, and where it is tried.
+// A trial and the device that it is tried on.
 struct Place {
   RandomGraph graph;
   int64_t number;
@@ -136,12 +130,14 @@ class Cases {
     on_each_device(number, [&](const Place& at) {
       const Lowered lowered(at.trial, at.capabilities);
       if (!lowered.supported()) return;
-      for (const std::string& name : lowered.variants()) (void)counts_[at.device.word][name];
+      const Capabilities lists_all = listing_all(at.capabilities);
+      const Lowered all(at.trial, lists_all);
+      for (const std::string& name : all.variants()) (void)counts_[at.device.word][name];
       const std::vector<Names> usual = lowered.used();
       std::vector<bool> wanted(usual.size(), only_run < 0);
       if (only_run >= 0) wanted[static_cast<size_t>(only_run)] = true;
       check(at, "", wanted, usual);
-      for (const std::string& variant : lowered.choices()) {
+      for (const std::string& variant : all.choices()) {
         const Forced forced(at.capabilities, variant);
         const std::vector<Names> used = Lowered(at.trial, at.capabilities).used();
         std::vector<bool> fresh = wanted;  // but those that had it anyway
@@ -152,16 +148,18 @@ class Cases {
     });
   }
 
-  // One run of this graph for each variant that a device has not run yet: of those listed so far, and with `and_list` of
-  // those that this graph's plan lists.
+  // Does one run of this graph for each variant that a device has listed but not run; with `and_list` this graph's plan
+  // adds to what is listed.
   void run_missing(int64_t number, bool and_list = false) {
     on_each_device(number, [&](const Place& at) {
       const Lowered lowered(at.trial, at.capabilities);
       if (!lowered.supported()) return;
+      const Capabilities lists_all = listing_all(at.capabilities);
+      const Lowered all(at.trial, lists_all);
       if (and_list)
-        for (const std::string& name : lowered.variants()) (void)counts_[at.device.word][name];
+        for (const std::string& name : all.variants()) (void)counts_[at.device.word][name];
       check_missing(at, "", lowered.used());
-      for (const std::string& variant : lowered.choices()) {
+      for (const std::string& variant : all.choices()) {
         if (!is_missing(at.device, variant)) continue;
         const Forced forced(at.capabilities, variant);
         check_missing(at, variant, Lowered(at.trial, at.capabilities).used());
@@ -179,7 +177,7 @@ class Cases {
     std::fflush(stdout);
   }
 
-  // Variants that some plan of a device had, and no run.
+  // Variants that some plan of a device listed and no run has taken.
   Names missing() const {
     Names names;
     for (const auto& [device, counts] : counts_)
@@ -205,7 +203,7 @@ class Cases {
     return found != counts.end() && found->second == 0;
   }
 
-  // The first run with something that is missing.
+  // Does the first run with a variant that is missing.
   void check_missing(const Place& at, const std::string& variant, const std::vector<Names>& used) {
     const auto first = std::find_if(used.begin(), used.end(), [&](const Names& names) {
       return std::any_of(names.begin(), names.end(),

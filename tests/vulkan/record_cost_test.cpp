@@ -1,11 +1,9 @@
-// What recording costs on the host's thread. Hidden, since it measures: heed_tests "[record-cost]"
-#include <algorithm>
+// Measures what recording costs on the host's thread. Hidden: heed_tests "[record-cost]"
 #include <chrono>
 #include <heed/vulkan_frames.hpp>
 
-#include "catch.hpp"
+#include "harness/catch.hpp"
 #include "vulkan/host_plan.hpp"
-#include "vulkan/host_vulkan.hpp"
 
 using namespace heed;
 using namespace heed::test;
@@ -15,7 +13,7 @@ namespace {
 constexpr int64_t kWidth = 64, kLayers = 6;
 constexpr VkDeviceSize kY = 65536;
 
-// A small encoder on a host without the validation layer, whose own calls are not counted.
+// A small encoder on a host without the validation layer, so that the layer's work is not measured.
 struct Encoder {
   explicit Encoder(HostVulkan& host, const CompileOptions& options) {
     vulkan::HostDevice plain = host.host_device();

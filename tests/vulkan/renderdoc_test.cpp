@@ -1,7 +1,5 @@
 // Makes a RenderDoc capture, when started under RenderDoc: see renderdoc.sh, which looks into it.
-#include <cstdlib>
 
-#include "catch.hpp"
 #include "vulkan/host_plan.hpp"
 
 #if !defined(_WIN32)
@@ -26,11 +24,9 @@ struct RenderDoc {
 TEST_CASE("renderdoc: a run of a small graph is captured", "[.renderdoc]") {
   const char* path = std::getenv("HEED_CAPTURE");
   REQUIRE(path != nullptr);
-  Device device;
-  Plan plan;
-  REQUIRE(Device::open({.select = "0", .log = stderr_log(), .self_test = false}, &device) == Status::Ok);
+  Device device = open_device({.select = "0", .log = stderr_log(), .self_test = false});
   REQUIRE(device.info().kind != DeviceKind::Cpu);
-  // The layer has brought it along.
+  // RenderDoc's layer has loaded the library.
   void* library = dlopen("librenderdoc.so", RTLD_NOW | RTLD_NOLOAD);
   REQUIRE(library != nullptr);
   const auto get = reinterpret_cast<int (*)(int, RenderDoc**)>(dlsym(library, "RENDERDOC_GetAPI"));
@@ -42,7 +38,7 @@ TEST_CASE("renderdoc: a run of a small graph is captured", "[.renderdoc]") {
   Graph g;
   g.push_label("encoder.0");
   g.output("y", g.layernorm(g.softmax(g.input("x", {4, 64})), {}, {}, 1e-5f));
-  REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
+  Plan plan = compiled(device, g);
   const std::vector<float> x = pattern(4 * 64, 1);
   std::vector<float> y(x.size());
   renderdoc->start();

@@ -72,7 +72,7 @@ void VKAPI_CALL fill_buffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceS
   if (data != 1 || fills++ < plan.fills) realCmdFillBuffer(commands, buffer, offset, size, data);
 }
 
-// The work itself always ends, so that objects may be destroyed.
+// Waits until the work has really ended, so that objects may be destroyed, whatever it then returns.
 VkResult VKAPI_CALL wait(VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all, uint64_t timeout) {
   const VkResult result = realWaitForFences(device, count, fences, all, timeout);
   if (losing) {
@@ -82,13 +82,6 @@ VkResult VKAPI_CALL wait(VkDevice device, uint32_t count, const VkFence* fences,
   if (!hanging) return result;
   hanging = false;
   return VK_TIMEOUT;
-}
-
-template <class F>
-PFN_vkVoidFunction replace(PFN_vkVoidFunction real, F* kept, F ours) {
-  if (real == nullptr) return nullptr;
-  *kept = reinterpret_cast<F>(real);
-  return reinterpret_cast<PFN_vkVoidFunction>(ours);
 }
 
 PFN_vkVoidFunction spoiled(const char* name, PFN_vkVoidFunction real) {

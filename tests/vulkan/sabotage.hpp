@@ -1,5 +1,5 @@
-// A driver with faults: a table of functions that does what the real one does, but for the kernels that are
-// named. heed names its pipelines, and that is how kernels are known here.
+// A driver with faults: a table of functions that does what the real one does, except for the kernels that are named.
+// heed names pipelines after kernels, by which these are known here.
 //
 // Used in two ways: as the vkGetInstanceProcAddr that a host hands to heed, and as a Vulkan loader of its own
 // (the module heed_sabotage, to be named in HEED_VULKAN_LOADER), which takes what to do from
@@ -13,7 +13,15 @@
 
 namespace heed::test {
 
-// Kernels by the beginning of their names, so that variants are meant, too.
+// Keeps the real function, and returns the one that stands in for it; null if there is none.
+template <class F>
+PFN_vkVoidFunction replace(PFN_vkVoidFunction real, F* kept, F ours) {
+  if (real == nullptr) return nullptr;
+  *kept = reinterpret_cast<F>(real);
+  return reinterpret_cast<PFN_vkVoidFunction>(ours);
+}
+
+// Kernels are named by the beginnings of their names, so that variants are meant, too.
 struct Sabotage {
   std::string wrong = {};       // dispatches of this kernel do nothing
   std::string hang = {};        // the wait for work with this kernel times out, once

@@ -1,39 +1,22 @@
 // The self-test, on healthy devices and on devices whose driver is sabotaged.
-#include <algorithm>
 
 #include "api/self_test_suspects.hpp"
-#include "catch.hpp"
-#include "environment.hpp"
 #include "graph/backend.hpp"
 #include "graph/self_test_blob.hpp"
+#include "harness/environment.hpp"
 #include "kernels/kernel_table.hpp"
+#include "vulkan/calls/loader.hpp"
 #include "vulkan/host_plan.hpp"
-#include "vulkan/host_vulkan.hpp"
-#include "vulkan/loader.hpp"
-#include "vulkan/sabotage.hpp"
 
 using namespace heed;
 using namespace heed::test;
 
 namespace {
 
-struct Messages {
-  std::string text;
-  Log log() {
-    return {[](void* user, LogLevel, const char* message) {
-              *static_cast<std::string*>(user) += std::string(message) + "\n";
-            },
-            &text, LogLevel::Warning};
-  }
-};
-
-// The host's device through the sabotaged table.
-vulkan::HostDevice sabotaged(HostVulkan& host, const Sabotage& what) {
-  sabotage(what);
-  set_sabotaged(host.vk().GetInstanceProcAddr);
-  vulkan::HostDevice device = host.host_device();
-  device.get_instance_proc_addr = sabotaged_instance_proc;
-  return device;
+SelfTestReport tested(Device& device) {
+  SelfTestReport report;
+  REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+  return report;
 }
 
 const KernelTest& test_of(const SelfTestReport& report, const std::string& kernel) {
@@ -50,7 +33,7 @@ bool passed_as(const SelfTestReport& report, const std::string& kernel) {
   });
 }
 
-// Every kernel whose name begins so has this verdict or was not used, and no other one has it.
+// Whether every kernel whose name begins with `prefix` has this verdict or was not used, and no other one has it.
 bool only(const SelfTestReport& report, SelfTestVerdict verdict, const std::string& prefix) {
   size_t found = 0;
   for (const KernelTest& test : report.kernels) {
@@ -83,126 +66,100 @@ std::vector<float> run_attention(Plan& plan) {
 }
 
 std::vector<float> attention_on_cpu() {
-  Device cpu;
-  Plan plan;
-  REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
-  REQUIRE(cpu.compile(attention_graph(), {}, &plan) == Status::Ok);
+  Plan plan = compiled(open_cpu(), attention_graph());
   return run_attention(plan);
 }
-
-// Kernels that no device uses unless HEED_MATRIX_UNITS asks for them.
-bool is_asked_for(const std::string& kernel) { return kernel.ends_with("_matrix_nv2"); }
 
 }  // namespace
 
 TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[vulkan][self_test]") {
   const auto host = HostVulkan::create({.f16 = true});
   if (host == nullptr) return;
-  {
-    Device device;
-    SelfTestReport report;
-    REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
-    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
-    for (const KernelTest& test : report.kernels) {
-      INFO(test.kernel << ": " << to_string(test.verdict) << " " << test.detail << ", worst " << test.worst);
-      const bool needs_f16 = test.kernel.find("f16") != std::string::npos;
-      if (needs_f16 && !host->has_f16()) CHECK(test.verdict == SelfTestVerdict::Unused);
-      if (needs_f16 && !host->has_f16()) continue;
-      CHECK_FALSE(is_bad(test.verdict));
-      // It or a variant of it is used on every device.
-      const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_matrix") ||
-                              test.kernel.ends_with("_vector") || is_asked_for(test.kernel);
-      // The second pass of attention belongs to the kernels of GPUs.
-      const bool optional = is_variant || test.kernel.starts_with("attention_combine");
-      CHECK((optional || passed_as(report, test.kernel)));
-      CHECK((test.runs > 0) == (test.verdict == SelfTestVerdict::Passed));
-      CHECK(test.worst <= 1);
-    }
-    CHECK(report.kernels.size() == kKernelCount);
-    CHECK(report.passed());
-    CHECK(report.milliseconds > 0);
-    WARN("self-test of " << device.info().word << " under validation took " << report.milliseconds << " ms");
-
-    vulkan::HostDevice again = host->host_device();
-    again.self_test_results = report.blob;
-    REQUIRE(vulkan::adopt(again, &device) == Status::Ok);
-    CHECK(device.impl()->tested() == detail::DeviceImpl::Tested::Passed);
-    CHECK(self_test(device, {.time_limit_ms = 0}, &report) == Status::InvalidArgument);
-    CHECK(host->take_log().find("time_limit_ms") != std::string::npos);
+  Device device = host->adopt();
+  SelfTestReport report = tested(device);
+  for (const KernelTest& test : report.kernels) {
+    INFO(test.kernel << ": " << to_string(test.verdict) << " " << test.detail << ", worst " << test.worst);
+    const bool needs_f16 = test.kernel.find("f16") != std::string::npos;
+    if (needs_f16 && !host->has_f16()) CHECK(test.verdict == SelfTestVerdict::Unused);
+    if (needs_f16 && !host->has_f16()) continue;
+    CHECK_FALSE(is_bad(test.verdict));
+    // Every device uses the kernel or a variant of it.
+    const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_software") ||
+                            test.kernel.ends_with("_matrix") || test.kernel.ends_with("_vector");
+    // Only kernels of GPUs have a second dispatch of attention.
+    const bool optional = is_variant || test.kernel.starts_with("attention_combine");
+    CHECK((optional || passed_as(report, test.kernel)));
+    CHECK((test.runs > 0) == (test.verdict == SelfTestVerdict::Passed));
+    CHECK(test.worst <= 1);
   }
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
-  CHECK(host->take_log() == "");
+  CHECK(report.kernels.size() == kKernelCount);
+  CHECK(report.passed());
+  CHECK(report.milliseconds > 0);
+  WARN("self-test of " << device.info().word << " under validation took " << report.milliseconds << " ms");
+
+  vulkan::HostDevice again = host->host_device();
+  again.self_test_results = report.blob;
+  device = adopted(again);
+  CHECK(device.impl()->tested() == detail::DeviceImpl::Tested::Passed);
+  CHECK(self_test(device, {.time_limit_ms = 0}, &report) == Status::InvalidArgument);
+  CHECK_THAT(host->take_log(), holds("time_limit_ms"));
 }
 
 TEST_CASE("self-test: the kernels that stand in for variants are right, too", "[vulkan][self_test]") {
   const auto host = HostVulkan::create({.f16 = true});
   if (host == nullptr) return;
-  {
-    Device device;
-    SelfTestReport report;
-    REQUIRE(vulkan::adopt(host->host_device(), &device) == Status::Ok);
-    std::vector<std::string> variants;
-    for (const std::string& name : device.impl()->kernel_names())
-      if (name.ends_with("_subgroup") || name.ends_with("_matrix")) variants.push_back(name);
-    REQUIRE_FALSE(variants.empty());
-    device.impl()->disable_kernels(variants);
-    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
-    for (const KernelTest& test : report.kernels) {
-      INFO(test.kernel << ": " << to_string(test.verdict) << " " << test.detail << ", worst " << test.worst);
-      const bool is_variant = std::find(variants.begin(), variants.end(), test.kernel) != variants.end();
-      const bool usable = host->has_f16() || test.kernel.find("f16") == std::string::npos;
-      if (is_variant) CHECK(test.verdict == SelfTestVerdict::Failed);
-      if (!is_variant && usable && !is_asked_for(test.kernel)) CHECK(test.verdict == SelfTestVerdict::Passed);
-    }
-    (void)host->take_log();
+  Device device = host->adopt();
+  std::vector<std::string> variants;
+  for (const std::string& name : device.impl()->kernel_names())
+    if (name.ends_with("_subgroup") || name.ends_with("_software") || name.ends_with("_matrix"))
+      variants.push_back(name);
+  REQUIRE_FALSE(variants.empty());
+  device.impl()->disable_kernels(variants);
+  SelfTestReport report = tested(device);
+  for (const KernelTest& test : report.kernels) {
+    INFO(test.kernel << ": " << to_string(test.verdict) << " " << test.detail << ", worst " << test.worst);
+    const bool is_variant = std::find(variants.begin(), variants.end(), test.kernel) != variants.end();
+    const bool usable = host->has_f16() || test.kernel.find("f16") == std::string::npos;
+    if (is_variant) CHECK(test.verdict == SelfTestVerdict::Failed);
+    if (!is_variant && usable) CHECK(test.verdict == SelfTestVerdict::Passed);
   }
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
+  (void)host->take_log();
 }
 
 TEST_CASE("self-test: a kernel that computes wrongly is found and not used again", "[vulkan][self_test]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   const std::vector<float> want = attention_on_cpu();
-  {
-    Device device;
-    SelfTestReport report;
-    const vulkan::HostDevice spoiled = sabotaged(*host, {.wrong = "attention_f32"});
-    REQUIRE(vulkan::adopt(spoiled, &device) == Status::Ok);
-    Plan plan;
-    REQUIRE(device.compile(attention_graph(), {}, &plan) == Status::Ok);
-    REQUIRE(kernels_of(plan).find("attention_f32") != std::string::npos);
-    CHECK(difference(run_attention(plan).data(), want) != "");
+  const vulkan::HostDevice spoiled = sabotaged(*host, {.wrong = "attention_f32"});
+  Device device = adopted(spoiled);
+  Plan plan = compiled(device, attention_graph());
+  REQUIRE_THAT(kernels_of(plan), holds("attention_f32"));
+  CHECK(difference(run_attention(plan).data(), want) != "");
 
-    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
-    CHECK_FALSE(report.passed());
-    CHECK(only(report, SelfTestVerdict::Wrong, "attention_f32"));
-    CHECK(test_of(report, "attention_f32").worst > 1);
-    CHECK(test_of(report, "attention_f32").detail.find("attention") != std::string::npos);
-    CHECK(passed_as(report, "softmax_f32"));
-    CHECK(host->take_log().find("attention_f32 wrong") != std::string::npos);
+  SelfTestReport report = tested(device);
+  CHECK_FALSE(report.passed());
+  CHECK(only(report, SelfTestVerdict::Wrong, "attention_f32"));
+  CHECK(test_of(report, "attention_f32").worst > 1);
+  CHECK_THAT(test_of(report, "attention_f32").detail, holds("attention"));
+  CHECK(passed_as(report, "softmax_f32"));
+  CHECK_THAT(host->take_log(), holds("attention_f32 wrong"));
 
-    // At once, and at the next start.
-    for (const bool restarted : {false, true}) {
-      if (restarted) {
-        vulkan::HostDevice with_results = spoiled;
-        with_results.self_test_results = report.blob;
-        REQUIRE(vulkan::adopt(with_results, &device) == Status::Ok);
-        CHECK(host->take_log().find("attention_f32 failed the self-test") != std::string::npos);
-      }
-      REQUIRE(device.compile(attention_graph(), {}, &plan) == Status::Ok);
-      CHECK(kernels_of(plan).find("attention_f32") == std::string::npos);
-      CHECK(difference(run_attention(plan).data(), want) == "");
+  // The verdict holds at once and at the next start.
+  for (const bool restarted : {false, true}) {
+    if (restarted) {
+      vulkan::HostDevice with_results = spoiled;
+      with_results.self_test_results = report.blob;
+      device = adopted(with_results);
+      CHECK_THAT(host->take_log(), holds("attention_f32 failed the self-test"));
     }
-    // A second test does not forget what the first one found.
-    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
-    CHECK(only(report, SelfTestVerdict::Failed, "attention_f32"));
-    (void)host->take_log();
+    REQUIRE(device.compile(attention_graph(), {}, &plan) == Status::Ok);
+    CHECK_THAT(kernels_of(plan), !holds("attention_f32"));
+    CHECK(difference(run_attention(plan).data(), want) == "");
   }
-  sabotage({});
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
+  // A second test does not forget what the first one found.
+  report = tested(device);
+  CHECK(only(report, SelfTestVerdict::Failed, "attention_f32"));
+  (void)host->take_log();
 }
 
 TEST_CASE("self-test: what is suspected first", "[self_test]") {
@@ -222,87 +179,61 @@ TEST_CASE("self-test: what is suspected first", "[self_test]") {
 TEST_CASE("self-test: what has no other kernel is refused, and the CPU takes it", "[vulkan][self_test]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Device device;
-    SelfTestReport report;
-    REQUIRE(vulkan::adopt(sabotaged(*host, {.wrong = "layernorm_f32"}), &device) == Status::Ok);
-    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
-    CHECK(only(report, SelfTestVerdict::Wrong, "layernorm_f32"));
-    (void)host->take_log();
-    Graph g;
-    g.output("y", g.layernorm(g.input("x", {3, 8}), {}, {}, 1e-5f));
-    Plan plan;
-    CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
-    CHECK(host->take_log().find("layernorm_f32 failed the self-test") != std::string::npos);
-    Device cpu;
-    REQUIRE(Device::open({.select = "cpu"}, &cpu) == Status::Ok);
-    CHECK(cpu.compile(g, {}, &plan) == Status::Ok);
-  }
-  sabotage({});
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
+  Device device = adopted(sabotaged(*host, {.wrong = "layernorm_f32"}));
+  SelfTestReport report = tested(device);
+  CHECK(only(report, SelfTestVerdict::Wrong, "layernorm_f32"));
+  (void)host->take_log();
+  Graph g;
+  g.output("y", g.layernorm(g.input("x", {3, 8}), {}, {}, 1e-5f));
+  Plan plan;
+  CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
+  CHECK_THAT(host->take_log(), holds("layernorm_f32 failed the self-test"));
+  CHECK(open_cpu().compile(g, {}, &plan) == Status::Ok);
 }
 
 TEST_CASE("self-test: an adopted device that hangs is reported, and its results keep heed off the culprit",
           "[vulkan][self_test]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
-  {
-    Device device;
-    SelfTestReport report;
-    vulkan::HostDevice spoiled = sabotaged(*host, {.hang = "softmax_f32"});
-    REQUIRE(vulkan::adopt(spoiled, &device) == Status::Ok);
-    CHECK(self_test(device, {.time_limit_ms = 60000}, &report) == Status::DeviceLost);
-    CHECK(only(report, SelfTestVerdict::TimedOut, "softmax_f32"));
-    CHECK(passed_as(report, "matmul_f32"));
-    CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Unused);
-    const std::string said = host->take_log();
-    CHECK(said.find("did not finish within 60000 ms") != std::string::npos);
-    CHECK(said.find("the host must make it again") != std::string::npos);
-    REQUIRE_FALSE(report.blob.empty());
+  SelfTestReport report;
+  vulkan::HostDevice spoiled = sabotaged(*host, {.hang = "softmax_f32"});
+  Device device = adopted(spoiled);
+  CHECK(self_test(device, {.time_limit_ms = 60000}, &report) == Status::DeviceLost);
+  CHECK(only(report, SelfTestVerdict::TimedOut, "softmax_f32"));
+  CHECK(passed_as(report, "matmul_f32"));
+  CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Unused);
+  const std::string said = host->take_log();
+  CHECK_THAT(said, holds("did not finish within 60000 ms"));
+  CHECK_THAT(said, holds("the host must make it again"));
+  REQUIRE_FALSE(report.blob.empty());
 
-    // Each start finds one of its variants, until none is left.
-    Status status = Status::DeviceLost;
-    for (int start = 0; start < 3 && status == Status::DeviceLost; ++start) {
-      const std::vector<std::byte> blob = report.blob;
-      spoiled.self_test_results = blob;
-      REQUIRE(vulkan::adopt(spoiled, &device) == Status::Ok);
-      status = self_test(device, {.time_limit_ms = 60000}, &report);
-    }
-    REQUIRE(status == Status::Ok);
-    CHECK(only(report, SelfTestVerdict::Failed, "softmax_f32"));
-    CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Passed);
-    (void)host->take_log();
+  // Each start finds one of the kernel's variants, until none is left.
+  Status status = Status::DeviceLost;
+  for (int start = 0; start < 3 && status == Status::DeviceLost; ++start) {
+    const std::vector<std::byte> blob = report.blob;
+    spoiled.self_test_results = blob;
+    device = adopted(spoiled);
+    status = self_test(device, {.time_limit_ms = 60000}, &report);
   }
-  sabotage({});
-  CHECK(host->host_blocks() == 0);
-  CHECK(host->take_validation() == "");
+  REQUIRE(status == Status::Ok);
+  CHECK(only(report, SelfTestVerdict::Failed, "softmax_f32"));
+  CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Passed);
+  (void)host->take_log();
 }
 
 TEST_CASE("self-test: a device that heed opened is opened again when it hangs", "[vulkan][self_test]") {
-  std::vector<DeviceInfo> devices;
-  REQUIRE(Device::list({}, &devices) == Status::Ok);
-  const auto gpu = std::find_if(devices.begin(), devices.end(), [](const DeviceInfo& device) {
-    return device.kind != DeviceKind::Cpu && device.usable;
-  });
-  if (gpu == devices.end()) {
-    WARN("no Vulkan device here: what this test is about was not tested");
-    return;
-  }
-  const SetVariable loader("HEED_VULKAN_LOADER", HEED_SABOTAGE_PATH);
+  const std::string gpu = first_gpu();
+  if (gpu.empty()) return;
   const SetVariable hang("HEED_SABOTAGE_HANG", "rmsnorm_f32");
   Messages messages;
-  Device device;
-  REQUIRE(Device::open({.select = gpu->word, .log = messages.log()}, &device) == Status::Ok);
+  Device device = open_device({.select = gpu, .log = messages.log(), .vulkan_loader = HEED_SABOTAGE_PATH});
   const auto first = device.impl();
-  SelfTestReport report;
   INFO(messages.text);
-  REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+  SelfTestReport report = tested(device);
   CHECK(device.impl() != first);
   CHECK(only(report, SelfTestVerdict::TimedOut, "rmsnorm_f32"));
   CHECK(test_of(report, "argmax_f32").verdict == SelfTestVerdict::Passed);
-  Plan plan;
-  REQUIRE(device.compile(attention_graph(), {}, &plan) == Status::Ok);
+  Plan plan = compiled(device, attention_graph());
   CHECK(difference(run_attention(plan).data(), attention_on_cpu()) == "");
   Graph g;
   g.output("y", g.rmsnorm(g.input("x", {3, 8}), {}, 1e-5f));
@@ -310,12 +241,8 @@ TEST_CASE("self-test: a device that heed opened is opened again when it hangs", 
 }
 
 TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_test]") {
-  std::vector<DeviceInfo> devices;
-  REQUIRE(Device::list({}, &devices) == Status::Ok);
-  if (devices.front().kind == DeviceKind::Cpu || !devices.front().usable) {
-    WARN("no Vulkan device here: what this test is about was not tested");
-    return;
-  }
+  const std::string word = first_gpu();
+  if (word.empty()) return;
   struct Row {
     const char *wrong, *instead;
     DType type;
@@ -323,7 +250,6 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
   };
   const Row rows[] = {{"attention_combine_f32", "attention_f32 ", DType::F32, 1, 700},
                       {"attention_f16_matrix", "attention_f16 ", DType::F16, 40, 40}};
-  const SetVariable loader("HEED_VULKAN_LOADER", HEED_SABOTAGE_PATH);
   const SetVariable gpu("HEED_KERNELS", "gpu");  // software drivers run the kernels of GPUs, too
   for (const Row& row : rows) {
     INFO(row.wrong);
@@ -332,13 +258,11 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
     const Tensor q = g.input("q", {1, 1, row.queries, 8}, row.type), k = g.input("k", {1, 1, row.keys, 8}, row.type);
     g.output("y", g.attention(q, k, k).output);
     Messages messages;
-    Device device;
     Plan plan;
-    REQUIRE(Device::open({.select = "0", .log = messages.log()}, &device) == Status::Ok);
+    Device device = open_device({.select = word, .log = messages.log(), .vulkan_loader = HEED_SABOTAGE_PATH});
     const Status status = device.compile(g, {}, &plan);
     if (status == Status::Unsupported || kernels_of(plan).find(row.wrong) == std::string::npos) continue;
-    SelfTestReport report;
-    REQUIRE(self_test(device, {.time_limit_ms = 60000}, &report) == Status::Ok);
+    SelfTestReport report = tested(device);
     CHECK(only(report, SelfTestVerdict::Wrong, row.wrong));
     REQUIRE(device.compile(g, {}, &plan) == Status::Ok);
     CHECK(kernels_of(plan) == row.instead);
@@ -346,15 +270,11 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
 }
 
 TEST_CASE("self-test: open goes on to the next device if one cannot run attention any more", "[vulkan][self_test]") {
-  std::vector<DeviceInfo> devices;
-  REQUIRE(Device::list({}, &devices) == Status::Ok);
-  if (devices.front().kind == DeviceKind::Cpu || !devices.front().usable) {
-    WARN("no Vulkan device here: what this test is about was not tested");
-    return;
-  }
+  const std::string word = first_gpu();
+  if (word.empty()) return;
   Messages messages;
-  Device device, other;
-  REQUIRE(Device::open({.select = "0", .log = messages.log()}, &device) == Status::Ok);
+  Device other;
+  Device device = open_device({.select = word, .log = messages.log()});
   const uint64_t key = device.impl()->self_test_key();
   const auto blob_of = [&](const char* kernel, SelfTestVerdict verdict) {
     const KernelTest tests[] = {{kernel, verdict, 1, 0, ""}};
@@ -362,15 +282,16 @@ TEST_CASE("self-test: open goes on to the next device if one cannot run attentio
   };
   // The fused kernel has a substitute; the matrix product has none.
   std::vector<std::byte> blob = blob_of("attention_f32", SelfTestVerdict::TimedOut);
-  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test_results = blob}, &other) == Status::Ok);
+  CHECK(Device::open({.select = word, .log = messages.log(), .self_test_results = blob}, &other) == Status::Ok);
   const KernelTest both[] = {{"layernorm_f32", SelfTestVerdict::Wrong, 0, 2, ""},
                              {"layernorm_f32_subgroup", SelfTestVerdict::Wrong, 0, 2, ""}};
   blob = write_self_test(key, both);
-  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test_results = blob}, &other) == Status::Unsupported);
-  CHECK(messages.text.find("layernorm_f32 failed the self-test") != std::string::npos);
+  CHECK(Device::open({.select = word, .log = messages.log(), .self_test_results = blob}, &other) ==
+        Status::Unsupported);
+  CHECK_THAT(messages.text, holds("layernorm_f32 failed the self-test"));
   CHECK(Device::open({.log = messages.log(), .self_test_results = blob}, &other) == Status::Ok);
   // Without the quick test, the host decides.
-  CHECK(Device::open({.select = "0", .log = messages.log(), .self_test = false, .self_test_results = blob}, &other) ==
+  CHECK(Device::open({.select = word, .log = messages.log(), .self_test = false, .self_test_results = blob}, &other) ==
         Status::Ok);
 }
 
@@ -381,7 +302,7 @@ TEST_CASE("self-test: results of another device, or damaged ones, are ignored wi
   std::vector<std::string> failed;
   CHECK(read_self_test(blob, 17, &failed) == "");
   CHECK(failed == std::vector<std::string>{"softmax_f32"});
-  CHECK(read_self_test(blob, 18, &failed).find("another device") != std::string::npos);
+  CHECK_THAT(read_self_test(blob, 18, &failed), holds("another device"));
   CHECK(failed.empty());
   for (size_t length = 0; length < blob.size(); ++length) {
     CHECK(read_self_test(std::span(blob).first(length), 17, &failed) != "");

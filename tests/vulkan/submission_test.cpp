@@ -1,10 +1,7 @@
-// What waits for the GPU may say, and what may be destroyed then: by a driver made of a few functions.
-#include "vulkan/submission.hpp"
+// Tests what waits for the GPU may return, and what may be destroyed then, on a driver made of a few functions.
+#include "vulkan/context/submission.hpp"
 
-#include <algorithm>
-#include <vector>
-
-#include "catch.hpp"
+#include "harness/catch.hpp"
 
 using namespace heed;
 using namespace heed::vulkan;
@@ -14,7 +11,7 @@ namespace {
 using Results = std::vector<VkResult>;
 constexpr uint32_t kLimitMs = 60'000;  // longer than what a reset is given
 
-// What waits return, the last of them forever: those for the work, then those for a reset.
+// The results of waits for the work, then of waits for a reset. The last of each is repeated forever.
 Results for_work, for_reset;
 size_t work_waits = 0, reset_waits = 0, destroyed = 0;
 
@@ -84,5 +81,65 @@ TEST_CASE("submission: what is not known to have ended stays in use", "[vulkan][
     CHECK(context.hung == row.hung);
     CHECK(destroyed == (row.hung ? 0 : 2));
     CHECK(work_waits >= row.for_work.size());
+  }
+}
+
+TEST_CASE("submission: a device that one wait found hung stays so, and the next waits once", "[vulkan][failure]") {
+  for_work = {VK_TIMEOUT}, for_reset = {VK_TIMEOUT};
+  work_waits = reset_waits = destroyed = 0;
+  Context context;
+  fill(&context.vk);
+  context.queue = handle<VkQueue>();
+  Submission first, second, third;
+  for (Submission* submission : {&first, &second, &third}) {
+    REQUIRE(submission->create(context, "run") == Status::Ok);
+    REQUIRE(submission->submit(kLimitMs) == Status::Ok);
+  }
+  CHECK(first.wait() == Status::DeviceLost);
+  CHECK(context.hung);
+  reset_waits = 0;
+  CHECK(second.ended());
+  CHECK(second.wait() == Status::DeviceLost);
+  CHECK(reset_waits == 1);
+  for_reset = {VK_SUCCESS};
+  CHECK(third.wait() == Status::Ok);
+  CHECK(context.hung);  // the first still uses what it was given
+}
+
+TEST_CASE("submission: to ask whether it has ended does not wait, except beyond its limit", "[vulkan][failure]") {
+  struct Row {
+    VkResult result;
+    bool ended, lost;
+  };
+  const Row rows[] = {{VK_SUCCESS, true, false},
+                      {VK_TIMEOUT, false, false},
+                      {VK_ERROR_OUT_OF_HOST_MEMORY, false, false},
+                      {VK_ERROR_DEVICE_LOST, true, true}};
+  for (const Row& row : rows) {
+    INFO("row " << &row - rows);
+    for_work = {VK_SUCCESS}, for_reset = {row.result};
+    work_waits = reset_waits = destroyed = 0;
+    Context context;
+    fill(&context.vk);
+    context.queue = handle<VkQueue>();
+    Submission submission;
+    REQUIRE(submission.create(context, "run") == Status::Ok);
+    REQUIRE(submission.submit(kLimitMs) == Status::Ok);
+    CHECK(submission.ended() == row.ended);
+    CHECK(reset_waits == 1);
+    CHECK(work_waits == 0);
+    CHECK(context.lost == row.lost);
+    if (row.lost) continue;
+    CHECK(submission.wait() == Status::Ok);
+    for_reset = {VK_TIMEOUT};
+    REQUIRE(submission.submit(1) == Status::Ok);
+    while (!submission.ended()) {
+    }
+    for_reset = {VK_TIMEOUT, VK_SUCCESS};
+    reset_waits = 0;
+    CHECK(submission.wait() == Status::DeviceLost);
+    CHECK(context.timed_out);
+    CHECK_FALSE(context.hung);
+    CHECK(submission.ended());
   }
 }

@@ -1,16 +1,14 @@
-// Tuning on real drivers: what is found is used, kept, and given to another start.
-#include <heed/tuning.hpp>
-#include <set>
+// Tuning on real drivers: its choices are used, kept, and given to another start.
 
-#include "catch.hpp"
 #include "graph/backend.hpp"
+#include "harness/setup.hpp"
+#include "harness/trial.hpp"
 #include "kernels/tuning_choice.hpp"
-#include "ops/trial.hpp"
 
 namespace heed::ops {
 namespace {
 
-// What a plan of this attention says of its kernels, if a tuning chose `variant` for it.
+// The reason that a plan of this attention gives for its kernel, if a tuning chose `variant`.
 std::string why_of_attention(Device& device, const TunedAttention& a, const std::string& variant) {
   Tuning tuning;
   choose(&tuning, variant, attention_class(a.queries, a.keys, a.heads, a.head_size));
@@ -20,8 +18,7 @@ std::string why_of_attention(Device& device, const TunedAttention& a, const std:
     return g.input(name, {1, a.heads, tokens, a.head_size}, a.dtype);
   };
   g.output("y", g.attention(input("q", a.queries), input("k", a.keys), input("v", a.keys)).output);
-  Plan plan;
-  REQUIRE(device.compile(g, {}, &plan, {.pipelines = PipelineCreation::Deferred}) == Status::Ok);
+  Plan plan = test::compiled(device, g, {}, {.pipelines = PipelineCreation::Deferred});
   return plan.passes()[0].why;
 }
 

@@ -1,4 +1,4 @@
-// Panels, bars and letters of the overlay, in pixels from the top left.
+// Draws the panels, bars and letters of the overlay. Positions are in pixels from the top left.
 #version 450
 #include "common.glsl"
 struct Box {

@@ -1,4 +1,4 @@
-// What the shaders of the sample share: buffers and small functions.
+// Buffers and small functions that the shaders share.
 #extension GL_GOOGLE_include_directive : require
 #include "shared.h"
 
@@ -26,7 +26,8 @@ layout(set = 0, binding = SWARM_BIND_PICK) PICK_ACCESS buffer Pick {
   vec4 picked_row[SWARM_ROW4];
   uint picked;
 };
-// Per head the strongest keys, the strongest first: index, and the weight relative to the first as a float's bits.
+// The strongest keys of each head, the strongest first: a key's index, and its weight relative to the first one's as
+// the bits of a float.
 layout(set = 0, binding = SWARM_BIND_LINKS) LINKS_ACCESS buffer Links { uvec2 links[]; };
 
 const float TAU = 6.28318530718;
@@ -42,8 +43,8 @@ uint mix_bits(uint x) {
 }
 float random(uint i, uint stream) { return float(mix_bits(i * 16u + stream) >> 8) / 16777216.0; }
 
-// What head h asks of an agent: towards (or, with a negative pull, away from) the mean position of what it looks at,
-// along with its mean velocity, around it.
+// The acceleration that head h asks of an agent: towards the mean position of what it looks at (or away from it, if the
+// pull is negative), along with the mean velocity, and around the mean position.
 vec3 urge(uint i, uint h, vec3 position, vec3 velocity) {
   vec4 motive = frame.motives[h];
   if (motive.w == 0.0) return vec3(0.0);
@@ -52,7 +53,7 @@ vec3 urge(uint i, uint h, vec3 position, vec3 velocity) {
   return motive.x * to + motive.y * with + motive.z * cross(vec3(0.0, 1.0, 0.0), to);
 }
 
-// An agent has the colour of the heads that move it, and a shade of its tribe.
+// Mixes the colours of the heads that move an agent, and shades the result by the agent's tribe.
 vec3 agent_color(uint i, vec3 position, vec3 velocity) {
   vec3 color = vec3(0.0);
   float total = 1e-12;
@@ -69,7 +70,7 @@ vec3 agent_color(uint i, vec3 position, vec3 velocity) {
   return color / total * shade * (0.8 + 0.4 * traits.w);
 }
 
-// Far things sink into the dark.
+// Makes distant things darker.
 float haze(vec3 position) {
   float distance = length(position - frame.eye.xyz);
   return clamp(1.55 - 0.26 * distance, 0.10, 1.1);

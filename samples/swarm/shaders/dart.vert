@@ -1,4 +1,5 @@
-// A paper dart at every agent, nose forward, leaning into its turns. Reads the agents and heed's output as they lie.
+// Draws a paper dart for every agent, nose forward, leaning into its turns. Reads the agents and heed's output where
+// they lie.
 #version 450
 #include "common.glsl"
 layout(location = 0) out vec3 color;

@@ -1,4 +1,4 @@
-// A soft light around every agent.
+// Draws a soft light around every agent.
 #version 450
 #include "common.glsl"
 layout(location = 0) out vec2 at;

@@ -1,11 +1,12 @@
-// One step of every agent: what its heads ask for, a little wind, and bounds on its speed. Reads what heed wrote.
+// Moves every agent by one step: by what its heads ask for, and a little wind, within bounds of speed. Reads what heed
+// wrote.
 #version 450
 #define AGENTS_ACCESS
 #define TRAILS_ACCESS
 #include "common.glsl"
 layout(local_size_x = SWARM_GROUP) in;
 
-// A flow without sources: the curl of a few waves.
+// The curl of a few waves: a flow without sources, so that agents do not collect anywhere.
 vec3 wind(vec3 x, float time) {
   vec3 a = 1.7 * x + vec3(0.31, 0.23, 0.37) * time;
   vec3 b = 3.1 * x.yzx + vec3(1.3, 2.9, 0.7) - 0.21 * time;
@@ -13,7 +14,7 @@ vec3 wind(vec3 x, float time) {
          0.5 * vec3(cos(b.y) - sin(b.z), cos(b.z) - sin(b.x), cos(b.x) - sin(b.y));
 }
 
-// Where the first of each line goes: along one knot, each in its sixth of it.
+// The path of the first agent of each line. All lines follow one knot, and start at equal distances along it.
 vec3 path(uint tribe, float time) {
   float t = 0.8 * time + 2.0 * TAU * float(tribe) / SWARM_TRIBES;
   float ring = 1.2 + 0.5 * cos(1.5 * t);

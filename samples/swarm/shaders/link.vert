@@ -1,4 +1,4 @@
-// An arched line from the picked agent to what a head looks at most.
+// Draws an arched line from the picked agent to each of the keys that a head looks at most.
 #version 450
 #include "common.glsl"
 layout(location = 0) out vec3 color;

@@ -1,4 +1,4 @@
-// A light at every target; the player's cursor is a larger one.
+// Draws a light at every target, and a larger one at the player's cursor.
 #version 450
 #include "common.glsl"
 layout(location = 0) out vec2 at;

@@ -1,8 +1,8 @@
-// Read by C++ and by the shaders: sizes, bindings and what is told to all shaders once per frame.
+// C++ and shaders both read this: sizes, bindings, and what all shaders are told once per frame.
 #ifndef SWARM_SHARED_H
 #define SWARM_SHARED_H
 
-// One row per agent or target: what heed reads as its input. Five vec4:
+// heed reads one row per agent or target. A row is five vec4:
 //   0  position, |position|^2
 //   1  velocity, 1
 //   2  place in line: cos and sin of the two fastest turns
@@ -11,8 +11,9 @@
 #define SWARM_ROW 20
 #define SWARM_ROW4 5
 #define SWARM_HEADS 4
-// What one head gives to one agent: the mean position and velocity of what it looks at, and its tribe's angle.
-//   0  position, cos   1  velocity, sin
+// One head gives two vec4 to one agent, which are means over what the head looks at:
+//   0  position, cos of the tribe's angle
+//   1  velocity, sin of the tribe's angle
 #define SWARM_VALUE 8
 #define SWARM_VALUE4 2
 #define SWARM_LOOK4 (SWARM_HEADS * SWARM_VALUE4)
@@ -20,7 +21,7 @@
 #define SWARM_TRIBES 6
 #define SWARM_TRAIL 24  // remembered positions per agent
 #define SWARM_LINKS 8   // lines per head of the picked agent
-#define SWARM_BEND 16   // segments of such a line
+#define SWARM_BEND 16   // segments per line
 #define SWARM_GROUP 64  // invocations per workgroup
 
 #define SWARM_FLOCK 0
@@ -49,10 +50,10 @@ struct Frame {
 layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
 #endif
   mat4 view_projection;
-  vec4 eye;                   // camera, time in seconds
-  vec4 right;                 // of the camera; aspect ratio
-  vec4 up;                    // of the camera; size of an agent
-  vec4 cursor;                // the player's cursor in the world; its pull, 0: none
+  vec4 eye;                   // the camera's position; time in seconds
+  vec4 right;                 // to the camera's right; aspect ratio
+  vec4 up;                    // the camera's up; size of an agent
+  vec4 cursor;                // the player's cursor in the world; how much it pulls, 0: not at all
   vec4 pointer;               // where to pick: x, y in [-1, 1]; 1: pick now; 1: show the lines
   vec4 motion;                // time step in seconds, slowest, fastest speed, drag in 1/s
   vec4 home;                  // radius of the free space, wander, swirl, strength of the leaders
@@ -63,7 +64,7 @@ layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
 #ifdef __cplusplus
 };
 
-// A filled rectangle with round corners, or one letter of the font. Pixels, linear colours.
+// A filled rectangle with round corners, or one letter of the font. Lengths are in pixels, colours linear.
 struct Box {
   vec4 area;     // left, top, width, height
   vec4 texture;  // the letter in the font's image, in texels: left, top, width, height; width 0: no letter

@@ -1,4 +1,4 @@
-// New agents, from index `first` on: a loose ball at rest, with their place in line and their tribe.
+// Makes new agents from index `first` on: a loose ball of them at rest, each with a place in line and a tribe.
 #version 450
 #define AGENTS_ACCESS
 #define TRAILS_ACCESS
@@ -7,7 +7,7 @@
 layout(local_size_x = SWARM_GROUP) in;
 layout(push_constant) uniform Push { uint first; } p;
 
-// Steps in line after which each turn begins anew. The slowest one outlasts the longest line.
+// The number of places in line after which each turn repeats. The slowest does not repeat within the longest line.
 const float TURNS[4] = float[4](7.0, 29.0, 150.0, 3000.0);
 
 void main() {

@@ -1,4 +1,5 @@
-// The keys with the largest attention weights of the picked agent, itself left out. One workgroup per head.
+// Finds the keys to which the picked agent gives its largest attention weights, leaving out the agent itself. There
+// is one workgroup per head.
 #version 450
 #define LINKS_ACCESS
 #include "common.glsl"
@@ -16,7 +17,7 @@ void main() {
   uint tid = gl_LocalInvocationID.x, h = gl_WorkGroupID.x;
   bool targets_are_keys = frame.counts.z == SWARM_CROSS;
   uint count = targets_are_keys ? frame.counts.y : frame.counts.x;
-  // The softmax over fewer keys is the same up to a factor, so the causal mask can be laid over it here.
+  // Leaving out keys changes a softmax only by a factor, so a causal mask may be applied here, after the softmax.
   uint seen = frame.counts.z == SWARM_CONGA ? picked : count;
   uint self = targets_are_keys ? NONE : picked;
 

@@ -1,4 +1,4 @@
-// The second set of the cross flavour: lights that drift along a knot. The first one is the player's cursor.
+// Moves the targets of the cross flavour: lights that drift along a knot. The first target is the player's cursor.
 #version 450
 #define TARGETS_ACCESS
 #include "common.glsl"

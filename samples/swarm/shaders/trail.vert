@@ -1,4 +1,4 @@
-// A ribbon through the last positions of every agent, thinner and darker the older they are.
+// Draws a ribbon through the last positions of every agent. Older positions are thinner and darker.
 #version 450
 #include "common.glsl"
 layout(location = 0) out vec3 color;

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-# What a ratio to a peer must at least be on the encoder that the last line is about.
+# The least ratios to each peer on the encoder of the last line.
 LEAST = {"oneDNN": 1.0}
 LEAST_OTHERS = 1.15
 JUDGED = "encoder 1 128 f32"

@@ -17,7 +17,8 @@ using heed::Tensor;
 
 uint32_t threads = 2;
 
-// Stands in for the threads of a host: runs everything on one, and measures how it could have been shared.
+// Stands in for the threads of a host: runs everything on one thread, and measures how several could have shared the
+// work.
 struct Meter {
   using Clock = std::chrono::steady_clock;
   static constexpr uint32_t kThreads = 16;
@@ -79,7 +80,7 @@ struct Net {
   }
 };
 
-// What a plan reads and writes while it exists.
+// A plan with the memory that it reads and writes.
 struct Running {
   std::vector<std::vector<float>> storage;
   std::vector<float> y;
@@ -101,6 +102,7 @@ bool start(Net& net, Tensor y, int64_t count, Work* work) {
   heed::DeviceOptions options;
   options.select = "cpu";
   options.log = heed::stderr_log();
+  if (const char* instructions = std::getenv("HEED_CPU_TARGET")) options.cpu_instructions = instructions;
   options.threads = metered ? Meter::kThreads : threads;
   if (metered) options.parallel_for = {Meter::run, &meter};
   heed::Device device;
@@ -169,9 +171,9 @@ bool prepare_encoder(std::istream& arguments, Work* work) {
   return start(net, x, batch * tokens * kWidth, work);
 }
 
-// scaling BATCH TOKENS TYPE: what an encoder would gain from 16 threads, from a run on one. Its results are the share of
-// its time in which only one thread can work, in percent, and the speed-up that follows from that and from the pieces
-// that the rest is cut into.
+// scaling BATCH TOKENS TYPE: estimates from a run on one thread what an encoder would gain from 16. The results are the
+// time in which only one thread can work, in percent, and the speed-up that follows from that and from how finely the
+// rest is cut.
 bool prepare_scaling(std::istream& arguments, Work* work) {
   metered = true;
   Work encoder;
@@ -218,8 +220,8 @@ bool prepare_decode(std::istream& arguments, Work* work) {
   return start(net, x, kWidth, work);
 }
 
-// rows NAME TIMES: one operation that reads and writes every element once, on TIMES times as many rows as a layer of 512
-// tokens has; `copy BYTES` is its limit.
+// rows NAME TIMES: one operation that reads and writes every element once, on TIMES times as many rows as a layer of
+// 512 tokens has; `copy BYTES` is its limit.
 bool prepare_rows(std::istream& arguments, Work* work) {
   std::string kind;
   int64_t times = 0;

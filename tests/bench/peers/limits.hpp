@@ -129,7 +129,7 @@ inline double (*peak_loop(bool bf16))() {
   return nullptr;
 }
 
-// Memory on huge pages, where the system gives them, as heed's weights are.
+// Memory on huge pages, where the system gives them, as heed has for weights.
 class Words {
  public:
   bool assign(size_t count) {
@@ -152,7 +152,8 @@ class Words {
   std::unique_ptr<uint64_t, Free> data_;
 };
 
-// Sum of all words, by vectors that the compiler chooses; several sums, so that memory is what limits.
+// The sum of all words, by vectors that the compiler chooses. There are several sums, so that only memory limits the
+// speed.
 inline uint64_t read_words(const uint64_t* from, size_t count) {
   uint64_t sums[16] = {};
   for (size_t i = 0; i + 16 <= count; i += 16) {

@@ -1,5 +1,5 @@
-// oneDNN primitives with packed weights and post-operations (bias, gelu, residual): what a careful user of
-// the library would write. Builds against versions 2 and 3.
+// oneDNN primitives with packed weights and post-operations (bias, gelu, residual), as a careful user of the library
+// would write them. Builds against versions 2 and 3.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +30,7 @@ dnnl::stream& stream() {
   return s;
 }
 
-// Memory on huge pages, as heed's weights have it.
+// Memory on huge pages, as heed has for weights.
 struct Store {
   std::vector<std::shared_ptr<void>> held;
   void* allocate(size_t bytes) {

@@ -1,11 +1,9 @@
-// What the peer programs have in common: the protocol, the numbers that weights and inputs are made of, and
-// timing.
+// Shared by the peer programs: the protocol, the numbers that weights and inputs are made of, and timing.
 //
 // A peer reads lines from its standard input and answers each with one line:
-//   run WORK ARGUMENT...      "MS CHECK...": the least milliseconds of several runs, then four values of the
-//   result
-//                             by which the driver sees that all peers compute the same; or "none" if the peer
-//                             has nothing for that work
+//   run WORK ARGUMENT...      "MS CHECK...": the least milliseconds of several runs, then four values of the result by
+//                             which the driver sees that all peers compute the same; or "none" if the peer has
+//                             nothing for that work
 // Works: matmul M N K TYPE, attention TOKENS full|causal TYPE, encoder BATCH TOKENS TYPE, decode KEYS TYPE.
 // TYPE is how weights are stored: f32, f16 or bf16.
 #pragma once

@@ -1,6 +1,6 @@
-// What a kept pipeline cache saves: compiles the same plan twice on an adopted device, with an empty cache and with
-// the data of the first one. It needs a driver that keeps what it compiled, and no GPU: Mesa's RADV does so without
-// hardware. Prints one line "ok ..." or "FAIL ...".
+// Measures what a kept pipeline cache saves: compiles the same plan twice on an adopted device, with an empty cache and
+// with the data of the first one. The driver must keep what it compiled, as Mesa's RADV does even without hardware.
+// Prints one line "ok ..." or "FAIL ...".
 #include <chrono>
 #include <cstdio>
 #include <heed/heed.hpp>
@@ -8,9 +8,9 @@
 #include <heed/vulkan.hpp>
 #include <vector>
 
-#include "vulkan/capabilities.hpp"
-#include "vulkan/functions.hpp"
-#include "vulkan/instance.hpp"
+#include "vulkan/calls/functions.hpp"
+#include "vulkan/probe/capabilities.hpp"
+#include "vulkan/probe/instance.hpp"
 
 using namespace heed;
 using vulkan::structure;
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kLeastGain = 4;  // a cache that was read saves far more
 
-// An encoder layer, its weights given as inputs: a device without hardware has no memory to upload to.
+// An encoder layer. Weights are inputs, since a device without hardware has no memory to upload to.
 Graph layer() {
   Graph g;
   const Tensor x = g.input("x", {1, g.extent("tokens", 512), 256});
@@ -39,7 +39,7 @@ struct Start {
   std::vector<std::byte> cache;
 };
 
-// One start of a host: its device, its cache, heed on it, and a plan.
+// One start of a host: makes a device and a cache, adopts the device, and compiles a plan.
 bool start(vulkan::Instance& instance, const vulkan::PhysicalDevice& physical, std::span<const std::byte> kept,
            Start* result) {
   vulkan::Functions vk = instance.functions();

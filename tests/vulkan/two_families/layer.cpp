@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kPretended = 1;  // the family that is not there
 
-// What the loader wants to be first in objects that it dispatches by.
+// The first word of an object, which the loader dispatches by.
 void* key_of(const void* dispatchable) { return *static_cast<void* const*>(dispatchable); }
 
 // A queue as the application sees it. The loader writes its dispatch table into the first member.
@@ -23,8 +23,8 @@ struct Queue {
   VkQueue real = VK_NULL_HANDLE;
 };
 
-// What the next layer does. It must be asked while the instance is made: later, the loader answers with the
-// first layer's functions.
+// The functions of the next layer. They must be asked for while the instance is made: later, the loader answers with
+// those of the first layer.
 struct Instance {
   VkInstance handle = VK_NULL_HANDLE;
   PFN_vkGetInstanceProcAddr next = nullptr;
@@ -57,7 +57,7 @@ Device& device_of(const void* dispatchable) {
 }
 VkQueue real(VkQueue queue) { return reinterpret_cast<Queue*>(queue)->real; }
 
-// The chain of a create call: what the loader tells this layer of the next one.
+// The structure in a create call's chain by which the loader tells this layer of the next one.
 template <class Info>
 Info* find_link(const void* chain, VkStructureType type, VkLayerFunction function) {
   for (auto* next = static_cast<const VkBaseInStructure*>(chain); next != nullptr; next = next->pNext) {
@@ -95,7 +95,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocatio
   g_instances.erase(key);
 }
 
-// The first family, told twice, with one queue each.
+// Tells the first family twice, with one queue each.
 VKAPI_ATTR void VKAPI_CALL get_families(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties* properties) {
   VkQueueFamilyProperties first = {};
   uint32_t one = 1;
@@ -284,7 +284,12 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, 
 
 }  // namespace
 
-extern "C" VK_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+#ifdef _WIN32
+#define HEED_LAYER_EXPORT __declspec(dllexport)
+#else
+#define HEED_LAYER_EXPORT __attribute__((visibility("default")))
+#endif
+extern "C" HEED_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* interface) {
   if (interface->loaderLayerInterfaceVersion < 2) return VK_ERROR_INITIALIZATION_FAILED;
   interface->loaderLayerInterfaceVersion = 2;

@@ -1,0 +1,67 @@
+// The calls of State: each checks that the handle holds something, and that nobody else uses it.
+#include <heed/state.hpp>
+
+#include "base/logging.hpp"
+#include "graph/state.hpp"
+
+namespace heed {
+namespace {
+
+// Calls body(state) unless the State is in use.
+template <class Body>
+Status use(const std::shared_ptr<detail::StateImpl>& impl, const char* call, const Body& body) {
+  if (impl == nullptr) return Status::InvalidArgument;
+  const std::shared_ptr<detail::StateImpl> state = impl;  // the host may drop the handle meanwhile
+  const detail::Claim claim(&state->running);
+  if (claim.is_mine()) return body(*state);
+  return fail(state->log(), Status::InvalidArgument,
+              format("%s: the State is in use already: on another thread, or by a started run that is not done", call));
+}
+
+}  // namespace
+
+uint64_t State::bytes() const { return impl_ == nullptr ? 0 : impl_->layout->bytes; }
+
+Status State::reset() {
+  return use(impl_, "reset", [](detail::StateImpl& state) { return state.clear(); });
+}
+
+Status State::copy(const State& from) {
+  if (from.impl_ == nullptr) return Status::InvalidArgument;
+  if (from.impl_ == impl_) return Status::Ok;
+  return use(from.impl_, "copy", [&](detail::StateImpl& source) {
+    return use(impl_, "copy", [&](detail::StateImpl& state) {
+      if (source.home() != state.home())
+        return fail(state.log(), Status::InvalidArgument, "copy: the States belong to different devices");
+      const Status status = detail::match_layouts(*state.layout, *source.layout, "copy", state.log());
+      return status == Status::Ok ? state.copy(source) : status;
+    });
+  });
+}
+
+Status State::save(std::vector<std::byte>* blob) const {
+  if (blob == nullptr) return Status::InvalidArgument;
+  return use(impl_, "save", [&](detail::StateImpl& state) { return detail::save_state(state, blob); });
+}
+
+Status State::load(std::span<const std::byte> blob) {
+  return use(impl_, "load", [&](detail::StateImpl& state) { return detail::load_state(state, blob); });
+}
+
+Status State::read(std::string_view name, std::span<std::byte> to, const StatePart& part) const {
+  return use(impl_, "read", [&](detail::StateImpl& state) {
+    std::vector<detail::StateRange> ranges;
+    const Status status = detail::ranges_of(*state.layout, name, part, to.size(), "read", state.log(), &ranges);
+    return status == Status::Ok ? state.read(ranges, to.data()) : status;
+  });
+}
+
+Status State::write(std::string_view name, std::span<const std::byte> from, const StatePart& part) {
+  return use(impl_, "write", [&](detail::StateImpl& state) {
+    std::vector<detail::StateRange> ranges;
+    const Status status = detail::ranges_of(*state.layout, name, part, from.size(), "write", state.log(), &ranges);
+    return status == Status::Ok ? state.write(ranges, from.data()) : status;
+  });
+}
+
+}  // namespace heed

@@ -1,0 +1,88 @@
+# A compiler cache, precompiled headers, files that are compiled together, and less optimization where nobody waits for the
+# result make builds short. tests/build_time.sh measures them.
+
+option(HEED_CCACHE "Compile through ccache where that is installed" ${PROJECT_IS_TOP_LEVEL})
+option(HEED_UNITY "Compile files of a folder together" ON)
+option(HEED_PRECOMPILE "Precompile the headers that most files include (GCC, Clang)" ${PROJECT_IS_TOP_LEVEL})
+
+if(HEED_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(HEED_CCACHE_PROGRAM ccache)
+  if(HEED_CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${HEED_CCACHE_PROGRAM})
+  endif()
+endif()
+set(HEED_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
+# ccache takes a file with a precompiled header only when it is told that macros and times in that header do not matter.
+if(HEED_PRECOMPILE AND CMAKE_HOST_UNIX AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "(^|[/;])ccache$"
+   AND NOT DEFINED ENV{CCACHE_SLOPPINESS})
+  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros)
+endif()
+
+# heed_precompile(TARGET HEADER...) or heed_precompile(TARGET REUSE_FROM TARGET). Every file still includes what it uses:
+# some stages of tests/run.sh build with HEED_PRECOMPILE=OFF.
+function(heed_precompile target)
+  if(NOT HEED_PRECOMPILE OR MSVC OR NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    return()
+  endif()
+  if(ARGV1 STREQUAL "REUSE_FROM")
+    target_precompile_headers(${target} REUSE_FROM ${ARGV2})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+  # Both are what ccache asks for.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  else()
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+endfunction()
+
+# heed_unity(TARGET [FOLDER...]): files of a folder are compiled up to eight together, since what they include takes most of
+# their time. Files of those folders stay alone, as do those with options of their own.
+function(heed_unity target)
+  if(NOT HEED_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder ${source} DIRECTORY)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
+    if(folder IN_LIST ARGN)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      continue()
+    endif()
+    string(MAKE_C_IDENTIFIER ${folder} folder)
+    list(APPEND folders ${folder})
+    list(APPEND in_${folder} ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(LENGTH in_${folder} count)
+    math(EXPR groups "(${count} + 7) / 8")
+    set(index 0)
+    foreach(source IN LISTS in_${folder})
+      math(EXPR group "${index} * ${groups} / ${count}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
+      math(EXPR index "${index} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# Most files of the library spend two thirds of their time to compile on these.
+set(HEED_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstdio> <cstring> <limits> <memory> <optional> <span>
+                          <string> <string_view> <utility> <vector>)
+
+# For tests and programs, which are compiled more often than they run for long; the library, which computes, is optimized as
+# the build type says. Files that compute much take HEED_OPTIMIZED as an option of their own, and those that run once for
+# milliseconds, as what reads the command line, take HEED_UNOPTIMIZED.
+add_library(heed_light INTERFACE)
+set(HEED_OPTIMIZED "")
+set(HEED_UNOPTIMIZED "")
+if(NOT MSVC)
+  target_compile_options(heed_light INTERFACE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  set(HEED_OPTIMIZED $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
+  if(NOT MINGW)  # its object files have no room for the sections of all functions that are not inlined
+    set(HEED_UNOPTIMIZED $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
+  endif()
+endif()

@@ -1,0 +1,265 @@
+// One chunk of a product: a block of rows by a group of panels. It runs register tiles over blocks of k, and finishes a
+// tile while the sums are in the first cache.
+#pragma once
+
+#include <cstring>
+#include <utility>
+
+#include "cpu/kernels.hpp"
+#include "cpu/matmul.hpp"
+
+namespace heed::cpu::matmul {
+
+inline constexpr int64_t kBlockK = 768;  // a panel of 32 columns is then 96 KiB, and 12 rows of a 36 KiB
+// Panels of a chunk, at most: 288 KiB of b, which the second cache holds beside the next chunk's.
+inline constexpr int64_t kGroupPanels = 3;
+// Height of a chunk in tiles, at most.
+inline constexpr int64_t kBlockTiles = 16;
+// How far ahead, in bytes, a single row of tiles prefetches b.
+inline constexpr int64_t kFar = 8192;
+
+// Blocks of k of equal length, as far as possible.
+inline int64_t block_length(int64_t k) {
+  const int64_t blocks = std::max<int64_t>(1, ceil_div(k, kBlockK));
+  return std::max<int64_t>(1, align_up<int64_t>(ceil_div(k, blocks), 8));
+}
+
+// One worker's scratch, in bytes from its start.
+struct Scratch {
+  uint64_t sums, a, wide, bias, residual, offsets, size;
+
+  explicit Scratch(const MatmulKernels& kernels) {
+    const auto rows = static_cast<uint64_t>(kBlockTiles * kernels.rows), cols = static_cast<uint64_t>(kernels.cols);
+    uint64_t at = 0;
+    const auto take = [&at](uint64_t bytes) { return std::exchange(at, at + align_up(bytes, kAlignment)); };
+    sums = take(rows * kGroupPanels * cols * sizeof(float));
+    a = take(rows * kBlockK * sizeof(float));
+    wide = take(kGroupPanels * cols * kBlockK * sizeof(float));
+    bias = take(cols * sizeof(float));
+    residual = take(cols * sizeof(float));
+    offsets = take(4 * rows * sizeof(int64_t));
+    size = at;
+  }
+};
+
+// The rows of one batch that are worked on at the moment. `data` holds them as tiles want them, `pitch` elements apart; if
+// it is null, tiles read them where they lie.
+struct Band {
+  int64_t first = 0, count = 0;
+  const std::byte* data = nullptr;
+  int64_t pitch = 0;
+};
+
+class Chunk {
+ public:
+  Chunk(const Problem& problem, const Position& batch, const Band& band, const std::byte* panels, DType panel_type,
+        std::byte* scratch)
+      : problem_(problem),
+        band_(band),
+        kernels_(problem.kernels),
+        rows_kernels_(*problem.operand[kOut].kernels),
+        panels_(panels),
+        panel_type_(panel_type),
+        tiles_(problem.kernels.of(panel_type)),
+        panel_bytes_(problem.panel_elements(panel_type) * static_cast<int64_t>(size_of(panel_type))),
+        layout_(problem.kernels),
+        scratch_(scratch),
+        batch_(batch) {}
+
+  // Multiplies by `panels` panels, the first of which starts at column `first_column` of b. The panels that this worker
+  // reads next probably lie `next` bytes further on (back, if negative); 0: unknown.
+  void run(int64_t first_row, int64_t rows, int64_t first_column, int64_t panels, int64_t next) {
+    next_ = next;
+    first_row_ = first_row;
+    rows_ = rows;
+    first_column_ = first_column;
+    count_ = panels;
+    find_rows(first_row);
+    const int64_t length = block_length(problem_.k);
+    // With one block of k a tile is finished at once, and all tiles use the same sums.
+    const bool blocked = problem_.k > length;
+    pitch_ = blocked ? panels * kernels_.cols : kernels_.cols * (rows == 1 ? panels : 1);
+    for (int64_t begin = 0; begin == 0 || begin < problem_.k; begin += length)
+      multiply(begin, std::min(length, problem_.k - begin), blocked);
+  }
+
+ private:
+  template <class T>
+  T* scratch(uint64_t offset) const {
+    return reinterpret_cast<T*>(scratch_ + offset);
+  }
+  int64_t* offsets(int role) const { return scratch<int64_t>(layout_.offsets) + role * kBlockTiles * kernels_.rows; }
+
+  // Finds where each row starts in the operands. b has no rows; in its place stands the number of the row's first element
+  // in out, by which dropout counts.
+  void find_rows(int64_t first_row) {
+    Position at = batch_;
+    at.advance(problem_.rows, first_row);
+    const Axes& axes = problem_.rows;
+    if (axes.count <= 1) {
+      // Without an axis there is one row.
+      for (const int role : {kA, kOut, kResidual}) spread(at.offset[role], axes.stride[role][0], offsets(role));
+      return spread(at.logical, axes.logical[0], offsets(kB));
+    }
+    for (int64_t r = 0; r < rows_; ++r) {
+      if (r > 0) {
+        at = batch_;
+        at.advance(axes, first_row + r);
+      }
+      for (const int role : {kA, kOut, kResidual}) offsets(role)[r] = at.offset[role];
+      offsets(kB)[r] = at.logical;
+    }
+  }
+  void spread(int64_t first, int64_t step, int64_t* to) const {
+    for (int64_t r = 0; r < rows_; ++r) to[r] = first + r * step;
+  }
+
+  // Rows of a block of k as the tiles read them, `pitch` elements apart.
+  struct RowsOfA {
+    const std::byte* data;
+    int64_t pitch;
+  };
+  RowsOfA rows_of_a(int64_t begin, int64_t length) {
+    const Operand& a = problem_.operand[kA];
+    const auto element = static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
+    if (band_.data != nullptr)
+      return {band_.data + ((first_row_ - band_.first) * band_.pitch + begin) * element, band_.pitch};
+    if (problem_.direct_a)
+      return {reinterpret_cast<const std::byte*>(a.at<float>(offsets(kA)[0]) + begin),
+              rows_ > 1 ? offsets(kA)[1] - offsets(kA)[0] : 0};
+    for (int64_t r = 0; r < rows_; ++r)
+      load_copy(a, offsets(kA)[r] + begin * problem_.a_k_stride, problem_.a_k_stride, length,
+                scratch<float>(layout_.a) + r * length);
+    return {scratch<std::byte>(layout_.a), length};
+  }
+
+  void multiply(int64_t begin, int64_t length, bool blocked) {
+    const bool last = begin + length >= problem_.k;
+    const RowsOfA a = rows_of_a(begin, length);
+    const int64_t steps = tiles_.narrow != nullptr ? align_up(length, tiles_.step) : length;
+    const int64_t b_row = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
+    const int64_t row_bytes =
+        a.pitch * static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
+    if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
+    // All tiles get the same height, as far as possible.
+    const int64_t count = ceil_div(rows_, kernels_.rows), height = rows_ / count, taller = rows_ % count;
+    const bool widened = tiles_.widen != nullptr && count >= tiles_.widen_from;
+    const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
+    for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));
+    for (int64_t t = 0, r = 0; t < count; ++t) {
+      const int64_t rows = height + (t < taller ? 1 : 0);
+      const auto tile = tiles[rows - 1];
+      for (int64_t p = 0; p < count_; ++p) {
+        float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
+        const std::byte* b = panel(p, begin);
+        Prefetch prefetch = upcoming(b, last ? next_ - begin * b_row : length * b_row, t, count, steps);
+        if (last && problem_.direct_finish) prefetch_out(r, rows, p, &prefetch);
+        const void* read = widened ? static_cast<const void*>(wide(p, length)) : b;
+        tile(steps, a.data + r * row_bytes, a.pitch, 1, read, sums, pitch_, begin > 0, prefetch);
+        if (last) finish(r, rows, p, sums);
+      }
+      r += rows;
+    }
+  }
+
+  // A single row of tiles prefetches the panel that it reads itself. Where several rows of tiles read a panel, it comes
+  // from the caches, and they prefetch the panel that this worker reads next, `next` bytes further on: each row another
+  // range of it, so that memory is read evenly over time.
+  Prefetch upcoming(const std::byte* b, int64_t next, int64_t tile_row, int64_t tile_rows, int64_t steps) const {
+    const int64_t step_bytes = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
+    if (tile_rows == 1 || next == 0) return {b + kFar, step_bytes};
+    const int64_t pitch = ceil_div(step_bytes, tile_rows);
+    return {b + next + tile_row * pitch * steps, pitch};
+  }
+
+  void prefetch_out(int64_t r, int64_t rows, int64_t p, Prefetch* prefetch) const {
+    const int64_t* starts = offsets(kOut) + r;
+    const float* first = problem_.operand[kOut].at<float>(first_column_ + p * kernels_.cols + starts[0]);
+    prefetch->out = reinterpret_cast<const std::byte*>(first);
+    prefetch->out_pitch = rows > 1 ? (starts[1] - starts[0]) * static_cast<int64_t>(sizeof(float)) : 0;
+  }
+
+  void multiply_row(int64_t begin, int64_t length, const std::byte* a, bool last) {
+    float* sums = scratch<float>(layout_.sums);
+    int64_t p = 0;
+    for (; p + MatmulKernels::kThinPanels <= count_; p += MatmulKernels::kThinPanels)
+      tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_), sums + p * kernels_.cols,
+                  begin > 0);
+    for (; p < count_; ++p)
+      tiles_.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0,
+                     {panel(p, begin) + kFar, kernels_.cols * static_cast<int64_t>(size_of(panel_type_))});
+    for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
+  }
+
+  float* wide(int64_t p, int64_t length) const { return scratch<float>(layout_.wide) + p * length * kernels_.cols; }
+  const std::byte* panel(int64_t p, int64_t begin) const {
+    return panels_ + p * panel_bytes_ + begin * kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
+  }
+
+  void finish(int64_t r, int64_t rows, int64_t p, float* sums) const {
+    const int64_t column = first_column_ + p * kernels_.cols;
+    const int64_t columns = std::min(kernels_.cols, problem_.n - column);
+    const MatmulAttrs& attrs = problem_.attrs;
+    TileFinish finish;
+    finish.scale = attrs.scale;
+    finish.activation = attrs.activation;
+    finish.bias = bias(column, columns);
+    if (problem_.direct_finish && columns == kernels_.cols) {
+      const Operand& residual = problem_.operand[kResidual];
+      if (residual.valid()) finish.residual = residual.at<float>(column);
+      finish.residual_rows = offsets(kResidual) + r;
+      finish.out = problem_.operand[kOut].at<float>(column);
+      finish.out_rows = offsets(kOut) + r;
+      return kernels_.finish(finish, rows, sums, pitch_);
+    }
+    const int64_t start = 0;
+    finish.out_rows = &start;
+    for (int64_t i = 0; i < rows; ++i) {
+      finish.out = sums + i * pitch_;
+      kernels_.finish(finish, 1, finish.out, pitch_);
+      finish_row(r + i, column, columns, finish.out);
+    }
+  }
+
+  const float* bias(int64_t column, int64_t columns) const {
+    const Operand& bias = problem_.bias;
+    if (!bias.valid()) return nullptr;
+    const int64_t stride = row_stride(bias.view);
+    float* buffer = scratch<float>(layout_.bias);
+    if (columns == kernels_.cols) return load(bias, column * stride, stride, columns, buffer);
+    std::memset(buffer, 0, static_cast<size_t>(kernels_.cols) * sizeof(float));
+    load_copy(bias, column * stride, stride, columns, buffer);
+    return buffer;
+  }
+
+  // Does dropout, residual and store of one row that tiles cannot finish themselves.
+  void finish_row(int64_t r, int64_t column, int64_t columns, float* row) const {
+    if (problem_.attrs.dropout.p > 0.0f)
+      rows_kernels_.dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, row, columns);
+    const Operand& residual = problem_.operand[kResidual];
+    if (residual.valid()) {
+      const int64_t stride = row_stride(residual.view);
+      const float* other =
+          load(residual, offsets(kResidual)[r] + column * stride, stride, columns, scratch<float>(layout_.residual));
+      rows_kernels_.add(row, other, row, columns);
+    }
+    const Operand& out = problem_.operand[kOut];
+    const int64_t stride = row_stride(out.view);
+    store(out, offsets(kOut)[r] + column * stride, stride, columns, row);
+  }
+
+  const Problem& problem_;
+  const Band& band_;
+  const MatmulKernels& kernels_;
+  const RowKernels& rows_kernels_;
+  const std::byte* panels_;  // of the group
+  DType panel_type_;
+  const MatmulKernels::Storage& tiles_;
+  int64_t panel_bytes_;
+  Scratch layout_;
+  std::byte* scratch_;
+  Position batch_;
+  int64_t first_row_ = 0, rows_ = 0, first_column_ = 0, count_ = 0, pitch_ = 0, next_ = 0;
+};
+
+}  // namespace heed::cpu::matmul

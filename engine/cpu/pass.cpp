@@ -1,0 +1,14 @@
+#include "cpu/pass.hpp"
+
+namespace heed::cpu {
+
+const Operation& operation(Op op) {
+  static constexpr Operation kOperations[] = {
+#define HEED_OPERATION(enumerator, name) {run_##name, name##_scratch},
+#include "graph/operations.inc"
+#undef HEED_OPERATION
+  };
+  return kOperations[static_cast<size_t>(op)];
+}
+
+}  // namespace heed::cpu

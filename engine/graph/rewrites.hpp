@@ -1,0 +1,57 @@
+// The rewrites that turn a Graph into a Schedule, in the order of make_schedule. Each changes a private copy of the
+// graph.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph_data.hpp"
+#include "graph/schedule.hpp"
+
+namespace heed::detail {
+
+// Takes out every dropout that does nothing: all of them unless training, and those with p == 0.
+void remove_idle_dropout(GraphData* graph, bool training);
+// Drops nodes whose results no output and no state needs.
+void remove_dead_nodes(GraphData* graph);
+// Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the options keep it.
+void lower_attention(GraphData* graph, const ScheduleOptions& options);
+// Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
+void isolate_outputs(GraphData* graph);
+// Moves bias, activation, dropout and residual into the matmul before them, a residual into the norm after it, and
+// scale and activation into the elementwise operation before them. Leaves out copies behind attention (see the
+// options).
+void fuse(GraphData* graph, const ScheduleOptions& options);
+// Has passes write into states what a copy behind them would write there, and leaves out the copy.
+void write_in_place(GraphData* graph);
+// Moves rows apart by two cache lines each where a matmul reads rows that lie a multiple of `pitch` bytes apart: they
+// would share a few places of the first cache and throw each other out. 0: does nothing.
+void spread_rows(GraphData* graph, int64_t pitch);
+
+// The nodes that write and read each storage. Writing or reading a view counts for its storage.
+struct Dataflow {
+  explicit Dataflow(const GraphData& graph);
+  struct Reader {
+    size_t node;
+    size_t input;
+  };
+  std::vector<std::vector<Reader>> readers;  // by storage id
+  std::vector<bool> is_output;               // by storage id; states are outputs, too
+  std::vector<int64_t> producer;             // node that writes the storage, of a state the last; or -1
+
+  // The reader of a storage that is read exactly once and is no output; otherwise null.
+  const Reader* only_reader(uint32_t storage) const;
+};
+
+// Whether the node writes the storage, or a part of it.
+bool writes(const GraphData& graph, const Node& node, uint32_t storage);
+
+// Gives every item an offset in scratch, such that items whose lives [first, last], in passes, overlap lie apart.
+// Returns the bytes needed.
+struct ScratchItem {
+  uint64_t bytes = 0;
+  size_t first = 0, last = 0;
+  uint64_t offset = 0;  // out
+};
+uint64_t place_scratch(std::vector<ScratchItem>* items, uint64_t alignment);
+
+}  // namespace heed::detail

@@ -1,0 +1,147 @@
+// Graph::append and assign add a copy into a state. Where the pass before it makes nothing but what is copied, it can
+// write there itself.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "graph/build.hpp"
+#include "graph/rewrites.hpp"
+
+namespace heed::detail {
+namespace {
+
+// Operations that write rows without gaps to any place. The others write tensors without gaps.
+bool takes_row_strides(Op op) {
+  switch (op) {
+    case Op::Matmul:
+    case Op::Elementwise:
+    case Op::Dropout:
+    case Op::LayerNorm:
+    case Op::RmsNorm:
+    case Op::Embedding:
+    case Op::Rotary:
+    case Op::Concat: return true;
+    default: return false;
+  }
+}
+
+class Placing {
+ public:
+  explicit Placing(GraphData* graph)
+      : graph_(*graph), build_(*graph, "append"), flow_(*graph), gone_(graph->nodes.size(), false) {}
+
+  void run() {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) gone_[n] = is_left_out(n);
+    std::vector<Node> kept;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (!gone_[n]) kept.push_back(std::move(graph_.nodes[n]));
+    graph_.nodes = std::move(kept);
+  }
+
+ private:
+  // Has the maker of what node `n` copies into a state write it there, if it can.
+  bool is_left_out(size_t n) {
+    const Node& copy = graph_.nodes[n];
+    if (copy.op != Op::Elementwise || !build_.is_state(graph_.tensors[copy.outputs[0].id].storage)) return false;
+    const auto& attrs = copy.as<ElementwiseAttrs>();
+    const TensorInfo seen = build_.info(copy.inputs[0]), place = build_.info(copy.outputs[0]);
+    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.scale != 1.0f || attrs.activation != Activation::None ||
+        seen.dtype != place.dtype)
+      return false;
+    const int64_t producer = flow_.producer[seen.storage];
+    if (producer < 0 || flow_.only_reader(seen.storage) == nullptr) return false;
+    Node& maker = graph_.nodes[static_cast<size_t>(producer)];
+    if (maker.outputs[0].id != seen.storage || maker.op == Op::Custom ||
+        is_touched(place.storage, static_cast<size_t>(producer), n))
+      return false;
+    const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[0]), seen, place);
+    if (!target || !can_write(maker.op, *target)) return false;
+    maker.outputs[0] = build_.add_view(*target, place.storage);
+    maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
+    return true;
+  }
+
+  // Whether a node from `first` to the one before `last` reads or writes the state.
+  bool is_touched(uint32_t state, size_t first, size_t last) const {
+    const auto reads = [&](Tensor t) { return t.valid() && graph_.tensors[t.id].storage == state; };
+    for (size_t n = first; n < last; ++n) {
+      const Node& node = graph_.nodes[n];
+      if (gone_[n]) continue;
+      if (writes(graph_, node, state) || std::any_of(node.inputs.begin(), node.inputs.end(), reads)) return true;
+    }
+    return false;
+  }
+
+  bool can_write(Op op, const TensorInfo& target) {
+    const bool dense_rows = graph_.sizes.is_constant(target.strides[static_cast<size_t>(target.rank - 1)], 1);
+    return build_.is_contiguous(target) || (dense_rows && takes_row_strides(op));
+  }
+
+  // The place of `seen`, a view of all of `result`, with the dims of `result`. None if strides cannot say it.
+  std::optional<TensorInfo> seen_as_result(const TensorInfo& result, const TensorInfo& seen, const TensorInfo& place) {
+    if (!graph_.sizes.is_constant(seen.offset, 0) || !build_.is_contiguous(result) ||
+        build_.elements(seen) != build_.elements(result))
+      return {};
+    const std::optional<TensorInfo> from = in_memory_order(seen, place);
+    if (!from) return {};
+    TensorInfo dense = result;
+    dense.rank = 0;
+    for (int i = 0; i < result.rank; ++i)
+      if (const SizeId dim = result.dims[static_cast<size_t>(i)]; !graph_.sizes.is_constant(dim, 1))
+        dense.dims[static_cast<size_t>(dense.rank++)] = dim;
+    if (!reshape_in_place(build_, *from, &dense)) return {};
+    TensorInfo target = result;
+    target.name.clear();
+    target.offset = place.offset;
+    SizeId within = graph_.sizes.constant(1);  // the stride of an axis of size 1: as if it were not alone
+    for (int i = result.rank; i-- > 0;) {
+      const auto at = static_cast<size_t>(i);
+      const bool one = graph_.sizes.is_constant(result.dims[at], 1);
+      target.strides[at] = one ? within : dense.strides[static_cast<size_t>(--dense.rank)];
+      within = graph_.sizes.mul(target.strides[at], target.dims[at]);
+    }
+    return target;
+  }
+
+  // `place` without axes of size 1, its axes in the order in which those of `seen`, which has no gaps, lie in memory.
+  std::optional<TensorInfo> in_memory_order(const TensorInfo& seen, const TensorInfo& place) {
+    TensorInfo ordered = place;
+    ordered.rank = 0;
+    std::array<bool, kMaxRank> done{};
+    SizeId stride = graph_.sizes.constant(1);
+    for (int left = seen.rank; left > 0; --left) {
+      size_t next = kMaxRank;
+      for (int i = seen.rank; i-- > 0;) {
+        const auto at = static_cast<size_t>(i);
+        if (done[at]) continue;
+        const bool one = graph_.sizes.is_constant(seen.dims[at], 1);
+        if (one || (next == kMaxRank && seen.strides[at] == stride)) next = at;
+        if (one) break;
+      }
+      if (next == kMaxRank) return {};
+      done[next] = true;
+      if (graph_.sizes.is_constant(seen.dims[next], 1)) continue;
+      stride = graph_.sizes.mul(seen.strides[next], seen.dims[next]);
+      // `ordered` grows from its innermost axis outwards.
+      std::rotate(ordered.dims.begin(), ordered.dims.end() - 1, ordered.dims.end());
+      std::rotate(ordered.strides.begin(), ordered.strides.end() - 1, ordered.strides.end());
+      ordered.dims[0] = place.dims[next];
+      ordered.strides[0] = place.strides[next];
+      ++ordered.rank;
+    }
+    return ordered;
+  }
+
+  GraphData& graph_;
+  Build build_;
+  Dataflow flow_;
+  std::vector<bool> gone_;
+};
+
+}  // namespace
+
+void write_in_place(GraphData* graph) {
+  if (!graph->states.empty()) Placing(graph).run();
+}
+
+}  // namespace heed::detail

@@ -1,0 +1,95 @@
+// Llama, Qwen 2, Qwen 3 and GPT-2 differ in names and in options of layers that all of heed::nn has.
+#include <heed/decoder.hpp>
+
+#include "nn/parts.hpp"
+
+namespace heed::nn {
+namespace {
+
+// The names that checkpoints give to the parts around the layers. `positions` is empty where rotation tells positions.
+struct Names {
+  std::string_view tokens, positions, layers, norm, head;
+};
+constexpr Names kLlamaNames = {"model.embed_tokens.weight", {}, "model.layers", "model.norm", "lm_head.weight"};
+constexpr Names kGpt2Names = {"wte.weight", "wpe.weight", "h", "ln_f", "lm_head.weight"};
+
+EncoderLayerOptions llama_layer(const DecoderConfig& config) {
+  EncoderLayerOptions layer;
+  const bool has_head_norms = config.family == DecoderFamily::Qwen3;
+  layer.attention.names = AttentionNames{.q = "q_proj", .k = "k_proj", .v = "v_proj", .out = "o_proj"};
+  if (has_head_norms) layer.attention.names->q_norm = "q_norm", layer.attention.names->k_norm = "k_norm";
+  layer.attention.bias = config.family == DecoderFamily::Qwen2;
+  layer.attention.out_bias = false;
+  layer.attention.head_norm_eps = config.eps;
+  layer.attention.rotary = config.rotary;
+  layer.feed_forward = {
+      .activation = Activation::Silu, .first = "up_proj", .second = "down_proj", .gate = "gate_proj", .bias = false};
+  layer.norm.kind = NormKind::Rms;
+  layer.attention_names = {.attention = "self_attn", .norm = "input_layernorm"};
+  layer.feed_forward_names = {.feed_forward = "mlp", .norm = "post_attention_layernorm"};
+  return layer;
+}
+
+EncoderLayerOptions gpt2_layer() {
+  EncoderLayerOptions layer;
+  layer.attention.names = AttentionNames{.qkv = "c_attn", .out = "c_proj", .transposed = true};
+  layer.feed_forward = {.activation = Activation::GeluTanh, .first = "c_fc", .second = "c_proj", .transposed = true};
+  layer.attention_names = {.attention = "attn", .norm = "ln_1"};
+  layer.feed_forward_names = {.feed_forward = "mlp", .norm = "ln_2"};
+  return layer;
+}
+
+EncoderLayerOptions layer_of(const DecoderConfig& config, const DecoderOptions& options) {
+  EncoderLayerOptions layer = config.family == DecoderFamily::Gpt2 ? gpt2_layer() : llama_layer(config);
+  layer.attention.heads = config.heads;
+  layer.attention.kv_heads = config.kv_heads;
+  layer.attention.d_k = config.head_width;
+  layer.attention.causal = Causal::BottomRight;
+  layer.attention.cache = options.cache;
+  layer.attention.weight_dtype = options.weight_dtype;
+  layer.feed_forward.hidden = config.hidden;
+  layer.feed_forward.weight_dtype = options.weight_dtype;
+  layer.norm.placement = NormPlacement::Pre;
+  layer.norm.eps = config.eps;
+  return layer;
+}
+
+}  // namespace
+
+DecoderResult decoder(Graph& g, Tensor ids, const DecoderConfig& config, const DecoderOptions& options) {
+  const bool is_gpt2 = config.family == DecoderFamily::Gpt2;
+  const Names& names = is_gpt2 ? kGpt2Names : kLlamaNames;
+  const auto refuse = [&](const char* what) {
+    mistake(g, Status::InvalidArgument, options.prefix, "decoder: %s", what);
+    return DecoderResult{};
+  };
+  if (config.family > DecoderFamily::Gpt2) return refuse("the family is none of those there are");
+  if (config.width < 1 || config.vocabulary < 1) return refuse("a width and a vocabulary of at least 1 are needed");
+  if (is_gpt2 && config.positions < 1) return refuse("GPT-2 needs the number of its positions");
+
+  const auto table = [&](std::string_view name, int64_t rows) {
+    return g.weight(join(options.prefix, name), {rows, config.width}, options.weight_dtype.value_or(options.dtype));
+  };
+  const Tensor words = table(names.tokens, config.vocabulary);
+  Tensor x = g.embedding(words, ids, options.dtype);
+  if (g.shape(x).rank != 3) {
+    if (g.status() != Status::Ok) return {};
+    return refuse("ids must be [B, S]");
+  }
+  if (is_gpt2) {
+    const Dim first = options.cache.capacity > 0 ? options.cache.past : Dim(0);
+    const Tensor rows = g.slice(table(names.positions, config.positions), 0, first, g.shape(x)[1]);
+    x = g.add(x, g.cast(rows, options.dtype));
+  }
+
+  const std::string final_norm = join(options.prefix, names.norm);
+  DecoderResult result;
+  result.hidden = encoder_stack(g, x, join(options.prefix, names.layers), layer_of(config, options),
+                                {.layers = config.layers, .final_norm = final_norm});
+  const Label label(g, "logits");
+  const Tensor seen = options.all_logits ? result.hidden : g.last(result.hidden, 1);
+  result.logits = g.linear(seen, config.tied ? words : table(names.head, config.vocabulary));
+  return result;
+}
+
+}  // namespace heed::nn

@@ -1,0 +1,59 @@
+// One opened device as all rooms above see it: handles, functions, limits and log. The device owns it; pipelines, buffers
+// and plans refer to it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <heed/device.hpp>
+#include <heed/vulkan_memory.hpp>
+#include <memory>
+#include <mutex>
+
+#include "vulkan/calls/functions.hpp"
+#include "vulkan/probe/capabilities.hpp"
+
+namespace heed::vulkan {
+
+struct Context {
+  Functions vk;
+  VkDevice device = VK_NULL_HANDLE;
+  const VkAllocationCallbacks* allocator = nullptr;
+  MemoryAllocator memory;          // the host's; empty: heed allocates device memory itself
+  bool memory_budget = false;      // VK_EXT_memory_budget is enabled
+  VkQueue queue = VK_NULL_HANDLE;  // null if the host gave none
+  uint32_t queue_family = 0;
+  PhysicalDevice physical;
+  Capabilities capabilities;
+  DeviceInfo info;
+  Log log;
+  bool labels = false;  // VK_EXT_debug_utils is there and wanted
+
+  // vkQueueSubmit wants one thread at a time. Taken where heed submits: uploads, runs, and calls of State.
+  std::mutex queue_mutex;
+  // Set by the first VK_ERROR_DEVICE_LOST; from then on every call returns DeviceLost.
+  std::atomic<bool> lost{false};
+  std::atomic<bool> timed_out{false};  // lost, because a wait exceeded its limit
+  // A submission did not end. Vulkan forbids destroying what it may still use, so that nothing is destroyed any more: a
+  // leak in a process whose GPU hangs anyway.
+  std::atomic<bool> hung{false};
+
+  // Ok for success codes; otherwise logs "<what>: <VkResult>", remembers a lost device, returns the closest
+  // Status.
+  Status check(const char* what, VkResult result);
+  // Ok, or DeviceLost with a message that names `what`.
+  Status alive(const char* what) const;
+
+  // Where weights, scratch, constants, inputs and outputs may begin within a buffer.
+  uint64_t buffer_alignment() const { return std::max<uint64_t>(256, capabilities.storage_alignment); }
+  uint32_t timestamp_bits() const { return physical.queue_families[queue_family].timestampValidBits; }
+
+  // Names a Vulkan object in captures and validation messages.
+  void name(VkObjectType type, uint64_t handle, const char* text) const;
+  template <class Handle>
+  void name(VkObjectType type, Handle handle, const char* text) const {
+    // Non-dispatchable handles are pointers on 64-bit platforms and integers on others.
+    name(type, (uint64_t)(handle), text);
+  }
+};
+
+}  // namespace heed::vulkan

@@ -1,0 +1,100 @@
+// Devices that belong to a host.
+#include "base/logging.hpp"
+#include "vulkan/device/device.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+Status check_lists(const HostDevice& host) {
+  for (size_t i = 0; i < host.enabled_extensions.size(); ++i)
+    if (host.enabled_extensions[i] == nullptr)
+      return fail(host.log, Status::InvalidArgument, format("adopt: enabled_extensions[%zu] is null", i));
+  if (host.enabled_features != nullptr && host.enabled_features->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2)
+    return fail(host.log, Status::InvalidArgument,
+                "adopt: enabled_features has a wrong sType; a VkPhysicalDeviceFeatures2 is needed");
+  if ((host.memory.allocate == nullptr) != (host.memory.free == nullptr))
+    return fail(host.log, Status::InvalidArgument,
+                format("adopt: memory.%s is null, but not the other of the two",
+                       host.memory.allocate == nullptr ? "allocate" : "free"));
+  return Status::Ok;
+}
+
+Status check_host(const HostDevice& host) {
+  const char* missing = nullptr;
+  if (host.instance == VK_NULL_HANDLE)
+    missing = "instance";
+  else if (host.physical_device == VK_NULL_HANDLE)
+    missing = "physical_device";
+  else if (host.device == VK_NULL_HANDLE)
+    missing = "device";
+  else if (host.get_instance_proc_addr == nullptr)
+    missing = "get_instance_proc_addr";
+  if (missing != nullptr) return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
+  const Status status = check_lists(host);
+  if (status != Status::Ok) return status;
+  if (host.api_version < VK_API_VERSION_1_1)
+    return fail(host.log, Status::Unsupported,
+                format("adopt: the host uses Vulkan %u.%u; 1.1 is needed", VK_API_VERSION_MAJOR(host.api_version),
+                       VK_API_VERSION_MINOR(host.api_version)));
+  return Status::Ok;
+}
+
+}  // namespace
+
+Status adopt(const HostDevice& host, Device* device) {
+  if (device == nullptr) return Status::InvalidArgument;
+  Status status = check_host(host);
+  if (status != Status::Ok) return status;
+  auto fresh = std::make_shared<VulkanDevice>();
+  status = fresh->adopt(host);
+  if (status == Status::Ok) *device = Device(std::move(fresh));
+  return status;
+}
+
+Status VulkanDevice::adopt(const HostDevice& host) {
+  // Only what the host enabled counts, not what the physical device could do.
+  const Features enabled = read_features(host.enabled_features);
+  // With the memory model on, atomics are of the device's scope: VUID-RuntimeSpirv-vulkanMemoryModel-06265.
+  if (enabled.vulkanMemoryModel && !enabled.vulkanMemoryModelDeviceScope)
+    return fail(host.log, Status::Unsupported,
+                "adopt: the host enabled vulkanMemoryModel, but not vulkanMemoryModelDeviceScope");
+  context_.log = host.log;
+  context_.vk.GetInstanceProcAddr = host.get_instance_proc_addr;
+  const char* missing = load_instance_functions(host.instance, host.debug_utils, &context_.vk);
+  if (missing == nullptr) missing = load_device_functions(host.device, &context_.vk);
+  if (missing != nullptr)
+    return fail(host.log, Status::InvalidArgument, format("adopt: get_instance_proc_addr knows no %s", missing));
+
+  const std::string matrices_lack = missing_for_matrices(enabled, host.enabled_extensions);
+  // Otherwise not even their functions are asked for.
+  if (matrices_lack.empty()) load_extension_functions(host.instance, &context_.vk);
+  context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version);
+  const auto& families = context_.physical.queue_families;
+  if (host.queue_family >= families.size() || (families[host.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
+    return fail(host.log, Status::InvalidArgument,
+                format("adopt: queue family %u has no compute (the device has %zu families)", host.queue_family,
+                       families.size()));
+  context_.physical.adopted = true;
+  context_.physical.features = enabled;
+  context_.physical.memory_budget = contains(host.enabled_extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  if (!matrices_lack.empty() && context_.physical.matrix_units.missing.empty())
+    context_.physical.matrix_units.missing = "the host did not enable " + matrices_lack;
+  context_.info = describe(context_.physical);
+  if (!context_.info.usable)
+    return fail(host.log, Status::Unsupported,
+                "adopt: " + context_.info.name + " cannot be used: " + context_.info.reason);
+  context_.allocator = host.allocator;
+  context_.memory = host.memory;
+  context_.memory_budget = context_.physical.memory_budget;
+  context_.queue = host.queue;
+  context_.queue_family = host.queue_family;
+  context_.capabilities = capabilities_of(context_.physical);
+  apply_self_test(host.self_test_results);
+  context_.labels = host.debug_utils && context_.vk.SetDebugUtilsObjectNameEXT != nullptr &&
+                    context_.vk.CmdBeginDebugUtilsLabelEXT != nullptr &&
+                    context_.vk.CmdEndDebugUtilsLabelEXT != nullptr;
+  context_.device = host.device;
+  return pipelines_->create({}, host.pipeline_cache);
+}
+
+}  // namespace heed::vulkan

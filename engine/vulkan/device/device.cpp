@@ -1,0 +1,67 @@
+#include "vulkan/device/device.hpp"
+
+#include "vulkan/memory/host_range.hpp"
+#include "vulkan/memory/weights.hpp"
+#include "vulkan/plan/plan.hpp"
+
+namespace heed::vulkan {
+
+VulkanDevice::~VulkanDevice() {
+  // Plans and weights keep their device alive, so all that is left are the pipelines.
+  if (context_.device != VK_NULL_HANDLE) pipelines_.reset();
+  if (context_.hung) (void)instance_.release();
+  if (instance_ != nullptr && context_.device != VK_NULL_HANDLE) context_.vk.DestroyDevice(context_.device, nullptr);
+}
+
+ScheduleOptions VulkanDevice::schedule_options() const {
+  ScheduleOptions options;
+  options.alignment = weight_alignment();
+  options.max_tensor_bytes = context_.capabilities.max_storage_range;
+  plan_for(context_.capabilities, &options);
+  return options;
+}
+
+Status VulkanDevice::upload(std::span<const HostTensor> tensors, const UploadOptions& options,
+                            std::shared_ptr<detail::WeightsImpl>* weights) {
+  auto fresh = std::make_shared<VulkanWeights>(shared_from_this(), context_);
+  const Status status = fresh->upload(tensors, options, weight_alignment());
+  if (status == Status::Ok) *weights = std::move(fresh);
+  return status;
+}
+
+Status VulkanDevice::upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
+                               const UploadOptions& options, std::shared_ptr<detail::WeightsImpl>* weights) {
+  auto fresh = std::make_shared<VulkanWeights>(shared_from_this(), context_);
+  const Status status = fresh->upload_to(target, tensors, options, weight_alignment());
+  if (status == Status::Ok) *weights = std::move(fresh);
+  return status;
+}
+
+Status VulkanDevice::upload_needs(std::span<const HostTensor> tensors, const UploadOptions& options,
+                                  BufferNeeds* needs) {
+  std::vector<detail::WeightsImpl::Entry> entries;
+  std::vector<size_t> order;
+  uint64_t bytes = 0;
+  const Status status =
+      detail::place_weights(tensors, options, weight_alignment(), context_.log, &entries, &order, &bytes);
+  if (status != Status::Ok) return status;
+  return needs_of(context_, bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                  weight_alignment(), needs);
+}
+
+Status VulkanDevice::compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,
+                             const CompileOptions& options, std::shared_ptr<detail::PlanImpl>* plan) {
+  std::vector<const detail::WeightsImpl::Entry*> entries;
+  Status status = context_.alive("compile");
+  if (status == Status::Ok) status = detail::match_weights(schedule, weights.get(), this, log(), &entries);
+  if (status != Status::Ok) return status;
+  // match_weights has checked that they are of this device, hence of this type.
+  auto fresh =
+      std::make_shared<VulkanPlan>(shared_from_this(), context_, *pipelines_,
+                                   std::static_pointer_cast<VulkanWeights>(weights), std::move(schedule), options);
+  status = fresh->compile(entries);
+  if (status == Status::Ok) *plan = std::move(fresh);
+  return status;
+}
+
+}  // namespace heed::vulkan

@@ -1,0 +1,102 @@
+// Devices that heed finds and opens by itself.
+#include <algorithm>
+
+#include "base/logging.hpp"
+#include "vulkan/calls/names.hpp"
+#include "vulkan/device/device.hpp"
+#include "vulkan/device/open.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+std::vector<DeviceInfo> describe_all(const Instance& instance, const std::vector<VkPhysicalDevice>& handles) {
+  std::vector<DeviceInfo> devices;
+  for (VkPhysicalDevice handle : handles)
+    devices.push_back(describe(read_physical_device(instance.functions(), handle, instance.api_version())));
+  make_unique(&devices);
+  return devices;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_devices(const DeviceOptions& options) {
+  const std::unique_ptr<Instance> instance = Instance::create({.log = options.log, .loader = options.vulkan_loader});
+  if (instance == nullptr) return {};
+  return describe_all(*instance, instance->physical_devices());
+}
+
+Status open_device(const DeviceOptions& options, uint32_t index, std::shared_ptr<detail::DeviceImpl>* device) {
+  std::unique_ptr<Instance> instance = Instance::create({.log = options.log,
+                                                         .validation = options.validation,
+                                                         .debug_utils = options.debug_labels,
+                                                         .loader = options.vulkan_loader});
+  if (instance == nullptr) return fail(options.log, Status::NotFound, "open: Vulkan cannot be started here");
+  const std::vector<VkPhysicalDevice> handles = instance->physical_devices();
+  const std::vector<DeviceInfo> devices = describe_all(*instance, handles);
+  if (index >= devices.size())
+    return fail(options.log, Status::NotFound,
+                format("open: Vulkan device %u was asked for; there are %zu", index, devices.size()));
+  if (!devices[index].usable)
+    return fail(options.log, Status::Unsupported,
+                "open: " + devices[index].word + " cannot be used: " + devices[index].reason);
+  auto fresh = std::make_shared<VulkanDevice>();
+  const Status status = fresh->open(std::move(instance), index, handles[index], devices[index], options);
+  if (status == Status::Ok) *device = std::move(fresh);
+  return status;
+}
+
+Status VulkanDevice::open(std::unique_ptr<Instance> instance, uint32_t index, VkPhysicalDevice physical,
+                          const DeviceInfo& info, const DeviceOptions& options) {
+  index_ = index;
+  validation_ = options.validation;
+  loader_ = options.vulkan_loader;
+  instance_ = std::move(instance);
+  context_.vk = instance_->functions();
+  context_.log = options.log;
+  context_.info = info;
+  context_.physical = read_physical_device(context_.vk, physical, instance_->api_version());
+  context_.queue_family = choose_queue_family(context_.physical.queue_families);
+  context_.labels = instance_->debug_utils() && options.debug_labels;
+  context_.capabilities = capabilities_of(context_.physical);
+  apply_self_test(options.self_test_results);
+  const Status status = create_device();
+  return status == Status::Ok ? pipelines_->create(options.pipeline_cache, VK_NULL_HANDLE) : status;
+}
+
+Status VulkanDevice::create_device() {
+  const float priority = 0.5f;
+  auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+  queue.queueFamilyIndex = context_.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  // robustBufferAccess stays off: kernels check their bounds, and it would cost a comparison per load.
+  const bool matrices = context_.capabilities.matrix.m != 0;
+  Features wanted = matrices ? kMatrixFeatures : Features{};
+  wanted.storageBuffer16BitAccess = context_.physical.features.storageBuffer16BitAccess;
+  FeatureChain features(wanted);
+  const char* extensions[3] = {};
+  uint32_t extension_count = 0;
+  if (context_.physical.portability_subset) extensions[extension_count++] = "VK_KHR_portability_subset";
+  if (context_.physical.memory_budget) extensions[extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
+  if (matrices) extensions[extension_count++] = kMatrixExtension;
+  auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
+  info.pNext = features.first();
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = extension_count;
+  info.ppEnabledExtensionNames = extensions;
+  VkDevice device = VK_NULL_HANDLE;
+  const Status status =
+      context_.check("vkCreateDevice", context_.vk.CreateDevice(context_.physical.handle, &info, nullptr, &device));
+  if (status != Status::Ok) return status;
+  if (const char* missing = load_device_functions(device, &context_.vk)) {
+    if (context_.vk.DestroyDevice != nullptr) context_.vk.DestroyDevice(device, nullptr);
+    return fail(context_.log, Status::DriverError, format("open: %s has no %s", context_.info.word.c_str(), missing));
+  }
+  context_.device = device;
+  context_.memory_budget = context_.physical.memory_budget;
+  context_.vk.GetDeviceQueue(device, context_.queue_family, 0, &context_.queue);
+  return Status::Ok;
+}
+
+}  // namespace heed::vulkan

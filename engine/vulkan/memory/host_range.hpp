@@ -1,0 +1,17 @@
+// Ranges of the host's buffers that serve as scratch or weights.
+#pragma once
+
+#include <heed/vulkan_memory.hpp>
+
+#include "vulkan/context/context.hpp"
+
+namespace heed::vulkan {
+
+// Tells a host how to make a buffer of `bytes` bytes that only the GPU uses: usage, memory types and alignment.
+Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint64_t alignment, BufferNeeds* needs);
+
+// Ok, InvalidArgument (null, misaligned) or BufferTooSmall, with both numbers. `call` begins the message.
+Status check_range(const Context& context, const char* call, const BufferRange& range, uint64_t bytes,
+                   uint64_t alignment);
+
+}  // namespace heed::vulkan

@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "base/arith.hpp"
+#include "vulkan/calls/barrier.hpp"
+#include "vulkan/context/submission.hpp"
+#include "vulkan/memory/host_range.hpp"
+#include "vulkan/memory/weights.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+// An upload takes this much host memory beside the source, however large the model is. Submitting costs some 50 us and
+// copying this much about 2 ms, so that more would gain nothing.
+constexpr uint64_t kStagingBytes = 16u << 20;
+
+// Packs converted pieces of tensors into staging memory and copies them out whenever it is full.
+class Stream {
+ public:
+  Stream(Context& context, const BufferRange& target, const UploadProgress& progress)
+      : context_(context), target_(target), progress_(progress) {}
+
+  Status create(uint64_t bytes) {
+    total_ = bytes;
+    report(0);
+    const Status status =
+        staging_.create(context_, "upload staging", std::min(align_up<uint64_t>(bytes, 4), kStagingBytes),
+                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT, MemoryUse::Staging);
+    return status == Status::Ok ? submission_.create(context_, "upload") : status;
+  }
+
+  Status write(const HostTensor& from, const detail::WeightsImpl::Entry& to) {
+    const uint64_t from_size = size_of(from.dtype), to_size = size_of(to.dtype);
+    const uint64_t elements = from.data.size() / from_size;
+    for (uint64_t done = 0; done < elements;) {
+      if (staging_.bytes() - used_ < to_size) {
+        const Status status = flush();
+        if (status != Status::Ok) return status;
+      }
+      const uint64_t count = std::min(elements - done, (staging_.bytes() - used_) / to_size);
+      HostTensor piece = from;
+      piece.data = from.data.subspan(done * from_size, count * from_size);
+      detail::convert_weight(piece, to, staging_.mapped() + used_);
+      copies_.push_back({used_, target_.offset + to.offset + done * to_size, count * to_size});
+      // The next tensor may be of a wider type; 4 is the widest.
+      used_ = align_up<uint64_t>(used_ + count * to_size, 4);
+      done += count;
+    }
+    return Status::Ok;
+  }
+
+  Status flush() {
+    if (copies_.empty()) return Status::Ok;
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    Status status = staging_.flush();
+    if (status == Status::Ok) status = submission_.begin(&commands);
+    if (status != Status::Ok) return status;
+    context_.vk.CmdCopyBuffer(commands, staging_.handle(), target_.buffer, static_cast<uint32_t>(copies_.size()),
+                              copies_.data());
+    // This makes the copies visible to every later command of the queue: a plan need not know when its weights arrived.
+    memory_barrier(context_.vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+                   {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT});
+    status = submission_.submit_and_wait();
+    if (status == Status::Ok) report(copies_.back().dstOffset + copies_.back().size - target_.offset);
+    copies_.clear();
+    used_ = 0;
+    return status;
+  }
+
+  // Entries are written in the order of their places, so that the last byte written says how far it is.
+  void report(uint64_t done) const {
+    if (progress_.callback != nullptr) progress_.callback(progress_.user, done, total_);
+  }
+
+ private:
+  Context& context_;
+  BufferRange target_;
+  UploadProgress progress_;
+  uint64_t total_ = 0;
+  DeviceBuffer staging_;
+  Submission submission_;
+  std::vector<VkBufferCopy> copies_;
+  uint64_t used_ = 0;
+};
+
+}  // namespace
+
+Status VulkanWeights::place(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment) {
+  const Status status = context_.alive("upload");
+  if (status != Status::Ok) return status;
+  return detail::place_weights(tensors, options, alignment, context_.log, &entries, &order_, &bytes_);
+}
+
+Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment) {
+  Status status = place(tensors, options, alignment);
+  if (status != Status::Ok || bytes_ == 0) return status;
+  status = buffer_.create(context_, "weights", bytes_,
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Device);
+  range_ = {buffer_.handle(), 0, bytes_};
+  return status == Status::Ok ? copy(tensors, options.progress) : status;
+}
+
+Status VulkanWeights::upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
+                                const UploadOptions& options, uint64_t alignment) {
+  Status status = place(tensors, options, alignment);
+  if (status != Status::Ok || bytes_ == 0) return status;
+  status = check_range(context_, "upload", target.range, bytes_, alignment);
+  if (status != Status::Ok) return status;
+  range_ = target.range;
+  if (target.mapped == nullptr) return copy(tensors, options.progress);
+  write(tensors, options.progress, target.mapped);
+  return Status::Ok;
+}
+
+Status VulkanWeights::copy(std::span<const HostTensor> tensors, const UploadProgress& progress) {
+  Stream stream(context_, range_, progress);
+  Status status = stream.create(bytes_);
+  for (size_t i = 0; i < entries.size() && status == Status::Ok; ++i)
+    status = stream.write(tensors[order_[i]], entries[i]);
+  if (status == Status::Ok) status = stream.flush();
+  if (status == Status::Ok) stream.report(bytes_);
+  return status;
+}
+
+void VulkanWeights::write(std::span<const HostTensor> tensors, const UploadProgress& progress, std::byte* to) const {
+  const auto report = [&](uint64_t done) {
+    if (progress.callback != nullptr) progress.callback(progress.user, done, bytes_);
+  };
+  report(0);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    detail::convert_weight(tensors[order_[i]], entries[i], to + entries[i].offset);
+    report(entries[i].offset + entries[i].bytes);
+  }
+}
+
+}  // namespace heed::vulkan

@@ -1,0 +1,45 @@
+// Weights on a Vulkan device: one buffer, heed's or the host's, that holds every tensor of one upload.
+#pragma once
+
+#include <heed/vulkan_memory.hpp>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "graph/backend.hpp"
+#include "vulkan/memory/device_buffer.hpp"
+
+namespace heed::vulkan {
+
+class VulkanWeights final : public detail::WeightsImpl {
+ public:
+  VulkanWeights(std::shared_ptr<const detail::DeviceImpl> owner, Context& context)
+      : owner_(std::move(owner)), context_(context) {}
+
+  uint64_t bytes() const override { return bytes_; }
+  const detail::DeviceImpl* device() const override { return owner_.get(); }
+
+  // Places, converts and copies, in pieces of at most kStagingBytes; waits until all is on the device.
+  Status upload(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment);
+  // The same into the host's buffer.
+  Status upload_to(const WeightTarget& target, std::span<const HostTensor> tensors, const UploadOptions& options,
+                   uint64_t alignment);
+
+  // Where an entry's offset counts from.
+  VkBuffer buffer() const { return range_.buffer; }
+  VkDeviceSize offset() const { return range_.offset; }
+
+ private:
+  Status place(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment);
+  Status copy(std::span<const HostTensor> tensors, const UploadProgress& progress);
+  void write(std::span<const HostTensor> tensors, const UploadProgress& progress, std::byte* to) const;
+
+  std::shared_ptr<const detail::DeviceImpl> owner_;  // outlives buffer_
+  Context& context_;
+  DeviceBuffer buffer_;
+  BufferRange range_;          // in buffer_ or in the host's buffer
+  std::vector<size_t> order_;  // entry -> source tensor
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace heed::vulkan

@@ -1,0 +1,28 @@
+// The structures that tell vkCreateComputePipelines of one kernel.
+#pragma once
+
+#include <array>
+
+#include "kernels/dispatch.hpp"
+#include "vulkan/calls/functions.hpp"
+
+namespace heed::vulkan {
+
+// Points into itself and at the key.
+class ComputePipelineInfo {
+ public:
+  // `fixed_subgroup`: see MatrixUnits. All of these must outlive this object.
+  ComputePipelineInfo(const KernelKey& key, const char* entry_point, VkShaderModule module, VkPipelineLayout layout,
+                      bool fixed_subgroup);
+  ComputePipelineInfo(const ComputePipelineInfo&) = delete;
+  ComputePipelineInfo& operator=(const ComputePipelineInfo&) = delete;
+
+  VkComputePipelineCreateInfo info;
+
+ private:
+  std::array<VkSpecializationMapEntry, kMaxSpecConstants> map_{};
+  VkSpecializationInfo constants_{};
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup_;
+};
+
+}  // namespace heed::vulkan

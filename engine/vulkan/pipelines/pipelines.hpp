@@ -1,0 +1,67 @@
+// The compute pipelines of one device: made once per KernelKey, shared by all plans.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.hpp"
+#include "vulkan/context/context.hpp"
+
+namespace heed::vulkan {
+
+// One pipeline, made or not. Its address is fixed for the life of the device.
+struct Pipeline {
+  Pipeline(const KernelKey& wanted, uint32_t bindings) : key(wanted), binding_count(bindings) {}
+
+  const KernelKey key;
+  const uint32_t binding_count;
+  std::atomic<VkPipeline> handle{VK_NULL_HANDLE};
+  std::mutex building;
+
+  bool ready() const { return handle.load(std::memory_order_acquire) != VK_NULL_HANDLE; }
+  std::string name() const;  // "softmax_f32(8,16,1,0)"
+};
+
+class Pipelines {
+ public:
+  explicit Pipelines(Context& context) : context_(context) {}
+  ~Pipelines();
+  Pipelines(const Pipelines&) = delete;
+  Pipelines& operator=(const Pipelines&) = delete;
+
+  // `host_cache`: used instead of an own cache, never destroyed. Otherwise `blob` is what blob() gave at an
+  // earlier start; one that cannot be used is ignored with a warning.
+  Status create(std::span<const std::byte> blob, VkPipelineCache host_cache);
+
+  // All of these are thread-safe.
+  // The pipeline of `key`, noted down but not made.
+  Pipeline* find(const KernelKey& key, uint32_t binding_count);
+  // Makes it if it is not there. A thread that finds another one at it waits.
+  Status build(Pipeline& pipeline);
+  Status blob(std::vector<std::byte>* blob);
+
+  // Kernels with the same number of bindings share their layouts: storage buffers 0 .. count-1, and
+  // kMaxPushBytes of push constants, which every device has.
+  VkDescriptorSetLayout set_layout(uint32_t buffer_count) const { return set_layouts_[buffer_count]; }
+  VkPipelineLayout layout(uint32_t buffer_count) const { return layouts_[buffer_count]; }
+
+ private:
+  Status create_layouts();
+  Status create_module(const KernelInfo& kernel, VkShaderModule* module);
+  Status create_pipeline(const KernelKey& key, uint32_t binding_count, VkPipeline* pipeline);
+
+  Context& context_;
+  VkPipelineCache cache_ = VK_NULL_HANDLE;
+  bool owns_cache_ = false;
+  std::array<VkDescriptorSetLayout, kMaxBindings + 1> set_layouts_{};
+  std::array<VkPipelineLayout, kMaxBindings + 1> layouts_{};
+  std::mutex mutex_;                                // of entries_ only; the driver locks its cache itself
+  std::vector<std::unique_ptr<Pipeline>> entries_;  // some dozens: a linear search is as fast as a hash
+};
+
+}  // namespace heed::vulkan

@@ -1,0 +1,78 @@
+#include <cstring>
+
+#include "base/logging.hpp"
+#include "vulkan/plan/plan.hpp"
+
+namespace heed::vulkan {
+
+Status VulkanPlan::prepare_run() {
+  if (host_io_ != nullptr) return Status::Ok;
+  std::vector<uint64_t> largest(host_count());
+  for (size_t i = 0; i < largest.size(); ++i) largest[i] = schedule_.buffer_bytes(i, schedule_.max_values);
+  auto fresh = std::make_unique<HostIo>();
+  const Status status = fresh->create(context_, largest, schedule_.inputs.size());
+  if (status != Status::Ok) return status;
+  host_io_ = std::move(fresh);
+  for (size_t i = 0; i < largest.size(); ++i)
+    run_bound_.push_back({schedule_.buffer(i).name, host_io_->buffer(), host_io_->offset(i), VK_WHOLE_SIZE});
+  return status;
+}
+
+Status VulkanPlan::run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+                       const RunOptions& options) {
+  const Status status = start(buffers, extents, options);
+  return status == Status::Ok ? finish() : status;
+}
+
+Status VulkanPlan::start(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+                         const RunOptions& options) {
+  Status status = context_.alive("run");
+  if (status == Status::Ok) status = check_scratch("run");
+  if (status == Status::Ok) status = prepare_all();
+  if (status != Status::Ok) return status;
+  run_extents_.resize(schedule_.extents.size());
+  run_sizes_.resize(schedule_.sizes.count());
+  status = resolve_extents(schedule_, extents, context_.log, run_extents_, run_sizes_);
+  if (status != Status::Ok) return status;
+  std::vector<const HostBuffer*>& found = run_buffers_;
+  found.resize(host_count());
+  status = detail::match_buffers(schedule_, buffers, {.sizes = run_sizes_, .seed = options.seed}, context_.log, found);
+  if (status == Status::Ok) status = prepare_run();
+  if (status != Status::Ok) return status;
+
+  HostIo& io = *host_io_;
+  const size_t inputs = schedule_.inputs.size();
+  std::vector<uint64_t>& bytes = run_bytes_;
+  bytes.resize(found.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    bytes[i] = schedule_.buffer_bytes(i, run_sizes_);
+    if (i < inputs) std::memcpy(io.host(i), found[i]->data, bytes[i]);
+  }
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  status = io.flush();
+  if (status == Status::Ok) status = io.submission().begin(&commands);
+  if (status != Status::Ok) return status;
+  io.record_inputs(commands, bytes);
+  status = record(commands,
+                  {.buffers = run_bound_, .extents = extents, .seed = options.seed, .slot = 0, .state = options.state});
+  if (status != Status::Ok) return status;
+  io.record_outputs(commands, bytes);
+  return io.submission().submit(options.timeout_ms);
+}
+
+bool VulkanPlan::ended() { return host_io_->submission().ended(); }
+
+Status VulkanPlan::finish() {
+  HostIo& io = *host_io_;
+  Status status = io.submission().wait();
+  // Another run may have found the device lost, of which work that ended may know nothing.
+  if (status == Status::Ok) status = context_.alive("run");
+  if (status == Status::DeviceLost) log_last_completed();
+  if (status == Status::Ok) status = io.invalidate();
+  if (status != Status::Ok) return status;
+  for (size_t i = schedule_.inputs.size(); i < run_buffers_.size(); ++i)
+    std::memcpy(const_cast<void*>(run_buffers_[i]->data), io.host(i), run_bytes_[i]);
+  return take_faults(0);
+}
+
+}  // namespace heed::vulkan

@@ -1,0 +1,149 @@
+#include "vulkan/probe/capabilities.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/logging.hpp"
+#include "base/test_setting.hpp"
+#include "vulkan/probe/core_count.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+std::vector<VkExtensionProperties> device_extensions(const Functions& vk, VkPhysicalDevice device) {
+  uint32_t count = 0;
+  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) < 0) return {};
+  std::vector<VkExtensionProperties> found(count);
+  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, found.data()) < 0) return {};
+  found.resize(count);
+  return found;
+}
+
+}  // namespace
+
+PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version) {
+  PhysicalDevice device;
+  device.handle = handle;
+  vk.GetPhysicalDeviceProperties(handle, &device.properties);
+  vk.GetPhysicalDeviceMemoryProperties(handle, &device.memory);
+  uint32_t families = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(handle, &families, nullptr);
+  device.queue_families.resize(families);
+  vk.GetPhysicalDeviceQueueFamilyProperties(handle, &families, device.queue_families.data());
+  device.api_version = std::min(instance_version, device.properties.apiVersion);
+  if (device.api_version < VK_API_VERSION_1_1) return device;  // the queries below are of 1.1
+
+  auto driver = structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+  const bool knows_driver = device.api_version >= VK_API_VERSION_1_2;
+  device.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+  device.subgroup.pNext = knows_driver ? &driver : nullptr;
+  device.memory_limits.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
+  device.memory_limits.pNext = &device.subgroup;
+  auto properties =
+      structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &device.memory_limits);
+  vk.GetPhysicalDeviceProperties2(handle, &properties);
+  device.memory_limits.pNext = device.subgroup.pNext = nullptr;
+  device.driver_id = driver.driverID;
+  if (knows_driver) device.driver = format("%s %s", driver.driverName, driver.driverInfo);
+
+  const std::vector<VkExtensionProperties> extensions = device_extensions(vk, handle);
+  device.portability_subset = contains(extensions, "VK_KHR_portability_subset");
+  device.cores = read_core_count(vk, handle, extensions);
+  device.memory_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  const bool listed = contains(extensions, kMatrixExtension);
+  const bool matrices = listed && device.api_version >= VK_API_VERSION_1_3;
+  Features asked = matrices ? kMatrixFeatures : Features{};
+  asked.storageBuffer16BitAccess = true;
+  device.features = read_features(vk, handle, asked);
+  if (matrices)
+    device.matrix_units = read_matrix_units(vk, handle, device.features);
+  else if (listed)
+    device.matrix_units.missing = "Vulkan 1.3 is needed";
+  return device;
+}
+
+uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families) {
+  uint32_t chosen = UINT32_MAX;
+  for (uint32_t i = 0; i < families.size(); ++i) {
+    if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0 || families[i].queueCount == 0) continue;
+    if (families[i].timestampValidBits != 0) return i;
+    if (chosen == UINT32_MAX) chosen = i;
+  }
+  return chosen;
+}
+
+std::string below_floor(const PhysicalDevice& device) {
+  if (device.api_version < VK_API_VERSION_1_1)
+    return format("Vulkan %u.%u; 1.1 is needed", VK_API_VERSION_MAJOR(device.api_version),
+                  VK_API_VERSION_MINOR(device.api_version));
+  std::string missing;
+  const auto need = [&](const char* name, uint64_t has, uint64_t floor) {
+    if (has >= floor) return;
+    missing += format("%s%s is %llu; %llu is needed", missing.empty() ? "" : "\n", name,
+                      static_cast<unsigned long long>(has), static_cast<unsigned long long>(floor));
+  };
+  const VkPhysicalDeviceLimits& limits = device.properties.limits;
+  const Capabilities floor;
+  need("maxComputeWorkGroupInvocations", limits.maxComputeWorkGroupInvocations, floor.max_invocations);
+  need("maxComputeSharedMemorySize", limits.maxComputeSharedMemorySize, floor.shared_bytes);
+  need("maxPushConstantsSize", limits.maxPushConstantsSize, kMaxPushBytes);
+  need("maxStorageBufferRange", limits.maxStorageBufferRange, floor.max_storage_range);
+  need("maxPerStageDescriptorStorageBuffers", limits.maxPerStageDescriptorStorageBuffers, kMaxBindings);
+  for (size_t axis = 0; axis < 3; ++axis) {
+    need("maxComputeWorkGroupSize", limits.maxComputeWorkGroupSize[axis], floor.max_workgroup_size[axis]);
+    need("maxComputeWorkGroupCount", limits.maxComputeWorkGroupCount[axis], floor.max_groups[axis]);
+  }
+  if (choose_queue_family(device.queue_families) == UINT32_MAX)
+    missing += std::string(missing.empty() ? "" : "\n") + "no queue family with compute";
+  return missing;
+}
+
+namespace {
+
+// The test setting HEED_KERNELS=gpu makes a software driver run what a GPU runs, and "basic" leaves out subgroup
+// operations too, so that tests and timings reach those kernels without one.
+void apply_setting(Capabilities* device) {
+  const std::string_view value = test_setting("HEED_KERNELS");
+  const bool basic = value == "basic";
+  if (basic || value == "gpu") {
+    device->software = false;
+    device->cores = Capabilities{}.cores;
+  }
+  if (basic) device->subgroup_arithmetic = device->subgroup_ballot = device->subgroup_shuffle = false;
+}
+
+}  // namespace
+
+Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_matrix) {
+  const VkPhysicalDeviceLimits& limits = device.properties.limits;
+  Capabilities result;
+  result.max_invocations = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
+  result.max_group_invocations = limits.maxComputeWorkGroupInvocations;
+  std::copy_n(limits.maxComputeWorkGroupSize, 3, result.max_workgroup_size.begin());
+  std::copy_n(limits.maxComputeWorkGroupCount, 3, result.max_groups.begin());
+  result.shared_bytes = limits.maxComputeSharedMemorySize;
+  result.max_storage_range = limits.maxStorageBufferRange;
+  result.storage_alignment = static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
+  result.subgroup_size = std::max(device.subgroup.subgroupSize, 1u);
+  const VkSubgroupFeatureFlags operations =
+      (device.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 ? device.subgroup.supportedOperations : 0;
+  result.subgroup_arithmetic = (operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
+  result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
+  result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+  result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+  result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  if (device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) result.invocation_work *= 10;
+  result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
+  result.storage_16bit = device.features.storageBuffer16BitAccess;
+  std::string why = "16-bit storage is not used";
+  if (result.storage_16bit) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);
+  if (result.matrix.m != 0) {
+    result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
+    result.matrix_always = matrix_use() == MatrixUse::Always;
+  }
+  apply_setting(&result);
+  if (why_no_matrix != nullptr) *why_no_matrix = std::move(why);
+  return result;
+}
+
+}  // namespace heed::vulkan

@@ -1,0 +1,55 @@
+// Abilities of a physical device, and what heed makes of them. One function reads the device; another judges what was
+// read, and needs no device.
+#pragma once
+
+#include <cstdint>
+#include <heed/device.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.hpp"
+#include "vulkan/calls/functions.hpp"
+#include "vulkan/probe/matrix_units.hpp"
+
+namespace heed::vulkan {
+
+// A physical device as its driver reports it. `api_version` is the lower of the instance's and the device's.
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  uint32_t api_version = VK_API_VERSION_1_0;
+  VkPhysicalDeviceProperties properties = {};
+  VkPhysicalDeviceSubgroupProperties subgroup = {};
+  VkPhysicalDeviceMaintenance3Properties memory_limits = {};
+  VkDriverId driver_id = VkDriverId(0);  // 0: the driver does not say (Vulkan 1.1)
+  std::string driver;                    // name and version, if the driver says so (Vulkan 1.2)
+  VkPhysicalDeviceMemoryProperties memory = {};
+  std::vector<VkQueueFamilyProperties> queue_families;
+  uint32_t cores = 0;  // 0: no extension tells
+  Features features;
+  MatrixUnits matrix_units;
+  bool adopted = false;             // `features` then says what the host enabled
+  bool portability_subset = false;  // VK_KHR_portability_subset must be enabled
+  bool memory_budget = false;       // VK_EXT_memory_budget; if adopted: the host has enabled it
+};
+
+PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version);
+
+// The family heed submits to: with compute, and with timestamps if there is a choice. UINT32_MAX if none.
+uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families);
+
+// Empty if the device meets heed's floor; otherwise every limit that is too low, with both values.
+std::string below_floor(const PhysicalDevice& device);
+
+// The capabilities that lowering may use: all that a driver offers where heed opens the device, what the host enabled
+// where it adopts one. `why_no_matrix`, if given, gets the reason why matrix units are not used; empty if they are.
+Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_matrix = nullptr);
+
+// Everything of DeviceInfo. `word` is made from the name alone; see make_unique.
+DeviceInfo describe(const PhysicalDevice& device);
+// "NVIDIA H200" -> "nvidia-h200", "llvmpipe (LLVM 15.0.6, 256 bits)" -> "llvmpipe",
+// "AMD Radeon Graphics (RADV REMBRANDT)" -> "radv-rembrandt".
+std::string short_name(const std::string& device_name);
+// Numbers equal words: "vulkan:llvmpipe", "vulkan:llvmpipe#2".
+void make_unique(std::vector<DeviceInfo>* devices);
+
+}  // namespace heed::vulkan

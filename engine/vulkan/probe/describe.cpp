@@ -1,0 +1,155 @@
+// A physical device in words, for people who choose one.
+#include <algorithm>
+#include <cctype>
+
+#include "base/logging.hpp"
+#include "vulkan/probe/capabilities.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+DeviceKind kind_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceKind::DiscreteGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceKind::IntegratedGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return DeviceKind::VirtualGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::SoftwareGpu;
+    default: return DeviceKind::OtherGpu;
+  }
+}
+
+// Lower-case words of `text` joined by '-'; parenthesized parts and filler words are left out.
+std::string slug(const std::string& text) {
+  std::string result, word;
+  int depth = 0;
+  const auto flush = [&] {
+    if (!word.empty() && word != "device" && word != "graphics" && word != "r" && word != "tm")
+      result += (result.empty() ? "" : "-") + word;
+    word.clear();
+  };
+  for (char c : text) {
+    if (c == '(')
+      flush(), ++depth;
+    else if (c == ')')
+      depth = std::max(depth - 1, 0);
+    else if (depth > 0)
+      continue;
+    else if (std::isalnum(static_cast<unsigned char>(c)))
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else
+      flush();
+  }
+  flush();
+  return result;
+}
+
+// "32 KiB"
+std::string bytes(uint64_t count) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  size_t unit = 0;
+  auto value = static_cast<double>(count);
+  for (; value >= 1024.0 && unit + 1 < std::size(kUnits); ++unit) value /= 1024.0;
+  return format("%.4g %s", value, kUnits[unit]);
+}
+
+// VkPhysicalDeviceLimits as (name, value) pairs.
+void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
+  const VkPhysicalDeviceLimits& limits = device.properties.limits;
+  const auto add = [&](const char* name, std::string value) { info->limits.emplace_back(name, std::move(value)); };
+  const auto three = [](const uint32_t* v) { return format("%u x %u x %u", v[0], v[1], v[2]); };
+  uint64_t local = 0;
+  for (uint32_t i = 0; i < device.memory.memoryHeapCount; ++i)
+    if ((device.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
+      local = std::max<uint64_t>(local, device.memory.memoryHeaps[i].size);
+  add("device-local memory", bytes(local));
+  add("largest allocation", bytes(device.memory_limits.maxMemoryAllocationSize));
+  add("storage buffer range", bytes(limits.maxStorageBufferRange));
+  add("storage buffer alignment", bytes(limits.minStorageBufferOffsetAlignment));
+  add("shared memory", bytes(limits.maxComputeSharedMemorySize));
+  add("workgroup invocations", std::to_string(limits.maxComputeWorkGroupInvocations));
+  add("workgroup size", three(limits.maxComputeWorkGroupSize));
+  add("workgroups", three(limits.maxComputeWorkGroupCount));
+  add("push constants", bytes(limits.maxPushConstantsSize));
+  add("cores", device.cores == 0 ? "not told" : std::to_string(device.cores));
+  add("subgroup size", std::to_string(device.subgroup.subgroupSize));
+  const uint32_t family = choose_queue_family(device.queue_families);
+  add("queue family", family == UINT32_MAX ? "none" : std::to_string(family));
+  add("timestamp bits", family == UINT32_MAX ? "0" : std::to_string(device.queue_families[family].timestampValidBits));
+  add("timestamp period", format("%g ns", static_cast<double>(limits.timestampPeriod)));
+}
+
+std::string matrix_text(const MatrixSize& size, const std::string& why_not) {
+  if (size.m == 0) return "matrix units: not used, because " + why_not;
+  return format(
+      "matrix units: used for f16 products and attention, not for bf16, which their kernels do not take "
+      "(VK_KHR_cooperative_matrix, %ux%ux%u)",
+      size.m, size.n, size.k);
+}
+
+std::string subgroup_text(const Capabilities& can) {
+  if (can.subgroup_arithmetic)
+    return "subgroup operations: used for sums and maxima along rows, and by products of few rows";
+  return "subgroup operations: not used, because compute shaders have no subgroup arithmetic";
+}
+
+std::string what_heed_uses(const PhysicalDevice& device) {
+  std::string text = "f32: used; every pass accumulates in f32";
+  if (device.features.storageBuffer16BitAccess)
+    text += "\nf16 and bf16 storage: used where a graph asks for it (storageBuffer16BitAccess)";
+  else
+    text += format("\nf16 and bf16 storage: not used, because %s storageBuffer16BitAccess; such graphs are refused",
+                   device.adopted ? "the host did not enable" : "the driver has no");
+  text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
+  std::string why_not;
+  const Capabilities can = capabilities_of(device, &why_not);
+  text.append("\n").append(subgroup_text(can));
+  text.append("\n").append(matrix_text(can.matrix, why_not));
+  const uint32_t family = choose_queue_family(device.queue_families);
+  text += device.queue_families[family].timestampValidBits != 0
+              ? "\ntimestamps: used where a plan asks for them"
+              : "\ntimestamps: not used, because the compute queue has none";
+  return text;
+}
+
+}  // namespace
+
+std::string short_name(const std::string& device_name) {
+  // Mesa's RADV puts its own name and the chip into the parentheses, which says more than the brand does.
+  const size_t radv = device_name.find("(RADV ");
+  std::string name;
+  if (radv != std::string::npos) {
+    const size_t end = device_name.find(')', radv);
+    name = slug(device_name.substr(radv + 1, end == std::string::npos ? end : end - radv - 1));
+  }
+  if (name.empty()) name = slug(device_name);
+  return name.empty() ? "gpu" : name;
+}
+
+DeviceInfo describe(const PhysicalDevice& device) {
+  DeviceInfo info;
+  info.kind = kind_of(device.properties.deviceType);
+  info.name = device.properties.deviceName;
+  info.word = "vulkan:" + short_name(info.name);
+  info.driver = device.driver.empty() ? format("driver 0x%08x", device.properties.driverVersion) : device.driver;
+  const uint32_t version = device.properties.apiVersion;
+  info.api = format("Vulkan %u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+                    VK_API_VERSION_PATCH(version));
+  info.reason = below_floor(device);
+  info.usable = info.reason.empty();
+  if (info.usable) info.reason = what_heed_uses(device);
+  list_limits(device, &info);
+  return info;
+}
+
+void make_unique(std::vector<DeviceInfo>* devices) {
+  for (size_t i = 0; i < devices->size(); ++i) {
+    const std::string base = (*devices)[i].word;
+    const auto taken = [&](const std::string& word) {
+      return std::any_of(devices->begin(), devices->begin() + static_cast<ptrdiff_t>(i),
+                         [&](const DeviceInfo& other) { return other.word == word; });
+    };
+    for (int n = 2; taken((*devices)[i].word); ++n) (*devices)[i].word = base + format("#%d", n);
+  }
+}
+
+}  // namespace heed::vulkan

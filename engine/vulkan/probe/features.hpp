@@ -1,0 +1,56 @@
+// The features that heed looks at, read from and written into chains of Vulkan's structures by one table.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "vulkan/calls/functions.hpp"
+
+namespace heed::vulkan {
+
+// The features that a driver has, that a host enabled, or that heed enables. The names are Vulkan's.
+struct Features {
+  bool storageBuffer16BitAccess = false;
+  bool cooperativeMatrix = false;
+  bool shaderFloat16 = false;
+  bool vulkanMemoryModel = false, vulkanMemoryModelDeviceScope = false;
+  bool subgroupSizeControl = false, computeFullSubgroups = false;
+};
+
+// Reads a pNext chain, which may say a feature in an extension's structure or in one of Vulkan 1.1, 1.2 or 1.3.
+Features read_features(const void* chain);
+// Asks the driver for the features that `asked` names, whose structures it must know.
+Features read_features(const Functions& vk, VkPhysicalDevice device, const Features& asked);
+// The names of those among `needed` that `features` lacks, with commas between.
+std::string missing_features(Features features, const Features& needed);
+
+// A chain of the structures that say `features`, each of which has this value; for VkDeviceCreateInfo.
+class FeatureChain {
+ public:
+  explicit FeatureChain(const Features& features, VkBool32 value = VK_TRUE);
+  FeatureChain(const FeatureChain&) = delete;
+  FeatureChain& operator=(const FeatureChain&) = delete;
+  // Null if there is none. Valid as long as this object.
+  void* first() { return first_; }
+
+ private:
+  void* first_ = nullptr;
+  VkPhysicalDevice16BitStorageFeatures storage_;
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_;
+  VkPhysicalDeviceShaderFloat16Int8Features half_;
+  VkPhysicalDeviceVulkanMemoryModelFeatures model_;
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_;
+};
+
+// Whether this extension is among those of a device, or of a host's list.
+inline bool contains(std::span<const VkExtensionProperties> extensions, std::string_view name) {
+  return std::any_of(extensions.begin(), extensions.end(),
+                     [&](const VkExtensionProperties& one) { return one.extensionName == name; });
+}
+inline bool contains(std::span<const char* const> extensions, std::string_view name) {
+  return std::any_of(extensions.begin(), extensions.end(), [&](const char* one) { return one == name; });
+}
+
+}  // namespace heed::vulkan

@@ -1,0 +1,104 @@
+#include "vulkan/probe/matrix_units.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "base/logging.hpp"
+#include "base/test_setting.hpp"
+#include "vulkan/probe/features.hpp"
+
+namespace heed::vulkan {
+namespace {
+
+// Kernels cut tiles of 32 and more into these.
+bool fits_tiles(const MatrixSize& size) {
+  const auto fits = [](uint32_t n) { return std::has_single_bit(n) && n >= 4 && n <= 32; };
+  return fits(size.m) && fits(size.n) && fits(size.k);
+}
+
+std::vector<MatrixSize> read_sizes(const Functions& vk, VkPhysicalDevice device) {
+  std::vector<MatrixSize> sizes;
+  uint32_t count = 0;
+  if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR == nullptr ||
+      vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, nullptr) < 0)
+    return sizes;
+  std::vector<VkCooperativeMatrixPropertiesKHR> listed(
+      count, structure<VkCooperativeMatrixPropertiesKHR>(VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR));
+  if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, listed.data()) < 0) return sizes;
+  listed.resize(count);
+  for (const VkCooperativeMatrixPropertiesKHR& one : listed) {
+    const bool halves = one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR;
+    const bool floats = one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR;
+    if (halves && floats && one.scope == VK_SCOPE_SUBGROUP_KHR) sizes.push_back({one.MSize, one.NSize, one.KSize});
+  }
+  return sizes;
+}
+
+// Most subgroups of any kernel's workgroup.
+constexpr uint32_t kMostSubgroups = 8;
+
+std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProperties& control) {
+  const bool fixed = (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0;
+  if (fixed && control.minSubgroupSize != control.maxSubgroupSize)
+    return "the driver does not let compute shaders choose among its subgroup sizes";
+  if (control.minSubgroupSize == 0) return "the driver does not tell its subgroup sizes";
+  if (control.maxComputeWorkgroupSubgroups < kMostSubgroups)
+    return format("the driver allows %u subgroups in a workgroup; %u are needed", control.maxComputeWorkgroupSubgroups,
+                  kMostSubgroups);
+  return {};
+}
+
+}  // namespace
+
+MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, const Features& features) {
+  MatrixUnits units;
+  const std::string lacks = missing_features(features, kMatrixFeatures);
+  units.missing = lacks.empty() ? "" : "the driver has no " + lacks;
+  auto control = structure<VkPhysicalDeviceSubgroupSizeControlProperties>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
+  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &control);
+  vk.GetPhysicalDeviceProperties2(device, &properties);
+  units.smallest_subgroup = control.minSubgroupSize;
+  units.largest_subgroup = control.maxSubgroupSize;
+  units.fixed_subgroup = (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0;
+  if (units.missing.empty()) units.missing = unsuitable_subgroups(control);
+  units.sizes = read_sizes(vk, device);
+  return units;
+}
+
+std::string missing_for_matrices(const Features& enabled, std::span<const char* const> extensions) {
+  const std::string features = missing_features(enabled, kMatrixFeatures);
+  if (contains(extensions, kMatrixExtension)) return features;
+  return kMatrixExtension + (features.empty() ? "" : ", " + features);
+}
+
+MatrixUse matrix_use() {
+  const std::string_view text = test_setting("HEED_MATRIX_UNITS");
+  return text == "always" ? MatrixUse::Always : text == "never" ? MatrixUse::Never : MatrixUse::Auto;
+}
+
+MatrixSize choose_matrix(const MatrixUnits& units, bool software, MatrixUse use, std::string* why) {
+  *why = "";
+  if (use == MatrixUse::Never)
+    *why = "HEED_MATRIX_UNITS=never";
+  else if (!units.missing.empty())
+    *why = units.missing;
+  else if (software && use != MatrixUse::Always)
+    *why = "this driver runs them on the CPU, slower than plain arithmetic";
+  if (!why->empty()) return {};
+  // The largest one: the fewest instructions.
+  MatrixSize best;
+  for (const MatrixSize& size : units.sizes)
+    if (fits_tiles(size) && size.m * size.n * size.k > best.m * best.n * best.k) best = size;
+  if (best.m == 0) *why = "no size for f16 with f32 sums divides heed's tiles";
+  return best;
+}
+
+uint32_t choose_matrix_subgroup(const MatrixUnits& units, uint32_t reported) {
+  constexpr uint32_t kUsual = 32;  // what matrix instructions are made for where there is a choice
+  if (units.smallest_subgroup <= kUsual && kUsual <= units.largest_subgroup) return kUsual;
+  return std::clamp(reported, units.smallest_subgroup, std::max(units.smallest_subgroup, units.largest_subgroup));
+}
+
+}  // namespace heed::vulkan

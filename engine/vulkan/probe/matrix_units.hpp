@@ -1,0 +1,51 @@
+// Matrix units (VK_KHR_cooperative_matrix): what a device has, and whether heed uses it. Reading the device
+// is one function; judging what was read is another that needs no device.
+//
+// heed asks for Vulkan 1.3, the extension and kMatrixFeatures, of which other kernels need
+// vulkanMemoryModelDeviceScope once the model is on; on an adopted device the host must have enabled them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.hpp"
+#include "vulkan/probe/features.hpp"
+
+namespace heed::vulkan {
+
+struct MatrixUnits {
+  // Says in words what is missing; empty if matrix units can be used.
+  std::string missing = "the driver has no VK_KHR_cooperative_matrix";
+  // Sizes for products of f16 with sums in f32 by one subgroup.
+  std::vector<MatrixSize> sizes;
+  uint32_t smallest_subgroup = 0, largest_subgroup = 0;
+  // Compute shaders have one subgroup size, and pipelines must not ask for it.
+  bool fixed_subgroup = false;
+};
+
+// The device must have Vulkan 1.3 and the extension; `features` are those of its driver.
+MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, const Features& features);
+
+inline constexpr const char* kMatrixExtension = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
+inline constexpr Features kMatrixFeatures = {.cooperativeMatrix = true,
+                                             .shaderFloat16 = true,
+                                             .vulkanMemoryModel = true,
+                                             .vulkanMemoryModelDeviceScope = true,
+                                             .subgroupSizeControl = true,
+                                             .computeFullSubgroups = true};
+// Whatever matrix units need and a host's features and extensions lack; empty if nothing.
+std::string missing_for_matrices(const Features& enabled, std::span<const char* const> extensions);
+
+// The test setting HEED_MATRIX_UNITS: "always" takes them wherever they can run; "never"; otherwise they are used where
+// they are expected to be faster.
+enum class MatrixUse { Auto, Always, Never };
+MatrixUse matrix_use();
+
+// The size to use, or m == 0 with the reason in *why. `software`: the driver runs shaders on the CPU, where
+// matrix products are slower than plain arithmetic.
+MatrixSize choose_matrix(const MatrixUnits& units, bool software, MatrixUse use, std::string* why);
+// The subgroup size that kernels with matrices ask for.
+uint32_t choose_matrix_subgroup(const MatrixUnits& units, uint32_t reported);
+
+}  // namespace heed::vulkan

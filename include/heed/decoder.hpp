@@ -1,0 +1,68 @@
+// Decoders that speak: the networks of Llama, Qwen 2, Qwen 3 and GPT-2, from token ids to logits, with keys and values that
+// stay from run to run.
+//
+//   heed::Graph g;
+//   heed::Dim past = g.position("past", 511), tokens = g.extent("tokens", 32);
+//   heed::Tensor ids = g.input("ids", {1, tokens}, heed::DType::I32);
+//   heed::DecoderResult y = heed::nn::decoder(g, ids, config, {.cache = {.capacity = 512, .past = past}});
+//   g.output("next", g.argmax(y.logits));                                          // [1, 1]
+//
+// A plan of this graph reads a prompt in runs of up to 32 tokens and goes on token by token; each conversation has a
+// heed::State of its own (<heed/state.hpp>).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <heed/export.hpp>
+#include <heed/graph.hpp>
+#include <heed/nn.hpp>
+
+namespace heed {
+
+// Llama: RMSNorm, rotary embedding, grouped queries, SwiGLU, no biases (Touvron et al. 2023, arXiv:2302.13971).
+// Qwen2: the same with biases of queries, keys and values (Yang et al. 2024, arXiv:2407.10671).
+// Qwen3: the same without biases, with an RMSNorm of each query and key head (Yang et al. 2025, arXiv:2505.09388).
+// Gpt2: LayerNorm, learned positions, GELU by tanh, biases, matrices stored as [in, out] (Radford et al. 2019).
+enum class DecoderFamily : uint8_t { Llama, Qwen2, Qwen3, Gpt2 };
+
+// The numbers of a checkpoint's config.json; weights have Hugging Face's names.
+struct DecoderConfig {
+  DecoderFamily family = DecoderFamily::Llama;
+  int layers = 0;
+  int64_t width = 0;       // of a token's row
+  int64_t heads = 0;       // query heads
+  int64_t kv_heads = 0;    // 0: heads
+  int64_t head_width = 0;  // 0: width / heads
+  int64_t hidden = 0;      // width of the feed-forward; 0: four times the width
+  int64_t vocabulary = 0;
+  int64_t positions = 0;      // Gpt2: rows of the table of positions, and the most tokens of a conversation
+  float eps = 1e-5f;          // of the norms
+  RotaryOptions rotary = {};  // of all but Gpt2: base and scaling
+  bool tied = true;           // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
+};
+
+struct DecoderOptions {
+  nn::Cache cache = {};     // capacity 0: every run has all tokens
+  bool all_logits = false;  // of each token, not only of the last one of a run
+  DType dtype = DType::F32;
+  // Storage of matrices and tables: F16 or BF16 if `dtype` is F32. Default: `dtype`. Upload the weights with
+  // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}.
+  std::optional<DType> weight_dtype = {};
+  // Comes before all names; states are named as the attentions, "model.layers.0.self_attn.keys", with it.
+  std::string_view prefix = {};
+};
+
+struct DecoderResult {
+  Tensor hidden;  // [B, S, width], after the last norm
+  Tensor logits;  // [B, 1, vocabulary], or [B, S, vocabulary] with all_logits
+};
+
+namespace nn {
+
+// Ids I32 [B, S], from 0 to vocabulary - 1; B and S may be extents. Tokens see themselves and those before them.
+HEED_API DecoderResult decoder(Graph& g, Tensor ids, const DecoderConfig& config, const DecoderOptions& options = {});
+
+}  // namespace nn
+}  // namespace heed

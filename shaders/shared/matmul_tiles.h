@@ -1,0 +1,8 @@
+// The constants of matmul.comp, beside those of matmul.h.
+#include "constants.h"
+
+HEED_BEGIN_CONSTANTS(MatmulTileConstants)
+HEED_CONSTANT(9, uint, BK, 16)
+HEED_CONSTANT(10, uint, TM, 8)
+HEED_CONSTANT(11, uint, TN, 4)
+HEED_END_CONSTANTS

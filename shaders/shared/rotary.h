@@ -1,0 +1,19 @@
+// Rotary embedding: the first 2 * pairs elements of each row turn, the others are copied.
+#include "constants.h"
+#include "params.h"
+
+HEED_BEGIN_PARAMS(RotaryParams)
+uint offset[4];  // x, positions, table, out
+uint rows, n;
+uint pairs;
+uint first;        // position of the first row, where none are given
+uint dim[4];       // of the rows, right-aligned
+uint x_stride[5];  // four of the rows, then the row's own
+uint position_stride[4];
+uint out_stride[5];
+HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(RotaryConstants)
+HEED_CONSTANT(3, bool, HALVES, false)     // element i turns with i + pairs; otherwise 2i with 2i + 1
+HEED_CONSTANT(4, bool, POSITIONS, false)  // Positions gives positions; otherwise rows count from p.first
+HEED_END_CONSTANTS

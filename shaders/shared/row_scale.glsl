@@ -1,0 +1,14 @@
+// Squares of f32 leave its range above 1e19 and below 1e-19. Rows of such values are multiplied by a power of two
+// first, which costs no digit. Other rows are multiplied by 1, and keep their results bit for bit.
+
+// Bits of magnitudes compare as the magnitudes do, NaN being the largest.
+uvec4 larger_magnitudes(uvec4 largest, vec4 values) { return max(largest, floatBitsToUint(values) & 0x7fffffffu); }
+
+// `largest`: bits of the largest magnitudes that this lane knows of. Every lane of a row gets the row's factor.
+float row_scale(uvec4 largest) {
+  uint bits = max(max(largest.x, largest.y), max(largest.z, largest.w));
+  float power = uintBitsToFloat(min(bits, 0x7f7fffffu) & 0x7f800000u);  // of two; finite, so that it can be compared
+  uint exponent = floatBitsToUint(row_max(power)) >> 23;
+  if (exponent > 127u - 45u && exponent < 127u + 45u) return 1.0;
+  return uintBitsToFloat((254u - clamp(exponent, 1u, 253u)) << 23);  // makes the largest 1 .. 4
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Builds a program of tests/bench/CMakeLists.txt: build.sh FOLDER TARGET
+# A folder that was configured before keeps tests and samples; a new one gets neither, and needs nothing that these
+# need.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+folder=$1 target=$2
+fresh=()
+[[ -f $folder/build.ninja || -f $folder/Makefile ]] || fresh=(-DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=OFF)
+cmake -S "$root" -B "$folder" -DCMAKE_BUILD_TYPE=Release -DHEED_BUILD_BENCH=ON "${fresh[@]}"
+cmake --build "$folder" --target "$target" --parallel "$(nproc)"

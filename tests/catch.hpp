@@ -1,8 +1,0 @@
-// Catch2 version 2 (older distributions) or 3.
-#pragma once
-#if __has_include(<catch2/catch_all.hpp>)
-#include <catch2/catch_all.hpp>
-using Catch::Approx;
-#else
-#include <catch2/catch.hpp>
-#endif

@@ -1,0 +1,277 @@
+// Llama, Qwen 2, Qwen 3 and GPT-2, tiny and with random weights, say on every device what make.py computed in double.
+#include <heed/decoder.hpp>
+
+#include "harness/catch.hpp"
+#include "harness/devices.hpp"
+#include "harness/setup.hpp"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+constexpr int64_t kCapacity = 72, kMost = 8;  // tokens of a conversation, and of a run
+
+struct Spoken {
+  DecoderConfig config;
+  SafeTensors file;
+  std::vector<int32_t> prompt, tokens;
+  std::vector<float> logits;
+};
+
+double number(const SafeTensors& file, const char* key, double otherwise = 0) {
+  const std::string text(file.metadata(key));
+  return text.empty() ? otherwise : std::strtod(text.c_str(), nullptr);
+}
+
+Spoken spoken(const std::string& name) {
+  Spoken s;
+  const std::string path = HEED_SOURCE_DIR "/tests/decoders/" + name + ".safetensors";
+  REQUIRE(SafeTensors::open(path, stderr_log(), &s.file) == Status::Ok);
+  REQUIRE(read_i32(*s.file.find("prompt"), stderr_log(), &s.prompt) == Status::Ok);
+  REQUIRE(read_i32(*s.file.find("tokens"), stderr_log(), &s.tokens) == Status::Ok);
+  REQUIRE(read_f32(*s.file.find("logits"), stderr_log(), &s.logits) == Status::Ok);
+  const auto whole = [&](const char* key) { return static_cast<int64_t>(number(s.file, key)); };
+  const auto real = [&](const char* key, double otherwise) {
+    return static_cast<float>(number(s.file, key, otherwise));
+  };
+  const std::map<std::string, DecoderFamily> families = {{"llama", DecoderFamily::Llama},
+                                                         {"qwen2", DecoderFamily::Qwen2},
+                                                         {"qwen3", DecoderFamily::Qwen3},
+                                                         {"gpt2", DecoderFamily::Gpt2}};
+  s.config = {.family = families.at(std::string(s.file.metadata("family"))),
+              .layers = static_cast<int>(whole("layers")),
+              .width = whole("width"),
+              .heads = whole("heads"),
+              .kv_heads = whole("kv_heads"),
+              .head_width = whole("head_width"),
+              .hidden = whole("hidden"),
+              .vocabulary = whole("vocabulary"),
+              .positions = whole("positions"),
+              .eps = real("eps", 1e-5),
+              .rotary = {.base = real("base", 10000)},
+              .tied = whole("tied") != 0};
+  if (number(s.file, "factor") != 0)
+    s.config.rotary.scaling = {.kind = RotaryScaling::Kind::Llama3,
+                               .factor = real("factor", 1),
+                               .low = real("low", 1),
+                               .high = real("high", 4),
+                               .trained_length = whole("trained_length")};
+  return s;
+}
+
+Graph decoder_graph(const Spoken& s, Dim batch = 1, DecoderOptions options = {}) {
+  Graph g;
+  const Dim past = g.position("past", kCapacity - 1), tokens = g.extent("tokens", kMost);
+  const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
+  options.cache = {.capacity = kCapacity, .past = past};
+  const DecoderResult y = nn::decoder(g, ids, s.config, options);
+  g.output("logits", y.logits);
+  g.output("next", g.argmax(y.logits));
+  INFO(g.error());
+  REQUIRE(g.status() == Status::Ok);
+  return g;
+}
+
+// A conversation: what it has read so far is in the State.
+struct Speaker {
+  Speaker(Plan compiled_plan, const Spoken& what)
+      : plan(std::move(compiled_plan)), logits(static_cast<size_t>(what.config.vocabulary)) {
+    REQUIRE(plan.make_state(&state) == Status::Ok);
+  }
+  // Reads tokens, and gives the one that follows.
+  int32_t read(std::span<const int32_t> ids) {
+    int32_t next[1] = {-1};
+    const auto count = static_cast<int64_t>(ids.size());
+    REQUIRE(plan.run({{"ids", ids}, {"logits", logits}, {"next", next}}, {{"past", past}, {"tokens", count}},
+                     {.state = state}) == Status::Ok);
+    past += count;
+    return next[0];
+  }
+  Plan plan;
+  State state;
+  std::vector<float> logits;
+  int64_t past = 0;
+};
+
+// The greatest difference to the logits of step `index`, as a part of their greatest value.
+double distance(const Spoken& s, const std::vector<float>& logits, size_t index) {
+  double most = 0, largest = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const double want = static_cast<double>(s.logits[index * logits.size() + i]);
+    most = std::max(most, std::fabs(static_cast<double>(logits[i]) - want));
+    largest = std::max(largest, std::fabs(want));
+  }
+  return most / largest;
+}
+
+void check_speech(const ops::TestDevice& on, const std::string& name) {
+  const Spoken s = spoken(name);
+  const Plan plan = compiled(on.device, decoder_graph(s), uploaded(on.device, s.file.host_tensors()));
+  const std::span<const int32_t> prompt = s.prompt;
+  Speaker at_once(plan, s), apart(plan, s);
+  int32_t next = at_once.read(prompt);
+  apart.read(prompt.first(3));
+  for (const int32_t token : prompt.subspan(3, 2)) apart.read({&token, 1});
+  CHECK(apart.read(prompt.subspan(5)) == next);
+  double worst = 0;
+  const size_t steps = on.interpreted ? 8 : s.tokens.size();
+  for (size_t i = 0; i < steps; ++i) {
+    INFO("token " << i);
+    REQUIRE(next == s.tokens[i]);
+    worst = std::max({worst, distance(s, at_once.logits, i), distance(s, apart.logits, i)});
+    if (i + 1 == steps) break;
+    next = at_once.read({&next, 1});
+    REQUIRE(apart.read({&s.tokens[i], 1}) == next);
+  }
+  CHECK(worst < 1e-4);
+  std::printf("%-8s on %s: %zu tokens, worst error of logits %.1e of the greatest\n", name.c_str(), on.word.c_str(),
+              steps, worst);
+}
+
+}  // namespace
+
+TEST_CASE("decoders say what they said in double on every device", "[ops][decoder]") {
+  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
+    for (const char* name : {"llama", "qwen2", "qwen3", "gpt2"}) {
+      INFO(name << " on " << on.word);
+      check_speech(on, name);
+    }
+}
+
+TEST_CASE("decoder: conversations of one plan do not hear each other", "[decoder]") {
+  const Spoken s = spoken("qwen2");
+  Device cpu = open_cpu();
+  const Weights weights = uploaded(cpu, s.file.host_tensors());
+  const Plan plan = compiled(cpu, decoder_graph(s), weights);
+  Speaker one(plan, s), other(plan, s), fork(plan, s);
+  int32_t next = one.read(s.prompt);
+  const std::vector<int32_t> other_words = {4, 1, 1, 9};
+  const int32_t other_next = other.read(other_words);
+  for (size_t i = 0; i < 10; ++i) {
+    CHECK(next == s.tokens[i]);
+    next = one.read({&next, 1});
+  }
+  // A fork goes on from the same words; cut back to the prompt, the conversation says the same again.
+  REQUIRE(fork.state.copy(one.state) == Status::Ok);
+  fork.past = one.past;
+  CHECK(fork.read({&next, 1}) == s.tokens[11]);
+  one.past = static_cast<int64_t>(s.prompt.size());
+  CHECK(one.read({&s.tokens[0], 1}) == s.tokens[1]);
+  Speaker again(plan, s);
+  CHECK(again.read(other_words) == other_next);
+
+  // Two rows of a batch say what each says alone.
+  const Plan pair = compiled(cpu, decoder_graph(s, 2), weights);
+  State both;
+  REQUIRE(Plan(pair).make_state(&both) == Status::Ok);
+  std::vector<int32_t> words(other_words);
+  words.insert(words.end(), s.prompt.begin(), s.prompt.begin() + 4);
+  std::vector<int32_t> said(2);
+  std::vector<float> logits(2 * one.logits.size());
+  REQUIRE(Plan(pair).run({{"ids", words}, {"logits", logits}, {"next", said}}, {{"past", 0}, {"tokens", 4}},
+                         {.state = both}) == Status::Ok);
+  Speaker alone(plan, s);
+  CHECK(said[0] == other_next);
+  CHECK(said[1] == alone.read(std::span(s.prompt).first(4)));
+}
+
+TEST_CASE("decoder: without a cache a run gives the logits of every token of a text", "[decoder]") {
+  for (const char* name : {"llama", "gpt2"}) {
+    INFO(name);
+    const Spoken s = spoken(name);
+    std::vector<int32_t> text = s.prompt;
+    text.insert(text.end(), s.tokens.begin(), s.tokens.begin() + 12);
+    Graph g;
+    const Dim batch = g.extent("batch", 2);
+    const Tensor ids = g.input("ids", {batch, static_cast<int64_t>(text.size())}, DType::I32);
+    const DecoderResult y = nn::decoder(g, ids, s.config, {.all_logits = true});
+    g.output("logits", y.logits);
+    g.output("hidden", y.hidden);
+    Device cpu = open_cpu();
+    Plan plan = compiled(cpu, g, uploaded(cpu, s.file.host_tensors()));
+    const auto words = static_cast<size_t>(s.config.vocabulary);
+    for (const size_t rows : {size_t{1}, size_t{2}}) {
+      std::vector<int32_t> texts = text;
+      if (rows == 2) texts.insert(texts.begin(), text.size(), 1);  // another text before it
+      std::vector<float> logits(texts.size() * words), hidden(texts.size() * static_cast<size_t>(s.config.width));
+      REQUIRE(plan.run({{"ids", texts}, {"logits", logits}, {"hidden", hidden}},
+                       {{"batch", static_cast<int64_t>(rows)}}) == Status::Ok);
+      for (size_t i = 0; i <= 12; ++i) {
+        const auto row = logits.begin() + static_cast<ptrdiff_t>((texts.size() - 13 + i) * words);
+        CHECK(distance(s, {row, row + static_cast<ptrdiff_t>(words)}, i) < 1e-4);
+      }
+    }
+  }
+}
+
+TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") {
+  for (const char* name : {"qwen2", "gpt2"})
+    for (const DType type : {DType::F16, DType::BF16}) {
+      INFO(name << " with weights of " << to_string(type));
+      const Spoken s = spoken(name);
+      std::vector<HostTensor> tensors = s.file.host_tensors();
+      std::vector<std::string> names;
+      for (const HostTensor& tensor : tensors) names.push_back("part." + std::string(tensor.name));
+      for (size_t i = 0; i < tensors.size(); ++i) tensors[i].name = names[i];
+      Device cpu = open_cpu();
+      const Weights weights = uploaded(cpu, tensors, {.keep_dtype = false, .dtype = type, .only_matrices = true});
+      Speaker speaker(compiled(cpu, decoder_graph(s, 1, {.weight_dtype = type, .prefix = "part"}), weights), s);
+      speaker.read(s.prompt);
+      CHECK(distance(s, speaker.logits, 0) < (type == DType::F16 ? 0.01 : 0.08));
+      const std::string attention =
+          s.config.family == DecoderFamily::Gpt2 ? "part.h.1.attn" : "part.model.layers.1.self_attn";
+      std::vector<float> keys(static_cast<size_t>(s.config.kv_heads * s.config.head_width));
+      CHECK(speaker.state.read(attention + ".keys", std::as_writable_bytes(std::span(keys)),
+                               {.axis = 1, .begin = static_cast<int64_t>(s.prompt.size()) - 1, .size = 1}) ==
+            Status::Ok);
+      CHECK(std::any_of(keys.begin(), keys.end(), [](float key) { return key != 0.0f; }));
+    }
+}
+
+TEST_CASE("decoder: a conversation ends where its cache does", "[decoder]") {
+  const Spoken s = spoken("gpt2");
+  Device cpu = open_cpu({.log = {}});
+  const Plan plan = compiled(cpu, decoder_graph(s), uploaded(cpu, s.file.host_tensors()));
+  Speaker speaker(plan, s);
+  speaker.past = kCapacity - 4;
+  const std::vector<int32_t> words(5, 1);
+  std::vector<int32_t> next(1);
+  CHECK(speaker.plan.run({{"ids", words}, {"logits", speaker.logits}, {"next", next}},
+                         {{"past", speaker.past}, {"tokens", 5}},
+                         {.state = speaker.state}) == Status::ExtentOutOfRange);
+  speaker.read(std::span(words).first(4));
+}
+
+TEST_CASE("decoder: wrong configurations are refused", "[decoder]") {
+  const Spoken s = spoken("llama");
+  const auto status_of = [](const DecoderConfig& config, const DecoderOptions& options = {}, Shape shape = {1, 4}) {
+    Graph g;
+    (void)nn::decoder(g, g.input("ids", shape, DType::I32), config, options);
+    return g.status();
+  };
+  CHECK(status_of(s.config) == Status::Ok);
+  CHECK(status_of({}) == Status::InvalidArgument);
+  DecoderConfig config = s.config;
+  config.family = DecoderFamily::Gpt2;
+  CHECK(status_of(config) == Status::InvalidArgument);  // no positions
+  config = s.config;
+  config.kv_heads = 3;
+  CHECK(status_of(config) == Status::ShapeMismatch);
+  config = s.config;
+  config.layers = -1;
+  CHECK(status_of(config) == Status::InvalidArgument);
+  config = s.config;
+  config.head_width = 7;
+  CHECK(status_of(config) == Status::ShapeMismatch);  // nothing to turn it with
+  CHECK(status_of(s.config, {.cache = {.capacity = -1}}) == Status::InvalidArgument);
+  CHECK(status_of(s.config, {.cache = {.capacity = 3}}) != Status::Ok);  // fewer than a run has
+  CHECK(status_of(s.config, {}, {4}) != Status::Ok);
+}
+
+TEST_CASE("attention with a cache is causal from the bottom right or not at all", "[decoder]") {
+  Graph g;
+  const Tensor x = g.input("x", {1, 2, 8});
+  (void)nn::self_attention(g, x, "a", {.heads = 2, .causal = Causal::TopLeft, .cache = {.capacity = 8}});
+  CHECK(g.status() == Status::InvalidArgument);
+}

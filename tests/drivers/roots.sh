@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Runs the README's two commands on systems with nothing but a C++ compiler: fresh clones of the last commit, in clean
+# roots of Debian. Says for each how many seconds it took, with all that it installed and built.
+#   roots.sh [samples] [tests] [12] [13] [sid]    all of them if none is named
+# Needs root rights, debootstrap, and 4 GB in build/roots, where the logs stay. A system whose root cannot be made is
+# skipped; exit code 3: all of them were. sid changes by the day: where its packages do not fit together, it is skipped, too.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+commands=() systems=()
+for word in "$@"; do
+  case $word in
+    samples | tests) commands+=("$word") ;;
+    12 | 13 | sid) systems+=("$word") ;;
+    *) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+  esac
+done
+[[ ${#commands[@]} -gt 0 ]] || commands=(samples tests)
+[[ ${#systems[@]} -gt 0 ]] || systems=(12 13 sid)
+declare -A suite_of=([12]=bookworm [13]=trixie [sid]=sid)
+
+[[ $(id -u) -eq 0 ]] || { echo "no root rights, so no clean root" >&2; exit 3; }
+"$here/install.sh" roots || exit 3
+folder=$root/build/roots
+mkdir -p "$folder"
+# Nothing is mounted there any more when this runs: in_root.sh mounts for its own command only.
+remove() { rm -rf --one-file-system "$folder/base" "$folder/run"; }
+trap remove EXIT
+remove
+[[ -z $(git -C "$root" status --porcelain) ]] || echo "changes that are not committed are left out"
+
+failed=0 checked=0
+skip() { echo "SKIPPED Debian $1: $2"; }
+fail() {
+  failed=1
+  echo "FAIL Debian $1: $2"
+}
+
+# Whether a command's log says that packages could not be installed.
+lacks_packages() { grep -q -a '^heed: apt-get .* failed' "$1"; }
+
+# check SYSTEM COMMAND: runs in a copy of the base, so that neither command finds packages that the other one installed.
+check() {
+  local system=$1 command=$2 log=$folder/debian-$1-$2.log code seconds last
+  checked=1
+  rm -rf --one-file-system "$folder/run"
+  cp -a "$folder/base" "$folder/run"
+  git clone --quiet --no-hardlinks "$root" "$folder/run/heed" || { fail "$system" "git clone"; return; }
+  seconds=$SECONDS
+  "$here/in_root.sh" "$folder/run" "/heed/$command/run.sh" </dev/null >"$log" 2>&1
+  code=$?
+  seconds=$((SECONDS - seconds))
+  last=$(grep -a -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+  if [[ $code -eq 0 && ($command == samples || -n $last) ]]; then
+    echo "ok Debian $system: $command/run.sh, $seconds s${last:+: $last}"
+    grep -a '^SKIPPED' "$log" | sed 's/^/   /'
+  elif [[ $system == sid ]] && lacks_packages "$log"; then
+    skip "$system" "its packages do not fit together today ($log)"
+  else
+    tail -n 40 "$log"
+    fail "$system" "$command/run.sh ended with exit code $code after $seconds s${last:+: $last} (all of it: $log)"
+  fi
+}
+
+for system in "${systems[@]}"; do
+  remove
+  if why=$("$here/clean_root.sh" "$folder/base" "${suite_of[$system]}" 2>&1); then
+    for command in "${commands[@]}"; do check "$system" "$command"; done
+  else
+    skip "$system" "$(tail -n 1 <<<"$why")"
+  fi
+done
+[[ $checked -eq 1 ]] || exit 3
+exit $failed

@@ -1,0 +1,40 @@
+// The devices that tests run on: every usable one, or those that HEED_TEST_DEVICES names (parts of words,
+// separated by commas, e.g. "cpu,llvmpipe"). Vulkan devices are opened with the validation layer. The CPU
+// comes once for every set of instructions that it has ("cpu:avx2"), the best one last. "spirv" names the machines of
+// interpreter/device.hpp.
+#pragma once
+
+#include <functional>
+#include <heed/heed.hpp>
+#include <string>
+#include <vector>
+
+namespace heed::ops {
+
+struct TestDevice {
+  std::string word;
+  Device device;
+  bool interpreted = false;  // its kernels run a million times slower than on a GPU
+};
+
+// The kernels that a software driver is tried with.
+enum class Kernels : uint8_t {
+  Own,  // those that it would use
+  Gpu,  // and as a device of its own those of GPUs ("vulkan:llvmpipe:gpu"); SwiftShader with these alone
+  All,  // and those of GPUs without subgroup operations ("vulkan:llvmpipe:basic")
+};
+
+// Opened once per process, and shared by the three lists; fails the test if nothing matches or an expected device
+// does not open.
+const std::vector<TestDevice>& test_devices(Kernels kernels = Kernels::Own);
+
+// Offers a device that is opened only where HEED_TEST_DEVICES names it, or a part of its word. To be called by the
+// initializer of a global, since not every test program has every device and test_devices must know them all.
+bool offer_device(const char* word, std::function<Device(const Log&)> open);
+
+// Messages at warning level or above since the last call.
+std::vector<std::string> take_messages();
+// The same, as one line; fails the test if the validation layer spoke.
+std::string take_checked_messages();
+
+}  // namespace heed::ops

@@ -1,0 +1,13 @@
+// A program that is linked with this file takes heed's test settings from the environment; see base/test_setting.hpp.
+#include <cstdlib>
+
+#include "base/test_setting.hpp"
+
+namespace {
+
+[[maybe_unused]] const bool reads_environment = [] {
+  heed::read_setting = [](const char* name) -> const char* { return std::getenv(name); };
+  return true;
+}();
+
+}  // namespace

@@ -1,0 +1,39 @@
+// Sets up in one call each what most tests begin with. A call that fails makes the test fail.
+#pragma once
+
+#include <heed/heed.hpp>
+
+#include "harness/catch.hpp"
+
+namespace heed::test {
+
+// Keeps what is logged, one message a line.
+struct Messages {
+  std::string text;
+  Log log(LogLevel minimum = LogLevel::Warning);  // into *this, which must stay where it is
+  bool mention(std::string_view part) const { return text.find(part) != std::string::npos; }
+  int64_t count() const { return std::count(text.begin(), text.end(), '\n'); }
+  std::string take() { return std::exchange(text, {}); }
+};
+
+Device open_device(const DeviceOptions& options);
+Device open_cpu(DeviceOptions options = {});
+Weights uploaded(Device device, std::span<const HostTensor> tensors, const UploadOptions& options = {});
+Plan compiled(Device device, const Graph& graph, const Weights& weights = {}, const CompileOptions& options = {});
+
+// Values in [-1, 1), the same everywhere.
+std::vector<float> pattern(size_t count, uint32_t seed);
+
+// Named tensors of F32 with their memory.
+struct Tensors {
+  std::map<std::string, std::vector<float>> values;
+  std::map<std::string, std::vector<int64_t>> shapes;
+  void add(const std::string& name, std::vector<int64_t> shape, uint32_t seed);
+  void add(const std::string& name, std::vector<int64_t> shape, std::vector<float> data);
+  std::vector<HostTensor> list() const;  // valid while *this is
+};
+
+// |a - b| <= 2e-5 + 1e-4 |b| for every element; the first offender as text, or empty.
+std::string difference(const float* got, const std::vector<float>& want);
+
+}  // namespace heed::test

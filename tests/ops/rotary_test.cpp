@@ -1,0 +1,125 @@
+#include "harness/setup.hpp"
+#include "harness/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+std::string options_text(const RotaryOptions& options) {
+  std::string text = options.pairs == RotaryPairs::Halves ? ", halves" : ", adjacent";
+  if (options.width != 0) text += ", width " + std::to_string(options.width);
+  if (options.scaling.kind == RotaryScaling::Kind::Linear) text += ", linear scaling";
+  if (options.scaling.kind == RotaryScaling::Kind::Llama3) text += ", Llama 3's scaling";
+  return text;
+}
+
+Case rows_case(const Sizes& shape, const RotaryOptions& options = {}) {
+  return {text_of(shape) + options_text(options), [=](Trial& t) {
+            t.graph.output("y", t.graph.rotary(t.input("x", shape_of(shape)), options));
+            Run& run = t.run();
+            run.expect("y", rotary(run.input("x", uniform(shape, 141)), options, nullptr));
+            t.passes = {"rotary"};
+          }};
+}
+
+// Positions for every row of x, or for some axes, along the others broadcast.
+Case positions_case(const Sizes& shape, const Sizes& positions_shape, int64_t low, int64_t high,
+                    const RotaryOptions& options = {}) {
+  const std::string name = text_of(shape) + " at positions " + text_of(positions_shape) + " of " + std::to_string(low) +
+                           " to " + std::to_string(high) + options_text(options);
+  return {name, [=](Trial& t) {
+            RotaryOptions given = options;
+            given.positions = t.graph.input("positions", shape_of(positions_shape), DType::I32);
+            t.graph.output("y", t.graph.rotary(t.input("x", shape_of(shape)), given));
+            Run& run = t.run();
+            const Array at = run.input("positions", whole_numbers(positions_shape, 142, low, high), DType::I32);
+            run.expect("y", rotary(run.input("x", uniform(shape, 143)), options, &at));
+            t.passes = {"rotary"};
+          }};
+}
+
+// Heads as a product leaves them, [B, S, H, C] seen as [B, H, S, C], and lengths that differ from run to run.
+Case heads_case() {
+  return {"heads of extents", [](Trial& t) {
+            const Dim b = t.graph.extent("b", 3), s = t.graph.extent("s", 40);
+            const RotaryOptions options{.base = 500000.0f};
+            const Tensor x = t.input("x", {b, s, 5, 64});
+            t.graph.output("y", t.graph.rotary(t.graph.transpose(x, 1, 2), options));
+            for (const auto& e : {std::array<int64_t, 2>{3, 40}, {1, 1}, {2, 13}}) {
+              Run& run = t.run({{"b", e[0]}, {"s", e[1]}});
+              const Array v = run.input("x", uniform({e[0], e[1], 5, 64}, 144));
+              run.expect("y", rotary(permute(v, {0, 2, 1, 3}), options, nullptr));
+            }
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("rotary on every device", "[ops]") {
+  Operation operation{"rotary", {}};
+  for (const int64_t n : {2, 4, 6, 32, 34, 64, 80, 128, 258, 770}) {
+    operation.cases.push_back(rows_case({3, n}));
+    operation.cases.push_back(rows_case({3, n}, {.pairs = RotaryPairs::Adjacent}));
+  }
+  for (const RotaryPairs pairs : {RotaryPairs::Halves, RotaryPairs::Adjacent}) {
+    operation.cases.push_back(rows_case({7, 33}, {.pairs = pairs, .width = 20}));
+    operation.cases.push_back(rows_case({2, 3, 5, 64}, {.pairs = pairs, .width = 2}));
+    operation.cases.push_back(positions_case({2, 3, 5, 64}, {5}, 0, 100000, {.pairs = pairs}));
+  }
+  operation.cases.push_back(positions_case({2, 3, 5, 64}, {2, 1, 5}, 0, 8192));
+  operation.cases.push_back(positions_case({2, 3, 5, 64}, {2, 3, 5}, -70000, 70000));
+  operation.cases.push_back(positions_case({2, 3, 5, 8}, {1}, 2147480000, 2147483647));
+  operation.cases.push_back(positions_case({3, 2}, {3}, -2147483647, -2147480000));
+  RotaryOptions scaled{.base = 500000.0f, .scaling = {.kind = RotaryScaling::Kind::Llama3, .factor = 32.0f}};
+  operation.cases.push_back(positions_case({2, 9, 128}, {9}, 0, 131072, scaled));
+  scaled.scaling.kind = RotaryScaling::Kind::Linear;
+  operation.cases.push_back(positions_case({2, 9, 128}, {9}, 0, 131072, scaled));
+  operation.cases.push_back(rows_case({70001, 4}));
+  operation.cases.push_back(heads_case());
+  check(operation);
+}
+
+TEST_CASE("rotary: two positions differ by what turns between them alone", "[ops]") {
+  // The product of a query at p and a key at q depends on p - q; with exact angles it does so at any p.
+  for (const int32_t far : {0, 1000, 1000000}) {
+    Graph g;
+    const Tensor at = g.input("at", {2}, DType::I32), x = g.input("x", {2, 64});
+    g.output("y", g.rotary(x, {.positions = at}));
+    Plan plan = test::compiled(test::open_cpu(), g);
+    std::vector<float> values(128), turned(128);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) - 3.0f;
+    const std::vector<int32_t> positions = {far + 5, far};
+    REQUIRE(plan.run({{"at", positions}, {"x", values}, {"y", turned}}) == Status::Ok);
+    double product = 0.0;
+    for (size_t i = 0; i < 64; ++i) product += static_cast<double>(turned[i]) * static_cast<double>(turned[64 + i]);
+    static const double first = product;
+    CHECK(std::abs(product - first) < 2e-4);
+  }
+}
+
+TEST_CASE("rotary: mistakes are named") {
+  const auto error = [](const Shape& shape, const RotaryOptions& options, DType type = DType::F32) {
+    Graph g;
+    (void)g.rotary(g.input("x", shape, type), options);
+    return std::string(g.error());
+  };
+  CHECK(error({4, 6}, {}).empty());
+  CHECK_THAT(error({6}, {}), holds("[..., S, C]"));
+  CHECK_THAT(error({4, 6}, {}, DType::I32), holds("f32, f16 or bf16"));
+  CHECK_THAT(error({4, 7}, {}), holds("even width"));
+  CHECK_THAT(error({4, 6}, {.width = 8}), holds("not 8"));
+  CHECK_THAT(error({4, 6}, {.width = -2}), holds("not -2"));
+  CHECK_THAT(error({4, 6}, {.base = 0.5f}), holds("base"));
+  const RotaryScaling none = {.kind = RotaryScaling::Kind::Linear, .factor = 0.0f};
+  CHECK_THAT(error({4, 6}, {.scaling = none}), holds("factor"));
+  const RotaryScaling turned = {.kind = RotaryScaling::Kind::Llama3, .factor = 2.0f, .low = 4.0f, .high = 1.0f};
+  CHECK_THAT(error({4, 6}, {.scaling = turned}), holds("low < high"));
+  Graph g;
+  (void)g.rotary(g.input("x", {2, 3, 8}), {.positions = g.input("p", {2}, DType::I32)});
+  CHECK_THAT(std::string(g.error()), holds("broadcasts to [2, 3]"));
+  CHECK(g.status() == Status::ShapeMismatch);
+  Graph h;
+  (void)h.rotary(h.input("x", {2, 3, 8}), {.positions = h.input("p", {3})});
+  CHECK(h.status() == Status::DTypeMismatch);
+}
+
+}  // namespace heed::ops

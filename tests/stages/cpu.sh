@@ -1,0 +1,8 @@
+# Every test that needs no Vulkan device, and the tables of operations and the goldens on the CPU device, with every set of
+# instructions that this processor has. Finds what is wrong on the CPU, and programs that need a Vulkan loader to start.
+about="all tests without a Vulkan loader: the CPU device"
+needs="build"
+stage() {
+  check_catch "heed_tests without Vulkan" "$with" none "$tests" "~[.]~[model]"  # [model]: the search stage runs these
+  check_goldens none
+}
