@@ -61,7 +61,7 @@ run_on() {  # run_on MESA-CHIP COMMAND...
 compilers_of() {
   case $1 in
     amd)
-      printf '%s\n' mesa-22-{navi10,navi21,gfx1100,vega10} mesa-25-{navi10,navi21,vega10,navi31} 'mesa-25-gfx1201 16' \
+      printf '%s\n' mesa-22-{navi10,gfx1100,vega10} mesa-25-{vega10,navi31} 'mesa-25-gfx1201 16' \
         mesa-26-{navi21,navi31,gfx1201}
       ;;
     nvidia) printf '%s\n' mesa-26-{tu102,ga102} ;;

@@ -2,7 +2,6 @@
 # nothing installs, and breaks by newer ones. tests/drivers/roots.sh does this on Debian 12 and sid, too, and
 # tests/drivers/compilers.sh builds the library with other compilers.
 about="the quick tier on a Debian 13 that has nothing but a compiler"
-alone=1
 stage() {
   [[ -z $(git -C "$root" status --porcelain) ]] || skip "a clean root gets the last commit: later changes were not tested there"
   check_lines "tests/drivers/roots.sh tests 13" "$root/tests/drivers/roots.sh" tests 13
