@@ -208,6 +208,7 @@ class Chunk {
       const Operand& residual = problem_.operand[kResidual];
       if (residual.valid()) finish.residual = residual.at<float>(column);
       finish.residual_rows = offsets(kResidual) + r;
+      finish.gated = attrs.gated;
       finish.out = problem_.operand[kOut].at<float>(column);
       finish.out_rows = offsets(kOut) + r;
       return kernels_.finish(finish, rows, sums, pitch_);
@@ -241,7 +242,8 @@ class Chunk {
       const int64_t stride = row_stride(residual.view);
       const float* other =
           load(residual, offsets(kResidual)[r] + column * stride, stride, columns, scratch<float>(layout_.residual));
-      rows_kernels_.add(row, other, row, columns);
+      const auto combine = problem_.attrs.gated ? rows_kernels_.multiply : rows_kernels_.add;
+      combine(row, other, row, columns);
     }
     const Operand& out = problem_.operand[kOut];
     const int64_t stride = row_stride(out.view);

@@ -30,8 +30,9 @@ void finish_rows(const TileFinish& finish, const Activation& activate, int64_t r
     Vector right = activate(d, hn::MulAdd(hn::LoadU(d, row + lanes), scale, right_bias));
     if (finish.residual != nullptr) {
       const float* other = finish.residual + finish.residual_rows[r];
-      left = hn::Add(left, hn::LoadU(d, other));
-      right = hn::Add(right, hn::LoadU(d, other + lanes));
+      const Vector other_left = hn::LoadU(d, other), other_right = hn::LoadU(d, other + lanes);
+      left = finish.gated ? hn::Mul(left, other_left) : hn::Add(left, other_left);
+      right = finish.gated ? hn::Mul(right, other_right) : hn::Add(right, other_right);
     }
     float* out = finish.out + finish.out_rows[r];
     hn::StoreU(left, d, out);

@@ -9,13 +9,14 @@
 
 namespace heed::cpu {
 
-// How finished sums become results: out = residual + act(scale * sum + bias), f32 throughout.
+// How finished sums become results: out = residual + act(scale * sum + bias), or times it, f32 throughout.
 struct TileFinish {
   float scale = 1.0f;
   Activation activation = Activation::None;
   const float* bias = nullptr;      // of the tile's columns; null: none
   const float* residual = nullptr;  // row r starts at residual_rows[r]; null: none
   const int64_t* residual_rows = nullptr;
+  bool gated = false;    // the residual multiplies
   float* out = nullptr;  // row r starts at out_rows[r]; may be the sums themselves
   const int64_t* out_rows = nullptr;
 };

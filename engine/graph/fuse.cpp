@@ -128,12 +128,13 @@ class Fusion {
       if (element.activation != Activation::None) attrs.activation = element.activation;
       return true;
     }
-    if (element.kind != ElementwiseAttrs::Kind::Add || element.scale != 1.0f) return false;
+    if (element.scale != 1.0f) return false;
+    attrs.gated = element.kind == ElementwiseAttrs::Kind::Mul;
     const Tensor other = after.inputs[1 - position];
     const TensorInfo &info = build_.info(other), &product = build_.info(matmul->outputs[0]);
     const bool is_bias = info.rank == 1 && info.dims[0] == build_.dim_from_end(product, 0) &&
                          build_.is_contiguous(info) && product.rank > 1;
-    if (is_bias && stage == Stage::Product) {
+    if (is_bias && stage == Stage::Product && !attrs.gated) {
       matmul->inputs[in::kBias] = other;
       attrs.activation = element.activation;
       return true;

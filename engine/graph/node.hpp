@@ -47,13 +47,14 @@ struct DropoutAttrs {
   uint32_t stream = 0;
 };
 
-// out = residual + dropout(act(scale * (a x b) + bias)).
+// out = residual + dropout(act(scale * (a x b) + bias)), or the residual times it if `gated`.
 // inputs: a [.., M, K], b [.., K, N] (transposes are already in the views' strides), bias [N], residual (shape of
 // out). out may have any strides with the innermost 1. Dropout counts elements of out's shape, row-major.
 struct MatmulAttrs {
   float scale = 1.0f;
   Activation activation = Activation::None;
   DropoutAttrs dropout;  // p == 0: none
+  bool gated = false;
 };
 
 // inputs: x [..., S_q, S_k] (rank 1..4), key_padding [B, S_k], mask, bias (both broadcast to x), lengths and positions

@@ -17,7 +17,7 @@ void remove_dead_nodes(GraphData* graph);
 void lower_attention(GraphData* graph, const ScheduleOptions& options);
 // Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
 void isolate_outputs(GraphData* graph);
-// Moves bias, activation, dropout and residual into the matmul before them, a residual into the norm after it, and
+// Moves bias, activation, dropout and residual or gate into the matmul before them, a residual into the norm after it, and
 // scale and activation into the elementwise operation before them. Leaves out copies behind attention (see the
 // options).
 void fuse(GraphData* graph, const ScheduleOptions& options);

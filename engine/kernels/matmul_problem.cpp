@@ -115,6 +115,7 @@ uint32_t flags_of(const Select& select) {
   if (select.has(in::kBias)) flags |= HEED_MATMUL_BIAS;
   if (select.node.as<MatmulAttrs>().dropout.p > 0.0f) flags |= HEED_MATMUL_DROPOUT;
   if (select.has(in::kResidual)) flags |= HEED_MATMUL_RESIDUAL;
+  if (select.node.as<MatmulAttrs>().gated) flags |= HEED_MATMUL_GATED;
   if (sizes.is_constant(a.strides[static_cast<size_t>(a.rank - 1)], 1)) flags |= HEED_MATMUL_A_K_FAST;
   if (is_b_k_fast(sizes, b)) flags |= HEED_MATMUL_B_K_FAST;
   if (b.dtype == DType::BF16) flags |= HEED_MATMUL_B_BFLOAT;

@@ -24,7 +24,7 @@ using goldens::Messages;
 // Milliseconds of one run, by the GPU's timestamps if there are any, else by the clock around the call.
 Status run_once(Prepared& prepared, double* milliseconds) {
   const Clock::time_point start = Clock::now();
-  const Status status = prepared.plan.run(prepared.buffers);
+  const Status status = prepared.plan.run(prepared.buffers, prepared.extents, {.state = prepared.state});
   *milliseconds = milliseconds_since(start);
   std::vector<PassTime>& times = prepared.times;
   if (status != Status::Ok || !prepared.gpu_time || prepared.plan.timings(&times) != Status::Ok) return status;
@@ -74,6 +74,7 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
                          {"ms", timing.median}, {"repeats", timing.repeats},
                          {"rate", rate},        {"unit", arithmetic ? "GFLOP/s" : "GB/s"},
                          {"kernels", kernels},  {"timer", prepared.gpu_time ? "gpu" : "clock"}};
+  json["dispatches"] = total.dispatches;
   json["bytes"] = total.bytes, json["fewest_bytes"] = total.fewest_bytes;
   json["share"] = limit > 0 ? nlohmann::json(rate / limit) : nlohmann::json();
   return json;
@@ -175,6 +176,11 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     Prepared prepared;
     Timing timing;
     status = prepare(device, row, &prepared, !options.trace.empty());
+    if (status == Status::Unsupported && row.whole_model) {  // weights of f16, on a device without 16-bit storage
+      messages.take();
+      if (!options.json) std::printf("%-20s %-22s not supported by the device\n", row.op, row.shape.c_str());
+      continue;
+    }
     if (status == Status::Ok && options.passes) {
       print_passes(row, prepared.plan, options.json, &rows);
       continue;

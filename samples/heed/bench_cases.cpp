@@ -136,7 +136,11 @@ BenchCase encoder(int64_t tokens) {
                                            .feed_forward = {.hidden = kHidden, .activation = Activation::GeluErf}};
     b.result(nn::encoder_stack(b.graph, b.input("x", shape), "layers", layer, {.layers = kLayers}), shape);
   };
-  return {"encoder", text(shape, "-12-layers"), Bound::Arithmetic, build};
+  return {.op = "encoder",
+          .shape = text(shape, "-12-layers"),
+          .bound = Bound::Arithmetic,
+          .build = build,
+          .whole_model = true};
 }
 
 std::vector<BenchCase> make_cases() {
@@ -167,6 +171,9 @@ std::vector<BenchCase> make_cases() {
       sample(1),
       encoder(128),
       encoder(512),
+      decode_step(1, 8),
+      decode_step(1, 500),
+      decode_step(8, 500),
   };
 }
 

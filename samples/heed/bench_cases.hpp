@@ -23,6 +23,8 @@ struct BenchGraph {
     size_t elements() const;
   };
   std::vector<Buffer> inputs, weights;
+  DType weight_dtype = DType::F32;   // of matrices and tables
+  std::vector<ExtentValue> extents;  // of a run
   Buffer output;
 
   Tensor input(const std::string& name, const std::vector<int64_t>& shape);
@@ -33,13 +35,17 @@ struct BenchGraph {
 };
 
 struct BenchCase {
-  const char* op;  // the operation's one name, or "encoder"
+  const char* op;  // the operation's one name, "encoder" or "decode"
   std::string shape;
   Bound bound;
   std::function<void(BenchGraph&)> build;
   bool training = false;
+  bool whole_model = false;  // it consists of operations that other rows time
 };
 
 const std::vector<BenchCase>& bench_cases();
+
+// One token for each of `sequences` conversations that hold `context` tokens (bench_decode.cpp).
+BenchCase decode_step(int64_t sequences, int64_t context);
 
 }  // namespace heed::program

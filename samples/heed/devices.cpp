@@ -1,5 +1,6 @@
 // `heed devices`, and the meaning of --device for the other commands.
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -66,7 +67,7 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
     complain(info.word + ": the tuning " + tuning + " cannot be read, is damaged, or not of this device");
   const char* name = "kernels";
   for (const BenchCase& bench : bench_cases()) {
-    if (bench.op == std::string("encoder")) continue;  // it consists of the other rows
+    if (bench.whole_model) continue;
     Prepared prepared;
     if (prepare(device, bench, &prepared) != Status::Ok) continue;
     std::set<std::string> seen;  // a row may have several equal passes
@@ -76,6 +77,20 @@ void print_kernels(const DeviceInfo& info, const std::string& tuning) {
       name = "";
     }
   }
+}
+
+// Whether the CPU device, the last of all, has the instructions that --cpu-instructions names.
+bool has_instructions(const DeviceInfo& cpu, std::string wanted) {
+  const auto lower = [](unsigned char c) { return static_cast<char>(std::tolower(c)); };
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(), lower);
+  for (const auto& [limit, value] : cpu.limits) {
+    std::string sets = value;
+    std::transform(sets.begin(), sets.end(), sets.begin(), lower);
+    std::istringstream words(limit == "instruction sets" ? sets : "");
+    for (std::string word; words >> word;)
+      if (word == wanted) return true;
+  }
+  return false;
 }
 
 nlohmann::json to_json(size_t index, const DeviceInfo& info) {
@@ -114,6 +129,11 @@ int devices(const DevicesOptions& options) {
   if (Device::list(device_options("", log), &found) != Status::Ok) {
     complain("the devices of this machine cannot be listed");
     return kFailed;
+  }
+  const std::string& instructions = common_options().cpu_instructions;
+  if (!instructions.empty() && !has_instructions(found.back(), instructions)) {
+    complain("--cpu-instructions: this processor has no '" + instructions + "'; `heed devices` lists what it has");
+    return kBadInput;
   }
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < found.size(); ++i) {

@@ -70,7 +70,7 @@ void add_verify(CLI::App& app, int* exit_code) {
 
 void add_bench(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand("bench", "Time every operation and a 12-layer encoder");
+  CLI::App* command = app.add_subcommand("bench", "Time every operation, a 12-layer encoder and a decoder's step");
   command->footer(
       "Times are medians, by the GPU's timestamps on Vulkan and by a clock on the CPU. The share compares them with a\n"
       "multiply-add loop (GFLOP/s) or a copy (GB/s) that runs on the same device in the same run; data that fits the\n"
@@ -80,7 +80,7 @@ void add_bench(CLI::App& app, int* exit_code) {
       "weights\n"
       "that no earlier pass has read: if one pass did everything, it would move no others.");
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
-  command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,encoder,...");
+  command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,decode,...");
   command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
       ->check(samples::within(0, 60))
       ->capture_default_str();

@@ -37,7 +37,7 @@ Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
   std::vector<HostTensor> tensors;
   for (const BenchGraph::Buffer& weight : graph.weights)
     tensors.push_back({weight.name, DType::F32, weight.shape, std::as_bytes(std::span(all.data(), weight.elements()))});
-  return device.upload(tensors, weights);
+  return device.upload(tensors, weights, {.keep_dtype = false, .dtype = graph.weight_dtype, .only_matrices = true});
 }
 
 }  // namespace
@@ -52,6 +52,9 @@ Status prepare(Device& device, const BenchCase& row, Prepared* prepared, bool tr
   status = device.compile(graph.graph, weights, &prepared->plan,
                           {.training = row.training, .timestamps = prepared->gpu_time || traced});
   if (status != Status::Ok) return status;
+  if (prepared->plan.state_bytes() > 0) status = prepared->plan.make_state(&prepared->state);
+  if (status != Status::Ok) return status;
+  prepared->extents = graph.extents;
   prepared->tensors = graph.inputs;
   prepared->tensors.push_back(graph.output);
   for (const BenchGraph::Buffer& tensor : prepared->tensors) prepared->storage.push_back(data_of(tensor));

@@ -13,6 +13,8 @@ struct Prepared {
   std::vector<BenchGraph::Buffer> tensors;  // their names are what `buffers` refers to
   std::vector<std::vector<std::byte>> storage;
   std::vector<HostBuffer> buffers;
+  std::vector<ExtentValue> extents;
+  State state;  // if the row has any
   bool gpu_time = false;
   std::vector<PassTime> times;  // of the last run, if the plan measures its passes
 };

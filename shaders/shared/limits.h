@@ -18,6 +18,7 @@
 #define HEED_MATMUL_A_VEC4 32u
 #define HEED_MATMUL_B_VEC4 64u
 #define HEED_MATMUL_B_BFLOAT 128u  // a B that is narrower than A is bf16; otherwise f16
+#define HEED_MATMUL_GATED 256u     // the residual multiplies; otherwise it is added
 
 #define HEED_SOFTMAX_CAUSAL 1u
 #define HEED_SOFTMAX_KEY_PADDING 2u

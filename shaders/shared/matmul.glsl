@@ -72,7 +72,7 @@ float epilogue(float sum, uint element, float column_bias, float other) {
     uint word = dropout_block(p.seed, p.stream, element / 4u)[element % 4u];
     value = word < DROPOUT_THRESHOLD ? 0.0 : value * DROPOUT_SCALE;
   }
-  if (has(HEED_MATMUL_RESIDUAL)) value += other;
+  if (has(HEED_MATMUL_RESIDUAL)) value = has(HEED_MATMUL_GATED) ? value * other : value + other;
   return value;
 }
 

@@ -76,6 +76,27 @@ TEST_CASE("fusion: keeps the order of operations", "[graph]") {
   }
 }
 
+TEST_CASE("fusion: a gate goes into the matmul that it multiplies", "[graph]") {
+  Layer l;
+  SECTION("as the last step of the epilogue") {
+    const Tensor gate = l.g.activation(l.g.linear(l.x, l.w), Activation::Silu);
+    l.g.output("y", l.g.mul(gate, l.g.linear(l.x, l.g.weight("w2", {8, 8}), l.b)));
+    const Scheduled s = schedule_of(l.g);
+    REQUIRE(ops_of(s.schedule) == std::vector<Op>{Op::Matmul, Op::Matmul});
+    CHECK_FALSE(s.schedule.passes[0].as<MatmulAttrs>().gated);
+    CHECK(s.schedule.passes[1].as<MatmulAttrs>().gated);
+    CHECK(s.schedule.passes[1].inputs[in::kResidual] == s.schedule.passes[0].outputs[0]);
+  }
+  SECTION("a vector for all rows is none") {
+    l.g.output("y", l.g.mul(l.g.linear(l.x, l.w), l.b));
+    CHECK(ops_of(schedule_of(l.g).schedule) == std::vector<Op>{Op::Matmul, Op::Elementwise});
+  }
+  SECTION("a residual is added first: what multiplies the sum stays apart") {
+    l.g.output("y", l.g.mul(l.g.add(l.g.linear(l.x, l.w), l.x), l.x));
+    CHECK(ops_of(schedule_of(l.g).schedule) == std::vector<Op>{Op::Matmul, Op::Elementwise});
+  }
+}
+
 TEST_CASE("fusion: a residual without a matmul goes in front of the norm", "[graph]") {
   Graph g;
   const Tensor x = g.input("x", {3, 8}), r = g.input("r", {3, 8});

@@ -30,7 +30,8 @@ struct Execution {
   std::vector<std::vector<std::byte>> outputs;
 };
 
-Execution execute(Plan& plan, Run& run) {
+// The state, if there is any, is zero before the run.
+Execution execute(Plan& plan, Run& run, State state) {
   Execution execution;
   std::vector<HostBuffer> buffers;
   for (Run::Input& input : run.inputs) buffers.emplace_back(input.name, std::span<const std::byte>(input.bytes));
@@ -40,13 +41,16 @@ Execution execute(Plan& plan, Run& run) {
     auto& memory = execution.outputs.emplace_back(bytes + kGuardBytes, kGuard);
     buffers.emplace_back(expected.name, std::span<std::byte>(memory).first(bytes));
   }
-  execution.status = plan.run(buffers, run.extents, run.options);
+  RunOptions options = run.options;
+  options.state = state;
+  if (state.valid()) execution.status = state.reset();
+  if (execution.status == Status::Ok) execution.status = plan.run(buffers, run.extents, options);
   return execution;
 }
 
-std::string check_run(Plan& plan, Run& run, Tally* tally) {
+std::string check_run(Plan& plan, Run& run, const State& state, Tally* tally) {
   ++tally->runs;
-  const Execution first = execute(plan, run);
+  const Execution first = execute(plan, run, state);
   const std::string messages = take_checked_messages();
   if (first.status != run.status) return std::string("run returned ") + to_string(first.status) + " " + messages;
   if (messages.find(run.message) == std::string::npos)
@@ -58,7 +62,7 @@ std::string check_run(Plan& plan, Run& run, Tally* tally) {
       if (first.outputs[i][first.outputs[i].size() - 1 - g] != kGuard)
         return run.expectations[i].name + " was written past its end";
   }
-  const Execution second = execute(plan, run);
+  const Execution second = execute(plan, run, state);
   take_checked_messages();
   return second.outputs == first.outputs ? "" : "a second run gave other bits";
 }
@@ -111,10 +115,13 @@ Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector
   const std::string messages = take_checked_messages();
   if (status == Status::Unsupported && trial.dtype != DType::F32) return {"", 0, true};
   if (status != Status::Ok) return {std::string("compile returned ") + to_string(status) + " " + messages};
+  State state;
+  if (plan.state_bytes() > 0) status = plan.make_state(&state);
+  if (status != Status::Ok) return {std::string("make_state returned ") + to_string(status)};
   Verdict verdict = {check_passes(plan, trial)};
   for (Run& run : trial.runs) {
     if (!verdict.difference.empty()) break;
-    if (wanted.empty() || wanted[verdict.run]) verdict.difference = check_run(plan, run, tally);
+    if (wanted.empty() || wanted[verdict.run]) verdict.difference = check_run(plan, run, state, tally);
     if (verdict.difference.empty()) ++verdict.run;
   }
   return verdict;

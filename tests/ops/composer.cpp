@@ -54,7 +54,7 @@ Evaluation Composer::start(int number) {
   }
   Run& run = t().run(extents);
   run.options.seed = static_cast<uint32_t>(random_.next());
-  return {run, number, std::move(sizes), {}, {}};
+  return {run, number, std::move(sizes), {}, {}, {}};
 }
 
 // --- Values ----------------------------------------------------------------------------------------------------
@@ -82,7 +82,8 @@ int Composer::add(const char* what, const std::vector<int>& from, const std::str
   if (!more.empty()) line.append(" ").append(more);
   INFO(composition_.text << line << ": " << g().error());
   REQUIRE(g().status() == Status::Ok);
-  values_.push_back({tensor, std::move(compute), computed});
+  const int number = static_cast<int>(values_.size());
+  values_.push_back({tensor, std::move(compute), computed, computed || from.empty() ? number : at(from[0]).origin});
   const int v = last_value();
   at(v).usable = is_fit_to_read(evaluate(at(v), &*first_), dtype(v));
   line += std::string(" -> ") + to_string(dtype(v));
@@ -151,6 +152,19 @@ Composer::DrawnMask Composer::drawn_mask(const Shape& shape) {
   const std::string name = fresh_name("m");
   const Tensor tensor = g().input(name, shape, DType::U8);
   return {keeps ? keep(tensor) : exclude(tensor), name, shape, random_.next(), keeps};
+}
+
+Composer::DrawnPosition Composer::drawn_position(int64_t most) {
+  if (most == 0 || random_.one_in(4)) {
+    const int64_t at = random_.below(most + 1);
+    return {at, [at](Evaluation&) { return at; }};
+  }
+  const std::string& name = composition_.positions.emplace_back(fresh_name("p"));
+  return {g().position(name, most), [name = std::string_view(name), most, seed = random_.next()](Evaluation& e) {
+            const int64_t at = Random(seed + static_cast<uint64_t>(e.number)).below(most + 1);
+            e.run.extents.push_back({name, at});
+            return at;
+          }};
 }
 
 const Array& Composer::values_of(Evaluation& e, const DrawnMask& mask) {

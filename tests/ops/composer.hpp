@@ -18,7 +18,7 @@ struct Evaluation {
   int number;
   std::map<int32_t, int64_t> sizes;  // of symbolic dims
   std::vector<Array> values;
-  std::map<std::string, Array> masks;
+  std::map<std::string, Array> masks, states;
 
   int64_t operator()(const Dim& dim) const { return dim.is_constant() ? dim.value : sizes.at(dim.expr); }
   Sizes operator()(const Shape& shape) const;
@@ -50,6 +50,9 @@ class Composer {
                 const Compute& compute);
   static std::string name_of(int v) { return std::string("v").append(std::to_string(v)); }  // for people
   void read_no_more(int v) { at(v).usable = false; }
+  void read_views_no_more(int v) {  // nor the value itself
+    for (Value& value : values_) value.usable &= value.origin != v;
+  }
 
   // --- What operations read --------------------------------------------------------------------------------------
 
@@ -71,6 +74,12 @@ class Composer {
     bool keeps;
   };
   DrawnMask drawn_mask(const Shape& shape);
+  // A position from 0 to `most`, or a constant.
+  struct DrawnPosition {
+    Dim dim;
+    std::function<int64_t(Evaluation&)> value;  // once for each run
+  };
+  DrawnPosition drawn_position(int64_t most);
   // The mask's values in this run, which are the same for every value that reads it.
   static const Array& values_of(Evaluation& e, const DrawnMask& mask);
 
@@ -99,6 +108,7 @@ class Composer {
     Tensor tensor;
     Compute compute;
     bool computed;  // by an operation
+    int origin;     // the value that this one is a view of, or itself
     bool usable = true, read = false;
   };
 

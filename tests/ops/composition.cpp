@@ -29,7 +29,7 @@ class Operations : private Composer {
         &Operations::matmul, &Operations::add,     &Operations::mul,       &Operations::activate,  &Operations::dropout,
         &Operations::norm,   &Operations::softmax, &Operations::turn,      &Operations::cut,       &Operations::reshape,
         &Operations::concat, &Operations::concat,  &Operations::mean,      &Operations::encode,    &Operations::embed,
-        &Operations::rotate};
+        &Operations::rotate, &Operations::keep,    &Operations::keep,      &Operations::recall};
     (this->*kCalls[random_.below(static_cast<int64_t>(std::size(kCalls)))])();
     // Chains of elementwise operations, which heed fuses into one.
     static constexpr Make kLinks[] = {&Operations::add,      &Operations::add,     &Operations::add,
@@ -389,6 +389,82 @@ class Operations : private Composer {
     });
   }
 
+  // A state of the graph, which is zero before each run. What reads it must not be read any more once it is written.
+  struct Kept {
+    std::string name;
+    Shape shape;
+    DType dtype;
+    std::vector<int> reads = {};
+  };
+  Kept& state_for(int x) {
+    for (Kept& kept : states_) {
+      bool fits = kept.shape.rank == rank(x) && random_.coin();
+      for (int i = 0; fits && i < rank(x); ++i) fits = shape(x)[i].value <= kept.shape[i].value;
+      if (fits) return kept;
+    }
+    Shape more;
+    for (int i = 0; i < rank(x); ++i) more.push_back(shape(x)[i].value + random_.pick({0, 0, 1, 4}));
+    return states_.emplace_back(Kept{fresh_name("s"), more, random_.coin() ? dtype(x) : DType::F32});
+  }
+  Tensor whole(const Kept& kept) { return g().state(kept.name, kept.shape, kept.dtype); }
+  static Array& contents(Evaluation& e, const std::string& name, const Shape& shape) {
+    return e.states.try_emplace(name, filled(e(shape), 0.0)).first->second;
+  }
+
+  // Writes a value somewhere into a state, and reads rows from there or from the beginning.
+  void keep() {
+    const int x = of_rank(2, 4), axis = static_cast<int>(random_.below(rank(x)));
+    Kept& kept = state_for(x);
+    const Dim rows = shape(x)[axis];
+    const DrawnPosition at = drawn_position(kept.shape[axis].value - rows.value);
+    Tensor place = whole(kept);
+    for (int i = 0; i < rank(x); ++i)
+      if (i != axis && shape(x)[i] != kept.shape[i]) place = g().slice(place, i, 0, shape(x)[i]);
+    const bool assigns = random_.one_in(3), from_there = assigns || random_.coin();
+    Tensor y;
+    if (assigns) {
+      y = g().assign(g().slice(place, axis, at.dim, rows), tensor(x));
+    } else {
+      y = g().append(place, tensor(x), axis, at.dim);
+      y = g().slice(y, axis, from_there ? at.dim : Dim(0), rows);
+    }
+    for (const int read : std::exchange(kept.reads, {})) read_views_no_more(read);
+    const auto compute = [=, name = kept.name, all = kept.shape, type = kept.dtype](Evaluation& e) {
+      const Array& value = of(e, x);
+      Array& state = contents(e, name, all);
+      const int64_t begin = at.value(e);
+      write_into(&state, stored(type, value), axis, begin);
+      Array seen = slice(state, axis, from_there ? begin : 0, value.dim(rank_of(value) - 1 - axis));
+      for (int i = 0; i < rank_of(value); ++i)
+        if (i != axis) seen = slice(seen, i, 0, value.shape[static_cast<size_t>(i)]);
+      return seen;
+    };
+    kept.reads.push_back(
+        operation(assigns ? "assign" : "append", {x}, kept.name + " axis " + std::to_string(axis), y, compute));
+  }
+  void recall() {
+    if (states_.empty()) return;
+    Kept& kept = states_[static_cast<size_t>(random_.below(static_cast<int64_t>(states_.size())))];
+    kept.reads.push_back(
+        operation("state", {}, kept.name, whole(kept),
+                  [name = kept.name, all = kept.shape](Evaluation& e) { return contents(e, name, all); }));
+  }
+  static int rank_of(const Array& x) { return static_cast<int>(x.shape.size()); }
+  // Puts `part` at `begin` along an axis, and at 0 along the others.
+  static void write_into(Array* state, const Array& part, int axis, int64_t begin) {
+    for (int64_t i = 0; i < part.size(); ++i) {
+      int64_t left = i, stride = 1, to = 0;
+      for (int d = rank_of(part); d-- > 0;) {
+        const auto at = static_cast<size_t>(d);
+        to += (left % part.shape[at] + (d == axis ? begin : 0)) * stride;
+        left /= part.shape[at], stride *= state->shape[at];
+      }
+      state->value[static_cast<size_t>(to)] = part.value[static_cast<size_t>(i)];
+      state->bound[static_cast<size_t>(to)] = part.bound[static_cast<size_t>(i)];
+    }
+  }
+
+  std::vector<Kept> states_;
   uint32_t streams_ = 0;  // of dropout, as the graph counts them
 };
 

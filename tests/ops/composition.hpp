@@ -1,9 +1,11 @@
 // Graphs of several operations drawn at random, each of which reads earlier results: projections, attention, norms,
-// products, views and sums in any order, with values that several operations read, that none reads, and that are
-// outputs besides. They test what no case of one operation does: fused operations, memory that values share, barriers.
+// products, views and sums in any order, writes to states and reads of them, with values that several operations read,
+// that none reads, and that are outputs besides. They test what no case of one operation does: fused operations, memory
+// that values share, barriers.
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 
@@ -12,8 +14,9 @@
 namespace heed::ops {
 
 struct Composition {
-  std::unique_ptr<Trial> trial;  // with its runs and their references
-  std::string text;              // one line for each value, for people
+  std::list<std::string> positions;  // names, which runs refer to
+  std::unique_ptr<Trial> trial;      // with its runs and their references
+  std::string text;                  // one line for each value, for people
   int operations = 0;
   // Outputs of all runs, and those among them whose bounds have grown so far that hardly an error would show.
   int outputs = 0, loose = 0;

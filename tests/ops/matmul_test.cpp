@@ -124,13 +124,14 @@ Case extents_case() {
       }};
 }
 
-// --- Epilogue: bias, activation, dropout, residual, each alone and all together
+// --- Epilogue: bias, activation, dropout, residual or gate, each alone and all together
 
 struct Epilogue {
   bool bias = false;
   Activation activation = Activation::None;
   bool dropout = false;
   bool residual = false;
+  bool gate = false;
 };
 
 const char* name_of(Activation kind) {
@@ -141,8 +142,8 @@ const char* name_of(Activation kind) {
 // `apart` makes every intermediate an output, which forbids the fusion and must give the same values.
 Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64_t k, bool apart) {
   const std::string name = std::string("epilogue") + (e.bias ? " bias" : "") + name_of(e.activation) +
-                           (e.dropout ? " dropout" : "") + (e.residual ? " residual" : "") + " " +
-                           text_of({batch, m, n, k}) + (apart ? " apart" : "");
+                           (e.dropout ? " dropout" : "") + (e.residual ? " residual" : "") + (e.gate ? " gate" : "") +
+                           " " + text_of({batch, m, n, k}) + (apart ? " apart" : "");
   return {name, [=](Trial& t) {
             constexpr float kP = 0.3f;
             t.options.training = true;
@@ -175,6 +176,10 @@ Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64
               const Tensor r = t.input("r", {batch, m, n});
               next(t.graph.add(y, r), add(v, run.input("r", uniform({batch, m, n}, 12))));
             }
+            if (e.gate) {
+              const Tensor r = t.input("gate", {batch, m, n});
+              next(t.graph.mul(r, y), mul(run.input("gate", uniform({batch, m, n}, 13)), v));
+            }
             t.graph.output("y", y);
             run.expect("y", v, 4.0 * static_cast<double>(k), parts + 1);
             if (!apart) t.passes = {"matmul"};
@@ -183,7 +188,10 @@ Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64
 
 void add_epilogues(std::vector<Case>* cases) {
   // All of these are fused; random_matmul.cpp draws other combinations.
-  std::vector<Epilogue> parts = {{.bias = true}, {.dropout = true, .residual = true}};
+  std::vector<Epilogue> parts = {{.bias = true},
+                                 {.dropout = true, .residual = true},
+                                 {.gate = true},
+                                 {.bias = true, .activation = Activation::Silu, .gate = true}};
   for (const Activation kind :
        {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh})
     parts.push_back({true, kind, true, true});
@@ -196,6 +204,7 @@ void add_epilogues(std::vector<Case>* cases) {
   }
   cases->push_back(epilogue_case({true, Activation::GeluErf, true, true}, 3, 1, 70, 320, false));
   cases->push_back(epilogue_case({true, Activation::Tanh, true, true}, 2, 9, 20, 2111, false));
+  cases->push_back(epilogue_case({.gate = true}, 1, 2, 40, 2111, false));
 }
 
 // Sums for which an activation has reached its limit, infinities and NaN among them.

@@ -35,7 +35,7 @@ struct Operand {
 };
 
 struct Epilogue {
-  bool bias, residual, dropout;
+  bool bias, residual, gated, dropout;
   Activation activation;
 };
 
@@ -46,7 +46,8 @@ void build_product(Trial& t, Random& random, Kind kind) {
   const int64_t rank = few ? 2 : deep ? random.pick({2, 2, 4}) : random.pick({2, 3, 3, 4});
   const bool constants = random.one_in(3), shared = rank == 2 || (!deep && !random.one_in(3));
   const auto layout = [&] { return static_cast<Layout>(random.pick({0, 0, 1, 1, 2})); };
-  const Epilogue e = {random.coin(), random.coin(), random.one_in(4), static_cast<Activation>(random.below(6))};
+  const Epilogue e = {random.coin(), random.coin(), random.one_in(3), random.one_in(4),
+                      static_cast<Activation>(random.below(6))};
   const float scale = random.coin() ? 1.0f : 0.5f;
   t.options.training = true;
 
@@ -68,7 +69,10 @@ void build_product(Trial& t, Random& random, Kind kind) {
   if (e.bias) y = t.graph.add(y, t.input("bias", {n}));
   if (e.activation != Activation::None) y = t.graph.activation(y, e.activation);
   if (e.dropout) y = t.graph.dropout(y, 0.3f);
-  if (e.residual) y = t.graph.add(y, t.input("residual", whole));
+  if (e.residual) {
+    const Tensor residual = t.input("residual", whole);
+    y = e.gated ? t.graph.mul(y, residual) : t.graph.add(y, residual);
+  }
   t.graph.output("y", y);
 
   drawn.fill_runs([&](Run& run, const Sizes& s) {
@@ -82,7 +86,10 @@ void build_product(Trial& t, Random& random, Kind kind) {
     if (e.bias) v = add(v, run.input("bias", uniform({s[2]}, seed + 2)));
     if (e.activation != Activation::None) v = activation(v, e.activation);
     if (e.dropout) v = dropout(t.stored(v), static_cast<double>(0.3f), run.options.seed, 0);
-    if (e.residual) v = add(v, run.input("residual", uniform(v.shape, seed + 3)));
+    if (e.residual) {
+      const Array residual = run.input("residual", uniform(v.shape, seed + 3));
+      v = e.gated ? mul(v, residual) : add(v, residual);
+    }
     run.expect("y", v, static_cast<double>(s[3]) + 16.0, 3);
   });
 }

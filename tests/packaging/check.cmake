@@ -28,7 +28,7 @@ file(MAKE_DIRECTORY ${WORK})
 function(check_consumer)
   run(${configure} -S ${SOURCE}/tests/packaging/consumer -B ${WORK}/consumer -DCMAKE_BUILD_TYPE=Debug ${ARGN})
   run(${CMAKE_COMMAND} --build ${WORK}/consumer)
-  # The variables that act on tests do nothing to a shipped program.
+  # The variables that act on tests do nothing to a shipped program; check_exports shows that none does.
   run(${CMAKE_COMMAND} -E env HEED_CPU_TARGET=scalar HEED_VULKAN_LOADER=/nonexistent HEED_KERNELS=basic
       HEED_MATRIX_UNITS=never ${WORK}/consumer/consumer)
   if(NOT run_output MATCHES "heed works here")
@@ -77,6 +77,11 @@ function(check_exports)
   endforeach()
   if(count LESS 50)
     message(FATAL_ERROR "only ${count} functions are exported")
+  endif()
+  # What a host may want to choose is in DeviceOptions; a variable of its player's environment must not reach heed.
+  run(${NM} -D --undefined-only ${library})
+  if(run_output MATCHES " (secure_)?getenv")
+    message(FATAL_ERROR "the library reads the environment")
   endif()
   find_program(STRIP strip)
   set(stripped ${WORK}/stripped.so)

@@ -1,5 +1,5 @@
 # The search sample, then the 500 sentences of tests/search with the real model, if that can be downloaded: all of them on the
-# CPU device, every sixteenth on software drivers, unless HEED_ALL_SENTENCES=1.
+# CPU device, every fiftieth on software drivers, unless HEED_ALL_SENTENCES=1.
 about="search, with good and bad inputs, and all-MiniLM-L6-v2"
 needs="samples"
 stage() {

@@ -82,9 +82,14 @@ list_places() {
   local file name
   for file in "$stages"/*.sh; do
     name=$(basename "$file" .sh)
-    if [[ " $(echo $all_stages $other_stages) " != *" $name "* ]]; then echo "FAIL run.sh does not know $name"; fi
-    if ! grep -q "^| $name |" "$root/tests/README.md"; then echo "FAIL tests/README.md has no row for $name"; fi
-    if [[ -z $(setting "$name" about) ]]; then echo "FAIL $name does not say what it is about"; fi
-    echo "ok $name"
+    if [[ " $(echo $all_stages $other_stages) " != *" $name "* ]]; then
+      echo "FAIL run.sh does not know $name"
+    elif ! grep -q "^| $name |" "$root/tests/README.md"; then
+      echo "FAIL tests/README.md has no row for $name"
+    elif [[ -z $(setting "$name" about) ]]; then
+      echo "FAIL $name does not say what it is about"
+    else
+      echo "ok $name"
+    fi
   done
 }

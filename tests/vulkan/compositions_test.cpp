@@ -103,13 +103,19 @@ std::string record_all(HostVulkan& host, Device device, const ops::Trial& trial,
     const VkCommandBuffer commands = host.begin();
     size_t first = 0;
     uint32_t slot = 0;
+    std::vector<State> states;  // of each run
     for (const ops::Run& run : trial.runs) {
+      if (plan.state_bytes() > 0) REQUIRE(plan.make_state(&states.emplace_back()) == Status::Ok);
       add_barrier(host, commands);
       host.vk().CmdFillBuffer(commands, scratch.buffer, 0, VK_WHOLE_SIZE, 0x01010101u * kStale);
       add_barrier(host, commands);
       const auto buffers = places.of(run, first);
-      const Status recorded = vulkan::record(
-          plan, commands, {.buffers = buffers, .extents = run.extents, .seed = run.options.seed, .slot = slot++});
+      const Status recorded = vulkan::record(plan, commands,
+                                             {.buffers = buffers,
+                                              .extents = run.extents,
+                                              .seed = run.options.seed,
+                                              .slot = slot++,
+                                              .state = states.empty() ? State() : states.back()});
       if (recorded != Status::Ok) wrong += std::string("record returned ") + to_string(recorded) + "; ";
       first += buffers.size();
     }
