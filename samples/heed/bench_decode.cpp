@@ -34,7 +34,8 @@ void weights_of(BenchGraph& b, const DecoderConfig& config) {
     matrix(".mlp.gate_proj.weight", config.hidden, width);
     matrix(".mlp.up_proj.weight", config.hidden, width);
     matrix(".mlp.down_proj.weight", width, config.hidden);
-    for (const char* norm : {".input_layernorm.weight", ".post_attention_layernorm.weight"}) b.weight(layer + norm, {width});
+    for (const char* norm : {".input_layernorm.weight", ".post_attention_layernorm.weight"})
+      b.weight(layer + norm, {width});
   }
 }
 
@@ -49,8 +50,8 @@ BenchCase decode_step(int64_t sequences, int64_t context) {
     // With the context as the position's maximum, the bytes that passes tell are those of this step.
     const Dim past = b.graph.position("past", context);
     const Tensor ids = b.ids("ids", {sequences, 1}, static_cast<int32_t>(config.vocabulary));
-    const DecoderResult y = nn::decoder(
-        b.graph, ids, config, {.cache = {.capacity = kCapacity, .past = past}, .weight_dtype = DType::F16});
+    const DecoderResult y =
+        nn::decoder(b.graph, ids, config, {.cache = {.capacity = kCapacity, .past = past}, .weight_dtype = DType::F16});
     b.result(b.graph.argmax(y.logits), {sequences, 1}, DType::I32);
   };
   const std::string shape =

@@ -49,6 +49,7 @@ class Composer {
   int operation(const char* what, const std::vector<int>& from, const std::string& more, Tensor tensor,
                 const Compute& compute);
   static std::string name_of(int v) { return std::string("v").append(std::to_string(v)); }  // for people
+  bool usable(int v) { return at(v).usable; }
   void read_no_more(int v) { at(v).usable = false; }
   void read_views_no_more(int v) {  // nor the value itself
     for (Value& value : values_) value.usable &= value.origin != v;

@@ -25,11 +25,12 @@ class Operations : private Composer {
 
   void call() {
     static constexpr Make kCalls[] = {
-        &Operations::linear, &Operations::linear,  &Operations::attention, &Operations::attention, &Operations::matmul,
-        &Operations::matmul, &Operations::add,     &Operations::mul,       &Operations::activate,  &Operations::dropout,
-        &Operations::norm,   &Operations::softmax, &Operations::turn,      &Operations::cut,       &Operations::reshape,
-        &Operations::concat, &Operations::concat,  &Operations::mean,      &Operations::encode,    &Operations::embed,
-        &Operations::rotate, &Operations::keep,    &Operations::keep,      &Operations::recall};
+        &Operations::linear,   &Operations::linear,  &Operations::attention,    &Operations::attention,
+        &Operations::matmul,   &Operations::matmul,  &Operations::add,          &Operations::mul,
+        &Operations::activate, &Operations::dropout, &Operations::norm,         &Operations::softmax,
+        &Operations::turn,     &Operations::cut,     &Operations::reshape,      &Operations::concat,
+        &Operations::concat,   &Operations::mean,    &Operations::encode,       &Operations::embed,
+        &Operations::rotate,   &Operations::keep,    &Operations::keep_between, &Operations::recall};
     (this->*kCalls[random_.below(static_cast<int64_t>(std::size(kCalls)))])();
     // Chains of elementwise operations, which heed fuses into one.
     static constexpr Make kLinks[] = {&Operations::add,      &Operations::add,     &Operations::add,
@@ -441,6 +442,19 @@ class Operations : private Composer {
     };
     kept.reads.push_back(
         operation(assigns ? "assign" : "append", {x}, kept.name + " axis " + std::to_string(axis), y, compute));
+  }
+  // Writes a state between an operation that reads it and one that reads that one's result: heed must not fuse these.
+  void keep_between() {
+    keep();
+    link_ = last_value();
+    if (!usable(link_) || dtype(link_) != t().dtype) return;
+    random_.coin() ? activate() : add();
+    const int before = last_value();
+    keep();
+    if (!usable(before)) return;
+    link_ = before;
+    random_.coin() ? activate() : add();
+    link_ = -1;
   }
   void recall() {
     if (states_.empty()) return;
