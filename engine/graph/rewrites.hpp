@@ -2,6 +2,7 @@
 // graph.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "graph/graph_data.hpp"
@@ -34,12 +35,18 @@ struct Dataflow {
     size_t node;
     size_t input;
   };
-  std::vector<std::vector<Reader>> readers;  // by storage id
-  std::vector<bool> is_output;               // by storage id; states are outputs, too
-  std::vector<int64_t> producer;             // node that writes the storage, of a state the last; or -1
+  std::span<const Reader> readers(uint32_t storage) const {
+    return std::span(all_readers_).subspan(first_reader_[storage], first_reader_[storage + 1] - first_reader_[storage]);
+  }
+  std::vector<bool> is_output;    // by storage id; states are outputs, too
+  std::vector<int64_t> producer;  // node that writes the storage, of a state the last; or -1
 
   // The reader of a storage that is read exactly once and is no output; otherwise null.
   const Reader* only_reader(uint32_t storage) const;
+
+ private:
+  std::vector<Reader> all_readers_;   // of storage 0, then of storage 1, ...
+  std::vector<size_t> first_reader_;  // by storage id, and one behind the last
 };
 
 // Whether the node writes the storage, or a part of it.

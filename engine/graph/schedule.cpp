@@ -144,7 +144,7 @@ class Planner {
   Status place() {
     // Only what the passes use is asked of the host and the device.
     const Dataflow flow(graph_);
-    const auto unused = [&](uint32_t tensor) { return flow.readers[graph_.tensors[tensor].storage].empty(); };
+    const auto unused = [&](uint32_t tensor) { return flow.readers(graph_.tensors[tensor].storage).empty(); };
     std::erase_if(graph_.weights, [&](const NamedTensor& t) { return unused(t.tensor); });
     std::erase_if(graph_.constants, [&](const detail::ConstantInfo& c) { return unused(c.tensor); });
     std::erase_if(graph_.states, [&](const NamedTensor& t) { return unused(t.tensor) && flow.producer[t.tensor] < 0; });
@@ -193,7 +193,7 @@ class Planner {
     ScratchItem item;
     item.bytes = bytes;
     item.first = item.last = static_cast<size_t>(flow.producer[storage]);
-    for (const Dataflow::Reader& reader : flow.readers[storage]) item.last = std::max(item.last, reader.node);
+    for (const Dataflow::Reader& reader : flow.readers(storage)) item.last = std::max(item.last, reader.node);
     return item;
   }
 

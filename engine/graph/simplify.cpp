@@ -1,5 +1,6 @@
 // Rewrites that take nodes out or give outputs a storage, and the Dataflow.
 #include <algorithm>
+#include <numeric>
 
 #include "graph/build.hpp"
 #include "graph/rewrites.hpp"
@@ -7,11 +8,21 @@
 namespace heed::detail {
 
 Dataflow::Dataflow(const GraphData& graph)
-    : readers(graph.tensors.size()), is_output(graph.tensors.size(), false), producer(graph.tensors.size(), -1) {
+    : is_output(graph.tensors.size(), false),
+      producer(graph.tensors.size(), -1),
+      first_reader_(graph.tensors.size() + 1, 0) {
+  const auto for_inputs = [&](const auto& f) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n)
+      for (size_t i = 0; i < graph.nodes[n].inputs.size(); ++i)
+        if (const Tensor input = graph.nodes[n].inputs[i]; input.valid()) f(graph.tensors[input.id].storage, n, i);
+  };
+  // Counts the readers of each storage; then each place goes backwards from the end of the storage's readers.
+  for_inputs([&](uint32_t storage, size_t, size_t) { ++first_reader_[storage]; });
+  std::partial_sum(first_reader_.begin(), first_reader_.end(), first_reader_.begin());
+  all_readers_.resize(first_reader_.back());
+  for_inputs([&](uint32_t storage, size_t n, size_t i) { all_readers_[--first_reader_[storage]] = {n, i}; });
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    for (size_t i = 0; i < node.inputs.size(); ++i)
-      if (node.inputs[i].valid()) readers[graph.tensors[node.inputs[i].id].storage].push_back({n, i});
     for (Tensor output : node.outputs)
       if (output.valid()) producer[graph.tensors[output.id].storage] = static_cast<int64_t>(n);
     if (node.workspace.valid()) producer[node.workspace.id] = static_cast<int64_t>(n);
@@ -26,7 +37,8 @@ bool writes(const GraphData& graph, const Node& node, uint32_t storage) {
 }
 
 const Dataflow::Reader* Dataflow::only_reader(uint32_t storage) const {
-  return readers[storage].size() == 1 && !is_output[storage] ? &readers[storage][0] : nullptr;
+  const std::span<const Reader> all = readers(storage);
+  return all.size() == 1 && !is_output[storage] ? &all[0] : nullptr;
 }
 
 namespace {

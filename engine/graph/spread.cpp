@@ -36,7 +36,7 @@ class Spread {
     if (storage != tensor.id || flow_.producer[storage] < 0 || flow_.is_output[storage]) return false;
     const Node& producer = graph_.nodes[static_cast<size_t>(flow_.producer[storage])];
     if (!takes_any_pitch(producer) || producer.outputs[0] != tensor) return false;
-    for (const Dataflow::Reader& reader : flow_.readers[storage]) {
+    for (const Dataflow::Reader& reader : flow_.readers(storage)) {
       const Node& node = graph_.nodes[reader.node];
       if (!takes_any_pitch(node) || node.inputs[reader.input] != tensor) return false;
     }

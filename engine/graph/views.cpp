@@ -94,15 +94,16 @@ namespace detail {
 namespace {
 
 // Whether `size` elements from `begin` on lie within `dim` at every run. Where one of them is only known at a run and some
-// runs fit, a bound is added that refuses the others.
-bool fits_slice(Build& build, SizeId begin, SizeId size, SizeId dim, const std::string& what) {
+// runs fit, a bound is added that refuses the others and says `what()`.
+template <class What>
+bool fits_slice(Build& build, SizeId begin, SizeId size, SizeId dim, const What& what) {
   SizeTable& sizes = build.data().sizes;
   if (sizes.is_constant(begin, 0) && size == dim) return true;
   const SizeId end = sizes.add(begin, size);
   if (build.max_of(end) <= build.least_of(dim)) return true;
   if (sizes.is_constant(begin) && (sizes.is_constant(size) || !sizes.is_constant(dim))) return false;
   if (build.least_of(end) > build.max_of(dim)) return false;
-  build.data().bounds.push_back({end, dim, what});
+  build.data().bounds.push_back({end, dim, what()});
   return true;
 }
 
@@ -120,10 +121,12 @@ Tensor Build::add_slice(Tensor x, int axis, Dim begin, Dim size) {
                                              ? format("it begins at %lld", static_cast<long long>(begin.value))
                                              : "it begins at a number of another graph");
   const SizeId first = id_of(begin);
-  const std::string what = format("elements %s + %s of axis %d of %s", size_text(first).c_str(),
-                                  size_text(part.dims[0]).c_str(), axis, text(x).c_str());
+  const auto what = [&] {
+    return format("elements %s + %s of axis %d of %s", size_text(first).c_str(), size_text(part.dims[0]).c_str(), axis,
+                  text(x).c_str());
+  };
   if (!fits_slice(*this, first, part.dims[0], view.dims[at], what))
-    return fail(Status::InvalidArgument, what + " are not within it");
+    return fail(Status::InvalidArgument, what() + " are not within it");
   view.name.clear();
   view.dims[at] = part.dims[0];
   view.offset = data_.sizes.add(view.offset, data_.sizes.mul(view.strides[at], first));
