@@ -170,7 +170,8 @@ class HEED_API Device {
   // scratch of their own or the host's.
   uint64_t scratch_bytes() const;
 
-  // Returns the driver's pipeline cache, for DeviceOptions::pipeline_cache of the next start.
+  // Returns the driver's pipeline cache, for DeviceOptions::pipeline_cache of the next start. Empty on the CPU, and where
+  // the driver keeps none.
   Status pipeline_cache(std::vector<std::byte>* blob) const;
 
   const std::shared_ptr<detail::DeviceImpl>& impl() const { return impl_; }

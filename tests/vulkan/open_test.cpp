@@ -98,11 +98,16 @@ TEST_CASE("open: a pipeline cache comes back; a damaged or foreign one is ignore
     (void)compiled(device, block_graph(), uploaded(device, block_weights().list()));
     std::vector<std::byte> after;
     REQUIRE(device.pipeline_cache(&after) == Status::Ok);
-    CHECK(after.size() > 24);
     if (blob.empty()) blob = after;
     return messages.text;
   };
   CHECK(open_with({}) == "");
+  if (blob.empty()) {
+    WARN("this driver keeps no pipeline cache");
+    CHECK(word == "vulkan:llvmpipe");
+    return;
+  }
+  CHECK(blob.size() > 24);
   CHECK(open_with(blob) == "");
   std::vector<std::byte> damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{0x55};
