@@ -5,8 +5,9 @@
 #extension GL_GOOGLE_include_directive : require
 #include "shared/storage.glsl"
 #include "shared/row_groups.glsl"
-#include "shared/masks.glsl"
+#include "shared/classify.glsl"
 #include "shared/softmax.h"
+#include "shared/masks.glsl"
 
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 0) readonly buffer X4 { A_VEC4 x4[]; };
@@ -36,13 +37,11 @@ struct Row {
 // Sets which keys query `query` of batch d0 may see by their place.
 void place(inout Row row, uint d0, uint query) {
   row.keys = p.dim[3];
-  if ((FLAGS & HEED_SOFTMAX_LENGTHS) != 0u) row.keys = uint(clamp(lengths[p.offset[4] + d0], 0, int(p.dim[3])));
-  int offset = (FLAGS & HEED_SOFTMAX_BOTTOM_RIGHT) != 0u ? int(row.keys) - int(p.dim[2]) : 0;
-  // Positions are kept so small that no sum overflows. No number of keys is as large.
-  if ((FLAGS & HEED_SOFTMAX_POSITIONS) != 0u) offset = clamp(positions[p.offset[5] + d0], -0x3fffffff, 0x3fffffff);
-  int end = int(query) + offset + 1;
-  row.visible = (FLAGS & HEED_SOFTMAX_CAUSAL) != 0u ? uint(clamp(end, 0, int(row.keys))) : row.keys;
-  row.passed = WINDOW != 0u ? uint(clamp(end - int(WINDOW), 0, int(row.keys))) : 0u;
+  if ((FLAGS & HEED_SOFTMAX_LENGTHS) != 0u) row.keys = as_many_keys(lengths[p.offset[4] + d0], p.dim[3]);
+  int first = aligned_place(row.keys, p.dim[2]);
+  if ((FLAGS & HEED_SOFTMAX_POSITIONS) != 0u) first = bounded_position(positions[p.offset[5] + d0]);
+  row.visible = visible_to(int(query) + first, row.keys);
+  row.passed = passed_by(int(query) + first, row.keys);
 }
 
 bool is_masked(Row row, uint j) {

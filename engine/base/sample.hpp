@@ -2,9 +2,7 @@
 // operations of f32 that IEEE 754 rounds alike everywhere.
 #pragma once
 
-#include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 
 #include "base/philox.hpp"

@@ -1,7 +1,6 @@
 #include "cpu/cpu_device.hpp"
 
 #include <cstring>
-#include <new>
 #include <thread>
 
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)

@@ -286,8 +286,7 @@ Status CpuPlan::run_passes() {
 
 Status CpuPlan::report_fault(const Node& node, const Pass& pass, uint64_t position) const {
   const Operand ids = pass.input(in::kIds);
-  const auto row = static_cast<int64_t>(position), length = row_length(ids.view);
-  const int32_t id = *ids.at<const int32_t>(row_offset(ids.view, row / length) + row % length * row_stride(ids.view));
+  const int32_t id = *ids.at<const int32_t>(row_offset(per_row(ids.view), static_cast<int64_t>(position)));
   return fail(shared_->log, Status::IndexOutOfRange,
               format("run: %s: id %" PRId32 " at position %" PRIu64 " is outside the table of %" PRId64 " rows",
                      node.label.c_str(), id, position, pass.input(in::kTable).view.dim[0]));

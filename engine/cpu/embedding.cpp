@@ -9,12 +9,12 @@ ScratchNeed embedding_scratch(const ScratchQuery& query) { return row_scratch(qu
 // out[.., c] = table[ids[..], c]. An id outside the table gives a row of zeros, and a fault.
 void run_embedding(const Pass& pass) {
   const Operand table = pass.input(in::kTable), ids = pass.input(in::kIds), out = pass.output();
-  const int64_t n = row_length(out.view), ids_length = row_length(ids.view);
+  const View places = per_row(ids.view);
+  const int64_t n = row_length(out.view);
   pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
     float* row = pass.scratch<float>(worker);
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t at = row_offset(ids.view, r / ids_length) + r % ids_length * row_stride(ids.view);
-      const int64_t id = *ids.at<const int32_t>(at);
+      const int64_t id = *ids.at<const int32_t>(row_offset(places, r));
       if (id < 0 || id >= table.view.dim[0]) {
         pass.fault.report(static_cast<uint64_t>(r));
         std::memset(row, 0, static_cast<size_t>(n) * sizeof(float));

@@ -1,4 +1,4 @@
-// out = residual + dropout(act(scale * (a x b) + bias)), or times it: sizes and strides of one product at one run, and the packed form
+// out = residual + dropout(act(scale * (a x b) + bias)), or times it: sizes and strides at one run, and the packed form
 // of b. The work itself is in matmul.cpp and matmul_chunk.hpp, the innermost loops in matmul_tile-inl.hpp.
 #pragma once
 

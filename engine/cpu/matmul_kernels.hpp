@@ -1,7 +1,6 @@
 // The innermost loops of matmul, one table per instruction set.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <heed/graph.hpp>
 

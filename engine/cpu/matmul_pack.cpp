@@ -1,5 +1,4 @@
 #include <cstring>
-#include <new>
 
 #include "cpu/kernels.hpp"
 #include "cpu/matmul.hpp"

@@ -27,12 +27,7 @@ struct Positions {
       : given(pass.input(in::kPositions)),
         length(x.dim[x.rank - 2]),
         first(pass.values.sizes[static_cast<size_t>(pass.node.as<RotaryAttrs>().first)]) {
-    if (!given.valid()) return;
-    View rows = x;
-    --rows.rank;
-    given.view = broadcast_to(given.view, rows);
-    given.view.dim[given.view.rank] = 1;  // so that a row of x is a row of it, of one position
-    given.view.stride[given.view.rank++] = 0;
+    if (given.valid()) given.view = broadcast_to(per_row(given.view), x);
   }
   int64_t of(int64_t row) const {
     return given.valid() ? *given.at<const int32_t>(row_offset(given.view, row)) : first + row % length;

@@ -10,7 +10,6 @@
 #endif
 
 #include <heed/graph.hpp>
-#include <limits>
 
 #include "hwy/highway.h"
 

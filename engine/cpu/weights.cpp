@@ -1,8 +1,5 @@
 #include "cpu/weights.hpp"
 
-#include <algorithm>
-#include <new>
-
 namespace heed::cpu {
 namespace {
 

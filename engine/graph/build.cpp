@@ -37,18 +37,11 @@ bool Build::allows(std::initializer_list<Tensor> tensors) {
   return !failed();
 }
 
-int64_t Build::max_of(SizeId size) const {
-  std::vector<int64_t> maxima;
-  maxima.reserve(data_.extents.size());
-  for (const ExtentInfo& extent : data_.extents) maxima.push_back(extent.max);
-  return data_.sizes.evaluate(size, maxima);
-}
-
-int64_t Build::least_of(SizeId size) const {
-  std::vector<int64_t> least;
-  least.reserve(data_.extents.size());
-  for (const ExtentInfo& extent : data_.extents) least.push_back(extent.least);
-  return data_.sizes.evaluate(size, least);
+int64_t Build::value_of(SizeId size, int64_t ExtentInfo::* of_extent) const {
+  std::vector<int64_t> values;
+  values.reserve(data_.extents.size());
+  for (const ExtentInfo& extent : data_.extents) values.push_back(extent.*of_extent);
+  return data_.sizes.evaluate(size, values);
 }
 
 int64_t Build::max_elements(const TensorInfo& info) const {

@@ -30,8 +30,8 @@ class Build {
   bool allows(std::initializer_list<Tensor> tensors);
 
   const TensorInfo& info(Tensor t) const { return data_.tensors[t.id]; }
-  int64_t max_of(SizeId size) const;
-  int64_t least_of(SizeId size) const;
+  int64_t max_of(SizeId size) const { return value_of(size, &ExtentInfo::max); }
+  int64_t least_of(SizeId size) const { return value_of(size, &ExtentInfo::least); }
   int64_t max_elements(const TensorInfo& info) const;  // saturates
   SizeId elements(const TensorInfo& info);
 
@@ -93,6 +93,8 @@ class Build {
   bool is_state(uint32_t storage) const;
 
  private:
+  int64_t value_of(SizeId size, int64_t ExtentInfo::* of_extent) const;
+
   GraphData& data_;
   const char* op_;
 };

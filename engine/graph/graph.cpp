@@ -199,7 +199,10 @@ void Graph::output(std::string_view name, Tensor tensor) {
     return;
   }
   // Later calls may write the state: the copy is made here, as every other read of it is.
-  if (build.is_state(build.info(tensor).storage)) tensor = build.copy(tensor);
+  if (build.is_state(build.info(tensor).storage)) {
+    tensor = build.copy(tensor);
+    data_->nodes.back().label = std::string(name) + ".output";
+  }
   data_->outputs.push_back({std::string(name), tensor.id});
 }
 
@@ -208,12 +211,7 @@ Shape Graph::shape(Tensor x) const {
   if (x.id >= data_->tensors.size()) return shape;
   Build build(*data_, "shape");
   const TensorInfo& info = build.info(x);
-  for (int i = 0; i < info.rank; ++i) {
-    const SizeId size = info.dims[static_cast<size_t>(i)];
-    Dim dim = build.max_of(size);
-    if (!data_->sizes.is_constant(size)) dim.expr = size;
-    shape.push_back(dim);
-  }
+  for (int i = 0; i < info.rank; ++i) shape.push_back(build.dim_of(info.dims[static_cast<size_t>(i)]));
   return shape;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/arith.hpp"
+#include "base/find.hpp"
 #include "base/float_environment.hpp"
 #include "base/half.hpp"
 #include "base/logging.hpp"
@@ -41,9 +42,7 @@ DType stored_as(const HostTensor& tensor, const UploadOptions& options) {
 }  // namespace
 
 const WeightsImpl::Entry* WeightsImpl::find(std::string_view name) const {
-  const auto found = std::lower_bound(entries.begin(), entries.end(), name,
-                                      [](const Entry& entry, std::string_view wanted) { return entry.name < wanted; });
-  return found != entries.end() && found->name == name ? &*found : nullptr;
+  return find_by_name(std::span<const Entry>(entries), name);
 }
 
 Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
@@ -91,9 +90,7 @@ Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const
     return fail(log, Status::InvalidArgument, "compile: the weights were uploaded to another device");
   for (const NamedTensor& wanted : schedule.weights) {
     const TensorInfo& info = schedule.tensors[wanted.tensor];
-    std::vector<int64_t> shape;
-    for (int i = 0; i < info.rank; ++i)
-      shape.push_back(schedule.max_values[static_cast<size_t>(info.dims[static_cast<size_t>(i)])]);
+    const std::vector<int64_t> shape = schedule.max_shape(info);
     const WeightsImpl::Entry* entry = weights == nullptr ? nullptr : weights->find(wanted.name);
     if (entry == nullptr)
       return fail(log, Status::MissingWeight,

@@ -5,6 +5,7 @@
 // another tensor.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>

@@ -57,15 +57,15 @@ std::string shader_problem(const CustomPass& pass, uint32_t inputs, std::array<u
   return "";
 }
 
-// The size of a dim that the host took from this graph; -1 after recording a mistake.
+// The size of a number that the host took from this graph; -1 after recording a mistake.
 SizeId size_of_dim(Build& build, const Dim& dim, const char* what) {
   if (dim.is_constant()) {
     if (dim.value >= 0 && dim.value <= UINT32_MAX) return build.data().sizes.constant(dim.value);
     build.fail(Status::InvalidArgument, format("%s: %lld is no 32-bit size", what, static_cast<long long>(dim.value)));
     return -1;
   }
-  if (build.is_size(dim)) return dim.expr;
-  build.fail(Status::InvalidArgument, format("%s: an extent of another graph", what));
+  if (build.is_number(dim)) return dim.expr;
+  build.fail(Status::InvalidArgument, format("%s: a number of another graph", what));
   return -1;
 }
 

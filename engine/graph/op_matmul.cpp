@@ -1,5 +1,4 @@
 // Graph calls: matmul, linear.
-#include <algorithm>
 
 #include "graph/build.hpp"
 

@@ -81,9 +81,7 @@ Tensor Graph::positional_encoding(Tensor x) {
     fill_sinusoidal(positions, width, reinterpret_cast<float*>(memory));
   });
   if (!table.valid()) return {};
-  Dim length = positions;
-  if (!data_->sizes.is_constant(position)) length.expr = position;
-  table = slice(table, 0, 0, length);
+  table = slice(table, 0, 0, build.dim_of(position));
   if (info.dtype != DType::F32) table = cast(table, info.dtype);
   return add(x, table);
 }

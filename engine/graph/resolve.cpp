@@ -19,6 +19,19 @@ View resolve(const Schedule& schedule, Tensor tensor, const RunValues& values) {
   return view;
 }
 
+std::vector<int64_t> Schedule::max_shape(const TensorInfo& info) const {
+  std::vector<int64_t> shape;
+  for (int i = 0; i < info.rank; ++i)
+    shape.push_back(max_values[static_cast<size_t>(info.dims[static_cast<size_t>(i)])]);
+  return shape;
+}
+
+View per_row(View view) {
+  view.dim[view.rank] = 1;
+  view.stride[view.rank++] = 0;
+  return view;
+}
+
 View broadcast_to(const View& view, const View& target) {
   View out = target;
   out.dtype = view.dtype;

@@ -47,6 +47,7 @@ struct Schedule {
     return static_cast<uint64_t>(run_sizes[static_cast<size_t>(placements[info.storage].elements)]) *
            size_of(info.dtype);
   }
+  std::vector<int64_t> max_shape(const TensorInfo& info) const;  // at the extents' maxima
   const TensorInfo& info(Tensor t) const { return tensors[t.id]; }
   const Placement& placement(Tensor t) const { return placements[tensors[t.id].storage]; }
 };
@@ -96,14 +97,12 @@ struct RunValues {
 View resolve(const Schedule& schedule, Tensor tensor, const RunValues& values);
 // `view` seen with the shape of `target`, by numpy's broadcast rule (stride 0 where it is broadcast).
 View broadcast_to(const View& view, const View& target);
+// A view of one element for each row, as a view of the rows' rank, which does not move along them.
+View per_row(View view);
 
 // Fills `sizes` (schedule.sizes.count() values) from named extents; those not given take their maximum.
 // Fails, naming the extent and both values, without touching memory outside `sizes`. `extent_values` is scratch of
 // schedule.extents.size(). Allocates only to log a failure.
-struct NamedValue {
-  std::string_view name;
-  int64_t value;
-};
 template <class ExtentValues>
 Status resolve_extents(const Schedule& schedule, const ExtentValues& given, const Log& log,
                        std::span<int64_t> extent_values, std::span<int64_t> sizes);
@@ -132,8 +131,8 @@ struct Cost {
 };
 Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values);
 
-// For each pass, the bytes that would cross memory however the work was cut into passes: those of the graph's outputs, and
-// those of inputs, weights and constants that no earlier pass has read.
+// For each pass, the bytes that would cross memory however the work was cut into passes: those of the graph's outputs and
+// of what is written to states, and those of inputs, weights, constants and states that no earlier pass has read.
 std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& values);
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/arith.hpp"
+#include "base/find.hpp"
 #include "base/logging.hpp"
 
 namespace heed::detail {
@@ -24,21 +25,15 @@ Status find_tensor(const StateTensor& needed, const StateLayout& layout, const c
 }  // namespace
 
 const StateTensor* StateLayout::find(std::string_view name) const {
-  const auto found =
-      std::lower_bound(tensors.begin(), tensors.end(), name,
-                       [](const StateTensor& tensor, std::string_view wanted) { return tensor.name < wanted; });
-  return found != tensors.end() && found->name == name ? &*found : nullptr;
+  return find_by_name(std::span<const StateTensor>(tensors), name);
 }
 
 StateLayout layout_of(const Schedule& schedule, uint64_t alignment) {
   StateLayout layout;
   for (const NamedTensor& state : schedule.states) {
     const TensorInfo& info = schedule.tensors[state.tensor];
-    StateTensor tensor = {state.name, info.dtype, {}, 0, size_of(info.dtype)};
-    for (int i = 0; i < info.rank; ++i) {
-      tensor.shape.push_back(schedule.max_values[static_cast<size_t>(info.dims[static_cast<size_t>(i)])]);
-      tensor.bytes *= static_cast<uint64_t>(tensor.shape.back());
-    }
+    StateTensor tensor = {state.name, info.dtype, schedule.max_shape(info), 0, size_of(info.dtype)};
+    for (const int64_t size : tensor.shape) tensor.bytes *= static_cast<uint64_t>(size);
     tensor.offset = align_up(layout.bytes, alignment);
     layout.bytes = tensor.offset + align_up<uint64_t>(tensor.bytes, 4);
     layout.tensors.push_back(std::move(tensor));

@@ -1,6 +1,4 @@
 // Views: other shapes and strides on the same memory.
-#include <algorithm>
-#include <vector>
 
 #include "graph/build.hpp"
 

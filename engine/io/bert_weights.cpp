@@ -1,5 +1,4 @@
 // Turns a checkpoint into the tensors of nn::bert: compares it with the configuration, and joins projections.
-#include <algorithm>
 #include <cstring>
 #include <set>
 

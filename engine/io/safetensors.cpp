@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/arith.hpp"
+#include "base/find.hpp"
 #include "base/logging.hpp"
 #include "io/mapped_file.hpp"
 #include "io/safetensors_header.hpp"
@@ -193,13 +194,7 @@ std::span<const SafeTensors::Entry> SafeTensors::entries() const {
   return contents_->entries;
 }
 
-const Entry* find_entry(std::span<const Entry> entries, std::string_view name) {
-  const auto found = std::lower_bound(entries.begin(), entries.end(), name,
-                                      [](const Entry& e, std::string_view n) { return e.name < n; });
-  return found != entries.end() && found->name == name ? &*found : nullptr;
-}
-
-const Entry* SafeTensors::find(std::string_view name) const { return find_entry(entries(), name); }
+const Entry* SafeTensors::find(std::string_view name) const { return find_by_name(entries(), name); }
 
 std::span<const std::pair<std::string, std::string>> SafeTensors::metadata() const {
   if (!contents_) return {};

@@ -30,8 +30,7 @@ Status parse_header(std::string_view json, const std::string& file, const Log& l
 // A name from a file, fit for one line of a message: control characters are replaced, long names are cut.
 std::string printable(std::string_view text);
 
-// SafeTensors and Checkpoint share these; `entries` are sorted by name.
-const SafeTensors::Entry* find_entry(std::span<const SafeTensors::Entry> entries, std::string_view name);
+// SafeTensors and Checkpoint share this.
 std::vector<HostTensor> host_tensors_of(std::span<const SafeTensors::Entry> entries);
 
 }  // namespace heed

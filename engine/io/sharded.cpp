@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/find.hpp"
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
 #include "io/model_folder.hpp"
@@ -146,7 +147,7 @@ std::span<const SafeTensors::Entry> Checkpoint::entries() const {
   return contents_->entries;
 }
 
-const Entry* Checkpoint::find(std::string_view name) const { return find_entry(entries(), name); }
+const Entry* Checkpoint::find(std::string_view name) const { return find_by_name(entries(), name); }
 
 uint64_t Checkpoint::bytes() const { return contents_ ? contents_->bytes : 0; }
 

@@ -8,6 +8,7 @@
 #include <heed/nn.hpp>
 
 #include "base/fingerprint.hpp"
+#include "base/half.hpp"
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
 #include "io/model_folder.hpp"
@@ -121,7 +122,7 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
                          TextEncoder* encoder) {
   const Log& log = options.log;
   if (!device.valid() || encoder == nullptr) return Status::InvalidArgument;
-  if (options.dtype != DType::F32 && options.dtype != DType::F16 && options.dtype != DType::BF16)
+  if (!is_float(options.dtype))
     return fail(log, Status::InvalidArgument,
                 format("dtype is %s; it must be f32, f16 or bf16", to_string(options.dtype)));
   const fs::path folder(directory);

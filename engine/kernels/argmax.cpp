@@ -17,20 +17,12 @@ Status select_argmax(const Select& select) {
 }
 
 void emit_argmax(const Emit& emit) {
-  const View x = emit.in(in::kX);
-  View out = emit.out();  // one element per row: as a view of x's rank it does not move along the row
-  out.dim[out.rank] = 1;
-  out.stride[out.rank++] = 0;
+  const View x = emit.in(in::kX), out = per_row(emit.out());
   const View* const views[] = {&x, &out};
-  Walk walk = make_walk(x, views);
-  merge_dims(&walk, 1);
-
   ArgmaxParams p{};
+  const Walk walk = walk_rows(x, views, &p);
   p.offset[0] = u32(x.offset);
   p.offset[1] = u32(out.offset);
-  p.rows = u32(walk.elements(1));
-  p.n = u32(walk.dim[kMaxRank - 1]);
-  put(p.dim, walk.dim, 1);
   put(p.x_stride, walk.stride[0]);
   put(p.out_stride, walk.stride[1], 1);
 

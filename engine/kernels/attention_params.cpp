@@ -1,5 +1,4 @@
 // The constants and parameters that all attention kernels have.
-#include <algorithm>
 #include <bit>
 #include <iterator>
 
@@ -52,15 +51,8 @@ RowBindings row_bindings(const Node& node) {
 
 uint32_t flags_of(const Select& select) {
   const auto& attrs = select.node.as<AttentionAttrs>();
-  uint32_t flags = 0;
-  if (attrs.softmax.causal != Causal::None) flags |= HEED_SOFTMAX_CAUSAL;
-  if (attrs.softmax.causal == Causal::BottomRight) flags |= HEED_SOFTMAX_BOTTOM_RIGHT;
-  if (select.has(in::kAttentionKeyPadding)) flags |= HEED_SOFTMAX_KEY_PADDING;
-  if (attrs.softmax.key_padding_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_KEY_PADDING_KEEP;
-  if (select.has(in::kAttentionMask)) flags |= HEED_SOFTMAX_MASK;
-  if (attrs.softmax.mask_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_MASK_KEEP;
-  if (select.has(in::kAttentionBias)) flags |= HEED_SOFTMAX_BIAS;
-  if (attrs.softmax.masked_fill) flags |= HEED_SOFTMAX_FILL;
+  uint32_t flags =
+      masking_flags(select, attrs.softmax, in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias);
   if (attrs.dropout.p > 0.0f) flags |= HEED_ATTENTION_DROPOUT;
   if (select.node.outputs[out::kLogSumExp].valid()) flags |= HEED_ATTENTION_LOG_SUM_EXP;
   const DType keys = select.info(in::kKey).dtype;

@@ -55,11 +55,6 @@ int64_t most_keys(const Need& need, const KernelKey& key) {
   return need.node.as<AttentionAttrs>().softmax.visited_keys(need.max_of(need.info(in::kKey).dims[2]), queries_of(key));
 }
 
-// Splits that bound the time of a workgroup in the run with the most keys.
-int64_t most_in_time(const Need& need, const Heads& heads, const KernelKey& key) {
-  return splits_in_time(need.device, heads, key, most_keys(need, key));
-}
-
 // The most splits of any run: those of the run with the fewest workgroups.
 int64_t most_to_fill(const Need& need, const Candidate& candidate) {
   const TensorInfo& query = need.info(in::kQuery);
@@ -73,19 +68,12 @@ int64_t most_to_fill(const Need& need, const Candidate& candidate) {
 }
 
 // Combines rows first .. first + count - 1.
-void emit_combine(const Emit& emit, const Work& work, int64_t first, int64_t count, int64_t splits) {
-  AttentionCombineParams p{};
-  p.offset[1] = u32(emit.out().offset);
-  if (emit.node.outputs[out::kLogSumExp].valid())
-    p.offset[2] = u32(resolve(emit.schedule, emit.node.outputs[out::kLogSumExp], emit.values).offset);
+void emit_combine(const Emit& emit, const Work& work, AttentionCombineParams p, int64_t first, int64_t count) {
   p.first_row = u32(first), p.rows = u32(count);
-  p.heads = u32(emit.in(in::kQuery).dim[1]);
-  p.s_q = u32(work.problem.queries);
-  p.splits = u32(splits);
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = emit.kernels.uses[work.use.partner].partner;
   dispatch.groups = fold_groups(ceil_div<int64_t>(count * ceil_div<int64_t>(work.heads.d_v, 4), kInvocations));
-  dispatch.work = static_cast<double>(count * splits * row_elements(work.heads)) * sizeof(float);
+  dispatch.work = static_cast<double>(count * p.splits * row_elements(work.heads)) * sizeof(float);
   dispatch.workspace_bytes = dispatch.work;
   dispatch.set_push(p);
 }
@@ -104,7 +92,8 @@ int64_t split_elements(const Need& need, const Heads& heads, const Candidate& ca
     }
     return product;
   };
-  const int64_t fill = most_to_fill(need, candidate), time = most_in_time(need, heads, candidate.key);
+  const int64_t fill = most_to_fill(need, candidate);
+  const int64_t time = splits_in_time(need.device, heads, candidate.key, most_keys(need, candidate.key));
   const int64_t to_fill = fill > 1 ? std::min(elements(fill), kUsualElements) : 0;
   // Half of the ranges would be enough, since blocks do not use up the workspace exactly.
   const int64_t all = time > 1 ? elements(time) : 0, turn = ceil_div(all, kMostRanges / 2);
@@ -131,9 +120,7 @@ Splits splits_of(const Emit& emit, const Work& work) {
 }
 
 void add_partial(const Select& select, const Heads& heads, const Candidate& candidate, uint32_t kernel) {
-  const Need need = select.need();
-  if (!need.node.workspace.valid()) return;
-  if (most_to_fill(need, candidate) <= 1 && most_in_time(need, heads, candidate.key) <= 1) return;
+  if (!select.node.workspace.valid() || split_elements(select.need(), heads, candidate) == 0) return;
   KernelList& list = *select.kernels;
   KernelUse& partial = list.add() = list.uses[kernel];
   partial.role = KernelUse::Role::Partial;
@@ -161,13 +148,17 @@ void emit_splits(const Emit& emit, const Work& work, AttentionParams p, const Sp
     const int64_t per_head = work.blocks_per_head();
     return block / per_head * work.problem.queries + block % per_head * work.use.traits.rows;
   };
+  AttentionCombineParams sums{};
+  sums.offset[1] = p.offset[kOutBinding];
+  sums.offset[2] = p.offset[kLogSumExpBinding];
+  sums.heads = p.heads_splits, sums.s_q = p.s_q, sums.splits = u32(splits.count);
   for (int64_t i = 0; i < splits.ranges; ++i) {
     const int64_t begin = work.blocks() * i / splits.ranges, end = work.blocks() * (i + 1) / splits.ranges;
     const int64_t first = first_row(begin);
     p.offset[kOutBinding] = 0;
     p.offset[kFirstBlock] = u32(begin);
     emit_blocks(emit, work, work.use.partner, p, begin, end, splits.count);
-    emit_combine(emit, work, first, first_row(end) - first, splits.count);
+    emit_combine(emit, work, sums, first, first_row(end) - first);
   }
 }
 

@@ -47,7 +47,8 @@ bool shrinks_at(const Need& need, std::span<const int64_t> sizes) {
 
 }  // namespace
 
-void visit_sizes(const Need& need, const std::function<void(std::span<const int64_t>)>& visit) {
+void visit_sizes(const Need& need, std::optional<SizeId> only,
+                 const std::function<void(std::span<const int64_t>)>& visit) {
   std::vector<int64_t> extents, sizes(need.sizes.count());
   for (const detail::ExtentInfo& info : need.extents) extents.push_back(info.max);
   std::vector<Axis> axes;
@@ -55,7 +56,8 @@ void visit_sizes(const Need& need, const std::function<void(std::span<const int6
     const int64_t most = std::exchange(extents[e], need.extents[e].least);
     need.sizes.evaluate(extents, sizes);
     extents[e] = most;
-    if (shrinks_at(need, sizes)) axes.emplace_back(e, need.extents[e]);
+    const bool matters = only ? sizes[static_cast<size_t>(*only)] != need.max_of(*only) : shrinks_at(need, sizes);
+    if (matters) axes.emplace_back(e, need.extents[e]);
   }
   for (int i = 0; i < 5 && visits_of(axes) > kMostVisits; ++i)
     for (Axis& axis : axes) axis.thin();

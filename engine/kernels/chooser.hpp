@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "kernels/lowering.hpp"
 
@@ -56,8 +57,9 @@ struct Candidates {
 };
 
 // Calls visit(sizes) for sizes that stand for all runs, the largest first: each extent that the node's operands depend
-// on takes its maximum, its least and a value in each class of sizes between.
-void visit_sizes(const Need& need, const std::function<void(std::span<const int64_t>)>& visit);
+// on takes its maximum, its least and a value in each class of sizes between. `only`: those that this size depends on.
+void visit_sizes(const Need& need, std::optional<SizeId> only,
+                 const std::function<void(std::span<const int64_t>)>& visit);
 
 // The best of what it was offered.
 class Best {
@@ -89,12 +91,14 @@ inline bool can_read(const Traits& traits, bool vec4) {
 
 // Bit i is set if the plan needs candidate i: at some size it was measured to be the fastest, or no other kernel that
 // the plan needs comes within `worth` of its cost. `problem_at(sizes)` gives a Problem; its `vec4` is not looked at,
-// since a kernel that needs aligned operands brings along the one for others.
+// since a kernel that needs aligned operands brings along the one for others. `only`: the size that costs depend on, if
+// they depend on one.
 template <class ProblemAt>
-uint32_t keep(const Need& need, const Candidates& candidates, double worth, const ProblemAt& problem_at) {
+uint32_t keep(const Need& need, const Candidates& candidates, double worth, const ProblemAt& problem_at,
+              std::optional<SizeId> only = {}) {
   if (need.device.tuning != nullptr && need.device.tuning->lists_all) return (1u << candidates.count) - 1;
   uint32_t by_cost = 0, measured = 0;
-  visit_sizes(need, [&](std::span<const int64_t> sizes) {
+  visit_sizes(need, only, [&](std::span<const int64_t> sizes) {
     const auto problem = problem_at(sizes);
     Best all, kept;
     for (uint32_t i = 0; i < candidates.count; ++i) {

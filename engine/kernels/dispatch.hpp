@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <span>
 #include <type_traits>
 
 #include "graph/schedule.hpp"

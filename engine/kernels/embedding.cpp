@@ -34,24 +34,16 @@ Status select_embedding(const Select& select) {
 }
 
 void emit_embedding(const Emit& emit) {
-  const View table = emit.in(in::kTable), out = emit.out();
-  View ids = emit.in(in::kIds);  // one id per row: as a view of out's rank it does not move along the row
-  ids.dim[ids.rank] = 1;
-  ids.stride[ids.rank++] = 0;
+  const View table = emit.in(in::kTable), ids = per_row(emit.in(in::kIds)), out = emit.out();
   const View* const views[] = {&ids, &out};
-  Walk walk = make_walk(out, views);
-  merge_dims(&walk, 1);
-
   EmbeddingParams p{};
+  const Walk walk = walk_rows(out, views, &p);
   p.offset[0] = u32(table.offset);
   p.offset[1] = u32(ids.offset);
   p.offset[2] = u32(out.offset);
-  p.rows = u32(walk.elements(1));
-  p.n = u32(walk.dim[kMaxRank - 1]);
   p.vocabulary = u32(table.dim[0]);
   p.table_row = u32(table.stride[0]);
   p.table_column = u32(table.stride[1]);
-  put(p.dim, walk.dim, 1);
   put(p.ids_stride, walk.stride[0], 1);
   put(p.out_stride, walk.stride[1]);
 

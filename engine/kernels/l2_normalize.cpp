@@ -19,15 +19,10 @@ Status select_l2_normalize(const Select& select) {
 void emit_l2_normalize(const Emit& emit) {
   const View x = emit.in(in::kX), out = emit.out();
   const View* const views[] = {&x, &out};
-  Walk walk = make_walk(x, views);
-  merge_dims(&walk, 1);
-
   L2NormalizeParams p{};
+  const Walk walk = walk_rows(x, views, &p);
   p.offset[0] = u32(x.offset);
   p.offset[1] = u32(out.offset);
-  p.rows = u32(walk.elements(1));
-  p.n = u32(walk.dim[kMaxRank - 1]);
-  put(p.dim, walk.dim, 1);
   put(p.x_stride, walk.stride[0]);
   put(p.out_stride, walk.stride[1]);
   p.eps = emit.node.as<NormAttrs>().eps;

@@ -99,6 +99,19 @@ void merge_dims(Walk* walk, int keep) {
   }
 }
 
+uint32_t masking_flags(const Select& select, const SoftmaxAttrs& attrs, size_t key_padding, size_t mask, size_t bias) {
+  uint32_t flags = 0;
+  if (attrs.causal != Causal::None) flags |= HEED_SOFTMAX_CAUSAL;
+  if (attrs.causal == Causal::BottomRight) flags |= HEED_SOFTMAX_BOTTOM_RIGHT;
+  if (select.has(key_padding)) flags |= HEED_SOFTMAX_KEY_PADDING;
+  if (attrs.key_padding_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_KEY_PADDING_KEEP;
+  if (select.has(mask)) flags |= HEED_SOFTMAX_MASK;
+  if (attrs.mask_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_MASK_KEEP;
+  if (select.has(bias)) flags |= HEED_SOFTMAX_BIAS;
+  if (attrs.masked_fill) flags |= HEED_SOFTMAX_FILL;
+  return flags;
+}
+
 std::array<uint32_t, 3> fold_groups(int64_t total) {
   const int64_t x = std::min<int64_t>(total, HEED_FOLD_X);
   const int64_t rows = ceil_div<int64_t>(total, HEED_FOLD_X);

@@ -68,6 +68,8 @@ Status check_storage(const Select& select, DType dtype);
 Status pick_storage(const Select& select, DType dtype, const ByStorage& ids, KernelId* id);
 // Unsupported unless input `position` (if given) has this element type.
 Status expect_dtype(const Select& select, size_t position, const char* what, DType dtype);
+// The bits HEED_SOFTMAX_* that softmax and attention share. The last three: where the node has those inputs.
+uint32_t masking_flags(const Select& select, const SoftmaxAttrs& attrs, size_t key_padding, size_t mask, size_t bias);
 
 // Appends a kernel with its workgroup size. The caller sets further constants from `spec_count` on.
 KernelUse& add_kernel(const Select& select, KernelId id, std::array<uint32_t, 3> workgroup, const char* why);

@@ -51,7 +51,6 @@ struct Family {
     if (operands >= Operands::Bf16) return bf16;
     return operands == Operands::F32 ? f32 : operands == Operands::F16 ? f16 : narrow;
   }
-  bool has(const KernelKey& key) const { return key.id == f32 || key.id == f16 || key.id == narrow || key.id == bf16; }
 };
 // The reason for a choice, by Operands.
 struct Why {

@@ -36,10 +36,8 @@ void emit_norm(const Emit& emit) {
   const View x = emit.in(in::kX), out = emit.out();
   const View residual = emit.has(in::kNormResidual) ? emit.in(in::kNormResidual) : View{};
   const View* const views[] = {&x, emit.has(in::kNormResidual) ? &residual : nullptr, &out};
-  Walk walk = make_walk(x, views);
-  merge_dims(&walk, 1);
-
   NormParams p{};
+  const Walk walk = walk_rows(x, views, &p);
   p.offset[0] = u32(x.offset);
   p.offset[3] = u32(residual.offset);
   p.offset[4] = u32(out.offset);
@@ -53,9 +51,6 @@ void emit_norm(const Emit& emit) {
   };
   parameter(in::kGamma, &p.offset[1], &p.gamma_stride);
   parameter(in::kBeta, &p.offset[2], &p.beta_stride);
-  p.rows = u32(walk.elements(1));
-  p.n = u32(walk.dim[kMaxRank - 1]);
-  put(p.dim, walk.dim, 1);
   put(p.x_stride, walk.stride[0]);
   put(p.residual_stride, walk.stride[1]);
   put(p.out_stride, walk.stride[2]);

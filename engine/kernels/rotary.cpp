@@ -6,16 +6,11 @@ namespace {
 // A view that leads from an element of x to the position of its row. Without a tensor of positions it gives the index
 // along the axis before the last.
 View positions_of(const Emit& emit, const View& x) {
+  if (emit.has(in::kPositions)) return per_row(emit.in(in::kPositions));
   View view = x;
   view.offset = 0;
   for (int i = 0; i < x.rank; ++i) view.stride[i] = 0;
   view.stride[x.rank - 2] = 1;
-  if (!emit.has(in::kPositions)) return view;
-  View rows = x;
-  --rows.rank;
-  const View given = broadcast_to(emit.in(in::kPositions), rows);
-  view.offset = given.offset;
-  for (int i = 0; i < rows.rank; ++i) view.stride[i] = given.stride[i];
   return view;
 }
 
@@ -40,19 +35,14 @@ void emit_rotary(const Emit& emit) {
   const View x = emit.in(in::kX), table = emit.in(in::kRotaryTable), out = emit.out();
   const View positions = positions_of(emit, x);
   const View* const views[] = {&x, &positions, &out};
-  Walk walk = make_walk(x, views);
-  merge_dims(&walk, 1);
-
   RotaryParams p{};
+  const Walk walk = walk_rows(x, views, &p);
   p.offset[0] = u32(x.offset);
   p.offset[1] = u32(positions.offset);
   p.offset[2] = u32(table.offset);
   p.offset[3] = u32(out.offset);
-  p.rows = u32(walk.elements(1));
-  p.n = u32(walk.dim[kMaxRank - 1]);
   p.pairs = u32(table.dim[0]);
   p.first = u32(emit.values.sizes[static_cast<size_t>(emit.node.as<RotaryAttrs>().first)]);
-  put(p.dim, walk.dim, 1);
   put(p.x_stride, walk.stride[0]);
   put(p.position_stride, walk.stride[1], 1);
   put(p.out_stride, walk.stride[2]);

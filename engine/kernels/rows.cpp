@@ -79,8 +79,10 @@ Candidates lane_candidates(KernelId id) {
 }
 
 uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length) {
-  return keep(select.need(), candidates, 1,
-              [&](std::span<const int64_t> sizes) { return RowProblem{sizes[static_cast<size_t>(length)]}; });
+  const auto problem_at = [&](std::span<const int64_t> sizes) {
+    return RowProblem{sizes[static_cast<size_t>(length)]};
+  };
+  return keep(select.need(), candidates, 1, problem_at, length);
 }
 
 void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_t flags,

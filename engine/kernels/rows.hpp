@@ -25,6 +25,17 @@ void select_lanes(const Select& select, KernelId id, SizeId length, const Add& a
 // Appends the dispatch over `rows` rows of `length` elements; `vec4`: whether is_vec4 holds for all operands.
 Dispatch& emit_rows(const Emit& emit, int64_t rows, int64_t length, bool vec4 = false);
 
+// Walks over the rows of `target`, and sets their number, length and dimensions.
+template <class Params>
+Walk walk_rows(const View& target, std::span<const View* const> views, Params* p) {
+  Walk walk = make_walk(target, views);
+  merge_dims(&walk, 1);
+  p->rows = u32(walk.elements(1));
+  p->n = u32(walk.dim[kMaxRank - 1]);
+  put(p->dim, walk.dim, 1);
+  return walk;
+}
+
 // A kernel each for short, middle and long rows; the last takes rows of any length.
 Candidates lane_candidates(KernelId id);
 uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length);

@@ -3,8 +3,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "kernels/chooser.hpp"
-#include "kernels/operations.hpp"
+#include "kernels/rows.hpp"
 
 namespace heed::kernels {
 namespace {
@@ -32,10 +31,8 @@ uint32_t invocations_of(const Select& select, int64_t longest) {
   return many ? kManyInvocations : kFloorInvocations;
 }
 
-// The elements from one row of an operand to the next; 0 if all rows of x share one.
-uint32_t row_step(const Emit& emit, size_t input, int64_t length) {
-  return emit.has(input) && emit.in(input).elements() > length ? u32(length) : 0;
-}
+// The elements from one row of an operand to the next; 0 if all rows of x share one, or there is none.
+uint32_t row_step(const View& view, int64_t length) { return view.elements() > length ? u32(length) : 0; }
 
 }  // namespace
 
@@ -62,28 +59,25 @@ void emit_sample(const Emit& emit) {
   const auto& attrs = emit.node.as<SampleAttrs>();
   const View x = emit.in(in::kX), out = emit.out();
   const View* const views[] = {&x};
-  Walk walk = make_walk(x, views);
-  merge_dims(&walk, 1);
-
   SampleParams p{};
-  for (size_t i = 0; i < 7; ++i) p.offset[i] = emit.has(i) ? u32(emit.in(i).offset) : 0;
-  p.offset[7] = u32(out.offset);
-  p.rows = u32(walk.elements(1));
-  p.n = u32(walk.dim[kMaxRank - 1]);
+  const Walk walk = walk_rows(x, views, &p);
+  std::array<View, in::kSettings + 1> inputs{};
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (emit.has(i)) inputs[i] = emit.in(i), p.offset[i] = u32(inputs[i].offset);
+  p.offset[inputs.size()] = u32(out.offset);
   p.index_bits = static_cast<uint32_t>(std::bit_width((p.n - 1) | 1));
-  put(p.dim, walk.dim, 1);
   put(p.x_stride, walk.stride[0]);
   if (emit.has(in::kPrevious)) {
-    const View previous = emit.in(in::kPrevious);
+    const View& previous = inputs[in::kPrevious];
     p.previous = u32(previous.dim[previous.rank - 1]);
-    p.previous_row = row_step(emit, in::kPrevious, p.previous);
+    p.previous_row = row_step(previous, p.previous);
     p.count = u32(emit.values.sizes[static_cast<size_t>(attrs.count)]);
   }
-  p.bias_row = row_step(emit, in::kSampleBias, p.n);
-  p.settings_row = row_step(emit, in::kSettings, HEED_SAMPLE_WORDS);
-  p.count_row = row_step(emit, in::kCounts, 1);
-  p.step_row = row_step(emit, in::kSteps, 1);
-  p.seed_row = row_step(emit, in::kSeeds, 1);
+  p.bias_row = row_step(inputs[in::kSampleBias], p.n);
+  p.settings_row = row_step(inputs[in::kSettings], HEED_SAMPLE_WORDS);
+  p.count_row = row_step(inputs[in::kCounts], 1);
+  p.step_row = row_step(inputs[in::kSteps], 1);
+  p.seed_row = row_step(inputs[in::kSeeds], 1);
   p.step = u32(emit.values.sizes[static_cast<size_t>(attrs.step)]);
   p.seed = emit.values.seed;
   p.stream = attrs.stream;

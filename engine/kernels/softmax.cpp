@@ -8,16 +8,7 @@ namespace {
 constexpr double kOperations = 40.0;  // per logit: three walks, two exponentials
 
 uint32_t flags_of(const Select& select) {
-  const auto& attrs = select.node.as<SoftmaxAttrs>();
-  uint32_t flags = 0;
-  if (attrs.causal != Causal::None) flags |= HEED_SOFTMAX_CAUSAL;
-  if (attrs.causal == Causal::BottomRight) flags |= HEED_SOFTMAX_BOTTOM_RIGHT;
-  if (select.has(in::kKeyPadding)) flags |= HEED_SOFTMAX_KEY_PADDING;
-  if (attrs.key_padding_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_KEY_PADDING_KEEP;
-  if (select.has(in::kMask)) flags |= HEED_SOFTMAX_MASK;
-  if (attrs.mask_meaning == Mask::Meaning::Keep) flags |= HEED_SOFTMAX_MASK_KEEP;
-  if (select.has(in::kSoftmaxBias)) flags |= HEED_SOFTMAX_BIAS;
-  if (attrs.masked_fill) flags |= HEED_SOFTMAX_FILL;
+  uint32_t flags = masking_flags(select, select.node.as<SoftmaxAttrs>(), in::kKeyPadding, in::kMask, in::kSoftmaxBias);
   if (select.has(in::kSoftmaxLengths)) flags |= HEED_SOFTMAX_LENGTHS;
   if (select.has(in::kSoftmaxPositions)) flags |= HEED_SOFTMAX_POSITIONS;
   return flags;
@@ -79,7 +70,12 @@ void emit_softmax(const Emit& emit) {
   place(0, x, p.x_stride);
   if (emit.has(in::kKeyPadding)) place(1, spread_padding(emit.in(in::kKeyPadding), x), p.key_padding_stride);
   if (emit.has(in::kMask)) place(2, emit.in(in::kMask), p.mask_stride);
-  if (emit.has(in::kSoftmaxBias)) place(3, emit.in(in::kSoftmaxBias), p.bias_stride);
+  bool vec4 = is_vec4(x) && is_vec4(out);
+  if (emit.has(in::kSoftmaxBias)) {
+    const View bias = emit.in(in::kSoftmaxBias);
+    place(3, bias, p.bias_stride);
+    vec4 = vec4 && is_vec4(bias);
+  }
   if (emit.has(in::kSoftmaxLengths)) p.offset[4] = u32(emit.in(in::kSoftmaxLengths).offset);
   if (emit.has(in::kSoftmaxPositions)) p.offset[5] = u32(emit.in(in::kSoftmaxPositions).offset);
   place(6, out, p.out_stride);
@@ -87,7 +83,6 @@ void emit_softmax(const Emit& emit) {
   put(p.dim, walk.dim);
   p.scale = attrs.scale;
 
-  const bool vec4 = is_vec4(x) && is_vec4(out) && (!emit.has(in::kSoftmaxBias) || is_vec4(emit.in(in::kSoftmaxBias)));
   Dispatch& dispatch = emit_rows(emit, walk.elements(1), p.dim[3], vec4);
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);

@@ -53,7 +53,8 @@ inline constexpr uint32_t kMaxCustomOutputs = 2;
 inline constexpr uint32_t kMaxCustomConstants = 16;
 inline constexpr uint32_t kMaxCustomPushWords = 32;  // the offset of each binding, and the words of `push`
 
-// One word of the push constants: a number, or a size of the graph, whose value is that of each run.
+// One word of the push constants: a number, or a size or position of the graph, whose value is that of each
+// run.
 struct CustomWord {
   Dim size = 0;
   uint32_t bits = 0;

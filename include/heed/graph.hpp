@@ -271,8 +271,8 @@ class HEED_API Graph {
   Tensor rmsnorm(Tensor x, Tensor gamma, float eps);
   Tensor l2_normalize(Tensor x, float eps = 1e-12f);  // x / max(|x|, eps)
   // x [..., S, C], with pair i of each row turned by position * base^(-2i / width) radians: (a, b) becomes (a cos - b
-  // sin, b cos + a sin) (rotary embedding, Su et al. 2021, arXiv:2104.09864). Angles are exact to 2^-31 turns at any
-  // position, so that errors do not grow with it.
+  // sin, b cos + a sin) (rotary embedding, Su et al. 2021, arXiv:2104.09864). Angles are exact to 2^-31 turns
+  // up to position 2^22, and to 2^-22 turns at any.
   Tensor rotary(Tensor x, const RotaryOptions& options = {});
   Tensor argmax(Tensor x);  // I32 index of the largest element, the first of equal ones; removes the axis
   // Draws a token for each row of logits [..., V]: I32, and the axis is removed. It stays on the device, where an embedding

@@ -79,8 +79,9 @@ struct PassInfo {
   double flops = 0;
   // Bytes read and written: every operand once, and what the pass's dispatches leave for each other.
   double bytes = 0;
-  // The part of `bytes` that would remain if all passes were fused: outputs of the graph, and inputs and weights that
-  // no earlier pass has read. Over all passes, everything that goes in or out is counted once.
+  // The part of `bytes` that would remain if all passes were fused: outputs of the graph, writes to states, and
+  // inputs, weights and states that no earlier pass has read. Over all passes, everything that goes in or out is counted
+  // once.
   double fewest_bytes = 0;
 };
 

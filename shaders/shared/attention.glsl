@@ -2,9 +2,10 @@
 #include "storage.glsl"
 #include "groups.glsl"
 #include "philox.glsl"
-#include "masks.glsl"
+#include "classify.glsl"
 #include "log_sum_exp.glsl"
 #include "attention.h"
+#include "masks.glsl"
 #define SCALE uintBitsToFloat(SCALE_BITS)
 #define FILL uintBitsToFloat(FILL_BITS)
 #define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)
@@ -85,23 +86,13 @@ int row_number(uint at, uint b) {
   return int(row_numbers[p.offset[5] + b * p.bias_b]);
 }
 
-uint keys_of(uint b) { return LENGTHS_AT == 0u ? p.s_kv : uint(clamp(row_number(LENGTHS_AT, b), 0, int(p.s_kv))); }
-// Positions are kept so small that no sum overflows. No number of keys is as large.
+uint keys_of(uint b) { return LENGTHS_AT == 0u ? p.s_kv : as_many_keys(row_number(LENGTHS_AT, b), p.s_kv); }
 int offset_of(uint b, uint keys) {
-  if (POSITIONS_AT != 0u) return clamp(row_number(POSITIONS_AT, b), -0x3fffffff, 0x3fffffff);
-  return has(HEED_SOFTMAX_BOTTOM_RIGHT) ? int(keys) - int(p.s_q) : 0;
+  return POSITIONS_AT != 0u ? bounded_position(row_number(POSITIONS_AT, b)) : aligned_place(keys, p.s_q);
 }
 
-// `count`, as far as there are so many keys.
-uint as_many_keys(Task t, int count) { return uint(clamp(count, 0, int(t.keys))); }
-// How many keys causality leaves to query i: the first 0..t.keys.
-uint visible_keys(Task t, uint i) {
-  return has(HEED_SOFTMAX_CAUSAL) ? as_many_keys(t, int(i) + t.offset + 1) : t.keys;
-}
-// How many of these are before its window.
-uint passed_keys(Task t, uint i) {
-  return WINDOW == 0u ? 0u : as_many_keys(t, int(i) + t.offset + 1 - int(WINDOW));
-}
+uint visible_keys(Task t, uint i) { return visible_to(int(i) + t.offset, t.keys); }
+uint passed_keys(Task t, uint i) { return passed_by(int(i) + t.offset, t.keys); }
 
 // The task of workgroup `index`. Each workgroup has `queries` queries and takes keys in tiles of `tile`. Past the end
 // of the work the split is none of the splits.

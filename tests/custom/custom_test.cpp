@@ -268,6 +268,34 @@ TEST_CASE("custom: dropout taken out of a strided tensor still gives the shader 
   }
 }
 
+TEST_CASE("custom: a position as a word, which may be 0", "[custom]") {
+  const std::vector<uint32_t> words = spirv("fade");
+  const CustomOutput outputs[] = {{{16}}};
+  int calls = 0;
+  for (const ops::TestDevice& tested : ops::test_devices()) {
+    INFO(tested.word);
+    Device device = tested.device;
+    Graph g;
+    const CustomWord push[] = {g.position("count", 16), 0.5f};
+    const CustomPass pass = {.name = "fade",
+                             .spirv = words,
+                             .constants = kWorkgroup,
+                             .push = push,
+                             .groups = {{{{16}, 64}}},
+                             .outputs = outputs,
+                             .cpu = {fade_on_cpu, &calls}};
+    g.output("y", g.custom(pass, {g.input("x", {16})}).outputs[0]);
+    Plan plan = test::compiled(device, g);
+    const std::vector<float> input = ramp(16, 1.0f);
+    for (const int64_t count : {16, 5, 0}) {
+      std::vector<float> y(16);
+      REQUIRE(plan.run({{"x", input}, {"y", y}}, {{"count", count}}) == Status::Ok);
+      for (size_t i = 0; i < static_cast<size_t>(count); ++i) CHECK(y[i] == 0.5f * input[i]);
+    }
+    CHECK(ops::take_checked_messages() == "");
+  }
+}
+
 TEST_CASE("custom: a pass for the other kind of device is refused by compile", "[custom]") {
   const std::vector<uint32_t> words = spirv("fade");
   const CustomWord push[] = {16u, 1.0f};

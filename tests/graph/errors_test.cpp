@@ -164,13 +164,13 @@ TEST_CASE("graph: extents outside 1..max are refused by name", "[graph]") {
   REQUIRE(s.status == Status::Ok);
   std::vector<int64_t> extents(s.schedule.extents.size()), sizes(s.schedule.sizes.count());
   const auto resolve_with = [&](std::string_view name, int64_t value) {
-    return resolve_extents(s.schedule, std::vector<NamedValue>{{name, value}}, Log{}, extents, sizes);
+    return resolve_extents(s.schedule, std::vector<ExtentValue>{{name, value}}, Log{}, extents, sizes);
   };
   CHECK(resolve_with("n", 8) == Status::Ok);
   CHECK(resolve_with("n", 9) == Status::ExtentOutOfRange);
   CHECK(resolve_with("n", 0) == Status::ExtentOutOfRange);
   CHECK(resolve_with("m", 1) == Status::NotFound);
-  const std::vector<NamedValue> twice = {{"n", 5}, {"n", 5}};
+  const std::vector<ExtentValue> twice = {{"n", 5}, {"n", 5}};
   CHECK(resolve_extents(s.schedule, twice, Log{}, extents, sizes) == Status::InvalidArgument);
 }
 

@@ -44,11 +44,11 @@ struct Lowered {
   }
 
   void set_extent(std::string_view name, int64_t value) { set_extents({{name, value}}); }
-  void set_extents(std::initializer_list<NamedValue> given) {
+  void set_extents(std::initializer_list<ExtentValue> given) {
     std::vector<int64_t> values;
     for (const detail::ExtentInfo& extent : schedule.extents) {
       values.push_back(extent.max);
-      for (const NamedValue& one : given)
+      for (const ExtentValue& one : given)
         if (extent.name == one.name) values.back() = one.value;
     }
     REQUIRE(schedule.sizes.evaluate(values, sizes));

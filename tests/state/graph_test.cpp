@@ -165,6 +165,7 @@ TEST_CASE("state: reads and writes keep the order of the calls", "[graph][state]
   Graph o;  // an output is a read, too
   const Tensor first = o.state("s", {4, 8});
   o.output("old", first);
+  CHECK(o.data().nodes.back().label == "old.output");
   (void)o.assign(first, o.input("x", {4, 8}));
   CHECK(passes_of(o) == "elementwise elementwise*");
 

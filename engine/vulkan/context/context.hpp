@@ -43,7 +43,7 @@ struct Context {
   // Ok, or DeviceLost with a message that names `what`.
   Status alive(const char* what) const;
 
-  // Where weights, scratch, constants, inputs and outputs may begin within a buffer.
+  // Where weights, scratch, States, constants, inputs and outputs may begin within a buffer.
   uint64_t buffer_alignment() const { return std::max<uint64_t>(256, capabilities.storage_alignment); }
   uint32_t timestamp_bits() const { return physical.queue_families[queue_family].timestampValidBits; }
 

@@ -45,8 +45,7 @@ Status VulkanDevice::upload_needs(std::span<const HostTensor> tensors, const Upl
   const Status status =
       detail::place_weights(tensors, options, weight_alignment(), context_.log, &entries, &order, &bytes);
   if (status != Status::Ok) return status;
-  return needs_of(context_, bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                  weight_alignment(), needs);
+  return needs_of(context_, bytes, kWeightsUsage, weight_alignment(), needs);
 }
 
 Status VulkanDevice::compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights,

@@ -47,7 +47,6 @@ class VulkanDevice final : public detail::DeviceImpl {
   void apply_self_test(std::span<const std::byte> blob);
 
   Context& context() { return context_; }
-  Pipelines& pipelines() { return *pipelines_; }
 
  private:
   Status create_device();

@@ -1,10 +1,9 @@
 // Devices that heed finds and opens by itself.
-#include <algorithm>
 
+#include "vulkan/device/open.hpp"
 #include "base/logging.hpp"
 #include "vulkan/calls/names.hpp"
 #include "vulkan/device/device.hpp"
-#include "vulkan/device/open.hpp"
 
 namespace heed::vulkan {
 namespace {

@@ -1,4 +1,4 @@
-// Ranges of the host's buffers that serve as scratch or weights.
+// Ranges of the host's buffers that serve as scratch, weights or States.
 #pragma once
 
 #include <heed/vulkan_memory.hpp>

@@ -1,6 +1,8 @@
 // A State on a Vulkan device: one buffer, or a range of the host's, that holds every tensor.
 #pragma once
 
+#include <atomic>
+
 #include <heed/vulkan_memory.hpp>
 #include <memory>
 #include <span>

@@ -93,8 +93,7 @@ Status VulkanWeights::place(std::span<const HostTensor> tensors, const UploadOpt
 Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment) {
   Status status = place(tensors, options, alignment);
   if (status != Status::Ok || bytes_ == 0) return status;
-  status = buffer_.create(context_, "weights", bytes_,
-                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Device);
+  status = buffer_.create(context_, "weights", bytes_, kWeightsUsage, MemoryUse::Device);
   range_ = {buffer_.handle(), 0, bytes_};
   return status == Status::Ok ? copy(tensors, options.progress) : status;
 }

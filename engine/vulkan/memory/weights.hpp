@@ -11,6 +11,8 @@
 
 namespace heed::vulkan {
 
+constexpr VkBufferUsageFlags kWeightsUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
 class VulkanWeights final : public detail::WeightsImpl {
  public:
   VulkanWeights(std::shared_ptr<const detail::DeviceImpl> owner, Context& context)

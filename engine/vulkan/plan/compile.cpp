@@ -87,8 +87,7 @@ Status VulkanPlan::allocate_memory() {
   }
   Status status = check_memory_limit();
   if (status == Status::Ok && schedule_.scratch_bytes != 0 && !options_.host_scratch)
-    status = scratch_.create(context_, "scratch", schedule_.scratch_bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                             MemoryUse::Device);
+    status = scratch_.create(context_, "scratch", schedule_.scratch_bytes, kScratchUsage, MemoryUse::Device);
   scratch_at_ = {scratch_.handle(), 0, schedule_.scratch_bytes};
   if (status == Status::Ok && constant_bytes_ != 0) status = create_constants();
   if (status == Status::Ok && !faulting_passes_.empty()) status = create_faults();
@@ -116,16 +115,6 @@ Status VulkanPlan::create_faults() {
 }
 
 Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl::Entry*>& weights) {
-  storages_.resize(schedule_.placements.size());
-  for (size_t id = 0; id < storages_.size(); ++id) {
-    const Placement& at = schedule_.placements[id];
-    if (at.space == Placement::Space::Weight)
-      storages_[id] = {weights_->buffer(), weights_->offset() + weights[at.slot]->offset, weights[at.slot]->bytes};
-    else if (at.space == Placement::Space::Constant)
-      storages_[id] = {constants_.handle(), constant_offsets_[at.slot], at.bytes};
-    else if (at.space == Placement::Space::Scratch)
-      storages_[id] = {VK_NULL_HANDLE, at.offset, at.bytes};  // within scratch_at_
-  }
   for (const detail::WeightsImpl::Entry* entry : weights) weight_bytes_ += entry->bytes;
   for (size_t i = 0; i < passes_.size(); ++i) {
     for (uint32_t k = 0; k < passes_[i].kernels.count; ++k) {
@@ -139,7 +128,7 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
         const bool absent = !wanted.tensor.valid();
         kernel.bindings[b].write = wanted.write && !absent;
         const Status status = resolve_binding(schedule_.passes[i], absent ? chosen.buffers[0].tensor : wanted.tensor,
-                                              &kernel.bindings[b]);
+                                              weights, &kernel.bindings[b]);
         if (status != Status::Ok) return status;
         kernel.has_host |= kernel.bindings[b].source == Binding::Source::Host;
       }
@@ -148,8 +137,8 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
   return Status::Ok;
 }
 
-Status VulkanPlan::resolve_binding(const Node& pass, Tensor tensor, Binding* binding) {
-  const TensorInfo& info = schedule_.info(tensor);
+Status VulkanPlan::resolve_binding(const Node& pass, Tensor tensor,
+                                   const std::vector<const detail::WeightsImpl::Entry*>& weights, Binding* binding) {
   const Placement& at = schedule_.placement(tensor);
   switch (at.space) {
     case Placement::Space::Input:
@@ -164,21 +153,24 @@ Status VulkanPlan::resolve_binding(const Node& pass, Tensor tensor, Binding* bin
       binding->source = Binding::Source::Host;
       binding->index = static_cast<uint32_t>(host_count()) + at.slot;
       break;
-    case Placement::Space::Scratch: binding->source = Binding::Source::Scratch; break;
+    case Placement::Space::Scratch:
+      binding->source = Binding::Source::Scratch;
+      binding->range = {VK_NULL_HANDLE, at.offset, at.bytes};
+      break;
     case Placement::Space::Weight:
-    case Placement::Space::Constant: binding->source = Binding::Source::Constant; break;
+      binding->source = Binding::Source::Constant;
+      binding->range = {weights_->buffer(), weights_->offset() + weights[at.slot]->offset, weights[at.slot]->bytes};
+      break;
+    case Placement::Space::Constant:
+      binding->source = Binding::Source::Constant;
+      binding->range = {constants_.handle(), constant_offsets_[at.slot], at.bytes};
+      break;
     case Placement::Space::None:
       return fail(context_.log, Status::InvalidGraph,
-                  format("compile: %s uses '%s', which has no memory", pass.label.c_str(), info.name.c_str()));
+                  format("compile: %s uses '%s', which has no memory", pass.label.c_str(),
+                         schedule_.info(tensor).name.c_str()));
   }
-  if (binding->source == Binding::Source::Host) return Status::Ok;
-  binding->range = storages_[info.storage];
-  const uint64_t largest = context_.capabilities.max_storage_range;
-  if (binding->range.range <= largest) return Status::Ok;
-  return fail(
-      context_.log, Status::Unsupported,
-      format("compile: %s: '%s' has %llu bytes; the device binds at most %llu", pass.label.c_str(), info.name.c_str(),
-             static_cast<unsigned long long>(binding->range.range), static_cast<unsigned long long>(largest)));
+  return Status::Ok;
 }
 
 Status VulkanPlan::create_slots() {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "vulkan/plan/plan.hpp"
-#include "vulkan/plan/recorder.hpp"
 #include "vulkan/recording/split.hpp"
 
 namespace heed::vulkan {

@@ -1,9 +1,10 @@
 // A plan on a Vulkan device.
 //
-// compile.cpp makes everything that a run needs: pipelines, memory, descriptor sets, and one Slot per
-// recording that may be in flight. After that record.cpp checks and recorder.cpp is a loop over data;
-// bind.cpp checks the host's buffers for it; prepare.cpp makes the pipelines, now or later; run.cpp wraps it
-// for callers without a command buffer; report.cpp and estimate.cpp answer questions.
+// compile.cpp and descriptors.cpp make everything that a run needs: pipelines, memory, descriptor sets, and one Slot per
+// recording that may be in flight. After that record.cpp checks and recorder.cpp is a loop over data; bind.cpp and
+// state.cpp check the host's buffers and States for it; scratch.cpp takes the host's scratch; prepare.cpp makes the
+// pipelines, now or later; run.cpp wraps it for callers without a command buffer; report.cpp and estimate.cpp answer
+// questions.
 #pragma once
 
 #include <array>
@@ -26,6 +27,8 @@
 #include "vulkan/recording/progress.hpp"
 
 namespace heed::vulkan {
+
+constexpr VkBufferUsageFlags kScratchUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
 
 // The range of a buffer that one descriptor points to.
 struct BoundRange {
@@ -129,11 +132,15 @@ class VulkanPlan final : public detail::PlanImpl {
   Status create_constants();
   Status create_faults();
   Status resolve_bindings(const std::vector<const detail::WeightsImpl::Entry*>& weights);
-  Status resolve_binding(const Node& pass, Tensor tensor, Binding* binding);
+  Status resolve_binding(const Node& pass, Tensor tensor, const std::vector<const detail::WeightsImpl::Entry*>& weights,
+                         Binding* binding);
+  Status create_slots();
+
+  // descriptors.cpp
   Status create_descriptor_pool();
   Status allocate_sets();
   void write_fixed_descriptors(uint32_t kernel, uint32_t slot, bool scratch_only);
-  Status create_slots();
+  void update_descriptors(Slot& slot) const;
 
   // prepare.cpp
   Status start_pipelines();
@@ -145,9 +152,7 @@ class VulkanPlan final : public detail::PlanImpl {
   Status bind_host_buffers(std::span<const Buffer> buffers, Slot& slot) const;
   Status bind_host_buffer(size_t index, const Buffer& buffer, Slot& slot) const;
   uint64_t host_begin(size_t index, const Slot& slot) const;  // bytes into its buffer
-  uint64_t buffers_of(const Slot& slot) const;  // the same number for the same places of all host's buffers
   Status check_overlaps(size_t output, const Slot& slot) const;
-  void update_descriptors(Slot& slot) const;
 
   // state.cpp
   Status bind_states(const State& given, Slot& slot) const;
@@ -156,6 +161,7 @@ class VulkanPlan final : public detail::PlanImpl {
   Status record_part(VkCommandBuffer commands, const RecordInfo& info, double budget_ms, Cursor* cursor);
   Status check_recording(VkCommandBuffer commands, const RecordInfo& info) const;
   Status check_scratch(const char* call) const;
+  uint64_t buffers_of(const Slot& slot) const;  // the same number for the same places of all host's buffers
   Status check_cursor(const Cursor& cursor, const RecordInfo& info, const Slot& slot) const;
   void begin_run(const RecordInfo& info, Slot& slot, Cursor* cursor);
   uint64_t forget_run();  // cursors of earlier runs are no longer good; gives the number of the next
@@ -192,7 +198,6 @@ class VulkanPlan final : public detail::PlanImpl {
   std::vector<uint32_t> faulting_passes_;  // by fault word: which pass sets it
   std::vector<uint64_t> constant_offsets_;
   uint64_t constant_bytes_ = 0;
-  std::vector<BoundRange> storages_;  // by storage id: weights, constants and scratch
 
   DeviceBuffer scratch_, constants_, faults_;
   BufferRange scratch_at_;  // in scratch_ or in the host's buffer
@@ -207,7 +212,6 @@ class VulkanPlan final : public detail::PlanImpl {
   // into them.
   std::vector<const HostBuffer*> run_buffers_;
   std::vector<uint64_t> run_bytes_;
-  std::vector<int64_t> run_extents_, run_sizes_;
   std::vector<Buffer> run_bound_;  // where host_io_ has them, the same at every run
 };
 

@@ -89,6 +89,10 @@ Status VulkanPlan::record_part(VkCommandBuffer commands, const RecordInfo& info,
   if (fresh) progress_.begin_run(commands, info.slot);
   clock_.begin_part(commands, info.slot, cursor->pass, fresh);
   Recorder(*this, commands, info.slot, slot, values, budget_ms).run(cursor);
+  if (fresh && !cursor->at_end) {  // for check_cursor, if a further part comes
+    cursor->extents = extents_of(slot);
+    cursor->buffers = buffers_of(slot);
+  }
   clock_.end_part(commands, info.slot);
   progress_.end_part(commands);
   if (cursor->at_end) record_end(commands);
@@ -146,8 +150,6 @@ void VulkanPlan::begin_run(const RecordInfo& info, Slot& slot, Cursor* cursor) {
   if (!schedule_.states.empty()) vulkan_state(info.state).run.store(cursor->run, std::memory_order_relaxed);
   cursor->slot = info.slot;
   cursor->seed = info.seed;
-  cursor->extents = extents_of(slot);
-  cursor->buffers = buffers_of(slot);
 }
 
 uint64_t VulkanPlan::forget_run() {

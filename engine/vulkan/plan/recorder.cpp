@@ -36,11 +36,9 @@ bool Recorder::record_pass(Cursor* cursor) {
                   plan_.passes_[cursor->pass].kernels, values_, &slot_.dispatches);
   work_before_ = work_before(*cursor);
   bool whole = true;
-  while (cursor->dispatch < slot_.dispatches.count && whole) {
+  for (; cursor->dispatch < slot_.dispatches.count; ++cursor->dispatch, cursor->piece = 0) {
     whole = record_dispatch(cursor, slot_.dispatches.dispatches[cursor->dispatch]);
     if (!whole) break;
-    ++cursor->dispatch;
-    cursor->piece = 0;
   }
   if (whole && !entered_) enter(cursor->pass);  // a pass with nothing to do has its times, too
   if (entered_) leave(cursor->pass, whole);
@@ -64,9 +62,9 @@ bool Recorder::record_dispatch(Cursor* cursor, const Dispatch& dispatch) {
   for (; cursor->piece < split.count(); ++cursor->piece) {
     if (!fits(cursor->pass, work)) return false;
     if (!entered_) enter(cursor->pass);
-    // Pieces write apart from each other, but validation layers know only of whole ranges. A barrier between pieces of
-    // milliseconds costs nothing that could be measured.
-    order(kernel);
+    // Pieces write apart from each other, and may overlap in time. Validation layers know only of whole ranges, so that
+    // they are shown a barrier between pieces: they may be there where labels are.
+    if (!bound || plan_.context_.labels) order(kernel);
     if (!bound) bind(dispatch, kernel, slot_.sets[kernel_index]);
     bound = true;
     dispatch_piece({dispatch, split, cursor->piece});

@@ -1,6 +1,5 @@
 #include <cstring>
 
-#include "base/logging.hpp"
 #include "vulkan/plan/plan.hpp"
 
 namespace heed::vulkan {
@@ -30,13 +29,12 @@ Status VulkanPlan::start(std::span<const HostBuffer> buffers, std::span<const Ex
   if (status == Status::Ok) status = check_scratch("run");
   if (status == Status::Ok) status = prepare_all();
   if (status != Status::Ok) return status;
-  run_extents_.resize(schedule_.extents.size());
-  run_sizes_.resize(schedule_.sizes.count());
-  status = resolve_extents(schedule_, extents, context_.log, run_extents_, run_sizes_);
+  const std::vector<int64_t>& sizes = slots_[0].sizes;
+  status = resolve_extents(schedule_, extents, context_.log, slots_[0].extents, slots_[0].sizes);
   if (status != Status::Ok) return status;
   std::vector<const HostBuffer*>& found = run_buffers_;
   found.resize(host_count());
-  status = detail::match_buffers(schedule_, buffers, {.sizes = run_sizes_, .seed = options.seed}, context_.log, found);
+  status = detail::match_buffers(schedule_, buffers, {.sizes = sizes, .seed = options.seed}, context_.log, found);
   if (status == Status::Ok) status = prepare_run();
   if (status != Status::Ok) return status;
 
@@ -45,7 +43,7 @@ Status VulkanPlan::start(std::span<const HostBuffer> buffers, std::span<const Ex
   std::vector<uint64_t>& bytes = run_bytes_;
   bytes.resize(found.size());
   for (size_t i = 0; i < found.size(); ++i) {
-    bytes[i] = schedule_.buffer_bytes(i, run_sizes_);
+    bytes[i] = schedule_.buffer_bytes(i, sizes);
     if (i < inputs) std::memcpy(io.host(i), found[i]->data, bytes[i]);
   }
   VkCommandBuffer commands = VK_NULL_HANDLE;

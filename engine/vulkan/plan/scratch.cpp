@@ -18,8 +18,7 @@ Status bind_scratch(const Plan& plan, const BufferRange& range) {
 }
 
 Status VulkanPlan::scratch_needs(BufferNeeds* needs) {
-  return needs_of(context_, schedule_.scratch_bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, context_.buffer_alignment(),
-                  needs);
+  return needs_of(context_, schedule_.scratch_bytes, kScratchUsage, context_.buffer_alignment(), needs);
 }
 
 Status VulkanPlan::bind_scratch(const BufferRange& range) {

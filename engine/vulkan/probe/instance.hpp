@@ -1,7 +1,6 @@
 // A VkInstance of heed's own, for Device::open and Device::list.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <heed/status.hpp>
 #include <memory>
@@ -32,7 +31,6 @@ class Instance {
   const Functions& functions() const { return functions_; }
   uint32_t api_version() const { return api_version_; }
   bool debug_utils() const { return debug_utils_; }
-  bool validation() const { return validation_; }
   std::vector<VkPhysicalDevice> physical_devices() const;
 
  private:

@@ -38,8 +38,7 @@ std::vector<MatrixSize> read_sizes(const Functions& vk, VkPhysicalDevice device)
 // Most subgroups of any kernel's workgroup.
 constexpr uint32_t kMostSubgroups = 8;
 
-std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProperties& control) {
-  const bool fixed = (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0;
+std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProperties& control, bool fixed) {
   if (fixed && control.minSubgroupSize != control.maxSubgroupSize)
     return "the driver does not let compute shaders choose among its subgroup sizes";
   if (control.minSubgroupSize == 0) return "the driver does not tell its subgroup sizes";
@@ -62,7 +61,7 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, cons
   units.smallest_subgroup = control.minSubgroupSize;
   units.largest_subgroup = control.maxSubgroupSize;
   units.fixed_subgroup = (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0;
-  if (units.missing.empty()) units.missing = unsuitable_subgroups(control);
+  if (units.missing.empty()) units.missing = unsuitable_subgroups(control, units.fixed_subgroup);
   units.sizes = read_sizes(vk, device);
   return units;
 }

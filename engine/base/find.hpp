@@ -1,0 +1,18 @@
+// Finding things by name.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+namespace heed {
+
+// The element of this name, of a list sorted by names that differ; null if there is none.
+template <class T>
+const T* find_by_name(std::span<const T> sorted, std::string_view name) {
+  const auto found = std::lower_bound(sorted.begin(), sorted.end(), name,
+                                      [](const T& one, std::string_view wanted) { return one.name < wanted; });
+  return found != sorted.end() && found->name == name ? &*found : nullptr;
+}
+
+}  // namespace heed
