@@ -9,10 +9,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#ifdef SUBGROUPS
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
-#endif
 #include "shared/matmul.glsl"
 
 // Lowering always makes workgroups of this size.
@@ -26,12 +22,11 @@ const uint FOURS = WIDTH / 4u;
 const bool ALONG_K = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 const uint COLUMNS = ALONG_K ? BN : WIDTH;  // of one invocation
 
-float sums[BM * COLUMNS];
-
-// Room for 64 columns times 16 steps of k, 32 subgroups times 32 sums, or 8 sums of each invocation.
-shared float sh_sums[1024];
+const uint COUNT = BM * COLUMNS;
+float sums[COUNT];
 
 uint invocation() { return gl_LocalInvocationID.x; }
+#include "shared/add_sums.glsl"
 
 struct Wide {
   vec4 fours[FOURS];
@@ -99,44 +94,11 @@ void store_at(Tile t, uint i, uint j, float sum) {
   if (t.m + i < p.m && t.n + j < p.n) store_sum(t, t.m + i, t.n + j, sum);
 }
 
-#ifdef SUBGROUPS
 void add_along_k(Tile t) {
-  const uint count = BM * COLUMNS;
-  [[unroll]] for (uint v = 0u; v < count; ++v) {
-    float sum = subgroupAdd(sums[v]);
-    if (subgroupElect()) sh_sums[gl_SubgroupID * count + v] = sum;
-  }
-  barrier();
-  if (invocation() >= count) return;
-  float sum = sh_sums[invocation()];
-  for (uint i = 1u; i < gl_NumSubgroups; ++i) sum += sh_sums[i * count + invocation()];
-  store_at(t, invocation() / COLUMNS, invocation() % COLUMNS, sum);
+  add_sums();
+  uint v = invocation();
+  if (v < COUNT) store_at(t, v / COLUMNS, v % COLUMNS, total(v));
 }
-#else
-// Adds eight sums at a time: 16 invocations add 8 values each, then one adds their results.
-void add_along_k(Tile t) {
-  const uint count = BM * COLUMNS;
-  uint tid = invocation();
-  [[unroll]] for (uint first = 0u; first < count; first += 8u) {
-    [[unroll]] for (uint v = 0u; v < 8u; ++v)
-      if (first + v < count) sh_sums[v * INVOCATIONS + tid] = sums[first + v];
-    barrier();
-    float sum = 0.0;
-    if (first + tid / 16u < count)
-      for (uint i = 0u; i < 8u; ++i) sum += sh_sums[tid / 16u * INVOCATIONS + i * 16u + tid % 16u];
-    barrier();
-    sh_sums[tid] = sum;
-    barrier();
-    uint v = first + tid;
-    if (tid < 8u && v < count) {
-      sum = sh_sums[tid * 16u];
-      for (uint i = 1u; i < 16u; ++i) sum += sh_sums[tid * 16u + i];
-      store_at(t, v / COLUMNS, v % COLUMNS, sum);
-    }
-    barrier();
-  }
-}
-#endif
 
 const uint LANES = BN / WIDTH;  // along n
 const uint STEPS = INVOCATIONS / LANES;
@@ -187,7 +149,7 @@ void main() {
   uint index = workgroup_index();
   if (index >= p.tiles) return;
   Tile tile = tile_at(index);
-  [[unroll]] for (uint v = 0u; v < BM * COLUMNS; ++v) sums[v] = 0.0;
+  [[unroll]] for (uint v = 0u; v < COUNT; ++v) sums[v] = 0.0;
   if (ALONG_K) {
     uint positions = tile.a | tile.b | p.k | (p.m > 1u ? p.a_m : 0u) | (p.n > 1u ? p.b_n : 0u);
     if (p.a_k == 1u && p.b_k == 1u && whole(positions)) sum_wide_along_k(tile);

@@ -1,5 +1,6 @@
 // The self-test runs each probe on the device and on the CPU, and compares.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -81,6 +82,25 @@ std::vector<Operand> operands(const detail::GraphData& graph, const std::vector<
     operand.data.assign(elements * size_of(info.dtype), std::byte{0xff});
   }
   return result;
+}
+
+void fill_all(std::vector<Operand>* operands) {
+  for (size_t i = 0; i < operands->size(); ++i) fill(&(*operands)[i], static_cast<uint32_t>(i + 1) * 2654435761u);
+}
+
+Status upload_weights(Device& device, const detail::GraphData& graph, Weights* weights) {
+  if (graph.weights.empty()) return Status::Ok;
+  std::vector<Operand> values = operands(graph, graph.weights, {});
+  fill_all(&values);
+  std::vector<HostTensor> tensors;
+  std::vector<std::array<int64_t, kMaxRank>> shapes(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const TensorInfo& info = graph.tensors[graph.weights[i].tensor];
+    const auto rank = static_cast<size_t>(info.rank);
+    for (size_t d = 0; d < rank; ++d) shapes[i][d] = graph.sizes.evaluate(info.dims[d], {});
+    tensors.push_back({values[i].name, values[i].dtype, std::span(shapes[i]).first(rank), values[i].data});
+  }
+  return device.upload(tensors, weights);
 }
 
 // All graphs have both extents, whether they use them or not.
@@ -182,11 +202,14 @@ class Tester {
     Plan plan, reference;
     CompileOptions options;
     options.training = probe.training;
-    Status status = cpu_.compile(graph, {}, &reference, options);
+    Weights weights, reference_weights;
+    Status status = upload_weights(cpu_, graph.data(), &reference_weights);
+    if (status == Status::Ok) status = cpu_.compile(graph, reference_weights, &reference, options);
     if (status != Status::Ok)
       return fail(log_, status, format("self-test: the CPU cannot compile the probe of %s", probe.name));
     options.pipelines = PipelineCreation::Deferred;
-    status = device_.compile(graph, {}, &plan, options);
+    status = upload_weights(device_, graph.data(), &weights);
+    if (status == Status::Ok) status = device_.compile(graph, weights, &plan, options);
     // All kernels of this pass have failed already, or the device cannot do the operation.
     if (status == Status::Unsupported) return Status::Ok;
     if (status != Status::Ok) return status;
@@ -220,7 +243,7 @@ class Tester {
     plan_device_ = device_.impl();
     const detail::GraphData& data = graph.data();
     std::vector<Operand> inputs = operands(data, data.inputs, size);
-    for (size_t i = 0; i < inputs.size(); ++i) fill(&inputs[i], static_cast<uint32_t>(i + 1) * 2654435761u);
+    fill_all(&inputs);
     std::vector<Operand> want = operands(data, data.outputs, size), got = want;
     Status status = run_plan(reference, inputs, want, size, 0);
     if (status != Status::Ok) return status;

@@ -148,6 +148,30 @@ void rotary(Graph& g, DType t, Dim m, Dim n) {
   g.output("z", g.rotary(x, {.pairs = RotaryPairs::Adjacent, .width = 40, .positions = positions}));
 }
 
+// Few rows whose products, with the norm before them and the rotation or gate behind them, are one pass on GPUs.
+void project(Graph& g, DType t, DType weights) {
+  const Tensor x = g.scale(g.input("x", {2, 3, 72}, t), 0.5f);
+  const Tensor rows = g.rmsnorm(x, g.weight("gamma", {72}, t), 1e-2f);
+  const auto product = [&](const char* name, int64_t columns) {
+    return g.linear(rows, g.weight(name, {columns, 72}, weights));
+  };
+  const auto turned = [&](const char* name, int64_t heads) {
+    return g.rotary(g.transpose(g.reshape(product(name, 8 * heads), {2, 3, heads, 8}), 1, 2));
+  };
+  g.output("q", turned("q", 3));
+  g.output("k", turned("k", 1));
+  g.output("v", g.add(product("v", 8), g.weight("bias", {8}, t)));
+}
+void projection(Graph& g, DType t, Dim, Dim) { project(g, t, t); }
+// The CPU may round rows to bf16 where weights are of bf16, but never to f16.
+void projection_by_narrow_weights(Graph& g, DType, Dim, Dim) { project(g, DType::F32, DType::F16); }
+
+void gate(Graph& g, DType t, Dim, Dim) {
+  const Tensor rows = g.scale(g.input("x", {5, 136}, t), 0.1f);
+  const Tensor gate = g.activation(g.linear(rows, g.weight("gate", {20, 136}, t)), Activation::Silu);
+  g.output("y", g.mul(gate, g.linear(rows, g.weight("up", {20, 136}, t))));
+}
+
 void argmax(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.argmax(g.input("x", {m, n}, t))); }
 
 void sample(Graph& g, DType t, Dim m, Dim n) {
@@ -194,6 +218,9 @@ constexpr Probe kProbes[] = {
     {"mean", mean_inner},
     {"l2_normalize", l2_normalize},
     {"rotary", rotary},
+    {"projection", projection},
+    {"projection", projection_by_narrow_weights, false, true},
+    {"projection", gate},
     {"argmax", argmax},
     {"sample", sample},
 };

@@ -11,8 +11,8 @@ inline constexpr int64_t kProbeRows = 70, kProbeColumns = 300;  // maxima of the
 
 struct Probe {
   const char* name;
-  // May use the extents m and n, and may name outputs freely. Inputs are filled by type: floating-point values in [-1, 1),
-  // I32 0 to 6, U8 0 and 1.
+  // May use the extents m and n, and may name outputs freely. Inputs and weights are filled by type: floating-point values in
+  // [-1, 1), I32 0 to 6, U8 0 and 1.
   void (*build)(Graph& g, DType storage, Dim m, Dim n);
   bool training = false;
   bool once = false;  // does not depend on `storage`

@@ -5,6 +5,7 @@ namespace heed::cpu {
 const Operation& operation(Op op) {
   static constexpr Operation kOperations[] = {
 #define HEED_OPERATION(enumerator, name) {run_##name, name##_scratch},
+#define HEED_GPU_OPERATION(enumerator, name)
 #include "graph/operations.inc"
 #undef HEED_OPERATION
   };

@@ -139,6 +139,7 @@ const Operation& operation(Op op);
 #define HEED_OPERATION(enumerator, name) \
   void run_##name(const Pass& pass);     \
   ScratchNeed name##_scratch(const ScratchQuery& query);
+#define HEED_GPU_OPERATION(enumerator, name)
 #include "graph/operations.inc"
 #undef HEED_OPERATION
 

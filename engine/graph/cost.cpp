@@ -31,6 +31,13 @@ double flops_of(const Schedule& schedule, const Node& node, const RunValues& val
     const View a = resolve(schedule, node.inputs[in::kA], values);
     return 2.0 * count * static_cast<double>(a.dim[a.rank - 1]);
   }
+  if (node.op == Op::Projection) {
+    const auto& attrs = node.as<ProjectionAttrs>();
+    const View x = resolve(schedule, node.inputs[in::kX], values);
+    double columns = 0;
+    for (const auto& weight : attrs.weights) columns += static_cast<double>(weight.columns);
+    return 2.0 * static_cast<double>(x.elements()) * columns;
+  }
   if (node.op == Op::Attention) {
     const View query = resolve(schedule, node.inputs[in::kQuery], values);
     const View value = resolve(schedule, node.inputs[in::kValue], values);

@@ -29,7 +29,7 @@ enum class Op : uint8_t {
 };
 const char* to_string(Op op);  // "matmul", ...: the one name of the operation
 
-inline constexpr uint32_t kMaxInputs = 8;
+inline constexpr uint32_t kMaxInputs = 10;
 
 struct TensorInfo {
   DType dtype = DType::F32;
@@ -106,6 +106,27 @@ struct RotaryAttrs {
   SizeId first = 0;  // position of the first row, where there are no positions
 };
 
+// Products of the same few rows x, [S, K] or [B, S, K], with up to three weights stored as [N, K], and what lies before and
+// behind them: out[i] = rotary(rmsnorm(x) weight[i]^T + bias[i]), or out[0] = act(..[0]) * ..[1] if `gated`. Only a rewrite
+// makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result that turns is
+// [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
+struct ProjectionAttrs {
+  // Where operands start in the one range that holds all weights of this pass, in elements of their own type.
+  struct Weight {
+    int64_t columns = 0;
+    uint32_t at = 0, bias_at = 0;
+  };
+  std::array<Weight, 3> weights{};
+  uint32_t count = 0;  // of weights
+  uint32_t gamma_at = 0;
+  std::optional<float> norm_eps;  // none: x is taken as it is
+  bool gated = false;
+  Activation activation = Activation::None;
+  uint32_t turned = 0;  // bit i: result i turns
+  RotaryAttrs rotary;
+};
+inline constexpr int64_t kMostProjectedRows = 8;
+
 // inputs: x [..., V], bias, previous, counts, steps, seeds (all optional), settings; all but x contiguous. Each of these has
 // rows as x has, or one row for all. out: contiguous.
 struct SampleAttrs {
@@ -150,8 +171,9 @@ struct CustomAttrs {
 
 struct EmptyAttrs {};  // Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x)
 
-using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
-                           ElementwiseAttrs, MeanAttrs, RotaryAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
+using Attrs =
+    std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
+                 MeanAttrs, RotaryAttrs, ProjectionAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;
@@ -192,6 +214,9 @@ inline constexpr size_t kTable = 0, kIds = 1;
 inline constexpr size_t kMeanMask = 1;
 // rotary
 inline constexpr size_t kPositions = 1, kRotaryTable = 2;
+// projection: as rotary, with the norm's gamma first, then the weights and biases
+inline constexpr size_t kProjectionGamma = 1, kProjectionPositions = 2, kProjectionTable = 3;
+inline constexpr size_t kProjectionWeights = 4, kProjectionBiases = 7;
 // sample
 inline constexpr size_t kSampleBias = 1, kPrevious = 2, kCounts = 3, kSteps = 4, kSeeds = 5, kSettings = 6;
 }  // namespace in

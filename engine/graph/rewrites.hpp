@@ -24,6 +24,8 @@ void isolate_outputs(GraphData* graph);
 void fuse(GraphData* graph, const ScheduleOptions& options);
 // Has passes write into states what a copy behind them would write there, and leaves out the copy.
 void write_in_place(GraphData* graph);
+// Makes one pass of up to three products of the same few rows, and of the norm before and the rotary or gate behind them.
+void project(GraphData* graph, const ScheduleOptions& options);
 // Moves rows apart by two cache lines each where a matmul reads rows that lie a multiple of `pitch` bytes apart: they
 // would share a few places of the first cache and throw each other out. 0: does nothing.
 void spread_rows(GraphData* graph, int64_t pitch);

@@ -36,6 +36,7 @@ class Planner {
     detail::isolate_outputs(&graph_);
     detail::fuse(&graph_, options_);
     detail::write_in_place(&graph_);
+    detail::project(&graph_, options_);
     detail::spread_rows(&graph_, options_.colliding_pitch);
     evaluate_maxima();
     Status status = check_sizes();

@@ -14,6 +14,10 @@
 
 namespace heed {
 
+namespace detail {
+class WeightsImpl;
+}
+
 // Where the memory of a storage tensor is. `slot` indexes Schedule::inputs, ::outputs, ::weights, ::constants or
 // ::states.
 struct Placement {
@@ -62,7 +66,11 @@ struct ScheduleOptions {
   int64_t (*workspace)(const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
                        const Node& node) = nullptr;
   const void* context = nullptr;
-  int64_t colliding_pitch = 0;     // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
+  int64_t colliding_pitch = 0;  // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
+  // Whether the device has a kernel for projections of rows of this type by weights of that type, and the uploaded weights,
+  // which it binds together. Without these each product is a pass of its own.
+  bool (*projects)(const void* context, DType rows, DType weights) = nullptr;
+  const detail::WeightsImpl* weights = nullptr;
   bool strided_attention = false;  // true if the fused kernel writes any strides: a copy behind it is then left out
 };
 

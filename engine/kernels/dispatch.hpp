@@ -100,7 +100,8 @@ inline const char* kernel_name(const KernelKey& key) {
 
 // One storage buffer binding. The whole storage of `tensor` is bound; where a view starts is in the push constants.
 struct BufferUse {
-  enum class Kind : uint8_t { Tensor, Faults } kind = Kind::Tensor;  // Faults: one u32 the kernel may set
+  // Weights: the range from the first to the last of the pass's weights. Faults: one u32 the kernel may set.
+  enum class Kind : uint8_t { Tensor, Weights, Faults } kind = Kind::Tensor;
   bool write = false;
   Tensor tensor;
 };

@@ -18,6 +18,7 @@
 #include "shared/matmul_tiles.h"
 #include "shared/mean.h"
 #include "shared/norm.h"
+#include "shared/projection.h"
 #include "shared/rotary.h"
 #include "shared/row_groups.h"
 #include "shared/rows.h"

@@ -43,6 +43,15 @@
 #define HEED_NORM_BETA 2u
 #define HEED_NORM_RESIDUAL 4u
 
+#define HEED_PROJECTION_NORM 1u
+#define HEED_PROJECTION_GAMMA 2u
+#define HEED_PROJECTION_GATED 4u
+#define HEED_PROJECTION_HALVES 8u  // element i turns with i + PAIRS; otherwise 2i with 2i + 1
+#define HEED_PROJECTION_POSITIONS 16u
+#define HEED_PROJECTION_B_BFLOAT 32u
+#define HEED_PROJECTION_BIAS 64u     // of the first weight; then of the second and the third
+#define HEED_PROJECTION_TURNED 512u  // as with the biases
+
 #define HEED_MEAN_MASK 1u
 #define HEED_MEAN_MASK_KEEP 2u
 

@@ -191,12 +191,48 @@ void add_elementwise(std::vector<GraphCase>* cases) {
                       false, false});
 }
 
+Tensor rotary(Graph& g, Tensor x) {
+  const Tensor heads = g.reshape(x, {g.shape(x)[0], g.shape(x)[1].value / 64, 64});
+  return g.rotary(g.transpose(heads, 0, 1), {.first = g.position("first", 1023)});
+}
+
+// The norm of a layer's few rows and the products with them: queries and keys that turn, and values; or a gated pair.
+GraphCase projections(int64_t rows, bool gated, DType weights = DType::F32, const char* suffix = "") {
+  constexpr int64_t kDepth = 576, kKeys = 192, kHidden = 1536;
+  const auto build = [=](Graph& g, DType given) {
+    const DType type = weights == DType::F32 ? given : weights;
+    const Tensor x = g.scale(g.input("x", {rows, kDepth}, given), 0.5f);
+    const Tensor normed = rmsnorm(g, x);
+    const auto product = [&](const char* name, int64_t columns) {
+      return g.linear(normed, g.weight(name, {columns, kDepth}, type));
+    };
+    if (gated) {
+      g.output("y", g.mul(g.activation(product("gate", kHidden), Activation::Silu), product("up", kHidden)));
+      return;
+    }
+    g.output("q", rotary(g, product("q", kDepth)));
+    g.output("k", rotary(g, product("k", kKeys)));
+    g.output("v", product("v", kKeys));
+  };
+  const std::string name = gated ? "gated pair" : "queries keys values";
+  return {name_of(name.c_str(), {rows, kDepth}, suffix), build, false, weights == DType::F32};
+}
+
+void add_decoding(std::vector<GraphCase>* cases) {
+  cases->push_back(row_wise("rotary", 512, 768, rotary));
+  for (const bool gated : {false, true}) {
+    for (const int64_t rows : {1, 8}) cases->push_back(projections(rows, gated));
+    cases->push_back(projections(1, gated, DType::BF16, " weights of bf16"));
+  }
+}
+
 std::vector<GraphCase> make_cases() {
   std::vector<GraphCase> cases;
   add_matmuls(&cases);
   add_attention(&cases);
   add_rows(&cases);
   add_elementwise(&cases);
+  add_decoding(&cases);
   return cases;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "gpu/cases.hpp"
+#include "graph/given_weights.hpp"
 #include "graph/schedule.hpp"
 
 namespace heed::gpu_tests {
@@ -13,7 +14,9 @@ namespace {
 bool plan(const GraphCase& example, DType type, const Capabilities& device, Schedule* schedule) {
   Graph graph;
   example.build(graph, type);
+  const test::GivenWeights weights(graph);
   ScheduleOptions options;
+  options.weights = &weights;
   options.training = example.training;
   plan_for(device, &options);
   return make_schedule(graph.data(), options, stderr_log(), schedule) == Status::Ok;

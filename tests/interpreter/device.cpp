@@ -21,7 +21,7 @@ class InterpretedDevice final : public detail::DeviceImpl {
   detail::Backend backend() const override { return detail::Backend::Cpu; }
   const DeviceInfo& info() const override { return info_; }
   const Log& log() const override { return log_; }
-  uint64_t weight_alignment() const override { return machine.capabilities.storage_alignment; }
+  uint64_t weight_alignment() const override { return std::max<uint64_t>(16, machine.capabilities.storage_alignment); }
   ScheduleOptions schedule_options() const override {
     ScheduleOptions options;
     options.alignment = weight_alignment();

@@ -49,6 +49,7 @@ InterpretedPlan::InterpretedPlan(std::shared_ptr<detail::DeviceImpl> device, con
       scratch_(schedule_.scratch_bytes, false) {}
 
 Status InterpretedPlan::build(const std::vector<const detail::WeightsImpl::Entry*>& entries) {
+  entries_ = entries;
   storages_.resize(schedule_.placements.size());
   for (size_t id = 0; id < storages_.size(); ++id) {
     const Placement& at = schedule_.placements[id];
@@ -142,9 +143,13 @@ std::unique_ptr<Memory> InterpretedPlan::take(size_t index, const HostBuffer& ho
   return memory;
 }
 
-Binding InterpretedPlan::bind(const KernelUse& use, uint32_t b, Memory& faults) {
+Binding InterpretedPlan::bind(const Node& pass, const KernelUse& use, uint32_t b, Memory& faults) {
   const BufferUse& wanted = use.buffers[b];
   if (wanted.kind == BufferUse::Kind::Faults) return {&faults, 0, faults.bytes(), true};
+  if (wanted.kind == BufferUse::Kind::Weights) {
+    const auto [begin, end] = detail::span_of_weights(schedule_, pass, entries_);
+    return {&weights_->memory, begin, end - begin - trials_->cut_bytes, false};
+  }
   // As in the plans of Vulkan devices, the binding of an absent operand gets the first one, and is only read.
   const bool absent = !wanted.tensor.valid();
   const Tensor tensor = absent ? use.buffers[0].tensor : wanted.tensor;
@@ -176,7 +181,7 @@ void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, 
   const KernelInfo& info = kernel_info(use.key.id);
   report_.where = format("%s, %s", pass.label.c_str(), kernel_name(use.key));
   std::array<Binding, kMaxBindings> bindings;
-  for (uint32_t b = 0; b < use.buffer_count; ++b) bindings[b] = bind(use, b, faults);
+  for (uint32_t b = 0; b < use.buffer_count; ++b) bindings[b] = bind(pass, use, b, faults);
   Launch launch;
   launch.words = {info.words, info.word_count};
   trials_->ran.insert(use.key.id);

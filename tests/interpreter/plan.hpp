@@ -64,7 +64,7 @@ class InterpretedPlan final : public detail::PlanImpl {
 
   std::unique_ptr<Memory> take(size_t index, const HostBuffer& host, std::span<const int64_t> sizes,
                                std::vector<int64_t>& storage_offsets);
-  Binding bind(const KernelUse& use, uint32_t b, Memory& faults);
+  Binding bind(const Node& pass, const KernelUse& use, uint32_t b, Memory& faults);
   Status run_passes(const RunValues& values);
   void run_dispatch(const Node& pass, const KernelList& kernels, const Dispatch& dispatch, Memory& faults);
   bool needs_barrier(std::span<const Binding> bindings);
@@ -77,6 +77,7 @@ class InterpretedPlan final : public detail::PlanImpl {
   Trials* trials_;
   Schedule schedule_;
   std::shared_ptr<InterpretedWeights> weights_;
+  std::vector<const detail::WeightsImpl::Entry*> entries_;  // by the schedule's weights
   std::shared_ptr<const detail::StateLayout> state_layout_;
   Memory scratch_;
   std::vector<std::unique_ptr<Memory>> constants_;

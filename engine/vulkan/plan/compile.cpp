@@ -122,6 +122,10 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
       CompiledKernel& kernel = kernels_[passes_[i].first_kernel + k];
       for (uint32_t b = 0; b < kernel.binding_count; ++b) {
         if (kernel.bindings[b].source == Binding::Source::Faults) continue;
+        if (chosen.buffers[b].kind == BufferUse::Kind::Weights) {
+          kernel.bindings[b].range = range_of_weights(schedule_.passes[i], weights);
+          continue;
+        }
         // Every binding that a shader names must be valid, also one that this pass has no operand for and
         // that the shader will not touch: it gets the first operand, read-only.
         const BufferUse& wanted = chosen.buffers[b];
@@ -135,6 +139,13 @@ Status VulkanPlan::resolve_bindings(const std::vector<const detail::WeightsImpl:
     }
   }
   return Status::Ok;
+}
+
+// From the first to the last of a pass's weights; those of one upload lie in one buffer.
+BoundRange VulkanPlan::range_of_weights(const Node& pass,
+                                        const std::vector<const detail::WeightsImpl::Entry*>& weights) const {
+  const auto [begin, end] = detail::span_of_weights(schedule_, pass, weights);
+  return {weights_->buffer(), weights_->offset() + begin, end - begin};
 }
 
 Status VulkanPlan::resolve_binding(const Node& pass, Tensor tensor,

@@ -1,0 +1,173 @@
+// Products of few rows with up to three weights, the norm before and the rotation or gate behind them: projection.comp.
+#include <bit>
+
+#include "kernels/chooser.hpp"
+#include "kernels/operations.hpp"
+
+namespace heed::kernels {
+namespace {
+
+using Spec = ProjectionConstants;
+
+constexpr uint32_t kInvocations = 128;
+constexpr uint32_t kColumns = 4;  // of a workgroup
+constexpr uint32_t kRowCounts[] = {1, 4, 8};
+static_assert(kRowCounts[2] == kMostProjectedRows);
+
+struct Ids {
+  KernelId f32, f16, narrow, bf16;
+  KernelId of(DType rows, DType weights) const {
+    if (rows != DType::F32) return rows == DType::F16 ? f16 : bf16;
+    return is_16_bit_float(weights) ? narrow : f32;
+  }
+};
+constexpr Ids kPlain = {KernelId::ProjectionF32, KernelId::ProjectionF16, KernelId::ProjectionF32Narrow,
+                        KernelId::ProjectionBf16};
+constexpr Ids kReducing = {KernelId::ProjectionF32Subgroup, KernelId::ProjectionF16Subgroup,
+                           KernelId::ProjectionF32NarrowSubgroup, KernelId::ProjectionBf16Subgroup};
+
+KernelId id_for(const Capabilities& device, DType rows, DType weights) {
+  const KernelId subgroups = kReducing.of(rows, weights);
+  return device.subgroup_arithmetic && device.allows(subgroups) ? subgroups : kPlain.of(rows, weights);
+}
+
+struct Problem {
+  int64_t rows = 1;
+  bool vec4 = false;
+
+  double cost(const Traits& traits) const { return rows > traits.most ? kUnsuited : static_cast<double>(traits.rows); }
+  uint32_t size_class() const { return 0; }
+};
+
+Problem problem_of(const View& x) { return {x.elements() / x.dim[x.rank - 1]}; }
+
+uint32_t flags_of(const Select& select) {
+  const auto& attrs = select.node.as<ProjectionAttrs>();
+  uint32_t flags = attrs.turned * HEED_PROJECTION_TURNED;
+  if (attrs.norm_eps) flags |= HEED_PROJECTION_NORM;
+  if (select.has(in::kProjectionGamma)) flags |= HEED_PROJECTION_GAMMA;
+  if (attrs.gated) flags |= HEED_PROJECTION_GATED;
+  if (attrs.rotary.pairs == RotaryPairs::Halves) flags |= HEED_PROJECTION_HALVES;
+  if (select.has(in::kProjectionPositions)) flags |= HEED_PROJECTION_POSITIONS;
+  if (select.info(in::kProjectionWeights).dtype == DType::BF16) flags |= HEED_PROJECTION_B_BFLOAT;
+  for (uint32_t i = 0; i < attrs.count; ++i)
+    if (select.has(in::kProjectionBiases + i)) flags |= HEED_PROJECTION_BIAS << i;
+  return flags;
+}
+
+// Workgroups of weight i; those of a gated pair make columns of both.
+int64_t tiles_of(const ProjectionAttrs& attrs, size_t i) {
+  if (attrs.gated) return i == 0 ? attrs.weights[0].columns / (kColumns / 2) : 0;
+  return attrs.weights[i].columns / kColumns;
+}
+
+void add(const Select& select, const Candidate& candidate) {
+  const auto& attrs = select.node.as<ProjectionAttrs>();
+  KernelUse& use = add_candidate(select, candidate);
+  use.key.set(Spec::FLAGS, flags_of(select)).set(Spec::ACTIVATION, static_cast<uint32_t>(attrs.activation));
+  use.key.set(Spec::K, u32(select.max_of(select.info(in::kProjectionWeights).dims[0])));
+  const int64_t second = tiles_of(attrs, 0), third = second + tiles_of(attrs, 1);
+  use.key.set(Spec::SECOND, attrs.gated || attrs.count < 2 ? UINT32_MAX : u32(second));
+  use.key.set(Spec::THIRD, attrs.count < 3 ? UINT32_MAX : u32(third));
+  use.key.set(Spec::HEAD, kColumns).set(Spec::PAIRS, 0);
+  if (attrs.turned != 0) {
+    const Tensor heads = select.node.outputs[static_cast<size_t>(std::countr_zero(attrs.turned))];
+    use.key.set(Spec::HEAD, u32(select.max_of(select.schedule.info(heads).dims[3])));
+    use.key.set(Spec::PAIRS, u32(select.max_of(select.info(in::kProjectionTable).dims[0])));
+  }
+  use.key.set(Spec::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
+
+  const auto tensor = [&](size_t input) { use.buffers[use.buffer_count++].tensor = select.node.inputs[input]; };
+  tensor(in::kX);
+  use.buffers[use.buffer_count++].kind = BufferUse::Kind::Weights;
+  tensor(in::kProjectionPositions);
+  tensor(in::kProjectionTable);
+  for (const Tensor out : select.node.outputs) use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, out};
+}
+
+// Strides of rows [B, S, ..], or [S, ..] in one batch.
+struct RowStrides {
+  int64_t b = 0, s = 0;
+};
+RowStrides strides_of(const View& rows) {
+  return {rows.rank > 2 ? rows.stride[rows.rank - 3] : 0, rows.stride[rows.rank - 2]};
+}
+
+}  // namespace
+
+bool projects(const Capabilities& device, DType rows, DType weights) {
+  const bool known = rows == DType::F32 ? (weights == DType::F32 || is_16_bit_float(weights))
+                                        : is_16_bit_float(rows) && device.storage_16bit &&
+                                              (weights == rows || (rows == DType::BF16 && weights == DType::F16));
+  // A pass costs a driver on the CPU little, and the barriers of this one much.
+  return known && !device.software && device.allows(id_for(device, rows, weights));
+}
+
+Status select_projection(const Select& select) {
+  const DType rows = select.info(in::kX).dtype, weights = select.info(in::kProjectionWeights).dtype;
+  const TensorInfo& x = select.info(in::kX);
+  int64_t most = 1;
+  bool vary = false;
+  for (size_t i = 0; i + 1 < static_cast<size_t>(x.rank); ++i) {
+    most *= select.max_of(x.dims[i]);
+    vary = vary || !select.schedule.sizes.is_constant(x.dims[i]);
+  }
+  Candidates candidates;
+  for (const uint32_t count : kRowCounts) {
+    Candidate& one = candidates.add(id_for(select.device, rows, weights), {kInvocations, 1, 1}).set(Spec::BM, count);
+    one.traits.rows = count;
+    one.traits.most = count;
+    one.why = "few rows: weights are read once, and norm, products and what follows are one pass";
+    if (count >= most) break;
+  }
+  const uint32_t kept = keep(select.need(), candidates, 1, [&](std::span<const int64_t> sizes) {
+    return problem_of(resolve(select.schedule, select.node.inputs[in::kX], {.sizes = sizes}));
+  });
+  add_kept(select, candidates, kept, Vec4::Never, [&](const Candidate& candidate, bool) { add(select, candidate); });
+  return Status::Ok;
+}
+
+void emit_projection(const Emit& emit) {
+  const auto& attrs = emit.node.as<ProjectionAttrs>();
+  const View x = emit.in(in::kX);
+  ProjectionParams p{};
+  p.offset[0] = u32(x.offset);
+  p.rows = u32(x.elements() / x.dim[x.rank - 1]);
+  p.tokens = u32(x.dim[x.rank - 2]);
+  p.x_b = u32(strides_of(x).b), p.x_s = u32(strides_of(x).s);
+  p.gamma = attrs.gamma_at;
+  int64_t tiles = 0;
+  for (size_t i = 0; i < attrs.count; ++i) {
+    p.weight[i] = attrs.weights[i].at;
+    p.bias[i] = attrs.weights[i].bias_at;
+    tiles += tiles_of(attrs, i);
+    if (!emit.node.outputs[i].valid()) continue;
+    const View out = resolve(emit.schedule, emit.node.outputs[i], emit.values);
+    const bool turns = (attrs.turned >> i & 1) != 0;
+    p.offset[4 + i] = u32(out.offset);
+    p.out_b[i] = u32(turns ? out.stride[0] : strides_of(out).b);
+    p.out_s[i] = u32(strides_of(out).s);
+    p.out_head[i] = turns ? u32(out.stride[1]) : 0;
+  }
+  p.tiles = u32(tiles);
+  p.first = u32(emit.values.sizes[static_cast<size_t>(attrs.rotary.first)]);
+  if (emit.has(in::kProjectionTable)) p.offset[3] = u32(emit.in(in::kProjectionTable).offset);
+  if (emit.has(in::kProjectionPositions)) {
+    // As a view [B, H, S] of the positions, which are the same for all heads.
+    View target = x;
+    target.rank = 3;
+    target.dim[0] = x.rank > 2 ? x.dim[x.rank - 3] : 1, target.dim[1] = 1, target.dim[2] = p.tokens;
+    const View positions = broadcast_to(emit.in(in::kProjectionPositions), target);
+    p.offset[2] = u32(positions.offset);
+    p.position_b = u32(positions.stride[0]), p.position_s = u32(positions.stride[2]);
+  }
+  const uint32_t kernel = choose(emit.kernels, problem_of(x));
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.kernel = kernel;
+  dispatch.groups = fold_groups(tiles);
+  dispatch.work = 2.0 * static_cast<double>(tiles) * kColumns * emit.kernels.uses[kernel].traits.rows *
+                  static_cast<double>(x.dim[x.rank - 1]);
+  dispatch.set_push(p);
+}
+
+}  // namespace heed::kernels

@@ -1,0 +1,195 @@
+// Projections of few rows, as in a step of decoding; see shared/projection.h. It takes as long as reading the weights: every
+// element of them is read once, 16 bytes at a time. One workgroup makes four columns of all rows with its invocations side
+// by side along k. Of a gated pair these are two columns of each weight; where heads turn, they are two whole pairs.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#include "shared/storage.glsl"
+#include "shared/rows.glsl"
+#include "shared/row_scale.glsl"
+#include "shared/activation.glsl"
+#include "shared/turn.glsl"
+#include "shared/projection.h"
+
+layout(set = 0, binding = 0) readonly buffer X16 { uvec4 x16[]; };
+layout(set = 0, binding = 1) readonly buffer Weights16 { uvec4 w16[]; };
+layout(set = 0, binding = 1) readonly buffer Vectors { A_T vectors[]; };  // gamma and biases
+layout(set = 0, binding = 2) readonly buffer Positions { int positions[]; };
+layout(set = 0, binding = 3) readonly buffer Table { uint table[]; };
+layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 5) writeonly buffer Out1 { OUT_T result1[]; };
+layout(set = 0, binding = 6) writeonly buffer Out2 { OUT_T result2[]; };
+
+bool has(uint flag) { return (FLAGS & flag) != 0u; }
+const bool NORM = (FLAGS & HEED_PROJECTION_NORM) != 0u;
+const bool GATED = (FLAGS & HEED_PROJECTION_GATED) != 0u;
+
+const uint COLUMNS = 4;
+const uint INVOCATIONS = 128;
+#ifdef B_NARROW
+const uint WIDTH = 8;  // elements in 16 bytes of a weight
+#else
+const uint WIDTH = 128u / A_BITS;
+#endif
+const uint FOURS = WIDTH / 4u;
+
+const uint COUNT = BM * (COLUMNS + (NORM ? 1u : 0u));  // the sums of squares come last
+float sums[COUNT];
+#include "shared/add_sums.glsl"
+
+struct Wide {
+  vec4 fours[FOURS];
+};
+
+// WIDTH elements from `at` on, a multiple of WIDTH, of a buffer of the rows' type.
+#if A_BITS == 16
+#define HEED_WIDE(name, buffer16)                   \
+  Wide name(uint at) {                              \
+    Wide wide;                                      \
+    uvec4 bits = buffer16[at / WIDTH];              \
+    wide.fours[0] = widen(bits.xy, A_IS_BFLOAT);    \
+    wide.fours[1] = widen(bits.zw, A_IS_BFLOAT);    \
+    return wide;                                    \
+  }
+#else
+#define HEED_WIDE(name, buffer16)                                                                              \
+  Wide name(uint at) {                                                                                         \
+    Wide wide;                                                                                                 \
+    [[unroll]] for (uint c = 0u; c < FOURS; ++c) wide.fours[c] = uintBitsToFloat(buffer16[at / 4u + c]);      \
+    return wide;                                                                                               \
+  }
+#endif
+HEED_WIDE(wide_x, x16)
+HEED_WIDE(wide_gamma, w16)
+
+Wide wide_weight(uint at) {
+#ifdef B_NARROW
+  Wide wide;
+  uvec4 bits = w16[at / WIDTH];
+  wide.fours[0] = widen(bits.xy, has(HEED_PROJECTION_B_BFLOAT));
+  wide.fours[1] = widen(bits.zw, has(HEED_PROJECTION_B_BFLOAT));
+  return wide;
+#else
+  return wide_gamma(at);
+#endif
+}
+
+// Four columns of one result, or two of each of a gated pair.
+struct Tile {
+  uint part, at;
+};
+
+Tile tile_of(uint index) {
+  if (index >= THIRD) return Tile(2u, index - THIRD);
+  if (index >= SECOND) return Tile(1u, index - SECOND);
+  return Tile(0u, index);
+}
+
+bool turns(uint part) { return has(HEED_PROJECTION_TURNED << part); }
+
+// The column of a tile's sum c, in the weight part_of gives. A pair's elements are two sums apart if they lie PAIRS apart.
+uint column_of(Tile t, uint c) {
+  if (GATED) return t.at * 2u + c % 2u;
+  if (!turns(t.part) || !has(HEED_PROJECTION_HALVES)) return t.at * COLUMNS + c;
+  uint head = t.at / (HEAD / COLUMNS) * HEAD, within = t.at % (HEAD / COLUMNS);
+  if (within >= PAIRS / 2u) return head + within * COLUMNS + c;
+  return head + within * 2u + c % 2u + (c < 2u ? 0u : PAIRS);
+}
+uint part_of(Tile t, uint c) { return GATED ? c / 2u : t.part; }
+
+// Rows past the end repeat the last one, and are not stored.
+uint row_at(uint i) {
+  uint row = min(i, p.rows - 1u);
+  return p.offset[0] + row / p.tokens * p.x_b + row % p.tokens * p.x_s;
+}
+
+// Powers of two for rows whose squares would leave the range of f32: as the sums need them, and as the results do.
+float scales[BM];
+shared float sh_scales[BM];
+
+void scale_rows() {
+  [[unroll]] for (uint i = 0u; i < BM; ++i) {
+    uvec4 largest = uvec4(floatBitsToUint(sqrt(EPS)));
+    for (uint k = lane() * WIDTH; k < K; k += INVOCATIONS * WIDTH) {
+      Wide values = wide_x(row_at(i) + k);
+      [[unroll]] for (uint c = 0u; c < FOURS; ++c) largest = larger_magnitudes(largest, values.fours[c]);
+    }
+    scales[i] = row_scale(largest);
+    if (lane() == 0u) sh_scales[i] = scales[i];
+  }
+}
+
+void sum(Tile t) {
+  uint from[COLUMNS];
+  [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) from[j] = p.weight[part_of(t, j)] + column_of(t, j) * K;
+  for (uint k = lane() * WIDTH; k < K; k += INVOCATIONS * WIDTH) {
+    Wide right[COLUMNS];
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) right[j] = wide_weight(from[j] + k);
+    Wide gamma;
+    if (has(HEED_PROJECTION_GAMMA)) gamma = wide_gamma(p.gamma + k);
+    [[unroll]] for (uint i = 0u; i < BM; ++i) {
+      Wide left = wide_x(row_at(i) + k);
+      [[unroll]] for (uint c = 0u; c < FOURS; ++c) {
+        if (NORM) {
+          left.fours[c] *= scales[i];
+          sums[BM * COLUMNS + i] += dot(left.fours[c], left.fours[c]);
+        }
+        if (has(HEED_PROJECTION_GAMMA)) left.fours[c] *= gamma.fours[c];
+        [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += dot(left.fours[c], right[j].fours[c]);
+      }
+    }
+  }
+}
+
+// What the product gives for row i and sum c, before it turns or meets its gate.
+float product(Tile t, uint i, uint c) {
+  float value = total(i * COLUMNS + c);
+  if (NORM) value *= inversesqrt(total(BM * COLUMNS + i) / float(K) + (EPS * sh_scales[i]) * sh_scales[i]);
+  uint part = part_of(t, c);
+  if (has(HEED_PROJECTION_BIAS << part)) value += FROM_A(vectors[p.bias[part] + column_of(t, c)]);
+  return value;
+}
+
+// Of the pair that sum c belongs to, its own element turned.
+float turned(Tile t, uint i, uint c, uint b, uint s) {
+  uint column = column_of(t, c) % HEAD;
+  float own = product(t, i, c);
+  if (column >= 2u * PAIRS) return own;
+  uint apart = has(HEED_PROJECTION_HALVES) ? 2u : 1u;
+  uint pair = has(HEED_PROJECTION_HALVES) ? column % PAIRS : column / 2u;
+  int position = int(p.first + s);
+  if (has(HEED_PROJECTION_POSITIONS)) position = positions[p.offset[2] + b * p.position_b + s * p.position_s];
+  vec2 cos_sin = turn(angle_of(position, uvec2(table[p.offset[3] + 2u * pair], table[p.offset[3] + 2u * pair + 1u])));
+  float other = product(t, i, c ^ apart);
+  return (c & apart) == 0u ? own * cos_sin.x - other * cos_sin.y : own * cos_sin.x + other * cos_sin.y;
+}
+
+void store(uint part, uint at, float value) {
+  if (part == 0u) result[p.offset[4] + at] = TO_OUT(value);
+  else if (part == 1u) result1[p.offset[5] + at] = TO_OUT(value);
+  else result2[p.offset[6] + at] = TO_OUT(value);
+}
+
+void finish(Tile t, uint i, uint c) {
+  uint b = i / p.tokens, s = i % p.tokens;
+  uint column = column_of(t, c), at = b * p.out_b[t.part] + s * p.out_s[t.part];
+  if (GATED) {
+    if (c < 2u) store(0u, at + column, activate(ACTIVATION, product(t, i, c)) * product(t, i, c + 2u));
+  } else if (turns(t.part)) {
+    store(t.part, at + column / HEAD * p.out_head[t.part] + column % HEAD, turned(t, i, c, b, s));
+  } else {
+    store(t.part, at + column, product(t, i, c));
+  }
+}
+
+void main() {
+  uint index = workgroup_index();
+  if (index >= p.tiles) return;
+  Tile t = tile_of(index);
+  [[unroll]] for (uint v = 0u; v < COUNT; ++v) sums[v] = 0.0;
+  if (NORM) scale_rows();
+  sum(t);
+  add_sums();
+  uint v = lane();
+  if (v < min(BM, p.rows) * COLUMNS) finish(t, v / COLUMNS, v % COLUMNS);
+}

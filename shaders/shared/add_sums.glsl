@@ -1,0 +1,60 @@
+// Adds what all 128 invocations of a workgroup have in sums[0 .. COUNT - 1], in a fixed order. Every invocation can read each
+// total(v) then.
+#ifdef SUBGROUPS
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#endif
+
+#ifdef SUBGROUPS
+// Room for the sums of 32 subgroups, or for what the kernel adds by itself. A total takes the place of its first part.
+const uint SUMS = COUNT > 32u ? 32u * COUNT : 1024u;
+const uint TOTALS = 0u;
+#else
+// Room for eight sums of each invocation, then for the totals.
+const uint SUMS = 1024u + COUNT;
+const uint TOTALS = 1024u;
+#endif
+shared float sh_sums[SUMS];
+
+float total(uint v) { return sh_sums[TOTALS + v]; }
+
+#ifdef SUBGROUPS
+void add_sums() {
+  [[unroll]] for (uint v = 0u; v < COUNT; ++v) {
+    float sum = subgroupAdd(sums[v]);
+    if (subgroupElect()) sh_sums[gl_SubgroupID * COUNT + v] = sum;
+  }
+  barrier();
+  uint v = gl_LocalInvocationID.x;
+  if (v < COUNT) {
+    float sum = sh_sums[v];
+    for (uint i = 1u; i < gl_NumSubgroups; ++i) sum += sh_sums[i * COUNT + v];
+    sh_sums[TOTALS + v] = sum;
+  }
+  barrier();
+}
+#else
+// Adds eight sums at a time: 16 invocations add 8 values each, then one adds their results.
+void add_sums() {
+  const uint WIDE = 128u;
+  uint tid = gl_LocalInvocationID.x;
+  [[unroll]] for (uint first = 0u; first < COUNT; first += 8u) {
+    [[unroll]] for (uint v = 0u; v < 8u; ++v)
+      if (first + v < COUNT) sh_sums[v * WIDE + tid] = sums[first + v];
+    barrier();
+    float sum = 0.0;
+    if (first + tid / 16u < COUNT)
+      for (uint i = 0u; i < 8u; ++i) sum += sh_sums[tid / 16u * WIDE + i * 16u + tid % 16u];
+    barrier();
+    sh_sums[tid] = sum;
+    barrier();
+    uint v = first + tid;
+    if (tid < 8u && v < COUNT) {
+      sum = sh_sums[tid * 16u];
+      for (uint i = 1u; i < 16u; ++i) sum += sh_sums[tid * 16u + i];
+      sh_sums[TOTALS + v] = sum;
+    }
+    barrier();
+  }
+}
+#endif

@@ -1,0 +1,29 @@
+// Products of rows x [B, S, K] with one to three weights [N, K], the norm of x before them, and the rotation or the gate behind
+// them. Rows of x lie dense; every weight, bias and the norm's gamma are views of one binding.
+#include "constants.h"
+#include "params.h"
+
+HEED_BEGIN_PARAMS(ProjectionParams)
+uint offset[7];     // x, weights (0), positions, table, results
+uint rows, tokens;  // B * S and S
+uint x_b, x_s;
+uint weight[3];  // where weights start, in elements of each
+uint bias[3];
+uint gamma;
+uint out_b[3], out_s[3], out_head[3];
+uint tiles;  // workgroups with work
+uint first;  // position of the first row, where none are given
+uint position_b, position_s;
+HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(ProjectionConstants)
+HEED_CONSTANT(3, uint, FLAGS, 0)
+HEED_CONSTANT(4, uint, ACTIVATION, 0)
+HEED_CONSTANT(5, uint, BM, 1)  // most rows
+HEED_CONSTANT(7, uint, K, 8)
+HEED_CONSTANT(8, uint, SECOND, 0xffffffffu)  // the first tiles of the second and the third result
+HEED_CONSTANT(9, uint, THIRD, 0xffffffffu)
+HEED_CONSTANT(10, uint, HEAD, 4)   // columns of a head that turns
+HEED_CONSTANT(11, uint, PAIRS, 0)  // of them that turn
+HEED_CONSTANT(12, float, EPS, 0.0)
+HEED_END_CONSTANTS

@@ -1,0 +1,19 @@
+// How far rotary embedding turns a pair of elements.
+
+// The high word of position * turns modulo 2^64: the angle as a fraction of 2^32 turns. `turns` has the high word first.
+uint angle_of(int position, uvec2 turns) {
+  uint carry, unused;
+  umulExtended(uint(position), turns.y, carry, unused);
+  return uint(position) * turns.x + carry - (position < 0 ? turns.y : 0u);
+}
+
+// Cosine and sine. Those of drivers may be off by 2^-11; these polynomials, over an eighth of a turn to both sides of
+// the nearest quarter, are off by at most 2^-23.
+vec2 turn(uint angle) {
+  uint quarter = (angle + 0x20000000u) >> 30;
+  float a = float(int(angle - (quarter << 30))) * (6.28318530718 / 4294967296.0), z = a * a;
+  float s = a + a * z * (-0.166666552 + z * (0.008332178 + z * -0.000195172979));
+  float c = 1.0 - 0.5 * z + z * z * (0.0416666456 + z * (-0.00138873677 + z * 2.44384501e-05));
+  vec2 result = (quarter & 1u) == 0u ? vec2(c, s) : vec2(-s, c);
+  return (quarter & 2u) == 0u ? result : -result;
+}

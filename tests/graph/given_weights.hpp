@@ -1,0 +1,31 @@
+// The weights of a graph as a plan gets them from its device, without their bytes.
+#pragma once
+
+#include <algorithm>
+
+#include "graph/backend.hpp"
+
+namespace heed::test {
+
+// Each lies at a multiple of 256 bytes.
+class GivenWeights final : public detail::WeightsImpl {
+ public:
+  explicit GivenWeights(const Graph& graph) {
+    for (const detail::NamedTensor& named : graph.data().weights) {
+      const TensorInfo& info = graph.data().tensors[named.tensor];
+      uint64_t bytes = size_of(info.dtype);
+      for (int i = 0; i < info.rank; ++i)
+        bytes *= static_cast<uint64_t>(graph.data().sizes.evaluate(info.dims[static_cast<size_t>(i)], {}));
+      entries.push_back({named.name, info.dtype, {}, bytes_, bytes});
+      bytes_ += (bytes + 255) / 256 * 256;
+    }
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  }
+  uint64_t bytes() const override { return bytes_; }
+  const detail::DeviceImpl* device() const override { return nullptr; }
+
+ private:
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace heed::test

@@ -1,0 +1,142 @@
+// Which products become one pass (engine/graph/project.cpp), without a device: the schedule alone is looked at.
+#include <algorithm>
+
+#include "graph/backend.hpp"
+#include "graph/given_weights.hpp"
+#include "graph/support.hpp"
+
+namespace heed::test {
+namespace {
+
+std::vector<Op> ops_with(const Graph& graph, uint64_t most_bytes = UINT64_MAX) {
+  const GivenWeights weights(graph);
+  ScheduleOptions options;
+  options.weights = &weights;
+  options.max_tensor_bytes = most_bytes;
+  options.projects = [](const void*, DType, DType) { return true; };
+  const Scheduled scheduled = schedule_of(graph, options);
+  REQUIRE(scheduled.status == Status::Ok);
+  return ops_of(scheduled.schedule);
+}
+
+using Ops = std::vector<Op>;
+constexpr Op kScale = Op::Elementwise, kOne = Op::Projection, kAlone = Op::Matmul;
+
+struct Layer {
+  Graph g;
+  Tensor x, rows;
+
+  explicit Layer(Dim tokens = 1, int64_t depth = 64) {
+    x = g.scale(g.input("x", {1, tokens, depth}), 0.5f);
+    rows = g.rmsnorm(x, g.weight("gamma", {depth}), 1e-5f);
+  }
+  Tensor product(const char* name, int64_t columns) {
+    return g.linear(rows, g.weight(name, {columns, g.shape(rows)[2].value}));
+  }
+  Tensor heads(Tensor y, int64_t count) {
+    const Shape shape = g.shape(y);
+    return g.transpose(g.reshape(y, {1, shape[1], count, shape[2].value / count}), 1, 2);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("projections: norm, queries, keys and values are one pass, and write keys and values where they stay",
+          "[graph]") {
+  Layer layer;
+  Graph& g = layer.g;
+  const Dim past = g.position("past", 15);
+  const RotaryOptions at{.first = past};
+  const Tensor q = g.rotary(layer.heads(layer.product("q", 64), 4), at);
+  const Tensor k = g.rotary(layer.heads(layer.product("k", 32), 2), at), v = layer.heads(layer.product("v", 32), 2);
+  const Tensor keys = g.state("keys", {1, 16, 2, 16}), values = g.state("values", {1, 16, 2, 16});
+  static_cast<void>(g.append(keys, g.transpose(k, 1, 2), 1, past));
+  static_cast<void>(g.append(values, g.transpose(v, 1, 2), 1, past));
+  g.output("q", q);
+  CHECK(ops_with(g) == Ops{kScale, kOne});
+  CHECK(ops_with(g, 1 << 15).size() > 2);  // the device cannot bind so many weights at once
+}
+
+TEST_CASE("projections: a gate and what it multiplies are one pass", "[graph]") {
+  Layer layer;
+  Graph& g = layer.g;
+  const Tensor gate = g.activation(layer.product("gate", 96), Activation::Silu);
+  const Tensor hidden = g.mul(gate, layer.product("up", 96));
+  g.output("y", g.add(g.linear(hidden, g.weight("down", {64, 96})), layer.x));
+  CHECK(ops_with(g) == Ops{kScale, kOne, kAlone});
+}
+
+TEST_CASE("projections: what cannot be one pass stays apart", "[graph]") {
+  SECTION("nine rows") {
+    Layer layer(9);
+    layer.g.output("y", layer.product("y", 8));
+    layer.g.output("z", layer.product("z", 8));
+    CHECK(ops_with(layer.g) == Ops{kScale, Op::RmsNorm, kAlone, kAlone});
+  }
+  SECTION("up to nine rows") {
+    Graph g;
+    const Tensor x = g.scale(g.input("x", {1, g.extent("s", 9), 64}), 0.5f);
+    for (const char* name : {"y", "z"}) g.output(name, g.linear(x, g.weight(std::string("w") + name, {8, 64})));
+    CHECK(ops_with(g) == Ops{kScale, kAlone, kAlone});
+  }
+  SECTION("rows of the host") {
+    Graph g;
+    const Tensor x = g.input("x", {1, 1, 64});
+    for (const char* name : {"y", "z"}) g.output(name, g.linear(x, g.weight(std::string("w") + name, {8, 64})));
+    CHECK(ops_with(g) == Ops{kAlone, kAlone});
+  }
+  SECTION("one product without a norm") {
+    Graph g;
+    g.output("y", g.linear(g.scale(g.input("x", {1, 1, 64}), 0.5f), g.weight("w", {8, 64})));
+    CHECK(ops_with(g) == Ops{kScale, kAlone});
+  }
+  SECTION("sums over a number of elements that is no multiple of eight") {
+    Layer layer(1, 68);
+    layer.g.output("y", layer.product("y", 8));
+    layer.g.output("z", layer.product("z", 8));
+    CHECK(ops_with(layer.g) == Ops{kScale, Op::RmsNorm, kAlone, kAlone});
+  }
+  SECTION("a weight that the host gives with each run") {
+    Layer layer;
+    layer.g.output("y", layer.product("y", 8));
+    layer.g.output("z", layer.g.linear(layer.rows, layer.g.input("z.weight", {8, 64})));
+    CHECK(ops_with(layer.g) == Ops{kScale, Op::RmsNorm, kAlone, kAlone});
+  }
+  SECTION("a norm that somebody else reads stays a pass") {
+    Layer layer;
+    layer.g.output("y", layer.product("y", 8));
+    layer.g.output("z", layer.product("z", 8));
+    layer.g.output("n", layer.g.scale(layer.rows, 3.0f));
+    CHECK(ops_with(layer.g).size() == 4);
+  }
+  SECTION("rotations that differ") {
+    Layer layer;
+    Graph& g = layer.g;
+    g.output("q", g.rotary(layer.heads(layer.product("q", 64), 4)));
+    g.output("k", g.rotary(layer.heads(layer.product("k", 64), 4), {.base = 500.0f}));
+    CHECK(ops_with(g) == Ops{kScale, kOne, Op::Rotary});
+  }
+  SECTION("a rotation that differs, between the second and the third product") {
+    Layer layer;
+    Graph& g = layer.g;
+    g.output("q", g.rotary(layer.heads(layer.product("q", 64), 4)));
+    g.output("k", g.rotary(layer.heads(layer.product("k", 64), 4), {.base = 500.0f}));
+    g.output("v", layer.product("v", 64));
+    CHECK(ops_with(g) == Ops{kScale, Op::RmsNorm, kOne, Op::Rotary, kAlone});
+  }
+  SECTION("a state that is read between") {
+    // The second product would write the state before it is read, or the first be read before it is made.
+    Layer layer;
+    Graph& g = layer.g;
+    const Tensor state = g.state("s", {1, 1, 8});
+    const Tensor before = g.scale(state, 2.0f);
+    const Tensor y = layer.product("y", 8);
+    const Tensor mixed = g.mul(y, before);
+    static_cast<void>(g.assign(state, layer.product("z", 8)));
+    g.output("y", g.scale(g.activation(mixed, Activation::Tanh), 2.0f));
+    const std::vector<Op> ops = ops_with(g);
+    CHECK(std::count(ops.begin(), ops.end(), kOne) == 0);
+  }
+}
+
+}  // namespace heed::test

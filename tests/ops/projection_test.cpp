@@ -1,0 +1,179 @@
+// Products of few rows that become one pass where kernels of GPUs run: up to three of the same rows, the norm before them, and
+// the rotation or the gate behind them. Other devices run them apart, so that a case says nothing about passes; which are
+// joined is tested in tests/graph/project_test.cpp.
+#include "harness/setup.hpp"
+#include "harness/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+struct Projected {
+  int64_t batch = 1, tokens = 1, depth = 64;
+  bool norm = true, gamma = true, bias = false;
+  bool narrow = false;     // weights of f16 beside rows of f32
+  double magnitude = 1.0;  // of the rows
+};
+
+std::string text_of(const Projected& p) {
+  return ops::text_of({p.batch, p.tokens, p.depth}) + (p.norm ? p.gamma ? " norm" : " norm without gamma" : "") +
+         (p.bias ? " bias" : "") + (p.narrow ? " f16 weights" : "") + (p.magnitude != 1.0 ? " of large rows" : "");
+}
+
+// Builds a graph and its reference side by side.
+class Sides {
+ public:
+  Sides(Trial& trial, const Projected& what) : t(trial), run(trial.run()), p_(what) {
+    const Sizes shape = {p_.batch, p_.tokens, p_.depth};
+    const Array x = run.input("x", uniform(shape, 161, -p_.magnitude, p_.magnitude));
+    // A pass makes the rows: those in a host's buffer may start anywhere, and are not joined.
+    rows = t.graph.scale(t.input("x", shape_of(shape)), 0.5f);
+    values = t.stored(scale(x, 0.5));
+    if (!p_.norm) return;
+    Array gamma = uniform({p_.depth}, 163, 0.5, 1.5);
+    rows = p_.gamma ? t.graph.rmsnorm(rows, t.weight("norm.gamma", &gamma), 1e-5f) : t.graph.rmsnorm(rows, {}, 1e-5f);
+    values = t.stored(rmsnorm(values, p_.gamma ? &gamma : nullptr, 1e-5));
+  }
+
+  struct Both {
+    Tensor tensor;
+    Array values;
+  };
+  Both product(const std::string& name, int64_t columns) {
+    const double limit = 1.0 / std::sqrt(static_cast<double>(p_.depth));
+    Array w = uniform({columns, p_.depth}, 164 + static_cast<uint64_t>(columns), -limit, limit);
+    const DType type = p_.narrow && t.dtype == DType::F32 ? DType::F16 : t.dtype;
+    const Tensor weight = t.weight(name + ".weight", &w, type);
+    Both y = {t.graph.linear(rows, weight), t.stored(matmul(values, transposed(w)))};
+    if (!p_.bias) return y;
+    Array b = uniform({columns}, 165);
+    y.tensor = t.graph.add(y.tensor, t.weight(name + ".bias", &b));
+    y.values = t.stored(add(y.values, b));
+    return y;
+  }
+  // The heads of a product, turned: [B, heads, S, width].
+  Both turned(const Both& x, int64_t heads, const RotaryOptions& options, const Array* positions) {
+    const int64_t width = x.values.dim(0) / heads;
+    const Tensor split = t.graph.reshape(x.tensor, {p_.batch, p_.tokens, heads, width});
+    const Array array = permute(reshape(x.values, {p_.batch, p_.tokens, heads, width}), {0, 2, 1, 3});
+    return {t.graph.rotary(t.graph.transpose(split, 1, 2), options), t.stored(rotary(array, options, positions))};
+  }
+  void expect(const char* name, const Both& y) {
+    t.graph.output(name, y.tensor);
+    run.expect(name, y.values, 4.0 * static_cast<double>(p_.depth), 6);
+  }
+
+  Trial& t;
+  Run& run;
+  Tensor rows;
+  Array values;
+
+ private:
+  Projected p_;
+};
+
+Case heads_case(const Projected& p, std::vector<int64_t> heads, int64_t width, const RotaryOptions& options,
+                bool positions) {
+  const std::string name = "heads of " + text_of(p) + " x " + std::to_string(heads.size()) + " of width " +
+                           std::to_string(width) + (options.pairs == RotaryPairs::Halves ? " halves" : " adjacent") +
+                           (options.width != 0 ? " partial" : "") + (positions ? " at given positions" : "");
+  return {name, [=](Trial& t) {
+            Sides sides(t, p);
+            RotaryOptions given = options;
+            Array at;
+            if (positions) {
+              given.positions = t.graph.input("at", {p.batch, 1, p.tokens}, DType::I32);
+              at = sides.run.input("at", whole_numbers({p.batch, 1, p.tokens}, 166, 0, 4000), DType::I32);
+            }
+            const char* const names[] = {"q", "k", "v"};
+            for (size_t i = 0; i < heads.size(); ++i) {
+              const Sides::Both y = sides.product(names[i], heads[i] * width);
+              sides.expect(names[i], i < 2 ? sides.turned(y, heads[i], given, positions ? &at : nullptr) : y);
+            }
+          }};
+}
+
+Case gated_case(const Projected& p, int64_t columns, Activation kind) {
+  return {"gate of " + text_of(p) + " x " + std::to_string(columns) + " activation " +
+              std::to_string(static_cast<int>(kind)),
+          [=](Trial& t) {
+            Sides sides(t, p);
+            Sides::Both gate = sides.product("gate", columns), up = sides.product("up", columns);
+            if (kind != Activation::None)
+              gate = {t.graph.activation(gate.tensor, kind), t.stored(activation(gate.values, kind))};
+            sides.expect("y", {t.graph.mul(gate.tensor, up.tensor), t.stored(mul(gate.values, up.values))});
+          }};
+}
+
+Case plain_case(const Projected& p, std::vector<int64_t> columns) {
+  return {"products of " + text_of(p) + " x " + ops::text_of(columns), [=](Trial& t) {
+            Sides sides(t, p);
+            for (size_t i = 0; i < columns.size(); ++i) {
+              const std::string name = "y" + std::to_string(i);
+              sides.expect(name.c_str(), sides.product(name, columns[i]));
+            }
+          }};
+}
+
+// Rows whose number differs from run to run.
+Case extents_case() {
+  return {"sequences of extents", [](Trial& t) {
+            const Dim b = t.graph.extent("b", 2), s = t.graph.extent("s", 4);
+            Array gamma = uniform({40}, 171), wq = uniform({24, 40}, 172), wk = uniform({8, 40}, 173);
+            const Tensor x = t.graph.scale(t.input("x", {b, s, 40}), 2.0f);
+            const Tensor rows = t.graph.rmsnorm(x, t.weight("gamma", &gamma), 1e-5f);
+            const RotaryOptions options;
+            const auto turn = [&](const char* name, Array* w, int64_t heads) {
+              const Tensor y = t.graph.reshape(t.graph.linear(rows, t.weight(name, w)), {b, s, heads, 8});
+              return t.graph.rotary(t.graph.transpose(y, 1, 2), options);
+            };
+            t.graph.output("q", turn("wq", &wq, 3));
+            t.graph.output("k", turn("wk", &wk, 1));
+            for (const auto& e : {std::array<int64_t, 2>{2, 4}, {1, 1}, {2, 3}}) {
+              Run& run = t.run({{"b", e[0]}, {"s", e[1]}});
+              const Array v = t.stored(scale(run.input("x", uniform({e[0], e[1], 40}, 174)), 2.0));
+              const Array normed = t.stored(rmsnorm(v, &gamma, 1e-5));
+              for (const auto& [name, w, heads] : {std::tuple("q", &wq, 3), {"k", &wk, 1}}) {
+                const Array y = reshape(t.stored(matmul(normed, transposed(*w))), {e[0], e[1], heads, 8});
+                run.expect(name, rotary(permute(y, {0, 2, 1, 3}), options, nullptr), 160.0, 6);
+              }
+            }
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("projections of few rows on every device", "[ops]") {
+  Operation operation{"projection", {}};
+  auto& cases = operation.cases;
+
+  const RotaryOptions halves, adjacent{.pairs = RotaryPairs::Adjacent};
+  for (const int64_t tokens : {1, 3, 8}) {
+    cases.push_back(heads_case({.tokens = tokens}, {3, 1, 1}, 16, halves, false));
+    cases.push_back(heads_case({.tokens = tokens, .bias = true}, {3, 1, 1}, 16, adjacent, false));
+    cases.push_back(gated_case({.tokens = tokens}, 24, Activation::Silu));
+  }
+  cases.push_back(heads_case({.batch = 2, .tokens = 3, .depth = 72}, {2, 2, 2}, 20, {.width = 12}, true));
+  cases.push_back(heads_case({.batch = 4, .tokens = 2, .norm = false}, {2, 2}, 12, {.width = 4}, false));
+  cases.push_back(heads_case({.batch = 8, .depth = 8, .bias = true}, {5, 3, 3}, 4, adjacent, true));
+  cases.push_back(heads_case({.depth = 576, .narrow = true}, {9, 3, 3}, 64, {.base = 100000.0f}, false));
+  cases.push_back(heads_case({.batch = 3, .depth = 1032, .gamma = false, .narrow = true}, {1}, 32, halves, true));
+  for (const Activation kind : {Activation::None, Activation::GeluErf, Activation::GeluTanh, Activation::Relu})
+    cases.push_back(gated_case({.tokens = 2, .bias = true}, 12, kind));
+  cases.push_back(gated_case({.batch = 5, .depth = 200, .norm = false, .narrow = true}, 260, Activation::Silu));
+  cases.push_back(gated_case({.gamma = false}, 4, Activation::Tanh));
+  cases.push_back(plain_case({.tokens = 7, .depth = 136}, {4}));
+  cases.push_back(plain_case({.tokens = 2, .norm = false, .bias = true}, {40, 8, 12, 16}));
+  cases.push_back(plain_case({.tokens = 2, .bias = true, .narrow = true}, {8, 2052}));
+  cases.push_back(extents_case());
+  check(operation);
+}
+
+// The squares of these rows leave the range of f32.
+TEST_CASE("projections of rows near 1e19 on every device", "[ops]") {
+  Operation operation{"projection", {}, {DType::F32}};
+  for (const double magnitude : {1e19, 1e-25, 1e38})
+    operation.cases.push_back(plain_case({.tokens = 2, .magnitude = magnitude}, {8, 4}));
+  check(operation);
+}
+
+}  // namespace heed::ops
