@@ -164,6 +164,7 @@ struct CustomAttrs {
   std::vector<Word> push;
   std::array<Groups, 3> groups{};
   std::array<uint32_t, 3> local_size{};  // 0 if the SPIR-V does not tell
+  bool local_size_id = false;            // told by LocalSizeId
   CustomFunction cpu;
   double group_work = 0;
   uint32_t input_count = 0, output_count = 0;
