@@ -135,6 +135,11 @@ struct SampleAttrs {
   SizeId step = 0;   // where there are no steps
 };
 
+// inputs: x [..., V], labels [...]. out: F32, contiguous.
+struct CrossEntropyAttrs {
+  float label_smoothing = 0.0f;
+};
+
 struct ConcatAttrs {  // inputs: 1..kMaxInputs parts
   int axis = 0;
 };
@@ -174,7 +179,7 @@ struct EmptyAttrs {};  // Embedding (inputs: table, ids), L2Normalize uses NormA
 
 using Attrs =
     std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
-                 MeanAttrs, RotaryAttrs, ProjectionAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
+                 MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;
@@ -211,6 +216,8 @@ inline constexpr size_t kAttentionKeyPadding = 3, kAttentionMask = 4, kAttention
 inline constexpr size_t kLengths = 6, kQueryPositions = 7;
 // embedding
 inline constexpr size_t kTable = 0, kIds = 1;
+// cross_entropy
+inline constexpr size_t kLabels = 1;
 // mean
 inline constexpr size_t kMeanMask = 1;
 // rotary
