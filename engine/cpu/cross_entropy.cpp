@@ -15,7 +15,9 @@ double mean_distance(const float* x, double largest, int64_t n) {
   return sum / static_cast<double>(n);
 }
 
-bool has_nan(const float* x, int64_t n) { return std::any_of(x, x + n, [](float v) { return std::isnan(v); }); }
+bool has_nan(const float* x, int64_t n) {
+  return std::any_of(x, x + n, [](float v) { return std::isnan(v); });
+}
 
 // `powers` has room for n floats.
 double loss_of(const RowKernels& kernels, const float* x, int64_t n, int64_t label, double smoothing, float* powers) {

@@ -24,7 +24,8 @@ void expect_loss(Run& run, const Array& x, const Array& labels, float smoothing)
 
 // Logits in +-range.
 Case rows_case(const Sizes& shape, double range, float smoothing) {
-  const std::string name = text_of(shape) + " within " + std::to_string(range) + ", smoothing " + std::to_string(smoothing);
+  const std::string name =
+      text_of(shape) + " within " + std::to_string(range) + ", smoothing " + std::to_string(smoothing);
   return {name, [=](Trial& t) {
             const Sizes rows = rows_of(shape);
             const Tensor labels = t.graph.input("labels", shape_of(rows), DType::I32);
@@ -42,10 +43,10 @@ Case strange_case(float smoothing) {
             const Tensor labels = t.graph.input("labels", {7}, DType::I32);
             t.graph.output("y", t.graph.cross_entropy(t.input("x", {7, 3}), labels, smoothing));
             Run& run = t.run();
-            const Array x = run.input("x", values({7, 3}, {1,         -kInfinity, 2,          1,          -kInfinity, 2,
-                                                           -kInfinity, -kInfinity, -kInfinity, kInfinity, 0,          1,
-                                                           0,         kNaN,       1,          -kInfinity, kNaN,       -kInfinity,
-                                                           kInfinity, -kInfinity, kNaN}));
+            const Array x = run.input(
+                "x", values({7, 3},
+                            {1, -kInfinity, 2,    1, -kInfinity, 2,    -kInfinity, -kInfinity, -kInfinity, kInfinity, 0,
+                             1, 0,          kNaN, 1, -kInfinity, kNaN, -kInfinity, kInfinity,  -kInfinity, kNaN}));
             expect_loss(run, x, run.input("labels", values({7}, {0, 1, 2, 1, 0, 0, 5}), DType::I32), smoothing);
           }};
 }
