@@ -108,8 +108,8 @@ struct RotaryAttrs {
 
 // Products of the same few rows x, [S, K] or [B, S, K], with up to three weights stored as [N, K], and what lies before and
 // behind them: out[i] = rotary(rmsnorm(x) weight[i]^T + bias[i]), or out[0] = act(..[0]) * ..[1] if `gated`. Only a rewrite
-// makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result that turns is
-// [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
+// makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result whose heads
+// may lie apart, as all do that turn, is [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
 struct ProjectionAttrs {
   // Where operands start in the one range that holds all weights of this pass, in elements of their own type.
   struct Weight {
@@ -122,7 +122,9 @@ struct ProjectionAttrs {
   std::optional<float> norm_eps;  // none: x is taken as it is
   bool gated = false;
   Activation activation = Activation::None;
-  uint32_t turned = 0;  // bit i: result i turns
+  uint32_t apart = 0;   // bit i: heads of result i may lie apart
+  uint32_t turned = 0;  // bit i: result i turns, too
+  int64_t head = 4;     // columns of a head, a multiple of 4
   RotaryAttrs rotary;
 };
 inline constexpr int64_t kMostProjectedRows = 8;
