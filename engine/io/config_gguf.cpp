@@ -35,6 +35,7 @@ struct Refused {
 };
 constexpr Refused kRefused[] = {
     {".expert_count", 0},
+    {"split.count", 1},  // files of which each has a part of the tensors
     {".use_parallel_residual", 0},
     {".attn_logit_softcapping", 0},
     {".final_logit_softcapping", 0},

@@ -64,10 +64,12 @@ struct LlamaFile {
   uint32_t type = 0;                                 // ... this one,
   uint64_t block = 1, bytes = 4;                     // which has blocks of so many elements and bytes
   std::map<std::string, std::vector<float>> values;  // of tensors that are not zeros
+  uint32_t parts = 0;                                // if not 0, the number of files that this one says there are
 
   std::string file() const {
     GgufWriter w;
     if (!architecture.empty()) w.text("general.architecture", architecture);
+    if (parts > 0) w.u32("split.count", parts);
     for (const auto& [key, write] : keys) write(w, architecture + "." + key);
     for (const auto& [name, shape] : tensors) {
       uint64_t elements = 1;
@@ -221,6 +223,7 @@ TEST_CASE("gguf models: networks that are not understood are refused by the key'
   const std::vector<Bad> all = {
       {"architecture", other_architecture, Status::Unsupported, {"general.architecture", "'mamba'", "qwen3"}},
       {"no architecture", no_architecture, Status::InvalidFile, {"general.architecture", "missing"}},
+      {"one part of three", file([](auto& f) { f.parts = 3; }), Status::Unsupported, {"split.count", "3"}},
       {"experts", file([](auto& f) { f.u32("expert_count", 8); }), Status::Unsupported, {"llama.expert_count", "8"}},
       {"yarn",
        file([](auto& f) { f.text("rope.scaling.type", "yarn"); }),
