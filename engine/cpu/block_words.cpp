@@ -7,11 +7,11 @@ namespace {
 
 // Where a type has its bits. All of them keep their places between file and words.
 struct Places {
-  int four = 0;       // bytes with four bits of two elements each
-  int bytes = 0;      // how many
-  int apart = 0;      // a byte has those of elements `apart` places from each other
-  int upper = 0;      // bits above them
-  int upper_bits = 0; // of an element; 0: none
+  int four = 0;        // bytes with four bits of two elements each
+  int bytes = 0;       // how many
+  int apart = 0;       // a byte has those of elements `apart` places from each other
+  int upper = 0;       // bits above them
+  int upper_bits = 0;  // of an element; 0: none
 };
 Places places_of(DType type) {
   switch (type) {
@@ -53,7 +53,9 @@ UpperPlace upper_place(int i, int bits) {
 int bits_at(const std::byte* bytes, UpperPlace at, int bits) {
   return std::to_integer<int>(bytes[at.byte]) >> at.shift & ((1 << bits) - 1);
 }
-void put_bits(std::byte* bytes, UpperPlace at, int value) { bytes[at.byte] |= static_cast<std::byte>(value << at.shift); }
+void put_bits(std::byte* bytes, UpperPlace at, int value) {
+  bytes[at.byte] |= static_cast<std::byte>(value << at.shift);
+}
 // Element i of words of 32 bits, little-endian.
 UpperPlace word_place(int i, int bits) { return {i * bits / 8, i * bits % 8}; }
 
