@@ -1,4 +1,4 @@
-#include "io/tokenizer_unicode.hpp"
+#include "text/tokenizer_unicode.hpp"
 
 #include <algorithm>
 #include <iterator>
