@@ -81,7 +81,8 @@ HWY_INLINE void with_rows(DType type, int64_t queries, const F& f) {
 #if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR
 HWY_INLINE void store_sums(Vector a, Vector b, Vector c, Vector e, float factor, int64_t n, float* out) {
   const Floats d;
-  const float sums[4] = {hn::GetLane(hn::SumOfLanes(d, a)), hn::GetLane(hn::SumOfLanes(d, b)), hn::GetLane(hn::SumOfLanes(d, c)), hn::GetLane(hn::SumOfLanes(d, e))};
+  const float sums[4] = {hn::GetLane(hn::SumOfLanes(d, a)), hn::GetLane(hn::SumOfLanes(d, b)),
+                         hn::GetLane(hn::SumOfLanes(d, c)), hn::GetLane(hn::SumOfLanes(d, e))};
   for (int64_t i = 0; i < n; ++i) out[i] = factor * sums[i];
 }
 #else
@@ -100,8 +101,8 @@ HWY_INLINE void store_sums(Vector a, Vector b, Vector c, Vector e, float factor,
   const hn::CappedTag<float, 4> four;
   const auto ab = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
   const auto ce = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
-  const Vector all = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)),
-                             hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce)));
+  const Vector all =
+      hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)), hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce)));
   const auto sums = hn::Mul(sum_blocks(d, all), hn::Set(four, factor));
   if (n >= 4) return hn::StoreU(sums, four, out);
   HWY_ALIGN float buffer[4];
@@ -127,13 +128,13 @@ void dot_rows(const Queries& queries, const StoredRows& rows, int64_t count, int
 #define HEED_QUERY(i) Vector s##i##0 = hn::Zero(d), s##i##1 = s##i##0, s##i##2 = s##i##0, s##i##3 = s##i##0;
     HEED_EACH_QUERY(HEED_QUERY)
 #undef HEED_QUERY
-#define HEED_QUERY(i)                                                    \
-  if constexpr (i < kQueries) {                                          \
+#define HEED_QUERY(i)                                                     \
+  if constexpr (i < kQueries) {                                           \
     const Vector q = at_query(queries.data + i * queries.pitch + column); \
-    s##i##0 = hn::MulAdd(q, k0, s##i##0);                                \
-    s##i##1 = hn::MulAdd(q, k1, s##i##1);                                \
-    s##i##2 = hn::MulAdd(q, k2, s##i##2);                                \
-    s##i##3 = hn::MulAdd(q, k3, s##i##3);                                \
+    s##i##0 = hn::MulAdd(q, k0, s##i##0);                                 \
+    s##i##1 = hn::MulAdd(q, k1, s##i##1);                                 \
+    s##i##2 = hn::MulAdd(q, k2, s##i##2);                                 \
+    s##i##3 = hn::MulAdd(q, k3, s##i##3);                                 \
   }
     int64_t column = 0;
     for (; column < whole; column += lanes()) {
@@ -149,8 +150,8 @@ void dot_rows(const Queries& queries, const StoredRows& rows, int64_t count, int
       HEED_EACH_QUERY(HEED_QUERY)
     }
 #undef HEED_QUERY
-#define HEED_QUERY(i)                                                                                     \
-  if constexpr (i < kQueries)                                                                             \
+#define HEED_QUERY(i)         \
+  if constexpr (i < kQueries) \
     store_sums(s##i##0, s##i##1, s##i##2, s##i##3, factor, HWY_MIN(count - j, 4), out + i * out_pitch + j);
     HEED_EACH_QUERY(HEED_QUERY)
 #undef HEED_QUERY
@@ -194,13 +195,13 @@ HWY_INLINE void mix_four(const Queries& weights, const typename Rows::Element* r
     HEED_EACH_QUERY(HEED_QUERY)
 #undef HEED_QUERY
   }
-#define HEED_QUERY(i)                          \
-  if constexpr (i < kQueries) {                \
-    float* const to = out + i * out_pitch;     \
-    hn::StoreU(s##i##0, d, to);                \
-    hn::StoreU(s##i##1, d, to + lanes());      \
-    hn::StoreU(s##i##2, d, to + 2 * lanes());  \
-    hn::StoreU(s##i##3, d, to + 3 * lanes());  \
+#define HEED_QUERY(i)                         \
+  if constexpr (i < kQueries) {               \
+    float* const to = out + i * out_pitch;    \
+    hn::StoreU(s##i##0, d, to);               \
+    hn::StoreU(s##i##1, d, to + lanes());     \
+    hn::StoreU(s##i##2, d, to + 2 * lanes()); \
+    hn::StoreU(s##i##3, d, to + 3 * lanes()); \
   }
   HEED_EACH_QUERY(HEED_QUERY)
 #undef HEED_QUERY
