@@ -25,12 +25,16 @@ bool takes_row_strides(Op op) {
   }
 }
 
+// Operations that devices with ScheduleOptions::converts_results convert in.
+bool converts(Op op) { return op == Op::Matmul || op == Op::Rotary || op == Op::RmsNorm || op == Op::LayerNorm; }
+
 class Placing {
  public:
-  Placing(GraphData* graph, Products products)
+  Placing(GraphData* graph, const ScheduleOptions& options, Products products)
       : graph_(*graph),
         build_(*graph, "append"),
         flow_(*graph),
+        converts_(options.converts_results),
         per_head_(products == Products::PerHead),
         gone_(graph->nodes.size(), false) {}
 
@@ -49,13 +53,13 @@ class Placing {
     if (copy.op != Op::Elementwise || !build_.is_state(graph_.tensors[copy.outputs[0].id].storage)) return false;
     const auto& attrs = copy.as<ElementwiseAttrs>();
     const TensorInfo seen = build_.info(copy.inputs[0]), place = build_.info(copy.outputs[0]);
-    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.scale != 1.0f || attrs.activation != Activation::None ||
-        seen.dtype != place.dtype)
+    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.scale != 1.0f || attrs.activation != Activation::None)
       return false;
     const int64_t producer = flow_.producer[seen.storage];
     if (producer < 0 || flow_.only_reader(seen.storage) == nullptr) return false;
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];
     if (maker.outputs[0].id != seen.storage || maker.op == Op::Custom ||
+        (seen.dtype != place.dtype && !(converts_ && converts(maker.op))) ||
         is_touched(place.storage, static_cast<size_t>(producer), n))
       return false;
     const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[0]), seen, place);
@@ -139,6 +143,7 @@ class Placing {
     if (!reshape_in_place(build_, *from, &dense)) return {};
     TensorInfo target = result;
     target.name.clear();
+    target.dtype = place.dtype;
     target.offset = place.offset;
     SizeId within = graph_.sizes.constant(1);  // the stride of an axis of size 1: as if it were not alone
     for (int i = result.rank; i-- > 0;) {
@@ -182,14 +187,14 @@ class Placing {
   GraphData& graph_;
   Build build_;
   Dataflow flow_;
-  bool per_head_;
+  bool converts_, per_head_;
   std::vector<bool> gone_;
 };
 
 }  // namespace
 
-void write_in_place(GraphData* graph, Products products) {
-  if (!graph->states.empty()) Placing(graph, products).run();
+void write_in_place(GraphData* graph, const ScheduleOptions& options, Products products) {
+  if (!graph->states.empty()) Placing(graph, options, products).run();
 }
 
 }  // namespace heed::detail

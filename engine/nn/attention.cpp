@@ -42,7 +42,8 @@ bool add_batch(Graph& g, std::string_view prefix, std::array<Tensor, 3>* inputs)
 Tensor remember(Graph& g, Tensor heads, const std::string& name, const Cache& cache) {
   const Shape shape = g.shape(heads);
   if (shape.rank != 4) return {};
-  Tensor state = g.state(name, {shape[0].value, shape[1], cache.capacity, shape[3]}, g.dtype(heads));
+  Tensor state =
+      g.state(name, {shape[0].value, shape[1], cache.capacity, shape[3]}, cache.dtype.value_or(g.dtype(heads)));
   if (!shape[0].is_constant()) state = g.slice(state, 0, 0, shape[0]);
   const Tensor written = g.append(state, heads, 2, cache.past);
   return g.slice(written, 2, 0, g.sum(cache.past, shape[2], cache.capacity));

@@ -82,6 +82,9 @@ inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "ou
 struct Cache {
   int64_t capacity = 0;  // tokens that each row of the batch may have; 0: no cache
   Dim past = 0;          // tokens that are there before the run; usually made by Graph::position
+  // Type of both states: F16 or BF16 beside activations of F32, for half the bytes; default: that of the activations. Rows
+  // are rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each state.
+  std::optional<DType> dtype = {};
 };
 
 struct MultiHeadOptions {

@@ -64,7 +64,7 @@ Graph decoder_graph(const Spoken& s, Dim batch = 1, DecoderOptions options = {})
   Graph g;
   const Dim past = g.position("past", kCapacity - 1), tokens = g.extent("tokens", kMost);
   const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
-  options.cache = {.capacity = kCapacity, .past = past};
+  options.cache = {.capacity = kCapacity, .past = past, .dtype = options.cache.dtype};
   const DecoderResult y = nn::decoder(g, ids, s.config, options);
   g.output("logits", y.logits);
   g.output("next", g.argmax(y.logits));
@@ -227,6 +227,32 @@ TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") 
             Status::Ok);
       CHECK(std::any_of(keys.begin(), keys.end(), [](float key) { return key != 0.0f; }));
     }
+}
+
+TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[ops][decoder]") {
+  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
+    for (const char* name : {"llama", "qwen2", "qwen3", "gpt2"})
+      for (const DType type : {DType::F16, DType::BF16}) {
+        INFO(name << " with keys of " << to_string(type) << " on " << on.word);
+        const Spoken s = spoken(name);
+        const Plan plan = compiled(on.device, decoder_graph(s, 1, {.cache = {.dtype = type}}),
+                                   uploaded(on.device, s.file.host_tensors()));
+        Speaker speaker(plan, s);
+        const std::span<const int32_t> prompt = s.prompt;
+        speaker.read(prompt.first(3));
+        for (const int32_t token : prompt.subspan(3, 2)) speaker.read({&token, 1});
+        speaker.read(prompt.subspan(5));
+        // One rounding of each key and value: more than the errors of f32, and as few as its bits allow.
+        const double error = distance(s, speaker.logits, 0);
+        CHECK(error > 2e-6);
+        CHECK(error < (type == DType::F16 ? 2e-3 : 2e-2));
+        const std::string attention = s.config.family == DecoderFamily::Gpt2 ? "h.1.attn" : "model.layers.1.self_attn";
+        std::vector<uint16_t> keys(static_cast<size_t>(s.config.kv_heads * s.config.head_width));
+        const auto last = static_cast<int64_t>(s.prompt.size()) - 1;
+        CHECK(speaker.state.read(attention + ".keys", std::as_writable_bytes(std::span(keys)),
+                                 {.axis = 2, .begin = last, .size = 1}) == Status::Ok);
+        CHECK(std::any_of(keys.begin(), keys.end(), [](uint16_t key) { return key != 0; }));
+      }
 }
 
 TEST_CASE("decoder: a conversation ends where its cache does", "[decoder]") {
