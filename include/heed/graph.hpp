@@ -237,6 +237,15 @@ class HEED_API Graph {
   // pass and this call, and layouts whose rows do not lie in the state as the pass makes them. A run that would write
   // behind the end answers ExtentOutOfRange before anything is written.
   Tensor append(Tensor state, Tensor rows, int axis, Dim at);
+  // The same where each row of a batch has places of its own, as conversations of different lengths have. `at` is I32 [B], the
+  // place of the first element of each index of axis 0, whose others follow, and `axis` is another than 0. Or it has a place
+  // for each element along the axis: it broadcasts to the first axis + 1 dims of rows, [.., size along the axis]. All rows are
+  // written by one pass, or by the rotary before it if its positions are the same tensor as `at`.
+  //
+  // Places are known on the device only. What has a place below 0 is not written, which is how rows are padded. Nor is
+  // what has a place behind the end; such a run answers IndexOutOfRange, as it does for an id outside of an embedding's
+  // table, and all else is written. No two elements may have the same place.
+  Tensor append(Tensor state, Tensor rows, int axis, Tensor at);
   // Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself.
   Tensor assign(Tensor state, Tensor value);
 
@@ -250,6 +259,12 @@ class HEED_API Graph {
   Tensor slice(Tensor x, int axis, Dim begin, Dim size);
   Tensor last(Tensor x, int axis);                   // the last element of an axis, as a slice of size 1
   Tensor select(Tensor x, int axis, int64_t index);  // slice of size 1, with the axis removed
+
+  // Elements at places that differ from row to row: places, I32, has the dims of x up to the axis (or less of the outer ones),
+  // where 1 is broadcast, on either side; along the axis, the result is as long as `places`. x [B, S, C], axis 1 and places
+  // [B, 1] give one row of each, [B, 1, C]; x [1, S, C] and places [B, N] give [B, N, C]. Zeros where a place is below 0, or
+  // behind the end; for the latter, a run answers IndexOutOfRange.
+  Tensor take(Tensor x, int axis, Tensor places);
 
   // --- Matrix product ------------------------------------------------------------------------------------
   // a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are F32. Ranks are 2 to 4, and
@@ -327,7 +342,7 @@ class HEED_API Graph {
   // x [..., S, C] plus the sinusoidal table (Vaswani et al. 2017, section 3.5), which is computed in double. C must be
   // even.
   Tensor positional_encoding(Tensor x);
-  Tensor add(Tensor a, Tensor b);  // broadcast
+  Tensor add(Tensor a, Tensor b);  // broadcast; also of I32, where sums wrap around
   Tensor mul(Tensor a, Tensor b);  // broadcast
   Tensor scale(Tensor x, float factor);
   Tensor activation(Tensor x, Activation kind);
