@@ -104,6 +104,10 @@ struct MeanAttrs {
 struct RotaryAttrs {
   RotaryPairs pairs = RotaryPairs::Halves;
   SizeId first = 0;  // position of the first row, where there are no positions
+  // Rows go to their positions along the axis before the last, of which there are `room`, as in PlaceAttrs. out: a view with the
+  // shape of x, as if all rows went to 0.
+  bool placed = false;
+  SizeId room = 0;
 };
 
 // Products of the same few rows x, [S, K] or [B, S, K], with up to three weights stored as [N, K], and what lies before and
@@ -189,10 +193,9 @@ struct CustomAttrs {
 
 struct EmptyAttrs {};  // Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x)
 
-using Attrs =
-    std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
-                 MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, PlaceAttrs, ConcatAttrs,
-                 CustomAttrs>;
+using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
+                           ElementwiseAttrs, MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs,
+                           PlaceAttrs, ConcatAttrs, CustomAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;

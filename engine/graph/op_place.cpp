@@ -46,10 +46,10 @@ Tensor consecutive(Build& build, Tensor begin, const TensorInfo& rows, int axis)
   shape.dims[static_cast<size_t>(axis)] = length;
   for (const Node& node : build.data().nodes)
     if (node.op == Op::Elementwise && node.inputs[in::kB].valid() && node.label.ends_with(detail::kPlacesLabel) &&
-        build.info(node.inputs[in::kA]).storage == info.storage && build.info(node.inputs[in::kA]).offset == info.offset &&
+        build.info(node.inputs[in::kA]).storage == info.storage &&
+        build.info(node.inputs[in::kA]).offset == info.offset &&
         build.info(node.inputs[in::kA]).strides[0] == info.strides[0] &&
-        build.info(node.inputs[in::kA]).writes == info.writes &&
-        build.same_shape(build.info(node.outputs[0]), shape))
+        build.info(node.inputs[in::kA]).writes == info.writes && build.same_shape(build.info(node.outputs[0]), shape))
       return node.outputs[0];
   TensorInfo view = info;
   view.name.clear();

@@ -46,6 +46,7 @@ class Placing {
   // Has the maker of what node `n` copies into a state write it there, if it can.
   bool is_left_out(size_t n) {
     const Node& copy = graph_.nodes[n];
+    if (copy.op == Op::Place && !copy.as<PlaceAttrs>().gathers) return is_turned_there(n);
     if (copy.op != Op::Elementwise || !build_.is_state(graph_.tensors[copy.outputs[0].id].storage)) return false;
     const auto& attrs = copy.as<ElementwiseAttrs>();
     const TensorInfo seen = build_.info(copy.inputs[0]), place = build_.info(copy.outputs[0]);
@@ -65,6 +66,26 @@ class Placing {
       make_per_head(maker, place);
     else
       return false;
+    maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
+    return true;
+  }
+
+  // Has a rotary write rows at their positions, if node `n` copies them from it to just these places.
+  bool is_turned_there(size_t n) {
+    const Node& copy = graph_.nodes[n];
+    const auto& attrs = copy.as<PlaceAttrs>();
+    const TensorInfo& place = build_.info(copy.outputs[0]);
+    const int64_t producer = flow_.producer[copy.inputs[0].id];
+    if (producer < 0 || flow_.only_reader(copy.inputs[0].id) == nullptr) return false;
+    Node& maker = graph_.nodes[static_cast<size_t>(producer)];
+    if (maker.op != Op::Rotary || maker.outputs[0] != copy.inputs[0] || attrs.axis != place.rank - 2 ||
+        maker.inputs[in::kPositions] != copy.inputs[in::kPlaces] || build_.info(copy.inputs[0]).dtype != place.dtype ||
+        is_touched(place.storage, static_cast<size_t>(producer), n))
+      return false;
+    auto& rotary = maker.as<RotaryAttrs>();
+    rotary.placed = true;
+    rotary.room = attrs.room;
+    maker.outputs[0] = copy.outputs[0];
     maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
     return true;
   }

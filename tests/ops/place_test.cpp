@@ -64,9 +64,10 @@ Case begins_case(const Sizes& state, int64_t n, int axis, const std::vector<doub
             given[axis] = length;
             const Tensor x = t.input("x", given), at = t.graph.input("at", {shape[0]}, DType::I32);
             t.graph.output("y", t.graph.append(t.graph.state("y", shape_of(state), t.dtype), x, axis, at));
-            t.graph.output("z", t.graph.append(t.graph.state("z", shape_of(state), t.dtype), t.graph.scale(x, 2.0f), axis,
-                                               at));
-            t.graph.output("w", t.graph.append(t.graph.state("w", shape_of(state)), t.graph.cast(x, DType::F32), axis, at));
+            t.graph.output(
+                "z", t.graph.append(t.graph.state("z", shape_of(state), t.dtype), t.graph.scale(x, 2.0f), axis, at));
+            t.graph.output("w",
+                           t.graph.append(t.graph.state("w", shape_of(state)), t.graph.cast(x, DType::F32), axis, at));
             for (const int64_t size : {n, int64_t{1}}) {
               Run& run = t.run({{"n", size}});
               shape[static_cast<size_t>(axis)] = size;
@@ -90,8 +91,8 @@ Case places_case(const Sizes& places_shape, double first_behind) {
             const Tensor x = t.graph.permute(t.input("x", {2, 5, 3, 12}), {0, 2, 1, 3});
             const Tensor at = t.graph.input("at", shape_of(places_shape), DType::I32);
             t.graph.output("y", t.graph.append(t.graph.state("s", shape_of(state), t.dtype), x, 2, at));
-            t.graph.output("z", t.graph.append(t.graph.state("f", shape_of(state), t.dtype), t.input("f", {2, 3, 5, 12}),
-                                               2, at));
+            t.graph.output(
+                "z", t.graph.append(t.graph.state("f", shape_of(state), t.dtype), t.input("f", {2, 3, 5, 12}), 2, at));
             Run& run = t.run();
             const Array v = permute(run.input("x", uniform({2, 5, 3, 12}, 172)), {0, 2, 1, 3});
             const Array f = run.input("f", uniform({2, 3, 5, 12}, 173));
@@ -105,6 +106,29 @@ Case places_case(const Sizes& places_shape, double first_behind) {
             run.expect_exact("y", put(filled(state, 0.0), v, 2, places), t.dtype);
             run.expect_exact("z", put(filled(state, 0.0), f, 2, places), t.dtype);
             if (first_behind > 0) run.status = Status::IndexOutOfRange, run.message = "append";
+          }};
+}
+
+// Heads that turn by their positions and are written there, by one pass.
+Case turned_case(double first_behind) {
+  return {first_behind > 0 ? "turned heads, one behind the end" : "turned heads", [=](Trial& t) {
+            const Dim s = t.graph.extent("s", 6);
+            const Tensor x = t.graph.transpose(t.input("x", {2, s, 3, 12}), 1, 2);
+            const Tensor at = t.graph.input("at", {2, 1, s}, DType::I32);
+            const Tensor turned = t.graph.rotary(x, {.width = 10, .positions = at});
+            t.graph.output("y", t.graph.append(t.graph.state("s", {2, 3, 20, 12}, t.dtype), turned, 2, at));
+            t.passes = {"rotary", "elementwise"};
+            for (const int64_t n : {6, 1}) {
+              Run& run = t.run({{"s", n}});
+              const Array v = permute(run.input("x", uniform({2, n, 3, 12}, 184)), {0, 2, 1, 3});
+              Array places({2, 1, n});
+              for (int64_t i = 0; i < places.size(); ++i)
+                places.at(i) = i % n == 3 ? -1.0 : static_cast<double>(3 + 7 * (i / n) + i % n);
+              if (first_behind > 0) places.at(0) = first_behind;
+              run.input("at", places, DType::I32);
+              run.expect("y", put(filled({2, 3, 20, 12}, 0.0), rotary(v, {.width = 10}, &places), 2, places));
+              if (first_behind > 0) run.status = Status::IndexOutOfRange, run.message = "append";
+            }
           }};
 }
 
@@ -210,6 +234,8 @@ TEST_CASE("places on every device", "[ops]") {
   operation.cases.push_back(take_case({40, 30}, 0, {7}, 0, 30));
   operation.cases.push_back(take_case({5, 30}, 1, {30, 3}, 0, 5));
   operation.cases.push_back(table_case());
+  operation.cases.push_back(turned_case(0));
+  operation.cases.push_back(turned_case(20));
   operation.cases.push_back(extents_case());
   operation.cases.push_back(sums_case());
   check(operation);
