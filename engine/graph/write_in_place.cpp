@@ -1,5 +1,5 @@
 // Graph::append and assign add a copy into a state. Where the pass before it makes nothing but what is copied, it can
-// write there itself.
+// write there itself, in the place of what it reads, too, if it reads just the elements that it writes.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -57,9 +57,10 @@ class Placing {
     if (producer < 0 || flow_.only_reader(seen.storage) == nullptr) return false;
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];
     if (maker.outputs[0].id != seen.storage || maker.op == Op::Custom ||
-        is_touched(place.storage, static_cast<size_t>(producer), n))
+        is_touched(place.storage, static_cast<size_t>(producer) + 1, n))
       return false;
     const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[0]), seen, place);
+    if (reads_elsewhere(maker, target.value_or(place), place.storage)) return false;
     if (target && can_write(maker.op, *target))
       maker.outputs[0] = build_.add_view(*target, place.storage);
     else if (per_head_ && has_heads(maker, seen, place))
@@ -67,6 +68,24 @@ class Placing {
     else
       return false;
     maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
+    return true;
+  }
+
+  // Whether a pass that writes `target`, in a state, reads the state where it would not be the same elements. An elementwise
+  // pass reads an element just before it writes it, so that a new value of a state may be computed from the old one.
+  bool reads_elsewhere(const Node& maker, const TensorInfo& target, uint32_t state) const {
+    return std::any_of(maker.inputs.begin(), maker.inputs.end(), [&](Tensor t) {
+      if (!t.valid() || graph_.tensors[t.id].storage != state) return false;
+      return maker.op != Op::Elementwise || !shows_same(build_.info(t), target);
+    });
+  }
+
+  bool shows_same(const TensorInfo& a, const TensorInfo& b) const {
+    if (!build_.same_shape(a, b) || a.offset != b.offset) return false;
+    for (int i = 0; i < a.rank; ++i) {
+      const auto at = static_cast<size_t>(i);
+      if (a.strides[at] != b.strides[at] && !graph_.sizes.is_constant(a.dims[at], 1)) return false;
+    }
     return true;
   }
 

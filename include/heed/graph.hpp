@@ -233,7 +233,7 @@ class HEED_API Graph {
   // Writes rows to the elements at .. at + (size of rows along the axis) of an axis of a state or of a view of it, and
   // returns all that `state` shows, after the write. Other floating-point types are converted. The pass that makes the
   // rows writes them where they stay, with no copy, if nothing else reads them and they have the state's type; the
-  // exceptions are passes of the host's own, passes that read the state, states that are read or written between the
+  // exceptions are passes of the host's own, passes that read the state (but for sums, products and activations of just the elements that are written), states that are read or written between the
   // pass and this call, and layouts whose rows do not lie in the state as the pass makes them. A run that would write
   // behind the end answers ExtentOutOfRange before anything is written.
   Tensor append(Tensor state, Tensor rows, int axis, Dim at);
@@ -246,7 +246,8 @@ class HEED_API Graph {
   // what has a place behind the end; such a run answers IndexOutOfRange, as it does for an id outside of an embedding's
   // table, and all else is written. No two elements may have the same place.
   Tensor append(Tensor state, Tensor rows, int axis, Tensor at);
-  // Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself.
+  // Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself; a sum,
+  // product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it where it lies.
   Tensor assign(Tensor state, Tensor value);
 
   // --- Views: neither dispatch nor copy, wherever the layout allows --------------------------------------
