@@ -79,6 +79,8 @@ struct SoftmaxAttrs {
 struct AttentionAttrs {
   SoftmaxAttrs softmax;
   DropoutAttrs dropout;
+  // Lengths and positions lie side by side in a tensor of their own, [B, 2], or one of them in one, [B] (lower_attention.cpp).
+  bool rows_joined = false;
 };
 
 // inputs: x, gamma, beta (LayerNorm only), residual (shape of x; added to x first).

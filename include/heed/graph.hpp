@@ -78,8 +78,8 @@ struct SoftmaxOptions {
 // anything, also infinite or NaN: they do not count. Two options make an exception of values, which must then be finite:
 // masked_fill, by which every key has a weight; and return_weights, by which the output is a matrix product of all weights
 // and values, where 0 times infinity is NaN. On Vulkan that product is also made where no fused kernel serves: for d_k or d_v
-// that is above 256 or an extent, for operands whose innermost dim is not contiguous, where more than three of key_padding, mask, bias, lengths and
-// positions are given, and on drivers whose fused kernels fail the self-test. It reads keys and values behind `lengths`, too.
+// that is above 256 or an extent, for operands whose innermost dim is not contiguous, and on drivers whose fused kernels fail
+// the self-test. It reads keys and values behind `lengths`, too.
 struct AttentionOptions {
   std::optional<float> scale = {};  // default 1/sqrt(d_k)
   Causal causal = Causal::None;
@@ -174,7 +174,7 @@ struct AttentionResult {
   // [B, H, S_q] in F32; invalid unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
   // visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs
   // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan
-  // d_k must be a constant up to 256, and at most three of key_padding, mask, bias, lengths and positions may be given.
+  // d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or positions.
   Tensor log_sum_exp;
 };
 
