@@ -183,6 +183,8 @@ std::vector<BenchCase> make_cases() {
       decode_step(1, 8),
       decode_step(1, 500),
       decode_step(8, 500),
+      decode_step(1, 500, DType::F16),
+      decode_step(8, 500, DType::F16),
   };
 }
 

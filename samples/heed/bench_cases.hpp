@@ -45,7 +45,8 @@ struct BenchCase {
 
 const std::vector<BenchCase>& bench_cases();
 
-// One token for each of `sequences` conversations that hold `context` tokens (bench_decode.cpp).
-BenchCase decode_step(int64_t sequences, int64_t context);
+// One token for each of `sequences` conversations that hold `context` tokens, with keys and values of type `cache`
+// (bench_decode.cpp).
+BenchCase decode_step(int64_t sequences, int64_t context, DType cache = DType::F32);
 
 }  // namespace heed::program
