@@ -18,8 +18,7 @@ void build_quantized(Trial& t, Random& random) {
   Tensor y = t.graph.matmul(t.input("x", {m, k}), weight, {.transpose_b = true, .scale = scale});
   if (bias) y = t.graph.add(y, t.input("bias", {n}));
   t.graph.output("y", t.graph.activation(y, activated));
-  if (gathers)
-    t.graph.output("rows", t.graph.embedding(weight, t.graph.input("ids", {tokens}, DType::I32), t.dtype));
+  if (gathers) t.graph.output("rows", t.graph.embedding(weight, t.graph.input("ids", {tokens}, DType::I32), t.dtype));
   const Array part = slice(w, 0, first, n);
   drawn.fill_runs([&](Run& run, const Sizes& s) {
     const uint64_t seed = random.next();
