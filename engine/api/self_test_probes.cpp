@@ -148,6 +148,12 @@ void rotary(Graph& g, DType t, Dim m, Dim n) {
   g.output("z", g.rotary(x, {.pairs = RotaryPairs::Adjacent, .width = 40, .positions = positions}));
 }
 
+// Rows that a tensor names.
+template <DType kType>
+void take(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.take(g.input("x", {2, 7, n}, kType == DType::F32 ? t : kType), 1, g.input("at", {m}, DType::I32)));
+}
+
 // Few rows whose products, with the norm before them and the rotation or gate behind them, are one pass on GPUs.
 void project(Graph& g, DType t, DType weights) {
   const Tensor x = g.scale(g.input("x", {2, 3, 72}, t), 0.5f);
@@ -170,6 +176,12 @@ void gate(Graph& g, DType t, Dim, Dim) {
   const Tensor rows = g.scale(g.input("x", {5, 136}, t), 0.1f);
   const Tensor gate = g.activation(g.linear(rows, g.weight("gate", {20, 136}, t)), Activation::Silu);
   g.output("y", g.mul(gate, g.linear(rows, g.weight("up", {20, 136}, t))));
+}
+
+void cross_entropy(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {m, n}, t), labels = g.input("labels", {m}, DType::I32);
+  g.output("y", g.cross_entropy(x, labels));
+  g.output("z", g.cross_entropy(x, labels, 0.25f));
 }
 
 void argmax(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.argmax(g.input("x", {m, n}, t))); }
@@ -218,9 +230,13 @@ constexpr Probe kProbes[] = {
     {"mean", mean_inner},
     {"l2_normalize", l2_normalize},
     {"rotary", rotary},
+    {"place", take<DType::F32>},
+    {"place", take<DType::I32>, false, true},
+    {"place", take<DType::U8>, false, true},
     {"projection", projection},
     {"projection", projection_by_narrow_weights, false, true},
     {"projection", gate},
+    {"cross_entropy", cross_entropy},
     {"argmax", argmax},
     {"sample", sample},
 };

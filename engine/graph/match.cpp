@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/arith.hpp"
+#include "base/blocks.hpp"
 #include "base/find.hpp"
 #include "base/float_environment.hpp"
 #include "base/half.hpp"
@@ -17,7 +18,7 @@ namespace {
 Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements) {
   const std::string name(tensor.name);
   if (tensor.name.empty()) return fail(log, Status::InvalidArgument, "upload: a tensor has no name");
-  if (size_of(tensor.dtype) == 0)
+  if (block_of(tensor.dtype).elements == 0)
     return fail(log, Status::InvalidArgument,
                 format("upload: '%s' is of type %d, which is none", name.c_str(), static_cast<int>(tensor.dtype)));
   *elements = 1;
@@ -27,7 +28,12 @@ Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements)
     return fail(log, Status::InvalidArgument,
                 format("upload: '%s' has shape %s; up to %d dims of at least 1 are supported", name.c_str(),
                        shape_text(tensor.shape).c_str(), kMaxRank));
-  const uint64_t needed = static_cast<uint64_t>(*elements) * size_of(tensor.dtype);
+  const TypeBlock block = block_of(tensor.dtype);
+  if (is_quantized(tensor.dtype) && (tensor.shape.empty() || tensor.shape.back() % block.elements != 0))
+    return fail(log, Status::ShapeMismatch,
+                format("upload: '%s' %s %s: rows are no whole blocks of %lld", name.c_str(), to_string(tensor.dtype),
+                       shape_text(tensor.shape).c_str(), static_cast<long long>(block.elements)));
+  const uint64_t needed = bytes_of(tensor.dtype, static_cast<uint64_t>(*elements));
   if (needed == tensor.data.size()) return Status::Ok;
   return fail(log, Status::ShapeMismatch,
               format("upload: '%s' %s %s needs %llu bytes, %zu were given", name.c_str(), to_string(tensor.dtype),
@@ -35,8 +41,23 @@ Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements)
 }
 
 DType stored_as(const HostTensor& tensor, const UploadOptions& options) {
-  if (options.keep_dtype || !is_float(tensor.dtype)) return tensor.dtype;
+  if (options.keep_dtype || !(is_float(tensor.dtype) || is_quantized(tensor.dtype))) return tensor.dtype;
   return options.only_matrices && tensor.shape.size() < 2 ? DType::F32 : options.dtype;
+}
+
+// Writes the values of quantized blocks as a floating-point type, some at a time.
+void write_widened(const HostTensor& from, DType type, std::byte* target) {
+  constexpr int64_t kSome = 2048;
+  float values[kSome];
+  const TypeBlock block = block_of(from.dtype);
+  const int64_t blocks = static_cast<int64_t>(from.data.size()) / block.bytes;
+  for (int64_t done = 0, count = 0; done < blocks; done += count) {
+    count = std::min(kSome / block.elements, blocks - done);
+    widen_blocks(from.dtype, from.data.data() + done * block.bytes, count, values);
+    const auto elements = static_cast<size_t>(count * block.elements);
+    convert_floats(values, DType::F32, target, type, elements);
+    target += elements * size_of(type);
+  }
 }
 
 }  // namespace
@@ -68,7 +89,7 @@ Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& o
     entry.dtype = stored_as(tensor, options);
     entry.shape.assign(tensor.shape.begin(), tensor.shape.end());
     entry.offset = align_up(*bytes, alignment);
-    entry.bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(entry.dtype), 4);
+    entry.bytes = align_up<uint64_t>(bytes_of(entry.dtype, static_cast<uint64_t>(elements)), 4);
     *bytes = entry.offset + entry.bytes;
     entries->push_back(std::move(entry));
   }
@@ -79,6 +100,8 @@ void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::b
   const UsualFloats floats;
   if (from.dtype == to.dtype)
     std::memcpy(target, from.data.data(), from.data.size());
+  else if (is_quantized(from.dtype))
+    write_widened(from, to.dtype, target);
   else
     convert_floats(from.data.data(), from.dtype, target, to.dtype, from.data.size() / size_of(from.dtype));
 }

@@ -79,6 +79,8 @@ struct SoftmaxAttrs {
 struct AttentionAttrs {
   SoftmaxAttrs softmax;
   DropoutAttrs dropout;
+  // Lengths and positions lie side by side in a tensor of their own, [B, 2], or one of them in one, [B] (lower_attention.cpp).
+  bool rows_joined = false;
 };
 
 // inputs: x, gamma, beta (LayerNorm only), residual (shape of x; added to x first).
@@ -104,12 +106,16 @@ struct MeanAttrs {
 struct RotaryAttrs {
   RotaryPairs pairs = RotaryPairs::Halves;
   SizeId first = 0;  // position of the first row, where there are no positions
+  // Rows go to their positions along the axis before the last, of which there are `room`, as in PlaceAttrs. out: a view with the
+  // shape of x, as if all rows went to 0.
+  bool placed = false;
+  SizeId room = 0;
 };
 
 // Products of the same few rows x, [S, K] or [B, S, K], with up to three weights stored as [N, K], and what lies before and
 // behind them: out[i] = rotary(rmsnorm(x) weight[i]^T + bias[i]), or out[0] = act(..[0]) * ..[1] if `gated`. Only a rewrite
-// makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result that turns is
-// [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
+// makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result whose heads
+// may lie apart, as all do that turn, is [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
 struct ProjectionAttrs {
   // Where operands start in the one range that holds all weights of this pass, in elements of their own type.
   struct Weight {
@@ -122,7 +128,9 @@ struct ProjectionAttrs {
   std::optional<float> norm_eps;  // none: x is taken as it is
   bool gated = false;
   Activation activation = Activation::None;
-  uint32_t turned = 0;  // bit i: result i turns
+  uint32_t apart = 0;   // bit i: heads of result i may lie apart
+  uint32_t turned = 0;  // bit i: result i turns, too
+  int64_t head = 4;     // columns of a head, a multiple of 4
   RotaryAttrs rotary;
 };
 inline constexpr int64_t kMostProjectedRows = 8;
@@ -133,6 +141,21 @@ struct SampleAttrs {
   uint32_t stream = 0;
   SizeId count = 0;  // previous tokens, where there are no counts
   SizeId step = 0;   // where there are no steps
+};
+
+// inputs: x [..., V], labels [...]. out: F32, contiguous.
+struct CrossEntropyAttrs {
+  float label_smoothing = 0.0f;
+};
+
+// Rows go to places along an axis of a tensor, which differ from row to row, or come from there. A row without a place is left
+// out, and one whose place is behind the last is a fault. inputs: x, places (I32, which broadcasts to the first axis + 1 dims of
+// the rows). out: a view with the shape of the rows, as if all of them went to place 0; or, if it gathers, the rows, and x
+// is all that they may come from.
+struct PlaceAttrs {
+  int axis = 0;
+  SizeId room = 0;  // places that there are
+  bool gathers = false;
 };
 
 struct ConcatAttrs {  // inputs: 1..kMaxInputs parts
@@ -164,6 +187,7 @@ struct CustomAttrs {
   std::vector<Word> push;
   std::array<Groups, 3> groups{};
   std::array<uint32_t, 3> local_size{};  // 0 if the SPIR-V does not tell
+  bool local_size_id = false;            // told by LocalSizeId
   CustomFunction cpu;
   double group_work = 0;
   uint32_t input_count = 0, output_count = 0;
@@ -171,9 +195,9 @@ struct CustomAttrs {
 
 struct EmptyAttrs {};  // Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x)
 
-using Attrs =
-    std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
-                 MeanAttrs, RotaryAttrs, ProjectionAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
+using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
+                           ElementwiseAttrs, MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs,
+                           PlaceAttrs, ConcatAttrs, CustomAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;
@@ -210,6 +234,8 @@ inline constexpr size_t kAttentionKeyPadding = 3, kAttentionMask = 4, kAttention
 inline constexpr size_t kLengths = 6, kQueryPositions = 7;
 // embedding
 inline constexpr size_t kTable = 0, kIds = 1;
+// cross_entropy
+inline constexpr size_t kLabels = 1;
 // mean
 inline constexpr size_t kMeanMask = 1;
 // rotary
@@ -217,6 +243,8 @@ inline constexpr size_t kPositions = 1, kRotaryTable = 2;
 // projection: as rotary, with the norm's gamma first, then the weights and biases
 inline constexpr size_t kProjectionGamma = 1, kProjectionPositions = 2, kProjectionTable = 3;
 inline constexpr size_t kProjectionWeights = 4, kProjectionBiases = 7;
+// place
+inline constexpr size_t kPlaces = 1;
 // sample
 inline constexpr size_t kSampleBias = 1, kPrevious = 2, kCounts = 3, kSteps = 4, kSeeds = 5, kSettings = 6;
 }  // namespace in

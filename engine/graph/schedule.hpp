@@ -48,8 +48,8 @@ struct Schedule {
   // Bytes of it that a run with these sizes reads or writes, not rounded up.
   uint64_t buffer_bytes(size_t i, std::span<const int64_t> run_sizes) const {
     const TensorInfo& info = tensors[buffer(i).tensor];
-    return static_cast<uint64_t>(run_sizes[static_cast<size_t>(placements[info.storage].elements)]) *
-           size_of(info.dtype);
+    return bytes_of(info.dtype,
+                    static_cast<uint64_t>(run_sizes[static_cast<size_t>(placements[info.storage].elements)]));
   }
   std::vector<int64_t> max_shape(const TensorInfo& info) const;  // at the extents' maxima
   const TensorInfo& info(Tensor t) const { return tensors[t.id]; }
@@ -71,6 +71,8 @@ struct ScheduleOptions {
   // which it binds together. Without these each product is a pass of its own.
   bool (*projects)(const void* context, DType rows, DType weights) = nullptr;
   const detail::WeightsImpl* weights = nullptr;
+  // True if products, rotations and norms write results of any floating-point type, whatever they read.
+  bool converts_results = false;
   bool strided_attention = false;  // true if the fused kernel writes any strides: a copy behind it is then left out
 };
 

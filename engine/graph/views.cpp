@@ -41,16 +41,31 @@ bool detail::reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* 
   return true;
 }
 
+bool detail::shows_heads(Build& build, const TensorInfo& made, const TensorInfo& heads) {
+  SizeTable& sizes = build.data().sizes;
+  const auto is = [&](SizeId size, int64_t value) { return sizes.is_constant(size, value); };
+  if (heads.rank != 4 || (made.rank != 2 && made.rank != 3) || !sizes.is_constant(heads.dims[1]) ||
+      !sizes.is_constant(heads.dims[3]) || !build.is_contiguous(made) || !is(heads.offset, 0))
+    return false;
+  const SizeId width = build.dim_from_end(made, 0), length = build.dim_from_end(made, 1);
+  const bool one_batch = is(heads.dims[0], 1);
+  return heads.dims[2] == length && sizes.mul(heads.dims[1], heads.dims[3]) == width &&
+         (heads.strides[1] == heads.dims[3] || is(heads.dims[1], 1)) && is(heads.strides[3], 1) &&
+         (heads.strides[2] == width || is(length, 1)) && (made.rank == 2 ? one_batch : heads.dims[0] == made.dims[0]) &&
+         (one_batch || heads.strides[0] == sizes.mul(length, width));
+}
+
 Tensor Graph::reshape(Tensor x, const Shape& shape) {
   Build build(*data_, "reshape");
   TensorInfo view;
-  if (!build.needs({x}) || !build.sizes_of(shape, "shape", &view)) return {};
+  if (!build.needs_of_any_type({x}) || !build.sizes_of(shape, "shape", &view)) return {};
   view.dtype = build.info(x).dtype;
   if (build.elements(build.info(x)) != build.elements(view))
     return build.fail(Status::ShapeMismatch, format("%s does not hold the elements of %s", build.text(x).c_str(),
                                                     build.shape_text(view).c_str()));
   const TensorInfo from = build.info(x);
   if (reshape_in_place(build, from, &view)) return build.add_view(view, from.storage);
+  if (!build.needs({x})) return {};  // to be copied
   const Tensor dense = build.contiguous(x);
   build.make_contiguous(&view);
   return build.add_view(view, build.info(dense).storage);
@@ -62,7 +77,7 @@ Tensor Graph::permute(Tensor x, std::initializer_list<int> axes) {
 
 Tensor Graph::permute(Tensor x, std::span<const int> axes) {
   Build build(*data_, "permute");
-  if (!build.needs({x})) return {};
+  if (!build.needs_of_any_type({x})) return {};
   const TensorInfo from = build.info(x);
   if (static_cast<int>(axes.size()) != from.rank)
     return build.fail(Status::InvalidArgument, format("%zu axes for %s", axes.size(), build.text(x).c_str()));
@@ -83,7 +98,7 @@ Tensor Graph::permute(Tensor x, std::span<const int> axes) {
 
 Tensor Graph::transpose(Tensor x, int axis_a, int axis_b) {
   Build build(*data_, "transpose");
-  if (!build.needs({x})) return {};
+  if (!build.needs_of_any_type({x})) return {};
   const int rank = build.info(x).rank, a = build.axis_of(axis_a, rank), b = build.axis_of(axis_b, rank);
   return a < 0 || b < 0 ? Tensor{} : build.add_transposed(x, a, b);
 }
@@ -109,7 +124,7 @@ bool fits_slice(Build& build, SizeId begin, SizeId size, SizeId dim, const What&
 
 Tensor Build::add_slice(Tensor x, int axis, Dim begin, Dim size) {
   TensorInfo part;
-  if (!needs({x}) || !sizes_of({size}, "size", &part)) return {};
+  if (!needs_of_any_type({x}) || !sizes_of({size}, "size", &part)) return {};
   TensorInfo view = info(x);
   const int counted = axis_of(axis, view.rank);
   if (counted < 0) return {};
@@ -139,7 +154,7 @@ Tensor Graph::slice(Tensor x, int axis, Dim begin, Dim size) {
 
 Tensor Graph::last(Tensor x, int axis) {
   Build build(*data_, "last");
-  if (!build.needs({x})) return {};
+  if (!build.needs_of_any_type({x})) return {};
   TensorInfo view = build.info(x);
   const int counted = build.axis_of(axis, view.rank);
   if (counted < 0) return {};
@@ -154,7 +169,7 @@ Tensor Graph::last(Tensor x, int axis) {
 Tensor Graph::select(Tensor x, int axis, int64_t index) {
   const Tensor one = slice(x, axis, index, 1);
   Build build(*data_, "select");
-  if (!build.needs({one})) return {};
+  if (!build.needs_of_any_type({one})) return {};
   TensorInfo view = build.info(one);
   const int counted = build.axis_of(axis, view.rank);
   if (view.rank < 2) return build.fail(Status::InvalidArgument, "the last axis cannot be removed");

@@ -1,5 +1,5 @@
 // Graph::append and assign add a copy into a state. Where the pass before it makes nothing but what is copied, it can
-// write there itself.
+// write there itself, in the place of what it reads, too, if it reads just the elements that it writes.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -25,10 +25,18 @@ bool takes_row_strides(Op op) {
   }
 }
 
+// Operations that devices with ScheduleOptions::converts_results convert in.
+bool converts(Op op) { return op == Op::Matmul || op == Op::Rotary || op == Op::RmsNorm || op == Op::LayerNorm; }
+
 class Placing {
  public:
-  explicit Placing(GraphData* graph)
-      : graph_(*graph), build_(*graph, "append"), flow_(*graph), gone_(graph->nodes.size(), false) {}
+  Placing(GraphData* graph, const ScheduleOptions& options, Products products)
+      : graph_(*graph),
+        build_(*graph, "append"),
+        flow_(*graph),
+        converts_(options.converts_results),
+        per_head_(products == Products::PerHead),
+        gone_(graph->nodes.size(), false) {}
 
   void run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) gone_[n] = is_left_out(n);
@@ -42,21 +50,65 @@ class Placing {
   // Has the maker of what node `n` copies into a state write it there, if it can.
   bool is_left_out(size_t n) {
     const Node& copy = graph_.nodes[n];
+    if (copy.op == Op::Place && !copy.as<PlaceAttrs>().gathers) return is_turned_there(n);
     if (copy.op != Op::Elementwise || !build_.is_state(graph_.tensors[copy.outputs[0].id].storage)) return false;
     const auto& attrs = copy.as<ElementwiseAttrs>();
     const TensorInfo seen = build_.info(copy.inputs[0]), place = build_.info(copy.outputs[0]);
-    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.scale != 1.0f || attrs.activation != Activation::None ||
-        seen.dtype != place.dtype)
+    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.scale != 1.0f || attrs.activation != Activation::None)
       return false;
     const int64_t producer = flow_.producer[seen.storage];
     if (producer < 0 || flow_.only_reader(seen.storage) == nullptr) return false;
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];
     if (maker.outputs[0].id != seen.storage || maker.op == Op::Custom ||
-        is_touched(place.storage, static_cast<size_t>(producer), n))
+        (seen.dtype != place.dtype && !(converts_ && converts(maker.op))) ||
+        is_touched(place.storage, static_cast<size_t>(producer) + 1, n))
       return false;
     const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[0]), seen, place);
-    if (!target || !can_write(maker.op, *target)) return false;
-    maker.outputs[0] = build_.add_view(*target, place.storage);
+    if (reads_elsewhere(maker, target.value_or(place), place.storage)) return false;
+    if (target && can_write(maker.op, *target))
+      maker.outputs[0] = build_.add_view(*target, place.storage);
+    else if (per_head_ && has_heads(maker, seen, place))
+      make_per_head(maker, place);
+    else
+      return false;
+    maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
+    return true;
+  }
+
+  // Whether a pass that writes `target`, in a state, reads the state where it would not be the same elements. An elementwise
+  // pass reads an element just before it writes it, so that a new value of a state may be computed from the old one.
+  bool reads_elsewhere(const Node& maker, const TensorInfo& target, uint32_t state) const {
+    return std::any_of(maker.inputs.begin(), maker.inputs.end(), [&](Tensor t) {
+      if (!t.valid() || graph_.tensors[t.id].storage != state) return false;
+      return maker.op != Op::Elementwise || !shows_same(build_.info(t), target);
+    });
+  }
+
+  bool shows_same(const TensorInfo& a, const TensorInfo& b) const {
+    if (!build_.same_shape(a, b) || a.offset != b.offset) return false;
+    for (int i = 0; i < a.rank; ++i) {
+      const auto at = static_cast<size_t>(i);
+      if (a.strides[at] != b.strides[at] && !graph_.sizes.is_constant(a.dims[at], 1)) return false;
+    }
+    return true;
+  }
+
+  // Has a rotary write rows at their positions, if node `n` copies them from it to just these places.
+  bool is_turned_there(size_t n) {
+    const Node& copy = graph_.nodes[n];
+    const auto& attrs = copy.as<PlaceAttrs>();
+    const TensorInfo& place = build_.info(copy.outputs[0]);
+    const int64_t producer = flow_.producer[copy.inputs[0].id];
+    if (producer < 0 || flow_.only_reader(copy.inputs[0].id) == nullptr) return false;
+    Node& maker = graph_.nodes[static_cast<size_t>(producer)];
+    if (maker.op != Op::Rotary || maker.outputs[0] != copy.inputs[0] || attrs.axis != place.rank - 2 ||
+        maker.inputs[in::kPositions] != copy.inputs[in::kPlaces] || build_.info(copy.inputs[0]).dtype != place.dtype ||
+        is_touched(place.storage, static_cast<size_t>(producer), n))
+      return false;
+    auto& rotary = maker.as<RotaryAttrs>();
+    rotary.placed = true;
+    rotary.room = attrs.room;
+    maker.outputs[0] = copy.outputs[0];
     maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
     return true;
   }
@@ -70,6 +122,45 @@ class Placing {
       if (writes(graph_, node, state) || std::any_of(node.inputs.begin(), node.inputs.end(), reads)) return true;
     }
     return false;
+  }
+
+  // Whether the node is a product by one matrix, seen as heads [B, H, S, d] whose rows have no gaps in the state. Its bias
+  // takes the place of a residual then, and dropout would count other elements.
+  bool has_heads(const Node& node, const TensorInfo& seen, const TensorInfo& place) {
+    if (node.op != Op::Matmul || node.inputs[in::kResidual].valid() || build_.info(node.inputs[in::kB]).rank != 2)
+      return false;
+    const auto& attrs = node.as<MatmulAttrs>();
+    const bool plain = attrs.activation == Activation::None || !node.inputs[in::kBias].valid();
+    const TensorInfo &a = build_.info(node.inputs[in::kA]), &made = build_.info(node.outputs[0]);
+    return plain && attrs.dropout.p == 0.0f && a.rank == made.rank && shows_heads(build_, made, seen) &&
+           graph_.sizes.is_constant(place.strides[3], 1);
+  }
+
+  // Has the product make [H, B, S, d]: heads are a batch of matrices [K, d], all of which multiply the same rows.
+  void make_per_head(Node& node, const TensorInfo& place) {
+    const SizeId one = graph_.sizes.constant(1), none = graph_.sizes.constant(0), width = place.dims[3];
+    const auto view = [&](const TensorInfo& of, std::array<SizeId, 4> dims, std::array<SizeId, 4> strides) {
+      TensorInfo info = of;
+      info.name.clear();
+      info.rank = 4;
+      std::copy(dims.begin(), dims.end(), info.dims.begin());
+      std::copy(strides.begin(), strides.end(), info.strides.begin());
+      return build_.add_view(info, of.storage);
+    };
+    const TensorInfo a = build_.info(node.inputs[in::kA]), b = build_.info(node.inputs[in::kB]);
+    const SizeId batch = place.dims[0], heads = place.dims[1], tokens = place.dims[2];
+    node.inputs[in::kA] = view(a, {one, batch, tokens, build_.dim_from_end(a, 0)},
+                               {none, a.rank == 3 ? a.strides[0] : none, a.strides[static_cast<size_t>(a.rank - 2)],
+                                a.strides[static_cast<size_t>(a.rank - 1)]});
+    node.inputs[in::kB] = view(b, {heads, one, b.dims[0], width},
+                               {graph_.sizes.mul(width, b.strides[1]), none, b.strides[0], b.strides[1]});
+    if (const Tensor bias = std::exchange(node.inputs[in::kBias], Tensor{}); bias.valid()) {
+      const TensorInfo of = build_.info(bias);
+      node.inputs[in::kResidual] =
+          view(of, {heads, one, one, width}, {graph_.sizes.mul(width, of.strides[0]), none, none, of.strides[0]});
+    }
+    node.outputs[0] = view(place, {heads, batch, tokens, width},
+                           {place.strides[1], place.strides[0], place.strides[2], place.strides[3]});
   }
 
   bool can_write(Op op, const TensorInfo& target) {
@@ -92,6 +183,7 @@ class Placing {
     if (!reshape_in_place(build_, *from, &dense)) return {};
     TensorInfo target = result;
     target.name.clear();
+    target.dtype = place.dtype;
     target.offset = place.offset;
     SizeId within = graph_.sizes.constant(1);  // the stride of an axis of size 1: as if it were not alone
     for (int i = result.rank; i-- > 0;) {
@@ -135,13 +227,14 @@ class Placing {
   GraphData& graph_;
   Build build_;
   Dataflow flow_;
+  bool converts_, per_head_;
   std::vector<bool> gone_;
 };
 
 }  // namespace
 
-void write_in_place(GraphData* graph) {
-  if (!graph->states.empty()) Placing(graph).run();
+void write_in_place(GraphData* graph, const ScheduleOptions& options, Products products) {
+  if (!graph->states.empty()) Placing(graph, options, products).run();
 }
 
 }  // namespace heed::detail

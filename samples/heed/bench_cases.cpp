@@ -35,6 +35,20 @@ BenchCase matmul(int64_t m, int64_t n, int64_t k, Bound bound) {
   return {"matmul", text({m, n, k}), bound, build};
 }
 
+// By a quantized weight.
+BenchCase matmul(int64_t m, int64_t n, int64_t k, DType type, Bound bound) {
+  const auto build = [=](BenchGraph& b) {
+    b.weight_dtype = type;
+    b.weight("w", {n, k});
+    b.result(b.graph.linear(b.input("x", {m, k}), b.graph.weight("w", {n, k}, type)), {m, n});
+  };
+  return {.op = "matmul",
+          .shape = text({m, n, k}, "-").append(to_string(type)),
+          .bound = bound,
+          .build = build,
+          .may_be_unsupported = true};
+}
+
 BenchCase attention(int64_t tokens, Causal causal, const char* suffix) {
   const std::vector<int64_t> shape = {1, kHeads, tokens, kHead};
   const auto build = [=](BenchGraph& b) {
@@ -82,6 +96,14 @@ BenchCase argmax(int64_t rows) {
   const std::vector<int64_t> shape = {rows, kVocabulary};
   const auto build = [=](BenchGraph& b) { b.result(b.graph.argmax(b.input("x", shape)), {rows}, DType::I32); };
   return {"argmax", text(shape), Bound::Memory, build};
+}
+
+BenchCase cross_entropy(int64_t rows) {
+  const std::vector<int64_t> shape = {rows, kVocabulary};
+  const auto build = [=](BenchGraph& b) {
+    b.result(b.graph.cross_entropy(b.input("x", shape), b.ids("labels", {rows}, kVocabulary)), {rows});
+  };
+  return {"cross_entropy", text(shape), Bound::Memory, build};
 }
 
 // As a chat would have it: temperature, top-k and top-p.
@@ -149,6 +171,12 @@ std::vector<BenchCase> make_cases() {
       matmul(128, kWidth, kWidth, Bound::Arithmetic),
       matmul(512, kHidden, kWidth, Bound::Arithmetic),
       matmul(512, kWidth, kHidden, Bound::Arithmetic),
+      matmul(1, 11008, 4096, DType::Q4_1, Bound::Memory),
+      matmul(1, 11008, 4096, DType::Q8_0, Bound::Memory),
+      matmul(1, 11008, 4096, DType::Q4_K, Bound::Memory),
+      matmul(1, 11008, 4096, DType::Q6_K, Bound::Memory),
+      matmul(8, 11008, 4096, DType::Q4_1, Bound::Memory),
+      matmul(128, 4096, 4096, DType::Q4_1, Bound::Arithmetic),
       softmax(512, Causal::None, ""),
       softmax(512, Causal::TopLeft, "-causal"),
       row_wise(
@@ -168,12 +196,18 @@ std::vector<BenchCase> make_cases() {
       row_wise("l2_normalize", 512, kWidth, [](Graph& g, Tensor x) { return g.l2_normalize(x); }),
       concat(512),
       argmax(64),
+      cross_entropy(64),
       sample(1),
       encoder(128),
       encoder(512),
-      decode_step(1, 8),
-      decode_step(1, 500),
-      decode_step(8, 500),
+      decode_step(1, 8, DType::F16),
+      decode_step(1, 500, DType::F16),
+      decode_step(8, 500, DType::F16),
+      decode_step(1, 500, DType::F16, DType::F16),
+      decode_step(8, 500, DType::F16, DType::F16),
+      decode_step(1, 8, DType::Q4_1),
+      decode_step(1, 500, DType::Q4_1),
+      decode_step(8, 500, DType::Q4_1),
   };
 }
 

@@ -45,6 +45,15 @@ const Call kCalls[] = {
       const Tensor w = p.graph.weight(p.name(), {out, p.last_dim(x)}, p.r.one_in(4) ? p.dtype() : p.graph.dtype(x));
       (void)p.graph.linear(x, w, p.r.coin() ? p.graph.weight(p.name(), {out}, p.graph.dtype(x)) : Tensor{});
     },
+    [](Program& p) {  // blocks, where they may be and where not
+      const int64_t k = p.r.pick({32, 64, 256, 512, 48, 0});
+      const Tensor w = p.graph.weight(p.name(), {p.dim(), k}, static_cast<DType>(p.r.below(kDTypes + 1)));
+      const Tensor part = p.r.coin() ? w : p.graph.slice(w, p.axis(), p.number(p.r.below(40)), p.dim());
+      if (p.r.one_in(4)) return (void)p.graph.embedding(part, p.ids({p.dim()}), p.maybe_dtype());
+      if (p.r.one_in(4))
+        return (void)p.graph.matmul(p.source({p.dim(), k}, p.dtype()), part, {.transpose_b = p.r.coin()});
+      (void)p.graph.linear(p.source({p.dim(), k}, p.dtype()), part);
+    },
     [](Program& p) {
       const Tensor x = p.usual(static_cast<int>(1 + p.r.below(4)));
       const Shape s = p.graph.shape(x);
@@ -67,6 +76,7 @@ const Call kCalls[] = {
       (void)p.graph.rotary(p.tensor(), {.width = p.number(8), .base = p.factor(), .positions = p.tensor()});
     },
     [](Program& p) { (void)p.graph.argmax(p.tensor()); },
+    [](Program& p) { (void)p.graph.cross_entropy(p.tensor(), p.ids({p.dim()}), p.factor()); },
     [](Program& p) {
       const Tensor x = p.remember(p.tensor());
       (void)p.graph.sample(x, {.previous = p.maybe(&Program::ids, {p.dim()}),
@@ -203,6 +213,10 @@ void Program::call() { kCalls[r.below(static_cast<int64_t>(std::size(kCalls)))](
 
 void fill(Random& r, DType dtype, std::vector<std::byte>* bytes) {
   const bool wild = r.one_in(8);
+  if (is_quantized(dtype)) {
+    for (std::byte& byte : *bytes) byte = static_cast<std::byte>(r.below(256));
+    return;
+  }
   for (size_t i = 0; i + size_of(dtype) <= bytes->size(); i += size_of(dtype)) {
     uint32_t word = static_cast<uint32_t>(r.next());
     if (dtype == DType::F32 && !wild) {
@@ -224,9 +238,10 @@ Status upload_weights(Random& r, Device& device, const Graph& graph, Weights* we
   for (const detail::NamedTensor& named : graph.data().weights) {
     const Shape shape = graph.shape({named.tensor});
     std::vector<int64_t>& sizes = shapes.emplace_back();
-    uint64_t bytes = size_of(graph.dtype({named.tensor}));
+    uint64_t elements = 1;
     for (int i = 0; i < shape.rank; ++i)
-      sizes.push_back(shape[i].value), bytes *= static_cast<uint64_t>(shape[i].value);
+      sizes.push_back(shape[i].value), elements *= static_cast<uint64_t>(shape[i].value);
+    uint64_t bytes = bytes_of(graph.dtype({named.tensor}), elements);
     if (r.one_in(60)) bytes ^= 1;
     if (r.one_in(60)) sizes[0] = r.pick({0, -1, INT64_MAX});
     data.emplace_back(bytes > (1u << 22) ? 0 : bytes);

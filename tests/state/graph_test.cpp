@@ -59,6 +59,26 @@ TEST_CASE("state: the pass that makes rows writes them where they stay", "[graph
     (void)g.append(place, y, 1, g.position("past", 8));
     CHECK(passes_of(g) == "matmul*");
   }
+  SECTION("heads of a product that lie apart in the state") {
+    for (const bool biased : {false, true}) {
+      Step s;
+      const Tensor y = biased ? s.g.linear(s.x, s.w, s.g.weight("bias", {24})) : s.linear();
+      (void)s.g.append(s.g.state("k", {1, 3, 32, 8}), s.g.transpose(s.heads(y), 1, 2), 2, s.past);
+      const Scheduled made = schedule_of(s.g);
+      REQUIRE(made.status == Status::Ok);
+      REQUIRE(ops_of(made.schedule) == std::vector<Op>{Op::Matmul});
+      CHECK(made.schedule.scratch_bytes == 0);
+      // Head 2 begins 64 rows behind head 0, row 3 of a run 24 elements behind row 0, and the first at the position.
+      std::vector<int64_t> sizes(made.schedule.sizes.count());
+      CHECK(made.schedule.sizes.evaluate(std::vector<int64_t>{5, 4}, sizes));
+      const View view = resolve(made.schedule, made.schedule.passes[0].outputs[0], {.sizes = sizes});
+      CHECK(view.offset == 5 * 8);
+      CHECK(view.dim[0] == 3);
+      CHECK(view.stride[0] == 32 * 8);
+      CHECK(view.dim[2] == 4);
+      CHECK(view.stride[2] == 8);
+    }
+  }
   SECTION("turned heads, which lie apart in the state") {
     Step s;
     const Tensor turned = s.g.rotary(s.g.transpose(s.heads(s.linear()), 1, 2));
@@ -94,6 +114,39 @@ TEST_CASE("state: the pass that makes rows writes them where they stay", "[graph
   }
 }
 
+TEST_CASE("state: a new value is computed where the old one lies", "[graph][state]") {
+  const auto passes = [](auto&& value) {
+    Graph g;
+    const Tensor s = g.state("s", {4, 8}), part = g.slice(s, 0, 1, 2), x = g.input("x", {4, 8});
+    value(g, s, part, x);
+    return passes_of(g);
+  };
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor x) { (void)g.assign(s, g.add(s, x)); }) == "elementwise*");
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor) { (void)g.assign(s, g.mul(s, s)); }) == "elementwise*");
+  CHECK(passes([](Graph& g, Tensor, Tensor part, Tensor) {
+          (void)g.assign(part, g.activation(g.scale(part, 0.5f), Activation::Tanh));
+        }) == "elementwise*");
+  // Other elements: another row, a row for all, a whole row for each element.
+  CHECK(passes([](Graph& g, Tensor s, Tensor part, Tensor) {
+          (void)g.assign(part, g.scale(g.slice(s, 0, 0, 2), 2.0f));
+        }) == "elementwise elementwise*");
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor) { (void)g.assign(s, g.add(s, g.slice(s, 0, 0, 1))); }) ==
+        "elementwise elementwise*");
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor) { (void)g.assign(s, g.rmsnorm(s, {}, 1e-5f)); }) ==
+        "rmsnorm elementwise*");
+  // Somebody reads the old value between.
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor x) {
+          const Tensor sum = g.add(s, x);
+          g.output("y", g.scale(s, 2.0f));
+          (void)g.assign(s, sum);
+        }) == "elementwise elementwise elementwise*");
+  // Turned about, the elements meet others of their own.
+  Graph g;
+  const Tensor square = g.state("q", {8, 8});
+  (void)g.assign(square, g.transpose(g.scale(square, 2.0f), 0, 1));
+  CHECK(passes_of(g) == "elementwise elementwise*");
+}
+
 TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][state]") {
   SECTION("somebody else reads them") {
     Step s;
@@ -102,9 +155,10 @@ TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][st
     s.g.output("y", y);
     CHECK(passes_of(s.g) == "matmul elementwise*");
   }
-  SECTION("heads of a product that lie apart in the state") {
+  SECTION("heads of a product that lie apart in the state, behind a bias and what is added") {
     Step s;
-    (void)s.g.append(s.g.state("k", {1, 3, 32, 8}), s.g.transpose(s.heads(s.linear()), 1, 2), 2, s.past);
+    const Tensor y = s.g.add(s.g.linear(s.x, s.w, s.g.weight("bias", {24})), s.x);
+    (void)s.g.append(s.g.state("k", {1, 3, 32, 8}), s.g.transpose(s.heads(y), 1, 2), 2, s.past);
     CHECK(passes_of(s.g) == "matmul elementwise*");
   }
   SECTION("a part of them") {
@@ -121,6 +175,12 @@ TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][st
     Step s;
     (void)s.g.append(s.g.state("k", {1, 32, 24}, DType::F16), s.linear(), 1, s.past);
     CHECK(passes_of(s.g) == "matmul elementwise*");
+    ScheduleOptions converting;
+    converting.converts_results = true;
+    CHECK(passes_of(s.g, converting) == "matmul*");
+    Step t;  // an operation that is not asked to convert
+    (void)t.g.append(t.g.state("k", {1, 32, 24}, DType::F16), t.g.scale(t.x, 2.0f), 1, t.past);
+    CHECK(passes_of(t.g, converting) == "elementwise elementwise*");
   }
   SECTION("inputs") {
     Step s;
