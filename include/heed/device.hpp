@@ -91,7 +91,7 @@ struct UploadProgress {
 };
 
 struct UploadOptions {
-  // If keep_dtype is false, floating-point tensors are converted to `dtype`: F32, F16 or BF16. Quantized ones stay as they are.
+  // If keep_dtype is false, floating-point and quantized tensors are converted to `dtype`: F32, F16 or BF16.
   bool keep_dtype = true;
   DType dtype = DType::F32;
   // Only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become F32. Needs
@@ -158,8 +158,7 @@ class HEED_API Device {
 
   // Copies tensors of any DType to the device, all or none, and waits until they are there.
   Status upload(std::span<const HostTensor> tensors, Weights* weights, const UploadOptions& options = {});
-  // The exact device memory that upload would take, before plans on the CPU pack any of it. A quantized tensor takes what it has in
-  // its file; on the CPU, where its rows are no multiple of 32, some bytes more.
+  // The exact device memory that upload would take, before plans on the CPU pack any of it.
   uint64_t upload_bytes(std::span<const HostTensor> tensors, const UploadOptions& options = {}) const;
 
   // Checks the graph, chooses kernels, lays out memory, builds pipelines. `weights` may be empty if the graph

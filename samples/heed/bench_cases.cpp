@@ -203,6 +203,8 @@ std::vector<BenchCase> make_cases() {
       decode_step(1, 8, DType::F16),
       decode_step(1, 500, DType::F16),
       decode_step(8, 500, DType::F16),
+      decode_step(1, 500, DType::F16, DType::F16),
+      decode_step(8, 500, DType::F16, DType::F16),
       decode_step(1, 8, DType::Q4_1),
       decode_step(1, 500, DType::Q4_1),
       decode_step(8, 500, DType::Q4_1),

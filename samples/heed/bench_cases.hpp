@@ -46,7 +46,8 @@ struct BenchCase {
 
 const std::vector<BenchCase>& bench_cases();
 
-// One token for each of `sequences` conversations that hold `context` tokens, with matrices of this type (bench_decode.cpp).
-BenchCase decode_step(int64_t sequences, int64_t context, DType weights);
+// One token for each of `sequences` conversations that hold `context` tokens, with matrices of type `weights`, and keys and
+// values of type `cache` (bench_decode.cpp).
+BenchCase decode_step(int64_t sequences, int64_t context, DType weights, DType cache = DType::F32);
 
 }  // namespace heed::program

@@ -41,7 +41,7 @@ void weights_of(BenchGraph& b, const DecoderConfig& config) {
 
 }  // namespace
 
-BenchCase decode_step(int64_t sequences, int64_t context, DType weights) {
+BenchCase decode_step(int64_t sequences, int64_t context, DType weights, DType cache) {
   const auto build = [=](BenchGraph& b) {
     const DecoderConfig config = smollm2();
     b.weight_dtype = weights;
@@ -51,14 +51,13 @@ BenchCase decode_step(int64_t sequences, int64_t context, DType weights) {
     const Dim past = b.graph.position("past", context);
     const Tensor ids = b.ids("ids", {sequences, 1}, static_cast<int32_t>(config.vocabulary));
     const DecoderResult y =
-        nn::decoder(b.graph, ids, config, {.cache = {.capacity = kCapacity, .past = past}, .weight_dtype = weights});
+        nn::decoder(b.graph, ids, config,
+                    {.cache = {.capacity = kCapacity, .past = past, .dtype = cache}, .weight_dtype = weights});
     b.result(b.graph.argmax(y.logits), {sequences, 1}, DType::I32);
   };
-  const std::string shape = std::string(std::to_string(sequences))
-                                .append("-after-")
-                                .append(std::to_string(context))
-                                .append("-")
-                                .append(to_string(weights));
+  std::string shape = std::to_string(sequences);
+  shape.append("-after-").append(std::to_string(context)).append("-").append(to_string(weights));
+  if (cache != DType::F32) shape.append("-cache-").append(to_string(cache));
   return {.op = "decode",
           .shape = shape,
           .bound = Bound::Memory,
