@@ -83,7 +83,8 @@ struct Cache {
   int64_t capacity = 0;  // tokens that each row of the batch may have; 0: no cache
   Dim past = 0;          // tokens that are there before the run; usually made by Graph::position
   // Type of both states: F16 or BF16 beside activations of F32, for half the bytes; default: that of the activations. Rows
-  // are rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each state.
+  // are rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each state,
+  // and a device with 16-bit storage (compile returns Unsupported on others).
   std::optional<DType> dtype = {};
   // For rows of the batch that are conversations of different lengths: the positions of this run's tokens, I32 [B, S]. Those
   // of a row follow each other from its first. Behind them may be -1, for tokens that are none: nothing is stored for these,

@@ -236,8 +236,12 @@ TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[
       for (const DType type : {DType::F16, DType::BF16}) {
         INFO(name << " with keys of " << to_string(type) << " on " << on.word);
         const Spoken s = spoken(name);
-        const Plan plan = compiled(on.device, decoder_graph(s, 1, {.cache = {.dtype = type}}),
-                                   uploaded(on.device, s.file.host_tensors()));
+        Plan plan;
+        Device device = on.device;
+        const Status status = device.compile(decoder_graph(s, 1, {.cache = {.dtype = type}}),
+                                             uploaded(on.device, s.file.host_tensors()), &plan);
+        if (status == Status::Unsupported) continue;  // without 16-bit storage
+        REQUIRE(status == Status::Ok);
         Speaker speaker(plan, s);
         const std::span<const int32_t> prompt = s.prompt;
         speaker.read(prompt.first(3));
