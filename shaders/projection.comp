@@ -172,13 +172,12 @@ void store(uint part, uint at, float value) {
 
 void finish(Tile t, uint i, uint c) {
   uint b = i / p.tokens, s = i % p.tokens;
-  uint column = column_of(t, c), at = b * p.out_b[t.part] + s * p.out_s[t.part];
+  uint column = column_of(t, c);
+  uint at = b * p.out_b[t.part] + s * p.out_s[t.part] + column / HEAD * p.out_head[t.part] + column % HEAD;
   if (GATED) {
-    if (c < 2u) store(0u, at + column, activate(ACTIVATION, product(t, i, c)) * product(t, i, c + 2u));
-  } else if (turns(t.part)) {
-    store(t.part, at + column / HEAD * p.out_head[t.part] + column % HEAD, turned(t, i, c, b, s));
+    if (c < 2u) store(0u, at, activate(ACTIVATION, product(t, i, c)) * product(t, i, c + 2u));
   } else {
-    store(t.part, at + column, product(t, i, c));
+    store(t.part, at, turns(t.part) ? turned(t, i, c, b, s) : product(t, i, c));
   }
 }
 

@@ -172,6 +172,12 @@ void gate(Graph& g, DType t, Dim, Dim) {
   g.output("y", g.mul(gate, g.linear(rows, g.weight("up", {20, 136}, t))));
 }
 
+void cross_entropy(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {m, n}, t), labels = g.input("labels", {m}, DType::I32);
+  g.output("y", g.cross_entropy(x, labels));
+  g.output("z", g.cross_entropy(x, labels, 0.25f));
+}
+
 void argmax(Graph& g, DType t, Dim m, Dim n) { g.output("y", g.argmax(g.input("x", {m, n}, t))); }
 
 void sample(Graph& g, DType t, Dim m, Dim n) {
@@ -221,6 +227,7 @@ constexpr Probe kProbes[] = {
     {"projection", projection},
     {"projection", projection_by_narrow_weights, false, true},
     {"projection", gate},
+    {"cross_entropy", cross_entropy},
     {"argmax", argmax},
     {"sample", sample},
 };

@@ -97,6 +97,10 @@ double powers(const float* x, float largest, float* out, int64_t n, const float*
       });
 }
 
+double powers_of(const float* x, float largest, float* out, int64_t n) {
+  return powers<false>(x, largest, out, n, nullptr);
+}
+
 void softmax(const float* x, float factor, float* out, int64_t n, const float* next) {
   const Floats d;
   const bool scaled = factor != 1.0f;
@@ -282,8 +286,9 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
 }  // namespace
 
 const RowKernels* row_table() {
-  static constexpr RowKernels kKernels = {activate, add,     multiply,         scale, softmax, layernorm,
-                                          rmsnorm,  dropout, copy_past_caches, widen, narrow};
+  static constexpr RowKernels kKernels = {activate,         add,       multiply,  scale,   softmax,
+                                          largest,          powers_of, layernorm, rmsnorm, dropout,
+                                          copy_past_caches, widen,     narrow};
   return &kKernels;
 }
 

@@ -35,6 +35,10 @@ struct RowKernels {
   // e^(s - largest s) / sum for s = scale x, zero where s is -infinity; a row of nothing else gives zeros. `next`: a row
   // to prefetch meanwhile, or null.
   void (*softmax)(const float* x, float scale, float* out, int64_t n, const float* next) = nullptr;
+  // The largest element; NaN are passed over, and a row of nothing else gives -infinity.
+  float (*largest)(const float* x, int64_t n) = nullptr;
+  // out[i] = e^(x[i] - largest), which are at most 1; gives their sum.
+  double (*powers)(const float* x, float largest, float* out, int64_t n) = nullptr;
   // (v - mean) / sqrt(variance + eps) * gamma + beta with v = x + residual, for up to kNormRows rows at once.
   static constexpr int64_t kNormRows = 4;
   void (*layernorm)(const NormRow* rows, float* const* outs, int64_t count, int64_t n) = nullptr;

@@ -108,4 +108,7 @@ class Build {
 // strides. The dims between them must be one run of memory in `from`, which the new dims then divide.
 bool reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* to);
 
+// Whether `heads` shows a product's rows `made`, [B, S, H d] or [S, H d] without gaps, as [B, H, S, d]. H and d are constants.
+bool shows_heads(Build& build, const TensorInfo& made, const TensorInfo& heads);
+
 }  // namespace heed::detail

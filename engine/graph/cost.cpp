@@ -9,7 +9,7 @@ double bytes_shown(const View& view) {
   return static_cast<double>(bytes_of(view.dtype, static_cast<uint64_t>(view.elements())));
 }
 
-// Floating-point operations per element of the first output, or of the input for mean and sample, of what is not a matrix
+// Floating-point operations per element of the first output, or of the input for mean, cross_entropy and sample, of what is not a matrix
 // product. A rough figure: exp, tanh and division count as one.
 double per_element(Op op) {
   switch (op) {
@@ -17,7 +17,8 @@ double per_element(Op op) {
     case Op::Rotary: return 5;
     case Op::LayerNorm: return 7;
     case Op::RmsNorm:
-    case Op::L2Normalize: return 4;
+    case Op::L2Normalize:
+    case Op::CrossEntropy: return 4;
     case Op::Elementwise: return 2;
     case Op::Sample: return 400;  // it goes over a row a dozen times
     default: return 1;
@@ -46,7 +47,7 @@ double flops_of(const Schedule& schedule, const Node& node, const RunValues& val
            static_cast<double>(query.dim[3] + value.dim[3]);
   }
   const View first = resolve(schedule, node.inputs[0], values);
-  const bool is_of_input = node.op == Op::Mean || node.op == Op::Sample;
+  const bool is_of_input = node.op == Op::Mean || node.op == Op::CrossEntropy || node.op == Op::Sample;
   return per_element(node.op) * static_cast<double>(is_of_input ? first.elements() : out.elements());
 }
 

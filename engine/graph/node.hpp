@@ -108,8 +108,8 @@ struct RotaryAttrs {
 
 // Products of the same few rows x, [S, K] or [B, S, K], with up to three weights stored as [N, K], and what lies before and
 // behind them: out[i] = rotary(rmsnorm(x) weight[i]^T + bias[i]), or out[0] = act(..[0]) * ..[1] if `gated`. Only a rewrite
-// makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result that turns is
-// [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
+// makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result whose heads
+// may lie apart, as all do that turn, is [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
 struct ProjectionAttrs {
   // Where operands start in the one range that holds all weights of this pass, in elements of their own type.
   struct Weight {
@@ -122,7 +122,9 @@ struct ProjectionAttrs {
   std::optional<float> norm_eps;  // none: x is taken as it is
   bool gated = false;
   Activation activation = Activation::None;
-  uint32_t turned = 0;  // bit i: result i turns
+  uint32_t apart = 0;   // bit i: heads of result i may lie apart
+  uint32_t turned = 0;  // bit i: result i turns, too
+  int64_t head = 4;     // columns of a head, a multiple of 4
   RotaryAttrs rotary;
 };
 inline constexpr int64_t kMostProjectedRows = 8;
@@ -133,6 +135,11 @@ struct SampleAttrs {
   uint32_t stream = 0;
   SizeId count = 0;  // previous tokens, where there are no counts
   SizeId step = 0;   // where there are no steps
+};
+
+// inputs: x [..., V], labels [...]. out: F32, contiguous.
+struct CrossEntropyAttrs {
+  float label_smoothing = 0.0f;
 };
 
 struct ConcatAttrs {  // inputs: 1..kMaxInputs parts
@@ -164,6 +171,7 @@ struct CustomAttrs {
   std::vector<Word> push;
   std::array<Groups, 3> groups{};
   std::array<uint32_t, 3> local_size{};  // 0 if the SPIR-V does not tell
+  bool local_size_id = false;            // told by LocalSizeId
   CustomFunction cpu;
   double group_work = 0;
   uint32_t input_count = 0, output_count = 0;
@@ -173,7 +181,7 @@ struct EmptyAttrs {};  // Embedding (inputs: table, ids), L2Normalize uses NormA
 
 using Attrs =
     std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
-                 MeanAttrs, RotaryAttrs, ProjectionAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
+                 MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;
@@ -210,6 +218,8 @@ inline constexpr size_t kAttentionKeyPadding = 3, kAttentionMask = 4, kAttention
 inline constexpr size_t kLengths = 6, kQueryPositions = 7;
 // embedding
 inline constexpr size_t kTable = 0, kIds = 1;
+// cross_entropy
+inline constexpr size_t kLabels = 1;
 // mean
 inline constexpr size_t kMeanMask = 1;
 // rotary

@@ -34,9 +34,9 @@ std::string counts_problem(const CustomPass& pass, size_t inputs) {
   return "";
 }
 
-std::string shader_problem(const CustomPass& pass, uint32_t inputs, std::array<uint32_t, 3>* local_size) {
+std::string shader_problem(const CustomPass& pass, uint32_t inputs, SpirvInfo* found) {
   if (pass.spirv.empty()) return "";
-  SpirvInfo info;
+  SpirvInfo& info = *found;
   const std::string wrong = read_spirv(pass.spirv, pass.entry_point, pass.constants, &info);
   if (!wrong.empty()) return wrong;
   const uint32_t count = inputs + static_cast<uint32_t>(pass.outputs.size());
@@ -53,7 +53,6 @@ std::string shader_problem(const CustomPass& pass, uint32_t inputs, std::array<u
   if (info.push_bytes > bytes)
     return format("the shader reads push constants up to byte %u; the pass has %u, offsets included", info.push_bytes,
                   bytes);
-  *local_size = info.local_size;
   return "";
 }
 
@@ -107,14 +106,15 @@ CustomResult Graph::custom(const CustomPass& pass, std::span<const Tensor> input
   CustomResult result;
   if (build.failed()) return result;
   std::string problem = name.empty() ? "the name is empty" : counts_problem(pass, inputs.size());
-  std::array<uint32_t, 3> local_size{};
-  if (problem.empty()) problem = shader_problem(pass, static_cast<uint32_t>(inputs.size()), &local_size);
+  SpirvInfo shader;
+  if (problem.empty()) problem = shader_problem(pass, static_cast<uint32_t>(inputs.size()), &shader);
   if (!problem.empty()) {
     build.fail(Status::InvalidArgument, problem);
     return result;
   }
   CustomAttrs attrs = attrs_of(build, pass);
-  attrs.local_size = local_size;
+  attrs.local_size = shader.local_size;
+  attrs.local_size_id = shader.local_size_id;
   attrs.input_count = static_cast<uint32_t>(inputs.size());
   std::vector<TensorInfo> outputs(pass.outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// Graph calls over the last axis: softmax, layernorm, rmsnorm, l2_normalize, argmax.
+// Graph calls over the last axis: softmax, layernorm, rmsnorm, l2_normalize, cross_entropy, argmax.
 #include <cmath>
 
 #include "graph/build.hpp"
@@ -131,6 +131,27 @@ Tensor Graph::l2_normalize(Tensor x, float eps) {
   const TensorInfo info = build.info(x);
   const Tensor result = build.add_like(info, info.dtype);
   build.add_node(Op::L2Normalize, {x}, result, NormAttrs{eps});
+  return result;
+}
+
+Tensor Graph::cross_entropy(Tensor logits, Tensor labels, float label_smoothing) {
+  Build build(*data_, "cross_entropy");
+  if (!check_rows(build, logits, 0.0f) || !build.needs({labels})) return {};
+  TensorInfo out = build.info(logits);
+  if (out.rank < 2)
+    return build.fail(Status::ShapeMismatch, format("%s: rank 2 or more is needed", build.text(logits).c_str()));
+  --out.rank;
+  const TensorInfo& given = build.info(labels);
+  if (given.dtype != DType::I32)
+    return build.fail(Status::DTypeMismatch, format("labels %s; i32 is needed", build.text(labels).c_str()));
+  if (!build.same_shape(given, out))
+    return build.fail(Status::ShapeMismatch, format("labels %s are not one for each row of %s",
+                                                    build.text(labels).c_str(), build.text(logits).c_str()));
+  if (!(label_smoothing >= 0.0f && label_smoothing <= 1.0f))
+    return build.fail(Status::InvalidArgument,
+                      format("label_smoothing is %g; it must be 0 to 1", static_cast<double>(label_smoothing)));
+  const Tensor result = build.add_like(out, DType::F32);
+  build.add_node(Op::CrossEntropy, {logits, labels}, result, CrossEntropyAttrs{label_smoothing});
   return result;
 }
 

@@ -1,5 +1,6 @@
 // A step of a decoder has few rows, so that a pass costs more than its arithmetic. Queries, keys and values are one pass
-// here, with the norm before them and the rotation behind them; so are a gate and what it multiplies.
+// here, with the norm before them, the rotation behind them, and the copy of heads to where they stay; so are a gate and
+// what it multiplies.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -39,17 +40,19 @@ class Projecting {
   }
 
  private:
-  // The nodes that one pass is made of. A rotation belongs to the product of the same number.
+  // The nodes that one pass is made of. A rotation or a copy belongs to the product of the same number.
   struct Group {
     std::vector<size_t> products;
-    std::array<std::optional<size_t>, 3> rotations{};
+    std::array<std::optional<size_t>, 3> rotations{}, copies{};
     std::optional<size_t> norm;
     bool gated = false;
+    std::optional<SizeId> head;  // columns of a head, where rotations or copies see heads
 
     std::vector<size_t> nodes() const {
       std::vector<size_t> all = products;
-      for (const auto& rotation : rotations)
-        if (rotation) all.push_back(*rotation);
+      for (const auto& behind : {rotations, copies})
+        for (const auto& n : behind)
+          if (n) all.push_back(*n);
       if (norm) all.push_back(*norm);
       return all;
     }
@@ -135,6 +138,7 @@ class Projecting {
       for (const size_t n : all)
         if (is_plain(n) && group.products.size() < 3) group.products.push_back(n);
       find_rotations(&group);
+      find_copies(&group);
     }
     while (!group.products.empty()) {
       group.norm = norm_before(rows, group.products.size());
@@ -144,6 +148,7 @@ class Projecting {
       if (group.gated) return;
       group.products.pop_back();
       group.rotations[group.products.size()].reset();
+      group.copies[group.products.size()].reset();
     }
   }
 
@@ -174,7 +179,33 @@ class Projecting {
       if (reader == nullptr || !is_rotation_of(reader->node, group->products[i])) continue;
       if (like && !turn_alike(*like, reader->node)) continue;
       like = group->rotations[i] = reader->node;
+      group->head = info(*like, in::kX).dims[3];
     }
+  }
+
+  // Copies of heads into a state, where they lie apart. All heads of a pass have the same width.
+  void find_copies(Group* group) {
+    for (size_t i = 0; i < group->products.size(); ++i) {
+      if (group->rotations[i]) continue;
+      const Dataflow::Reader* reader = flow_.only_reader(storage(node(group->products[i]).outputs[0]));
+      if (reader == nullptr || !is_copy_of(reader->node, group->products[i])) continue;
+      const SizeId head = info(reader->node, 0).dims[3];
+      if (group->head.value_or(head) != head) continue;
+      group->copies[i] = reader->node;
+      group->head = head;
+    }
+  }
+
+  // Whether the node copies the heads [B, H, S, d] of a product [B, S, H d] into a state, with no gaps in their rows.
+  bool is_copy_of(size_t n, size_t product) {
+    const Node& copy = node(n);
+    if (copy.op != Op::Elementwise || !build_.is_state(storage(copy.outputs[0]))) return false;
+    const auto& attrs = copy.as<ElementwiseAttrs>();
+    const TensorInfo &heads = info(n, 0), &made = build_.info(node(product).outputs[0]);
+    const TensorInfo& place = build_.info(copy.outputs[0]);
+    return attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f && attrs.activation == Activation::None &&
+           shows_heads(build_, made, heads) && place.dtype == made.dtype && is(place.strides[3], 1) &&
+           build_.max_of(heads.dims[3]) % 4 == 0;
   }
 
   // Whether the node turns the heads [B, H, S, d] of a product [B, S, H d] without gaps.
@@ -183,14 +214,7 @@ class Projecting {
     if (rotary.op != Op::Rotary || storage(rotary.inputs[in::kX]) != storage(node(product).outputs[0])) return false;
     const TensorInfo &heads = info(n, in::kX), &made = build_.info(node(product).outputs[0]);
     const TensorInfo &out = build_.info(rotary.outputs[0]), &table = info(n, in::kRotaryTable);
-    if (heads.rank != 4 || made.rank < 2 || !build_.is_contiguous(made) || !is(heads.offset, 0)) return false;
-    const SizeId width = build_.dim_from_end(made, 0), length = build_.dim_from_end(made, 1);
-    const bool one_batch = is(heads.dims[0], 1);
-    if (heads.dims[2] != length || (heads.strides[1] != heads.dims[3] && !is(heads.dims[1], 1)) ||
-        !is(heads.strides[3], 1) || (heads.strides[2] != width && !is(length, 1)) || !is(out.strides[3], 1) ||
-        !(made.rank == 2 ? one_batch : heads.dims[0] == made.dims[0]) ||
-        (!one_batch && heads.strides[0] != graph_.sizes.mul(length, width)))
-      return false;
+    if (!shows_heads(build_, made, heads) || !is(out.strides[3], 1)) return false;
     // Tiles of four columns hold whole pairs.
     if (build_.max_of(heads.dims[3]) % 4 != 0 || build_.max_of(table.dims[0]) % 2 != 0) return false;
     const Tensor positions = rotary.inputs[in::kPositions];
@@ -266,15 +290,23 @@ class Projecting {
       joined.inputs[in::kProjectionBiases + i] = product.inputs[in::kBias];
       joined.outputs[i] = product.outputs[0];
       joined.label += (i == 0 ? "" : "+") + (i == 0 ? product.label : last_name(product.label));
+      if (group.copies[i]) {
+        const Node& copy = node(*group.copies[i]);
+        attrs.apart |= 1u << i;
+        joined.outputs[i] = copy.outputs[0];
+        joined.label += '+' + last_name(copy.label);
+      }
       if (!group.rotations[i]) continue;
       const Node& rotary = node(*group.rotations[i]);
       attrs.turned |= 1u << i;
+      attrs.apart |= 1u << i;
       attrs.rotary = rotary.as<RotaryAttrs>();
       joined.inputs[in::kProjectionPositions] = rotary.inputs[in::kPositions];
       joined.inputs[in::kProjectionTable] = rotary.inputs[in::kRotaryTable];
       joined.outputs[i] = rotary.outputs[0];
       joined.label += '+' + last_name(rotary.label);
     }
+    if (attrs.apart != 0) attrs.head = build_.max_of(*group.head);
     if (group.gated) {
       attrs.activation = node(group.products[0]).as<MatmulAttrs>().activation;
       joined.outputs = {node(group.products[1]).outputs[0]};

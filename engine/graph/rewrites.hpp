@@ -22,8 +22,10 @@ void isolate_outputs(GraphData* graph);
 // scale and activation into the elementwise operation before them. Leaves out copies behind attention (see the
 // options).
 void fuse(GraphData* graph, const ScheduleOptions& options);
-// Has passes write into states what a copy behind them would write there, and leaves out the copy.
-void write_in_place(GraphData* graph);
+// Has passes write into states what a copy behind them would write there, and leaves out the copy. Where heads lie apart in
+// the state, a product cannot: with PerHead it becomes a product for each head, which can.
+enum class Products : uint8_t { Whole, PerHead };
+void write_in_place(GraphData* graph, Products products);
 // Makes one pass of up to three products of the same few rows, and of the norm before and the rotary or gate behind them.
 void project(GraphData* graph, const ScheduleOptions& options);
 // Moves rows apart by two cache lines each where a matmul reads rows that lie a multiple of `pitch` bytes apart: they

@@ -125,6 +125,7 @@ class Reader {
         if (o[1] != kModeLocalSizeId || o[0] != entry_) return true;
         if (!needs(5, {2, 3, 4})) return false;
         std::copy_n(o.begin() + 2, 3, size_ids_.begin());
+        info_->local_size_id = true;
         return true;
       case kTypeStruct:
         if (!needs(1, {0})) return false;

@@ -19,6 +19,7 @@ struct SpirvInfo {
   std::map<uint32_t, Binding> bindings;  // by binding number
   uint32_t push_bytes = 0;               // where the push constants end
   std::array<uint32_t, 3> local_size{};  // 0, 0, 0 if the module does not tell
+  bool local_size_id = false;            // whether it has LocalSizeId, which not every device may take
 };
 
 // Reads a module with the compute shader `entry_point`, specialized with `constants`. Returns "", or what is wrong.

@@ -41,6 +41,20 @@ bool detail::reshape_in_place(Build& build, const TensorInfo& from, TensorInfo* 
   return true;
 }
 
+bool detail::shows_heads(Build& build, const TensorInfo& made, const TensorInfo& heads) {
+  SizeTable& sizes = build.data().sizes;
+  const auto is = [&](SizeId size, int64_t value) { return sizes.is_constant(size, value); };
+  if (heads.rank != 4 || (made.rank != 2 && made.rank != 3) || !sizes.is_constant(heads.dims[1]) ||
+      !sizes.is_constant(heads.dims[3]) || !build.is_contiguous(made) || !is(heads.offset, 0))
+    return false;
+  const SizeId width = build.dim_from_end(made, 0), length = build.dim_from_end(made, 1);
+  const bool one_batch = is(heads.dims[0], 1);
+  return heads.dims[2] == length && sizes.mul(heads.dims[1], heads.dims[3]) == width &&
+         (heads.strides[1] == heads.dims[3] || is(heads.dims[1], 1)) && is(heads.strides[3], 1) &&
+         (heads.strides[2] == width || is(length, 1)) && (made.rank == 2 ? one_batch : heads.dims[0] == made.dims[0]) &&
+         (one_batch || heads.strides[0] == sizes.mul(length, width));
+}
+
 Tensor Graph::reshape(Tensor x, const Shape& shape) {
   Build build(*data_, "reshape");
   TensorInfo view;

@@ -27,8 +27,12 @@ bool takes_row_strides(Op op) {
 
 class Placing {
  public:
-  explicit Placing(GraphData* graph)
-      : graph_(*graph), build_(*graph, "append"), flow_(*graph), gone_(graph->nodes.size(), false) {}
+  Placing(GraphData* graph, Products products)
+      : graph_(*graph),
+        build_(*graph, "append"),
+        flow_(*graph),
+        per_head_(products == Products::PerHead),
+        gone_(graph->nodes.size(), false) {}
 
   void run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) gone_[n] = is_left_out(n);
@@ -55,8 +59,12 @@ class Placing {
         is_touched(place.storage, static_cast<size_t>(producer), n))
       return false;
     const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[0]), seen, place);
-    if (!target || !can_write(maker.op, *target)) return false;
-    maker.outputs[0] = build_.add_view(*target, place.storage);
+    if (target && can_write(maker.op, *target))
+      maker.outputs[0] = build_.add_view(*target, place.storage);
+    else if (per_head_ && has_heads(maker, seen, place))
+      make_per_head(maker, place);
+    else
+      return false;
     maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
     return true;
   }
@@ -70,6 +78,45 @@ class Placing {
       if (writes(graph_, node, state) || std::any_of(node.inputs.begin(), node.inputs.end(), reads)) return true;
     }
     return false;
+  }
+
+  // Whether the node is a product by one matrix, seen as heads [B, H, S, d] whose rows have no gaps in the state. Its bias
+  // takes the place of a residual then, and dropout would count other elements.
+  bool has_heads(const Node& node, const TensorInfo& seen, const TensorInfo& place) {
+    if (node.op != Op::Matmul || node.inputs[in::kResidual].valid() || build_.info(node.inputs[in::kB]).rank != 2)
+      return false;
+    const auto& attrs = node.as<MatmulAttrs>();
+    const bool plain = attrs.activation == Activation::None || !node.inputs[in::kBias].valid();
+    const TensorInfo &a = build_.info(node.inputs[in::kA]), &made = build_.info(node.outputs[0]);
+    return plain && attrs.dropout.p == 0.0f && a.rank == made.rank && shows_heads(build_, made, seen) &&
+           graph_.sizes.is_constant(place.strides[3], 1);
+  }
+
+  // Has the product make [H, B, S, d]: heads are a batch of matrices [K, d], all of which multiply the same rows.
+  void make_per_head(Node& node, const TensorInfo& place) {
+    const SizeId one = graph_.sizes.constant(1), none = graph_.sizes.constant(0), width = place.dims[3];
+    const auto view = [&](const TensorInfo& of, std::array<SizeId, 4> dims, std::array<SizeId, 4> strides) {
+      TensorInfo info = of;
+      info.name.clear();
+      info.rank = 4;
+      std::copy(dims.begin(), dims.end(), info.dims.begin());
+      std::copy(strides.begin(), strides.end(), info.strides.begin());
+      return build_.add_view(info, of.storage);
+    };
+    const TensorInfo a = build_.info(node.inputs[in::kA]), b = build_.info(node.inputs[in::kB]);
+    const SizeId batch = place.dims[0], heads = place.dims[1], tokens = place.dims[2];
+    node.inputs[in::kA] = view(a, {one, batch, tokens, build_.dim_from_end(a, 0)},
+                               {none, a.rank == 3 ? a.strides[0] : none, a.strides[static_cast<size_t>(a.rank - 2)],
+                                a.strides[static_cast<size_t>(a.rank - 1)]});
+    node.inputs[in::kB] = view(b, {heads, one, b.dims[0], width},
+                               {graph_.sizes.mul(width, b.strides[1]), none, b.strides[0], b.strides[1]});
+    if (const Tensor bias = std::exchange(node.inputs[in::kBias], Tensor{}); bias.valid()) {
+      const TensorInfo of = build_.info(bias);
+      node.inputs[in::kResidual] =
+          view(of, {heads, one, one, width}, {graph_.sizes.mul(width, of.strides[0]), none, none, of.strides[0]});
+    }
+    node.outputs[0] = view(place, {heads, batch, tokens, width},
+                           {place.strides[1], place.strides[0], place.strides[2], place.strides[3]});
   }
 
   bool can_write(Op op, const TensorInfo& target) {
@@ -135,13 +182,14 @@ class Placing {
   GraphData& graph_;
   Build build_;
   Dataflow flow_;
+  bool per_head_;
   std::vector<bool> gone_;
 };
 
 }  // namespace
 
-void write_in_place(GraphData* graph) {
-  if (!graph->states.empty()) Placing(graph).run();
+void write_in_place(GraphData* graph, Products products) {
+  if (!graph->states.empty()) Placing(graph, products).run();
 }
 
 }  // namespace heed::detail

@@ -39,6 +39,8 @@ Status check_workgroup(const Select& select, const CustomAttrs& attrs) {
 Status select_custom(const Select& select) {
   const auto& attrs = select.node.as<CustomAttrs>();
   if (attrs.kernel->spirv.empty()) return select.unsupported("this pass of the host's has no SPIR-V");
+  if (attrs.local_size_id && !select.device.local_size_id)
+    return select.unsupported("the SPIR-V has LocalSizeId, which needs maintenance4 (Vulkan 1.3) to be enabled");
   const Status status = check_workgroup(select, attrs);
   if (status != Status::Ok) return status;
   KernelUse& use = select.kernels->add();

@@ -53,6 +53,7 @@ struct Capabilities {
   // run one after the other on each core, and a barrier costs more than much arithmetic.
   bool software = false;
   bool storage_16bit = false;  // 16-bit storage buffers are enabled: activations may be f16 and bf16
+  bool local_size_id = false;  // maintenance4 is enabled: a host's SPIR-V may tell its workgroup size by LocalSizeId
   // Matrix units for f16 with sums in f32; m == 0: none, or none that pays.
   MatrixSize matrix;
   uint32_t matrix_subgroup = 0;  // the subgroup size that their kernels ask for

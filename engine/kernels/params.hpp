@@ -7,6 +7,7 @@
 #include "shared/attention_matrix.h"
 #include "shared/attention_software.h"
 #include "shared/attention_tiles.h"
+#include "shared/cross_entropy.h"
 #include "shared/dropout.h"
 #include "shared/elementwise.h"
 #include "shared/embedding.h"

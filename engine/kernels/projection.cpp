@@ -69,12 +69,8 @@ void add(const Select& select, const Candidate& candidate) {
   const int64_t second = tiles_of(attrs, 0), third = second + tiles_of(attrs, 1);
   use.key.set(Spec::SECOND, attrs.gated || attrs.count < 2 ? UINT32_MAX : u32(second));
   use.key.set(Spec::THIRD, attrs.count < 3 ? UINT32_MAX : u32(third));
-  use.key.set(Spec::HEAD, kColumns).set(Spec::PAIRS, 0);
-  if (attrs.turned != 0) {
-    const Tensor heads = select.node.outputs[static_cast<size_t>(std::countr_zero(attrs.turned))];
-    use.key.set(Spec::HEAD, u32(select.max_of(select.schedule.info(heads).dims[3])));
-    use.key.set(Spec::PAIRS, u32(select.max_of(select.info(in::kProjectionTable).dims[0])));
-  }
+  use.key.set(Spec::HEAD, u32(attrs.head)).set(Spec::PAIRS, 0);
+  if (attrs.turned != 0) use.key.set(Spec::PAIRS, u32(select.max_of(select.info(in::kProjectionTable).dims[0])));
   use.key.set(Spec::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
 
   const auto tensor = [&](size_t input) { use.buffers[use.buffer_count++].tensor = select.node.inputs[input]; };
@@ -143,11 +139,11 @@ void emit_projection(const Emit& emit) {
     tiles += tiles_of(attrs, i);
     if (!emit.node.outputs[i].valid()) continue;
     const View out = resolve(emit.schedule, emit.node.outputs[i], emit.values);
-    const bool turns = (attrs.turned >> i & 1) != 0;
+    const bool apart = (attrs.apart >> i & 1) != 0;
     p.offset[4 + i] = u32(out.offset);
-    p.out_b[i] = u32(turns ? out.stride[0] : strides_of(out).b);
+    p.out_b[i] = u32(apart ? out.stride[0] : strides_of(out).b);
     p.out_s[i] = u32(strides_of(out).s);
-    p.out_head[i] = turns ? u32(out.stride[1]) : 0;
+    p.out_head[i] = u32(apart ? out.stride[1] : attrs.head);
   }
   p.tiles = u32(tiles);
   p.first = u32(emit.values.sizes[static_cast<size_t>(attrs.rotary.first)]);

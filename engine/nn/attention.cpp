@@ -42,10 +42,10 @@ bool add_batch(Graph& g, std::string_view prefix, std::array<Tensor, 3>* inputs)
 Tensor remember(Graph& g, Tensor heads, const std::string& name, const Cache& cache) {
   const Shape shape = g.shape(heads);
   if (shape.rank != 4) return {};
-  Tensor state = g.state(name, {shape[0].value, cache.capacity, shape[1], shape[3]}, g.dtype(heads));
+  Tensor state = g.state(name, {shape[0].value, shape[1], cache.capacity, shape[3]}, g.dtype(heads));
   if (!shape[0].is_constant()) state = g.slice(state, 0, 0, shape[0]);
-  const Tensor written = g.append(state, g.transpose(heads, 1, 2), 1, cache.past);
-  return g.transpose(g.slice(written, 1, 0, g.sum(cache.past, shape[2], cache.capacity)), 1, 2);
+  const Tensor written = g.append(state, heads, 2, cache.past);
+  return g.slice(written, 2, 0, g.sum(cache.past, shape[2], cache.capacity));
 }
 
 // Takes projected heads to where queries meet keys: applies norms and rotation, and appends keys and values to the cache.

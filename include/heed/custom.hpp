@@ -100,8 +100,10 @@ struct CustomFunction {
 
 // Graph::custom copies all of this, except what `cpu.user` points to.
 struct CustomPass {
-  std::string_view name;                 // label of the pass, below the graph's labels
-  std::span<const uint32_t> spirv = {};  // if empty, compile returns Unsupported on Vulkan
+  std::string_view name;  // label of the pass, below the graph's labels
+  // SPIR-V 1.0 to 1.3. compile returns Unsupported on Vulkan if it is empty, or tells its workgroup size by LocalSizeId on a
+  // device without maintenance4 (on a host's device: unless the host enabled it).
+  std::span<const uint32_t> spirv = {};
   std::string_view entry_point = "main";
   std::span<const uint32_t> constants = {};  // specialization constants 0, 1, ...
   std::span<const CustomWord> push = {};

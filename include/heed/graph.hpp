@@ -278,6 +278,12 @@ class HEED_API Graph {
   // sin, b cos + a sin) (rotary embedding, Su et al. 2021, arXiv:2104.09864). Angles are exact to 2^-31 turns
   // up to position 2^22, and to 2^-22 turns at any.
   Tensor rotary(Tensor x, const RotaryOptions& options = {});
+  // How far each row of logits [..., V] is from its label, I32 [...]: log(sum of exp(logits)) - logits[label], F32 [...]. The
+  // mean over a text is the logarithm of its perplexity. With a label_smoothing of 0 to 1 it is that share of the mean over
+  // all labels, and the rest of the row's own (Szegedy et al. 2016, arXiv:1512.00567). A label that is no index of the
+  // vocabulary, such as -100, is left out: its loss is 0. A label whose logit is minus infinity has a loss of plus infinity;
+  // NaN or plus infinity anywhere in a row make its loss NaN.
+  Tensor cross_entropy(Tensor logits, Tensor labels, float label_smoothing = 0.0f);
   Tensor argmax(Tensor x);  // I32 index of the largest element, the first of equal ones; removes the axis
   // Draws a token for each row of logits [..., V]: I32, and the axis is removed. It stays on the device, where an embedding
   // reads it and append writes it to a state, so that many steps can be recorded with no word to the host between.

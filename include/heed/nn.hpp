@@ -76,8 +76,8 @@ inline constexpr AttentionNames kSeparate = {.q = "w_q", .k = "w_k", .v = "w_v",
 inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "out_proj"};
 
 // Keys and values that stay from run to run, so that a run computes those of new tokens only. They lie in two states
-// (Graph::state), prefix + ".keys" [B, capacity, kv_heads, d_k] and prefix + ".values" [B, capacity, kv_heads, d_v]; if
-// the batch is an extent, B is its maximum.
+// (Graph::state), prefix + ".keys" [B, kv_heads, capacity, d_k] and prefix + ".values" [B, kv_heads, capacity, d_v], so that
+// the rows of a head are one stretch of memory. If the batch is an extent, B is its maximum.
 struct Cache {
   int64_t capacity = 0;  // tokens that each row of the batch may have; 0: no cache
   Dim past = 0;          // tokens that are there before the run; usually made by Graph::position

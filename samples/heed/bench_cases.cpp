@@ -84,6 +84,14 @@ BenchCase argmax(int64_t rows) {
   return {"argmax", text(shape), Bound::Memory, build};
 }
 
+BenchCase cross_entropy(int64_t rows) {
+  const std::vector<int64_t> shape = {rows, kVocabulary};
+  const auto build = [=](BenchGraph& b) {
+    b.result(b.graph.cross_entropy(b.input("x", shape), b.ids("labels", {rows}, kVocabulary)), {rows});
+  };
+  return {"cross_entropy", text(shape), Bound::Memory, build};
+}
+
 // As a chat would have it: temperature, top-k and top-p.
 BenchCase sample(int64_t rows) {
   const std::vector<int64_t> shape = {rows, kVocabulary};
@@ -168,6 +176,7 @@ std::vector<BenchCase> make_cases() {
       row_wise("l2_normalize", 512, kWidth, [](Graph& g, Tensor x) { return g.l2_normalize(x); }),
       concat(512),
       argmax(64),
+      cross_entropy(64),
       sample(1),
       encoder(128),
       encoder(512),

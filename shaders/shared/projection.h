@@ -23,7 +23,7 @@ HEED_CONSTANT(5, uint, BM, 1)  // most rows
 HEED_CONSTANT(7, uint, K, 8)
 HEED_CONSTANT(8, uint, SECOND, 0xffffffffu)  // the first tiles of the second and the third result
 HEED_CONSTANT(9, uint, THIRD, 0xffffffffu)
-HEED_CONSTANT(10, uint, HEAD, 4)   // columns of a head that turns
+HEED_CONSTANT(10, uint, HEAD, 4)   // columns of a head
 HEED_CONSTANT(11, uint, PAIRS, 0)  // of them that turn
 HEED_CONSTANT(12, float, EPS, 0.0)
 HEED_END_CONSTANTS

@@ -223,7 +223,7 @@ TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") 
           s.config.family == DecoderFamily::Gpt2 ? "part.h.1.attn" : "part.model.layers.1.self_attn";
       std::vector<float> keys(static_cast<size_t>(s.config.kv_heads * s.config.head_width));
       CHECK(speaker.state.read(attention + ".keys", std::as_writable_bytes(std::span(keys)),
-                               {.axis = 1, .begin = static_cast<int64_t>(s.prompt.size()) - 1, .size = 1}) ==
+                               {.axis = 2, .begin = static_cast<int64_t>(s.prompt.size()) - 1, .size = 1}) ==
             Status::Ok);
       CHECK(std::any_of(keys.begin(), keys.end(), [](float key) { return key != 0.0f; }));
     }

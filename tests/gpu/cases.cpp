@@ -135,6 +135,9 @@ void add_rows(std::vector<GraphCase>* cases) {
     cases->push_back(row_wise("mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 0); }, " over rows"));
     cases->push_back(row_wise("mean", 512, columns, [](Graph& g, Tensor x) { return g.mean(x, 1); }));
   }
+  cases->push_back(row_wise("cross_entropy", 512, 4096, [](Graph& g, Tensor x) {
+    return g.cross_entropy(x, g.input("labels", {512}, DType::I32));
+  }));
   cases->push_back(row_wise("sample", 512, 4096, [](Graph& g, Tensor x) { return g.sample(x, {.top_p = 0.9f}); }));
   cases->push_back(row_wise(
       "sample", 1, 151936,

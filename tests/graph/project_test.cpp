@@ -49,9 +49,16 @@ TEST_CASE("projections: norm, queries, keys and values are one pass, and write k
   const RotaryOptions at{.first = past};
   const Tensor q = g.rotary(layer.heads(layer.product("q", 64), 4), at);
   const Tensor k = g.rotary(layer.heads(layer.product("k", 32), 2), at), v = layer.heads(layer.product("v", 32), 2);
-  const Tensor keys = g.state("keys", {1, 16, 2, 16}), values = g.state("values", {1, 16, 2, 16});
-  static_cast<void>(g.append(keys, g.transpose(k, 1, 2), 1, past));
-  static_cast<void>(g.append(values, g.transpose(v, 1, 2), 1, past));
+  SECTION("head by head") {
+    const Tensor keys = g.state("keys", {1, 2, 16, 16}), values = g.state("values", {1, 2, 16, 16});
+    static_cast<void>(g.append(keys, k, 2, past));
+    static_cast<void>(g.append(values, v, 2, past));
+  }
+  SECTION("token by token") {
+    const Tensor keys = g.state("keys", {1, 16, 2, 16}), values = g.state("values", {1, 16, 2, 16});
+    static_cast<void>(g.append(keys, g.transpose(k, 1, 2), 1, past));
+    static_cast<void>(g.append(values, g.transpose(v, 1, 2), 1, past));
+  }
   g.output("q", q);
   CHECK(ops_with(g) == Ops{kScale, kOne});
   CHECK(ops_with(g, 1 << 15).size() > 2);  // the device cannot bind so many weights at once
@@ -123,6 +130,14 @@ TEST_CASE("projections: what cannot be one pass stays apart", "[graph]") {
     g.output("k", g.rotary(layer.heads(layer.product("k", 64), 4), {.base = 500.0f}));
     g.output("v", layer.product("v", 64));
     CHECK(ops_with(g) == Ops{kScale, Op::RmsNorm, kOne, Op::Rotary, kAlone});
+  }
+  SECTION("heads of another width than those that turn") {
+    // Their product is a pass for itself, and writes head by head.
+    Layer layer;
+    Graph& g = layer.g;
+    g.output("q", g.rotary(layer.heads(layer.product("q", 64), 4)));
+    static_cast<void>(g.append(g.state("values", {1, 4, 16, 8}), layer.heads(layer.product("v", 32), 4), 2, 0));
+    CHECK(ops_with(g) == Ops{kScale, kOne, kScale});
   }
   SECTION("a state that is read between") {
     // The second product would write the state before it is read, or the first be read before it is made.

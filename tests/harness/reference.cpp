@@ -448,6 +448,42 @@ Array log_sum_exp(const Array& x, const SoftmaxReference& options) {
 // 32 more cover their joining and the arithmetic after it.
 static double row_roundings(int64_t n) { return (static_cast<double>(n) / 16.0 + 32.0) * kUnit; }
 
+Array cross_entropy(const Array& x, const Array& labels, double label_smoothing) {
+  const int64_t n = x.dim(0);
+  Array y = log_sum_exp(x, {});
+  for (int64_t row = 0; row < y.size(); ++row) {
+    const auto label = static_cast<int64_t>(labels.at(row));
+    if (label < 0 || label >= n) {
+      y.at(row) = y.err(row) = 0.0;
+      continue;
+    }
+    const auto first = x.value.begin() + row * n, end = first + n;
+    const bool forbidden = std::find(first, end, -kInfinity) != end;
+    double strange = 0.0;  // NaN beside NaN and plus infinity
+    for (auto value = first; value != end; ++value)
+      if (*value != -kInfinity) strange += *value - *value;
+    if (std::isnan(strange)) {
+      y.at(row) = strange;
+      continue;
+    }
+    if ((label_smoothing < 1.0 && x.at(row * n + label) == -kInfinity) || (label_smoothing > 0.0 && forbidden)) {
+      y.at(row) = kInfinity;
+      continue;
+    }
+    const double largest = *std::max_element(first, end);
+    double loss = y.at(row) - largest, spread = 0.0;  // spread: mean magnitude of the distances
+    if (label_smoothing < 1.0) loss -= (1.0 - label_smoothing) * (x.at(row * n + label) - largest);
+    for (auto value = first; value != end && label_smoothing > 0.0; ++value) {
+      spread += (largest - *value) / static_cast<double>(n);
+      loss += label_smoothing * (largest - *value) / static_cast<double>(n);
+    }
+    y.at(row) = loss;
+    y.err(row) += x.err(row * n + label) + label_smoothing * spread * row_roundings(n) +
+                  4.0 * kUnit * (std::abs(largest - x.at(row * n + label)) + std::abs(loss));
+  }
+  return y;
+}
+
 // If x and length are each off by at most `shift`, then t = x / length is off by at most the result times 1 + |t|.
 static double moved_by(double shift, double length) { return shift < length ? shift / (length - shift) : kInfinity; }
 

@@ -67,6 +67,7 @@ const Call kCalls[] = {
       (void)p.graph.rotary(p.tensor(), {.width = p.number(8), .base = p.factor(), .positions = p.tensor()});
     },
     [](Program& p) { (void)p.graph.argmax(p.tensor()); },
+    [](Program& p) { (void)p.graph.cross_entropy(p.tensor(), p.ids({p.dim()}), p.factor()); },
     [](Program& p) {
       const Tensor x = p.remember(p.tensor());
       (void)p.graph.sample(x, {.previous = p.maybe(&Program::ids, {p.dim()}),

@@ -30,6 +30,17 @@ std::vector<uint32_t> volume(bool by_mode) {
   return words;
 }
 
+Graph graph_of_volume(bool by_mode, const std::array<uint32_t, 3>& size) {
+  const std::vector<uint32_t> words = volume(by_mode);
+  const CustomWord push[] = {16u, 16u, 16u};
+  const CustomOutput outputs[] = {{{16, 16, 16}}};
+  Graph g;
+  g.output("y", g.custom({.name = "volume", .spirv = words, .constants = size, .push = push, .outputs = outputs},
+                         {g.input("x", {16, 16, 16})})
+                    .outputs[0]);
+  return g;
+}
+
 }  // namespace
 
 TEST_CASE("custom: a box may hold more invocations than a row", "[kernels][custom]") {
@@ -45,21 +56,28 @@ TEST_CASE("custom: a box may hold more invocations than a row", "[kernels][custo
                       {{4, 0, 4}, "workgroups of 0 along axis 1"}};
   Capabilities device;
   device.max_group_invocations = 512;
+  device.local_size_id = true;
   for (const bool by_mode : {false, true})
     for (const Row& row : rows) {
       INFO(row.size[0] << " x " << row.size[1] << " x " << row.size[2] << ", by mode: " << by_mode);
-      const std::vector<uint32_t> words = volume(by_mode);
-      const CustomWord push[] = {16u, 16u, 16u};
-      const CustomOutput outputs[] = {{{16, 16, 16}}};
-      Graph g;
-      g.output("y",
-               g.custom({.name = "volume", .spirv = words, .constants = row.size, .push = push, .outputs = outputs},
-                        {g.input("x", {16, 16, 16})})
-                   .outputs[0]);
+      const Graph g = graph_of_volume(by_mode, row.size);
       kernel_tests::Lowered lowered(g, false, device);
       KernelList kernels;
       CHECK(lowered.select(lowered.pass(Op::Custom), &kernels) ==
             (row.says == nullptr ? Status::Ok : Status::Unsupported));
       CHECK_THAT(lowered.messages.text, holds(row.says == nullptr ? "" : row.says));
+    }
+}
+
+TEST_CASE("custom: a size by LocalSizeId needs a device that may take it", "[kernels][custom]") {
+  for (const bool by_mode : {false, true})
+    for (const bool may : {false, true}) {
+      Capabilities device;
+      device.local_size_id = may;
+      const Graph g = graph_of_volume(by_mode, {4, 4, 4});
+      kernel_tests::Lowered lowered(g, false, device);
+      KernelList kernels;
+      CHECK(lowered.select(lowered.pass(Op::Custom), &kernels) == (by_mode && !may ? Status::Unsupported : Status::Ok));
+      CHECK_THAT(lowered.messages.text, holds(by_mode && !may ? "needs maintenance4" : ""));
     }
 }

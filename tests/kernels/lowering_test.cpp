@@ -53,6 +53,10 @@ std::vector<OpCase> op_cases() {
                                                               .bias = g.input("b", {50000}),
                                                               .seeds = g.input("s", {2, 3}, DType::I32)}));
        }},
+      {"cross_entropy", Op::CrossEntropy, 6,
+       [](Graph& g) {
+         g.output("y", g.cross_entropy(g.input("x", {2, 3, 50000}), g.input("labels", {2, 3}, DType::I32)));
+       }},
       {"argmax", Op::Argmax, 6, [](Graph& g) { g.output("y", g.argmax(g.input("x", {2, 3, 50000}))); }},
       {"embedding", Op::Embedding, 80000,
        [](Graph& g) { g.output("y", g.embedding(g.input("t", {1000, 100}), g.input("i", {2, 40000}, DType::I32))); }},

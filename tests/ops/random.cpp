@@ -32,6 +32,7 @@ constexpr Family kFamilies[] = {{"matmul", build_matmul},
                                 {"attention", build_attention},
                                 {"l2_normalize", build_l2_normalize},
                                 {"copies", build_bytes},
+                                {"cross_entropy", build_cross_entropy},
                                 {"argmax", build_argmax},
                                 {"rotary", build_rotary},
                                 {"concat", build_concat},
@@ -39,7 +40,6 @@ constexpr Family kFamilies[] = {{"matmul", build_matmul},
                                 {"positional_encoding", build_encoding}};
 constexpr DType kTypes[] = {DType::F32, DType::F16, DType::BF16};
 constexpr int64_t kFamilyCount = std::size(kFamilies);
-static_assert(kFamilyCount % std::size(kTypes) != 0);  // so that an operation's types alternate
 
 }  // namespace
 
@@ -64,9 +64,10 @@ Trial trial_of(const RandomGraph& graph) {
 }
 
 RandomGraph random_graph(uint64_t seed, int64_t number) {
-  const Family& family = kFamilies[number % kFamilyCount];
+  const int64_t family = number % kFamilyCount, round = number / kFamilyCount;
+  const DType type = kTypes[static_cast<size_t>(family + round) % std::size(kTypes)];
   Random random(seed + static_cast<uint64_t>(number) * 1000003u);
-  return {family.operation, kTypes[static_cast<size_t>(number) % std::size(kTypes)], family.build, random.next()};
+  return {kFamilies[family].operation, type, kFamilies[family].build, random.next()};
 }
 
 uint64_t random_seed() {

@@ -94,6 +94,7 @@ void build_encoding(Trial& t, Random& random);
 void build_embedding(Trial& t, Random& random);
 void build_mean(Trial& t, Random& random);
 void build_rotary(Trial& t, Random& random);
+void build_cross_entropy(Trial& t, Random& random);
 void build_argmax(Trial& t, Random& random);
 void build_sample(Trial& t, Random& random);
 

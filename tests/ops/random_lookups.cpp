@@ -37,6 +37,23 @@ void build_mean(Trial& t, Random& random) {
   });
 }
 
+void build_cross_entropy(Trial& t, Random& random) {
+  const float smoothings[] = {0.0f, 0.0f, 0.1f, 1.0f};
+  const float smoothing = smoothings[random.below(4)];
+  const bool transpose = random.coin();
+  const double range = random.coin() ? 5.0 : 50.0;
+  Drawn drawn(t, random);
+  const Dim rows = drawn.size("rows", 40), n = drawn.size("n", 700, random.coin());
+  const Tensor x = transpose ? t.graph.transpose(t.input("x", {n, rows}), 0, 1) : t.input("x", {rows, n});
+  t.graph.output("y", t.graph.cross_entropy(x, t.graph.input("labels", {rows}, DType::I32), smoothing));
+  drawn.fill_runs([&](Run& run, const Sizes& s) {
+    const Sizes shape = transpose ? Sizes{s[1], s[0]} : Sizes{s[0], s[1]};
+    const Array v = run.input("x", uniform(shape, random.next(), -range, range));
+    const Array labels = run.input("labels", whole_numbers({s[0]}, random.next(), -1, s[1] + 1), DType::I32);
+    run.expect_within("y", cross_entropy(transpose ? transposed(v) : v, labels, static_cast<double>(smoothing)));
+  });
+}
+
 // Values come from a small set, so that rows have ties: the first largest wins.
 void build_argmax(Trial& t, Random& random) {
   const int64_t different = random.pick({2, 20, 1000});

@@ -1,4 +1,5 @@
 // The examples of the pages are the files beside this one, word for word, and do what they say; links lead somewhere.
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -55,6 +56,23 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+// Whether a page has a heading that such a link names: in lower case, spaces as hyphens, other punctuation left out.
+bool has_heading(const std::string& markdown, const std::string& name) {
+  std::istringstream lines(markdown);
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (!line.starts_with('#')) continue;
+    std::string heading;
+    for (const char c : line.substr(std::min(line.find(' ') + 1, line.size()))) {
+      const auto letter = static_cast<unsigned char>(c);
+      if (c == ' ' || c == '-') heading += '-';
+      if (std::isalnum(letter) != 0 || c == '_') heading += static_cast<char>(std::tolower(letter));
+    }
+    if (heading == name) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("README: the examples are the compiled files", "[readme]") {
@@ -95,7 +113,10 @@ TEST_CASE("README: every relative link of every page leads somewhere", "[readme]
       const std::string target = text.substr(at + 2, text.find(')', at) - at - 2);
       if (target.find("://") != std::string::npos) continue;
       INFO(page << ": " << target);
-      CHECK(std::filesystem::exists(kRoot / page.parent_path() / target));
+      const size_t mark = target.find('#');
+      const std::filesystem::path to = mark == 0 ? kRoot / page : kRoot / page.parent_path() / target.substr(0, mark);
+      CHECK(std::filesystem::exists(to));
+      if (mark != std::string::npos) CHECK(has_heading(read(to), target.substr(mark + 1)));
       ++links;
     }
   }

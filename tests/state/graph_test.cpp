@@ -59,6 +59,26 @@ TEST_CASE("state: the pass that makes rows writes them where they stay", "[graph
     (void)g.append(place, y, 1, g.position("past", 8));
     CHECK(passes_of(g) == "matmul*");
   }
+  SECTION("heads of a product that lie apart in the state") {
+    for (const bool biased : {false, true}) {
+      Step s;
+      const Tensor y = biased ? s.g.linear(s.x, s.w, s.g.weight("bias", {24})) : s.linear();
+      (void)s.g.append(s.g.state("k", {1, 3, 32, 8}), s.g.transpose(s.heads(y), 1, 2), 2, s.past);
+      const Scheduled made = schedule_of(s.g);
+      REQUIRE(made.status == Status::Ok);
+      REQUIRE(ops_of(made.schedule) == std::vector<Op>{Op::Matmul});
+      CHECK(made.schedule.scratch_bytes == 0);
+      // Head 2 begins 64 rows behind head 0, row 3 of a run 24 elements behind row 0, and the first at the position.
+      std::vector<int64_t> sizes(made.schedule.sizes.count());
+      CHECK(made.schedule.sizes.evaluate(std::vector<int64_t>{5, 4}, sizes));
+      const View view = resolve(made.schedule, made.schedule.passes[0].outputs[0], {.sizes = sizes});
+      CHECK(view.offset == 5 * 8);
+      CHECK(view.dim[0] == 3);
+      CHECK(view.stride[0] == 32 * 8);
+      CHECK(view.dim[2] == 4);
+      CHECK(view.stride[2] == 8);
+    }
+  }
   SECTION("turned heads, which lie apart in the state") {
     Step s;
     const Tensor turned = s.g.rotary(s.g.transpose(s.heads(s.linear()), 1, 2));
@@ -102,9 +122,10 @@ TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][st
     s.g.output("y", y);
     CHECK(passes_of(s.g) == "matmul elementwise*");
   }
-  SECTION("heads of a product that lie apart in the state") {
+  SECTION("heads of a product that lie apart in the state, behind a bias and what is added") {
     Step s;
-    (void)s.g.append(s.g.state("k", {1, 3, 32, 8}), s.g.transpose(s.heads(s.linear()), 1, 2), 2, s.past);
+    const Tensor y = s.g.add(s.g.linear(s.x, s.w, s.g.weight("bias", {24})), s.x);
+    (void)s.g.append(s.g.state("k", {1, 3, 32, 8}), s.g.transpose(s.heads(y), 1, 2), 2, s.past);
     CHECK(passes_of(s.g) == "matmul elementwise*");
   }
   SECTION("a part of them") {

@@ -72,6 +72,7 @@ Status VulkanDevice::create_device() {
   const bool matrices = context_.capabilities.matrix.m != 0;
   Features wanted = matrices ? kMatrixFeatures : Features{};
   wanted.storageBuffer16BitAccess = context_.physical.features.storageBuffer16BitAccess;
+  wanted.maintenance4 = context_.physical.features.maintenance4;
   FeatureChain features(wanted);
   const char* extensions[3] = {};
   uint32_t extension_count = 0;

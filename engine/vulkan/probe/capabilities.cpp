@@ -54,6 +54,7 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   const bool matrices = listed && device.api_version >= VK_API_VERSION_1_3;
   Features asked = matrices ? kMatrixFeatures : Features{};
   asked.storageBuffer16BitAccess = true;
+  asked.maintenance4 = device.api_version >= VK_API_VERSION_1_3;
   device.features = read_features(vk, handle, asked);
   if (matrices)
     device.matrix_units = read_matrix_units(vk, handle, device.features);
@@ -135,6 +136,7 @@ Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_m
   if (device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) result.invocation_work *= 10;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
   result.storage_16bit = device.features.storageBuffer16BitAccess;
+  result.local_size_id = device.features.maintenance4;
   std::string why = "16-bit storage is not used";
   if (result.storage_16bit) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);
   if (result.matrix.m != 0) {

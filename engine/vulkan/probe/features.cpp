@@ -27,12 +27,14 @@ constexpr Place kPlaces[] = {
     HEED_PLACE(VULKAN_MEMORY_MODEL_FEATURES, VulkanMemoryModelFeatures, vulkanMemoryModelDeviceScope),
     HEED_PLACE(SUBGROUP_SIZE_CONTROL_FEATURES, SubgroupSizeControlFeatures, subgroupSizeControl),
     HEED_PLACE(SUBGROUP_SIZE_CONTROL_FEATURES, SubgroupSizeControlFeatures, computeFullSubgroups),
+    HEED_PLACE(MAINTENANCE_4_FEATURES, Maintenance4Features, maintenance4),
     HEED_PLACE(VULKAN_1_1_FEATURES, Vulkan11Features, storageBuffer16BitAccess),
     HEED_PLACE(VULKAN_1_2_FEATURES, Vulkan12Features, shaderFloat16),
     HEED_PLACE(VULKAN_1_2_FEATURES, Vulkan12Features, vulkanMemoryModel),
     HEED_PLACE(VULKAN_1_2_FEATURES, Vulkan12Features, vulkanMemoryModelDeviceScope),
     HEED_PLACE(VULKAN_1_3_FEATURES, Vulkan13Features, subgroupSizeControl),
     HEED_PLACE(VULKAN_1_3_FEATURES, Vulkan13Features, computeFullSubgroups),
+    HEED_PLACE(VULKAN_1_3_FEATURES, Vulkan13Features, maintenance4),
 };
 #undef HEED_PLACE
 
@@ -76,6 +78,7 @@ FeatureChain::FeatureChain(const Features& features, VkBool32 value) {
       first_ = fresh;
     }
   };
+  add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, &maintenance_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, &subgroup_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES, &model_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES, &half_);

@@ -17,6 +17,7 @@ struct Features {
   bool shaderFloat16 = false;
   bool vulkanMemoryModel = false, vulkanMemoryModelDeviceScope = false;
   bool subgroupSizeControl = false, computeFullSubgroups = false;
+  bool maintenance4 = false;
 };
 
 // Reads a pNext chain, which may say a feature in an extension's structure or in one of Vulkan 1.1, 1.2 or 1.3.
@@ -42,6 +43,7 @@ class FeatureChain {
   VkPhysicalDeviceShaderFloat16Int8Features half_;
   VkPhysicalDeviceVulkanMemoryModelFeatures model_;
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_;
+  VkPhysicalDeviceMaintenance4Features maintenance_;
 };
 
 // Whether this extension is among those of a device, or of a host's list.

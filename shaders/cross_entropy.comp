@@ -1,0 +1,63 @@
+// Cross-entropy of rows of logits and their labels; see shared/cross_entropy.h. Two walks over a row: the largest logit, then
+// sums relative to it. No infinity takes part in any arithmetic.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shared/storage.glsl"
+#include "shared/rows.glsl"
+#include "shared/cross_entropy.h"
+
+layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+layout(set = 0, binding = 1) readonly buffer Labels { int labels[]; };
+layout(set = 0, binding = 2) writeonly buffer Out { float result[]; };
+
+const float LOWEST = -3.402823466e38;
+const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
+
+void main() {
+  uint row = row_index();
+  uint n = row < p.rows ? p.n : 0u;
+  uvec4 at = UNRAVEL(row, p.dim);
+  uint x_row = p.offset[0] + DOT4(at, p.x_stride);
+
+  float largest = LOWEST;
+  for (uint i = lane(); i < n; i += lanes()) {
+    float value = FROM_A(x[x_row + i * p.x_stride[4]]);
+    if (!is_minus_infinity(value)) largest = max_with_nan(largest, value);
+  }
+  largest = row_max(largest);
+  bool strange = (floatBitsToUint(largest) & 0x7fffffffu) >= INFINITY_BITS;  // infinite or NaN
+
+  float sum = 0.0, distances = 0.0, forbidden = 0.0;
+  for (uint i = lane(); i < n && !strange; i += lanes()) {
+    float value = FROM_A(x[x_row + i * p.x_stride[4]]);
+    if (is_minus_infinity(value)) {
+      forbidden = 1.0;
+    } else {
+      sum += exp(value - largest);
+      distances += value - largest;
+    }
+  }
+  sum = row_sum(sum);
+  if (p.smoothing > 0.0) {
+    distances = row_sum(distances);
+    forbidden = row_max(forbidden);
+  }
+  if (lane() > 0u || n == 0u) return;
+
+  uint label = uint(labels[p.offset[1] + DOT4(at, p.label_stride)]);
+  uint bits = 0u;
+  if (label < n) {
+    float own = FROM_A(x[x_row + label * p.x_stride[4]]);
+    if (strange) {
+      bits = NAN_BITS;
+    } else if ((is_minus_infinity(own) && p.smoothing < 1.0) || (p.smoothing > 0.0 && forbidden > 0.0)) {
+      bits = INFINITY_BITS;
+    } else {
+      float loss = log(sum);
+      if (p.smoothing < 1.0) loss -= (1.0 - p.smoothing) * (own - largest);
+      if (p.smoothing > 0.0) loss -= p.smoothing * (distances / float(n));
+      bits = floatBitsToUint(loss);
+    }
+  }
+  result[p.offset[2] + DOT4(at, p.out_stride)] = uintBitsToFloat(bits);
+}

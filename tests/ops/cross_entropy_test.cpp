@@ -1,0 +1,106 @@
+#include <limits>
+
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Of n labels about one in eight is none, before the first or behind the last.
+Array labels_for(const Sizes& rows, int64_t n, uint64_t seed) {
+  Array labels = whole_numbers(rows, seed, 0, n);
+  for (int64_t i = 0; i < labels.size(); ++i)
+    if (i % 8 == 3) labels.at(i) = i % 16 == 3 ? -100.0 : static_cast<double>(n);
+  return labels;
+}
+
+Sizes rows_of(const Sizes& shape) { return {shape.begin(), shape.end() - 1}; }
+
+void expect_loss(Run& run, const Array& x, const Array& labels, float smoothing) {
+  run.expect_within("y", cross_entropy(x, labels, static_cast<double>(smoothing)));
+}
+
+// Logits in +-range.
+Case rows_case(const Sizes& shape, double range, float smoothing) {
+  const std::string name =
+      text_of(shape) + " within " + std::to_string(range) + ", smoothing " + std::to_string(smoothing);
+  return {name, [=](Trial& t) {
+            const Sizes rows = rows_of(shape);
+            const Tensor labels = t.graph.input("labels", shape_of(rows), DType::I32);
+            t.graph.output("y", t.graph.cross_entropy(t.input("x", shape_of(shape)), labels, smoothing));
+            Run& run = t.run();
+            const Array x = run.input("x", uniform(shape, 171, -range, range));
+            expect_loss(run, x, run.input("labels", labels_for(rows, shape.back(), 172), DType::I32), smoothing);
+            t.passes = {"cross_entropy"};
+          }};
+}
+
+// Forbidden labels, rows of nothing else, infinite and NaN logits.
+Case strange_case(float smoothing) {
+  return {"infinities, smoothing " + std::to_string(smoothing), [=](Trial& t) {
+            const Tensor labels = t.graph.input("labels", {7}, DType::I32);
+            t.graph.output("y", t.graph.cross_entropy(t.input("x", {7, 3}), labels, smoothing));
+            Run& run = t.run();
+            const Array x = run.input(
+                "x", values({7, 3},
+                            {1, -kInfinity, 2,    1, -kInfinity, 2,    -kInfinity, -kInfinity, -kInfinity, kInfinity, 0,
+                             1, 0,          kNaN, 1, -kInfinity, kNaN, -kInfinity, kInfinity,  -kInfinity, kNaN}));
+            expect_loss(run, x, run.input("labels", values({7}, {0, 1, 2, 1, 0, 0, 5}), DType::I32), smoothing);
+          }};
+}
+
+Case extents_case() {
+  return {"extents", [](Trial& t) {
+            const Dim m = t.graph.extent("m", 9), n = t.graph.extent("n", 300);
+            const Tensor labels = t.graph.input("labels", {m}, DType::I32);
+            t.graph.output("y", t.graph.cross_entropy(t.graph.transpose(t.input("x", {n, m}), 0, 1), labels, 0.1f));
+            for (const auto& e : {std::array<int64_t, 2>{9, 300}, {1, 1}, {4, 129}}) {
+              Run& run = t.run({{"m", e[0]}, {"n", e[1]}});
+              const Array x = transposed(run.input("x", uniform({e[1], e[0]}, 173, -8, 8)));
+              expect_loss(run, x, run.input("labels", labels_for({e[0]}, e[1], 174), DType::I32), 0.1f);
+            }
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("cross_entropy on every device", "[ops]") {
+  Operation operation{"cross_entropy", {}};
+  for (const int64_t n : {1, 2, 7, 31, 33, 64, 129, 257, 1025, 9001})
+    for (const float smoothing : {0.0f, 0.1f}) operation.cases.push_back(rows_case({5, n}, 12.0, smoothing));
+  operation.cases.push_back(rows_case({9, 300}, 3e4, 0.0f));
+  operation.cases.push_back(rows_case({9, 300}, 3e4, 1.0f));
+  operation.cases.push_back(rows_case({2, 70000}, 20.0, 0.0f));
+  operation.cases.push_back(rows_case({70001, 3}, 5.0, 0.0f));
+  operation.cases.back().many_groups = true;
+  operation.cases.push_back(rows_case({2, 3, 4, 50}, 8.0, 0.5f));
+  for (const float smoothing : {0.0f, 0.1f, 1.0f}) operation.cases.push_back(strange_case(smoothing));
+  operation.cases.push_back(extents_case());
+  check(operation);
+}
+
+TEST_CASE("cross_entropy refuses what it cannot mean", "[graph]") {
+  struct Row {
+    Shape labels;
+    DType type;
+    float smoothing;
+    Status status;
+  };
+  const Row rows[] = {{{2, 3}, DType::I32, 0.0f, Status::Ok},
+                      {{2, 3}, DType::U8, 0.0f, Status::DTypeMismatch},
+                      {{3, 2}, DType::I32, 0.0f, Status::ShapeMismatch},
+                      {{2, 3, 4}, DType::I32, 0.0f, Status::ShapeMismatch},
+                      {{2, 3}, DType::I32, -0.5f, Status::InvalidArgument},
+                      {{2, 3}, DType::I32, 1.5f, Status::InvalidArgument},
+                      {{2, 3}, DType::I32, std::numeric_limits<float>::quiet_NaN(), Status::InvalidArgument}};
+  for (const Row& row : rows) {
+    Graph g;
+    static_cast<void>(g.cross_entropy(g.input("x", {2, 3, 4}), g.input("labels", row.labels, row.type), row.smoothing));
+    INFO(g.error());
+    CHECK(g.status() == row.status);
+  }
+}
+
+}  // namespace heed::ops
