@@ -190,6 +190,11 @@ Tensor Graph::weight(std::string_view name, const Shape& shape, DType dtype) {
   return tensor;
 }
 
+Tensor Graph::find_weight(std::string_view name) const {
+  const NamedTensor* known = find_named(data_->weights, name);
+  return known == nullptr ? Tensor{} : Tensor{known->tensor};
+}
+
 Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const float> values) {
   Build build(*data_, "constant");
   return copy_constant(build, name, shape, DType::F32, values);

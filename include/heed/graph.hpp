@@ -209,6 +209,8 @@ class HEED_API Graph {
   // whole rows may only be the weight of linear, b of matmul with transpose_b, or the table of embedding: it is never copied or
   // widened in memory. Quantized weights run on the CPU device only yet; on Vulkan, compile returns Unsupported.
   Tensor weight(std::string_view name, const Shape& shape, DType dtype = DType::F32);
+  // The weight of this name if the graph has it already, else an invalid tensor; never a mistake.
+  Tensor find_weight(std::string_view name) const;
   // A tensor with these values, F32, I32 or U8, which the graph copies.
   Tensor constant(std::string_view name, const Shape& shape, std::span<const float> values);
   Tensor constant(std::string_view name, const Shape& shape, std::span<const int32_t> values);
