@@ -7,11 +7,11 @@ namespace {
 
 // Where a type has its bits. All of them keep their places between file and words.
 struct Places {
-  int four = 0;       // bytes with four bits of two elements each
-  int bytes = 0;      // how many
-  int apart = 0;      // a byte has those of elements `apart` places from each other
-  int upper = 0;      // bits above them
-  int upper_bits = 0; // of an element; 0: none
+  int four = 0;        // bytes with four bits of two elements each
+  int bytes = 0;       // how many
+  int apart = 0;       // a byte has those of elements `apart` places from each other
+  int upper = 0;       // bits above them
+  int upper_bits = 0;  // of an element; 0: none
 };
 Places places_of(DType type) {
   switch (type) {
@@ -40,6 +40,11 @@ uint64_t scatter(uint32_t word) {
   return (bytes | bytes << 4) & 0x0f0f0f0f0f0f0f0fu;
 }
 
+// Adds 128 to 32 bytes, or takes it off again.
+void flip_signs(std::byte* bytes) {
+  for (int i = 0; i < 32; ++i) bytes[i] ^= std::byte{0x80};
+}
+
 // The byte and bit of the upper bits of element i in a file: element i % 32 of 32 bytes, each of which has bits of all
 // elements that lie 32 apart.
 struct UpperPlace {
@@ -53,7 +58,9 @@ UpperPlace upper_place(int i, int bits) {
 int bits_at(const std::byte* bytes, UpperPlace at, int bits) {
   return std::to_integer<int>(bytes[at.byte]) >> at.shift & ((1 << bits) - 1);
 }
-void put_bits(std::byte* bytes, UpperPlace at, int value) { bytes[at.byte] |= static_cast<std::byte>(value << at.shift); }
+void put_bits(std::byte* bytes, UpperPlace at, int value) {
+  bytes[at.byte] |= static_cast<std::byte>(value << at.shift);
+}
 // Element i of words of 32 bits, little-endian.
 UpperPlace word_place(int i, int bits) { return {i * bits / 8, i * bits % 8}; }
 
@@ -62,6 +69,7 @@ UpperPlace word_place(int i, int bits) { return {i * bits / 8, i * bits % 8}; }
 void to_words(DType type, const std::byte* file, std::byte* words) {
   const Places at = places_of(type);
   std::memcpy(words, file, static_cast<size_t>(block_of(type).bytes));
+  if (type == DType::Q8_0) return flip_signs(words + 2);
   // Elements of `apart` bytes: their lower halves, then their upper ones.
   for (int group = 0; group < at.bytes; group += at.apart)
     for (int i = 0; i < at.apart; i += 8) {
@@ -81,6 +89,7 @@ void to_words(DType type, const std::byte* file, std::byte* words) {
 void from_words(DType type, const std::byte* words, std::byte* file) {
   const Places at = places_of(type);
   std::memcpy(file, words, static_cast<size_t>(block_of(type).bytes));
+  if (type == DType::Q8_0) return flip_signs(file + 2);
   for (int group = 0; group < at.bytes; group += at.apart)
     for (int i = 0; i < at.apart; i += 8) {
       uint32_t lower, upper;

@@ -288,6 +288,10 @@ Status CpuPlan::run_passes() {
 }
 
 Status CpuPlan::report_fault(const Node& node, const Pass& pass, uint64_t position) const {
+  if (node.op != Op::Embedding)
+    return fail(shared_->log, Status::IndexOutOfRange,
+                format("run: %s: the place of element %" PRIu64 " is behind the end; its row is left out",
+                       node.label.c_str(), position));
   const Operand ids = pass.input(in::kIds);
   const int32_t id = *ids.at<const int32_t>(row_offset(per_row(ids.view), static_cast<int64_t>(position)));
   return fail(shared_->log, Status::IndexOutOfRange,
@@ -302,6 +306,7 @@ std::string CpuPlan::why(const Node& node) const {
     const DType a = schedule_.info(node.inputs[in::kA]).dtype;
     if (has_constant_b(schedule_, node) && shared_->kernels.matmul->of(b).narrow != nullptr)
       return format("%s dot products, a %s bf16, f32 sums", name, a == DType::BF16 ? "stored as" : "rounded to");
+    if (is_quantized(b)) return format("%s register tiles, %s widened in registers, f32 sums", name, to_string(b));
     return format("%s register tiles, b stored as %s, f32 sums", name, to_string(b));
   }
   if (node.op == Op::Custom) return "a function of the host's";

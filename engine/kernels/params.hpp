@@ -20,6 +20,7 @@
 #include "shared/matmul_tiles.h"
 #include "shared/mean.h"
 #include "shared/norm.h"
+#include "shared/place.h"
 #include "shared/projection.h"
 #include "shared/projection_blocks.h"
 #include "shared/rotary.h"

@@ -20,8 +20,8 @@ Case layer_case(const Layer& l) {
   return {text_of({l.m, l.n, l.k()}) + " " + to_string(l.type), [l](Trial& t) {
             Array w, b = uniform({l.n}, 42);
             const Tensor weight = t.blocks("w", {l.n, l.k()}, l.type, 41, &w), bias = t.weight("b", &b);
-            t.graph.output("y", t.graph.activation(t.graph.linear(t.input("x", {l.m, l.k()}), weight, bias),
-                                                   Activation::Silu));
+            t.graph.output(
+                "y", t.graph.activation(t.graph.linear(t.input("x", {l.m, l.k()}), weight, bias), Activation::Silu));
             Run& run = t.run();
             const Array x = run.input("x", uniform({l.m, l.k()}, 43));
             run.expect("y", activation(add(matmul(x, transposed(w)), b), Activation::Silu), static_cast<double>(l.k()));
@@ -34,7 +34,8 @@ Case parts_case(DType type) {
   return {std::string("parts ") + to_string(type), [type](Trial& t) {
             const int64_t k = block_of(type).elements;
             Array w, h;
-            const Tensor weight = t.blocks("w", {100, k}, type, 44, &w), heads = t.blocks("h", {3, 37, k}, type, 45, &h);
+            const Tensor weight = t.blocks("w", {100, k}, type, 44, &w),
+                         heads = t.blocks("h", {3, 37, k}, type, 45, &h);
             const Tensor x = t.input("x", {5, k}), y = t.input("y", {3, 4, k});
             t.graph.output("whole", t.graph.linear(x, weight));
             for (const int64_t first : {32, 64, 3})
@@ -75,7 +76,8 @@ Case tied_case(DType type) {
               const Array x = embedding(w, v);
               run.expect_exact("rows", x, t.dtype);
               run.expect_exact("part", embedding(slice(w, 0, 20, 40), v), t.dtype);
-              run.expect("logits", matmul(t.stored(scale(t.stored(x), 0.5)), transposed(w)), static_cast<double>(k) + 16.0, 3);
+              run.expect("logits", matmul(t.stored(scale(t.stored(x), 0.5)), transposed(w)),
+                         static_cast<double>(k) + 16.0, 3);
             }
           }};
 }
