@@ -207,7 +207,7 @@ class HEED_API Graph {
   // A tensor of the Weights that compile gets, by its name there. Its dims must be constants. The same name returns the
   // same tensor. If the type is quantized, rows along the last axis are whole blocks (DTypeMismatch), and the tensor or a view of
   // whole rows may only be the weight of linear, b of matmul with transpose_b, or the table of embedding: it is never copied or
-  // widened in memory. Quantized weights run on the CPU device only yet; on Vulkan, compile returns Unsupported.
+  // widened in memory.
   Tensor weight(std::string_view name, const Shape& shape, DType dtype = DType::F32);
   // The weight of this name if the graph has it already, else an invalid tensor; never a mistake.
   Tensor find_weight(std::string_view name) const;

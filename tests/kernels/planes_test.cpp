@@ -1,6 +1,6 @@
 // How quantized weights lie on GPUs: every byte of the file, each once, and every part where kernels may read it.
-#include "harness/catch.hpp"
 #include "kernels/planes.hpp"
+#include "harness/catch.hpp"
 
 namespace heed::kernel_tests {
 namespace {
@@ -11,7 +11,8 @@ uint64_t alignment_of(const kernels::Plane& plane) { return plane.bytes % 16 == 
 
 }  // namespace
 
-TEST_CASE("planes: blocks of every quantized type are whole, and parts begin where kernels read them", "[kernels][quantized]") {
+TEST_CASE("planes: blocks of every quantized type are whole, and parts begin where kernels read them",
+          "[kernels][quantized]") {
   for (int i = 0; i < kDTypes; ++i) {
     const auto type = static_cast<DType>(i);
     const std::span<const kernels::Plane> planes = kernels::planes_of(type);
