@@ -10,8 +10,13 @@
 const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u;
 const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
+#ifdef B_BLOCKS
+const bool B_K_FAST = true;
+const bool B_TURNED = false;
+#else
 const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 const bool B_TURNED = B_FOURS && !B_K_FAST;  // read in pairs along n, stored in fours along k
+#endif
 
 // A block comes in loads of four elements along k, or, if B_TURNED, of four k of two neighbouring columns in four
 // reads. The loads of an invocation lie INVOCATIONS apart.
@@ -28,12 +33,14 @@ layout(set = 0, binding = 0) readonly buffer ABits { uvec2 a_bits[]; };
 #else
 layout(set = 0, binding = 0) readonly buffer ABits { uvec4 a_bits[]; };
 #endif
+#ifndef B_BLOCKS
 #if A_BITS == 16 || defined(B_NARROW)
 layout(set = 0, binding = 1) readonly buffer BBits { uvec2 b_bits[]; };
 layout(set = 0, binding = 1) readonly buffer BPairs { uint b_pairs[]; };
 #else
 layout(set = 0, binding = 1) readonly buffer BBits { uvec4 b_bits[]; };
 layout(set = 0, binding = 1) readonly buffer BPairs { uvec2 b_pairs[]; };
+#endif
 #endif
 uvec4 padded(uint bits) { return uvec4(bits, 0u, 0u, 0u); }
 uvec4 padded(uvec2 bits) { return uvec4(bits, 0u, 0u); }
@@ -46,6 +53,7 @@ vec4 widen_a(uvec4 bits) {
 #endif
   return uintBitsToFloat(bits);
 }
+#ifndef B_BLOCKS
 #ifdef B_NARROW
 const bool B_IS_BFLOAT = (FLAGS & HEED_MATMUL_B_BFLOAT) != 0u;
 #else
@@ -64,6 +72,7 @@ vec4 widen_b(uvec4 bits) {
 #endif
   return uintBitsToFloat(bits);
 }
+#endif
 
 // Where a load lies in its block: row of A or column of B, and k / 4. Neighbouring invocations take neighbouring
 // memory: along k where that is contiguous, else across rows. The loads of an invocation lie whole rows, or whole fours
@@ -109,6 +118,20 @@ uvec4 read_a(Tile tile, uint load, uint k0) {
   return floatBitsToUint(quad);
 }
 
+#ifdef B_BLOCKS
+// Where a load lies in the quantized weight: a block, and the first of the load's elements in it.
+uvec2 block_of_load(Tile tile, Place place, uint k0) {
+  uint at = tile.b + (tile.n + place.row) * p.b_n + k0 + 4u * place.quad;
+  return uvec2(at / BLOCK, at % BLOCK);
+}
+Words read_b(Tile tile, uint load, uint k0) {
+  Place place = place_of_b(load);
+  if (!has_load_of_b(load) || tile.n + place.row >= p.n || k0 + 4u * place.quad >= p.k)
+    return Words(uvec4(0u), uvec4(0u), uvec4(0u), 0u);
+  uvec2 from = block_of_load(tile, place, k0);
+  return read_four(BLOCK_TYPE, blocks_of_b(), from.x, from.y);
+}
+#else
 // `read` is the number of the read within the load.
 uvec4 read_b(Tile tile, uint load, uint read, uint k0) {
   Place place = place_of_b(load);
@@ -123,17 +146,27 @@ uvec4 read_b(Tile tile, uint load, uint read, uint k0) {
   if (k + 3u < p.k) quad.w = b_at(at + 3u * p.b_k);
   return floatBitsToUint(quad);
 }
+#endif
 
 // The loads of the next block by this invocation.
 uvec4 next_a[A_LOADS];
+#ifdef B_BLOCKS
+Words next_b[B_LOADS];
+#else
 uvec4 next_b[B_LOADS * B_READS];
+#endif
 
 void read_blocks(Tile tile, uint k0) {
   [[unroll]] for (uint i = 0u; i < A_LOADS; ++i) next_a[i] = read_a(tile, i, k0);
+#ifdef B_BLOCKS
+  [[unroll]] for (uint i = 0u; i < B_LOADS; ++i) next_b[i] = read_b(tile, i, k0);
+#else
   [[unroll]] for (uint i = 0u; i < B_LOADS * B_READS; ++i) next_b[i] = read_b(tile, i / B_READS, i % B_READS, k0);
+#endif
 }
 
-void store_blocks() {
+// Stores what read_blocks has read at k0.
+void store_blocks(Tile tile, uint k0) {
   [[unroll]] for (uint i = 0u; i < A_LOADS; ++i) {
     Place to = place_of_a(i);
     if (has_load_of_a(i)) sh_a[to.row * ROW + to.quad] = widen_a(next_a[i]);
@@ -141,6 +174,10 @@ void store_blocks() {
   [[unroll]] for (uint i = 0u; i < B_LOADS; ++i) {
     Place to = place_of_b(i);
     if (!has_load_of_b(i)) continue;
+#ifdef B_BLOCKS
+    uvec2 from = block_of_load(tile, to, k0);
+    sh_b[to.row * ROW + to.quad] = widen_read_four(BLOCK_TYPE, next_b[i], from.x, from.y);
+#else
     if (!B_TURNED) {
       sh_b[to.row * ROW + to.quad] = widen_b(next_b[i]);
       continue;
@@ -149,6 +186,7 @@ void store_blocks() {
     [[unroll]] for (uint j = 0u; j < 4u; ++j) pairs[j] = widen_pair_of_b(next_b[i * B_READS + j]);
     mat2x4 columns = transpose(pairs);
     [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = columns[j];
+#endif
   }
 }
 
@@ -184,7 +222,7 @@ void main() {
     if (k0 > 0u) multiply_blocks(row, column);
     if (k0 >= p.k) break;
     barrier();
-    store_blocks();
+    store_blocks(tile, k0);
     barrier();
   }
 

@@ -30,6 +30,7 @@ vec4 read_a(uint at, uint k) {
   return quad;
 }
 
+#ifndef B_BLOCKS
 // Rows k .. k + 3 of B in the four columns `n`, which are clamped to the last one. The vectors lie along n if
 // `along_n`, else along k.
 mat4 read_b(uint base, uint k, uvec4 n, bool along_n) {
@@ -48,6 +49,7 @@ mat4 read_b(uint base, uint k, uvec4 n, bool along_n) {
   }
   return block;
 }
+#endif
 
 vec4 sums[TM * QUADS];
 
@@ -63,12 +65,51 @@ void add_row(uint i, vec4 x, mat4 blocks[QUADS], bool along_n) {
     add_row(first + l, LANES == 8u ? subgroupShuffle(mine, l) : subgroupBroadcast(mine, l), blocks, along_n);
 #define ADD_LANES(l) ADD_LANE(l) ADD_LANE(l + 1u) ADD_LANE(l + 2u) ADD_LANE(l + 3u)
 
+// Adds the products of four k.
+void add_four(Tile tile, uint lane, uint k, mat4 blocks[QUADS], bool along_n) {
+  if (TM < LANES) {
+    [[unroll]] for (uint i = 0u; i < TM; ++i)
+      add_row(i, read_a(tile.a + min(tile.m + i, p.m - 1u) * p.a_m, k), blocks, along_n);
+  } else {
+    [[unroll]] for (uint first = 0u; first < TM; first += LANES) {
+      vec4 mine = read_a(tile.a + min(tile.m + first + lane, p.m - 1u) * p.a_m, k);
+      ADD_LANES(0u) ADD_LANES(4u) ADD_LANES(8u) ADD_LANES(12u)
+    }
+  }
+}
+
+#ifdef B_BLOCKS
+// Four eights of each column at a time, all of one block.
+void add_blocks(Tile tile, uint lane, uvec4 columns[QUADS]) {
+  const uint EIGHTS = BLOCK / 8u;
+  for (uint eight = 0u; eight * 8u < p.k; eight += 4u) {
+    uint v = eight % EIGHTS, k0 = (eight - v) * 8u;
+    uint from[QUADS * 4u];
+    Words words[QUADS * 4u];
+    [[unroll]] for (uint c = 0u; c < QUADS * 4u; ++c) {
+      from[c] = (tile.b + columns[c / 4u][c % 4u] * p.b_n + k0) / BLOCK;
+      words[c] = read_words(BLOCK_TYPE, blocks_of_b(), from[c], v, true, true);
+    }
+    [[unroll]] for (uint f = 0u; f < 8u; ++f) {
+      mat4 blocks[QUADS];
+      [[unroll]] for (uint c = 0u; c < QUADS * 4u; ++c)
+        blocks[c / 4u][c % 4u] = widen_four(BLOCK_TYPE, words[c], from[c], v, f / 2u, f % 2u);
+      add_four(tile, lane, k0 + place_of_eight(BLOCK_TYPE, v + f / 2u)[f % 2u], blocks, false);
+    }
+  }
+}
+#endif
+
 void main() {
   uint index = workgroup_index();
   if (index >= p.tiles) return;
   Tile tile = tile_at(index);
   uint lane = gl_LocalInvocationID.x;
+#ifdef B_BLOCKS
+  const bool along_n = false;
+#else
   const bool along_n = has(HEED_MATMUL_B_VEC4) && !has(HEED_MATMUL_B_K_FAST);
+#endif
 
   // Rows and columns past the end repeat the last ones, and are not stored.
   uvec4 columns[QUADS];
@@ -79,19 +120,15 @@ void main() {
   }
   [[unroll]] for (uint i = 0u; i < TM * QUADS; ++i) sums[i] = vec4(0.0);
 
+#ifdef B_BLOCKS
+  add_blocks(tile, lane, columns);
+#else
   for (uint k = 0u; k < p.k; k += 4u) {
     mat4 blocks[QUADS];
     [[unroll]] for (uint q = 0u; q < QUADS; ++q) blocks[q] = read_b(tile.b, k, columns[q], along_n);
-    if (TM < LANES) {
-      [[unroll]] for (uint i = 0u; i < TM; ++i)
-        add_row(i, read_a(tile.a + min(tile.m + i, p.m - 1u) * p.a_m, k), blocks, along_n);
-    } else {
-      [[unroll]] for (uint first = 0u; first < TM; first += LANES) {
-        vec4 mine = read_a(tile.a + min(tile.m + first + lane, p.m - 1u) * p.a_m, k);
-        ADD_LANES(0u) ADD_LANES(4u) ADD_LANES(8u) ADD_LANES(12u)
-      }
-    }
+    add_four(tile, lane, k, blocks, along_n);
   }
+#endif
 
   [[unroll]] for (uint i = 0u; i < TM * QUADS; ++i) sh_sums[i * LANES + lane] = sums[i];
   uint rows = min(TM, p.m - tile.m);

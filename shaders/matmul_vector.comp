@@ -3,6 +3,7 @@
 // of BM rows and BN columns with all its invocations side by side along k:
 //
 //   B lies along k (weights of linear layers): neighbours read neighbouring k of BN columns;
+//   B is quantized: the same, with eight elements of a column to an invocation, or 32, which are 16 bytes of four bits;
 //   B lies along n, or anyhow: BN / WIDTH neighbours read WIDTH columns each, and the next ones the next k.
 //
 // The sums of the invocations are added in a fixed order.
@@ -13,13 +14,19 @@
 
 // Lowering always makes workgroups of this size.
 const uint INVOCATIONS = 128;
-#ifdef B_NARROW
+#ifdef B_BLOCKS
+const uint WIDTH = 8;  // elements of an eight; see shared/blocks.glsl
+#elif defined(B_NARROW)
 const uint WIDTH = 8;  // elements in 16 bytes of B
 #else
 const uint WIDTH = 128u / A_BITS;
 #endif
 const uint FOURS = WIDTH / 4u;
+#ifdef B_BLOCKS
+const bool ALONG_K = true;
+#else
 const bool ALONG_K = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
+#endif
 const uint COLUMNS = ALONG_K ? BN : WIDTH;  // of one invocation
 
 const uint COUNT = BM * COLUMNS;
@@ -28,6 +35,43 @@ float sums[COUNT];
 uint invocation() { return gl_LocalInvocationID.x; }
 #include "shared/add_sums.glsl"
 
+// Rows and columns past the end repeat the last ones, and are not stored.
+uint row_at(Tile t, uint i) { return t.a + min(t.m + i, p.m - 1u) * p.a_m; }
+uint column_at(Tile t, uint j) { return t.b + min(t.n + j, p.n - 1u) * p.b_n; }
+
+#ifdef B_BLOCKS
+vec4 four_of_a(uint at, uint k, bool fours) {
+  if (fours) return a4_at(at + k);
+  return vec4(a_at(at + k * p.a_k), a_at(at + (k + 1u) * p.a_k), a_at(at + (k + 2u) * p.a_k), a_at(at + (k + 3u) * p.a_k));
+}
+
+// Each invocation reads RUN eights of COLUMNS columns at a time. A run of four lies in one block.
+void sum_blocks(Tile t) {
+  const uint EIGHTS = BLOCK / 8u;
+  bool fours = p.a_k == 1u && ((t.a | (p.m > 1u ? p.a_m : 0u)) & 3u) == 0u;
+  for (uint eight = invocation() * RUN; eight * WIDTH < p.k; eight += INVOCATIONS * RUN) {
+    uint v = eight % EIGHTS, k0 = (eight - v) * WIDTH;
+    uint blocks[COLUMNS];
+    Words right[COLUMNS];
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) {
+      blocks[j] = (column_at(t, j) + k0) / BLOCK;
+      right[j] = read_words(BLOCK_TYPE, blocks_of_b(), blocks[j], v, RUN == 4u, true);
+    }
+    [[unroll]] for (uint q = 0u; q < RUN; ++q) {
+      uvec2 place = k0 + place_of_eight(BLOCK_TYPE, v + q);
+      [[unroll]] for (uint part = 0u; part < 2u; ++part) {
+        vec4 values[COLUMNS];
+        [[unroll]] for (uint j = 0u; j < COLUMNS; ++j)
+          values[j] = widen_four(BLOCK_TYPE, right[j], blocks[j], v, q, part);
+        [[unroll]] for (uint i = 0u; i < BM; ++i) {
+          vec4 left = four_of_a(row_at(t, i), place[part], fours);
+          [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += dot(left, values[j]);
+        }
+      }
+    }
+  }
+}
+#else
 struct Wide {
   vec4 fours[FOURS];
 };
@@ -62,10 +106,6 @@ Wide wide_b(uint at) {
 
 bool whole(uint positions) { return (positions & (WIDTH - 1u)) == 0u; }
 
-// Rows and columns past the end repeat the last ones, and are not stored.
-uint row_at(Tile t, uint i) { return t.a + min(t.m + i, p.m - 1u) * p.a_m; }
-uint column_at(Tile t, uint j) { return t.b + min(t.n + j, p.n - 1u) * p.b_n; }
-
 void sum_wide_along_k(Tile t) {
   for (uint k = invocation() * WIDTH; k < p.k; k += INVOCATIONS * WIDTH) {
     Wide right[COLUMNS];
@@ -89,6 +129,7 @@ void sum_elements_along_k(Tile t) {
     }
   }
 }
+#endif
 
 void store_at(Tile t, uint i, uint j, float sum) {
   if (t.m + i < p.m && t.n + j < p.n) store_sum(t, t.m + i, t.n + j, sum);
@@ -100,6 +141,7 @@ void add_along_k(Tile t) {
   if (v < COUNT) store_at(t, v / COLUMNS, v % COLUMNS, total(v));
 }
 
+#ifndef B_BLOCKS
 const uint LANES = BN / WIDTH;  // along n
 const uint STEPS = INVOCATIONS / LANES;
 const uint AT_ONCE = 4;  // reads that are under way together
@@ -144,12 +186,17 @@ void add_along_n(Tile t) {
     barrier();
   }
 }
+#endif
 
 void main() {
   uint index = workgroup_index();
   if (index >= p.tiles) return;
   Tile tile = tile_at(index);
   [[unroll]] for (uint v = 0u; v < COUNT; ++v) sums[v] = 0.0;
+#ifdef B_BLOCKS
+  sum_blocks(tile);
+  add_along_k(tile);
+#else
   if (ALONG_K) {
     uint positions = tile.a | tile.b | p.k | (p.m > 1u ? p.a_m : 0u) | (p.n > 1u ? p.b_n : 0u);
     if (p.a_k == 1u && p.b_k == 1u && whole(positions)) sum_wide_along_k(tile);
@@ -159,4 +206,5 @@ void main() {
     sum_along_n(tile);
     add_along_n(tile);
   }
+#endif
 }

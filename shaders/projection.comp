@@ -60,6 +60,7 @@ struct Wide {
   }
 #endif
 HEED_WIDE(wide_x, x16)
+#ifndef B_BLOCKS
 HEED_WIDE(wide_gamma, w16)
 
 Wide wide_weight(uint at) {
@@ -73,6 +74,7 @@ Wide wide_weight(uint at) {
   return wide_gamma(at);
 #endif
 }
+#endif
 
 // Four columns of one result, or two of each of a gated pair.
 struct Tile {
@@ -119,6 +121,70 @@ void scale_rows() {
   }
 }
 
+#ifdef B_BLOCKS
+#include "shared/projection_blocks.h"
+layout(set = 0, binding = 1) readonly buffer Words1 { uint w1[]; };
+#define HEED_BLOCK_WORD(at) w1[at]
+#define HEED_BLOCK_WORDS(at) w16[(at) / 4u]
+#include "shared/blocks.glsl"
+
+// Four elements from `at` on, a multiple of 4.
+#if A_BITS == 16
+layout(set = 0, binding = 0) readonly buffer X8 { uvec2 x8[]; };
+layout(set = 0, binding = 1) readonly buffer Vectors8 { uvec2 vectors8[]; };
+vec4 four_of_x(uint at) { return widen(x8[at / 4u], A_IS_BFLOAT); }
+vec4 four_of_gamma(uint at) { return widen(vectors8[at / 4u], A_IS_BFLOAT); }
+#else
+vec4 four_of_x(uint at) { return uintBitsToFloat(x16[at / 4u]); }
+vec4 four_of_gamma(uint at) { return uintBitsToFloat(w16[at / 4u]); }
+#endif
+
+// Weights begin at multiples of 16 bytes, which p.weight counts.
+Blocks blocks_of(uint part) {
+  return Blocks(p.weight[part] * 4u, part == 0u ? COUNT_0 : part == 1u ? COUNT_1 : COUNT_2);
+}
+uint first_block_of(uint part) { return part == 0u ? FIRST_0 : part == 1u ? FIRST_1 : FIRST_2; }
+
+// Each invocation reads RUN eights of four columns at a time. A run of four lies in one block.
+void sum_blocks(Tile t, uint type) {
+  uint elements = block_elements(type), eights = elements / 8u;
+  for (uint eight = lane() * RUN; eight * 8u < K; eight += INVOCATIONS * RUN) {
+    uint v = eight % eights, k0 = (eight - v) * 8u;
+    uint blocks[COLUMNS];
+    Words right[COLUMNS];
+    [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) {
+      uint part = part_of(t, j);
+      blocks[j] = first_block_of(part) + (column_of(t, j) * K + k0) / elements;
+      right[j] = read_words(type, blocks_of(part), blocks[j], v, RUN == 4u, true);
+    }
+    [[unroll]] for (uint q = 0u; q < RUN; ++q) {
+      uvec2 place = k0 + place_of_eight(type, v + q);
+      [[unroll]] for (uint half_of = 0u; half_of < 2u; ++half_of) {
+        vec4 values[COLUMNS];
+        [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) values[j] = widen_four(type, right[j], blocks[j], v, q, half_of);
+        vec4 gamma = vec4(1.0);
+        if (has(HEED_PROJECTION_GAMMA)) gamma = four_of_gamma(p.gamma + place[half_of]);
+        [[unroll]] for (uint i = 0u; i < BM; ++i) {
+          vec4 left = four_of_x(row_at(i) + place[half_of]);
+          if (NORM) {
+            left *= scales[i];
+            sums[BM * COLUMNS + i] += dot(left, left);
+          }
+          if (has(HEED_PROJECTION_GAMMA)) left *= gamma;
+          [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += dot(left, values[j]);
+        }
+      }
+    }
+  }
+}
+
+// Weights of a pass may be of several types, but for a gated pair.
+void sum(Tile t) {
+  if (t.part == 0u || (TYPE_1 == TYPE_0 && TYPE_2 == TYPE_0)) sum_blocks(t, TYPE_0);
+  else if (t.part == 1u || TYPE_2 == TYPE_1) sum_blocks(t, TYPE_1);
+  else sum_blocks(t, TYPE_2);
+}
+#else
 void sum(Tile t) {
   uint from[COLUMNS];
   [[unroll]] for (uint j = 0u; j < COLUMNS; ++j) from[j] = p.weight[part_of(t, j)] + column_of(t, j) * K;
@@ -140,6 +206,7 @@ void sum(Tile t) {
     }
   }
 }
+#endif
 
 // What the product gives for row i and sum c, before it turns or meets its gate.
 float product(Tile t, uint i, uint c) {

@@ -51,7 +51,26 @@ struct Operand {
   }
 };
 
+// Blocks of any bits, whose scales and offsets are powers of two that make values in [-1, 2).
+void fill_blocks(Operand* operand, uint32_t state) {
+  const DType type = operand->dtype;
+  const auto half_of = [](int power) { return static_cast<uint16_t>((15 + power) << 10); };
+  const bool pairs = type == DType::Q4_K || type == DType::Q5_K, bytes = type == DType::Q8_0;
+  const uint16_t scale = half_of(type == DType::Q6_K ? -12
+                                 : pairs             ? -11
+                                 : bytes             ? -7
+                                                     : -5),
+                 offset = half_of(pairs ? -6 : 0);
+  for (std::byte& byte : operand->data) byte = static_cast<std::byte>((state = state * 1664525u + 1013904223u) >> 24);
+  const auto block = static_cast<size_t>(block_of(type).bytes);
+  for (std::byte* at = operand->data.data(); at != operand->data.data() + operand->data.size(); at += block) {
+    std::memcpy(type == DType::Q6_K ? at + block - sizeof scale : at, &scale, sizeof scale);
+    if (pairs || type == DType::Q4_1 || type == DType::Q5_1) std::memcpy(at + sizeof scale, &offset, sizeof offset);
+  }
+}
+
 void fill(Operand* operand, uint32_t state) {
+  if (is_quantized(operand->dtype)) return fill_blocks(operand, state);
   for (size_t i = 0; i < operand->count(); ++i) {
     state = state * 1664525u + 1013904223u;
     std::byte* at = operand->data.data() + i * size_of(operand->dtype);
@@ -79,7 +98,7 @@ std::vector<Operand> operands(const detail::GraphData& graph, const std::vector<
       elements *= static_cast<size_t>(graph.sizes.evaluate(info.dims[static_cast<size_t>(i)], extents));
     Operand& operand = result.emplace_back(Operand{named.name, info.dtype, {}});
     // An output that nobody writes must not look right: with all bits set, values are NaN, -1 and 255.
-    operand.data.assign(elements * size_of(info.dtype), std::byte{0xff});
+    operand.data.assign(bytes_of(info.dtype, elements), std::byte{0xff});
   }
   return result;
 }

@@ -66,6 +66,32 @@ void narrow_table(Graph& g, DType, Dim m, Dim n) {
   g.output("y", g.embedding(g.input("table", {7, n}, DType::BF16), g.input("ids", {m}, DType::I32)));
 }
 
+// Types that together take every way in shaders/shared/blocks.glsl.
+constexpr DType kQuantized[] = {DType::Q8_0, DType::Q5_1, DType::Q4_K, DType::Q6_K};
+
+void quantized_weights(Graph& g, DType t, Dim m, Dim) {
+  const Tensor x = g.input("x", {m, 256}, t);
+  for (const DType type : kQuantized) {
+    const char* const name = to_string(type);
+    g.output(name, g.matmul(x, g.weight(name, {37, 256}, type), {.transpose_b = true, .scale = 0.1f}));
+  }
+}
+
+// Reads of 16 bytes, and sums that are split.
+void deep_quantized_weights(Graph& g, DType t, Dim m, Dim) {
+  const Tensor x = g.input("x", {m, 4352}, t);
+  for (const DType type : {DType::Q5_0, DType::Q5_K}) {
+    const char* const name = to_string(type);
+    g.output(name, g.matmul(x, g.weight(name, {3, 4352}, type), {.transpose_b = true, .scale = 0.01f}));
+  }
+}
+
+void quantized_tables(Graph& g, DType t, Dim m, Dim) {
+  const Tensor ids = g.input("ids", {m}, DType::I32);
+  for (const DType type : kQuantized)
+    g.output(to_string(type), g.embedding(g.weight(to_string(type), {7, 256}, type), ids, t));
+}
+
 void narrow_cast(Graph& g, DType, Dim m, Dim n) {
   g.output("y", g.cast(g.input("x", {m, n}, DType::BF16), DType::F32));
 }
@@ -172,6 +198,15 @@ void projection(Graph& g, DType t, Dim, Dim) { project(g, t, t); }
 // The CPU may round rows to bf16 where weights are of bf16, but never to f16.
 void projection_by_narrow_weights(Graph& g, DType, Dim, Dim) { project(g, DType::F32, DType::F16); }
 
+void projection_by_quantized_weights(Graph& g, DType t, Dim, Dim) {
+  const Tensor x = g.scale(g.input("x", {5, 256}, t), 0.1f);
+  const Tensor rows = g.rmsnorm(x, g.weight("gamma", {256}, t), 1e-2f);
+  for (const DType type : {DType::Q8_0, DType::Q4_1, DType::Q6_K}) {
+    const char* const name = to_string(type);
+    g.output(name, g.linear(rows, g.weight(name, {8, 256}, type)));
+  }
+}
+
 void gate(Graph& g, DType t, Dim, Dim) {
   const Tensor rows = g.scale(g.input("x", {5, 136}, t), 0.1f);
   const Tensor gate = g.activation(g.linear(rows, g.weight("gate", {20, 136}, t)), Activation::Silu);
@@ -214,6 +249,8 @@ constexpr Probe kProbes[] = {
     {"matmul", deep},
     {"matmul", narrow_weights, false, true},
     {"matmul", few_rows_by_narrow_weights, false, true},
+    {"matmul", quantized_weights},
+    {"matmul", deep_quantized_weights},
     {"softmax", plain_softmax},
     {"softmax", softmax},
     {"attention", attention<24>},
@@ -226,6 +263,7 @@ constexpr Probe kProbes[] = {
     {"rmsnorm", rmsnorm},
     {"embedding", embedding},
     {"embedding", narrow_table, false, true},
+    {"embedding", quantized_tables},
     {"mean", mean},
     {"mean", mean_inner},
     {"l2_normalize", l2_normalize},
@@ -235,6 +273,7 @@ constexpr Probe kProbes[] = {
     {"place", take<DType::U8>, false, true},
     {"projection", projection},
     {"projection", projection_by_narrow_weights, false, true},
+    {"projection", projection_by_quantized_weights},
     {"projection", gate},
     {"cross_entropy", cross_entropy},
     {"argmax", argmax},

@@ -12,7 +12,7 @@ inline constexpr int64_t kProbeRows = 70, kProbeColumns = 300;  // maxima of the
 struct Probe {
   const char* name;
   // May use the extents m and n, and may name outputs freely. Inputs and weights are filled by type: floating-point values in
-  // [-1, 1), I32 0 to 6, U8 0 and 1.
+  // [-1, 1), those of quantized weights in [-1, 2), I32 0 to 6, U8 0 and 1.
   void (*build)(Graph& g, DType storage, Dim m, Dim n);
   bool training = false;
   bool once = false;  // does not depend on `storage`

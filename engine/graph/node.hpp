@@ -117,7 +117,8 @@ struct RotaryAttrs {
 // makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result whose heads
 // may lie apart, as all do that turn, is [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
 struct ProjectionAttrs {
-  // Where operands start in the one range that holds all weights of this pass, in elements of their own type.
+  // Where operands start in the one range that holds all weights of this pass, in elements of their own type; of a quantized
+  // weight, where the tensor starts that it is a part of, in groups of 16 bytes.
   struct Weight {
     int64_t columns = 0;
     uint32_t at = 0, bias_at = 0;

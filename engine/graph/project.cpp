@@ -123,6 +123,12 @@ class Projecting {
            std::equal(a.strides.begin(), a.strides.begin() + a.rank, b.strides.begin());
   }
 
+  // Whether one kernel reads the weights of both products: quantized ones may differ in type.
+  bool stored_alike(size_t one, size_t other) const {
+    const DType a = info(one, in::kB).dtype, b = info(other, in::kB).dtype;
+    return a == b || (is_quantized(a) && is_quantized(b));
+  }
+
   // --- What is joined
 
   void join(size_t first) {
@@ -131,7 +137,7 @@ class Projecting {
     std::vector<size_t> all;
     for (const Dataflow::Reader& reader : flow_.readers(storage(rows)))
       if (reader.input == in::kA && !gone_[reader.node] && is_product(reader.node) &&
-          shows_same(node(reader.node).inputs[in::kA], rows))
+          stored_alike(first, reader.node) && shows_same(node(reader.node).inputs[in::kA], rows))
         all.push_back(reader.node);
     std::sort(all.begin(), all.end());
     if (!find_gated(all, &group)) {
@@ -163,6 +169,7 @@ class Projecting {
       const Dataflow::Reader* reader = flow_.only_reader(storage(gate));
       for (const size_t n : all) {
         if (reader == nullptr || node(n).outputs[0] != gate || node(n).inputs[in::kResidual].valid()) continue;
+        if (info(n, in::kB).dtype != info(up, in::kB).dtype) continue;
         group->products = {n, up};
         group->gated = true;
         return true;
@@ -337,6 +344,10 @@ class Projecting {
       const Tensor t = joined.inputs[input];
       if (!t.valid()) return;
       const TensorInfo& info = build_.info(t);
+      if (is_quantized(info.dtype)) {
+        *at = static_cast<uint32_t>((weight(t)->offset - begin) / kRead);
+        return;
+      }
       *at = static_cast<uint32_t>((weight(t)->offset - begin) / size_of(info.dtype) +
                                   static_cast<uint64_t>(build_.max_of(info.offset)));
     };

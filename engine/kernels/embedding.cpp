@@ -1,11 +1,16 @@
+#include "kernels/planes.hpp"
 #include "kernels/rows.hpp"
 
 namespace heed::kernels {
 namespace {
 
-// A table of f16 or bf16 may give rows of f32.
+// A table of f16 or bf16 may give rows of f32, and a quantized one gives rows of any type.
 Status pick_variant(const Select& select, DType table, KernelId* id) {
   const DType to = select.out().dtype;
+  if (is_quantized(table))
+    return pick_storage(
+        select, to,
+        {KernelId::EmbeddingF32Quantized, KernelId::EmbeddingF16Quantized, KernelId::EmbeddingBf16Quantized}, id);
   if (to == DType::F32 && is_16_bit_float(table)) {
     *id = KernelId::EmbeddingF32Narrow;
     return Status::Ok;
@@ -27,6 +32,7 @@ Status select_embedding(const Select& select) {
   constexpr size_t kInputs[] = {in::kTable, in::kIds};
   select_lanes(select, id, table.dims[1], [&](KernelUse* use) {
     if (id == KernelId::EmbeddingF32Narrow) use->key.set(EmbeddingConstants::BFLOAT, table.dtype == DType::BF16);
+    if (is_quantized(table.dtype)) use->key.set(EmbeddingConstants::BLOCK_TYPE, number_of(table.dtype));
     bind(select, use, kInputs);
     use->buffers[use->buffer_count++] = {BufferUse::Kind::Faults, true, {}};
   });
@@ -43,7 +49,8 @@ void emit_embedding(const Emit& emit) {
   p.offset[2] = u32(out.offset);
   p.vocabulary = u32(table.dim[0]);
   p.table_row = u32(table.stride[0]);
-  p.table_column = u32(table.stride[1]);
+  p.table_column =
+      u32(is_quantized(table.dtype) ? blocks_of(emit.schedule, emit.node.inputs[in::kTable]) : table.stride[1]);
   put(p.ids_stride, walk.stride[0], 1);
   put(p.out_stride, walk.stride[1]);
 

@@ -112,6 +112,11 @@ uint32_t masking_flags(const Select& select, const SoftmaxAttrs& attrs, size_t k
   return flags;
 }
 
+int64_t blocks_of(const Schedule& schedule, Tensor tensor) {
+  const Placement& whole = schedule.placement(tensor);
+  return schedule.max_values[static_cast<size_t>(whole.elements)] / block_of(schedule.info(tensor).dtype).elements;
+}
+
 std::array<uint32_t, 3> fold_groups(int64_t total) {
   const int64_t x = std::min<int64_t>(total, HEED_FOLD_X);
   const int64_t rows = ceil_div<int64_t>(total, HEED_FOLD_X);
@@ -135,16 +140,6 @@ Status check_ranges(const Select& select) {
        {std::span<const Tensor>(select.node.inputs), std::span<const Tensor>(select.node.outputs)})
     for (const Tensor tensor : tensors)
       if (const Status status = check(tensor); status != Status::Ok) return status;
-  return Status::Ok;
-}
-
-Status check_types(const Select& select) {
-  for (const Tensor tensor : select.node.inputs) {
-    if (!tensor.valid() || !is_quantized(select.schedule.info(tensor).dtype)) continue;
-    const TensorInfo& info = select.schedule.tensors[select.schedule.info(tensor).storage];
-    return select.unsupported(format("'%s' is %s, for which this device has no kernel; the CPU device takes it",
-                                     info.name.c_str(), to_string(info.dtype)));
-  }
   return Status::Ok;
 }
 
@@ -182,8 +177,7 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
                       KernelList* kernels) {
   kernels->clear();
   const kernels::Select select{schedule, node, device, log, kernels};
-  Status status = kernels::check_types(select);
-  if (status == Status::Ok) status = kernels::check_ranges(select);
+  Status status = kernels::check_ranges(select);
   if (status == Status::Ok) status = kernels::select_op(select);
   if (status == Status::Ok && kernels->overflowed)
     status = select.unsupported(format("more than %u kernels may be needed", kMaxKernelsPerPass));

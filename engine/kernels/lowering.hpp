@@ -128,6 +128,9 @@ void add_vec4_kernels(Vec4 known, const Add& add) {
   if (known != Vec4::Always) add(false, both ? Traits::Reads::Others : Traits::Reads::Any);
 }
 
+// All blocks of the weight that a quantized tensor shows, which has a constant shape.
+int64_t blocks_of(const Schedule& schedule, Tensor tensor);
+
 // Group counts for `total` workgroups with the fixed folds of shared/limits.h.
 std::array<uint32_t, 3> fold_groups(int64_t total);
 

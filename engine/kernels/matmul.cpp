@@ -4,12 +4,15 @@
 
 #include "base/philox.hpp"
 #include "kernels/operations.hpp"
+#include "kernels/planes.hpp"
 
 namespace heed::kernels {
 namespace matmul {
 
 Operands operands_of(const Select& select) {
   const DType a = select.info(in::kA).dtype, b = select.info(in::kB).dtype;
+  if (is_quantized(b))
+    return a == DType::F16 ? Operands::F16ByBlocks : a == DType::BF16 ? Operands::Bf16ByBlocks : Operands::F32ByBlocks;
   if (a == DType::F16) return Operands::F16;
   if (a == DType::BF16) return b == DType::F16 ? Operands::Bf16ByF16 : Operands::Bf16;
   return b == DType::F16 ? Operands::F32ByF16 : b == DType::BF16 ? Operands::F32ByBf16 : Operands::F32;
@@ -33,6 +36,8 @@ KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   spec[Spec::ACTIVATION] = static_cast<uint32_t>(attrs.activation);
   spec[Spec::DROPOUT_THRESHOLD] = words.threshold;
   spec[Spec::DROPOUT_SCALE] = std::bit_cast<uint32_t>(words.keep_scale);
+  const DType b = select.info(in::kB).dtype;
+  if (is_quantized(b)) use.key.set(MatmulBlockConstants::BLOCK_TYPE, number_of(b));
   constexpr size_t kInputs[] = {in::kA, in::kB, in::kBias, in::kResidual};
   bind(select, &use, kInputs);
   return use;
@@ -68,7 +73,7 @@ MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelUse
   p.tiles = u32(problem.tiles(use.traits));
   p.a_m = u32(problem.a.row), p.a_k = u32(problem.a.column);
   p.a_b0 = u32(problem.a.b0), p.a_b1 = u32(problem.a.b1);
-  p.b_k = u32(problem.b.row), p.b_n = u32(problem.b.column);
+  p.b_k = u32(problem.b_blocks > 0 ? problem.b_blocks : problem.b.row), p.b_n = u32(problem.b.column);
   p.b_b0 = u32(problem.b.b0), p.b_b1 = u32(problem.b.b1);
   p.residual_m = u32(problem.residual.row);
   p.residual_b0 = u32(problem.residual.b0), p.residual_b1 = u32(problem.residual.b1);
@@ -107,7 +112,7 @@ Status check_types(const Select& select) {
     return select.unsupported(
         format("inputs of %s and a result of %s", to_string(dtype), to_string(select.out().dtype)));
   const DType b = select.info(in::kB).dtype;
-  if (b != dtype && (dtype == DType::F16 || !is_16_bit_float(b)))
+  if (b != dtype && !is_quantized(b) && (dtype == DType::F16 || !is_16_bit_float(b)))
     return select.unsupported(format("%s by %s", to_string(dtype), to_string(b)));
   if (status == Status::Ok) status = expect_dtype(select, in::kBias, "bias", dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kResidual, "residual", dtype);

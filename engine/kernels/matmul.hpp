@@ -21,6 +21,8 @@ struct Problem {
   Operand a, b, residual, out;  // a: rows m, columns k; b: rows k, columns n
   int64_t workspace = 0;        // floats that the sums of splits may take
   int64_t cores = 1;            // of the device
+  int64_t b_blocks = 0;         // of all of a quantized b
+  int64_t depth_step = 1;       // k is cut at multiples of this
   bool b_k_fast = false;        // b's columns lie in memory one after the other
   bool vec4 = false;  // both a and b can be read four elements at a time along k, or b along n if not b_k_fast
 
@@ -41,26 +43,48 @@ uint32_t flags_of(const Select& select);
 // Whether Problem::vec4 will be true, as far as compile knows.
 Vec4 known_vec4(const Select& select);
 
-// How a and b are stored. b may be narrower than a, as weights that take half the bytes.
-enum class Operands : uint8_t { F32, F16, F32ByF16, F32ByBf16, Bf16, Bf16ByF16 };
+// How a and b are stored. b may be narrower than a, as weights that take half the bytes, or quantized.
+enum class Operands : uint8_t {
+  F32,
+  F16,
+  F32ByF16,
+  F32ByBf16,
+  Bf16,
+  Bf16ByF16,
+  F32ByBlocks,
+  F16ByBlocks,
+  Bf16ByBlocks
+};
 Operands operands_of(const Select& select);
 // The kernels of one family.
 struct Family {
   KernelId f32, f16, narrow, bf16;  // narrow: b of two bytes beside an a of F32; bf16: b of bf16 or f16
+  ByStorage quantized;              // by the storage of a
   KernelId of(Operands operands) const {
-    if (operands >= Operands::Bf16) return bf16;
-    return operands == Operands::F32 ? f32 : operands == Operands::F16 ? f16 : narrow;
+    switch (operands) {
+      case Operands::F32: return f32;
+      case Operands::F16: return f16;
+      case Operands::F32ByF16:
+      case Operands::F32ByBf16: return narrow;
+      case Operands::Bf16:
+      case Operands::Bf16ByF16: return bf16;
+      case Operands::F32ByBlocks: return quantized.f32;
+      case Operands::F16ByBlocks: return quantized.f16;
+      case Operands::Bf16ByBlocks: return quantized.bf16;
+    }
+    return f32;
   }
 };
 // The reason for a choice, by Operands.
 struct Why {
-  const char* texts[6];
+  const char* texts[9];
   const char* of(Operands operands) const { return texts[static_cast<size_t>(operands)]; }
 };
 #define HEED_MATMUL_WHY(text)                                                                                 \
   {{text "; f32 storage, f32 sums", text "; f16 storage, f32 sums", text "; f32 by weights of f16, f32 sums", \
     text "; f32 by weights of bf16, f32 sums", text "; bf16 storage, f32 sums",                               \
-    text "; bf16 by weights of f16, f32 sums"}}
+    text "; bf16 by weights of f16, f32 sums", text "; f32 by quantized weights, f32 sums",                   \
+    text "; f16 by quantized weights, f32 sums", text "; bf16 by quantized weights, f32 sums"}}
 
 // Adds a kernel that makes tiles of `rows` x `columns`, each in the time `group`.
 Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, uint32_t rows, uint32_t columns,

@@ -48,6 +48,7 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
   const MatrixSize& size = device.matrix;
   if (size.m == 0 || select.out().dtype != DType::F16 || !device.allows(KernelId::MatmulF16Matrix)) return;
+  if (is_quantized(select.info(in::kB).dtype)) return;
   const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
   for (const MatrixTile& tile : kMatrixTiles) {
     if (!fits(select, tile)) continue;

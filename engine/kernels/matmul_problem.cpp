@@ -72,6 +72,10 @@ Problem problem_of(const Emit& emit) {
   if (merge_inner_batch(&p)) (void)merge_inner_batch(&p);
   p.b_k_fast = is_b_k_fast(emit.schedule.sizes, emit.schedule.info(emit.node.inputs[in::kB]));
   p.vec4 = reads_vec4(p);
+  if (is_quantized(b.dtype)) {
+    p.b_blocks = blocks_of(emit.schedule, emit.node.inputs[in::kB]);
+    p.depth_step = block_of(b.dtype).elements;
+  }
   if (emit.node.workspace.valid())
     p.workspace = emit.schedule.max_values[static_cast<size_t>(emit.schedule.info(emit.node.workspace).dims[0])];
   return p;

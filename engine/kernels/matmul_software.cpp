@@ -4,8 +4,12 @@
 namespace heed::kernels::matmul {
 namespace {
 
-constexpr Family kSoftwareKernels = {KernelId::MatmulF32Software, KernelId::MatmulF16Software,
-                                     KernelId::MatmulF32NarrowSoftware, KernelId::MatmulBf16Software};
+constexpr Family kSoftwareKernels = {KernelId::MatmulF32Software,
+                                     KernelId::MatmulF16Software,
+                                     KernelId::MatmulF32NarrowSoftware,
+                                     KernelId::MatmulBf16Software,
+                                     {KernelId::MatmulF32QuantizedSoftware, KernelId::MatmulF16QuantizedSoftware,
+                                      KernelId::MatmulBf16QuantizedSoftware}};
 
 // A lane makes tm rows of tn columns. In a higher tile each element of b that was read is used more often.
 struct Tile {

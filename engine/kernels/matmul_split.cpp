@@ -27,6 +27,10 @@ KernelId sum_id(DType dtype) {
 
 int64_t elements_of(const Problem& problem) { return problem.b0 * problem.b1 * problem.m * problem.n; }
 
+int64_t depth_of_split(const Problem& problem, int64_t splits) {
+  return align_up(ceil_div(problem.k, splits), std::max(kDepthStep, problem.depth_step));
+}
+
 int64_t splits_to_fill(int64_t groups, int64_t enough, int64_t k) {
   return groups < enough ? std::min(ceil_div(enough, groups), k / kLeastDepth) : 1;
 }
@@ -38,7 +42,7 @@ int64_t splits_of(const Problem& problem, const Traits& traits) {
   const int64_t fill = splits_to_fill(problem.tiles(traits), problem.cores * kGroupsPerCore, problem.k);
   const int64_t wanted = std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
   if (wanted <= 1) return 1;
-  return ceil_div(problem.k, align_up(ceil_div(problem.k, wanted), kDepthStep));
+  return ceil_div(problem.k, depth_of_split(problem, wanted));
 }
 
 void add_partial(const Select& select, uint32_t kernel) {
@@ -61,7 +65,7 @@ void add_sum(const Select& select) {
 
 void emit_splits(const Emit& emit, const Problem& problem, uint32_t kernel, int64_t splits) {
   const int64_t elements = elements_of(problem);
-  const int64_t depth = align_up(ceil_div(problem.k, splits), kDepthStep), last = problem.k - depth * (splits - 1);
+  const int64_t depth = depth_of_split(problem, splits), last = problem.k - depth * (splits - 1);
   const int64_t start = resolve(emit.schedule, emit.node.workspace, emit.values).offset;
   Problem split = problem;
   split.residual = {};

@@ -8,8 +8,12 @@ namespace {
 
 using Tiles = MatmulTileConstants;
 
-constexpr Family kTileKernels = {KernelId::MatmulF32, KernelId::MatmulF16, KernelId::MatmulF32Narrow,
-                                 KernelId::MatmulBf16};
+constexpr Family kTileKernels = {
+    KernelId::MatmulF32,
+    KernelId::MatmulF16,
+    KernelId::MatmulF32Narrow,
+    KernelId::MatmulBf16,
+    {KernelId::MatmulF32Quantized, KernelId::MatmulF16Quantized, KernelId::MatmulBf16Quantized}};
 
 // One way to cut the product: tiles of bm x bn elements, tm x tn of them per invocation; bk of k at a time.
 struct Tile {

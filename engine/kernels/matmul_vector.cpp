@@ -1,5 +1,6 @@
 // Kernels for few rows, which take as long as reading b: matmul_vector.comp.
 #include "kernels/matmul.hpp"
+#include "kernels/planes.hpp"
 
 namespace heed::kernels::matmul {
 namespace {
@@ -26,10 +27,18 @@ constexpr Rows kRowCounts[] = {
 };
 constexpr uint32_t kMostRows = 8;
 
-constexpr Family kPlain = {KernelId::MatmulF32Vector, KernelId::MatmulF16Vector, KernelId::MatmulF32NarrowVector,
-                           KernelId::MatmulBf16Vector};
-constexpr Family kReducing = {KernelId::MatmulF32VectorSubgroup, KernelId::MatmulF16VectorSubgroup,
-                              KernelId::MatmulF32NarrowVectorSubgroup, KernelId::MatmulBf16VectorSubgroup};
+constexpr Family kPlain = {
+    KernelId::MatmulF32Vector,
+    KernelId::MatmulF16Vector,
+    KernelId::MatmulF32NarrowVector,
+    KernelId::MatmulBf16Vector,
+    {KernelId::MatmulF32QuantizedVector, KernelId::MatmulF16QuantizedVector, KernelId::MatmulBf16QuantizedVector}};
+constexpr Family kReducing = {KernelId::MatmulF32VectorSubgroup,
+                              KernelId::MatmulF16VectorSubgroup,
+                              KernelId::MatmulF32NarrowVectorSubgroup,
+                              KernelId::MatmulBf16VectorSubgroup,
+                              {KernelId::MatmulF32QuantizedVectorSubgroup, KernelId::MatmulF16QuantizedVectorSubgroup,
+                               KernelId::MatmulBf16QuantizedVectorSubgroup}};
 
 KernelId id_for(const Select& select, Operands operands) {
   const KernelId subgroups = kReducing.of(operands);
@@ -62,6 +71,7 @@ void list_vectors(const Select& select, Candidates* candidates) {
     Candidate& one = add_tile(candidates, id, kInvocations, rows.rows, columns, group);
     one.traits.most = rows.rows;
     one.traits.least_depth = kLeastDepth;
+    if (is_quantized(select.info(in::kB).dtype)) one.set(MatmulBlockConstants::RUN, run_of(select.max_of(depth)));
     one.why = rows.why.of(operands);
   }
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/chooser.hpp"
 #include "kernels/operations.hpp"
+#include "kernels/planes.hpp"
 
 namespace heed::kernels {
 namespace {
@@ -16,15 +17,25 @@ static_assert(kRowCounts[2] == kMostProjectedRows);
 
 struct Ids {
   KernelId f32, f16, narrow, bf16;
+  ByStorage quantized;
   KernelId of(DType rows, DType weights) const {
+    if (is_quantized(weights)) return quantized.of(rows);
     if (rows != DType::F32) return rows == DType::F16 ? f16 : bf16;
     return is_16_bit_float(weights) ? narrow : f32;
   }
 };
-constexpr Ids kPlain = {KernelId::ProjectionF32, KernelId::ProjectionF16, KernelId::ProjectionF32Narrow,
-                        KernelId::ProjectionBf16};
-constexpr Ids kReducing = {KernelId::ProjectionF32Subgroup, KernelId::ProjectionF16Subgroup,
-                           KernelId::ProjectionF32NarrowSubgroup, KernelId::ProjectionBf16Subgroup};
+constexpr Ids kPlain = {
+    KernelId::ProjectionF32,
+    KernelId::ProjectionF16,
+    KernelId::ProjectionF32Narrow,
+    KernelId::ProjectionBf16,
+    {KernelId::ProjectionF32Quantized, KernelId::ProjectionF16Quantized, KernelId::ProjectionBf16Quantized}};
+constexpr Ids kReducing = {KernelId::ProjectionF32Subgroup,
+                           KernelId::ProjectionF16Subgroup,
+                           KernelId::ProjectionF32NarrowSubgroup,
+                           KernelId::ProjectionBf16Subgroup,
+                           {KernelId::ProjectionF32QuantizedSubgroup, KernelId::ProjectionF16QuantizedSubgroup,
+                            KernelId::ProjectionBf16QuantizedSubgroup}};
 
 KernelId id_for(const Capabilities& device, DType rows, DType weights) {
   const KernelId subgroups = kReducing.of(rows, weights);
@@ -61,6 +72,20 @@ int64_t tiles_of(const ProjectionAttrs& attrs, size_t i) {
   return attrs.weights[i].columns / kColumns;
 }
 
+// Where there are fewer weights, the first one stands for the others, so that the kernel knows of one type.
+void set_blocks(const Select& select, KernelUse* use) {
+  using Blocks = ProjectionBlockConstants;
+  const auto& attrs = select.node.as<ProjectionAttrs>();
+  for (uint32_t i = 0; i < 3; ++i) {
+    const Tensor weight = select.node.inputs[in::kProjectionWeights + (i < attrs.count ? i : 0)];
+    const TensorInfo& info = select.schedule.info(weight);
+    use->key.set(Blocks::TYPE_0 + i, number_of(info.dtype));
+    use->key.set(Blocks::COUNT_0 + i, u32(blocks_of(select.schedule, weight)));
+    use->key.set(Blocks::FIRST_0 + i, u32(select.max_of(info.offset) / block_of(info.dtype).elements));
+  }
+  use->key.set(Blocks::RUN, run_of(select.max_of(select.info(in::kProjectionWeights).dims[0])));
+}
+
 void add(const Select& select, const Candidate& candidate) {
   const auto& attrs = select.node.as<ProjectionAttrs>();
   KernelUse& use = add_candidate(select, candidate);
@@ -72,6 +97,7 @@ void add(const Select& select, const Candidate& candidate) {
   use.key.set(Spec::HEAD, u32(attrs.head)).set(Spec::PAIRS, 0);
   if (attrs.turned != 0) use.key.set(Spec::PAIRS, u32(select.max_of(select.info(in::kProjectionTable).dims[0])));
   use.key.set(Spec::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
+  if (is_quantized(select.info(in::kProjectionWeights).dtype)) set_blocks(select, &use);
 
   const auto tensor = [&](size_t input) { use.buffers[use.buffer_count++].tensor = select.node.inputs[input]; };
   tensor(in::kX);
@@ -92,9 +118,11 @@ RowStrides strides_of(const View& rows) {
 }  // namespace
 
 bool projects(const Capabilities& device, DType rows, DType weights) {
-  const bool known = rows == DType::F32 ? (weights == DType::F32 || is_16_bit_float(weights))
-                                        : is_16_bit_float(rows) && device.storage_16bit &&
-                                              (weights == rows || (rows == DType::BF16 && weights == DType::F16));
+  const bool narrow = is_16_bit_float(rows) && device.storage_16bit;
+  bool known = rows == DType::F32 || narrow;
+  if (!is_quantized(weights))
+    known = rows == DType::F32 ? (weights == DType::F32 || is_16_bit_float(weights))
+                               : narrow && (weights == rows || (rows == DType::BF16 && weights == DType::F16));
   // A pass costs a driver on the CPU little, and the barriers of this one much.
   return known && !device.software && device.allows(id_for(device, rows, weights));
 }

@@ -207,7 +207,7 @@ class HEED_API Graph {
   // A tensor of the Weights that compile gets, by its name there. Its dims must be constants. The same name returns the
   // same tensor. If the type is quantized, rows along the last axis are whole blocks (DTypeMismatch), and the tensor or a view of
   // whole rows may only be the weight of linear, b of matmul with transpose_b, or the table of embedding: it is never copied or
-  // widened in memory. Quantized weights run on the CPU device only yet; on Vulkan, compile returns Unsupported.
+  // widened in memory.
   Tensor weight(std::string_view name, const Shape& shape, DType dtype = DType::F32);
   // The weight of this name if the graph has it already, else an invalid tensor; never a mistake.
   Tensor find_weight(std::string_view name) const;
@@ -343,8 +343,9 @@ class HEED_API Graph {
   // tensor, also one that the graph computes or an input; one that is not contiguous is copied as a whole first.
   //
   // The default is F32 for a BF16 or quantized table, else the table's type: rows of an F16 table are F16. A norm with factors of F32
-  // then refuses them, as do sums with F32; for activations of F32 ask for DType::F32 here, which costs no pass. F16 or
-  // BF16 from a table of another type exists on the CPU device only; on Vulkan, compile returns Unsupported.
+  // then refuses them, as do sums with F32; for activations of F32 ask for DType::F32 here, which costs no pass. A
+  // quantized table gives rows of all three types; F16 or BF16 from a table of F32, or of the other of the two, exist on the
+  // CPU device only, and on Vulkan compile returns Unsupported.
   Tensor embedding(Tensor table, Tensor ids, std::optional<DType> dtype = {});
   // x [..., S, C] plus the sinusoidal table (Vaswani et al. 2017, section 3.5), which is computed in double. C must be
   // even.

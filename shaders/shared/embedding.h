@@ -6,12 +6,15 @@ HEED_BEGIN_PARAMS(EmbeddingParams)
 uint offset[4];  // table, ids, out, faults
 uint rows, n;
 uint vocabulary;
-uint table_row, table_column;
-uint dim[4];  // of the ids, right-aligned
+uint table_row, table_column;  // of a quantized table, whose rows are dense, the latter is the number of its blocks
+uint dim[4];                   // of the ids, right-aligned
 uint ids_stride[4];
 uint out_stride[5];  // four of the rows, then the row's own
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(EmbeddingConstants)
 HEED_CONSTANT(3, bool, BFLOAT, false)  // a table narrower than its rows is bf16; otherwise f16
+#if defined(__cplusplus) || defined(A_BLOCKS)
+HEED_CONSTANT(4, uint, BLOCK_TYPE, 0)  // of a quantized table, as in blocks.h
+#endif
 HEED_END_CONSTANTS

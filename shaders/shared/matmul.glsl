@@ -8,7 +8,9 @@
 layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
 layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
 layout(set = 0, binding = 0) readonly buffer A16 { uvec4 a16[]; };  // 16 bytes, where they are aligned
-#ifdef B_NARROW
+#ifdef B_BLOCKS
+layout(set = 0, binding = 1) readonly buffer B { uint b_words[]; };
+#elif defined(B_NARROW)
 layout(set = 0, binding = 1) readonly buffer B { uint b2[]; };
 layout(set = 0, binding = 1) readonly buffer B4 { uvec2 b4[]; };
 #else
@@ -26,12 +28,25 @@ bool has(uint flag) { return (FLAGS & flag) != 0u; }
 // Elements of an operand from `at` on: one, and four where they are aligned.
 float a_at(uint at) { return FROM_A(a[at]); }
 vec4 a4_at(uint at) { return FROM_A4(a4[at / 4u]); }
-#ifdef B_NARROW
+#ifdef B_BLOCKS
+#include "matmul_blocks.h"
+#define HEED_BLOCK_WORD(at) b_words[at]
+#define HEED_BLOCK_WORDS(at) b16[(at) / 4u]
+#include "blocks.glsl"
+const uint BLOCK = BLOCK_TYPE >= HEED_BLOCKS_Q4_K ? 256u : 32u;  // elements
+Blocks blocks_of_b() { return Blocks(0u, p.b_k); }
+#elif defined(B_NARROW)
 float b_at(uint at) { return widen_one(b2[at / 2u], at, has(HEED_MATMUL_B_BFLOAT)); }
 vec4 b4_at(uint at) { return widen(b4[at / 4u], has(HEED_MATMUL_B_BFLOAT)); }
 #else
 float b_at(uint at) { return FROM_A(b[at]); }
 vec4 b4_at(uint at) { return FROM_A4(b4[at / 4u]); }
+#endif
+
+#ifdef B_BLOCKS
+#define B_K 1u
+#else
+#define B_K p.b_k
 #endif
 
 // The corner of a tile, and where its batch, or its split of k, starts in the operands.
@@ -52,7 +67,7 @@ Tile tile_at(uint index) {
   }
   uint b0 = t.batch / p.batch_1, b1 = t.batch % p.batch_1;
   t.a = p.offset[0] + b0 * p.a_b0 + b1 * p.a_b1 + split * p.k * p.a_k;
-  t.b = p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1 + split * p.k * p.b_k;
+  t.b = p.offset[1] + b0 * p.b_b0 + b1 * p.b_b1 + split * p.k * B_K;
   t.residual = p.offset[3] + b0 * p.residual_b0 + b1 * p.residual_b1;
   t.out_at = p.offset[4] + b0 * p.out_b0 + b1 * p.out_b1 + split * p.partial * p.m * p.n;
   return t;

@@ -10,7 +10,7 @@ uint batch_1;  // size of b1
 uint tiles_m, tiles_n;
 uint tiles;  // tiles_m * tiles_n * batches: workgroups with work
 uint a_m, a_k, a_b0, a_b1;
-uint b_k, b_n, b_b0, b_b1;
+uint b_k, b_n, b_b0, b_b1;  // of a quantized b, whose columns are dense, b_k is the number of blocks of its storage
 uint bias_n;
 uint residual_m, residual_b0, residual_b1;
 uint out_m, out_b0, out_b1;

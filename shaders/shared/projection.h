@@ -7,7 +7,7 @@ HEED_BEGIN_PARAMS(ProjectionParams)
 uint offset[7];     // x, weights (0), positions, table, results
 uint rows, tokens;  // B * S and S
 uint x_b, x_s;
-uint weight[3];  // where weights start, in elements of each
+uint weight[3];  // where weights start, in elements of each; of quantized ones, in groups of 16 bytes
 uint bias[3];
 uint gamma;
 uint out_b[3], out_s[3], out_head[3];

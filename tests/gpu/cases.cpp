@@ -37,6 +37,16 @@ GraphCase narrow_linear(int64_t m, int64_t n, int64_t k) {
   return {name_of("matmul", {m, n, k}, " weights of bf16"), build, false, false};
 }
 
+// x of f32 times a quantized weight.
+GraphCase quantized_linear(int64_t m, DType quantized) {
+  constexpr int64_t kSize = 4096;
+  const auto build = [=](Graph& g, DType) {
+    g.output("y", g.linear(g.input("x", {m, kSize}), g.weight("w", {kSize, kSize}, quantized), {}));
+  };
+  const std::string suffix = std::string(" weights of ") + to_string(quantized);
+  return {name_of("matmul", {m, kSize, kSize}, suffix.c_str()), build, false, false};
+}
+
 // Any layout of a and b.
 GraphCase product(int64_t m, int64_t n, int64_t k, const MatmulOptions& options, const char* suffix) {
   const auto build = [=](Graph& g, DType type) {
@@ -104,6 +114,8 @@ void add_matmuls(std::vector<GraphCase>* cases) {
   cases->push_back(linear(512, 3072, 768, {.bias = true, .activation = Activation::GeluErf}, " gelu"));
   cases->push_back(linear(4096, 4096, 4096));
   for (const int64_t m : {1, 8, 512}) cases->push_back(narrow_linear(m, 4096, 4096));
+  for (const DType type : {DType::Q8_0, DType::Q4_1, DType::Q5_1, DType::Q4_K, DType::Q6_K})
+    for (const int64_t m : {1, 8, 512}) cases->push_back(quantized_linear(m, type));
   cases->push_back(product(1, 512, 4096, {}, ""));
   cases->push_back(product(512, 512, 64, {}, ""));
   cases->push_back(product(512, 512, 64, {.transpose_a = true}, " a^T"));
@@ -185,6 +197,12 @@ void add_elementwise(std::vector<GraphCase>* cases) {
                       g.output("y", g.embedding(table, g.input("ids", {512}, DType::I32), DType::F32));
                     },
                     false, false});
+  cases->push_back({"embedding 512x768 of q8_0",
+                    [](Graph& g, DType) {
+                      const Tensor table = g.weight("table", {30522, 768}, DType::Q8_0);
+                      g.output("y", g.embedding(table, g.input("ids", {512}, DType::I32), DType::F32));
+                    },
+                    false, false});
   cases->push_back({"cast 512x768 of bf16",
                     [](Graph& g, DType) { g.output("y", g.cast(g.input("x", {512, 768}, DType::BF16), DType::F32)); },
                     false, false});
@@ -226,6 +244,7 @@ void add_decoding(std::vector<GraphCase>* cases) {
   for (const bool gated : {false, true}) {
     for (const int64_t rows : {1, 8}) cases->push_back(projections(rows, gated));
     cases->push_back(projections(1, gated, DType::BF16, " weights of bf16"));
+    for (const int64_t rows : {1, 8}) cases->push_back(projections(rows, gated, DType::Q4_1, " weights of q4_1"));
   }
 }
 

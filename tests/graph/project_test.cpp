@@ -154,4 +154,26 @@ TEST_CASE("projections: what cannot be one pass stays apart", "[graph]") {
   }
 }
 
+TEST_CASE("projections: weights of one type are one pass, and quantized ones of any", "[graph][quantized]") {
+  const auto ops_by = [](DType a, DType b, bool gated) {
+    Layer layer(1, 256);
+    Graph& g = layer.g;
+    const Tensor one = g.linear(layer.rows, g.weight("a", {16, 256}, a)),
+                 other = g.linear(layer.rows, g.weight("b", {16, 256}, b));
+    if (gated) {
+      g.output("y", g.mul(g.activation(one, Activation::Silu), other));
+    } else {
+      g.output("one", one);
+      g.output("other", other);
+    }
+    return ops_with(g);
+  };
+  CHECK(ops_by(DType::F16, DType::F16, false) == Ops{kScale, kOne});
+  CHECK(ops_by(DType::F32, DType::F16, false) == Ops{kScale, Op::RmsNorm, kAlone, kAlone});
+  CHECK(ops_by(DType::F16, DType::Q8_0, false) == Ops{kScale, Op::RmsNorm, kAlone, kAlone});
+  CHECK(ops_by(DType::Q4_K, DType::Q8_0, false) == Ops{kScale, kOne});
+  CHECK(ops_by(DType::Q4_K, DType::Q4_K, true) == Ops{kScale, kOne});
+  CHECK(ops_by(DType::Q4_K, DType::Q6_K, true).size() > 2);
+}
+
 }  // namespace heed::test

@@ -4,6 +4,7 @@
 
 #include "harness/devices.hpp"
 #include "interpreter/plan.hpp"
+#include "kernels/planes.hpp"
 #include "vulkan/device/device.hpp"
 
 namespace heed::interpreter {
@@ -43,7 +44,7 @@ class InterpretedDevice final : public detail::DeviceImpl {
     auto fresh = std::make_shared<InterpretedWeights>(bytes, shared_from_this());
     fresh->entries = std::move(entries);
     for (size_t i = 0; i < fresh->entries.size(); ++i)
-      detail::convert_weight(tensors[order[i]], fresh->entries[i], fresh->memory.data() + fresh->entries[i].offset);
+      kernels::write_weight(tensors[order[i]], fresh->entries[i], fresh->memory.data() + fresh->entries[i].offset);
     *weights = std::move(fresh);
     return Status::Ok;
   }

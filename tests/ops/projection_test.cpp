@@ -10,13 +10,17 @@ namespace {
 struct Projected {
   int64_t batch = 1, tokens = 1, depth = 64;
   bool norm = true, gamma = true, bias = false;
-  bool narrow = false;     // weights of f16 beside rows of f32
-  double magnitude = 1.0;  // of the rows
+  bool narrow = false;                // weights of f16 beside rows of f32
+  double magnitude = 1.0;             // of the rows
+  std::vector<DType> quantized = {};  // types of weights, which take turns
 };
 
 std::string text_of(const Projected& p) {
+  std::string quantized;
+  for (const DType type : p.quantized) quantized += std::string(" ") + to_string(type);
   return ops::text_of({p.batch, p.tokens, p.depth}) + (p.norm ? p.gamma ? " norm" : " norm without gamma" : "") +
-         (p.bias ? " bias" : "") + (p.narrow ? " f16 weights" : "") + (p.magnitude != 1.0 ? " of large rows" : "");
+         (p.bias ? " bias" : "") + (p.narrow ? " f16 weights" : "") + (p.magnitude != 1.0 ? " of large rows" : "") +
+         quantized;
 }
 
 // Builds a graph and its reference side by side.
@@ -39,16 +43,22 @@ class Sides {
     Array values;
   };
   Both product(const std::string& name, int64_t columns) {
-    const double limit = 1.0 / std::sqrt(static_cast<double>(p_.depth));
-    Array w = uniform({columns, p_.depth}, 164 + static_cast<uint64_t>(columns), -limit, limit);
-    const DType type = p_.narrow && t.dtype == DType::F32 ? DType::F16 : t.dtype;
-    const Tensor weight = t.weight(name + ".weight", &w, type);
+    Array w;
+    const Tensor weight = matrix(name + ".weight", columns, &w);
     Both y = {t.graph.linear(rows, weight), t.stored(matmul(values, transposed(w)))};
     if (!p_.bias) return y;
     Array b = uniform({columns}, 165);
     y.tensor = t.graph.add(y.tensor, t.weight(name + ".bias", &b));
     y.values = t.stored(add(y.values, b));
     return y;
+  }
+  Tensor matrix(const std::string& name, int64_t columns, Array* w) {
+    const uint64_t seed = 164 + static_cast<uint64_t>(columns);
+    if (!p_.quantized.empty())
+      return t.blocks(name, {columns, p_.depth}, p_.quantized[made_++ % p_.quantized.size()], seed, w);
+    const double limit = 1.0 / std::sqrt(static_cast<double>(p_.depth));
+    *w = uniform({columns, p_.depth}, seed, -limit, limit);
+    return t.weight(name, w, p_.narrow && t.dtype == DType::F32 ? DType::F16 : t.dtype);
   }
   // The heads of a product, turned: [B, heads, S, width].
   Both turned(const Both& x, int64_t heads, const RotaryOptions& options, const Array* positions) {
@@ -69,6 +79,7 @@ class Sides {
 
  private:
   Projected p_;
+  size_t made_ = 0;  // matrices
 };
 
 Case heads_case(const Projected& p, std::vector<int64_t> heads, int64_t width, const RotaryOptions& options,
@@ -169,6 +180,33 @@ TEST_CASE("projections of few rows on every device", "[ops]") {
 }
 
 // The squares of these rows leave the range of f32.
+TEST_CASE("projections by quantized weights on every device", "[ops][quantized]") {
+  Operation operation{"projection", {}};
+  auto& cases = operation.cases;
+  const RotaryOptions halves, adjacent{.pairs = RotaryPairs::Adjacent};
+  for (int i = 0; i < kDTypes; ++i) {
+    const auto type = static_cast<DType>(i);
+    if (!is_quantized(type)) continue;
+    const int64_t block = block_of(type).elements;
+    for (const int64_t tokens : {1, 3, 8}) {
+      cases.push_back(heads_case({.tokens = tokens, .depth = block, .bias = true, .quantized = {type}}, {3, 1, 1}, 16,
+                                 tokens == 3 ? adjacent : halves, tokens != 3));
+      cases.push_back(gated_case({.tokens = tokens, .depth = 3 * block, .quantized = {type}}, 20, Activation::Silu));
+    }
+    // Reads of 16 bytes.
+    cases.push_back(plain_case({.tokens = 2, .depth = 4096 + block, .quantized = {type}}, {8, 4}));
+  }
+  // Files mix types: values keep more bits than queries and keys.
+  cases.push_back(heads_case({.tokens = 2, .depth = 512, .quantized = {DType::Q4_K, DType::Q5_1, DType::Q6_K}},
+                             {3, 1, 1}, 16, halves, false));
+  cases.push_back(
+      heads_case({.depth = 512, .quantized = {DType::Q4_K, DType::Q4_K, DType::Q6_K}}, {2, 2, 2}, 8, adjacent, true));
+  cases.push_back(
+      plain_case({.tokens = 5, .depth = 768, .norm = false, .quantized = {DType::Q8_0, DType::Q5_K}}, {12, 16}));
+  cases.push_back(gated_case({.depth = 256, .quantized = {DType::Q4_0, DType::Q5_0}}, 8, Activation::Silu));
+  check(operation);
+}
+
 TEST_CASE("projections of rows near 1e19 on every device", "[ops]") {
   Operation operation{"projection", {}, {DType::F32}};
   for (const double magnitude : {1e19, 1e-25, 1e38})

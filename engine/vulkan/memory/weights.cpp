@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/arith.hpp"
+#include "kernels/planes.hpp"
 #include "vulkan/calls/barrier.hpp"
 #include "vulkan/context/submission.hpp"
 #include "vulkan/memory/host_range.hpp"
@@ -35,11 +36,17 @@ class Stream {
     const uint64_t to_size = bytes_of(to.dtype, static_cast<uint64_t>(block.elements));
     const uint64_t blocks = from.data.size() / from_size;
     for (uint64_t done = 0; done < blocks;) {
-      if (staging_.bytes() - used_ < to_size) {
+      const uint64_t least = is_quantized(to.dtype) ? std::min<uint64_t>(2, blocks - done) * to_size : to_size;
+      if (staging_.bytes() - used_ < least) {
         const Status status = flush();
         if (status != Status::Ok) return status;
       }
-      const uint64_t count = std::min(blocks - done, (staging_.bytes() - used_) / to_size);
+      uint64_t count = std::min(blocks - done, (staging_.bytes() - used_) / to_size);
+      if (is_quantized(to.dtype)) {
+        count = write_blocks(from, to, done, count);
+        done += count;
+        continue;
+      }
       HostTensor piece = from;
       piece.data = from.data.subspan(done * from_size, count * from_size);
       detail::convert_weight(piece, to, staging_.mapped() + used_);
@@ -75,6 +82,25 @@ class Stream {
   }
 
  private:
+  // Blocks from `first` on, each part to its plane. An even number of them, unless they are the last, so that every copy begins
+  // at a multiple of 4.
+  uint64_t write_blocks(const HostTensor& from, const detail::WeightsImpl::Entry& to, uint64_t first, uint64_t count) {
+    const auto size = static_cast<uint64_t>(block_of(to.dtype).bytes), all = from.data.size() / size;
+    if (first + count < all) count = count / 2 * 2;
+    const std::span<const kernels::Plane> planes = kernels::planes_of(to.dtype);
+    const std::byte* const source = from.data.data() + first * size;
+    for (size_t i = 0; i < planes.size(); ++i) {
+      kernels::gather_plane(to.dtype, i, source, static_cast<int64_t>(count), staging_.mapped() + used_);
+      const auto bytes = static_cast<uint64_t>(planes[i].bytes) * count;
+      const auto at = static_cast<uint64_t>(
+          kernels::offset_in_planes(to.dtype, i, static_cast<int64_t>(first), static_cast<int64_t>(all)));
+      copies_.push_back({used_, target_.offset + to.offset + at, bytes});
+      used_ += bytes;
+    }
+    used_ = align_up<uint64_t>(used_, 4);
+    return count;
+  }
+
   Context& context_;
   BufferRange target_;
   UploadProgress progress_;
@@ -129,7 +155,7 @@ void VulkanWeights::write(std::span<const HostTensor> tensors, const UploadProgr
   };
   report(0);
   for (size_t i = 0; i < entries.size(); ++i) {
-    detail::convert_weight(tensors[order_[i]], entries[i], to + entries[i].offset);
+    kernels::write_weight(tensors[order_[i]], entries[i], to + entries[i].offset);
     report(entries[i].offset + entries[i].bytes);
   }
 }

@@ -1,0 +1,143 @@
+// Values of quantized weights, whose blocks lie in planes as kernels/planes.hpp says. A kernel defines before
+//
+//   HEED_BLOCK_WORD(at)    the word at `at` of the binding that holds the weight
+//   HEED_BLOCK_WORDS(at)   four words from `at` on, a multiple of 4
+//
+// `type` is a specialization constant wherever it is an argument, so that compilers keep one way of each branch.
+//
+// The types but for Q8_0 put two numbers of four bits into a byte, so that a word holds eight elements: four neighbours,
+// and four more 16, 32 or 64 elements behind them. These are an eight here, and its halves 0 and 1 are four elements each.
+#include "blocks.h"
+
+// A weight: its first word, and the number of all its blocks.
+struct Blocks {
+  uint at, count;
+};
+
+// Types whose blocks have 256 elements; and those of them that have pairs of 6 bits.
+bool is_long(uint type) { return type >= HEED_BLOCKS_Q4_K; }
+bool has_pairs(uint type) { return type == HEED_BLOCKS_Q4_K || type == HEED_BLOCKS_Q5_K; }
+bool has_fifths(uint type) { return type == HEED_BLOCKS_Q5_0 || type == HEED_BLOCKS_Q5_1; }
+bool has_offset(uint type) { return type == HEED_BLOCKS_Q4_1 || type == HEED_BLOCKS_Q5_1; }
+uint block_elements(uint type) { return is_long(type) ? 256u : 32u; }
+uint low_words(uint type) { return is_long(type) ? 32u : type == HEED_BLOCKS_Q8_0 ? 8u : 4u; }
+
+// Where the halves of eight v of a block begin.
+uvec2 place_of_eight(uint type, uint v) {
+  if (has_pairs(type)) return v / 8u * 64u + v % 8u * 4u + uvec2(0u, 32u);
+  if (type == HEED_BLOCKS_Q6_K) return v / 16u * 128u + v % 16u * 4u + uvec2(0u, 64u);
+  return v * 4u + uvec2(0u, 16u);
+}
+
+// The eight and the half that elements i .. i + 3 of a block are; i is a multiple of 4. Of Q8_0, whose eights are two words,
+// it is the word: then half 0 of what read_words reads alone is meant.
+uvec2 half_of_four(uint type, uint i) {
+  if (has_pairs(type)) return uvec2(i / 64u * 8u + i % 32u / 4u, i / 32u % 2u);
+  if (type == HEED_BLOCKS_Q6_K) return uvec2(i / 128u * 16u + i % 64u / 4u, i / 64u % 2u);
+  if (type == HEED_BLOCKS_Q8_0) return uvec2(i / 4u, 0u);
+  return uvec2(i % 16u / 4u, i / 16u);
+}
+
+// What eight v of a block is made of, or four eights from v on, a multiple of 4; as it lies in memory, so that nothing waits
+// for the reads before it is needed.
+struct Words {
+  uvec4 low;     // the lower four bits; of Q8_0, all bits of halves 0
+  uvec4 high;    // bits above them; of Q8_0, all bits of halves 1
+  uvec4 scales;  // of parts of a block
+  uint scale;    // of the whole block; see scale_of
+};
+
+uvec4 read_run(uint at, bool four) {
+  if (four) return HEED_BLOCK_WORDS(at);
+  return uvec4(HEED_BLOCK_WORD(at), 0u, 0u, 0u);
+}
+
+// `both`: halves 1 are wanted, too.
+Words read_words(uint type, Blocks from, uint block, uint v, bool four, bool both) {
+  Words w = Words(uvec4(0u), uvec4(0u), uvec4(0u), 0u);
+  uint at = from.at + block * low_words(type) + v;
+  uint plane = from.at + from.count * low_words(type);
+  w.low = read_run(at, four);
+  if (type == HEED_BLOCKS_Q8_0 && both) w.high = read_run(at + 4u, four);
+  if (has_fifths(type)) {
+    w.high.x = HEED_BLOCK_WORD(plane + block);
+    plane += from.count;
+  }
+  if (type == HEED_BLOCKS_Q5_K) {
+    w.high = read_run(plane + block * 8u + v % 8u, four);
+    plane += from.count * 8u;
+  }
+  if (type == HEED_BLOCKS_Q6_K) {
+    w.high = read_run(plane + block * 16u + v / 16u * 8u + v % 8u, four);
+    plane += from.count * 16u;
+  }
+  if (is_long(type)) {
+    w.scales = HEED_BLOCK_WORDS(plane + block * 4u);
+    plane += from.count * 4u;
+  }
+  if (has_offset(type)) w.scale = HEED_BLOCK_WORD(plane + block);
+  else if (!has_pairs(type)) w.scale = HEED_BLOCK_WORD(plane + block / 2u);
+  return w;
+}
+
+// The scale of a block; two blocks share a word.
+float scale_of(Words w, uint block) {
+  vec2 both = unpackHalf2x16(w.scale);
+  return (block & 1u) == 0u ? both.x : both.y;
+}
+
+// Scale and offset i < 8 of a block of Q4_K or Q5_K, from 12 bytes: six bits each of pairs 0 to 3 lie in a byte, and the
+// upper two bits of that byte belong to pairs 4 to 7, whose lower four bits share a byte.
+vec2 scale_and_offset(uvec4 words, uint i) {
+  uint shift = i % 4u * 8u;
+  uint s = words.y >> shift, t = words.z >> shift, rest = words.w >> shift;
+  uvec2 pair = uvec2(s, t) & 63u;
+  if (i >= 4u) pair = uvec2(rest & 15u, rest >> 4u & 15u) | (uvec2(s, t) >> 6u & 3u) << 4u;
+  return unpackHalf2x16(words.x) * vec2(pair);
+}
+
+const uvec4 BYTES = uvec4(0u, 8u, 16u, 24u);
+
+// The whole numbers that half `part` of eight v + q stands for, where `w` was read from v on.
+ivec4 whole_numbers_of(uint type, Words w, uint v, uint q, uint part) {
+  if (type == HEED_BLOCKS_Q8_0) return ivec4(uvec4(part == 0u ? w.low[q] : w.high[q]) << (24u - BYTES)) >> 24;
+  uvec4 numbers = uvec4(w.low[q]) >> (BYTES + part * 4u) & 15u;
+  if (has_fifths(type))
+    numbers |= (uvec4(w.high.x) >> ((v + q) * 4u + part * 16u + uvec4(0u, 1u, 2u, 3u)) & 1u) << 4u;
+  if (type == HEED_BLOCKS_Q5_K) numbers |= (uvec4(w.high[q]) >> (BYTES + v / 8u * 2u + part) & 1u) << 4u;
+  if (type == HEED_BLOCKS_Q6_K)
+    numbers |= (uvec4(w.high[q]) >> (BYTES + v / 8u % 2u * 2u + part * 4u) & 3u) << 4u;
+  return ivec4(numbers);
+}
+
+// The values of that half. Every product is exact in f32, so that a value is rounded once, with or without fused
+// multiply-adds.
+vec4 widen_four(uint type, Words w, uint block, uint v, uint q, uint part) {
+  ivec4 numbers = whole_numbers_of(type, w, v, q, part);
+  if (has_pairs(type)) {
+    vec2 pair = scale_and_offset(w.scales, v / 8u * 2u + part);
+    return pair.x * vec4(numbers) - pair.y;
+  }
+  if (has_offset(type)) {
+    vec2 pair = unpackHalf2x16(w.scale);
+    return pair.x * vec4(numbers) + pair.y;
+  }
+  float scale = scale_of(w, block);
+  if (type == HEED_BLOCKS_Q4_0) numbers -= 8;
+  if (type == HEED_BLOCKS_Q5_0) numbers -= 16;
+  if (type == HEED_BLOCKS_Q6_K) {
+    numbers -= 32;
+    uint word = v < 16u ? (part == 0u ? w.scales.x : w.scales.y) : (part == 0u ? w.scales.z : w.scales.w);
+    scale *= float(int(word << (24u - v % 16u / 4u * 8u)) >> 24);
+  }
+  return scale * vec4(numbers);
+}
+
+// Elements i .. i + 3 of a block.
+Words read_four(uint type, Blocks from, uint block, uint i) {
+  return read_words(type, from, block, half_of_four(type, i).x, false, false);
+}
+vec4 widen_read_four(uint type, Words w, uint block, uint i) {
+  uvec2 at = half_of_four(type, i);
+  return widen_four(type, w, block, at.x, 0u, at.y);
+}

@@ -1,0 +1,17 @@
+// The constants of projection.comp for quantized weights, beside those of projection.h. Types and numbers of weights that there
+// are not repeat the first one's.
+#include "blocks.h"
+#include "constants.h"
+
+HEED_BEGIN_CONSTANTS(ProjectionBlockConstants)
+HEED_CONSTANT(13, uint, TYPE_0, 0)
+HEED_CONSTANT(14, uint, TYPE_1, 0)
+HEED_CONSTANT(15, uint, TYPE_2, 0)
+HEED_CONSTANT(16, uint, COUNT_0, 1)  // blocks of all of the tensor that a weight is a part of
+HEED_CONSTANT(17, uint, COUNT_1, 1)
+HEED_CONSTANT(18, uint, COUNT_2, 1)
+HEED_CONSTANT(19, uint, FIRST_0, 0)  // the first block of the weight
+HEED_CONSTANT(20, uint, FIRST_1, 0)
+HEED_CONSTANT(21, uint, FIRST_2, 0)
+HEED_CONSTANT(22, uint, RUN, 1)  // eights that an invocation reads at a time: 1 or 4
+HEED_END_CONSTANTS
