@@ -6,6 +6,7 @@
 #include <heed/custom.hpp>
 #include <heed/decoder.hpp>
 #include <heed/device.hpp>
+#include <heed/gguf.hpp>
 #include <heed/graph.hpp>
 #include <heed/nn.hpp>
 #include <heed/plan.hpp>

@@ -9,7 +9,7 @@
 #include "io/json_file.hpp"
 #include "io/model_folder.hpp"
 #include "io/safetensors_header.hpp"
-#include "io/tokenizer_data.hpp"
+#include "text/tokenizer_data.hpp"
 
 namespace heed {
 

@@ -1,6 +1,7 @@
 // Unicode's properties of characters that the tokenizer needs, as the reference has them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,11 +12,20 @@ bool is_dropped(char32_t c);      // by cleaning: categories Cc (but tab, line f
 bool is_punctuation(char32_t c);  // category P and all ASCII symbols
 bool is_mark(char32_t c);         // category Mn
 bool is_cjk_ideograph(char32_t c);
+// Categories L and N, as the installed utf8proc has them.
+bool is_letter(char32_t c);
+bool is_number(char32_t c);
 
-// Appends the code points of UTF-8 text. Each maximal part of a broken sequence becomes one U+FFFD (Unicode
+// Gives the code point at *at, and moves *at behind it. Each maximal part of a broken sequence is one U+FFFD (Unicode
 // standard, section 3.9, "U+FFFD substitution of maximal subparts").
+char32_t next_code_point(std::string_view text, size_t* at);
+// Appends the code points of UTF-8 text.
 void decode_utf8(std::string_view text, std::u32string* out);
 void append_utf8(char32_t c, std::string* out);
+// How many bytes are left in front of a character that the end of the text cuts; all of them if it cuts none.
+size_t whole_characters(std::string_view text);
+// Canonical composition (NFC), in place. Text that is not valid UTF-8 stays as it is.
+void compose(std::string* text);
 
 // Canonical decomposition (NFD) without the marks, in place.
 void strip_accents(std::u32string* text);

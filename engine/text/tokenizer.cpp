@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "io/tokenizer_data.hpp"
-#include "io/tokenizer_unicode.hpp"
+#include "text/tokenizer_data.hpp"
+#include "text/tokenizer_unicode.hpp"
 
 namespace heed {
 

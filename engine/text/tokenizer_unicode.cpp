@@ -1,6 +1,7 @@
-#include "io/tokenizer_unicode.hpp"
+#include "text/tokenizer_unicode.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include <utf8proc.h>
@@ -80,23 +81,6 @@ Lead lead_of(unsigned char byte) {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// Gives the code point at *at, and moves *at behind it or behind the broken part.
-char32_t next_code_point(std::string_view text, size_t* at) {
-  const auto byte = static_cast<unsigned char>(text[(*at)++]);
-  const Lead lead = lead_of(byte);
-  if (lead.follow == 0) return byte;
-  if (lead.follow < 0) return kReplacement;
-  char32_t c = byte & (0x3Fu >> lead.follow);
-  for (int i = 0; i < lead.follow; ++i, ++*at) {
-    const unsigned char low = i == 0 ? lead.low : 0x80, high = i == 0 ? lead.high : 0xBF;
-    if (*at == text.size()) return kReplacement;
-    const auto next = static_cast<unsigned char>(text[*at]);
-    if (next < low || next > high) return kReplacement;
-    c = c << 6 | (next & 0x3Fu);
-  }
-  return c;
-}
-
 }  // namespace
 
 bool is_space(char32_t c) {
@@ -126,14 +110,64 @@ bool is_mark(char32_t c) {
   return category_of(c) == UTF8PROC_CATEGORY_MN;
 }
 
+bool is_letter(char32_t c) {
+  const utf8proc_category_t category = category_of(c);
+  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
+bool is_number(char32_t c) {
+  const utf8proc_category_t category = category_of(c);
+  return category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO;
+}
+
 bool is_cjk_ideograph(char32_t c) {
   return c >= 0x3400 && (c <= 0x4DBF || (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0xF900 && c <= 0xFAFF) ||
                          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B81F) ||
                          (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0x2F800 && c <= 0x2FA1F));
 }
 
+char32_t next_code_point(std::string_view text, size_t* at) {
+  const auto byte = static_cast<unsigned char>(text[(*at)++]);
+  const Lead lead = lead_of(byte);
+  if (lead.follow == 0) return byte;
+  if (lead.follow < 0) return kReplacement;
+  char32_t c = byte & (0x3Fu >> lead.follow);
+  for (int i = 0; i < lead.follow; ++i, ++*at) {
+    const unsigned char low = i == 0 ? lead.low : 0x80, high = i == 0 ? lead.high : 0xBF;
+    if (*at == text.size()) return kReplacement;
+    const auto next = static_cast<unsigned char>(text[*at]);
+    if (next < low || next > high) return kReplacement;
+    c = c << 6 | (next & 0x3Fu);
+  }
+  return c;
+}
+
 void decode_utf8(std::string_view text, std::u32string* out) {
   for (size_t at = 0; at < text.size();) out->push_back(next_code_point(text, &at));
+}
+
+size_t whole_characters(std::string_view text) {
+  for (size_t back = 1; back <= std::min<size_t>(text.size(), 3); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;  // the lead byte is further in front
+    const Lead lead = lead_of(byte);
+    if (lead.follow < static_cast<int>(back)) break;
+    if (back > 1) {
+      const auto second = static_cast<unsigned char>(text[text.size() - back + 1]);
+      if (second < lead.low || second > lead.high) break;
+    }
+    return text.size() - back;
+  }
+  return text.size();
+}
+
+void compose(std::string* text) {
+  utf8proc_uint8_t* composed = nullptr;
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text->data());
+  const utf8proc_ssize_t size = utf8proc_map(bytes, static_cast<utf8proc_ssize_t>(text->size()), &composed, options);
+  if (size >= 0) text->assign(reinterpret_cast<const char*>(composed), static_cast<size_t>(size));
+  std::free(composed);
 }
 
 void append_utf8(char32_t c, std::string* out) {

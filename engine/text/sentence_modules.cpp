@@ -1,4 +1,4 @@
-#include "io/sentence_modules.hpp"
+#include "text/sentence_modules.hpp"
 
 #include "base/logging.hpp"
 #include "io/json_file.hpp"

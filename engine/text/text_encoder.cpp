@@ -12,8 +12,8 @@
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
 #include "io/model_folder.hpp"
-#include "io/sentence_modules.hpp"
-#include "io/tokenizer_data.hpp"
+#include "text/sentence_modules.hpp"
+#include "text/tokenizer_data.hpp"
 
 namespace heed {
 

@@ -1,0 +1,56 @@
+// What a GGUF file consists of, found and checked front to back.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <heed/gguf.hpp>
+
+namespace heed {
+
+// Walks over the bytes of a file once. Each step answers Ok or logs why not; nothing is allocated for counts that the rest of
+// the file could not hold.
+class GgufParser {
+ public:
+  GgufParser(std::span<const std::byte> bytes, const std::string& file, const Log& log)
+      : bytes_(bytes), file_(file), log_(log) {}
+
+  Status parse();
+
+  uint32_t version = 0;
+  std::vector<Gguf::Field> fields;    // sorted by name
+  std::vector<Gguf::Entry> entries;  // sorted by name
+
+ private:
+  Status read_start();
+  Status read_fields();
+  Status read_field(Gguf::Field* field);
+  Status read_value(uint32_t type, std::string_view key, Gguf::Value* value);
+  Status read_array(std::string_view key, Gguf::Value* value);
+  Status read_entries();
+  Status read_entry(Gguf::Entry* entry);
+  Status place_entries();
+  Status read_alignment();
+  Status check_names();
+
+  uint64_t left() const { return bytes_.size() - at_; }
+  template <class T>
+  bool take(T* number);
+  bool take_text(std::string_view* text, uint64_t* length);
+  bool skip(uint64_t count);
+
+  Status whole(const std::string& what, Status status = Status::InvalidFile) const;
+  Status in_key(std::string_view key, const std::string& what, Status status = Status::InvalidFile) const;
+  Status in_tensor(std::string_view name, const std::string& what, Status status = Status::InvalidFile) const;
+
+  std::span<const std::byte> bytes_;
+  const std::string& file_;
+  const Log& log_;
+  size_t at_ = 0;
+  uint64_t tensor_count_ = 0, field_count_ = 0;
+  uint64_t alignment_ = 32;
+  std::vector<uint64_t> offsets_, needed_;  // of entries in the order of the file: where they begin, and their bytes
+};
+
+}  // namespace heed
