@@ -46,8 +46,8 @@ struct Operand {
       case DType::BF16: return static_cast<double>(bfloat_to_float(as(uint16_t{})));
       case DType::I32: return as(int32_t{});
       case DType::U8: return as(uint8_t{});
+      default: return 0;
     }
-    return 0;
   }
 };
 

@@ -34,6 +34,14 @@ const char* to_string(DType dtype) {
     case DType::BF16: return "bf16";
     case DType::I32: return "i32";
     case DType::U8: return "u8";
+    case DType::Q8_0: return "q8_0";
+    case DType::Q4_0: return "q4_0";
+    case DType::Q4_1: return "q4_1";
+    case DType::Q5_0: return "q5_0";
+    case DType::Q5_1: return "q5_1";
+    case DType::Q4_K: return "q4_k";
+    case DType::Q5_K: return "q5_k";
+    case DType::Q6_K: return "q6_k";
   }
   return "unknown";
 }

@@ -77,12 +77,22 @@ class CpuDevice final : public detail::DeviceImpl {
     if (status != Status::Ok) return status;
     auto fresh = std::make_shared<CpuWeights>(entries.size());
     std::vector<std::byte*> memory(entries.size());
+    std::vector<PackedB*> quantized(entries.size());
+    const auto rows_of = [](const HostTensor& tensor) {
+      return static_cast<int64_t>(tensor.data.size() /
+                                  bytes_of(tensor.dtype, static_cast<uint64_t>(tensor.shape.back())));
+    };
     for (size_t i = 0; i < entries.size(); ++i) {
       const uint64_t end = i + 1 < entries.size() ? entries[i + 1].offset : bytes;
       const HostTensor& tensor = tensors[order[i]];
-      const uint64_t elements = tensor.data.size() / size_of(tensor.dtype);
-      memory[i] = fresh->forms[i].allocate(elements * size_of(entries[i].dtype), end - entries[i].offset);
-      if (memory[i] == nullptr)
+      if (is_quantized(tensor.dtype)) {
+        quantized[i] =
+            fresh->forms[i].allocate_quantized(tensor.dtype, rows_of(tensor), tensor.shape.back(), shared_->kernels);
+      } else {
+        const uint64_t elements = tensor.data.size() / size_of(tensor.dtype);
+        memory[i] = fresh->forms[i].allocate(elements * size_of(entries[i].dtype), end - entries[i].offset);
+      }
+      if (memory[i] == nullptr && quantized[i] == nullptr)
         return fail(log(), Status::OutOfMemory,
                     format("upload: no memory for %llu bytes", static_cast<unsigned long long>(bytes)));
     }
@@ -91,7 +101,12 @@ class CpuDevice final : public detail::DeviceImpl {
     if (progress.callback != nullptr) progress.callback(progress.user, 0, bytes);
     for (size_t i = 0; i < fresh->entries.size(); ++i) {
       const detail::WeightsImpl::Entry& entry = fresh->entries[i];
-      detail::convert_weight(tensors[order[i]], entry, memory[i]);
+      const HostTensor& tensor = tensors[order[i]];
+      if (quantized[i] != nullptr)
+        pack_blocks(tensor.data.data(), rows_of(tensor), tensor.shape.back(), *shared_->kernels.matmul, shared_->pool,
+                    quantized[i]);
+      else
+        detail::convert_weight(tensor, entry, memory[i]);
       if (progress.callback != nullptr) progress.callback(progress.user, entry.offset + entry.bytes, bytes);
     }
     fresh->owner = shared_from_this();

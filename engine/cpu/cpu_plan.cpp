@@ -61,7 +61,8 @@ Status CpuPlan::bind_weights(const Entries& entries) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       const Placement& at = schedule_.placement(node.inputs[i]);
-      const bool packs = node.op == Op::Matmul && i == in::kB && has_constant_b(schedule_, node);
+      const bool packs = (node.op == Op::Matmul && i == in::kB && has_constant_b(schedule_, node)) ||
+                         is_quantized(schedule_.info(node.inputs[i]).dtype);
       if (at.space != Placement::Space::Weight || packs || plain_[at.slot] != nullptr) continue;
       plain_[at.slot] = forms_of(*entries[at.slot]).plain(shared_->kernels, shared_->pool);
       if (plain_[at.slot] == nullptr) return no_memory("weight", entries[at.slot]->name);
@@ -70,19 +71,21 @@ Status CpuPlan::bind_weights(const Entries& entries) {
   return Status::Ok;
 }
 
-// Packs every b of a matmul that is the same at each run. Plans that use a weight in the same way share the packed one.
+// Packs every b of a matmul that is the same at each run, and holds the quantized tables of embeddings. Plans that use a weight in the same way share the packed one.
 Status CpuPlan::pack_weights(const Entries& entries) {
   packed_.resize(schedule_.passes.size());
   for (const detail::ConstantInfo& constant : schedule_.constants) constants_.emplace_back(constant.data.data());
   const RunValues maxima = {.sizes = schedule_.max_values};
   for (size_t i = 0; i < packed_.size(); ++i) {
     const Node& node = schedule_.passes[i];
-    if (node.op != Op::Matmul || !has_constant_b(schedule_, node)) continue;
-    const Tensor b = node.inputs[in::kB];
+    const bool gathers = node.op == Op::Embedding && is_quantized(schedule_.info(node.inputs[in::kTable]).dtype);
+    if (!gathers && (node.op != Op::Matmul || !has_constant_b(schedule_, node))) continue;
+    const Tensor b = node.inputs[gathers ? in::kTable : in::kB];
     const Placement& at = schedule_.placement(b);
     const bool weight = at.space == Placement::Space::Weight;
     TensorForms& forms = weight ? forms_of(*entries[at.slot]) : constants_[at.slot];
-    packed_[i] = forms.packed(resolve(schedule_, b, maxima), shared_->kernels, shared_->pool);
+    packed_[i] =
+        gathers ? forms.quantized() : forms.packed(resolve(schedule_, b, maxima), shared_->kernels, shared_->pool);
     if (packed_[i] == nullptr) return no_memory("packed weight", node.label);
     if (!weight) continue;
     std::byte*& storage = storages_[schedule_.info(b).storage];

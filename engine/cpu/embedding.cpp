@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "cpu/blocks.hpp"
 #include "cpu/rows.hpp"
 
 namespace heed::cpu {
@@ -18,6 +19,11 @@ void run_embedding(const Pass& pass) {
       if (id < 0 || id >= table.view.dim[0]) {
         pass.fault.report(static_cast<uint64_t>(r));
         std::memset(row, 0, static_cast<size_t>(n) * sizeof(float));
+        store_row(out, r, row);
+        continue;
+      }
+      if (pass.packed_b != nullptr) {
+        widen_row(*pass.packed_b, table.view.offset / n + id, n, *pass.kernels.matmul, row);
         store_row(out, r, row);
         continue;
       }

@@ -1,5 +1,6 @@
 // The matrix product, cut into blocks of rows by groups of panels. No cut changes the order of a sum, so that results do
 // not depend on the number of threads.
+#include "cpu/blocks.hpp"
 #include "cpu/matmul_chunk.hpp"
 
 namespace heed::cpu {
@@ -23,12 +24,13 @@ struct Cut {
   int64_t block_rows = 1, row_blocks = 1, unit = 1, units = 1, most = 1;
 
   // Each worker gets rows of its own where there are enough of them, else columns.
-  Cut(const Problem& problem, int64_t all_rows, int64_t workers) {
+  Cut(const Problem& problem, DType panel_type, int64_t all_rows, int64_t workers) {
     const int64_t panels = problem.panels(), batches = problem.batches.size(), tile = problem.kernels.rows;
     const int64_t shares = std::clamp<int64_t>(all_rows / (kLeastTiles * tile), 1, workers);
     int64_t tiles = std::min(kBlockTiles, ceil_div(ceil_div(all_rows, shares), tile));
     const int64_t least = workers > 1 ? kChunksPerWorker * workers : 1;
-    if (all_rows == 1) unit = MatmulKernels::kThinPanels;  // a single row works on several panels at once
+    // A single row may work on several panels at once.
+    if (all_rows == 1 && problem.kernels.of(panel_type).thin != nullptr) unit = MatmulKernels::kThinPanels;
     units = ceil_div(panels, unit);
     // The first row of tiles reads the panels from memory. With two rows that is half of the time, so a chunk keeps one item.
     most = tiles <= 2 ? 1 : std::max<int64_t>(1, kGroupPanels / unit);
@@ -54,10 +56,10 @@ struct Panels {
 
 // Multiplies the rows of `band` by all of these panels, panel after panel for each block of rows.
 void multiply(const Pass& pass, const Problem& problem, const Panels& packed, const Band& band) {
-  const Cut cut(problem, band.count, pass.pool.workers());
+  const Cut cut(problem, packed.type, band.count, pass.pool.workers());
   const int64_t panels = problem.panels();
   const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
-  const int64_t panel_bytes = problem.panel_elements(packed.type) * static_cast<int64_t>(size_of(packed.type));
+  const int64_t panel_size = panel_bytes(problem.panel_elements(packed.type), packed.type);
   const int64_t items = (last_batch - first_batch + 1) * cut.row_blocks * cut.units;
   // The first panel of an item, counted through all batches. The first and the last batch may have panels that are not
   // packed now.
@@ -78,10 +80,10 @@ void multiply(const Pass& pass, const Problem& problem, const Panels& packed, co
       Position position;
       position.advance(problem.batches, batch);
       const int64_t row = block % cut.row_blocks * cut.block_rows;
-      Chunk(problem, position, band, packed.data + (from - packed.first) * panel_bytes, packed.type,
+      Chunk(problem, position, band, packed.data + (from - packed.first) * panel_size, packed.type,
             pass.scratch<std::byte>(worker))
           .run(band.first + row, std::min(cut.block_rows, band.count - row),
-               (from - batch * panels) * problem.kernels.cols, to - from, (next - from) * panel_bytes);
+               (from - batch * panels) * problem.kernels.cols, to - from, (next - from) * panel_size);
     }
   });
 }
@@ -157,17 +159,18 @@ void multiply_packed(const Pass& pass, const Problem& problem) {
   const PackedB& b = *pass.packed_b;
   const MatmulKernels::Storage& tiles = problem.kernels.of(b.dtype);
   const int64_t panels = problem.panels(), batches = problem.batches.size(), rows = problem.rows.size();
-  if (!packs_a(pass, problem, tiles))
-    return multiply(pass, problem, {b.memory.data(), b.dtype, 0, panels * batches}, {0, rows});
+  const std::byte* data =
+      is_quantized(b.dtype) ? first_panel(b, problem.operand[kB].view, problem.kernels) : b.memory.data();
+  if (!packs_a(pass, problem, tiles)) return multiply(pass, problem, {data, b.dtype, 0, panels * batches}, {0, rows});
   const PackedRows packed(problem.kernels, tiles, problem.k);
-  const int64_t batch_bytes = panels * problem.panel_elements(b.dtype) * static_cast<int64_t>(size_of(b.dtype));
+  const int64_t batch_bytes = panels * panel_bytes(problem.panel_elements(b.dtype), b.dtype);
   for (int64_t i = 0; i < batches; ++i) {
     Position batch;
     batch.advance(problem.batches, i);
     for (int64_t first = 0; first < rows; first += packed.at_once) {
       const Band band = {first, std::min(packed.at_once, rows - first), pass.shared_scratch, packed.pitch};
       pack_rows(pass, problem, tiles, batch, band, pass.shared_scratch);
-      multiply(pass, problem, {b.memory.data() + i * batch_bytes, b.dtype, i * panels, panels}, band);
+      multiply(pass, problem, {data + i * batch_bytes, b.dtype, i * panels, panels}, band);
     }
   }
 }

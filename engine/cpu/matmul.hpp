@@ -9,11 +9,16 @@
 namespace heed::cpu {
 
 // b as panels of MatmulKernels::cols columns: [batch][panel][k][cols], the last panel filled up with zeros;
-// where the storage type's tiles take steps of several k, [k / step][cols][step].
+// where the storage type's tiles take steps of several k, [k / step][cols][step]; quantized as cpu/blocks.hpp says.
 struct PackedB {
   AlignedBuffer memory;
   DType dtype = DType::F32;
+  int64_t first_row = 0;  // of a quantized weight, where the panels begin
 };
+
+inline int64_t panel_bytes(int64_t elements, DType type) {
+  return static_cast<int64_t>(bytes_of(type, static_cast<uint64_t>(elements)));
+}
 
 // Where the elements of b are: [batch axes..., k, n].
 struct LayoutB {

@@ -134,7 +134,7 @@ const MatmulKernels* bf16_matmul_kernels(const MatmulKernels& avx512) {
   if (!has_dot_products() || avx512.cols != 2 * kLanes || avx512.rows != 12) return nullptr;
   static const MatmulKernels kernels = [&] {
     MatmulKernels all = avx512;
-    all.bf16 = {kTiles, thin_tile, narrow, kStep, nullptr, 0};
+    all.bf16 = {.tile = kTiles, .thin = thin_tile, .narrow = narrow, .step = kStep};
     return all;
   }();
   return &kernels;

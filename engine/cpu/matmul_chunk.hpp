@@ -18,10 +18,10 @@ inline constexpr int64_t kBlockTiles = 16;
 // How far ahead, in bytes, a single row of tiles prefetches b.
 inline constexpr int64_t kFar = 8192;
 
-// Blocks of k of equal length, as far as possible.
-inline int64_t block_length(int64_t k) {
+// Blocks of k of equal length, as far as possible, and of whole blocks of a quantized type.
+inline int64_t block_length(int64_t k, DType type) {
   const int64_t blocks = std::max<int64_t>(1, ceil_div(k, kBlockK));
-  return std::max<int64_t>(1, align_up<int64_t>(ceil_div(k, blocks), 8));
+  return std::max<int64_t>(1, align_up<int64_t>(ceil_div(k, blocks), std::max<int64_t>(8, block_of(type).elements)));
 }
 
 // One worker's scratch, in bytes from its start.
@@ -61,7 +61,7 @@ class Chunk {
         panels_(panels),
         panel_type_(panel_type),
         tiles_(problem.kernels.of(panel_type)),
-        panel_bytes_(problem.panel_elements(panel_type) * static_cast<int64_t>(size_of(panel_type))),
+        panel_bytes_(panel_bytes(problem.panel_elements(panel_type), panel_type)),
         layout_(problem.kernels),
         scratch_(scratch),
         batch_(batch) {}
@@ -75,7 +75,7 @@ class Chunk {
     first_column_ = first_column;
     count_ = panels;
     find_rows(first_row);
-    const int64_t length = block_length(problem_.k);
+    const int64_t length = block_length(problem_.k, panel_type_);
     // With one block of k a tile is finished at once, and all tiles use the same sums.
     const bool blocked = problem_.k > length;
     pitch_ = blocked ? panels * kernels_.cols : kernels_.cols * (rows == 1 ? panels : 1);
@@ -137,13 +137,13 @@ class Chunk {
     const bool last = begin + length >= problem_.k;
     const RowsOfA a = rows_of_a(begin, length);
     const int64_t steps = tiles_.narrow != nullptr ? align_up(length, tiles_.step) : length;
-    const int64_t b_row = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
     const int64_t row_bytes =
         a.pitch * static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
     if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
     // All tiles get the same height, as far as possible.
     const int64_t count = ceil_div(rows_, kernels_.rows), height = rows_ / count, taller = rows_ % count;
-    const bool widened = tiles_.widen != nullptr && count >= tiles_.widen_from;
+    const bool too_tall = tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
+    const bool widened = tiles_.widen != nullptr && (count >= tiles_.widen_from || too_tall);
     const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
     for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));
     for (int64_t t = 0, r = 0; t < count; ++t) {
@@ -152,7 +152,7 @@ class Chunk {
       for (int64_t p = 0; p < count_; ++p) {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
         const std::byte* b = panel(p, begin);
-        Prefetch prefetch = upcoming(b, last ? next_ - begin * b_row : length * b_row, t, count, steps);
+        Prefetch prefetch = upcoming(b, last ? next_ - bytes_of_steps(begin) : bytes_of_steps(length), t, count, steps);
         if (last && problem_.direct_finish) prefetch_out(r, rows, p, &prefetch);
         const void* read = widened ? static_cast<const void*>(wide(p, length)) : b;
         tile(steps, a.data + r * row_bytes, a.pitch, 1, read, sums, pitch_, begin > 0, prefetch);
@@ -166,7 +166,7 @@ class Chunk {
   // from the caches, and they prefetch the panel that this worker reads next, `next` bytes further on: each row another
   // range of it, so that memory is read evenly over time.
   Prefetch upcoming(const std::byte* b, int64_t next, int64_t tile_row, int64_t tile_rows, int64_t steps) const {
-    const int64_t step_bytes = kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
+    const int64_t step_bytes = ceil_div(bytes_of_steps(steps), steps);
     if (tile_rows == 1 || next == 0) return {b + kFar, step_bytes};
     const int64_t pitch = ceil_div(step_bytes, tile_rows);
     return {b + next + tile_row * pitch * steps, pitch};
@@ -182,19 +182,18 @@ class Chunk {
   void multiply_row(int64_t begin, int64_t length, const std::byte* a, bool last) {
     float* sums = scratch<float>(layout_.sums);
     int64_t p = 0;
-    for (; p + MatmulKernels::kThinPanels <= count_; p += MatmulKernels::kThinPanels)
+    for (; tiles_.thin != nullptr && p + MatmulKernels::kThinPanels <= count_; p += MatmulKernels::kThinPanels)
       tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_), sums + p * kernels_.cols,
                   begin > 0);
     for (; p < count_; ++p)
       tiles_.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0,
-                     {panel(p, begin) + kFar, kernels_.cols * static_cast<int64_t>(size_of(panel_type_))});
+                     {panel(p, begin) + kFar, ceil_div(bytes_of_steps(length), length)});
     for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
   }
 
   float* wide(int64_t p, int64_t length) const { return scratch<float>(layout_.wide) + p * length * kernels_.cols; }
-  const std::byte* panel(int64_t p, int64_t begin) const {
-    return panels_ + p * panel_bytes_ + begin * kernels_.cols * static_cast<int64_t>(size_of(panel_type_));
-  }
+  const std::byte* panel(int64_t p, int64_t begin) const { return panels_ + p * panel_bytes_ + bytes_of_steps(begin); }
+  int64_t bytes_of_steps(int64_t steps) const { return panel_bytes(steps * kernels_.cols, panel_type_); }
 
   void finish(int64_t r, int64_t rows, int64_t p, float* sums) const {
     const int64_t column = first_column_ + p * kernels_.cols;

@@ -52,9 +52,11 @@ MatmulKernels::Storage storage() {
       tile<Panel, 7>, tile<Panel, 8>, tile<Panel, 9>, tile<Panel, 10>, tile<Panel, 11>, tile<Panel, 12>,
 #endif
   };
-  return {
-      kTiles,           thin_tile<Panel>, nullptr, Panel::kStep, Panel::kWidenFrom == 0 ? nullptr : widen_panel<Panel>,
-      Panel::kWidenFrom};
+  return {.tile = kTiles,
+          .thin = thin_tile<Panel>,
+          .step = Panel::kStep,
+          .widen = Panel::kWidenFrom == 0 ? nullptr : widen_panel<Panel>,
+          .widen_from = Panel::kWidenFrom};
 }
 
 const MatmulKernels& table() {
@@ -63,7 +65,8 @@ const MatmulKernels& table() {
                                         storage<PanelF32>(),
                                         storage<PanelF16>(),
                                         storage<PanelBF16>(),
-                                        finish_tile};
+                                        finish_tile,
+                                        quantized_storages(HWY_TARGET)};
   return kernels;
 }
 

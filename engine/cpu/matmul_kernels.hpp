@@ -35,7 +35,8 @@ struct MatmulKernels {
 
   struct Storage {               // for panels of one storage type
     const Tile* tile = nullptr;  // tile[i] has i + 1 rows
-    Thin thin = nullptr;
+    int64_t tile_rows = 0;       // how many there are; more rows take widened panels. 0: as many as MatmulKernels::rows
+    Thin thin = nullptr;         // null: single rows take tile[0], too
     // If not null, this must have converted every row of a: n floats become align_up(n, step) elements of 16 bits. a_k is
     // then 1, and `k` of the tiles a multiple of step.
     void (*narrow)(const float* x, uint16_t* out, int64_t n) = nullptr;
@@ -45,10 +46,18 @@ struct MatmulKernels {
     int64_t widen_from = 0;
   };
   Storage f32, f16, bf16;
-  const Storage& of(DType type) const { return type == DType::F16 ? f16 : type == DType::BF16 ? bf16 : f32; }
+  const Storage& of(DType type) const {
+    if (is_quantized(type)) return quantized[static_cast<size_t>(type) - static_cast<size_t>(DType::Q8_0)];
+    return type == DType::F16 ? f16 : type == DType::BF16 ? bf16 : f32;
+  }
 
   // Applies `finish` to `rows` rows of `cols` sums.
   void (*finish)(const TileFinish& finish, int64_t rows, const float* sums, int64_t pitch) = nullptr;
+
+  const Storage* quantized = nullptr;  // by type, from DType::Q8_0 on; k of their tiles is a whole number of blocks
 };
+
+// MatmulKernels::quantized of one of Highway's targets.
+const MatmulKernels::Storage* quantized_storages(int64_t target);
 
 }  // namespace heed::cpu

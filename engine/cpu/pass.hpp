@@ -79,7 +79,7 @@ struct Pass {
   std::span<std::byte* const> storages;  // by tensor id, of storage tensors
   ThreadPool& pool;
   const Kernels& kernels;
-  const PackedB* packed_b;  // null but for a matmul whose b never changes
+  const PackedB* packed_b;  // null but for a matmul whose b never changes, and an embedding whose table is quantized
   std::byte* shared_scratch;
   std::byte* worker_scratch;
   uint64_t worker_stride;  // bytes from one worker's scratch to the next one's

@@ -1,5 +1,7 @@
 #include "cpu/weights.hpp"
 
+#include "cpu/blocks.hpp"
+
 namespace heed::cpu {
 namespace {
 
@@ -19,6 +21,12 @@ std::byte* TensorForms::allocate(uint64_t tensor_bytes, uint64_t bytes) {
   plain_bytes_ = bytes;
   plain_ = own_plain_ = std::move(fresh);
   return data;
+}
+
+PackedB* TensorForms::allocate_quantized(DType type, int64_t rows, int64_t k, const Kernels& kernels) {
+  std::shared_ptr<PackedB> fresh = allocate_blocks(type, rows, k, *kernels.matmul);
+  own_packed_ = fresh;
+  return fresh.get();
 }
 
 // Views are made by slices, permutations and broadcasts, so that as many elements as there are, none of them seen twice,
@@ -61,6 +69,7 @@ TensorForms::Packed TensorForms::packed(const View& view, const Kernels& kernels
     const std::lock_guard<std::mutex> lock(mutex_);
     if (Packed packed = held(view); packed != nullptr) return packed;
   }
+  if (is_quantized(view.dtype)) return packed_quantized(view, kernels);
   // Packing runs without the lock: a host's thread that waits for it may meanwhile compile another plan of these weights,
   // and an exception of the host's allocator would leave the mutex locked.
   Plain source;
@@ -87,9 +96,21 @@ TensorForms::Packed TensorForms::packed(const View& view, const Kernels& kernels
   return packed;
 }
 
+TensorForms::Packed TensorForms::packed_quantized(const View& view, const Kernels& kernels) {
+  Packed packed = blocks_of(own_packed_, view, *kernels.matmul);
+  if (packed == nullptr || packed == own_packed_) return packed;
+  std::list<Form> fresh;
+  fresh.push_back({view, packed});
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Packed first = held(view); first != nullptr) return first;
+  forms_.splice(forms_.end(), fresh);
+  return packed;
+}
+
 uint64_t TensorForms::bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t bytes = plain_.expired() ? 0 : plain_bytes_;
+  if (own_packed_ != nullptr && is_quantized(own_packed_->dtype)) bytes += own_packed_->memory.bytes();
   for (const Form& form : forms_)
     if (const Packed packed = form.packed.lock(); packed != nullptr) bytes += packed->memory.bytes();
   return bytes;

@@ -13,7 +13,8 @@
 
 namespace heed::cpu {
 
-// One tensor: plain, which is contiguous and row-major, or packed as the b of products, or both. Thread-safe.
+// One tensor: plain, which is contiguous and row-major, or packed as the b of products, or both. Thread-safe. Quantized tensors
+// are packed from the start, and embeddings read them so, too.
 //
 // Once all of the tensor is packed, its plain form lives only as long as some plan holds it; who asks for it later gets it
 // unpacked. Packed forms beyond the first live as long as some plan holds them.
@@ -26,12 +27,16 @@ class TensorForms {
   // Makes the plain form, which is then filled in: the tensor's bytes, and some behind them up to the alignment. Null if
   // there is no memory.
   std::byte* allocate(uint64_t tensor_bytes, uint64_t bytes);
+  // Makes the packed form of a quantized tensor [..., k] of so many rows, which is then filled in. Null if there is no memory.
+  PackedB* allocate_quantized(DType type, int64_t rows, int64_t k, const Kernels& kernels);
 
   using Plain = std::shared_ptr<const AlignedBuffer>;
   using Packed = std::shared_ptr<const PackedB>;
   // These may take a while when they make a form, and are null if there is no memory for it.
   Plain plain(const Kernels& kernels, ThreadPool& pool);
   Packed packed(const View& view, const Kernels& kernels, ThreadPool& pool);
+  // All of a quantized tensor.
+  Packed quantized() const { return own_packed_; }
 
   uint64_t bytes() const;  // of all forms that somebody holds
 
@@ -42,6 +47,7 @@ class TensorForms {
   };
   // The packed form that somebody holds, or null. The mutex must be locked.
   Packed held(const View& view);
+  Packed packed_quantized(const View& view, const Kernels& kernels);
   bool is_whole(const View& view) const;
 
   const std::byte* const data_ = nullptr;

@@ -17,6 +17,15 @@ Tensor Build::fail(Status status, const std::string& message) {
 }
 
 bool Build::needs(std::initializer_list<Tensor> tensors) {
+  if (!needs_of_any_type(tensors)) return false;
+  for (Tensor t : tensors)
+    if (is_quantized(info(t).dtype))
+      return refuse(Status::DTypeMismatch,
+                    format("%s is quantized; only linear, matmul's b and embedding's table may be", text(t).c_str()));
+  return true;
+}
+
+bool Build::needs_of_any_type(std::initializer_list<Tensor> tensors) {
   if (failed()) return false;
   int position = 0;
   for (Tensor t : tensors) {
@@ -86,9 +95,11 @@ std::string Build::text(Tensor t) const {
 
 bool Build::is_type(DType type, const char* what) {
   if (failed()) return false;
-  if (size_of(type) == 0)
-    fail(Status::InvalidArgument, format("%s is of type %d, which is none", what, static_cast<int>(type)));
-  return !failed();
+  if (block_of(type).elements == 0)
+    return refuse(Status::InvalidArgument, format("%s is of type %d, which is none", what, static_cast<int>(type)));
+  if (is_quantized(type))
+    return refuse(Status::DTypeMismatch, format("%s is %s; only weights may be quantized", what, to_string(type)));
+  return true;
 }
 
 // The maximum is compared as well, so that most numbers of other graphs are found out.
@@ -171,6 +182,17 @@ bool Build::is_contiguous(const TensorInfo& info) {
     if (info.strides[at] != dense.strides[at] && !data_.sizes.is_constant(info.dims[at], 1)) return false;
   }
   return true;
+}
+
+bool Build::has_whole_rows(const TensorInfo& rows, Tensor t) {
+  if (!is_quantized(rows.dtype)) return true;
+  const int64_t block = block_of(rows.dtype).elements;
+  bool whole = is_contiguous(rows) && data_.sizes.is_constant(rows.offset) &&
+               data_.sizes.is_multiple(rows.offset, block) && data_.sizes.is_multiple(dim_from_end(rows, 0), block);
+  for (int i = 0; i < rows.rank; ++i) whole = whole && data_.sizes.is_constant(rows.dims[static_cast<size_t>(i)]);
+  return whole || refuse(Status::DTypeMismatch,
+                         format("%s: rows of whole blocks of %lld are needed, contiguous and of constant shape",
+                                text(t).c_str(), static_cast<long long>(block)));
 }
 
 Tensor Build::add_storage(TensorInfo info) {

@@ -24,8 +24,10 @@ class Build {
   bool refuse(Status status, const std::string& message) { return fail(status, message).valid(); }
 
   // False, with the mistake recorded, if one of them is no tensor of this graph, or shows what a state was before it
-  // was written again, or if an earlier call failed.
+  // was written again, or is quantized, or if an earlier call failed.
   bool needs(std::initializer_list<Tensor> tensors);
+  // The same where tensors may be quantized.
+  bool needs_of_any_type(std::initializer_list<Tensor> tensors);
   // The same for optional tensors: an invalid id is fine.
   bool allows(std::initializer_list<Tensor> tensors);
 
@@ -42,7 +44,7 @@ class Build {
   std::string shape_text(const TensorInfo& info) const;
   std::string size_text(SizeId size) const;
 
-  // False, with the mistake recorded, if `type` is none of the enumerators.
+  // False, with the mistake recorded, if `type` is quantized or none of the enumerators.
   bool is_type(DType type, const char* what);
   // Whether `dim` is a constant of 0 or more, or a number of this graph.
   bool is_number(const Dim& dim) const;
@@ -60,6 +62,9 @@ class Build {
   // Row-major strides over dims, offset 0.
   void make_contiguous(TensorInfo* info);
   bool is_contiguous(const TensorInfo& info);
+  // False, with the mistake recorded, if `rows`, which is `t` seen as [..., rows, row], is quantized but its rows do not lie in
+  // memory as whole blocks, one behind the other.
+  bool has_whole_rows(const TensorInfo& rows, Tensor t);
   // Adds a tensor with memory of its own (strides as they are in `info`).
   Tensor add_storage(TensorInfo info);
   // A contiguous tensor of the shape in `shape_of`.

@@ -5,8 +5,8 @@
 namespace heed {
 namespace {
 
-double bytes_of(const View& view) {
-  return static_cast<double>(view.elements()) * static_cast<double>(size_of(view.dtype));
+double bytes_shown(const View& view) {
+  return static_cast<double>(bytes_of(view.dtype, static_cast<uint64_t>(view.elements())));
 }
 
 // Floating-point operations per element of the first output, or of the input for mean, cross_entropy and sample, of what is not a matrix
@@ -55,10 +55,11 @@ double flops_of(const Schedule& schedule, const Node& node, const RunValues& val
 double bytes_read(const Schedule& schedule, const Node& node, size_t input, const RunValues& values) {
   const bool gathers = node.op == Op::Embedding && input == in::kTable;
   View view = resolve(schedule, gathers ? node.outputs[0] : node.inputs[input], values);
+  view.dtype = schedule.info(node.inputs[input]).dtype;
   if (node.op == Op::Attention && (input == in::kKey || input == in::kValue))
     view.dim[2] = node.as<AttentionAttrs>().softmax.visited_keys(
         view.dim[2], resolve(schedule, node.inputs[in::kQuery], values).dim[2]);
-  return bytes_of(view);
+  return bytes_shown(view);
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values
   Cost cost;
   cost.flops = flops_of(schedule, node, values);
   for (Tensor output : node.outputs)
-    if (output.valid()) cost.bytes += bytes_of(resolve(schedule, output, values));
+    if (output.valid()) cost.bytes += bytes_shown(resolve(schedule, output, values));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i].valid()) cost.bytes += bytes_read(schedule, node, i, values);
   }
@@ -82,7 +83,7 @@ std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& valu
     const bool given = at.space == Space::Input || at.space == Space::Weight || at.space == Space::Constant;
     if (!given && at.space != Space::State) continue;
     const int64_t elements = values.sizes[static_cast<size_t>(at.elements)];
-    unread[id] = static_cast<double>(elements) * static_cast<double>(size_of(schedule.tensors[id].dtype));
+    unread[id] = static_cast<double>(bytes_of(schedule.tensors[id].dtype, static_cast<uint64_t>(elements)));
   }
   std::vector<double> fewest;
   for (const Node& node : schedule.passes) {
@@ -90,7 +91,7 @@ std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& valu
     for (const Tensor output : node.outputs)
       if (output.valid() &&
           (schedule.placement(output).space == Space::Output || schedule.placement(output).space == Space::State))
-        bytes += bytes_of(resolve(schedule, output, values));
+        bytes += bytes_shown(resolve(schedule, output, values));
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       double& left = unread[schedule.info(node.inputs[i]).storage];

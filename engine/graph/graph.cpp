@@ -48,10 +48,23 @@ bool name_is_fine(Build& build, std::string_view name) {
   return !build.failed();
 }
 
+// Whether rows of a quantized weight are whole blocks. Shapes that are none are found out later.
+bool has_whole_blocks(Build& build, std::string_view name, const Shape& shape, DType dtype) {
+  const int64_t block = block_of(dtype).elements;
+  if (!shape.valid() || shape.rank == 0 || shape[shape.rank - 1].value % block == 0) return true;
+  return build.refuse(
+      Status::DTypeMismatch,
+      format("'%s' cannot be %s: rows of %lld are no whole blocks of %lld", std::string(name).c_str(), to_string(dtype),
+             static_cast<long long>(shape[shape.rank - 1].value), static_cast<long long>(block)));
+}
+
 Tensor add_source(Build& build, std::string_view name, const Shape& shape, DType dtype,
                   std::vector<NamedTensor>* list) {
   TensorInfo info;
-  if (!name_is_fine(build, name) || !build.is_type(dtype, std::string(name).c_str()) ||
+  const bool is_weight = list == &build.data().weights;
+  if (!name_is_fine(build, name) ||
+      !(is_weight && is_quantized(dtype) ? has_whole_blocks(build, name, shape, dtype)
+                                         : build.is_type(dtype, std::string(name).c_str())) ||
       !build.sizes_of(shape, std::string(name).c_str(), &info))
     return {};
   info.dtype = dtype;
@@ -175,6 +188,11 @@ Tensor Graph::weight(std::string_view name, const Shape& shape, DType dtype) {
     return build.fail(Status::ShapeMismatch, format("%s was declared before; now %s %s", build.text(tensor).c_str(),
                                                     to_string(dtype), build.shape_text(asked).c_str()));
   return tensor;
+}
+
+Tensor Graph::find_weight(std::string_view name) const {
+  const NamedTensor* known = find_named(data_->weights, name);
+  return known == nullptr ? Tensor{} : Tensor{known->tensor};
 }
 
 Tensor Graph::constant(std::string_view name, const Shape& shape, std::span<const float> values) {

@@ -17,7 +17,7 @@ namespace {
 Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements) {
   const std::string name(tensor.name);
   if (tensor.name.empty()) return fail(log, Status::InvalidArgument, "upload: a tensor has no name");
-  if (size_of(tensor.dtype) == 0)
+  if (block_of(tensor.dtype).elements == 0)
     return fail(log, Status::InvalidArgument,
                 format("upload: '%s' is of type %d, which is none", name.c_str(), static_cast<int>(tensor.dtype)));
   *elements = 1;
@@ -27,7 +27,12 @@ Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements)
     return fail(log, Status::InvalidArgument,
                 format("upload: '%s' has shape %s; up to %d dims of at least 1 are supported", name.c_str(),
                        shape_text(tensor.shape).c_str(), kMaxRank));
-  const uint64_t needed = static_cast<uint64_t>(*elements) * size_of(tensor.dtype);
+  const TypeBlock block = block_of(tensor.dtype);
+  if (is_quantized(tensor.dtype) && (tensor.shape.empty() || tensor.shape.back() % block.elements != 0))
+    return fail(log, Status::ShapeMismatch,
+                format("upload: '%s' %s %s: rows are no whole blocks of %lld", name.c_str(), to_string(tensor.dtype),
+                       shape_text(tensor.shape).c_str(), static_cast<long long>(block.elements)));
+  const uint64_t needed = bytes_of(tensor.dtype, static_cast<uint64_t>(*elements));
   if (needed == tensor.data.size()) return Status::Ok;
   return fail(log, Status::ShapeMismatch,
               format("upload: '%s' %s %s needs %llu bytes, %zu were given", name.c_str(), to_string(tensor.dtype),
@@ -68,7 +73,7 @@ Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& o
     entry.dtype = stored_as(tensor, options);
     entry.shape.assign(tensor.shape.begin(), tensor.shape.end());
     entry.offset = align_up(*bytes, alignment);
-    entry.bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(entry.dtype), 4);
+    entry.bytes = align_up<uint64_t>(bytes_of(entry.dtype, static_cast<uint64_t>(elements)), 4);
     *bytes = entry.offset + entry.bytes;
     entries->push_back(std::move(entry));
   }

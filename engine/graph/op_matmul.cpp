@@ -14,14 +14,16 @@ Tensor oriented(Build& build, Tensor x, bool transpose) {
   return transpose ? build.add_transposed(x, rank - 2, rank - 1) : x;
 }
 
-// Beside an a of f32, b may have any of the types; beside an a of f16 or bf16, b may be f16 or bf16.
-bool may_multiply(DType a, DType b) { return is_float(a) && is_float(b) && (b != DType::F32 || a == DType::F32); }
+// Beside an a of f32, b may have any of the types; beside an a of f16 or bf16, b may be f16, bf16 or quantized.
+bool may_multiply(DType a, DType b) {
+  return is_float(a) && (is_quantized(b) || (is_float(b) && (b != DType::F32 || a == DType::F32)));
+}
 
 }  // namespace
 
 Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
   Build build(*data_, "matmul");
-  if (!build.needs({a, b})) return {};
+  if (!build.needs({a}) || !build.needs_of_any_type({b})) return {};
   for (Tensor t : {a, b}) {
     const TensorInfo& info = build.info(t);
     if (info.rank < 2 || info.rank > 4)
@@ -29,7 +31,7 @@ Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
   }
   if (!may_multiply(build.info(a).dtype, build.info(b).dtype))
     return build.fail(Status::DTypeMismatch,
-                      format("%s x %s: f32 by f32, f16 or bf16 is needed, or two of f16 and bf16",
+                      format("%s x %s: f32 by f32, f16 or bf16 is needed, or two of f16 and bf16, or a quantized b",
                              build.text(a).c_str(), build.text(b).c_str()));
   const Tensor left = oriented(build, a, options.transpose_a), right = oriented(build, b, options.transpose_b);
   const TensorInfo ia = build.info(left), ib = build.info(right);
@@ -39,6 +41,7 @@ Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
                              build.text(b).c_str(), options.transpose_b ? "^T" : ""));
   };
   if (build.dim_from_end(ia, 0) != build.dim_from_end(ib, 1)) return mismatch();
+  if (!build.has_whole_rows(build.info(build.add_transposed(right, ib.rank - 2, ib.rank - 1)), b)) return {};
   TensorInfo batch_a = ia, batch_b = ib, out;
   batch_a.rank -= 2;
   batch_b.rank -= 2;
@@ -55,7 +58,7 @@ Tensor Graph::matmul(Tensor a, Tensor b, const MatmulOptions& options) {
 
 Tensor Graph::linear(Tensor x, Tensor weight, Tensor bias) {
   Build build(*data_, "linear");
-  if (!build.needs({x, weight}) || !build.allows({bias})) return {};
+  if (!build.needs({x}) || !build.needs_of_any_type({weight}) || !build.allows({bias})) return {};
   const TensorInfo in = build.info(x), w = build.info(weight);
   if (in.rank < 1 || in.rank > 4 || w.rank != 2 || build.dim_from_end(in, 0) != build.dim_from_end(w, 0))
     return build.fail(Status::ShapeMismatch, format("x %s and weight %s; x [..., in] and weight [out, in] are needed",

@@ -26,15 +26,16 @@ Tensor Graph::dropout(Tensor x, float p, std::optional<uint32_t> stream) {
 
 Tensor Graph::embedding(Tensor table, Tensor ids, std::optional<DType> dtype) {
   Build build(*data_, "embedding");
-  if (!build.needs({table, ids})) return {};
+  if (!build.needs_of_any_type({table}) || !build.needs({ids})) return {};
   const TensorInfo t = build.info(table), i = build.info(ids);
   if (t.rank != 2 || i.rank < 1 || i.rank >= kMaxRank)
     return build.fail(Status::ShapeMismatch, format("table %s, ids %s; [V, C] and rank 1 to %d are needed",
                                                     build.text(table).c_str(), build.text(ids).c_str(), kMaxRank - 1));
-  if (!is_float(t.dtype) || i.dtype != DType::I32)
-    return build.fail(Status::DTypeMismatch, format("table %s must be f32, f16 or bf16, ids %s must be i32",
+  if ((!is_float(t.dtype) && !is_quantized(t.dtype)) || i.dtype != DType::I32)
+    return build.fail(Status::DTypeMismatch, format("table %s must be f32, f16, bf16 or quantized, ids %s must be i32",
                                                     build.text(table).c_str(), build.text(ids).c_str()));
-  const DType to = dtype.value_or(t.dtype == DType::BF16 ? DType::F32 : t.dtype);
+  if (!build.has_whole_rows(t, table)) return {};
+  const DType to = dtype.value_or(t.dtype == DType::F16 ? DType::F16 : DType::F32);
   if (!is_float(to))
     return build.fail(Status::DTypeMismatch, format("a result of %s; f32, f16 or bf16 is needed", to_string(to)));
   TensorInfo out = i;

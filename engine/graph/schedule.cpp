@@ -100,7 +100,7 @@ class Planner {
   Status measure(uint32_t storage, Placement* placement) {
     const int64_t elements = max_values_[static_cast<size_t>(placement->elements)];
     if (elements > INT64_MAX / 16) return too_large(storage);
-    placement->bytes = align_up<uint64_t>(static_cast<uint64_t>(elements) * size_of(graph_.tensors[storage].dtype), 4);
+    placement->bytes = align_up<uint64_t>(bytes_of(graph_.tensors[storage].dtype, static_cast<uint64_t>(elements)), 4);
     if (placement->bytes > options_.max_tensor_bytes)
       return fail(log_, Status::Unsupported,
                   format("compile: %s needs %llu bytes; this device binds at most %llu bytes as one tensor",

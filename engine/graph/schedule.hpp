@@ -48,8 +48,8 @@ struct Schedule {
   // Bytes of it that a run with these sizes reads or writes, not rounded up.
   uint64_t buffer_bytes(size_t i, std::span<const int64_t> run_sizes) const {
     const TensorInfo& info = tensors[buffer(i).tensor];
-    return static_cast<uint64_t>(run_sizes[static_cast<size_t>(placements[info.storage].elements)]) *
-           size_of(info.dtype);
+    return bytes_of(info.dtype,
+                    static_cast<uint64_t>(run_sizes[static_cast<size_t>(placements[info.storage].elements)]));
   }
   std::vector<int64_t> max_shape(const TensorInfo& info) const;  // at the extents' maxima
   const TensorInfo& info(Tensor t) const { return tensors[t.id]; }

@@ -58,13 +58,14 @@ bool detail::shows_heads(Build& build, const TensorInfo& made, const TensorInfo&
 Tensor Graph::reshape(Tensor x, const Shape& shape) {
   Build build(*data_, "reshape");
   TensorInfo view;
-  if (!build.needs({x}) || !build.sizes_of(shape, "shape", &view)) return {};
+  if (!build.needs_of_any_type({x}) || !build.sizes_of(shape, "shape", &view)) return {};
   view.dtype = build.info(x).dtype;
   if (build.elements(build.info(x)) != build.elements(view))
     return build.fail(Status::ShapeMismatch, format("%s does not hold the elements of %s", build.text(x).c_str(),
                                                     build.shape_text(view).c_str()));
   const TensorInfo from = build.info(x);
   if (reshape_in_place(build, from, &view)) return build.add_view(view, from.storage);
+  if (!build.needs({x})) return {};  // to be copied
   const Tensor dense = build.contiguous(x);
   build.make_contiguous(&view);
   return build.add_view(view, build.info(dense).storage);
@@ -76,7 +77,7 @@ Tensor Graph::permute(Tensor x, std::initializer_list<int> axes) {
 
 Tensor Graph::permute(Tensor x, std::span<const int> axes) {
   Build build(*data_, "permute");
-  if (!build.needs({x})) return {};
+  if (!build.needs_of_any_type({x})) return {};
   const TensorInfo from = build.info(x);
   if (static_cast<int>(axes.size()) != from.rank)
     return build.fail(Status::InvalidArgument, format("%zu axes for %s", axes.size(), build.text(x).c_str()));
@@ -97,7 +98,7 @@ Tensor Graph::permute(Tensor x, std::span<const int> axes) {
 
 Tensor Graph::transpose(Tensor x, int axis_a, int axis_b) {
   Build build(*data_, "transpose");
-  if (!build.needs({x})) return {};
+  if (!build.needs_of_any_type({x})) return {};
   const int rank = build.info(x).rank, a = build.axis_of(axis_a, rank), b = build.axis_of(axis_b, rank);
   return a < 0 || b < 0 ? Tensor{} : build.add_transposed(x, a, b);
 }
@@ -123,7 +124,7 @@ bool fits_slice(Build& build, SizeId begin, SizeId size, SizeId dim, const What&
 
 Tensor Build::add_slice(Tensor x, int axis, Dim begin, Dim size) {
   TensorInfo part;
-  if (!needs({x}) || !sizes_of({size}, "size", &part)) return {};
+  if (!needs_of_any_type({x}) || !sizes_of({size}, "size", &part)) return {};
   TensorInfo view = info(x);
   const int counted = axis_of(axis, view.rank);
   if (counted < 0) return {};
@@ -153,7 +154,7 @@ Tensor Graph::slice(Tensor x, int axis, Dim begin, Dim size) {
 
 Tensor Graph::last(Tensor x, int axis) {
   Build build(*data_, "last");
-  if (!build.needs({x})) return {};
+  if (!build.needs_of_any_type({x})) return {};
   TensorInfo view = build.info(x);
   const int counted = build.axis_of(axis, view.rank);
   if (counted < 0) return {};
@@ -168,7 +169,7 @@ Tensor Graph::last(Tensor x, int axis) {
 Tensor Graph::select(Tensor x, int axis, int64_t index) {
   const Tensor one = slice(x, axis, index, 1);
   Build build(*data_, "select");
-  if (!build.needs({one})) return {};
+  if (!build.needs_of_any_type({one})) return {};
   TensorInfo view = build.info(one);
   const int counted = build.axis_of(axis, view.rank);
   if (view.rank < 2) return build.fail(Status::InvalidArgument, "the last axis cannot be removed");

@@ -6,13 +6,13 @@
 #include <heed/nn.hpp>
 
 #include "base/logging.hpp"
+#include "io/name_list.hpp"
 #include "io/safetensors_header.hpp"
 
 namespace heed {
 
 namespace {
 
-constexpr size_t kMostNamed = 20;  // tensors named in one message
 constexpr std::string_view kPrefix = "bert.";
 
 bool is_float(SafeTensors::Type type) {
@@ -23,22 +23,6 @@ bool is_float(SafeTensors::Type type) {
 }  // namespace
 
 class BertLoader {
-  // Gives "a, b, c" of at most kMostNamed names, then "and N more".
-  class NameList {
-   public:
-    void add(const std::string& text) {
-      if (++count_ <= kMostNamed) text_ += (text_.empty() ? "" : ", ") + text;
-    }
-    bool empty() const { return count_ == 0; }
-    std::string text() const {
-      return count_ <= kMostNamed ? text_ : format("%s and %zu more", text_.c_str(), count_ - kMostNamed);
-    }
-
-   private:
-    std::string text_;
-    size_t count_ = 0;
-  };
-
  public:
   BertLoader(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights)
       : checkpoint_(checkpoint), config_(config), log_(log), weights_(*weights) {

@@ -14,7 +14,7 @@ namespace heed {
 
 namespace {
 
-using Type = Gguf::ValueType;
+using ValueType = Gguf::ValueType;
 
 // The fewest bytes of a field (a length, one byte of name, a type, one byte of value) and of a tensor (a length, one byte of
 // name, the number of dims, a type, an offset).
@@ -26,8 +26,8 @@ unsigned long long wide(uint64_t number) { return number; }
 // The first name that two neighbours have in common; null if all differ.
 template <class Named>
 const Named* find_twice(const std::vector<Named>& sorted) {
-  const auto found = std::adjacent_find(sorted.begin(), sorted.end(),
-                                        [](const Named& a, const Named& b) { return a.name == b.name; });
+  const auto found =
+      std::adjacent_find(sorted.begin(), sorted.end(), [](const Named& a, const Named& b) { return a.name == b.name; });
   return found == sorted.end() ? nullptr : &*found;
 }
 
@@ -125,14 +125,14 @@ Status GgufParser::read_field(Gguf::Field* field) {
 }
 
 Status GgufParser::read_value(uint32_t type, std::string_view key, Gguf::Value* value) {
-  if (type > static_cast<uint32_t>(Type::F64))
+  if (type > static_cast<uint32_t>(ValueType::F64))
     return in_key(key, format("its type %u is not known", type), Status::Unsupported);
-  value->type_ = static_cast<Type>(type);
-  if (value->type_ == Type::Array) return read_array(key, value);
+  value->type_ = static_cast<ValueType>(type);
+  if (value->type_ == ValueType::Array) return read_array(key, value);
   // A value never begins at the end of the file, so that its address is there.
   if (left() == 0) return in_key(key, "the file ends before its value");
   value->data_ = &bytes_[at_];
-  if (value->type_ == Type::Text) {
+  if (value->type_ == ValueType::Text) {
     std::string_view text;
     uint64_t length = 0;
     if (take_text(&text, &length)) return Status::Ok;
@@ -140,7 +140,7 @@ Status GgufParser::read_value(uint32_t type, std::string_view key, Gguf::Value* 
   }
   if (!skip(number_bytes(value->type_)))
     return in_key(key, format("the file ends before its value of type %s", to_string(value->type_)));
-  if (value->type_ == Type::Bool && static_cast<uint8_t>(*value->data_) > 1)
+  if (value->type_ == ValueType::Bool && static_cast<uint8_t>(*value->data_) > 1)
     return in_key(key, format("is %u; a bool must be 0 or 1", static_cast<unsigned>(*value->data_)));
   return Status::Ok;
 }
@@ -149,20 +149,20 @@ Status GgufParser::read_array(std::string_view key, Gguf::Value* value) {
   uint32_t type = 0;
   uint64_t count = 0;
   if (!take(&type) || !take(&count)) return in_key(key, "the file ends before its elements");
-  if (type == static_cast<uint32_t>(Type::Array))
+  if (type == static_cast<uint32_t>(ValueType::Array))
     return in_key(key, "is an array of arrays, which is not supported", Status::Unsupported);
-  if (type > static_cast<uint32_t>(Type::F64))
+  if (type > static_cast<uint32_t>(ValueType::F64))
     return in_key(key, format("its elements' type %u is not known", type), Status::Unsupported);
-  value->element_ = static_cast<Type>(type);
-  const uint64_t least = value->element_ == Type::Text ? 8 : number_bytes(value->element_);
+  value->element_ = static_cast<ValueType>(type);
+  const uint64_t least = value->element_ == ValueType::Text ? 8 : number_bytes(value->element_);
   if (count > left() / least)
     return in_key(key, format("%llu elements of type %s do not fit the %llu bytes left", wide(count),
                               to_string(value->element_), wide(left())));
   value->size_ = static_cast<size_t>(count);
   value->data_ = bytes_.data() + at_;
-  if (value->element_ != Type::Text) {
+  if (value->element_ != ValueType::Text) {
     (void)skip(count * least);
-    if (value->element_ == Type::Bool)
+    if (value->element_ == ValueType::Bool)
       for (uint64_t i = 0; i < count; ++i)
         if (static_cast<uint8_t>(value->data_[i]) > 1)
           return in_key(key, format("element %llu is %u; a bool must be 0 or 1", wide(i),
@@ -232,9 +232,9 @@ Status GgufParser::read_entry(Gguf::Entry* entry) {
   if (!fits || !checked_mul(ceil_div(elements, type->elements), static_cast<int64_t>(type->bytes), &bytes))
     return in_tensor(entry->name, "the product of its sizes does not fit 63 bits");
   if (row % type->elements != 0)
-    return in_tensor(entry->name, format("its rows of %lld are no whole blocks of %lld, as type %s has",
-                                         static_cast<long long>(row), static_cast<long long>(type->elements),
-                                         type->name));
+    return in_tensor(entry->name,
+                     format("its rows of %lld are no whole blocks of %lld, as type %s has", static_cast<long long>(row),
+                            static_cast<long long>(type->elements), type->name));
   offsets_.push_back(offset);
   needed_.push_back(static_cast<uint64_t>(bytes));
   return Status::Ok;
@@ -255,16 +255,15 @@ Status GgufParser::place_entries() {
     const uint64_t offset = offsets_[i], needed = needed_[i];
     const std::string_view name = entries[i].name;
     if (offset % alignment_ != 0)
-      return in_tensor(name, format("begins at %llu, which is no multiple of the alignment %llu", wide(offset),
-                                    wide(alignment_)));
+      return in_tensor(
+          name, format("begins at %llu, which is no multiple of the alignment %llu", wide(offset), wide(alignment_)));
     if (offset > there || needed > there - offset)
       return in_tensor(name, format("%llu bytes from %llu on, the file has %llu bytes of data", wide(needed),
                                     wide(offset), wide(there)));
     if (offset < taken)
       return in_tensor(name, format("begins at %llu, inside a tensor that ends at %llu", wide(offset), wide(taken)));
     taken = offset + needed;
-    if (needed > 0)
-      entries[i].data = bytes_.subspan(static_cast<size_t>(begin + offset), static_cast<size_t>(needed));
+    if (needed > 0) entries[i].data = bytes_.subspan(static_cast<size_t>(begin + offset), static_cast<size_t>(needed));
   }
   return Status::Ok;
 }
@@ -272,7 +271,8 @@ Status GgufParser::place_entries() {
 Status GgufParser::check_names() {
   sort_by_name(&entries);
   const Gguf::Entry* twice = find_twice(entries);
-  return twice == nullptr ? Status::Ok : whole(format("two tensors have the name '%s'", printable(twice->name).c_str()));
+  return twice == nullptr ? Status::Ok
+                          : whole(format("two tensors have the name '%s'", printable(twice->name).c_str()));
 }
 
 }  // namespace heed

@@ -19,7 +19,7 @@ class GgufParser {
   Status parse();
 
   uint32_t version = 0;
-  std::vector<Gguf::Field> fields;    // sorted by name
+  std::vector<Gguf::Field> fields;   // sorted by name
   std::vector<Gguf::Entry> entries;  // sorted by name
 
  private:

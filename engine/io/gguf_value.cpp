@@ -9,18 +9,18 @@ namespace heed {
 
 namespace {
 
-using Type = Gguf::ValueType;
+using ValueType = Gguf::ValueType;
 
-std::optional<int64_t> integer_at(Type type, const std::byte* data) {
+std::optional<int64_t> integer_at(ValueType type, const std::byte* data) {
   switch (type) {
-    case Type::U8: return load_number<uint8_t>(data);
-    case Type::I8: return load_number<int8_t>(data);
-    case Type::U16: return load_number<uint16_t>(data);
-    case Type::I16: return load_number<int16_t>(data);
-    case Type::U32: return load_number<uint32_t>(data);
-    case Type::I32: return load_number<int32_t>(data);
-    case Type::I64: return load_number<int64_t>(data);
-    case Type::U64: {
+    case ValueType::U8: return load_number<uint8_t>(data);
+    case ValueType::I8: return load_number<int8_t>(data);
+    case ValueType::U16: return load_number<uint16_t>(data);
+    case ValueType::I16: return load_number<int16_t>(data);
+    case ValueType::U32: return load_number<uint32_t>(data);
+    case ValueType::I32: return load_number<int32_t>(data);
+    case ValueType::I64: return load_number<int64_t>(data);
+    case ValueType::U64: {
       const uint64_t number = load_number<uint64_t>(data);
       if (number > static_cast<uint64_t>(INT64_MAX)) return {};
       return static_cast<int64_t>(number);
@@ -29,10 +29,10 @@ std::optional<int64_t> integer_at(Type type, const std::byte* data) {
   }
 }
 
-std::optional<double> number_at(Type type, const std::byte* data) {
-  if (type == Type::F32) return static_cast<double>(load_number<float>(data));
-  if (type == Type::F64) return load_number<double>(data);
-  if (type == Type::U64) return static_cast<double>(load_number<uint64_t>(data));
+std::optional<double> number_at(ValueType type, const std::byte* data) {
+  if (type == ValueType::F32) return static_cast<double>(load_number<float>(data));
+  if (type == ValueType::F64) return load_number<double>(data);
+  if (type == ValueType::U64) return static_cast<double>(load_number<uint64_t>(data));
   const std::optional<int64_t> whole = integer_at(type, data);
   if (!whole) return {};
   return static_cast<double>(*whole);
@@ -44,7 +44,7 @@ std::string_view text_at(const std::byte* data) {
 
 // Fills *values with one(element type, address) of each element; false if that gives nothing for one.
 template <class T, class One>
-bool read_numbers(Type element, const std::byte* data, size_t size, std::vector<T>* values, One one) {
+bool read_numbers(ValueType element, const std::byte* data, size_t size, std::vector<T>* values, One one) {
   const uint64_t step = number_bytes(element);
   if (values == nullptr || step == 0) return false;
   std::vector<T> fresh(size);
@@ -57,13 +57,13 @@ bool read_numbers(Type element, const std::byte* data, size_t size, std::vector<
   return true;
 }
 
-std::optional<int32_t> small_integer_at(Type type, const std::byte* data) {
+std::optional<int32_t> small_integer_at(ValueType type, const std::byte* data) {
   const std::optional<int64_t> whole = integer_at(type, data);
   if (!whole || *whole < INT32_MIN || *whole > INT32_MAX) return {};
   return static_cast<int32_t>(*whole);
 }
 
-std::optional<float> float_at(Type type, const std::byte* data) {
+std::optional<float> float_at(ValueType type, const std::byte* data) {
   const std::optional<double> number = number_at(type, data);
   if (!number) return {};
   return static_cast<float>(*number);
@@ -82,17 +82,17 @@ std::optional<double> Gguf::Value::number() const {
 }
 
 std::optional<bool> Gguf::Value::boolean() const {
-  if (!there() || type_ != Type::Bool) return {};
+  if (!there() || type_ != ValueType::Bool) return {};
   return *data_ != std::byte{0};
 }
 
 std::optional<std::string_view> Gguf::Value::text() const {
-  if (!there() || type_ != Type::Text) return {};
+  if (!there() || type_ != ValueType::Text) return {};
   return text_at(data_);
 }
 
 bool Gguf::Value::read(std::vector<std::string_view>* values) const {
-  if (values == nullptr || !there() || type_ != Type::Array || element_ != Type::Text) return false;
+  if (values == nullptr || !there() || type_ != ValueType::Array || element_ != ValueType::Text) return false;
   values->clear();
   values->reserve(size_);
   const std::byte* at = data_;
@@ -104,24 +104,24 @@ bool Gguf::Value::read(std::vector<std::string_view>* values) const {
 }
 
 bool Gguf::Value::read(std::vector<int64_t>* values) const {
-  return there() && type_ == Type::Array && read_numbers(element_, data_, size_, values, integer_at);
+  return there() && type_ == ValueType::Array && read_numbers(element_, data_, size_, values, integer_at);
 }
 bool Gguf::Value::read(std::vector<int32_t>* values) const {
-  return there() && type_ == Type::Array && read_numbers(element_, data_, size_, values, small_integer_at);
+  return there() && type_ == ValueType::Array && read_numbers(element_, data_, size_, values, small_integer_at);
 }
 bool Gguf::Value::read(std::vector<float>* values) const {
-  return there() && type_ == Type::Array && read_numbers(element_, data_, size_, values, float_at);
+  return there() && type_ == ValueType::Array && read_numbers(element_, data_, size_, values, float_at);
 }
 
 std::string Gguf::Value::shown() const {
   if (!there()) return "absent";
   switch (type_) {
-    case Type::Text: return "'" + printable(text_at(data_)) + "'";
-    case Type::Bool: return *boolean() ? "true" : "false";
-    case Type::Array: return format("an array of %zu %s", size_, to_string(element_));
-    case Type::F32:
-    case Type::F64: return format("%g", *number());
-    case Type::U64: return format("%llu", static_cast<unsigned long long>(load_number<uint64_t>(data_)));
+    case ValueType::Text: return "'" + printable(text_at(data_)) + "'";
+    case ValueType::Bool: return *boolean() ? "true" : "false";
+    case ValueType::Array: return format("an array of %zu %s", size_, to_string(element_));
+    case ValueType::F32:
+    case ValueType::F64: return format("%g", *number());
+    case ValueType::U64: return format("%llu", static_cast<unsigned long long>(load_number<uint64_t>(data_)));
     default: return format("%lld", static_cast<long long>(*integer()));
   }
 }
@@ -129,7 +129,7 @@ std::string Gguf::Value::shown() const {
 const char* to_string(Gguf::ValueType type) {
   static constexpr const char* kNames[] = {"u8",   "i8",   "u16",   "i16", "u32", "i32", "f32",
                                            "bool", "text", "array", "u64", "i64", "f64"};
-  return type <= Type::F64 ? kNames[static_cast<size_t>(type)] : "?";
+  return type <= ValueType::F64 ? kNames[static_cast<size_t>(type)] : "?";
 }
 
 }  // namespace heed

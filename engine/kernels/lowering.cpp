@@ -138,6 +138,16 @@ Status check_ranges(const Select& select) {
   return Status::Ok;
 }
 
+Status check_types(const Select& select) {
+  for (const Tensor tensor : select.node.inputs) {
+    if (!tensor.valid() || !is_quantized(select.schedule.info(tensor).dtype)) continue;
+    const TensorInfo& info = select.schedule.tensors[select.schedule.info(tensor).storage];
+    return select.unsupported(format("'%s' is %s, for which this device has no kernel; the CPU device takes it",
+                                     info.name.c_str(), to_string(info.dtype)));
+  }
+  return Status::Ok;
+}
+
 Status select_op(const Select& select) {
   switch (select.node.op) {
 #define HEED_OPERATION(enumerator, name) \
@@ -172,7 +182,8 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
                       KernelList* kernels) {
   kernels->clear();
   const kernels::Select select{schedule, node, device, log, kernels};
-  Status status = kernels::check_ranges(select);
+  Status status = kernels::check_types(select);
+  if (status == Status::Ok) status = kernels::check_ranges(select);
   if (status == Status::Ok) status = kernels::select_op(select);
   if (status == Status::Ok && kernels->overflowed)
     status = select.unsupported(format("more than %u kernels may be needed", kMaxKernelsPerPass));

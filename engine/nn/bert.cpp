@@ -55,8 +55,8 @@ Tensor embeddings(Graph& g, Tensor ids, const BertConfig& c, const BertOptions& 
     return mistake(g, Status::ShapeMismatch, "bert", "up to %lld tokens, the model has %lld positions",
                    static_cast<long long>(shape[1].value), static_cast<long long>(c.positions));
   const auto table = [&](const char* name, int64_t rows) {
-    return g.weight(std::string("embeddings.") + name + "_embeddings.weight", {rows, c.width},
-                    options.weight_dtype.value_or(options.dtype));
+    return declared_weight(g, std::string("embeddings.") + name + "_embeddings.weight", {rows, c.width},
+                           options.weight_dtype.value_or(options.dtype));
   };
   Tensor position = g.cast(g.slice(table("position", c.positions), 0, 0, shape[1]), options.dtype);  // [S, C]
   const Tensor types = table("token_type", c.types);

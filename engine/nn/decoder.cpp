@@ -30,21 +30,23 @@ EncoderLayerOptions llama_layer(const DecoderConfig& config) {
   return layer;
 }
 
-EncoderLayerOptions gpt2_layer() {
+EncoderLayerOptions gpt2_layer(const DecoderConfig& config) {
   EncoderLayerOptions layer;
-  layer.attention.names = AttentionNames{.qkv = "c_attn", .out = "c_proj", .transposed = true};
-  layer.feed_forward = {.activation = Activation::GeluTanh, .first = "c_fc", .second = "c_proj", .transposed = true};
+  layer.attention.names = AttentionNames{.qkv = "c_attn", .out = "c_proj", .transposed = config.in_out};
+  layer.feed_forward = {
+      .activation = Activation::GeluTanh, .first = "c_fc", .second = "c_proj", .transposed = config.in_out};
   layer.attention_names = {.attention = "attn", .norm = "ln_1"};
   layer.feed_forward_names = {.feed_forward = "mlp", .norm = "ln_2"};
   return layer;
 }
 
 EncoderLayerOptions layer_of(const DecoderConfig& config, const DecoderOptions& options) {
-  EncoderLayerOptions layer = config.family == DecoderFamily::Gpt2 ? gpt2_layer() : llama_layer(config);
+  EncoderLayerOptions layer = config.family == DecoderFamily::Gpt2 ? gpt2_layer(config) : llama_layer(config);
   layer.attention.heads = config.heads;
   layer.attention.kv_heads = config.kv_heads;
   layer.attention.d_k = config.head_width;
   layer.attention.causal = Causal::BottomRight;
+  layer.attention.window = config.window;
   layer.attention.cache = options.cache;
   layer.attention.weight_dtype = options.weight_dtype;
   layer.feed_forward.hidden = config.hidden;
@@ -68,7 +70,8 @@ DecoderResult decoder(Graph& g, Tensor ids, const DecoderConfig& config, const D
   if (is_gpt2 && config.positions < 1) return refuse("GPT-2 needs the number of its positions");
 
   const auto table = [&](std::string_view name, int64_t rows) {
-    return g.weight(join(options.prefix, name), {rows, config.width}, options.weight_dtype.value_or(options.dtype));
+    return declared_weight(g, join(options.prefix, name), {rows, config.width},
+                           options.weight_dtype.value_or(options.dtype));
   };
   const Tensor words = table(names.tokens, config.vocabulary);
   Tensor x = g.embedding(words, ids, options.dtype);

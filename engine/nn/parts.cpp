@@ -55,8 +55,14 @@ int64_t width_of(Graph& g, Tensor x, std::string_view layer) {
   return width.value;
 }
 
+Tensor declared_weight(Graph& g, const std::string& name, const Shape& shape, DType dtype) {
+  const Tensor known = g.find_weight(name);
+  return g.weight(name, shape, known.valid() ? g.dtype(known) : dtype);
+}
+
 Tensor linear_weight(Graph& g, const std::string& name, int64_t in, int64_t out, DType dtype, bool in_out) {
-  return in_out ? g.transpose(g.weight(name, {in, out}, dtype), 0, 1) : g.weight(name, {out, in}, dtype);
+  if (!in_out) return declared_weight(g, name, {out, in}, dtype);
+  return g.transpose(declared_weight(g, name, {in, out}, dtype), 0, 1);
 }
 
 Tensor drop(Graph& g, Tensor x, float p) { return p != 0.0f ? g.dropout(x, p) : x; }
@@ -70,7 +76,7 @@ Tensor apply_linear(Graph& g, Tensor x, std::string_view layer, int64_t out, boo
                    static_cast<long long>(out));
   const DType dtype = g.dtype(x);
   const Tensor weight = linear_weight(g, parameter(layer, "weight"), in, out, weight_dtype.value_or(dtype), transposed);
-  return g.linear(x, weight, bias ? g.weight(parameter(layer, "bias"), {out}, dtype) : Tensor{});
+  return g.linear(x, weight, bias ? declared_weight(g, parameter(layer, "bias"), {out}, dtype) : Tensor{});
 }
 
 Tensor linear(Graph& g, Tensor x, std::string_view prefix, int64_t out, bool bias, std::optional<DType> weight_dtype) {
@@ -83,15 +89,15 @@ Tensor layernorm(Graph& g, Tensor x, std::string_view prefix, float eps) {
   const int64_t width = width_of(g, x, prefix);
   if (width == 0) return {};
   const DType dtype = g.dtype(x);
-  const Tensor gamma = g.weight(parameter(prefix, "weight"), {width}, dtype);
-  return g.layernorm(x, gamma, g.weight(parameter(prefix, "bias"), {width}, dtype), eps);
+  const Tensor gamma = declared_weight(g, parameter(prefix, "weight"), {width}, dtype);
+  return g.layernorm(x, gamma, declared_weight(g, parameter(prefix, "bias"), {width}, dtype), eps);
 }
 
 Tensor rmsnorm(Graph& g, Tensor x, std::string_view prefix, float eps) {
   const Label label(g, prefix);
   const int64_t width = width_of(g, x, prefix);
   if (width == 0) return {};
-  return g.rmsnorm(x, g.weight(parameter(prefix, "weight"), {width}, g.dtype(x)), eps);
+  return g.rmsnorm(x, declared_weight(g, parameter(prefix, "weight"), {width}, g.dtype(x)), eps);
 }
 
 Tensor apply_norm(Graph& g, Tensor x, std::string_view layer, const NormOptions& norm) {

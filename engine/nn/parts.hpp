@@ -42,6 +42,9 @@ bool may_repeat(Graph& g, std::string_view layer, int64_t count, const char* wha
 // The constant width of x's last axis; 0 after recording a mistake.
 int64_t width_of(Graph& g, Tensor x, std::string_view layer);
 
+// A weight of the graph: of the type that it was declared with before, else of `dtype`.
+Tensor declared_weight(Graph& g, const std::string& name, const Shape& shape, DType dtype);
+
 // The matrix [out, in] of a linear layer; in_out: the checkpoint holds it as [in, out].
 Tensor linear_weight(Graph& g, const std::string& name, int64_t in, int64_t out, DType dtype, bool in_out);
 

@@ -58,7 +58,7 @@ class Projector {
     const DType dtype = graph_.dtype(inputs_[size_t(stored.first)]);
     weight_ = linear_weight(graph_, names_.in_out ? layer : parameter(layer, "weight"), in, out,
                             weight_dtype_.value_or(dtype), names_.in_out || names_.transposed);
-    if (bias_) bias_weight_ = graph_.weight(parameter(layer, "bias"), {out}, dtype);
+    if (bias_) bias_weight_ = declared_weight(graph_, parameter(layer, "bias"), {out}, dtype);
     return weight_.valid();
   }
 

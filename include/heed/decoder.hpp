@@ -24,10 +24,11 @@ namespace heed {
 // Llama: RMSNorm, rotary embedding, grouped queries, SwiGLU, no biases (Touvron et al. 2023, arXiv:2302.13971).
 // Qwen2: the same with biases of queries, keys and values (Yang et al. 2024, arXiv:2407.10671).
 // Qwen3: the same without biases, with an RMSNorm of each query and key head (Yang et al. 2025, arXiv:2505.09388).
-// Gpt2: LayerNorm, learned positions, GELU by tanh, biases, matrices stored as [in, out] (Radford et al. 2019).
+// Gpt2: LayerNorm, learned positions, GELU by tanh, biases, matrices stored as [in, out] by Hugging Face (Radford et al. 2019).
 enum class DecoderFamily : uint8_t { Llama, Qwen2, Qwen3, Gpt2 };
 
-// The numbers of a checkpoint's config.json; weights have Hugging Face's names.
+// The numbers of a checkpoint's config.json, or of a GGUF file's metadata (<heed/decoder_model.hpp> reads both). Weights have
+// Hugging Face's names.
 struct DecoderConfig {
   DecoderFamily family = DecoderFamily::Llama;
   int layers = 0;
@@ -37,10 +38,13 @@ struct DecoderConfig {
   int64_t head_width = 0;  // 0: width / heads
   int64_t hidden = 0;      // width of the feed-forward; 0: four times the width
   int64_t vocabulary = 0;
-  int64_t positions = 0;      // Gpt2: rows of the table of positions, and the most tokens of a conversation
+  int64_t positions =
+      0;  // the longest text of the training; Gpt2: rows of the table of positions, and no more can be said
+  int64_t window = 0;         // a token sees so many, itself and those before it (AttentionOptions::window); 0: all
   float eps = 1e-5f;          // of the norms
   RotaryOptions rotary = {};  // of all but Gpt2: base and scaling
   bool tied = true;           // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
+  bool in_out = true;         // Gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
 };
 
 struct DecoderOptions {
@@ -48,7 +52,7 @@ struct DecoderOptions {
   bool all_logits = false;  // of each token, not only of the last one of a run
   DType dtype = DType::F32;
   // Storage of matrices and tables: F16 or BF16 if `dtype` is F32. Default: `dtype`. Upload the weights with
-  // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}.
+  // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}. A weight that the graph has already keeps its type.
   std::optional<DType> weight_dtype = {};
   // Comes before all names; states are named as the attentions, "model.layers.0.self_attn.keys", with it.
   std::string_view prefix = {};

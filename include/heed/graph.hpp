@@ -205,8 +205,12 @@ class HEED_API Graph {
   // A tensor that the host gives at each run, contiguous and row-major.
   Tensor input(std::string_view name, const Shape& shape, DType dtype = DType::F32);
   // A tensor of the Weights that compile gets, by its name there. Its dims must be constants. The same name returns the
-  // same tensor.
+  // same tensor. If the type is quantized, rows along the last axis are whole blocks (DTypeMismatch), and the tensor or a view of
+  // whole rows may only be the weight of linear, b of matmul with transpose_b, or the table of embedding: it is never copied or
+  // widened in memory. Quantized weights run on the CPU device only yet; on Vulkan, compile returns Unsupported.
   Tensor weight(std::string_view name, const Shape& shape, DType dtype = DType::F32);
+  // The weight of this name if the graph has it already, else an invalid tensor; never a mistake.
+  Tensor find_weight(std::string_view name) const;
   // A tensor with these values, F32, I32 or U8, which the graph copies.
   Tensor constant(std::string_view name, const Shape& shape, std::span<const float> values);
   Tensor constant(std::string_view name, const Shape& shape, std::span<const int32_t> values);
@@ -257,6 +261,8 @@ class HEED_API Graph {
   // for that if a is F32. A b of BF16 with an a of F16 runs on the CPU only; on Vulkan, compile returns Unsupported.
   // Values enter the sums unrounded, with one exception: AMD's processors that have dot products of bf16
   // (AVX512_BF16) round a to bf16 (2^-8 relative) if b is BF16. PassInfo::why then says so.
+  //
+  // b may also be a quantized weight [..., N, K] with transpose_b, beside an a of any of the three types.
   Tensor matmul(Tensor a, Tensor b, const MatmulOptions& options = {});
   // x [..., in] x weight [out, in] -> [..., out], plus bias [out] if valid (torch.nn.Linear); x has rank 1..4.
   Tensor linear(Tensor x, Tensor weight, Tensor bias = {});
@@ -320,7 +326,7 @@ class HEED_API Graph {
   // Rows of a table: table [V, C], ids I32 [...] -> [..., C] of type `dtype`: F32, F16 or BF16. The table may be any
   // tensor, also one that the graph computes or an input; one that is not contiguous is copied as a whole first.
   //
-  // The default is F32 for a BF16 table, else the table's type: rows of an F16 table are F16. A norm with factors of F32
+  // The default is F32 for a BF16 or quantized table, else the table's type: rows of an F16 table are F16. A norm with factors of F32
   // then refuses them, as do sums with F32; for activations of F32 ask for DType::F32 here, which costs no pass. F16 or
   // BF16 from a table of another type exists on the CPU device only; on Vulkan, compile returns Unsupported.
   Tensor embedding(Tensor table, Tensor ids, std::optional<DType> dtype = {});

@@ -5,6 +5,7 @@
 #include <heed/checkpoint.hpp>
 #include <heed/custom.hpp>
 #include <heed/decoder.hpp>
+#include <heed/decoder_model.hpp>
 #include <heed/device.hpp>
 #include <heed/gguf.hpp>
 #include <heed/graph.hpp>

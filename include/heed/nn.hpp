@@ -14,7 +14,8 @@
 //
 // Weights have the element type of the layer's input. If that is F32, `weight_dtype` may make matrices F16 or BF16,
 // which take half the bytes (see Graph::matmul); biases and norms stay F32. UploadOptions::only_matrices uploads a
-// checkpoint in this form.
+// checkpoint in this form. A weight that the graph has already (Graph::weight, called before the layer) keeps the type that it
+// was declared with, so that each matrix may be of a type of its own, as in files that mix them.
 //
 // Activations are [B, S, C] (tokens of width C); attention also takes unbatched [S, C]. B and S may be extents,
 // widths are constants. Widths that do not fit are the graph's first mistake (Graph::status), with a message

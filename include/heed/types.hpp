@@ -15,20 +15,51 @@
 namespace heed {
 
 // Storage types. Arithmetic on F16 and BF16 is always done in F32.
-enum class DType : uint8_t { F32, F16, BF16, I32, U8 };
+//
+// The types from Q8_0 on are quantized: blocks of 32 or 256 neighbours along the innermost axis share their scales, byte for
+// byte as in a GGUF file. Each value is a small whole number times a scale, plus an offset in some types, rounded once to F32
+// (as gguf.quants.dequantize of PyPI's `gguf` computes it), and takes part in F32 arithmetic as such. Only a Graph::weight has
+// such a type, and only as the weight of linear, as matmul's b [..., N, K] with transpose_b, or as embedding's table.
+enum class DType : uint8_t { F32, F16, BF16, I32, U8, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K };
+inline constexpr int kDTypes = 13;  // how many there are
 
-constexpr size_t size_of(DType dtype) {
+// The least that is stored of a type: `elements` neighbours in `bytes` bytes; one element, except of quantized types.
+struct TypeBlock {
+  int64_t elements = 0;
+  int64_t bytes = 0;
+};
+// Zeros if `dtype` is none of the enumerators.
+constexpr TypeBlock block_of(DType dtype) {
   switch (dtype) {
     case DType::F32:
-    case DType::I32: return 4;
+    case DType::I32: return {1, 4};
     case DType::F16:
-    case DType::BF16: return 2;
-    case DType::U8: return 1;
+    case DType::BF16: return {1, 2};
+    case DType::U8: return {1, 1};
+    case DType::Q8_0: return {32, 34};
+    case DType::Q4_0: return {32, 18};
+    case DType::Q4_1: return {32, 20};
+    case DType::Q5_0: return {32, 22};
+    case DType::Q5_1: return {32, 24};
+    case DType::Q4_K: return {256, 144};
+    case DType::Q5_K: return {256, 176};
+    case DType::Q6_K: return {256, 210};
   }
-  return 0;
+  return {};
+}
+constexpr bool is_quantized(DType dtype) { return block_of(dtype).elements > 1; }
+
+// Bytes of one element. 0 for quantized types, of whose elements none has bytes of its own.
+constexpr size_t size_of(DType dtype) { return is_quantized(dtype) ? 0 : static_cast<size_t>(block_of(dtype).bytes); }
+
+// Bytes of so many neighbours, a whole number of blocks.
+constexpr uint64_t bytes_of(DType dtype, uint64_t elements) {
+  const TypeBlock block = block_of(dtype);
+  return block.elements == 0 ? 0
+                             : elements / static_cast<uint64_t>(block.elements) * static_cast<uint64_t>(block.bytes);
 }
 
-HEED_API const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u8"
+HEED_API const char* to_string(DType dtype);  // "f32", "f16", "bf16", "i32", "u8", "q8_0", ..., "q6_k"
 
 inline constexpr int kMaxRank = 5;
 

@@ -89,8 +89,8 @@ TEST_CASE("graph: the first mistake sticks, names both values, and compile retur
           [](Graph& g) { (void)g.positional_encoding(g.input("x", {2, 3})); });
   refuses("gamma of another width", Status::ShapeMismatch, {"layernorm", "gamma 'g' f32 [4]", "[2, 3]"},
           [](Graph& g) { (void)g.layernorm(g.input("x", {2, 3}), g.input("g", {4}), {}, 1e-5f); });
-  refuses("type that is none", Status::InvalidArgument, {"x is of type 9"},
-          [](Graph& g) { (void)g.input("x", {2}, static_cast<DType>(9)); });
+  refuses("type that is none", Status::InvalidArgument, {"x is of type 13"},
+          [](Graph& g) { (void)g.input("x", {2}, static_cast<DType>(kDTypes)); });
   refuses("activation that is none", Status::InvalidArgument, {"kind 77"},
           [](Graph& g) { (void)g.activation(g.input("x", {2}), static_cast<Activation>(77)); });
   refuses("causal that is none", Status::InvalidArgument, {"causal"},

@@ -13,9 +13,10 @@ class GivenWeights final : public detail::WeightsImpl {
   explicit GivenWeights(const Graph& graph) {
     for (const detail::NamedTensor& named : graph.data().weights) {
       const TensorInfo& info = graph.data().tensors[named.tensor];
-      uint64_t bytes = size_of(info.dtype);
+      uint64_t elements = 1;
       for (int i = 0; i < info.rank; ++i)
-        bytes *= static_cast<uint64_t>(graph.data().sizes.evaluate(info.dims[static_cast<size_t>(i)], {}));
+        elements *= static_cast<uint64_t>(graph.data().sizes.evaluate(info.dims[static_cast<size_t>(i)], {}));
+      const uint64_t bytes = bytes_of(info.dtype, elements);
       entries.push_back({named.name, info.dtype, {}, bytes_, bytes});
       bytes_ += (bytes + 255) / 256 * 256;
     }

@@ -21,6 +21,7 @@ std::vector<std::byte> encode(const Array& x, DType dtype) {
       case DType::I32: append(&bytes, static_cast<int32_t>(v)); break;
       case DType::U8: append(&bytes, static_cast<uint8_t>(v)); break;
       case DType::BF16: append(&bytes, bfloat_bits(v)); break;
+      default: break;
     }
   }
   return bytes;

@@ -39,10 +39,10 @@ TEST_CASE("hostile: uploads of types that are none, or that floats are not conve
     const HostTensor tensor{"w", from, shape, std::span(data).first(3 * size_of(from))};
     return device.upload(std::span(&tensor, 1), &weights, options);
   };
-  const auto none = static_cast<DType>(9);
+  const auto none = static_cast<DType>(kDTypes);
   CHECK(upload(DType::F32, {.keep_dtype = false, .dtype = DType::BF16}) == Status::Ok);
   CHECK(upload(none, {}) == Status::InvalidArgument);
-  CHECK(messages.mention("'w' is of type 9"));
+  CHECK(messages.mention("'w' is of type " + std::to_string(kDTypes)));
   for (const DType to : {DType::U8, DType::I32, none}) {
     messages.text.clear();
     CHECK(upload(DType::F32, {.keep_dtype = false, .dtype = to}) == Status::InvalidArgument);

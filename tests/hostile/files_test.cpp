@@ -88,6 +88,33 @@ std::string mutated_safetensors(Random& r, const std::string& file) {
   return out;
 }
 
+// Changes a GGUF file where its numbers and names are, which is before the tensors.
+std::string mutated_gguf(Random& r, std::string bytes) {
+  constexpr size_t kHeader = 4096;
+  const auto spot = [&] { return place(r, std::min(bytes.size(), kHeader)); };
+  for (int64_t edits = 1 + r.below(3); edits > 0; --edits) {
+    const size_t at = spot();
+    switch (r.below(6)) {
+      case 0:
+        if (at < bytes.size()) bytes[at] = static_cast<char>(r.next());
+        break;
+      case 1: {  // a number, at any alignment
+        const uint64_t number =
+            r.coin() ? r.next() >> r.below(64) : static_cast<uint64_t>(r.pick({0, 1, -1, INT64_MIN}));
+        const size_t size = r.coin() ? 4 : 8;
+        if (bytes.size() - at >= size) std::memcpy(bytes.data() + at, &number, size);
+        break;
+      }
+      case 2: bytes.resize(r.coin() ? place(r, bytes.size()) : at); break;
+      case 3: bytes.erase(at, static_cast<size_t>(r.below(20))); break;
+      case 4: bytes.insert(at, static_cast<size_t>(r.below(40)), static_cast<char>(r.next())); break;
+      default:  // a bit, as a fault of memory would change it
+        if (at < bytes.size()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << r.below(8)));
+    }
+  }
+  return bytes;
+}
+
 // A copy on the heap that has no byte to spare, so that a sanitizer sees every read behind it.
 std::vector<std::byte> exact(const std::string& text) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
@@ -143,6 +170,48 @@ TEST_CASE("hostile: changed safetensors files", "[hostile][io]") {
     Weights weights;
     Device cpu = open_cpu({.threads = 1});
     (void)cpu.upload(file.host_tensors(), &weights, {.keep_dtype = r.coin(), .dtype = DType::F16});
+  });
+  tell_sound(taken, cases);
+}
+
+TEST_CASE("hostile: changed GGUF files", "[hostile][io][gguf]") {
+  const std::string sound[] = {read_file(HEED_SOURCE_DIR "/tests/io/witness.gguf"),
+                               read_file(HEED_SOURCE_DIR "/tests/models/qwen2.gguf"),
+                               read_file(HEED_SOURCE_DIR "/tests/models/llama.gguf")};
+  Device cpu = open_cpu({.threads = 1});
+  int64_t taken = 0;
+  const int64_t cases = hostile_cases("gguf", 600, [&](Random& r) {
+    Messages messages;
+    Gguf file;
+    const std::vector<std::byte> bytes = exact(mutated_gguf(r, sound[r.below(std::size(sound))]));
+    Status status = Gguf::parse(bytes, "memory", messages.log(), &file);
+    check_told(status, messages);
+    if (status != Status::Ok) return;
+    for (const Gguf::Field& field : file.fields()) {
+      std::vector<std::string_view> texts;
+      std::vector<int32_t> integers;
+      std::vector<float> floats;
+      CHECK_FALSE(field.value.shown().empty());
+      (void)field.value.read(&texts);
+      (void)field.value.read(&integers);
+      (void)field.value.read(&floats);
+    }
+    Weights weights;
+    (void)cpu.upload(file.host_tensors(), &weights, {.keep_dtype = r.coin(), .dtype = DType::F16});
+    messages.text.clear();
+    DecoderModel model;
+    status = DecoderModel::open(std::move(file), messages.log(), &model);
+    check_told(status, messages);
+    if (status != Status::Ok) return;
+    ++taken;
+    Graph g;
+    g.output("logits", model.build(g, g.input("ids", {1, 3}, DType::I32)).logits);
+    if (model.upload(cpu, {}, &weights) != Status::Ok) return;
+    Plan plan;
+    if (cpu.compile(g, weights, &plan) != Status::Ok) return;
+    std::vector<float> logits(static_cast<size_t>(model.config().vocabulary));
+    const std::vector<int32_t> ids(3, 1);
+    CHECK(plan.run({{"ids", ids}, {"logits", logits}}) == Status::Ok);
   });
   tell_sound(taken, cases);
 }

@@ -204,6 +204,10 @@ void Program::call() { kCalls[r.below(static_cast<int64_t>(std::size(kCalls)))](
 
 void fill(Random& r, DType dtype, std::vector<std::byte>* bytes) {
   const bool wild = r.one_in(8);
+  if (is_quantized(dtype)) {
+    for (std::byte& byte : *bytes) byte = static_cast<std::byte>(r.below(256));
+    return;
+  }
   for (size_t i = 0; i + size_of(dtype) <= bytes->size(); i += size_of(dtype)) {
     uint32_t word = static_cast<uint32_t>(r.next());
     if (dtype == DType::F32 && !wild) {
@@ -225,9 +229,10 @@ Status upload_weights(Random& r, Device& device, const Graph& graph, Weights* we
   for (const detail::NamedTensor& named : graph.data().weights) {
     const Shape shape = graph.shape({named.tensor});
     std::vector<int64_t>& sizes = shapes.emplace_back();
-    uint64_t bytes = size_of(graph.dtype({named.tensor}));
+    uint64_t elements = 1;
     for (int i = 0; i < shape.rank; ++i)
-      sizes.push_back(shape[i].value), bytes *= static_cast<uint64_t>(shape[i].value);
+      sizes.push_back(shape[i].value), elements *= static_cast<uint64_t>(shape[i].value);
+    uint64_t bytes = bytes_of(graph.dtype({named.tensor}), elements);
     if (r.one_in(60)) bytes ^= 1;
     if (r.one_in(60)) sizes[0] = r.pick({0, -1, INT64_MAX});
     data.emplace_back(bytes > (1u << 22) ? 0 : bytes);

@@ -29,19 +29,21 @@ class Stream {
   }
 
   Status write(const HostTensor& from, const detail::WeightsImpl::Entry& to) {
-    const uint64_t from_size = size_of(from.dtype), to_size = size_of(to.dtype);
-    const uint64_t elements = from.data.size() / from_size;
-    for (uint64_t done = 0; done < elements;) {
+    // Blocks of the one type hold as many elements as blocks of the other.
+    const auto from_size = static_cast<uint64_t>(block_of(from.dtype).bytes),
+               to_size = static_cast<uint64_t>(block_of(to.dtype).bytes);
+    const uint64_t blocks = from.data.size() / from_size;
+    for (uint64_t done = 0; done < blocks;) {
       if (staging_.bytes() - used_ < to_size) {
         const Status status = flush();
         if (status != Status::Ok) return status;
       }
-      const uint64_t count = std::min(elements - done, (staging_.bytes() - used_) / to_size);
+      const uint64_t count = std::min(blocks - done, (staging_.bytes() - used_) / to_size);
       HostTensor piece = from;
       piece.data = from.data.subspan(done * from_size, count * from_size);
       detail::convert_weight(piece, to, staging_.mapped() + used_);
       copies_.push_back({used_, target_.offset + to.offset + done * to_size, count * to_size});
-      // The next tensor may be of a wider type; 4 is the widest.
+      // The next tensor may be of a wider type. Copies begin at multiples of 4.
       used_ = align_up<uint64_t>(used_ + count * to_size, 4);
       done += count;
     }

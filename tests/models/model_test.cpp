@@ -1,0 +1,164 @@
+// Decoders from GGUF files and from folders of Hugging Face say what they said in double.
+#include "models/support.hpp"
+
+#include "base/half.hpp"
+
+namespace heed::test {
+namespace {
+
+void check_says(const ops::TestDevice& on, const DecoderModel& model, const std::string& name) {
+  const SafeTensors wanted = tiny_decoder(name);
+  std::vector<int32_t> prompt, tokens;
+  std::vector<float> logits;
+  REQUIRE(read_i32(*wanted.find("prompt"), stderr_log(), &prompt) == Status::Ok);
+  REQUIRE(read_i32(*wanted.find("tokens"), stderr_log(), &tokens) == Status::Ok);
+  REQUIRE(read_f32(*wanted.find("logits"), stderr_log(), &logits) == Status::Ok);
+  ModelSpeaker speaker(on.device, model, 72, 8);
+  int32_t next = speaker.read(prompt);
+  const size_t steps = on.interpreted ? 4 : tokens.size();
+  for (size_t i = 0; i < steps; ++i) {
+    INFO("token " << i);
+    REQUIRE(next == tokens[i]);
+    double worst = 0;
+    for (size_t k = 0; k < speaker.logits.size(); ++k)
+      worst = std::max(worst, std::fabs(static_cast<double>(speaker.logits[k]) -
+                                        static_cast<double>(logits[i * speaker.logits.size() + k])));
+    CHECK(worst < 1e-3);
+    next = speaker.read({&next, 1});
+  }
+}
+
+// The config.json that a checkpoint of this kind has.
+std::string config_of(const SafeTensors& file) {
+  const auto value = [&](const char* key) { return std::string(file.metadata(key)); };
+  const std::string family = value("family");
+  std::string text = "{\"model_type\":\"" + family + "\",\"vocab_size\":" + value("vocabulary");
+  if (family == "gpt2")
+    return text + ",\"n_layer\":" + value("layers") + ",\"n_embd\":" + value("width") + ",\"n_head\":" + value("heads") +
+           ",\"n_inner\":null,\"n_positions\":" + value("positions") + ",\"layer_norm_epsilon\":" + value("eps") +
+           ",\"activation_function\":\"gelu_new\"}";
+  text += ",\"num_hidden_layers\":" + value("layers") + ",\"hidden_size\":" + value("width") +
+          ",\"num_attention_heads\":" + value("heads") + ",\"num_key_value_heads\":" + value("kv_heads") +
+          ",\"head_dim\":" + value("head_width") + ",\"intermediate_size\":" + value("hidden") +
+          ",\"max_position_embeddings\":128,\"rms_norm_eps\":" + value("eps") + ",\"rope_theta\":" + value("base") +
+          ",\"tie_word_embeddings\":" + (value("tied") == "1" ? "true" : "false");
+  if (!value("factor").empty())
+    text += ",\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":" + value("factor") +
+            ",\"low_freq_factor\":" + value("low") + ",\"high_freq_factor\":" + value("high") +
+            ",\"original_max_position_embeddings\":" + value("trained_length") + "}";
+  return text + "}";
+}
+
+// The weights as model.safetensors, all of them of `dtype`; `prefix` comes before their names.
+std::string weights_of(const SafeTensors& file, DType dtype, const std::string& prefix) {
+  std::string header, data;
+  for (const SafeTensors::Entry& entry : file.entries()) {
+    if (entry.name == "prompt" || entry.name == "tokens" || entry.name == "logits") continue;
+    std::vector<float> values;
+    REQUIRE(read_f32(entry, stderr_log(), &values) == Status::Ok);
+    std::string bytes(values.size() * size_of(dtype), '\0');
+    convert_floats(values.data(), DType::F32, bytes.data(), dtype, values.size());
+    std::string shape;
+    for (const int64_t size : entry.shape) shape += (shape.empty() ? "" : ",") + std::to_string(size);
+    header += (header.empty() ? "{\"" : ",\"") + prefix + entry.name + "\":{\"dtype\":\"" +
+              (dtype == DType::F32 ? "F32" : dtype == DType::F16 ? "F16" : "BF16") + "\",\"shape\":[" + shape +
+              "],\"data_offsets\":[" + std::to_string(data.size()) + "," + std::to_string(data.size() + bytes.size()) +
+              "]}";
+    data += bytes;
+  }
+  header += "}";
+  std::string length(8, '\0');
+  for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{header.size()} >> (8 * i));
+  return length + header + data;
+}
+
+DecoderModel opened_model(const std::string& path) {
+  DecoderModel model;
+  REQUIRE(DecoderModel::open(path, stderr_log(), &model) == Status::Ok);
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("models in GGUF files say what they said in double on every device", "[ops][model_files]") {
+  for (const ops::TestDevice& on : ops::test_devices())
+    for (const char* name : kTinyDecoders) {
+      INFO(name << " on " << on.word);
+      check_says(on, opened_model(tiny_gguf(name)), name);
+    }
+}
+
+TEST_CASE("models in folders of Hugging Face say what they said in double", "[model_files]") {
+  const ops::TestDevice cpu = {"cpu", open_cpu()};
+  for (const char* name : kTinyDecoders) {
+    INFO(name);
+    const SafeTensors source = tiny_decoder(name);
+    ScratchFolder folder;
+    folder.write("config.json", config_of(source));
+    folder.write("model.safetensors",
+                 weights_of(source, DType::F32, std::string(name) == "gpt2" ? "transformer." : ""));
+    const DecoderModel model = opened_model(folder.path());
+    CHECK(model.gguf() == nullptr);
+    check_says(cpu, model, name);
+  }
+}
+
+TEST_CASE("models keep the types of their matrices, or are widened", "[model_files]") {
+  Device cpu = open_cpu();
+  for (const char* name : {"qwen2", "gpt2"}) {
+    INFO(name);
+    const SafeTensors source = tiny_decoder(name);
+    std::vector<int32_t> prompt;
+    std::vector<float> wanted;
+    REQUIRE(read_i32(*source.find("prompt"), stderr_log(), &prompt) == Status::Ok);
+    REQUIRE(read_f32(*source.find("logits"), stderr_log(), &wanted) == Status::Ok);
+    ScratchFolder folder;
+    folder.write("config.json", config_of(source));
+    folder.write("model.safetensors", weights_of(source, DType::F16, ""));
+    const DecoderModel model = opened_model(folder.path());
+    int vectors = 0;
+    for (const HostTensor& tensor : model.tensors()) {
+      INFO(tensor.name);
+      const bool is_small = tensor.shape.size() < 2 || tensor.name == "wpe.weight";
+      CHECK(tensor.dtype == (is_small ? DType::F32 : DType::F16));
+      vectors += is_small;
+    }
+    CHECK(vectors > 0);
+    std::vector<std::vector<float>> said;
+    for (const DecoderOptions& options :
+         {DecoderOptions{}, DecoderOptions{.weight_dtype = DType::F32}, DecoderOptions{.weight_dtype = DType::BF16},
+          DecoderOptions{.dtype = DType::F16}}) {
+      ModelSpeaker speaker(cpu, model, 72, 8, options);
+      speaker.read(prompt);
+      said.push_back(speaker.logits);
+    }
+    const auto distance = [&](const float* other, const std::vector<float>& logits) {
+      double most = 0;
+      for (size_t i = 0; i < logits.size(); ++i)
+        most = std::max(most, std::fabs(static_cast<double>(other[i]) - static_cast<double>(logits[i])));
+      return most;
+    };
+    CHECK(distance(wanted.data(), said[0]) < 0.02);
+    CHECK(distance(said[0].data(), said[1]) < 1e-4);  // the same values in more bytes
+    CHECK(distance(wanted.data(), said[2]) < 0.2);
+    CHECK(distance(said[0].data(), said[2]) > 1e-4);  // BF16 rounds what F16 held
+    CHECK(distance(wanted.data(), said[3]) < 0.1);
+  }
+}
+
+TEST_CASE("models: a graph has no prefix, and needs a model", "[model_files]") {
+  const DecoderModel model = opened_model(tiny_gguf("qwen3"));
+  Graph g, other;
+  (void)model.build(g, g.input("ids", {1, 2}, DType::I32), {.prefix = "part"});
+  CHECK(g.status() == Status::InvalidArgument);
+  const DecoderModel none;
+  (void)none.build(other, other.input("ids", {1, 2}, DType::I32));
+  CHECK(other.status() == Status::InvalidArgument);
+  Device cpu = open_cpu();
+  Weights weights;
+  CHECK(none.upload(cpu, {}, &weights) == Status::InvalidArgument);
+  CHECK(none.tensors().empty());
+  CHECK(none.config().layers == 0);
+}
+
+}  // namespace heed::test

@@ -1,0 +1,84 @@
+// SmolLM2-135M-Instruct (Allal et al. 2025, arXiv:2502.02737) says what it says in double.
+#include "models/support.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace heed::test {
+namespace {
+
+// $HEED_SMOLLM2, else where samples/talk/fetch_model.sh puts the file. Empty, after a warning in the report, if it is not there;
+// with HEED_REQUIRE_MODEL=1 that is a failure.
+std::string smollm2_file() {
+  const char* named = std::getenv("HEED_SMOLLM2");
+  const std::string file = named != nullptr && *named != 0
+                               ? named
+                               : HEED_SOURCE_DIR "/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf";
+  std::error_code error;
+  if (std::filesystem::exists(file, error)) return file;
+  const char* required = std::getenv("HEED_REQUIRE_MODEL");
+  if (required != nullptr && *required == '1') FAIL("SmolLM2 is not in " << file);
+  WARN("SKIPPED: SmolLM2 is not in " << file << "; samples/talk/fetch_model.sh gets it");
+  return {};
+}
+
+struct Prompt {
+  std::string text;
+  std::vector<int32_t> ids, greedy;
+  std::vector<std::pair<size_t, double>> largest;  // logits after the prompt
+};
+
+std::vector<Prompt> prompts() {
+  std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
+  const auto read = nlohmann::json::parse(file, nullptr, false);
+  REQUIRE(read.is_array());
+  std::vector<Prompt> all;
+  for (const auto& one : read)
+    all.push_back({one["text"], one["ids"], one["greedy"], one["logits_last_top8"]});
+  REQUIRE(all.size() == 8);
+  return all;
+}
+
+void check_smollm2(const ops::TestDevice& on, const DecoderModel& model, const DecoderOptions& options, size_t count) {
+  const std::vector<Prompt> all = prompts();
+  double worst = 0;
+  size_t tokens = 0;
+  ModelSpeaker first(on.device, model, 256, 64, options);
+  for (const Prompt& prompt : std::span(all).first(count)) {
+    INFO(on.word << ": " << prompt.text);
+    first.forget();
+    int32_t next = first.read(prompt.ids);
+    for (const auto& [id, logit] : prompt.largest)
+      worst = std::max(worst, std::fabs(static_cast<double>(first.logits[id]) - logit));
+    std::vector<int32_t> said;
+    while (said.size() < prompt.greedy.size()) {
+      said.push_back(next);
+      if (said.size() < prompt.greedy.size()) next = first.read({&next, 1});
+    }
+    CHECK(said == prompt.greedy);
+    tokens += said.size();
+  }
+  CHECK(worst < 2e-3);
+  std::printf("SmolLM2 on %s: %zu prompts, %zu tokens, worst error of logits %.1e\n", on.word.c_str(), count, tokens,
+              worst);
+}
+
+}  // namespace
+
+TEST_CASE("SmolLM2 from its GGUF file says what it says in double", "[language_model]") {
+  const std::string file = smollm2_file();
+  if (file.empty()) return;
+  DecoderModel model;
+  REQUIRE(DecoderModel::open(file, stderr_log(), &model) == Status::Ok);
+  CHECK(model.config().family == DecoderFamily::Llama);
+  CHECK(model.config().layers == 30);
+  CHECK(model.config().vocabulary == 49152);
+  CHECK(model.config().tied);
+  CHECK(model.tensors().size() == 272);
+  CHECK(model.bytes() < 97'000'000);  // as in the file
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (on.interpreted || on.word.starts_with("cpu:")) continue;
+    check_smollm2(on, model, {.weight_dtype = DType::F32}, on.word == "cpu" ? 8 : 2);
+  }
+}
+
+}  // namespace heed::test

@@ -1,0 +1,15 @@
+# What SmolLM2-135M-Instruct says, if it can be downloaded: all prompts on the CPU device, two on software drivers.
+about="SmolLM2-135M-Instruct from its GGUF file"
+needs="build"
+stage() {
+  local driver word
+  if ! run_logged "samples/talk/fetch_model.sh" "$root/samples/talk/fetch_model.sh"; then
+    skip "no model, so nothing that it says was checked on any device: $(tail -n 1 "$log")"
+    return
+  fi
+  for driver in none lavapipe swiftshader; do
+    case $driver in none) word=cpu ;; lavapipe) word=llvmpipe ;; *) word=swiftshader ;; esac
+    is_to_be_had $driver || continue
+    check_catch "SmolLM2 on $word" env HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=$word "$with" $driver "$tests" "[language_model]"
+  done
+}
