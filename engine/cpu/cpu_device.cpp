@@ -11,6 +11,7 @@
 #endif
 
 #include "base/logging.hpp"
+#include "cpu/blocks.hpp"
 #include "cpu/cpu_plan.hpp"
 #include "cpu/kernels.hpp"
 
@@ -85,11 +86,13 @@ class CpuDevice final : public detail::DeviceImpl {
     for (size_t i = 0; i < entries.size(); ++i) {
       const uint64_t end = i + 1 < entries.size() ? entries[i + 1].offset : bytes;
       const HostTensor& tensor = tensors[order[i]];
-      if (is_quantized(tensor.dtype)) {
+      if (is_quantized(entries[i].dtype)) {
         quantized[i] =
             fresh->forms[i].allocate_quantized(tensor.dtype, rows_of(tensor), tensor.shape.back(), shared_->kernels);
       } else {
-        const uint64_t elements = tensor.data.size() / size_of(tensor.dtype);
+        const TypeBlock block = block_of(tensor.dtype);
+        const uint64_t elements =
+            tensor.data.size() / static_cast<uint64_t>(block.bytes) * static_cast<uint64_t>(block.elements);
         memory[i] = fresh->forms[i].allocate(elements * size_of(entries[i].dtype), end - entries[i].offset);
       }
       if (memory[i] == nullptr && quantized[i] == nullptr)

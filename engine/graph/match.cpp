@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/arith.hpp"
+#include "base/blocks.hpp"
 #include "base/find.hpp"
 #include "base/float_environment.hpp"
 #include "base/half.hpp"
@@ -40,8 +41,23 @@ Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements)
 }
 
 DType stored_as(const HostTensor& tensor, const UploadOptions& options) {
-  if (options.keep_dtype || !is_float(tensor.dtype)) return tensor.dtype;
+  if (options.keep_dtype || !(is_float(tensor.dtype) || is_quantized(tensor.dtype))) return tensor.dtype;
   return options.only_matrices && tensor.shape.size() < 2 ? DType::F32 : options.dtype;
+}
+
+// Writes the values of quantized blocks as a floating-point type, some at a time.
+void write_widened(const HostTensor& from, DType type, std::byte* target) {
+  constexpr int64_t kSome = 2048;
+  float values[kSome];
+  const TypeBlock block = block_of(from.dtype);
+  const int64_t blocks = static_cast<int64_t>(from.data.size()) / block.bytes;
+  for (int64_t done = 0, count = 0; done < blocks; done += count) {
+    count = std::min(kSome / block.elements, blocks - done);
+    widen_blocks(from.dtype, from.data.data() + done * block.bytes, count, values);
+    const auto elements = static_cast<size_t>(count * block.elements);
+    convert_floats(values, DType::F32, target, type, elements);
+    target += elements * size_of(type);
+  }
 }
 
 }  // namespace
@@ -84,6 +100,8 @@ void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::b
   const UsualFloats floats;
   if (from.dtype == to.dtype)
     std::memcpy(target, from.data.data(), from.data.size());
+  else if (is_quantized(from.dtype))
+    write_widened(from, to.dtype, target);
   else
     convert_floats(from.data.data(), from.dtype, target, to.dtype, from.data.size() / size_of(from.dtype));
 }

@@ -81,8 +81,7 @@ class DecoderConfigReader {
     read_.tied = fields_.boolean("tie_word_embeddings", false);
     if (fields_.field("head_dim")) read_.head_width = size("head_dim");
     refuse("hidden_act", fields_.text("hidden_act", "silu") != "silu");
-    if (read_.family != DecoderFamily::Qwen2)
-      refuse("attention_bias", fields_.boolean("attention_bias", false));
+    if (read_.family != DecoderFamily::Qwen2) refuse("attention_bias", fields_.boolean("attention_bias", false));
     refuse("mlp_bias", fields_.boolean("mlp_bias", false));
     check_heads("num_attention_heads");
     if (fields_.status() == Status::Ok && read_.heads % read_.kv_heads != 0)

@@ -35,6 +35,7 @@ struct Refused {
 };
 constexpr Refused kRefused[] = {
     {".expert_count", 0},
+    {"split.count", 1},  // files of which each has a part of the tensors
     {".use_parallel_residual", 0},
     {".attn_logit_softcapping", 0},
     {".final_logit_softcapping", 0},
@@ -117,8 +118,8 @@ class GgufConfigReader {
     read_.positions = fields_.integer(".context_length", 1, INT32_MAX);
     read_.heads = fields_.integer(".attention.head_count", 1, kMaxDecoderSize);
     read_.kv_heads = fields_.integer(".attention.head_count_kv", 1, kMaxDecoderSize, read_.heads);
-    read_.eps = static_cast<float>(fields_.number(
-        is_gpt2() ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon", 0.0, 1.0));
+    read_.eps = static_cast<float>(
+        fields_.number(is_gpt2() ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon", 0.0, 1.0));
     read_.window = fields_.integer(".attention.sliding_window", 0, INT32_MAX, 0);
     if (fields_.status() != Status::Ok) return;
     const auto heads_of = [&](int64_t count) { return format("must divide %lld", static_cast<long long>(count)); };
@@ -162,8 +163,8 @@ class GgufConfigReader {
     rotary.width = fields_.integer(".rope.dimension_count", 2, kMaxDecoderSize, read_.head_width);
     if (fields_.status() != Status::Ok) return;
     if (rotary.width % 2 != 0 || rotary.width > read_.head_width)
-      fields_.fail(".rope.dimension_count", format("must be even, and at most the %lld of a head",
-                                                   static_cast<long long>(read_.head_width)));
+      fields_.fail(".rope.dimension_count",
+                   format("must be even, and at most the %lld of a head", static_cast<long long>(read_.head_width)));
     read_scaling();
     read_factors();
   }
@@ -177,7 +178,8 @@ class GgufConfigReader {
     if (fields_.status() != Status::Ok || kind == "none") return;
     const double factor = fields_.number(factor_key, 0.0, 1e6);
     if (factor == 0.0 || factor == 1.0) return;
-    if (factor < 1.0) fields_.fail(factor_key, "pairs that turn faster than in training are not supported", Status::Unsupported);
+    if (factor < 1.0)
+      fields_.fail(factor_key, "pairs that turn faster than in training are not supported", Status::Unsupported);
     read_.rotary.scaling = {.kind = RotaryScaling::Kind::Linear, .factor = static_cast<float>(factor)};
   }
 
@@ -188,16 +190,16 @@ class GgufConfigReader {
     DType dtype;
     if (!Gguf::storage_type(entry->type, &dtype) || dtype != DType::F32 ||
         entry->shape != std::vector<int64_t>{read_.rotary.width / 2}) {
-      fields_.fail(kName, format("the tensor is %s %s; F32 [%lld] is needed", Gguf::type_name(entry->type),
-                                 shape_text(entry->shape).c_str(), static_cast<long long>(read_.rotary.width / 2)),
+      fields_.fail(kName,
+                   format("the tensor is %s %s; F32 [%lld] is needed", Gguf::type_name(entry->type),
+                          shape_text(entry->shape).c_str(), static_cast<long long>(read_.rotary.width / 2)),
                    Status::ShapeMismatch);
       return;
     }
     std::vector<float> factors(entry->data.size() / sizeof(float));
     std::memcpy(factors.data(), entry->data.data(), entry->data.size());
     const int64_t trained = fields_.integer(".rope.scaling.original_context_length", 1, INT32_MAX, 8192);
-    const std::optional<RotaryScaling> scaling =
-        scaling_of(factors, static_cast<double>(read_.rotary.base), trained);
+    const std::optional<RotaryScaling> scaling = scaling_of(factors, static_cast<double>(read_.rotary.base), trained);
     if (!scaling) {
       fields_.fail(kName, "its factors are not those of Llama 3; others are not supported", Status::Unsupported);
     } else if (scaling->kind != RotaryScaling::Kind::None) {

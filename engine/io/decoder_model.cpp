@@ -170,7 +170,8 @@ Status DecoderModel::finish(std::unique_ptr<Contents> contents, const Log& log, 
     if (contents->is_gguf) return tensor.gguf;
     return is_inside && tensor.name != "lm_head.weight" ? "transformer." + tensor.name : tensor.name;
   };
-  DecoderLoader loader(contents->config, contents->is_gguf ? std::string(contents->gguf.name()) : "the checkpoint", log);
+  DecoderLoader loader(contents->config, contents->is_gguf ? std::string(contents->gguf.name()) : "the checkpoint",
+                       log);
   const Status status = loader.compare(wanted, list, name_of);
   if (status != Status::Ok) return status;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -218,7 +219,8 @@ Status DecoderModel::upload(Device& device, const DecoderOptions& options, Weigh
 
 DecoderResult DecoderModel::build(Graph& g, Tensor ids, const DecoderOptions& options) const {
   if (!valid() || !options.prefix.empty()) {
-    g.fail(Status::InvalidArgument, valid() ? "DecoderModel::build: the prefix must be empty" : "no DecoderModel is open");
+    g.fail(Status::InvalidArgument,
+           valid() ? "DecoderModel::build: the prefix must be empty" : "no DecoderModel is open");
     return {};
   }
   for (const HostTensor& tensor : tensors()) {

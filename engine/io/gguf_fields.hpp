@@ -13,7 +13,8 @@ namespace heed {
 class GgufFields {
  public:
   // Keys that begin with a dot follow `prefix`.
-  GgufFields(const Gguf& file, std::string prefix, const Log& log) : file_(file), prefix_(std::move(prefix)), log_(log) {}
+  GgufFields(const Gguf& file, std::string prefix, const Log& log)
+      : file_(file), prefix_(std::move(prefix)), log_(log) {}
 
   // Without `otherwise` the key is required.
   int64_t integer(const char* key, int64_t least, int64_t most, std::optional<int64_t> otherwise = {});

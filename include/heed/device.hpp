@@ -91,7 +91,7 @@ struct UploadProgress {
 };
 
 struct UploadOptions {
-  // If keep_dtype is false, floating-point tensors are converted to `dtype`: F32, F16 or BF16.
+  // If keep_dtype is false, floating-point and quantized tensors are converted to `dtype`: F32, F16 or BF16.
   bool keep_dtype = true;
   DType dtype = DType::F32;
   // Only tensors of rank 2 and more are converted to `dtype`; others (biases, factors of norms) become F32. Needs

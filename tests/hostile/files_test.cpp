@@ -216,6 +216,32 @@ TEST_CASE("hostile: changed GGUF files", "[hostile][io][gguf]") {
   tell_sound(taken, cases);
 }
 
+TEST_CASE("hostile: changed configurations of decoders", "[hostile][io]") {
+  const std::string sound[] = {
+      R"({"model_type":"llama","num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"num_key_value_heads":2,)"
+      R"("intermediate_size":96,"vocab_size":100,"max_position_embeddings":2048,"rms_norm_eps":1e-5,"head_dim":16,)"
+      R"("rope_theta":500000.0,"rope_scaling":{"rope_type":"llama3","factor":8.0,"low_freq_factor":1.0,)"
+      R"("high_freq_factor":4.0,"original_max_position_embeddings":8192}})",
+      R"({"model_type":"gpt2","n_layer":2,"n_embd":36,"n_head":3,"n_inner":null,"n_positions":72,"vocab_size":50})"};
+  int64_t taken = 0;
+  const int64_t cases = hostile_cases("decoder configurations", 300, [&](Random& r) {
+    Messages messages;
+    DecoderConfig config;
+    const Status status =
+        parse_decoder_config(mutated(r, sound[r.below(std::size(sound))]), "memory", messages.log(), &config);
+    check_told(status, messages);
+    if (status != Status::Ok) return;
+    ++taken;
+    // Numbers that nobody could hold are refused by the graph, or come to nothing without weights.
+    if (config.layers > 4) config.layers = 4;
+    Graph g;
+    g.output("logits", nn::decoder(g, g.input("ids", {1, 3}, DType::I32), config).logits);
+    Plan plan;
+    CHECK(open_cpu({.log = {}, .threads = 1}).compile(g, {}, &plan) != Status::Ok);
+  });
+  tell_sound(taken, cases);
+}
+
 TEST_CASE("hostile: changed tokenizers and text", "[hostile][bert]") {
   const Sound sound[] = {tiny("tokenizer.json"), tiny("vocab.txt")};
   WordPiece known;

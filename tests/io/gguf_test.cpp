@@ -1,6 +1,8 @@
 // The GGUF reader on sound, damaged and hostile files.
 #include "io/gguf_writer.hpp"
 
+#include "base/half.hpp"
+#include "harness/devices.hpp"
 #include "harness/setup.hpp"
 
 #include <filesystem>
@@ -234,6 +236,58 @@ TEST_CASE("gguf: tensors", "[io][gguf]") {
   Device cpu = open_cpu({.threads = 1});
   Weights weights;
   CHECK(cpu.upload(r.file.host_tensors(), &weights) == Status::Ok);
+}
+
+TEST_CASE("gguf: a file by PyPI's gguf", "[io][gguf]") {
+  Gguf f;
+  REQUIRE(Gguf::open(HEED_SOURCE_DIR "/tests/io/witness.gguf", stderr_log(), &f) == Status::Ok);
+  CHECK(f.version() == 3);
+  CHECK(f.value("witness.u8").integer() == 255);
+  CHECK(f.value("witness.i8").integer() == -128);
+  CHECK(f.value("witness.u16").integer() == 65535);
+  CHECK(f.value("witness.i16").integer() == -32768);
+  CHECK(f.value("witness.u32").integer() == 4294967295);
+  CHECK(f.value("witness.i32").integer() == INT32_MIN);
+  CHECK(f.value("witness.f32").number() == static_cast<double>(0.1f));
+  CHECK(f.value("witness.u64").number() == 18446744073709551615.0);
+  CHECK(f.value("witness.i64").integer() == INT64_MIN);
+  CHECK(f.value("witness.f64").number() == 0.1);
+  CHECK(f.value("witness.bool").boolean() == true);
+  CHECK(f.value("witness.text").text() == "a word, na\u00efve \U0001f409");
+  std::vector<std::string_view> texts;
+  std::vector<int32_t> integers;
+  std::vector<float> floats;
+  REQUIRE(f.value("witness.texts").read(&texts));
+  CHECK(texts == std::vector<std::string_view>{"<s>", "\u2581the", "na\u00efve", "\U0001f409", "line\nbreak"});
+  REQUIRE(f.value("witness.integers").read(&integers));
+  CHECK(integers == std::vector<int32_t>{-1, 0, INT32_MAX});
+  REQUIRE(f.value("witness.floats").read(&floats));
+  CHECK(floats == std::vector<float>{0.5f, -0.25f});
+  CHECK(f.value("witness.bools").element_type() == ValueType::Bool);
+  CHECK(f.value("witness.bools").size() == 2);
+}
+
+TEST_CASE("gguf: quantized tensors are widened at the upload as PyPI's gguf does it", "[ops][gguf]") {
+  Gguf f;
+  REQUIRE(Gguf::open(HEED_SOURCE_DIR "/tests/io/witness.gguf", stderr_log(), &f) == Status::Ok);
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    const Weights weights = uploaded(on.device, f.host_tensors(), {.keep_dtype = false, .dtype = DType::F32});
+    const Weights halves = uploaded(on.device, f.host_tensors(), {.keep_dtype = false, .dtype = DType::BF16});
+    for (const char* name : {"F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q5_K", "Q6_K"}) {
+      INFO(name << " on " << on.word);
+      Graph g, h;
+      g.output("y", g.weight(name, {2, 256}));
+      h.output("y", h.weight(name, {2, 256}, DType::BF16));
+      std::vector<float> values(512), wanted(512);
+      std::vector<uint16_t> rounded(512);
+      std::memcpy(wanted.data(), f.find(std::string(name) + ".values")->data.data(), 2048);
+      REQUIRE(compiled(on.device, g, weights).run({{"y", values}}) == Status::Ok);
+      CHECK(values == wanted);
+      REQUIRE(compiled(on.device, h, halves).run({{"y", std::as_writable_bytes(std::span(rounded))}}) == Status::Ok);
+      CHECK(std::equal(rounded.begin(), rounded.end(), wanted.begin(),
+                       [](uint16_t got, float value) { return got == float_to_bfloat(value); }));
+    }
+  }
 }
 
 TEST_CASE("gguf: tensors lie where the file's alignment says", "[io][gguf]") {

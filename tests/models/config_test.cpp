@@ -24,12 +24,11 @@ struct LlamaFile {
     u32("block_count", 1).u32("embedding_length", 16).u32("feed_forward_length", 24).u32("context_length", 512);
     u32("attention.head_count", 4).u32("attention.head_count_kv", 2);
     f32("attention.layer_norm_rms_epsilon", 1e-5f);
-    tensors = {{"token_embd.weight", {11, 16}},       {"output_norm.weight", {16}},
-               {"blk.0.attn_norm.weight", {16}},      {"blk.0.ffn_norm.weight", {16}},
-               {"blk.0.attn_q.weight", {16, 16}},     {"blk.0.attn_k.weight", {8, 16}},
-               {"blk.0.attn_v.weight", {8, 16}},      {"blk.0.attn_output.weight", {16, 16}},
-               {"blk.0.ffn_gate.weight", {24, 16}},   {"blk.0.ffn_up.weight", {24, 16}},
-               {"blk.0.ffn_down.weight", {16, 24}}};
+    tensors = {
+        {"token_embd.weight", {11, 16}},   {"output_norm.weight", {16}},           {"blk.0.attn_norm.weight", {16}},
+        {"blk.0.ffn_norm.weight", {16}},   {"blk.0.attn_q.weight", {16, 16}},      {"blk.0.attn_k.weight", {8, 16}},
+        {"blk.0.attn_v.weight", {8, 16}},  {"blk.0.attn_output.weight", {16, 16}}, {"blk.0.ffn_gate.weight", {24, 16}},
+        {"blk.0.ffn_up.weight", {24, 16}}, {"blk.0.ffn_down.weight", {16, 24}}};
   }
   LlamaFile& u32(const std::string& key, uint32_t value) {
     keys[key] = [=](GgufWriter& w, const std::string& name) { w.u32(name, value); };
@@ -61,14 +60,16 @@ struct LlamaFile {
     return *this;
   }
 
-  std::string types_of = {};      // a tensor that is of another type ...
-  uint32_t type = 0;              // ... this one,
-  uint64_t block = 1, bytes = 4;  // which has blocks of so many elements and bytes
+  std::string types_of = {};                         // a tensor that is of another type ...
+  uint32_t type = 0;                                 // ... this one,
+  uint64_t block = 1, bytes = 4;                     // which has blocks of so many elements and bytes
   std::map<std::string, std::vector<float>> values;  // of tensors that are not zeros
+  uint32_t parts = 0;                                // if not 0, the number of files that this one says there are
 
   std::string file() const {
     GgufWriter w;
     if (!architecture.empty()) w.text("general.architecture", architecture);
+    if (parts > 0) w.u32("split.count", parts);
     for (const auto& [key, write] : keys) write(w, architecture + "." + key);
     for (const auto& [name, shape] : tensors) {
       uint64_t elements = 1;
@@ -113,7 +114,8 @@ DecoderConfig config_of(const LlamaFile& file) {
 std::vector<float> llama3_factors(double base, int64_t width, double factor, double low, double high, double trained) {
   std::vector<float> factors;
   for (int64_t i = 0; i < width / 2; ++i) {
-    const double wave = 2 * std::numbers::pi * std::pow(base, 2.0 * static_cast<double>(i) / static_cast<double>(width));
+    const double wave =
+        2 * std::numbers::pi * std::pow(base, 2.0 * static_cast<double>(i) / static_cast<double>(width));
     double f = factor;
     if (wave < trained / high) {
       f = 1;
@@ -193,7 +195,8 @@ TEST_CASE("gguf models: factors of the rotation", "[model_files]") {
   }
   CHECK(scaling_of(std::vector<float>{1, 1, 1}, 10000, 8192)->kind == RotaryScaling::Kind::None);
   CHECK(scaling_of(std::vector<float>{2, 2}, 10000, 8192)->kind == RotaryScaling::Kind::Linear);
-  for (const std::vector<float>& bad : {std::vector<float>{1, NAN}, {1, 0}, {1, -1}, {INFINITY, 1}, {4, 1}, {1, 2, 3, 4}})
+  for (const std::vector<float>& bad :
+       {std::vector<float>{1, NAN}, {1, 0}, {1, -1}, {INFINITY, 1}, {4, 1}, {1, 2, 3, 4}})
     CHECK_FALSE(scaling_of(bad, 10000, 8192));
 }
 
@@ -220,51 +223,90 @@ TEST_CASE("gguf models: networks that are not understood are refused by the key'
   const std::vector<Bad> all = {
       {"architecture", other_architecture, Status::Unsupported, {"general.architecture", "'mamba'", "qwen3"}},
       {"no architecture", no_architecture, Status::InvalidFile, {"general.architecture", "missing"}},
+      {"one part of three", file([](auto& f) { f.parts = 3; }), Status::Unsupported, {"split.count", "3"}},
       {"experts", file([](auto& f) { f.u32("expert_count", 8); }), Status::Unsupported, {"llama.expert_count", "8"}},
-      {"yarn", file([](auto& f) { f.text("rope.scaling.type", "yarn"); }), Status::Unsupported,
+      {"yarn",
+       file([](auto& f) { f.text("rope.scaling.type", "yarn"); }),
+       Status::Unsupported,
        {"llama.rope.scaling.type", "'yarn'"}},
-      {"softcapping", file([](auto& f) { f.f32("final_logit_softcapping", 30); }), Status::Unsupported,
+      {"softcapping",
+       file([](auto& f) { f.f32("final_logit_softcapping", 30); }),
+       Status::Unsupported,
        {"llama.final_logit_softcapping", "30"}},
-      {"parallel residual", file([](auto& f) { f.flag("use_parallel_residual", true); }), Status::Unsupported,
+      {"parallel residual",
+       file([](auto& f) { f.flag("use_parallel_residual", true); }),
+       Status::Unsupported,
        {"use_parallel_residual", "true"}},
-      {"encoder", file([](auto& f) { f.flag("attention.causal", false); }), Status::Unsupported,
+      {"encoder",
+       file([](auto& f) { f.flag("attention.causal", false); }),
+       Status::Unsupported,
        {"attention.causal", "false"}},
-      {"heads of each layer", file([](auto& f) { f.list("attention.head_count_kv", {2, 2}); }), Status::Unsupported,
+      {"heads of each layer",
+       file([](auto& f) { f.list("attention.head_count_kv", {2, 2}); }),
+       Status::Unsupported,
        {"attention.head_count_kv", "an array of 2 u32"}},
-      {"other values", file([](auto& f) { f.u32("attention.value_length", 8); }), Status::Unsupported,
+      {"other values",
+       file([](auto& f) { f.u32("attention.value_length", 8); }),
+       Status::Unsupported,
        {"attention.value_length", "8"}},
-      {"no layers", file([](auto& f) { f.without("block_count"); }), Status::InvalidFile,
+      {"no layers",
+       file([](auto& f) { f.without("block_count"); }),
+       Status::InvalidFile,
        {"llama.block_count", "missing"}},
-      {"many layers", file([](auto& f) { f.u32("block_count", 4000000000u); }), Status::InvalidFile,
+      {"many layers",
+       file([](auto& f) { f.u32("block_count", 4000000000u); }),
+       Status::InvalidFile,
        {"llama.block_count", "4000000000"}},
-      {"layers as text", file([](auto& f) { f.text("block_count", "1"); }), Status::InvalidFile,
+      {"layers as text",
+       file([](auto& f) { f.text("block_count", "1"); }),
+       Status::InvalidFile,
        {"llama.block_count", "'1'"}},
-      {"no heads", file([](auto& f) { f.u32("attention.head_count", 0); }), Status::InvalidFile,
+      {"no heads",
+       file([](auto& f) { f.u32("attention.head_count", 0); }),
+       Status::InvalidFile,
        {"attention.head_count", "0"}},
-      {"heads that do not divide", file([](auto& f) { f.u32("attention.head_count", 3); }), Status::InvalidFile,
+      {"heads that do not divide",
+       file([](auto& f) { f.u32("attention.head_count", 3); }),
+       Status::InvalidFile,
        {"attention.head_count", "3"}},
-      {"no eps", file([](auto& f) { f.without("attention.layer_norm_rms_epsilon"); }), Status::InvalidFile,
+      {"no eps",
+       file([](auto& f) { f.without("attention.layer_norm_rms_epsilon"); }),
+       Status::InvalidFile,
        {"layer_norm_rms_epsilon", "missing"}},
-      {"eps is NaN", file([](auto& f) { f.f32("attention.layer_norm_rms_epsilon", NAN); }), Status::InvalidFile,
+      {"eps is NaN",
+       file([](auto& f) { f.f32("attention.layer_norm_rms_epsilon", NAN); }),
+       Status::InvalidFile,
        {"layer_norm_rms_epsilon", "nan"}},
-      {"odd rotation", file([](auto& f) { f.u32("rope.dimension_count", 3); }), Status::InvalidFile,
+      {"odd rotation",
+       file([](auto& f) { f.u32("rope.dimension_count", 3); }),
+       Status::InvalidFile,
        {"rope.dimension_count", "3"}},
-      {"wide rotation", file([](auto& f) { f.u32("rope.dimension_count", 6); }), Status::InvalidFile,
+      {"wide rotation",
+       file([](auto& f) { f.u32("rope.dimension_count", 6); }),
+       Status::InvalidFile,
        {"rope.dimension_count", "6", "4"}},
       {"factors of another rule", factors, Status::Unsupported, {"rope_freqs.weight", "Llama 3"}},
-      {"too many factors", file([](auto& f) { f.tensor("rope_freqs.weight", {3}); }), Status::ShapeMismatch,
+      {"too many factors",
+       file([](auto& f) { f.tensor("rope_freqs.weight", {3}); }),
+       Status::ShapeMismatch,
        {"rope_freqs.weight", "[3]", "[2]"}},
-      {"no table", file([](auto& f) { f.without("token_embd.weight"); }), Status::MissingWeight,
-       {"token_embd.weight"}},
-      {"another vocabulary", file([](auto& f) { f.u32("vocab_size", 12); }), Status::ShapeMismatch,
+      {"no table", file([](auto& f) { f.without("token_embd.weight"); }), Status::MissingWeight, {"token_embd.weight"}},
+      {"another vocabulary",
+       file([](auto& f) { f.u32("vocab_size", 12); }),
+       Status::ShapeMismatch,
        {"token_embd.weight is [11, 16]", "[12, 16]"}},
-      {"a tensor is missing", file([](auto& f) { f.without("blk.0.ffn_up.weight"); }), Status::MissingWeight,
+      {"a tensor is missing",
+       file([](auto& f) { f.without("blk.0.ffn_up.weight"); }),
+       Status::MissingWeight,
        {"lacks", "blk.0.ffn_up.weight"}},
-      {"two layers", file([](auto& f) { f.u32("block_count", 2); }), Status::MissingWeight,
-       {"blk.1.attn_norm.weight"}},
-      {"another shape", file([](auto& f) { f.tensor("blk.0.attn_k.weight", {16, 8}); }), Status::ShapeMismatch,
+      {"two layers", file([](auto& f) { f.u32("block_count", 2); }), Status::MissingWeight, {"blk.1.attn_norm.weight"}},
+      {"another shape",
+       file([](auto& f) { f.tensor("blk.0.attn_k.weight", {16, 8}); }),
+       Status::ShapeMismatch,
        {"blk.0.attn_k.weight is [16, 8]", "[8, 16]"}},
-      {"a tensor too many", file([](auto& f) { f.tensor("blk.0.attn_q.bias", {16}); }), Status::Unsupported,
+      {"a tensor too many",
+       file([](auto& f) { f.tensor("blk.0.attn_q.bias", {16}); }),
+       Status::Unsupported,
        {"does not use", "blk.0.attn_q.bias"}},
       {"a norm of integers", norm_of_integers, Status::Unsupported, {"blk.0.ffn_norm.weight is I8"}},
   };
@@ -336,8 +378,9 @@ TEST_CASE("decoders' config.json: what is read and what is refused", "[model_fil
   }
   CHECK(parse_decoder_config(R"({"model_type":"t5"})", "config.json", messages.log(), &c) == Status::Unsupported);
   CHECK(parse_decoder_config("[]", "config.json", messages.log(), &c) == Status::InvalidFile);
-  CHECK(parse_decoder_config(R"({"model_type":"gpt2","n_layer":1,"n_embd":6,"n_head":4,"vocab_size":9,"n_positions":8})",
-                             "config.json", messages.log(), &c) == Status::InvalidFile);
+  CHECK(
+      parse_decoder_config(R"({"model_type":"gpt2","n_layer":1,"n_embd":6,"n_head":4,"vocab_size":9,"n_positions":8})",
+                           "config.json", messages.log(), &c) == Status::InvalidFile);
 }
 
 }  // namespace heed::test

@@ -1,4 +1,5 @@
 // Decoders from GGUF files and from folders of Hugging Face say what they said in double.
+#include "io/gguf_writer.hpp"
 #include "models/support.hpp"
 
 #include "base/half.hpp"
@@ -34,9 +35,9 @@ std::string config_of(const SafeTensors& file) {
   const std::string family = value("family");
   std::string text = "{\"model_type\":\"" + family + "\",\"vocab_size\":" + value("vocabulary");
   if (family == "gpt2")
-    return text + ",\"n_layer\":" + value("layers") + ",\"n_embd\":" + value("width") + ",\"n_head\":" + value("heads") +
-           ",\"n_inner\":null,\"n_positions\":" + value("positions") + ",\"layer_norm_epsilon\":" + value("eps") +
-           ",\"activation_function\":\"gelu_new\"}";
+    return text + ",\"n_layer\":" + value("layers") + ",\"n_embd\":" + value("width") +
+           ",\"n_head\":" + value("heads") + ",\"n_inner\":null,\"n_positions\":" + value("positions") +
+           ",\"layer_norm_epsilon\":" + value("eps") + ",\"activation_function\":\"gelu_new\"}";
   text += ",\"num_hidden_layers\":" + value("layers") + ",\"hidden_size\":" + value("width") +
           ",\"num_attention_heads\":" + value("heads") + ",\"num_key_value_heads\":" + value("kv_heads") +
           ",\"head_dim\":" + value("head_width") + ",\"intermediate_size\":" + value("hidden") +
@@ -61,15 +62,31 @@ std::string weights_of(const SafeTensors& file, DType dtype, const std::string& 
     std::string shape;
     for (const int64_t size : entry.shape) shape += (shape.empty() ? "" : ",") + std::to_string(size);
     header += (header.empty() ? "{\"" : ",\"") + prefix + entry.name + "\":{\"dtype\":\"" +
-              (dtype == DType::F32 ? "F32" : dtype == DType::F16 ? "F16" : "BF16") + "\",\"shape\":[" + shape +
-              "],\"data_offsets\":[" + std::to_string(data.size()) + "," + std::to_string(data.size() + bytes.size()) +
-              "]}";
+              (dtype == DType::F32   ? "F32"
+               : dtype == DType::F16 ? "F16"
+                                     : "BF16") +
+              "\",\"shape\":[" + shape + "],\"data_offsets\":[" + std::to_string(data.size()) + "," +
+              std::to_string(data.size() + bytes.size()) + "]}";
     data += bytes;
   }
   header += "}";
   std::string length(8, '\0');
   for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{header.size()} >> (8 * i));
   return length + header + data;
+}
+
+// Blocks of 32 with a scale of f16, rounded to 127 steps.
+std::string as_q8_0(const std::vector<float>& values) {
+  std::string bytes;
+  for (size_t i = 0; i < values.size(); i += 32) {
+    float most = 0;
+    for (size_t k = 0; k < 32; ++k) most = std::max(most, std::fabs(values[i + k]));
+    const uint16_t scale = float_to_half(most / 127.0f);
+    bytes += GgufWriter::bytes_of(scale);
+    for (size_t k = 0; k < 32; ++k)
+      bytes += static_cast<char>(most > 0 ? std::lround(values[i + k] / half_to_float(scale)) : 0);
+  }
+  return bytes;
 }
 
 DecoderModel opened_model(const std::string& path) {
@@ -144,6 +161,54 @@ TEST_CASE("models keep the types of their matrices, or are widened", "[model_fil
     CHECK(distance(said[0].data(), said[2]) > 1e-4);  // BF16 rounds what F16 held
     CHECK(distance(wanted.data(), said[3]) < 0.1);
   }
+}
+
+TEST_CASE("models: quantized matrices stay as they are, and say what their values say", "[model_files]") {
+  // A tiny decoder all of whose rows that are whole blocks are Q8_0, and the others F16.
+  Gguf source;
+  REQUIRE(Gguf::open(tiny_gguf("qwen2"), stderr_log(), &source) == Status::Ok);
+  GgufWriter w;
+  for (const Gguf::Field& field : source.fields()) {
+    if (field.value.type() == Gguf::ValueType::Text)
+      w.text(field.name, *field.value.text());
+    else if (field.value.type() == Gguf::ValueType::F32)
+      w.f32(field.name, static_cast<float>(*field.value.number()));
+    else
+      w.u32(field.name, static_cast<uint32_t>(*field.value.integer()));
+  }
+  size_t quantized = 0;
+  for (const Gguf::Entry& entry : source.entries()) {
+    const std::vector<uint64_t> shape(entry.shape.begin(), entry.shape.end());
+    std::vector<float> values(static_cast<size_t>(entry.elements()));
+    std::memcpy(values.data(), entry.data.data(), entry.data.size());
+    const bool is_matrix = shape.size() > 1, whole = is_matrix && shape.back() % 32 == 0;
+    quantized += whole;
+    std::string bytes;
+    if (whole) {
+      bytes = as_q8_0(values);
+    } else if (is_matrix) {
+      bytes.resize(values.size() * 2);
+      convert_floats(values.data(), DType::F32, bytes.data(), DType::F16, values.size());
+    } else {
+      bytes.assign(reinterpret_cast<const char*>(entry.data.data()), entry.data.size());
+    }
+    w.tensor(entry.name, whole ? 8 : is_matrix ? 1 : 0, shape, bytes);
+  }
+  const std::string bytes = w.file();
+  Gguf file;
+  REQUIRE(Gguf::parse(std::as_bytes(std::span(bytes)), "memory", stderr_log(), &file) == Status::Ok);
+  DecoderModel model;
+  REQUIRE(DecoderModel::open(std::move(file), stderr_log(), &model) == Status::Ok);
+  size_t kept = 0;
+  for (const HostTensor& tensor : model.tensors()) kept += tensor.dtype == DType::Q8_0;
+  CHECK(kept == quantized);
+  CHECK(kept > 8);
+  std::vector<int32_t> prompt;
+  REQUIRE(read_i32(*tiny_decoder("qwen2").find("prompt"), stderr_log(), &prompt) == Status::Ok);
+  Device cpu = open_cpu();
+  ModelSpeaker as_it_is(cpu, model, 72, 8), widened(cpu, model, 72, 8, {.weight_dtype = DType::F32});
+  CHECK(as_it_is.read(prompt) == widened.read(prompt));
+  CHECK(difference(as_it_is.logits.data(), widened.logits).empty());
 }
 
 TEST_CASE("models: a graph has no prefix, and needs a model", "[model_files]") {

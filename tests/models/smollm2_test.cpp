@@ -10,9 +10,9 @@ namespace {
 // with HEED_REQUIRE_MODEL=1 that is a failure.
 std::string smollm2_file() {
   const char* named = std::getenv("HEED_SMOLLM2");
-  const std::string file = named != nullptr && *named != 0
-                               ? named
-                               : HEED_SOURCE_DIR "/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf";
+  const std::string file = named != nullptr && *named != 0 ? named
+                                                           : HEED_SOURCE_DIR
+                               "/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf";
   std::error_code error;
   if (std::filesystem::exists(file, error)) return file;
   const char* required = std::getenv("HEED_REQUIRE_MODEL");
@@ -32,8 +32,7 @@ std::vector<Prompt> prompts() {
   const auto read = nlohmann::json::parse(file, nullptr, false);
   REQUIRE(read.is_array());
   std::vector<Prompt> all;
-  for (const auto& one : read)
-    all.push_back({one["text"], one["ids"], one["greedy"], one["logits_last_top8"]});
+  for (const auto& one : read) all.push_back({one["text"], one["ids"], one["greedy"], one["logits_last_top8"]});
   REQUIRE(all.size() == 8);
   return all;
 }
@@ -58,8 +57,8 @@ void check_smollm2(const ops::TestDevice& on, const DecoderModel& model, const D
     tokens += said.size();
   }
   CHECK(worst < 2e-3);
-  std::printf("SmolLM2 on %s: %zu prompts, %zu tokens, worst error of logits %.1e\n", on.word.c_str(), count, tokens,
-              worst);
+  std::printf("SmolLM2 on %s, weights %s: %zu prompts, %zu tokens, worst error of logits %.1e\n", on.word.c_str(),
+              options.weight_dtype ? to_string(*options.weight_dtype) : "as in the file", count, tokens, worst);
 }
 
 }  // namespace
@@ -78,6 +77,7 @@ TEST_CASE("SmolLM2 from its GGUF file says what it says in double", "[language_m
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
     check_smollm2(on, model, {.weight_dtype = DType::F32}, on.word == "cpu" ? 8 : 2);
+    if (on.word == "cpu") check_smollm2(on, model, {}, 8);
   }
 }
 

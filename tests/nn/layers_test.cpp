@@ -343,3 +343,19 @@ TEST_CASE("nn: layers store what their input stores", "[nn]") {
   // Values of about 1 are rounded to 11 bits a dozen times; the last norm may enlarge the errors.
   for (size_t i = 0; i < y.size(); ++i) CHECK(std::abs(half_to_float(y_half[i]) - y[i]) < 0.02f);
 }
+
+TEST_CASE("nn: a weight that the graph has already keeps its type, and its shape is compared", "[nn]") {
+  constexpr int64_t kIn = 6, kOut = 5;
+  Graph g;
+  CHECK_FALSE(g.find_weight("half.weight").valid());
+  const Tensor half = g.weight("half.weight", {kOut, kIn}, DType::F16);
+  CHECK(g.find_weight("half.weight") == half);
+  const Tensor x = g.input("x", {1, 2, kIn});
+  g.output("half", nn::linear(g, x, "half", kOut, false));
+  g.output("whole", nn::linear(g, x, "whole", kOut, false));
+  CHECK(g.dtype(g.find_weight("half.weight")) == DType::F16);
+  CHECK(g.dtype(g.find_weight("whole.weight")) == DType::F32);
+  (void)nn::linear(g, x, "half", kOut + 1, false);
+  CHECK(g.status() == Status::ShapeMismatch);
+  CHECK_FALSE(g.find_weight("absent").valid());
+}

@@ -29,9 +29,10 @@ class Stream {
   }
 
   Status write(const HostTensor& from, const detail::WeightsImpl::Entry& to) {
-    // Blocks of the one type hold as many elements as blocks of the other.
-    const auto from_size = static_cast<uint64_t>(block_of(from.dtype).bytes),
-               to_size = static_cast<uint64_t>(block_of(to.dtype).bytes);
+    // A tensor is copied as it is, or becomes one of a type without blocks.
+    const TypeBlock block = block_of(from.dtype);
+    const auto from_size = static_cast<uint64_t>(block.bytes);
+    const uint64_t to_size = bytes_of(to.dtype, static_cast<uint64_t>(block.elements));
     const uint64_t blocks = from.data.size() / from_size;
     for (uint64_t done = 0; done < blocks;) {
       if (staging_.bytes() - used_ < to_size) {
