@@ -128,9 +128,11 @@ class Builder {
     data_.ids.reserve(count);
     for (size_t i = 0; i < count; ++i)
       if (!vocabulary_.tokens[i].empty()) data_.ids[vocabulary_.tokens[i]] = static_cast<int32_t>(i);
-    for (unsigned byte = 0; byte < 256; ++byte)
-      data_.byte_ids[byte] =
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const int32_t id =
           data_.find(byte_level() ? letter_of_byte(static_cast<unsigned char>(byte)) : format("<0x%02X>", byte));
+      data_.byte_ids[byte] = id >= 0 && is_hidden(data_.type(id)) ? -1 : id;
+    }
   }
 
   Status find_special() {
@@ -139,8 +141,8 @@ class Builder {
       const std::string& text = data_.token(id);
       if ((!is_hidden(data_.type(id)) && data_.type(id) != TokenType::UserDefined) || data_.find(text) != id) continue;
       if (text.size() > Bpe::kMaxSpecialBytes)
-        return invalid(format("special token %zu has %zu bytes, at most %zu are read", i, text.size(),
-                              Bpe::kMaxSpecialBytes));
+        return invalid(
+            format("special token %zu has %zu bytes, at most %zu are read", i, text.size(), Bpe::kMaxSpecialBytes));
       data_.special.push_back(id);
       ++data_.special_begins[static_cast<unsigned char>(text[0]) + 1u];
     }

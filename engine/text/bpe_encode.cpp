@@ -8,12 +8,6 @@ namespace heed {
 
 namespace {
 
-// How many bytes the first character has, by its first byte alone.
-uint32_t length_by_lead(char lead) {
-  const auto byte = static_cast<unsigned char>(lead);
-  return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
-
 class Encoder {
  public:
   Encoder(const Bpe::Data& data, std::vector<int32_t>* ids) : data_(data), ids_(*ids) {}
@@ -68,8 +62,9 @@ class Encoder {
       letters_ += data_.token(id);
     }
     const int32_t id = data_.find(letters_);
-    if (id >= 0) ids_.push_back(id);
-    return id >= 0;
+    if (id < 0 || is_hidden(data_.type(id))) return false;
+    ids_.push_back(id);
+    return true;
   }
 
   // SentencePiece: all of the text is one word.
@@ -82,11 +77,11 @@ class Encoder {
       else
         marked_ += byte;
     merger_.clear();
-    const auto size = static_cast<uint32_t>(marked_.size());
-    for (uint32_t at = 0; at < size;) {
-      const uint32_t length = std::min(length_by_lead(marked_[at]), size - at);
-      merger_.add(at, length, piece_id(std::string_view(marked_).substr(at, length)));
-      at += length;
+    for (size_t at = 0; at < marked_.size();) {
+      const size_t begin = at;
+      next_code_point(marked_, &at);
+      const std::string_view character = std::string_view(marked_).substr(begin, at - begin);
+      merger_.add(static_cast<uint32_t>(begin), static_cast<uint32_t>(character.size()), piece_id(character));
     }
     merge(marked_);
     merger_.each([&](const BpePiece& piece) {

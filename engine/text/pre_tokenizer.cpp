@@ -9,22 +9,22 @@ namespace heed {
 namespace {
 
 // What the rules tell apart. A line end is a carriage return or line feed; it is whitespace, too.
-enum class Kind : uint8_t { Letter, Number, Other, Space, LineEnd };
+enum class Char : uint8_t { Letter, Number, Other, Space, LineEnd };
 
-Kind kind_of(char32_t c) {
+Char kind_of(char32_t c) {
   if (c < 0x80) {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return Kind::Letter;
-    if (c >= '0' && c <= '9') return Kind::Number;
-    if (c == '\r' || c == '\n') return Kind::LineEnd;
-    return is_space(c) ? Kind::Space : Kind::Other;
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return Char::Letter;
+    if (c >= '0' && c <= '9') return Char::Number;
+    if (c == '\r' || c == '\n') return Char::LineEnd;
+    return is_space(c) ? Char::Space : Char::Other;
   }
-  if (is_letter(c)) return Kind::Letter;
-  if (is_number(c)) return Kind::Number;
-  return is_space(c) ? Kind::Space : Kind::Other;
+  if (is_letter(c)) return Char::Letter;
+  if (is_number(c)) return Char::Number;
+  return is_space(c) ? Char::Space : Char::Other;
 }
 
-auto is(Kind kind) {
-  return [kind](Kind other) { return other == kind; };
+auto is(Char kind) {
+  return [kind](Char other) { return other == kind; };
 }
 
 class Scanner {
@@ -48,10 +48,10 @@ class Scanner {
   // Each number is a word of its own; what lies between numbers is split as by gpt2, as if it stood alone.
   void smollm() {
     for (size_t i = 0; i < kinds_.size();) {
-      end_ = run(i, kinds_.size(), [](Kind k) { return k != Kind::Number; });
+      end_ = run(i, kinds_.size(), [](Char k) { return k != Char::Number; });
       at_ = i;
       gpt2_words();
-      for (i = end_; i < kinds_.size() && kinds_[i] == Kind::Number; ++i) take(i + 1);
+      for (i = end_; i < kinds_.size() && kinds_[i] == Char::Number; ++i) take(i + 1);
     }
   }
 
@@ -60,19 +60,19 @@ class Scanner {
     end_ = kinds_.size();
     while (at_ < end_) {
       if (take_suffix(true)) continue;
-      const bool letter_follows = at_ + 1 < end_ && kinds_[at_ + 1] == Kind::Letter;
-      const Kind kind = kinds_[at_];
-      if (kind == Kind::Letter || (letter_follows && (kind == Kind::Space || kind == Kind::Other)))
-        take(run(at_ + 1, end_, is(Kind::Letter)));
-      else if (kind == Kind::Number)
-        take(run(at_, std::min(end_, at_ + most_numbers), is(Kind::Number)));
+      const bool letter_follows = at_ + 1 < end_ && kinds_[at_ + 1] == Char::Letter;
+      const Char kind = kinds_[at_];
+      if (kind == Char::Letter || (letter_follows && (kind == Char::Space || kind == Char::Other)))
+        take(run(at_ + 1, end_, is(Char::Letter)));
+      else if (kind == Char::Number)
+        take(run(at_, std::min(end_, at_ + most_numbers), is(Char::Number)));
       else if (!take_signs_and_lines())
         take_space_or_lines();
     }
   }
 
  private:
-  static bool is_white(Kind kind) { return kind == Kind::Space || kind == Kind::LineEnd; }
+  static bool is_white(Char kind) { return kind == Char::Space || kind == Char::LineEnd; }
 
   // The first place from `i` on, or `end`, for which `test` does not hold.
   template <class Test>
@@ -121,9 +121,9 @@ class Scanner {
 
   bool take_signs_and_lines() {
     const size_t first = at_ + (byte_at(at_) == ' ' ? 1 : 0);
-    const size_t end = run(first, end_, is(Kind::Other));
+    const size_t end = run(first, end_, is(Char::Other));
     if (end == first) return false;
-    take(run(end, end_, is(Kind::LineEnd)));
+    take(run(end, end_, is(Char::LineEnd)));
     return true;
   }
 
@@ -131,7 +131,7 @@ class Scanner {
   void take_space_or_lines() {
     const size_t end = run(at_, end_, is_white);
     size_t last = end;
-    while (last > at_ && kinds_[last - 1] != Kind::LineEnd) --last;
+    while (last > at_ && kinds_[last - 1] != Char::LineEnd) --last;
     if (last > at_)
       take(last);
     else
@@ -147,7 +147,7 @@ class Scanner {
   std::string_view text_;
   std::vector<uint32_t>& ends_;
   std::vector<uint32_t> begins_;  // of each code point, and the end of the text
-  std::vector<Kind> kinds_;
+  std::vector<Char> kinds_;
   size_t at_ = 0, end_ = 0;
 };
 

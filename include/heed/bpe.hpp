@@ -2,8 +2,10 @@
 // Llama 2 (Sennrich et al. 2016, arXiv:1508.07909; Kudo and Richardson 2018, arXiv:1808.06226). Ids are those that
 // llama.cpp's llama-tokenize prints for the same file.
 //
+//   heed::Gguf file;
 //   heed::Bpe bpe;
-//   heed::Status s = heed::Bpe::open("model-directory", heed::stderr_log(), &bpe);   // its tokenizer.json
+//   heed::Status s = heed::Gguf::open("model.gguf", heed::stderr_log(), &file);
+//   s = heed::Bpe::from_gguf(file, heed::stderr_log(), &bpe);   // or open("model-directory"), for its tokenizer.json
 //   std::vector<int32_t> ids;
 //   s = bpe.encode("<|im_start|>user\nWhere can I buy a sword?", {.read_special = true}, &ids);
 //   std::string text;
@@ -26,6 +28,8 @@
 #include <heed/status.hpp>
 
 namespace heed {
+
+class Gguf;
 
 // The numbers are those of GGUF's tokenizer.ggml.token_type.
 enum class TokenType : uint8_t { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
@@ -50,9 +54,9 @@ struct BpeVocabulary {
   std::vector<float> scores;
   int32_t bos = -1, eos = -1, unknown = -1;  // ids, or -1
   bool add_bos = false, add_eos = false;     // what BpeOptions::add_special adds
-  bool space_prefix = false;                 // SentencePiece puts a space in front of the text, and behind special tokens
-  bool whole_words = false;                  // a word that is a token is not merged (Llama 3)
-  bool compose = false;                      // text is brought to Unicode's form NFC first
+  bool space_prefix = false;  // SentencePiece puts a space in front of the text, and behind special tokens
+  bool whole_words = false;   // a word that is a token is not merged (Llama 3)
+  bool compose = false;       // text is brought to Unicode's form NFC first
 };
 
 struct BpeOptions {
@@ -92,6 +96,8 @@ class HEED_API Bpe {
   // understood: another kind of tokenizer.
   static Status open(std::string_view path, const Log& log, Bpe* bpe);
   static Status from_json(std::string_view text, std::string_view name, const Log& log, Bpe* bpe);
+  // From the keys tokenizer.ggml.* of <heed/gguf.hpp>. The file may be closed afterwards.
+  static Status from_gguf(const Gguf& file, const Log& log, Bpe* bpe);
 
   bool valid() const { return data_ != nullptr; }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <heed/bert.hpp>
+#include <heed/bpe.hpp>
+#include <heed/chat.hpp>
 #include <heed/checkpoint.hpp>
 #include <heed/custom.hpp>
 #include <heed/decoder.hpp>
