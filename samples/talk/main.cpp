@@ -9,6 +9,8 @@
 
 namespace {
 
+constexpr float kPenalty = 1.15f;  // small models repeat themselves
+
 void add_options(CLI::App& app, talk::Options* options) {
   app.add_option("--model", options->model, "GGUF file, or folder with config.json, safetensors and tokenizer.json")
       ->take_last();
@@ -50,9 +52,8 @@ CLI::Option* add_sampling(CLI::App& app, heed::TextSampling* sampling) {
       ->check(samples::within(0, 1))
       ->capture_default_str();
   app.add_option("--repetition-penalty", sampling->repetition_penalty,
-                 "above 1: tokens that were there are less likely")
-      ->check(samples::within(0.01, 100))
-      ->capture_default_str();
+                 "above 1: tokens that were there are less likely; default: 1.15, with --raw 1")
+      ->check(samples::within(0.01, 100));
   return app.add_option("--seed", sampling->seed, "of the draws; default: 0 with --prompt, else another each time");
 }
 
@@ -76,7 +77,6 @@ int run(const talk::Options& options) {
 int main(int argc, char** argv) {
   talk::Options options;
   options.sampling.temperature = 0.6f;
-  options.sampling.repetition_penalty = 1.15f;
   CLI::App app{"A conversation with a character, whom a language model speaks for", "talk"};
   add_options(app, &options);
   const CLI::Option* seed = add_sampling(app, &options.sampling);
@@ -86,6 +86,8 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return talk::bad_input(error.what());
   }
+  if (!options.raw && app.get_option("--repetition-penalty")->count() == 0)
+    options.sampling.repetition_penalty = kPenalty;
   options.has_seed = seed->count() > 0;
   options.has_prompt = app.get_option("--prompt")->count() > 0;
   return run(options);
