@@ -10,6 +10,7 @@ layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 1) readonly buffer Positions { int positions[]; };
 layout(set = 0, binding = 2) readonly buffer Table { uint table[]; };  // turns per position, a high and a low word
 layout(set = 0, binding = 3) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 4) buffer Faults { uint faults; };
 
 // A pair's turns per position, as a fraction of 2^64: the high word first.
 uvec2 turns_of(uint pair) { return uvec2(table[p.offset[2] + 2u * pair], table[p.offset[2] + 2u * pair + 1u]); }
@@ -22,6 +23,14 @@ void main() {
   uint place = DOT4(at, p.position_stride);
   int position = int(p.first + place);
   if (POSITIONS) position = positions[p.offset[1] + place];
+  if (PLACED) {
+    if (position < 0) return;
+    if (uint(position) >= p.room) {
+      if (lane() == 0u) atomicOr(faults, 1u);
+      return;
+    }
+    to += uint(position) * p.apart;
+  }
   for (uint i = lane(); i < p.pairs; i += lanes()) {
     uint first = HALVES ? i : 2u * i, second = HALVES ? i + p.pairs : 2u * i + 1u;
     vec2 cos_sin = turn(angle_of(position, turns_of(i)));

@@ -148,6 +148,12 @@ void rotary(Graph& g, DType t, Dim m, Dim n) {
   g.output("z", g.rotary(x, {.pairs = RotaryPairs::Adjacent, .width = 40, .positions = positions}));
 }
 
+// Rows that a tensor names.
+template <DType kType>
+void take(Graph& g, DType t, Dim m, Dim n) {
+  g.output("y", g.take(g.input("x", {2, 7, n}, kType == DType::F32 ? t : kType), 1, g.input("at", {m}, DType::I32)));
+}
+
 // Few rows whose products, with the norm before them and the rotation or gate behind them, are one pass on GPUs.
 void project(Graph& g, DType t, DType weights) {
   const Tensor x = g.scale(g.input("x", {2, 3, 72}, t), 0.5f);
@@ -224,6 +230,9 @@ constexpr Probe kProbes[] = {
     {"mean", mean_inner},
     {"l2_normalize", l2_normalize},
     {"rotary", rotary},
+    {"place", take<DType::F32>},
+    {"place", take<DType::I32>, false, true},
+    {"place", take<DType::U8>, false, true},
     {"projection", projection},
     {"projection", projection_by_narrow_weights, false, true},
     {"projection", gate},

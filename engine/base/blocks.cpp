@@ -46,7 +46,8 @@ void widen_pairs(const uint8_t* block, const uint8_t* fifths, const uint8_t* low
     const SixBitPair pair = six_bit_pair(block + 4, i / 32);
     const int four = low[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15;
     const int q = fifths == nullptr ? four : four | (fifths[i % 32] >> (i / 32) & 1) << 4;
-    values[i] = scale * static_cast<float>(pair.scale) * static_cast<float>(q) - offset * static_cast<float>(pair.offset);
+    values[i] =
+        scale * static_cast<float>(pair.scale) * static_cast<float>(q) - offset * static_cast<float>(pair.offset);
   }
 }
 
@@ -61,7 +62,8 @@ void widen_q6_k(const uint8_t* block, float* values) {
   for (int i = 0; i < 256; ++i) {
     const int four = low[i / 128 * 64 + i % 64] >> (i / 64 % 2 * 4) & 15;
     const int two = high[i / 128 * 32 + i % 32] >> (i / 32 % 4 * 2) & 3;
-    values[i] = scale * static_cast<float>(static_cast<int8_t>(scales[i / 16])) * static_cast<float>((four | two << 4) - 32);
+    values[i] =
+        scale * static_cast<float>(static_cast<int8_t>(scales[i / 16])) * static_cast<float>((four | two << 4) - 32);
   }
 }
 

@@ -20,25 +20,28 @@ namespace {
 constexpr int64_t kBlockKeys = 128;
 // Scores of blocks are logits times log2(e), as powers of 2 are cheaper than powers of e.
 constexpr float kLog2E = 1.44269504f;
-// Up to this many queries, one at a time is faster than vectors whose lanes are mostly empty.
+// Up to this many queries, rows of keys are read as vectors; lanes of queries would be mostly empty.
 constexpr int64_t kFewQueries = 4;
+// Parts of the keys of few queries, at most.
+constexpr int64_t kMostParts = 32;
 
 // Scratch of one worker, in floats from its start.
 struct Scratch {
-  int64_t query, scores, values, state, rows, keys, block_values, size;
+  int64_t query, scores, values, state, rows, keys, block_values, sums, size;
 
-  Scratch(const AttentionKernels& kernels, int64_t all_keys, int64_t d_k, int64_t d_v) {
+  Scratch(const AttentionKernels& kernels, int64_t d_k, int64_t d_v) {
     const int64_t queries = kernels.queries;
     int64_t at = 0;
     const auto take = [&at](int64_t floats) { return std::exchange(at, at + row_pitch(floats)); };
     query = take(queries * d_k);
-    scores = take(std::max(queries * kBlockKeys, all_keys));
-    values = take(queries * d_v);
+    scores = take(queries * kBlockKeys);
+    values = take(std::max(queries * d_v, kernels.few * row_pitch(d_v + 2)));
     state = take(3 * queries);
     // One after the other these hold rows of queries, biases, dropout factors and outputs.
-    rows = take(std::max({queries * d_k, queries * d_v, (queries + 1) * kBlockKeys, all_keys}));
+    rows = take(std::max({queries * d_k, queries * d_v, (queries + 1) * kBlockKeys}));
     keys = take(kBlockKeys * d_k);
     block_values = take(kBlockKeys * d_v);
+    sums = take(row_pitch(d_v + 2));
     size = at;
   }
 };
@@ -80,7 +83,7 @@ struct Problem {
         keys(key.view.dim[2]),
         d_k(query.view.dim[3]),
         d_v(value.view.dim[3]),
-        layout(kernels, keys, d_k, d_v) {}
+        layout(kernels, d_k, d_v) {}
 
   // Offset of token `token` of head `head` (counted through all batches).
   int64_t offset(const Operand& x, int64_t head, int64_t token) const {
@@ -114,6 +117,14 @@ Rows rows_of(const Operand& x, int64_t offset, int64_t count, float* buffer) {
   return Rows(x, offset, x.view.stride[2], x.view.stride[3], count, x.view.dim[3], buffer);
 }
 
+// The same in their own type, where they have no gaps.
+StoredRows stored_rows(const Operand& x, int64_t offset, int64_t count, float* buffer) {
+  if (x.view.stride[3] == 1 || x.view.dim[3] == 1)
+    return {x.data + offset * static_cast<int64_t>(size_of(x.view.dtype)), x.view.dtype, x.view.stride[2]};
+  const Rows rows = rows_of(x, offset, count, buffer);
+  return {rows.data, DType::F32, rows.pitch};
+}
+
 // c[rows][panel columns] (+)= a b for any number of rows.
 void multiply(const MatmulKernels& kernels, int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k,
               const float* b, float* c, bool add, PrefetchQueue& queue) {
@@ -141,42 +152,123 @@ bool all_finite(const float* x, int64_t n) {
 // `sum` is of exponentials relative to the largest logit. A row with no visible key has the sum 0, and gives -infinity.
 float log_sum_exp(float largest, float sum) { return sum == 0.0f ? kHidden : largest + std::log(sum); }
 
-// The same from the logits of a row.
-float log_sum_exp_of_row(const float* logits, int64_t keys) {
-  float largest = kHidden;
-  for (int64_t j = 0; j < keys; ++j) largest = std::max(largest, logits[j]);
-  double sum = 0.0;
-  for (int64_t j = 0; j < keys; ++j)
-    if (logits[j] != kHidden) sum += std::exp(static_cast<double>(logits[j]) - static_cast<double>(largest));
-  return log_sum_exp(largest, static_cast<float>(sum));
-}
+// Softmax and what it weighs over some of the keys of a query: `values` are sums of e^(logit - largest) times values, and `sum`
+// is of these powers. Without a visible key the sum is 0, and `values` mean nothing.
+struct Partial {
+  float* values;
+  float* largest;
+  float* sum;
 
-// Computes one query, with the scores of all keys that it may see in one row.
-void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
-  float *scores = scratch + p.layout.scores, *buffer = scratch + p.layout.rows, *out = scratch + p.layout.values;
-  const Rows q = rows_of(p.query, p.offset(p.query, head, query), 1, scratch + p.layout.query);
-  const int64_t row = head * p.queries + query;
-  const KeyRange range = p.masking.visited_keys(row, row);
-  const auto for_blocks = [&](const auto& f) {  // f(first key, keys, their scores)
+  static int64_t floats(int64_t d_v) { return row_pitch(d_v + 2); }
+  Partial(float* at, int64_t d_v) : values(at), largest(at + d_v), sum(at + d_v + 1) {}
+  void clear() const { *largest = kHidden, *sum = 0.0f; }
+
+  // Adds other keys, whose values it scales.
+  void add(const RowKernels& kernels, const Partial& other, int64_t d_v) const {
+    if (*other.sum == 0.0f) return;
+    const bool first = *sum == 0.0f;
+    const float most = first ? *other.largest : std::max(*largest, *other.largest);
+    const float own = first || *largest == most ? 1.0f : std::exp(*largest - most);
+    const float others = *other.largest == most ? 1.0f : std::exp(*other.largest - most);
+    if (own != 1.0f) kernels.scale(values, own, values, d_v);
+    if (others != 1.0f) kernels.scale(other.values, others, other.values, d_v);
+    if (first)
+      std::copy_n(other.values, d_v, values);
+    else
+      kernels.add(values, other.values, values, d_v);
+    *sum = (first ? 0.0f : *sum * own) + *other.sum * others;
+    *largest = most;
+  }
+};
+
+// Some queries that share a head of keys, up to AttentionKernels::few. They are counted along a group's heads: query `first`
+// is query first % queries of the group's head first / queries. `shared_head` counts heads of keys through all batches.
+struct Few {
+  int64_t shared_head, first, count;
+};
+
+// Attention of few queries over blocks of keys, each of which is read once for all of them.
+class FewQueries {
+ public:
+  FewQueries(const Problem& problem, Few few, float* scratch) : p_(problem), few_(few), scratch_(scratch) {
+    for (int64_t i = 0; i < few_.count; ++i)
+      load_copy(p_.query, p_.offset(p_.query, head(i), query(i)), p_.query.view.stride[3], p_.d_k,
+                queries() + i * p_.d_k);
+  }
+
+  int64_t head(int64_t i) const { return few_.shared_head * p_.group + (few_.first + i) / p_.queries; }
+  int64_t query(int64_t i) const { return (few_.first + i) % p_.queries; }
+  int64_t row(int64_t i) const { return head(i) * p_.queries + query(i); }
+
+  // The keys that any of the queries visits.
+  KeyRange visited() const {
+    KeyRange all = p_.masking.visited_keys(row(0), row(0));
+    for (int64_t i = 1; i < few_.count; ++i) {
+      const KeyRange own = p_.masking.visited_keys(row(i), row(i));
+      all = {std::min(all.begin, own.begin), std::max(all.end, own.end)};
+    }
+    return all;
+  }
+
+  // Adds keys of the range to `sums`, the place of query i's, block by block.
+  template <class Sums>
+  void run(KeyRange range, const Sums& sums) const {
     for (int64_t key = range.begin; key < range.end; key += kBlockKeys)
-      f(key, std::min(kBlockKeys, range.end - key), scores + key - range.begin);
-  };
-  for_blocks([&](int64_t key, int64_t keys, float* block) {
-    const Rows k = rows_of(p.key, p.shared_offset(p.key, head, key), keys, scratch + p.layout.keys);
-    p.kernels.dot(q.data, k.data, k.pitch, keys, p.d_k, p.attrs.softmax.scale, block);
-  });
-  p.masking.apply(row, range, scores, buffer);
-  if (p.log_sum_exp.valid()) *p.log_sum_exp.at<float>(row) = log_sum_exp_of_row(scores, range.size());
-  p.row_kernels.softmax(scores, 1.0f, scores, range.size(), nullptr);
-  if (p.attrs.dropout.p > 0.0f)
-    p.row_kernels.dropout(p.dropout, static_cast<uint64_t>(row * p.keys + range.begin), scores, scores, range.size());
-  if (range.size() == 0) std::fill_n(out, p.d_v, 0.0f);
-  for_blocks([&](int64_t key, int64_t keys, const float* block) {
-    const Rows v = rows_of(p.value, p.shared_offset(p.value, head, key), keys, scratch + p.layout.block_values);
-    p.kernels.mix(block, v.data, v.pitch, keys, p.d_v, key == range.begin ? out : buffer);
-    if (key > range.begin) p.row_kernels.add(out, buffer, out, p.d_v);
-  });
-  store(p.out, p.offset(p.out, head, query), p.out.view.stride[3], p.d_v, out);
+      add({key, std::min(key + kBlockKeys, range.end)}, sums);
+  }
+
+  // Writes the result of query i.
+  void store(int64_t i, const Partial& sum) const {
+    if (*sum.sum == 0.0f)
+      std::fill_n(sum.values, p_.d_v, 0.0f);
+    else
+      p_.row_kernels.scale(sum.values, 1.0f / *sum.sum, sum.values, p_.d_v);
+    if (p_.log_sum_exp.valid()) *p_.log_sum_exp.at<float>(row(i)) = log_sum_exp(*sum.largest, *sum.sum);
+    cpu::store(p_.out, p_.offset(p_.out, head(i), query(i)), p_.out.view.stride[3], p_.d_v, sum.values);
+  }
+
+ private:
+  float* queries() const { return scratch_ + p_.layout.query; }
+
+  template <class Sums>
+  void add(KeyRange range, const Sums& sums) const {
+    const int64_t keys = range.size(), pitch = Partial::floats(p_.d_v);
+    float *scores = scratch_ + p_.layout.scores, *buffer = scratch_ + p_.layout.rows;
+    float* const mixed = scratch_ + p_.layout.values;
+    const StoredRows k =
+        stored_rows(p_.key, p_.shared_offset(p_.key, head(0), range.begin), keys, scratch_ + p_.layout.keys);
+    p_.kernels.dot({queries(), p_.d_k, few_.count}, k, keys, p_.d_k, p_.attrs.softmax.scale, scores, kBlockKeys);
+    for (int64_t i = 0; i < few_.count; ++i) {
+      float* const own = scores + i * kBlockKeys;
+      const Partial partial(mixed + i * pitch, p_.d_v);
+      p_.masking.apply(row(i), range, own, buffer);
+      *partial.sum = p_.kernels.weigh(own, keys, partial.largest);
+      if (p_.attrs.dropout.p > 0.0f)
+        p_.row_kernels.dropout(p_.dropout, static_cast<uint64_t>(row(i) * p_.keys + range.begin), own, own, keys);
+    }
+    const StoredRows v = stored_rows(p_.value, p_.shared_offset(p_.value, head(0), range.begin), keys,
+                                     scratch_ + p_.layout.block_values);
+    p_.kernels.mix({scores, kBlockKeys, few_.count}, v, keys, p_.d_v, mixed, pitch);
+    for (int64_t i = 0; i < few_.count; ++i) {
+      // A value that one of several queries does not see may be infinite, and 0 times infinity is not 0.
+      if (few_.count > 1 && !all_finite(mixed + i * pitch, p_.d_v))
+        p_.kernels.mix({scores + i * kBlockKeys, kBlockKeys, 1}, v, keys, p_.d_v, mixed + i * pitch, pitch);
+      sums(i).add(p_.row_kernels, Partial(mixed + i * pitch, p_.d_v), p_.d_v);
+    }
+  }
+
+  const Problem& p_;
+  Few few_;
+  float* scratch_;
+};
+
+// Computes one query of one head.
+void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
+  const FewQueries one(p, {head / p.group, head % p.group * p.queries + query, 1}, scratch);
+  const Partial sum(scratch + p.layout.sums, p.d_v);
+  sum.clear();
+  one.run(one.visited(), [&](int64_t) { return sum; });
+  one.store(0, sum);
 }
 
 // Where a block of queries starts. Heads are counted through all batches.
@@ -443,25 +535,64 @@ class Shares {
   int64_t heads_, blocks_, items_, count_;
 };
 
+// Runs few queries. An item is a part of the keys of one head, for all queries that share it, so that keys and values are read
+// once, in long streams. The sums of parts are then added in their order.
+void run_few(const Pass& pass, const Problem& p) {
+  const int64_t shared_heads = p.query.view.dim[0] * p.heads / p.group, sharing = p.group * p.queries;
+  const int64_t blocks = ceil_div(p.keys, kBlockKeys), part = ceil_div(blocks, kMostParts) * kBlockKeys;
+  const int64_t parts = std::max<int64_t>(1, ceil_div(p.keys, part)), floats = Partial::floats(p.d_v);
+  auto* const sums = reinterpret_cast<float*>(pass.shared_scratch);
+  const auto partial = [&](int64_t head, int64_t i, int64_t of_keys) {
+    return Partial(sums + ((head * sharing + i) * parts + of_keys) * floats, p.d_v);
+  };
+  const auto for_few = [&](const auto& f) {
+    const int64_t count = ceil_div(sharing, ceil_div(sharing, p.kernels.few));
+    for (int64_t i = 0; i < sharing; i += count) f(i, std::min(count, sharing - i));
+  };
+  pass.parallel(shared_heads * parts, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t head = item / parts, of_keys = item % parts;
+      for_few([&](int64_t first, int64_t count) {
+        const FewQueries few(p, {head, first, count}, pass.scratch<float>(worker));
+        const KeyRange all = few.visited();
+        for (int64_t i = 0; i < count; ++i) partial(head, first + i, of_keys).clear();
+        few.run({std::min(all.begin + of_keys * part, all.end), std::min(all.begin + (of_keys + 1) * part, all.end)},
+                [&](int64_t i) { return partial(head, first + i, of_keys); });
+        if (parts > 1) return;
+        for (int64_t i = 0; i < count; ++i) few.store(i, partial(head, first + i, 0));
+      });
+    }
+  });
+  if (parts == 1) return;
+  const int64_t grain = std::max<int64_t>(1, 32768 / (parts * floats));
+  pass.parallel(shared_heads * sharing, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t head = r / sharing, i = r % sharing;
+      const Partial sum = partial(head, i, 0);
+      for (int64_t k = 1; k < parts; ++k) sum.add(p.row_kernels, partial(head, i, k), p.d_v);
+      FewQueries(p, {head, i, 1}, pass.scratch<float>(worker)).store(0, sum);
+    }
+  });
+}
+
 }  // namespace
 
 bool fuses_attention(const Node& node) { return !node.outputs[out::kWeights].valid(); }
 
 ScratchNeed attention_scratch(const ScratchQuery& query) {
-  const View key = query.view(query.node.inputs[in::kKey]), value = query.view(query.node.inputs[in::kValue]);
-  const Scratch layout(*query.kernels.attention, key.dim[2], key.dim[3], value.dim[3]);
-  return {.shared = 0, .per_worker = static_cast<uint64_t>(layout.size) * sizeof(float)};
+  const View q = query.view(query.node.inputs[in::kQuery]), key = query.view(query.node.inputs[in::kKey]);
+  const View value = query.view(query.node.inputs[in::kValue]);
+  const Scratch layout(*query.kernels.attention, key.dim[3], value.dim[3]);
+  // Of few queries; a run with fewer keys has no more parts.
+  const int64_t rows = q.dim[0] * q.dim[1] * std::min(q.dim[2], kFewQueries);
+  const int64_t parts = std::min(ceil_div(key.dim[2], kBlockKeys), kMostParts);
+  return {.shared = static_cast<uint64_t>(rows * parts * Partial::floats(value.dim[3])) * sizeof(float),
+          .per_worker = static_cast<uint64_t>(layout.size) * sizeof(float)};
 }
 
 void run_attention(const Pass& pass) {
   const Problem problem(pass);
-  const int64_t all_heads = problem.query.view.dim[0] * problem.heads;
-  if (problem.queries <= kFewQueries) {
-    return pass.parallel(all_heads * problem.queries, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        run_query(problem, i / problem.queries, i % problem.queries, pass.scratch<float>(worker));
-    });
-  }
+  if (problem.queries <= kFewQueries) return run_few(pass, problem);
   const Shares shares(problem, pass.pool.workers());
   pass.parallel(shares.items(), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)

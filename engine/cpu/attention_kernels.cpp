@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "cpu/attention_kernels.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
+#include "cpu/attention_few-inl.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/vector_loops-inl.hpp"
 #include "cpu/vector_math-inl.hpp"
@@ -164,90 +165,9 @@ void advance(float* scores, int64_t keys, float* largest, float* sums, float* va
   }
 }
 
-// Adds products of whole vectors, then those of the rest of the width.
-void dot(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width, float factor, float* out) {
-  const Floats d;
-  const int64_t whole = width / lanes() * lanes();
-  const Vector rest = load_some(query + whole, width - whole, 0.0f);
-  for (int64_t j = 0; j < count; j += 4) {
-    // Behind the last row it is computed again, and the results are not stored.
-    const float* r0 = rows + j * pitch;
-    const float* r1 = rows + HWY_MIN(j + 1, count - 1) * pitch;
-    const float* r2 = rows + HWY_MIN(j + 2, count - 1) * pitch;
-    const float* r3 = rows + HWY_MIN(j + 3, count - 1) * pitch;
-    Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    for (int64_t i = 0; i < whole; i += lanes()) {
-      const Vector q = hn::LoadU(d, query + i);
-      s0 = hn::MulAdd(q, hn::LoadU(d, r0 + i), s0);
-      s1 = hn::MulAdd(q, hn::LoadU(d, r1 + i), s1);
-      s2 = hn::MulAdd(q, hn::LoadU(d, r2 + i), s2);
-      s3 = hn::MulAdd(q, hn::LoadU(d, r3 + i), s3);
-    }
-    if (whole < width) {
-      s0 = hn::MulAdd(rest, load_some(r0 + whole, width - whole, 0.0f), s0);
-      s1 = hn::MulAdd(rest, load_some(r1 + whole, width - whole, 0.0f), s1);
-      s2 = hn::MulAdd(rest, load_some(r2 + whole, width - whole, 0.0f), s2);
-      s3 = hn::MulAdd(rest, load_some(r3 + whole, width - whole, 0.0f), s3);
-    }
-    const float sums[4] = {hn::GetLane(hn::SumOfLanes(d, s0)), hn::GetLane(hn::SumOfLanes(d, s1)),
-                           hn::GetLane(hn::SumOfLanes(d, s2)), hn::GetLane(hn::SumOfLanes(d, s3))};
-    for (int64_t i = 0; i < 4 && j + i < count; ++i) out[j + i] = factor * sums[i];
-  }
-}
-
-// Stands for a row whose weight is 0: its key may be hidden and its values anything, and 0 times infinity is not 0.
-HWY_ALIGN constexpr float kZeros[4 * hn::MaxLanes(Floats())] = {};
-
-// Mixes four vectors of columns over all rows, two rows at a time for more independent sums.
-HWY_INLINE void mix_columns(const float* weights, const float* rows, int64_t pitch, int64_t count, float* out) {
-  const Floats d;
-  Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
-  int64_t j = 0;
-  for (; j + 2 <= count; j += 2) {
-    const Vector w = hn::Set(d, weights[j]), x = hn::Set(d, weights[j + 1]);
-    const float* a = weights[j] == 0.0f ? kZeros : rows + j * pitch;
-    const float* b = weights[j + 1] == 0.0f ? kZeros : rows + (j + 1) * pitch;
-    s0 = hn::MulAdd(w, hn::LoadU(d, a), s0);
-    s1 = hn::MulAdd(w, hn::LoadU(d, a + lanes()), s1);
-    s2 = hn::MulAdd(w, hn::LoadU(d, a + 2 * lanes()), s2);
-    s3 = hn::MulAdd(w, hn::LoadU(d, a + 3 * lanes()), s3);
-    t0 = hn::MulAdd(x, hn::LoadU(d, b), t0);
-    t1 = hn::MulAdd(x, hn::LoadU(d, b + lanes()), t1);
-    t2 = hn::MulAdd(x, hn::LoadU(d, b + 2 * lanes()), t2);
-    t3 = hn::MulAdd(x, hn::LoadU(d, b + 3 * lanes()), t3);
-  }
-  if (j < count) {
-    const Vector w = hn::Set(d, weights[j]);
-    const float* a = weights[j] == 0.0f ? kZeros : rows + j * pitch;
-    s0 = hn::MulAdd(w, hn::LoadU(d, a), s0);
-    s1 = hn::MulAdd(w, hn::LoadU(d, a + lanes()), s1);
-    s2 = hn::MulAdd(w, hn::LoadU(d, a + 2 * lanes()), s2);
-    s3 = hn::MulAdd(w, hn::LoadU(d, a + 3 * lanes()), s3);
-  }
-  hn::StoreU(hn::Add(s0, t0), d, out);
-  hn::StoreU(hn::Add(s1, t1), d, out + lanes());
-  hn::StoreU(hn::Add(s2, t2), d, out + 2 * lanes());
-  hn::StoreU(hn::Add(s3, t3), d, out + 3 * lanes());
-}
-
-void mix(const float* weights, const float* rows, int64_t pitch, int64_t count, int64_t width, float* out) {
-  const Floats d;
-  int64_t c = 0;
-  for (; c + 4 * lanes() <= width; c += 4 * lanes()) mix_columns(weights, rows + c, pitch, count, out + c);
-  for (; c < width; c += lanes()) {
-    const int64_t n = HWY_MIN(lanes(), width - c);
-    Vector sum = hn::Zero(d);
-    for (int64_t j = 0; j < count; ++j) {
-      const float* row = weights[j] == 0.0f ? kZeros : rows + j * pitch + c;
-      sum = hn::MulAdd(hn::Set(d, weights[j]), n == lanes() ? hn::LoadU(d, row) : load_some(row, n, 0.0f), sum);
-    }
-    store_some(sum, out + c, n);
-  }
-}
-
 const AttentionKernels& table() {
-  static const AttentionKernels kernels = {block_queries(), pack,    unpack, add, multiply,
-                                           fill_triangle,   advance, dot,    mix};
+  static const AttentionKernels kernels = {block_queries(), pack,      unpack, add,   multiply, fill_triangle,
+                                           advance,         kMostRows, dot,    weigh, mix};
   return kernels;
 }
 

@@ -7,7 +7,22 @@
 
 #include <cstdint>
 
+#include <heed/types.hpp>
+
 namespace heed::cpu {
+
+// Rows of queries, or of their weights, `pitch` floats apart.
+struct Queries {
+  const float* data;
+  int64_t pitch, count;
+};
+
+// Rows of keys or values as they are stored, without gaps in a row, `pitch` elements apart.
+struct StoredRows {
+  const void* data;
+  DType type;
+  int64_t pitch;
+};
 
 struct AttentionKernels {
   int64_t queries = 0;  // per block: the columns of a matmul panel
@@ -29,12 +44,17 @@ struct AttentionKernels {
   // scaled to it. A score of -infinity counts nothing; a lane that has no others has the sum 0.
   void (*advance)(float* scores, int64_t keys, float* largest, float* sums, float* values, int64_t d_v) = nullptr;
 
-  // For few queries: out[j] = factor * (query . rows[j]).
-  void (*dot)(const float* query, const float* rows, int64_t pitch, int64_t count, int64_t width, float factor,
-              float* out) = nullptr;
-  // For few queries: out = sum over j of weights[j] rows[j]. A row whose weight is 0 counts nothing, whatever it holds.
-  void (*mix)(const float* weights, const float* rows, int64_t pitch, int64_t count, int64_t width,
-              float* out) = nullptr;
+  // For up to `few` queries, which read a row of keys or values together.
+  int64_t few = 0;
+  // out[i][j] = factor * (queries[i] . rows[j]).
+  void (*dot)(const Queries& queries, const StoredRows& rows, int64_t count, int64_t width, float factor, float* out,
+              int64_t out_pitch) = nullptr;
+  // Replaces logits by e^(logit - largest), where `largest` is their largest, and gives the sum of these. A logit of -infinity
+  // counts nothing. If there are no others, `largest` is -infinity and the sum 0, or NaN if a logit is.
+  float (*weigh)(float* logits, int64_t n, float* largest) = nullptr;
+  // out[i] = sum over j of weights[i][j] rows[j]. A row whose weight is 0 for all queries counts nothing, whatever it holds.
+  void (*mix)(const Queries& weights, const StoredRows& rows, int64_t count, int64_t width, float* out,
+              int64_t out_pitch) = nullptr;
 };
 
 }  // namespace heed::cpu

@@ -3,48 +3,42 @@
 #include <cstring>
 
 #include "base/blocks.hpp"
+#include "cpu/block_words.hpp"
 #include "cpu/kernels.hpp"
 
 namespace heed::cpu {
 namespace {
 
-// Where the f16 numbers of a block lie, one behind the other.
-struct Halves {
-  int64_t at, count;
-};
-Halves halves_of(DType type) {
-  switch (type) {
-    case DType::Q8_0:
-    case DType::Q4_0:
-    case DType::Q5_0: return {0, 1};
-    case DType::Q6_K: return {208, 1};
-    default: return {0, 2};
+// Moves the numbers of one column's block between a block and its places in a panel.
+template <class Move>
+void each_number(DType type, int64_t cols, int64_t column, const Move& move) {
+  int64_t at = 0;
+  const auto run = [&](const BlockRun& numbers, auto size) {
+    constexpr size_t kSize = decltype(size)::value;
+    for (int i = 0; i < numbers.count; ++i, at += kSize) move(at, (at * cols) + column * kSize, size);
+  };
+  for (const BlockRun& numbers : runs_of(type)) {
+    if (numbers.bytes == 1) run(numbers, std::integral_constant<size_t, 1>());
+    if (numbers.bytes == 2) run(numbers, std::integral_constant<size_t, 2>());
+    if (numbers.bytes == 4) run(numbers, std::integral_constant<size_t, 4>());
   }
 }
 
-// Writes one block of a column to its places in a panel, whose bytes lie `cols` apart.
-class Column {
- public:
-  Column(DType type, int64_t cols) : halves_(halves_of(type)), bytes_(block_of(type).bytes), cols_(cols) {}
+void write_block(DType type, const std::byte* file, int64_t cols, int64_t column, std::byte* panel) {
+  std::byte words[kMostBlockBytes];
+  to_words(type, file, words);
+  each_number(type, cols, column, [&](int64_t at, int64_t place, auto size) {
+    std::memcpy(panel + place, words + at, decltype(size)::value);
+  });
+}
 
-  void write(const std::byte* block, std::byte* panel, int64_t column) const {
-    each([&](int64_t at, int64_t place, size_t size) { std::memcpy(panel + place, block + at, size); }, column);
-  }
-  void read(const std::byte* panel, int64_t column, std::byte* block) const {
-    each([&](int64_t at, int64_t place, size_t size) { std::memcpy(block + at, panel + place, size); }, column);
-  }
-
- private:
-  template <class Move>
-  void each(const Move& move, int64_t column) const {
-    const int64_t end = halves_.at + halves_.count * 2;
-    for (int64_t at = 0; at < halves_.at; ++at) move(at, at * cols_ + column, 1);
-    for (int64_t at = halves_.at; at < end; at += 2) move(at, at * cols_ + column * 2, 2);
-    for (int64_t at = end; at < bytes_; ++at) move(at, at * cols_ + column, 1);
-  }
-  Halves halves_;
-  int64_t bytes_, cols_;
-};
+void read_block(DType type, const std::byte* panel, int64_t cols, int64_t column, std::byte* file) {
+  std::byte words[kMostBlockBytes];
+  each_number(type, cols, column, [&](int64_t at, int64_t place, auto size) {
+    std::memcpy(words + at, panel + place, decltype(size)::value);
+  });
+  from_words(type, words, file);
+}
 
 }  // namespace
 
@@ -57,9 +51,9 @@ std::shared_ptr<PackedB> allocate_blocks(DType type, int64_t rows, int64_t k, co
 
 void pack_blocks(const std::byte* rows, int64_t row_count, int64_t k, const MatmulKernels& kernels, ThreadPool& pool,
                  PackedB* packed) {
-  const int64_t cols = kernels.cols, blocks = k / block_of(packed->dtype).elements, bytes = block_of(packed->dtype).bytes;
-  const int64_t row_bytes = blocks * bytes, panel = panel_bytes(k * cols, packed->dtype);
-  const Column column(packed->dtype, cols);
+  const DType type = packed->dtype;
+  const int64_t cols = kernels.cols, blocks = k / block_of(type).elements, bytes = block_of(type).bytes;
+  const int64_t row_bytes = blocks * bytes, panel = panel_bytes(k * cols, type);
   parallel(pool, ceil_div(row_count, cols), 1, [&](uint32_t, int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       std::byte* to = packed->memory.data() + p * panel;
@@ -67,7 +61,7 @@ void pack_blocks(const std::byte* rows, int64_t row_count, int64_t k, const Matm
       if (count < cols) std::memset(to, 0, static_cast<size_t>(panel));
       for (int64_t b = 0; b < blocks; ++b)
         for (int64_t j = 0; j < count; ++j)
-          column.write(rows + (p * cols + j) * row_bytes + b * bytes, to + b * bytes * cols, j);
+          write_block(type, rows + (p * cols + j) * row_bytes + b * bytes, cols, j, to + b * bytes * cols);
     }
   });
 }
@@ -78,37 +72,36 @@ std::shared_ptr<const PackedB> blocks_of(const std::shared_ptr<const PackedB>& w
   const int64_t k = layout.k(), n = layout.n(), cols = kernels.cols, batches = row_count(layout.batches);
   const int64_t first = view.offset / k;
   if (first % cols == 0 && (batches == 1 || n % cols == 0)) return whole;
-  const int64_t panels = ceil_div(n, cols), blocks = k / block_of(view.dtype).elements, bytes = block_of(view.dtype).bytes;
+  const int64_t panels = ceil_div(n, cols), blocks = k / block_of(view.dtype).elements,
+                bytes = block_of(view.dtype).bytes;
   std::shared_ptr<PackedB> packed = allocate_blocks(view.dtype, batches * panels * cols, k, kernels);
   if (packed == nullptr) return nullptr;
   packed->first_row = first;
   std::memset(packed->memory.data(), 0, static_cast<size_t>(packed->memory.bytes()));
-  const Column column(view.dtype, cols);
   std::byte block[kMostBlockBytes];
   const auto place = [&](const PackedB& form, int64_t row, int64_t b) {
     return form.memory.data() + row / cols * panel_bytes(k * cols, view.dtype) + b * bytes * cols;
   };
   for (int64_t i = 0; i < batches * n; ++i)
     for (int64_t b = 0; b < blocks; ++b) {
-      const int64_t to = i / n * panels * cols + i % n;
-      column.read(place(*whole, first + i, b), (first + i) % cols, block);
-      column.write(block, place(*packed, to, b), to % cols);
+      const int64_t from = first + i, to = i / n * panels * cols + i % n;
+      read_block(view.dtype, place(*whole, from, b), cols, from % cols, block);
+      write_block(view.dtype, block, cols, to % cols, place(*packed, to, b));
     }
   return packed;
 }
 
 const std::byte* first_panel(const PackedB& packed, const View& view, const MatmulKernels& kernels) {
-  const int64_t k = LayoutB(view).k();
-  return packed.memory.data() + (view.offset / k - packed.first_row) / kernels.cols * panel_bytes(k * kernels.cols, view.dtype);
+  const int64_t k = LayoutB(view).k(), row = view.offset / k - packed.first_row;
+  return packed.memory.data() + row / kernels.cols * panel_bytes(k * kernels.cols, view.dtype);
 }
 
 void widen_row(const PackedB& whole, int64_t row, int64_t k, const MatmulKernels& kernels, float* values) {
   const TypeBlock size = block_of(whole.dtype);
-  const Column column(whole.dtype, kernels.cols);
   const std::byte* panel = whole.memory.data() + row / kernels.cols * panel_bytes(k * kernels.cols, whole.dtype);
   std::byte block[kMostBlockBytes];
   for (int64_t b = 0; b < k / size.elements; ++b) {
-    column.read(panel + b * size.bytes * kernels.cols, row % kernels.cols, block);
+    read_block(whole.dtype, panel + b * size.bytes * kernels.cols, kernels.cols, row % kernels.cols, block);
     widen_blocks(whole.dtype, block, 1, values + b * size.elements);
   }
 }

@@ -1,9 +1,9 @@
-// Quantized weights as the CPU holds them: the file's bytes in another order, so that one load gets the same byte of the
+// Quantized weights as the CPU holds them: the file's bytes in another order, so that one load gets the same number of the
 // blocks of several rows.
 //
 // The rows of a weight [..., rows, k] are cut into panels of MatmulKernels::cols rows, which are the columns of b, and a panel
-// into blocks along k. Byte `at` of the blocks of all columns lie side by side: [panel][k / block][at][cols], where the f16
-// numbers of a block stay whole, [cols] of them. Where rows are no multiple of cols, the last panel is filled up with zeros.
+// into blocks along k, in the order of block_words.hpp. Each number of a block lies beside those of the other columns:
+// [panel][k / block][number][cols]. Where rows are no multiple of cols, the last panel is filled up with zeros.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,7 @@ std::shared_ptr<const PackedB> blocks_of(const std::shared_ptr<const PackedB>& w
 // The first panel of what the view shows.
 const std::byte* first_panel(const PackedB& packed, const View& view, const MatmulKernels& kernels);
 
-// Writes the k values of a row of the tensor. `block` holds block_of(type).bytes, at most kMostBlockBytes.
-inline constexpr int64_t kMostBlockBytes = 256;
+// Writes the k values of a row of the tensor.
 void widen_row(const PackedB& whole, int64_t row, int64_t k, const MatmulKernels& kernels, float* values);
 
 }  // namespace heed::cpu

@@ -60,6 +60,7 @@ class CpuDevice final : public detail::DeviceImpl {
     ScheduleOptions options;
     options.alignment = kAlignment;
     options.colliding_pitch = kWayBytes;
+    options.converts_results = true;
     options.strided_attention = true;
     options.keeps_attention = [](const void*, const detail::GraphData&, const Node& node) {
       return fuses_attention(node);

@@ -288,6 +288,10 @@ Status CpuPlan::run_passes() {
 }
 
 Status CpuPlan::report_fault(const Node& node, const Pass& pass, uint64_t position) const {
+  if (node.op != Op::Embedding)
+    return fail(shared_->log, Status::IndexOutOfRange,
+                format("run: %s: the place of element %" PRIu64 " is behind the end; its row is left out",
+                       node.label.c_str(), position));
   const Operand ids = pass.input(in::kIds);
   const int32_t id = *ids.at<const int32_t>(row_offset(per_row(ids.view), static_cast<int64_t>(position)));
   return fail(shared_->log, Status::IndexOutOfRange,

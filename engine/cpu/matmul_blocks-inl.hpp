@@ -1,9 +1,8 @@
 // Register tiles whose b is quantized. Included once per instruction set (see Highway's foreach_target.h).
 //
-// b lies as cpu/blocks.hpp says. A tile widens 16 steps of k at a time in registers, with the scales and offsets that they share,
-// and multiplies them as they come: value = scale * q + offset, whose product is exact, so that a multiply-add rounds it as
-// base/blocks.hpp says. Every byte of b is read once. Sums run over k in order, as those of other tiles do, so that a row's
-// result does not depend on how many rows there are.
+// b lies as cpu/blocks.hpp says. A tile widens 8 steps of k at a time in registers, and multiplies them as they come: value = scale *
+// q + offset, whose product is exact, so that a multiply-add rounds it as base/blocks.hpp says. Every byte of b is read once.
+// Sums run over k in order, as those of other tiles do, so that a row's result does not depend on how many rows there are.
 #if defined(HEED_CPU_MATMUL_BLOCKS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_MATMUL_BLOCKS_INL
 #undef HEED_CPU_MATMUL_BLOCKS_INL
@@ -16,16 +15,19 @@
 
 #include "cpu/matmul_tile-inl.hpp"
 
+#ifndef HEED_EACH_STEP
+#define HEED_EACH_STEP(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline constexpr int kPart = 16;  // steps of k that share scales, in every type
-
 using Whole = hn::RebindToSigned<Floats>;
 using WholeVector = hn::Vec<Whole>;
 
+HWY_INLINE WholeVector words_at(const uint8_t* at) { return hn::LoadU(Whole(), reinterpret_cast<const int32_t*>(at)); }
 HWY_INLINE WholeVector unsigned_bytes(const uint8_t* at) {
   return hn::PromoteTo(Whole(), hn::LoadU(hn::Rebind<uint8_t, Floats>(), at));
 }
@@ -33,29 +35,40 @@ HWY_INLINE Vector signed_bytes(const uint8_t* at) {
   const hn::Rebind<int8_t, Floats> bytes;
   return hn::ConvertTo(Floats(), hn::PromoteTo(Whole(), hn::LoadU(bytes, reinterpret_cast<const int8_t*>(at))));
 }
-// The lower (kHalf 0) or the upper four bits of each byte.
-template <int kHalf>
-HWY_INLINE WholeVector nibbles(const uint8_t* at) {
-  if constexpr (kHalf == 1) return hn::ShiftRight<4>(unsigned_bytes(at));
-  return hn::And(unsigned_bytes(at), hn::Set(Whole(), 15));
-}
-// The bits of `mask` in each byte shifted right by `shift`, to be put above four bits.
-HWY_INLINE WholeVector upper_bits(const uint8_t* at, int shift, int32_t mask) {
-  return hn::ShiftLeft<4>(hn::And(hn::ShiftRightSame(unsigned_bytes(at), shift), hn::Set(Whole(), mask)));
-}
 HWY_INLINE Vector halves(const uint8_t* at) { return PanelF16::load<0>(reinterpret_cast<const uint16_t*>(at)); }
 
-// A block type has parts of 16 steps, of which each kShared neighbours have their scale and offset in common. `block` points to
-// the block of all columns, whose bytes lie `cols` apart; `column` is 0 for the left vector and lanes() for the right one.
-// half(part) says which four bits of bytes a part has, and quants<half> gives q of step i of a part.
+// Bits kFrom and above moved to bit kTo and above, and all but `mask` cleared.
+template <int kFrom, int kTo>
+HWY_INLINE WholeVector bits(WholeVector words, int32_t mask) {
+  if constexpr (kFrom < kTo) return hn::And(hn::ShiftLeft<kTo - kFrom>(words), hn::Set(Whole(), mask));
+  if constexpr (kFrom > kTo) return hn::And(hn::ShiftRight<kFrom - kTo>(words), hn::Set(Whole(), mask));
+  return hn::And(words, hn::Set(Whole(), mask));
+}
+// Four bits from bit 4 * kStep on, as a float. AVX-512 also looks them up in one register, with no mask. Half of each keeps all
+// units of a Zen 4 busy: conversions have other ones than look-ups, shifts and multiply-adds.
+template <int kStep>
+HWY_INLINE Vector four_bits(WholeVector words) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3 && !HWY_IS_DEBUG_BUILD
+  if constexpr (kStep % 2 == 0) {
+    const Floats d;
+    return hn::TableLookupLanes(hn::Iota(d, 0.0f), hn::IndicesFromVec(d, hn::ShiftRight<4 * kStep>(words)));
+  }
+#endif
+  return hn::ConvertTo(Floats(), bits<4 * kStep, 0>(words, 15));
+}
+
+inline constexpr int kSteps = 8;  // steps of k whose four bits share a word
+
+// A block type has kGroups groups, whose steps share scale and offset, of kWords times kSteps steps. `block` points to the block of
+// all columns, whose bytes lie `cols` apart; `column` is 0 for the left vector and lanes() for the right one, and `word` counts
+// through all groups. quants<step> gives q of one step from what words(), upper() (if kUpper) and bytes() (if kBytesOfSteps) gave.
 
 // 32 elements of 4 bits behind kHead bytes, of which kFifths (if not 0) are where 32 fifth bits begin. With kZero, values are
 // d * (q - kZero); else d * q + m.
 template <int kHead, int kFifths, int kZero>
 struct Blocks32 {
-  static constexpr int kElements = 32, kBytes = kHead + 16, kParts = 2, kShared = 2;
-  static constexpr bool kOffset = true;
-  static HWY_INLINE int half(int part) { return part; }
+  static constexpr int kElements = 32, kBytes = kHead + 16, kGroups = 1, kWords = 4;
+  static constexpr bool kOffset = true, kUpper = kFifths != 0, kBytesOfSteps = false;
   static HWY_INLINE Vector scale(const uint8_t* block, int, int64_t, int64_t column) {
     return halves(block + column * 2);
   }
@@ -63,12 +76,16 @@ struct Blocks32 {
     if constexpr (kZero == 0) return halves(block + (cols + column) * 2);
     return hn::Mul(halves(block + column * 2), hn::Set(Floats(), -static_cast<float>(kZero)));
   }
-  template <int kHalf>
-  static HWY_INLINE Vector quants(const uint8_t* block, int part, int i, int64_t cols, int64_t column) {
-    const WholeVector four = nibbles<kHalf>(block + (kHead + i) * cols + column);
-    if constexpr (kFifths == 0) return hn::ConvertTo(Floats(), four);
-    const uint8_t* fifths = block + (kFifths + part * 2 + i / 8) * cols + column;
-    return hn::ConvertTo(Floats(), hn::Or(four, upper_bits(fifths, i % 8, 1)));
+  static HWY_INLINE WholeVector words(const uint8_t* block, int word, int64_t cols, int64_t column) {
+    return words_at(block + kHead * cols + (word * cols + column) * 4);
+  }
+  static HWY_INLINE WholeVector upper(const uint8_t* block, int word, int64_t cols, int64_t column) {
+    return hn::ShiftRightSame(words_at(block + kFifths * cols + column * 4), 8 * word);
+  }
+  template <int kStep>
+  static HWY_INLINE Vector quants(WholeVector words, WholeVector upper, const uint8_t*) {
+    if constexpr (!kUpper) return four_bits<kStep>(words);
+    return hn::ConvertTo(Floats(), hn::Or(bits<4 * kStep, 0>(words, 15), bits<kStep, 4>(upper, 16)));
   }
 };
 using BlocksQ4_0 = Blocks32<2, 0, 8>;
@@ -76,41 +93,28 @@ using BlocksQ4_1 = Blocks32<4, 0, 0>;
 using BlocksQ5_0 = Blocks32<6, 2, 16>;
 using BlocksQ5_1 = Blocks32<8, 4, 0>;
 
-struct BlocksQ8_0 {
-  static constexpr int kElements = 32, kBytes = 34, kParts = 2, kShared = 2;
-  static constexpr bool kOffset = false;
-  static HWY_INLINE int half(int) { return 0; }
-  static HWY_INLINE Vector scale(const uint8_t* block, int, int64_t, int64_t column) {
-    return halves(block + column * 2);
-  }
-  static HWY_INLINE Vector offset(const uint8_t*, int, int64_t, int64_t) { return hn::Zero(Floats()); }
-  template <int kHalf>
-  static HWY_INLINE Vector quants(const uint8_t* block, int part, int i, int64_t cols, int64_t column) {
-    return signed_bytes(block + (2 + part * kPart + i) * cols + column);
-  }
-};
-
 // 256 elements with 8 pairs of six bits (see base/blocks.hpp); 4 bits of each behind kHead bytes, and where kFifths is not 0
 // fifth bits from there on.
 template <int kHead, int kFifths>
 struct BlocksOfPairs {
-  static constexpr int kElements = 256, kBytes = kHead + 128, kParts = 16, kShared = 2;
-  static constexpr bool kOffset = true;
-  static HWY_INLINE int half(int part) { return part / 2 % 2; }
-  static HWY_INLINE Vector scale(const uint8_t* block, int part, int64_t cols, int64_t column) {
-    return hn::Mul(halves(block + column * 2), six_bits(block + 4 * cols + column, part / 2, 0, cols));
+  static constexpr int kElements = 256, kBytes = kHead + 128, kGroups = 8, kWords = 4;
+  static constexpr bool kOffset = true, kUpper = kFifths != 0, kBytesOfSteps = false;
+  static HWY_INLINE Vector scale(const uint8_t* block, int group, int64_t cols, int64_t column) {
+    return hn::Mul(halves(block + column * 2), six_bits(block + 4 * cols + column, group, 0, cols));
   }
-  static HWY_INLINE Vector offset(const uint8_t* block, int part, int64_t cols, int64_t column) {
+  static HWY_INLINE Vector offset(const uint8_t* block, int group, int64_t cols, int64_t column) {
     const Vector scale = halves(block + (cols + column) * 2);
-    return hn::Neg(hn::Mul(scale, six_bits(block + 4 * cols + column, part / 2, 1, cols)));
+    return hn::Neg(hn::Mul(scale, six_bits(block + 4 * cols + column, group, 1, cols)));
   }
-  template <int kHalf>
-  static HWY_INLINE Vector quants(const uint8_t* block, int part, int i, int64_t cols, int64_t column) {
-    const int within = part % 2 * kPart + i;  // of 32 elements with one pair
-    const WholeVector four = nibbles<kHalf>(block + (kHead + part / 4 * 32 + within) * cols + column);
-    if constexpr (kFifths == 0) return hn::ConvertTo(Floats(), four);
-    const uint8_t* fifths = block + (kFifths + within) * cols + column;
-    return hn::ConvertTo(Floats(), hn::Or(four, upper_bits(fifths, part / 2, 1)));
+  static HWY_INLINE WholeVector words(const uint8_t* block, int word, int64_t cols, int64_t column) {
+    return words_at(block + kHead * cols + (word * cols + column) * 4);
+  }
+  static HWY_INLINE WholeVector upper(const uint8_t* block, int word, int64_t cols, int64_t column) {
+    return hn::ShiftRightSame(words_at(block + kFifths * cols + (word / 4 * cols + column) * 4), word % 4 * 8);
+  }
+  template <int kStep>
+  static HWY_INLINE Vector quants(WholeVector words, WholeVector upper, const uint8_t* at) {
+    return Blocks32<kHead, kFifths, 0>::template quants<kStep>(words, upper, at);
   }
 
  private:
@@ -129,20 +133,42 @@ using BlocksQ4_K = BlocksOfPairs<16, 0>;
 using BlocksQ5_K = BlocksOfPairs<48, 16>;
 
 struct BlocksQ6_K {
-  static constexpr int kElements = 256, kBytes = 210, kParts = 16, kShared = 1;
-  static constexpr bool kOffset = true;
-  static HWY_INLINE int half(int part) { return part / 4 % 2; }
-  static HWY_INLINE Vector scale(const uint8_t* block, int part, int64_t cols, int64_t column) {
-    return hn::Mul(halves(block + 208 * cols + column * 2), signed_bytes(block + (192 + part) * cols + column));
+  static constexpr int kElements = 256, kBytes = 210, kGroups = 16, kWords = 2;
+  static constexpr bool kOffset = true, kUpper = true, kBytesOfSteps = false;
+  static HWY_INLINE Vector scale(const uint8_t* block, int group, int64_t cols, int64_t column) {
+    return hn::Mul(halves(block + 208 * cols + column * 2), signed_bytes(block + (192 + group) * cols + column));
   }
-  static HWY_INLINE Vector offset(const uint8_t* block, int part, int64_t cols, int64_t column) {
-    return hn::Mul(scale(block, part, cols, column), hn::Set(Floats(), -32.0f));
+  static HWY_INLINE Vector offset(const uint8_t* block, int group, int64_t cols, int64_t column) {
+    return hn::Mul(scale(block, group, cols, column), hn::Set(Floats(), -32.0f));
   }
-  template <int kHalf>
-  static HWY_INLINE Vector quants(const uint8_t* block, int part, int i, int64_t cols, int64_t column) {
-    const WholeVector four = nibbles<kHalf>(block + (part / 8 * 64 + part % 4 * kPart + i) * cols + column);
-    const uint8_t* two = block + (128 + part / 8 * 32 + part % 2 * kPart + i) * cols + column;
-    return hn::ConvertTo(Floats(), hn::Or(four, upper_bits(two, part / 2 % 4 * 2, 3)));
+  static HWY_INLINE WholeVector words(const uint8_t* block, int word, int64_t cols, int64_t column) {
+    return words_at(block + (word * cols + column) * 4);
+  }
+  static HWY_INLINE WholeVector upper(const uint8_t* block, int word, int64_t cols, int64_t column) {
+    return hn::ShiftRightSame(words_at(block + 128 * cols + (word / 2 * cols + column) * 4), word % 2 * 16);
+  }
+  template <int kStep>
+  static HWY_INLINE Vector quants(WholeVector words, WholeVector upper, const uint8_t*) {
+    return hn::ConvertTo(Floats(), hn::Or(bits<4 * kStep, 0>(words, 15), bits<2 * kStep, 4>(upper, 48)));
+  }
+};
+
+// Signed bytes.
+struct BlocksQ8_0 {
+  static constexpr int kElements = 32, kBytes = 34, kGroups = 1, kWords = 4;
+  static constexpr bool kOffset = false, kUpper = false, kBytesOfSteps = true;
+  static HWY_INLINE Vector scale(const uint8_t* block, int, int64_t, int64_t column) {
+    return halves(block + column * 2);
+  }
+  static HWY_INLINE Vector offset(const uint8_t*, int, int64_t, int64_t) { return hn::Zero(Floats()); }
+  // Its words are bytes, which quants reads itself.
+  static HWY_INLINE const uint8_t* bytes(const uint8_t* block, int word, int64_t cols, int64_t column) {
+    return block + (2 + word * kSteps) * cols + column;
+  }
+  static HWY_INLINE WholeVector words(const uint8_t*, int, int64_t, int64_t) { return hn::Zero(Whole()); }
+  template <int kStep>
+  static HWY_INLINE Vector quants(WholeVector, WholeVector, const uint8_t* bytes) {
+    return signed_bytes(bytes + kStep * 2 * lanes());
   }
 };
 
@@ -153,11 +179,30 @@ HWY_INLINE Vector value_of(Vector scale, Vector q, Vector offset) {
   return hn::Mul(scale, q);
 }
 
-// Calls with the bytes that a tile prefetches during one block, spread over it.
+// Prefetches what a tile wants during one block.
 template <class Blocks>
 HWY_INLINE void prefetch_block(const Prefetch& prefetch, int64_t step) {
   const std::byte* at = prefetch.at + step * prefetch.pitch;
   for (int64_t byte = 0; byte < Blocks::kElements * prefetch.pitch; byte += 64) prefetch_second_cache(at + byte);
+}
+
+// A word of one vector of columns, ready for quants.
+#define HEED_WORD(side, column)                                                 \
+  const WholeVector side##_words = Blocks::words(block, word, cols, column);    \
+  const WholeVector side##_upper = upper_of<Blocks>(block, word, cols, column); \
+  const uint8_t* const side##_bytes = bytes_of_steps<Blocks>(block, word, cols, column);
+#define HEED_VALUE(side, step) \
+  value_of<Blocks>(side##_scale, Blocks::template quants<step>(side##_words, side##_upper, side##_bytes), side##_offset)
+
+template <class Blocks>
+HWY_INLINE WholeVector upper_of(const uint8_t* block, int word, int64_t cols, int64_t column) {
+  if constexpr (Blocks::kUpper) return Blocks::upper(block, word, cols, column);
+  return hn::Zero(Whole());
+}
+template <class Blocks>
+HWY_INLINE const uint8_t* bytes_of_steps(const uint8_t* block, int word, int64_t cols, int64_t column) {
+  if constexpr (Blocks::kBytesOfSteps) return Blocks::bytes(block, word, cols, column);
+  return nullptr;
 }
 
 // A tile of MatmulKernels, whose k is a whole number of blocks and a_k 1.
@@ -180,30 +225,27 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
     l##i = hn::MulAdd(x, left, l##i);                               \
     r##i = hn::MulAdd(x, right, r##i);                              \
   }
-#define HEED_PART(half)                                                                                               \
-  for (int i = 0; i < kPart; ++i) {                                                                                   \
-    const Vector left = value_of<Blocks>(left_scale, Blocks::template quants<half>(block, part, i, cols, 0), left_offset); \
-    const Vector right =                                                                                              \
-        value_of<Blocks>(right_scale, Blocks::template quants<half>(block, part, i, cols, lanes), right_offset);      \
-    HEED_EACH_ROW(HEED_ROW)                                                                                           \
-    ++a0, ++a3, ++a6, ++a9;                                                                                           \
+#define HEED_STEP(step)                                                          \
+  {                                                                              \
+    const Vector left = HEED_VALUE(left, step), right = HEED_VALUE(right, step); \
+    HEED_EACH_ROW(HEED_ROW)                                                      \
+    ++a0, ++a3, ++a6, ++a9;                                                      \
   }
   for (int64_t step = 0; step < k; step += Blocks::kElements, block += Blocks::kBytes * cols) {
     prefetch_block<Blocks>(prefetch, step);
-    for (int first = 0; first < Blocks::kParts; first += Blocks::kShared) {
-      const Vector left_scale = Blocks::scale(block, first, cols, 0), right_scale = Blocks::scale(block, first, cols, lanes);
-      const Vector left_offset = Blocks::offset(block, first, cols, 0),
-                   right_offset = Blocks::offset(block, first, cols, lanes);
-      for (int part = first; part < first + Blocks::kShared; ++part) {
-        if (Blocks::half(part) == 0) {
-          HEED_PART(0)
-        } else {
-          HEED_PART(1)
-        }
+    for (int group = 0; group < Blocks::kGroups; ++group) {
+      const Vector left_scale = Blocks::scale(block, group, cols, 0),
+                   right_scale = Blocks::scale(block, group, cols, lanes);
+      const Vector left_offset = Blocks::offset(block, group, cols, 0),
+                   right_offset = Blocks::offset(block, group, cols, lanes);
+      for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word) {
+        HEED_WORD(left, 0)
+        HEED_WORD(right, lanes)
+        HEED_EACH_STEP(HEED_STEP)
       }
     }
   }
-#undef HEED_PART
+#undef HEED_STEP
 #undef HEED_ROW
 #define HEED_ROW(i)                                    \
   if constexpr (i < kRows) {                           \
@@ -219,16 +261,17 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
 #undef HEED_ROW
 }
 
-// Widens kShared parts of one vector of columns.
+// Widens a group of one vector of columns.
 template <class Blocks>
-HWY_INLINE void widen_parts(const uint8_t* block, int first, int64_t cols, int64_t column, float* out) {
-  const Vector scale = Blocks::scale(block, first, cols, column), offset = Blocks::offset(block, first, cols, column);
-  for (int part = first; part < first + Blocks::kShared; ++part)
-    for (int i = 0; i < kPart; ++i, out += cols) {
-      const Vector q = Blocks::half(part) == 0 ? Blocks::template quants<0>(block, part, i, cols, column)
-                                               : Blocks::template quants<1>(block, part, i, cols, column);
-      hn::StoreU(value_of<Blocks>(scale, q, offset), Floats(), out);
-    }
+HWY_INLINE void widen_group(const uint8_t* block, int group, int64_t cols, int64_t column, float* out) {
+  const Vector own_scale = Blocks::scale(block, group, cols, column),
+               own_offset = Blocks::offset(block, group, cols, column);
+  for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word, out += kSteps * cols) {
+    HEED_WORD(own, column)
+#define HEED_STEP(step) hn::StoreU(HEED_VALUE(own, step), Floats(), out + (step) * cols);
+    HEED_EACH_STEP(HEED_STEP)
+#undef HEED_STEP
+  }
 }
 
 // Widens k steps of a panel, [k][2 lanes].
@@ -237,11 +280,14 @@ void widen_blocks_panel(int64_t k, const void* panel, float* out) {
   const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
   const auto* block = static_cast<const uint8_t*>(panel);
   for (int64_t step = 0; step < k; step += Blocks::kElements, block += Blocks::kBytes * cols)
-    for (int first = 0; first < Blocks::kParts; first += Blocks::kShared, out += Blocks::kShared * kPart * cols) {
-      widen_parts<Blocks>(block, first, cols, 0, out);
-      widen_parts<Blocks>(block, first, cols, lanes, out + lanes);
+    for (int group = 0; group < Blocks::kGroups; ++group, out += Blocks::kWords * kSteps * cols) {
+      widen_group<Blocks>(block, group, cols, 0, out);
+      widen_group<Blocks>(block, group, cols, lanes, out + lanes);
     }
 }
+
+#undef HEED_VALUE
+#undef HEED_WORD
 
 }  // namespace HWY_NAMESPACE
 }  // namespace heed::cpu

@@ -34,9 +34,10 @@ MatmulKernels::Storage blocks_storage() {
 
 const MatmulKernels::Storage* blocks_table() {
   // In the order of DType.
-  static const MatmulKernels::Storage kStorages[] = {
-      blocks_storage<BlocksQ8_0>(), blocks_storage<BlocksQ4_0>(), blocks_storage<BlocksQ4_1>(), blocks_storage<BlocksQ5_0>(),
-      blocks_storage<BlocksQ5_1>(), blocks_storage<BlocksQ4_K>(), blocks_storage<BlocksQ5_K>(), blocks_storage<BlocksQ6_K>()};
+  static const MatmulKernels::Storage kStorages[] = {blocks_storage<BlocksQ8_0>(), blocks_storage<BlocksQ4_0>(),
+                                                     blocks_storage<BlocksQ4_1>(), blocks_storage<BlocksQ5_0>(),
+                                                     blocks_storage<BlocksQ5_1>(), blocks_storage<BlocksQ4_K>(),
+                                                     blocks_storage<BlocksQ5_K>(), blocks_storage<BlocksQ6_K>()};
   static_assert(static_cast<size_t>(kDTypes) == static_cast<size_t>(DType::Q8_0) + std::size(kStorages));
   return kStorages;
 }

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "cpu/rows.hpp"
 
 namespace heed::cpu {
@@ -58,21 +60,31 @@ void rotate(const Turn* turns, int64_t pairs, bool halves, float* row) {
 ScratchNeed rotary_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 2); }
 
 void run_rotary(const Pass& pass) {
-  const Operand x = pass.input(in::kX), table = pass.input(in::kRotaryTable), out = pass.output();
+  const auto& attrs = pass.node.as<RotaryAttrs>();
+  const Operand x = pass.input(in::kX), table = pass.input(in::kRotaryTable);
+  Operand out = pass.output();
+  const int64_t room = attrs.placed ? pass.values.sizes[static_cast<size_t>(attrs.room)] : 0;
+  const int64_t apart = attrs.placed ? std::exchange(out.view.stride[out.view.rank - 2], 0) : 0;
   const Positions positions(pass, x.view);
-  const bool halves = pass.node.as<RotaryAttrs>().pairs == RotaryPairs::Halves;
+  const bool halves = attrs.pairs == RotaryPairs::Halves;
   const int64_t n = row_length(out.view), pairs = table.view.dim[0];
   pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
     float* const row = pass.scratch<float>(worker);
     Turn* const turns = reinterpret_cast<Turn*>(row + row_pitch(n));
+    bool known = false;
     for (int64_t r = begin, last = 0; r < end; ++r) {
       const int64_t position = positions.of(r);
+      if (attrs.placed && (position < 0 || position >= room)) {
+        if (position >= room) pass.fault.report(static_cast<uint64_t>(r * n));
+        continue;
+      }
       // Heads of one token, where they are neighbours, turn alike.
-      if (r == begin || position != last) fill_turns(table.at<const uint32_t>(0), position, pairs, turns);
+      if (!known || position != last) fill_turns(table.at<const uint32_t>(0), position, pairs, turns);
+      known = true;
       last = position;
       load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
       rotate(turns, pairs, halves, row);
-      store_row(out, r, row);
+      store(out, row_offset(out.view, r) + position * apart, row_stride(out.view), n, row);
     }
   });
 }

@@ -53,7 +53,8 @@ double flops_of(const Schedule& schedule, const Node& node, const RunValues& val
 
 // A gather reads the rows it names, not the table; an attention the keys and values that its queries see.
 double bytes_read(const Schedule& schedule, const Node& node, size_t input, const RunValues& values) {
-  const bool gathers = node.op == Op::Embedding && input == in::kTable;
+  const bool gathers =
+      input == 0 && (node.op == Op::Embedding || (node.op == Op::Place && node.as<PlaceAttrs>().gathers));
   View view = resolve(schedule, gathers ? node.outputs[0] : node.inputs[input], values);
   view.dtype = schedule.info(node.inputs[input]).dtype;
   if (node.op == Op::Attention && (input == in::kKey || input == in::kValue))

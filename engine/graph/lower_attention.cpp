@@ -116,14 +116,111 @@ class Expansion {
   SizeId key_heads_ = 0;
 };
 
+// Joins the lengths and positions of an attention, so that a kernel reads them from one binding. Attentions that are given the
+// same, as the layers of a network are, share what was joined.
+class RowJoiner {
+ public:
+  explicit RowJoiner(GraphData* graph) : graph_(*graph), build_(*graph, "attention") {}
+
+  // The same attention with these joined; its node counts on the nodes that are added to `out` by add.
+  Node joined(const Node& attention) {
+    Node node = attention;
+    node.as<AttentionAttrs>().rows_joined = true;
+    const Tensor lengths = node.inputs[in::kLengths], positions = node.inputs[in::kQueryPositions];
+    const Pair* found = nullptr;
+    for (const Pair& pair : pairs_)
+      if (pair.lengths == lengths && pair.positions == positions) found = &pair;
+    if (found == nullptr) found = &make(attention.label, lengths, positions);
+    if (lengths.valid()) node.inputs[in::kLengths] = column(found->rows, 0);
+    if (positions.valid()) node.inputs[in::kQueryPositions] = column(found->rows, lengths.valid() ? 1 : 0);
+    return node;
+  }
+
+  // Adds the node that joins, before the first attention that reads it.
+  void add(const Node& joined, std::vector<Node>* out) {
+    const size_t input = joined.inputs[in::kLengths].valid() ? in::kLengths : in::kQueryPositions;
+    for (Pair& pair : pairs_)
+      if (!pair.added && pair.rows.id == graph_.tensors[joined.inputs[input].id].storage) {
+        out->push_back(pair.node);
+        pair.added = true;
+      }
+  }
+
+ private:
+  struct Pair {
+    Tensor lengths, positions, rows;
+    Node node;
+    bool added = false;
+  };
+
+  Pair& make(const std::string& label, Tensor lengths, Tensor positions) {
+    Pair pair{lengths, positions, {}, {}, false};
+    const bool both = lengths.valid() && positions.valid();
+    TensorInfo info;
+    info.rank = 2;
+    info.dims[0] = build_.info(lengths.valid() ? lengths : positions).dims[0];
+    info.dims[1] = graph_.sizes.constant(both ? 2 : 1);
+    pair.rows = pair.node.outputs[0] = build_.add_like(info, DType::I32);
+    pair.node.label = label + ".rows";
+    pair.node.op = both ? Op::Concat : Op::Elementwise;
+    if (both)
+      pair.node.attrs = ConcatAttrs{1};
+    else
+      pair.node.attrs = ElementwiseAttrs{};
+    size_t next = 0;
+    for (const Tensor part : {lengths, positions})
+      if (part.valid()) pair.node.inputs[next++] = as_column(part);
+    return pairs_.emplace_back(std::move(pair));
+  }
+
+  Tensor as_column(Tensor rows) {
+    TensorInfo view = build_.info(rows);
+    view.name.clear();
+    view.rank = 2;
+    view.dims[1] = view.strides[1] = graph_.sizes.constant(1);
+    return build_.add_view(view, view.storage);
+  }
+
+  Tensor column(Tensor rows, int64_t at) {
+    TensorInfo view = build_.info(rows);
+    view.rank = 1;
+    view.offset = graph_.sizes.constant(at);
+    return build_.add_view(view, rows.id);
+  }
+
+  GraphData& graph_;
+  Build build_;
+  std::vector<Pair> pairs_;
+};
+
+// Whether an attention has lengths or positions beside so much else that a device may want them joined.
+bool may_join_rows(const Node& node) {
+  int given = 0;
+  for (const size_t input :
+       {in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias, in::kLengths, in::kQueryPositions})
+    given += node.inputs[input].valid();
+  return given > 3;
+}
+
 }  // namespace
 
 void lower_attention(GraphData* graph, const ScheduleOptions& options) {
   std::vector<Node> nodes;
   nodes.reserve(graph->nodes.size());
+  RowJoiner joiner(graph);
+  const auto keeps = [&](const Node& node) {
+    return options.keeps_attention != nullptr && options.keeps_attention(options.context, *graph, node);
+  };
   for (const Node& node : graph->nodes) {
-    const bool keep = node.op != Op::Attention ||
-                      (options.keeps_attention != nullptr && options.keeps_attention(options.context, *graph, node));
+    const bool keep = node.op != Op::Attention || keeps(node);
+    if (!keep && may_join_rows(node)) {
+      const Node joined = joiner.joined(node);
+      if (keeps(joined)) {
+        joiner.add(joined, &nodes);
+        nodes.push_back(joined);
+        continue;
+      }
+    }
     if (keep)
       nodes.push_back(node);
     else

@@ -79,6 +79,8 @@ struct SoftmaxAttrs {
 struct AttentionAttrs {
   SoftmaxAttrs softmax;
   DropoutAttrs dropout;
+  // Lengths and positions lie side by side in a tensor of their own, [B, 2], or one of them in one, [B] (lower_attention.cpp).
+  bool rows_joined = false;
 };
 
 // inputs: x, gamma, beta (LayerNorm only), residual (shape of x; added to x first).
@@ -104,6 +106,10 @@ struct MeanAttrs {
 struct RotaryAttrs {
   RotaryPairs pairs = RotaryPairs::Halves;
   SizeId first = 0;  // position of the first row, where there are no positions
+  // Rows go to their positions along the axis before the last, of which there are `room`, as in PlaceAttrs. out: a view with the
+  // shape of x, as if all rows went to 0.
+  bool placed = false;
+  SizeId room = 0;
 };
 
 // Products of the same few rows x, [S, K] or [B, S, K], with up to three weights stored as [N, K], and what lies before and
@@ -140,6 +146,16 @@ struct SampleAttrs {
 // inputs: x [..., V], labels [...]. out: F32, contiguous.
 struct CrossEntropyAttrs {
   float label_smoothing = 0.0f;
+};
+
+// Rows go to places along an axis of a tensor, which differ from row to row, or come from there. A row without a place is left
+// out, and one whose place is behind the last is a fault. inputs: x, places (I32, which broadcasts to the first axis + 1 dims of
+// the rows). out: a view with the shape of the rows, as if all of them went to place 0; or, if it gathers, the rows, and x
+// is all that they may come from.
+struct PlaceAttrs {
+  int axis = 0;
+  SizeId room = 0;  // places that there are
+  bool gathers = false;
 };
 
 struct ConcatAttrs {  // inputs: 1..kMaxInputs parts
@@ -179,9 +195,9 @@ struct CustomAttrs {
 
 struct EmptyAttrs {};  // Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x)
 
-using Attrs =
-    std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
-                 MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, ConcatAttrs, CustomAttrs>;
+using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
+                           ElementwiseAttrs, MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs,
+                           PlaceAttrs, ConcatAttrs, CustomAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;
@@ -227,6 +243,8 @@ inline constexpr size_t kPositions = 1, kRotaryTable = 2;
 // projection: as rotary, with the norm's gamma first, then the weights and biases
 inline constexpr size_t kProjectionGamma = 1, kProjectionPositions = 2, kProjectionTable = 3;
 inline constexpr size_t kProjectionWeights = 4, kProjectionBiases = 7;
+// place
+inline constexpr size_t kPlaces = 1;
 // sample
 inline constexpr size_t kSampleBias = 1, kPrevious = 2, kCounts = 3, kSteps = 4, kSeeds = 5, kSettings = 6;
 }  // namespace in

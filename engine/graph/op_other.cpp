@@ -92,9 +92,11 @@ namespace {
 Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
   if (!build.needs({a, b})) return {};
   const TensorInfo ia = build.info(a), ib = build.info(b);
-  if (ia.dtype != ib.dtype || !is_float(ia.dtype))
-    return build.fail(Status::DTypeMismatch, format("%s and %s: the same one of f32, f16 and bf16 is needed",
-                                                    build.text(a).c_str(), build.text(b).c_str()));
+  const bool whole = kind == ElementwiseAttrs::Kind::Add && ia.dtype == DType::I32;
+  if (ia.dtype != ib.dtype || !(is_float(ia.dtype) || whole))
+    return build.fail(Status::DTypeMismatch,
+                      format("%s and %s: the same one of f32, f16 and bf16%s is needed", build.text(a).c_str(),
+                             build.text(b).c_str(), kind == ElementwiseAttrs::Kind::Add ? ", or i32," : ""));
   TensorInfo out;
   if (!build.broadcast(ia, ib, &out))
     return build.fail(Status::ShapeMismatch,

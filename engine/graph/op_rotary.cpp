@@ -93,7 +93,7 @@ Tensor Graph::rotary(Tensor x, const RotaryOptions& options) {
   if (build.failed()) return {};
   const Tensor result = build.add_like(info, info.dtype);
   build.add_node(Op::Rotary, {x, options.positions, table}, result,
-                 RotaryAttrs{options.pairs, build.id_of(options.first)});
+                 RotaryAttrs{.pairs = options.pairs, .first = build.id_of(options.first)});
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Tensors that stay from run to run, and writes to them. A write is a copy whose output is a view of the state;
 // write_in_place.cpp has the pass before it write there instead, where that can be.
 #include "graph/build.hpp"
+#include "graph/op_place.hpp"
 
 namespace heed {
 
@@ -16,21 +17,40 @@ bool check_operands(Build& build, Tensor state, Tensor value) {
                       format("%s is neither a state nor a view of one", build.text(state).c_str()));
 }
 
+// Whether a value may be written to `place`, a view of a state of the same shape. Records the mistake if it may not.
+bool fits(Build& build, Tensor place, Tensor value) {
+  const TensorInfo &to = build.info(place), &from = build.info(value);
+  const bool types_fit = from.dtype == to.dtype || (is_float(from.dtype) && is_float(to.dtype));
+  if (types_fit && build.same_shape(from, to)) return true;
+  return build.refuse(types_fit ? Status::ShapeMismatch : Status::DTypeMismatch,
+                      format("%s cannot be written to %s", build.text(value).c_str(), build.text(place).c_str()));
+}
+
+// What `state` shows after another write to it.
+Tensor written(Build& build, Tensor state) {
+  const uint32_t storage = build.info(state).storage;
+  ++build.data().tensors[storage].writes;
+  return build.add_view(build.info(state), storage);
+}
+
 // Writes a value to `place`, a view of what `state` shows. Gives what `state` shows then.
 Tensor write(Build& build, Tensor state, Tensor place, Tensor value) {
-  if (!place.valid()) return {};
-  const TensorInfo to = build.info(place), from = build.info(value);
-  if (from.dtype != to.dtype && !(is_float(from.dtype) && is_float(to.dtype)))
-    return build.fail(Status::DTypeMismatch,
-                      format("%s cannot be written to %s", build.text(value).c_str(), build.text(place).c_str()));
-  if (!build.same_shape(from, to))
-    return build.fail(Status::ShapeMismatch,
-                      format("%s cannot be written to %s", build.text(value).c_str(), build.text(place).c_str()));
+  if (!place.valid() || !fits(build, place, value)) return {};
   // One pass must not read what it writes.
-  if (from.storage == to.storage) value = build.copy(value);
+  if (build.info(value).storage == build.info(place).storage) value = build.copy(value);
   build.add_node(Op::Elementwise, {value}, place, ElementwiseAttrs{});
-  ++build.data().tensors[to.storage].writes;
-  return build.add_view(build.info(state), to.storage);
+  return written(build, state);
+}
+
+// Where rows of this shape are written along an axis, from `at` on. Invalid, with the mistake recorded, if they cannot be.
+Tensor place_for(Build& build, Tensor state, Tensor rows, int axis, Dim at) {
+  const TensorInfo &info = build.info(rows), &whole = build.info(state);
+  if (info.rank != whole.rank)
+    return build.fail(Status::ShapeMismatch,
+                      format("%s cannot be written to %s", build.text(rows).c_str(), build.text(state).c_str()));
+  const int counted = build.axis_of(axis, info.rank);
+  if (counted < 0) return {};
+  return build.add_slice(state, counted, at, build.dim_of(info.dims[static_cast<size_t>(counted)]));
 }
 
 }  // namespace
@@ -66,14 +86,29 @@ Tensor Graph::state(std::string_view name, const Shape& shape, DType dtype) {
 Tensor Graph::append(Tensor state, Tensor rows, int axis, Dim at) {
   Build build(*data_, "append");
   if (!check_operands(build, state, rows)) return {};
-  const TensorInfo &info = build.info(rows), &whole = build.info(state);
-  if (info.rank != whole.rank)
-    return build.fail(Status::ShapeMismatch,
-                      format("%s cannot be written to %s", build.text(rows).c_str(), build.text(state).c_str()));
-  const int counted = build.axis_of(axis, info.rank);
-  if (counted < 0) return {};
-  const Dim size = build.dim_of(info.dims[static_cast<size_t>(counted)]);
-  return write(build, state, build.add_slice(state, counted, at, size), rows);
+  return write(build, state, place_for(build, state, rows, axis, at), rows);
+}
+
+Tensor Graph::append(Tensor state, Tensor rows, int axis, Tensor at) {
+  Build build(*data_, "append");
+  if (!check_operands(build, state, rows) || !build.needs({at})) return {};
+  const Tensor place = place_for(build, state, rows, axis, 0);
+  if (!place.valid() || !fits(build, place, rows)) return {};
+  const int counted = build.axis_of(axis, build.info(rows).rank);
+  Tensor places = detail::places_of(build, at, build.info(rows), counted);
+  if (!places.valid()) return {};
+  if (const DType to = build.info(place).dtype; build.info(rows).dtype != to) {
+    const Tensor converted = build.add_like(build.info(rows), to);
+    build.add_node(Op::Elementwise, {rows}, converted, ElementwiseAttrs{});
+    rows = converted;
+  }
+  // One pass must not read what it writes.
+  const uint32_t storage = build.info(place).storage;
+  if (build.info(rows).storage == storage) rows = build.copy(rows);
+  if (build.info(places).storage == storage) places = build.copy(places);
+  build.add_node(Op::Place, {rows, places}, place,
+                 PlaceAttrs{counted, build.info(state).dims[static_cast<size_t>(counted)], false});
+  return written(build, state);
 }
 
 Tensor Graph::assign(Tensor state, Tensor value) {

@@ -14,7 +14,8 @@ namespace heed::detail {
 void remove_idle_dropout(GraphData* graph, bool training);
 // Drops nodes whose results no output and no state needs.
 void remove_dead_nodes(GraphData* graph);
-// Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the options keep it.
+// Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the options keep it, perhaps with lengths and
+// positions joined.
 void lower_attention(GraphData* graph, const ScheduleOptions& options);
 // Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
 void isolate_outputs(GraphData* graph);
@@ -25,7 +26,7 @@ void fuse(GraphData* graph, const ScheduleOptions& options);
 // Has passes write into states what a copy behind them would write there, and leaves out the copy. Where heads lie apart in
 // the state, a product cannot: with PerHead it becomes a product for each head, which can.
 enum class Products : uint8_t { Whole, PerHead };
-void write_in_place(GraphData* graph, Products products);
+void write_in_place(GraphData* graph, const ScheduleOptions& options, Products products);
 // Makes one pass of up to three products of the same few rows, and of the norm before and the rotary or gate behind them.
 void project(GraphData* graph, const ScheduleOptions& options);
 // Moves rows apart by two cache lines each where a matmul reads rows that lie a multiple of `pitch` bytes apart: they

@@ -35,9 +35,9 @@ class Planner {
     detail::lower_attention(&graph_, options_);
     detail::isolate_outputs(&graph_);
     detail::fuse(&graph_, options_);
-    detail::write_in_place(&graph_, detail::Products::Whole);
+    detail::write_in_place(&graph_, options_, detail::Products::Whole);
     detail::project(&graph_, options_);
-    detail::write_in_place(&graph_, detail::Products::PerHead);
+    detail::write_in_place(&graph_, options_, detail::Products::PerHead);
     detail::spread_rows(&graph_, options_.colliding_pitch);
     evaluate_maxima();
     Status status = check_sizes();

@@ -71,6 +71,8 @@ struct ScheduleOptions {
   // which it binds together. Without these each product is a pass of its own.
   bool (*projects)(const void* context, DType rows, DType weights) = nullptr;
   const detail::WeightsImpl* weights = nullptr;
+  // True if products, rotations and norms write results of any floating-point type, whatever they read.
+  bool converts_results = false;
   bool strided_attention = false;  // true if the fused kernel writes any strides: a copy behind it is then left out
 };
 

@@ -1,5 +1,5 @@
 // Graph::append and assign add a copy into a state. Where the pass before it makes nothing but what is copied, it can
-// write there itself.
+// write there itself, in the place of what it reads, too, if it reads just the elements that it writes.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -25,12 +25,16 @@ bool takes_row_strides(Op op) {
   }
 }
 
+// Operations that devices with ScheduleOptions::converts_results convert in.
+bool converts(Op op) { return op == Op::Matmul || op == Op::Rotary || op == Op::RmsNorm || op == Op::LayerNorm; }
+
 class Placing {
  public:
-  Placing(GraphData* graph, Products products)
+  Placing(GraphData* graph, const ScheduleOptions& options, Products products)
       : graph_(*graph),
         build_(*graph, "append"),
         flow_(*graph),
+        converts_(options.converts_results),
         per_head_(products == Products::PerHead),
         gone_(graph->nodes.size(), false) {}
 
@@ -46,25 +50,65 @@ class Placing {
   // Has the maker of what node `n` copies into a state write it there, if it can.
   bool is_left_out(size_t n) {
     const Node& copy = graph_.nodes[n];
+    if (copy.op == Op::Place && !copy.as<PlaceAttrs>().gathers) return is_turned_there(n);
     if (copy.op != Op::Elementwise || !build_.is_state(graph_.tensors[copy.outputs[0].id].storage)) return false;
     const auto& attrs = copy.as<ElementwiseAttrs>();
     const TensorInfo seen = build_.info(copy.inputs[0]), place = build_.info(copy.outputs[0]);
-    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.scale != 1.0f || attrs.activation != Activation::None ||
-        seen.dtype != place.dtype)
+    if (attrs.kind != ElementwiseAttrs::Kind::Copy || attrs.scale != 1.0f || attrs.activation != Activation::None)
       return false;
     const int64_t producer = flow_.producer[seen.storage];
     if (producer < 0 || flow_.only_reader(seen.storage) == nullptr) return false;
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];
     if (maker.outputs[0].id != seen.storage || maker.op == Op::Custom ||
-        is_touched(place.storage, static_cast<size_t>(producer), n))
+        (seen.dtype != place.dtype && !(converts_ && converts(maker.op))) ||
+        is_touched(place.storage, static_cast<size_t>(producer) + 1, n))
       return false;
     const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[0]), seen, place);
+    if (reads_elsewhere(maker, target.value_or(place), place.storage)) return false;
     if (target && can_write(maker.op, *target))
       maker.outputs[0] = build_.add_view(*target, place.storage);
     else if (per_head_ && has_heads(maker, seen, place))
       make_per_head(maker, place);
     else
       return false;
+    maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
+    return true;
+  }
+
+  // Whether a pass that writes `target`, in a state, reads the state where it would not be the same elements. An elementwise
+  // pass reads an element just before it writes it, so that a new value of a state may be computed from the old one.
+  bool reads_elsewhere(const Node& maker, const TensorInfo& target, uint32_t state) const {
+    return std::any_of(maker.inputs.begin(), maker.inputs.end(), [&](Tensor t) {
+      if (!t.valid() || graph_.tensors[t.id].storage != state) return false;
+      return maker.op != Op::Elementwise || !shows_same(build_.info(t), target);
+    });
+  }
+
+  bool shows_same(const TensorInfo& a, const TensorInfo& b) const {
+    if (!build_.same_shape(a, b) || a.offset != b.offset) return false;
+    for (int i = 0; i < a.rank; ++i) {
+      const auto at = static_cast<size_t>(i);
+      if (a.strides[at] != b.strides[at] && !graph_.sizes.is_constant(a.dims[at], 1)) return false;
+    }
+    return true;
+  }
+
+  // Has a rotary write rows at their positions, if node `n` copies them from it to just these places.
+  bool is_turned_there(size_t n) {
+    const Node& copy = graph_.nodes[n];
+    const auto& attrs = copy.as<PlaceAttrs>();
+    const TensorInfo& place = build_.info(copy.outputs[0]);
+    const int64_t producer = flow_.producer[copy.inputs[0].id];
+    if (producer < 0 || flow_.only_reader(copy.inputs[0].id) == nullptr) return false;
+    Node& maker = graph_.nodes[static_cast<size_t>(producer)];
+    if (maker.op != Op::Rotary || maker.outputs[0] != copy.inputs[0] || attrs.axis != place.rank - 2 ||
+        maker.inputs[in::kPositions] != copy.inputs[in::kPlaces] || build_.info(copy.inputs[0]).dtype != place.dtype ||
+        is_touched(place.storage, static_cast<size_t>(producer), n))
+      return false;
+    auto& rotary = maker.as<RotaryAttrs>();
+    rotary.placed = true;
+    rotary.room = attrs.room;
+    maker.outputs[0] = copy.outputs[0];
     maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
     return true;
   }
@@ -139,6 +183,7 @@ class Placing {
     if (!reshape_in_place(build_, *from, &dense)) return {};
     TensorInfo target = result;
     target.name.clear();
+    target.dtype = place.dtype;
     target.offset = place.offset;
     SizeId within = graph_.sizes.constant(1);  // the stride of an axis of size 1: as if it were not alone
     for (int i = result.rank; i-- > 0;) {
@@ -182,14 +227,14 @@ class Placing {
   GraphData& graph_;
   Build build_;
   Dataflow flow_;
-  bool per_head_;
+  bool converts_, per_head_;
   std::vector<bool> gone_;
 };
 
 }  // namespace
 
-void write_in_place(GraphData* graph, Products products) {
-  if (!graph->states.empty()) Placing(graph, products).run();
+void write_in_place(GraphData* graph, const ScheduleOptions& options, Products products) {
+  if (!graph->states.empty()) Placing(graph, options, products).run();
 }
 
 }  // namespace heed::detail

@@ -115,7 +115,8 @@ Status select_attention(const Select& select) {
                                      static_cast<long long>(select.max_of(query.dims[1])),
                                      static_cast<long long>(kMostHeads)));
   if (!row_bindings(node).fit)
-    return select.unsupported("at most three of key_padding, mask, bias, lengths and positions are possible");
+    return select.unsupported(
+        "the log-sum-exp is not possible with all of key_padding, mask and bias beside lengths or positions");
   const Status status = check_types(select);
   if (status != Status::Ok) return status;
   const Need need = select.need();

@@ -40,7 +40,8 @@ struct Asked {
   Heads heads;
 };
 
-// The bindings of lengths and positions: those of masks that are absent. 0: not given.
+// The bindings of lengths and positions: those of masks that are absent. 0: not given. Joined ones share one binding, which
+// may be that of the log-sum-exp where none is wanted.
 struct RowBindings {
   uint32_t lengths = 0, positions = 0;
   bool fit = true;  // false: more is given than there are bindings

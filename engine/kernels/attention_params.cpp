@@ -34,18 +34,24 @@ Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, cons
 RowBindings row_bindings(const Node& node) {
   // Absent ones of these have the bindings of their own numbers to give away.
   constexpr size_t kMasks[] = {in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias};
+  const bool joined = node.as<AttentionAttrs>().rows_joined;
   RowBindings bindings;
   size_t next = 0;
   const auto take = [&](size_t input, uint32_t* binding) {
     if (!node.inputs[input].valid()) return;
     while (next < std::size(kMasks) && node.inputs[kMasks[next]].valid()) ++next;
-    if (next == std::size(kMasks))
-      bindings.fit = false;
-    else
+    if (next < std::size(kMasks))
       *binding = static_cast<uint32_t>(kMasks[next++]);
+    else if (joined && !node.outputs[out::kLogSumExp].valid())
+      *binding = static_cast<uint32_t>(kLogSumExpBinding);  // nothing else is there, and a joined tensor starts at 0
+    else
+      bindings.fit = false;
   };
   take(in::kLengths, &bindings.lengths);
-  take(in::kQueryPositions, &bindings.positions);
+  if (joined && node.inputs[in::kLengths].valid() && node.inputs[in::kQueryPositions].valid())
+    bindings.positions = bindings.lengths;
+  else
+    take(in::kQueryPositions, &bindings.positions);
   return bindings;
 }
 
@@ -82,7 +88,7 @@ KernelUse& add(const Select& select, const Heads& heads, const Candidate& candid
   const auto bind_rows = [&](uint32_t binding, size_t constant, size_t input) {
     if (binding == 0) return;
     use.key.set(constant, binding);
-    use.buffers[binding].tensor = select.node.inputs[input];
+    use.buffers[binding] = {BufferUse::Kind::Tensor, false, select.node.inputs[input]};
   };
   const RowBindings rows = row_bindings(select.node);
   bind_rows(rows.lengths, Spec::LENGTHS_AT, in::kLengths);
@@ -128,14 +134,14 @@ AttentionParams params_of(const Emit& emit, const View& q, const View& k, const 
     p.bias_q = u32(bias.stride[2]), p.bias_k = u32(bias.stride[3]);
   }
   const auto place_rows = [&](uint32_t binding, size_t input) {
-    if (binding == 0) return;
+    if (binding == 0 || binding == kLogSumExpBinding) return;
     const View rows = emit.in(input);
     p.offset[binding] = u32(rows.offset);
     (binding == 3 ? p.key_padding_b : binding == 4 ? p.mask_b : p.bias_b) = u32(rows.stride[0]);
   };
   const RowBindings rows = row_bindings(emit.node);
   place_rows(rows.lengths, in::kLengths);
-  place_rows(rows.positions, in::kQueryPositions);
+  if (rows.positions != rows.lengths) place_rows(rows.positions, in::kQueryPositions);
   p.seed = emit.values.seed;
   p.stream = attrs.dropout.stream;
   return p;

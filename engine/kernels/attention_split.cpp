@@ -127,7 +127,8 @@ void add_partial(const Select& select, const Heads& heads, const Candidate& cand
   partial.why = "fused, keys split over workgroups to fill the device, or since they are many";
   partial.key.spec[Spec::FLAGS] |= HEED_ATTENTION_PARTIAL;
   partial.buffers[kOutBinding].tensor = select.node.workspace;
-  partial.buffers[kLogSumExpBinding].tensor = select.node.workspace;  // the combining kernel stores it
+  BufferUse& last = partial.buffers[kLogSumExpBinding];
+  if (last.write) last.tensor = select.node.workspace;  // the combining kernel stores it
   list.uses[kernel].partner = list.count - 1;
 }
 

@@ -23,10 +23,12 @@ ByStorage kernels_from(DType from) {
 }
 
 Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType from, DType to, KernelId* id) {
-  const bool plain_copy =
-      attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f && attrs.activation == Activation::None;
+  const bool plain = attrs.scale == 1.0f && attrs.activation == Activation::None;
+  const bool copies = attrs.kind == ElementwiseAttrs::Kind::Copy;
   if (from == to && (from == DType::I32 || from == DType::U8)) {
-    if (!plain_copy) return select.unsupported(format("%s has copies only, no arithmetic", to_string(from)));
+    const bool adds = attrs.kind == ElementwiseAttrs::Kind::Add && from == DType::I32;
+    if (!plain || !(copies || adds))
+      return select.unsupported(format("%s has copies and sums of i32 only", to_string(from)));
     *id = from == DType::I32 ? KernelId::CopyI32 : KernelId::CopyU8;
     return Status::Ok;
   }
@@ -51,7 +53,7 @@ const char* why_variant(KernelId id) {
     case KernelId::ElementwiseF32F16: return "cast from f32 to f16, rounding to nearest even";
     case KernelId::ElementwiseF16F32: return "cast from f16 to f32, exact";
     case KernelId::ElementwiseF32Narrow: return "cast from two bytes to f32, exact";
-    case KernelId::CopyI32: return "copy of words";
+    case KernelId::CopyI32: return "copy or sum of words";
     default: return "copy of bytes, by atomic operations on words";
   }
 }

@@ -19,6 +19,7 @@
 #include "shared/matmul_tiles.h"
 #include "shared/mean.h"
 #include "shared/norm.h"
+#include "shared/place.h"
 #include "shared/projection.h"
 #include "shared/rotary.h"
 #include "shared/row_groups.h"

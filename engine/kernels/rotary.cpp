@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "kernels/rows.hpp"
 
 namespace heed::kernels {
@@ -27,22 +29,34 @@ Status select_rotary(const Select& select) {
     use->key.set(RotaryConstants::HALVES, select.node.as<RotaryAttrs>().pairs == RotaryPairs::Halves);
     use->key.set(RotaryConstants::POSITIONS, select.has(in::kPositions));
     bind(select, use, kInputs);
+    const bool placed = select.node.as<RotaryAttrs>().placed;
+    use->key.set(RotaryConstants::PLACED, placed);
+    BufferUse& faults = use->buffers[use->buffer_count++];
+    if (placed)
+      faults = {BufferUse::Kind::Faults, true, {}};
+    else
+      faults.tensor = select.node.inputs[in::kX];
   });
   return Status::Ok;
 }
 
 void emit_rotary(const Emit& emit) {
-  const View x = emit.in(in::kX), table = emit.in(in::kRotaryTable), out = emit.out();
-  const View positions = positions_of(emit, x);
-  const View* const views[] = {&x, &positions, &out};
+  const auto& attrs = emit.node.as<RotaryAttrs>();
+  const View x = emit.in(in::kX), table = emit.in(in::kRotaryTable), positions = positions_of(emit, x);
+  View out = emit.out();
   RotaryParams p{};
+  if (attrs.placed) {
+    p.room = u32(emit.values.sizes[static_cast<size_t>(attrs.room)]);
+    p.apart = u32(std::exchange(out.stride[out.rank - 2], 0));
+  }
+  const View* const views[] = {&x, &positions, &out};
   const Walk walk = walk_rows(x, views, &p);
   p.offset[0] = u32(x.offset);
   p.offset[1] = u32(positions.offset);
   p.offset[2] = u32(table.offset);
   p.offset[3] = u32(out.offset);
   p.pairs = u32(table.dim[0]);
-  p.first = u32(emit.values.sizes[static_cast<size_t>(emit.node.as<RotaryAttrs>().first)]);
+  p.first = u32(emit.values.sizes[static_cast<size_t>(attrs.first)]);
   put(p.x_stride, walk.stride[0]);
   put(p.position_stride, walk.stride[1], 1);
   put(p.out_stride, walk.stride[2]);

@@ -6,12 +6,20 @@ namespace heed::nn {
 
 namespace {
 
-AttentionOptions core_options(const MultiHeadOptions& options) {
+// Where the queries of each row begin, [B].
+Tensor first_positions(Graph& g, const MultiHeadOptions& options) {
+  const Cache& cache = options.cache;
+  if (cache.capacity == 0 || !cache.positions.valid()) return options.positions;
+  const Shape shape = g.shape(cache.positions);
+  return shape.rank == 2 ? g.reshape(g.slice(cache.positions, 1, 0, 1), {shape[0]}) : Tensor{};
+}
+
+AttentionOptions core_options(Graph& g, const MultiHeadOptions& options) {
   return {.scale = options.scale,
           .causal = options.causal,
           .window = options.window,
           .lengths = options.lengths,
-          .positions = options.positions,
+          .positions = first_positions(g, options),
           .key_padding = options.key_padding,
           .mask = options.mask,
           .bias = options.score_bias,
@@ -39,19 +47,29 @@ bool add_batch(Graph& g, std::string_view prefix, std::array<Tensor, 3>* inputs)
 }
 
 // Appends the rows of new tokens, [B, G, S, d], to the state `name` and gives all that it then holds, [B, G, past + S, d].
-Tensor remember(Graph& g, Tensor heads, const std::string& name, const Cache& cache) {
+Tensor remember(Graph& g, Tensor heads, const std::string& name, const Cache& cache, Tensor positions) {
   const Shape shape = g.shape(heads);
   if (shape.rank != 4) return {};
-  Tensor state = g.state(name, {shape[0].value, shape[1], cache.capacity, shape[3]}, g.dtype(heads));
+  Tensor state =
+      g.state(name, {shape[0].value, shape[1], cache.capacity, shape[3]}, cache.dtype.value_or(g.dtype(heads)));
   if (!shape[0].is_constant()) state = g.slice(state, 0, 0, shape[0]);
-  const Tensor written = g.append(state, heads, 2, cache.past);
+  const Tensor written =
+      positions.valid() ? g.append(state, heads, 2, positions) : g.append(state, heads, 2, cache.past);
   return g.slice(written, 2, 0, g.sum(cache.past, shape[2], cache.capacity));
+}
+
+// Positions [B, S] as those of all heads, [B, 1, S].
+Tensor for_heads(Graph& g, Tensor positions) {
+  const Shape shape = g.shape(positions);
+  return shape.rank == 2 ? g.reshape(positions, {shape[0], 1, shape[1]}) : positions;
 }
 
 // Takes projected heads to where queries meet keys: applies norms and rotation, and appends keys and values to the cache.
 void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, const MultiHeadOptions& options,
              std::array<Tensor, 3>* heads) {
   const Cache& cache = options.cache;
+  // One tensor, so that the pass that turns keys by their positions can also write them there.
+  const Tensor positions = cache.positions.valid() ? for_heads(g, cache.positions) : Tensor{};
   const auto norm = [&](Tensor x, std::string_view name) {
     return name.empty() ? x : rmsnorm(g, x, join(prefix, name), options.head_norm_eps);
   };
@@ -59,19 +77,28 @@ void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, con
   (*heads)[1] = norm((*heads)[1], names.k_norm);
   if (options.rotary) {
     RotaryOptions rotary = *options.rotary;
-    if (cache.capacity > 0 && rotary.first == Dim(0) && !rotary.positions.valid()) rotary.first = cache.past;
+    if (cache.capacity > 0 && rotary.first == Dim(0) && !rotary.positions.valid()) {
+      if (positions.valid())
+        rotary.positions = positions;
+      else
+        rotary.first = cache.past;
+    }
     const Label label(g, "rotary");
     for (size_t i = 0; i < 2; ++i) (*heads)[i] = g.rotary((*heads)[i], rotary);
   }
   if (cache.capacity == 0) return;
+  if (cache.positions.valid() && g.shape(cache.positions).rank != 2) {
+    mistake(g, Status::ShapeMismatch, prefix, "the positions of a cache must be [B, S]");
+    return;
+  }
   if (cache.capacity < 0 || options.causal == Causal::TopLeft) {
     mistake(g, Status::InvalidArgument, prefix,
             cache.capacity < 0 ? "a cache of less than no tokens"
                                : "an attention with a cache is causal from the bottom right, or not at all");
     return;
   }
-  (*heads)[1] = remember(g, (*heads)[1], join(prefix, "keys"), cache);
-  (*heads)[2] = remember(g, (*heads)[2], join(prefix, "values"), cache);
+  (*heads)[1] = remember(g, (*heads)[1], join(prefix, "keys"), cache, positions);
+  (*heads)[2] = remember(g, (*heads)[2], join(prefix, "values"), cache, positions);
 }
 
 // [B, heads, S, d_v] -> [B, S, heads d_v]. It costs nothing, since attention writes outputs in that order.
@@ -96,7 +123,7 @@ Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_v
 
   std::array<Tensor, 3> heads = project_heads(g, inputs, prefix, names, widths, options.bias, options.weight_dtype);
   prepare(g, prefix, names, options, &heads);
-  const AttentionResult result = g.attention(heads[0], heads[1], heads[2], core_options(options));
+  const AttentionResult result = g.attention(heads[0], heads[1], heads[2], core_options(g, options));
   Tensor y = merge_heads(g, result.output);
   if (!names.out.empty()) {
     const Label out_label(g, names.out);

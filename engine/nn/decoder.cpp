@@ -46,7 +46,6 @@ EncoderLayerOptions layer_of(const DecoderConfig& config, const DecoderOptions& 
   layer.attention.kv_heads = config.kv_heads;
   layer.attention.d_k = config.head_width;
   layer.attention.causal = Causal::BottomRight;
-  layer.attention.window = config.window;
   layer.attention.cache = options.cache;
   layer.attention.weight_dtype = options.weight_dtype;
   layer.feed_forward.hidden = config.hidden;
@@ -54,6 +53,23 @@ EncoderLayerOptions layer_of(const DecoderConfig& config, const DecoderOptions& 
   layer.norm.placement = NormPlacement::Pre;
   layer.norm.eps = config.eps;
   return layer;
+}
+
+// Layer `i` of a network whose layers are otherwise like this one.
+EncoderLayerOptions with_window(EncoderLayerOptions layer, const DecoderConfig& config, int i) {
+  const bool sees_all = i < config.window_from || (config.full_every > 0 && (i + 1) % config.full_every == 0);
+  layer.attention.window = sees_all ? 0 : config.window;
+  return layer;
+}
+
+// The rows of GPT-2's table for tokens [B, S]: one for each position, or for each token of rows that differ.
+Tensor position_rows(Graph& g, Tensor table, Dim tokens, const DecoderOptions& options) {
+  const Cache& cache = options.cache;
+  if (cache.capacity == 0 || !cache.positions.valid())
+    return g.slice(table, 0, cache.capacity > 0 ? cache.past : Dim(0), tokens);
+  // Embedding would refuse the -1 of a token that is none.
+  const Shape shape = g.shape(table);
+  return shape.rank == 2 ? g.take(g.reshape(table, {1, shape[0], shape[1]}), 1, cache.positions) : Tensor{};
 }
 
 }  // namespace
@@ -67,6 +83,9 @@ DecoderResult decoder(Graph& g, Tensor ids, const DecoderConfig& config, const D
   };
   if (config.family > DecoderFamily::Gpt2) return refuse("the family is none of those there are");
   if (config.width < 1 || config.vocabulary < 1) return refuse("a width and a vocabulary of at least 1 are needed");
+  if (config.window < 0 || config.window_from < 0 || config.full_every < 0)
+    return refuse("a window, or the layers that have it, is a negative number");
+  if (options.last.valid() && options.all_logits) return refuse("`last` is given beside all_logits");
   if (is_gpt2 && config.positions < 1) return refuse("GPT-2 needs the number of its positions");
 
   const auto table = [&](std::string_view name, int64_t rows) {
@@ -80,17 +99,21 @@ DecoderResult decoder(Graph& g, Tensor ids, const DecoderConfig& config, const D
     return refuse("ids must be [B, S]");
   }
   if (is_gpt2) {
-    const Dim first = options.cache.capacity > 0 ? options.cache.past : Dim(0);
-    const Tensor rows = g.slice(table(names.positions, config.positions), 0, first, g.shape(x)[1]);
+    const Tensor rows = position_rows(g, table(names.positions, config.positions), g.shape(x)[1], options);
     x = g.add(x, g.cast(rows, options.dtype));
   }
 
   const std::string final_norm = join(options.prefix, names.norm);
   DecoderResult result;
-  result.hidden = encoder_stack(g, x, join(options.prefix, names.layers), layer_of(config, options),
-                                {.layers = config.layers, .final_norm = final_norm});
+  const EncoderLayerOptions layer = layer_of(config, options);
+  const std::string layers = join(options.prefix, names.layers);
+  if (!may_repeat(g, layers, config.layers, "layers")) return {};
+  for (int i = 0; i < config.layers && g.status() == Status::Ok; ++i)
+    x = encoder_layer(g, x, join(layers, int64_t{i}), with_window(layer, config, i));
+  result.hidden = apply_norm(g, x, final_norm, layer.norm);
   const Label label(g, "logits");
-  const Tensor seen = options.all_logits ? result.hidden : g.last(result.hidden, 1);
+  Tensor seen = result.hidden;
+  if (!options.all_logits) seen = options.last.valid() ? g.take(seen, 1, options.last) : g.last(seen, 1);
   result.logits = g.linear(seen, config.tied ? words : table(names.head, config.vocabulary));
   return result;
 }

@@ -15,7 +15,10 @@ void append_token(const Bpe::Data& data, int32_t id, bool show_special, bool* at
   std::string_view bytes = data.bytes(id);
   const bool plain = !is_hidden(type) && type != TokenType::UserDefined;
   if (plain && *at_start && data.vocabulary.space_prefix && bytes.starts_with(' ')) bytes.remove_prefix(1);
-  if (!plain || !data.token(id).empty()) *at_start = !plain;
+  if (plain)
+    *at_start = *at_start && data.token(id).empty();
+  else if (!data.vocabulary.space_once)
+    *at_start = true;
   text->append(bytes);
 }
 

@@ -24,12 +24,15 @@ class Encoder {
       add_words(text);
     else
       add_pieces(text);
-    after_special_ = false;
+    takes_space_ = false;
   }
 
+  // A token that the text does not hold.
+  void add_around(int32_t id) { ids_.push_back(id); }
+  // A token that is written in the text.
   void add_special(int32_t id) {
     ids_.push_back(id);
-    after_special_ = true;
+    takes_space_ = !data_.vocabulary.space_once;
   }
 
   size_t lost() const { return lost_; }
@@ -70,7 +73,7 @@ class Encoder {
   // SentencePiece: all of the text is one word.
   void add_pieces(std::string_view text) {
     marked_.clear();
-    if (data_.vocabulary.space_prefix && after_special_) marked_ += kSpaceMark;
+    if (data_.vocabulary.space_prefix && takes_space_) marked_ += kSpaceMark;
     for (const char byte : text)
       if (byte == ' ')
         marked_ += kSpaceMark;
@@ -94,7 +97,10 @@ class Encoder {
   }
 
   int32_t piece_id(std::string_view text) const {
-    if (!data_.pairs.empty()) return data_.find(text);
+    if (!data_.pairs.empty()) {
+      const int32_t id = data_.find(text);
+      return id >= 0 && is_hidden(data_.type(id)) ? -1 : id;
+    }
     const auto found = data_.merged.find(text);
     return found == data_.merged.end() ? -1 : found->second;
   }
@@ -124,7 +130,7 @@ class Encoder {
   BpeMerger merger_;
   std::vector<uint32_t> ends_;
   std::string composed_, letters_, marked_;
-  bool after_special_ = true;  // the beginning counts
+  bool takes_space_ = true;  // whether the prefix goes in front of what comes
   size_t lost_ = 0;
 };
 
@@ -166,7 +172,7 @@ Status Bpe::encode(std::span<const TextPart> parts, bool add_special, std::vecto
   const BpeVocabulary& vocabulary = data_->vocabulary;
   ids->clear();
   Encoder encoder(*data_, ids);
-  if (add_special && vocabulary.add_bos && vocabulary.bos >= 0) encoder.add_special(vocabulary.bos);
+  if (add_special && vocabulary.add_bos && vocabulary.bos >= 0) encoder.add_around(vocabulary.bos);
   std::string across;  // what earlier parts leave to be read with the next
   for (const TextPart& part : parts) {
     size_t begin = 0;
@@ -184,7 +190,7 @@ Status Bpe::encode(std::span<const TextPart> parts, bool add_special, std::vecto
     across.append(part.text.substr(begin));
   }
   encoder.add(across);
-  if (add_special && vocabulary.add_eos && vocabulary.eos >= 0) encoder.add_special(vocabulary.eos);
+  if (add_special && vocabulary.add_eos && vocabulary.eos >= 0) encoder.add_around(vocabulary.eos);
   if (lost != nullptr) *lost = encoder.lost();
   return Status::Ok;
 }

@@ -166,6 +166,7 @@ class BpeJson {
     if (is_type(rule, "Metaspace") && text_of(rule, "replacement") == kSpaceMark && !flag(rule, "split", true)) {
       const std::string scheme = text_of(rule, "prepend_scheme");
       vocabulary_.space_prefix = scheme != "never";
+      vocabulary_.space_once = scheme == "first";
       return Status::Ok;
     }
     if (rule) return unsupported("pre_tokenizer", rule, "only none and Metaspace are supported with byte_fallback");
@@ -220,6 +221,9 @@ class BpeJson {
     const Json all = root_.field("post_processor");
     if (!all) return Status::Ok;
     if (!is_type(all, "Sequence")) return one_processor(all);
+    constexpr size_t kMostProcessors = 8;
+    if (all.field("processors").size() > kMostProcessors)
+      return unsupported("post_processor", all, "so many processors are not supported");
     Status status = Status::Ok;
     all.field("processors").each([&](const std::string&, Json one) {
       status = one_processor(one);

@@ -102,12 +102,14 @@ class ChatReader {
     return {};
   }
 
-  // The literal behind `begin` and a quote, or "".
+  // The first literal that stands behind `begin`, or "".
   std::string literal_behind(std::string_view begin) const {
-    const size_t at = jinja_.find(begin);
-    if (at == std::string_view::npos || at + begin.size() >= jinja_.size()) return {};
-    const std::string_view rest = jinja_.substr(at + begin.size());
-    return literal(rest.substr(1), rest[0]);
+    for (size_t at = jinja_.find(begin); at != std::string_view::npos; at = jinja_.find(begin, at + 1)) {
+      const std::string_view rest = jinja_.substr(at + begin.size());
+      const std::string text = rest.empty() ? std::string() : literal(rest.substr(1), rest[0]);
+      if (!text.empty()) return text;
+    }
+    return {};
   }
 
   Status llama3() {

@@ -55,6 +55,7 @@ struct BpeVocabulary {
   int32_t bos = -1, eos = -1, unknown = -1;  // ids, or -1
   bool add_bos = false, add_eos = false;     // what BpeOptions::add_special adds
   bool space_prefix = false;  // SentencePiece puts a space in front of the text, and behind special tokens
+  bool space_once = false;    // in front of the text only
   bool whole_words = false;   // a word that is a token is not merged (Llama 3)
   bool compose = false;       // text is brought to Unicode's form NFC first
 };
@@ -130,7 +131,7 @@ class HEED_API Bpe {
 // Turns ids into text as they come, in whole characters: what it gives is valid UTF-8 at any time. Bytes that cannot belong
 // to a character become U+FFFD.
 //
-//   heed::BpeStream stream(bpe, {.begins_text = false});
+//   heed::BpeStream stream(bpe);
 //   while (...) { std::string more; s = stream.add(next_id, &more); print(more); }
 //   stream.finish(&more);
 class HEED_API BpeStream {

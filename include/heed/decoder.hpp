@@ -38,9 +38,13 @@ struct DecoderConfig {
   int64_t head_width = 0;  // 0: width / heads
   int64_t hidden = 0;      // width of the feed-forward; 0: four times the width
   int64_t vocabulary = 0;
-  int64_t positions =
-      0;  // the longest text of the training; Gpt2: rows of the table of positions, and no more can be said
-  int64_t window = 0;         // a token sees so many, itself and those before it (AttentionOptions::window); 0: all
+  // The longest text of the training; of Gpt2 rows of the table of positions, and the most tokens of a conversation.
+  int64_t positions = 0;
+  // The sliding window of attention, in tokens ("sliding_window"; AttentionOptions::window). 0: none. Layers have it from
+  // `window_from` on (Qwen's "max_window_layers"), but for each `full_every`th, which sees all: layer full_every - 1,
+  // 2 full_every - 1, ... (2 where layers alternate; Gemma's "sliding_window_pattern"). 0: no such layer, as Mistral has none.
+  int64_t window = 0;
+  int window_from = 0, full_every = 0;
   float eps = 1e-5f;          // of the norms
   RotaryOptions rotary = {};  // of all but Gpt2: base and scaling
   bool tied = true;           // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
@@ -50,6 +54,9 @@ struct DecoderConfig {
 struct DecoderOptions {
   nn::Cache cache = {};     // capacity 0: every run has all tokens
   bool all_logits = false;  // of each token, not only of the last one of a run
+  // Which token of each row gives logits, I32 [B, 1], where rows of a batch have different numbers of tokens: 0 is a run's
+  // first, and -1 gives those of a row of zeros. Default: the last one of a run.
+  Tensor last = {};
   DType dtype = DType::F32;
   // Storage of matrices and tables: F16 or BF16 if `dtype` is F32. Default: `dtype`. Upload the weights with
   // {.keep_dtype = false, .dtype = weight_dtype, .only_matrices = true}. A weight that the graph has already keeps its type.

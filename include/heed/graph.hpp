@@ -78,8 +78,8 @@ struct SoftmaxOptions {
 // anything, also infinite or NaN: they do not count. Two options make an exception of values, which must then be finite:
 // masked_fill, by which every key has a weight; and return_weights, by which the output is a matrix product of all weights
 // and values, where 0 times infinity is NaN. On Vulkan that product is also made where no fused kernel serves: for d_k or d_v
-// that is above 256 or an extent, for operands whose innermost dim is not contiguous, where more than three of key_padding, mask, bias, lengths and
-// positions are given, and on drivers whose fused kernels fail the self-test. It reads keys and values behind `lengths`, too.
+// that is above 256 or an extent, for operands whose innermost dim is not contiguous, and on drivers whose fused kernels fail
+// the self-test. It reads keys and values behind `lengths`, too.
 struct AttentionOptions {
   std::optional<float> scale = {};  // default 1/sqrt(d_k)
   Causal causal = Causal::None;
@@ -174,7 +174,7 @@ struct AttentionResult {
   // [B, H, S_q] in F32; invalid unless return_log_sum_exp. The natural logarithm of the sum of exp(logit) over the
   // visible keys, where a logit is scale q.k + bias, or masked_fill; -inf for a row without a visible key. The outputs
   // of attentions over parts of the keys, weighted by exp(log_sum_exp), average to the output over all keys. On Vulkan
-  // d_k must be a constant up to 256, and at most three of key_padding, mask, bias, lengths and positions may be given.
+  // d_k must be a constant up to 256, and not all of key_padding, mask and bias may be given beside lengths or positions.
   Tensor log_sum_exp;
 };
 
@@ -237,11 +237,21 @@ class HEED_API Graph {
   // Writes rows to the elements at .. at + (size of rows along the axis) of an axis of a state or of a view of it, and
   // returns all that `state` shows, after the write. Other floating-point types are converted. The pass that makes the
   // rows writes them where they stay, with no copy, if nothing else reads them and they have the state's type; the
-  // exceptions are passes of the host's own, passes that read the state, states that are read or written between the
+  // exceptions are passes of the host's own, passes that read the state (but for sums, products and activations of just the elements that are written), states that are read or written between the
   // pass and this call, and layouts whose rows do not lie in the state as the pass makes them. A run that would write
   // behind the end answers ExtentOutOfRange before anything is written.
   Tensor append(Tensor state, Tensor rows, int axis, Dim at);
-  // Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself.
+  // The same where each row of a batch has places of its own, as conversations of different lengths have. `at` is I32 [B], the
+  // place of the first element of each index of axis 0, whose others follow, and `axis` is another than 0. Or it has a place
+  // for each element along the axis: it broadcasts to the first axis + 1 dims of rows, [.., size along the axis]. All rows are
+  // written by one pass, or by the rotary before it if its positions are the same tensor as `at`.
+  //
+  // Places are known on the device only. What has a place below 0 is not written, which is how rows are padded. Nor is
+  // what has a place behind the end; such a run answers IndexOutOfRange, as it does for an id outside of an embedding's
+  // table, and all else is written. No two elements may have the same place.
+  Tensor append(Tensor state, Tensor rows, int axis, Tensor at);
+  // Writes all that `state`, which may be a view of a state, shows. The value may be computed from the state itself; a sum,
+  // product or activation of what it shows, g.assign(s, g.add(s, x)), is one pass that changes it where it lies.
   Tensor assign(Tensor state, Tensor value);
 
   // --- Views: neither dispatch nor copy, wherever the layout allows --------------------------------------
@@ -254,6 +264,12 @@ class HEED_API Graph {
   Tensor slice(Tensor x, int axis, Dim begin, Dim size);
   Tensor last(Tensor x, int axis);                   // the last element of an axis, as a slice of size 1
   Tensor select(Tensor x, int axis, int64_t index);  // slice of size 1, with the axis removed
+
+  // Elements at places that differ from row to row: places, I32, has the dims of x up to the axis (or less of the outer ones),
+  // where 1 is broadcast, on either side; along the axis, the result is as long as `places`. x [B, S, C], axis 1 and places
+  // [B, 1] give one row of each, [B, 1, C]; x [1, S, C] and places [B, N] give [B, N, C]. Zeros where a place is below 0, or
+  // behind the end; for the latter, a run answers IndexOutOfRange.
+  Tensor take(Tensor x, int axis, Tensor places);
 
   // --- Matrix product ------------------------------------------------------------------------------------
   // a [..., M, K] x b [..., K, N] -> [..., M, N]. The result has a's type, and sums are F32. Ranks are 2 to 4, and
@@ -333,7 +349,7 @@ class HEED_API Graph {
   // x [..., S, C] plus the sinusoidal table (Vaswani et al. 2017, section 3.5), which is computed in double. C must be
   // even.
   Tensor positional_encoding(Tensor x);
-  Tensor add(Tensor a, Tensor b);  // broadcast
+  Tensor add(Tensor a, Tensor b);  // broadcast; also of I32, where sums wrap around
   Tensor mul(Tensor a, Tensor b);  // broadcast
   Tensor scale(Tensor x, float factor);
   Tensor activation(Tensor x, Activation kind);

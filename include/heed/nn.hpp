@@ -82,6 +82,15 @@ inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "ou
 struct Cache {
   int64_t capacity = 0;  // tokens that each row of the batch may have; 0: no cache
   Dim past = 0;          // tokens that are there before the run; usually made by Graph::position
+  // Type of both states: F16 or BF16 beside activations of F32, for half the bytes; default: that of the activations. Rows
+  // are rounded when they are written. The CPU's passes write them so; on Vulkan that takes a pass more for each state.
+  std::optional<DType> dtype = {};
+  // For rows of the batch that are conversations of different lengths: the positions of this run's tokens, I32 [B, S]. Those
+  // of a row follow each other from its first. Behind them may be -1, for tokens that are none: nothing is stored for these,
+  // and their results mean nothing. A row of -1 alone stays as it is. `past` is then that of the longest conversation,
+  // since it says how many keys there are. Needs `causal`, and takes the place of MultiHeadOptions::positions. A token at a
+  // position behind the capacity is not stored, and the run answers IndexOutOfRange.
+  Tensor positions = {};
 };
 
 struct MultiHeadOptions {

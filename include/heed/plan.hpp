@@ -150,7 +150,8 @@ class HEED_API Plan {
   // Results are bit for bit the same from run to run. On the CPU they do not depend on the number of threads either,
   // nor on how the host's threads round, flush to zero and trap; these settings are unchanged after the call. On Vulkan
   // a run records slot 0 again (vulkan::RecordInfo::slot), so that no recording with this slot may be in flight.
-  // IndexOutOfRange: some embedding id was outside its table; outputs are written, with zero rows for that id.
+  // IndexOutOfRange: some embedding id was outside its table, or a place given to append or take was behind the end; outputs
+  // and states are written, with zero rows for that id or for what was taken, and nothing for what was appended.
   //
   // A plan whose graph has states needs RunOptions::state: MissingBuffer without; InvalidArgument if it is another
   // device's, or another run uses it; NotFound, ShapeMismatch or DTypeMismatch if it has not what the graph names.

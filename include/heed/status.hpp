@@ -23,7 +23,7 @@ enum class [[nodiscard]] Status : uint8_t {
   MissingBuffer,     // an input or output of the plan was not bound
   ExtentOutOfRange,  // an extent is below 1 or above the maximum it was declared with
   BufferTooSmall,    // a bound buffer holds fewer bytes than the tensor needs
-  IndexOutOfRange,   // an embedding id lies outside its table
+  IndexOutOfRange,   // an embedding id lies outside its table, or a place of append or take behind the end
   NotFound,          // no device, file or name matches
   Unsupported,       // valid, but this device or this version cannot do it
   OutOfMemory,       // host memory

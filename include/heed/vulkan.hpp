@@ -139,7 +139,7 @@ struct SyncNeeds {
 HEED_API SyncNeeds sync_needs(const Plan& plan);
 
 // To be called when the GPU has finished the recording of `slot`. IndexOutOfRange if an embedding id was outside of its
-// table, else Ok. The call forgets the fault.
+// table, or a place of append or take behind the end, else Ok. The call forgets the fault.
 HEED_API Status take_faults(const Plan& plan, uint32_t slot = 0);
 
 // Tells the last pass that the GPU finished in the recording of `slot`, as an index into Plan::passes(), or -1 if there

@@ -176,7 +176,7 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     Prepared prepared;
     Timing timing;
     status = prepare(device, row, &prepared, !options.trace.empty());
-    if (status == Status::Unsupported && row.whole_model) {  // weights of f16, on a device without 16-bit storage
+    if (status == Status::Unsupported && row.may_be_unsupported) {
       messages.take();
       if (!options.json) std::printf("%-20s %-22s not supported by the device\n", row.op, row.shape.c_str());
       continue;

@@ -35,6 +35,20 @@ BenchCase matmul(int64_t m, int64_t n, int64_t k, Bound bound) {
   return {"matmul", text({m, n, k}), bound, build};
 }
 
+// By a quantized weight.
+BenchCase matmul(int64_t m, int64_t n, int64_t k, DType type, Bound bound) {
+  const auto build = [=](BenchGraph& b) {
+    b.weight_dtype = type;
+    b.weight("w", {n, k});
+    b.result(b.graph.linear(b.input("x", {m, k}), b.graph.weight("w", {n, k}, type)), {m, n});
+  };
+  return {.op = "matmul",
+          .shape = text({m, n, k}, "-").append(to_string(type)),
+          .bound = bound,
+          .build = build,
+          .may_be_unsupported = true};
+}
+
 BenchCase attention(int64_t tokens, Causal causal, const char* suffix) {
   const std::vector<int64_t> shape = {1, kHeads, tokens, kHead};
   const auto build = [=](BenchGraph& b) {
@@ -157,6 +171,12 @@ std::vector<BenchCase> make_cases() {
       matmul(128, kWidth, kWidth, Bound::Arithmetic),
       matmul(512, kHidden, kWidth, Bound::Arithmetic),
       matmul(512, kWidth, kHidden, Bound::Arithmetic),
+      matmul(1, 11008, 4096, DType::Q4_1, Bound::Memory),
+      matmul(1, 11008, 4096, DType::Q8_0, Bound::Memory),
+      matmul(1, 11008, 4096, DType::Q4_K, Bound::Memory),
+      matmul(1, 11008, 4096, DType::Q6_K, Bound::Memory),
+      matmul(8, 11008, 4096, DType::Q4_1, Bound::Memory),
+      matmul(128, 4096, 4096, DType::Q4_1, Bound::Arithmetic),
       softmax(512, Causal::None, ""),
       softmax(512, Causal::TopLeft, "-causal"),
       row_wise(
@@ -180,9 +200,14 @@ std::vector<BenchCase> make_cases() {
       sample(1),
       encoder(128),
       encoder(512),
-      decode_step(1, 8),
-      decode_step(1, 500),
-      decode_step(8, 500),
+      decode_step(1, 8, DType::F16),
+      decode_step(1, 500, DType::F16),
+      decode_step(8, 500, DType::F16),
+      decode_step(1, 500, DType::F16, DType::F16),
+      decode_step(8, 500, DType::F16, DType::F16),
+      decode_step(1, 8, DType::Q4_1),
+      decode_step(1, 500, DType::Q4_1),
+      decode_step(8, 500, DType::Q4_1),
   };
 }
 

@@ -40,12 +40,14 @@ struct BenchCase {
   Bound bound;
   std::function<void(BenchGraph&)> build;
   bool training = false;
-  bool whole_model = false;  // it consists of operations that other rows time
+  bool whole_model = false;         // it consists of operations that other rows time
+  bool may_be_unsupported = false;  // weights of f16 need 16-bit storage, blocks a device that has kernels for them
 };
 
 const std::vector<BenchCase>& bench_cases();
 
-// One token for each of `sequences` conversations that hold `context` tokens (bench_decode.cpp).
-BenchCase decode_step(int64_t sequences, int64_t context);
+// One token for each of `sequences` conversations that hold `context` tokens, with matrices of type `weights`, and keys and
+// values of type `cache` (bench_decode.cpp).
+BenchCase decode_step(int64_t sequences, int64_t context, DType weights, DType cache = DType::F32);
 
 }  // namespace heed::program

@@ -1,4 +1,4 @@
-// A decoder's step in the benchmark: SmolLM2-135M's shape with weights of f16, one token for each sequence, behind tokens
+// A decoder's step in the benchmark: SmolLM2-135M's shape with weights of f16 or blocks, one token for each sequence, behind tokens
 // whose keys and values stay in a State of 512.
 #include <heed/decoder.hpp>
 
@@ -41,22 +41,29 @@ void weights_of(BenchGraph& b, const DecoderConfig& config) {
 
 }  // namespace
 
-BenchCase decode_step(int64_t sequences, int64_t context) {
+BenchCase decode_step(int64_t sequences, int64_t context, DType weights, DType cache) {
   const auto build = [=](BenchGraph& b) {
     const DecoderConfig config = smollm2();
-    b.weight_dtype = DType::F16;
+    b.weight_dtype = weights;
     weights_of(b, config);
     b.extents = {{"past", context}};
     // With the context as the position's maximum, the bytes that passes tell are those of this step.
     const Dim past = b.graph.position("past", context);
     const Tensor ids = b.ids("ids", {sequences, 1}, static_cast<int32_t>(config.vocabulary));
     const DecoderResult y =
-        nn::decoder(b.graph, ids, config, {.cache = {.capacity = kCapacity, .past = past}, .weight_dtype = DType::F16});
+        nn::decoder(b.graph, ids, config,
+                    {.cache = {.capacity = kCapacity, .past = past, .dtype = cache}, .weight_dtype = weights});
     b.result(b.graph.argmax(y.logits), {sequences, 1}, DType::I32);
   };
-  const std::string shape =
-      std::string(std::to_string(sequences)).append("-after-").append(std::to_string(context)).append("-f16");
-  return {.op = "decode", .shape = shape, .bound = Bound::Memory, .build = build, .whole_model = true};
+  std::string shape = std::to_string(sequences);
+  shape.append("-after-").append(std::to_string(context)).append("-").append(to_string(weights));
+  if (cache != DType::F32) shape.append("-cache-").append(to_string(cache));
+  return {.op = "decode",
+          .shape = shape,
+          .bound = Bound::Memory,
+          .build = build,
+          .whole_model = true,
+          .may_be_unsupported = true};
 }
 
 }  // namespace heed::program

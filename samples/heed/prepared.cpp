@@ -29,15 +29,34 @@ std::vector<std::byte> data_of(const BenchGraph::Buffer& buffer) {
   return data;
 }
 
+// At least `count` bytes that are blocks of any quantized type: no byte is above 0x1f, so that every f16 number is finite, and
+// below 2^-7.
+const std::vector<std::byte>& blocks(size_t count) {
+  static std::vector<std::byte> shared;
+  for (uint32_t state = static_cast<uint32_t>(shared.size()) * 747796405u + 1; shared.size() < count;) {
+    state = state * 1664525u + 1013904223u;
+    shared.push_back(static_cast<std::byte>(state >> 27));
+  }
+  return shared;
+}
+
 Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
   if (graph.weights.empty()) return Status::Ok;
   size_t largest = 0;
   for (const BenchGraph::Buffer& weight : graph.weights) largest = std::max(largest, weight.elements());
+  const DType type = graph.weight_dtype;
   const std::vector<float>& all = values(largest);
+  const std::vector<std::byte>& all_blocks = blocks(is_quantized(type) ? bytes_of(type, largest) : 0);
   std::vector<HostTensor> tensors;
-  for (const BenchGraph::Buffer& weight : graph.weights)
-    tensors.push_back({weight.name, DType::F32, weight.shape, std::as_bytes(std::span(all.data(), weight.elements()))});
-  return device.upload(tensors, weights, {.keep_dtype = false, .dtype = graph.weight_dtype, .only_matrices = true});
+  for (const BenchGraph::Buffer& weight : graph.weights) {
+    const size_t elements = weight.elements();
+    if (is_quantized(type) && weight.shape.size() > 1)
+      tensors.push_back({weight.name, type, weight.shape, std::span(all_blocks).first(bytes_of(type, elements))});
+    else
+      tensors.push_back({weight.name, DType::F32, weight.shape, std::as_bytes(std::span(all.data(), elements))});
+  }
+  return device.upload(tensors, weights,
+                       {.keep_dtype = false, .dtype = is_quantized(type) ? DType::F32 : type, .only_matrices = true});
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ layout(set = 0, binding = 5) readonly buffer RowNumbers { uint row_numbers[]; };
 layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 6) writeonly buffer Partial { float partial_result[]; };
 layout(set = 0, binding = 7) writeonly buffer LogSumExp { float log_sum_exp[]; };
+layout(set = 0, binding = 7) readonly buffer JoinedNumbers { uint joined_numbers[]; };
 
 uint heads() { return p.heads_splits & 0xffffffu; }
 
@@ -79,16 +80,20 @@ struct Task {
   uint begin, end;
 };
 
-// The length or position of row b. `at`: the binding of an absent mask that its tensor has.
-int row_number(uint at, uint b) {
-  if (at == 3u) return int(key_padding[p.offset[3] + b * p.key_padding_b]);
-  if (at == 4u) return int(mask[p.offset[4] + b * p.mask_b]);
-  return int(row_numbers[p.offset[5] + b * p.bias_b]);
+// Lengths and positions share a binding if they lie side by side.
+const bool JOINED = LENGTHS_AT == POSITIONS_AT;
+
+// The length or position of row b. `at`: the binding of an absent mask, or of an absent log-sum-exp, that its tensor has.
+int row_number(uint at, uint b, uint column) {
+  if (at == 3u) return int(key_padding[p.offset[3] + b * p.key_padding_b + column]);
+  if (at == 4u) return int(mask[p.offset[4] + b * p.mask_b + column]);
+  if (at == 7u) return int(joined_numbers[b * (JOINED ? 2u : 1u) + column]);
+  return int(row_numbers[p.offset[5] + b * p.bias_b + column]);
 }
 
-uint keys_of(uint b) { return LENGTHS_AT == 0u ? p.s_kv : as_many_keys(row_number(LENGTHS_AT, b), p.s_kv); }
+uint keys_of(uint b) { return LENGTHS_AT == 0u ? p.s_kv : as_many_keys(row_number(LENGTHS_AT, b, 0u), p.s_kv); }
 int offset_of(uint b, uint keys) {
-  return POSITIONS_AT != 0u ? bounded_position(row_number(POSITIONS_AT, b)) : aligned_place(keys, p.s_q);
+  return POSITIONS_AT != 0u ? bounded_position(row_number(POSITIONS_AT, b, JOINED ? 1u : 0u)) : aligned_place(keys, p.s_q);
 }
 
 uint visible_keys(Task t, uint i) { return visible_to(int(i) + t.offset, t.keys); }

@@ -36,7 +36,8 @@ HEED_CONSTANT(8, uint, DROPOUT_THRESHOLD, 0)
 HEED_CONSTANT(9, uint, KEEP_SCALE_BITS, 0)  // f32
 HEED_CONSTANT(10, uint, GROUP, 1)           // heads of queries that share one head of keys and values
 HEED_CONSTANT(20, uint, WINDOW, 0)  // with HEED_SOFTMAX_CAUSAL: keys that a query sees, its own the last; 0: all
-// Lengths and positions of the rows of a batch have the bindings of masks that are absent: their numbers, or 0 for none.
+// Lengths and positions of the rows of a batch have the bindings of masks that are absent, or, from the beginning of its
+// buffer, that of the log-sum-exp: their numbers, or 0 for none. Where both have the same, they lie side by side, lengths first.
 HEED_CONSTANT(21, uint, LENGTHS_AT, 0)
 HEED_CONSTANT(22, uint, POSITIONS_AT, 0)
 HEED_END_CONSTANTS

@@ -14,8 +14,8 @@ float scale;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(ElementwiseConstants)
-#ifndef HEED_COPY  // copy.comp has one of the constants only
 HEED_CONSTANT(3, uint, KIND, 0)
+#ifndef HEED_COPY  // copy.comp has two of the constants only
 HEED_CONSTANT(4, uint, ACTIVATION, 0)
 #endif
 HEED_CONSTANT(5, uint, PER_INVOCATION, 4)  // elements, or groups of four

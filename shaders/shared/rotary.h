@@ -3,17 +3,19 @@
 #include "params.h"
 
 HEED_BEGIN_PARAMS(RotaryParams)
-uint offset[4];  // x, positions, table, out
+uint offset[5];  // x, positions, table, out, faults
 uint rows, n;
 uint pairs;
 uint first;        // position of the first row, where none are given
 uint dim[4];       // of the rows, right-aligned
 uint x_stride[5];  // four of the rows, then the row's own
 uint position_stride[4];
-uint out_stride[5];
+uint out_stride[5];  // if rows are placed, 0 along the axis before the last
+uint room, apart;    // places for rows, and elements from one to the next
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(RotaryConstants)
 HEED_CONSTANT(3, bool, HALVES, false)     // element i turns with i + pairs; otherwise 2i with 2i + 1
 HEED_CONSTANT(4, bool, POSITIONS, false)  // Positions gives positions; otherwise rows count from p.first
+HEED_CONSTANT(5, bool, PLACED, false)     // rows go to their positions; see place.h
 HEED_END_CONSTANTS

@@ -1,6 +1,7 @@
 // Llama, Qwen 2, Qwen 3 and GPT-2, tiny and with random weights, say on every device what make.py computed in double.
 #include <heed/decoder.hpp>
 
+#include "graph/graph_data.hpp"
 #include "harness/catch.hpp"
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
@@ -64,7 +65,7 @@ Graph decoder_graph(const Spoken& s, Dim batch = 1, DecoderOptions options = {})
   Graph g;
   const Dim past = g.position("past", kCapacity - 1), tokens = g.extent("tokens", kMost);
   const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
-  options.cache = {.capacity = kCapacity, .past = past};
+  options.cache = {.capacity = kCapacity, .past = past, .dtype = options.cache.dtype};
   const DecoderResult y = nn::decoder(g, ids, s.config, options);
   g.output("logits", y.logits);
   g.output("next", g.argmax(y.logits));
@@ -229,6 +230,32 @@ TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") 
     }
 }
 
+TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[ops][decoder]") {
+  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
+    for (const char* name : {"llama", "qwen2", "qwen3", "gpt2"})
+      for (const DType type : {DType::F16, DType::BF16}) {
+        INFO(name << " with keys of " << to_string(type) << " on " << on.word);
+        const Spoken s = spoken(name);
+        const Plan plan = compiled(on.device, decoder_graph(s, 1, {.cache = {.dtype = type}}),
+                                   uploaded(on.device, s.file.host_tensors()));
+        Speaker speaker(plan, s);
+        const std::span<const int32_t> prompt = s.prompt;
+        speaker.read(prompt.first(3));
+        for (const int32_t token : prompt.subspan(3, 2)) speaker.read({&token, 1});
+        speaker.read(prompt.subspan(5));
+        // One rounding of each key and value: more than the errors of f32, and as few as its bits allow.
+        const double error = distance(s, speaker.logits, 0);
+        CHECK(error > 2e-6);
+        CHECK(error < (type == DType::F16 ? 2e-3 : 2e-2));
+        const std::string attention = s.config.family == DecoderFamily::Gpt2 ? "h.1.attn" : "model.layers.1.self_attn";
+        std::vector<uint16_t> keys(static_cast<size_t>(s.config.kv_heads * s.config.head_width));
+        const auto last = static_cast<int64_t>(s.prompt.size()) - 1;
+        CHECK(speaker.state.read(attention + ".keys", std::as_writable_bytes(std::span(keys)),
+                                 {.axis = 2, .begin = last, .size = 1}) == Status::Ok);
+        CHECK(std::any_of(keys.begin(), keys.end(), [](uint16_t key) { return key != 0; }));
+      }
+}
+
 TEST_CASE("decoder: a conversation ends where its cache does", "[decoder]") {
   const Spoken s = spoken("gpt2");
   Device cpu = open_cpu({.log = {}});
@@ -274,4 +301,133 @@ TEST_CASE("attention with a cache is causal from the bottom right or not at all"
   const Tensor x = g.input("x", {1, 2, 8});
   (void)nn::self_attention(g, x, "a", {.heads = 2, .causal = Causal::TopLeft, .cache = {.capacity = 8}});
   CHECK(g.status() == Status::InvalidArgument);
+}
+
+namespace {
+
+// Rows of a batch whose conversations have different lengths.
+Graph rows_graph(const Spoken& s, Dim batch) {
+  Graph g;
+  const Dim past = g.position("past", kCapacity - 1), tokens = g.extent("tokens", kMost);
+  const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
+  DecoderOptions options;
+  options.cache = {.capacity = kCapacity, .past = past, .positions = g.input("positions", {batch, tokens}, DType::I32)};
+  options.last = g.input("last", {batch, 1}, DType::I32);
+  const DecoderResult y = nn::decoder(g, ids, s.config, options);
+  g.output("logits", y.logits);
+  g.output("next", g.argmax(y.logits));
+  INFO(g.error());
+  REQUIRE(g.status() == Status::Ok);
+  return g;
+}
+
+// Conversations side by side, each of which is also read alone by a plan of the same kind.
+struct Rows {
+  Rows(Plan compiled_plan, const Spoken& what, size_t rows)
+      : plan(std::move(compiled_plan)), words(static_cast<size_t>(what.config.vocabulary)), past(rows) {
+    REQUIRE(plan.make_state(&state) == Status::Ok);
+  }
+  // Reads tokens of each row, of which a row may have none, in a run of `length` for keys up to those of `longest`. Gives
+  // the logits of each row.
+  std::vector<std::vector<float>> read(const std::vector<std::vector<int32_t>>& texts, int64_t length,
+                                       int64_t longest) {
+    const auto tokens = static_cast<size_t>(length);
+    std::vector<int32_t> ids(past.size() * tokens, 0), positions(ids.size(), -1), last(past.size()), next(past.size());
+    for (size_t b = 0; b < past.size(); ++b) {
+      for (size_t i = 0; i < texts[b].size(); ++i) {
+        ids[b * tokens + i] = texts[b][i];
+        positions[b * tokens + i] = static_cast<int32_t>(past[b] + static_cast<int64_t>(i));
+      }
+      last[b] = static_cast<int32_t>(texts[b].size()) - 1;
+      past[b] += static_cast<int64_t>(texts[b].size());
+    }
+    std::vector<float> logits(past.size() * words);
+    REQUIRE(plan.run({{"ids", ids}, {"positions", positions}, {"last", last}, {"logits", logits}, {"next", next}},
+                     {{"past", longest}, {"tokens", length}}, {.state = state}) == Status::Ok);
+    std::vector<std::vector<float>> each;
+    for (size_t b = 0; b < past.size(); ++b)
+      each.emplace_back(logits.begin() + static_cast<ptrdiff_t>(b * words),
+                        logits.begin() + static_cast<ptrdiff_t>((b + 1) * words));
+    return each;
+  }
+  Plan plan;
+  State state;
+  size_t words;
+  std::vector<int64_t> past;
+};
+
+}  // namespace
+
+// Both read by runs of the same length and number of keys, so that kernels go over the same keys in the same order; the
+// products' kernels may differ with the number of rows.
+TEST_CASE("decoder: rows of a batch are conversations of different lengths", "[decoder]") {
+  constexpr size_t kRows = 3;
+  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
+    for (const char* name : {"llama", "qwen3", "gpt2"}) {
+      INFO(name << " on " << on.word);
+      Spoken s = spoken(name);
+      Device device = on.device;
+      const Weights weights = uploaded(device, s.file.host_tensors());
+      const bool is_cpu = device.info().kind == DeviceKind::Cpu;
+      Rows together(compiled(device, rows_graph(s, static_cast<int64_t>(kRows)), weights), s, kRows);
+      const Plan one = compiled(device, rows_graph(s, 1), weights);
+      std::vector<Rows> alone;
+      for (size_t b = 0; b < kRows; ++b) alone.emplace_back(one, s, 1);
+      // The first row hears the prompt; the second hears two words of its own, then one at a time; the third comes later.
+      const std::vector<int32_t>& prompt = s.prompt;
+      std::vector<std::vector<std::vector<int32_t>>> turns = {
+          {prompt, {4, 1}, {}}, {{s.tokens[0]}, {1}, {}}, {{s.tokens[1]}, {9}, {7, 3, 2, 5, 1}}};
+      for (int32_t i = 2; i < 5; ++i) turns.push_back({{s.tokens[static_cast<size_t>(i)]}, {i}, {i + 3}});
+      for (size_t turn = 0; turn < turns.size(); ++turn) {
+        const int64_t longest = together.past[0];
+        size_t length = 1;
+        for (const auto& text : turns[turn]) length = std::max(length, text.size());
+        const auto count = static_cast<int64_t>(length);
+        const auto got = together.read(turns[turn], count, longest);
+        for (size_t b = 0; b < kRows; ++b) {
+          if (turns[turn][b].empty()) continue;
+          INFO("turn " << turn << ", row " << b);
+          const auto want = alone[b].read({turns[turn][b]}, count, longest)[0];
+          if (is_cpu) CHECK(got[b] == want);
+          float most = 0;
+          for (size_t i = 0; i < want.size(); ++i) most = std::max(most, std::fabs(got[b][i] - want[i]));
+          CHECK(most < 1e-4f * std::fabs(*std::max_element(want.begin(), want.end())));
+        }
+        CHECK(distance(s, got[0], turn) < 1e-4);
+      }
+    }
+}
+
+TEST_CASE("decoder: windows of all layers and of some", "[decoder]") {
+  const Spoken s = spoken("llama");
+  const auto windows = [&](int64_t window, int from, int every) {
+    DecoderConfig config = s.config;
+    config.layers = 6, config.window = window, config.window_from = from, config.full_every = every;
+    Graph g;
+    (void)nn::decoder(g, g.input("ids", {1, 5}, DType::I32), config);
+    std::vector<uint32_t> found;
+    for (const Node& node : g.data().nodes)
+      if (node.op == Op::Attention) found.push_back(node.as<AttentionAttrs>().softmax.window);
+    return found;
+  };
+  using List = std::vector<uint32_t>;
+  CHECK(windows(0, 0, 0) == List{0, 0, 0, 0, 0, 0});
+  CHECK(windows(7, 0, 0) == List{7, 7, 7, 7, 7, 7});
+  CHECK(windows(7, 4, 0) == List{0, 0, 0, 0, 7, 7});
+  CHECK(windows(7, 0, 2) == List{7, 0, 7, 0, 7, 0});
+  CHECK(windows(7, 0, 6) == List{7, 7, 7, 7, 7, 0});
+
+  // With a window as long as the conversation nothing changes; with a shorter one a long text sounds different.
+  Device cpu = open_cpu();
+  const Weights weights = uploaded(cpu, s.file.host_tensors());
+  const auto said = [&](int64_t window) {
+    Spoken other = spoken("llama");
+    other.config.window = window;
+    Speaker speaker(compiled(cpu, decoder_graph(other), weights), other);
+    speaker.read(s.prompt);
+    for (size_t i = 0; i < 20; ++i) speaker.read({&s.tokens[i], 1});
+    return speaker.logits;
+  };
+  CHECK(said(40) == said(0));
+  CHECK(said(4) != said(0));
 }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/blocks.hpp"
+
 namespace heed::ops {
 namespace {
 
@@ -23,6 +25,28 @@ std::vector<std::byte> encode(const Array& x, DType dtype) {
       case DType::BF16: append(&bytes, bfloat_bits(v)); break;
       default: break;
     }
+  }
+  return bytes;
+}
+
+// Blocks of random bits, whose f16 numbers make values of up to about 1 of both signs; some are 0 or subnormal.
+std::vector<std::byte> random_blocks(DType type, int64_t elements, uint64_t seed) {
+  const TypeBlock block = block_of(type);
+  const int64_t count = elements / block.elements;
+  std::vector<std::byte> bytes(static_cast<size_t>(count * block.bytes));
+  const Array noise = whole_numbers({static_cast<int64_t>(bytes.size())}, seed, 0, 256);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(noise.value[i]);
+  const bool pairs = type == DType::Q4_K || type == DType::Q5_K,
+             offset = pairs || type == DType::Q4_1 || type == DType::Q5_1;
+  const double largest = type == DType::Q6_K ? 128.0 * 32.0 : pairs ? 63.0 * 31.0 : type == DType::Q8_0 ? 128.0 : 31.0;
+  const Array scales = uniform({2 * count}, seed + 1);
+  for (int64_t i = 0; i < 2 * count; ++i) {
+    if (i % 2 == 1 && !offset) continue;
+    const double size = i % 2 == 0 ? 1.0 / largest : pairs ? 1.0 / 63.0 : 1.0;
+    const double value = i % 13 == 5 ? 0.0 : i % 17 == 3 ? 0x1p-20 : scales.at(i) * size;
+    const uint16_t bits = half_bits(value);
+    const int64_t at = i / 2 * block.bytes + (type == DType::Q6_K ? 208 : i % 2 * 2);
+    std::memcpy(bytes.data() + at, &bits, sizeof bits);
   }
   return bytes;
 }
@@ -63,6 +87,15 @@ Tensor Trial::weight(const std::string& name, Array* values, DType type) {
   weights.push_back({name, values->shape, type, encode(*values, type)});
   *values = rounded(*values, type);
   return graph.weight(name, shape_of(values->shape), type);
+}
+
+Tensor Trial::blocks(const std::string& name, const Sizes& shape, DType type, uint64_t seed, Array* values) {
+  *values = Array(shape);
+  weights.push_back({name, shape, type, random_blocks(type, values->size(), seed)});
+  std::vector<float> widened(values->value.size());
+  widen_blocks(type, weights.back().bytes.data(), values->size() / block_of(type).elements, widened.data());
+  std::copy(widened.begin(), widened.end(), values->value.begin());
+  return graph.weight(name, shape_of(shape), type);
 }
 
 std::vector<HostTensor> Trial::host_weights() const {

@@ -96,6 +96,8 @@ class Trial {
   // A weight of the trial's dtype; *values become what is stored.
   Tensor weight(const std::string& name, Array* values);
   Tensor weight(const std::string& name, Array* values, DType type);
+  // A weight of random blocks of a quantized type; *values become what they stand for.
+  Tensor blocks(const std::string& name, const Sizes& shape, DType type, uint64_t seed, Array* values);
   Run& run(std::vector<ExtentValue> extents = {});
   // The reference after a trip through the trial's storage.
   Array stored(Array x) const { return ops::stored(dtype, std::move(x)); }

@@ -45,6 +45,15 @@ const Call kCalls[] = {
       const Tensor w = p.graph.weight(p.name(), {out, p.last_dim(x)}, p.r.one_in(4) ? p.dtype() : p.graph.dtype(x));
       (void)p.graph.linear(x, w, p.r.coin() ? p.graph.weight(p.name(), {out}, p.graph.dtype(x)) : Tensor{});
     },
+    [](Program& p) {  // blocks, where they may be and where not
+      const int64_t k = p.r.pick({32, 64, 256, 512, 48, 0});
+      const Tensor w = p.graph.weight(p.name(), {p.dim(), k}, static_cast<DType>(p.r.below(kDTypes + 1)));
+      const Tensor part = p.r.coin() ? w : p.graph.slice(w, p.axis(), p.number(p.r.below(40)), p.dim());
+      if (p.r.one_in(4)) return (void)p.graph.embedding(part, p.ids({p.dim()}), p.maybe_dtype());
+      if (p.r.one_in(4))
+        return (void)p.graph.matmul(p.source({p.dim(), k}, p.dtype()), part, {.transpose_b = p.r.coin()});
+      (void)p.graph.linear(p.source({p.dim(), k}, p.dtype()), part);
+    },
     [](Program& p) {
       const Tensor x = p.usual(static_cast<int>(1 + p.r.below(4)));
       const Shape s = p.graph.shape(x);

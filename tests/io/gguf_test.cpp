@@ -283,7 +283,14 @@ TEST_CASE("gguf: quantized tensors are widened at the upload as PyPI's gguf does
       std::memcpy(wanted.data(), f.find(std::string(name) + ".values")->data.data(), 2048);
       REQUIRE(compiled(on.device, g, weights).run({{"y", values}}) == Status::Ok);
       CHECK(values == wanted);
-      REQUIRE(compiled(on.device, h, halves).run({{"y", std::as_writable_bytes(std::span(rounded))}}) == Status::Ok);
+      Plan plan;
+      const Status status = Device(on.device).compile(h, halves, &plan);
+      if (status == Status::Unsupported) {  // a device without storage of 16 bits
+        ops::take_messages();
+        continue;
+      }
+      REQUIRE(status == Status::Ok);
+      REQUIRE(plan.run({{"y", std::as_writable_bytes(std::span(rounded))}}) == Status::Ok);
       CHECK(std::equal(rounded.begin(), rounded.end(), wanted.begin(),
                        [](uint16_t got, float value) { return got == float_to_bfloat(value); }));
     }

@@ -60,6 +60,11 @@ std::vector<OpCase> op_cases() {
       {"argmax", Op::Argmax, 6, [](Graph& g) { g.output("y", g.argmax(g.input("x", {2, 3, 50000}))); }},
       {"embedding", Op::Embedding, 80000,
        [](Graph& g) { g.output("y", g.embedding(g.input("t", {1000, 100}), g.input("i", {2, 40000}, DType::I32))); }},
+      {"place", Op::Place, 80000,
+       [](Graph& g) {
+         const Tensor at = g.input("at", {2}, DType::I32);
+         g.append(g.state("s", {2, 50000, 100}), g.input("x", {2, 40000, 100}), 1, at);
+       }},
       {"elementwise", Op::Elementwise, 20000000,
        [](Graph& g) { g.output("y", g.mul(g.input("a", {2, 1000, 10000}), g.input("b", {1000, 1}))); }},
       {"mean of tokens", Op::Mean, 200,

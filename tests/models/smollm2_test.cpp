@@ -37,7 +37,8 @@ std::vector<Prompt> prompts() {
   return all;
 }
 
-void check_smollm2(const ops::TestDevice& on, const DecoderModel& model, const DecoderOptions& options, size_t count) {
+void check_smollm2(const ops::TestDevice& on, const DecoderModel& model, const DecoderOptions& options, size_t count,
+                   size_t most) {
   const std::vector<Prompt> all = prompts();
   double worst = 0;
   size_t tokens = 0;
@@ -48,12 +49,13 @@ void check_smollm2(const ops::TestDevice& on, const DecoderModel& model, const D
     int32_t next = first.read(prompt.ids);
     for (const auto& [id, logit] : prompt.largest)
       worst = std::max(worst, std::fabs(static_cast<double>(first.logits[id]) - logit));
+    const size_t wanted = std::min(most, prompt.greedy.size());
     std::vector<int32_t> said;
-    while (said.size() < prompt.greedy.size()) {
+    while (said.size() < wanted) {
       said.push_back(next);
-      if (said.size() < prompt.greedy.size()) next = first.read({&next, 1});
+      if (said.size() < wanted) next = first.read({&next, 1});
     }
-    CHECK(said == prompt.greedy);
+    CHECK(std::equal(said.begin(), said.end(), prompt.greedy.begin()));
     tokens += said.size();
   }
   CHECK(worst < 2e-3);
@@ -76,8 +78,9 @@ TEST_CASE("SmolLM2 from its GGUF file says what it says in double", "[language_m
   CHECK(model.bytes() < 97'000'000);  // as in the file
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
-    check_smollm2(on, model, {.weight_dtype = DType::F32}, on.word == "cpu" ? 8 : 2);
-    if (on.word == "cpu") check_smollm2(on, model, {}, 8);
+    const bool is_cpu = on.word == "cpu";
+    check_smollm2(on, model, {.weight_dtype = DType::F32}, is_cpu ? 8 : 1, is_cpu ? 24 : 4);
+    if (is_cpu) check_smollm2(on, model, {}, 8, 24);
   }
 }
 

@@ -22,9 +22,7 @@ struct Attention {
   std::optional<DType> narrow = {};         // type of keys and values beside queries of f32
 
   // Whether Vulkan devices run it fused, so that keys behind the lengths are not read.
-  bool leaves_rest() const {
-    return lengths && !weights && lengths + positions + key_padding + !mask.empty() + !bias.empty() <= 3;
-  }
+  bool leaves_rest() const { return lengths && !weights; }
 };
 
 std::string name_of(const Attention& a) {
@@ -384,10 +382,17 @@ void add_lengths(std::vector<Case>* cases) {
     add([](Attention& a) { a.bias = {5, 1, 1, a.keys}, a.mask = {a.queries, a.keys}, a.strange = true; });
     add([](Attention& a) { a.causal = Causal::BottomRight, a.key_padding = true, a.window = 50, a.weights = true; });
     add([](Attention& a) { a.causal = Causal::TopLeft, a.positions = true, a.fill = -1e4, a.weights = true; });
-    // More than the fused kernels of Vulkan have bindings for.
+    // More than the fused kernels of Vulkan have bindings for, unless lengths and positions are joined.
     add([](Attention& a) {
       a.causal = Causal::TopLeft, a.positions = a.key_padding = true;
       a.mask = {a.queries, a.keys}, a.bias = {2, 1, a.keys};
+    });
+    add([](Attention& a) {
+      a.causal = Causal::TopLeft, a.positions = a.log_sum_exp = true, a.window = 60;
+      a.mask = {a.queries, a.keys}, a.bias = {2, 1, a.keys};
+    });
+    add([](Attention& a) {
+      a.key_padding = true, a.fill = -1e4, a.mask = {a.queries, a.keys}, a.bias = {2, 1, a.keys};
     });
   }
   // Splits of the keys, all or nearly all behind the length of some rows.
@@ -396,6 +401,8 @@ void add_lengths(std::vector<Case>* cases) {
     a.lengths = true, a.causal = Causal::BottomRight;
     cases->push_back(separate_case(a));
     a.positions = true, a.window = 700, a.key_padding = true;
+    cases->push_back(separate_case(a));
+    a.log_sum_exp = false, a.mask = {a.queries, a.keys}, a.bias = {2, 1, a.keys};
     cases->push_back(separate_case(a));
   }
 }

@@ -30,7 +30,8 @@ class Operations : private Composer {
         &Operations::activate, &Operations::dropout, &Operations::norm,         &Operations::softmax,
         &Operations::turn,     &Operations::cut,     &Operations::reshape,      &Operations::concat,
         &Operations::concat,   &Operations::mean,    &Operations::encode,       &Operations::embed,
-        &Operations::rotate,   &Operations::keep,    &Operations::keep_between, &Operations::recall};
+        &Operations::rotate,   &Operations::keep,    &Operations::keep_between, &Operations::recall,
+        &Operations::renew};
     (this->*kCalls[random_.below(static_cast<int64_t>(std::size(kCalls)))])();
     // Chains of elementwise operations, which heed fuses into one.
     static constexpr Make kLinks[] = {&Operations::add,      &Operations::add,     &Operations::add,
@@ -455,6 +456,33 @@ class Operations : private Composer {
     link_ = before;
     random_.coin() ? activate() : add();
     link_ = -1;
+  }
+  // Computes a new value of a state, or of a part of it, from the old one, or from the rows before it.
+  void renew() {
+    if (states_.empty()) return;
+    Kept& kept = states_[static_cast<size_t>(random_.below(static_cast<int64_t>(states_.size())))];
+    const int axis = static_cast<int>(random_.below(kept.shape.rank));
+    const int64_t room = kept.shape[axis].value, begin = random_.coin() ? 0 : random_.below(room), size = room - begin,
+                  from = begin > 0 && random_.one_in(3) ? begin - 1 : begin;
+    Shape shape = kept.shape;
+    shape[axis] = size;
+    const int x = source(broadcast_to(shape), 1.0, kept.dtype);
+    const bool multiplies = random_.coin();
+    const Tensor part = g().slice(whole(kept), axis, begin, size), old = g().slice(whole(kept), axis, from, size);
+    const Tensor y = g().assign(part, multiplies ? g().mul(tensor(x), old) : g().add(old, tensor(x)));
+    for (const int read : std::exchange(kept.reads, {})) read_views_no_more(read);
+    kept.reads.push_back(operation("renewed", {x}, kept.name + " axis " + std::to_string(axis), y,
+                                   [=, name = kept.name, all = kept.shape, type = kept.dtype](Evaluation& e) {
+                                     Array& state = contents(e, name, all);
+                                     const Array before = slice(state, axis, from, size),
+                                                 beside = ops::broadcast(of(e, x), before.shape);
+                                     Array after =
+                                         stored(type, multiplies ? ops::mul(before, beside) : ops::add(before, beside));
+                                     for (double& bound : after.bound)
+                                       bound += 0x1p-118;  // subnormal numbers may become zero
+                                     write_into(&state, after, axis, begin);
+                                     return slice(state, axis, begin, size);
+                                   }));
   }
   void recall() {
     if (states_.empty()) return;

@@ -80,6 +80,7 @@ Array random_mask(const Sizes& shape, Random& random);
 void build_matmul(Trial& t, Random& random);
 void build_few_rows(Trial& t, Random& random);   // products, read once
 void build_long_sums(Trial& t, Random& random);  // products of a tile, cut along k
+void build_quantized(Trial& t, Random& random);  // products by blocks, and rows of them
 void build_attention(Trial& t, Random& random);
 void build_softmax(Trial& t, Random& random);
 void build_layernorm(Trial& t, Random& random);

@@ -1,4 +1,4 @@
-# What SmolLM2-135M-Instruct says, if it can be downloaded: all prompts on the CPU device, two on software drivers.
+# What SmolLM2-135M-Instruct says, if it can be downloaded: all prompts on the CPU device, one on software drivers.
 about="SmolLM2-135M-Instruct from its GGUF file"
 needs="build"
 stage() {

@@ -114,6 +114,39 @@ TEST_CASE("state: the pass that makes rows writes them where they stay", "[graph
   }
 }
 
+TEST_CASE("state: a new value is computed where the old one lies", "[graph][state]") {
+  const auto passes = [](auto&& value) {
+    Graph g;
+    const Tensor s = g.state("s", {4, 8}), part = g.slice(s, 0, 1, 2), x = g.input("x", {4, 8});
+    value(g, s, part, x);
+    return passes_of(g);
+  };
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor x) { (void)g.assign(s, g.add(s, x)); }) == "elementwise*");
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor) { (void)g.assign(s, g.mul(s, s)); }) == "elementwise*");
+  CHECK(passes([](Graph& g, Tensor, Tensor part, Tensor) {
+          (void)g.assign(part, g.activation(g.scale(part, 0.5f), Activation::Tanh));
+        }) == "elementwise*");
+  // Other elements: another row, a row for all, a whole row for each element.
+  CHECK(passes([](Graph& g, Tensor s, Tensor part, Tensor) {
+          (void)g.assign(part, g.scale(g.slice(s, 0, 0, 2), 2.0f));
+        }) == "elementwise elementwise*");
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor) { (void)g.assign(s, g.add(s, g.slice(s, 0, 0, 1))); }) ==
+        "elementwise elementwise*");
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor) { (void)g.assign(s, g.rmsnorm(s, {}, 1e-5f)); }) ==
+        "rmsnorm elementwise*");
+  // Somebody reads the old value between.
+  CHECK(passes([](Graph& g, Tensor s, Tensor, Tensor x) {
+          const Tensor sum = g.add(s, x);
+          g.output("y", g.scale(s, 2.0f));
+          (void)g.assign(s, sum);
+        }) == "elementwise elementwise elementwise*");
+  // Turned about, the elements meet others of their own.
+  Graph g;
+  const Tensor square = g.state("q", {8, 8});
+  (void)g.assign(square, g.transpose(g.scale(square, 2.0f), 0, 1));
+  CHECK(passes_of(g) == "elementwise elementwise*");
+}
+
 TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][state]") {
   SECTION("somebody else reads them") {
     Step s;
@@ -142,6 +175,12 @@ TEST_CASE("state: rows are copied where the pass cannot write them", "[graph][st
     Step s;
     (void)s.g.append(s.g.state("k", {1, 32, 24}, DType::F16), s.linear(), 1, s.past);
     CHECK(passes_of(s.g) == "matmul elementwise*");
+    ScheduleOptions converting;
+    converting.converts_results = true;
+    CHECK(passes_of(s.g, converting) == "matmul*");
+    Step t;  // an operation that is not asked to convert
+    (void)t.g.append(t.g.state("k", {1, 32, 24}, DType::F16), t.g.scale(t.x, 2.0f), 1, t.past);
+    CHECK(passes_of(t.g, converting) == "elementwise elementwise*");
   }
   SECTION("inputs") {
     Step s;

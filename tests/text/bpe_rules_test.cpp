@@ -109,6 +109,13 @@ TEST_CASE("Bpe of SentencePiece merges by score, puts a space in front and falls
   CHECK(text_of(bpe, Ids{6, 6}, {.begins_text = false}) == " ab ab");
   CHECK(text_of(bpe, ids_of(bpe, "  ab c ")) == "  ab c ");
   CHECK(ids_of(bpe, "").empty());
+
+  BpeVocabulary once = sentence_piece();
+  once.space_once = true;
+  const Bpe first = made(once);
+  CHECK(ids_of(first, "ab<s>ab", {.read_special = true, .add_special = true}) == Ids{1, 6, 1, 5});
+  CHECK(ids_of(first, "<s>ab", {.read_special = true}) == Ids{1, 5});
+  CHECK(text_of(first, Ids{1, 6, 1, 6}) == "ab ab");
 }
 
 TEST_CASE("Bpe brings text to its composed form where the vocabulary says so", "[bpe]") {

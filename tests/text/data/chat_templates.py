@@ -110,6 +110,15 @@ LLAMA31 = """{{- bos_token }}
 {%- endif %}
 """
 
+# As in Llama 3.2: today's date where the program can tell it.
+LLAMA32 = LLAMA31.replace('''    {%- set date_string = "26 Jul 2024" %}
+''', '''    {%- if strftime_now is defined %}
+        {%- set date_string = strftime_now("%d %b %Y") %}
+    {%- else %}
+        {%- set date_string = "26 Jul 2024" %}
+    {%- endif %}
+''')
+
 # Without a role for the system.
 MISTRAL_1 = ("{{ bos_token }}{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}"
              "{{ raise_exception('order') }}{% endif %}{% if message['role'] == 'user' %}"
@@ -142,7 +151,8 @@ MISTRAL_7 = """{{- bos_token }}
 
 TEMPLATES = {
     "chatml": CHATML, "chatml_always": CHATML_ALWAYS, "chatml_trims": CHATML_TRIMS, "qwen2": QWEN2, "qwen25": QWEN25,
-    "qwen3": QWEN3, "llama2": LLAMA2, "llama3": LLAMA3, "llama31": LLAMA31, "mistral_1": MISTRAL_1,
+    "qwen3": QWEN3, "llama2": LLAMA2, "llama3": LLAMA3, "llama31": LLAMA31,
+    "llama32": LLAMA32, "mistral_1": MISTRAL_1,
     "mistral_1_space": MISTRAL_1_SPACE, "mistral_2": MISTRAL_2, "mistral_3": MISTRAL_3, "mistral_nemo": MISTRAL_NEMO,
     "mistral_7": MISTRAL_7,
 }

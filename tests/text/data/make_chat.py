@@ -38,7 +38,7 @@ def cases_of(name, template):
         messages = [{"role": r, "content": c} for r, c in conversation]
         for prompt in (False, True):
             extras = [{}]
-            if name == "llama31":
+            if name in ("llama31", "llama32"):
                 extras.append({"date_string": "1 Jan 2027"})
             if name == "qwen3":
                 extras.append({"enable_thinking": False})

@@ -1,0 +1,50 @@
+// The bytes of one quantized block in the order in which the CPU's tiles read them. It has as many as in the file.
+//
+// In a file, four bits of an element share a byte with those of an element 16, 32 or 64 places on. Here 8 neighbours along k
+// share a word of 32 bits, the first in the lowest bits, so that a shift gets each of them without widening bytes. Fifth bits
+// share words of 32 neighbours, and the two upper bits of Q6_K words of 16.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <heed/types.hpp>
+
+namespace heed::cpu {
+
+inline constexpr int64_t kMostBlockBytes = 256;
+
+// Numbers of `bytes` bytes, one behind the other. A panel holds each number of all columns together.
+struct BlockRun {
+  int bytes = 0, count = 0;
+};
+// A block in this order, from its first byte on; runs of no number at the end.
+//
+//   clang-format off
+//   Q8_0   d, 32 signed bytes            Q4_K   d, e, 12 bytes of pairs, 32 words
+//   Q4_0   d, 4 words                    Q5_K   d, e, 12 bytes of pairs, 8 words of fifth bits, 32 words
+//   Q4_1   d, m, 4 words                 Q6_K   32 words, 16 words of two bits, 16 signed bytes, d
+//   Q5_0   d, fifth bits, 4 words
+//   Q5_1   d, m, fifth bits, 4 words
+//   clang-format on
+using BlockRuns = std::array<BlockRun, 4>;
+constexpr BlockRuns runs_of(DType type) {
+  switch (type) {
+    case DType::Q8_0: return {{{2, 1}, {1, 32}}};
+    case DType::Q4_0: return {{{2, 1}, {4, 4}}};
+    case DType::Q4_1: return {{{2, 2}, {4, 4}}};
+    case DType::Q5_0: return {{{2, 1}, {4, 5}}};
+    case DType::Q5_1: return {{{2, 2}, {4, 5}}};
+    case DType::Q4_K: return {{{2, 2}, {1, 12}, {4, 32}}};
+    case DType::Q5_K: return {{{2, 2}, {1, 12}, {4, 40}}};
+    case DType::Q6_K: return {{{4, 48}, {1, 16}, {2, 1}}};
+    default: return {};
+  }
+}
+
+// Both blocks have block_of(type).bytes, and any alignment.
+void to_words(DType type, const std::byte* file, std::byte* words);
+void from_words(DType type, const std::byte* words, std::byte* file);
+
+}  // namespace heed::cpu

@@ -1,0 +1,121 @@
+// Quantized weights: products by them and rows of them are those of the values that their blocks stand for.
+
+#include "harness/catch.hpp"
+#include "harness/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+constexpr DType kQuantized[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
+                                DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
+
+struct Layer {
+  int64_t m, n, blocks;
+  DType type;
+  int64_t k() const { return blocks * block_of(type).elements; }
+};
+
+// x w^T + bias, activated.
+Case layer_case(const Layer& l) {
+  return {text_of({l.m, l.n, l.k()}) + " " + to_string(l.type), [l](Trial& t) {
+            Array w, b = uniform({l.n}, 42);
+            const Tensor weight = t.blocks("w", {l.n, l.k()}, l.type, 41, &w), bias = t.weight("b", &b);
+            t.graph.output(
+                "y", t.graph.activation(t.graph.linear(t.input("x", {l.m, l.k()}), weight, bias), Activation::Silu));
+            Run& run = t.run();
+            const Array x = run.input("x", uniform({l.m, l.k()}, 43));
+            run.expect("y", activation(add(matmul(x, transposed(w)), b), Activation::Silu), static_cast<double>(l.k()));
+            t.passes = {"matmul"};
+          }};
+}
+
+// Rows of a weight from its middle on, beside the whole weight; batches of them; a weight of which a view is transposed.
+Case parts_case(DType type) {
+  return {std::string("parts ") + to_string(type), [type](Trial& t) {
+            const int64_t k = block_of(type).elements;
+            Array w, h;
+            const Tensor weight = t.blocks("w", {100, k}, type, 44, &w),
+                         heads = t.blocks("h", {3, 37, k}, type, 45, &h);
+            const Tensor x = t.input("x", {5, k}), y = t.input("y", {3, 4, k});
+            t.graph.output("whole", t.graph.linear(x, weight));
+            for (const int64_t first : {32, 64, 3})
+              t.graph.output("from" + std::to_string(first),
+                             t.graph.matmul(x, t.graph.slice(weight, 0, first, 33), {.transpose_b = true}));
+            t.graph.output("view", t.graph.matmul(x, t.graph.transpose(weight, 0, 1)));
+            t.graph.output("folded", t.graph.matmul(x, t.graph.reshape(weight, {4, 25, k}), {.transpose_b = true}));
+            t.graph.output("batched", t.graph.matmul(y, heads, {.transpose_b = true}));
+            t.graph.output("head", t.graph.matmul(x, t.graph.select(heads, 0, 1), {.transpose_b = true}));
+            Run& run = t.run();
+            const Array vx = run.input("x", uniform({5, k}, 46)), vy = run.input("y", uniform({3, 4, k}, 47));
+            const auto terms = static_cast<double>(k);
+            run.expect("whole", matmul(vx, transposed(w)), terms);
+            for (const int64_t first : {32, 64, 3})
+              run.expect("from" + std::to_string(first), matmul(vx, transposed(slice(w, 0, first, 33))), terms);
+            run.expect("view", matmul(vx, transposed(w)), terms);
+            run.expect("folded", matmul(vx, transposed(reshape(w, {4, 25, k}))), terms);
+            run.expect("batched", matmul(vy, transposed(h)), terms);
+            run.expect("head", matmul(vx, transposed(reshape(slice(h, 0, 1, 1), {37, k}))), terms);
+          }};
+}
+
+// A table that is the weight of the last layer, too, and a number of rows that differs from run to run.
+Case tied_case(DType type) {
+  return {std::string("tied ") + to_string(type), [type](Trial& t) {
+            const int64_t k = 2 * block_of(type).elements;
+            Array w;
+            const Dim tokens = t.graph.extent("tokens", 40);
+            const Tensor table = t.blocks("w", {67, k}, type, 48, &w);
+            const Tensor ids = t.graph.input("ids", {tokens}, DType::I32);
+            const Tensor rows = t.graph.embedding(table, ids, t.dtype);
+            t.graph.output("rows", rows);
+            t.graph.output("part", t.graph.embedding(t.graph.slice(table, 0, 20, 40), ids, t.dtype));
+            t.graph.output("logits", t.graph.linear(t.graph.scale(rows, 0.5f), table));
+            for (const int64_t n : {40, 1, 2, 13}) {
+              Run& run = t.run({{"tokens", n}});
+              const Array v = run.input("ids", whole_numbers({n}, 49, 0, 40), DType::I32);
+              const Array x = embedding(w, v);
+              run.expect_exact("rows", x, t.dtype);
+              run.expect_exact("part", embedding(slice(w, 0, 20, 40), v), t.dtype);
+              run.expect("logits", matmul(t.stored(scale(t.stored(x), 0.5)), transposed(w)),
+                         static_cast<double>(k) + 16.0, 3);
+            }
+          }};
+}
+
+// What follows a product, with as many rows as tiles have and one more.
+Case epilogue_case(DType type, int64_t m, bool gated) {
+  return {std::string(gated ? "gated " : "residual ") + to_string(type) + " " + std::to_string(m), [=](Trial& t) {
+            const int64_t k = 3 * block_of(type).elements, n = 45;
+            Array w;
+            const Tensor weight = t.blocks("w", {n, k}, type, 50, &w), r = t.input("r", {m, n});
+            const Tensor y = t.graph.matmul(t.input("x", {m, k}), weight, {.transpose_b = true, .scale = 0.25f});
+            t.graph.output("y", gated ? t.graph.mul(y, r) : t.graph.add(y, r));
+            Run& run = t.run();
+            const Array x = run.input("x", uniform({m, k}, 51)), v = run.input("r", uniform({m, n}, 52));
+            const Array product = matmul(x, transposed(w), 0.25);
+            run.expect("y", gated ? mul(product, v) : add(product, v), static_cast<double>(k), 2);
+            t.passes = {"matmul"};
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("quantized weights on every device", "[ops][quantized]") {
+  Operation operation{"quantized", {}};
+  for (const DType type : kQuantized) {
+    for (int64_t m = 1; m <= 13; ++m) operation.cases.push_back(layer_case({m, 37, 1 + m % 3, type}));
+    for (const int64_t m : {23, 24, 25, 31, 33, 130}) operation.cases.push_back(layer_case({m, 67, 2, type}));
+    // Few and many columns; k in several blocks of the CPU's, the last of them shorter.
+    for (const int64_t m : {1, 2, 33})
+      for (const int64_t n : {1, 2, 31, 32, 33, 257}) operation.cases.push_back(layer_case({m, n, 1, type}));
+    const int64_t long_k = 2048 / block_of(type).elements;
+    for (const int64_t m : {1, 5, 12, 40}) operation.cases.push_back(layer_case({m, 41, long_k + 1, type}));
+    operation.cases.push_back(parts_case(type));
+    operation.cases.push_back(tied_case(type));
+    for (const int64_t m : {1, 8, 13})
+      for (const bool gated : {false, true}) operation.cases.push_back(epilogue_case(type, m, gated));
+  }
+  check(operation);
+}
+
+}  // namespace heed::ops
