@@ -88,8 +88,9 @@ void find_ends(const DecoderModel& model, TextGenerator::Shared* shared) {
 
 Status check_options(const DecoderConfig& config, const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
   const Log& log = shared->log;
-  if (!is_float(options.dtype) || (options.weight_dtype && !is_float(*options.weight_dtype)))
-    return fail(log, Status::InvalidArgument, "types of values and weights must be f32, f16 or bf16");
+  if (!is_float(options.dtype) || (options.weight_dtype && !is_float(*options.weight_dtype)) ||
+      (options.cache_dtype && !is_float(*options.cache_dtype)))
+    return fail(log, Status::InvalidArgument, "types of values, weights and caches must be f32, f16 or bf16");
   if (options.read < 1 || options.read > kMostRead)
     return fail(log, Status::InvalidArgument,
                 format("a step of %lld tokens; it must be 1 to %lld", static_cast<long long>(options.read),
@@ -105,6 +106,7 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
   shared->read = std::min(options.read, shared->context);
   shared->network.dtype = options.dtype;
   shared->network.weight_dtype = options.weight_dtype;
+  shared->network.cache.dtype = options.cache_dtype;
   if (static_cast<int64_t>(shared->bpe.size()) <= config.vocabulary) return Status::Ok;
   return fail(log, Status::ShapeMismatch,
               format("%s: the tokenizer has %zu tokens, the model's table only %lld rows", shared->path.c_str(),
@@ -160,7 +162,7 @@ Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& sha
     ids = g.slice(text, 1, past, 1);
   }
   DecoderOptions network = shared.network;
-  network.cache = {.capacity = context, .past = past};
+  network.cache = {.capacity = context, .past = past, .dtype = shared.network.cache.dtype};
   const DecoderResult y = model.build(g, ids, network);
   const Dim length = g.sum(past, tokens, context);
   SampleOptions sample;

@@ -14,7 +14,7 @@ Graph scoring_graph(const DecoderModel& model, const TextGenerator::Shared& shar
   Graph g;
   const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", shared.read);
   DecoderOptions network = shared.network;
-  network.cache = {.capacity = shared.context, .past = past};
+  network.cache = {.capacity = shared.context, .past = past, .dtype = shared.network.cache.dtype};
   network.all_logits = true;
   const DecoderResult y = model.build(g, g.input("ids", {1, tokens}, DType::I32), network);
   g.output("loss", g.cross_entropy(y.logits, g.input("labels", {1, tokens}, DType::I32)));

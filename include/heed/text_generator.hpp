@@ -62,6 +62,8 @@ struct TextGeneratorOptions {
   // Storage of matrices and tables: F32, F16 or BF16. Default: as in the file, also if it is quantized; if the device cannot compute
   // with that, F16, which a warning tells.
   std::optional<DType> weight_dtype = {};
+  // Storage of keys and values (nn::Cache::dtype): F16 or BF16 beside a dtype of F32, for half the memory of a conversation.
+  std::optional<DType> cache_dtype = {};
   // Instead of the file's chat template.
   std::optional<ChatTemplate> chat = {};
   UploadProgress progress = {};

@@ -35,6 +35,8 @@ void add_options(CLI::App& app, talk::Options* options) {
       ->capture_default_str();
   app.add_option("--weights", options->weights, "storage of matrices and tables; default: as in the file")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app.add_option("--cache", options->cache, "storage of keys and values; f16 and bf16 take half of f32")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_option("--stop", options->stop, "a text that ends an answer; may be given several times");
 }
 

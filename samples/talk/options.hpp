@@ -18,7 +18,7 @@ struct Options {
   bool has_prompt = false, raw = false, ids = false;
   std::string tokenize, perplexity;  // files
   int64_t tokens = 128, context = 2048;
-  std::string weights;  // "": as in the file
+  std::string weights, cache;  // "": as in the file; f32
   std::vector<std::string> stop;
   heed::TextSampling sampling;
   bool has_seed = false, list = false;

@@ -55,6 +55,7 @@ int open_session(const Options& options, Session* session) {
   heed::TextGeneratorOptions chosen;
   chosen.context = options.context;
   if (!options.weights.empty()) chosen.weight_dtype = dtype_of(options.weights);
+  if (!options.cache.empty()) chosen.cache_dtype = dtype_of(options.cache);
   chosen.log = program_log();
   status = heed::TextGenerator::open(session->device, options.model, chosen, &session->model);
   if (status != heed::Status::Ok) return failed("the model", status);

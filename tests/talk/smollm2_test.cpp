@@ -2,29 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include "talk/support.hpp"
+#include "text/support.hpp"
 
 namespace heed::test {
-namespace {
-
-// $HEED_SMOLLM2, else where samples/talk/fetch_model.sh puts the file. Empty, after a warning in the report, if it is not there;
-// with HEED_REQUIRE_MODEL=1 that is a failure.
-std::string speaker_file() {
-  const char* named = std::getenv("HEED_SMOLLM2");
-  const std::string file = named != nullptr && *named != 0 ? named
-                                                           : HEED_SOURCE_DIR
-                               "/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf";
-  std::error_code error;
-  if (std::filesystem::exists(file, error)) return file;
-  const char* required = std::getenv("HEED_REQUIRE_MODEL");
-  if (required != nullptr && *required == '1') FAIL("SmolLM2 is not in " << file);
-  WARN("SKIPPED: SmolLM2 is not in " << file << "; samples/talk/fetch_model.sh gets it");
-  return {};
-}
-
-}  // namespace
-
 TEST_CASE("conversations with SmolLM2 say what its weights say in double", "[language_model][talk]") {
-  const std::string path = speaker_file();
+  const std::string path = smollm2_file();
   if (path.empty()) return;
   std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
   const auto prompts = nlohmann::json::parse(file, nullptr, false);
