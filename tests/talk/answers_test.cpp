@@ -283,7 +283,7 @@ TEST_CASE("a fork goes on as its origin would, and either leaves the other alone
 TEST_CASE("a cancelled answer ends at once, and the text goes on from what was given", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu());
   for (const bool polled : {false, true}) {
-    TextConversation conversation = begun(model, drawn(4, 40));
+    TextConversation conversation = begun(model, drawn(3, 40));
     REQUIRE(conversation.prompt(kPrompt) == Status::Ok);
     Told told;
     TextPiece piece;
