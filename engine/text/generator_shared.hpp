@@ -16,7 +16,7 @@ struct TextGenerator::Shared {
   std::vector<int32_t> ends;  // tokens that end an answer, ascending
   int64_t context = 0, read = 0;
   DecoderOptions network;
-  DType table_dtype = DType::F32;
+  DType weight_dtype = DType::F32;  // of most bytes
   Log log;
   Weights weights;
   // `reader` takes ids from the host. `speaker` takes the token that the last run of either has drawn, which did not leave the

@@ -1,6 +1,7 @@
 #include <heed/text_generator.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 
@@ -136,6 +137,13 @@ Status prepare(const DecoderModel& model, const TextGeneratorOptions& options, T
   return compile(model, options.progress, shared);
 }
 
+// The type of most bytes.
+DType usual_dtype(const DecoderModel& model) {
+  std::array<size_t, kDTypes> bytes = {};
+  for (const HostTensor& tensor : model.tensors()) bytes[static_cast<size_t>(tensor.dtype)] += tensor.data.size();
+  return static_cast<DType>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -212,9 +220,8 @@ Status TextGenerator::open(Device& device, std::string_view path, const TextGene
     status = prepare(model, options, shared.get());
   }
   if (status != Status::Ok) return status;
-  for (const HostTensor& tensor : model.tensors())
-    if (tensor.shape.size() == 2 && tensor.shape[0] == model.config().vocabulary)
-      shared->table_dtype = shared->network.weight_dtype.value_or(tensor.dtype);
+  const DType stored = options.dtype == DType::F32 ? usual_dtype(model) : options.dtype;
+  shared->weight_dtype = shared->network.weight_dtype.value_or(stored);
   generator->shared_ = std::move(shared);
   return Status::Ok;
 }
@@ -223,7 +230,7 @@ const DecoderConfig& TextGenerator::config() const { return shared_->config; }
 const Bpe& TextGenerator::tokenizer() const { return shared_->bpe; }
 const ChatTemplate* TextGenerator::chat() const { return shared_->chat ? &*shared_->chat : nullptr; }
 int64_t TextGenerator::context() const { return shared_->context; }
-DType TextGenerator::weight_dtype() const { return shared_->table_dtype; }
+DType TextGenerator::weight_dtype() const { return shared_->weight_dtype; }
 uint64_t TextGenerator::conversation_bytes() const { return shared_->reader.state_bytes(); }
 const Weights& TextGenerator::weights() const { return shared_->weights; }
 const Plan& TextGenerator::plan() const { return shared_->speaker; }

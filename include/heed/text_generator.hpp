@@ -132,7 +132,7 @@ class HEED_API TextGenerator {
   const Bpe& tokenizer() const;
   const ChatTemplate* chat() const;  // null: there is none, or it is not known
   int64_t context() const;
-  DType weight_dtype() const;  // of the table of tokens
+  DType weight_dtype() const;  // of most bytes of the weights
   uint64_t conversation_bytes() const;
   const Weights& weights() const;
   const Plan& plan() const;  // of an answer's steps, for PassInfo

@@ -56,7 +56,7 @@ class Chat {
 
   void greet() const {
     if (persona_.examples.empty()) return;
-    write_text(in_color(persona_.color, persona_.name + ": "));
+    write_colored(persona_.color, persona_.name + ": ");
     write_text(persona_.examples.back().second + "\n");
   }
 
@@ -78,7 +78,7 @@ class Chat {
     Stopwatch watch;
     heed::Status status = conversation_.say(line);
     if (status != heed::Status::Ok) return failed("that cannot be said", status);
-    write_text(in_color(persona_.color, persona_.name + ": "));
+    write_colored(persona_.color, persona_.name + ": ");
     heed::TextPiece piece;
     bool begun = false;
     while (status == heed::Status::Ok && conversation_.answering()) {

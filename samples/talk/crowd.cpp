@@ -20,7 +20,7 @@ struct Npc {
 
 // The last characters of a line that fit into so many columns, as far as each is one column wide.
 std::string tail(std::string text, size_t columns) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; }, ' ');
   size_t begin = text.size(), count = 0;
   while (begin > 0 && count < columns) {
     --begin;
@@ -98,8 +98,10 @@ class Crowd {
 
   void print() const {
     if (shown_) std::printf("\033[%zuA\033[J", npcs_.size());
-    for (const Npc& npc : npcs_)
-      write_text(in_color(npc.persona.color, npc.persona.name + ": ") + npc.conversation.answer() + "\n");
+    for (const Npc& npc : npcs_) {
+      write_colored(npc.persona.color, npc.persona.name + ": ");
+      write_text(npc.conversation.answer() + "\n");
+    }
     const std::string line = std::to_string(npcs_.size()) + " conversations, " + watch_.text() + " · " + session_.about;
     std::printf("%s\n", in_color(kGrey, line).c_str());
   }

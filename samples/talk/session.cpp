@@ -59,6 +59,7 @@ int open_session(const Options& options, Session* session) {
   chosen.log = program_log();
   status = heed::TextGenerator::open(session->device, options.model, chosen, &session->model);
   if (status != heed::Status::Ok) return failed("the model", status);
+  reasons.clear();  // of what was tried in vain before it went well
   const heed::DeviceInfo& info = session->device.info();
   session->about = info.word + " (" + info.name + "), weights " + heed::to_string(session->model.weight_dtype());
   return kOk;

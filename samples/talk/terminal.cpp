@@ -90,4 +90,10 @@ std::string in_color(int color, const std::string& text) {
   return "\033[38;5;" + std::to_string(color) + "m" + text + "\033[0m";
 }
 
+void write_colored(int color, const std::string& text) {
+  const std::string all = in_color(color, text);
+  std::fwrite(all.data(), 1, all.size(), stdout);
+  std::fflush(stdout);
+}
+
 }  // namespace talk

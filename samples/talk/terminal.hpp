@@ -21,8 +21,9 @@ Line read_line(std::string* line);
 // Writes to standard output at once. What a model says may hold control characters, by which terminals do other things than write:
 // on a terminal all but line feed and tab are left out.
 void write_text(std::string_view text);
-// Text in one of the terminal's 256 colors, or as it is without a terminal or for color 0.
+// Text in one of the terminal's 256 colors, or as it is without a terminal or for color 0. write_colored writes it at once.
 std::string in_color(int color, const std::string& text);
+void write_colored(int color, const std::string& text);
 inline constexpr int kGrey = 245;
 
 }  // namespace talk

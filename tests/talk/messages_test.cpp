@@ -314,6 +314,19 @@ TEST_CASE("options that make no sense are refused", "[talk]") {
   CHECK(none.begin({}, nullptr) == Status::InvalidArgument);
 }
 
+TEST_CASE("weights and caches may be of other types", "[talk]") {
+  const TextGenerator plain = tiny_speaker(open_cpu());
+  const TextGenerator half = tiny_speaker(open_cpu(), {.weight_dtype = DType::BF16, .cache_dtype = DType::F16});
+  CHECK(plain.weight_dtype() == DType::F32);
+  CHECK(half.weight_dtype() == DType::BF16);
+  CHECK(half.weights().bytes() < plain.weights().bytes());
+  const auto text_bytes = static_cast<uint64_t>(2 * 4 * (plain.context() + 1));  // the tokens themselves
+  CHECK(plain.conversation_bytes() - half.conversation_bytes() > plain.conversation_bytes() / 2 - text_bytes);
+  TextConversation conversation = begun(half, greedy(5));
+  REQUIRE(conversation.prompt("the sword") == Status::Ok);
+  CHECK_FALSE(tell(conversation).tokens.empty());
+}
+
 TEST_CASE("a template that is not known leaves raw text, and the host may bring one", "[talk]") {
   const std::string path = unknown_template();
   Device cpu = open_cpu();
