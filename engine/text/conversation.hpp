@@ -25,6 +25,7 @@ struct TextConversation::Impl {
   size_t there = 0;                   // how many of `ids` need not be read, since they begin `stored`
 
   bool answering = false;
+  bool ahead = false;    // no answer is wanted: steps read only
   size_t answer_at = 0;  // where the answer begins in `ids`
   std::string answer;
   TextEnd end = TextEnd::None;
@@ -47,7 +48,8 @@ struct TextConversation::Impl {
 
   // What is said, in conversation_text.cpp.
   Status check_text(std::string_view text, const char* what) const;
-  Status render(const std::vector<TextMessage>& list, std::vector<int32_t>* to) const;
+  // With what begins an answer, if one is wanted.
+  Status render(const std::vector<TextMessage>& list, bool answer, std::vector<int32_t>* to) const;
   Status ask();                                        // makes `ids` of the messages, and begins an answer
   Status ask_raw(std::span<const int32_t> more);       // adds to `ids`, and begins an answer
   bool make_room();                                    // for one more token, within an answer
@@ -60,10 +62,11 @@ struct TextConversation::Impl {
   Status take(TextPiece* piece);  // what the finished run gave
   Status take_token(int32_t id, TextPiece* piece);
   void end_answer(TextEnd how, TextPiece* piece);
-  void keep_answer();  // as a message
-  void give_up();      // after a failure
-  void wait();         // for a run under way
-  void leave();        // the conversation ends
+  void keep_answer();   // as a message
+  void give_up();       // after a failure
+  void wait();          // for a run under way
+  void leave();         // the conversation ends
+  void stop_reading();  // if it reads ahead
 };
 
 }  // namespace heed

@@ -14,7 +14,8 @@ TextConversation::Impl::Impl(std::shared_ptr<TextGenerator::Shared> of, const Te
 // Runs the plan on the next tokens that the State lacks, or begins to.
 Status TextConversation::Impl::launch(bool wait) {
   TextGenerator::Shared& s = *shared;
-  const bool speaks = there + 1 == ids.size() && there == drawn_at && ids[there] == drawn;
+  const auto is_control = [&](int32_t id) { return s.bpe.type(id) == TokenType::Control; };
+  const bool speaks = there + 1 == ids.size() && there == drawn_at && ids[there] == drawn && !is_control(drawn);
   run_count = std::min(ids.size() - there, speaks ? 1 : static_cast<size_t>(s.read));
   run_ids.assign(ids.begin() + static_cast<long>(there), ids.begin() + static_cast<long>(there + run_count));
   run_seed[0] = static_cast<int32_t>(options.sampling.seed);
@@ -25,9 +26,7 @@ Status TextConversation::Impl::launch(bool wait) {
   std::vector<ExtentValue> extents = {{"past", static_cast<int64_t>(there)}};
   if (!speaks) {
     run_counted = run_ids;
-    const Bpe& bpe = s.bpe;
-    std::replace_if(
-        run_counted.begin(), run_counted.end(), [&](int32_t id) { return bpe.type(id) == TokenType::Control; }, -1);
+    std::replace_if(run_counted.begin(), run_counted.end(), is_control, -1);
     buffers.emplace_back("ids", run_ids);
     buffers.emplace_back("counted", run_counted);
     extents.push_back({"tokens", static_cast<int64_t>(run_count)});
@@ -52,7 +51,10 @@ Status TextConversation::Impl::take(TextPiece* piece) {
   drawn = next[0];
   piece->done = true;
   piece->read = static_cast<int64_t>(run_count);
-  return there == ids.size() ? take_token(drawn, piece) : Status::Ok;
+  if (there < ids.size()) return Status::Ok;
+  if (!ahead) return take_token(drawn, piece);
+  answering = ahead = false;
+  return Status::Ok;
 }
 
 Status TextConversation::Impl::take_token(int32_t id, TextPiece* piece) {
@@ -97,15 +99,24 @@ void TextConversation::Impl::keep_answer() {
 }
 
 void TextConversation::Impl::give_up() {
-  answering = finished = false;
+  if (!ahead) keep_answer();
+  answering = ahead = finished = false;
   stored.clear();
   there = 0;
   drawn_at = SIZE_MAX;
-  keep_answer();
 }
 
 void TextConversation::Impl::wait() {
   if (shared->running == this) shared->settle();
+}
+
+// What was read stays read.
+void TextConversation::Impl::stop_reading() {
+  if (!ahead) return;
+  wait();
+  TextPiece piece;
+  if (finished && take(&piece) != Status::Ok) give_up();
+  answering = ahead = false;
 }
 
 void TextConversation::Impl::leave() {

@@ -27,12 +27,14 @@ Status TextConversation::Impl::check_text(std::string_view text, const char* wha
   return is_utf8(text) ? Status::Ok : fail(log(), Status::InvalidArgument, std::string(what) + " is not UTF-8");
 }
 
-Status TextConversation::Impl::render(const std::vector<TextMessage>& list, std::vector<int32_t>* to) const {
+Status TextConversation::Impl::render(const std::vector<TextMessage>& list, bool answer,
+                                      std::vector<int32_t>* to) const {
   if (!shared->chat) return fail(log(), Status::Unsupported, shared->chat_problem);
   std::vector<ChatMessage> views;
   for (const TextMessage& message : list) views.push_back({message.role, message.content});
   const BpeVocabulary& vocabulary = shared->bpe.vocabulary();
-  const ChatOptions chat = {.bos = shared->bpe.token(vocabulary.bos),
+  const ChatOptions chat = {.generation_prompt = answer,
+                            .bos = shared->bpe.token(vocabulary.bos),
                             .eos = shared->bpe.token(vocabulary.eos),
                             .date = date,
                             .think = options.think};
@@ -46,7 +48,7 @@ Status TextConversation::Impl::ask() {
   std::vector<int32_t> fresh;
   const bool may_drop = options.overflow == TextOverflow::DropOldest;
   for (;;) {
-    const Status status = render(kept, &fresh);
+    const Status status = render(kept, true, &fresh);
     if (status != Status::Ok) return status;
     if (fresh.empty()) return fail(log(), Status::InvalidArgument, "there is nothing to answer");
     if (fresh.size() + (may_drop ? context() / kFreeShare : 0) <= context()) break;
@@ -100,7 +102,7 @@ bool TextConversation::Impl::make_room() {
   std::vector<TextMessage> kept = messages;
   std::vector<int32_t> fresh, fits;
   while (drop_oldest(&kept)) {
-    if (render(kept, &fresh) != Status::Ok) return false;
+    if (render(kept, true, &fresh) != Status::Ok) return false;
     if (fresh.size() + said.size() > context()) continue;
     fits = fresh;
     messages = kept;
@@ -124,7 +126,7 @@ void TextConversation::Impl::set_ids(std::vector<int32_t> fresh) {
 
 void TextConversation::Impl::begin_answer() {
   answering = true;
-  finished = false;
+  ahead = finished = false;
   answer_at = ids.size();
   answer.clear();
   end = TextEnd::None;

@@ -70,6 +70,7 @@ Status TextGenerator::begin(const TextConversationOptions& options, TextConversa
 
 Status TextConversation::say(std::string_view text) {
   if (!valid()) return Status::InvalidArgument;
+  impl_->stop_reading();
   std::vector<TextMessage>& messages = impl_->messages;
   const std::vector<TextMessage> before = messages;
   Status status = Status::Ok;
@@ -85,6 +86,7 @@ Status TextConversation::say(std::string_view text) {
 Status TextConversation::add(std::string_view role, std::string_view text) {
   if (!valid()) return Status::InvalidArgument;
   Impl& c = *impl_;
+  c.stop_reading();
   if (c.answering) return fail(c.log(), Status::InvalidArgument, "an answer goes on; cancel() ends it");
   if (c.messages.empty() && !c.ids.empty())
     return fail(c.log(), Status::InvalidArgument, "a message in a conversation of raw text; reset() forgets that");
@@ -109,23 +111,39 @@ Status TextConversation::prompt(std::string_view text, const BpeOptions& options
 Status TextConversation::prompt(std::span<const int32_t> ids) {
   if (!valid()) return Status::InvalidArgument;
   Impl& c = *impl_;
+  c.stop_reading();
   if (c.answering) return fail(c.log(), Status::InvalidArgument, "an answer goes on; cancel() ends it");
   if (!c.messages.empty()) return fail(c.log(), Status::InvalidArgument, "a raw text in a conversation of messages");
   if (ids.empty()) return fail(c.log(), Status::InvalidArgument, "a prompt of no tokens");
+  const size_t tokens = c.shared->bpe.size();
   for (const int32_t id : ids)
-    if (id < 0 || id >= c.shared->config.vocabulary)
+    if (id < 0 || static_cast<size_t>(id) >= tokens)
       return fail(c.log(), Status::InvalidArgument,
-                  format("token %d of a prompt; the model has tokens 0 to %lld", id,
-                         static_cast<long long>(c.shared->config.vocabulary - 1)));
+                  format("token %d of a prompt; the model has tokens 0 to %zu", id, tokens - 1));
   return c.ask_raw(ids);
 }
 
 Status TextConversation::answer_now() {
   if (!valid()) return Status::InvalidArgument;
   Impl& c = *impl_;
+  c.stop_reading();
   if (c.answering) return fail(c.log(), Status::InvalidArgument, "an answer goes on already");
   if (c.messages.empty()) return c.ask_raw({});
   return c.ask();
+}
+
+Status TextConversation::read_ahead() {
+  if (!valid()) return Status::InvalidArgument;
+  Impl& c = *impl_;
+  if (c.ahead) return Status::Ok;
+  if (c.answering) return fail(c.log(), Status::InvalidArgument, "an answer goes on already");
+  std::vector<int32_t> fresh = c.ids;
+  const Status status = c.messages.empty() ? Status::Ok : c.render(c.messages, false, &fresh);
+  if (status != Status::Ok || fresh.empty() || fresh.size() > c.context()) return status;
+  c.set_ids(std::move(fresh));
+  const bool all = c.stored.size() >= c.ids.size() && std::equal(c.ids.begin(), c.ids.end(), c.stored.begin());
+  c.answering = c.ahead = !all;
+  return Status::Ok;
 }
 
 Status TextConversation::step(TextPiece* piece) {
@@ -168,7 +186,9 @@ Status TextConversation::poll(TextPiece* piece) {
 }
 
 void TextConversation::cancel() {
-  if (!valid() || !impl_->answering) return;
+  if (!valid()) return;
+  impl_->stop_reading();
+  if (!impl_->answering) return;
   Impl& c = *impl_;
   c.wait();
   if (c.finished) c.drawn_at = SIZE_MAX;

@@ -172,6 +172,11 @@ class HEED_API TextConversation {
   // Asks for an answer to what is there, or for more of a raw text. InvalidArgument: nothing is there.
   Status answer_now();
 
+  // Lets steps read what is there already, so that an answer can begin sooner: the system message while the player comes near, say.
+  // answering() is true until all is read; what is said meanwhile ends the reading, and is no failure. Does nothing if there is
+  // nothing to read.
+  Status read_ahead();
+
   // --- Answers. Without one, step and poll return InvalidArgument.
 
   // Reads some tokens, or draws one, and waits for it.

@@ -25,6 +25,7 @@ class Chat {
     greet();
     for (std::string line;;) {
       if (input_is_terminal()) write_text("\n> ");
+      listen();
       const Line read = read_line(&line);
       if (read == Line::End) break;
       if (read == Line::Interrupted) {
@@ -52,6 +53,13 @@ class Chat {
     persona_name_ = name;
     conversation_ = std::move(conversation);
     return kOk;
+  }
+
+  // The model reads what it knows already while the player types.
+  void listen() {
+    heed::TextPiece piece;
+    heed::Status status = conversation_.read_ahead();
+    while (status == heed::Status::Ok && conversation_.answering()) status = conversation_.step(&piece);
   }
 
   void greet() const {

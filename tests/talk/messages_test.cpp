@@ -71,6 +71,45 @@ TEST_CASE("messages are read as the template writes them, and answers become mes
   CHECK(ids_of(other) == template_ids(model, wanted));
 }
 
+TEST_CASE("what is read ahead need not be read again", "[talk]") {
+  const TextGenerator model = tiny_speaker(open_cpu(), {.read = 16});
+  const TextConversationOptions options =
+      with_system(greedy(12), "You are Marta, the keeper of the inn, and you sell soup.");
+  TextConversation plain = begun(model, options);
+  REQUIRE(plain.say("the sword") == Status::Ok);
+  const int64_t length = plain.unread();
+  const Told wanted = tell(plain);
+  TextPiece piece;
+  for (const int steps : {0, 1, 2, 100}) {  // how many are done before something is said
+    for (const bool polled : {false, true}) {
+      INFO(steps << (polled ? " polled" : " stepped"));
+      TextConversation ahead = begun(model, options);
+      REQUIRE(ahead.read_ahead() == Status::Ok);
+      REQUIRE(ahead.read_ahead() == Status::Ok);
+      CHECK(ahead.answering());
+      for (int i = 0; i < steps && ahead.answering(); ++i) {
+        REQUIRE((polled ? ahead.poll(&piece) : ahead.step(&piece)) == Status::Ok);
+        while (polled && steps == 100 && ahead.answering()) REQUIRE(ahead.poll(&piece) == Status::Ok);
+        CHECK(piece.token == -1);
+      }
+      REQUIRE(ahead.say("the sword") == Status::Ok);
+      if (!polled && steps < 100) CHECK(ahead.unread() == length - 16 * steps);
+      if (steps == 100) CHECK(ahead.unread() < length / 2);
+      const Told told = tell(ahead);
+      CHECK(told.tokens == wanted.tokens);
+      CHECK(told.text() == wanted.text());
+      REQUIRE(ahead.read_ahead() == Status::Ok);  // the end of the answer
+      while (ahead.answering()) REQUIRE(ahead.step(&piece) == Status::Ok);
+      REQUIRE(ahead.read_ahead() == Status::Ok);
+      CHECK_FALSE(ahead.answering());
+      CHECK(ahead.answer() == wanted.text());
+    }
+  }
+  TextConversation nothing = begun(model);
+  REQUIRE(nothing.read_ahead() == Status::Ok);
+  CHECK_FALSE(nothing.answering());
+}
+
 TEST_CASE("a message without an answer and the next one are one message", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu());
   TextConversation conversation = begun(model, greedy(4));
