@@ -82,7 +82,7 @@ Status TextGenerator::loss(std::span<const int32_t> ids, double* mean, size_t* c
   Shared& s = *shared_;
   if (ids.size() < 2) return fail(s.log, Status::InvalidArgument, "the loss of fewer than two tokens");
   for (const int32_t id : ids)
-    if (id < 0 || id >= s.config.vocabulary)
+    if (id < 0 || static_cast<size_t>(id) >= s.bpe.size())
       return fail(s.log, Status::InvalidArgument,
                   format("the loss of a text with token %d, which the model has not", id));
   if (s.context < 2) return fail(s.log, Status::InvalidArgument, "the loss with a context of one token");

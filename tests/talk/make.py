@@ -4,7 +4,8 @@
     python3 tests/talk/make.py [FILE]     needs numpy and gguf (0.19.0 made the committed file)
 
 Its network is drawn at random: Llama's, of two layers. Its tokens are the 256 bytes, some merges and three special ones, so that
-most of what it says are parts of characters, or bytes that belong to none.
+most of what it says are parts of characters, or bytes that belong to none. The table has rows behind its tokens, as tables have that are
+padded; they would often be the likeliest.
 """
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from gguf import MODEL_ARCH, GGUFWriter, get_tensor_name_map
 
 FILE = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "tiny.gguf"
-LAYERS, WIDTH, HEADS, KV_HEADS, HIDDEN, CONTEXT = 2, 32, 4, 2, 48, 256
+LAYERS, WIDTH, HEADS, KV_HEADS, HIDDEN, CONTEXT, PADDING = 2, 32, 4, 2, 48, 256, 9
 MERGES = ["e r", "t h", "i n", "o n", "Ġ th", "Ġth e", "s w", "o r", "or d", "sw ord", "Ã ¤", "Ġ sword"]
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = (
@@ -55,6 +56,9 @@ for i in range(LAYERS):
         layer + "mlp.down_proj.weight": matrix(WIDTH, HIDDEN, 2.0),
     }
 
+table = tensors["model.embed_tokens.weight"]
+tensors["model.embed_tokens.weight"] = np.concatenate([table, matrix(PADDING, WIDTH, 6.0)])
+
 writer = GGUFWriter(FILE, "llama")
 writer.add_name("tiny speaker")
 writer.add_block_count(LAYERS)
@@ -66,7 +70,7 @@ writer.add_context_length(CONTEXT)
 writer.add_layer_norm_rms_eps(1e-5)
 writer.add_rope_freq_base(10000.0)
 writer.add_rope_dimension_count(WIDTH // HEADS)
-writer.add_vocab_size(len(tokens))
+writer.add_vocab_size(len(tokens) + PADDING)
 writer.add_tokenizer_model("gpt2")
 writer.add_tokenizer_pre("smollm")
 writer.add_token_list(tokens)
