@@ -66,7 +66,6 @@ int open_session(const Options& options, Session* session) {
 }
 
 void Stopwatch::count(const heed::TextPiece& piece) {
-  read_ += piece.read;
   if (piece.token < 0) return;
   last_ = Clock::now();
   if (tokens_++ == 0) first_ = last_;

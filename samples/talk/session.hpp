@@ -16,13 +16,12 @@ struct Session {
   std::string about;  // "cpu (AMD EPYC), weights q8_0"
 };
 
-// These print one line to standard error, and return the exit code.
+// These print one line to standard error, and return the exit code. open_session and list_devices return one, too.
 int bad_input(const std::string& message);
 int failed(const std::string& what, heed::Status status);
 
 heed::Log program_log();
 int list_devices();
-// An exit code. `conversations` are checked against nothing: each takes its memory when it begins.
 int open_session(const Options& options, Session* session);
 
 // Counts what an answer takes.
@@ -38,7 +37,6 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now(), first_ = {}, last_ = {};
   size_t tokens_ = 0;
-  int64_t read_ = 0;
 };
 
 }  // namespace talk

@@ -50,6 +50,7 @@ if [[ -n $smollm2 ]]; then
   for who in blacksmith innkeeper dragon; do
     check "an answer of the $who" 0 '[A-Za-z]' "${use[@]}" --persona $who --prompt "Who are you?" --tokens 16
   done
+  check "perplexity" 0 '^perplexity 32\.57[0-9]+ over 194 tokens$' "${use[@]}" --perplexity "$root/tests/talk/story.txt"
   check "eight at once" 0 '8 conversations, [0-9]+ tokens' "${use[@]}" --npcs 8 --prompt "Who are you?" --tokens 8
   [[ $failures -eq 0 ]]
   exit

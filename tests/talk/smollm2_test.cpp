@@ -45,4 +45,27 @@ TEST_CASE("conversations with SmolLM2 say what its weights say in double", "[lan
   }
 }
 
+// The mean was computed by the program that made smollm2-greedy.json: numpy in double, from the dequantized weights.
+TEST_CASE("SmolLM2 takes a text to be as likely as in double", "[language_model][talk]") {
+  const std::string path = smollm2_file();
+  if (path.empty()) return;
+  constexpr double kMean = 3.4836332607191975;  // a perplexity of 32.5779
+  std::ifstream file(HEED_SOURCE_DIR "/tests/talk/story.txt", std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (on.word != "cpu") continue;
+    Device device = on.device;
+    TextGenerator model;
+    REQUIRE(TextGenerator::open(device, path, {.context = 256, .log = stderr_log()}, &model) == Status::Ok);
+    std::vector<int32_t> ids;
+    REQUIRE(model.tokenizer().encode(text.str(), {}, &ids) == Status::Ok);
+    double mean = 0;
+    size_t count = 0;
+    REQUIRE(model.loss(ids, &mean, &count) == Status::Ok);
+    CHECK(count == 194);
+    CHECK(std::fabs(mean - kMean) < 1e-5);
+  }
+}
+
 }  // namespace heed::test
