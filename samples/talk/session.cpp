@@ -12,6 +12,15 @@ heed::DType dtype_of(const std::string& word) {
   return word == "f16" ? heed::DType::F16 : word == "bf16" ? heed::DType::BF16 : heed::DType::F32;
 }
 
+heed::Status open_model(const Options& options, Session* session) {
+  heed::TextGeneratorOptions chosen;
+  chosen.context = options.context;
+  if (!options.weights.empty()) chosen.weight_dtype = dtype_of(options.weights);
+  if (!options.cache.empty()) chosen.cache_dtype = dtype_of(options.cache);
+  chosen.log = program_log();
+  return heed::TextGenerator::open(session->device, options.model, chosen, &session->model);
+}
+
 }  // namespace
 
 int bad_input(const std::string& message) {
@@ -52,12 +61,15 @@ int open_session(const Options& options, Session* session) {
   heed::Status status = heed::Device::open({.select = options.device, .log = program_log()}, &session->device);
   if (status != heed::Status::Ok)
     return failed(options.device.empty() ? "no device" : "device '" + options.device + "'", status);
-  heed::TextGeneratorOptions chosen;
-  chosen.context = options.context;
-  if (!options.weights.empty()) chosen.weight_dtype = dtype_of(options.weights);
-  if (!options.cache.empty()) chosen.cache_dtype = dtype_of(options.cache);
-  chosen.log = program_log();
-  status = heed::TextGenerator::open(session->device, options.model, chosen, &session->model);
+  status = open_model(options, session);
+  const bool is_cpu = session->device.info().kind == heed::DeviceKind::Cpu;
+  if ((status == heed::Status::OutOfDeviceMemory || status == heed::Status::DeviceLost) && options.device.empty() &&
+      !is_cpu) {
+    std::fprintf(stderr, "talk: %s: %s; the CPU takes over\n", session->device.info().word.c_str(), reasons.c_str());
+    reasons.clear();
+    status = heed::Device::open({.select = "cpu", .log = program_log()}, &session->device);
+    if (status == heed::Status::Ok) status = open_model(options, session);
+  }
   if (status != heed::Status::Ok) return failed("the model", status);
   reasons.clear();  // of what was tried in vain before it went well
   const heed::DeviceInfo& info = session->device.info();
