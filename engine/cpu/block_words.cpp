@@ -40,6 +40,11 @@ uint64_t scatter(uint32_t word) {
   return (bytes | bytes << 4) & 0x0f0f0f0f0f0f0f0fu;
 }
 
+// Adds 128 to 32 bytes, or takes it off again.
+void flip_signs(std::byte* bytes) {
+  for (int i = 0; i < 32; ++i) bytes[i] ^= std::byte{0x80};
+}
+
 // The byte and bit of the upper bits of element i in a file: element i % 32 of 32 bytes, each of which has bits of all
 // elements that lie 32 apart.
 struct UpperPlace {
@@ -64,6 +69,7 @@ UpperPlace word_place(int i, int bits) { return {i * bits / 8, i * bits % 8}; }
 void to_words(DType type, const std::byte* file, std::byte* words) {
   const Places at = places_of(type);
   std::memcpy(words, file, static_cast<size_t>(block_of(type).bytes));
+  if (type == DType::Q8_0) return flip_signs(words + 2);
   // Elements of `apart` bytes: their lower halves, then their upper ones.
   for (int group = 0; group < at.bytes; group += at.apart)
     for (int i = 0; i < at.apart; i += 8) {
@@ -83,6 +89,7 @@ void to_words(DType type, const std::byte* file, std::byte* words) {
 void from_words(DType type, const std::byte* words, std::byte* file) {
   const Places at = places_of(type);
   std::memcpy(file, words, static_cast<size_t>(block_of(type).bytes));
+  if (type == DType::Q8_0) return flip_signs(file + 2);
   for (int group = 0; group < at.bytes; group += at.apart)
     for (int i = 0; i < at.apart; i += 8) {
       uint32_t lower, upper;

@@ -2,7 +2,8 @@
 //
 // In a file, four bits of an element share a byte with those of an element 16, 32 or 64 places on. Here 8 neighbours along k
 // share a word of 32 bits, the first in the lowest bits, so that a shift gets each of them without widening bytes. Fifth bits
-// share words of 32 neighbours, and the two upper bits of Q6_K words of 16.
+// share words of 32 neighbours, and the two upper bits of Q6_K words of 16. Signed bytes of Q8_0 have 128 added, so that they are
+// unsigned.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ struct BlockRun {
 // A block in this order, from its first byte on; runs of no number at the end.
 //
 //   clang-format off
-//   Q8_0   d, 32 signed bytes            Q4_K   d, e, 12 bytes of pairs, 32 words
+//   Q8_0   d, 8 words of 4 bytes         Q4_K   d, e, 12 bytes of pairs, 32 words
 //   Q4_0   d, 4 words                    Q5_K   d, e, 12 bytes of pairs, 8 words of fifth bits, 32 words
 //   Q4_1   d, m, 4 words                 Q6_K   32 words, 16 words of two bits, 16 signed bytes, d
 //   Q5_0   d, fifth bits, 4 words
@@ -31,7 +32,7 @@ struct BlockRun {
 using BlockRuns = std::array<BlockRun, 4>;
 constexpr BlockRuns runs_of(DType type) {
   switch (type) {
-    case DType::Q8_0: return {{{2, 1}, {1, 32}}};
+    case DType::Q8_0: return {{{2, 1}, {4, 8}}};
     case DType::Q4_0: return {{{2, 1}, {4, 4}}};
     case DType::Q4_1: return {{{2, 2}, {4, 4}}};
     case DType::Q5_0: return {{{2, 1}, {4, 5}}};

@@ -306,6 +306,7 @@ std::string CpuPlan::why(const Node& node) const {
     const DType a = schedule_.info(node.inputs[in::kA]).dtype;
     if (has_constant_b(schedule_, node) && shared_->kernels.matmul->of(b).narrow != nullptr)
       return format("%s dot products, a %s bf16, f32 sums", name, a == DType::BF16 ? "stored as" : "rounded to");
+    if (is_quantized(b)) return format("%s register tiles, %s widened in registers, f32 sums", name, to_string(b));
     return format("%s register tiles, b stored as %s, f32 sums", name, to_string(b));
   }
   if (node.op == Op::Custom) return "a function of the host's";

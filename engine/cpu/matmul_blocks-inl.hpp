@@ -1,8 +1,9 @@
 // Register tiles whose b is quantized. Included once per instruction set (see Highway's foreach_target.h).
 //
-// b lies as cpu/blocks.hpp says. A tile widens 8 steps of k at a time in registers, and multiplies them as they come: value = scale *
-// q + offset, whose product is exact, so that a multiply-add rounds it as base/blocks.hpp says. Every byte of b is read once.
-// Sums run over k in order, as those of other tiles do, so that a row's result does not depend on how many rows there are.
+// b lies as cpu/blocks.hpp says. A tile widens a word's steps of k in registers, and multiplies them as they come. The bits of a
+// step stay where they are in the word, q * 2^shift, since the scale is divided by 2^shift instead: value = (scale / 2^shift) *
+// (q * 2^shift) + offset. The product is exact, so that a multiply-add rounds as base/blocks.hpp says. Every byte of b is read
+// once. Sums run over k in order, as those of other tiles do, so that a row's result does not depend on how many rows there are.
 #if defined(HEED_CPU_MATMUL_BLOCKS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_CPU_MATMUL_BLOCKS_INL
 #undef HEED_CPU_MATMUL_BLOCKS_INL
@@ -44,31 +45,18 @@ HWY_INLINE WholeVector bits(WholeVector words, int32_t mask) {
   if constexpr (kFrom > kTo) return hn::And(hn::ShiftRight<kFrom - kTo>(words), hn::Set(Whole(), mask));
   return hn::And(words, hn::Set(Whole(), mask));
 }
-// Four bits from bit 4 * kStep on, as a float. AVX-512 also looks them up in one register, with no mask. Half of each keeps all
-// units of a Zen 4 busy: conversions have other ones than look-ups, shifts and multiply-adds.
-template <int kStep>
-HWY_INLINE Vector four_bits(WholeVector words) {
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3 && !HWY_IS_DEBUG_BUILD
-  if constexpr (kStep % 2 == 0) {
-    const Floats d;
-    return hn::TableLookupLanes(hn::Iota(d, 0.0f), hn::IndicesFromVec(d, hn::ShiftRight<4 * kStep>(words)));
-  }
-#endif
-  return hn::ConvertTo(Floats(), bits<4 * kStep, 0>(words, 15));
-}
 
-inline constexpr int kSteps = 8;  // steps of k whose four bits share a word
-
-// A block type has kGroups groups, whose steps share scale and offset, of kWords times kSteps steps. `block` points to the block of
-// all columns, whose bytes lie `cols` apart; `column` is 0 for the left vector and lanes() for the right one, and `word` counts
-// through all groups. quants<step> gives q of one step from what words(), upper() (if kUpper) and bytes() (if kBytesOfSteps) gave.
+// A block type has kGroups groups, whose steps of k share scale and offset, of kWords words, each of which has kBits bits of
+// several steps. `block` points to the block of all columns, whose bytes lie `cols` apart; `column` is 0 for the left vector and
+// lanes() for the right one, and `word` counts through all groups. Where kUpper is set, upper() reads what goes above the bits of a
+// word, and upper_bits<step, to> moves those of one step to bit `to`.
 
 // 32 elements of 4 bits behind kHead bytes, of which kFifths (if not 0) are where 32 fifth bits begin. With kZero, values are
 // d * (q - kZero); else d * q + m.
 template <int kHead, int kFifths, int kZero>
 struct Blocks32 {
-  static constexpr int kElements = 32, kBytes = kHead + 16, kGroups = 1, kWords = 4;
-  static constexpr bool kOffset = true, kUpper = kFifths != 0, kBytesOfSteps = false;
+  static constexpr int kElements = 32, kBytes = kHead + 16, kGroups = 1, kWords = 4, kBits = 4;
+  static constexpr bool kUpper = kFifths != 0;
   static HWY_INLINE Vector scale(const uint8_t* block, int, int64_t, int64_t column) {
     return halves(block + column * 2);
   }
@@ -82,10 +70,9 @@ struct Blocks32 {
   static HWY_INLINE WholeVector upper(const uint8_t* block, int word, int64_t cols, int64_t column) {
     return hn::ShiftRightSame(words_at(block + kFifths * cols + column * 4), 8 * word);
   }
-  template <int kStep>
-  static HWY_INLINE Vector quants(WholeVector words, WholeVector upper, const uint8_t*) {
-    if constexpr (!kUpper) return four_bits<kStep>(words);
-    return hn::ConvertTo(Floats(), hn::Or(bits<4 * kStep, 0>(words, 15), bits<kStep, 4>(upper, 16)));
+  template <int kStep, int kTo>
+  static HWY_INLINE WholeVector upper_bits(WholeVector upper) {
+    return bits<kStep, kTo>(upper, 1 << kTo);
   }
 };
 using BlocksQ4_0 = Blocks32<2, 0, 8>;
@@ -93,12 +80,27 @@ using BlocksQ4_1 = Blocks32<4, 0, 0>;
 using BlocksQ5_0 = Blocks32<6, 2, 16>;
 using BlocksQ5_1 = Blocks32<8, 4, 0>;
 
+// Words of 4 bytes q + 128.
+struct BlocksQ8_0 {
+  static constexpr int kElements = 32, kBytes = 34, kGroups = 1, kWords = 8, kBits = 8;
+  static constexpr bool kUpper = false;
+  static HWY_INLINE Vector scale(const uint8_t* block, int, int64_t, int64_t column) {
+    return halves(block + column * 2);
+  }
+  static HWY_INLINE Vector offset(const uint8_t* block, int, int64_t, int64_t column) {
+    return hn::Mul(halves(block + column * 2), hn::Set(Floats(), -128.0f));
+  }
+  static HWY_INLINE WholeVector words(const uint8_t* block, int word, int64_t cols, int64_t column) {
+    return words_at(block + 2 * cols + (word * cols + column) * 4);
+  }
+};
+
 // 256 elements with 8 pairs of six bits (see base/blocks.hpp); 4 bits of each behind kHead bytes, and where kFifths is not 0
 // fifth bits from there on.
 template <int kHead, int kFifths>
 struct BlocksOfPairs {
-  static constexpr int kElements = 256, kBytes = kHead + 128, kGroups = 8, kWords = 4;
-  static constexpr bool kOffset = true, kUpper = kFifths != 0, kBytesOfSteps = false;
+  static constexpr int kElements = 256, kBytes = kHead + 128, kGroups = 8, kWords = 4, kBits = 4;
+  static constexpr bool kUpper = kFifths != 0;
   static HWY_INLINE Vector scale(const uint8_t* block, int group, int64_t cols, int64_t column) {
     return hn::Mul(halves(block + column * 2), six_bits(block + 4 * cols + column, group, 0, cols));
   }
@@ -112,9 +114,9 @@ struct BlocksOfPairs {
   static HWY_INLINE WholeVector upper(const uint8_t* block, int word, int64_t cols, int64_t column) {
     return hn::ShiftRightSame(words_at(block + kFifths * cols + (word / 4 * cols + column) * 4), word % 4 * 8);
   }
-  template <int kStep>
-  static HWY_INLINE Vector quants(WholeVector words, WholeVector upper, const uint8_t* at) {
-    return Blocks32<kHead, kFifths, 0>::template quants<kStep>(words, upper, at);
+  template <int kStep, int kTo>
+  static HWY_INLINE WholeVector upper_bits(WholeVector upper) {
+    return bits<kStep, kTo>(upper, 1 << kTo);
   }
 
  private:
@@ -133,8 +135,8 @@ using BlocksQ4_K = BlocksOfPairs<16, 0>;
 using BlocksQ5_K = BlocksOfPairs<48, 16>;
 
 struct BlocksQ6_K {
-  static constexpr int kElements = 256, kBytes = 210, kGroups = 16, kWords = 2;
-  static constexpr bool kOffset = true, kUpper = true, kBytesOfSteps = false;
+  static constexpr int kElements = 256, kBytes = 210, kGroups = 16, kWords = 2, kBits = 4;
+  static constexpr bool kUpper = true;
   static HWY_INLINE Vector scale(const uint8_t* block, int group, int64_t cols, int64_t column) {
     return hn::Mul(halves(block + 208 * cols + column * 2), signed_bytes(block + (192 + group) * cols + column));
   }
@@ -147,62 +149,55 @@ struct BlocksQ6_K {
   static HWY_INLINE WholeVector upper(const uint8_t* block, int word, int64_t cols, int64_t column) {
     return hn::ShiftRightSame(words_at(block + 128 * cols + (word / 2 * cols + column) * 4), word % 2 * 16);
   }
-  template <int kStep>
-  static HWY_INLINE Vector quants(WholeVector words, WholeVector upper, const uint8_t*) {
-    return hn::ConvertTo(Floats(), hn::Or(bits<4 * kStep, 0>(words, 15), bits<2 * kStep, 4>(upper, 48)));
+  template <int kStep, int kTo>
+  static HWY_INLINE WholeVector upper_bits(WholeVector upper) {
+    return bits<2 * kStep, kTo>(upper, 3 << kTo);
   }
 };
 
-// Signed bytes.
-struct BlocksQ8_0 {
-  static constexpr int kElements = 32, kBytes = 34, kGroups = 1, kWords = 4;
-  static constexpr bool kOffset = false, kUpper = false, kBytesOfSteps = true;
-  static HWY_INLINE Vector scale(const uint8_t* block, int, int64_t, int64_t column) {
-    return halves(block + column * 2);
-  }
-  static HWY_INLINE Vector offset(const uint8_t*, int, int64_t, int64_t) { return hn::Zero(Floats()); }
-  // Its words are bytes, which quants reads itself.
-  static HWY_INLINE const uint8_t* bytes(const uint8_t* block, int word, int64_t cols, int64_t column) {
-    return block + (2 + word * kSteps) * cols + column;
-  }
-  static HWY_INLINE WholeVector words(const uint8_t*, int, int64_t, int64_t) { return hn::Zero(Whole()); }
-  template <int kStep>
-  static HWY_INLINE Vector quants(WholeVector, WholeVector, const uint8_t* bytes) {
-    return signed_bytes(bytes + kStep * 2 * lanes());
-  }
-};
-
-// scale * q + offset.
 template <class Blocks>
-HWY_INLINE Vector value_of(Vector scale, Vector q, Vector offset) {
-  if constexpr (Blocks::kOffset) return hn::MulAdd(scale, q, offset);
-  return hn::Mul(scale, q);
+inline constexpr int kStepsOfWord = 32 / Blocks::kBits;
+// Steps of half a word, which is shifted down to the other half's place, so that fewer scales are needed.
+template <class Blocks>
+inline constexpr int kStepsOfHalf = 16 / Blocks::kBits;
+
+// One step of a word: `low` is the word, `high` the same moved down by 16 bits. The scales are divided by the step's place.
+template <class Blocks, int kStep>
+HWY_INLINE Vector value_of(WholeVector low, WholeVector high, WholeVector upper, Vector scale0, Vector scale1,
+                           Vector scale2, Vector scale3, Vector offset) {
+  constexpr int kPlace = kStep % kStepsOfHalf<Blocks>, kShift = kPlace * Blocks::kBits;
+  constexpr int32_t kMask = ((1 << Blocks::kBits) - 1) << kShift;
+  WholeVector q = hn::And(kStep < kStepsOfHalf<Blocks> ? low : high, hn::Set(Whole(), kMask));
+  if constexpr (Blocks::kUpper) q = hn::Or(q, Blocks::template upper_bits<kStep, kShift + 4>(upper));
+  const Vector scale = kPlace == 0 ? scale0 : kPlace == 1 ? scale1 : kPlace == 2 ? scale2 : scale3;
+  return hn::MulAdd(scale, hn::ConvertTo(Floats(), q), offset);
 }
+template <class Blocks>
+HWY_INLINE WholeVector upper_of(const uint8_t* block, int word, int64_t cols, int64_t column) {
+  if constexpr (Blocks::kUpper) return Blocks::upper(block, word, cols, column);
+  return hn::Zero(Whole());
+}
+
+// What a group and a word of one vector of columns share, and one of their values.
+#define HEED_GROUP(side, block, column)                                                                           \
+  const Vector side##_scale0 = Blocks::scale(block, group, cols, column),                                         \
+               side##_offset = Blocks::offset(block, group, cols, column);                                        \
+  const Vector side##_scale1 = hn::Mul(side##_scale0, hn::Set(Floats(), Blocks::kBits == 4 ? 0x1p-4f : 0x1p-8f)); \
+  const Vector side##_scale2 = hn::Mul(side##_scale0, hn::Set(Floats(), 0x1p-8f)),                                \
+               side##_scale3 = hn::Mul(side##_scale0, hn::Set(Floats(), 0x1p-12f));
+#define HEED_WORD(side, block, column)                                     \
+  const WholeVector side##_low = Blocks::words(block, word, cols, column); \
+  const WholeVector side##_high = hn::ShiftRight<16>(side##_low);          \
+  const WholeVector side##_upper = upper_of<Blocks>(block, word, cols, column);
+#define HEED_VALUE(side, step)                                                                               \
+  value_of<Blocks, step>(side##_low, side##_high, side##_upper, side##_scale0, side##_scale1, side##_scale2, \
+                         side##_scale3, side##_offset)
 
 // Prefetches what a tile wants during one block.
 template <class Blocks>
 HWY_INLINE void prefetch_block(const Prefetch& prefetch, int64_t step) {
   const std::byte* at = prefetch.at + step * prefetch.pitch;
   for (int64_t byte = 0; byte < Blocks::kElements * prefetch.pitch; byte += 64) prefetch_second_cache(at + byte);
-}
-
-// A word of one vector of columns, ready for quants.
-#define HEED_WORD(side, column)                                                 \
-  const WholeVector side##_words = Blocks::words(block, word, cols, column);    \
-  const WholeVector side##_upper = upper_of<Blocks>(block, word, cols, column); \
-  const uint8_t* const side##_bytes = bytes_of_steps<Blocks>(block, word, cols, column);
-#define HEED_VALUE(side, step) \
-  value_of<Blocks>(side##_scale, Blocks::template quants<step>(side##_words, side##_upper, side##_bytes), side##_offset)
-
-template <class Blocks>
-HWY_INLINE WholeVector upper_of(const uint8_t* block, int word, int64_t cols, int64_t column) {
-  if constexpr (Blocks::kUpper) return Blocks::upper(block, word, cols, column);
-  return hn::Zero(Whole());
-}
-template <class Blocks>
-HWY_INLINE const uint8_t* bytes_of_steps(const uint8_t* block, int word, int64_t cols, int64_t column) {
-  if constexpr (Blocks::kBytesOfSteps) return Blocks::bytes(block, word, cols, column);
-  return nullptr;
 }
 
 // A tile of MatmulKernels, whose k is a whole number of blocks and a_k 1.
@@ -226,7 +221,7 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
     r##i = hn::MulAdd(x, right, r##i);                              \
   }
 #define HEED_STEP(step)                                                          \
-  {                                                                              \
+  if constexpr ((step) < kStepsOfWord<Blocks>) {                                 \
     const Vector left = HEED_VALUE(left, step), right = HEED_VALUE(right, step); \
     HEED_EACH_ROW(HEED_ROW)                                                      \
     ++a0, ++a3, ++a6, ++a9;                                                      \
@@ -234,13 +229,11 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
   for (int64_t step = 0; step < k; step += Blocks::kElements, block += Blocks::kBytes * cols) {
     prefetch_block<Blocks>(prefetch, step);
     for (int group = 0; group < Blocks::kGroups; ++group) {
-      const Vector left_scale = Blocks::scale(block, group, cols, 0),
-                   right_scale = Blocks::scale(block, group, cols, lanes);
-      const Vector left_offset = Blocks::offset(block, group, cols, 0),
-                   right_offset = Blocks::offset(block, group, cols, lanes);
+      HEED_GROUP(left, block, 0)
+      HEED_GROUP(right, block, lanes)
       for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word) {
-        HEED_WORD(left, 0)
-        HEED_WORD(right, lanes)
+        HEED_WORD(left, block, 0)
+        HEED_WORD(right, block, lanes)
         HEED_EACH_STEP(HEED_STEP)
       }
     }
@@ -261,16 +254,71 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
 #undef HEED_ROW
 }
 
+// Multiplies one row by kThinBlocks panels, panel_pitch elements apart. The latency of the multiply-add sets the speed of a single
+// row, and more columns give more independent sums. c has four vectors.
+inline constexpr int64_t kThinBlocks = 2;
+template <class Blocks>
+void blocks_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* HWY_RESTRICT panels, int64_t panel_pitch,
+                 float* HWY_RESTRICT c, bool add) {
+  const Floats d;
+  const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
+  const int64_t pitch = panel_pitch / Blocks::kElements * Blocks::kBytes;
+  // The next panels, or where these are long what comes of them soon.
+  constexpr int64_t kMostAhead = 64 << 10;
+  const int64_t ahead = kThinBlocks * pitch <= kMostAhead ? kThinBlocks * pitch : 2 * kNear;
+  const auto* HWY_RESTRICT a = static_cast<const float*>(row);
+  const auto* HWY_RESTRICT first = static_cast<const uint8_t*>(panels);
+  const auto* HWY_RESTRICT second = first + pitch;
+  Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+#define HEED_STEP(step)                                     \
+  if constexpr ((step) < kStepsOfWord<Blocks>) {            \
+    const Vector x = hn::Set(d, a[step]);                   \
+    s0 = hn::MulAdd(x, HEED_VALUE(first_left, step), s0);   \
+    s1 = hn::MulAdd(x, HEED_VALUE(first_right, step), s1);  \
+    s2 = hn::MulAdd(x, HEED_VALUE(second_left, step), s2);  \
+    s3 = hn::MulAdd(x, HEED_VALUE(second_right, step), s3); \
+  }
+  const int64_t block_bytes = Blocks::kBytes * cols;
+  for (; k > 0; k -= Blocks::kElements, first += block_bytes, second += block_bytes) {
+    for (int64_t byte = 0; byte < block_bytes; byte += 64) {
+      prefetch_second_cache(reinterpret_cast<const std::byte*>(first + ahead + byte));
+      prefetch_second_cache(reinterpret_cast<const std::byte*>(second + ahead + byte));
+    }
+    for (int group = 0; group < Blocks::kGroups; ++group) {
+      HEED_GROUP(first_left, first, 0)
+      HEED_GROUP(first_right, first, lanes)
+      HEED_GROUP(second_left, second, 0)
+      HEED_GROUP(second_right, second, lanes)
+      for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word) {
+        HEED_WORD(first_left, first, 0)
+        HEED_WORD(first_right, first, lanes)
+        HEED_WORD(second_left, second, 0)
+        HEED_WORD(second_right, second, lanes)
+        HEED_EACH_STEP(HEED_STEP)
+        a += kStepsOfWord<Blocks>;
+      }
+    }
+  }
+#undef HEED_STEP
+  if (add) {
+    s0 = hn::Add(s0, hn::LoadU(d, c)), s1 = hn::Add(s1, hn::LoadU(d, c + lanes));
+    s2 = hn::Add(s2, hn::LoadU(d, c + cols)), s3 = hn::Add(s3, hn::LoadU(d, c + cols + lanes));
+  }
+  hn::StoreU(s0, d, c), hn::StoreU(s1, d, c + lanes);
+  hn::StoreU(s2, d, c + cols), hn::StoreU(s3, d, c + cols + lanes);
+}
+
 // Widens a group of one vector of columns.
 template <class Blocks>
 HWY_INLINE void widen_group(const uint8_t* block, int group, int64_t cols, int64_t column, float* out) {
-  const Vector own_scale = Blocks::scale(block, group, cols, column),
-               own_offset = Blocks::offset(block, group, cols, column);
-  for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word, out += kSteps * cols) {
-    HEED_WORD(own, column)
-#define HEED_STEP(step) hn::StoreU(HEED_VALUE(own, step), Floats(), out + (step) * cols);
+  HEED_GROUP(own, block, column)
+  for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word) {
+    HEED_WORD(own, block, column)
+#define HEED_STEP(step) \
+  if constexpr ((step) < kStepsOfWord<Blocks>) hn::StoreU(HEED_VALUE(own, step), Floats(), out + (step) * cols);
     HEED_EACH_STEP(HEED_STEP)
 #undef HEED_STEP
+    out += kStepsOfWord<Blocks> * cols;
   }
 }
 
@@ -280,7 +328,7 @@ void widen_blocks_panel(int64_t k, const void* panel, float* out) {
   const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
   const auto* block = static_cast<const uint8_t*>(panel);
   for (int64_t step = 0; step < k; step += Blocks::kElements, block += Blocks::kBytes * cols)
-    for (int group = 0; group < Blocks::kGroups; ++group, out += Blocks::kWords * kSteps * cols) {
+    for (int group = 0; group < Blocks::kGroups; ++group, out += Blocks::kElements / Blocks::kGroups * cols) {
       widen_group<Blocks>(block, group, cols, 0, out);
       widen_group<Blocks>(block, group, cols, lanes, out + lanes);
     }
@@ -288,6 +336,7 @@ void widen_blocks_panel(int64_t k, const void* panel, float* out) {
 
 #undef HEED_VALUE
 #undef HEED_WORD
+#undef HEED_GROUP
 
 }  // namespace HWY_NAMESPACE
 }  // namespace heed::cpu

@@ -27,6 +27,8 @@ MatmulKernels::Storage blocks_storage() {
   };
   return {.tile = kTiles,
           .tile_rows = static_cast<int64_t>(std::size(kTiles)),
+          .thin = blocks_thin<Blocks>,
+          .thin_panels = kThinBlocks,
           .step = 1,
           .widen = widen_blocks_panel<Blocks>,
           .widen_from = 2};

@@ -182,7 +182,7 @@ class Chunk {
   void multiply_row(int64_t begin, int64_t length, const std::byte* a, bool last) {
     float* sums = scratch<float>(layout_.sums);
     int64_t p = 0;
-    for (; tiles_.thin != nullptr && p + MatmulKernels::kThinPanels <= count_; p += MatmulKernels::kThinPanels)
+    for (; p + tiles_.thin_panels <= count_; p += tiles_.thin_panels)
       tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_), sums + p * kernels_.cols,
                   begin > 0);
     for (; p < count_; ++p)

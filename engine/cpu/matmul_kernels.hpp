@@ -29,14 +29,15 @@ struct MatmulKernels {
   // Storage::narrow has written.
   using Tile = void (*)(int64_t k, const void* a, int64_t a_row, int64_t a_k, const void* b, float* c, int64_t c_pitch,
                         bool add, const Prefetch& prefetch);
-  // Multiplies one row of a by kThinPanels panels, panel_pitch elements apart; c has kThinPanels * cols floats.
+  // Multiplies one row of a by Storage::thin_panels panels, panel_pitch elements apart; c has thin_panels * cols floats.
   static constexpr int64_t kThinPanels = 4;
   using Thin = void (*)(int64_t k, const void* a, int64_t a_k, const void* b, int64_t panel_pitch, float* c, bool add);
 
   struct Storage {               // for panels of one storage type
     const Tile* tile = nullptr;  // tile[i] has i + 1 rows
     int64_t tile_rows = 0;       // how many there are; more rows take widened panels. 0: as many as MatmulKernels::rows
-    Thin thin = nullptr;         // null: single rows take tile[0], too
+    Thin thin = nullptr;
+    int64_t thin_panels = kThinPanels;
     // If not null, this must have converted every row of a: n floats become align_up(n, step) elements of 16 bits. a_k is
     // then 1, and `k` of the tiles a multiple of step.
     void (*narrow)(const float* x, uint16_t* out, int64_t n) = nullptr;

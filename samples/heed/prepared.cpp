@@ -55,8 +55,8 @@ Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
     else
       tensors.push_back({weight.name, DType::F32, weight.shape, std::as_bytes(std::span(all.data(), elements))});
   }
-  return device.upload(tensors, weights,
-                       {.keep_dtype = false, .dtype = is_quantized(type) ? DType::F32 : type, .only_matrices = true});
+  if (is_quantized(type)) return device.upload(tensors, weights);  // as they are
+  return device.upload(tensors, weights, {.keep_dtype = false, .dtype = type, .only_matrices = true});
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Byte pair tokenizers from tokenizer.json and from the keys of GGUF files, sound and damaged.
 #include <nlohmann/json.hpp>
 
+#include <iterator>
+
+#include "hostile/hostile.hpp"
 #include "text/support.hpp"
 
 namespace heed::test {
@@ -288,6 +291,39 @@ TEST_CASE("Bpe names what it does not understand of a GGUF file's keys", "[bpe]"
   refuses(gpt2_keys().number("add_bos_token", 1), "true or false");
   CHECK(Bpe::from_gguf(Gguf(), {}, &bpe) == Status::InvalidFile);
   CHECK(Bpe::from_gguf(Gguf(), {}, nullptr) == Status::InvalidArgument);
+}
+
+TEST_CASE("Damaged tokenizer.json files are refused or used", "[hostile][bpe]") {
+  const json good = tokenizer_json(small_bpe("qwen2"), "qwen2");
+  json small = good;  // so that most changes meet its rules, not its tokens
+  small["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 2}};
+  small["model"]["merges"] = {"a b"};
+  small["added_tokens"] = {{{"id", 3}, {"content", "<s>"}, {"special", true}}};
+  const std::string text = small.dump();
+  const char* const words[] = {"null", "{", "]", "\"", "7", "-1", "16777215", "true", "BPE", "Sequence", "\xFF", "NFC"};
+  int64_t sound = 0;
+  const int64_t cases = hostile_cases("tokenizer.json", 2000, [&](ops::Random& r) {
+    std::string bytes = text;
+    const auto place = [&] { return static_cast<size_t>(r.below(static_cast<int64_t>(bytes.size()))); };
+    for (int64_t edits = 1 + r.below(2); edits > 0; --edits) {
+      const size_t begin = place();
+      bytes.replace(begin, static_cast<size_t>(r.below(6)), r.coin() ? words[r.below(std::size(words))] : "");
+      if (bytes.empty()) bytes = "{";
+    }
+    Messages messages;
+    Bpe bpe;
+    const Status status = Bpe::from_json(bytes, "odd", messages.log(), &bpe);
+    if (status != Status::Ok) {
+      CHECK((status == Status::InvalidFile || status == Status::Unsupported));
+      CHECK(messages.count() == 1);
+      CHECK_FALSE(bpe.valid());
+      return;
+    }
+    ++sound;
+    std::string back;
+    CHECK(bpe.decode(ids_of(bpe, "ab<s>ba", {.read_special = r.coin()}), {}, &back) == Status::Ok);
+  });
+  tell_sound(sound, cases);
 }
 
 }  // namespace heed::test
