@@ -39,6 +39,8 @@ struct TextConversation::Impl {
   size_t run_count = 0;
   std::vector<int32_t> run_ids, run_counted;
   std::array<int32_t, 1> run_seed = {}, run_step = {}, next = {};
+  uint64_t begun_at = 0;  // which of all steps that polls began was this conversation's last
+  bool let_pass = false;  // it left its turn to one that waits longer
   // The State's text has this token at this place, as the last run drew it.
   size_t drawn_at = SIZE_MAX;
   int32_t drawn = -1;
@@ -62,8 +64,10 @@ struct TextConversation::Impl {
   Status take(TextPiece* piece);  // what the finished run gave
   Status take_token(int32_t id, TextPiece* piece);
   void end_answer(TextEnd how, TextPiece* piece);
-  void keep_answer();   // as a message
-  void give_up();       // after a failure
+  void keep_answer();  // as a message
+  void give_up();      // after a failure
+  bool may_begin();    // a step by poll, in turn with the other conversations
+  void begins();
   void wait();          // for a run under way
   void leave();         // the conversation ends
   void stop_reading();  // if it reads ahead

@@ -119,9 +119,31 @@ void TextConversation::Impl::stop_reading() {
   answering = ahead = false;
 }
 
+// The conversation that had no step for the longest time comes first, if it is polled. One that is not polled any more holds up
+// each of the others for one call.
+bool TextConversation::Impl::may_begin() {
+  std::vector<Impl*>& waiting = shared->waiting;
+  if (shared->running == this) return false;
+  const auto waits_longer = [&](const Impl* other) { return other != this && other->begun_at < begun_at; };
+  if (shared->running == nullptr) {
+    if (let_pass) std::erase_if(waiting, waits_longer);
+    if (std::none_of(waiting.begin(), waiting.end(), waits_longer)) return true;
+    let_pass = true;
+  }
+  if (std::find(waiting.begin(), waiting.end(), this) == waiting.end()) waiting.push_back(this);
+  return false;
+}
+
+void TextConversation::Impl::begins() {
+  for (Impl* other : shared->waiting) other->let_pass = false;
+  let_pass = false;
+  std::erase(shared->waiting, this);
+  begun_at = ++shared->begun;
+}
+
 void TextConversation::Impl::leave() {
   wait();
-  if (shared->waiting == this) shared->waiting = nullptr;
+  std::erase(shared->waiting, this);
 }
 
 }  // namespace heed

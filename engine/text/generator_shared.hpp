@@ -26,7 +26,9 @@ struct TextGenerator::Shared {
 
   StartedRun run;
   TextConversation::Impl* running = nullptr;  // whose run that is
-  TextConversation::Impl* waiting = nullptr;  // who was sent away last because of it
+  // Who was polled and could not begin a step since then, and how many steps were begun by polls.
+  std::vector<TextConversation::Impl*> waiting;
+  uint64_t begun = 0;
 
   // Waits for the run under way, and leaves its status with its conversation.
   void settle();

@@ -165,20 +165,9 @@ Status TextConversation::poll(TextPiece* piece) {
   *piece = {};
   if (!c.answering) return fail(c.log(), Status::InvalidArgument, "there is no answer to go on with");
   if (s.running != nullptr && s.run.done()) s.settle();
-  Status status = Status::Ok;
-  bool may_begin = s.running == nullptr;
-  if (c.finished) {
-    status = c.take(piece);
-    // Who was sent away while this one's step went on comes first; but only once, since nobody has to come again.
-    if (s.waiting != nullptr && s.waiting != &c && may_begin) {
-      s.waiting = nullptr;
-      may_begin = false;
-    }
-  } else if (s.running != nullptr && s.running != &c) {
-    s.waiting = &c;
-  }
-  if (status == Status::Ok && c.answering && may_begin) {
-    if (s.waiting == &c) s.waiting = nullptr;
+  Status status = c.finished ? c.take(piece) : Status::Ok;
+  if (status == Status::Ok && c.answering && c.may_begin()) {
+    c.begins();
     status = c.launch(false);
   }
   if (status != Status::Ok) c.give_up();
