@@ -3,6 +3,7 @@
 #   samples/run.sh [tour] [ARGUMENTS...]    attention on a sentence; pictures go to build/tour
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
+#   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
 # "samples/run.sh SAMPLE --help" prints a sample's arguments.
 set -euo pipefail
@@ -13,12 +14,13 @@ case ${1:-} in
   tour) shift ;;
   heed) sample=heed target=heed_program; shift ;;
   search) sample=search target=search; shift ;;
+  talk) sample=talk target=talk; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
-[[ $sample != search && $sample != swarm ]] || "$root/tests/drivers/install.sh" "$sample"
+case $sample in search | talk | swarm) "$root/tests/drivers/install.sh" "$sample" ;; esac
 
 build=$root/build
 mkdir -p "$build"

@@ -18,6 +18,7 @@
 #include <heed/state.hpp>
 #include <heed/status.hpp>
 #include <heed/text_encoder.hpp>
+#include <heed/text_generator.hpp>
 #include <heed/tokenizer.hpp>
 #include <heed/tuning.hpp>
 #include <heed/types.hpp>

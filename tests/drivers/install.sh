@@ -4,6 +4,7 @@
 #   install.sh tests     that, and what the quick tier of tests/run.sh needs
 #   install.sh all-tests that, and what all other tests need
 #   install.sh search    samples, and what downloads the model of samples/search
+#   install.sh talk      samples, and what downloads the model of samples/talk
 #   install.sh swarm     samples, and the window of samples/swarm
 #   install.sh windows   samples, and what builds and runs the tests for Windows
 #   install.sh roots     what makes clean roots of Debian
@@ -12,8 +13,8 @@ set -euo pipefail
 
 set_name=${1:-samples}
 case $set_name in
-  samples | tests | all-tests | search | swarm | windows | roots) ;;
-  *) echo "usage: install.sh samples|tests|all-tests|search|swarm|windows|roots" >&2; exit 2 ;;
+  samples | tests | all-tests | search | talk | swarm | windows | roots) ;;
+  *) echo "usage: install.sh samples|tests|all-tests|search|talk|swarm|windows|roots" >&2; exit 2 ;;
 esac
 
 # tools: command:package, since they may also come from elsewhere. libraries: packages. wishes: packages that are
@@ -41,7 +42,7 @@ fi
 if [[ $set_name == roots ]]; then
   tools=(git:git debootstrap:debootstrap) libraries=()
 fi
-if [[ $set_name == search ]] && ! python3 -m pip --version >/dev/null 2>&1; then
+if [[ $set_name == search || $set_name == talk ]] && ! python3 -m pip --version >/dev/null 2>&1; then
   libraries+=(python3-pip)
 fi
 

@@ -1,0 +1,76 @@
+// The inside of a TextConversation.
+#pragma once
+
+#include "text/generator_shared.hpp"
+#include "text/stop_strings.hpp"
+
+namespace heed {
+
+struct TextMessage {
+  std::string role, content;
+};
+
+struct TextConversation::Impl {
+  Impl(std::shared_ptr<TextGenerator::Shared> of, const TextConversationOptions& wanted);
+
+  std::shared_ptr<TextGenerator::Shared> shared;
+  TextConversationOptions options;
+  std::string date;
+  SampleWords settings = {};
+  State state;
+
+  std::vector<TextMessage> messages;  // none in a raw text
+  std::vector<int32_t> ids;           // the whole text
+  std::vector<int32_t> stored;        // the tokens whose keys and values are in the State
+  size_t there = 0;                   // how many of `ids` need not be read, since they begin `stored`
+
+  bool answering = false;
+  bool ahead = false;    // no answer is wanted: steps read only
+  size_t answer_at = 0;  // where the answer begins in `ids`
+  std::string answer;
+  TextEnd end = TextEnd::None;
+  BpeStream stream;
+  StopStrings stops;
+  int32_t draws = 0;  // since the conversation's beginning
+
+  // The run under way, or the one that is over and was not asked for yet. Its buffers stay where they are meanwhile.
+  bool finished = false;
+  Status run_status = Status::Ok;
+  size_t run_count = 0;
+  std::vector<int32_t> run_ids, run_counted;
+  std::array<int32_t, 1> run_seed = {}, run_step = {}, next = {};
+  uint64_t begun_at = 0;  // which of all steps that polls began was this conversation's last
+  bool let_pass = false;  // it left its turn to one that waits longer
+  // The State's text has this token at this place, as the last run drew it.
+  size_t drawn_at = SIZE_MAX;
+  int32_t drawn = -1;
+
+  const Log& log() const { return shared->log; }
+  size_t context() const { return static_cast<size_t>(shared->context); }
+
+  // What is said, in conversation_text.cpp.
+  Status check_text(std::string_view text, const char* what) const;
+  // With what begins an answer, if one is wanted.
+  Status render(const std::vector<TextMessage>& list, bool answer, std::vector<int32_t>* to) const;
+  Status ask();                                        // makes `ids` of the messages, and begins an answer
+  Status ask_raw(std::span<const int32_t> more);       // adds to `ids`, and begins an answer
+  bool make_room();                                    // for one more token, within an answer
+  std::vector<int32_t> recent(size_t at_least) const;  // of a raw text: its first tokens and its last ones
+  void set_ids(std::vector<int32_t> fresh);
+  void begin_answer();
+
+  // Answers, in conversation_steps.cpp.
+  Status launch(bool wait);
+  Status take(TextPiece* piece);  // what the finished run gave
+  Status take_token(int32_t id, TextPiece* piece);
+  void end_answer(TextEnd how, TextPiece* piece);
+  void keep_answer();  // as a message
+  void give_up();      // after a failure
+  bool may_begin();    // a step by poll, in turn with the other conversations
+  void begins();
+  void wait();          // for a run under way
+  void leave();         // the conversation ends
+  void stop_reading();  // if it reads ahead
+};
+
+}  // namespace heed

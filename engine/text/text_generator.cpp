@@ -1,0 +1,253 @@
+#include <heed/text_generator.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+
+#include "base/half.hpp"
+#include "base/logging.hpp"
+#include "io/json_file.hpp"
+#include "io/model_folder.hpp"
+#include "text/conversation.hpp"
+#include "text/tokenizer_unicode.hpp"
+
+namespace heed {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kDefaultContext = 4096, kMostContext = int64_t{1} << 20, kMostRead = 4096;
+
+Status read_bpe(const DecoderModel& model, const std::string& path, const Log& log, Bpe* bpe) {
+  return model.gguf() != nullptr ? Bpe::from_gguf(*model.gguf(), log, bpe) : Bpe::open(path, log, bpe);
+}
+
+// The template's text, or "" if there is none: a key of the GGUF file, or a file of the folder.
+Status read_template(const DecoderModel& model, const fs::path& path, const Log& log, std::string* jinja) {
+  if (model.gguf() != nullptr) {
+    *jinja = model.gguf()->value("tokenizer.chat_template").text().value_or("");
+    return Status::Ok;
+  }
+  const fs::path file = path / "chat_template.jinja", config = path / "tokenizer_config.json";
+  if (is_there(file)) return read_text(file.string(), ChatTemplate::kMaxBytes, log, jinja);
+  if (!is_there(config)) return Status::Ok;
+  JsonFile object;
+  const Status status = read_object(config.string(), Bpe::kMaxFileBytes, log, &object);
+  if (status == Status::Ok)
+    if (const std::string* text = object.root().field("chat_template").text()) *jinja = *text;
+  return status;
+}
+
+// Keeps the messages of a failure that is none yet.
+Log kept_in(std::string* text) {
+  return {[](void* user, LogLevel, const char* message) {
+            auto& all = *static_cast<std::string*>(user);
+            all.append(all.empty() ? "" : "; ").append(message);
+          },
+          text, LogLevel::Error};
+}
+
+Status find_chat(const DecoderModel& model, const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
+  if (options.chat) {
+    shared->chat = options.chat;
+    return Status::Ok;
+  }
+  std::string jinja;
+  const Status status = read_template(model, shared->path, shared->log, &jinja);
+  if (status != Status::Ok) return status;
+  if (jinja.empty()) {
+    shared->chat_problem = shared->path + ": the model has no chat template";
+    return Status::Ok;
+  }
+  ChatTemplate chat;
+  if (ChatTemplate::recognize(jinja, shared->path, kept_in(&shared->chat_problem), &chat) == Status::Ok)
+    shared->chat = chat;
+  return Status::Ok;
+}
+
+// Files name one token that ends a text. Models end answers also with others, which have these names.
+void find_ends(const DecoderModel& model, TextGenerator::Shared* shared) {
+  const Bpe& bpe = shared->bpe;
+  std::vector<int32_t>& ends = shared->ends;
+  const auto add = [&](int64_t id) {
+    if (id >= 0 && id < static_cast<int64_t>(bpe.size())) ends.push_back(static_cast<int32_t>(id));
+  };
+  add(bpe.vocabulary().eos);
+  if (model.gguf() != nullptr)
+    for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"})
+      add(model.gguf()->value(key).integer().value_or(-1));
+  if (shared->chat && !shared->chat->answer_end().empty()) add(bpe.id(shared->chat->answer_end()));
+  for (const char* name : {"<|endoftext|>", "<|end_of_text|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "</s>"}) {
+    const int32_t id = bpe.id(name);
+    if (id >= 0 && bpe.type(id) == TokenType::Control) add(id);
+  }
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+}
+
+Status check_options(const DecoderConfig& config, const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
+  const Log& log = shared->log;
+  if (!is_float(options.dtype) || (options.weight_dtype && !is_float(*options.weight_dtype)) ||
+      (options.cache_dtype && !is_float(*options.cache_dtype)))
+    return fail(log, Status::InvalidArgument, "types of values, weights and caches must be f32, f16 or bf16");
+  if (options.read < 1 || options.read > kMostRead)
+    return fail(log, Status::InvalidArgument,
+                format("a step of %lld tokens; it must be 1 to %lld", static_cast<long long>(options.read),
+                       static_cast<long long>(kMostRead)));
+  const bool counts_rows = config.family == DecoderFamily::Gpt2;
+  const int64_t most = counts_rows ? std::min(config.positions, kMostContext) : kMostContext;
+  if (options.context < 0 || options.context > most)
+    return fail(log, Status::InvalidArgument,
+                format("a context of %lld tokens; it must be 1 to %lld, or 0 for what the model was trained with",
+                       static_cast<long long>(options.context), static_cast<long long>(most)));
+  const int64_t trained = config.positions > 0 ? config.positions : kDefaultContext;
+  shared->context = options.context > 0 ? options.context : std::min(trained, kDefaultContext);
+  shared->read = std::min(options.read, shared->context);
+  shared->network.dtype = options.dtype;
+  shared->network.weight_dtype = options.weight_dtype;
+  shared->network.cache.dtype = options.cache_dtype;
+  if (static_cast<int64_t>(shared->bpe.size()) <= config.vocabulary) return Status::Ok;
+  return fail(log, Status::ShapeMismatch,
+              format("%s: the tokenizer has %zu tokens, the model's table only %lld rows", shared->path.c_str(),
+                     shared->bpe.size(), static_cast<long long>(config.vocabulary)));
+}
+
+Status compile(const DecoderModel& model, UploadProgress progress, TextGenerator::Shared* shared) {
+  shared->weights = {};
+  Status status = model.upload(shared->device, shared->network, &shared->weights, progress);
+  for (const bool reads : {true, false})
+    if (status == Status::Ok)
+      status = shared->device.compile(speaking_graph(model, *shared, reads), shared->weights,
+                                      reads ? &shared->reader : &shared->speaker);
+  return status;
+}
+
+// Uploads the weights as they are in the file, if nothing else is asked for, or widened if the device cannot compute with that.
+Status prepare(const DecoderModel& model, const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
+  const Status status = compile(model, options.progress, shared);
+  const std::span<const HostTensor> tensors = model.tensors();
+  const bool quantized =
+      std::any_of(tensors.begin(), tensors.end(), [](const HostTensor& t) { return is_quantized(t.dtype); });
+  if (status != Status::Unsupported || !quantized || options.weight_dtype || options.dtype != DType::F32) return status;
+  log(shared->log, LogLevel::Warning,
+      shared->path + ": its quantized weights become f16, since the device does not compute with them");
+  shared->network.weight_dtype = DType::F16;
+  return compile(model, options.progress, shared);
+}
+
+// The type of most bytes.
+DType usual_dtype(const DecoderModel& model) {
+  std::array<size_t, kDTypes> bytes = {};
+  for (const HostTensor& tensor : model.tensors()) bytes[static_cast<size_t>(tensor.dtype)] += tensor.data.size();
+  return static_cast<DType>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  constexpr char32_t kReplacement = 0xFFFD;
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = at;
+    if (next_code_point(text, &at) == kReplacement && text.substr(begin, at - begin) != "\xEF\xBF\xBD") return false;
+  }
+  return true;
+}
+
+Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, bool reads) {
+  Graph g;
+  const int64_t context = shared.context;
+  const Dim past = g.position("past", context - 1), tokens = reads ? g.extent("tokens", shared.read) : Dim(1);
+  // The text lies on the device beside keys and values. A token that was drawn is there before the host knows it.
+  // What repetition is counted of lies beside it, without control tokens, or the end of an answer would seem to be one.
+  Tensor text = g.state("text", {1, context + 1}, DType::I32), ids;
+  Tensor counted = g.state("counted", {1, context + 1}, DType::I32);
+  if (reads) {
+    ids = g.input("ids", {1, tokens}, DType::I32);
+    counted = g.append(counted, g.input("counted", {1, tokens}, DType::I32), 1, past);
+  } else {
+    ids = g.slice(text, 1, past, 1);
+  }
+  DecoderOptions network = shared.network;
+  network.cache = {.capacity = context, .past = past, .dtype = shared.network.cache.dtype};
+  const DecoderResult y = model.build(g, ids, network);
+  const Dim length = g.sum(past, tokens, context);
+  SampleOptions sample;
+  sample.previous = counted;
+  sample.previous_count = length;
+  sample.settings = g.input("settings", {1, 1, kSampleWords}, DType::I32);
+  sample.seeds = g.input("seed", {1, 1}, DType::I32);
+  sample.steps = g.input("step", {1, 1}, DType::I32);
+  const auto words = static_cast<size_t>(shared.config.vocabulary);
+  if (shared.bpe.size() < words) {  // rows that pad the table are no tokens
+    std::vector<float> bias(words, 0.0f);
+    std::fill(bias.begin() + static_cast<long>(shared.bpe.size()), bias.end(), -std::numeric_limits<float>::infinity());
+    sample.bias = g.constant("no_token", {1, 1, shared.config.vocabulary}, bias);
+  }
+  const Tensor logits = shared.network.dtype == DType::F32 ? y.logits : g.cast(y.logits, DType::F32);
+  const Tensor next = g.sample(logits, sample);
+  g.append(text, next, 1, length);
+  g.append(counted, next, 1, length);
+  g.output("next", next);
+  return g;
+}
+
+void TextGenerator::Shared::settle() {
+  if (running == nullptr) return;
+  running->run_status = run.wait();
+  running->finished = true;
+  running = nullptr;
+}
+
+Status TextGenerator::open(Device& device, std::string_view path, const TextGeneratorOptions& options,
+                           TextGenerator* generator) {
+  if (!device.valid() || generator == nullptr) return Status::InvalidArgument;
+  auto shared = std::make_shared<Shared>();
+  shared->device = device;
+  shared->path = std::string(path);
+  shared->log = options.log;
+  DecoderModel model;
+  Status status = DecoderModel::open(path, options.log, &model);
+  if (status == Status::Ok) status = read_bpe(model, shared->path, options.log, &shared->bpe);
+  if (status == Status::Ok) {
+    shared->config = model.config();
+    status = check_options(model.config(), options, shared.get());
+  }
+  if (status == Status::Ok) status = find_chat(model, options, shared.get());
+  if (status == Status::Ok) {
+    find_ends(model, shared.get());
+    status = prepare(model, options, shared.get());
+  }
+  if (status != Status::Ok) return status;
+  const DType stored = options.dtype == DType::F32 ? usual_dtype(model) : options.dtype;
+  shared->weight_dtype = shared->network.weight_dtype.value_or(stored);
+  generator->shared_ = std::move(shared);
+  return Status::Ok;
+}
+
+const DecoderConfig& TextGenerator::config() const { return shared_->config; }
+const Bpe& TextGenerator::tokenizer() const { return shared_->bpe; }
+const ChatTemplate* TextGenerator::chat() const { return shared_->chat ? &*shared_->chat : nullptr; }
+int64_t TextGenerator::context() const { return shared_->context; }
+DType TextGenerator::weight_dtype() const { return shared_->weight_dtype; }
+uint64_t TextGenerator::conversation_bytes() const { return shared_->reader.state_bytes(); }
+const Weights& TextGenerator::weights() const { return shared_->weights; }
+const Plan& TextGenerator::plan() const { return shared_->speaker; }
+bool TextGenerator::ends_answer(int32_t id) const {
+  return std::binary_search(shared_->ends.begin(), shared_->ends.end(), id);
+}
+
+const char* to_string(TextEnd end) {
+  switch (end) {
+    case TextEnd::None: return "None";
+    case TextEnd::EndOfTurn: return "EndOfTurn";
+    case TextEnd::StopString: return "StopString";
+    case TextEnd::MostTokens: return "MostTokens";
+    case TextEnd::ContextFull: return "ContextFull";
+    case TextEnd::Cancelled: return "Cancelled";
+  }
+  return "?";
+}
+
+}  // namespace heed

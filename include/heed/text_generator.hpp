@@ -1,0 +1,217 @@
+// TextGenerator: a language model on a device, and conversations with it.
+//
+//   heed::TextGenerator model;
+//   heed::Status s = heed::TextGenerator::open(device, "model.gguf", {.log = heed::stderr_log()}, &model);
+//   heed::TextConversation smith;
+//   if (s == heed::Status::Ok) s = model.begin({.system = "You are Bram, a grumpy blacksmith."}, &smith);
+//   if (s == heed::Status::Ok) s = smith.say("Where can I buy a sword?");
+//   heed::TextPiece piece;
+//   while (s == heed::Status::Ok && smith.answering()) {
+//     s = smith.step(&piece);   // waits; or smith.poll(&piece) once in each frame, which never does
+//     print(piece.text);
+//   }
+//
+// Nothing calls back and no thread of the host's is used: text comes when the host asks for it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heed/bpe.hpp>
+#include <heed/chat.hpp>
+#include <heed/decoder.hpp>
+#include <heed/device.hpp>
+#include <heed/export.hpp>
+#include <heed/plan.hpp>
+#include <heed/state.hpp>
+#include <heed/status.hpp>
+
+namespace heed {
+
+// What a conversation does when its tokens fill the context.
+enum class TextOverflow : uint8_t {
+  // It forgets the oldest, and reads what is left again, which takes as long as reading a prompt of that length. Of messages,
+  // the oldest ones behind the system message go, a user's together with its answer, but never the one that is being
+  // answered. Of a raw text, the first `keep_tokens` and the last half of the context stay (Xiao et al. 2023, arXiv:2309.17453).
+  DropOldest,
+  Stop,  // the answer ends, with TextEnd::ContextFull
+};
+
+// How tokens are drawn; the members of SampleOptions say what they mean. A conversation's draws depend on its seed and on how many
+// there were, not on other conversations.
+struct TextSampling {
+  float temperature = 0.7f;  // 0: the most likely token
+  int64_t top_k = 40;
+  float top_p = 0.95f;
+  float min_p = 0.05f;
+  float repetition_penalty = 1.0f;  // of all tokens of the conversation but control tokens
+  uint32_t seed = 0;
+};
+
+struct TextGeneratorOptions {
+  // The most tokens of a conversation. 0: as many as the model was trained with, at most 4096. Each conversation takes memory
+  // for all of them from its beginning (TextGenerator::conversation_bytes).
+  int64_t context = 0;
+  int64_t read = 128;  // the most tokens that one step reads
+  DType dtype = DType::F32;
+  // Storage of matrices and tables: F32, F16 or BF16. Default: as in the file, also if it is quantized; if the device cannot compute
+  // with that, F16, which a warning tells.
+  std::optional<DType> weight_dtype = {};
+  // Storage of keys and values (nn::Cache::dtype): F16 or BF16 beside a dtype of F32, for half the memory of a conversation.
+  std::optional<DType> cache_dtype = {};
+  // Instead of the file's chat template.
+  std::optional<ChatTemplate> chat = {};
+  UploadProgress progress = {};
+  Log log = {};  // of the conversations, too
+};
+
+struct TextConversationOptions {
+  std::string system = {};  // the first message; "": none, or the one that the template then makes up
+  TextSampling sampling = {};
+  // Any of these ends an answer and is not part of it, also if it begins in one token and ends in another. UTF-8, not empty.
+  std::vector<std::string> stop = {};
+  int64_t most_tokens = 0;  // of an answer; 0: what the context has room for, or without end for DropOldest
+  TextOverflow overflow = TextOverflow::DropOldest;
+  int64_t keep_tokens = 4;     // of a raw text; see TextOverflow
+  bool think = true;           // see ChatOptions
+  std::string_view date = {};  // see ChatOptions; read by TextGenerator::begin
+};
+
+enum class TextEnd : uint8_t {
+  None,         // the answer goes on
+  EndOfTurn,    // the model ended it
+  StopString,   // one of TextConversationOptions::stop came
+  MostTokens,   // it has as many tokens as were asked for
+  ContextFull,  // no more tokens fit, and nothing may be dropped
+  Cancelled,    // by cancel()
+};
+HEED_API const char* to_string(TextEnd end);
+
+// What a step gave.
+struct TextPiece {
+  // What can be shown now: whole characters of UTF-8, often one word, and empty while a character or what may become a stop
+  // string is incomplete. The pieces of an answer together are answer().
+  std::string text;
+  int32_t token =
+      -1;            // the token that the step drew, also one that ends the answer; -1: it read, or nothing is done yet
+  int64_t read = 0;  // tokens that the step read
+  bool done = false;  // a step was done; step() always has one to do, poll() may still wait for it
+  TextEnd end = TextEnd::None;
+};
+
+class TextConversation;
+
+// A cheap handle: copies share device, weights and plans. All of a model's conversations run on the same plans, one after the
+// other, so that their calls, and those of the handle, must not overlap in time.
+class HEED_API TextGenerator {
+ public:
+  // `path` is a GGUF file, or a folder as Hugging Face has it with config.json, safetensors and tokenizer.json.
+  // DecoderModel::open, Bpe and Device::compile say which failures there are; ShapeMismatch, too, if the tokenizer has more tokens
+  // than the model. A chat template that is not known is a failure of TextConversation::say only. On failure *generator is unchanged.
+  static Status open(Device& device, std::string_view path, const TextGeneratorOptions& options,
+                     TextGenerator* generator);
+
+  // Begins a conversation. Reads nothing yet: the first step does. InvalidArgument: an option is outside of its range, or a text is
+  // not UTF-8. OutOfMemory, OutOfDeviceMemory: there is no room for its State. On failure *conversation is unchanged.
+  Status begin(const TextConversationOptions& options, TextConversation* conversation) const;
+
+  // How likely the model takes a text to be: the mean over its tokens behind the first of -log(probability), in nats; its
+  // exponential is the perplexity. Texts longer than the context are read in windows of it that overlap by half, and each token
+  // counts once. *count, if not null, is how many tokens counted. The first call compiles a plan, for which it opens the file
+  // again. InvalidArgument: fewer than two tokens.
+  Status loss(std::span<const int32_t> ids, double* mean, size_t* count = nullptr);
+
+  bool valid() const { return shared_ != nullptr; }
+  // The generator must be valid for all of these.
+  const DecoderConfig& config() const;
+  const Bpe& tokenizer() const;
+  const ChatTemplate* chat() const;  // null: there is none, or it is not known
+  int64_t context() const;
+  DType weight_dtype() const;  // of most bytes of the weights
+  uint64_t conversation_bytes() const;
+  const Weights& weights() const;
+  const Plan& plan() const;  // of an answer's steps, for PassInfo
+  bool ends_answer(int32_t id) const;
+
+  struct Shared;  // private to the implementation
+
+ private:
+  friend class TextConversation;
+  std::shared_ptr<Shared> shared_;
+};
+
+// One conversation: messages, or a raw text, with keys and values on the device. Move-only; it keeps the model alive. Destroying it
+// waits for the step that poll began, which is at most one.
+class HEED_API TextConversation {
+ public:
+  TextConversation();
+  ~TextConversation();
+  TextConversation(TextConversation&&) noexcept;
+  TextConversation& operator=(TextConversation&&) noexcept;
+  bool valid() const { return impl_ != nullptr; }
+
+  // --- What is said. While answering(), these return InvalidArgument, as they do for text that is not UTF-8, a raw text in a
+  // conversation of messages and the other way round. On failure the conversation is as it was.
+
+  // Adds a message of the user, and asks for an answer. A user's message that nobody answered yet becomes its first line. What it
+  // holds is read as plain text: no special tokens.
+  // ExtentOutOfRange: more tokens than the context has room for, even if all that may be dropped is. Unsupported: no known chat
+  // template; the log tells which. InvalidArgument, too: what ChatTemplate::render refuses.
+  Status say(std::string_view text);
+  // Adds a message without asking for an answer, such as an earlier answer: roles are those of ChatMessage.
+  Status add(std::string_view role, std::string_view text);
+  // Adds to a raw text, which the answer continues. options.add_special counts at the beginning only. InvalidArgument: there are
+  // no tokens in it. ExtentOutOfRange: more than the context has room for.
+  Status prompt(std::string_view text, const BpeOptions& options = {.read_special = true, .add_special = true});
+  Status prompt(std::span<const int32_t> ids);
+  // Asks for an answer to what is there, or for more of a raw text. InvalidArgument: nothing is there.
+  Status answer_now();
+
+  // Lets steps read what is there already, so that an answer can begin sooner: the system message while the player comes near, say.
+  // answering() is true until all is read; what is said meanwhile ends the reading, and is no failure. Does nothing if there is
+  // nothing to read.
+  Status read_ahead();
+
+  // --- Answers. Without one, step and poll return InvalidArgument.
+
+  // Reads some tokens, or draws one, and waits for it.
+  Status step(TextPiece* piece);
+  // The same without waiting, as far as Plan::start does not wait: begins a step, or gives what the last one gave and begins the
+  // next. While a step of another conversation goes on, it does nothing; conversations that are polled in turn get their steps in
+  // turn. After a failure of either, the answer is over; what was said is still there, and answer_now() may ask again.
+  Status poll(TextPiece* piece);
+  // Ends the answer. What was given of it counts as said. It waits for the step that poll began, and what that gives is lost.
+  void cancel();
+  bool answering() const;
+  // The text of the answer so far, or of the last one.
+  const std::string& answer() const;
+  TextEnd end() const;  // how the last answer ended
+
+  // --- The conversation as a whole.
+
+  // Makes *other a conversation of its own that goes on from here, also in the middle of an answer; its keys and values are copied
+  // on the device. On failure *other is unchanged.
+  Status fork(TextConversation* other) const;
+  // Forgets all but the system message, and begins the draws anew. What the device has read of it, it need not read again.
+  void reset();
+  // Counts from the next draw on. InvalidArgument if sample_words refuses it.
+  Status set_sampling(const TextSampling& sampling);
+
+  std::span<const int32_t> ids() const;  // all tokens, as they are or will be read
+  int64_t tokens() const { return static_cast<int64_t>(ids().size()); }
+  int64_t unread() const;      // how many of them steps have yet to read
+  const State& state() const;  // keys and values; valid conversations only
+
+  struct Impl;  // private to the implementation
+
+ private:
+  friend class TextGenerator;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace heed

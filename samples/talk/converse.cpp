@@ -1,0 +1,150 @@
+// A conversation with one character.
+#include <cstdio>
+#include <random>
+
+#include "modes.hpp"
+#include "terminal.hpp"
+
+namespace talk {
+namespace {
+
+constexpr const char* kHelp =
+    "  /meet NAME   talk with somebody else: blacksmith, innkeeper, dragon, or a persona file\n"
+    "  /forget      begin anew\n"
+    "  /bye         end; so does Ctrl-D. Ctrl-C stops an answer\n";
+
+class Chat {
+ public:
+  Chat(const Options& options, Session& session)
+      : options_(options), session_(session), persona_name_(options.persona) {}
+
+  int run() {
+    if (const int code = meet_persona(persona_name_); code != kOk) return code;
+    catch_interrupts();
+    if (input_is_terminal()) std::printf("%s", in_color(kGrey, "/help tells what else can be typed.\n").c_str());
+    greet();
+    for (std::string line;;) {
+      if (input_is_terminal()) write_text("\n> ");
+      listen();
+      const Line read = read_line(&line);
+      if (read == Line::End) break;
+      if (read == Line::Interrupted) {
+        std::printf("\n%s", in_color(kGrey, "/bye or Ctrl-D ends the program.").c_str());
+        continue;
+      }
+      if (line.find_first_not_of(" \t") == std::string::npos) continue;
+      if (line == "/bye" || line == "/quit" || line == "/exit") break;
+      const int code = line[0] == '/' ? command(line) : answer(line);
+      if (code == kFailed) return code;
+    }
+    if (input_is_terminal()) std::printf("\n");
+    return kOk;
+  }
+
+ private:
+  int meet_persona(const std::string& name) {
+    Persona persona;
+    std::string error;
+    if (!read_persona(name, &persona, &error)) return bad_input(error);
+    heed::TextConversation conversation;
+    const heed::Status status = meet(options_, persona, seed_of(options_), session_, &conversation);
+    if (status != heed::Status::Ok) return failed(persona.name, status);
+    persona_ = std::move(persona);
+    persona_name_ = name;
+    conversation_ = std::move(conversation);
+    return kOk;
+  }
+
+  // The model reads what it knows already while the player types.
+  void listen() {
+    heed::TextPiece piece;
+    heed::Status status = conversation_.read_ahead();
+    while (status == heed::Status::Ok && conversation_.answering()) status = conversation_.step(&piece);
+  }
+
+  void greet() const {
+    if (persona_.examples.empty()) return;
+    write_colored(persona_.color, persona_.name + ": ");
+    write_text(persona_.examples.back().second + "\n");
+  }
+
+  int command(const std::string& line) {
+    int code = kOk;
+    if (line == "/forget") {
+      code = meet_persona(persona_name_);
+      if (code == kOk) greet();
+    } else if (line.starts_with("/meet ")) {
+      code = meet_persona(line.substr(6));
+      if (code == kOk) greet();
+    } else {
+      std::printf("%s", kHelp);
+    }
+    return code;
+  }
+
+  int answer(const std::string& line) {
+    Stopwatch watch;
+    heed::Status status = conversation_.say(line);
+    if (status != heed::Status::Ok) return failed("that cannot be said", status);
+    write_colored(persona_.color, persona_.name + ": ");
+    heed::TextPiece piece;
+    bool begun = false;
+    while (status == heed::Status::Ok && conversation_.answering()) {
+      status = conversation_.step(&piece);
+      watch.count(piece);
+      // Some models begin an answer with a space or an empty line.
+      const size_t blank = begun ? 0 : piece.text.find_first_not_of(" \n");
+      if (blank != std::string::npos) {
+        write_text(std::string_view(piece.text).substr(blank));
+        begun = begun || !piece.text.empty();
+      }
+      if (interrupted() && conversation_.answering()) {
+        conversation_.cancel();
+        write_text(" ...");
+      }
+    }
+    std::printf("\n");
+    if (status != heed::Status::Ok) return failed("the answer broke off", status);
+    if (output_is_terminal()) show_status(watch);
+    return kOk;
+  }
+
+  void show_status(const Stopwatch& watch) const {
+    const std::string line = "  " + watch.text() + " · " + std::to_string(conversation_.tokens()) + " of " +
+                             std::to_string(session_.model.context()) + " tokens · " + session_.about;
+    std::printf("%s\n", in_color(kGrey, line).c_str());
+  }
+
+  const Options& options_;
+  Session& session_;
+  std::string persona_name_;
+  Persona persona_;
+  heed::TextConversation conversation_;
+};
+
+}  // namespace
+
+uint32_t seed_of(const Options& options) {
+  // A script gets the same answer each time; a player does not.
+  return options.has_seed || options.has_prompt ? options.sampling.seed : std::random_device{}();
+}
+
+heed::Status meet(const Options& options, const Persona& persona, uint32_t seed, Session& session,
+                  heed::TextConversation* conversation) {
+  heed::TextConversationOptions chosen;
+  chosen.system = persona.system;
+  chosen.sampling = options.sampling;
+  chosen.sampling.seed = seed;
+  chosen.stop = options.stop;
+  chosen.most_tokens = options.tokens;
+  heed::Status status = session.model.begin(chosen, conversation);
+  for (const auto& [said, answered] : persona.examples) {
+    if (status == heed::Status::Ok) status = conversation->add("user", said);
+    if (status == heed::Status::Ok) status = conversation->add("assistant", answered);
+  }
+  return status;
+}
+
+int converse(const Options& options, Session& session) { return Chat(options, session).run(); }
+
+}  // namespace talk

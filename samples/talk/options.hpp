@@ -1,0 +1,28 @@
+// What the command line says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <heed/text_generator.hpp>
+
+namespace talk {
+
+inline constexpr int kOk = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130;
+
+struct Options {
+  std::string model, device, persona = "blacksmith";
+  std::string prompt;  // one question, or a text to go on with
+  bool has_prompt = false, raw = false, ids = false;
+  std::string tokenize, perplexity;  // files
+  int64_t tokens = 128, context = 2048;
+  std::string weights, cache;  // "": as in the file; f32
+  std::vector<std::string> stop;
+  heed::TextSampling sampling;
+  bool has_seed = false, list = false;
+  int npcs = 0;
+};
+
+}  // namespace talk

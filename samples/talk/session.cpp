@@ -1,0 +1,102 @@
+#include "session.hpp"
+
+#include <cstdio>
+
+namespace talk {
+namespace {
+
+// heed's error messages become part of the one line that the program prints about a failure. Warnings are printed at once.
+std::string reasons;
+
+heed::DType dtype_of(const std::string& word) {
+  return word == "f16" ? heed::DType::F16 : word == "bf16" ? heed::DType::BF16 : heed::DType::F32;
+}
+
+heed::Status open_model(const Options& options, Session* session) {
+  heed::TextGeneratorOptions chosen;
+  chosen.context = options.context;
+  if (!options.weights.empty()) chosen.weight_dtype = dtype_of(options.weights);
+  if (!options.cache.empty()) chosen.cache_dtype = dtype_of(options.cache);
+  chosen.log = program_log();
+  return heed::TextGenerator::open(session->device, options.model, chosen, &session->model);
+}
+
+}  // namespace
+
+int bad_input(const std::string& message) {
+  std::fprintf(stderr, "talk: %s\n", message.c_str());
+  return kBadInput;
+}
+
+int failed(const std::string& what, heed::Status status) {
+  using heed::Status;
+  std::fprintf(stderr, "talk: %s: %s\n", what.c_str(), reasons.empty() ? heed::to_string(status) : reasons.c_str());
+  reasons.clear();
+  const bool device = status == Status::DeviceLost || status == Status::DriverError ||
+                      status == Status::OutOfDeviceMemory || status == Status::OutOfMemory;
+  return device ? kFailed : kBadInput;
+}
+
+heed::Log program_log() {
+  return {[](void*, heed::LogLevel level, const char* message) {
+            if (level < heed::LogLevel::Error)
+              std::fprintf(stderr, "talk: %s\n", message);
+            else
+              reasons.append(reasons.empty() ? "" : "; ").append(message);
+          },
+          nullptr, heed::LogLevel::Warning};
+}
+
+int list_devices() {
+  std::vector<heed::DeviceInfo> devices;
+  const heed::Status status = heed::Device::list({.log = program_log()}, &devices);
+  if (status != heed::Status::Ok) return failed("the list of devices", status);
+  for (size_t i = 0; i < devices.size(); ++i)
+    std::printf("%zu  %s  %s%s%s\n", i, devices[i].word.c_str(), devices[i].name.c_str(),
+                devices[i].usable ? "" : "  not usable: ", devices[i].usable ? "" : devices[i].reason.c_str());
+  return kOk;
+}
+
+int open_session(const Options& options, Session* session) {
+  heed::Status status = heed::Device::open({.select = options.device, .log = program_log()}, &session->device);
+  if (status != heed::Status::Ok)
+    return failed(options.device.empty() ? "no device" : "device '" + options.device + "'", status);
+  status = open_model(options, session);
+  const bool is_cpu = session->device.info().kind == heed::DeviceKind::Cpu;
+  if ((status == heed::Status::OutOfDeviceMemory || status == heed::Status::DeviceLost) && options.device.empty() &&
+      !is_cpu) {
+    std::fprintf(stderr, "talk: %s: %s; the CPU takes over\n", session->device.info().word.c_str(), reasons.c_str());
+    reasons.clear();
+    status = heed::Device::open({.select = "cpu", .log = program_log()}, &session->device);
+    if (status == heed::Status::Ok) status = open_model(options, session);
+  }
+  if (status != heed::Status::Ok) return failed("the model", status);
+  reasons.clear();  // of what was tried in vain before it went well
+  const heed::DeviceInfo& info = session->device.info();
+  session->about = info.word + " (" + info.name + "), weights " + heed::to_string(session->model.weight_dtype());
+  return kOk;
+}
+
+void Stopwatch::count(const heed::TextPiece& piece) {
+  if (piece.token < 0) return;
+  last_ = Clock::now();
+  if (tokens_++ == 0) first_ = last_;
+}
+
+double Stopwatch::seconds() const { return std::chrono::duration<double>(last_ - start_).count(); }
+
+std::string Stopwatch::text() const {
+  const auto between = [](Clock::time_point a, Clock::time_point b) {
+    return std::chrono::duration<double>(b - a).count();
+  };
+  char line[160];
+  if (tokens_ < 2) {
+    std::snprintf(line, sizeof line, "%zu tokens", tokens_);
+  } else {
+    std::snprintf(line, sizeof line, "%zu tokens, %.1f tokens/s, %.2f s to the first", tokens_,
+                  static_cast<double>(tokens_ - 1) / between(first_, last_), between(start_, first_));
+  }
+  return line;
+}
+
+}  // namespace talk

@@ -1,0 +1,42 @@
+// A model on a device, and how the program complains.
+#pragma once
+
+#include <chrono>
+
+#include <heed/heed.hpp>
+#include <heed/text_generator.hpp>
+
+#include "options.hpp"
+
+namespace talk {
+
+struct Session {
+  heed::Device device;
+  heed::TextGenerator model;
+  std::string about;  // "cpu (AMD EPYC), weights q8_0"
+};
+
+// These print one line to standard error, and return the exit code. open_session and list_devices return one, too.
+int bad_input(const std::string& message);
+int failed(const std::string& what, heed::Status status);
+
+heed::Log program_log();
+int list_devices();
+int open_session(const Options& options, Session* session);
+
+// Counts what an answer takes.
+class Stopwatch {
+ public:
+  void count(const heed::TextPiece& piece);
+  // "31 tokens, 52.1 tokens/s, 0.21 s to the first of them"
+  std::string text() const;
+  size_t tokens() const { return tokens_; }
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now(), first_ = {}, last_ = {};
+  size_t tokens_ = 0;
+};
+
+}  // namespace talk

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Runs the talk program on good and on bad inputs, with the tiny model of tests/talk, or with SmolLM2. One line per case:
+# "ok NAME" or "FAIL NAME: why".
+#   test.sh PROGRAM [FOLDER [SMOLLM2]]
+set -uo pipefail
+
+program=${1:?usage: test.sh PROGRAM [FOLDER [SMOLLM2]]}
+folder=${2:-$(mktemp -d)}
+smollm2=${3:-}
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+model=$root/tests/talk/tiny.gguf
+rm -rf "$folder"
+mkdir -p "$folder"
+failures=0
+
+report() {  # NAME WHY; no WHY: it passed
+  if [[ -z $2 ]]; then echo "ok $1"; else
+    echo "FAIL $1: $2"
+    failures=$((failures + 1))
+  fi
+}
+
+# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match standard output and standard error together
+check() {
+  local name=$1 expected=$2 pattern=$3 out code why=""
+  shift 3
+  out=$(timeout 120 "$program" --device cpu "$@" </dev/null 2>&1 | tr -d '\0')
+  code=${PIPESTATUS[0]}
+  [[ $code -eq $expected ]] || why="exit code $code, expected $expected; "
+  grep -qaE -- "$pattern" <<<"$out" || why+="no match for /$pattern/ in: ${out:0:300}"
+  report "$name" "$why"
+}
+
+# says NAME EXPECTED ARGUMENTS...   standard output must be EXPECTED
+says() {
+  local name=$1 expected=$2 out
+  shift 2
+  out=$(timeout 120 "$program" --device cpu "$@" </dev/null 2>"$folder/errors" | tr -d '\0')
+  report "$name" "$([[ $out == "$expected" ]] || echo "'${out:0:300}', $(head -c 300 "$folder/errors")")"
+}
+
+if [[ -n $smollm2 ]]; then
+  use=(--model "$smollm2" --temperature 0)
+  says "a continuation" ", \"A fine day to speak of the art of crafting. I've been working on a new piece, one that" \
+    "${use[@]}" --raw --prompt "The blacksmith looked up from his anvil and said" --tokens 24
+  says "its ids" "[260, 3003, 14797, 282, 260, 1205, 3323, 42]" \
+    "${use[@]}" --raw --ids --prompt "The three primary colours are" --tokens 8
+  printf 'The three primary colours are<|im_end|>' >"$folder/text.txt"
+  says "a file's ids" "[504, 1296, 3003, 14797, 359, 2]" "${use[@]}" --tokenize "$folder/text.txt"
+  for who in blacksmith innkeeper dragon; do
+    check "an answer of the $who" 0 '[A-Za-z]' "${use[@]}" --persona $who --prompt "Who are you?" --tokens 16
+  done
+  check "perplexity" 0 '^perplexity 32\.57[0-9]+ over 194 tokens$' "${use[@]}" --perplexity "$root/tests/talk/story.txt"
+  check "eight at once" 0 '8 conversations, [0-9]+ tokens' "${use[@]}" --npcs 8 --prompt "Who are you?" --tokens 8
+  [[ $failures -eq 0 ]]
+  exit
+fi
+
+# --- Good input --------------------------------------------------------------------------------------------------
+tiny=(--model "$model" --context 128)
+raw=("${tiny[@]}" --raw --temperature 0 --prompt "the sword")
+check "ids are a list of so many" 0 '^\[[0-9]+(, [0-9]+){0,11}\]$' "${raw[@]}" --tokens 12 --ids
+first=$("$program" --device cpu "${raw[@]}" --tokens 12 --ids)
+says "the same ids again" "$first" "${raw[@]}" --tokens 12 --ids
+printf 'the sword<|im_end|>' >"$folder/text.txt"
+check "a file's ids, special tokens read" 0 '^\[.*, 2\]$' "${tiny[@]}" --tokenize "$folder/text.txt"
+printf 'the \xff\xfe sword' >"$folder/broken.txt"
+check "ids of a file that is not UTF-8" 0 '^\[[0-9, ]+\]$' "${tiny[@]}" --tokenize "$folder/broken.txt"
+: >"$folder/empty.txt"
+says "ids of an empty file" "[]" "${tiny[@]}" --tokenize "$folder/empty.txt"
+long=$(printf 'the sword %.0s' {1..100})
+printf '%s' "$long" >"$folder/long.txt"
+check "perplexity of a text longer than the context" 0 '^perplexity [0-9.]+ over [0-9]+ tokens$' "${tiny[@]}" --perplexity "$folder/long.txt"
+out=$(printf 'hello\n/help\n/meet dragon\nhello\n/forget\nhello\n/bye\nnot read\n' |
+  timeout 60 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
+report "a conversation from a pipe" "$([[ $(grep -ac '^Vermathrax: ' <<<"$out") -ge 4 && $(grep -ac '^Bram: ' <<<"$out") -ge 2 ]] || echo "${out:0:500}")"
+out=$(printf 'broken \xff line\nhello\n' | timeout 60 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
+report "a line that is not UTF-8 ends nothing" "$(grep -aq 'not UTF-8' <<<"$out" && [[ $(grep -ac '^Bram: ' <<<"$out") -ge 2 ]] || echo "${out:0:300}")"
+check "three at once" 0 '^3 conversations, [0-9]+ tokens' "${tiny[@]}" --context 1024 --npcs 3 --tokens 4
+check "help" 0 "--persona" --help
+check "devices" 0 "cpu" --list
+
+# --- Ctrl-C ends an answer with the exit code of an interrupt, and no conversation -----------------------------------
+"$program" --device cpu "${tiny[@]}" --raw --prompt "the sword" --temperature 2 --top-k 0 --stop "never said" >"$folder/endless" 2>&1 &
+running=$!
+sleep 1
+kill -INT $running 2>/dev/null
+wait $running
+code=$?
+report "Ctrl-C" "$([[ $code -eq 130 || $code -eq 0 ]] || echo "exit code $code")"
+
+# --- Bad input ---------------------------------------------------------------------------------------------------
+check "no model" 2 "--model is needed"
+check "a model that is not there" 2 "no-such.gguf" --model no-such.gguf --prompt x
+check "a model that is none" 2 "talk: " --model "$folder/text.txt" --prompt x
+head -c 40000 "$model" >"$folder/half.gguf"
+check "half of a model" 2 "half.gguf" --model "$folder/half.gguf" --prompt x
+check "a device that is not there" 2 "no-such-device" "${tiny[@]}" --device no-such-device --prompt x
+check "an empty prompt" 2 "holds no text" "${tiny[@]}" --prompt ""
+check "raw without a prompt" 2 "needs a --prompt" "${tiny[@]}" --raw
+check "a prompt that is not UTF-8" 2 "not UTF-8" "${tiny[@]}" --raw --prompt $'\xff'
+check "a prompt of too many tokens" 2 "the context has room for 128" "${tiny[@]}" --raw --prompt "$long"
+check "a temperature that is no number" 2 "no number" "${tiny[@]}" --prompt x --temperature nan
+check "too many characters" 2 "npcs" "${tiny[@]}" --npcs 1000
+check "a persona that is not there" 2 "cannot be read" "${tiny[@]}" --persona nobody --prompt x
+check "a persona that is none" 2 "is no persona" "${tiny[@]}" --persona "$folder/text.txt" --prompt x
+printf 'name: X\n---\nYou are X.\n---\n> Hello\n' >"$folder/silent.txt"
+check "an example without an answer" 2 "has no answer" "${tiny[@]}" --persona "$folder/silent.txt" --prompt x
+check "a file that is not there" 2 "cannot be read" "${tiny[@]}" --tokenize "$folder/no-such-file"
+check "perplexity of an empty file" 2 "fewer than two tokens" "${tiny[@]}" --perplexity "$folder/empty.txt"
+[[ $failures -eq 0 ]]

@@ -1,0 +1,71 @@
+// What SmolLM2 says in conversations, where its file is there.
+#include <nlohmann/json.hpp>
+
+#include "talk/support.hpp"
+#include "text/support.hpp"
+
+namespace heed::test {
+TEST_CASE("conversations with SmolLM2 say what its weights say in double", "[language_model][talk]") {
+  const std::string path = smollm2_file();
+  if (path.empty()) return;
+  std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
+  const auto prompts = nlohmann::json::parse(file, nullptr, false);
+  REQUIRE(prompts.is_array());
+  REQUIRE(prompts.size() == 8);
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (on.interpreted || on.word.starts_with("cpu:")) continue;
+    INFO(on.word);
+    const bool is_cpu = on.word == "cpu";
+    Device device = on.device;
+    TextGenerator model;
+    REQUIRE(TextGenerator::open(device, path, {.context = 128, .read = 16, .log = stderr_log()}, &model) == Status::Ok);
+    TextConversation conversation = begun(model, greedy(24));
+    for (size_t i = 0; i < (is_cpu ? prompts.size() : 1); ++i) {
+      const auto& one = prompts[i];
+      const std::string text = one["text"];
+      INFO(text);
+      conversation.reset();
+      REQUIRE(conversation.prompt(text) == Status::Ok);
+      CHECK(std::ranges::equal(conversation.ids(), one["ids"].get<std::vector<int32_t>>()));
+      const Told told = tell(conversation);
+      CHECK(told.tokens == one["greedy"].get<std::vector<int32_t>>());
+    }
+    // The third prompt is a conversation, which the file's own template writes.
+    TextConversationOptions options = greedy(24);
+    options.system = "You are Bram, a grumpy blacksmith in a fantasy village. Answer in one sentence.";
+    conversation = begun(model, options);
+    REQUIRE(conversation.say("Where can I buy a sword?") == Status::Ok);
+    CHECK(std::ranges::equal(conversation.ids(), prompts[2]["ids"].get<std::vector<int32_t>>()));
+    if (!is_cpu) continue;
+    const Told told = tell(conversation);
+    CHECK(told.tokens == prompts[2]["greedy"].get<std::vector<int32_t>>());
+    CHECK(told.end == TextEnd::EndOfTurn);
+    CHECK(conversation.answer() ==
+          "In a village called Elyria, where the land is filled with the beauty of magic and the brave.");
+  }
+}
+
+// The mean was computed by the program that made smollm2-greedy.json: numpy in double, from the dequantized weights.
+TEST_CASE("SmolLM2 takes a text to be as likely as in double", "[language_model][talk]") {
+  const std::string path = smollm2_file();
+  if (path.empty()) return;
+  constexpr double kMean = 3.4836332607191975;  // a perplexity of 32.5779
+  std::ifstream file(HEED_SOURCE_DIR "/tests/talk/story.txt", std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  for (const ops::TestDevice& on : ops::test_devices()) {
+    if (on.word != "cpu") continue;
+    Device device = on.device;
+    TextGenerator model;
+    REQUIRE(TextGenerator::open(device, path, {.context = 256, .log = stderr_log()}, &model) == Status::Ok);
+    std::vector<int32_t> ids;
+    REQUIRE(model.tokenizer().encode(text.str(), {}, &ids) == Status::Ok);
+    double mean = 0;
+    size_t count = 0;
+    REQUIRE(model.loss(ids, &mean, &count) == Status::Ok);
+    CHECK(count == 194);
+    CHECK(std::fabs(mean - kMean) < 1e-5);
+  }
+}
+
+}  // namespace heed::test

@@ -1,0 +1,77 @@
+// Shared by the tests of conversations.
+#pragma once
+
+#include <heed/text_generator.hpp>
+
+#include "harness/devices.hpp"
+#include "harness/setup.hpp"
+
+namespace heed::test {
+
+// make.py makes it: a model that speaks nonsense.
+inline constexpr const char* kTinySpeaker = HEED_SOURCE_DIR "/tests/talk/tiny.gguf";
+
+inline TextGenerator tiny_speaker(Device device, TextGeneratorOptions options = {}) {
+  if (options.context == 0) options.context = 128;
+  if (options.log.callback == nullptr) options.log = stderr_log();
+  TextGenerator model;
+  REQUIRE(TextGenerator::open(device, kTinySpeaker, options, &model) == Status::Ok);
+  return model;
+}
+
+inline TextConversation begun(const TextGenerator& model, const TextConversationOptions& options = {}) {
+  TextConversation conversation;
+  REQUIRE(model.begin(options, &conversation) == Status::Ok);
+  return conversation;
+}
+
+// What an answer was, piece by piece.
+struct Told {
+  std::vector<std::string> pieces;
+  std::vector<int32_t> tokens;  // the one that ended it included
+  int64_t read = 0;
+  TextEnd end = TextEnd::None;
+  std::string text() const {
+    std::string all;
+    for (const std::string& piece : pieces) all += piece;
+    return all;
+  }
+  friend bool operator==(const Told&, const Told&) = default;
+};
+
+inline void add(const TextPiece& piece, Told* told) {
+  if (!piece.done) return;
+  told->pieces.push_back(piece.text);
+  if (piece.token >= 0) told->tokens.push_back(piece.token);
+  told->read += piece.read;
+  told->end = piece.end;
+}
+
+inline Told tell(TextConversation& conversation) {
+  Told told;
+  TextPiece piece;
+  while (conversation.answering()) {
+    REQUIRE(conversation.step(&piece) == Status::Ok);
+    REQUIRE(piece.done);
+    add(piece, &told);
+  }
+  CHECK(conversation.answer() == told.text());
+  CHECK(conversation.end() == told.end);
+  return told;
+}
+
+inline TextConversationOptions greedy(int64_t most_tokens) {
+  TextConversationOptions options;
+  options.sampling.temperature = 0;
+  options.most_tokens = most_tokens;
+  return options;
+}
+
+inline TextConversationOptions drawn(uint32_t seed, int64_t most_tokens) {
+  TextConversationOptions options;
+  options.sampling = {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .seed = seed};
+  options.most_tokens = most_tokens;
+  return options;
+}
+
+}  // namespace heed::test
