@@ -62,7 +62,8 @@ struct TextGeneratorOptions {
   // Storage of matrices and tables: F32, F16 or BF16. Default: as in the file, also if it is quantized; if the device cannot compute
   // with that, F16, which a warning tells.
   std::optional<DType> weight_dtype = {};
-  // Storage of keys and values (nn::Cache::dtype): F16 or BF16 beside a dtype of F32, for half the memory of a conversation.
+  // Storage of keys and values (nn::Cache::dtype): F16 or BF16 beside a dtype of F32, for half the memory of a conversation, where
+  // the device can.
   std::optional<DType> cache_dtype = {};
   // Instead of the file's chat template.
   std::optional<ChatTemplate> chat = {};
@@ -97,10 +98,9 @@ struct TextPiece {
   // What can be shown now: whole characters of UTF-8, often one word, and empty while a character or what may become a stop
   // string is incomplete. The pieces of an answer together are answer().
   std::string text;
-  int32_t token =
-      -1;            // the token that the step drew, also one that ends the answer; -1: it read, or nothing is done yet
-  int64_t read = 0;  // tokens that the step read
-  bool done = false;  // a step was done; step() always has one to do, poll() may still wait for it
+  int32_t token = -1;  // which the step drew, also one that ends the answer; -1: it only read, or none is over
+  int64_t read = 0;    // how many tokens the step read
+  bool done = false;   // a step is over; poll() may have none to tell of, step() always has
   TextEnd end = TextEnd::None;
 };
 
