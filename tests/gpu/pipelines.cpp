@@ -2,6 +2,7 @@
 //   heed_pipelines [FAMILY] [FOLDER or -] [MATRIX]
 // FAMILY becomes the first column; FOLDER receives the assembly. MATRIX: take the device to have matrix units of this size,
 // say 16, though its driver does not list them. Exit code 1 if a kernel does not compile.
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,14 +30,24 @@ void print(const char* family, const ChosenKernel& chosen, const Figures& of) {
               of.multiply_add_percent, of.matrix_percent);
 }
 
+// Drivers keep what they compile, and the memory that Mesa's pretended GPUs have ends at some 490 kernels. A new device starts
+// with all of it.
+constexpr std::ptrdiff_t kKernelsOfADevice = 256;
+
 int run(const char* family, const char* folder, uint32_t matrix) {
-  const std::unique_ptr<Compiler> compiler = Compiler::open({matrix, matrix, matrix});
+  std::unique_ptr<Compiler> compiler = Compiler::open({matrix, matrix, matrix});
   std::vector<ChosenKernel> chosen;
   if (compiler == nullptr || !choose_kernels(compiler->capabilities(), &chosen)) return 1;
   std::fprintf(stderr, "%s: %s, %s\n", family, compiler->physical().properties.deviceName,
                compiler->physical().driver.c_str());
   bool good = !chosen.empty();
   for (const ChosenKernel& kernel : chosen) {
+    const std::ptrdiff_t number = &kernel - chosen.data();
+    if (number > 0 && number % kKernelsOfADevice == 0) {
+      compiler = nullptr;
+      compiler = Compiler::open({matrix, matrix, matrix});
+      if (compiler == nullptr) return 1;
+    }
     Compiled compiled;
     if (!compiler->compile(kernel.key, &compiled)) {
       good = false;
@@ -46,7 +57,7 @@ int run(const char* family, const char* folder, uint32_t matrix) {
     if (folder == nullptr) continue;
     std::string file = folder;
     file.append("/").append(family).append("-").append(kernel_info(kernel.key.id).name).append("-");
-    file.append(std::to_string(&kernel - chosen.data())).append(".s");
+    file.append(std::to_string(number)).append(".s");
     std::ofstream out(file);
     out << "; " << kernel.example << ": " << constants_of(kernel.key) << "\n";
     for (const auto& [name, text] : compiled.texts)

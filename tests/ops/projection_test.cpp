@@ -179,7 +179,8 @@ TEST_CASE("projections of few rows on every device", "[ops]") {
   check(operation);
 }
 
-// The squares of these rows leave the range of f32.
+// SwiftShader is left out: its compiler takes minutes for kernels that widen eight types in unrolled loops, and would never
+// be given one by itself.
 TEST_CASE("projections by quantized weights on every device", "[ops][quantized]") {
   Operation operation{"projection", {}};
   auto& cases = operation.cases;
@@ -204,9 +205,12 @@ TEST_CASE("projections by quantized weights on every device", "[ops][quantized]"
   cases.push_back(
       plain_case({.tokens = 5, .depth = 768, .norm = false, .quantized = {DType::Q8_0, DType::Q5_K}}, {12, 16}));
   cases.push_back(gated_case({.depth = 256, .quantized = {DType::Q4_0, DType::Q5_0}}, 8, Activation::Silu));
-  check(operation);
+  std::vector<TestDevice> devices = test_devices(Kernels::Gpu);
+  std::erase_if(devices, [](const TestDevice& on) { return on.word.find("swiftshader") != std::string::npos; });
+  if (!devices.empty()) check(operation, devices);
 }
 
+// The squares of these rows leave the range of f32.
 TEST_CASE("projections of rows near 1e19 on every device", "[ops]") {
   Operation operation{"projection", {}, {DType::F32}};
   for (const double magnitude : {1e19, 1e-25, 1e38})
