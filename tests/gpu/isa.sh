@@ -75,7 +75,16 @@ compilers_of() {
 columns="compiler,kernel,constants,example,registers,scalar_registers,spills,scratch,shared,occupancy,instructions,cycles,multiply_add_percent,matrix_percent"
 
 # compile FOLDER MESA-CHIP [MATRIX]: makes that compiler's rows of the table.
-compile() { run_on "$2" "$program" "$2" "${assembly:--}" "${3:-0}" >"$1/$2.csv" || rm -f "$1/$2.csv"; }
+compile() {
+  local file=$1/$2.csv part
+  : >"$file"
+  for ((part = 0; ; part++)); do
+    run_on "$2" "$program" "$2" "${assembly:--}" "${3:-0}" "$part" >"$file.part" || { rm -f "$file" "$file.part"; return; }
+    [[ -s $file.part ]] || break
+    cat "$file.part" >>"$file"
+  done
+  rm -f "$file.part"
+}
 
 compare() {  # compare MAKER TABLE NEW
   # Rows are matched by compiler, kernel, example and their order within these: constants may come and go.

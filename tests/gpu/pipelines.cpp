@@ -1,7 +1,7 @@
 // Compiles every kernel that heed would choose on the driver's device, and prints a line of CSV for each: see figures.hpp.
-//   heed_pipelines [FAMILY] [FOLDER or -] [MATRIX]
+//   heed_pipelines [FAMILY] [FOLDER or -] [MATRIX] [PART]
 // FAMILY becomes the first column; FOLDER receives the assembly. MATRIX: take the device to have matrix units of this size,
-// say 16, though its driver does not list them. Exit code 1 if a kernel does not compile.
+// say 16, though its driver does not list them. PART: only these 256 of the kernels, counted from 0. Exit code 1 if a kernel does not compile.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -30,12 +30,12 @@ void print(const char* family, const ChosenKernel& chosen, const Figures& of) {
               of.multiply_add_percent, of.matrix_percent);
 }
 
-// Drivers keep what they compile, and the memory that Mesa's pretended GPUs have ends at some 490 kernels. A new device starts
-// with all of it.
-constexpr std::ptrdiff_t kKernelsOfADevice = 256;
+// Drivers keep what they compile, and the memory that Mesa's pretended GPUs give to a process ends at some 490 kernels.
+constexpr std::ptrdiff_t kKernelsOfAPart = 256;
 
-int run(const char* family, const char* folder, uint32_t matrix) {
-  std::unique_ptr<Compiler> compiler = Compiler::open({matrix, matrix, matrix});
+// `part`: -1 for all kernels.
+int run(const char* family, const char* folder, uint32_t matrix, std::ptrdiff_t part) {
+  const std::unique_ptr<Compiler> compiler = Compiler::open({matrix, matrix, matrix});
   std::vector<ChosenKernel> chosen;
   if (compiler == nullptr || !choose_kernels(compiler->capabilities(), &chosen)) return 1;
   std::fprintf(stderr, "%s: %s, %s\n", family, compiler->physical().properties.deviceName,
@@ -43,11 +43,7 @@ int run(const char* family, const char* folder, uint32_t matrix) {
   bool good = !chosen.empty();
   for (const ChosenKernel& kernel : chosen) {
     const std::ptrdiff_t number = &kernel - chosen.data();
-    if (number > 0 && number % kKernelsOfADevice == 0) {
-      compiler = nullptr;
-      compiler = Compiler::open({matrix, matrix, matrix});
-      if (compiler == nullptr) return 1;
-    }
+    if (part >= 0 && number / kKernelsOfAPart != part) continue;
     Compiled compiled;
     if (!compiler->compile(kernel.key, &compiled)) {
       good = false;
@@ -72,5 +68,6 @@ int run(const char* family, const char* folder, uint32_t matrix) {
 int main(int argc, char** argv) {
   const char* folder = argc > 2 && std::strcmp(argv[2], "-") != 0 ? argv[2] : nullptr;
   const int matrix = argc > 3 ? std::atoi(argv[3]) : 0;
-  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, static_cast<uint32_t>(matrix));
+  const int part = argc > 4 ? std::atoi(argv[4]) : -1;
+  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, static_cast<uint32_t>(matrix), part);
 }
