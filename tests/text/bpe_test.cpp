@@ -74,7 +74,7 @@ void check_groups(const Bpe& bpe, const json& groups, const std::vector<std::str
     for (size_t k = i * group; k < std::min(valid.size(), (i + 1) * group); ++k)
       text += (k == i * group ? "" : "\n") + lines[valid[k]];
     const Ids ids = ids_of(bpe, text, {.read_special = true});
-    if (ids.size() == groups[i][0] && hash_of(ids) == groups[i][1]) continue;
+    if (ids.size() == groups[i][0].get<size_t>() && hash_of(ids) == groups[i][1].get<std::string>()) continue;
     if (++different > 3) continue;
     UNSCOPED_INFO("lines " << valid[i * group] << " and behind: " << ids.size() << " ids, not " << groups[i][0] << ": "
                            << text);
