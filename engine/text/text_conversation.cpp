@@ -188,7 +188,8 @@ void TextConversation::cancel() {
 
 bool TextConversation::answering() const { return valid() && impl_->answering; }
 const std::string& TextConversation::answer() const {
-  static const std::string kNone;
+  // It is never destroyed, so that nothing runs at the end of the program.
+  static const std::string& kNone = *new std::string;
   return valid() ? impl_->answer : kNone;
 }
 TextEnd TextConversation::end() const { return valid() ? impl_->end : TextEnd::None; }
