@@ -166,6 +166,7 @@ Status InterpretedPlan::run_passes(const RunValues& values) {
     std::memset(faults.data(), 0, 4);
     emit_dispatches(schedule_, pass, machine_.capabilities, kernels_[i], values, &list);
     for (uint32_t d = 0; d < list.count; ++d) run_dispatch(pass, kernels_[i], list.dispatches[d], faults);
+    fill_last_words(pass, values);
     uint32_t fault = 0;
     std::memcpy(&fault, faults.data(), 4);
     if (fault != 0)
@@ -173,6 +174,19 @@ Status InterpretedPlan::run_passes(const RunValues& values) {
                     format("%s: an id is outside the table; its row is zero", pass.label.c_str()));
   }
   return status;
+}
+
+// Kernels that read 16-bit elements by words read the whole word that an odd number of them ends in. Its other half belongs to
+// no tensor, since memory is handed out in whole words, and takes part in nothing.
+void InterpretedPlan::fill_last_words(const Node& pass, const RunValues& values) {
+  for (const Tensor out : pass.outputs) {
+    if (!out.valid()) continue;
+    const uint32_t id = schedule_.info(out).storage;
+    const auto elements = static_cast<uint64_t>(values.sizes[static_cast<size_t>(schedule_.placements[id].elements)]);
+    const uint64_t bytes = bytes_of(schedule_.tensors[id].dtype, elements);
+    const Range& storage = storages_[id];
+    if (bytes % 4 == 2 && bytes + 2 <= storage.bytes) storage.memory->mark_written(storage.offset + bytes, 2);
+  }
 }
 
 void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, const Dispatch& dispatch,

@@ -66,6 +66,7 @@ class InterpretedPlan final : public detail::PlanImpl {
                                std::vector<int64_t>& storage_offsets);
   Binding bind(const Node& pass, const KernelUse& use, uint32_t b, Memory& faults);
   Status run_passes(const RunValues& values);
+  void fill_last_words(const Node& pass, const RunValues& values);
   void run_dispatch(const Node& pass, const KernelList& kernels, const Dispatch& dispatch, Memory& faults);
   bool needs_barrier(std::span<const Binding> bindings);
   bool is_constant(const Memory* memory) const;
