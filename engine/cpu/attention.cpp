@@ -583,7 +583,7 @@ ScratchNeed attention_scratch(const ScratchQuery& query) {
   const View q = query.view(query.node.inputs[in::kQuery]), key = query.view(query.node.inputs[in::kKey]);
   const View value = query.view(query.node.inputs[in::kValue]);
   const Scratch layout(*query.kernels.attention, key.dim[3], value.dim[3]);
-  // Of few queries; a run with fewer keys has no more parts.
+  // This is the need of a run with few queries. A run with fewer keys has no more parts.
   const int64_t rows = q.dim[0] * q.dim[1] * std::min(q.dim[2], kFewQueries);
   const int64_t parts = std::min(ceil_div(key.dim[2], kBlockKeys), kMostParts);
   return {.shared = static_cast<uint64_t>(rows * parts * Partial::floats(value.dim[3])) * sizeof(float),

@@ -178,7 +178,7 @@ HWY_INLINE WholeVector upper_of(const uint8_t* block, int word, int64_t cols, in
   return hn::Zero(Whole());
 }
 
-// What a group and a word of one vector of columns share, and one of their values.
+// The first macro loads what a group of one vector of columns shares; those behind it make a word and a value of it.
 #define HEED_GROUP(side, block, column)                                                                           \
   const Vector side##_scale0 = Blocks::scale(block, group, cols, column),                                         \
                side##_offset = Blocks::offset(block, group, cols, column);                                        \

@@ -26,7 +26,7 @@ bool fits(Build& build, Tensor place, Tensor value) {
                       format("%s cannot be written to %s", build.text(value).c_str(), build.text(place).c_str()));
 }
 
-// What `state` shows after another write to it.
+// Returns the tensor that shows what `state` shows, after one more write to it.
 Tensor written(Build& build, Tensor state) {
   const uint32_t storage = build.info(state).storage;
   ++build.data().tensors[storage].writes;

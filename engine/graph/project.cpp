@@ -150,7 +150,7 @@ class Projecting {
       group.norm = norm_before(rows, group.products.size());
       if (!saves_passes(group) || !is_aligned(group.norm ? node(*group.norm).inputs[in::kX] : rows)) return;
       if (may_meet(group.nodes())) return replace(group);
-      // What stands between all of them, say a rotation that cannot be joined, may stand behind fewer.
+      // A node between them, such as a rotation that cannot be joined, keeps all from meeting. Fewer may end before it.
       if (group.gated) return;
       group.products.pop_back();
       group.rotations[group.products.size()].reset();

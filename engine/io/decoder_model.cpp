@@ -23,7 +23,7 @@ struct DecoderModel::Contents {
   bool is_gguf = false;
   std::vector<HostTensor> tensors;
   uint64_t bytes = 0;
-  // What `tensors` points to: names, and values that the files have in other types. A deque keeps addresses.
+  // `tensors` points to these names, and to values that the files have in other types. A deque keeps their addresses.
   std::deque<std::string> names;
   std::deque<std::vector<float>> widened;
 };

@@ -1,4 +1,4 @@
-// What a GGUF file consists of, found and checked front to back.
+// The parser finds the parts of a GGUF file, and checks them front to back.
 #pragma once
 
 #include <span>

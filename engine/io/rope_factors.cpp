@@ -16,7 +16,7 @@ double frequency(size_t pair, size_t pairs, double base) {
   return std::pow(base, -static_cast<double>(pair) / static_cast<double>(pairs));
 }
 
-// What Llama3 scaling makes of a frequency: its factor.
+// Returns the factor by which Llama3 scaling slows a frequency down.
 double factor_of(const RotaryScaling& scaling, double frequency) {
   const double low = static_cast<double>(scaling.low), high = static_cast<double>(scaling.high);
   const double turns = frequency * static_cast<double>(scaling.trained_length) / (2 * std::numbers::pi);

@@ -44,7 +44,7 @@ struct Bpe::Data {
   std::vector<int32_t> special;
   std::array<uint32_t, 257> special_begins = {};
 
-  // What each token writes, as a range of `written`.
+  // The bytes that each token writes are a range of `written`, which ends where `written_ends` says.
   std::string written;
   std::vector<uint32_t> written_ends;
 
