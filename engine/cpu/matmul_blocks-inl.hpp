@@ -1,6 +1,7 @@
 // Register tiles whose b is quantized. Included once per instruction set (see Highway's foreach_target.h).
 //
-// b lies as cpu/blocks.hpp says. A tile widens a word's steps of k in registers, and multiplies them as they come. The bits of a
+// b lies as cpu/blocks.hpp says. A tile widens some steps of k, and multiplies them while they are in registers or in the first
+// cache. The bits of a
 // step stay where they are in the word, q * 2^shift, since the scale is divided by 2^shift instead: value = (scale / 2^shift) *
 // (q * 2^shift) + offset. The product is exact, so that a multiply-add rounds as base/blocks.hpp says. Every byte of b is read
 // once. Sums run over k in order, as those of other tiles do, so that a row's result does not depend on how many rows there are.
@@ -193,6 +194,32 @@ HWY_INLINE WholeVector upper_of(const uint8_t* block, int word, int64_t cols, in
   value_of<Blocks, step>(side##_low, side##_high, side##_upper, side##_scale0, side##_scale1, side##_scale2, \
                          side##_scale3, side##_offset)
 
+template <class Blocks>
+inline constexpr int kStepsOfGroup = Blocks::kElements / Blocks::kGroups;
+
+// Widens a group of one vector of columns, to rows `cols` floats apart.
+template <class Blocks>
+HWY_INLINE void widen_side(const uint8_t* block, int group, int64_t cols, int64_t column, float* HWY_RESTRICT out) {
+  HEED_GROUP(own, block, column)
+  for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word) {
+    HEED_WORD(own, block, column)
+#define HEED_STEP(step) \
+  if constexpr ((step) < kStepsOfWord<Blocks>) hn::StoreU(HEED_VALUE(own, step), Floats(), out + (step) * cols);
+    HEED_EACH_STEP(HEED_STEP)
+#undef HEED_STEP
+    out += kStepsOfWord<Blocks> * cols;
+  }
+}
+
+// Widens a group of a panel, [kStepsOfGroup][2 lanes]. All tiles call this one: were it inlined in each, compilers would take
+// minutes for them.
+template <class Blocks>
+HWY_NOINLINE void widen_group(const uint8_t* block, int group, float* HWY_RESTRICT out) {
+  const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
+  widen_side<Blocks>(block, group, cols, 0, out);
+  widen_side<Blocks>(block, group, cols, lanes, out + lanes);
+}
+
 // Prefetches what a tile wants during one block.
 template <class Blocks>
 HWY_INLINE void prefetch_block(const Prefetch& prefetch, int64_t step) {
@@ -200,7 +227,8 @@ HWY_INLINE void prefetch_block(const Prefetch& prefetch, int64_t step) {
   for (int64_t byte = 0; byte < Blocks::kElements * prefetch.pitch; byte += 64) prefetch_second_cache(at + byte);
 }
 
-// A tile of MatmulKernels, whose k is a whole number of blocks and a_k 1.
+// A tile of MatmulKernels, whose k is a whole number of blocks and a_k 1. A group's values wait in the first cache for the rows
+// that they are multiplied with.
 template <class Blocks, int kRows>
 void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t, const void* HWY_RESTRICT panel,
                  float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Prefetch& prefetch) {
@@ -208,6 +236,8 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
   const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
   const auto* HWY_RESTRICT a = static_cast<const float*>(rows);
   const auto* HWY_RESTRICT block = static_cast<const uint8_t*>(panel);
+  HWY_ALIGN float values[kStepsOfWord<Blocks> * 2 * hn::MaxLanes(Floats())];
+  const float* const end = values + kStepsOfWord<Blocks> * cols;
   // One pointer for each three rows, so that few registers address all of them.
   const float *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
 #define HEED_ROW(i) Vector l##i = hn::Zero(d), r##i = hn::Zero(d);
@@ -220,11 +250,10 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
     l##i = hn::MulAdd(x, left, l##i);                               \
     r##i = hn::MulAdd(x, right, r##i);                              \
   }
-#define HEED_STEP(step)                                                          \
-  if constexpr ((step) < kStepsOfWord<Blocks>) {                                 \
-    const Vector left = HEED_VALUE(left, step), right = HEED_VALUE(right, step); \
-    HEED_EACH_ROW(HEED_ROW)                                                      \
-    ++a0, ++a3, ++a6, ++a9;                                                      \
+#define HEED_STEP(step)                                                     \
+  if constexpr ((step) < kStepsOfWord<Blocks>) {                            \
+    hn::StoreU(HEED_VALUE(left, step), d, values + (step) * cols);          \
+    hn::StoreU(HEED_VALUE(right, step), d, values + (step) * cols + lanes); \
   }
   for (int64_t step = 0; step < k; step += Blocks::kElements, block += Blocks::kBytes * cols) {
     prefetch_block<Blocks>(prefetch, step);
@@ -235,6 +264,11 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
         HEED_WORD(left, block, 0)
         HEED_WORD(right, block, lanes)
         HEED_EACH_STEP(HEED_STEP)
+        for (const float* at = values; at != end; at += cols) {
+          const Vector left = hn::LoadU(d, at), right = hn::LoadU(d, at + lanes);
+          HEED_EACH_ROW(HEED_ROW)
+          ++a0, ++a3, ++a6, ++a9;
+        }
       }
     }
   }
@@ -308,30 +342,14 @@ void blocks_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* H
   hn::StoreU(s2, d, c + cols), hn::StoreU(s3, d, c + cols + lanes);
 }
 
-// Widens a group of one vector of columns.
-template <class Blocks>
-HWY_INLINE void widen_group(const uint8_t* block, int group, int64_t cols, int64_t column, float* out) {
-  HEED_GROUP(own, block, column)
-  for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word) {
-    HEED_WORD(own, block, column)
-#define HEED_STEP(step) \
-  if constexpr ((step) < kStepsOfWord<Blocks>) hn::StoreU(HEED_VALUE(own, step), Floats(), out + (step) * cols);
-    HEED_EACH_STEP(HEED_STEP)
-#undef HEED_STEP
-    out += kStepsOfWord<Blocks> * cols;
-  }
-}
-
 // Widens k steps of a panel, [k][2 lanes].
 template <class Blocks>
 void widen_blocks_panel(int64_t k, const void* panel, float* out) {
-  const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
+  const int64_t cols = 2 * HWY_NAMESPACE::lanes();
   const auto* block = static_cast<const uint8_t*>(panel);
   for (int64_t step = 0; step < k; step += Blocks::kElements, block += Blocks::kBytes * cols)
-    for (int group = 0; group < Blocks::kGroups; ++group, out += Blocks::kElements / Blocks::kGroups * cols) {
-      widen_group<Blocks>(block, group, cols, 0, out);
-      widen_group<Blocks>(block, group, cols, lanes, out + lanes);
-    }
+    for (int group = 0; group < Blocks::kGroups; ++group, out += kStepsOfGroup<Blocks> * cols)
+      widen_group<Blocks>(block, group, out);
 }
 
 #undef HEED_VALUE

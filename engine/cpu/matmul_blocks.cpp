@@ -18,11 +18,11 @@ namespace {
 
 template <class Blocks>
 MatmulKernels::Storage blocks_storage() {
+  // Scales and words take registers beside the sums. More rows would spill, and cost compile time.
   static constexpr MatmulKernels::Tile kTiles[] = {
-      blocks_tile<Blocks, 1>, blocks_tile<Blocks, 2>, blocks_tile<Blocks, 3>,
-      blocks_tile<Blocks, 4>, blocks_tile<Blocks, 5>, blocks_tile<Blocks, 6>,
+      blocks_tile<Blocks, 1>, blocks_tile<Blocks, 2>, blocks_tile<Blocks, 3>, blocks_tile<Blocks, 4>,
 #if HEED_TILE_ROWS == 12
-      blocks_tile<Blocks, 7>, blocks_tile<Blocks, 8>,
+      blocks_tile<Blocks, 5>, blocks_tile<Blocks, 6>, blocks_tile<Blocks, 7>, blocks_tile<Blocks, 8>,
 #endif
   };
   return {.tile = kTiles,
