@@ -42,11 +42,12 @@ void read_block(DType type, const std::byte* panel, int64_t cols, int64_t column
 
 }  // namespace
 
-std::shared_ptr<PackedB> allocate_blocks(DType type, int64_t rows, int64_t k, const MatmulKernels& kernels) {
+std::shared_ptr<PackedB> allocate_blocks(DType type, int64_t rows, int64_t k, const MatmulKernels& kernels,
+                                         PagePool* pages) {
   auto packed = std::make_shared<PackedB>();
   packed->dtype = type;
   const int64_t bytes = ceil_div(rows, kernels.cols) * panel_bytes(k * kernels.cols, type);
-  return packed->memory.allocate(static_cast<uint64_t>(bytes)) ? packed : nullptr;
+  return packed->memory.allocate(static_cast<uint64_t>(bytes), pages) ? packed : nullptr;
 }
 
 void pack_blocks(const std::byte* rows, int64_t row_count, int64_t k, const MatmulKernels& kernels, ThreadPool& pool,
@@ -67,14 +68,14 @@ void pack_blocks(const std::byte* rows, int64_t row_count, int64_t k, const Matm
 }
 
 std::shared_ptr<const PackedB> blocks_of(const std::shared_ptr<const PackedB>& whole, const View& view,
-                                         const MatmulKernels& kernels) {
+                                         const MatmulKernels& kernels, PagePool* pages) {
   const LayoutB layout(view);
   const int64_t k = layout.k(), n = layout.n(), cols = kernels.cols, batches = row_count(layout.batches);
   const int64_t first = view.offset / k;
   if (first % cols == 0 && (batches == 1 || n % cols == 0)) return whole;
   const int64_t panels = ceil_div(n, cols), blocks = k / block_of(view.dtype).elements,
                 bytes = block_of(view.dtype).bytes;
-  std::shared_ptr<PackedB> packed = allocate_blocks(view.dtype, batches * panels * cols, k, kernels);
+  std::shared_ptr<PackedB> packed = allocate_blocks(view.dtype, batches * panels * cols, k, kernels, pages);
   if (packed == nullptr) return nullptr;
   packed->first_row = first;
   std::memset(packed->memory.data(), 0, static_cast<size_t>(packed->memory.bytes()));

@@ -12,15 +12,16 @@
 
 namespace heed::cpu {
 
-// Panels for all rows of a tensor, which pack_blocks then fills in. Null if there is no memory.
-std::shared_ptr<PackedB> allocate_blocks(DType type, int64_t rows, int64_t k, const MatmulKernels& kernels);
+// Panels for all rows of a tensor, on `pages`, which pack_blocks then fills in. Null if there is no memory.
+std::shared_ptr<PackedB> allocate_blocks(DType type, int64_t rows, int64_t k, const MatmulKernels& kernels,
+                                         PagePool* pages);
 void pack_blocks(const std::byte* rows, int64_t row_count, int64_t k, const MatmulKernels& kernels, ThreadPool& pool,
                  PackedB* packed);
 
 // Panels for what `view`, [batch..., k, n], shows of the whole tensor: the same ones where its columns begin and end with a
 // panel in each batch, else a copy. Null if there is no memory.
 std::shared_ptr<const PackedB> blocks_of(const std::shared_ptr<const PackedB>& whole, const View& view,
-                                         const MatmulKernels& kernels);
+                                         const MatmulKernels& kernels, PagePool* pages);
 // The first panel of what the view shows.
 const std::byte* first_panel(const PackedB& packed, const View& view, const MatmulKernels& kernels);
 

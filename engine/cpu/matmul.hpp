@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cpu/matmul_kernels.hpp"
-#include "cpu/memory.hpp"
+#include "cpu/page_pool.hpp"
 #include "cpu/rows.hpp"
 
 namespace heed::cpu {
@@ -11,7 +11,7 @@ namespace heed::cpu {
 // b as panels of MatmulKernels::cols columns: [batch][panel][k][cols], the last panel filled up with zeros;
 // where the storage type's tiles take steps of several k, [k / step][cols][step]; quantized as cpu/blocks.hpp says.
 struct PackedB {
-  AlignedBuffer memory;
+  PooledBuffer memory;
   DType dtype = DType::F32;
   int64_t first_row = 0;  // of a quantized weight, where the panels begin
 };
@@ -33,9 +33,10 @@ struct LayoutB {
 // or F32 for any type.
 void pack_panel(const Operand& b, int64_t offset, int64_t first, int64_t cols, DType packed_type, void* panel);
 
-// b of a pass that is the same at every run (a weight or constant of constant shape), packed as it is stored.
-// Null if there is no memory.
-std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool);
+// b of a pass that is the same at every run (a weight or constant of constant shape), packed as it is stored, on `pages`, which
+// may be null. Null if there is no memory.
+std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool,
+                                             PagePool* pages);
 // Writes what was packed back to the elements that `view` shows. The inverse of pack_constant.
 void unpack(const PackedB& packed, const View& view, const MatmulKernels& kernels, ThreadPool& pool, std::byte* to);
 // Whether b of this node is the same at every run, so that it is packed once, at compile.

@@ -89,7 +89,8 @@ bool has_constant_b(const Schedule& schedule, const Node& node) {
   return constant;
 }
 
-std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool) {
+std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKernels& kernels, ThreadPool& pool,
+                                             PagePool* pages) {
   const LayoutB layout(b.view);
   const int64_t panels = ceil_div(layout.n(), kernels.cols);
   const int64_t step = kernels.of(b.view.dtype).step, rows = align_up(layout.k(), step);
@@ -97,7 +98,7 @@ std::shared_ptr<const PackedB> pack_constant(const Operand& b, const MatmulKerne
   auto packed = std::make_shared<PackedB>();
   packed->dtype = b.view.dtype;
   const int64_t all_panels = row_count(layout.batches) * panels;
-  if (!packed->memory.allocate(static_cast<uint64_t>(all_panels * panel_bytes))) return nullptr;
+  if (!packed->memory.allocate(static_cast<uint64_t>(all_panels * panel_bytes), pages)) return nullptr;
   parallel(pool, all_panels, 1, [&](uint32_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       std::byte* panel = packed->memory.data() + i * panel_bytes;

@@ -24,7 +24,7 @@ std::byte* TensorForms::allocate(uint64_t tensor_bytes, uint64_t bytes) {
 }
 
 PackedB* TensorForms::allocate_quantized(DType type, int64_t rows, int64_t k, const Kernels& kernels) {
-  std::shared_ptr<PackedB> fresh = allocate_blocks(type, rows, k, *kernels.matmul);
+  std::shared_ptr<PackedB> fresh = allocate_blocks(type, rows, k, *kernels.matmul, pages_);
   own_packed_ = fresh;
   return fresh.get();
 }
@@ -81,7 +81,7 @@ TensorForms::Packed TensorForms::packed(const View& view, const Kernels& kernels
   b.data = const_cast<std::byte*>(data_ == nullptr ? source->data() : data_) +
            view.offset * static_cast<int64_t>(size_of(view.dtype));
   b.kernels = kernels.rows;
-  Packed packed = pack_constant(b, *kernels.matmul, pool);
+  Packed packed = pack_constant(b, *kernels.matmul, pool, pages_);
   if (packed == nullptr) return nullptr;
   std::list<Form> fresh;
   fresh.push_back({view, packed});
@@ -97,7 +97,7 @@ TensorForms::Packed TensorForms::packed(const View& view, const Kernels& kernels
 }
 
 TensorForms::Packed TensorForms::packed_quantized(const View& view, const Kernels& kernels) {
-  Packed packed = blocks_of(own_packed_, view, *kernels.matmul);
+  Packed packed = blocks_of(own_packed_, view, *kernels.matmul, pages_);
   if (packed == nullptr || packed == own_packed_) return packed;
   std::list<Form> fresh;
   fresh.push_back({view, packed});

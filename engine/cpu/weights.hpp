@@ -23,6 +23,8 @@ class TensorForms {
   TensorForms() = default;
   // The plain form is `data`, which stays where it is.
   explicit TensorForms(const std::byte* data) : data_(data) {}
+  // Packed forms are made on these pages, which must live as long as calls make some.
+  void pack_on(PagePool* pages) { pages_ = pages; }
 
   // Makes the plain form, which is then filled in: the tensor's bytes, and some behind them up to the alignment. Null if
   // there is no memory.
@@ -51,6 +53,7 @@ class TensorForms {
   bool is_whole(const View& view) const;
 
   const std::byte* const data_ = nullptr;
+  PagePool* pages_ = nullptr;
   uint64_t tensor_bytes_ = 0, plain_bytes_ = 0;
 
   mutable std::mutex mutex_;
@@ -62,10 +65,13 @@ class TensorForms {
 };
 
 struct CpuWeights final : detail::WeightsImpl {
+  PagePool pages;
   std::vector<TensorForms> forms;  // by entry; never resized
   std::shared_ptr<const detail::DeviceImpl> owner;
 
-  explicit CpuWeights(size_t count) : forms(count) {}
+  explicit CpuWeights(size_t count) : forms(count) {
+    for (TensorForms& form : forms) form.pack_on(&pages);
+  }
   uint64_t bytes() const override {
     uint64_t bytes = 0;
     for (const TensorForms& form : forms) bytes += form.bytes();

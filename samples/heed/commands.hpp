@@ -58,7 +58,7 @@ int verify(const VerifyOptions& options);
 struct BenchOptions {
   std::string device;
   std::string ops;       // separated by commas; empty: all
-  std::string model;     // a folder: time this model instead of the rows
+  std::string model;     // time this model instead of the rows
   std::string weights;   // with `model`: only this type of weights; empty: all types
   double seconds = 0.5;  // per row; slow rows run a few times, very slow ones once
   bool json = false;
@@ -68,7 +68,8 @@ struct BenchOptions {
   std::string tuning;    // a file of `heed tune`; empty: none
 };
 int bench(const BenchOptions& options);
-int bench_model(const BenchOptions& options);
+int bench_model(const BenchOptions& options);     // of a folder
+int bench_language(const BenchOptions& options);  // of a GGUF file
 int bench_startup(const BenchOptions& options);
 
 }  // namespace heed::program

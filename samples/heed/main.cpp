@@ -1,6 +1,7 @@
 // The command-line program `heed`: what devices there are, whether they compute right, and how fast.
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
 
@@ -88,8 +89,9 @@ void add_bench(CLI::App& app, int* exit_code) {
   CLI::Option* model =
       command
           ->add_option("--model", options->model,
-                       "Count sentences per second of a sentence-transformers model in this folder instead")
-          ->type_name("DIR");
+                       "Instead: sentences per second of the sentence-transformers model in this folder, or tokens per "
+                       "second of the language model in this GGUF file")
+          ->type_name("PATH");
   command
       ->add_option("--weights", options->weights,
                    "With --model: use only weights of this type; bf16 weights also with arithmetic in f32")
@@ -111,8 +113,11 @@ void add_bench(CLI::App& app, int* exit_code) {
       ->excludes(model)
       ->excludes(passes);
   command->callback([=] {
+    std::error_code error;
     if (options->startup)
       *exit_code = bench_startup(*options);
+    else if (std::filesystem::is_regular_file(options->model, error))
+      *exit_code = bench_language(*options);
     else
       *exit_code = options->model.empty() ? bench(*options) : bench_model(*options);
   });
