@@ -18,6 +18,12 @@ Status use(const std::shared_ptr<detail::StateImpl>& impl, const char* call, con
               format("%s: the State is in use already: on another thread, or by a started run that is not done", call));
 }
 
+// Whether what one State holds can be copied to the other.
+Status match_both(const detail::StateImpl& from, const detail::StateImpl& to, const char* call) {
+  if (from.home() == to.home()) return detail::match_layouts(*to.layout, *from.layout, call, to.log());
+  return fail(to.log(), Status::InvalidArgument, std::string(call) + ": the States belong to different devices");
+}
+
 }  // namespace
 
 uint64_t State::bytes() const { return impl_ == nullptr ? 0 : impl_->layout->bytes; }
@@ -31,10 +37,27 @@ Status State::copy(const State& from) {
   if (from.impl_ == impl_) return Status::Ok;
   return use(from.impl_, "copy", [&](detail::StateImpl& source) {
     return use(impl_, "copy", [&](detail::StateImpl& state) {
-      if (source.home() != state.home())
-        return fail(state.log(), Status::InvalidArgument, "copy: the States belong to different devices");
-      const Status status = detail::match_layouts(*state.layout, *source.layout, "copy", state.log());
+      const Status status = match_both(source, state, "copy");
       return status == Status::Ok ? state.copy(source) : status;
+    });
+  });
+}
+
+Status State::copy_row(const State& from, int64_t from_row, int64_t to_row) {
+  if (from.impl_ == nullptr) return Status::InvalidArgument;
+  const auto copy = [&](detail::StateImpl& source, detail::StateImpl& state) {
+    std::vector<detail::StateRange> old_ranges, new_ranges;
+    Status status = detail::ranges_of_row(*source.layout, from_row, "copy_row", state.log(), &old_ranges);
+    if (status == Status::Ok)
+      status = detail::ranges_of_row(*state.layout, to_row, "copy_row", state.log(), &new_ranges);
+    if (status != Status::Ok || (&source == &state && from_row == to_row)) return status;
+    return state.copy(source, old_ranges, new_ranges);
+  };
+  if (from.impl_ == impl_) return use(impl_, "copy_row", [&](detail::StateImpl& state) { return copy(state, state); });
+  return use(from.impl_, "copy_row", [&](detail::StateImpl& source) {
+    return use(impl_, "copy_row", [&](detail::StateImpl& state) {
+      const Status status = match_both(source, state, "copy_row");
+      return status == Status::Ok ? copy(source, state) : status;
     });
   });
 }

@@ -40,6 +40,14 @@ Status CpuState::copy(const detail::StateImpl& from) {
   return Status::Ok;
 }
 
+Status CpuState::copy(const detail::StateImpl& from, std::span<const detail::StateRange> from_ranges,
+                      std::span<const detail::StateRange> to_ranges) {
+  const std::byte* const source = static_cast<const CpuState&>(from).data_;
+  for (size_t i = 0; i < to_ranges.size(); ++i)
+    std::memmove(data_ + to_ranges[i].offset, source + from_ranges[i].offset, to_ranges[i].bytes);
+  return Status::Ok;
+}
+
 Status CpuState::read(std::span<const detail::StateRange> ranges, std::byte* to) {
   for (const detail::StateRange& range : ranges) {
     std::memcpy(to, data_ + range.offset, range.bytes);

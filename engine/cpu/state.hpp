@@ -24,6 +24,8 @@ class CpuState final : public detail::StateImpl {
   const Log& log() const override;
   Status clear() override;
   Status copy(const detail::StateImpl& from) override;
+  Status copy(const detail::StateImpl& from, std::span<const detail::StateRange> from_ranges,
+              std::span<const detail::StateRange> to_ranges) override;
   Status read(std::span<const detail::StateRange> ranges, std::byte* to) override;
   Status write(std::span<const detail::StateRange> ranges, const std::byte* from) override;
 

@@ -112,4 +112,18 @@ Status ranges_of(const StateLayout& layout, std::string_view name, const StatePa
   return Status::Ok;
 }
 
+Status ranges_of_row(const StateLayout& layout, int64_t row, const char* call, const Log& log,
+                     std::vector<StateRange>* ranges) {
+  for (const StateTensor& tensor : layout.tensors) {
+    const int64_t rows = tensor.shape.empty() ? 0 : tensor.shape[0];
+    if (row < 0 || row >= rows)
+      return fail(log, Status::InvalidArgument,
+                  format("%s: row %lld of '%s', which has %lld", call, static_cast<long long>(row), tensor.name.c_str(),
+                         static_cast<long long>(rows)));
+    const uint64_t bytes = tensor.bytes / static_cast<uint64_t>(rows);
+    ranges->push_back({tensor.offset + static_cast<uint64_t>(row) * bytes, bytes});
+  }
+  return Status::Ok;
+}
+
 }  // namespace heed::detail

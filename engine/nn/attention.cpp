@@ -50,9 +50,9 @@ bool add_batch(Graph& g, std::string_view prefix, std::array<Tensor, 3>* inputs)
 Tensor remember(Graph& g, Tensor heads, const std::string& name, const Cache& cache, Tensor positions) {
   const Shape shape = g.shape(heads);
   if (shape.rank != 4) return {};
-  Tensor state =
-      g.state(name, {shape[0].value, shape[1], cache.capacity, shape[3]}, cache.dtype.value_or(g.dtype(heads)));
-  if (!shape[0].is_constant()) state = g.slice(state, 0, 0, shape[0]);
+  const int64_t rows = cache.rows > 0 ? cache.rows : shape[0].value;
+  Tensor state = g.state(name, {rows, shape[1], cache.capacity, shape[3]}, cache.dtype.value_or(g.dtype(heads)));
+  if (cache.rows > 0 || !shape[0].is_constant()) state = g.slice(state, 0, cache.row, shape[0]);
   const Tensor written =
       positions.valid() ? g.append(state, heads, 2, positions) : g.append(state, heads, 2, cache.past);
   return g.slice(written, 2, 0, g.sum(cache.past, shape[2], cache.capacity));
@@ -95,6 +95,11 @@ void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, con
     mistake(g, Status::InvalidArgument, prefix,
             cache.capacity < 0 ? "a cache of less than no tokens"
                                : "an attention with a cache is causal from the bottom right, or not at all");
+    return;
+  }
+  if (cache.rows < 0 || (cache.rows == 0 && cache.row != Dim(0))) {
+    mistake(g, Status::InvalidArgument, prefix,
+            cache.rows < 0 ? "a cache of less than no rows" : "a cache has a first row, but no number of rows");
     return;
   }
   (*heads)[1] = remember(g, (*heads)[1], join(prefix, "keys"), cache, positions);

@@ -17,7 +17,8 @@ struct TextConversation::Impl {
   TextConversationOptions options;
   std::string date;
   SampleWords settings = {};
-  State state;
+  std::shared_ptr<TextRoom> room;  // null only while a conversation is made
+  size_t row = 0;                  // in the room
 
   std::vector<TextMessage> messages;  // none in a raw text
   std::vector<int32_t> ids;           // the whole text
@@ -33,14 +34,15 @@ struct TextConversation::Impl {
   StopStrings stops;
   int32_t draws = 0;  // since the conversation's beginning
 
-  // The run under way, or the one that is over and was not asked for yet. Its buffers stay where they are meanwhile.
+  // The run in which it takes part, or the one that is over and was not asked for yet.
   bool finished = false;
   Status run_status = Status::Ok;
   size_t run_count = 0;
-  std::vector<int32_t> run_ids, run_counted;
-  std::array<int32_t, 1> run_seed = {}, run_step = {}, next = {};
-  uint64_t begun_at = 0;  // which of all steps that polls began was this conversation's last
-  bool let_pass = false;  // it left its turn to one that waits longer
+  std::vector<int32_t> run_ids;
+  int32_t next = -1;
+  uint64_t begun_at = 0;  // which of all runs that polls began was this conversation's last
+  bool let_pass = false;  // it left its turn to others
+  bool expected = false;  // the host polls it, so that it comes by again soon
   // The State's text has this token at this place, as the last run drew it.
   size_t drawn_at = SIZE_MAX;
   int32_t drawn = -1;
@@ -61,16 +63,28 @@ struct TextConversation::Impl {
 
   // Answers, in conversation_steps.cpp.
   Status launch(bool wait);
+  void join(TextRun* run, bool speaks);
   Status take(TextPiece* piece);  // what the finished run gave
   Status take_token(int32_t id, TextPiece* piece);
   void end_answer(TextEnd how, TextPiece* piece);
-  void keep_answer();  // as a message
-  void give_up();      // after a failure
-  bool may_begin();    // a step by poll, in turn with the other conversations
-  void begins();
-  void wait();          // for a run under way
-  void leave();         // the conversation ends
+  void keep_answer();   // as a message
+  void give_up();       // after a failure
   void stop_reading();  // if it reads ahead
+  bool is_control(int32_t id) const { return shared->bpe.type(id) == TokenType::Control; }
+
+  // Steps together with others, in together.cpp.
+  Status take_seat();  // in a room
+  void leave();        // the conversation ends
+  bool takes_part() const;
+  void wait();       // for a run under way
+  void free_room();  // waits for a run of its room, by whomever
+  bool speaks() const;
+  bool is_ready() const;  // to go on in a run of others
+  bool is_about_to_speak() const;
+  // The rows of the next run for this conversation; `with_late`: as if those were ready whose last piece is to be fetched.
+  RowRange company(bool with_late) const;
+  bool may_begin();  // a step by poll, in turn with the other conversations
+  void begins();
 };
 
 }  // namespace heed

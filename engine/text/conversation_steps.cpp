@@ -11,34 +11,62 @@ TextConversation::Impl::Impl(std::shared_ptr<TextGenerator::Shared> of, const Te
   options.date = {};
 }
 
-// Runs the plan on the next tokens that the State lacks, or begins to.
+// Adds what this conversation's row of a run needs.
+void TextConversation::Impl::join(TextRun* run, bool speaks) {
+  run_count = std::min(ids.size() - there, speaks ? 1 : static_cast<size_t>(shared->read));
+  run_ids.assign(ids.begin() + static_cast<long>(there), ids.begin() + static_cast<long>(there + run_count));
+  stored.resize(there);              // keys and values behind it are about to change
+  if (!speaks) drawn_at = SIZE_MAX;  // so is what is counted there
+  run->rows.push_back(this);
+  run->positions.push_back(static_cast<int32_t>(there));
+  run->ends.push_back(static_cast<int32_t>(there + run_count));
+  run->settings.insert(run->settings.end(), settings.begin(), settings.end());
+  run->seeds.push_back(static_cast<int32_t>(options.sampling.seed));
+  run->steps.push_back(draws);
+}
+
+// Runs a plan on the next tokens that the State lacks, or begins to. Others that are ready to speak take part.
 Status TextConversation::Impl::launch(bool wait) {
   TextGenerator::Shared& s = *shared;
-  const auto is_control = [&](int32_t id) { return s.bpe.type(id) == TokenType::Control; };
-  const bool speaks = there + 1 == ids.size() && there == drawn_at && ids[there] == drawn && !is_control(drawn);
-  run_count = std::min(ids.size() - there, speaks ? 1 : static_cast<size_t>(s.read));
-  run_ids.assign(ids.begin() + static_cast<long>(there), ids.begin() + static_cast<long>(there + run_count));
-  run_seed[0] = static_cast<int32_t>(options.sampling.seed);
-  run_step[0] = draws;
-  stored.resize(there);  // keys and values behind it are about to change
-  drawn_at = SIZE_MAX;
-  std::vector<HostBuffer> buffers = {{"settings", settings}, {"seed", run_seed}, {"step", run_step}, {"next", next}};
-  std::vector<ExtentValue> extents = {{"past", static_cast<int64_t>(there)}};
+  TextRun& run = s.run;
+  run.clear();
+  const bool speaks = this->speaks(), alone = room->rows.size() == 1;
+  const RowRange range = company(false);
+  run.first = range.first;
+  for (size_t i = range.first; i < range.first + range.count; ++i) {
+    Impl* const other = room->rows[i];
+    if (other == this || (other != nullptr && other->is_ready())) {
+      other->join(&run, speaks);
+      continue;
+    }
+    run.rows.push_back(nullptr);
+    for (std::vector<int32_t>* list : {&run.positions, &run.ends, &run.seeds, &run.steps}) list->push_back(-1);
+    run.settings.insert(run.settings.end(), settings.begin(), settings.end());
+  }
+  run.next.assign(run.rows.size(), -1);
+  std::vector<HostBuffer> buffers = {
+      {"settings", run.settings}, {"seed", run.seeds}, {"step", run.steps}, {"next", run.next}};
+  const int32_t past = *std::max_element(run.positions.begin(), run.positions.end());
+  std::vector<ExtentValue> extents = {{"past", past}};
+  if (!alone) extents.push_back({"row", static_cast<int64_t>(run.first)});
   if (!speaks) {
-    run_counted = run_ids;
-    std::replace_if(run_counted.begin(), run_counted.end(), is_control, -1);
-    buffers.emplace_back("ids", run_ids);
-    buffers.emplace_back("counted", run_counted);
+    run.ids = run.counted = run_ids;
+    std::replace_if(run.counted.begin(), run.counted.end(), [&](int32_t id) { return is_control(id); }, -1);
+    buffers.emplace_back("ids", run.ids);
+    buffers.emplace_back("counted", run.counted);
     extents.push_back({"tokens", static_cast<int64_t>(run_count)});
+  } else if (!alone) {
+    buffers.emplace_back("positions", run.positions);
+    buffers.emplace_back("ends", run.ends);
+    extents.push_back({"rows", static_cast<int64_t>(range.count)});
   }
   Plan& plan = speaks ? s.speaker : s.reader;
   if (wait) {
-    run_status = plan.run(buffers, extents, {.state = state});
-    finished = true;
+    run.finish(plan.run(buffers, extents, {.state = room->state}));
     return Status::Ok;
   }
-  const Status status = plan.start(buffers, extents, {.state = state}, &s.run);
-  if (status == Status::Ok) s.running = this;
+  const Status status = plan.start(buffers, extents, {.state = room->state}, &run.started);
+  if (status != Status::Ok) run.rows.clear();
   return status;
 }
 
@@ -48,7 +76,7 @@ Status TextConversation::Impl::take(TextPiece* piece) {
   stored.insert(stored.end(), run_ids.begin(), run_ids.end());
   there += run_count;
   drawn_at = there;
-  drawn = next[0];
+  drawn = next;
   piece->done = true;
   piece->read = static_cast<int64_t>(run_count);
   if (there < ids.size()) return Status::Ok;
@@ -106,10 +134,6 @@ void TextConversation::Impl::give_up() {
   drawn_at = SIZE_MAX;
 }
 
-void TextConversation::Impl::wait() {
-  if (shared->running == this) shared->settle();
-}
-
 // What was read stays read.
 void TextConversation::Impl::stop_reading() {
   if (!ahead) return;
@@ -117,33 +141,6 @@ void TextConversation::Impl::stop_reading() {
   TextPiece piece;
   if (finished && take(&piece) != Status::Ok) give_up();
   answering = ahead = false;
-}
-
-// The conversation that had no step for the longest time comes first, if it is polled. One that is not polled any more holds up
-// each of the others for one call.
-bool TextConversation::Impl::may_begin() {
-  std::vector<Impl*>& waiting = shared->waiting;
-  if (shared->running == this) return false;
-  const auto waits_longer = [&](const Impl* other) { return other != this && other->begun_at < begun_at; };
-  if (shared->running == nullptr) {
-    if (let_pass) std::erase_if(waiting, waits_longer);
-    if (std::none_of(waiting.begin(), waiting.end(), waits_longer)) return true;
-    let_pass = true;
-  }
-  if (std::find(waiting.begin(), waiting.end(), this) == waiting.end()) waiting.push_back(this);
-  return false;
-}
-
-void TextConversation::Impl::begins() {
-  for (Impl* other : shared->waiting) other->let_pass = false;
-  let_pass = false;
-  std::erase(shared->waiting, this);
-  begun_at = ++shared->begun;
-}
-
-void TextConversation::Impl::leave() {
-  wait();
-  std::erase(shared->waiting, this);
 }
 
 }  // namespace heed

@@ -4,6 +4,8 @@
 #include <heed/decoder_model.hpp>
 #include <heed/text_generator.hpp>
 
+#include "text/together.hpp"
+
 namespace heed {
 
 struct TextGenerator::Shared {
@@ -24,18 +26,24 @@ struct TextGenerator::Shared {
   Plan reader, speaker;
   Plan scorer;  // of TextGenerator::loss, made when it is asked for
 
-  StartedRun run;
-  TextConversation::Impl* running = nullptr;  // whose run that is
-  // Who was polled and could not begin a step since then, and how many steps were begun by polls.
-  std::vector<TextConversation::Impl*> waiting;
-  uint64_t begun = 0;
+  int64_t together = 1;  // rows of a room
+  std::vector<std::weak_ptr<TextRoom>> rooms;
+  TextRun run;
+  uint64_t begun = 0;  // how many runs polls began
 
-  // Waits for the run under way, and leaves its status with its conversation.
+  // Waits for the run under way, and leaves what it gave with its conversations.
   void settle();
 };
 
-// Names of a plan's inputs and outputs are "ids" and "counted" [1, tokens], "settings", "seed", "step" and "next"; its extents are "past" and "tokens".
-Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, bool reads);
+// What a plan of a generator does. Its inputs and outputs, by name, are "settings" [rows, 1, kSampleWords], and "seed", "step" and
+// "next" [rows, 1]; "past" is the longest text before the run.
+enum class Speaking : uint8_t {
+  Reads,  // one conversation's tokens, "ids" and "counted" [1, tokens]; the extent "tokens". In a room its row is the position "row"
+  Goes,   // a conversation goes on from the token that was drawn for it, in a room of one
+  Together,  // as many rows of a room as the extent "rows" says, from "row" on, go on from their "positions" [rows, 1]; "ends" have
+  // where what they draw is written. Both are -1 in a row that does not take part
+};
+Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what);
 
 bool is_utf8(std::string_view text);
 

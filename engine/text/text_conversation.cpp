@@ -61,7 +61,7 @@ Status TextGenerator::begin(const TextConversationOptions& options, TextConversa
   TextConversation fresh;
   fresh.impl_ = std::make_unique<TextConversation::Impl>(shared_, options);
   status = settings_of(options.sampling, log, &fresh.impl_->settings);
-  if (status == Status::Ok) status = shared_->reader.make_state(&fresh.impl_->state);
+  if (status == Status::Ok) status = fresh.impl_->take_seat();
   if (status != Status::Ok) return status;
   if (!options.system.empty()) fresh.impl_->messages.push_back({"system", options.system});
   *conversation = std::move(fresh);
@@ -164,11 +164,11 @@ Status TextConversation::poll(TextPiece* piece) {
   TextGenerator::Shared& s = *c.shared;
   *piece = {};
   if (!c.answering) return fail(c.log(), Status::InvalidArgument, "there is no answer to go on with");
-  if (s.running != nullptr && s.run.done()) s.settle();
+  if (!s.run.rows.empty() && s.run.started.done()) s.settle();
   Status status = c.finished ? c.take(piece) : Status::Ok;
   if (status == Status::Ok && c.answering && c.may_begin()) {
-    c.begins();
     status = c.launch(false);
+    if (status == Status::Ok) c.begins();
   }
   if (status != Status::Ok) c.give_up();
   return status;
@@ -180,7 +180,6 @@ void TextConversation::cancel() {
   if (!impl_->answering) return;
   Impl& c = *impl_;
   c.wait();
-  if (c.finished) c.drawn_at = SIZE_MAX;
   c.finished = c.answering = false;
   c.end = TextEnd::Cancelled;
   c.keep_answer();
@@ -196,11 +195,15 @@ TextEnd TextConversation::end() const { return valid() ? impl_->end : TextEnd::N
 
 Status TextConversation::fork(TextConversation* other) const {
   if (!valid() || other == nullptr) return Status::InvalidArgument;
-  impl_->wait();
+  impl_->free_room();
   TextConversation fresh;
   fresh.impl_ = std::make_unique<Impl>(*impl_);
-  Status status = impl_->shared->reader.make_state(&fresh.impl_->state);
-  if (status == Status::Ok) status = fresh.impl_->state.copy(impl_->state);
+  fresh.impl_->room = nullptr;
+  Status status = fresh.impl_->take_seat();
+  if (status == Status::Ok) fresh.impl_->free_room();
+  if (status == Status::Ok)
+    status = fresh.impl_->room->state.copy_row(impl_->room->state, static_cast<int64_t>(impl_->row),
+                                               static_cast<int64_t>(fresh.impl_->row));
   if (status == Status::Ok) *other = std::move(fresh);
   return status;
 }
@@ -233,6 +236,7 @@ std::span<const int32_t> TextConversation::ids() const {
 int64_t TextConversation::unread() const {
   return valid() ? static_cast<int64_t>(impl_->ids.size() - impl_->there) : 0;
 }
-const State& TextConversation::state() const { return impl_->state; }
+const State& TextConversation::state() const { return impl_->room->state; }
+int64_t TextConversation::row() const { return static_cast<int64_t>(impl_->row); }
 
 }  // namespace heed

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <limits>
 
 #include "base/half.hpp"
 #include "base/logging.hpp"
@@ -18,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t kDefaultContext = 4096, kMostContext = int64_t{1} << 20, kMostRead = 4096;
+constexpr int64_t kDefaultContext = 4096, kMostContext = int64_t{1} << 20, kMostRead = 4096, kMostTogether = 64;
 
 Status read_bpe(const DecoderModel& model, const std::string& path, const Log& log, Bpe* bpe) {
   return model.gguf() != nullptr ? Bpe::from_gguf(*model.gguf(), log, bpe) : Bpe::open(path, log, bpe);
@@ -96,6 +95,10 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
     return fail(log, Status::InvalidArgument,
                 format("a step of %lld tokens; it must be 1 to %lld", static_cast<long long>(options.read),
                        static_cast<long long>(kMostRead)));
+  if (options.together < 1 || options.together > kMostTogether)
+    return fail(log, Status::InvalidArgument,
+                format("%lld conversations together; it must be 1 to %lld", static_cast<long long>(options.together),
+                       static_cast<long long>(kMostTogether)));
   const bool counts_rows = config.family == DecoderFamily::Gpt2;
   const int64_t most = counts_rows ? std::min(config.positions, kMostContext) : kMostContext;
   if (options.context < 0 || options.context > most)
@@ -105,6 +108,7 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
   const int64_t trained = config.positions > 0 ? config.positions : kDefaultContext;
   shared->context = options.context > 0 ? options.context : std::min(trained, kDefaultContext);
   shared->read = std::min(options.read, shared->context);
+  shared->together = options.together;
   shared->network.dtype = options.dtype;
   shared->network.weight_dtype = options.weight_dtype;
   shared->network.cache.dtype = options.cache_dtype;
@@ -117,10 +121,10 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
 Status compile(const DecoderModel& model, UploadProgress progress, TextGenerator::Shared* shared) {
   shared->weights = {};
   Status status = model.upload(shared->device, shared->network, &shared->weights, progress);
-  for (const bool reads : {true, false})
+  const Speaking goes = shared->together > 1 ? Speaking::Together : Speaking::Goes;
+  for (const auto& [what, plan] : {std::pair(Speaking::Reads, &shared->reader), std::pair(goes, &shared->speaker)})
     if (status == Status::Ok)
-      status = shared->device.compile(speaking_graph(model, *shared, reads), shared->weights,
-                                      reads ? &shared->reader : &shared->speaker);
+      status = shared->device.compile(speaking_graph(model, *shared, what), shared->weights, plan);
   return status;
 }
 
@@ -155,51 +159,6 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, bool reads) {
-  Graph g;
-  const int64_t context = shared.context;
-  const Dim past = g.position("past", context - 1), tokens = reads ? g.extent("tokens", shared.read) : Dim(1);
-  // The text lies on the device beside keys and values. A token that was drawn is there before the host knows it.
-  // What repetition is counted of lies beside it, without control tokens, or the end of an answer would seem to be one.
-  Tensor text = g.state("text", {1, context + 1}, DType::I32), ids;
-  Tensor counted = g.state("counted", {1, context + 1}, DType::I32);
-  if (reads) {
-    ids = g.input("ids", {1, tokens}, DType::I32);
-    counted = g.append(counted, g.input("counted", {1, tokens}, DType::I32), 1, past);
-  } else {
-    ids = g.slice(text, 1, past, 1);
-  }
-  DecoderOptions network = shared.network;
-  network.cache = {.capacity = context, .past = past, .dtype = shared.network.cache.dtype};
-  const DecoderResult y = model.build(g, ids, network);
-  const Dim length = g.sum(past, tokens, context);
-  SampleOptions sample;
-  sample.previous = counted;
-  sample.previous_count = length;
-  sample.settings = g.input("settings", {1, 1, kSampleWords}, DType::I32);
-  sample.seeds = g.input("seed", {1, 1}, DType::I32);
-  sample.steps = g.input("step", {1, 1}, DType::I32);
-  const auto words = static_cast<size_t>(shared.config.vocabulary);
-  if (shared.bpe.size() < words) {  // rows that pad the table are no tokens
-    std::vector<float> bias(words, 0.0f);
-    std::fill(bias.begin() + static_cast<long>(shared.bpe.size()), bias.end(), -std::numeric_limits<float>::infinity());
-    sample.bias = g.constant("no_token", {1, 1, shared.config.vocabulary}, bias);
-  }
-  const Tensor logits = shared.network.dtype == DType::F32 ? y.logits : g.cast(y.logits, DType::F32);
-  const Tensor next = g.sample(logits, sample);
-  g.append(text, next, 1, length);
-  g.append(counted, next, 1, length);
-  g.output("next", next);
-  return g;
-}
-
-void TextGenerator::Shared::settle() {
-  if (running == nullptr) return;
-  running->run_status = run.wait();
-  running->finished = true;
-  running = nullptr;
-}
-
 Status TextGenerator::open(Device& device, std::string_view path, const TextGeneratorOptions& options,
                            TextGenerator* generator) {
   if (!device.valid() || generator == nullptr) return Status::InvalidArgument;
@@ -231,7 +190,9 @@ const Bpe& TextGenerator::tokenizer() const { return shared_->bpe; }
 const ChatTemplate* TextGenerator::chat() const { return shared_->chat ? &*shared_->chat : nullptr; }
 int64_t TextGenerator::context() const { return shared_->context; }
 DType TextGenerator::weight_dtype() const { return shared_->weight_dtype; }
-uint64_t TextGenerator::conversation_bytes() const { return shared_->reader.state_bytes(); }
+uint64_t TextGenerator::conversation_bytes() const {
+  return shared_->reader.state_bytes() / static_cast<uint64_t>(shared_->together);
+}
 const Weights& TextGenerator::weights() const { return shared_->weights; }
 const Plan& TextGenerator::plan() const { return shared_->speaker; }
 bool TextGenerator::ends_answer(int32_t id) const {

@@ -92,6 +92,10 @@ struct Cache {
   // since it says how many keys there are. Needs `causal`, and takes the place of MultiHeadOptions::positions. A token at a
   // position behind the capacity is not stored, and the run answers IndexOutOfRange.
   Tensor positions = {};
+  // For conversations that share a State without all being in a run: B of both states is `rows` then, of which a run has those from
+  // `row` on, as many as its batch. A run of rows that are not there answers ExtentOutOfRange. 0: as many as the batch has.
+  int64_t rows = 0;
+  Dim row = 0;  // usually made by Graph::position
 };
 
 struct MultiHeadOptions {

@@ -49,6 +49,9 @@ class HEED_API State {
   // Takes the contents of another State of the same device with the same tensors, on the device: a conversation forks.
   // If tensors differ, nothing is copied: NotFound, ShapeMismatch or DTypeMismatch.
   Status copy(const State& from);
+  // Takes one row of another State, or of this one, as one of its own: what its tensors hold at this index of their first axis. A
+  // conversation among those of a batch forks. Failures are those of copy(); InvalidArgument, too, if a tensor has no such row.
+  Status copy_row(const State& from, int64_t from_row, int64_t to_row);
 
   // All tensors with their names, shapes and types and a checksum, for any device. After a failure *blob is unchanged.
   Status save(std::vector<std::byte>* blob) const;

@@ -58,6 +58,11 @@ struct TextGeneratorOptions {
   // for all of them from its beginning (TextGenerator::conversation_bytes).
   int64_t context = 0;
   int64_t read = 128;  // the most tokens that one step reads
+  // The most conversations, 1 to 64, whose steps share a run, which reads each weight once for all of them. Conversations then lie
+  // side by side in States for so many, and the first one in each State takes memory for all: together x conversation_bytes(). More
+  // conversations than that take another State, whose runs take turns with those of the first. Ask for as many as
+  // often speak at once. Products of up to eight rows read weights most quickly on all devices.
+  int64_t together = 1;
   DType dtype = DType::F32;
   // Storage of matrices and tables: F32, F16 or BF16. Default: as in the file, also if it is quantized; if the device cannot compute
   // with that, F16, which a warning tells.
@@ -106,8 +111,13 @@ struct TextPiece {
 
 class TextConversation;
 
-// A cheap handle: copies share device, weights and plans. All of a model's conversations run on the same plans, one after the
+// A cheap handle: copies share device, weights and plans. All of a model's conversations run on the same plans, one run after the
 // other, so that their calls, and those of the handle, must not overlap in time.
+//
+// With TextGeneratorOptions::together, the step of one conversation is also a step of others that draw a token: of those that
+// answer, have read all of their prompts and lie near enough in the State that idle rows between them are the lesser part. Each is given its own
+// piece when the host asks for it, and has no further step before that. What a conversation says does not depend on its
+// company, except that sums of kernels for other numbers of rows, or of keys, may round differently.
 class HEED_API TextGenerator {
  public:
   // `path` is a GGUF file, or a folder as Hugging Face has it with config.json, safetensors and tokenizer.json.
@@ -183,7 +193,8 @@ class HEED_API TextConversation {
   Status step(TextPiece* piece);
   // The same without waiting, as far as Plan::start does not wait: begins a step, or gives what the last one gave and begins the
   // next. While a step of another conversation goes on, it does nothing; conversations that are polled in turn get their steps in
-  // turn. After a failure of either, the answer is over; what was said is still there, and answer_now() may ask again.
+  // turn. Where steps are shared (TextGeneratorOptions::together), the next one begins when all that take part were given their
+  // pieces: at the last of a frame's polls. After a failure of either, the answer is over; what was said is still there, and answer_now() may ask again.
   Status poll(TextPiece* piece);
   // Ends the answer. What was given of it counts as said. It waits for the step that poll began, and what that gives is lost.
   void cancel();
@@ -199,13 +210,16 @@ class HEED_API TextConversation {
   Status fork(TextConversation* other) const;
   // Forgets all but the system message, and begins the draws anew. What the device has read of it, it need not read again.
   void reset();
-  // Counts from the next draw on. InvalidArgument if sample_words refuses it.
+  // Counts from the next draw on; a step that another conversation shared may have made that already. InvalidArgument if sample_words refuses it.
   Status set_sampling(const TextSampling& sampling);
 
   std::span<const int32_t> ids() const;  // all tokens, as they are or will be read
   int64_t tokens() const { return static_cast<int64_t>(ids().size()); }
-  int64_t unread() const;      // how many of them steps have yet to read
-  const State& state() const;  // keys and values; valid conversations only
+  int64_t unread() const;  // how many of them steps have yet to read
+  // Keys and values, of valid conversations only: of its own, or in row() of the first axis of those that share its State
+  // (TextGeneratorOptions::together).
+  const State& state() const;
+  int64_t row() const;
 
   struct Impl;  // private to the implementation
 

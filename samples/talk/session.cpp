@@ -1,5 +1,6 @@
 #include "session.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace talk {
@@ -15,6 +16,7 @@ heed::DType dtype_of(const std::string& word) {
 heed::Status open_model(const Options& options, Session* session) {
   heed::TextGeneratorOptions chosen;
   chosen.context = options.context;
+  chosen.together = std::max(options.npcs, 1);
   if (!options.weights.empty()) chosen.weight_dtype = dtype_of(options.weights);
   if (!options.cache.empty()) chosen.cache_dtype = dtype_of(options.cache);
   chosen.log = program_log();

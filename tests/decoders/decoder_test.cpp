@@ -310,6 +310,23 @@ TEST_CASE("attention with a cache is causal from the bottom right or not at all"
   CHECK(g.status() == Status::InvalidArgument);
 }
 
+TEST_CASE("a cache of rows beyond the batch needs their number", "[decoder]") {
+  const auto status_of = [](int64_t rows, bool first, int64_t batch) {
+    Graph g;
+    const Dim row = first ? g.position("row", 2) : Dim(0);
+    const nn::Cache cache = {.capacity = 8, .rows = rows, .row = row};
+    (void)nn::self_attention(g, g.input("x", {batch, 2, 8}), "a",
+                             {.heads = 2, .causal = Causal::BottomRight, .cache = cache});
+    return g.status();
+  };
+  CHECK(status_of(3, true, 1) == Status::Ok);
+  CHECK(status_of(3, true, 3) == Status::Ok);
+  CHECK(status_of(3, false, 2) == Status::Ok);
+  CHECK(status_of(0, true, 1) == Status::InvalidArgument);
+  CHECK(status_of(-1, false, 1) == Status::InvalidArgument);
+  CHECK(status_of(3, false, 4) != Status::Ok);
+}
+
 namespace {
 
 // Rows of a batch whose conversations have different lengths.

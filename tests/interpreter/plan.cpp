@@ -25,6 +25,14 @@ Status InterpretedState::copy(const StateImpl& from) {
   return Status::Ok;
 }
 
+Status InterpretedState::copy(const StateImpl& from, std::span<const detail::StateRange> from_ranges,
+                              std::span<const detail::StateRange> to_ranges) {
+  std::byte* const source = static_cast<const InterpretedState&>(from).memory.data();
+  for (size_t i = 0; i < to_ranges.size(); ++i)
+    std::copy_n(source + from_ranges[i].offset, to_ranges[i].bytes, memory.data() + to_ranges[i].offset);
+  return Status::Ok;
+}
+
 Status InterpretedState::read(std::span<const detail::StateRange> ranges, std::byte* to) {
   for (const detail::StateRange& range : ranges) to = std::copy_n(memory.data() + range.offset, range.bytes, to);
   return Status::Ok;

@@ -29,6 +29,8 @@ struct InterpretedState final : detail::StateImpl {
   const Log& log() const override { return owner->log(); }
   Status clear() override;
   Status copy(const StateImpl& from) override;
+  Status copy(const StateImpl& from, std::span<const detail::StateRange> from_ranges,
+              std::span<const detail::StateRange> to_ranges) override;
   Status read(std::span<const detail::StateRange> ranges, std::byte* to) override;
   Status write(std::span<const detail::StateRange> ranges, const std::byte* from) override;
 

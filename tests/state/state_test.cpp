@@ -386,6 +386,62 @@ TEST_CASE("states: one plan serves many, and plans share one", "[state]") {
   });
 }
 
+TEST_CASE("states: a row of one becomes a row of another, or of the same", "[state]") {
+  on_each([](const TestDevice& device) {
+    constexpr int64_t kRows = 3;
+    Graph g;
+    const Tensor x = g.input("x", {kRows, 2, 5});
+    (void)g.assign(g.state("wide", {kRows, 2, 5}), x);
+    (void)g.assign(g.state("odd", {kRows, 3}, DType::U8), g.input("odd", {kRows, 3}, DType::U8));
+    Plan plan = compiled(device.device, g);
+    const auto filled = [&](float first) {
+      std::vector<float> wide(30);
+      std::vector<uint8_t> odd(9);
+      for (size_t i = 0; i < wide.size(); ++i) wide[i] = first + static_cast<float>(i);
+      for (size_t i = 0; i < odd.size(); ++i) odd[i] = static_cast<uint8_t>(wide[i]);
+      State state = made(plan);
+      REQUIRE(plan.run({{"x", wide}, {"odd", odd}}, {}, {.state = state}) == Status::Ok);
+      return state;
+    };
+    const auto row_of = [](const State& state, int64_t row) {
+      Bytes wide(40), odd(3);
+      REQUIRE(state.read("wide", wide, {.axis = 0, .begin = row, .size = 1}) == Status::Ok);
+      REQUIRE(state.read("odd", odd, {.axis = 0, .begin = row, .size = 1}) == Status::Ok);
+      wide.insert(wide.end(), odd.begin(), odd.end());
+      return wide;
+    };
+    State a = filled(0), b = filled(100);
+    const Bytes a0 = row_of(a, 0), a2 = row_of(a, 2), b0 = row_of(b, 0), b1 = row_of(b, 1), b2 = row_of(b, 2);
+    REQUIRE(b.copy_row(a, 2, 0) == Status::Ok);
+    CHECK(row_of(b, 0) == a2);
+    CHECK(row_of(b, 1) == b1);
+    CHECK(row_of(b, 2) == b2);
+    CHECK(row_of(a, 2) == a2);
+    REQUIRE(a.copy_row(a, 0, 1) == Status::Ok);
+    CHECK(row_of(a, 0) == a0);
+    CHECK(row_of(a, 1) == a0);
+    CHECK(row_of(a, 2) == a2);
+    REQUIRE(a.copy_row(a, 2, 2) == Status::Ok);
+    CHECK(row_of(a, 2) == a2);
+
+    const Bytes kept = saved(a);
+    for (const auto& [from, to] : {std::pair(-1, 0), std::pair(0, -1), std::pair(3, 0), std::pair(0, 3)}) {
+      take_messages();
+      CHECK(a.copy_row(b, from, to) == Status::InvalidArgument);
+      CHECK(take_checked_messages().find("which has 3") != std::string::npos);
+      CHECK(a.copy_row(a, from, to) == Status::InvalidArgument);
+      CHECK(take_checked_messages().find("which has 3") != std::string::npos);
+    }
+    CHECK(a.copy_row(State(), 0, 0) == Status::InvalidArgument);
+    CHECK(State().copy_row(a, 0, 0) == Status::InvalidArgument);
+    Plan other = compiled(device.device, counter(false));
+    CHECK(made(other).copy_row(a, 0, 0) == Status::NotFound);
+    CHECK(a.copy_row(made(other), 0, 0) == Status::NotFound);
+    take_messages();
+    CHECK(saved(a) == kept);
+  });
+}
+
 TEST_CASE("states: parts are read and written", "[state]") {
   on_each([](const TestDevice& device) {
     Graph g;

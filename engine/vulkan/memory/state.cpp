@@ -133,6 +133,29 @@ Status VulkanState::copy(const detail::StateImpl& from) {
                               : status;
 }
 
+Status VulkanState::copy(const detail::StateImpl& from, std::span<const detail::StateRange> from_ranges,
+                         std::span<const detail::StateRange> to_ranges) {
+  const auto& source = static_cast<const VulkanState&>(from);
+  const Status status = check_apart(source, "copy_row");
+  if (status != Status::Ok) return status;
+  std::vector<VkBufferCopy> regions;
+  for (size_t i = 0; i < to_ranges.size(); ++i)
+    regions.push_back(
+        {source.range_.offset + from_ranges[i].offset, range_.offset + to_ranges[i].offset, to_ranges[i].bytes});
+  // The host may have given both the same memory.
+  const bool same = source.range_.buffer == range_.buffer && source.range_.offset == range_.offset;
+  if (same) std::erase_if(regions, [](const VkBufferCopy& r) { return r.srcOffset == r.dstOffset; });
+  if (regions.empty()) return Status::Ok;
+  run.store(0, std::memory_order_relaxed);
+  return submit("copy_row", [&](VkCommandBuffer commands) {
+    memory_barrier(context_.vk, commands, kRuns, kTransfers);
+    for (size_t i = 0; i < regions.size(); i += kMostCopies)
+      context_.vk.CmdCopyBuffer(commands, source.range_.buffer, range_.buffer,
+                                static_cast<uint32_t>(std::min(regions.size() - i, kMostCopies)), regions.data() + i);
+    memory_barrier(context_.vk, commands, kTransfers, kRuns);
+  });
+}
+
 Status VulkanState::check_apart(const VulkanState& from, const char* call) const {
   const uint64_t a = range_.offset, b = from.range_.offset, distance = a < b ? b - a : a - b;
   if (range_.buffer != from.range_.buffer || distance == 0 || distance >= layout->bytes) return Status::Ok;

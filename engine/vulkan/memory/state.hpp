@@ -28,6 +28,8 @@ class VulkanState final : public detail::StateImpl {
   const Log& log() const override { return context_.log; }
   Status clear() override;
   Status copy(const detail::StateImpl& from) override;
+  Status copy(const detail::StateImpl& from, std::span<const detail::StateRange> from_ranges,
+              std::span<const detail::StateRange> to_ranges) override;
   Status read(std::span<const detail::StateRange> ranges, std::byte* to) override;
   Status write(std::span<const detail::StateRange> ranges, const std::byte* from) override;
 
