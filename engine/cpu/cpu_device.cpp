@@ -111,6 +111,7 @@ class CpuDevice final : public detail::DeviceImpl {
                     quantized[i]);
       else
         detail::convert_weight(tensor, entry, memory[i]);
+      options.release(tensor);
       if (progress.callback != nullptr) progress.callback(progress.user, entry.offset + entry.bytes, bytes);
     }
     fresh->owner = shared_from_this();

@@ -209,6 +209,10 @@ Status DecoderModel::upload(Device& device, const DecoderOptions& options, Weigh
   if (!valid() || !device.valid()) return Status::InvalidArgument;
   UploadOptions upload;
   upload.progress = progress;
+  if (contents_->is_gguf)
+    upload.release = {
+        [](void* file, std::span<const std::byte> data) { static_cast<const Gguf*>(file)->release(data); },
+        &contents_->gguf};
   if (options.weight_dtype || options.dtype != DType::F32) {
     upload.keep_dtype = false;
     upload.dtype = options.weight_dtype.value_or(options.dtype);

@@ -57,6 +57,10 @@ Status Gguf::parse(std::span<const std::byte> bytes, std::string_view name, cons
   return status;
 }
 
+void Gguf::release(std::span<const std::byte> data) const {
+  if (contents_) contents_->file.release(data);
+}
+
 std::string_view Gguf::name() const {
   if (!contents_) return {};
   return contents_->name;

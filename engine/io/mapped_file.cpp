@@ -1,7 +1,9 @@
 #include "io/mapped_file.hpp"
 
+#include <functional>
 #include <utility>
 
+#include "base/arith.hpp"
 #include "base/logging.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -52,6 +54,17 @@ MappedFile::~MappedFile() {
   if (mapped_) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void MappedFile::release(std::span<const std::byte> some) const {
+  const std::less_equal<const std::byte*> not_behind;
+  const std::byte* const end = some.data() + some.size();
+  if (!mapped_ || !not_behind(bytes_.data(), some.data()) || !not_behind(end, bytes_.data() + bytes_.size())) return;
+  // Only whole pages can be given back; nobody writes to them, so that nothing is lost.
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = static_cast<size_t>(some.data() - bytes_.data()), last = first + some.size();
+  const size_t from = align_up(first, page), to = last / page * page;
+  if (from < to) (void)::madvise(const_cast<std::byte*>(bytes_.data()) + from, to - from, MADV_DONTNEED);
+}
+
 Status MappedFile::open(const std::string& path, const Log& log, MappedFile* file) {
   // The call does not block, so that a pipe without a writer fails instead of hanging.
   const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
@@ -75,6 +88,8 @@ Status MappedFile::open(const std::string& path, const Log& log, MappedFile* fil
 #else
 
 MappedFile::~MappedFile() = default;
+
+void MappedFile::release(std::span<const std::byte>) const {}
 
 Status MappedFile::open(const std::string& path, const Log& log, MappedFile* file) {
   struct Close {

@@ -22,6 +22,9 @@ class MappedFile {
   static Status open(const std::string& path, const Log& log, MappedFile* file);
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  // Gives the memory of these bytes back to the system, which reads them from the file again when they are wanted again. Does
+  // nothing for bytes of other memory.
+  void release(std::span<const std::byte> some) const;
 
  private:
   std::span<const std::byte> bytes_;

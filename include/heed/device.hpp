@@ -90,6 +90,16 @@ struct UploadProgress {
   void* user = nullptr;
 };
 
+// Tells that upload has read the data of a HostTensor and will not read it again, so that a host may let go of it: what a large file
+// and its copy on the device take together is then little more than the copy. Runs as UploadProgress does.
+struct UploadRelease {
+  void (*callback)(void* user, std::span<const std::byte> data) = nullptr;
+  void* user = nullptr;
+  void operator()(const HostTensor& tensor) const {
+    if (callback != nullptr) callback(user, tensor.data);
+  }
+};
+
 struct UploadOptions {
   // If keep_dtype is false, floating-point and quantized tensors are converted to `dtype`: F32, F16 or BF16.
   bool keep_dtype = true;
@@ -98,6 +108,7 @@ struct UploadOptions {
   // keep_dtype to be false.
   bool only_matrices = false;
   UploadProgress progress = {};
+  UploadRelease release = {};
 };
 
 // Named tensors on one device. A cheap handle: copies share the tensors, and plans keep those that they use alive.

@@ -97,10 +97,13 @@ class HEED_API Gguf {
   // Reads memory that the caller keeps alive. `name` stands for the file in messages.
   static Status parse(std::span<const std::byte> bytes, std::string_view name, const Log& log, Gguf* file);
 
-  std::string_view name() const;                   // the file, for messages
-  uint32_t version() const;                        // 2 or 3; 0 before a file is open
-  std::span<const Field> fields() const;           // sorted by name
-  Value value(std::string_view name) const;        // not there() if absent
+  std::string_view name() const;             // the file, for messages
+  uint32_t version() const;                  // 2 or 3; 0 before a file is open
+  std::span<const Field> fields() const;     // sorted by name
+  Value value(std::string_view name) const;  // not there() if absent
+  // Lets the system take back the memory of an entry's data until somebody reads it again. Does nothing for other bytes than those
+  // of a file that open() has mapped.
+  void release(std::span<const std::byte> data) const;
   std::span<const Entry> entries() const;          // sorted by name
   const Entry* find(std::string_view name) const;  // null if absent
   uint64_t bytes() const;                          // the size of all tensors

@@ -1,6 +1,7 @@
 // `heed bench --model FILE`: how fast a language model reads and writes, as conversations do.
 #include <algorithm>
-#include <functional>
+#include <optional>
+#include <sstream>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -31,13 +32,26 @@ std::vector<int32_t> some_ids(const Bpe& bpe, int64_t count) {
   return ids;
 }
 
+std::optional<DType> dtype_of(const std::string& word) {
+  for (const DType type : {DType::F32, DType::F16, DType::BF16})
+    if (word == to_string(type)) return type;
+  return {};
+}
+
 struct Durations {
   std::vector<double> all;  // milliseconds, ascending when done
+  double sum = 0;
+  void add(double milliseconds) {
+    all.push_back(milliseconds);
+    sum += milliseconds;
+  }
   double median() const { return all[all.size() / 2]; }
 };
 
-bool goes_on(const Durations& times, Clock::time_point start, double budget_ms) {
-  return times.all.size() < kMostRuns && (times.all.size() < 3 || milliseconds_since(start) < budget_ms);
+// At least three times, but once if that takes ten times the budget.
+bool goes_on(const Durations& times, double budget_ms) {
+  if (times.all.empty() || times.sum < budget_ms) return times.all.size() < kMostRuns;
+  return times.all.size() < 3 && times.sum < 10 * budget_ms;
 }
 
 // A raw text of `count` tokens, read up to its first new token if `read`.
@@ -50,35 +64,34 @@ Status begin(const TextGenerator& model, int64_t count, bool read, TextConversat
   return status;
 }
 
-// Reads a text, and draws one token. The first time is not counted.
+// Reads a text, and draws one token.
 Status time_reading(const TextGenerator& model, int64_t count, double budget_ms, Durations* times) {
-  const Clock::time_point start = Clock::now();
-  for (bool warm = false; goes_on(*times, start, budget_ms); warm = true) {
+  while (goes_on(*times, budget_ms)) {
     TextConversation conversation;
     Status status = begin(model, count, false, &conversation);
     const Clock::time_point before = Clock::now();
     for (TextPiece piece; status == Status::Ok && piece.token < 0;) status = conversation.step(&piece);
     if (status != Status::Ok) return status;
-    if (warm) times->all.push_back(milliseconds_since(before));
+    times->add(milliseconds_since(before));
   }
   return Status::Ok;
 }
 
-// Draws tokens behind a text, at most 64, then behind the same text anew.
-Status time_tokens(const TextGenerator& model, int64_t behind, double budget_ms, Durations* times) {
+// Draws tokens behind a text, one in each of so many conversations at a time. After 64 the texts are what they were before.
+Status time_tokens(const TextGenerator& model, int64_t behind, int conversations, double budget_ms, Durations* times) {
   constexpr int kMostTokens = 64;
-  TextConversation text;
-  Status status = begin(model, behind, true, &text);
-  const Clock::time_point start = Clock::now();
-  while (status == Status::Ok && goes_on(*times, start, budget_ms)) {
-    TextConversation own;
-    status = text.fork(&own);
-    for (int i = 0; i < kMostTokens && status == Status::Ok && goes_on(*times, start, budget_ms); ++i) {
-      if (!own.answering()) status = own.answer_now();  // the model ended it
-      TextPiece piece;
+  Status status = Status::Ok;
+  while (status == Status::Ok && goes_on(*times, budget_ms)) {
+    std::vector<TextConversation> all(static_cast<size_t>(conversations));
+    for (size_t i = 0; i < all.size() && status == Status::Ok; ++i) status = begin(model, behind, true, &all[i]);
+    for (int i = 0; i < kMostTokens && status == Status::Ok && goes_on(*times, budget_ms); ++i) {
+      for (TextConversation& one : all)
+        if (status == Status::Ok && !one.answering()) status = one.answer_now();  // the model ended it
       const Clock::time_point before = Clock::now();
-      if (status == Status::Ok) status = own.step(&piece);
-      if (piece.read == 1) times->all.push_back(milliseconds_since(before));
+      TextPiece piece;
+      for (TextConversation& one : all)
+        if (status == Status::Ok) status = one.step(&piece);
+      times->add(milliseconds_since(before));
     }
   }
   return status;
@@ -86,19 +99,45 @@ Status time_tokens(const TextGenerator& model, int64_t behind, double budget_ms,
 
 struct Work {
   const char* name;
-  int64_t tokens;  // of the row's rate
-  std::function<Status(const TextGenerator&, double budget_ms, Durations*)> time;
+  bool reads;
+  int64_t tokens;  // to be read, or before the one that is drawn
+  int conversations = 1;
+
+  Status time(const TextGenerator& model, double budget_ms, Durations* times) const {
+    return reads ? time_reading(model, tokens, budget_ms, times)
+                 : time_tokens(model, tokens, conversations, budget_ms, times);
+  }
+  // That a run gives.
+  double work() const { return static_cast<double>(reads ? tokens : conversations); }
 };
-const std::vector<Work>& works() {
-  static const std::vector<Work> all = {
-      {"read 128", 128, [](auto& model, double ms, Durations* t) { return time_reading(model, 128, ms, t); }},
-      {"read 512", 512, [](auto& model, double ms, Durations* t) { return time_reading(model, 512, ms, t); }},
-      {"a token behind 8", 1, [](auto& model, double ms, Durations* t) { return time_tokens(model, 8, ms, t); }},
-      {"a token behind 500", 1, [](auto& model, double ms, Durations* t) { return time_tokens(model, 500, ms, t); }}};
-  return all;
+constexpr Work kWorks[] = {{"read-64", true, 64},           {"read-128", true, 128},
+                           {"read-512", true, 512},         {"token-after-8", false, 8},
+                           {"token-after-500", false, 500}, {"four-after-64", false, 64, 4},
+                           {"eight-after-64", false, 64, 8}};
+
+// Those that `list` names, or all.
+bool chosen_works(const std::string& list, std::vector<Work>* works) {
+  if (list.empty()) works->assign(std::begin(kWorks), std::end(kWorks));
+  std::istringstream input(list);
+  std::string known;
+  for (const Work& work : kWorks) known.append(known.empty() ? "" : ", ").append(work.name);
+  for (std::string name; std::getline(input, name, ',');) {
+    const auto* found =
+        std::find_if(std::begin(kWorks), std::end(kWorks), [&](const Work& w) { return name == w.name; });
+    if (found == std::end(kWorks)) {
+      complain("no work '" + name + "' of a language model; there are " + known);
+      return false;
+    }
+    works->push_back(*found);
+  }
+  // One model after the other, for one conversation and for several.
+  std::stable_sort(works->begin(), works->end(),
+                   [](const Work& a, const Work& b) { return a.conversations < b.conversations; });
+  return true;
 }
 
-int bench_writer(const std::string& select, const BenchOptions& options, nlohmann::json* report) {
+int bench_writer(const std::string& select, const std::vector<Work>& works, const BenchOptions& options,
+                 nlohmann::json* report) {
   Messages messages;
   const auto failed = [&](const std::string& what, Status status, int code) {
     const std::vector<std::string> said = messages.take();
@@ -111,16 +150,20 @@ int bench_writer(const std::string& select, const BenchOptions& options, nlohman
   const std::string word = device.info().word;
   TextGeneratorOptions wanted;
   wanted.log = messages.log();
-  if (options.weights == "f32") wanted.weight_dtype = DType::F32;
-  if (options.weights == "f16") wanted.weight_dtype = DType::F16;
-  if (options.weights == "bf16") wanted.weight_dtype = DType::BF16;
+  wanted.weight_dtype = dtype_of(options.weights);
+  wanted.context = 2048;
+  wanted.cache_dtype = dtype_of(options.cache);
   TextGenerator model;
+  const auto open = [&](int conversations) {
+    wanted.together = conversations;
+    model = {};
+    const Status opened = TextGenerator::open(device, options.model, wanted, &model);
+    if (opened == Status::Ok) return kSuccess;
+    const bool ran = opened == Status::DeviceLost || opened == Status::DriverError;
+    return failed(options.model + " on " + word, opened, ran ? kFailed : kBadInput);
+  };
   const Clock::time_point start = Clock::now();
-  status = TextGenerator::open(device, options.model, wanted, &model);
-  if (status != Status::Ok) {
-    const bool ran = status == Status::DeviceLost || status == Status::DriverError;
-    return failed(options.model + " on " + word, status, ran ? kFailed : kBadInput);
-  }
+  if (const int opened = open(works.front().conversations); opened != kSuccess) return opened;
   const double open_ms = milliseconds_since(start);
   if (!options.json) {
     std::printf("%s  %s, weights %s, opened in %.0f ms\n", word.c_str(), device.info().name.c_str(),
@@ -129,7 +172,9 @@ int bench_writer(const std::string& select, const BenchOptions& options, nlohman
   }
   int code = kSuccess;
   nlohmann::json rows = nlohmann::json::array();
-  for (const Work& work : works()) {
+  for (const Work& work : works) {
+    if (work.conversations != wanted.together)
+      if (const int opened = open(work.conversations); opened != kSuccess) return opened;
     Durations times;
     status = work.time(model, options.seconds * 1e3, &times);
     if (status != Status::Ok) {
@@ -137,7 +182,7 @@ int bench_writer(const std::string& select, const BenchOptions& options, nlohman
       continue;
     }
     std::sort(times.all.begin(), times.all.end());
-    const double rate = static_cast<double>(work.tokens) * 1e3 / std::max(times.median(), 1e-9);
+    const double rate = work.work() * 1e3 / std::max(times.median(), 1e-9);
     rows.push_back({{"work", work.name},
                     {"tokens_per_second", rate},
                     {"median_ms", times.median()},
@@ -161,10 +206,12 @@ int bench_writer(const std::string& select, const BenchOptions& options, nlohman
 }  // namespace
 
 int bench_language(const BenchOptions& options) {
+  std::vector<Work> works;
+  if (!chosen_works(options.ops, &works)) return kBadInput;
   nlohmann::json report = nlohmann::json::array();
   int code = kSuccess;
   for (const std::string& select : selections(options.device))
-    code = std::max(code, bench_writer(select, options, &report));
+    code = std::max(code, bench_writer(select, works, options, &report));
   if (options.json) std::printf("%s\n", text_of({{"model", options.model}, {"devices", report}}).c_str());
   return code;
 }

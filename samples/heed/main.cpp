@@ -81,7 +81,9 @@ void add_bench(CLI::App& app, int* exit_code) {
       "weights\n"
       "that no earlier pass has read: if one pass did everything, it would move no others.");
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
-  command->add_option("--ops", options->ops, "Only these, separated by commas: matmul,attention,decode,...");
+  command->add_option(
+      "--ops", options->ops,
+      "Only these, separated by commas: matmul,attention,decode,..., or of a language model read-128,...");
   command->add_option("--seconds", options->seconds, "Time for the repeats of one row")
       ->check(samples::within(0, 60))
       ->capture_default_str();
@@ -95,6 +97,9 @@ void add_bench(CLI::App& app, int* exit_code) {
   command
       ->add_option("--weights", options->weights,
                    "With --model: use only weights of this type; bf16 weights also with arithmetic in f32")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->needs(model);
+  command->add_option("--cache", options->cache, "With a language model: the type of keys and values, f32 by default")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->needs(model);
   add_tuning(command, &options->tuning, "Choose kernels by this file of `heed tune`");

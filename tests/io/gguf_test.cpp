@@ -368,6 +368,28 @@ TEST_CASE("gguf: failure leaves the target alone, success replaces it, moves wor
   CHECK_FALSE(r.file.value("b.layers").there());
 }
 
+TEST_CASE("gguf: data that was released is read again, and other memory stays", "[io][gguf]") {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "heed_gguf_release_test.gguf";
+  std::string bytes = sound_gguf().file();
+  std::ofstream(path, std::ios::binary) << bytes;
+  Gguf mapped, parsed;
+  REQUIRE(Gguf::open(path.string(), stderr_log(), &mapped) == Status::Ok);
+  REQUIRE(Gguf::parse(std::as_bytes(std::span(bytes)), "bytes", stderr_log(), &parsed) == Status::Ok);
+  const std::string before = bytes;
+  std::vector<std::byte> own(3 << 14, std::byte{7});  // some whole pages, which are no file's
+  for (const Gguf* file : {&mapped, &parsed}) {
+    for (const Gguf::Entry& entry : file->entries()) file->release(entry.data);
+    file->release(own);
+    file->release({});
+  }
+  CHECK(bytes == before);
+  CHECK(std::ranges::count(own, std::byte{7}) == static_cast<ptrdiff_t>(own.size()));
+  for (const Gguf::Entry& entry : parsed.entries())
+    CHECK(std::ranges::equal(mapped.find(entry.name)->data, entry.data));
+  Gguf().release(own);
+  std::filesystem::remove(path);
+}
+
 TEST_CASE("gguf: files on disk", "[io][gguf]") {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "heed_gguf_test.gguf";
   const std::string bytes = sound_gguf().file();

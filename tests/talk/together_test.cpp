@@ -266,9 +266,7 @@ class Interleaving {
         pair.main.cancel();
         pair.alone.cancel();
         return;
-      case 1:
-        pairs_.erase(pairs_.begin() + static_cast<long>(which));
-        return;
+      case 1: pairs_.erase(pairs_.begin() + static_cast<long>(which)); return;
       case 2: {
         if (pairs_.size() > 9) return;
         Pair twin;
@@ -296,7 +294,8 @@ TEST_CASE("conversations in company do as they do alone, whatever is called in w
     for (uint32_t seed = 0; seed < (is_cpu ? 12 : 2); ++seed) {
       INFO(on.word << ", seed " << seed);
       const int64_t room = seed % 3 == 0 ? 8 : static_cast<int64_t>(2 + seed % 3);
-      const TextGenerator model = tiny_speaker(on.device, {.context = 48, .read = 11, .together = room, .log = messages.log()});
+      const TextGenerator model =
+          tiny_speaker(on.device, {.context = 48, .read = 11, .together = room, .log = messages.log()});
       const TextGenerator one = tiny_speaker(on.device, {.context = 48, .read = 11, .log = messages.log()});
       Interleaving calls(model, one, seed);
       calls.run(is_cpu ? 900 : 250);

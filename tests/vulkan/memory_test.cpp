@@ -145,11 +145,15 @@ TEST_CASE("weights: in the host's buffer, through heed's queue or the host's own
     std::memset(memory.mapped, 0x5a, at);
     reset_calls();
     const vulkan::WeightTarget target = {{memory.buffer, at, needs.bytes}, by_hand ? memory.mapped + at : nullptr};
-    uint64_t progress = 0;
+    uint64_t progress = 0, released = 0, bytes = 0;
+    for (const HostTensor& tensor : tensors.list()) bytes += tensor.data.size();
     const UploadOptions options = {
-        .progress = {[](void* user, uint64_t done, uint64_t) { *static_cast<uint64_t*>(user) = done; }, &progress}};
+        .progress = {[](void* user, uint64_t done, uint64_t) { *static_cast<uint64_t*>(user) = done; }, &progress},
+        .release = {[](void* user, std::span<const std::byte> data) { *static_cast<uint64_t*>(user) += data.size(); },
+                    &released}};
     REQUIRE(vulkan::upload(block.device, tensors.list(), target, &block.weights, options) == Status::Ok);
     CHECK(progress == needs.bytes);
+    CHECK(released == bytes);
     CHECK(calls("QueueSubmit") == (by_hand ? 0 : 1));
     CHECK(calls("AllocateMemory") == (by_hand ? 0 : 1));  // staging
     CHECK(block.weights.bytes() == needs.bytes);

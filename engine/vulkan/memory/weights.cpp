@@ -124,7 +124,7 @@ Status VulkanWeights::upload(std::span<const HostTensor> tensors, const UploadOp
   if (status != Status::Ok || bytes_ == 0) return status;
   status = buffer_.create(context_, "weights", bytes_, kWeightsUsage, MemoryUse::Device);
   range_ = {buffer_.handle(), 0, bytes_};
-  return status == Status::Ok ? copy(tensors, options.progress) : status;
+  return status == Status::Ok ? copy(tensors, options) : status;
 }
 
 Status VulkanWeights::upload_to(const WeightTarget& target, std::span<const HostTensor> tensors,
@@ -134,28 +134,31 @@ Status VulkanWeights::upload_to(const WeightTarget& target, std::span<const Host
   status = check_range(context_, "upload", target.range, bytes_, alignment);
   if (status != Status::Ok) return status;
   range_ = target.range;
-  if (target.mapped == nullptr) return copy(tensors, options.progress);
-  write(tensors, options.progress, target.mapped);
+  if (target.mapped == nullptr) return copy(tensors, options);
+  write(tensors, options, target.mapped);
   return Status::Ok;
 }
 
-Status VulkanWeights::copy(std::span<const HostTensor> tensors, const UploadProgress& progress) {
-  Stream stream(context_, range_, progress);
+Status VulkanWeights::copy(std::span<const HostTensor> tensors, const UploadOptions& options) {
+  Stream stream(context_, range_, options.progress);
   Status status = stream.create(bytes_);
-  for (size_t i = 0; i < entries.size() && status == Status::Ok; ++i)
+  for (size_t i = 0; i < entries.size() && status == Status::Ok; ++i) {
     status = stream.write(tensors[order_[i]], entries[i]);
+    options.release(tensors[order_[i]]);
+  }
   if (status == Status::Ok) status = stream.flush();
   if (status == Status::Ok) stream.report(bytes_);
   return status;
 }
 
-void VulkanWeights::write(std::span<const HostTensor> tensors, const UploadProgress& progress, std::byte* to) const {
+void VulkanWeights::write(std::span<const HostTensor> tensors, const UploadOptions& options, std::byte* to) const {
   const auto report = [&](uint64_t done) {
-    if (progress.callback != nullptr) progress.callback(progress.user, done, bytes_);
+    if (options.progress.callback != nullptr) options.progress.callback(options.progress.user, done, bytes_);
   };
   report(0);
   for (size_t i = 0; i < entries.size(); ++i) {
     kernels::write_weight(tensors[order_[i]], entries[i], to + entries[i].offset);
+    options.release(tensors[order_[i]]);
     report(entries[i].offset + entries[i].bytes);
   }
 }

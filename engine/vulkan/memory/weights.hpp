@@ -33,8 +33,8 @@ class VulkanWeights final : public detail::WeightsImpl {
 
  private:
   Status place(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment);
-  Status copy(std::span<const HostTensor> tensors, const UploadProgress& progress);
-  void write(std::span<const HostTensor> tensors, const UploadProgress& progress, std::byte* to) const;
+  Status copy(std::span<const HostTensor> tensors, const UploadOptions& options);
+  void write(std::span<const HostTensor> tensors, const UploadOptions& options, std::byte* to) const;
 
   std::shared_ptr<const detail::DeviceImpl> owner_;  // outlives buffer_
   Context& context_;
