@@ -64,6 +64,31 @@ Tensor for_heads(Graph& g, Tensor positions) {
   return shape.rank == 2 ? g.reshape(positions, {shape[0], 1, shape[1]}) : positions;
 }
 
+// Takes the heads of tokens, [1, H, S, d], to the rows of the cache that have these tokens, [rows, H, 1, d].
+bool to_rows(Graph& g, std::string_view prefix, MultiHeadOptions* options, std::array<Tensor, 3>* heads) {
+  Cache& cache = options->cache;
+  const Shape shape = g.shape(cache.tokens.of_rows);
+  if (cache.rows < 1 || shape.rank != 2 || shape[0] != Dim(cache.rows) || shape[1] != Dim(1)) {
+    mistake(g, Status::ShapeMismatch, prefix, "a token for each row of a cache must be i32 [rows, 1]");
+    return false;
+  }
+  if (!cache.tokens.rows.valid() || !cache.tokens.positions.valid() || cache.row != Dim(0)) {
+    mistake(g, Status::InvalidArgument, prefix,
+            "a cache whose rows have tokens needs rows and positions of these, and has no first row");
+    return false;
+  }
+  const Tensor places = g.reshape(cache.tokens.of_rows, {cache.rows, 1, 1});
+  for (Tensor& one : *heads) one = g.take(one, 2, places);
+  cache.positions = cache.tokens.positions;
+  return true;
+}
+
+// The way back for what attention gives, [rows, 1, C] -> [1, S, C].
+Tensor to_tokens(Graph& g, Tensor y, const CacheTokens& tokens) {
+  const Shape shape = g.shape(y);
+  return shape.rank == 3 ? g.take(g.reshape(y, {1, shape[0], shape[2]}), 1, tokens.rows) : Tensor{};
+}
+
 // Takes projected heads to where queries meet keys: applies norms and rotation, and appends keys and values to the cache.
 void prepare(Graph& g, std::string_view prefix, const AttentionNames& names, const MultiHeadOptions& options,
              std::array<Tensor, 3>* heads) {
@@ -127,9 +152,13 @@ Tensor attention(Graph& g, Tensor query, Tensor key, Tensor value, std::string_v
   if (!add_batch(g, prefix, &inputs)) return {};
 
   std::array<Tensor, 3> heads = project_heads(g, inputs, prefix, names, widths, options.bias, options.weight_dtype);
-  prepare(g, prefix, names, options, &heads);
-  const AttentionResult result = g.attention(heads[0], heads[1], heads[2], core_options(g, options));
+  const CacheTokens& tokens = options.cache.tokens;
+  MultiHeadOptions by_rows = options;
+  if (tokens.of_rows.valid() && !to_rows(g, prefix, &by_rows, &heads)) return {};
+  prepare(g, prefix, names, by_rows, &heads);
+  const AttentionResult result = g.attention(heads[0], heads[1], heads[2], core_options(g, by_rows));
   Tensor y = merge_heads(g, result.output);
+  if (tokens.of_rows.valid()) y = to_tokens(g, y, tokens);
   if (!names.out.empty()) {
     const Label out_label(g, names.out);
     y = apply_linear(g, y, join(prefix, names.out), widths.out, options.out_bias, options.weight_dtype,

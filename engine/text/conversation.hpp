@@ -81,9 +81,8 @@ struct TextConversation::Impl {
   bool speaks() const;
   bool is_ready() const;  // to go on in a run of others
   bool is_about_to_speak() const;
-  // The rows of the next run for this conversation; `with_late`: as if those were ready whose last piece is to be fetched.
-  RowRange company(bool with_late) const;
-  bool may_begin();  // a step by poll, in turn with the other conversations
+  std::vector<Impl*> company();  // who takes part in the next run for this conversation, by row
+  bool may_begin();              // a step by poll, in turn with the other conversations
   void begins();
 };
 

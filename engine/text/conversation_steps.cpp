@@ -11,15 +11,19 @@ TextConversation::Impl::Impl(std::shared_ptr<TextGenerator::Shared> of, const Te
   options.date = {};
 }
 
-// Adds what this conversation's row of a run needs.
+// Becomes a member of a run.
 void TextConversation::Impl::join(TextRun* run, bool speaks) {
   run_count = std::min(ids.size() - there, speaks ? 1 : static_cast<size_t>(shared->read));
   run_ids.assign(ids.begin() + static_cast<long>(there), ids.begin() + static_cast<long>(there + run_count));
   stored.resize(there);              // keys and values behind it are about to change
   if (!speaks) drawn_at = SIZE_MAX;  // so is what is counted there
-  run->rows.push_back(this);
-  run->positions.push_back(static_cast<int32_t>(there));
-  run->ends.push_back(static_cast<int32_t>(there + run_count));
+  const auto place = static_cast<int32_t>(row * (context() + 1) + there), at = static_cast<int32_t>(there);
+  run->members.push_back(this);
+  run->rows.push_back(static_cast<int32_t>(row));
+  run->positions.push_back(at);
+  run->lengths.push_back(at + 1);
+  run->places.push_back(place);
+  run->ends.push_back(place + 1);
   run->settings.insert(run->settings.end(), settings.begin(), settings.end());
   run->seeds.push_back(static_cast<int32_t>(options.sampling.seed));
   run->steps.push_back(draws);
@@ -30,43 +34,47 @@ Status TextConversation::Impl::launch(bool wait) {
   TextGenerator::Shared& s = *shared;
   TextRun& run = s.run;
   run.clear();
-  const bool speaks = this->speaks(), alone = room->rows.size() == 1;
-  const RowRange range = company(false);
-  run.first = range.first;
-  for (size_t i = range.first; i < range.first + range.count; ++i) {
-    Impl* const other = room->rows[i];
-    if (other == this || (other != nullptr && other->is_ready())) {
-      other->join(&run, speaks);
-      continue;
-    }
-    run.rows.push_back(nullptr);
-    for (std::vector<int32_t>* list : {&run.positions, &run.ends, &run.seeds, &run.steps}) list->push_back(-1);
-    run.settings.insert(run.settings.end(), settings.begin(), settings.end());
-  }
-  run.next.assign(run.rows.size(), -1);
+  const bool speaks = this->speaks();
+  for (Impl* member : company()) member->join(&run, speaks);
+  const size_t count = run.members.size();
+  run.next.assign(count, -1);
+  const int32_t past = *std::max_element(run.positions.begin(), run.positions.end());
   std::vector<HostBuffer> buffers = {
       {"settings", run.settings}, {"seed", run.seeds}, {"step", run.steps}, {"next", run.next}};
-  const int32_t past = *std::max_element(run.positions.begin(), run.positions.end());
   std::vector<ExtentValue> extents = {{"past", past}};
-  if (!alone) extents.push_back({"row", static_cast<int64_t>(run.first)});
+  if (count > 1) {
+    run.member_of.assign(room->rows.size(), -1);
+    run.position_of.assign(room->rows.size(), -1);
+    for (size_t i = 0; i < count; ++i) {
+      run.member_of[run.members[i]->row] = static_cast<int32_t>(i);
+      run.position_of[run.members[i]->row] = run.positions[i];
+    }
+    for (const HostBuffer& buffer : std::initializer_list<HostBuffer>{{"rows", run.rows},
+                                                                      {"positions", run.positions},
+                                                                      {"lengths", run.lengths},
+                                                                      {"places", run.places},
+                                                                      {"ends", run.ends},
+                                                                      {"member_of", run.member_of},
+                                                                      {"position_of", run.position_of}})
+      buffers.push_back(buffer);
+    extents.push_back({"members", static_cast<int64_t>(count)});
+  } else if (s.together > 1) {
+    extents.push_back({"row", static_cast<int64_t>(row)});
+  }
   if (!speaks) {
     run.ids = run.counted = run_ids;
     std::replace_if(run.counted.begin(), run.counted.end(), [&](int32_t id) { return is_control(id); }, -1);
     buffers.emplace_back("ids", run.ids);
     buffers.emplace_back("counted", run.counted);
     extents.push_back({"tokens", static_cast<int64_t>(run_count)});
-  } else if (!alone) {
-    buffers.emplace_back("positions", run.positions);
-    buffers.emplace_back("ends", run.ends);
-    extents.push_back({"rows", static_cast<int64_t>(range.count)});
   }
-  Plan& plan = speaks ? s.speaker : s.reader;
+  Plan& plan = !speaks ? s.reader : count > 1 ? s.chorus : s.speaker;
   if (wait) {
     run.finish(plan.run(buffers, extents, {.state = room->state}));
     return Status::Ok;
   }
   const Status status = plan.start(buffers, extents, {.state = room->state}, &run.started);
-  if (status != Status::Ok) run.rows.clear();
+  if (status != Status::Ok) run.members.clear();
   return status;
 }
 

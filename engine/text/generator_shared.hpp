@@ -21,9 +21,9 @@ struct TextGenerator::Shared {
   DType weight_dtype = DType::F32;  // of most bytes
   Log log;
   Weights weights;
-  // `reader` takes ids from the host. `speaker` takes the token that the last run of either has drawn, which did not leave the
-  // device.
-  Plan reader, speaker;
+  // `reader` takes ids from the host. `speaker`, and `chorus` for several conversations of a room, take the tokens that the last run
+  // of any has drawn, which did not leave the device.
+  Plan reader, speaker, chorus;
   Plan scorer;  // of TextGenerator::loss, made when it is asked for
 
   int64_t together = 1;  // rows of a room
@@ -35,13 +35,13 @@ struct TextGenerator::Shared {
   void settle();
 };
 
-// What a plan of a generator does. Its inputs and outputs, by name, are "settings" [rows, 1, kSampleWords], and "seed", "step" and
-// "next" [rows, 1]; "past" is the longest text before the run.
+// What a plan of a generator does. Its inputs and outputs, by name, are "settings" [1, members, kSampleWords], and "seed", "step" and
+// "next" [1, members]; the position "past" is the length of the text before the run, or of the longest. Of plans for one
+// member of a room, its row is the position "row".
 enum class Speaking : uint8_t {
-  Reads,  // one conversation's tokens, "ids" and "counted" [1, tokens]; the extent "tokens". In a room its row is the position "row"
-  Goes,   // a conversation goes on from the token that was drawn for it, in a room of one
-  Together,  // as many rows of a room as the extent "rows" says, from "row" on, go on from their "positions" [rows, 1]; "ends" have
-  // where what they draw is written. Both are -1 in a row that does not take part
+  Reads,   // a conversation's tokens, "ids" and "counted" [1, tokens]; the extent "tokens"
+  Goes,    // a conversation goes on from the token that was drawn for it
+  Chorus,  // so do as many members of a room as the extent "members" says; the other inputs are the lists of TextRun
 };
 Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what);
 

@@ -21,51 +21,60 @@ Tensor forbid_padding(Graph& g, const TextGenerator::Shared& shared) {
 Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what) {
   Graph g;
   const int64_t context = shared.context, room = shared.together;
-  const bool reads = what == Speaking::Reads, together = what == Speaking::Together;
+  const bool reads = what == Speaking::Reads, chorus = what == Speaking::Chorus;
   const Dim past = g.position("past", context - 1), tokens = reads ? g.extent("tokens", shared.read) : Dim(1);
-  const Dim row = room > 1 ? g.position("row", room - 1) : Dim(0), rows = together ? g.extent("rows", room) : Dim(1);
+  const Dim row = room > 1 && !chorus ? g.position("row", room - 1) : Dim(0);
+  const Dim members = chorus ? g.extent("members", room) : Dim(1);
   const Dim length = g.sum(past, tokens, context);
+  const auto list = [&](const char* name) { return g.input(name, {1, members}, DType::I32); };
+  const auto by_row = [&](const char* name) { return g.input(name, {room, 1}, DType::I32); };
+  // The text lies on the device beside keys and values. A token that was drawn is there before the host knows it. Of a chorus these
+  // are the texts of all rows, one behind the other.
+  // What repetition is counted of lies beside it, without control tokens, or the end of an answer would seem to be one.
   const auto state = [&](const char* name) {
     const Tensor all = g.state(name, {room, context + 1}, DType::I32);
-    return room > 1 ? g.slice(all, 0, row, rows) : all;
+    if (chorus) return g.reshape(all, {1, room * (context + 1)});
+    return room > 1 ? g.slice(all, 0, row, 1) : all;
   };
-  // The text lies on the device beside keys and values. A token that was drawn is there before the host knows it.
-  // What repetition is counted of lies beside it, without control tokens, or the end of an answer would seem to be one.
-  Tensor text = state("text"), counted = state("counted"), ids, positions, ends;
+  Tensor text = state("text"), counted = state("counted"), ids;
+  DecoderOptions network = shared.network;
+  network.cache = {.capacity = context, .past = past, .dtype = shared.network.cache.dtype};
+  if (room > 1) network.cache.rows = room, network.cache.row = row;
+  SampleOptions sample;
+  Tensor ends;
   if (reads) {
     ids = g.input("ids", {1, tokens}, DType::I32);
     counted = g.append(counted, g.input("counted", {1, tokens}, DType::I32), 1, past);
-  } else if (together) {
-    positions = g.input("positions", {rows, 1}, DType::I32);
-    ends = g.input("ends", {rows, 1}, DType::I32);
-    ids = g.take(text, 1, positions);
+  } else if (chorus) {
+    ids = g.take(text, 1, list("places"));
+    ends = list("ends");
+    network.all_logits = true;
+    network.cache.positions = list("positions");
+    network.cache.tokens = {list("rows"), by_row("member_of"), by_row("position_of")};
   } else {
     ids = g.slice(text, 1, past, 1);
   }
-  DecoderOptions network = shared.network;
-  network.cache = {.capacity = context, .past = past, .dtype = shared.network.cache.dtype, .positions = positions};
-  if (room > 1) network.cache.rows = room, network.cache.row = row;
-  const DecoderResult y = model.build(g, ids, network);
-  SampleOptions sample;
-  sample.previous = together ? g.reshape(counted, {rows, 1, context + 1}) : counted;
-  if (together)
-    sample.previous_counts = ends;
-  else
+  if (chorus) {
+    const Tensor rows = g.reshape(network.cache.tokens.rows, {members});
+    const Tensor own = g.take(g.reshape(counted, {room, context + 1}), 0, rows);
+    sample.previous = g.reshape(own, {1, members, context + 1});
+    sample.previous_counts = list("lengths");
+  } else {
+    sample.previous = counted;
     sample.previous_count = length;
-  sample.settings = g.input("settings", {rows, 1, kSampleWords}, DType::I32);
-  sample.seeds = g.input("seed", {rows, 1}, DType::I32);
-  sample.steps = g.input("step", {rows, 1}, DType::I32);
+  }
+  const DecoderResult y = model.build(g, ids, network);
+  sample.settings = g.input("settings", {1, members, kSampleWords}, DType::I32);
+  sample.seeds = list("seed");
+  sample.steps = list("step");
   sample.bias = forbid_padding(g, shared);
   const Tensor logits = shared.network.dtype == DType::F32 ? y.logits : g.cast(y.logits, DType::F32);
   const Tensor next = g.sample(logits, sample);
-  const auto write = [&](Tensor to) {
-    if (together)
+  for (const Tensor to : {text, counted})
+    if (chorus)
       g.append(to, next, 1, ends);
     else
       g.append(to, next, 1, length);
-  };
-  write(text);
-  write(counted);
   g.output("next", next);
   return g;
 }

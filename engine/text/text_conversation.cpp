@@ -164,7 +164,7 @@ Status TextConversation::poll(TextPiece* piece) {
   TextGenerator::Shared& s = *c.shared;
   *piece = {};
   if (!c.answering) return fail(c.log(), Status::InvalidArgument, "there is no answer to go on with");
-  if (!s.run.rows.empty() && s.run.started.done()) s.settle();
+  if (!s.run.members.empty() && s.run.started.done()) s.settle();
   Status status = c.finished ? c.take(piece) : Status::Ok;
   if (status == Status::Ok && c.answering && c.may_begin()) {
     status = c.launch(false);

@@ -121,9 +121,10 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
 Status compile(const DecoderModel& model, UploadProgress progress, TextGenerator::Shared* shared) {
   shared->weights = {};
   Status status = model.upload(shared->device, shared->network, &shared->weights, progress);
-  const Speaking goes = shared->together > 1 ? Speaking::Together : Speaking::Goes;
-  for (const auto& [what, plan] : {std::pair(Speaking::Reads, &shared->reader), std::pair(goes, &shared->speaker)})
-    if (status == Status::Ok)
+  for (const auto& [what, plan] :
+       {std::pair(Speaking::Reads, &shared->reader), std::pair(Speaking::Goes, &shared->speaker),
+        std::pair(Speaking::Chorus, &shared->chorus)})
+    if (status == Status::Ok && (what != Speaking::Chorus || shared->together > 1))
       status = shared->device.compile(speaking_graph(model, *shared, what), shared->weights, plan);
   return status;
 }

@@ -7,44 +7,24 @@
 
 namespace heed {
 
-RowRange rows_of_run(const std::vector<bool>& ready, size_t own) {
-  RowRange best{own, 1};
-  size_t most = 1;
-  size_t before = 0;  // rows first .. own - 1 that are ready
-  for (size_t first = own + 1; first-- > 0;) {
-    if (first < own && !ready[first]) continue;
-    if (first < own) ++before;
-    size_t count = before + 1;
-    for (size_t last = own; last < ready.size(); ++last) {
-      if (last > own && !ready[last]) continue;
-      if (last > own) ++count;
-      const size_t rows = last - first + 1;
-      if (2 * count < rows || count < most || (count == most && rows >= best.count)) continue;
-      most = count;
-      best = {first, rows};
-    }
-  }
-  return best;
-}
-
 void TextRun::clear() {
-  rows.clear();
-  for (std::vector<int32_t>* list : {&ids, &counted, &positions, &ends, &settings, &seeds, &steps, &next})
+  members.clear();
+  for (std::vector<int32_t>* list : {&ids, &counted, &rows, &positions, &lengths, &places, &ends, &settings, &seeds,
+                                     &steps, &next, &member_of, &position_of})
     list->clear();
 }
 
 void TextRun::finish(Status status) {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i] == nullptr) continue;
-    rows[i]->run_status = status;
-    rows[i]->next = next[i];
-    rows[i]->finished = true;
+  for (size_t i = 0; i < members.size(); ++i) {
+    members[i]->run_status = status;
+    members[i]->next = next[i];
+    members[i]->finished = true;
   }
-  rows.clear();
+  members.clear();
 }
 
 void TextGenerator::Shared::settle() {
-  if (!run.rows.empty()) run.finish(run.started.wait());
+  if (!run.members.empty()) run.finish(run.started.wait());
 }
 
 Status TextConversation::Impl::take_seat() {
@@ -77,8 +57,8 @@ void TextConversation::Impl::leave() {
 }
 
 bool TextConversation::Impl::takes_part() const {
-  const std::vector<Impl*>& rows = shared->run.rows;
-  return std::find(rows.begin(), rows.end(), this) != rows.end();
+  const std::vector<Impl*>& members = shared->run.members;
+  return std::find(members.begin(), members.end(), this) != members.end();
 }
 
 void TextConversation::Impl::wait() {
@@ -86,9 +66,8 @@ void TextConversation::Impl::wait() {
 }
 
 void TextConversation::Impl::free_room() {
-  const std::vector<Impl*>& rows = shared->run.rows;
-  if (std::any_of(rows.begin(), rows.end(), [&](const Impl* one) { return one != nullptr && one->room == room; }))
-    shared->settle();
+  const std::vector<Impl*>& members = shared->run.members;
+  if (!members.empty() && members[0]->room == room) shared->settle();
 }
 
 // The next token is one that the device has drawn, and its text is there.
@@ -103,14 +82,12 @@ bool TextConversation::Impl::is_about_to_speak() const {
   return answering && finished && expected && there + run_count == ids.size();
 }
 
-RowRange TextConversation::Impl::company(bool with_late) const {
-  if (!speaks()) return {row, 1};
-  std::vector<bool> ready(room->rows.size());
-  for (size_t i = 0; i < ready.size(); ++i) {
-    const Impl* other = room->rows[i];
-    ready[i] = other != nullptr && (other->is_ready() || (with_late && other->is_about_to_speak()));
-  }
-  return rows_of_run(ready, row);
+std::vector<TextConversation::Impl*> TextConversation::Impl::company() {
+  if (!speaks()) return {this};
+  std::vector<Impl*> all;
+  for (Impl* other : room->rows)
+    if (other == this || (other != nullptr && other->is_ready())) all.push_back(other);
+  return all;
 }
 
 // A conversation waits for those that would take part in its run and whose last piece the host has not fetched yet, and for those
@@ -118,18 +95,16 @@ RowRange TextConversation::Impl::company(bool with_late) const {
 // any more holds up each of the others for one call.
 bool TextConversation::Impl::may_begin() {
   expected = true;
-  if (!shared->run.rows.empty()) return false;
-  const RowRange late = company(true), run = company(false);
+  if (!shared->run.members.empty()) return false;
   std::vector<Impl*> awaited;
   for (const std::weak_ptr<TextRoom>& one : shared->rooms) {
     const std::shared_ptr<TextRoom> other_room = one.lock();
     if (!other_room) continue;
+    const bool shares = other_room == room && speaks();
     for (Impl* other : other_room->rows) {
       if (other == nullptr || other == this || !other->answering || !other->expected) continue;
-      const bool here = other_room == room;
-      const bool is_late = here && speaks() && late.has(other->row) && other->is_about_to_speak();
-      const bool is_served = here && speaks() && run.has(other->row) && other->is_ready();
-      const bool waits_longer = !other->finished && !is_served && other->begun_at < begun_at;
+      const bool is_late = shares && other->is_about_to_speak();
+      const bool waits_longer = !other->finished && !(shares && other->is_ready()) && other->begun_at < begun_at;
       if (is_late || waits_longer) awaited.push_back(other);
     }
   }
@@ -143,8 +118,7 @@ bool TextConversation::Impl::may_begin() {
 
 void TextConversation::Impl::begins() {
   ++shared->begun;
-  for (Impl* one : shared->run.rows)
-    if (one != nullptr) one->begun_at = shared->begun;
+  for (Impl* one : shared->run.members) one->begun_at = shared->begun;
   for (const std::weak_ptr<TextRoom>& one : shared->rooms)
     if (const std::shared_ptr<TextRoom> other_room = one.lock())
       for (Impl* other : other_room->rows)

@@ -76,6 +76,13 @@ inline constexpr AttentionNames kSeparate = {.q = "w_q", .k = "w_k", .v = "w_v",
 // torch.nn.MultiheadAttention with equal widths: in_proj_weight [3C, C], in_proj_bias, out_proj.
 inline constexpr AttentionNames kTorchMultihead = {.qkv = "in_proj_", .out = "out_proj"};
 
+// Which rows of a cache have a token in a run of S tokens, as the host tells it in three ways.
+struct CacheTokens {
+  Tensor rows;       // I32 [1, S]: the row of each token
+  Tensor of_rows;    // I32 [rows, 1]: which of the run's tokens a row has; -1: none
+  Tensor positions;  // I32 [rows, 1]: the position of that token; -1: none
+};
+
 // Keys and values that stay from run to run, so that a run computes those of new tokens only. They lie in two states
 // (Graph::state), prefix + ".keys" [B, kv_heads, capacity, d_k] and prefix + ".values" [B, kv_heads, capacity, d_v], so that
 // the rows of a head are one stretch of memory. If the batch is an extent, B is its maximum.
@@ -96,6 +103,9 @@ struct Cache {
   // `row` on, as many as its batch. A run of rows that are not there answers ExtentOutOfRange. 0: as many as the batch has.
   int64_t rows = 0;
   Dim row = 0;  // usually made by Graph::position
+  // Instead of `row`, for any of the rows, wherever they lie: a run has one token of each, in a batch of 1, and only attention
+  // goes by rows. `positions` is then [1, S].
+  CacheTokens tokens = {};
 };
 
 struct MultiHeadOptions {

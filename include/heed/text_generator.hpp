@@ -60,8 +60,8 @@ struct TextGeneratorOptions {
   int64_t read = 128;  // the most tokens that one step reads
   // The most conversations, 1 to 64, whose steps share a run, which reads each weight once for all of them. Conversations then lie
   // side by side in States for so many, and the first one in each State takes memory for all: together x conversation_bytes(). More
-  // conversations than that take another State, whose runs take turns with those of the first. Ask for as many as
-  // often speak at once. Products of up to eight rows read weights most quickly on all devices.
+  // conversations than that take another State, whose runs take turns with those of the first. Products of up to
+  // eight rows read weights most quickly on all devices.
   int64_t together = 1;
   DType dtype = DType::F32;
   // Storage of matrices and tables: F32, F16 or BF16. Default: as in the file, also if it is quantized; if the device cannot compute
@@ -114,10 +114,10 @@ class TextConversation;
 // A cheap handle: copies share device, weights and plans. All of a model's conversations run on the same plans, one run after the
 // other, so that their calls, and those of the handle, must not overlap in time.
 //
-// With TextGeneratorOptions::together, the step of one conversation is also a step of others that draw a token: of those that
-// answer, have read all of their prompts and lie near enough in the State that idle rows between them are the lesser part. Each is given its own
-// piece when the host asks for it, and has no further step before that. What a conversation says does not depend on its
-// company, except that sums of kernels for other numbers of rows, or of keys, may round differently.
+// With TextGeneratorOptions::together, the step of one conversation that draws a token is also a step of all others of its State that
+// answer and have read their prompts. Each is given its own piece when the host asks for it, and has no further step before that.
+// What a conversation says does not depend on its company, except that sums of kernels for other numbers of rows, or of keys, may
+// round differently.
 class HEED_API TextGenerator {
  public:
   // `path` is a GGUF file, or a folder as Hugging Face has it with config.json, safetensors and tokenizer.json.

@@ -35,10 +35,13 @@ class Crowd {
 
   int run() {
     const std::string question = options_.has_prompt ? options_.prompt : kQuestion;
-    if (const int code = gather(question); code != kOk) return code;
+    if (const int code = gather(); code != kOk) return code;
+    heed::Status status = listen();
     catch_interrupts();
     std::printf("> %s\n", question.c_str());
-    heed::Status status = heed::Status::Ok;
+    watch_ = {};
+    for (Npc& npc : npcs_)
+      if (status == heed::Status::Ok) status = npc.conversation.say(question);
     while (status == heed::Status::Ok && someone_answers()) {
       status = poll_all();
       if (output_is_terminal()) show();
@@ -51,19 +54,29 @@ class Crowd {
   }
 
  private:
-  int gather(const std::string& question) {
+  int gather() {
     for (int i = 0; i < options_.npcs; ++i) {
       Npc npc;
       std::string error;
       if (!read_persona(kCast[static_cast<size_t>(i) % std::size(kCast)], &npc.persona, &error))
         return bad_input(error);
       const uint32_t seed = seed_of(options_) + static_cast<uint32_t>(i);
-      heed::Status status = meet(options_, npc.persona, seed, session_, &npc.conversation);
-      if (status == heed::Status::Ok) status = npc.conversation.say(question);
+      const heed::Status status = meet(options_, npc.persona, seed, session_, &npc.conversation);
       if (status != heed::Status::Ok) return failed(npc.persona.name, status);
       npcs_.push_back(std::move(npc));
     }
     return kOk;
+  }
+
+  // All read who they are before somebody asks, as while the player comes near.
+  heed::Status listen() {
+    for (Npc& npc : npcs_)
+      if (const heed::Status status = npc.conversation.read_ahead(); status != heed::Status::Ok) return status;
+    while (someone_answers())
+      if (const heed::Status status = poll_all(); status != heed::Status::Ok) return status;
+    seconds_ahead_ = watch_.elapsed();
+    std::swap(read_ahead_, read_);
+    return heed::Status::Ok;
   }
 
   bool someone_answers() const {
@@ -78,6 +91,7 @@ class Crowd {
       const heed::Status status = npc.conversation.poll(&piece);
       if (status != heed::Status::Ok) return status;
       watch_.count(piece);
+      read_ += piece.read;
       any = any || piece.done;
     }
     if (!any) std::this_thread::sleep_for(kPause);
@@ -102,7 +116,11 @@ class Crowd {
       write_colored(npc.persona.color, npc.persona.name + ": ");
       write_text(npc.conversation.answer() + "\n");
     }
-    const std::string line = std::to_string(npcs_.size()) + " conversations, " + watch_.text() + " · " + session_.about;
+    char ahead[80];
+    std::snprintf(ahead, sizeof ahead, "%lld tokens read ahead in %.2f s", static_cast<long long>(read_ahead_),
+                  seconds_ahead_);
+    const std::string line =
+        std::to_string(npcs_.size()) + " conversations, " + watch_.text() + " · " + ahead + " · " + session_.about;
     std::printf("%s\n", in_color(kGrey, line).c_str());
   }
 
@@ -110,6 +128,8 @@ class Crowd {
   Session& session_;
   std::vector<Npc> npcs_;
   Stopwatch watch_;
+  int64_t read_ = 0, read_ahead_ = 0;  // tokens
+  double seconds_ahead_ = 0;
   bool shown_ = false;
 };
 

