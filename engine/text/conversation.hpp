@@ -31,6 +31,7 @@ struct TextConversation::Impl {
   TextEnd end = TextEnd::None;
   BpeStream stream;
   StopStrings stops;
+  TextGuide guide;
   int32_t draws = 0;  // since the conversation's beginning
 
   // The run under way, or the one that is over and was not asked for yet. Its buffers stay where they are meanwhile.

@@ -4,6 +4,8 @@
 #include <heed/decoder_model.hpp>
 #include <heed/text_generator.hpp>
 
+#include "text/guide.hpp"
+
 namespace heed {
 
 struct TextGenerator::Shared {
@@ -23,6 +25,7 @@ struct TextGenerator::Shared {
   // device.
   Plan reader, speaker;
   Plan scorer;  // of TextGenerator::loss, made when it is asked for
+  GuidedPlans guided;
 
   StartedRun run;
   TextConversation::Impl* running = nullptr;  // whose run that is
@@ -35,7 +38,8 @@ struct TextGenerator::Shared {
 };
 
 // Names of a plan's inputs and outputs are "ids" and "counted" [1, tokens], "settings", "seed", "step" and "next"; its extents are "past" and "tokens".
-Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, bool reads);
+// A guided one has the input "bias", which says what may be drawn.
+Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, bool reads, bool guided = false);
 
 bool is_utf8(std::string_view text);
 

@@ -155,7 +155,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, bool reads) {
+Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, bool reads, bool guided) {
   Graph g;
   const int64_t context = shared.context;
   const Dim past = g.position("past", context - 1), tokens = reads ? g.extent("tokens", shared.read) : Dim(1);
@@ -180,7 +180,9 @@ Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& sha
   sample.seeds = g.input("seed", {1, 1}, DType::I32);
   sample.steps = g.input("step", {1, 1}, DType::I32);
   const auto words = static_cast<size_t>(shared.config.vocabulary);
-  if (shared.bpe.size() < words) {  // rows that pad the table are no tokens
+  if (guided) {
+    sample.bias = g.input("bias", {1, 1, shared.config.vocabulary});
+  } else if (shared.bpe.size() < words) {  // rows that pad the table are no tokens
     std::vector<float> bias(words, 0.0f);
     std::fill(bias.begin() + static_cast<long>(shared.bpe.size()), bias.end(), -std::numeric_limits<float>::infinity());
     sample.bias = g.constant("no_token", {1, 1, shared.config.vocabulary}, bias);
@@ -246,6 +248,8 @@ const char* to_string(TextEnd end) {
     case TextEnd::MostTokens: return "MostTokens";
     case TextEnd::ContextFull: return "ContextFull";
     case TextEnd::Cancelled: return "Cancelled";
+    case TextEnd::Complete: return "Complete";
+    case TextEnd::NoToken: return "NoToken";
   }
   return "?";
 }
