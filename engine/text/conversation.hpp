@@ -32,6 +32,7 @@ struct TextConversation::Impl {
   TextEnd end = TextEnd::None;
   BpeStream stream;
   StopStrings stops;
+  TextGuide guide;
   int32_t draws = 0;  // since the conversation's beginning
 
   // The run in which it takes part, or the one that is over and was not asked for yet.
@@ -79,7 +80,8 @@ struct TextConversation::Impl {
   void wait();       // for a run under way
   void free_room();  // waits for a run of its room, by whomever
   bool speaks() const;
-  bool is_ready() const;  // to go on in a run of others
+  bool may_share() const;  // its next run with others
+  bool is_ready() const;   // to go on in a run of others
   bool is_about_to_speak() const;
   std::vector<Impl*> company();  // who takes part in the next run for this conversation, by row
   bool may_begin();              // a step by poll, in turn with the other conversations

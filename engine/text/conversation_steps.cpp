@@ -68,7 +68,18 @@ Status TextConversation::Impl::launch(bool wait) {
     buffers.emplace_back("counted", run.counted);
     extents.push_back({"tokens", static_cast<int64_t>(run_count)});
   }
-  Plan& plan = !speaks ? s.reader : count > 1 ? s.chorus : s.speaker;
+  // What a grammar allows counts for the step that draws: the last one, which has read all.
+  const bool guided = guide.is_on() && !ahead && there + run_count == ids.size();
+  if (guided) {
+    std::span<const float> bias;
+    const Status status = guide.bias(s, &bias);
+    if (status != Status::Ok) return status;
+    buffers.emplace_back("bias", bias);
+  }
+  Plan& plan = guided      ? (speaks ? s.guided.speaker : s.guided.reader)
+               : !speaks   ? s.reader
+               : count > 1 ? s.chorus
+                           : s.speaker;
   if (wait) {
     run.finish(plan.run(buffers, extents, {.state = room->state}));
     return Status::Ok;
@@ -103,12 +114,17 @@ Status TextConversation::Impl::take_token(int32_t id, TextPiece* piece) {
     return Status::Ok;
   }
   std::string more;
-  const Status status = stream.add(id, &more);
+  Status status = stream.add(id, &more);
   if (status != Status::Ok) return status;
   ids.push_back(id);
+  TextEnd grammar_end = TextEnd::None;
+  status = guide.take(id, *shared, &grammar_end);
+  if (status != Status::Ok) return status;
   const size_t length = ids.size() - answer_at;
   if (stops.add(more, &piece->text))
     end_answer(TextEnd::StopString, piece);
+  else if (grammar_end != TextEnd::None)
+    end_answer(grammar_end, piece);
   else if (options.most_tokens > 0 && length >= static_cast<size_t>(options.most_tokens))
     end_answer(TextEnd::MostTokens, piece);
   else if (ids.size() > context() && !make_room())

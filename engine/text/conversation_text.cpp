@@ -132,6 +132,7 @@ void TextConversation::Impl::begin_answer() {
   end = TextEnd::None;
   stream = BpeStream(shared->bpe, {.begins_text = false});
   stops = StopStrings(options.stop);
+  guide.restart();
 }
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 #include <heed/decoder_model.hpp>
 #include <heed/text_generator.hpp>
 
+#include "text/guide.hpp"
 #include "text/together.hpp"
 
 namespace heed {
@@ -25,6 +26,7 @@ struct TextGenerator::Shared {
   // of any has drawn, which did not leave the device.
   Plan reader, speaker, chorus;
   Plan scorer;  // of TextGenerator::loss, made when it is asked for
+  GuidedPlans guided;
 
   int64_t together = 1;  // rows of a room
   std::vector<std::weak_ptr<TextRoom>> rooms;
@@ -43,7 +45,9 @@ enum class Speaking : uint8_t {
   Goes,    // a conversation goes on from the token that was drawn for it
   Chorus,  // so do as many members of a room as the extent "members" says; the other inputs are the lists of TextRun
 };
-Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what);
+// A guided one has the input "bias" [1, 1, vocabulary] and is for one member.
+Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what,
+                     bool guided = false);
 
 bool is_utf8(std::string_view text);
 

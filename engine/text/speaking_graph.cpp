@@ -18,7 +18,7 @@ Tensor forbid_padding(Graph& g, const TextGenerator::Shared& shared) {
 
 }  // namespace
 
-Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what) {
+Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what, bool guided) {
   Graph g;
   const int64_t context = shared.context, room = shared.together;
   const bool reads = what == Speaking::Reads, chorus = what == Speaking::Chorus;
@@ -67,7 +67,7 @@ Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& sha
   sample.settings = g.input("settings", {1, members, kSampleWords}, DType::I32);
   sample.seeds = list("seed");
   sample.steps = list("step");
-  sample.bias = forbid_padding(g, shared);
+  sample.bias = guided ? g.input("bias", {1, 1, shared.config.vocabulary}) : forbid_padding(g, shared);
   const Tensor logits = shared.network.dtype == DType::F32 ? y.logits : g.cast(y.logits, DType::F32);
   const Tensor next = g.sample(logits, sample);
   for (const Tensor to : {text, counted})

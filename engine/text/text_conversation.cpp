@@ -61,6 +61,7 @@ Status TextGenerator::begin(const TextConversationOptions& options, TextConversa
   TextConversation fresh;
   fresh.impl_ = std::make_unique<TextConversation::Impl>(shared_, options);
   status = settings_of(options.sampling, log, &fresh.impl_->settings);
+  if (status == Status::Ok) status = fresh.impl_->guide.open(options.grammar, shared_.get());
   if (status == Status::Ok) status = fresh.impl_->take_seat();
   if (status != Status::Ok) return status;
   if (!options.system.empty()) fresh.impl_->messages.push_back({"system", options.system});

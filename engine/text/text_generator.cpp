@@ -208,6 +208,8 @@ const char* to_string(TextEnd end) {
     case TextEnd::MostTokens: return "MostTokens";
     case TextEnd::ContextFull: return "ContextFull";
     case TextEnd::Cancelled: return "Cancelled";
+    case TextEnd::Complete: return "Complete";
+    case TextEnd::NoToken: return "NoToken";
   }
   return "?";
 }

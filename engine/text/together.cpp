@@ -75,15 +75,18 @@ bool TextConversation::Impl::speaks() const {
   return there + 1 == ids.size() && there == drawn_at && ids[there] == drawn && !is_control(drawn);
 }
 
-bool TextConversation::Impl::is_ready() const { return answering && !finished && speaks(); }
+// What a grammar allows is an input of a run for one conversation.
+bool TextConversation::Impl::may_share() const { return !guide.is_on() && speaks(); }
+
+bool TextConversation::Impl::is_ready() const { return answering && !finished && may_share(); }
 
 // Whether a run that is over gave what may come next, if the host asks for it.
 bool TextConversation::Impl::is_about_to_speak() const {
-  return answering && finished && expected && there + run_count == ids.size();
+  return answering && finished && expected && !guide.is_on() && there + run_count == ids.size();
 }
 
 std::vector<TextConversation::Impl*> TextConversation::Impl::company() {
-  if (!speaks()) return {this};
+  if (!may_share()) return {this};
   std::vector<Impl*> all;
   for (Impl* other : room->rows)
     if (other == this || (other != nullptr && other->is_ready())) all.push_back(other);
@@ -100,7 +103,7 @@ bool TextConversation::Impl::may_begin() {
   for (const std::weak_ptr<TextRoom>& one : shared->rooms) {
     const std::shared_ptr<TextRoom> other_room = one.lock();
     if (!other_room) continue;
-    const bool shares = other_room == room && speaks();
+    const bool shares = other_room == room && may_share();
     for (Impl* other : other_room->rows) {
       if (other == nullptr || other == this || !other->answering || !other->expected) continue;
       const bool is_late = shares && other->is_about_to_speak();

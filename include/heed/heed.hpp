@@ -10,6 +10,7 @@
 #include <heed/decoder_model.hpp>
 #include <heed/device.hpp>
 #include <heed/gguf.hpp>
+#include <heed/grammar.hpp>
 #include <heed/graph.hpp>
 #include <heed/nn.hpp>
 #include <heed/plan.hpp>

@@ -27,6 +27,7 @@
 #include <heed/decoder.hpp>
 #include <heed/device.hpp>
 #include <heed/export.hpp>
+#include <heed/grammar.hpp>
 #include <heed/plan.hpp>
 #include <heed/state.hpp>
 #include <heed/status.hpp>
@@ -81,6 +82,12 @@ struct TextConversationOptions {
   TextSampling sampling = {};
   // Any of these ends an answer and is not part of it, also if it begins in one token and ends in another. UTF-8, not empty.
   std::vector<std::string> stop = {};
+  // What an answer may be: rules as <heed/grammar.hpp> describes them, of which "root" is all of it. A token that would break them
+  // is never drawn, and the answer may end only where the root may. Settings of the sampling choose among those that are left. "": any.
+  // A step needs to know on the host which token the last one drew; poll() and step() see to that, as they do for all answers.
+  // An answer that something else ends, such as most_tokens or a stop string, may be incomplete: see TextEnd. The first conversation
+  // with a grammar compiles plans for such, for which it opens the file again; others run on their own plans as before.
+  std::string grammar = {};
   int64_t most_tokens = 0;  // of an answer; 0: what the context has room for, or without end for DropOldest
   TextOverflow overflow = TextOverflow::DropOldest;
   int64_t keep_tokens = 4;     // of a raw text; see TextOverflow
@@ -95,6 +102,8 @@ enum class TextEnd : uint8_t {
   MostTokens,   // it has as many tokens as were asked for
   ContextFull,  // no more tokens fit, and nothing may be dropped
   Cancelled,    // by cancel()
+  Complete,     // the grammar lets nothing follow; no token was drawn for the end
+  NoToken,      // no token of the model can go on as the grammar wants, and the answer is incomplete
 };
 HEED_API const char* to_string(TextEnd end);
 
@@ -126,8 +135,8 @@ class HEED_API TextGenerator {
   static Status open(Device& device, std::string_view path, const TextGeneratorOptions& options,
                      TextGenerator* generator);
 
-  // Begins a conversation. Reads nothing yet: the first step does. InvalidArgument: an option is outside of its range, or a text is
-  // not UTF-8. OutOfMemory, OutOfDeviceMemory: there is no room for its State. On failure *conversation is unchanged.
+  // Begins a conversation. Reads nothing yet: the first step does. InvalidArgument: an option is outside of its range, a text is
+  // not UTF-8, or the grammar is none (the log has line and column), or one that no token of the model can begin. OutOfMemory, OutOfDeviceMemory: there is no room for its State. On failure *conversation is unchanged.
   Status begin(const TextConversationOptions& options, TextConversation* conversation) const;
 
   // How likely the model takes a text to be: the mean over its tokens behind the first of -log(probability), in nats; its

@@ -40,6 +40,7 @@ heed::Status begin(const Options& options, Session& session, heed::TextConversat
   chosen.sampling = options.sampling;
   chosen.sampling.seed = seed_of(options);
   chosen.stop = options.stop;
+  chosen.grammar = options.rules;
   chosen.most_tokens = options.tokens;
   return session.model.begin(chosen, conversation);
 }

@@ -136,6 +136,7 @@ heed::Status meet(const Options& options, const Persona& persona, uint32_t seed,
   chosen.sampling = options.sampling;
   chosen.sampling.seed = seed;
   chosen.stop = options.stop;
+  chosen.grammar = options.rules;
   chosen.most_tokens = options.tokens;
   heed::Status status = session.model.begin(chosen, conversation);
   for (const auto& [said, answered] : persona.examples) {

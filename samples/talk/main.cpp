@@ -38,6 +38,9 @@ void add_options(CLI::App& app, talk::Options* options) {
   app.add_option("--cache", options->cache, "storage of keys and values; f16 and bf16 take half of f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_option("--stop", options->stop, "a text that ends an answer; may be given several times");
+  CLI::Option* grammar =
+      app.add_option("--grammar", options->grammar, "answers keep to the grammar in this file (GBNF)");
+  app.add_option("--schema", options->schema, "answers are JSON for the JSON schema in this file")->excludes(grammar);
 }
 
 CLI::Option* add_sampling(CLI::App& app, heed::TextSampling* sampling) {
@@ -59,14 +62,28 @@ CLI::Option* add_sampling(CLI::App& app, heed::TextSampling* sampling) {
   return app.add_option("--seed", sampling->seed, "of the draws; default: 0 with --prompt, else another each time");
 }
 
-int run(const talk::Options& options) {
+// The grammar that answers keep to, if a file gives one.
+int read_rules(talk::Options* options) {
+  const std::string& path = options->schema.empty() ? options->grammar : options->schema;
+  std::string error;
+  if (path.empty()) return talk::kOk;
+  if (!talk::read_file(path, &options->rules, &error)) return talk::bad_input(error);
+  if (options->rules.empty()) return talk::bad_input(path + ": is empty");
+  if (options->schema.empty()) return talk::kOk;
+  const std::string schema = std::move(options->rules);
+  const heed::Status status = heed::grammar_of_json_schema(schema, talk::program_log(), &options->rules);
+  return status == heed::Status::Ok ? talk::kOk : talk::failed(path, status);
+}
+
+int run(talk::Options& options) {
   if (options.list) return talk::list_devices();
   if (options.model.empty()) return talk::bad_input("--model is needed; samples/talk/fetch_model.sh gets one");
   if (options.raw && !options.has_prompt) return talk::bad_input("--raw needs a --prompt");
   if (options.has_prompt && options.prompt.empty()) return talk::bad_input("--prompt holds no text");
   if (!options.tokenize.empty()) return talk::tokenize(options);
   talk::Session session;
-  const int code = talk::open_session(options, &session);
+  int code = read_rules(&options);
+  if (code == talk::kOk) code = talk::open_session(options, &session);
   if (code != talk::kOk) return code;
   if (!options.perplexity.empty()) return talk::perplexity(options, session);
   if (options.npcs > 0) return talk::crowd(options, session);

@@ -20,6 +20,8 @@ struct Options {
   int64_t tokens = 128, context = 2048;
   std::string weights, cache;  // "": as in the file; f32
   std::vector<std::string> stop;
+  std::string grammar, schema;  // files
+  std::string rules;            // the grammar that one of them gives; "": answers are free
   heed::TextSampling sampling;
   bool has_seed = false, list = false;
   int npcs = 0;

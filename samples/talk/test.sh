@@ -51,6 +51,12 @@ if [[ -n $smollm2 ]]; then
     check "an answer of the $who" 0 '[A-Za-z]' "${use[@]}" --persona $who --prompt "Who are you?" --tokens 16
   done
   check "perplexity" 0 '^perplexity 32\.57[0-9]+ over 194 tokens$' "${use[@]}" --perplexity "$root/tests/talk/story.txt"
+  schema=(--schema "$root/samples/talk/answers/npc.schema.json" --repetition-penalty 1)
+  says "an answer as JSON" \
+    '{"mood": "grumpy", "text": "A dragon? You'"'"'re a coward, I'"'"'ll give you a chance.", "action": "attack"}' \
+    "${use[@]}" --persona "$root/samples/talk/personas/guard.txt" "${schema[@]}" --prompt "A dragon comes! Run!"
+  printf 'root ::= ("Yes" | "No") ", " [a-z ]{3,40} "."' >"$folder/yes.gbnf"
+  check "an answer under a grammar" 0 '^(Yes|No), [a-z ]{3,40}\.$' "${use[@]}" --grammar "$folder/yes.gbnf" --prompt "Do you like dragons?"
   check "eight at once" 0 '8 conversations, [0-9]+ tokens' "${use[@]}" --npcs 8 --prompt "Who are you?" --tokens 8
   [[ $failures -eq 0 ]]
   exit
@@ -77,6 +83,17 @@ report "a conversation from a pipe" "$([[ $(grep -ac '^Vermathrax: ' <<<"$out") 
 out=$(printf 'broken \xff line\nhello\n' | timeout 60 "$program" --device cpu "${tiny[@]}" --context 1024 --tokens 4 2>&1 | tr -d '\0')
 report "a line that is not UTF-8 ends nothing" "$(grep -aq 'not UTF-8' <<<"$out" && [[ $(grep -ac '^Bram: ' <<<"$out") -ge 2 ]] || echo "${out:0:300}")"
 check "three at once" 0 '^3 conversations, [0-9]+ tokens' "${tiny[@]}" --context 1024 --npcs 3 --tokens 4
+cat >"$folder/npc.json" <<'EOF'
+{"properties": {"mood": {"enum": ["calm", "grumpy"]}, "text": {"type": "string", "maxLength": 12}}, "required": ["mood", "text"]}
+EOF
+for seed in 1 2 3; do
+  # JSON is what Python's reader takes for it.
+  out=$(timeout 60 "$program" --device cpu "${tiny[@]}" --raw --prompt "the sword" --tokens 0 --temperature 1 --top-k 0 --seed $seed \
+    --schema "$folder/npc.json" 2>&1 | python3 -c 'import json, sys; print(sorted(json.load(sys.stdin)))' 2>&1)
+  report "JSON of a model that speaks nonsense, seed $seed" "$([[ $out == "['mood', 'text']" ]] || echo "${out:0:300}")"
+done
+printf 'root ::= "a"{3} b\nb ::= [xy]' >"$folder/abc.gbnf"
+check "an answer under a grammar" 0 '^aaa[xy]$' "${tiny[@]}" --raw --prompt "the sword" --grammar "$folder/abc.gbnf"
 check "help" 0 "--persona" --help
 check "devices" 0 "cpu" --list
 
@@ -106,6 +123,12 @@ check "a persona that is not there" 2 "cannot be read" "${tiny[@]}" --persona no
 check "a persona that is none" 2 "is no persona" "${tiny[@]}" --persona "$folder/text.txt" --prompt x
 printf 'name: X\n---\nYou are X.\n---\n> Hello\n' >"$folder/silent.txt"
 check "an example without an answer" 2 "has no answer" "${tiny[@]}" --persona "$folder/silent.txt" --prompt x
+printf 'root ::= "a"\n  ( "b"' >"$folder/broken.gbnf"
+check "a grammar that is none" 2 "line 2, column 3: this group has no end" "${tiny[@]}" --grammar "$folder/broken.gbnf" --prompt x
+check "a grammar that is not there" 2 "cannot be read" "${tiny[@]}" --grammar "$folder/no-such-file" --prompt x
+printf '{"$ref": "x"}' >"$folder/ref.json"
+check "a schema that is not understood" 2 "ref' is not understood" "${tiny[@]}" --schema "$folder/ref.json" --prompt x
+check "a grammar and a schema" 2 "excludes" "${tiny[@]}" --grammar "$folder/abc.gbnf" --schema "$folder/npc.json" --prompt x
 check "a file that is not there" 2 "cannot be read" "${tiny[@]}" --tokenize "$folder/no-such-file"
 check "perplexity of an empty file" 2 "fewer than two tokens" "${tiny[@]}" --perplexity "$folder/empty.txt"
 [[ $failures -eq 0 ]]

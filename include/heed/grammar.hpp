@@ -1,0 +1,60 @@
+// Grammars for answers: what a language model says under one can be parsed.
+//
+//   heed::TextConversationOptions options;
+//   options.grammar = R"(
+//     root ::= "The answer is " answer "."
+//     answer ::= "yes" | "no" | [1-9] [0-9]{0,3}     # rules, characters, repetitions
+//   )";
+//   heed::TextConversation smith;
+//   heed::Status s = model.begin(options, &smith);
+//
+// or from a JSON schema, for answers that are JSON:
+//
+//   s = heed::grammar_of_json_schema(R"({"type": "object", "properties": {"mood": {"enum": ["grumpy", "calm"]},
+//       "text": {"type": "string", "maxLength": 120}}, "required": ["mood", "text"]})", log, &options.grammar);
+//
+// Grammars are written in a subset of llama.cpp's GBNF:
+//
+//   name ::= ...        a rule; names are of a-z A-Z 0-9 - _. It ends where the next one begins. "root" is the whole answer
+//   "text"              this text; "" is the empty one
+//   [a-z_] [^"\\] .     one character: of a set, of all others, any. Sets hold characters and ranges
+//   name                what that rule writes; rules may call themselves behind something else
+//   x y   x | y         one behind the other; one of both. An alternative may be empty
+//   (x)                 a group
+//   x* x+ x?            any number of times, at least once, at most once
+//   x{m} x{m,} x{m,n}   m times, at least m, m to n; m and n are at most 10000
+//   # ...               a comment, to the end of the line
+//
+// In texts and sets \n \r \t \\ \" \[ \] \- \^ stand for these characters, \xHH \uHHHH \UHHHHHHHH for a code point. A character is a
+// code point of Unicode, never a half of a surrogate pair. A repetition of what may be empty is fine.
+//
+// What is refused is refused when a conversation begins, as InvalidArgument with line and column: a rule that is not there or is
+// there twice, one that calls itself before it reads anything (left recursion: write x ::= y ("," y)* for x ::= x "," y | y), one
+// that never ends, groups and repetitions nested deeper than 100, more than 256 KiB of text, 4096 rules, or 131072 steps with all
+// repetitions written out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <heed/export.hpp>
+#include <heed/status.hpp>
+
+namespace heed {
+
+// Makes a grammar for JSON that is valid for a schema (json-schema.org). It writes properties in the order of the schema, and no
+// others; a space, or none, behind a comma or colon between values; and characters as they are or escaped. What it understands:
+//
+//   type        object, array, string, integer, number, boolean, null, or a list of them; none, {} or true: any value
+//   object      properties, required (without it a property may be left out), additionalProperties (any: none are written)
+//   array       items, minItems, maxItems
+//   string      minLength, maxLength (an escaped character counts as one)
+//   any         enum, const, anyOf, oneOf (an answer may fit several alternatives)
+//   notes       title, description, default, examples, $schema, $id, $comment, deprecated, readOnly, writeOnly are read over
+//
+// Integers have at most 16 digits, numbers at most 16 before and behind the point. InvalidArgument: the text is no JSON, is nested
+// deeper than 64, or a value makes no sense, such as a required property that is not there. Unsupported: a keyword, or two of them
+// beside each other, that are not understood. The message names the place, as in "/properties/text". On failure *gbnf is unchanged.
+HEED_API Status grammar_of_json_schema(std::string_view schema, const Log& log, std::string* gbnf);
+
+}  // namespace heed
