@@ -119,12 +119,13 @@ std::string JsonTree::written() const {
 Status parse_tree(std::string_view text, std::string_view name, const Log& log, JsonTree* tree) {
   const std::string file(name);
   if (text.size() > kMostTreeBytes)
-    return fail(log, Status::InvalidArgument, format("%s: has %zu bytes, at most 1048576 are read", file.c_str(), text.size()));
+    return fail(log, Status::InvalidArgument,
+                format("%s: has %zu bytes, at most 1048576 are read", file.c_str(), text.size()));
   JsonTree fresh;
   TreeBuilder builder(&fresh);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
-    const std::string why = builder.is_too_deep() ? "nested deeper than 64"
-                                                  : format("is not valid JSON at byte %zu", builder.stopped_at());
+    const std::string why =
+        builder.is_too_deep() ? "nested deeper than 64" : format("is not valid JSON at byte %zu", builder.stopped_at());
     return fail(log, Status::InvalidArgument, format("%s: %s", file.c_str(), why.c_str()));
   }
   *tree = std::move(fresh);

@@ -15,7 +15,7 @@ struct JsonTree {
   bool truth = false;
   // Of texts their characters, of numbers what the file has.
   std::string text = {};
-  std::vector<JsonTree> parts = {};      // of arrays and objects
+  std::vector<JsonTree> parts = {};     // of arrays and objects
   std::vector<std::string> names = {};  // of an object's parts
 
   bool is(Kind wanted) const { return kind == wanted; }

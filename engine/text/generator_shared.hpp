@@ -25,6 +25,7 @@ struct TextGenerator::Shared {
   // device.
   Plan reader, speaker;
   Plan scorer;  // of TextGenerator::loss, made when it is asked for
+  Plan looker;  // of TextGenerator::attention, likewise
   GuidedPlans guided;
 
   StartedRun run;

@@ -128,8 +128,7 @@ class AutomatonBuilder {
           continue;
         }
         const uint32_t called = a_.nodes[calls[visit.call++]].other;
-        if (progress[called] == kOpen)
-          return refuse(called, " calls itself before it reads anything (left recursion)");
+        if (progress[called] == kOpen) return refuse(called, " calls itself before it reads anything (left recursion)");
         if (progress[called] == kNew) path.push_back({called, 0});
       }
     }

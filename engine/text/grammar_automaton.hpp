@@ -41,8 +41,12 @@ struct GrammarAutomaton {
   std::vector<uint8_t> class_bytes;  // one byte of each class
 
   const Reach& reach(uint32_t node) const { return reaches[reach_of[node]]; }
-  std::span<const uint32_t> bytes_of(const Reach& r) const { return std::span(reached).subspan(r.begin, r.calls - r.begin); }
-  std::span<const uint32_t> calls_of(const Reach& r) const { return std::span(reached).subspan(r.calls, r.end - r.calls); }
+  std::span<const uint32_t> bytes_of(const Reach& r) const {
+    return std::span(reached).subspan(r.begin, r.calls - r.begin);
+  }
+  std::span<const uint32_t> calls_of(const Reach& r) const {
+    return std::span(reached).subspan(r.calls, r.end - r.calls);
+  }
 };
 
 // InvalidArgument, with line and column in `text`: a rule calls itself before it reads anything (left recursion), a rule has no end,

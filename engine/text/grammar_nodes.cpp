@@ -45,7 +45,8 @@ class NodeMaker {
   uint32_t item(uint32_t id, uint32_t next) {
     const Item& made = rules_.items[id];
     if (status_ == Status::Ok && (++makings_ > kMostMakings || automaton_.nodes.size() > kMostNodes))
-      status_ = refuse_grammar(text_, made.place, "the grammar is too large here, with its repetitions written out", log_);
+      status_ =
+          refuse_grammar(text_, made.place, "the grammar is too large here, with its repetitions written out", log_);
     if (status_ != Status::Ok) return GrammarAutomaton::kEnd;
     switch (made.kind) {
       case Item::Kind::Characters: return characters(made.set, next);

@@ -116,7 +116,8 @@ class GrammarReader {
     }
     const std::string_view name = name_here();
     const uint32_t id = rule_named(name, place);
-    if (rules_.rules[id].item != GrammarRules::kNone) refuse(place, format("rule '%s' is there twice", printable(name).c_str()));
+    if (rules_.rules[id].item != GrammarRules::kNone)
+      refuse(place, format("rule '%s' is there twice", printable(name).c_str()));
     at_ = text_.find("::=", at_) + 3;
     skip_space();
     const uint32_t item = choice(1);
@@ -193,7 +194,8 @@ class GrammarReader {
 
   uint32_t repeated(uint32_t item) {
     while (is_good() && at_ < text_.size()) {
-      Item times = {.kind = Item::Kind::Repeat, .place = at_, .least = 0, .most = GrammarRules::kNoEnd, .parts = {item}};
+      Item times = {
+          .kind = Item::Kind::Repeat, .place = at_, .least = 0, .most = GrammarRules::kNoEnd, .parts = {item}};
       const char c = text_[at_];
       if (c == '+')
         times.least = 1;
@@ -297,7 +299,9 @@ class GrammarReader {
       case ']':
       case '-':
       case '^': return static_cast<char32_t>(c);
-      default: refuse(place, "this escape is not known; there are \\n \\r \\t \\\\ \\\" \\[ \\] \\- \\^ \\x \\u \\U"); return 0;
+      default:
+        refuse(place, "this escape is not known; there are \\n \\r \\t \\\\ \\\" \\[ \\] \\- \\^ \\x \\u \\U");
+        return 0;
     }
   }
 

@@ -28,7 +28,8 @@ constexpr CommonRule kCommonRules[] = {
     {"array", "\"[\" (value (\",\" space value)*)? \"]\"", "value space"},
     {"string", "\"\\\"\" character* \"\\\"\"", "character"},
     {"character",
-     "[^\"\\\\\\x00-\\x1F\\x7F] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" ([0-9a-cefA-CEF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}))",
+     "[^\"\\\\\\x00-\\x1F\\x7F] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" ([0-9a-cefA-CEF] [0-9a-fA-F]{3} | [dD] [0-7] "
+     "[0-9a-fA-F]{2}))",
      ""},
     {"number", "integer (\".\" [0-9]{1,16})? ([eE] [+\\-]? [0-9] [0-9]?)?", "integer"},
     {"integer", "\"-\"? (\"0\" | [1-9] [0-9]{0,15})", ""},
@@ -71,7 +72,8 @@ class SchemaWriter {
   // Keeps the first failure; the result is no grammar then.
   std::string refuse(Status status, const std::string& place, const std::string& what) {
     if (status_ == Status::Ok)
-      status_ = fail(log_, status, format("schema, %s: %s", place.empty() ? "/" : printable(place).c_str(), what.c_str()));
+      status_ =
+          fail(log_, status, format("schema, %s: %s", place.empty() ? "/" : printable(place).c_str(), what.c_str()));
     return {};
   }
   std::string invalid(const std::string& place, const std::string& what) {
@@ -127,7 +129,8 @@ class SchemaWriter {
     const JsonTree* type = schema.field("type");
     if (type == nullptr) return without_type(schema, place);
     if (type->is(Kind::Text)) return typed(schema, type->text, place);
-    if (!type->is(Kind::Array) || type->parts.empty()) return invalid(place, "'type' must be a name, or a list of them");
+    if (!type->is(Kind::Array) || type->parts.empty())
+      return invalid(place, "'type' must be a name, or a list of them");
     check_keywords(schema, place, {"type"}, "beside a list of types");
     std::string all;
     for (const JsonTree& one : type->parts) {
@@ -155,7 +158,8 @@ class SchemaWriter {
 
   std::string one_of(const JsonTree& all, std::string_view keyword, const JsonTree* type, const std::string& place) {
     const bool is_list = keyword == "enum";
-    if (is_list && (!all.is(Kind::Array) || all.parts.empty())) return invalid(place, "'enum' must be a list of values");
+    if (is_list && (!all.is(Kind::Array) || all.parts.empty()))
+      return invalid(place, "'enum' must be a list of values");
     std::string text;
     for (const JsonTree& one : is_list ? std::span(all.parts) : std::span(&all, 1)) {
       if (type != nullptr && !fits(one, *type))
@@ -195,8 +199,10 @@ class SchemaWriter {
     if (number == nullptr) return std::nullopt;
     uint64_t read = 0;
     const bool is_count = number->is(Kind::Integer) && number->text.size() <= 5 && number->text[0] != '-';
-    for (const char digit : is_count ? number->text : std::string()) read = read * 10 + static_cast<uint64_t>(digit - '0');
-    if (!is_count || read > kMostSchemaTimes) invalid(place, format("'%s' must be an integer from 0 to 10000", keyword));
+    for (const char digit : is_count ? number->text : std::string())
+      read = read * 10 + static_cast<uint64_t>(digit - '0');
+    if (!is_count || read > kMostSchemaTimes)
+      invalid(place, format("'%s' must be an integer from 0 to 10000", keyword));
     return read;
   }
 

@@ -81,8 +81,7 @@ Status TextGuide::bias(const TextGenerator::Shared& shared, std::span<const floa
   constexpr float kForbidden = -std::numeric_limits<float>::infinity();
   // Rows that pad the model's table have no bit.
   std::fill(bias_.begin() + static_cast<long>(shared.bpe.size()), bias_.end(), kForbidden);
-  for (size_t i = 0; i < shared.bpe.size(); ++i)
-    bias_[i] = ((*mask)[i / 64] >> i % 64 & 1) != 0 ? 0.0f : kForbidden;
+  for (size_t i = 0; i < shared.bpe.size(); ++i) bias_[i] = ((*mask)[i / 64] >> i % 64 & 1) != 0 ? 0.0f : kForbidden;
   *bias = bias_;
   return Status::Ok;
 }

@@ -12,7 +12,8 @@ std::vector<int32_t> written_tokens(const Bpe& bpe) {
   for (size_t i = 0; i < bpe.size(); ++i) {
     const auto id = static_cast<int32_t>(i);
     const TokenType type = bpe.type(id);
-    if (bpe.bytes(id).empty() || type == TokenType::Unused || (type == TokenType::UserDefined && moves_spaces)) continue;
+    if (bpe.bytes(id).empty() || type == TokenType::Unused || (type == TokenType::UserDefined && moves_spaces))
+      continue;
     ids.push_back(id);
   }
   std::sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) { return bpe.bytes(a) < bpe.bytes(b); });
@@ -34,7 +35,8 @@ TokenTrie::TokenTrie(const Bpe& bpe) : ids_(written_tokens(bpe)), vocabulary_(bp
       const size_t depth = path.size();
       path.push_back(nodes_.size());
       // A token ends at the node of its last byte; those above it have none, or had theirs before.
-      nodes_.push_back({static_cast<uint8_t>(bytes[depth]), static_cast<uint16_t>(depth + 1), 0, static_cast<uint32_t>(i)});
+      nodes_.push_back(
+          {static_cast<uint8_t>(bytes[depth]), static_cast<uint16_t>(depth + 1), 0, static_cast<uint32_t>(i)});
     }
     depth_ = std::max(depth_, bytes.size());
     before = bytes;

@@ -13,7 +13,7 @@ class TokenTrie {
   // Nodes lie as they are visited: a node, then all below it.
   struct Node {
     uint8_t byte = 0;
-    uint16_t depth = 0;  // 1: the first byte of tokens
+    uint16_t depth = 0;   // 1: the first byte of tokens
     uint32_t behind = 0;  // the first node that is not below it
     uint32_t tokens = 0;  // where the tokens that end here begin in `ids`; they end where those of the next node begin
   };

@@ -190,8 +190,9 @@ TEST_CASE("how an answer under a grammar ends", "[talk][grammar]") {
 TEST_CASE("a grammar that is none is refused when a conversation begins", "[talk][grammar]") {
   Messages messages;
   const TextGenerator model = tiny_speaker(open_cpu(), {.log = messages.log()});
-  for (const auto& [grammar, part] : {std::pair("root ::= x", "line 1, column 10"), std::pair("root ::= root", "never ends"),
-                                      std::pair("\xFF", "UTF-8"), std::pair("x", "a rule is expected")}) {
+  for (const auto& [grammar, part] :
+       {std::pair("root ::= x", "line 1, column 10"), std::pair("root ::= root", "never ends"),
+        std::pair("\xFF", "UTF-8"), std::pair("x", "a rule is expected")}) {
     TextConversation conversation;
     CHECK(model.begin(under(grammar, {}), &conversation) == Status::InvalidArgument);
     CHECK_FALSE(conversation.valid());

@@ -257,8 +257,7 @@ TEST_CASE("a mask has the tokens that the grammar lets come, and the end where i
           different += wanted != (((*mask)[i / 64] >> i % 64 & 1) != 0) ? 1 : 0;
         }
         CHECK(different == 0);
-        if (length < whole.size())
-          REQUIRE(masker->take(whole.substr(length, 1), stderr_log(), &place) == Status::Ok);
+        if (length < whole.size()) REQUIRE(masker->take(whole.substr(length, 1), stderr_log(), &place) == Status::Ok);
       }
     }
   }
@@ -271,8 +270,8 @@ TEST_CASE("where no token goes on as the grammar wants, the mask is empty", "[gr
   vocabulary.types = {TokenType::Normal, TokenType::Normal, TokenType::Normal, TokenType::Control};
   REQUIRE(Bpe::make(vocabulary, "letters", stderr_log(), &bpe) == Status::Ok);
   std::shared_ptr<GrammarMasker> masker;
-  REQUIRE(GrammarMasker::make("root ::= \"ab\" \"c\"? | \"b\" \"c\"", std::make_shared<TokenTrie>(bpe), {3}, stderr_log(),
-                              &masker) == Status::Ok);
+  REQUIRE(GrammarMasker::make("root ::= \"ab\" \"c\"? | \"b\" \"c\"", std::make_shared<TokenTrie>(bpe), {3},
+                              stderr_log(), &masker) == Status::Ok);
   const auto mask_behind = [&](std::string_view text) {
     GrammarMasker::Place place = masker->start();
     const GrammarMasker::Mask* mask = nullptr;
