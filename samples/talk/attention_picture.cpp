@@ -131,7 +131,7 @@ class Painter {
 
   void legend() {
     constexpr int kSteps = 96;
-    const double w = 192, x = width_ - kMargin - w, y = kMargin + 6;
+    const double w = 192, x = width_ - kMargin - w - 12, y = kMargin + 6;
     for (int i = 0; i < kSteps; ++i)
       fill_rectangle(c_, x + i * w / kSteps, y, w / kSteps + 0.3, 10, viridis((i + 0.5) / kSteps));
     use_font(c_, 9);
