@@ -145,4 +145,31 @@ TEST_CASE("what is said to a model of each family is what jinja2 makes of its te
   CHECK(said > 80);
 }
 
+TEST_CASE("an answer ends where no token of the model goes on as the grammar wants", "[talk][grammar]") {
+  SmallVocabulary vocabulary = {"gpt2", "qwen2", {}, {}};
+  for (const char* token : {"x", "<s>", "</s>", "a", "b"})
+    vocabulary.add(token, token[0] == '<' ? TokenType::Control : TokenType::Normal);
+  const ScratchFolder folder;
+  folder.write("letters.gguf", small_model(vocabulary, "", false));
+  Messages messages;
+  Device device = open_cpu();
+  TextGenerator model;
+  REQUIRE(TextGenerator::open(device, folder.path() + "/letters.gguf", {.context = 64, .log = messages.log()},
+                              &model) == Status::Ok);
+  TextConversationOptions options = drawn(1, 0);
+  options.grammar = "root ::= \"a\" \"b\" \"c\"";
+  TextConversation conversation = begun(model, options);
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(conversation.prompt(std::vector<int32_t>{3, 4}) == Status::Ok);
+    const Told told = tell(conversation);
+    CHECK(told.end == TextEnd::NoToken);
+    CHECK(told.text() == "ab");
+  }
+  options.grammar = "root ::= \"c\"";
+  TextConversation none;
+  CHECK(model.begin(options, &none) == Status::InvalidArgument);
+  CHECK(messages.mention("no token of the model can begin an answer"));
+  CHECK_FALSE(none.valid());
+}
+
 }  // namespace heed::test
