@@ -108,8 +108,11 @@ DecoderResult decoder(Graph& g, Tensor ids, const DecoderConfig& config, const D
   const EncoderLayerOptions layer = layer_of(config, options);
   const std::string layers = join(options.prefix, names.layers);
   if (!may_repeat(g, layers, config.layers, "layers")) return {};
-  for (int i = 0; i < config.layers && g.status() == Status::Ok; ++i)
-    x = encoder_layer(g, x, join(layers, int64_t{i}), with_window(layer, config, i));
+  for (int i = 0; i < config.layers && g.status() == Status::Ok; ++i) {
+    EncoderLayerOptions one = with_window(layer, config, i);
+    if (options.attention) one.attention.weights = &result.attention.emplace_back();
+    x = encoder_layer(g, x, join(layers, int64_t{i}), one);
+  }
   result.hidden = apply_norm(g, x, final_norm, layer.norm);
   const Label label(g, "logits");
   Tensor seen = result.hidden;

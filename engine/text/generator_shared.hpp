@@ -26,6 +26,7 @@ struct TextGenerator::Shared {
   // of any has drawn, which did not leave the device.
   Plan reader, speaker, chorus;
   Plan scorer;  // of TextGenerator::loss, made when it is asked for
+  Plan looker;  // of TextGenerator::attention, likewise
   GuidedPlans guided;
 
   int64_t together = 1;  // rows of a room

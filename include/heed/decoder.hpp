@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <heed/export.hpp>
 #include <heed/graph.hpp>
@@ -54,6 +55,8 @@ struct DecoderConfig {
 struct DecoderOptions {
   nn::Cache cache = {};     // capacity 0: every run has all tokens
   bool all_logits = false;  // of each token, not only of the last one of a run
+  bool attention =
+      false;  // gives what tokens looked at; attentions then store their weights (AttentionOptions::return_weights)
   // Which token of each row gives logits, I32 [B, 1], where rows of a batch have different numbers of tokens: 0 is a run's
   // first, and -1 gives those of a row of zeros. Default: the last one of a run.
   Tensor last = {};
@@ -68,6 +71,8 @@ struct DecoderOptions {
 struct DecoderResult {
   Tensor hidden;  // [B, S, width], after the last norm
   Tensor logits;  // [B, 1, vocabulary], or [B, S, vocabulary] with all_logits
+  // With DecoderOptions::attention, the weights of each layer: [B, heads, S, keys], where keys are those of the cache, too.
+  std::vector<Tensor> attention;
 };
 
 namespace nn {

@@ -118,6 +118,17 @@ struct TextPiece {
   TextEnd end = TextEnd::None;
 };
 
+// What the last token of a text looked at.
+struct TokenAttention {
+  int64_t layers = 0, heads = 0, tokens = 0;
+  // [layers, heads, tokens]: how much each head took from each token, the last one included. Those of a head sum to 1.
+  std::vector<float> weights;
+  std::span<const float> of(int64_t layer, int64_t head) const {
+    return std::span(weights).subspan(static_cast<size_t>((layer * heads + head) * tokens),
+                                      static_cast<size_t>(tokens));
+  }
+};
+
 class TextConversation;
 
 // A cheap handle: copies share device, weights and plans. All of a model's conversations run on the same plans, one run after the
@@ -144,6 +155,10 @@ class HEED_API TextGenerator {
   // counts once. *count, if not null, is how many tokens counted. The first call compiles a plan, for which it opens the file
   // again. InvalidArgument: fewer than two tokens.
   Status loss(std::span<const int32_t> ids, double* mean, size_t* count = nullptr);
+
+  // What the last of these tokens looks at. The first call compiles a plan, for which it opens the file again. InvalidArgument: no
+  // tokens, or one that the model has not. ExtentOutOfRange: more than the context. On failure *attention is unchanged.
+  Status attention(std::span<const int32_t> ids, TokenAttention* attention);
 
   bool valid() const { return shared_ != nullptr; }
   // The generator must be valid for all of these.

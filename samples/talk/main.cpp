@@ -24,6 +24,10 @@ void add_options(CLI::App& app, talk::Options* options) {
   app.add_flag("--ids", options->ids, "print an answer's token ids as a JSON list instead of its text");
   app.add_option("--tokenize", options->tokenize, "print the token ids of this file as a JSON list and end");
   app.add_option("--perplexity", options->perplexity, "print the model's perplexity on this text file and end");
+#ifdef TALK_DRAWS
+  app.add_option("--attention", options->attention,
+                 "draw what the last word of --prompt looks at, to this PNG file, and end");
+#endif
   app.add_option("--npcs", options->npcs, "let so many characters answer --prompt at once")->check(CLI::Range(1, 64));
   app.add_option("--tokens", options->tokens, "the most tokens of an answer; 0: no limit")
       ->check(CLI::Range(0, 1 << 20))
@@ -79,6 +83,7 @@ int run(talk::Options& options) {
   if (options.list) return talk::list_devices();
   if (options.model.empty()) return talk::bad_input("--model is needed; samples/talk/fetch_model.sh gets one");
   if (options.raw && !options.has_prompt) return talk::bad_input("--raw needs a --prompt");
+  if (!options.attention.empty() && !options.has_prompt) return talk::bad_input("--attention needs a --prompt");
   if (options.has_prompt && options.prompt.empty()) return talk::bad_input("--prompt holds no text");
   if (!options.tokenize.empty()) return talk::tokenize(options);
   talk::Session session;
@@ -86,6 +91,9 @@ int run(talk::Options& options) {
   if (code == talk::kOk) code = talk::open_session(options, &session);
   if (code != talk::kOk) return code;
   if (!options.perplexity.empty()) return talk::perplexity(options, session);
+#ifdef TALK_DRAWS
+  if (!options.attention.empty()) return talk::look(options, session);
+#endif
   if (options.npcs > 0) return talk::crowd(options, session);
   if (options.has_prompt) return talk::complete(options, session);
   return talk::converse(options, session);

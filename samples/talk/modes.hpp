@@ -9,8 +9,11 @@ namespace talk {
 int tokenize(const Options& options);                      // prints the ids of a file
 int complete(const Options& options, Session& session);    // answers --prompt, or goes on with it
 int perplexity(const Options& options, Session& session);  // of a file
-int converse(const Options& options, Session& session);    // with one character
-int crowd(const Options& options, Session& session);       // with many at once
+#ifdef TALK_DRAWS
+int look(const Options& options, Session& session);  // draws what the last word of --prompt looks at
+#endif
+int converse(const Options& options, Session& session);  // with one character
+int crowd(const Options& options, Session& session);     // with many at once
 
 // Begins a conversation with a character, examples included.
 heed::Status meet(const Options& options, const Persona& persona, uint32_t seed, Session& session,

@@ -17,6 +17,7 @@ struct Options {
   std::string prompt;  // one question, or a text to go on with
   bool has_prompt = false, raw = false, ids = false;
   std::string tokenize, perplexity;  // files
+  std::string attention;             // the picture's file
   int64_t tokens = 128, context = 2048;
   std::string weights, cache;  // "": as in the file; f32
   std::vector<std::string> stop;

@@ -39,6 +39,33 @@ says() {
   report "$name" "$([[ $out == "$expected" ]] || echo "'${out:0:300}', $(head -c 300 "$folder/errors")")"
 }
 
+# is_picture FILE LEAST_WIDTH LEAST_HEIGHT: a PNG at least so large, with more than one colour
+is_picture() {
+  [[ -s $1 && $(head -c 8 "$1" | od -An -tx1 | tr -d ' \n') == 89504e470d0a1a0a ]] || return 1
+  python3 - "$@" <<'EOF'
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+width, height = struct.unpack(">II", data[16:24])
+at, packed = 8, b""
+while at < len(data):
+    size, = struct.unpack(">I", data[at:at + 4])
+    if data[at + 4:at + 8] == b"IDAT":
+        packed += data[at + 8:at + 8 + size]
+    at += size + 12
+sys.exit(0 if width >= int(sys.argv[2]) and height >= int(sys.argv[3]) and len(set(zlib.decompress(packed))) > 40 else 1)
+EOF
+}
+
+# looks NAME LEAST_WIDTH LEAST_HEIGHT PATTERN ARGUMENTS...   draws what the last word looks at, and prints PATTERN
+looks() {
+  local name=$1 width=$2 height=$3 pattern=$4
+  shift 4
+  rm -f "$folder/looks.png"
+  check "$name" 0 "$pattern" --attention "$folder/looks.png" "$@"
+  report "$name: the picture" "$(is_picture "$folder/looks.png" "$width" "$height" || echo "no picture of $width x $height")"
+}
+draws=$([[ $("$program" --help) == *--attention* ]] && echo yes)  # not where cairo is missing
+
 if [[ -n $smollm2 ]]; then
   use=(--model "$smollm2" --temperature 0)
   says "a continuation" ", \"A fine day to speak of the art of crafting. I've been working on a new piece, one that" \
@@ -57,6 +84,8 @@ if [[ -n $smollm2 ]]; then
     "${use[@]}" --persona "$root/samples/talk/personas/guard.txt" "${schema[@]}" --prompt "A dragon comes! Run!"
   printf 'root ::= ("Yes" | "No") ", " [a-z ]{3,40} "."' >"$folder/yes.gbnf"
   check "an answer under a grammar" 0 '^(Yes|No), [a-z ]{3,40}\.$' "${use[@]}" --grammar "$folder/yes.gbnf" --prompt "Do you like dragons?"
+  [[ -z $draws ]] || looks "what a word looks at" 2000 1000 '30 layers, 9 heads, 8 words$' "${use[@]}" \
+    --prompt "The blacksmith put down his hammer because he"
   check "eight at once" 0 '8 conversations, [0-9]+ tokens' "${use[@]}" --npcs 8 --prompt "Who are you?" --tokens 8
   [[ $failures -eq 0 ]]
   exit
@@ -94,6 +123,15 @@ for seed in 1 2 3; do
 done
 printf 'root ::= "a"{3} b\nb ::= [xy]' >"$folder/abc.gbnf"
 check "an answer under a grammar" 0 '^aaa[xy]$' "${tiny[@]}" --raw --prompt "the sword" --grammar "$folder/abc.gbnf"
+if [[ -n $draws ]]; then
+  looks "what a word looks at" 600 200 '2 layers, 4 heads, 3 words$' "${tiny[@]}" --prompt "the sword in"
+  looks "one word" 600 200 '2 layers, 4 heads, 1 words$' "${tiny[@]}" --prompt "x"
+  looks "odd words" 600 200 '2 layers, 4 heads, 64 words$' "${tiny[@]}" --prompt "$(printf '<|im_start|>\n\x01 ä 龍龍'; printf '!%.0s' {1..57})"
+  check "too many words for a picture" 2 "a picture has room for 64" "${tiny[@]}" --attention "$folder/looks.png" \
+    --prompt "$(printf '!%.0s' {1..65})"
+  check "a picture of no prompt" 2 "needs a --prompt" "${tiny[@]}" --attention "$folder/looks.png"
+  check "a picture that cannot be written" 2 "cannot write" "${tiny[@]}" --attention "$folder/no-such/looks.png" --prompt "x"
+fi
 check "help" 0 "--persona" --help
 check "devices" 0 "cpu" --list
 

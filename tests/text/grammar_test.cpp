@@ -1,7 +1,11 @@
 // Grammars: what is read, what is refused, and which texts and tokens they accept.
 #include "text/grammar_masker.hpp"
 
+#include <bit>
+#include <chrono>
 #include <random>
+
+#include <heed/grammar.hpp>
 
 #include "text/grammar_support.hpp"
 
@@ -283,6 +287,48 @@ TEST_CASE("where no token goes on as the grammar wants, the mask is empty", "[gr
   CHECK(mask_behind("a") == 0b0010);
   CHECK(mask_behind("ab") == 0b1000);
   CHECK(mask_behind("b") == 0);
+}
+
+// Prints how long masks take, too, of which those within a text of JSON allow the most.
+TEST_CASE("each token of a JSON text is allowed at its place among SmolLM2's tokens", "[language_model][grammar]") {
+  const std::string path = smollm2_file();
+  if (path.empty()) return;
+  using Clock = std::chrono::steady_clock;
+  const auto milliseconds = [](Clock::time_point since) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
+  };
+  const Bpe bpe = bpe_of(path);
+  std::string grammar;
+  REQUIRE(grammar_of_json_schema("{}", stderr_log(), &grammar) == Status::Ok);
+  const auto trie_since = Clock::now();
+  const auto trie = std::make_shared<TokenTrie>(bpe);
+  const double trie_time = milliseconds(trie_since);
+  std::shared_ptr<GrammarMasker> masker;
+  REQUIRE(GrammarMasker::make(grammar, trie, {2}, stderr_log(), &masker) == Status::Ok);
+  const std::string text = R"({"mood": "grumpy", "text": "What? A \"sword\", again?", "gold": [1, 25.5, {"a":null}]})";
+  GrammarMasker::Place place = masker->start();
+  const GrammarMasker::Mask* mask = nullptr;
+  double longest = 0, all = 0;
+  size_t most = 0;
+  const std::vector<int32_t> ids = ids_of(bpe, text);
+  for (const int32_t id : ids) {
+    const auto since = Clock::now();
+    REQUIRE(masker->mask(&place, stderr_log(), &mask) == Status::Ok);
+    longest = std::max(longest, milliseconds(since));
+    all += milliseconds(since);
+    size_t allowed = 0;
+    for (const uint64_t word : *mask) allowed += static_cast<size_t>(std::popcount(word));
+    most = std::max(most, allowed);
+    INFO("token '" << bpe.bytes(id) << "'");
+    CHECK(((*mask)[static_cast<size_t>(id) / 64] >> id % 64 & 1) == 1);
+    CHECK(((*mask)[0] >> 2 & 1) == 0);  // the end, before the last brace
+    REQUIRE(masker->take(bpe.bytes(id), stderr_log(), &place) == Status::Ok);
+  }
+  CHECK(GrammarMasker::accepts(place));
+  CHECK(most > bpe.size() / 2);
+  CHECK(longest < 100);  // else a step would be felt
+  std::printf("masks of %zu tokens: %.2f ms for all %zu places, %.2f ms the longest; the tree of tokens %.1f ms\n",
+              bpe.size(), all, ids.size(), longest, trie_time);
 }
 
 }  // namespace heed::test
