@@ -63,6 +63,7 @@ struct TextConversation::Impl {
 
   // Answers, in conversation_steps.cpp.
   Status launch(bool wait);
+  void prepare();  // the run of the next step
   void join(TextRun* run, bool speaks);
   Status take(TextPiece* piece);  // what the finished run gave
   Status take_token(int32_t id, TextPiece* piece);
@@ -76,8 +77,8 @@ struct TextConversation::Impl {
   Status take_seat();  // in a room
   void leave();        // the conversation ends
   bool takes_part() const;
-  void wait();       // for a run under way
-  void free_room();  // waits for a run of its room, by whomever
+  void wait();         // for a run under way
+  Status free_room();  // waits for a run of its room, by whomever
   bool speaks() const;
   bool is_ready() const;  // to go on in a run of others
   bool is_about_to_speak() const;
