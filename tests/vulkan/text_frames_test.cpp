@@ -19,9 +19,7 @@ class Game {
       : model_(model), host_(host), memory_(host.allocate(vulkan::text_memory_bytes(model))) {}
   ~Game() { host_.free(memory_); }
 
-  vulkan::TextMemory memory() const {
-    return {{memory_.buffer, 0, vulkan::text_memory_bytes(model_)}, memory_.mapped};
-  }
+  vulkan::TextMemory memory() const { return {{memory_.buffer, 0, vulkan::text_memory_bytes(model_)}, memory_.mapped}; }
 
   // Records a part into a frame and waits for it, as a game's fence does some frames later.
   Status frame(double budget, vulkan::TextPart* part) {

@@ -88,9 +88,9 @@ Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMe
   Recording& recording = *static_cast<Recording*>(run.recording.get());
   if (recording.cursor.done())
     return fail(s->log, Status::InvalidArgument, "record_step: the step is complete; finish_step comes first");
-  const Status status = record_some(run.plan, cmd,
-                                    {.buffers = recording.buffers, .extents = run.extents, .state = run.room->state},
-                                    budget_ms, &recording.cursor);
+  const Status status =
+      record_some(run.plan, cmd, {.buffers = recording.buffers, .extents = run.extents, .state = run.room->state},
+                  budget_ms, &recording.cursor);
   if (status != Status::Ok) {
     if (begins) run.clear();
     return status;
