@@ -79,6 +79,7 @@ if(HEED_VULKAN)
   include(${PROJECT_SOURCE_DIR}/shaders/shaders.cmake)  # embeds the committed SPIR-V: heed_embed_shaders
   heed_embed_shaders(heed_kernels)
   heed_vulkan_rooms()
+  heed_layer(text/frames SEES base io text INCLUDES ${HEED_VULKAN_INCLUDE})
   heed_layer(api SEES base graph cpu vulkan/device vulkan/tune INCLUDES ${HEED_VULKAN_INCLUDE})
   target_compile_definitions(heed_api PRIVATE HEED_VULKAN=1)
 else()

@@ -64,6 +64,7 @@ struct TextConversation::Impl {
 
   // Answers, in conversation_steps.cpp.
   Status launch(bool wait);
+  Status prepare();  // the run of the next step
   void join(TextRun* run, bool speaks);
   Status take(TextPiece* piece);  // what the finished run gave
   Status take_token(int32_t id, TextPiece* piece);
@@ -77,8 +78,8 @@ struct TextConversation::Impl {
   Status take_seat();  // in a room
   void leave();        // the conversation ends
   bool takes_part() const;
-  void wait();       // for a run under way
-  void free_room();  // waits for a run of its room, by whomever
+  void wait();         // for a run under way
+  Status free_room();  // waits for a run of its room, by whomever
   bool speaks() const;
   bool may_share() const;  // its next run with others
   bool is_ready() const;   // to go on in a run of others

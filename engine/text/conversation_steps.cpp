@@ -29,19 +29,22 @@ void TextConversation::Impl::join(TextRun* run, bool speaks) {
   run->steps.push_back(draws);
 }
 
-// Runs a plan on the next tokens that the State lacks, or begins to. Others that are ready to speak take part.
-Status TextConversation::Impl::launch(bool wait) {
+// Makes ready a run on the next tokens that the State lacks. Others that are ready to speak take part.
+Status TextConversation::Impl::prepare() {
   TextGenerator::Shared& s = *shared;
   TextRun& run = s.run;
   run.clear();
   const bool speaks = this->speaks();
   for (Impl* member : company()) member->join(&run, speaks);
   const size_t count = run.members.size();
+  run.room = room;
+  run.plan = !speaks ? s.reader : count > 1 ? s.chorus : s.speaker;
   run.next.assign(count, -1);
-  const int32_t past = *std::max_element(run.positions.begin(), run.positions.end());
-  std::vector<HostBuffer> buffers = {
-      {"settings", run.settings}, {"seed", run.seeds}, {"step", run.steps}, {"next", run.next}};
-  std::vector<ExtentValue> extents = {{"past", past}};
+  run.buffers = {{"settings", run.settings}, {"seed", run.seeds}, {"step", run.steps}, {"next", run.next}};
+  const auto give = [&](std::initializer_list<HostBuffer> more) {
+    run.buffers.insert(run.buffers.end(), more.begin(), more.end());
+  };
+  run.extents = {{"past", *std::max_element(run.positions.begin(), run.positions.end())}};
   if (count > 1) {
     run.member_of.assign(room->rows.size(), -1);
     run.position_of.assign(room->rows.size(), -1);
@@ -49,43 +52,42 @@ Status TextConversation::Impl::launch(bool wait) {
       run.member_of[run.members[i]->row] = static_cast<int32_t>(i);
       run.position_of[run.members[i]->row] = run.positions[i];
     }
-    for (const HostBuffer& buffer : std::initializer_list<HostBuffer>{{"rows", run.rows},
-                                                                      {"positions", run.positions},
-                                                                      {"lengths", run.lengths},
-                                                                      {"places", run.places},
-                                                                      {"ends", run.ends},
-                                                                      {"member_of", run.member_of},
-                                                                      {"position_of", run.position_of}})
-      buffers.push_back(buffer);
-    extents.push_back({"members", static_cast<int64_t>(count)});
+    give({{"rows", run.rows}, {"positions", run.positions}, {"lengths", run.lengths}, {"places", run.places}});
+    give({{"ends", run.ends}, {"member_of", run.member_of}, {"position_of", run.position_of}});
+    run.extents.push_back({"members", static_cast<int64_t>(count)});
   } else if (s.together > 1) {
-    extents.push_back({"row", static_cast<int64_t>(row)});
+    run.extents.push_back({"row", static_cast<int64_t>(row)});
   }
   if (!speaks) {
     run.ids = run.counted = run_ids;
     std::replace_if(run.counted.begin(), run.counted.end(), [&](int32_t id) { return is_control(id); }, -1);
-    buffers.emplace_back("ids", run.ids);
-    buffers.emplace_back("counted", run.counted);
-    extents.push_back({"tokens", static_cast<int64_t>(run_count)});
+    give({{"ids", run.ids}, {"counted", run.counted}});
+    run.extents.push_back({"tokens", static_cast<int64_t>(run_count)});
   }
   // What a grammar allows counts for the step that draws: the last one, which has read all.
-  const bool guided = guide.is_on() && !ahead && there + run_count == ids.size();
-  if (guided) {
-    std::span<const float> bias;
-    const Status status = guide.bias(s, &bias);
-    if (status != Status::Ok) return status;
-    buffers.emplace_back("bias", bias);
+  if (!guide.is_on() || ahead || there + run_count < ids.size()) return Status::Ok;
+  std::span<const float> bias;
+  const Status status = guide.bias(s, &bias);
+  if (status != Status::Ok) {
+    run.clear();
+    return status;
   }
-  Plan& plan = guided      ? (speaks ? s.guided.speaker : s.guided.reader)
-               : !speaks   ? s.reader
-               : count > 1 ? s.chorus
-                           : s.speaker;
+  give({{"bias", bias}});
+  run.plan = speaks ? s.guided.speaker : s.guided.reader;
+  return Status::Ok;
+}
+
+// Runs that, or begins to.
+Status TextConversation::Impl::launch(bool wait) {
+  const Status ready = prepare();
+  if (ready != Status::Ok) return ready;
+  TextRun& run = shared->run;
   if (wait) {
-    run.finish(plan.run(buffers, extents, {.state = room->state}));
+    run.finish(run.plan.run(run.buffers, run.extents, {.state = room->state}));
     return Status::Ok;
   }
-  const Status status = plan.start(buffers, extents, {.state = room->state}, &run.started);
-  if (status != Status::Ok) run.members.clear();
+  const Status status = run.plan.start(run.buffers, run.extents, {.state = room->state}, &run.started);
+  if (status != Status::Ok) run.clear();
   return status;
 }
 

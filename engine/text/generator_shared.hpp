@@ -32,7 +32,8 @@ struct TextGenerator::Shared {
   int64_t together = 1;  // rows of a room
   std::vector<std::weak_ptr<TextRoom>> rooms;
   TextRun run;
-  uint64_t begun = 0;  // how many runs polls began
+  bool in_frames = false;  // the host records steps, so that poll begins none
+  uint64_t begun = 0;      // how many runs polls began
 
   // Waits for the run under way, and leaves what it gave with its conversations.
   void settle();

@@ -152,6 +152,9 @@ Status TextConversation::step(TextPiece* piece) {
   Impl& c = *impl_;
   *piece = {};
   if (!c.answering) return fail(c.log(), Status::InvalidArgument, "there is no answer to go on with");
+  if (c.shared->in_frames)
+    return fail(c.log(), Status::InvalidArgument,
+                "steps of this model are recorded into frames; poll() gives what they gave");
   c.shared->settle();
   Status status = c.finished ? Status::Ok : c.launch(true);
   if (status == Status::Ok) status = c.take(piece);
@@ -165,9 +168,9 @@ Status TextConversation::poll(TextPiece* piece) {
   TextGenerator::Shared& s = *c.shared;
   *piece = {};
   if (!c.answering) return fail(c.log(), Status::InvalidArgument, "there is no answer to go on with");
-  if (!s.run.members.empty() && s.run.started.done()) s.settle();
+  if (s.run.started.done()) s.settle();
   Status status = c.finished ? c.take(piece) : Status::Ok;
-  if (status == Status::Ok && c.answering && c.may_begin()) {
+  if (status == Status::Ok && c.answering && !s.in_frames && c.may_begin()) {
     status = c.launch(false);
     if (status == Status::Ok) c.begins();
   }
@@ -196,12 +199,13 @@ TextEnd TextConversation::end() const { return valid() ? impl_->end : TextEnd::N
 
 Status TextConversation::fork(TextConversation* other) const {
   if (!valid() || other == nullptr) return Status::InvalidArgument;
-  impl_->free_room();
+  Status status = impl_->free_room();
+  if (status != Status::Ok) return status;
   TextConversation fresh;
   fresh.impl_ = std::make_unique<Impl>(*impl_);
   fresh.impl_->room = nullptr;
-  Status status = fresh.impl_->take_seat();
-  if (status == Status::Ok) fresh.impl_->free_room();
+  status = fresh.impl_->take_seat();
+  if (status == Status::Ok) status = fresh.impl_->free_room();
   if (status == Status::Ok)
     status = fresh.impl_->room->state.copy_row(impl_->room->state, static_cast<int64_t>(impl_->row),
                                                static_cast<int64_t>(fresh.impl_->row));
@@ -224,7 +228,6 @@ void TextConversation::reset() {
 
 Status TextConversation::set_sampling(const TextSampling& sampling) {
   if (!valid()) return Status::InvalidArgument;
-  impl_->wait();  // the run under way reads the settings
   const Status status = settings_of(sampling, impl_->log(), &impl_->settings);
   if (status == Status::Ok) impl_->options.sampling = sampling;
   return status;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/logging.hpp"
 #include "text/conversation.hpp"
 
 namespace heed {
@@ -12,19 +13,24 @@ void TextRun::clear() {
   for (std::vector<int32_t>* list : {&ids, &counted, &rows, &positions, &lengths, &places, &ends, &settings, &seeds,
                                      &steps, &next, &member_of, &position_of})
     list->clear();
+  buffers.clear();
+  extents.clear();
+  recording = nullptr;
+  room = nullptr;  // which a conversation that has left may have been the last to keep
 }
 
 void TextRun::finish(Status status) {
   for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i] == nullptr) continue;
     members[i]->run_status = status;
     members[i]->next = next[i];
     members[i]->finished = true;
   }
-  members.clear();
+  clear();
 }
 
 void TextGenerator::Shared::settle() {
-  if (!run.members.empty()) run.finish(run.started.wait());
+  if (!run.members.empty() && run.recording == nullptr) run.finish(run.started.wait());
 }
 
 Status TextConversation::Impl::take_seat() {
@@ -61,13 +67,22 @@ bool TextConversation::Impl::takes_part() const {
   return std::find(members.begin(), members.end(), this) != members.end();
 }
 
+// Of a run that the host records nobody knows when it is over: the conversation leaves it.
 void TextConversation::Impl::wait() {
-  if (takes_part()) shared->settle();
+  if (!takes_part()) return;
+  std::vector<Impl*>& members = shared->run.members;
+  if (shared->run.recording != nullptr)
+    std::replace(members.begin(), members.end(), this, static_cast<Impl*>(nullptr));
+  else
+    shared->settle();
 }
 
-void TextConversation::Impl::free_room() {
-  const std::vector<Impl*>& members = shared->run.members;
-  if (!members.empty() && members[0]->room == room) shared->settle();
+Status TextConversation::Impl::free_room() {
+  if (shared->run.members.empty() || shared->run.room != room) return Status::Ok;
+  if (shared->run.recording != nullptr)
+    return fail(log(), Status::InvalidArgument, "a fork while a step is recorded; finish_step ends that");
+  shared->settle();
+  return Status::Ok;
 }
 
 // The next token is one that the device has drawn, and its text is there.
@@ -121,7 +136,8 @@ bool TextConversation::Impl::may_begin() {
 
 void TextConversation::Impl::begins() {
   ++shared->begun;
-  for (Impl* one : shared->run.members) one->begun_at = shared->begun;
+  for (Impl* one : shared->run.members)
+    if (one != nullptr) one->begun_at = shared->begun;
   for (const std::weak_ptr<TextRoom>& one : shared->rooms)
     if (const std::shared_ptr<TextRoom> other_room = one.lock())
       for (Impl* other : other_room->rows)

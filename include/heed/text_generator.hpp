@@ -130,6 +130,7 @@ struct TokenAttention {
 };
 
 class TextConversation;
+struct TextAccess;  // private to the implementation
 
 // A cheap handle: copies share device, weights and plans. All of a model's conversations run on the same plans, one run after the
 // other, so that their calls, and those of the handle, must not overlap in time.
@@ -176,6 +177,7 @@ class HEED_API TextGenerator {
 
  private:
   friend class TextConversation;
+  friend struct TextAccess;
   std::shared_ptr<Shared> shared_;
 };
 

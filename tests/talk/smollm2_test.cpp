@@ -45,6 +45,32 @@ TEST_CASE("conversations with SmolLM2 say what its weights say in double", "[lan
   }
 }
 
+TEST_CASE("eight conversations with SmolLM2 at once say what its weights say in double", "[language_model][talk]") {
+  const std::string path = smollm2_file();
+  if (path.empty()) return;
+  std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
+  const auto prompts = nlohmann::json::parse(file, nullptr, false);
+  REQUIRE(prompts.is_array());
+  Device cpu = open_cpu();
+  TextGenerator model;
+  REQUIRE(TextGenerator::open(cpu, path, {.context = 128, .together = 8, .log = stderr_log()}, &model) == Status::Ok);
+  std::vector<TextConversation> all;
+  for (const auto& one : prompts) {
+    all.push_back(begun(model, greedy(24)));
+    REQUIRE(all.back().prompt(one["text"].get<std::string>()) == Status::Ok);
+  }
+  REQUIRE(all.size() == 8);
+  std::vector<Told> told(all.size());
+  TextPiece piece;
+  while (std::ranges::any_of(all, [](const TextConversation& one) { return one.answering(); }))
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].answering()) continue;
+      REQUIRE(all[i].step(&piece) == Status::Ok);
+      add(piece, &told[i]);
+    }
+  for (size_t i = 0; i < all.size(); ++i) CHECK(told[i].tokens == prompts[i]["greedy"].get<std::vector<int32_t>>());
+}
+
 // The mean was computed by the program that made smollm2-greedy.json: numpy in double, from the dequantized weights.
 TEST_CASE("SmolLM2 takes a text to be as likely as in double", "[language_model][talk]") {
   const std::string path = smollm2_file();
