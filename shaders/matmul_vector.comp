@@ -12,8 +12,12 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/matmul.glsl"
 
-// Lowering always makes workgroups of this size.
+// Workgroups have this size.
+#ifdef SUBGROUPS
+const uint INVOCATIONS = gl_WorkGroupSize.x;
+#else
 const uint INVOCATIONS = 128;
+#endif
 #ifdef B_BLOCKS
 const uint WIDTH = 8;  // elements of an eight; see shared/blocks.glsl
 #elif defined(B_NARROW)
@@ -138,7 +142,11 @@ void store_at(Tile t, uint i, uint j, float sum) {
 void add_along_k(Tile t) {
   add_sums();
   uint v = invocation();
-  if (v < COUNT) store_at(t, v / COLUMNS, v % COLUMNS, total(v));
+  if (COUNT > INVOCATIONS) {
+    for (; v < COUNT; v += INVOCATIONS) store_at(t, v / COLUMNS, v % COLUMNS, total(v));
+  } else if (v < COUNT) {
+    store_at(t, v / COLUMNS, v % COLUMNS, total(v));
+  }
 }
 
 #ifndef B_BLOCKS

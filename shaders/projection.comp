@@ -1,6 +1,6 @@
 // Projections of few rows, as in a step of decoding; see shared/projection.h. It takes as long as reading the weights: every
-// element of them is read once, 16 bytes at a time. One workgroup makes four columns of all rows with its invocations side
-// by side along k. Of a gated pair these are two columns of each weight; where heads turn, they are two whole pairs.
+// element of them is read once, 16 bytes at a time. One workgroup makes COLUMNS columns of all rows with its invocations side
+// by side along k. Of a gated pair half of them are of each weight; where heads turn, they are whole pairs.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -24,8 +24,11 @@ bool has(uint flag) { return (FLAGS & flag) != 0u; }
 const bool NORM = (FLAGS & HEED_PROJECTION_NORM) != 0u;
 const bool GATED = (FLAGS & HEED_PROJECTION_GATED) != 0u;
 
-const uint COLUMNS = 4;
+#ifdef SUBGROUPS
+const uint INVOCATIONS = gl_WorkGroupSize.x;
+#else
 const uint INVOCATIONS = 128;
+#endif
 #ifdef B_NARROW
 const uint WIDTH = 8;  // elements in 16 bytes of a weight
 #else
@@ -33,6 +36,7 @@ const uint WIDTH = 128u / A_BITS;
 #endif
 const uint FOURS = WIDTH / 4u;
 
+const uint HALF = COLUMNS / 2u;
 const uint COUNT = BM * (COLUMNS + (NORM ? 1u : 0u));  // the sums of squares come last
 float sums[COUNT];
 #include "shared/add_sums.glsl"
@@ -76,7 +80,7 @@ Wide wide_weight(uint at) {
 }
 #endif
 
-// Four columns of one result, or two of each of a gated pair.
+// COLUMNS columns of one result, or half as many of each of a gated pair.
 struct Tile {
   uint part, at;
 };
@@ -89,15 +93,15 @@ Tile tile_of(uint index) {
 
 bool turns(uint part) { return has(HEED_PROJECTION_TURNED << part); }
 
-// The column of a tile's sum c, in the weight part_of gives. A pair's elements are two sums apart if they lie PAIRS apart.
+// The column of a tile's sum c, in the weight part_of gives. A pair's elements are HALF sums apart if they lie PAIRS apart.
 uint column_of(Tile t, uint c) {
-  if (GATED) return t.at * 2u + c % 2u;
+  if (GATED) return t.at * HALF + c % HALF;
   if (!turns(t.part) || !has(HEED_PROJECTION_HALVES)) return t.at * COLUMNS + c;
   uint head = t.at / (HEAD / COLUMNS) * HEAD, within = t.at % (HEAD / COLUMNS);
-  if (within >= PAIRS / 2u) return head + within * COLUMNS + c;
-  return head + within * 2u + c % 2u + (c < 2u ? 0u : PAIRS);
+  if (within >= PAIRS / HALF) return head + within * COLUMNS + c;
+  return head + within * HALF + c % HALF + (c < HALF ? 0u : PAIRS);
 }
-uint part_of(Tile t, uint c) { return GATED ? c / 2u : t.part; }
+uint part_of(Tile t, uint c) { return GATED ? c / HALF : t.part; }
 
 // Rows past the end repeat the last one, and are not stored.
 uint row_at(uint i) {
@@ -145,7 +149,7 @@ Blocks blocks_of(uint part) {
 }
 uint first_block_of(uint part) { return part == 0u ? FIRST_0 : part == 1u ? FIRST_1 : FIRST_2; }
 
-// Each invocation reads RUN eights of four columns at a time. A run of four lies in one block.
+// Each invocation reads RUN eights of each column at a time. A run of four lies in one block.
 void sum_blocks(Tile t, uint type) {
   uint elements = block_elements(type), eights = elements / 8u;
   for (uint eight = lane() * RUN; eight * 8u < K; eight += INVOCATIONS * RUN) {
@@ -222,7 +226,7 @@ float turned(Tile t, uint i, uint c, uint b, uint s) {
   uint column = column_of(t, c) % HEAD;
   float own = product(t, i, c);
   if (column >= 2u * PAIRS) return own;
-  uint apart = has(HEED_PROJECTION_HALVES) ? 2u : 1u;
+  uint apart = has(HEED_PROJECTION_HALVES) ? HALF : 1u;
   uint pair = has(HEED_PROJECTION_HALVES) ? column % PAIRS : column / 2u;
   int position = int(p.first + s);
   if (has(HEED_PROJECTION_POSITIONS)) position = positions[p.offset[2] + b * p.position_b + s * p.position_s];
@@ -242,7 +246,7 @@ void finish(Tile t, uint i, uint c) {
   uint column = column_of(t, c);
   uint at = b * p.out_b[t.part] + s * p.out_s[t.part] + column / HEAD * p.out_head[t.part] + column % HEAD;
   if (GATED) {
-    if (c < 2u) store(0u, at, activate(ACTIVATION, product(t, i, c)) * product(t, i, c + 2u));
+    if (c < HALF) store(0u, at, activate(ACTIVATION, product(t, i, c)) * product(t, i, c + HALF));
   } else {
     store(t.part, at, turns(t.part) ? turned(t, i, c, b, s) : product(t, i, c));
   }
@@ -256,6 +260,10 @@ void main() {
   if (NORM) scale_rows();
   sum(t);
   add_sums();
-  uint v = lane();
-  if (v < min(BM, p.rows) * COLUMNS) finish(t, v / COLUMNS, v % COLUMNS);
+  uint v = lane(), count = min(BM, p.rows) * COLUMNS;
+  if (BM * COLUMNS > INVOCATIONS) {
+    for (; v < count; v += INVOCATIONS) finish(t, v / COLUMNS, v % COLUMNS);
+  } else if (v < count) {
+    finish(t, v / COLUMNS, v % COLUMNS);
+  }
 }

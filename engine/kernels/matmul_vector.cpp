@@ -1,11 +1,11 @@
 // Kernels for few rows, which take as long as reading b: matmul_vector.comp.
+#include "kernels/few_rows.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/planes.hpp"
 
 namespace heed::kernels::matmul {
 namespace {
 
-constexpr uint32_t kInvocations = 128;
 // Columns of a workgroup where b lies along k: enough for many reads to be under way, few enough for many workgroups.
 constexpr uint32_t kColumnsAlongK = 4;
 // Neighbouring lanes along n where b lies so. Each reads 16 bytes, together a cache line.
@@ -64,11 +64,13 @@ void list_vectors(const Select& select, Candidates* candidates) {
   if (select.max_of(depth) < kLeastDepth || (most > kMostRows && !vary) || !select.device.allows(id)) return;
   const bool along_k = (flags_of(select) & HEED_MATMUL_B_K_FAST) != 0;
   const uint32_t columns = along_k ? kColumnsAlongK : kLanesAlongN * (operands == Operands::F32 ? 4 : 8);
+  const bool by_subgroups = along_k && id == kReducing.of(operands);
+  const uint32_t invocations = by_subgroups ? invocations_along_k(select.device) : kMostAlongK;
   for (const Rows& rows : kRowCounts) {
     // Where the number of rows varies, decoding has one row.
     if (rows.rows != narrowest(most) && !(vary && rows.rows == 1)) continue;
     const double group = rows.rows * columns / kEfficiency * (select.device.software ? kBarriersOnCpu : 1);
-    Candidate& one = add_tile(candidates, id, kInvocations, rows.rows, columns, group);
+    Candidate& one = add_tile(candidates, id, invocations, rows.rows, columns, group);
     one.traits.most = rows.rows;
     one.traits.least_depth = kLeastDepth;
     if (is_quantized(select.info(in::kB).dtype)) one.set(MatmulBlockConstants::RUN, run_of(select.max_of(depth)));

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "kernels/chooser.hpp"
+#include "kernels/few_rows.hpp"
 #include "kernels/operations.hpp"
 #include "kernels/planes.hpp"
 
@@ -10,8 +11,10 @@ namespace {
 
 using Spec = ProjectionConstants;
 
-constexpr uint32_t kInvocations = 128;
 constexpr uint32_t kColumns = 4;  // of a workgroup
+// With one row and quantized weights, where subgroups are small: more columns share what is read of the row and its norm. It
+// could not hold as many values of other weights, and drivers take minutes to compile it for 16 columns.
+constexpr uint32_t kColumnsOfOne = 8;
 constexpr uint32_t kRowCounts[] = {1, 4, 8};
 static_assert(kRowCounts[2] == kMostProjectedRows);
 
@@ -23,6 +26,7 @@ struct Ids {
     if (rows != DType::F32) return rows == DType::F16 ? f16 : bf16;
     return is_16_bit_float(weights) ? narrow : f32;
   }
+  bool has(KernelId id) const { return id == f32 || id == f16 || id == narrow || id == bf16 || quantized.has(id); }
 };
 constexpr Ids kPlain = {
     KernelId::ProjectionF32,
@@ -66,10 +70,31 @@ uint32_t flags_of(const Select& select) {
   return flags;
 }
 
-// Workgroups of weight i; those of a gated pair make columns of both.
-int64_t tiles_of(const ProjectionAttrs& attrs, size_t i) {
-  if (attrs.gated) return i == 0 ? attrs.weights[0].columns / (kColumns / 2) : 0;
-  return attrs.weights[i].columns / kColumns;
+// Workgroups of weight i, with this many columns each; those of a gated pair make columns of both.
+int64_t tiles_of(const ProjectionAttrs& attrs, size_t i, uint32_t columns) {
+  if (attrs.gated) return i == 0 ? attrs.weights[0].columns / (columns / 2) : 0;
+  return attrs.weights[i].columns / columns;
+}
+
+// Pairs that turn.
+int64_t pairs_of(const Select& select) {
+  const bool turns = select.node.as<ProjectionAttrs>().turned != 0;
+  return turns ? select.max_of(select.info(in::kProjectionTable).dims[0]) : 0;
+}
+
+// Whether workgroups of this many columns divide the pass: each has columns of one weight, or of a pair as many of each, and where
+// heads turn whole pairs of one head.
+bool divide(const Select& select, uint32_t columns) {
+  const auto& attrs = select.node.as<ProjectionAttrs>();
+  const uint32_t half = columns / 2;
+  for (size_t i = 0; i < attrs.count; ++i)
+    if (attrs.weights[i].columns % (attrs.gated ? half : columns) != 0) return false;
+  return attrs.turned == 0 || (attrs.head % columns == 0 && pairs_of(select) % half == 0);
+}
+
+uint32_t columns_of(const Select& select, KernelId id, uint32_t rows) {
+  const bool reads_much = rows == 1 && has_small_subgroups(select.device) && kReducing.quantized.has(id);
+  return reads_much && divide(select, kColumnsOfOne) ? kColumnsOfOne : kColumns;
 }
 
 // Where there are fewer weights, the first one stands for the others, so that the kernel knows of one type.
@@ -91,11 +116,11 @@ void add(const Select& select, const Candidate& candidate) {
   KernelUse& use = add_candidate(select, candidate);
   use.key.set(Spec::FLAGS, flags_of(select)).set(Spec::ACTIVATION, static_cast<uint32_t>(attrs.activation));
   use.key.set(Spec::K, u32(select.max_of(select.info(in::kProjectionWeights).dims[0])));
-  const int64_t second = tiles_of(attrs, 0), third = second + tiles_of(attrs, 1);
+  const uint32_t columns = candidate.traits.columns;
+  const int64_t second = tiles_of(attrs, 0, columns), third = second + tiles_of(attrs, 1, columns);
   use.key.set(Spec::SECOND, attrs.gated || attrs.count < 2 ? UINT32_MAX : u32(second));
   use.key.set(Spec::THIRD, attrs.count < 3 ? UINT32_MAX : u32(third));
-  use.key.set(Spec::HEAD, u32(attrs.head)).set(Spec::PAIRS, 0);
-  if (attrs.turned != 0) use.key.set(Spec::PAIRS, u32(select.max_of(select.info(in::kProjectionTable).dims[0])));
+  use.key.set(Spec::HEAD, u32(attrs.head)).set(Spec::PAIRS, u32(pairs_of(select)));
   use.key.set(Spec::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
   if (is_quantized(select.info(in::kProjectionWeights).dtype)) set_blocks(select, &use);
 
@@ -137,9 +162,13 @@ Status select_projection(const Select& select) {
     vary = vary || !select.schedule.sizes.is_constant(x.dims[i]);
   }
   Candidates candidates;
+  const KernelId id = id_for(select.device, rows, weights);
+  const uint32_t invocations = kReducing.has(id) ? invocations_along_k(select.device) : kMostAlongK;
   for (const uint32_t count : kRowCounts) {
-    Candidate& one = candidates.add(id_for(select.device, rows, weights), {kInvocations, 1, 1}).set(Spec::BM, count);
+    const uint32_t columns = columns_of(select, id, count);
+    Candidate& one = candidates.add(id, {invocations, 1, 1}).set(Spec::BM, count).set(Spec::COLUMNS, columns);
     one.traits.rows = count;
+    one.traits.columns = columns;
     one.traits.most = count;
     one.why = "few rows: weights are read once, and norm, products and what follows are one pass";
     if (count >= most) break;
@@ -160,11 +189,13 @@ void emit_projection(const Emit& emit) {
   p.tokens = u32(x.dim[x.rank - 2]);
   p.x_b = u32(strides_of(x).b), p.x_s = u32(strides_of(x).s);
   p.gamma = attrs.gamma_at;
+  const uint32_t kernel = choose(emit.kernels, problem_of(x));
+  const Traits& traits = emit.kernels.uses[kernel].traits;
   int64_t tiles = 0;
   for (size_t i = 0; i < attrs.count; ++i) {
     p.weight[i] = attrs.weights[i].at;
     p.bias[i] = attrs.weights[i].bias_at;
-    tiles += tiles_of(attrs, i);
+    tiles += tiles_of(attrs, i, traits.columns);
     if (!emit.node.outputs[i].valid()) continue;
     const View out = resolve(emit.schedule, emit.node.outputs[i], emit.values);
     const bool apart = (attrs.apart >> i & 1) != 0;
@@ -185,12 +216,11 @@ void emit_projection(const Emit& emit) {
     p.offset[2] = u32(positions.offset);
     p.position_b = u32(positions.stride[0]), p.position_s = u32(positions.stride[2]);
   }
-  const uint32_t kernel = choose(emit.kernels, problem_of(x));
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = kernel;
   dispatch.groups = fold_groups(tiles);
-  dispatch.work = 2.0 * static_cast<double>(tiles) * kColumns * emit.kernels.uses[kernel].traits.rows *
-                  static_cast<double>(x.dim[x.rank - 1]);
+  dispatch.work =
+      2.0 * static_cast<double>(tiles) * traits.columns * traits.rows * static_cast<double>(x.dim[x.rank - 1]);
   dispatch.set_push(p);
 }
 

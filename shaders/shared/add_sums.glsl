@@ -1,5 +1,5 @@
-// Adds what all 128 invocations of a workgroup have in sums[0 .. COUNT - 1], in a fixed order. Every invocation can read each
-// total(v) then.
+// Adds what all INVOCATIONS of a workgroup, 128 without SUBGROUPS, have in sums[0 .. COUNT - 1], in a fixed order. Every
+// invocation can read each total(v) then.
 #ifdef SUBGROUPS
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
@@ -19,6 +19,13 @@ shared float sh_sums[SUMS];
 float total(uint v) { return sh_sums[TOTALS + v]; }
 
 #ifdef SUBGROUPS
+// Adds what the subgroups have for sum v.
+void add_parts(uint v) {
+  float sum = sh_sums[v];
+  for (uint i = 1u; i < gl_NumSubgroups; ++i) sum += sh_sums[i * COUNT + v];
+  sh_sums[TOTALS + v] = sum;
+}
+
 void add_sums() {
   [[unroll]] for (uint v = 0u; v < COUNT; ++v) {
     float sum = subgroupAdd(sums[v]);
@@ -26,10 +33,10 @@ void add_sums() {
   }
   barrier();
   uint v = gl_LocalInvocationID.x;
-  if (v < COUNT) {
-    float sum = sh_sums[v];
-    for (uint i = 1u; i < gl_NumSubgroups; ++i) sum += sh_sums[i * COUNT + v];
-    sh_sums[TOTALS + v] = sum;
+  if (COUNT > INVOCATIONS) {
+    for (; v < COUNT; v += INVOCATIONS) add_parts(v);
+  } else if (v < COUNT) {
+    add_parts(v);
   }
   barrier();
 }

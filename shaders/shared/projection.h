@@ -26,4 +26,5 @@ HEED_CONSTANT(9, uint, THIRD, 0xffffffffu)
 HEED_CONSTANT(10, uint, HEAD, 4)   // columns of a head
 HEED_CONSTANT(11, uint, PAIRS, 0)  // of them that turn
 HEED_CONSTANT(12, float, EPS, 0.0)
+HEED_CONSTANT(23, uint, COLUMNS, 4)  // of a workgroup; a power of two
 HEED_END_CONSTANTS
