@@ -36,9 +36,10 @@ struct TextPart {
 };
 
 // Records the next part of the step under way, as record_some does, or begins a step of the conversation that waits for the longest
-// time, and of those that share it (TextGeneratorOptions::together). Neither submits nor waits. The host has made the
-// barriers of sync_needs(model.plan()) around the parts; the tokens are then read by the host, at VK_PIPELINE_STAGE_HOST_BIT. Parts are submitted
-// to one queue in their order.
+// time, and of those that share it (TextGeneratorOptions::together). It neither submits nor waits. After the last part the
+// host makes a barrier from sync_needs(model.plan()).after to its own reads, at VK_PIPELINE_STAGE_HOST_BIT, since the tokens
+// are read from its memory. Parts are submitted to one queue in their order. The device was adopted with a queue: opening the
+// model and making a State submit to it.
 //
 // From the first call on, steps come from here alone: poll() gives pieces and begins nothing, and step() returns InvalidArgument.
 // A conversation that is cancelled or ends leaves the step, which goes on for the others; fork() returns InvalidArgument until

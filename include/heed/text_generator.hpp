@@ -220,7 +220,8 @@ class HEED_API TextConversation {
   // The same without waiting, as far as Plan::start does not wait: begins a step, or gives what the last one gave and begins the
   // next. While a step of another conversation goes on, it does nothing; conversations that are polled in turn get their steps in
   // turn. Where steps are shared (TextGeneratorOptions::together), the next one begins when all that take part were given their
-  // pieces: at the last of a frame's polls. After a failure of either, the answer is over; what was said is still there, and answer_now() may ask again.
+  // pieces: at the last of a frame's polls. After a failure of either, the answer is over; what was said is still there, and
+  // answer_now() may ask again.
   Status poll(TextPiece* piece);
   // Ends the answer. What was given of it counts as said. It waits for the step that poll began, and what that gives is lost.
   void cancel();
@@ -236,7 +237,8 @@ class HEED_API TextConversation {
   Status fork(TextConversation* other) const;
   // Forgets all but the system message, and begins the draws anew. What the device has read of it, it need not read again.
   void reset();
-  // Counts from the next draw on; a step that another conversation shared may have made that already. InvalidArgument if sample_words refuses it.
+  // Counts from the next draw on; a step that another conversation shared may have made that already. InvalidArgument if
+  // sample_words refuses it.
   Status set_sampling(const TextSampling& sampling);
 
   std::span<const int32_t> ids() const;  // all tokens, as they are or will be read
