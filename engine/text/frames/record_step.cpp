@@ -57,7 +57,8 @@ uint64_t text_memory_bytes(const TextGenerator& model) {
   constexpr uint64_t kLists = 12;  // of TextRun, at most
   const auto members = static_cast<uint64_t>(s->together), tokens = static_cast<uint64_t>(s->read);
   return place_behind(members * kSampleWords * kWord) + kLists * place_behind(members * kWord) +
-         2 * place_behind(tokens * kWord);
+         2 * place_behind(tokens * kWord) +
+         place_behind(static_cast<uint64_t>(s->config.vocabulary) * kWord);  // what a grammar allows
 }
 
 Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMemory& memory, double budget_ms,
@@ -78,7 +79,8 @@ Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMe
                          static_cast<unsigned long long>(text_memory_bytes(model))));
     first = next_of(*s);
     if (first == nullptr) return Status::Ok;
-    first->prepare();
+    const Status ready = first->prepare();
+    if (ready != Status::Ok) return ready;
     auto fresh = std::make_shared<Recording>();
     write_inputs(run, memory, fresh.get());
     run.recording = std::move(fresh);
