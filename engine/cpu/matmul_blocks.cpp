@@ -18,9 +18,13 @@ namespace {
 
 template <class Blocks>
 MatmulKernels::Storage blocks_storage() {
-  // Scales and words take registers beside the sums. More rows would spill, and cost compile time.
+  // Scales and words take registers beside the sums; with more rows they would spill. Old instruction sets get no more than they need,
+  // since each of these takes time to compile.
   static constexpr MatmulKernels::Tile kTiles[] = {
-      blocks_tile<Blocks, 1>, blocks_tile<Blocks, 2>, blocks_tile<Blocks, 3>, blocks_tile<Blocks, 4>,
+      blocks_tile<Blocks, 1>,
+#if HEED_TILE_ROWS == 12 || HWY_TARGET == HWY_AVX2
+      blocks_tile<Blocks, 2>, blocks_tile<Blocks, 3>, blocks_tile<Blocks, 4>,
+#endif
 #if HEED_TILE_ROWS == 12
       blocks_tile<Blocks, 5>, blocks_tile<Blocks, 6>, blocks_tile<Blocks, 7>, blocks_tile<Blocks, 8>,
 #endif

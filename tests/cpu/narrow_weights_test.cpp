@@ -57,12 +57,14 @@ double worst_error(const Layer& layer, const std::vector<float>& x, const std::v
   for (int64_t i = 0; i < layer.m; ++i)
     for (int64_t j = 0; j < layer.n; ++j) {
       double sum = static_cast<double>(b[static_cast<size_t>(j)]), size = std::abs(sum);
-      for (int64_t p = 0; p < layer.k; ++p) {
-        const double product =
-            static_cast<double>(x[static_cast<size_t>(i * layer.k + p)]) *
-            static_cast<double>(w[static_cast<size_t>(layer.transpose ? j * layer.k + p : p * layer.n + j)]);
+      const float* a = x.data() + i * layer.k;
+      const float* c = w.data() + (layer.transpose ? j * layer.k : j);
+      const int64_t step = layer.transpose ? 1 : layer.n;
+      // Tests are not optimized, and these are many products: no calls.
+      for (int64_t p = 0; p < layer.k; ++p, ++a, c += step) {
+        const double product = static_cast<double>(*a) * static_cast<double>(*c);
         sum += product;
-        size += std::abs(product);
+        size += product < 0.0 ? -product : product;
       }
       const double error = std::abs(static_cast<double>(y[static_cast<size_t>(i * layer.n + j)]) - sum);
       if (!(error <= 1e30)) return error;  // NaN

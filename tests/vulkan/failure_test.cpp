@@ -83,7 +83,8 @@ std::vector<float> on_cpu() {
 }  // namespace
 
 // For every n the n-th call that can fail does, with each error that drivers give.
-TEST_CASE("failures: whatever call fails, the failure is returned and nothing is left behind", "[vulkan][failure]") {
+TEST_CASE("failures: whatever call fails, the failure is returned and nothing is left behind",
+          "[vulkan][failure][slow]") {
   struct Row {
     VkResult error;
     Status status;

@@ -350,7 +350,8 @@ TEST_CASE("state: a plan with neither inputs nor outputs", "[vulkan][state]") {
   CHECK(host->take_validation() == "");
 }
 
-TEST_CASE("state: more than one piece of staging memory, and more ranges than one command takes", "[vulkan][state]") {
+TEST_CASE("state: more than one piece of staging memory, and more ranges than one command takes",
+          "[vulkan][state][slow]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   constexpr int64_t kRows = 5000, kColumns = 1000;  // 19 MiB
@@ -383,7 +384,7 @@ TEST_CASE("state: more than one piece of staging memory, and more ranges than on
 }
 
 TEST_CASE("state: whatever call fails, the failure is returned and nothing is left behind",
-          "[vulkan][state][failure]") {
+          "[vulkan][state][failure][slow]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   for (const auto& [error, expected] : {std::pair{VK_ERROR_OUT_OF_DEVICE_MEMORY, Status::OutOfDeviceMemory},
