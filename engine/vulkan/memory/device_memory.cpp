@@ -45,10 +45,15 @@ Status DeviceMemory::allocate(Context& context, const char* what, VkBuffer buffe
   request.use = use;
   request.buffer = buffer;
   request.name = what;
-  if (order.count == 0)
+  if (order.count == 0) {
+    uint64_t largest = 0;
+    const VkPhysicalDeviceMemoryProperties& memory = context.physical.memory;
+    for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
+      largest = std::max<uint64_t>(largest, memory.memoryHeaps[i].size);
     return fail(context.log, Status::OutOfDeviceMemory,
-                format("%s needs %llu bytes; no memory heap that could serve is so large", what,
-                       static_cast<ull>(request.requirements.size)));
+                format("%s needs %llu bytes; no memory heap that could serve is so large, the largest has %llu", what,
+                       static_cast<ull>(request.requirements.size), static_cast<ull>(largest)));
+  }
   of_host_ = context.memory.allocate != nullptr;
   Status status = of_host_ ? from_host(request) : from_driver(request, order);
   if (status != Status::Ok) return status;
