@@ -210,7 +210,9 @@ TEST_CASE("started: whatever call fails, the failure is returned and nothing is 
         StartedRun started;
         inject_failure(call, error);
         Status status = plan.start({{"x", x}, {"y", y}}, {}, {.state = state}, &started);
-        if (status == Status::Ok && asks) wait_by_asking(started);
+        // A few times only: how often one may ask before the end depends on the machine, and each time is a call.
+        for (int i = 0; status == Status::Ok && asks && i < 3 && !started.done(); ++i) {
+        }
         if (status == Status::Ok) status = started.wait();
         function = injected_into();
         inject_failure(0, VK_SUCCESS);
