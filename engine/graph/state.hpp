@@ -67,7 +67,8 @@ class StateImpl {
   // These return when all is done. In the host's memory, ranges follow each other.
   virtual Status clear() = 0;
   virtual Status copy(const StateImpl& from) = 0;  // of the same home and layout
-  // Of the same home. Each range of `from` is as long as that of `to` at the same place in the list, and none overlap.
+  // Copies parts of a State of the same home. Each range of `from` is as long as the one at the same place of the other list, and
+  // no two overlap.
   virtual Status copy(const StateImpl& from, std::span<const StateRange> from_ranges,
                       std::span<const StateRange> to_ranges) = 0;
   virtual Status read(std::span<const StateRange> ranges, std::byte* to) = 0;
@@ -94,7 +95,7 @@ Status match_layouts(const StateLayout& own, const StateLayout& other, const cha
 // The ranges of a part of a tensor, in row-major order. ShapeMismatch unless they have `given` bytes.
 Status ranges_of(const StateLayout& layout, std::string_view name, const StatePart& part, uint64_t given,
                  const char* call, const Log& log, std::vector<StateRange>* ranges);
-// Of each tensor, what it holds at this index of its first axis.
+// Adds a range for each tensor: what the tensor holds at index `row` of its first axis. InvalidArgument: one has no such row.
 Status ranges_of_row(const StateLayout& layout, int64_t row, const char* call, const Log& log,
                      std::vector<StateRange>* ranges);
 

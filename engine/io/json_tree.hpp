@@ -13,7 +13,7 @@ struct JsonTree {
   enum class Kind : uint8_t { Null, Boolean, Integer, Number, Text, Array, Object };
   Kind kind = Kind::Null;
   bool truth = false;
-  // Of texts their characters, of numbers what the file has.
+  // Holds the characters of a text, unescaped, or a number as the file writes it.
   std::string text = {};
   std::vector<JsonTree> parts = {};     // of arrays and objects
   std::vector<std::string> names = {};  // of an object's parts

@@ -1,4 +1,5 @@
-// What kernels for few rows share, whose invocations divide k among them: matmul_vector.comp and projection.comp.
+// Sizes of workgroups in which invocations divide k among them. matmul_vector.comp and projection.comp, the kernels for few rows,
+// share them.
 #pragma once
 
 #include <algorithm>

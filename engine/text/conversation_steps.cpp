@@ -64,7 +64,7 @@ Status TextConversation::Impl::prepare() {
     give({{"ids", run.ids}, {"counted", run.counted}});
     run.extents.push_back({"tokens", static_cast<int64_t>(run_count)});
   }
-  // What a grammar allows counts for the step that draws: the last one, which has read all.
+  // A grammar limits only the step that draws a token, which is the one that has read all of the text.
   if (!guide.is_on() || ahead || there + run_count < ids.size()) return Status::Ok;
   std::span<const float> bias;
   const Status status = guide.bias(s, &bias);

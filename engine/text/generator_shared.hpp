@@ -37,11 +37,18 @@ struct TextGenerator::Shared {
 
   // Waits for the run under way, and leaves what it gave with its conversations.
   void settle();
+
+  // Compiles a plan that is not needed from the start, for which it opens the file again. Does nothing if the plan is there.
+  Status compile_later(Graph (*graph)(const DecoderModel& model, const Shared& shared), Plan* plan);
+  // InvalidArgument: an id is none of the model's. `what` begins the message.
+  Status check_ids(std::span<const int32_t> ids, const char* what) const;
+  // The decoder with keys and values that stay, of one text whose first `past` tokens are there.
+  DecoderOptions with_cache(Dim past) const;
 };
 
-// What a plan of a generator does. Its inputs and outputs, by name, are "settings" [1, members, kSampleWords], and "seed", "step" and
-// "next" [1, members]; the position "past" is the length of the text before the run, or of the longest. Of plans for one
-// member of a room, its row is the position "row".
+// Says what a plan of a generator does. The plan's inputs and outputs, by name, are "settings" [1, members, kSampleWords], and "seed",
+// "step" and "next" [1, members]; the position "past" is the length of the text before the run, or of the longest. A plan for one
+// member of a room takes the member's row as the position "row".
 enum class Speaking : uint8_t {
   Reads,   // a conversation's tokens, "ids" and "counted" [1, tokens]; the extent "tokens"
   Goes,    // a conversation goes on from the token that was drawn for it

@@ -1,4 +1,4 @@
-// Which tokens may come next, so that a text stays within a grammar.
+// GrammarMasker finds which tokens may come next, so that a text stays within a grammar.
 #pragma once
 
 #include <memory>

@@ -66,7 +66,7 @@ class NodeMaker {
     return all;
   }
 
-  // Of what may be left out, each leads to the end at once, so that no place reaches more than one other.
+  // Repetitions that may be left out lead to the end directly, not through those behind them: a place then reaches only one other.
   uint32_t repeat(const Item& made, uint32_t next) {
     const uint32_t part = made.parts[0];
     uint32_t all = next, least = made.least;

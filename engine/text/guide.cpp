@@ -10,19 +10,15 @@ namespace heed {
 
 namespace {
 
+template <Speaking kWhat>
+Graph guided_graph(const DecoderModel& model, const TextGenerator::Shared& shared) {
+  return speaking_graph(model, shared, kWhat, true);
+}
+
 Status make_guided_plans(TextGenerator::Shared* shared) {
-  GuidedPlans& plans = shared->guided;
-  if (plans.speaker.valid()) return Status::Ok;
-  DecoderModel model;
-  Plan reader;
-  Status status = DecoderModel::open(shared->path, shared->log, &model);
-  if (status == Status::Ok)
-    status = shared->device.compile(speaking_graph(model, *shared, Speaking::Reads, true), shared->weights, &reader);
-  if (status == Status::Ok)
-    status =
-        shared->device.compile(speaking_graph(model, *shared, Speaking::Goes, true), shared->weights, &plans.speaker);
-  if (status == Status::Ok) plans.reader = std::move(reader);
-  return status;
+  const Status status = shared->compile_later(guided_graph<Speaking::Reads>, &shared->guided.reader);
+  if (status != Status::Ok) return status;
+  return shared->compile_later(guided_graph<Speaking::Goes>, &shared->guided.speaker);
 }
 
 bool is_empty(const GrammarMasker::Mask& mask) {

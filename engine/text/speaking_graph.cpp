@@ -37,8 +37,7 @@ Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& sha
     return room > 1 ? g.slice(all, 0, row, 1) : all;
   };
   Tensor text = state("text"), counted = state("counted"), ids;
-  DecoderOptions network = shared.network;
-  network.cache = {.capacity = context, .past = past, .dtype = shared.network.cache.dtype};
+  DecoderOptions network = shared.with_cache(past);
   if (room > 1) network.cache.rows = room, network.cache.row = row;
   SampleOptions sample;
   Tensor ends;

@@ -14,8 +14,7 @@ std::string layer_name(int layer) { return "layer." + std::to_string(layer); }
 Graph looking_graph(const DecoderModel& model, const TextGenerator::Shared& shared) {
   Graph g;
   const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", shared.read);
-  DecoderOptions network = shared.network;
-  network.cache = {.capacity = shared.context, .past = past, .dtype = shared.network.cache.dtype};
+  DecoderOptions network = shared.with_cache(past);
   network.attention = true;
   const DecoderResult y = model.build(g, g.input("ids", {1, tokens}, DType::I32), network);
   for (int i = 0; i < static_cast<int>(y.attention.size()); ++i) {
@@ -23,14 +22,6 @@ Graph looking_graph(const DecoderModel& model, const TextGenerator::Shared& shar
     g.output(layer_name(i), network.dtype == DType::F32 ? last : g.cast(last, DType::F32));
   }
   return g;
-}
-
-Status make_looker(TextGenerator::Shared* shared) {
-  if (shared->looker.valid()) return Status::Ok;
-  DecoderModel model;
-  const Status status = DecoderModel::open(shared->path, shared->log, &model);
-  if (status != Status::Ok) return status;
-  return shared->device.compile(looking_graph(model, *shared), shared->weights, &shared->looker);
 }
 
 // Reads the text in runs; what counts are the weights of the last one.
@@ -60,10 +51,8 @@ Status TextGenerator::attention(std::span<const int32_t> ids, TokenAttention* at
   if (!valid() || attention == nullptr) return Status::InvalidArgument;
   Shared& s = *shared_;
   if (ids.empty()) return fail(s.log, Status::InvalidArgument, "the attention of no tokens");
-  for (const int32_t id : ids)
-    if (id < 0 || static_cast<size_t>(id) >= s.bpe.size())
-      return fail(s.log, Status::InvalidArgument,
-                  format("the attention of a text with token %d, which the model has not", id));
+  Status status = s.check_ids(ids, "the attention of a text");
+  if (status != Status::Ok) return status;
   if (ids.size() > static_cast<size_t>(s.context))
     return fail(s.log, Status::ExtentOutOfRange,
                 format("the attention of %zu tokens; the context has room for %lld", ids.size(),
@@ -72,7 +61,7 @@ Status TextGenerator::attention(std::span<const int32_t> ids, TokenAttention* at
   fresh.layers = s.config.layers;
   fresh.heads = s.config.heads;
   fresh.tokens = static_cast<int64_t>(ids.size());
-  Status status = make_looker(&s);
+  status = s.compile_later(looking_graph, &s.looker);
   if (status == Status::Ok) status = look(s, ids, &fresh);
   if (status == Status::Ok) *attention = std::move(fresh);
   return status;

@@ -160,6 +160,27 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+Status TextGenerator::Shared::compile_later(Graph (*graph)(const DecoderModel& model, const Shared& shared),
+                                            Plan* plan) {
+  if (plan->valid()) return Status::Ok;
+  DecoderModel model;
+  const Status status = DecoderModel::open(path, log, &model);
+  return status == Status::Ok ? device.compile(graph(model, *this), weights, plan) : status;
+}
+
+Status TextGenerator::Shared::check_ids(std::span<const int32_t> ids, const char* what) const {
+  for (const int32_t id : ids)
+    if (id < 0 || static_cast<size_t>(id) >= bpe.size())
+      return fail(log, Status::InvalidArgument, format("%s with token %d, which the model has not", what, id));
+  return Status::Ok;
+}
+
+DecoderOptions TextGenerator::Shared::with_cache(Dim past) const {
+  DecoderOptions options = network;
+  options.cache = {.capacity = context, .past = past, .dtype = network.cache.dtype};
+  return options;
+}
+
 Status TextGenerator::open(Device& device, std::string_view path, const TextGeneratorOptions& options,
                            TextGenerator* generator) {
   if (!device.valid() || generator == nullptr) return Status::InvalidArgument;

@@ -13,20 +13,11 @@ constexpr int32_t kNoLabel = -100;
 Graph scoring_graph(const DecoderModel& model, const TextGenerator::Shared& shared) {
   Graph g;
   const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", shared.read);
-  DecoderOptions network = shared.network;
-  network.cache = {.capacity = shared.context, .past = past, .dtype = shared.network.cache.dtype};
+  DecoderOptions network = shared.with_cache(past);
   network.all_logits = true;
   const DecoderResult y = model.build(g, g.input("ids", {1, tokens}, DType::I32), network);
   g.output("loss", g.cross_entropy(y.logits, g.input("labels", {1, tokens}, DType::I32)));
   return g;
-}
-
-Status make_scorer(TextGenerator::Shared* shared) {
-  if (shared->scorer.valid()) return Status::Ok;
-  DecoderModel model;
-  const Status status = DecoderModel::open(shared->path, shared->log, &model);
-  if (status != Status::Ok) return status;
-  return shared->device.compile(scoring_graph(model, *shared), shared->weights, &shared->scorer);
 }
 
 // Reads a text in windows of the context; each begins in the middle of the one before.
@@ -81,12 +72,10 @@ Status TextGenerator::loss(std::span<const int32_t> ids, double* mean, size_t* c
   if (!valid() || mean == nullptr) return Status::InvalidArgument;
   Shared& s = *shared_;
   if (ids.size() < 2) return fail(s.log, Status::InvalidArgument, "the loss of fewer than two tokens");
-  for (const int32_t id : ids)
-    if (id < 0 || static_cast<size_t>(id) >= s.bpe.size())
-      return fail(s.log, Status::InvalidArgument,
-                  format("the loss of a text with token %d, which the model has not", id));
+  Status status = s.check_ids(ids, "the loss of a text");
+  if (status != Status::Ok) return status;
   if (s.context < 2) return fail(s.log, Status::InvalidArgument, "the loss with a context of one token");
-  Status status = make_scorer(&s);
+  status = s.compile_later(scoring_graph, &s.scorer);
   State state;
   if (status == Status::Ok) status = s.scorer.make_state(&state);
   if (status != Status::Ok) return status;

@@ -147,8 +147,7 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
   Messages messages;
   Device device;
   const auto failed = [&](const std::string& what, Status status) {
-    const std::vector<std::string> said = messages.take();
-    complain(what + ": " + (said.empty() ? to_string(status) : said.front()));
+    complain(what, messages.take(), status);
     return kFailed;
   };
   Status status = Device::open(device_options(select, messages.log()), &device);

@@ -140,8 +140,7 @@ int bench_writer(const std::string& select, const std::vector<Work>& works, cons
                  nlohmann::json* report) {
   Messages messages;
   const auto failed = [&](const std::string& what, Status status, int code) {
-    const std::vector<std::string> said = messages.take();
-    complain(what + ": " + (said.empty() ? to_string(status) : said.front()));
+    complain(what, messages.take(), status);
     return code;
   };
   Device device;

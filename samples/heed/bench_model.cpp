@@ -71,8 +71,7 @@ Status measure(TextEncoder& encoder, const TokenBatch& batch, double budget_ms, 
 int bench_device(const std::string& select, const BenchOptions& options, nlohmann::json* report) {
   Messages messages;
   const auto failed = [&](const std::string& what, Status status) {
-    const std::vector<std::string> said = messages.take();
-    complain(what + ": " + (said.empty() ? to_string(status) : said.front()));
+    complain(what, messages.take(), status);
     return kFailed;
   };
   Device device;

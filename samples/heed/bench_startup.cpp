@@ -142,8 +142,7 @@ int startup_device(const std::string& select, const BenchOptions& options, nlohm
   open.pipeline_cache = {};
   if (status == Status::Ok) status = measure(open, threads, &spread);
   if (status != Status::Ok) {
-    const std::vector<std::string> said = messages.take();
-    complain(info.word + ": " + (said.empty() ? to_string(status) : said.front()));
+    complain(info.word, messages.take(), status);
     return kFailed;
   }
   const nlohmann::json rows = {row_json("cold", cold, 0), row_json("warm", warm, cold.blob.size()),

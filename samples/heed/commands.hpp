@@ -16,6 +16,8 @@ inline constexpr int kBadInput = 2;  // bad arguments, unreadable or damaged fil
 
 // One line on stderr.
 void complain(const std::string& text);
+// Complains about what failed, with the first of the messages that heed left, or the status if it left none.
+void complain(const std::string& what, const std::vector<std::string>& said, Status status);
 
 // The values of DeviceOptions::select that a value of --device stands for. "all" stands for every usable device.
 std::vector<std::string> selections(const std::string& wanted);

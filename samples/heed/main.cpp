@@ -17,6 +17,10 @@ void complain(const std::string& text) {
   std::fprintf(stderr, "heed: %s\n", line.c_str());
 }
 
+void complain(const std::string& what, const std::vector<std::string>& said, Status status) {
+  complain(what + ": " + (said.empty() ? to_string(status) : said.front()));
+}
+
 namespace {
 
 constexpr const char* kDeviceHelp = "cpu, an index of `heed devices`, or any part of a device's name; default: best";

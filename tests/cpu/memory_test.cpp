@@ -1,4 +1,5 @@
 // Memory that plans of the CPU device share: scratch, and weights in the forms that they read.
+#include "cpu/page_pool.hpp"
 #include "cpu/support.hpp"
 
 namespace heed::cpu_test {
@@ -133,6 +134,29 @@ TEST_CASE("a weight is held in the forms that plans read, and in no other", "[cp
         CHECK(multiply(first) == y);
       }
   });
+}
+
+TEST_CASE("small buffers share huge pages, apart from each other, for as long as any of them lives", "[cpu]") {
+  auto pool = std::make_unique<cpu::PagePool>();
+  std::vector<cpu::PooledBuffer> all;
+  const uint64_t sizes[] = {1, 300'000, 64, 1'000'000, 0, 700'001};
+  for (size_t i = 0; i < 60; ++i) {
+    const uint64_t bytes = sizes[i % std::size(sizes)];
+    REQUIRE(all.emplace_back().allocate(bytes, pool.get()));
+    REQUIRE(all.back().bytes() == bytes);
+    CHECK(reinterpret_cast<uintptr_t>(all.back().data()) % cpu::kAlignment == 0);
+    std::fill_n(all.back().data(), bytes, static_cast<std::byte>(i));
+  }
+  cpu::PooledBuffer large, own;
+  REQUIRE(large.allocate(3 * cpu::kHugePage, pool.get()));
+  CHECK(reinterpret_cast<uintptr_t>(large.data()) % cpu::kHugePage == 0);  // on pages of its own
+  REQUIRE(own.allocate(100, nullptr));
+  pool.reset();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i % 7 == 0) all[i] = {};  // the others on its block stay
+    const auto same = [&](std::byte b) { return b == static_cast<std::byte>(i); };
+    CHECK(std::all_of(all[i].data(), all[i].data() + all[i].bytes(), same));
+  }
 }
 
 TEST_CASE("a weight of which a plan packs a part stays as it is", "[cpu]") {

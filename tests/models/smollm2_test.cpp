@@ -3,23 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "text/support.hpp"
+
 namespace heed::test {
 namespace {
-
-// $HEED_SMOLLM2, else where samples/talk/fetch_model.sh puts the file. Empty, after a warning in the report, if it is not there;
-// with HEED_REQUIRE_MODEL=1 that is a failure.
-std::string smollm2_file() {
-  const char* named = std::getenv("HEED_SMOLLM2");
-  const std::string file = named != nullptr && *named != 0 ? named
-                                                           : HEED_SOURCE_DIR
-                               "/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf";
-  std::error_code error;
-  if (std::filesystem::exists(file, error)) return file;
-  const char* required = std::getenv("HEED_REQUIRE_MODEL");
-  if (required != nullptr && *required == '1') FAIL("SmolLM2 is not in " << file);
-  WARN("SKIPPED: SmolLM2 is not in " << file << "; samples/talk/fetch_model.sh gets it");
-  return {};
-}
 
 struct Prompt {
   std::string text;

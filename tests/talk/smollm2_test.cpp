@@ -5,13 +5,22 @@
 #include "text/support.hpp"
 
 namespace heed::test {
+namespace {
+
+nlohmann::json eight_prompts() {
+  std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
+  nlohmann::json prompts = nlohmann::json::parse(file, nullptr, false);
+  REQUIRE(prompts.is_array());
+  REQUIRE(prompts.size() == 8);
+  return prompts;
+}
+
+}  // namespace
+
 TEST_CASE("conversations with SmolLM2 say what its weights say in double", "[language_model][talk]") {
   const std::string path = smollm2_file();
   if (path.empty()) return;
-  std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
-  const auto prompts = nlohmann::json::parse(file, nullptr, false);
-  REQUIRE(prompts.is_array());
-  REQUIRE(prompts.size() == 8);
+  const nlohmann::json prompts = eight_prompts();
   for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
     INFO(on.word);
@@ -48,9 +57,7 @@ TEST_CASE("conversations with SmolLM2 say what its weights say in double", "[lan
 TEST_CASE("eight conversations with SmolLM2 at once say what its weights say in double", "[language_model][talk]") {
   const std::string path = smollm2_file();
   if (path.empty()) return;
-  std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
-  const auto prompts = nlohmann::json::parse(file, nullptr, false);
-  REQUIRE(prompts.is_array());
+  const nlohmann::json prompts = eight_prompts();
   Device cpu = open_cpu();
   TextGenerator model;
   REQUIRE(TextGenerator::open(cpu, path, {.context = 128, .together = 8, .log = stderr_log()}, &model) == Status::Ok);
@@ -59,7 +66,6 @@ TEST_CASE("eight conversations with SmolLM2 at once say what its weights say in 
     all.push_back(begun(model, greedy(24)));
     REQUIRE(all.back().prompt(one["text"].get<std::string>()) == Status::Ok);
   }
-  REQUIRE(all.size() == 8);
   std::vector<Told> told(all.size());
   TextPiece piece;
   while (std::ranges::any_of(all, [](const TextConversation& one) { return one.answering(); }))

@@ -1,6 +1,10 @@
 // Shared by the tests of conversations.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include <heed/text_generator.hpp>
 
 #include "harness/devices.hpp"
@@ -72,6 +76,24 @@ inline TextConversationOptions drawn(uint32_t seed, int64_t most_tokens) {
   options.sampling = {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .seed = seed};
   options.most_tokens = most_tokens;
   return options;
+}
+
+// Polls conversations in turn, as a game does in its frames, until one has answered. None may be more than two steps behind another.
+inline void check_turns(std::vector<TextConversation>& all) {
+  TextPiece piece;
+  std::vector<size_t> steps(all.size());
+  size_t passes = 0;
+  while (std::ranges::all_of(all, [](const TextConversation& one) { return one.answering(); })) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      REQUIRE(all[i].poll(&piece) == Status::Ok);
+      steps[i] += piece.done ? 1 : 0;
+    }
+    CHECK(std::ranges::max(steps) - std::ranges::min(steps) <= 2);
+    // As in a game, the step is over before the next frame begins.
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    REQUIRE(++passes < 10'000);
+  }
+  CHECK(std::ranges::min(steps) > 10);
 }
 
 }  // namespace heed::test
