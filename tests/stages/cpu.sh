@@ -3,6 +3,6 @@
 about="all tests without a Vulkan loader: the CPU device"
 needs="build"
 stage() {
-  check_catch "heed_tests without Vulkan" "$with" none "$tests" "~[.]~[model]"  # [model]: the search stage runs these
+  check_catch "heed_tests without Vulkan" "$with" none "$tests" "~[.]~[model]~[language_model]"  # the stages search and models run these
   check_goldens none
 }

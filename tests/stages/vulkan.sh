@@ -4,7 +4,7 @@
 about="all that is not in tables on the system's lavapipe: hosts, frames, failures, self-tests"
 needs="build"
 stage() {
-  local filter='~[.]~[model]~[ops]~[goldens]~[random]~[cpu]~[base]~[graph]~[io]~[bpe]~[tokenizer]'
+  local filter='~[.]~[model]~[language_model]~[ops]~[goldens]~[random]~[cpu]~[base]~[graph]~[io]~[bpe]~[tokenizer]'
   local settings=(HEED_TEST_DEVICES=llvmpipe)
   [[ $quick -eq 0 ]] || filter+='~"self-test: *"~[talk]~[chat]~[grammar]~[slow]' settings+=(HEED_KERNELS=gpu)
   check_catch "the other tests on lavapipe-256" env "${settings[@]}" "$with" lavapipe-256 "$tests" "$filter"
