@@ -25,7 +25,7 @@ std::string why_of_attention(Device& device, const TunedAttention& a, const std:
 }  // namespace
 
 TEST_CASE("tune: times products and attention, and its blob serves another start of the same device alone",
-          "[vulkan][tuning][drivers]") {
+          "[vulkan][tuning][drivers][slow]") {
   for (const TestDevice& test : test_devices()) {
     INFO(test.word);
     Device device = test.device, fresh;
