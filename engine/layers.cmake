@@ -63,12 +63,13 @@ if(MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(heed_cpu PRIVATE -Wa,-muse-unaligned-vector-move)
 endif()
 # Highway compiles each of these once for each instruction set.
-set(repeated attention_kernels matmul_blocks matmul_kernels row_kernels)
+set(repeated attention_kernels matmul_blocks matmul_kernels matmul_rounded row_kernels)
 list(TRANSFORM repeated REPLACE ".+" "${PROJECT_SOURCE_DIR}/engine/cpu/\\0.cpp")
 set_source_files_properties(${repeated} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 if(HEED_SANITIZE)
-  # Its loops over eight types take GCC over ten minutes with sanitizers; the stage memcheck looks at their accesses.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/matmul_blocks.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
+  # Their loops over eight types take GCC over ten minutes with sanitizers; the stage memcheck looks at their accesses.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/matmul_blocks.cpp ${PROJECT_SOURCE_DIR}/engine/cpu/matmul_rounded.cpp
+                              PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
 endif()
 heed_layer(nn)
 heed_layer(io SEES base LIBRARIES nlohmann_json::nlohmann_json)

@@ -13,11 +13,15 @@ namespace heed::cpu {
 CpuPlan::CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::shared_ptr<CpuWeights> weights,
                  const CompileOptions& options)
     : shared_(std::move(shared)),
+      matmul_(*shared_->kernels.matmul),
+      kernels_(shared_->kernels),
       schedule_(std::move(schedule)),
       weights_(std::move(weights)),
       options_(options),
       state_layout_(std::make_shared<detail::StateLayout>(detail::layout_of(schedule_, kAlignment))),
       found_states_(schedule_.states.size()) {
+  if (options.round_rows && matmul_.rounded != nullptr) matmul_.quantized = matmul_.rounded;
+  kernels_.matmul = &matmul_;
   const size_t buffers = schedule_.inputs.size() + schedule_.outputs.size();
   found_.resize(buffers);
   copies_.resize(buffers);
@@ -64,7 +68,7 @@ Status CpuPlan::bind_weights(const Entries& entries) {
       const bool packs = (node.op == Op::Matmul && i == in::kB && has_constant_b(schedule_, node)) ||
                          is_quantized(schedule_.info(node.inputs[i]).dtype);
       if (at.space != Placement::Space::Weight || packs || plain_[at.slot] != nullptr) continue;
-      plain_[at.slot] = forms_of(*entries[at.slot]).plain(shared_->kernels, shared_->pool);
+      plain_[at.slot] = forms_of(*entries[at.slot]).plain(kernels_, shared_->pool);
       if (plain_[at.slot] == nullptr) return no_memory("weight", entries[at.slot]->name);
       weight_bytes_ += entries[at.slot]->bytes;
     }
@@ -84,8 +88,7 @@ Status CpuPlan::pack_weights(const Entries& entries) {
     const Placement& at = schedule_.placement(b);
     const bool weight = at.space == Placement::Space::Weight;
     TensorForms& forms = weight ? forms_of(*entries[at.slot]) : constants_[at.slot];
-    packed_[i] =
-        gathers ? forms.quantized() : forms.packed(resolve(schedule_, b, maxima), shared_->kernels, shared_->pool);
+    packed_[i] = gathers ? forms.quantized() : forms.packed(resolve(schedule_, b, maxima), kernels_, shared_->pool);
     if (packed_[i] == nullptr) return no_memory("packed weight", node.label);
     if (!weight) continue;
     std::byte*& storage = storages_[schedule_.info(b).storage];
@@ -103,7 +106,7 @@ Status CpuPlan::allocate_scratch() {
     if (node.op == Op::Custom && node.as<CustomAttrs>().cpu.run == nullptr)
       return fail(shared_->log, Status::Unsupported,
                   format("compile: %s: this pass of the host's has no function for the CPU", node.label.c_str()));
-    const ScratchNeed own = operation(node.op).scratch({schedule_, node, maxima, shared_->kernels});
+    const ScratchNeed own = operation(node.op).scratch({schedule_, node, maxima, kernels_});
     need.shared = std::max(need.shared, own.shared);
     need.per_worker = std::max(need.per_worker, own.per_worker);
   }
@@ -263,7 +266,7 @@ Pass CpuPlan::pass(size_t index, Fault& fault) const {
           values_,
           storages_,
           shared_->pool,
-          shared_->kernels,
+          kernels_,
           packed_[index].get(),
           scratch_ + shared_offset_,
           scratch_ + workers_offset_,
@@ -300,11 +303,14 @@ Status CpuPlan::report_fault(const Node& node, const Pass& pass, uint64_t positi
 }
 
 std::string CpuPlan::why(const Node& node) const {
-  const char* name = shared_->kernels.name;
+  const char* name = kernels_.name;
   if (node.op == Op::Matmul) {
     const DType b = schedule_.info(node.inputs[in::kB]).dtype;
     const DType a = schedule_.info(node.inputs[in::kA]).dtype;
-    if (has_constant_b(schedule_, node) && shared_->kernels.matmul->of(b).narrow != nullptr)
+    const bool constant_b = has_constant_b(schedule_, node);
+    if (is_quantized(b) && constant_b && matmul_.of(b).narrow != nullptr)
+      return format("%s sums of whole numbers, a rounded to 8 bits, %s as stored", name, to_string(b));
+    if (constant_b && matmul_.of(b).narrow != nullptr)
       return format("%s dot products, a %s bf16, f32 sums", name, a == DType::BF16 ? "stored as" : "rounded to");
     if (is_quantized(b)) return format("%s register tiles, %s widened in registers, f32 sums", name, to_string(b));
     return format("%s register tiles, b stored as %s, f32 sums", name, to_string(b));

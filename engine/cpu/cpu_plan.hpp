@@ -9,6 +9,7 @@
 
 #include "cpu/kernels.hpp"
 #include "cpu/matmul.hpp"
+#include "cpu/matmul_kernels.hpp"
 #include "cpu/pass.hpp"
 #include "cpu/run_queue.hpp"
 #include "cpu/scratch_pool.hpp"
@@ -79,6 +80,8 @@ class CpuPlan final : public detail::PlanImpl {
   void copy_back();
 
   std::shared_ptr<Shared> shared_;
+  MatmulKernels matmul_;  // the device's, but for rows that are rounded
+  Kernels kernels_;
   Schedule schedule_;
   std::shared_ptr<CpuWeights> weights_;
   CompileOptions options_;

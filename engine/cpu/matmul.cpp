@@ -126,7 +126,7 @@ struct PackedRows {
 
   PackedRows(const MatmulKernels& kernels, const MatmulKernels::Storage& tiles, int64_t k)
       : pitch(align_up(k, kSkew) + kSkew),
-        bytes(pitch * static_cast<int64_t>(tiles.narrow != nullptr ? sizeof(uint16_t) : sizeof(float))),
+        bytes(tiles.bytes_of_a(pitch)),
         at_once(std::max(kBlockTiles * kernels.rows, kPackedBytes / bytes)) {}
 };
 
@@ -144,8 +144,7 @@ void pack_rows(const Pass& pass, const Problem& problem, const MatmulKernels::St
       for (int64_t k = 0; k < problem.k; k += kBlockK) {
         const int64_t length = std::min(kBlockK, problem.k - k), offset = at.offset[kA] + k * stride;
         if (tiles.narrow != nullptr)
-          tiles.narrow(load(a, offset, stride, length, buffer),
-                       reinterpret_cast<uint16_t*>(packed) + r * band.pitch + k, length);
+          tiles.narrow(load(a, offset, stride, length, buffer), packed + tiles.bytes_of_a(r * band.pitch + k), length);
         else
           load_copy(a, offset, stride, length, reinterpret_cast<float*>(packed) + r * band.pitch + k);
       }

@@ -28,7 +28,8 @@ HEED_BF16 inline Pairs broadcast(const uint16_t* at) {
 }
 
 // Rounds to nearest even; denormals become 0, as the dot products take them.
-HEED_BF16 void narrow(const float* x, uint16_t* out, int64_t n) {
+HEED_BF16 void narrow(const float* x, void* rounded, int64_t n) {
+  auto* out = static_cast<uint16_t*>(rounded);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i),

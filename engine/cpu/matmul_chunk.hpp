@@ -121,9 +121,8 @@ class Chunk {
   };
   RowsOfA rows_of_a(int64_t begin, int64_t length) {
     const Operand& a = problem_.operand[kA];
-    const auto element = static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
     if (band_.data != nullptr)
-      return {band_.data + ((first_row_ - band_.first) * band_.pitch + begin) * element, band_.pitch};
+      return {band_.data + tiles_.bytes_of_a((first_row_ - band_.first) * band_.pitch + begin), band_.pitch};
     if (problem_.direct_a)
       return {reinterpret_cast<const std::byte*>(a.at<float>(offsets(kA)[0]) + begin),
               rows_ > 1 ? offsets(kA)[1] - offsets(kA)[0] : 0};
@@ -137,8 +136,7 @@ class Chunk {
     const bool last = begin + length >= problem_.k;
     const RowsOfA a = rows_of_a(begin, length);
     const int64_t steps = tiles_.narrow != nullptr ? align_up(length, tiles_.step) : length;
-    const int64_t row_bytes =
-        a.pitch * static_cast<int64_t>(tiles_.narrow != nullptr ? sizeof(uint16_t) : sizeof(float));
+    const int64_t row_bytes = tiles_.bytes_of_a(a.pitch);
     if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
     // All tiles get the same height, as far as possible.
     const int64_t count = ceil_div(rows_, kernels_.rows), height = rows_ / count, taller = rows_ % count;

@@ -66,7 +66,8 @@ const MatmulKernels& table() {
                                         storage<PanelF16>(),
                                         storage<PanelBF16>(),
                                         finish_tile,
-                                        quantized_storages(HWY_TARGET)};
+                                        quantized_storages(HWY_TARGET),
+                                        rounded_storages(HWY_TARGET)};
   return kernels;
 }
 

@@ -25,7 +25,7 @@ struct MatmulKernels {
   int64_t cols = 0;  // of a panel of b, which is packed as [k][cols]
 
   // c[i][j] (+)= sum over p < k of a[i * a_row + p * a_k] * b[p][j], for all columns of one panel. Rows of c are c_pitch
-  // floats apart. Sums run over p in order from 0 and are then added to c if `add`, else stored. a is f32, or 16 bits that
+  // floats apart. Sums run over p in order from 0 and are then added to c if `add`, else stored. a is f32, or what
   // Storage::narrow has written.
   using Tile = void (*)(int64_t k, const void* a, int64_t a_row, int64_t a_k, const void* b, float* c, int64_t c_pitch,
                         bool add, const Prefetch& prefetch);
@@ -38,13 +38,20 @@ struct MatmulKernels {
     int64_t tile_rows = 0;       // how many there are; more rows take widened panels. 0: as many as MatmulKernels::rows
     Thin thin = nullptr;
     int64_t thin_panels = kThinPanels;
-    // If not null, this must have converted every row of a: n floats become align_up(n, step) elements of 16 bits. a_k is
-    // then 1, and `k` of the tiles a multiple of step.
-    void (*narrow)(const float* x, uint16_t* out, int64_t n) = nullptr;
+    // If not null, this must have converted every row of a: n floats become align_up(n, step) elements, in blocks of
+    // narrow_block.elements. a_k is then 1, and `k` of the tiles a multiple of step.
+    void (*narrow)(const float* x, void* out, int64_t n) = nullptr;
+    TypeBlock narrow_block = {1, sizeof(uint16_t)};
     int64_t step = 1;  // rows of b side by side in its panels: [k / step][cols][step], filled up with zeros
     // Converts k rows of a panel to f32, which pays where at least widen_from tiles read them. Null: never.
     void (*widen)(int64_t k, const void* panel, float* out) = nullptr;
     int64_t widen_from = 0;
+
+    // Bytes of so many elements of a row as the tiles read it, a multiple of narrow_block.elements.
+    int64_t bytes_of_a(int64_t elements) const {
+      if (narrow == nullptr) return elements * static_cast<int64_t>(sizeof(float));
+      return elements / narrow_block.elements * narrow_block.bytes;
+    }
   };
   Storage f32, f16, bf16;
   const Storage& of(DType type) const {
@@ -56,9 +63,13 @@ struct MatmulKernels {
   void (*finish)(const TileFinish& finish, int64_t rows, const float* sums, int64_t pitch) = nullptr;
 
   const Storage* quantized = nullptr;  // by type, from DType::Q8_0 on; k of their tiles is a whole number of blocks
+  // The same for rows of a that are rounded to 8 bits, for the same panels. Null where that is no faster.
+  const Storage* rounded = nullptr;
 };
 
 // MatmulKernels::quantized of one of Highway's targets.
 const MatmulKernels::Storage* quantized_storages(int64_t target);
+// MatmulKernels::rounded.
+const MatmulKernels::Storage* rounded_storages(int64_t target);
 
 }  // namespace heed::cpu

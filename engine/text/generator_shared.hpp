@@ -19,6 +19,7 @@ struct TextGenerator::Shared {
   std::vector<int32_t> ends;  // tokens that end an answer, ascending
   int64_t context = 0, read = 0;
   DecoderOptions network;
+  CompileOptions compiling;         // of all plans
   DType weight_dtype = DType::F32;  // of most bytes
   Log log;
   Weights weights;

@@ -112,6 +112,7 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
   shared->network.dtype = options.dtype;
   shared->network.weight_dtype = options.weight_dtype;
   shared->network.cache.dtype = options.cache_dtype;
+  shared->compiling.round_rows = options.round_rows;
   if (static_cast<int64_t>(shared->bpe.size()) <= config.vocabulary) return Status::Ok;
   return fail(log, Status::ShapeMismatch,
               format("%s: the tokenizer has %zu tokens, the model's table only %lld rows", shared->path.c_str(),
@@ -125,7 +126,7 @@ Status compile(const DecoderModel& model, UploadProgress progress, TextGenerator
        {std::pair(Speaking::Reads, &shared->reader), std::pair(Speaking::Goes, &shared->speaker),
         std::pair(Speaking::Chorus, &shared->chorus)})
     if (status == Status::Ok && (what != Speaking::Chorus || shared->together > 1))
-      status = shared->device.compile(speaking_graph(model, *shared, what), shared->weights, plan);
+      status = shared->device.compile(speaking_graph(model, *shared, what), shared->weights, plan, shared->compiling);
   return status;
 }
 
@@ -165,7 +166,7 @@ Status TextGenerator::Shared::compile_later(Graph (*graph)(const DecoderModel& m
   if (plan->valid()) return Status::Ok;
   DecoderModel model;
   const Status status = DecoderModel::open(path, log, &model);
-  return status == Status::Ok ? device.compile(graph(model, *this), weights, plan) : status;
+  return status == Status::Ok ? device.compile(graph(model, *this), weights, plan, compiling) : status;
 }
 
 Status TextGenerator::Shared::check_ids(std::span<const int32_t> ids, const char* what) const {

@@ -152,6 +152,7 @@ int bench_writer(const std::string& select, const std::vector<Work>& works, cons
   wanted.weight_dtype = dtype_of(options.weights);
   wanted.context = 2048;
   wanted.cache_dtype = dtype_of(options.cache);
+  wanted.round_rows = options.round_rows;
   TextGenerator model;
   const auto open = [&](int conversations) {
     wanted.together = conversations;

@@ -59,10 +59,11 @@ int verify(const VerifyOptions& options);
 
 struct BenchOptions {
   std::string device;
-  std::string ops;       // separated by commas; empty: all
-  std::string model;     // time this model instead of the rows
-  std::string weights;   // with `model`: only this type of weights; empty: all types, or as in a GGUF file
-  std::string cache;     // of a GGUF file's keys and values; empty: f32
+  std::string ops;      // separated by commas; empty: all
+  std::string model;    // time this model instead of the rows
+  std::string weights;  // with `model`: only this type of weights; empty: all types, or as in a GGUF file
+  std::string cache;    // of a GGUF file's keys and values; empty: f32
+  bool round_rows = false;
   double seconds = 0.5;  // per row; slow rows run a few times, very slow ones once
   bool json = false;
   bool startup = false;  // time starts instead of rows

@@ -106,6 +106,10 @@ void add_bench(CLI::App& app, int* exit_code) {
   command->add_option("--cache", options->cache, "With a language model: the type of keys and values, f32 by default")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->needs(model);
+  command
+      ->add_flag("--round-rows", options->round_rows,
+                 "With a language model: round values to 8 bits where quantized weights multiply them (CompileOptions)")
+      ->needs(model);
   add_tuning(command, &options->tuning, "Choose kernels by this file of `heed tune`");
   command
       ->add_option("--trace", options->trace,

@@ -20,6 +20,7 @@ struct Options {
   std::string attention;             // the picture's file
   int64_t tokens = 128, context = 2048;
   std::string weights, cache;  // "": as in the file; f32
+  bool round_rows = false;
   std::vector<std::string> stop;
   std::string grammar, schema;  // files
   std::string rules;            // the grammar that one of them gives; "": answers are free

@@ -19,6 +19,7 @@ heed::Status open_model(const Options& options, Session* session) {
   chosen.together = std::max(options.npcs, 1);
   if (!options.weights.empty()) chosen.weight_dtype = dtype_of(options.weights);
   if (!options.cache.empty()) chosen.cache_dtype = dtype_of(options.cache);
+  chosen.round_rows = options.round_rows;
   chosen.log = program_log();
   return heed::TextGenerator::open(session->device, options.model, chosen, &session->model);
 }

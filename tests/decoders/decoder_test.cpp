@@ -230,7 +230,7 @@ TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") 
     }
 }
 
-TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[ops][decoder]") {
+TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[ops][decoder][slow]") {
   for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
     for (const char* name : {"llama", "qwen2", "qwen3", "gpt2"})
       for (const DType type : {DType::F16, DType::BF16}) {

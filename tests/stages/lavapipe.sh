@@ -1,7 +1,7 @@
 # Finds kernels that give wrong results, with the layers that find accesses without a barrier: goldens in three sets,
 # the kernels of lavapipe, of GPUs, and of GPUs without subgroup operations; tables with those of GPUs. This stage,
 # swiftshader and interpreter run a third of each table, so that each case runs once; widths runs them with
-# lavapipe's own, which take its compiler many times as long. The quick tier takes a GPU's kernels, on every 80th case
+# lavapipe's own, which take its compiler many times as long. The quick tier takes a GPU's kernels, on every 120th case
 # of each table, and one golden file of each system. All but a few of its seconds are the driver's compiler, which takes
 # four times as long on Debian 13 as on Debian 12, and a third less where LLVM does not optimize.
 about="operations, goldens and random graphs on the system's lavapipe with subgroups of 8"
@@ -9,7 +9,7 @@ needs="build"
 stage() {
   local settings=(HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt)
   if [[ $quick -eq 1 ]]; then
-    check_catch "some of the tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=80 HEED_KERNELS=gpu \
+    check_catch "some of the tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=120 HEED_KERNELS=gpu \
       "$with" lavapipe-256 "$tests" "[ops]~[random]~[model_files]~[slow],[one_golden_each]"
     return
   fi

@@ -68,15 +68,28 @@ def llama_talk(prompt, tokens):
                               "-n", str(tokens), "-p", prompt])
 
 
+LLAMA_WORKS = {
+    "read-128": lambda: llama(["-p", "128", "-n", "0"]),
+    "read-512": lambda: llama(["-p", "512", "-n", "0"]),
+    "token-after-8": lambda: llama(["-p", "0", "-n", "64", "-d", "8"]),
+    "token-after-500": lambda: llama(["-p", "0", "-n", "64", "-d", "500"]),
+    "eight-after-64": llama_together,
+}
+
+
+def cpu_works(name, extra):
+    """llama.cpp always rounds what weights multiply to 8 bits, and its keys and values are f16."""
+    works = [(work + name, "tokens/s", True, lambda work=work: heed(work, extra=extra), theirs)
+             for work, theirs in LLAMA_WORKS.items()]
+    works.append((f"token-after-500-cache-f16{name}", "tokens/s", True,
+                  lambda: heed("token-after-500", extra=["--cache", "f16", *extra]), LLAMA_WORKS["token-after-500"]))
+    return works
+
+
 # Name, unit, whether more is better, heed's side, llama.cpp's side.
 WORKS = [
-    ("read-128", "tokens/s", True, lambda: heed("read-128"), lambda: llama(["-p", "128", "-n", "0"])),
-    ("read-512", "tokens/s", True, lambda: heed("read-512"), lambda: llama(["-p", "512", "-n", "0"])),
-    ("token-after-8", "tokens/s", True, lambda: heed("token-after-8"), lambda: llama(["-p", "0", "-n", "64", "-d", "8"])),
-    ("token-after-500", "tokens/s", True, lambda: heed("token-after-500"), lambda: llama(["-p", "0", "-n", "64", "-d", "500"])),
-    ("token-after-500-cache-f16", "tokens/s", True, lambda: heed("token-after-500", extra=["--cache", "f16"]),
-     lambda: llama(["-p", "0", "-n", "64", "-d", "500"])),
-    ("eight-after-64", "tokens/s", True, lambda: heed("eight-after-64"), llama_together),
+    *cpu_works("", []),
+    *cpu_works("-rounded", ["--round-rows"]),
     ("lavapipe-read-64", "tokens/s", True, lambda: heed("read-64", "llvmpipe", driver="lavapipe-26"),
      lambda: llama(["-p", "64", "-n", "0"], vulkan=True)),
     ("lavapipe-token", "tokens/s", True, lambda: heed("token-after-8", "llvmpipe", driver="lavapipe-26"),
