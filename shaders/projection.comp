@@ -19,10 +19,21 @@ layout(set = 0, binding = 3) readonly buffer Table { uint table[]; };
 layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 5) writeonly buffer Out1 { OUT_T result1[]; };
 layout(set = 0, binding = 6) writeonly buffer Out2 { OUT_T result2[]; };
+#ifdef RESULTS_NARROW
+#extension GL_EXT_shader_16bit_storage : require
+layout(set = 0, binding = 4) writeonly buffer Half { float16_t half_result[]; };
+layout(set = 0, binding = 5) writeonly buffer Half1 { float16_t half_result1[]; };
+layout(set = 0, binding = 6) writeonly buffer Half2 { float16_t half_result2[]; };
+layout(set = 0, binding = 4) writeonly buffer Bfloat { uint16_t bfloat_result[]; };
+layout(set = 0, binding = 5) writeonly buffer Bfloat1 { uint16_t bfloat_result1[]; };
+layout(set = 0, binding = 6) writeonly buffer Bfloat2 { uint16_t bfloat_result2[]; };
+#endif
+layout(set = 0, binding = 7) buffer Faults { uint faults; };
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 const bool NORM = (FLAGS & HEED_PROJECTION_NORM) != 0u;
 const bool GATED = (FLAGS & HEED_PROJECTION_GATED) != 0u;
+const bool PLACES = (FLAGS & 7u * HEED_PROJECTION_PLACED) != 0u;  // some result does, which compilers cannot tell by parts
 
 #ifdef SUBGROUPS
 const uint INVOCATIONS = gl_WorkGroupSize.x;
@@ -221,6 +232,11 @@ float product(Tile t, uint i, uint c) {
   return value;
 }
 
+int position_of(uint b, uint s) {
+  if (!has(HEED_PROJECTION_POSITIONS)) return int(p.first + s);
+  return positions[p.offset[2] + b * p.position_b + s * p.position_s];
+}
+
 // Of the pair that sum c belongs to, its own element turned.
 float turned(Tile t, uint i, uint c, uint b, uint s) {
   uint column = column_of(t, c) % HEAD;
@@ -228,14 +244,32 @@ float turned(Tile t, uint i, uint c, uint b, uint s) {
   if (column >= 2u * PAIRS) return own;
   uint apart = has(HEED_PROJECTION_HALVES) ? HALF : 1u;
   uint pair = has(HEED_PROJECTION_HALVES) ? column % PAIRS : column / 2u;
-  int position = int(p.first + s);
-  if (has(HEED_PROJECTION_POSITIONS)) position = positions[p.offset[2] + b * p.position_b + s * p.position_s];
-  vec2 cos_sin = turn(angle_of(position, uvec2(table[p.offset[3] + 2u * pair], table[p.offset[3] + 2u * pair + 1u])));
+  vec2 cos_sin = turn(angle_of(position_of(b, s), uvec2(table[p.offset[3] + 2u * pair], table[p.offset[3] + 2u * pair + 1u])));
   float other = product(t, i, c ^ apart);
   return (c & apart) == 0u ? own * cos_sin.x - other * cos_sin.y : own * cos_sin.x + other * cos_sin.y;
 }
 
+#ifdef RESULTS_NARROW
+void store_narrow(uint part, uint at, float value) {
+  if (has(HEED_PROJECTION_NARROW_BFLOAT)) {
+    if (part == 0u) bfloat_result[p.offset[4] + at] = uint16_t(bfloat_bits(value));
+    else if (part == 1u) bfloat_result1[p.offset[5] + at] = uint16_t(bfloat_bits(value));
+    else bfloat_result2[p.offset[6] + at] = uint16_t(bfloat_bits(value));
+  } else {
+    if (part == 0u) half_result[p.offset[4] + at] = float16_t(round_to_half(value));
+    else if (part == 1u) half_result1[p.offset[5] + at] = float16_t(round_to_half(value));
+    else half_result2[p.offset[6] + at] = float16_t(round_to_half(value));
+  }
+}
+#endif
+
 void store(uint part, uint at, float value) {
+#ifdef RESULTS_NARROW
+  if (has(HEED_PROJECTION_NARROWED << part)) {
+    store_narrow(part, at, value);
+    return;
+  }
+#endif
   if (part == 0u) result[p.offset[4] + at] = TO_OUT(value);
   else if (part == 1u) result1[p.offset[5] + at] = TO_OUT(value);
   else result2[p.offset[6] + at] = TO_OUT(value);
@@ -244,7 +278,17 @@ void store(uint part, uint at, float value) {
 void finish(Tile t, uint i, uint c) {
   uint b = i / p.tokens, s = i % p.tokens;
   uint column = column_of(t, c);
-  uint at = b * p.out_b[t.part] + s * p.out_s[t.part] + column / HEAD * p.out_head[t.part] + column % HEAD;
+  uint row = s;
+  if (PLACES && has(HEED_PROJECTION_PLACED << t.part)) {
+    int place = position_of(b, s);
+    if (place < 0) return;
+    if (uint(place) >= p.room) {
+      atomicOr(faults, 1u);
+      return;
+    }
+    row = uint(place);
+  }
+  uint at = b * p.out_b[t.part] + row * p.out_s[t.part] + column / HEAD * p.out_head[t.part] + column % HEAD;
   if (GATED) {
     if (c < HALF) store(0u, at, activate(ACTIVATION, product(t, i, c)) * product(t, i, c + HALF));
   } else {

@@ -255,7 +255,10 @@ class Tester {
     for (const Operand& input : inputs) buffers.emplace_back(input.name, input.data);
     for (Operand& output : outputs) buffers.emplace_back(output.name, output.data);
     const ExtentValue extents[] = {{"m", size.m}, {"n", size.n}};
-    return plan.run(buffers, extents, {.seed = 5, .timeout_ms = timeout_ms});
+    State state;
+    const Status status = plan.state_bytes() > 0 ? plan.make_state(&state) : Status::Ok;
+    if (status != Status::Ok) return status;
+    return plan.run(buffers, extents, {.seed = 5, .timeout_ms = timeout_ms, .state = state});
   }
 
   Status compare(const Probe& probe, const Graph& graph, Plan& plan, Plan& reference, const ProbeSize& size) {

@@ -207,6 +207,21 @@ void projection_by_quantized_weights(Graph& g, DType t, Dim, Dim) {
   }
 }
 
+// Keys and values of two bytes beside rows of f32, each row at a place of its own.
+template <DType kWeights>
+void projection_into_caches(Graph& g, DType, Dim, Dim) {
+  const Tensor x = g.scale(g.input("x", {2, 1, 256}), 0.1f), at = g.input("at", {2, 1, 1}, DType::I32);
+  const auto keep = [&](const char* name, DType cache, bool turns) {
+    Tensor heads = g.linear(x, g.weight(name, {16, 256}, kWeights));
+    heads = g.transpose(g.reshape(heads, {2, 1, 2, 8}), 1, 2);
+    if (turns) heads = g.rotary(heads, {.positions = at});
+    const Tensor state = g.state(std::string(name) + ".state", {2, 2, 7, 8}, cache);
+    g.output(std::string(name) + ".out", g.append(state, heads, 2, at));
+  };
+  keep("k", DType::F16, true);
+  keep("v", DType::F16, false);
+}
+
 void gate(Graph& g, DType t, Dim, Dim) {
   const Tensor rows = g.scale(g.input("x", {5, 136}, t), 0.1f);
   const Tensor gate = g.activation(g.linear(rows, g.weight("gate", {20, 136}, t)), Activation::Silu);
@@ -274,6 +289,9 @@ constexpr Probe kProbes[] = {
     {"projection", projection},
     {"projection", projection_by_narrow_weights, false, true},
     {"projection", projection_by_quantized_weights},
+    {"projection", projection_into_caches<DType::F32>, false, true},
+    {"projection", projection_into_caches<DType::F16>, false, true},
+    {"projection", projection_into_caches<DType::Q4_1>, false, true},
     {"projection", gate},
     {"cross_entropy", cross_entropy},
     {"argmax", argmax},

@@ -236,19 +236,19 @@ void rounded_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64
     prefetch_block<Blocks>(prefetch, step);
     for (int g = 0; g < Blocks::kGroups; ++g) {
       read_group<Blocks>(block, g, &group);
-#define HEED_ROW(i)                                                                                           \
-  const RowGroup r##i = row_group<Blocks>(a + (i < kRows ? i : 0) * a_pitch, g);                              \
+#define HEED_ROW(i)                                                              \
+  const RowGroup r##i = row_group<Blocks>(a + (i < kRows ? i : 0) * a_pitch, g); \
   WholeVector left##i = hn::Set(Whole(), i < kRows ? -kZeroOf<Blocks> * r##i.sum : 0), right##i = left##i;
       HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
       const int32_t* quads = group.quads;
       for (int64_t quad = 0; quad < Group<Blocks>::kRows; ++quad, quads += cols) {
         const WholeVector left = hn::Load(Whole(), quads), right = hn::Load(Whole(), quads + lanes);
-#define HEED_ROW(i)                                        \
-  if constexpr (i < kRows) {                               \
-    const RowBytes x = row_bytes(r##i.bytes + quad * 4);   \
-    left##i = dot(left##i, left, x);                       \
-    right##i = dot(right##i, right, x);                    \
+#define HEED_ROW(i)                                      \
+  if constexpr (i < kRows) {                             \
+    const RowBytes x = row_bytes(r##i.bytes + quad * 4); \
+    left##i = dot(left##i, left, x);                     \
+    right##i = dot(right##i, right, x);                  \
   }
         HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
@@ -256,12 +256,12 @@ void rounded_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64
       const Vector left_scale = hn::Load(d, group.scale), right_scale = hn::Load(d, group.scale + lanes);
       const Vector left_offset = kZeroOf<Blocks> == 0 ? hn::Load(d, group.offset) : hn::Zero(d);
       const Vector right_offset = kZeroOf<Blocks> == 0 ? hn::Load(d, group.offset + lanes) : hn::Zero(d);
-#define HEED_ROW(i)                                                                                          \
-  if constexpr (i < kRows) {                                                                                 \
-    float* at = sums + i * cols;                                                                             \
-    hn::Store(add_group<Blocks>(hn::Load(d, at), left##i, left_scale, left_offset, r##i), d, at);            \
-    at += lanes;                                                                                             \
-    hn::Store(add_group<Blocks>(hn::Load(d, at), right##i, right_scale, right_offset, r##i), d, at);         \
+#define HEED_ROW(i)                                                                                  \
+  if constexpr (i < kRows) {                                                                         \
+    float* at = sums + i * cols;                                                                     \
+    hn::Store(add_group<Blocks>(hn::Load(d, at), left##i, left_scale, left_offset, r##i), d, at);    \
+    at += lanes;                                                                                     \
+    hn::Store(add_group<Blocks>(hn::Load(d, at), right##i, right_scale, right_offset, r##i), d, at); \
   }
       HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
@@ -302,12 +302,12 @@ void rounded_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* 
       const int8_t* bytes = own.bytes;
       for (int word = g * Blocks::kWords; word < (g + 1) * Blocks::kWords; ++word) {
         const RowBytes x = row_bytes(bytes), y = kQuads<Blocks> == 2 ? row_bytes(bytes + 4) : x;
-#define HEED_VECTOR(i, block, column)                                       \
-  {                                                                         \
-    WholeVector even, odd;                                                  \
-    bytes_of_word<Blocks>(block, word, cols, column, &even, &odd);          \
-    w##i = dot(w##i, even, x);                                              \
-    if constexpr (kQuads<Blocks> == 2) w##i = dot(w##i, odd, y);            \
+#define HEED_VECTOR(i, block, column)                              \
+  {                                                                \
+    WholeVector even, odd;                                         \
+    bytes_of_word<Blocks>(block, word, cols, column, &even, &odd); \
+    w##i = dot(w##i, even, x);                                     \
+    if constexpr (kQuads<Blocks> == 2) w##i = dot(w##i, odd, y);   \
   }
         HEED_VECTOR(0, first, 0)
         HEED_VECTOR(1, first, lanes)
@@ -316,9 +316,9 @@ void rounded_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* 
 #undef HEED_VECTOR
         bytes += 4 * kQuads<Blocks>;
       }
-#define HEED_VECTOR(i, block, column)                                                      \
-  s##i = add_group<Blocks>(s##i, w##i, Blocks::scale(block, g, cols, column),              \
-                           Blocks::offset(block, g, cols, column), own);
+#define HEED_VECTOR(i, block, column)                                                                                 \
+  s##i = add_group<Blocks>(s##i, w##i, Blocks::scale(block, g, cols, column), Blocks::offset(block, g, cols, column), \
+                           own);
       HEED_VECTOR(0, first, 0)
       HEED_VECTOR(1, first, lanes)
       HEED_VECTOR(2, second, 0)

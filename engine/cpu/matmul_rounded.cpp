@@ -21,29 +21,28 @@ namespace {
 template <class Blocks>
 MatmulKernels::Storage rounded_storage() {
   static constexpr MatmulKernels::Tile kTiles[] = {
-      rounded_tile<Blocks, 1>, rounded_tile<Blocks, 2>,  rounded_tile<Blocks, 3>,
-      rounded_tile<Blocks, 4>, rounded_tile<Blocks, 5>,  rounded_tile<Blocks, 6>,
+      rounded_tile<Blocks, 1>,  rounded_tile<Blocks, 2>,  rounded_tile<Blocks, 3>,
+      rounded_tile<Blocks, 4>,  rounded_tile<Blocks, 5>,  rounded_tile<Blocks, 6>,
 #if HEED_TILE_ROWS == 12
-      rounded_tile<Blocks, 7>, rounded_tile<Blocks, 8>,  rounded_tile<Blocks, 9>,
+      rounded_tile<Blocks, 7>,  rounded_tile<Blocks, 8>,  rounded_tile<Blocks, 9>,
       rounded_tile<Blocks, 10>, rounded_tile<Blocks, 11>, rounded_tile<Blocks, 12>,
 #endif
   };
   return {.tile = kTiles,
           .thin = rounded_thin<Blocks>,
           .thin_panels = kThinBlocks,
-          .narrow = round_row<Blocks::kBits == 4>,
-          .narrow_block = {RoundedBlock::kElements, sizeof(RoundedBlock)},
-          .step = 1};
+          .narrow = round_row < Blocks::kBits == 4 >
+          , .narrow_block = {RoundedBlock::kElements, sizeof(RoundedBlock)}, .step = 1};
 }
 #endif
 
 const MatmulKernels::Storage* rounded_table() {
 #if HEED_HAS_ROUNDED
   // In the order of DType.
-  static const MatmulKernels::Storage kStorages[] = {
-      rounded_storage<BlocksQ8_0>(), rounded_storage<BlocksQ4_0>(), rounded_storage<BlocksQ4_1>(),
-      rounded_storage<BlocksQ5_0>(), rounded_storage<BlocksQ5_1>(), rounded_storage<BlocksQ4_K>(),
-      rounded_storage<BlocksQ5_K>(), rounded_storage<BlocksQ6_K>()};
+  static const MatmulKernels::Storage kStorages[] = {rounded_storage<BlocksQ8_0>(), rounded_storage<BlocksQ4_0>(),
+                                                     rounded_storage<BlocksQ4_1>(), rounded_storage<BlocksQ5_0>(),
+                                                     rounded_storage<BlocksQ5_1>(), rounded_storage<BlocksQ4_K>(),
+                                                     rounded_storage<BlocksQ5_K>(), rounded_storage<BlocksQ6_K>()};
   return kStorages;
 #else
   return nullptr;

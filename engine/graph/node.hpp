@@ -114,7 +114,7 @@ struct RotaryAttrs {
 
 // Products of the same few rows x, [S, K] or [B, S, K], with up to three weights stored as [N, K], and what lies before and
 // behind them: out[i] = rotary(rmsnorm(x) weight[i]^T + bias[i]), or out[0] = act(..[0]) * ..[1] if `gated`. Only a rewrite
-// makes it (project.cpp). inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result whose heads
+// makes it (project.cpp). Results may be of f16 or bf16 beside rows of f32. inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result whose heads
 // may lie apart, as all do that turn, is [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
 struct ProjectionAttrs {
   // Where operands start in the one range that holds all weights of this pass, in elements of their own type; of a quantized
@@ -131,7 +131,10 @@ struct ProjectionAttrs {
   Activation activation = Activation::None;
   uint32_t apart = 0;   // bit i: heads of result i may lie apart
   uint32_t turned = 0;  // bit i: result i turns, too
-  int64_t head = 4;     // columns of a head, a multiple of 4
+  // Bit i: rows of result i go to their positions, of which there are `room`, as in PlaceAttrs; apart is set then, too.
+  uint32_t placed = 0;
+  SizeId room = 0;
+  int64_t head = 4;  // columns of a head, a multiple of 4
   RotaryAttrs rotary;
 };
 inline constexpr int64_t kMostProjectedRows = 8;

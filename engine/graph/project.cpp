@@ -40,21 +40,29 @@ class Projecting {
   }
 
  private:
-  // The nodes that one pass is made of. A rotation or a copy belongs to the product of the same number.
+  // The nodes that one pass is made of. A rotation, a cast or a copy belongs to the product of the same number, and follows it in
+  // this order.
   struct Group {
     std::vector<size_t> products;
-    std::array<std::optional<size_t>, 3> rotations{}, copies{};
+    std::array<std::optional<size_t>, 3> rotations{}, casts{}, copies{};
     std::optional<size_t> norm;
     bool gated = false;
     std::optional<SizeId> head;  // columns of a head, where rotations or copies see heads
+    Tensor positions;            // of all that turns or is placed, where a tensor gives them
+    std::optional<SizeId> room;  // where rows are placed
+    DType narrow = DType::F32;   // of results that have another type than the rows; F32: none has
 
     std::vector<size_t> nodes() const {
       std::vector<size_t> all = products;
-      for (const auto& behind : {rotations, copies})
+      for (const auto& behind : {rotations, casts, copies})
         for (const auto& n : behind)
           if (n) all.push_back(*n);
       if (norm) all.push_back(*norm);
       return all;
+    }
+    void pop() {
+      products.pop_back();
+      for (auto* behind : {&rotations, &casts, &copies}) (*behind)[products.size()].reset();
     }
   };
 
@@ -79,7 +87,7 @@ class Projecting {
     const TensorInfo &a = info(n, in::kA), &b = info(n, in::kB), &out = build_.info(product.outputs[0]);
     if (attrs.scale != 1.0f || attrs.dropout.p > 0.0f || out.rank > 3 || a.rank != out.rank || b.rank != 2)
       return false;
-    if (!options_.projects(options_.context, a.dtype, b.dtype) || weight(product.inputs[in::kB]) == nullptr)
+    if (!options_.projects(options_.context, a.dtype, b.dtype, a.dtype) || weight(product.inputs[in::kB]) == nullptr)
       return false;
     const SizeId depth = b.dims[0];
     if (!graph_.sizes.is_constant(depth) || !is(b.strides[0], 1) || b.strides[1] != depth ||
@@ -152,9 +160,7 @@ class Projecting {
       if (may_meet(group.nodes())) return replace(group);
       // A node between them, such as a rotation that cannot be joined, keeps all from meeting. Fewer may end before it.
       if (group.gated) return;
-      group.products.pop_back();
-      group.rotations[group.products.size()].reset();
-      group.copies[group.products.size()].reset();
+      group.pop();
     }
   }
 
@@ -185,51 +191,99 @@ class Projecting {
       const Dataflow::Reader* reader = flow_.only_reader(storage(node(group->products[i]).outputs[0]));
       if (reader == nullptr || !is_rotation_of(reader->node, group->products[i])) continue;
       if (like && !turn_alike(*like, reader->node)) continue;
+      const auto& attrs = node(reader->node).as<RotaryAttrs>();
+      if (attrs.placed && group->room.value_or(attrs.room) != attrs.room) continue;
+      if (attrs.placed) group->room = attrs.room;
       like = group->rotations[i] = reader->node;
       group->head = info(*like, in::kX).dims[3];
+      group->positions = node(*like).inputs[in::kPositions];
     }
   }
 
-  // Copies of heads into a state, where they lie apart. All heads of a pass have the same width.
+  // Copies of heads into a state, where they lie apart, and casts before them. All heads of a pass have the same width.
   void find_copies(Group* group) {
     for (size_t i = 0; i < group->products.size(); ++i) {
-      if (group->rotations[i]) continue;
-      const Dataflow::Reader* reader = flow_.only_reader(storage(node(group->products[i]).outputs[0]));
-      if (reader == nullptr || !is_copy_of(reader->node, group->products[i])) continue;
-      const SizeId head = info(reader->node, 0).dims[3];
-      if (group->head.value_or(head) != head) continue;
+      const std::optional<size_t> turned = group->rotations[i];
+      if (turned && node(*turned).as<RotaryAttrs>().placed) continue;
+      const size_t product = group->products[i];
+      Tensor made = node(turned.value_or(product)).outputs[0];
+      const Dataflow::Reader* reader = reader_in_scratch(made);
+      if (reader == nullptr || !shows_heads_of(reader->node, turned, product)) continue;
+      std::optional<size_t> cast;
+      if (is_cast(reader->node)) {
+        cast = reader->node;
+        made = node(*cast).outputs[0];
+        reader = reader_in_scratch(made);
+        if (reader == nullptr || !shows_same(node(reader->node).inputs[0], made) ||
+            build_.info(made).dtype != build_.info(node(reader->node).outputs[0]).dtype)
+          continue;
+      }
+      if (!fits(reader->node, product, *group)) continue;
+      const Node& copy = node(reader->node);
       group->copies[i] = reader->node;
-      group->head = head;
+      group->casts[i] = cast;
+      group->head = info(reader->node, 0).dims[3];
+      if (const DType to = build_.info(copy.outputs[0]).dtype; to != info(product, in::kA).dtype) group->narrow = to;
+      if (copy.op != Op::Place) continue;
+      group->positions = copy.inputs[in::kPlaces];
+      group->room = copy.as<PlaceAttrs>().room;
     }
   }
 
-  // Whether the node copies the heads [B, H, S, d] of a product [B, S, H d] into a state, with no gaps in their rows.
-  bool is_copy_of(size_t n, size_t product) {
+  const Dataflow::Reader* reader_in_scratch(Tensor t) const {
+    return build_.is_state(storage(t)) || flow_.is_output[storage(t)] ? nullptr : flow_.only_reader(storage(t));
+  }
+
+  // Whether the node reads the heads [B, H, S, d] of a product [B, S, H d], or all of a rotation of them.
+  bool shows_heads_of(size_t n, std::optional<size_t> turned, size_t product) {
+    if (turned) return shows_same(node(n).inputs[0], node(*turned).outputs[0]);
+    return shows_heads(build_, build_.info(node(product).outputs[0]), info(n, 0));
+  }
+
+  bool is_plain_copy(size_t n) const {
+    if (node(n).op != Op::Elementwise) return false;
+    const auto& attrs = node(n).as<ElementwiseAttrs>();
+    return attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f && attrs.activation == Activation::None;
+  }
+  bool is_cast(size_t n) const { return is_plain_copy(n) && !build_.is_state(storage(node(n).outputs[0])); }
+
+  // Whether the node copies heads into a state, with no gaps in their rows, in a way that this group's pass can.
+  bool fits(size_t n, size_t product, const Group& group) {
     const Node& copy = node(n);
-    if (copy.op != Op::Elementwise || !build_.is_state(storage(copy.outputs[0]))) return false;
-    const auto& attrs = copy.as<ElementwiseAttrs>();
-    const TensorInfo &heads = info(n, 0), &made = build_.info(node(product).outputs[0]);
-    const TensorInfo& place = build_.info(copy.outputs[0]);
-    return attrs.kind == ElementwiseAttrs::Kind::Copy && attrs.scale == 1.0f && attrs.activation == Activation::None &&
-           shows_heads(build_, made, heads) && place.dtype == made.dtype && is(place.strides[3], 1) &&
-           build_.max_of(heads.dims[3]) % 4 == 0;
+    const bool places = copy.op == Op::Place && !copy.as<PlaceAttrs>().gathers;
+    if (!(places || is_plain_copy(n)) || !build_.is_state(storage(copy.outputs[0]))) return false;
+    const TensorInfo &heads = info(n, 0), &place = build_.info(copy.outputs[0]);
+    const DType rows = info(product, in::kA).dtype;
+    if (place.rank != 4 || !is(place.strides[3], 1) || build_.max_of(heads.dims[3]) % 4 != 0 ||
+        group.head.value_or(heads.dims[3]) != heads.dims[3])
+      return false;
+    if (place.dtype != rows && (!options_.projects(options_.context, rows, info(product, in::kB).dtype, place.dtype) ||
+                                (group.narrow != DType::F32 && group.narrow != place.dtype)))
+      return false;
+    if (!places) return true;
+    const auto& attrs = copy.as<PlaceAttrs>();
+    const Tensor at = copy.inputs[in::kPlaces];
+    const bool turns = std::any_of(group.rotations.begin(), group.rotations.end(), [](const auto& r) { return !!r; });
+    return attrs.axis == 2 && same_for_all_heads(at) && group.room.value_or(attrs.room) == attrs.room &&
+           ((!turns && !group.positions.valid()) || group.positions == at);
+  }
+
+  bool same_for_all_heads(Tensor positions) const {
+    const TensorInfo& at = build_.info(positions);
+    return at.rank < 2 || is(build_.dim_from_end(at, 1), 1);
   }
 
   // Whether the node turns the heads [B, H, S, d] of a product [B, S, H d] without gaps.
   bool is_rotation_of(size_t n, size_t product) {
     const Node& rotary = node(n);
-    if (rotary.op != Op::Rotary || rotary.as<RotaryAttrs>().placed ||
-        storage(rotary.inputs[in::kX]) != storage(node(product).outputs[0]))
-      return false;
+    if (rotary.op != Op::Rotary || storage(rotary.inputs[in::kX]) != storage(node(product).outputs[0])) return false;
     const TensorInfo &heads = info(n, in::kX), &made = build_.info(node(product).outputs[0]);
     const TensorInfo &out = build_.info(rotary.outputs[0]), &table = info(n, in::kRotaryTable);
-    if (!shows_heads(build_, made, heads) || !is(out.strides[3], 1)) return false;
+    if (!shows_heads(build_, made, heads) || !is(out.strides[3], 1) || out.dtype != made.dtype) return false;
     // Tiles of four columns hold whole pairs.
     if (build_.max_of(heads.dims[3]) % 4 != 0 || build_.max_of(table.dims[0]) % 2 != 0) return false;
     const Tensor positions = rotary.inputs[in::kPositions];
-    if (!positions.valid()) return true;
-    const TensorInfo& at = build_.info(positions);
-    return at.rank < 2 || is(build_.dim_from_end(at, 1), 1);  // the same for all heads
+    return !positions.valid() || same_for_all_heads(positions);
   }
 
   bool turn_alike(size_t a, size_t b) const {
@@ -293,27 +347,36 @@ class Projecting {
       attrs.norm_eps = node(*group.norm).as<NormAttrs>().eps;
       joined.label = node(*group.norm).label + '+';
     }
+    const auto place = [&attrs](size_t i, SizeId room) {
+      attrs.placed |= 1u << i;
+      attrs.room = room;
+    };
     for (size_t i = 0; i < group.products.size(); ++i) {
       const Node& product = node(group.products[i]);
       joined.inputs[in::kProjectionWeights + i] = product.inputs[in::kB];
       joined.inputs[in::kProjectionBiases + i] = product.inputs[in::kBias];
       joined.outputs[i] = product.outputs[0];
       joined.label += (i == 0 ? "" : "+") + (i == 0 ? product.label : last_name(product.label));
-      if (group.copies[i]) {
-        const Node& copy = node(*group.copies[i]);
+      if (group.rotations[i]) {
+        const Node& rotary = node(*group.rotations[i]);
+        attrs.turned |= 1u << i;
         attrs.apart |= 1u << i;
-        joined.outputs[i] = copy.outputs[0];
-        joined.label += '+' + last_name(copy.label);
+        attrs.rotary = rotary.as<RotaryAttrs>();
+        joined.inputs[in::kProjectionPositions] = rotary.inputs[in::kPositions];
+        if (attrs.rotary.placed) place(i, attrs.rotary.room);
+        joined.inputs[in::kProjectionTable] = rotary.inputs[in::kRotaryTable];
+        joined.outputs[i] = rotary.outputs[0];
+        joined.label += '+' + last_name(rotary.label);
       }
-      if (!group.rotations[i]) continue;
-      const Node& rotary = node(*group.rotations[i]);
-      attrs.turned |= 1u << i;
+      if (!group.copies[i]) continue;
+      const Node& copy = node(*group.copies[i]);
       attrs.apart |= 1u << i;
-      attrs.rotary = rotary.as<RotaryAttrs>();
-      joined.inputs[in::kProjectionPositions] = rotary.inputs[in::kPositions];
-      joined.inputs[in::kProjectionTable] = rotary.inputs[in::kRotaryTable];
-      joined.outputs[i] = rotary.outputs[0];
-      joined.label += '+' + last_name(rotary.label);
+      if (copy.op == Op::Place) {
+        joined.inputs[in::kProjectionPositions] = copy.inputs[in::kPlaces];
+        place(i, copy.as<PlaceAttrs>().room);
+      }
+      joined.outputs[i] = copy.outputs[0];
+      joined.label += '+' + last_name(copy.label);
     }
     if (attrs.apart != 0) attrs.head = build_.max_of(*group.head);
     if (group.gated) {

@@ -67,9 +67,10 @@ struct ScheduleOptions {
                        const Node& node) = nullptr;
   const void* context = nullptr;
   int64_t colliding_pitch = 0;  // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
-  // Whether the device has a kernel for projections of rows of this type by weights of that type, and the uploaded weights,
-  // which it binds together. Without these each product is a pass of its own.
-  bool (*projects)(const void* context, DType rows, DType weights) = nullptr;
+  // Whether the device has a kernel for projections of rows of this type by weights of that type, whose results all have the type of
+  // the rows, or some of them another one; and the uploaded weights, which it binds together. Without these each product is a
+  // pass of its own.
+  bool (*projects)(const void* context, DType rows, DType weights, DType results) = nullptr;
   const detail::WeightsImpl* weights = nullptr;
   // True if products, rotations and norms write results of any floating-point type, whatever they read.
   bool converts_results = false;

@@ -161,8 +161,8 @@ void plan_for(const Capabilities& device, ScheduleOptions* options) {
   options->keeps_attention = [](const void* context, const detail::GraphData& graph, const Node& node) {
     return kernels::fuses_attention(graph.sizes, graph.tensors, node, *static_cast<const Capabilities*>(context));
   };
-  options->projects = [](const void* context, DType rows, DType weights) {
-    return kernels::projects(*static_cast<const Capabilities*>(context), rows, weights);
+  options->projects = [](const void* context, DType rows, DType weights, DType results) {
+    return kernels::projects(*static_cast<const Capabilities*>(context), rows, weights, results);
   };
   options->workspace = [](const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
                           const Node& node) {

@@ -19,6 +19,6 @@ int64_t attention_workspace(const Need& need);
 bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node,
                      const Capabilities& device);
 // Whether there is a kernel for projections of rows of this type by weights of that type.
-bool projects(const Capabilities& device, DType rows, DType weights);
+bool projects(const Capabilities& device, DType rows, DType weights, DType results);
 
 }  // namespace heed::kernels

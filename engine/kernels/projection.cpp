@@ -1,5 +1,6 @@
 // Products of few rows with up to three weights, the norm before and the rotation or gate behind them: projection.comp.
 #include <bit>
+#include <optional>
 
 #include "kernels/chooser.hpp"
 #include "kernels/few_rows.hpp"
@@ -21,29 +22,49 @@ static_assert(kRowCounts[2] == kMostProjectedRows);
 struct Ids {
   KernelId f32, f16, narrow, bf16;
   ByStorage quantized;
-  KernelId of(DType rows, DType weights) const {
+  KernelId f32_cache, narrow_cache, quantized_cache;  // whose results may have 16 bits beside rows of f32
+  KernelId of(DType rows, DType weights, bool narrows) const {
+    if (narrows) return is_quantized(weights) ? quantized_cache : is_16_bit_float(weights) ? narrow_cache : f32_cache;
     if (is_quantized(weights)) return quantized.of(rows);
     if (rows != DType::F32) return rows == DType::F16 ? f16 : bf16;
     return is_16_bit_float(weights) ? narrow : f32;
   }
-  bool has(KernelId id) const { return id == f32 || id == f16 || id == narrow || id == bf16 || quantized.has(id); }
+  bool is_quantized_one(KernelId id) const { return quantized.has(id) || id == quantized_cache; }
+  bool has(KernelId id) const {
+    return id == f32 || id == f16 || id == narrow || id == bf16 || id == f32_cache || id == narrow_cache ||
+           is_quantized_one(id);
+  }
 };
 constexpr Ids kPlain = {
     KernelId::ProjectionF32,
     KernelId::ProjectionF16,
     KernelId::ProjectionF32Narrow,
     KernelId::ProjectionBf16,
-    {KernelId::ProjectionF32Quantized, KernelId::ProjectionF16Quantized, KernelId::ProjectionBf16Quantized}};
+    {KernelId::ProjectionF32Quantized, KernelId::ProjectionF16Quantized, KernelId::ProjectionBf16Quantized},
+    KernelId::ProjectionF32Cache,
+    KernelId::ProjectionF32NarrowCache,
+    KernelId::ProjectionF32QuantizedCache};
 constexpr Ids kReducing = {KernelId::ProjectionF32Subgroup,
                            KernelId::ProjectionF16Subgroup,
                            KernelId::ProjectionF32NarrowSubgroup,
                            KernelId::ProjectionBf16Subgroup,
                            {KernelId::ProjectionF32QuantizedSubgroup, KernelId::ProjectionF16QuantizedSubgroup,
-                            KernelId::ProjectionBf16QuantizedSubgroup}};
+                            KernelId::ProjectionBf16QuantizedSubgroup},
+                           KernelId::ProjectionF32CacheSubgroup,
+                           KernelId::ProjectionF32NarrowCacheSubgroup,
+                           KernelId::ProjectionF32QuantizedCacheSubgroup};
 
-KernelId id_for(const Capabilities& device, DType rows, DType weights) {
-  const KernelId subgroups = kReducing.of(rows, weights);
-  return device.subgroup_arithmetic && device.allows(subgroups) ? subgroups : kPlain.of(rows, weights);
+KernelId id_for(const Capabilities& device, DType rows, DType weights, bool narrows) {
+  const KernelId subgroups = kReducing.of(rows, weights, narrows);
+  return device.subgroup_arithmetic && device.allows(subgroups) ? subgroups : kPlain.of(rows, weights, narrows);
+}
+
+// The type of the results that have another one than the rows, if any has.
+std::optional<DType> narrow_results(const Select& select) {
+  for (const Tensor out : select.node.outputs)
+    if (out.valid() && select.schedule.info(out).dtype != select.info(in::kX).dtype)
+      return select.schedule.info(out).dtype;
+  return {};
 }
 
 struct Problem {
@@ -65,8 +86,14 @@ uint32_t flags_of(const Select& select) {
   if (attrs.rotary.pairs == RotaryPairs::Halves) flags |= HEED_PROJECTION_HALVES;
   if (select.has(in::kProjectionPositions)) flags |= HEED_PROJECTION_POSITIONS;
   if (select.info(in::kProjectionWeights).dtype == DType::BF16) flags |= HEED_PROJECTION_B_BFLOAT;
-  for (uint32_t i = 0; i < attrs.count; ++i)
+  flags |= attrs.placed * HEED_PROJECTION_PLACED;
+  if (narrow_results(select) == DType::BF16) flags |= HEED_PROJECTION_NARROW_BFLOAT;
+  for (uint32_t i = 0; i < attrs.count; ++i) {
     if (select.has(in::kProjectionBiases + i)) flags |= HEED_PROJECTION_BIAS << i;
+    const Tensor out = select.node.outputs[i];
+    if (out.valid() && select.schedule.info(out).dtype != select.info(in::kX).dtype)
+      flags |= HEED_PROJECTION_NARROWED << i;
+  }
   return flags;
 }
 
@@ -93,7 +120,7 @@ bool divide(const Select& select, uint32_t columns) {
 }
 
 uint32_t columns_of(const Select& select, KernelId id, uint32_t rows) {
-  const bool reads_much = rows == 1 && has_small_subgroups(select.device) && kReducing.quantized.has(id);
+  const bool reads_much = rows == 1 && has_small_subgroups(select.device) && kReducing.is_quantized_one(id);
   return reads_much && divide(select, kColumnsOfOne) ? kColumnsOfOne : kColumns;
 }
 
@@ -130,6 +157,10 @@ void add(const Select& select, const Candidate& candidate) {
   tensor(in::kProjectionPositions);
   tensor(in::kProjectionTable);
   for (const Tensor out : select.node.outputs) use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, out};
+  if (attrs.placed != 0)
+    use.buffers[use.buffer_count++] = {BufferUse::Kind::Faults, true, {}};
+  else
+    tensor(in::kX);
 }
 
 // Strides of rows [B, S, ..], or [S, ..] in one batch.
@@ -142,14 +173,16 @@ RowStrides strides_of(const View& rows) {
 
 }  // namespace
 
-bool projects(const Capabilities& device, DType rows, DType weights) {
+bool projects(const Capabilities& device, DType rows, DType weights, DType results) {
   const bool narrow = is_16_bit_float(rows) && device.storage_16bit;
   bool known = rows == DType::F32 || narrow;
   if (!is_quantized(weights))
     known = rows == DType::F32 ? (weights == DType::F32 || is_16_bit_float(weights))
                                : narrow && (weights == rows || (rows == DType::BF16 && weights == DType::F16));
+  const bool narrows = results != rows;
+  if (narrows) known = known && rows == DType::F32 && is_16_bit_float(results) && device.storage_16bit;
   // A pass costs a driver on the CPU little, and the barriers of this one much.
-  return known && !device.software && device.allows(id_for(device, rows, weights));
+  return known && !device.software && device.allows(id_for(device, rows, weights, narrows));
 }
 
 Status select_projection(const Select& select) {
@@ -162,7 +195,7 @@ Status select_projection(const Select& select) {
     vary = vary || !select.schedule.sizes.is_constant(x.dims[i]);
   }
   Candidates candidates;
-  const KernelId id = id_for(select.device, rows, weights);
+  const KernelId id = id_for(select.device, rows, weights, narrow_results(select).has_value());
   const uint32_t invocations = kReducing.has(id) ? invocations_along_k(select.device) : kMostAlongK;
   for (const uint32_t count : kRowCounts) {
     const uint32_t columns = columns_of(select, id, count);
@@ -206,6 +239,7 @@ void emit_projection(const Emit& emit) {
   }
   p.tiles = u32(tiles);
   p.first = u32(emit.values.sizes[static_cast<size_t>(attrs.rotary.first)]);
+  if (attrs.placed != 0) p.room = u32(emit.values.sizes[static_cast<size_t>(attrs.room)]);
   if (emit.has(in::kProjectionTable)) p.offset[3] = u32(emit.in(in::kProjectionTable).offset);
   if (emit.has(in::kProjectionPositions)) {
     // As a view [B, H, S] of the positions, which are the same for all heads.

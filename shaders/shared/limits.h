@@ -49,8 +49,11 @@
 #define HEED_PROJECTION_HALVES 8u  // element i turns with i + PAIRS; otherwise 2i with 2i + 1
 #define HEED_PROJECTION_POSITIONS 16u
 #define HEED_PROJECTION_B_BFLOAT 32u
-#define HEED_PROJECTION_BIAS 64u     // of the first weight; then of the second and the third
-#define HEED_PROJECTION_TURNED 512u  // as with the biases
+#define HEED_PROJECTION_BIAS 64u               // of the first weight; then of the second and the third
+#define HEED_PROJECTION_TURNED 512u            // as with the biases
+#define HEED_PROJECTION_PLACED 4096u           // likewise; rows of the result go to their positions
+#define HEED_PROJECTION_NARROWED 32768u        // likewise; beside rows of f32, the result has 16 bits
+#define HEED_PROJECTION_NARROW_BFLOAT 262144u  // those are bf16
 
 #define HEED_MEAN_MASK 1u
 #define HEED_MEAN_MASK_KEEP 2u

@@ -14,6 +14,7 @@ uint out_b[3], out_s[3], out_head[3];
 uint tiles;  // workgroups with work
 uint first;  // position of the first row, where none are given
 uint position_b, position_s;
+uint room;  // positions that placed rows may go to
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(ProjectionConstants)

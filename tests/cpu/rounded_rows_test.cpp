@@ -47,7 +47,8 @@ struct Layer {
     REQUIRE(device.upload(trial.host_weights(), &weights) == Status::Ok);
     Graph g;
     const Dim m = g.extent("m", most);
-    const Tensor y = g.linear(g.input("x", {m, k}), g.weight("w", {n, k}, type), g.constant("b", {n}, std::span<const float>(b)));
+    const Tensor y =
+        g.linear(g.input("x", {m, k}), g.weight("w", {n, k}, type), g.constant("b", {n}, std::span<const float>(b)));
     g.output("y", y);
     rounds = test::compiled(device, g, weights, {.round_rows = true});
     exact = test::compiled(device, g, weights);
@@ -98,14 +99,16 @@ TEST_CASE("rounded rows: results are those of the rounded rows, on each instruct
                 const auto weight = static_cast<double>(layer.w[static_cast<size_t>(j * k + p)]);
                 sum += row.values[at] * weight;
                 // Offsets and sums of whole numbers are rounded apart, and may be larger than what remains of them.
-                size += (std::abs(weight) + std::abs(static_cast<double>(layer.w[static_cast<size_t>(j * k)]))) * 127.0 * row.scales[at];
+                size += (std::abs(weight) + std::abs(static_cast<double>(layer.w[static_cast<size_t>(j * k)]))) *
+                        127.0 * row.scales[at];
                 promise += std::abs(weight) * row.scales[at] / 2.0;
               }
               const size_t at = static_cast<size_t>(i * n + j);
               const double unit = 0x1p-24 * static_cast<double>(k / 16 + 8) * size;
               worst = std::max(worst, std::abs(static_cast<double>(y[at]) - sum) / unit);
-              worst_of_promise = std::max(worst_of_promise, std::abs(static_cast<double>(y[at]) - static_cast<double>(exact[at])) /
-                                                                (promise + 2.0 * unit));
+              worst_of_promise =
+                  std::max(worst_of_promise, std::abs(static_cast<double>(y[at]) - static_cast<double>(exact[at])) /
+                                                 (promise + 2.0 * unit));
             }
           }
           CHECK(worst < 1.0);

@@ -239,6 +239,28 @@ GraphCase projections(int64_t rows, bool gated, DType weights = DType::F32, cons
   return {name_of(name.c_str(), {rows, kDepth}, suffix), build, false, weights == DType::F32};
 }
 
+// The same of one token of each of some texts, whose keys and values of f16 stay at places of their own.
+GraphCase cached_projections(int64_t rows, DType weights) {
+  constexpr int64_t kDepth = 576, kHead = 64;
+  const auto build = [=](Graph& g, DType given) {
+    const Tensor normed = rmsnorm(g, g.scale(g.input("x", {rows, 1, kDepth}, given), 0.5f));
+    const Tensor at = g.input("at", {rows, 1, 1}, DType::I32);
+    const auto heads = [&](const char* name, int64_t count) {
+      const Tensor y = g.linear(normed, g.weight(name, {count * kHead, kDepth}, weights));
+      return g.transpose(g.reshape(y, {rows, 1, count, kHead}), 1, 2);
+    };
+    const auto keep = [&](const char* name, Tensor x) {
+      static_cast<void>(g.append(g.state(name, {rows, 3, 1024, kHead}, DType::F16), x, 2, at));
+    };
+    g.output("q", g.rotary(heads("q", 9), {.positions = at}));
+    keep("keys", g.rotary(heads("k", 3), {.positions = at}));
+    keep("values", heads("v", 3));
+  };
+  return {name_of("queries keys values into f16 caches", {rows, kDepth},
+                  std::string(" weights of ").append(to_string(weights)).c_str()),
+          build, false, false};
+}
+
 void add_decoding(std::vector<GraphCase>* cases) {
   cases->push_back(row_wise("rotary", 512, 768, rotary));
   for (const bool gated : {false, true}) {
@@ -246,6 +268,8 @@ void add_decoding(std::vector<GraphCase>* cases) {
     cases->push_back(projections(1, gated, DType::BF16, " weights of bf16"));
     for (const int64_t rows : {1, 8}) cases->push_back(projections(rows, gated, DType::Q4_1, " weights of q4_1"));
   }
+  for (const DType weights : {DType::F16, DType::Q4_1})
+    for (const int64_t rows : {1, 8}) cases->push_back(cached_projections(rows, weights));
 }
 
 std::vector<GraphCase> make_cases() {

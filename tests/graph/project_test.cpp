@@ -13,7 +13,7 @@ std::vector<Op> ops_with(const Graph& graph, uint64_t most_bytes = UINT64_MAX) {
   ScheduleOptions options;
   options.weights = &weights;
   options.max_tensor_bytes = most_bytes;
-  options.projects = [](const void*, DType, DType) { return true; };
+  options.projects = [](const void*, DType, DType, DType) { return true; };
   const Scheduled scheduled = schedule_of(graph, options);
   REQUIRE(scheduled.status == Status::Ok);
   return ops_of(scheduled.schedule);
@@ -62,6 +62,51 @@ TEST_CASE("projections: norm, queries, keys and values are one pass, and write k
   g.output("q", q);
   CHECK(ops_with(g) == Ops{kScale, kOne});
   CHECK(ops_with(g, 1 << 15).size() > 2);  // the device cannot bind so many weights at once
+}
+
+TEST_CASE("projections: keys and values go to a place for each token, and to caches of another type", "[graph]") {
+  const auto ops = [](DType cache, bool turns, bool one_place, const char* other_places = nullptr) {
+    Layer layer(2);
+    Graph& g = layer.g;
+    const Dim past = g.position("past", 14);
+    const Tensor at = g.input("at", {1, 1, 2}, DType::I32);
+    const Tensor values_at = other_places != nullptr ? g.input(other_places, {1, 1, 2}, DType::I32) : at;
+    RotaryOptions options;
+    if (one_place)
+      options.first = past;
+    else
+      options.positions = at;
+    Tensor q = layer.product("q", 64), k = layer.heads(layer.product("k", 32), 2);
+    if (turns) q = g.rotary(layer.heads(q, 4), options), k = g.rotary(k, options);
+    const Tensor v = layer.heads(layer.product("v", 32), 2);
+    const Tensor keys = g.state("keys", {1, 2, 16, 16}, cache), values = g.state("values", {1, 2, 16, 16}, cache);
+    static_cast<void>(one_place ? g.append(keys, k, 2, past) : g.append(keys, k, 2, at));
+    static_cast<void>(one_place ? g.append(values, v, 2, past) : g.append(values, v, 2, values_at));
+    g.output("q", q);
+    return ops_with(g);
+  };
+  for (const DType cache : {DType::F32, DType::F16, DType::BF16})
+    for (const bool turns : {false, true})
+      for (const bool one_place : {false, true}) {
+        INFO(to_string(cache) << (turns ? ", turned" : "") << (one_place ? ", one place" : ""));
+        CHECK(ops(cache, turns, one_place) == Ops{kScale, kOne});
+      }
+  // Values go elsewhere than keys: theirs is a pass for itself.
+  CHECK(ops(DType::F32, true, false, "other") == Ops{kScale, kOne, Op::Place});
+}
+
+TEST_CASE("projections: caches of another type stay apart where the device has no kernel for them", "[graph]") {
+  Layer layer;
+  Graph& g = layer.g;
+  g.output("q", layer.product("q", 64));
+  static_cast<void>(g.append(g.state("v", {1, 2, 16, 16}, DType::F16), layer.heads(layer.product("v", 32), 2), 2, 0));
+  const GivenWeights weights(g);
+  ScheduleOptions options;
+  options.weights = &weights;
+  options.projects = [](const void*, DType rows, DType, DType results) { return rows == results; };
+  const Scheduled scheduled = schedule_of(g, options);
+  REQUIRE(scheduled.status == Status::Ok);
+  CHECK(ops_of(scheduled.schedule) == Ops{kScale, kOne, Op::Elementwise});
 }
 
 TEST_CASE("projections: a gate and what it multiplies are one pass", "[graph]") {

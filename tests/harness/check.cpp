@@ -113,7 +113,7 @@ Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector
   Plan plan;
   status = device.compile(trial.graph, weights, &plan, trial.options);
   const std::string messages = take_checked_messages();
-  if (status == Status::Unsupported && trial.dtype != DType::F32) return {"", 0, true};
+  if (status == Status::Unsupported && (trial.dtype != DType::F32 || trial.keeps_narrow)) return {"", 0, true};
   if (status != Status::Ok) return {std::string("compile returned ") + to_string(status) + " " + messages};
   State state;
   if (plan.state_bytes() > 0) status = plan.make_state(&state);

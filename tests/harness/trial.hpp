@@ -89,6 +89,7 @@ class Trial {
   Graph graph;
   CompileOptions options;
   std::list<Run> runs;
+  bool keeps_narrow = false;  // a state has f16 or bf16, which the device may lack
   // Passes the plan must have, by operation in order; empty: any.
   std::vector<std::string> passes;
 
@@ -146,7 +147,7 @@ std::string difference(const Expectation& expected, std::span<const std::byte> b
 struct Verdict {
   std::string difference;    // empty: all is right
   size_t run = 0;            // the number of the run that went wrong
-  bool unsupported = false;  // the device has no storage of the trial's type
+  bool unsupported = false;  // the device has no storage of a type that the trial has
 };
 // Compiles the graph and does the runs for which wanted[number] is set, each twice, until one goes wrong. Empty: all.
 Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector<bool>& wanted = {});

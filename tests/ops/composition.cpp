@@ -30,8 +30,8 @@ class Operations : private Composer {
         &Operations::activate, &Operations::dropout, &Operations::norm,         &Operations::softmax,
         &Operations::turn,     &Operations::cut,     &Operations::reshape,      &Operations::concat,
         &Operations::concat,   &Operations::mean,    &Operations::encode,       &Operations::embed,
-        &Operations::rotate,   &Operations::keep,    &Operations::keep_between, &Operations::recall,
-        &Operations::renew};
+        &Operations::rotate,   &Operations::keep,    &Operations::keep_between, &Operations::keep_rows,
+        &Operations::recall,   &Operations::renew};
     (this->*kCalls[random_.below(static_cast<int64_t>(std::size(kCalls)))])();
     // Chains of elementwise operations, which heed fuses into one.
     static constexpr Make kLinks[] = {&Operations::add,      &Operations::add,     &Operations::add,
@@ -443,6 +443,36 @@ class Operations : private Composer {
     };
     kept.reads.push_back(
         operation(assigns ? "assign" : "append", {x}, kept.name + " axis " + std::to_string(axis), y, compute));
+  }
+  // Writes each row of a batch at a place of its own, which a tensor gives, and reads the state from the beginning.
+  void keep_rows() {
+    const int x = of_rank(2, 4), axis = 1 + static_cast<int>(random_.below(rank(x) - 1));
+    Kept& kept = state_for(x);
+    const Dim rows = shape(x)[axis], batch = shape(x)[0];
+    const int64_t places = kept.shape[axis].value - rows.value + 1;
+    const std::string from = fresh_name("w");
+    const Tensor begins = g().input(from, {batch}, DType::I32);
+    Tensor place = whole(kept);
+    for (int i = 0; i < rank(x); ++i)
+      if (i != axis && shape(x)[i] != kept.shape[i]) place = g().slice(place, i, 0, shape(x)[i]);
+    const Tensor y = g().slice(g().append(place, tensor(x), axis, begins), axis, 0, rows);
+    for (const int read : std::exchange(kept.reads, {})) read_views_no_more(read);
+    const uint64_t seed = random_.next();
+    const auto compute = [=, name = kept.name, all = kept.shape, type = kept.dtype](Evaluation& e) {
+      const Array& value = of(e, x);
+      Array& state = contents(e, name, all);
+      const Array at = e.run.input(
+          from, whole_numbers({value.shape[0]}, seed + static_cast<uint64_t>(e.number), 0, places), DType::I32);
+      for (int64_t b = 0; b < value.shape[0]; ++b) {
+        Array row = slice(state, 0, b, 1);
+        write_into(&row, stored(type, slice(value, 0, b, 1)), axis, static_cast<int64_t>(at.at(b)));
+        write_into(&state, row, 0, b);
+      }
+      Array seen = state;
+      for (int i = 0; i < rank_of(value); ++i) seen = slice(seen, i, 0, value.shape[static_cast<size_t>(i)]);
+      return seen;
+    };
+    kept.reads.push_back(operation("append", {x}, kept.name + " rows, axis " + std::to_string(axis), y, compute));
   }
   // Writes a state between an operation that reads it and one that reads that one's result: heed must not fuse these.
   void keep_between() {
