@@ -61,7 +61,8 @@ Array places_of(const Cached& c) {
 
 class Builder {
  public:
-  Builder(Trial& trial, const Cached& what) : t_(trial), c_(what), run_(t_.run({{"past", 5}})), places_(places_of(what)) {}
+  Builder(Trial& trial, const Cached& what)
+      : t_(trial), c_(what), run_(t_.run({{"past", 5}})), places_(places_of(what)) {}
 
   void build() {
     const Tensor x = t_.graph.scale(t_.input("x", {c_.batch, c_.tokens, kDepth}), 0.5f);
@@ -144,7 +145,8 @@ TEST_CASE("projections into caches on every device", "[ops][quantized]") {
   Operation operation{"projection", {}};
   auto& cases = operation.cases;
   for (const Places places : {Places::One, Places::EachRow, Places::EachToken})
-    for (const std::optional<DType> cache : {std::optional<DType>(), std::optional(DType::F16), std::optional(DType::BF16)}) {
+    for (const std::optional<DType> cache :
+         {std::optional<DType>(), std::optional(DType::F16), std::optional(DType::BF16)}) {
       cases.push_back(cached_case({.batch = 1, .tokens = 1, .places = places, .cache = cache}));
       cases.push_back(cached_case({.batch = 8, .tokens = 1, .places = places, .cache = cache, .bias = true}));
       cases.push_back(cached_case({.batch = 2, .tokens = 3, .places = places, .cache = cache, .weights = DType::F16}));
