@@ -25,10 +25,15 @@ namespace heed::vulkan {
 // from them. Whatever the physical device could do, heed uses functions of Vulkan 1.1, and of extensions only if they
 // are listed here. Vulkan cannot tell whether `device`, `queue` and `pipeline_cache` belong together, or which family
 // `queue` has: the host is responsible for that.
+//
+// The three handles and the queue family are enough. What a host does not tell, heed does without: features and
+// extensions count as not enabled, and DeviceInfo::reason names the field that would tell them.
 struct HostDevice {
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
   VkDevice device = VK_NULL_HANDLE;
+  // If it is null, heed opens the system's Vulkan loader as for devices of its own. That must be the library that
+  // `instance` was made with: a host with a driver linked into it, or with a loader of its own, gives its function.
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
   uint32_t api_version = VK_API_VERSION_1_1;  // of the instance and device as created; at least 1.1
   uint32_t queue_family = 0;                  // has VK_QUEUE_COMPUTE_BIT; command buffers are made for it
@@ -53,9 +58,10 @@ struct HostDevice {
   Log log = {};
 };
 
-// Makes a Device on the host's VkDevice. Creates no queue and submits nothing. InvalidArgument: a handle is null, a
-// function is missing, the queue family does not compute, or a list is malformed. Unsupported: the device is below
-// heed's floor, or has the memory model without its device scope.
+// Makes a Device on the host's VkDevice. Creates no queue and submits nothing. InvalidArgument: a handle is null,
+// get_instance_proc_addr is null where there is no Vulkan loader, a function is missing, the queue family does not
+// compute, or a list is malformed. Unsupported: the device is below heed's floor, or has the memory model without its
+// device scope.
 HEED_API Status adopt(const HostDevice& host, Device* device);
 
 // A named input or output of the plan in a host buffer, which must be created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT

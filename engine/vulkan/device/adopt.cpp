@@ -1,5 +1,6 @@
 // Devices that belong to a host.
 #include "base/logging.hpp"
+#include "vulkan/calls/loader.hpp"
 #include "vulkan/device/device.hpp"
 
 namespace heed::vulkan {
@@ -27,8 +28,6 @@ Status check_host(const HostDevice& host) {
     missing = "physical_device";
   else if (host.device == VK_NULL_HANDLE)
     missing = "device";
-  else if (host.get_instance_proc_addr == nullptr)
-    missing = "get_instance_proc_addr";
   if (missing != nullptr) return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
   const Status status = check_lists(host);
   if (status != Status::Ok) return status;
@@ -59,11 +58,19 @@ Status VulkanDevice::adopt(const HostDevice& host) {
     return fail(host.log, Status::Unsupported,
                 "adopt: the host enabled vulkanMemoryModel, but not vulkanMemoryModelDeviceScope");
   context_.log = host.log;
-  context_.vk.GetInstanceProcAddr = host.get_instance_proc_addr;
+  const bool hosts_loader = host.get_instance_proc_addr != nullptr;
+  context_.vk.GetInstanceProcAddr = hosts_loader ? host.get_instance_proc_addr : find_loader();
+  if (context_.vk.GetInstanceProcAddr == nullptr)
+    return fail(host.log, Status::InvalidArgument,
+                "adopt: get_instance_proc_addr is null, and heed can open no Vulkan loader that has it");
   const char* missing = load_instance_functions(host.instance, host.debug_utils, &context_.vk);
   if (missing == nullptr) missing = load_device_functions(host.device, &context_.vk);
   if (missing != nullptr)
-    return fail(host.log, Status::InvalidArgument, format("adopt: get_instance_proc_addr knows no %s", missing));
+    return fail(host.log, Status::InvalidArgument,
+                format("adopt: %s knows no %s",
+                       hosts_loader ? "get_instance_proc_addr"
+                                    : "get_instance_proc_addr is null, and the Vulkan loader that heed opened",
+                       missing));
 
   const std::string matrices_lack = missing_for_matrices(enabled, host.enabled_extensions);
   // Otherwise not even their functions are asked for.
