@@ -41,8 +41,8 @@ struct HostDevice {
   // it, each within the call, and the host must not use the queue meanwhile. All but start also wait. If it is
   // VK_NULL_HANDLE they return Unsupported, except upload of no weights, and make_state, which leaves the State undefined.
   VkQueue queue = VK_NULL_HANDLE;
-  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are enabled
-  // (DeviceInfo::reason names them), VK_KHR_cooperative_matrix.
+  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are told
+  // (DeviceInfo::reason names them) and api_version is at least 1.3, VK_KHR_cooperative_matrix.
   std::span<const char* const> enabled_extensions = {};
   // The features that the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none. If
   // vulkanMemoryModel is among them, vulkanMemoryModelDeviceScope must be, too.
