@@ -67,8 +67,8 @@ HEED_API Status adopt(const HostDevice& host, Device* device);
 // A named input or output of the plan in a host buffer, which must be created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
 // and must live until the GPU has finished. Every input and output is given once. Inputs may share memory; an output
 // must not overlap any other range of the recording, not even an input, as passes use the buffers in place where
-// Plan::run would copy. heed cannot check a buffer's usage and size, as Vulkan does not tell them; the validation layer
-// does.
+// Plan::run would copy. heed cannot check a buffer's usage and exact size, as Vulkan does not tell them; the validation
+// layer does.
 //
 // Only the bytes of the tensors at this call's extents count. What must stay from run to run, such as a cache of keys
 // that grows, is a state of the graph (Graph::state), and lies in no such buffer.
@@ -79,7 +79,9 @@ struct Buffer {
   // minStorageBufferOffsetAlignment.
   VkDeviceSize offset = 0;
   // The range must reach to the end of the tensor at this call's extents, rounded up to a whole 4 bytes of the
-  // VkBuffer. With VK_WHOLE_SIZE that is not checked.
+  // VkBuffer. A size that is stated here is checked exactly. With VK_WHOLE_SIZE, which reaches to the buffer's end, the
+  // memory that the buffer requires is what is checked: it is as large as the buffer, or somewhat larger, so that a
+  // buffer passes that is too small by less than the driver rounds up.
   VkDeviceSize bytes = VK_WHOLE_SIZE;
 };
 

@@ -87,7 +87,7 @@ struct BufferNeeds {
   VkMemoryPropertyFlags preferred = 0;
 };
 
-// A part of a host's buffer. VK_WHOLE_SIZE reaches to its end, which heed must trust where Vulkan does not tell it.
+// A part of a host's buffer. VK_WHOLE_SIZE reaches to its end, of which heed knows as much as of vulkan::Buffer's.
 struct BufferRange {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;
