@@ -25,10 +25,15 @@ namespace heed::vulkan {
 // from them. Whatever the physical device could do, heed uses functions of Vulkan 1.1, and of extensions only if they
 // are listed here. Vulkan cannot tell whether `device`, `queue` and `pipeline_cache` belong together, or which family
 // `queue` has: the host is responsible for that.
+//
+// The three handles and the queue family are enough. What a host does not tell, heed does without: features and
+// extensions count as not enabled, and DeviceInfo::reason names the field that would tell them.
 struct HostDevice {
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
   VkDevice device = VK_NULL_HANDLE;
+  // If it is null, heed opens the system's Vulkan loader as for devices of its own. That must be the library that
+  // `instance` was made with: a host with a driver linked into it, or with a loader of its own, gives its function.
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
   uint32_t api_version = VK_API_VERSION_1_1;  // of the instance and device as created; at least 1.1
   uint32_t queue_family = 0;                  // has VK_QUEUE_COMPUTE_BIT; command buffers are made for it
@@ -36,8 +41,8 @@ struct HostDevice {
   // it, each within the call, and the host must not use the queue meanwhile. All but start also wait. If it is
   // VK_NULL_HANDLE they return Unsupported, except upload of no weights, and make_state, which leaves the State undefined.
   VkQueue queue = VK_NULL_HANDLE;
-  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are enabled
-  // (DeviceInfo::reason names them), VK_KHR_cooperative_matrix.
+  // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are told
+  // (DeviceInfo::reason names them) and api_version is at least 1.3, VK_KHR_cooperative_matrix.
   std::span<const char* const> enabled_extensions = {};
   // The features that the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none. If
   // vulkanMemoryModel is among them, vulkanMemoryModelDeviceScope must be, too.
@@ -53,16 +58,17 @@ struct HostDevice {
   Log log = {};
 };
 
-// Makes a Device on the host's VkDevice. Creates no queue and submits nothing. InvalidArgument: a handle is null, a
-// function is missing, the queue family does not compute, or a list is malformed. Unsupported: the device is below
-// heed's floor, or has the memory model without its device scope.
+// Makes a Device on the host's VkDevice. Creates no queue and submits nothing. InvalidArgument: a handle is null,
+// get_instance_proc_addr is null where there is no Vulkan loader, a function is missing, the queue family does not
+// compute, or a list is malformed. Unsupported: the device is below heed's floor, or has the memory model without its
+// device scope.
 HEED_API Status adopt(const HostDevice& host, Device* device);
 
 // A named input or output of the plan in a host buffer, which must be created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
 // and must live until the GPU has finished. Every input and output is given once. Inputs may share memory; an output
 // must not overlap any other range of the recording, not even an input, as passes use the buffers in place where
-// Plan::run would copy. heed cannot check a buffer's usage and size, as Vulkan does not tell them; the validation layer
-// does.
+// Plan::run would copy. heed cannot check a buffer's usage and exact size, as Vulkan does not tell them; the validation
+// layer does.
 //
 // Only the bytes of the tensors at this call's extents count. What must stay from run to run, such as a cache of keys
 // that grows, is a state of the graph (Graph::state), and lies in no such buffer.
@@ -73,7 +79,9 @@ struct Buffer {
   // minStorageBufferOffsetAlignment.
   VkDeviceSize offset = 0;
   // The range must reach to the end of the tensor at this call's extents, rounded up to a whole 4 bytes of the
-  // VkBuffer. With VK_WHOLE_SIZE that is not checked.
+  // VkBuffer. A size that is stated here is checked exactly. With VK_WHOLE_SIZE, which reaches to the buffer's end, the
+  // memory that the buffer requires is what is checked: it is as large as the buffer, or somewhat larger, so that a
+  // buffer passes that is too small by less than the driver rounds up.
   VkDeviceSize bytes = VK_WHOLE_SIZE;
 };
 

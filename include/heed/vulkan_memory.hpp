@@ -87,7 +87,7 @@ struct BufferNeeds {
   VkMemoryPropertyFlags preferred = 0;
 };
 
-// A part of a host's buffer. VK_WHOLE_SIZE reaches to its end, which heed must trust where Vulkan does not tell it.
+// A part of a host's buffer. VK_WHOLE_SIZE reaches to its end, of which heed knows as much as of vulkan::Buffer's.
 struct BufferRange {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;
@@ -139,9 +139,10 @@ struct WeightTarget {
 HEED_API Status upload(const Device& device, std::span<const HostTensor> tensors, const WeightTarget& target,
                        Weights* weights, const UploadOptions& options = {});
 
-// The memory heaps as VK_EXT_memory_budget describes them. Unsupported if the extension is not enabled. If it is, heed
-// asks it before each allocation of its own and passes over heaps that have too little left; if none has enough, the
-// call fails with OutOfDeviceMemory and both numbers, instead of making the system swap.
+// The memory heaps as VK_EXT_memory_budget describes them. Unsupported if the driver has no such extension, or the host
+// did not list it in HostDevice::enabled_extensions. Where it is enabled, heed asks it before each allocation of its own
+// and passes over heaps that have too little left; if none has enough, the call fails with OutOfDeviceMemory and both
+// numbers, instead of making the system swap.
 struct HeapBudget {
   bool device_local = false;
   uint64_t bytes = 0;   // the size of the heap

@@ -1,5 +1,6 @@
 // Tests that heed uses of a host's device what the host says it enabled, and nothing else.
 
+#include "harness/environment.hpp"
 #include "vulkan/host_plan.hpp"
 
 using namespace heed;
@@ -23,7 +24,11 @@ TEST_CASE("adopt: f16 only where the host enabled 16-bit storage", "[vulkan][ado
     Device device = adopted(without->host_device());
     CHECK(device.info().usable);
     CHECK(device.compile(scale_graph(DType::F16), {}, &plan) == Status::Unsupported);
-    CHECK_THAT(without->take_log(), holds("f16"));
+    CHECK_THAT(without->take_log(),
+               holds("the host told none (storageBuffer16BitAccess in HostDevice::enabled_features"));
+    CHECK_THAT(device.info().reason,
+               holds(without->has_f16() ? "the host told no storageBuffer16BitAccess in HostDevice::enabled_features"
+                                        : "the driver has no storageBuffer16BitAccess"));
     CHECK_FALSE(plan.valid());
     CHECK(device.compile(scale_graph(DType::F32), {}, &plan) == Status::Ok);
     CHECK(without->take_validation() == "");
@@ -52,9 +57,9 @@ TEST_CASE("adopt: without a queue heed records, and refuses to submit", "[vulkan
   Plan plan = compiled(device, scale_graph(DType::F32));
   std::vector<float> x(64, 1.0f), y(64);
   CHECK(plan.run({{"x", x}, {"y", y}}) == Status::Unsupported);
-  CHECK_THAT(host->take_log(), holds("queue"));
+  CHECK_THAT(host->take_log(), holds("run: the host gave no queue with its device (HostDevice::queue)"));
   CHECK(device.upload(block_weights().list(), &weights) == Status::Unsupported);
-  CHECK_THAT(host->take_log(), holds("queue"));
+  CHECK_THAT(host->take_log(), holds("recording is possible, and vulkan::upload to memory that the host has mapped"));
   CHECK_FALSE(weights.valid());
   CHECK(device.upload({}, &weights) == Status::Ok);
   CHECK(weights.bytes() == 0);
@@ -64,6 +69,43 @@ TEST_CASE("adopt: without a queue heed records, and refuses to submit", "[vulkan
   const vulkan::Buffer buffers[] = {{"x", memory.buffer, 0, 256}, {"y", memory.buffer, 512, 256}};
   host->record_and_wait(plan, {.buffers = buffers});
   CHECK(difference(reinterpret_cast<const float*>(memory.mapped + 512), std::vector<float>(64, 2.0f)) == "");
+}
+
+TEST_CASE("adopt: three handles and the queue family are enough", "[vulkan][adopt]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  const vulkan::HostDevice all = host->host_device();
+  const vulkan::HostDevice few = {.instance = all.instance,
+                                  .physical_device = all.physical_device,
+                                  .device = all.device,
+                                  .queue_family = all.queue_family,
+                                  .log = all.log};
+  {
+    Device device = adopted(few);
+    CHECK(device.info().usable);
+    CHECK_THAT(device.info().reason, !holds("not enable"));
+    const float ones[] = {1, 2, 3, 4};
+    Graph g;  // with a constant and scratch, so that heed allocates
+    g.output("y", g.softmax(g.scale(g.add(g.input("x", {16, 4}), g.constant("ones", {4}, ones)), 2.0f)));
+    Plan plan = compiled(device, g), cpu_plan = compiled(open_cpu(), g);
+    const std::vector<float> x = pattern(64, 3);
+    std::vector<float> y(64);
+    REQUIRE(cpu_plan.run({{"x", x}, {"y", y}}) == Status::Ok);
+    const HostVulkan::Memory memory = host->allocate(1024);
+    std::memcpy(memory.mapped, x.data(), 256);
+    const vulkan::Buffer buffers[] = {{"x", memory.buffer, 0, 256}, {"y", memory.buffer, 512, 256}};
+    host->record_and_wait(plan, {.buffers = buffers});
+    CHECK(difference(reinterpret_cast<const float*>(memory.mapped + 512), y) == "");
+  }
+  Device none;
+  const SetVariable no_loader("HEED_VULKAN_LOADER", "/nonexistent/libvulkan.so.1");
+  CHECK(vulkan::adopt(few, &none) == Status::InvalidArgument);
+  CHECK_THAT(host->take_log(), holds("get_instance_proc_addr is null, and heed can open no Vulkan loader"));
+  const SetVariable no_vulkan("HEED_VULKAN_LOADER", "libc.so.6");
+  CHECK(vulkan::adopt(few, &none) == Status::InvalidArgument);
+  CHECK_THAT(host->take_log(), holds("can open no Vulkan loader"));
+  CHECK_FALSE(none.valid());
+  CHECK(vulkan::adopt(all, &none) == Status::Ok);  // the host's own function needs no loader
 }
 
 TEST_CASE("adopt: mistakes of the host are named", "[vulkan][adopt]") {
@@ -85,9 +127,8 @@ TEST_CASE("adopt: mistakes of the host are named", "[vulkan][adopt]") {
   refuses([](Bad& bad) { bad.device = VK_NULL_HANDLE; }, Status::InvalidArgument, "device is null");
   refuses([](Bad& bad) { bad.instance = VK_NULL_HANDLE; }, Status::InvalidArgument, "instance is null");
   refuses([](Bad& bad) { bad.physical_device = VK_NULL_HANDLE; }, Status::InvalidArgument, "physical_device is null");
-  refuses([](Bad& bad) { bad.get_instance_proc_addr = nullptr; }, Status::InvalidArgument,
-          "get_instance_proc_addr is null");
-  refuses([](Bad& bad) { bad.api_version = VK_API_VERSION_1_0; }, Status::Unsupported, "1.0");
+  refuses([](Bad& bad) { bad.api_version = VK_API_VERSION_1_0; }, Status::Unsupported,
+          "HostDevice::api_version is 1.0; 1.1 is needed");
   refuses([](Bad& bad) { bad.queue_family = 99; }, Status::InvalidArgument, "queue family 99");
   pretend({.transfer_family = true});
   refuses([&](Bad& bad) { bad.queue_family = host->last_family() + 1; }, Status::InvalidArgument, "has no compute");

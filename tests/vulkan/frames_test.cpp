@@ -194,7 +194,7 @@ TEST_CASE("record_some: what changes in the middle of a run is told, and nothing
     vulkan::Cursor copy = cursor;
     reset_calls();
     CHECK(vulkan::record_some(block.plan, commands, info, 1.0, &copy) == Status::InvalidArgument);
-    CHECK(calls_of_all() == 0);
+    CHECK(calls_of_all() == calls("GetBufferMemoryRequirements"));  // asked since the size of y is not stated
     CHECK(copy == cursor);
     const std::string log = host->take_log();
     INFO(log << " should hold " << text);

@@ -17,7 +17,8 @@ namespace heed::test {
 // How often heed called a device function since reset; the name is without "vk".
 uint64_t calls(const char* name);
 uint64_t calls_of_all();
-// How often it called others than those that write into a command buffer or a descriptor set.
+// How often it called others than those that write into a command buffer or a descriptor set, or ask what memory a
+// buffer requires.
 uint64_t calls_that_record_must_not_make(std::string* names);
 void reset_calls();
 

@@ -100,14 +100,16 @@ TEST_CASE("matrix units: pipelines ask for a subgroup size only where there is a
   CHECK(pipeline.info.stage.pNext == nullptr);
 }
 
-TEST_CASE("matrix units: a host must have enabled all they need", "[vulkan][matrix]") {
+TEST_CASE("matrix units: a host must have told all they need", "[vulkan][matrix]") {
   HostFeatures host;
-  const auto lacks = [&] { return missing_for_matrices(read_features(&host.features), kExtensions); };
+  const auto lacks = [&] { return untold_for_matrices(read_features(&host.features), kExtensions); };
   CHECK(lacks().empty());
-  CHECK(missing_for_matrices(read_features(&host.features), {}) == "VK_KHR_cooperative_matrix");
-  CHECK(missing_for_matrices({}, {}) ==
-        "VK_KHR_cooperative_matrix, cooperativeMatrix, shaderFloat16, vulkanMemoryModel, vulkanMemoryModelDeviceScope, "
-        "subgroupSizeControl, computeFullSubgroups");
+  CHECK(untold_for_matrices(read_features(&host.features), {}) ==
+        "VK_KHR_cooperative_matrix in HostDevice::enabled_extensions");
+  CHECK(untold_for_matrices({}, kExtensions) ==
+        "cooperativeMatrix, shaderFloat16, vulkanMemoryModel, vulkanMemoryModelDeviceScope, subgroupSizeControl, "
+        "computeFullSubgroups in HostDevice::enabled_features");
+  CHECK_THAT(untold_for_matrices({}, {}), holds("enabled_extensions, cooperativeMatrix"));
   for (VkBool32* feature :
        {&host.core12.shaderFloat16, &host.core12.vulkanMemoryModel, &host.core12.vulkanMemoryModelDeviceScope,
         &host.core13.subgroupSizeControl, &host.core13.computeFullSubgroups, &host.matrix.cooperativeMatrix}) {

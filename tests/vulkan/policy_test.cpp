@@ -138,6 +138,46 @@ TEST_CASE("the floor: every limit that is too low is named with both values", "[
   CHECK(below_floor(device) == "Vulkan 1.0; 1.1 is needed");
 }
 
+TEST_CASE("the version: whoever has a lower one than the others is named", "[vulkan][floor]") {
+  PhysicalDevice device;
+  device.properties.apiVersion = VK_MAKE_API_VERSION(0, 1, 2, 354);
+  device.api_version = VK_API_VERSION_1_1;
+  for (const bool adopted : {false, true}) {
+    device.adopted = adopted;
+    CHECK(needs_version(VK_API_VERSION_1_3, device) == "Vulkan 1.3 is needed, and the driver has 1.2");
+  }
+  device.properties.apiVersion = VK_MAKE_API_VERSION(0, 1, 4, 354);
+  CHECK(needs_version(VK_API_VERSION_1_3, device) == "Vulkan 1.3 is needed, and HostDevice::api_version is 1.1");
+  device.adopted = false;
+  CHECK(needs_version(VK_API_VERSION_1_3, device) == "Vulkan 1.3 is needed, and the Vulkan loader has 1.1");
+}
+
+TEST_CASE("device reasons: what a host did not tell is told from what a driver has not", "[vulkan][words]") {
+  PhysicalDevice device;
+  device.queue_families.resize(1);
+  device.queue_families[0].queueFlags = VK_QUEUE_COMPUTE_BIT;
+  device.queue_families[0].queueCount = 1;
+  device.api_version = device.properties.apiVersion = VK_API_VERSION_1_1;
+  VkPhysicalDeviceLimits& limits = device.properties.limits;
+  limits.maxComputeWorkGroupInvocations = 1024;
+  limits.maxComputeSharedMemorySize = 1u << 16;
+  limits.maxPushConstantsSize = 256;
+  limits.maxStorageBufferRange = 1u << 30;
+  limits.maxPerStageDescriptorStorageBuffers = 64;
+  for (int i = 0; i < 3; ++i) limits.maxComputeWorkGroupCount[i] = 65535, limits.maxComputeWorkGroupSize[i] = 1024;
+  constexpr const char* kNotTold = "the host told no storageBuffer16BitAccess in HostDevice::enabled_features";
+  constexpr const char* kNotThere = "the driver has no storageBuffer16BitAccess";
+  for (const bool adopted : {false, true}) {
+    device.adopted = adopted;
+    device.offered = device.features = {};
+    CHECK_THAT(describe(device).reason, holds(kNotThere));
+    device.offered.storageBuffer16BitAccess = true;
+    if (adopted) CHECK_THAT(describe(device).reason, holds(kNotTold));
+    device.features.storageBuffer16BitAccess = true;
+    CHECK_THAT(describe(device).reason, !holds("storageBuffer16BitAccess;"));
+  }
+}
+
 TEST_CASE("queue family: compute, with timestamps if there is a choice", "[vulkan][floor]") {
   VkQueueFamilyProperties transfer = {}, compute = {}, timed = {};
   transfer.queueCount = compute.queueCount = timed.queueCount = 1;

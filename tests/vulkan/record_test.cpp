@@ -45,6 +45,7 @@ TEST_CASE("record: 1,000 times with varying extents, allocating and submitting n
   record_calls = calls_that_record_must_not_make(&names);
   INFO(names);
   CHECK(record_calls == 0);
+  CHECK(calls("GetBufferMemoryRequirements") == 1000);  // y alone has VK_WHOLE_SIZE
   CHECK(record_news == 0);
   CHECK(host->host_allocations() == allocations);
   CHECK(calls("CmdDispatch") >= 1000 * block.plan.passes().size());
@@ -204,6 +205,48 @@ TEST_CASE("record: mistakes are named with both values, and leave the command bu
   CHECK(attempt({good[0], good[1], {"y", b, 10656}}, {}, 1) == Status::Ok);  // right behind x, as a cache grows
   CHECK(host->take_log() == "");
   host->end(commands);
+}
+
+TEST_CASE("record: a buffer that cannot hold its tensor is refused without a stated size, too", "[vulkan][record]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  Block block = make_block(*host);
+  // x and y take 10,656 bytes each at most, and 24 * 4 for one token of one row.
+  const HostVulkan::Memory good = host->allocate(Layout::kBytes), small = host->allocate(64);
+  VkMemoryRequirements required = {};
+  host->vk().GetBufferMemoryRequirements(host->device(), small.buffer, &required);
+  REQUIRE(required.size < 10656);
+  const vulkan::Buffer x = {"x", good.buffer, 0, 65536}, padding = {"padding", good.buffer, 65536, 4096},
+                       y = {"y", good.buffer, 131072};
+  const VkCommandBuffer commands = host->begin();
+  const auto attempt = [&](std::vector<vulkan::Buffer> buffers, std::vector<ExtentValue> extents = {}) {
+    reset_calls();
+    const Status status = vulkan::record(block.plan, commands, {.buffers = buffers, .extents = extents});
+    if (status != Status::Ok) CHECK(calls_of_all() == calls("GetBufferMemoryRequirements"));
+    return status;
+  };
+  const auto at_most = [](VkDeviceSize bytes) { return "at most " + std::to_string(bytes) + " from the offset on"; };
+  CHECK(attempt({{"x", small.buffer}, padding, y}) == Status::BufferTooSmall);
+  CHECK_THAT(host->take_log(), holds("'x' needs 10656 bytes; its VkBuffer has " + at_most(required.size)));
+  CHECK(attempt({x, padding, {"y", small.buffer}}) == Status::BufferTooSmall);
+  CHECK_THAT(host->take_log(), holds("'y' needs 10656 bytes; its VkBuffer has " + at_most(required.size)));
+  // The offset counts, and may lie behind the end.
+  CHECK(attempt({x, padding, {"y", good.buffer, Layout::kBytes - 4096}}) == Status::BufferTooSmall);
+  CHECK_THAT(host->take_log(), holds("'y' needs 10656 bytes; its VkBuffer has at most "));
+  CHECK(attempt({x, padding, {"y", good.buffer, 64 * Layout::kBytes}}) == Status::BufferTooSmall);
+  CHECK_THAT(host->take_log(), holds(at_most(0)));
+  CHECK(attempt({{"x", good.buffer, 0, 64}, padding, y}, {{"batch", 1}, {"tokens", 1}}) == Status::BufferTooSmall);
+  CHECK_THAT(host->take_log(), holds("'x' needs 96 bytes, 64 were given"));
+
+  CHECK(attempt({x, padding, y}) == Status::Ok);
+  CHECK(calls("GetBufferMemoryRequirements") == 1);
+  host->end(commands);
+  // Runs of heed's own buffers ask nothing.
+  const Sample sample = make_sample(block.cpu_plan, 2, 9, 5);
+  CHECK(run_differs(block.plan, sample) == "");
+  reset_calls();
+  CHECK(run_differs(block.plan, sample) == "");
+  CHECK(calls("GetBufferMemoryRequirements") == 0);
 }
 
 TEST_CASE("record: long dispatches are cut, with the same result", "[vulkan][record]") {

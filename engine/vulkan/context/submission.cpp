@@ -28,7 +28,9 @@ Status Submission::create(Context& context, const char* what) {
   context_ = &context;
   if (context.queue == VK_NULL_HANDLE)
     return fail(context.log, Status::Unsupported,
-                format("%s: the host gave no queue with its device; only recording is possible", what));
+                format("%s: the host gave no queue with its device (HostDevice::queue); without one, recording is "
+                       "possible, and vulkan::upload to memory that the host has mapped (WeightTarget::mapped)",
+                       what));
   auto pool = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   pool.queueFamilyIndex = context.queue_family;
   Status status = context.check("vkCreateCommandPool",

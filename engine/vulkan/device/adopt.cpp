@@ -1,5 +1,6 @@
 // Devices that belong to a host.
 #include "base/logging.hpp"
+#include "vulkan/calls/loader.hpp"
 #include "vulkan/device/device.hpp"
 
 namespace heed::vulkan {
@@ -27,14 +28,12 @@ Status check_host(const HostDevice& host) {
     missing = "physical_device";
   else if (host.device == VK_NULL_HANDLE)
     missing = "device";
-  else if (host.get_instance_proc_addr == nullptr)
-    missing = "get_instance_proc_addr";
   if (missing != nullptr) return fail(host.log, Status::InvalidArgument, format("adopt: %s is null", missing));
   const Status status = check_lists(host);
   if (status != Status::Ok) return status;
   if (host.api_version < VK_API_VERSION_1_1)
     return fail(host.log, Status::Unsupported,
-                format("adopt: the host uses Vulkan %u.%u; 1.1 is needed", VK_API_VERSION_MAJOR(host.api_version),
+                format("adopt: HostDevice::api_version is %u.%u; 1.1 is needed", VK_API_VERSION_MAJOR(host.api_version),
                        VK_API_VERSION_MINOR(host.api_version)));
   return Status::Ok;
 }
@@ -52,33 +51,41 @@ Status adopt(const HostDevice& host, Device* device) {
 }
 
 Status VulkanDevice::adopt(const HostDevice& host) {
-  // Only what the host enabled counts, not what the physical device could do.
-  const Features enabled = read_features(host.enabled_features);
+  // Only what the host told counts, not what the physical device could do.
+  const Features told = read_features(host.enabled_features);
   // With the memory model on, atomics are of the device's scope: VUID-RuntimeSpirv-vulkanMemoryModel-06265.
-  if (enabled.vulkanMemoryModel && !enabled.vulkanMemoryModelDeviceScope)
+  if (told.vulkanMemoryModel && !told.vulkanMemoryModelDeviceScope)
     return fail(host.log, Status::Unsupported,
-                "adopt: the host enabled vulkanMemoryModel, but not vulkanMemoryModelDeviceScope");
+                "adopt: HostDevice::enabled_features tells vulkanMemoryModel, but not vulkanMemoryModelDeviceScope, "
+                "which heed needs with it");
   context_.log = host.log;
-  context_.vk.GetInstanceProcAddr = host.get_instance_proc_addr;
+  const bool hosts_loader = host.get_instance_proc_addr != nullptr;
+  context_.vk.GetInstanceProcAddr = hosts_loader ? host.get_instance_proc_addr : find_loader();
+  if (context_.vk.GetInstanceProcAddr == nullptr)
+    return fail(host.log, Status::InvalidArgument,
+                "adopt: get_instance_proc_addr is null, and heed can open no Vulkan loader that has it");
   const char* missing = load_instance_functions(host.instance, host.debug_utils, &context_.vk);
   if (missing == nullptr) missing = load_device_functions(host.device, &context_.vk);
   if (missing != nullptr)
-    return fail(host.log, Status::InvalidArgument, format("adopt: get_instance_proc_addr knows no %s", missing));
+    return fail(host.log, Status::InvalidArgument,
+                format("adopt: %s knows no %s",
+                       hosts_loader ? "get_instance_proc_addr"
+                                    : "get_instance_proc_addr is null, and the Vulkan loader that heed opened",
+                       missing));
 
-  const std::string matrices_lack = missing_for_matrices(enabled, host.enabled_extensions);
+  const std::string untold = untold_for_matrices(told, host.enabled_extensions);
   // Otherwise not even their functions are asked for.
-  if (matrices_lack.empty()) load_extension_functions(host.instance, &context_.vk);
-  context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version);
+  if (untold.empty()) load_extension_functions(host.instance, &context_.vk);
+  context_.physical = read_physical_device(context_.vk, host.physical_device, host.api_version, true);
   const auto& families = context_.physical.queue_families;
   if (host.queue_family >= families.size() || (families[host.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
     return fail(host.log, Status::InvalidArgument,
                 format("adopt: queue family %u has no compute (the device has %zu families)", host.queue_family,
                        families.size()));
-  context_.physical.adopted = true;
-  context_.physical.features = enabled;
+  context_.physical.features = told;
   context_.physical.memory_budget = contains(host.enabled_extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-  if (!matrices_lack.empty() && context_.physical.matrix_units.missing.empty())
-    context_.physical.matrix_units.missing = "the host did not enable " + matrices_lack;
+  if (!untold.empty() && context_.physical.matrix_units.missing.empty())
+    context_.physical.matrix_units.missing = "the host told no " + untold;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,

@@ -36,7 +36,9 @@ Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps) {
   const Context& context = impl->context();
   if (!context.memory_budget)
     return fail(context.log, Status::Unsupported,
-                format("memory_budget: %s is not enabled", VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
+                format("memory_budget: %s no %s",
+                       context.physical.adopted ? "the host told in HostDevice::enabled_extensions" : "the driver has",
+                       VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
   const VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = read_memory_budget(context);
   const VkPhysicalDeviceMemoryProperties& memory = context.physical.memory;
   heaps->clear();

@@ -32,6 +32,12 @@ Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint
   return Status::Ok;
 }
 
+uint64_t most_bytes(const Context& context, VkBuffer buffer, VkDeviceSize offset) {
+  VkMemoryRequirements memory = {};
+  context.vk.GetBufferMemoryRequirements(context.device, buffer, &memory);
+  return memory.size - std::min(memory.size, offset);
+}
+
 Status check_range(const Context& context, const char* call, const BufferRange& range, uint64_t bytes,
                    uint64_t alignment) {
   if (range.buffer == VK_NULL_HANDLE)
@@ -40,13 +46,7 @@ Status check_range(const Context& context, const char* call, const BufferRange& 
     return fail(context.log, Status::InvalidArgument,
                 format("%s: offset %llu is no multiple of %llu", call, static_cast<ull>(range.offset),
                        static_cast<ull>(alignment)));
-  uint64_t given = range.bytes;
-  if (given == VK_WHOLE_SIZE) {
-    // A buffer is never larger than the memory it requires.
-    VkMemoryRequirements memory = {};
-    context.vk.GetBufferMemoryRequirements(context.device, range.buffer, &memory);
-    given = memory.size - std::min(memory.size, range.offset);
-  }
+  const uint64_t given = range.bytes == VK_WHOLE_SIZE ? most_bytes(context, range.buffer, range.offset) : range.bytes;
   if (given >= bytes) return Status::Ok;
   return fail(
       context.log, Status::BufferTooSmall,

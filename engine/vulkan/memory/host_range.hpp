@@ -10,6 +10,10 @@ namespace heed::vulkan {
 // Tells a host how to make a buffer of `bytes` bytes that only the GPU uses: usage, memory types and alignment.
 Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint64_t alignment, BufferNeeds* needs);
 
+// The most bytes that a buffer can have from `offset` to its end. Vulkan does not tell a buffer's size, but a buffer is
+// never larger than the memory it requires.
+uint64_t most_bytes(const Context& context, VkBuffer buffer, VkDeviceSize offset);
+
 // Ok, InvalidArgument (null, misaligned) or BufferTooSmall, with both numbers. `call` begins the message.
 Status check_range(const Context& context, const char* call, const BufferRange& range, uint64_t bytes,
                    uint64_t alignment);

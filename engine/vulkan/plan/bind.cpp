@@ -4,6 +4,7 @@
 
 #include "base/arith.hpp"
 #include "base/logging.hpp"
+#include "vulkan/memory/host_range.hpp"
 #include "vulkan/plan/plan.hpp"
 
 namespace heed::vulkan {
@@ -77,10 +78,13 @@ Status VulkanPlan::bind_host_buffer(size_t index, const Buffer& buffer, Slot& sl
   if (buffer.offset > UINT64_MAX - needed)
     return fail(context_.log, Status::BufferTooSmall,
                 format("record: offset %llu of '%s' is beyond any buffer", static_cast<ull>(buffer.offset), name));
-  if (buffer.bytes < needed)  // VK_WHOLE_SIZE is larger than anything
+  const bool whole = buffer.bytes == VK_WHOLE_SIZE;
+  const uint64_t given = whole ? most_bytes(context_, buffer.buffer, buffer.offset) : buffer.bytes;
+  if (given < needed)
     return fail(context_.log, Status::BufferTooSmall,
-                format("record: '%s' needs %llu bytes, %llu were given", name, static_cast<ull>(needed),
-                       static_cast<ull>(buffer.bytes)));
+                format(whole ? "record: '%s' needs %llu bytes; its VkBuffer has at most %llu from the offset on"
+                             : "record: '%s' needs %llu bytes, %llu were given",
+                       name, static_cast<ull>(needed), static_cast<ull>(given)));
   // Descriptors start at aligned offsets only. What is left over goes to the kernels as an offset in
   // elements.
   const uint64_t rest = buffer.offset % context_.capabilities.storage_alignment;

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "base/arith.hpp"
 #include "vulkan/plan/plan.hpp"
 
 namespace heed::vulkan {
@@ -12,8 +13,10 @@ Status VulkanPlan::prepare_run() {
   const Status status = fresh->create(context_, largest, schedule_.inputs.size());
   if (status != Status::Ok) return status;
   host_io_ = std::move(fresh);
+  // The sizes are stated, since for VK_WHOLE_SIZE each run would ask Vulkan about the buffer.
   for (size_t i = 0; i < largest.size(); ++i)
-    run_bound_.push_back({schedule_.buffer(i).name, host_io_->buffer(), host_io_->offset(i), VK_WHOLE_SIZE});
+    run_bound_.push_back(
+        {schedule_.buffer(i).name, host_io_->buffer(), host_io_->offset(i), align_up<uint64_t>(largest[i], 4)});
   return status;
 }
 

@@ -21,9 +21,11 @@ std::vector<VkExtensionProperties> device_extensions(const Functions& vk, VkPhys
 
 }  // namespace
 
-PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version) {
+PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version,
+                                    bool adopted) {
   PhysicalDevice device;
   device.handle = handle;
+  device.adopted = adopted;
   vk.GetPhysicalDeviceProperties(handle, &device.properties);
   vk.GetPhysicalDeviceMemoryProperties(handle, &device.memory);
   uint32_t families = 0;
@@ -55,12 +57,22 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   Features asked = matrices ? kMatrixFeatures : Features{};
   asked.storageBuffer16BitAccess = true;
   asked.maintenance4 = device.api_version >= VK_API_VERSION_1_3;
-  device.features = read_features(vk, handle, asked);
+  device.features = device.offered = read_features(vk, handle, asked);
   if (matrices)
     device.matrix_units = read_matrix_units(vk, handle, device.features);
   else if (listed)
-    device.matrix_units.missing = "Vulkan 1.3 is needed";
+    device.matrix_units.missing = needs_version(VK_API_VERSION_1_3, device);
   return device;
+}
+
+std::string needs_version(uint32_t needed, const PhysicalDevice& device) {
+  const bool old_driver = device.properties.apiVersion < needed;
+  const uint32_t has = old_driver ? device.properties.apiVersion : device.api_version;
+  const char* whose = old_driver       ? "the driver has"
+                      : device.adopted ? "HostDevice::api_version is"
+                                       : "the Vulkan loader has";
+  return format("Vulkan %u.%u is needed, and %s %u.%u", VK_API_VERSION_MAJOR(needed), VK_API_VERSION_MINOR(needed),
+                whose, VK_API_VERSION_MAJOR(has), VK_API_VERSION_MINOR(has));
 }
 
 uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families) {

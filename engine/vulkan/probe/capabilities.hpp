@@ -13,7 +13,8 @@
 
 namespace heed::vulkan {
 
-// A physical device as its driver reports it. `api_version` is the lower of the instance's and the device's.
+// A physical device as its driver reports it. `api_version` is the lower of the device's and the instance's, which for an
+// adopted device is what the host told.
 struct PhysicalDevice {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   uint32_t api_version = VK_API_VERSION_1_0;
@@ -25,14 +26,19 @@ struct PhysicalDevice {
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
   uint32_t cores = 0;  // 0: no extension tells
-  Features features;
+  Features offered;    // what the driver has
+  Features features;   // the same, or if adopted, what the host told
   MatrixUnits matrix_units;
-  bool adopted = false;             // `features` then says what the host enabled
+  bool adopted = false;             // from a host
   bool portability_subset = false;  // VK_KHR_portability_subset must be enabled
   bool memory_budget = false;       // VK_EXT_memory_budget; if adopted: the host has enabled it
 };
 
-PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version);
+PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle, uint32_t instance_version,
+                                    bool adopted = false);
+
+// Says that this version of Vulkan is needed, and who has a lower one: the driver, the loader, or HostDevice.
+std::string needs_version(uint32_t needed, const PhysicalDevice& device);
 
 // The family heed submits to: with compute, and with timestamps if there is a choice. UINT32_MAX if none.
 uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& families);
@@ -40,8 +46,8 @@ uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& familie
 // Empty if the device meets heed's floor; otherwise every limit that is too low, with both values.
 std::string below_floor(const PhysicalDevice& device);
 
-// The capabilities that lowering may use: all that a driver offers where heed opens the device, what the host enabled
-// where it adopts one. `why_no_matrix`, if given, gets the reason why matrix units are not used; empty if they are.
+// The capabilities that lowering may use: all that a driver offers where heed opens the device, what the host told where
+// it adopts one. `why_no_matrix`, if given, gets the reason why matrix units are not used; empty if they are.
 Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_matrix = nullptr);
 
 // Everything of DeviceInfo. `word` is made from the name alone; see make_unique.

@@ -97,8 +97,10 @@ std::string what_heed_uses(const PhysicalDevice& device) {
   if (device.features.storageBuffer16BitAccess)
     text += "\nf16 and bf16 storage: used where a graph asks for it (storageBuffer16BitAccess)";
   else
-    text += format("\nf16 and bf16 storage: not used, because %s storageBuffer16BitAccess; such graphs are refused",
-                   device.adopted ? "the host did not enable" : "the driver has no");
+    text += format("\nf16 and bf16 storage: not used, because %s; such graphs are refused",
+                   device.adopted && device.offered.storageBuffer16BitAccess
+                       ? "the host told no storageBuffer16BitAccess in HostDevice::enabled_features"
+                       : "the driver has no storageBuffer16BitAccess");
   text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
   std::string why_not;
   const Capabilities can = capabilities_of(device, &why_not);

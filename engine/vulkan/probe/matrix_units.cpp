@@ -66,10 +66,12 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, cons
   return units;
 }
 
-std::string missing_for_matrices(const Features& enabled, std::span<const char* const> extensions) {
-  const std::string features = missing_features(enabled, kMatrixFeatures);
-  if (contains(extensions, kMatrixExtension)) return features;
-  return kMatrixExtension + (features.empty() ? "" : ", " + features);
+std::string untold_for_matrices(const Features& told, std::span<const char* const> extensions) {
+  std::string text;
+  if (!contains(extensions, kMatrixExtension)) text = format("%s in HostDevice::enabled_extensions", kMatrixExtension);
+  const std::string features = missing_features(told, kMatrixFeatures);
+  if (!features.empty()) text += (text.empty() ? "" : ", ") + features + " in HostDevice::enabled_features";
+  return text;
 }
 
 MatrixUse matrix_use() {

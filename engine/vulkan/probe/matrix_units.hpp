@@ -2,7 +2,7 @@
 // is one function; judging what was read is another that needs no device.
 //
 // heed asks for Vulkan 1.3, the extension and kMatrixFeatures, of which other kernels need
-// vulkanMemoryModelDeviceScope once the model is on; on an adopted device the host must have enabled them.
+// vulkanMemoryModelDeviceScope once the model is on; on an adopted device the host must have enabled them and told so.
 #pragma once
 
 #include <span>
@@ -34,8 +34,8 @@ inline constexpr Features kMatrixFeatures = {.cooperativeMatrix = true,
                                              .vulkanMemoryModelDeviceScope = true,
                                              .subgroupSizeControl = true,
                                              .computeFullSubgroups = true};
-// Whatever matrix units need and a host's features and extensions lack; empty if nothing.
-std::string missing_for_matrices(const Features& enabled, std::span<const char* const> extensions);
+// Whatever matrix units need and a host did not tell, each with the field that would tell it; empty if nothing.
+std::string untold_for_matrices(const Features& told, std::span<const char* const> extensions);
 
 // The test setting HEED_MATRIX_UNITS: "always" takes them wherever they can run; "never"; otherwise they are used where
 // they are expected to be faster.
