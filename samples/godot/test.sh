@@ -18,4 +18,11 @@ cp "$library" "$bin/"
 ldd "$library" | awk '$1 ~ /^lib(hwy|utf8proc)/ { print $3 }' | while read -r needed; do cp -L "$needed" "$bin/"; done
 echo 'res://addons/heed/heed.gdextension' >"$project/.godot/extension_list.cfg"
 cp -Lu "$model" "$folder/model.gguf"
-timeout 200 "$in_root" "$folder" godot --headless --path /project --script tests/speaker.gd -- /model.gguf </dev/null
+# Files that are no models: a small one that is cut off in its head, in its middle and near its end, and a folder.
+mkdir -p "$folder/hostile/folder.gguf"
+small=$here/../../tests/models/llama.gguf
+bytes=$(stat -L -c %s "$small")
+for part in 0 3 40 "$((bytes / 2))" "$((bytes - 1))"; do head -c "$part" "$small" >"$folder/hostile/$part.gguf"; done
+cp "$here/../talk/personas/blacksmith.txt" "$folder/persona.txt"
+timeout 200 "$in_root" "$folder" godot --headless --path /project --script tests/speaker.gd -- /model.gguf /hostile /persona.txt \
+  </dev/null

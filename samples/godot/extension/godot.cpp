@@ -14,23 +14,24 @@ struct Opaque24 {
   alignas(8) unsigned char bytes[24];
 };
 
-#define HEED_GODOT_FUNCTIONS(X)                                                                       \
-  X(GDExtensionInterfaceStringNameNewWithUtf8Chars, string_name_new_with_utf8_chars)                  \
-  X(GDExtensionInterfaceStringNewWithUtf8CharsAndLen, string_new_with_utf8_chars_and_len)             \
-  X(GDExtensionInterfaceStringToUtf8Chars, string_to_utf8_chars)                                      \
-  X(GDExtensionInterfaceVariantGetPtrDestructor, variant_get_ptr_destructor)                          \
-  X(GDExtensionInterfaceGetVariantFromTypeConstructor, get_variant_from_type_constructor)             \
-  X(GDExtensionInterfaceGetVariantToTypeConstructor, get_variant_to_type_constructor)                 \
-  X(GDExtensionInterfaceVariantGetType, variant_get_type)                                             \
-  X(GDExtensionInterfaceVariantDestroy, variant_destroy)                                              \
-  X(GDExtensionInterfaceVariantCall, variant_call)                                                    \
-  X(GDExtensionInterfaceClassdbConstructObject2, classdb_construct_object2)                           \
-  X(GDExtensionInterfaceObjectSetInstance, object_set_instance)                                       \
-  X(GDExtensionInterfaceClassdbRegisterExtensionClass4, classdb_register_extension_class4)            \
-  X(GDExtensionInterfaceClassdbRegisterExtensionClassMethod, classdb_register_extension_class_method) \
-  X(GDExtensionInterfaceClassdbRegisterExtensionClassSignal, classdb_register_extension_class_signal) \
-  X(GDExtensionInterfaceClassdbUnregisterExtensionClass, classdb_unregister_extension_class)          \
-  X(GDExtensionInterfacePrintErrorWithMessage, print_error_with_message)                              \
+#define HEED_GODOT_FUNCTIONS(X)                                                                           \
+  X(GDExtensionInterfaceStringNameNewWithUtf8Chars, string_name_new_with_utf8_chars)                      \
+  X(GDExtensionInterfaceStringNewWithUtf8CharsAndLen, string_new_with_utf8_chars_and_len)                 \
+  X(GDExtensionInterfaceStringToUtf8Chars, string_to_utf8_chars)                                          \
+  X(GDExtensionInterfaceVariantGetPtrDestructor, variant_get_ptr_destructor)                              \
+  X(GDExtensionInterfaceGetVariantFromTypeConstructor, get_variant_from_type_constructor)                 \
+  X(GDExtensionInterfaceGetVariantToTypeConstructor, get_variant_to_type_constructor)                     \
+  X(GDExtensionInterfaceVariantGetType, variant_get_type)                                                 \
+  X(GDExtensionInterfaceVariantDestroy, variant_destroy)                                                  \
+  X(GDExtensionInterfaceVariantCall, variant_call)                                                        \
+  X(GDExtensionInterfaceClassdbConstructObject2, classdb_construct_object2)                               \
+  X(GDExtensionInterfaceObjectSetInstance, object_set_instance)                                           \
+  X(GDExtensionInterfaceClassdbRegisterExtensionClass4, classdb_register_extension_class4)                \
+  X(GDExtensionInterfaceClassdbRegisterExtensionClassMethod, classdb_register_extension_class_method)     \
+  X(GDExtensionInterfaceClassdbRegisterExtensionClassSignal, classdb_register_extension_class_signal)     \
+  X(GDExtensionInterfaceClassdbRegisterExtensionClassProperty, classdb_register_extension_class_property) \
+  X(GDExtensionInterfaceClassdbUnregisterExtensionClass, classdb_unregister_extension_class)              \
+  X(GDExtensionInterfacePrintErrorWithMessage, print_error_with_message)                                  \
   X(GDExtensionInterfacePrintWarningWithMessage, print_warning_with_message)
 #define HEED_GODOT_DECLARE(type, name) type name = nullptr;
 HEED_GODOT_FUNCTIONS(HEED_GODOT_DECLARE)
@@ -322,6 +323,12 @@ void register_class(const Class& description) {
     Properties arguments(signal.arguments);
     classdb_register_extension_class_signal(library_token, name.get(), signal_name.get(), arguments.infos(),
                                             arguments.size());
+  }
+  for (const Property& property : description.properties) {
+    const Argument as_argument[] = {{property.name, property.kind}};
+    Properties about(as_argument);
+    Name setter(property.setter), getter(property.getter);
+    classdb_register_extension_class_property(library_token, name.get(), about.infos(), setter.get(), getter.get());
   }
 }
 

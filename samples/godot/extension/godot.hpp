@@ -17,7 +17,15 @@ namespace godot {
 bool load(GDExtensionInterfaceGetProcAddress get, GDExtensionClassLibraryPtr library, const char** missing);
 
 // Godot's enum Error, as far as the extension returns it.
-enum Error : int64_t { Ok = 0, Failed = 1, Unavailable = 2, Unconfigured = 3, InvalidParameter = 31, Busy = 44 };
+enum Error : int64_t {
+  Ok = 0,
+  Failed = 1,
+  Unavailable = 2,
+  Unconfigured = 3,
+  FileCannotBeRead = 14,
+  InvalidParameter = 31,
+  Busy = 44
+};
 
 // A line in Godot's console.
 void error(const std::string& message);
@@ -73,6 +81,14 @@ struct Signal {
   std::vector<Argument> arguments;  // texts
 };
 
+// Godot's scripts read and write it by two methods.
+struct Property {
+  const char* name;
+  Kind kind;
+  const char* setter;
+  const char* getter;
+};
+
 // Godot keeps a pointer to the class: it must live as long as the library.
 struct Class {
   const char* name;
@@ -80,6 +96,7 @@ struct Class {
   Instance* (*create)(GDExtensionObjectPtr object);
   std::vector<Method> methods;
   std::vector<Signal> signals;
+  std::vector<Property> properties;
 };
 
 void register_class(const Class& description);

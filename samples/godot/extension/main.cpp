@@ -3,6 +3,7 @@
 
 #include "device.hpp"
 #include "speaker.hpp"
+#include "worker.hpp"
 
 namespace {
 
@@ -14,6 +15,7 @@ void initialize(void*, GDExtensionInitializationLevel level) {
 
 void deinitialize(void*, GDExtensionInitializationLevel level) {
   if (level != GDEXTENSION_INITIALIZATION_SCENE) return;
+  Worker::wait_for_all();
   godot::unregister_class(HeedSpeaker::description());
   godot::unregister_class(HeedDevice::description());
 }

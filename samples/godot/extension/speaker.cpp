@@ -1,44 +1,47 @@
 #include "speaker.hpp"
 
 #include <atomic>
-#include <map>
+#include <chrono>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "device.hpp"
 
-// A model that its own thread opens. `generator` and `status` are the thread's until `opened` is true.
-struct SpeakerModel {
-  heed::Device device;
-  heed::TextGenerator generator;
-  heed::Status status = heed::Status::NotReady;
-  std::atomic<bool> opened = false;
-  std::thread opener;
-
-  ~SpeakerModel() {
-    if (opener.joinable()) opener.join();
-  }
-};
-
 namespace {
 
-// Conversations of one generator must be called one after the other, so that all speakers live on one thread, and this
-// table does, too.
-std::shared_ptr<SpeakerModel> model_of(const heed::Device& device, const std::string& path) {
-  static std::map<std::pair<const void*, std::string>, std::weak_ptr<SpeakerModel>> models;
-  std::weak_ptr<SpeakerModel>& known = models[{device.impl().get(), path}];
-  if (auto model = known.lock(); model && !(model->opened && model->status != heed::Status::Ok)) return model;
-  auto model = std::make_shared<SpeakerModel>();
-  model->device = device;
-  model->opener = std::thread([raw = model.get(), path] {
-    raw->status = heed::TextGenerator::open(raw->device, path, {.context = 1024, .log = godot::log()}, &raw->generator);
-    raw->opened = true;
-  });
-  known = model;
-  return model;
-}
+std::atomic<int64_t> spent_ns = 0;
+
+// Counts the time that it lives as time that speakers took.
+class Stopwatch {
+ public:
+  Stopwatch() : from_(Clock::now()) {}
+  ~Stopwatch() { spent_ns += std::chrono::nanoseconds(Clock::now() - from_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point from_;
+};
 
 }  // namespace
+
+int64_t HeedSpeaker::take_spent_usec() { return spent_ns.exchange(0) / 1000; }
+
+HeedSpeaker::~HeedSpeaker() {
+  const Stopwatch stopwatch;
+  forget();
+  if (model_) SpeakerModel::leave(std::move(model_));
+}
+
+// Lets go of the conversation, and of an answer that goes on.
+void HeedSpeaker::forget() {
+  if (answer_) answer_->cancel();
+  answer_.reset();
+  if (talk_) model_->forget(std::move(talk_));
+  talk_.reset();
+}
 
 bool HeedSpeaker::refuse_thread(const char* method) const {
   if (std::this_thread::get_id() == thread_) return false;
@@ -47,96 +50,112 @@ bool HeedSpeaker::refuse_thread(const char* method) const {
   return true;
 }
 
+bool HeedSpeaker::refuse_speaking(const char* method) const {
+  if (!speaking()) return false;
+  godot::error(std::string("HeedSpeaker.") + method +
+               ": the character is speaking; wait for finished, or call cancel()");
+  return true;
+}
+
 int64_t HeedSpeaker::open(GDExtensionObjectPtr object, const std::string& path) {
+  const Stopwatch stopwatch;
   if (refuse_thread("open")) return godot::Unavailable;
   const HeedDevice* device = HeedDevice::of(object);
   if (device == nullptr || !device->device().valid()) {
     godot::error("HeedSpeaker.open: the device must be a HeedDevice whose open() returned OK");
     return godot::InvalidParameter;
   }
-  conversation_ = {};
-  asked_.reset();
-  speaking_ = false;
-  model_ = model_of(device->device(), path);
+  forget();
+  // The new one is taken first, so that a speaker that opens its own model again keeps it.
+  auto before = std::exchange(model_, SpeakerModel::of(device->device(), path, context_tokens_));
+  if (before) SpeakerModel::leave(std::move(before));
+  return godot::Ok;
+}
+
+// The next question begins anew, as somebody else.
+int64_t HeedSpeaker::become(talk::Persona persona) {
+  persona_ = std::move(persona);
+  forget();
   return godot::Ok;
 }
 
 int64_t HeedSpeaker::set_persona(const std::string& text) {
+  const Stopwatch stopwatch;
   if (refuse_thread("set_persona")) return godot::Unavailable;
-  if (speaking_) {
-    godot::error("HeedSpeaker.set_persona: the character is speaking; wait for finished, or call cancel()");
-    return godot::Busy;
-  }
-  persona_ = text;
-  conversation_ = {};  // the next question begins anew, as somebody else
-  return godot::Ok;
+  if (refuse_speaking("set_persona")) return godot::Busy;
+  talk::Persona persona;
+  persona.system = text;
+  return become(std::move(persona));
+}
+
+int64_t HeedSpeaker::set_persona_file(const std::string& path) {
+  const Stopwatch stopwatch;
+  if (refuse_thread("set_persona_file")) return godot::Unavailable;
+  if (refuse_speaking("set_persona_file")) return godot::Busy;
+  talk::Persona persona;
+  std::string problem;
+  if (talk::read_persona(path, &persona, &problem)) return become(std::move(persona));
+  godot::error("HeedSpeaker.set_persona_file: " + problem);
+  return godot::FileCannotBeRead;
 }
 
 int64_t HeedSpeaker::say(const std::string& text) {
+  const Stopwatch stopwatch;
   if (refuse_thread("say")) return godot::Unavailable;
   if (!model_) {
     godot::error("HeedSpeaker.say: there is no model; call open() first");
     return godot::Unconfigured;
   }
-  if (speaking_) {
-    godot::error("HeedSpeaker.say: the character is speaking; wait for finished, or call cancel()");
-    return godot::Busy;
-  }
-  asked_ = text;
-  answer_.clear();
-  speaking_ = true;
+  if (refuse_speaking("say")) return godot::Busy;
+  if (!talk_) talk_ = SpeakerModel::talk({persona_, answer_tokens_});
+  text_.clear();
+  answer_ = model_->say(talk_, text);
   return godot::Ok;
 }
 
 void HeedSpeaker::cancel() {
-  if (refuse_thread("cancel") || !speaking_) return;
-  asked_.reset();
-  if (conversation_.valid() && conversation_.answering()) conversation_.cancel();
-  speaking_ = false;
-  const std::string texts[] = {answer_};
+  {
+    const Stopwatch stopwatch;
+    if (refuse_thread("cancel") || !speaking()) return;
+    model_->cancel(talk_, *answer_);
+    answer_.reset();
+  }
+  const std::string texts[] = {text_};
   std::ignore = emit("finished", texts);
 }
 
-void HeedSpeaker::fail(const std::string& why) {
-  asked_.reset();
-  speaking_ = false;
-  godot::error("HeedSpeaker: " + why);
-  const std::string texts[] = {why};
-  std::ignore = emit("failed", texts);
+void HeedSpeaker::set_context_tokens(int64_t tokens) {
+  if (tokens >= 0)
+    context_tokens_ = tokens;
+  else
+    godot::error("HeedSpeaker.context_tokens: must be 0 or more");
 }
 
-// False: the answer cannot begin yet, or never.
-bool HeedSpeaker::begin() {
-  if (!model_->opened) return false;
-  heed::Status status = model_->status;
-  if (status != heed::Status::Ok) {
-    fail(std::string("the model could not be opened: ") + heed::to_string(status));
-    return false;
-  }
-  if (!conversation_.valid()) status = model_->generator.begin({.system = persona_, .most_tokens = 80}, &conversation_);
-  if (status == heed::Status::Ok) status = conversation_.say(*asked_);
-  if (status != heed::Status::Ok) {
-    fail(std::string("the answer could not begin: ") + heed::to_string(status));
-    return false;
-  }
-  asked_.reset();
-  return true;
+void HeedSpeaker::set_answer_tokens(int64_t tokens) {
+  if (tokens >= 0)
+    answer_tokens_ = tokens;
+  else
+    godot::error("HeedSpeaker.answer_tokens: must be 0 or more");
 }
 
 void HeedSpeaker::process() {
-  if (!speaking_ || (asked_ && !begin())) return;
-  heed::TextPiece piece;
-  const heed::Status status = conversation_.poll(&piece);
-  if (status != heed::Status::Ok) {
-    fail(std::string("the answer broke off: ") + heed::to_string(status));
-    return;
+  std::optional<SpeakerAnswer::News> news;
+  {
+    const Stopwatch stopwatch;
+    if (answer_) news = answer_->take();
+    if (!news) return;
+    text_ += news->text;
+    if (news->is_over) answer_.reset();
   }
-  answer_ += piece.text;
-  const bool over = piece.end != heed::TextEnd::None;
-  if (over) speaking_ = false;
-  const std::string text[] = {piece.text}, all[] = {answer_};
-  if (!piece.text.empty() && !emit("token", text)) return;
-  if (over) std::ignore = emit("finished", all);
+  // A handler may free the node, and all that is said about it afterwards is this.
+  const std::string all[] = {text_}, text[] = {news->text}, why[] = {news->problem};
+  if (!news->problem.empty()) godot::error("HeedSpeaker: " + news->problem);
+  if (!news->text.empty() && !emit("token", text)) return;
+  if (!news->is_over) return;
+  if (news->problem.empty())
+    std::ignore = emit("finished", all);
+  else
+    std::ignore = emit("failed", why);
 }
 
 const godot::Class& HeedSpeaker::description() {
@@ -157,6 +176,12 @@ const godot::Class& HeedSpeaker::description() {
         [](Instance& self, const Value* with, Value* to) {
           to->integer = static_cast<HeedSpeaker&>(self).set_persona(with[0].text);
         }},
+       {"set_persona_file",
+        {{"path", Kind::Text}},
+        Kind::Int,
+        [](Instance& self, const Value* with, Value* to) {
+          to->integer = static_cast<HeedSpeaker&>(self).set_persona_file(with[0].text);
+        }},
        {"say",
         {{"text", Kind::Text}},
         Kind::Int,
@@ -174,7 +199,35 @@ const godot::Class& HeedSpeaker::description() {
        {"get_answer",
         {},
         Kind::Text,
-        [](Instance& self, const Value*, Value* to) { to->text = static_cast<HeedSpeaker&>(self).answer(); }}},
-      {{"token", {{"text", Kind::Text}}}, {"finished", {{"answer", Kind::Text}}}, {"failed", {{"why", Kind::Text}}}}};
+        [](Instance& self, const Value*, Value* to) { to->text = static_cast<HeedSpeaker&>(self).answer(); }},
+       {"set_context_tokens",
+        {{"tokens", Kind::Int}},
+        Kind::None,
+        [](Instance& self, const Value* with, Value*) {
+          static_cast<HeedSpeaker&>(self).set_context_tokens(with[0].integer);
+        }},
+       {"get_context_tokens",
+        {},
+        Kind::Int,
+        [](Instance& self, const Value*, Value* to) {
+          to->integer = static_cast<HeedSpeaker&>(self).context_tokens();
+        }},
+       {"set_answer_tokens",
+        {{"tokens", Kind::Int}},
+        Kind::None,
+        [](Instance& self, const Value* with, Value*) {
+          static_cast<HeedSpeaker&>(self).set_answer_tokens(with[0].integer);
+        }},
+       {"get_answer_tokens",
+        {},
+        Kind::Int,
+        [](Instance& self, const Value*, Value* to) { to->integer = static_cast<HeedSpeaker&>(self).answer_tokens(); }},
+       {"take_spent_usec",
+        {},
+        Kind::Int,
+        [](Instance&, const Value*, Value* to) { to->integer = HeedSpeaker::take_spent_usec(); }}},
+      {{"token", {{"text", Kind::Text}}}, {"finished", {{"answer", Kind::Text}}}, {"failed", {{"why", Kind::Text}}}},
+      {{"context_tokens", Kind::Int, "set_context_tokens", "get_context_tokens"},
+       {"answer_tokens", Kind::Int, "set_answer_tokens", "get_answer_tokens"}}};
   return result;
 }
