@@ -12,11 +12,18 @@ log=$folder.godot.log
 
 fail() { tail -n 3 "$log" >&2; echo "$* (all of it: $log)" >&2; exit 3; }
 [[ ! -e $folder/interface/gdextension_interface.h ]] || exit 0
-"$drivers/clean_root.sh" "$folder" sid
+if [[ -e $folder ]] && ! rmdir "$folder" 2>/dev/null; then
+  echo "$folder is there already, and is no root with Godot's interface in it" >&2
+  exit 3
+fi
+# Made under another name, so that a run that was broken off is no obstacle to the next.
+fresh=$folder.new
+rm -rf --one-file-system "$fresh"
+"$drivers/clean_root.sh" "$fresh" sid
 packages=(xvfb xauth libvulkan1 mesa-vulkan-drivers vulkan-validationlayers godot)
-"$in_root" "$folder" apt-get install -y --no-install-recommends "${packages[@]}" </dev/null >"$log" 2>&1 ||
+"$in_root" "$fresh" apt-get install -y --no-install-recommends "${packages[@]}" </dev/null >"$log" 2>&1 ||
   fail "Godot cannot be installed in the root"
-mkdir -p "$folder/interface.new"
-"$in_root" "$folder" sh -c 'cd /interface.new && godot --headless --dump-gdextension-interface' </dev/null >>"$log" 2>&1 ||
+mkdir -p "$fresh/interface"
+"$in_root" "$fresh" sh -c 'cd /interface && godot --headless --dump-gdextension-interface' </dev/null >>"$log" 2>&1 ||
   fail "Godot does not write its interface"
-mv "$folder/interface.new" "$folder/interface"
+mv "$fresh" "$folder"
