@@ -81,12 +81,17 @@ bool read_file(const std::string& path, std::string* bytes, std::string* error) 
     *error = path + " cannot be read";
     return false;
   }
+  const auto too_large = [&] {
+    *error = path + " has more than 64 MiB";
+    return false;
+  };
+  // Asked first, so that nobody waits for a file that is refused, such as a model. Pipes do not tell how large they are.
+  const uintmax_t size = fs::file_size(path, code);
+  if (!code && size > kMostBytes) return too_large();
   std::ostringstream all;
   all << file.rdbuf();
   *bytes = std::move(all).str();
-  if (bytes->size() <= kMostBytes) return true;
-  *error = path + " has more than 64 MiB";
-  return false;
+  return bytes->size() <= kMostBytes || too_large();
 }
 
 bool read_persona(const std::string& persona, Persona* to, std::string* error) {

@@ -1,0 +1,53 @@
+// HeedSpeaker: a node that speaks for one character by a language model. Each frame takes what the model's worker has
+// written since the last one. Speakers with the same model share its weights.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "godot.hpp"
+#include "speaker_model.hpp"
+
+class HeedSpeaker final : public godot::Instance {
+ public:
+  static const godot::Class& description();
+
+  explicit HeedSpeaker(GDExtensionObjectPtr object) : Instance(object), thread_(std::this_thread::get_id()) {}
+  ~HeedSpeaker() override;
+
+  int64_t open(GDExtensionObjectPtr device, const std::string& path);
+  int64_t set_persona(const std::string& text);
+  int64_t set_persona_file(const std::string& path);
+  int64_t say(const std::string& text);
+  void cancel();
+  bool speaking() const { return answer_ != nullptr; }
+  const std::string& answer() const { return text_; }
+
+  int64_t context_tokens() const { return context_tokens_; }
+  void set_context_tokens(int64_t tokens);
+  int64_t answer_tokens() const { return answer_tokens_; }
+  void set_answer_tokens(int64_t tokens);
+
+  // How many microseconds the calls and frames of all speakers have taken since this was asked last, handlers of their
+  // signals not counted.
+  static int64_t take_spent_usec();
+
+  void ready() override { set_process(true); }
+  void process() override;
+
+ private:
+  bool refuse_thread(const char* method) const;
+  bool refuse_speaking(const char* method) const;
+  int64_t become(talk::Persona persona);
+  void forget();
+
+  std::thread::id thread_;  // the one that made the node; all of its calls belong there
+  std::shared_ptr<SpeakerModel> model_;
+  std::shared_ptr<SpeakerTalk> talk_;      // null: the next question begins one
+  std::shared_ptr<SpeakerAnswer> answer_;  // null: the character is silent
+  talk::Persona persona_;
+  std::string text_;  // of the answer so far, or of the last one
+  int64_t context_tokens_ = 1024, answer_tokens_ = 80;
+};

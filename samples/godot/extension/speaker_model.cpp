@@ -1,0 +1,121 @@
+#include "speaker_model.hpp"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "godot.hpp"
+
+struct SpeakerTalk {
+  SpeakerModel::Character character;
+  heed::TextConversation conversation;
+};
+
+std::optional<SpeakerAnswer::News> SpeakerAnswer::take() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return {};
+  return std::exchange(news_, {});
+}
+
+void SpeakerAnswer::add(const std::string& text, bool is_over) {
+  const std::lock_guard lock(mutex_);
+  news_.text += text;
+  news_.is_over = is_over;
+}
+
+void SpeakerAnswer::fail(std::string problem) {
+  const std::lock_guard lock(mutex_);
+  news_.problem = std::move(problem);
+  news_.is_over = true;
+}
+
+SpeakerModel::SpeakerModel(const heed::Device& device, std::string path, int64_t context)
+    : path_(std::move(path)), context_(context), device_(device) {}
+
+std::shared_ptr<SpeakerModel> SpeakerModel::of(const heed::Device& device, const std::string& path, int64_t context) {
+  static std::mutex mutex;
+  static std::map<std::tuple<const void*, std::string, int64_t>, std::weak_ptr<SpeakerModel>> models;
+  const std::lock_guard lock(mutex);
+  std::erase_if(models, [](const auto& known) { return known.second.expired(); });
+  std::weak_ptr<SpeakerModel>& known = models[{device.impl().get(), path, context}];
+  std::shared_ptr<SpeakerModel> model = known.lock();
+  if (model) ++model->speakers_;
+  if (model && !model->is_failed_) return model;
+  if (model) --model->speakers_;
+  model = std::make_shared<SpeakerModel>(device, path, context);
+  ++model->speakers_;
+  known = model;
+  model->worker_.post([model] { model->open(); });
+  return model;
+}
+
+void SpeakerModel::open() {
+  // All speakers were freed before their model's turn came. One that comes now gets another model.
+  if (speakers_ == 0) {
+    is_failed_ = true;
+    if (speakers_ == 0) return;
+  }
+  status_ = heed::TextGenerator::open(device_, path_, {.context = context_, .log = godot::log()}, &generator_);
+  is_failed_ = status_ != heed::Status::Ok;
+}
+
+std::shared_ptr<SpeakerTalk> SpeakerModel::talk(Character character) {
+  auto talk = std::make_shared<SpeakerTalk>();
+  talk->character = std::move(character);
+  return talk;
+}
+
+heed::Status SpeakerModel::begin(SpeakerTalk& talk) const {
+  const auto& [persona, answer_tokens] = talk.character;
+  heed::TextConversation fresh;
+  heed::Status status = generator_.begin({.system = persona.system, .most_tokens = answer_tokens}, &fresh);
+  for (const auto& [said, answered] : persona.examples) {
+    if (status == heed::Status::Ok) status = fresh.add("user", said);
+    if (status == heed::Status::Ok) status = fresh.add("assistant", answered);
+  }
+  if (status == heed::Status::Ok) talk.conversation = std::move(fresh);
+  return status;
+}
+
+std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTalk>& talk, std::string text) {
+  auto answer = std::make_shared<SpeakerAnswer>();
+  worker_.post([self = shared_from_this(), talk, answer, text = std::move(text)] {
+    if (answer->is_cancelled()) return;
+    if (self->status_ != heed::Status::Ok)
+      return answer->fail(std::string("the model could not be opened: ") + heed::to_string(self->status_));
+    heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
+    if (status == heed::Status::Ok) status = talk->conversation.say(text);
+    if (status != heed::Status::Ok)
+      return answer->fail(std::string("the answer could not begin: ") + heed::to_string(status));
+    self->step(talk, answer);
+  });
+  return answer;
+}
+
+// One step, and then the next, behind those of other conversations: they take turns.
+void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
+  if (answer->is_cancelled()) return;
+  heed::TextPiece piece;
+  const heed::Status status = talk->conversation.step(&piece);
+  if (status != heed::Status::Ok)
+    return answer->fail(std::string("the answer broke off: ") + heed::to_string(status));
+  answer->add(piece.text, piece.end != heed::TextEnd::None);
+  if (piece.end == heed::TextEnd::None)
+    worker_.post([self = shared_from_this(), talk, answer] { self->step(talk, answer); });
+}
+
+void SpeakerModel::cancel(const std::shared_ptr<SpeakerTalk>& talk, SpeakerAnswer& answer) {
+  answer.cancel();
+  worker_.post([talk] { talk->conversation.cancel(); });
+}
+
+void SpeakerModel::forget(std::shared_ptr<SpeakerTalk> talk) {
+  worker_.post([talk = std::move(talk)] { std::ignore = talk; });
+}
+
+// The last that holds the model is then its worker, on whose thread it is destroyed.
+void SpeakerModel::leave(std::shared_ptr<SpeakerModel> model) {
+  --model->speakers_;
+  Worker& worker = model->worker_;
+  worker.post([model = std::move(model)] { std::ignore = model; });
+}

@@ -1,0 +1,26 @@
+// Worker: a thread that does jobs one after the other. Nobody waits for it before the library ends.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+class Worker {
+ public:
+  using Job = std::function<void()>;
+
+  Worker();
+  // Returns at once, also on the worker's own thread; the jobs that were posted are done all the same.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // From any thread. The job, and what it holds, is destroyed on the worker's thread.
+  void post(Job job);
+
+  // Waits until the threads of all workers that are gone have ended: once, before the library's code goes away.
+  static void wait_for_all();
+
+ private:
+  struct Jobs;
+  std::shared_ptr<Jobs> jobs_;
+};

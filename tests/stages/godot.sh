@@ -1,0 +1,23 @@
+# Godot 4 of Debian sid loads the add-on, headless: two characters answer at once, and calls that are wrong end in an error each.
+about="the Godot add-on in Debian's Godot, headless"
+stage() {
+  local folder=$root/build/roots/godot built=$root/build/godot model code=0
+  run_logged "samples/godot/get_godot.sh" "$root/samples/godot/get_godot.sh" "$folder" || code=$?
+  if ((code == 3)); then
+    skip "no Godot, so the add-on was not tried: $(tail -n 1 "$log")"
+    return
+  elif ((code != 0)); then
+    fail "samples/godot/get_godot.sh (all of it: $log)"
+    return
+  fi
+  check "configure the add-on" cmake -S "$root/samples/godot" -B "$built" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DHEED_GODOT_INTERFACE="$folder/interface" -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=OFF || return 0
+  check "build the add-on" cmake --build "$built" --parallel "$(nproc)" || return 0
+  if ! run_logged "samples/talk/fetch_model.sh" "$root/samples/talk/fetch_model.sh"; then
+    skip "no model, so no character of the add-on was tried: $(tail -n 1 "$log")"
+    return
+  fi
+  model=$(tail -n 1 "$log")
+  check "samples/godot/test.sh" "$root/samples/godot/test.sh" "$folder" \
+    "$root/samples/godot/addons/heed/bin/libheed_godot.so" "$model" || true
+}
