@@ -97,8 +97,7 @@ void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::sha
   if (answer->is_cancelled()) return;
   heed::TextPiece piece;
   const heed::Status status = talk->conversation.step(&piece);
-  if (status != heed::Status::Ok)
-    return answer->fail(std::string("the answer broke off: ") + heed::to_string(status));
+  if (status != heed::Status::Ok) return answer->fail(std::string("the answer broke off: ") + heed::to_string(status));
   answer->add(piece.text, piece.end != heed::TextEnd::None);
   if (piece.end == heed::TextEnd::None)
     worker_.post([self = shared_from_this(), talk, answer] { self->step(talk, answer); });
