@@ -291,15 +291,35 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
 // Multiplies one row by kThinBlocks panels, panel_pitch elements apart. The latency of the multiply-add sets the speed of a single
 // row, and more columns give more independent sums. c has four vectors.
 inline constexpr int64_t kThinBlocks = 2;
+// How far ahead of two panels, `pitch` bytes each, their product prefetches: to the next panels, or where these are long, to the bytes
+// that it reads soon.
+HWY_INLINE int64_t ahead_of_thin(int64_t pitch) {
+  constexpr int64_t kMostAhead = 64 << 10;
+  return kThinBlocks * pitch <= kMostAhead ? kThinBlocks * pitch : 2 * kNear;
+}
+HWY_INLINE void prefetch_thin(const uint8_t* first, const uint8_t* second, int64_t bytes) {
+  for (int64_t byte = 0; byte < bytes; byte += 64) {
+    prefetch_second_cache(reinterpret_cast<const std::byte*>(first + byte));
+    prefetch_second_cache(reinterpret_cast<const std::byte*>(second + byte));
+  }
+}
+HWY_INLINE void store_thin(Vector s0, Vector s1, Vector s2, Vector s3, float* HWY_RESTRICT c, bool add) {
+  const Floats d;
+  const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
+  if (add) {
+    s0 = hn::Add(s0, hn::LoadU(d, c)), s1 = hn::Add(s1, hn::LoadU(d, c + lanes));
+    s2 = hn::Add(s2, hn::LoadU(d, c + cols)), s3 = hn::Add(s3, hn::LoadU(d, c + cols + lanes));
+  }
+  hn::StoreU(s0, d, c), hn::StoreU(s1, d, c + lanes);
+  hn::StoreU(s2, d, c + cols), hn::StoreU(s3, d, c + cols + lanes);
+}
 template <class Blocks>
 void blocks_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* HWY_RESTRICT panels, int64_t panel_pitch,
                  float* HWY_RESTRICT c, bool add) {
   const Floats d;
   const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
   const int64_t pitch = panel_pitch / Blocks::kElements * Blocks::kBytes;
-  // The next panels, or where these are long what comes of them soon.
-  constexpr int64_t kMostAhead = 64 << 10;
-  const int64_t ahead = kThinBlocks * pitch <= kMostAhead ? kThinBlocks * pitch : 2 * kNear;
+  const int64_t ahead = ahead_of_thin(pitch);
   const auto* HWY_RESTRICT a = static_cast<const float*>(row);
   const auto* HWY_RESTRICT first = static_cast<const uint8_t*>(panels);
   const auto* HWY_RESTRICT second = first + pitch;
@@ -314,10 +334,7 @@ void blocks_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* H
   }
   const int64_t block_bytes = Blocks::kBytes * cols;
   for (; k > 0; k -= Blocks::kElements, first += block_bytes, second += block_bytes) {
-    for (int64_t byte = 0; byte < block_bytes; byte += 64) {
-      prefetch_second_cache(reinterpret_cast<const std::byte*>(first + ahead + byte));
-      prefetch_second_cache(reinterpret_cast<const std::byte*>(second + ahead + byte));
-    }
+    prefetch_thin(first + ahead, second + ahead, block_bytes);
     for (int group = 0; group < Blocks::kGroups; ++group) {
       HEED_GROUP(first_left, first, 0)
       HEED_GROUP(first_right, first, lanes)
@@ -334,12 +351,7 @@ void blocks_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* H
     }
   }
 #undef HEED_STEP
-  if (add) {
-    s0 = hn::Add(s0, hn::LoadU(d, c)), s1 = hn::Add(s1, hn::LoadU(d, c + lanes));
-    s2 = hn::Add(s2, hn::LoadU(d, c + cols)), s3 = hn::Add(s3, hn::LoadU(d, c + cols + lanes));
-  }
-  hn::StoreU(s0, d, c), hn::StoreU(s1, d, c + lanes);
-  hn::StoreU(s2, d, c + cols), hn::StoreU(s3, d, c + cols + lanes);
+  store_thin(s0, s1, s2, s3, c, add);
 }
 
 // Widens k steps of a panel, [k][2 lanes].

@@ -111,7 +111,8 @@ HWY_INLINE void bytes_of_word(const uint8_t* block, int word, int64_t cols, int6
   }
 }
 
-// What is taken from a number of b to have its value's whole multiple of the scale; 0 where a type has offsets instead.
+// A type without offsets stores its numbers so that they begin at 0. This is the stored number of the value 0; types with offsets
+// have 0 here.
 template <class Blocks>
 inline constexpr int32_t kZeroOf = 0;
 template <>
@@ -172,7 +173,7 @@ void round_row(const float* HWY_RESTRICT x, void* HWY_RESTRICT blocks, int64_t n
   }
 }
 
-// What a row has for one group.
+// A row's bytes in one group, their sum, and the scale that they share.
 struct RowGroup {
   const int8_t* bytes;
   int32_t sum;
@@ -284,18 +285,14 @@ void rounded_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* 
   const Floats d;
   const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
   const int64_t pitch = panel_pitch / Blocks::kElements * Blocks::kBytes;
-  constexpr int64_t kMostAhead = 64 << 10;
-  const int64_t ahead = kThinBlocks * pitch <= kMostAhead ? kThinBlocks * pitch : 2 * kNear;
+  const int64_t ahead = ahead_of_thin(pitch);
   const auto* HWY_RESTRICT a = static_cast<const RoundedBlock*>(row);
   const auto* HWY_RESTRICT first = static_cast<const uint8_t*>(panels);
   const auto* HWY_RESTRICT second = first + pitch;
   Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   const int64_t block_bytes = Blocks::kBytes * cols;
   for (; k > 0; k -= Blocks::kElements, first += block_bytes, second += block_bytes) {
-    for (int64_t byte = 0; byte < block_bytes; byte += 64) {
-      prefetch_second_cache(reinterpret_cast<const std::byte*>(first + ahead + byte));
-      prefetch_second_cache(reinterpret_cast<const std::byte*>(second + ahead + byte));
-    }
+    prefetch_thin(first + ahead, second + ahead, block_bytes);
     for (int g = 0; g < Blocks::kGroups; ++g) {
       const RowGroup own = row_group<Blocks>(a, g);
       WholeVector w0 = hn::Set(Whole(), -kZeroOf<Blocks> * own.sum), w1 = w0, w2 = w0, w3 = w0;
@@ -327,12 +324,7 @@ void rounded_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* 
     }
     a += Blocks::kElements / RoundedBlock::kElements;
   }
-  if (add) {
-    s0 = hn::Add(s0, hn::LoadU(d, c)), s1 = hn::Add(s1, hn::LoadU(d, c + lanes));
-    s2 = hn::Add(s2, hn::LoadU(d, c + cols)), s3 = hn::Add(s3, hn::LoadU(d, c + cols + lanes));
-  }
-  hn::StoreU(s0, d, c), hn::StoreU(s1, d, c + lanes);
-  hn::StoreU(s2, d, c + cols), hn::StoreU(s3, d, c + cols + lanes);
+  store_thin(s0, s1, s2, s3, c, add);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -28,11 +28,13 @@ MatmulKernels::Storage rounded_storage() {
       rounded_tile<Blocks, 10>, rounded_tile<Blocks, 11>, rounded_tile<Blocks, 12>,
 #endif
   };
+  constexpr bool kEvenFirst = Blocks::kBits == 4;
   return {.tile = kTiles,
           .thin = rounded_thin<Blocks>,
           .thin_panels = kThinBlocks,
-          .narrow = round_row < Blocks::kBits == 4 >
-          , .narrow_block = {RoundedBlock::kElements, sizeof(RoundedBlock)}, .step = 1};
+          .narrow = round_row<kEvenFirst>,
+          .narrow_block = {RoundedBlock::kElements, sizeof(RoundedBlock)},
+          .step = 1};
 }
 #endif
 

@@ -114,8 +114,9 @@ struct RotaryAttrs {
 
 // Products of the same few rows x, [S, K] or [B, S, K], with up to three weights stored as [N, K], and what lies before and
 // behind them: out[i] = rotary(rmsnorm(x) weight[i]^T + bias[i]), or out[0] = act(..[0]) * ..[1] if `gated`. Only a rewrite
-// makes it (project.cpp). Results may be of f16 or bf16 beside rows of f32. inputs: x, gamma, positions, table, then three weights [K, N] and three biases. A result whose heads
-// may lie apart, as all do that turn, is [B, H, S, d], others are shaped as x; all may have any strides with the innermost 1.
+// makes it (project.cpp). Results may be of f16 or bf16 beside rows of f32. inputs: x, gamma, positions, table, then three
+// weights [K, N] and three biases. A result whose heads may lie apart, as all do that turn, is [B, H, S, d], others are shaped
+// as x; all may have any strides with the innermost 1.
 struct ProjectionAttrs {
   // Where operands start in the one range that holds all weights of this pass, in elements of their own type; of a quantized
   // weight, where the tensor starts that it is a part of, in groups of 16 bytes.

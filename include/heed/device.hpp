@@ -150,12 +150,12 @@ struct CompileOptions {
   // overlap in time: on one queue record orders them, on several queues the host does, or compiles one plan for each.
   uint32_t record_slots = 2;
   PipelineCreation pipelines = PipelineCreation::Now;
-  // Lets products with quantized weights round their rows (a of the product) to 8 bits: each 32 neighbours get a scale, the
-  // largest magnitude / 127, and sums inside a block of the weight are whole numbers. That is what llama.cpp does. The
-  // error of a result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an infinite value or NaN
-  // gives NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device does it where its
-  // instructions make it faster (x86 with AVX2 or AVX-512), and is then two to three times as fast; all others, and Vulkan
-  // devices, compute as without it. PassInfo::why tells what a pass does.
+  // Lets products with quantized weights round their rows (a of the product) to 8 bits: each 32 neighbours get a scale,
+  // the largest magnitude / 127, and sums inside a block of the weight are whole numbers. That is what llama.cpp does.
+  // The error of a result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an
+  // infinite value or NaN gives NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device
+  // does it where its instructions make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside
+  // each other); all others, and Vulkan devices, compute as without it. PassInfo::why tells what a pass does.
   bool round_rows = false;
   // Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost:
   // run names it in the log, vulkan::last_completed tells it to the host. Each pass then also fills 4 bytes; the

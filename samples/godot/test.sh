@@ -14,7 +14,7 @@ cp "$here/project.godot" "$project/"
 cp -r "$here/tests" "$project/"
 cp "$here"/addons/heed/*.gdextension "$project/addons/heed/"
 cp "$library" "$bin/"
-# What the root may lack of the libraries that it is linked with lies beside it.
+# The root may lack Highway and utf8proc, with which the library is linked, so they are copied beside it.
 ldd "$library" | awk '$1 ~ /^lib(hwy|utf8proc)/ { print $3 }' | while read -r needed; do cp -L "$needed" "$bin/"; done
 echo 'res://addons/heed/heed.gdextension' >"$project/.godot/extension_list.cfg"
 cp -Lu "$model" "$folder/model.gguf"

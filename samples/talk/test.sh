@@ -78,7 +78,7 @@ if [[ -n $smollm2 ]]; then
     check "an answer of the $who" 0 '[A-Za-z]' "${use[@]}" --persona $who --prompt "Who are you?" --tokens 16
   done
   check "perplexity" 0 '^perplexity 32\.57[0-9]+ over 194 tokens$' "${use[@]}" --perplexity "$root/tests/talk/story.txt"
-  check "perplexity with rounded rows" 0 '^perplexity 32\.[0-9]+ over 194 tokens$' "${use[@]}" --round-rows --perplexity "$root/tests/talk/story.txt"
+  check "perplexity with rounded rows" 0 '^perplexity 32\.[5-9][0-9]+ over 194 tokens$' "${use[@]}" --round-rows --perplexity "$root/tests/talk/story.txt"
   schema=(--schema "$root/samples/talk/answers/npc.schema.json" --repetition-penalty 1)
   says "an answer as JSON" \
     '{"mood": "grumpy", "text": "A dragon? You'"'"'re a coward, I'"'"'ll give you a chance.", "action": "attack"}' \

@@ -1,6 +1,7 @@
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // listeners, in Catch2 version 2
 #include "harness/devices.hpp"
 
+#include <cstdlib>
 #include <mutex>
 
 #include "cpu/kernels.hpp"
@@ -150,6 +151,15 @@ const std::vector<TestDevice>& test_devices(Kernels kernels) {
       for (const Kernels set : {Kernels::Own, Kernels::Gpu, Kernels::All})
         if (opened.kernels <= set && (opened.in_tables || set != Kernels::Gpu)) lists[set].push_back(opened.device);
   return lists[kernels];
+}
+
+std::vector<TestDevice> devices_for_quantized_projections() {
+  std::vector<TestDevice> devices = test_devices(Kernels::Gpu);
+  const char* driver = std::getenv("HEED_TEST_DRIVER");
+  const bool is_slow =
+      driver != nullptr && (driver == std::string("swiftshader") || driver == std::string("lavapipe-26"));
+  std::erase_if(devices, [&](const TestDevice& on) { return is_slow && on.word.starts_with("vulkan"); });
+  return devices;
 }
 
 std::vector<std::string> take_messages() {

@@ -28,6 +28,10 @@ enum class Kernels : uint8_t {
 // does not open.
 const std::vector<TestDevice>& test_devices(Kernels kernels = Kernels::Own);
 
+// The same for projections by quantized weights, without the Vulkan devices of SwiftShader and Mesa 26's lavapipe: their compilers take
+// minutes for kernels that widen eight types in unrolled loops, and are never given one by themselves. May be empty.
+std::vector<TestDevice> devices_for_quantized_projections();
+
 // Offers a device that is opened only where HEED_TEST_DEVICES names it, or a part of its word. To be called by the
 // initializer of a global, since not every test program has every device and test_devices must know them all.
 bool offer_device(const char* word, std::function<Device(const Log&)> open);

@@ -1,8 +1,6 @@
 // Queries, keys and values of few rows, whose keys and values are written where they stay: behind what is there, or for each row of
 // a batch at a place of its own, in the type of the rows or a narrower one. Where kernels of GPUs run they are one pass; which are
 // joined is tested in tests/graph/project_test.cpp.
-#include <cstdlib>
-
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
@@ -159,7 +157,6 @@ TEST_CASE("projections into caches on every device", "[ops][quantized]") {
   check(operation);
 }
 
-// SwiftShader and Mesa 26's lavapipe are left out, as in projection_test.cpp.
 TEST_CASE("projections by quantized weights into caches on every device", "[ops][quantized]") {
   Operation operation{"projection", {}};
   for (const DType weights : {DType::Q4_1, DType::Q8_0, DType::Q6_K})
@@ -168,11 +165,7 @@ TEST_CASE("projections by quantized weights into caches on every device", "[ops]
           cached_case({.batch = 8, .places = Places::EachToken, .cache = cache, .weights = weights}));
       operation.cases.push_back(cached_case({.places = Places::One, .cache = cache, .weights = weights}));
     }
-  std::vector<TestDevice> devices = test_devices(Kernels::Gpu);
-  const char* driver = std::getenv("HEED_TEST_DRIVER");
-  const bool is_slow =
-      driver != nullptr && (driver == std::string("swiftshader") || driver == std::string("lavapipe-26"));
-  std::erase_if(devices, [&](const TestDevice& on) { return is_slow && on.word.starts_with("vulkan"); });
+  const std::vector<TestDevice> devices = devices_for_quantized_projections();
   if (!devices.empty()) check(operation, devices);
 }
 

@@ -1,7 +1,6 @@
 // Products of few rows that become one pass where kernels of GPUs run: up to three of the same rows, the norm before them, and
 // the rotation or the gate behind them. Other devices run them apart, so that a case says nothing about passes; which are
 // joined is tested in tests/graph/project_test.cpp.
-#include <cstdlib>
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
@@ -180,8 +179,6 @@ TEST_CASE("projections of few rows on every device", "[ops]") {
   check(operation);
 }
 
-// SwiftShader and Mesa 26's lavapipe are left out: their compilers take minutes for kernels that widen eight types in unrolled
-// loops, and are never given one by themselves.
 TEST_CASE("projections by quantized weights on every device", "[ops][quantized]") {
   Operation operation{"projection", {}};
   auto& cases = operation.cases;
@@ -206,11 +203,7 @@ TEST_CASE("projections by quantized weights on every device", "[ops][quantized]"
   cases.push_back(
       plain_case({.tokens = 5, .depth = 768, .norm = false, .quantized = {DType::Q8_0, DType::Q5_K}}, {12, 16}));
   cases.push_back(gated_case({.depth = 256, .quantized = {DType::Q4_0, DType::Q5_0}}, 8, Activation::Silu));
-  std::vector<TestDevice> devices = test_devices(Kernels::Gpu);
-  const char* driver = std::getenv("HEED_TEST_DRIVER");
-  const bool is_slow =
-      driver != nullptr && (driver == std::string("swiftshader") || driver == std::string("lavapipe-26"));
-  std::erase_if(devices, [&](const TestDevice& on) { return is_slow && on.word.starts_with("vulkan"); });
+  const std::vector<TestDevice> devices = devices_for_quantized_projections();
   if (!devices.empty()) check(operation, devices);
 }
 

@@ -118,4 +118,31 @@ TEST_CASE("quantized weights on every device", "[ops][quantized]") {
   check(operation);
 }
 
+// Only the CPU device rounds rows (tests/cpu/rounded_rows_test.cpp).
+TEST_CASE("rounded rows: Vulkan devices take the option, and compute as without it", "[ops][quantized]") {
+  for (const TestDevice& on : test_devices()) {
+    Device device = on.device;
+    if (device.info().kind == DeviceKind::Cpu || on.interpreted) continue;
+    INFO(on.word);
+    Trial trial(DType::F32);
+    Array w;
+    const Tensor weight = trial.blocks("w", {40, 64}, DType::Q4_1, 53, &w);
+    trial.graph.output("y", trial.graph.linear(trial.input("x", {3, 64}), weight));
+    Weights weights;
+    REQUIRE(device.upload(trial.host_weights(), &weights) == Status::Ok);
+    const Array values = uniform({3, 64}, 54);
+    const std::vector<float> x(values.value.begin(), values.value.end());
+    std::vector<float> results[2];
+    for (const bool rounds : {false, true}) {
+      Plan plan;
+      REQUIRE(device.compile(trial.graph, weights, &plan, {.round_rows = rounds}) == Status::Ok);
+      CHECK(plan.passes()[0].why.find("rounded") == std::string::npos);
+      results[rounds].resize(3 * 40);
+      REQUIRE(plan.run({{"x", x}, {"y", results[rounds]}}) == Status::Ok);
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(take_checked_messages().empty());
+  }
+}
+
 }  // namespace heed::ops

@@ -1,4 +1,4 @@
-// What the extension needs of Godot's C interface: values, methods, signals and messages. The classes of the extension
+// The extension's view of Godot's C interface: values, methods, signals and messages. The classes of the extension
 // know nothing else of Godot.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What stands behind speakers: a language model with a worker, which makes all of heed's calls for it, so that none of them
-// holds up a frame.
+// SpeakerModel: a language model that speakers share, with a worker that makes all of heed's calls for it, so that none of
+// them holds up a frame.
 #pragma once
 
 #include <atomic>
