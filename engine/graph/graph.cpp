@@ -22,6 +22,8 @@ const char* to_string(Op op) {
   return kNames[static_cast<int>(op)];
 }
 
+GraphData& detail::data_of(Graph& g) { return *g.data_; }
+
 Graph::Graph() : data_(std::make_unique<GraphData>()) {}
 Graph::~Graph() = default;
 Graph::Graph(const Graph& other) : data_(std::make_unique<GraphData>(*other.data_)) {}

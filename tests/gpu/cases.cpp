@@ -173,6 +173,35 @@ void add_rows(std::vector<GraphCase>* cases) {
   cases->push_back(row_wise("dropout", 512, 768, [](Graph& g, Tensor x) { return g.dropout(x, 0.1f); }, "", true));
 }
 
+// The gradient of what `apply` makes of x, or of a tensor of its own.
+Tensor gradient(Graph& g, Tensor y, Tensor of) {
+  const train::Upstream output{y, g.input("up", g.shape(y), g.dtype(y))};
+  return train::gradients(g, std::span(&output, 1), std::span(&of, 1))[0];
+}
+
+void add_gradients(std::vector<GraphCase>* cases) {
+  for (const int64_t columns : {24, 200, 768, 4096}) {
+    cases->push_back(
+        row_wise("softmax_backward", 512, columns, [](Graph& g, Tensor x) { return gradient(g, softmax(g, x), x); }));
+    cases->push_back(
+        row_wise("norm_backward", 512, columns, [](Graph& g, Tensor x) { return gradient(g, layernorm(g, x), x); }));
+  }
+  cases->push_back(row_wise("cross_entropy_backward", 512, 4096, [](Graph& g, Tensor x) {
+    return gradient(g, g.cross_entropy(x, g.input("labels", {512}, DType::I32)), x);
+  }));
+  cases->push_back(row_wise("embedding_backward", 30522, 768, [](Graph& g, Tensor x) {
+    return gradient(g, g.embedding(x, g.input("ids", {512}, DType::I32), g.dtype(x)), x);
+  }));
+  cases->push_back(
+      row_wise("slice_backward", 512, 768, [](Graph& g, Tensor x) { return gradient(g, g.slice(x, 1, 256, 256), x); }));
+  cases->push_back(row_wise("sum", 512, 768, [](Graph& g, Tensor x) {
+    const Tensor row = norm_weight(g, x, "row");
+    return gradient(g, g.add(x, row), row);
+  }));
+  cases->push_back(row_wise("gelu_backward", 512, 768,
+                            [](Graph& g, Tensor x) { return gradient(g, g.activation(x, Activation::GeluErf), x); }));
+}
+
 void add_elementwise(std::vector<GraphCase>* cases) {
   const auto other = [](Graph& g, Tensor x) { return g.input("y2", g.shape(x), g.dtype(x)); };
   const auto row = [](Graph& g, Tensor x) { return norm_weight(g, x, "row"); };
@@ -277,6 +306,7 @@ std::vector<GraphCase> make_cases() {
   add_matmuls(&cases);
   add_attention(&cases);
   add_rows(&cases);
+  add_gradients(&cases);
   add_elementwise(&cases);
   add_decoding(&cases);
   return cases;
