@@ -22,6 +22,8 @@ const char* to_string(Op op) {
   return kNames[static_cast<int>(op)];
 }
 
+GraphData& detail::data_of(Graph& graph) { return *graph.data_; }
+
 Graph::Graph() : data_(std::make_unique<GraphData>()) {}
 Graph::~Graph() = default;
 Graph::Graph(const Graph& other) : data_(std::make_unique<GraphData>(*other.data_)) {}
@@ -41,6 +43,11 @@ namespace {
 const NamedTensor* find_named(const std::vector<NamedTensor>& list, std::string_view name) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const NamedTensor& t) { return t.name == name; });
   return found == list.end() ? nullptr : &*found;
+}
+
+const NamedTensor* find_known_weight(const GraphData& data, std::string_view name) {
+  const NamedTensor* known = find_named(data.weights, name);
+  return known != nullptr ? known : find_named(data.kept_weights, name);
 }
 
 bool name_is_fine(Build& build, std::string_view name) {
@@ -173,7 +180,7 @@ Tensor Graph::input(std::string_view name, const Shape& shape, DType dtype) {
 
 Tensor Graph::weight(std::string_view name, const Shape& shape, DType dtype) {
   Build build(*data_, "weight");
-  const NamedTensor* known = find_named(data_->weights, name);
+  const NamedTensor* known = find_known_weight(*data_, name);
   if (known == nullptr) {
     for (int i = 0; i < std::min(shape.rank, kMaxRank); ++i)
       if (!shape[i].is_constant() && !build.failed())
@@ -191,7 +198,7 @@ Tensor Graph::weight(std::string_view name, const Shape& shape, DType dtype) {
 }
 
 Tensor Graph::find_weight(std::string_view name) const {
-  const NamedTensor* known = find_named(data_->weights, name);
+  const NamedTensor* known = find_known_weight(*data_, name);
   return known == nullptr ? Tensor{} : Tensor{known->tensor};
 }
 

@@ -27,9 +27,11 @@
 
 namespace heed {
 
+class Graph;
 namespace detail {
 struct GraphData;
-}
+GraphData& data_of(Graph& graph);
+}  // namespace detail
 struct CustomPass;
 
 // The id of one value in one graph. Using it with another graph is a mistake that compile may not notice.
@@ -384,6 +386,7 @@ class HEED_API Graph {
   const detail::GraphData& data() const { return *data_; }
 
  private:
+  friend detail::GraphData& detail::data_of(Graph& graph);
   std::unique_ptr<detail::GraphData> data_;
 };
 
