@@ -11,7 +11,7 @@ namespace heed {
 // Without a moment m is g.
 struct UpdateSettings {
   float rate, decay;
-  float first, first_rest;    // a factor, and 1 minus it, which f32 would round away
+  float first, first_rest;  // a factor, and 1 minus it, which f32 would round away
   float second, second_rest;
   float eps;
   float log_first, log_second;  // natural logarithms of the factors

@@ -52,8 +52,8 @@ void adamw(const UpdateNumbers& numbers, const float* gradient, float* weights, 
   const Floats d;
   const Vector factor = hn::Set(d, numbers.factor), b1 = hn::Set(d, numbers.first), b2 = hn::Set(d, numbers.second),
                rest1 = hn::Set(d, numbers.first_rest), rest2 = hn::Set(d, numbers.second_rest),
-               scale = hn::Set(d, numbers.second_scale), eps = hn::Set(d, numbers.eps),
-               rate = hn::Set(d, numbers.rate), decay = hn::Set(d, numbers.decay);
+               scale = hn::Set(d, numbers.second_scale), eps = hn::Set(d, numbers.eps), rate = hn::Set(d, numbers.rate),
+               decay = hn::Set(d, numbers.decay);
   for_each(n, [&](const auto& part, int64_t i) {
     const Vector g = hn::Mul(part.load(gradient + i), factor), w = part.load(weights + i);
     const Vector m = hn::MulAdd(b1, part.load(first + i), hn::Mul(rest1, g));

@@ -39,8 +39,9 @@ bool check_settings(Build& build, Tensor settings) {
   if (info.rank == 2 && info.dtype == DType::F32 && build.is_contiguous(info) &&
       build.data().sizes.is_constant(info.dims[0]) && build.data().sizes.is_constant(info.dims[1], kUpdateWords))
     return true;
-  return build.refuse(Status::ShapeMismatch, format("settings %s: f32 [rows, %lld] is needed",
-                                                    build.text(settings).c_str(), static_cast<long long>(kUpdateWords)));
+  return build.refuse(Status::ShapeMismatch,
+                      format("settings %s: f32 [rows, %lld] is needed", build.text(settings).c_str(),
+                             static_cast<long long>(kUpdateWords)));
 }
 
 // The whole state as it is after one more write.
@@ -96,9 +97,9 @@ void update(GraphData& data, const Updated& operands, Tensor factors, Tensor set
     return;
   const Tensor numbers = build.add_slice(settings, 0, row, 1);
   if (!numbers.valid()) return;
-  Node& node =
-  build.add_node(Op::Update, {operands.gradient, factors, numbers, operands.weights, operands.first, operands.second},
-                 written(build, operands.weights), attrs);
+  Node& node = build.add_node(Op::Update,
+                              {operands.gradient, factors, numbers, operands.weights, operands.first, operands.second},
+                              written(build, operands.weights), attrs);
   size_t next = 1;
   for (const Tensor state : {operands.first, operands.second, attrs.clears ? operands.gradient : Tensor{}})
     if (state.valid()) node.outputs[next++] = written(build, state);
@@ -115,9 +116,8 @@ void weight_in_state(GraphData& data, Tensor weight, Tensor state, int64_t at) {
   }
   const int64_t room = build.max_of(build.info(state).dims[0]), elements = build.max_elements(build.info(weight));
   if (at < 0 || at > room - elements || build.info(state).writes != 0) {
-    build.fail(Status::InvalidArgument,
-               format("%s cannot be at %lld of %s", build.text(weight).c_str(), static_cast<long long>(at),
-                      build.text(state).c_str()));
+    build.fail(Status::InvalidArgument, format("%s cannot be at %lld of %s", build.text(weight).c_str(),
+                                               static_cast<long long>(at), build.text(state).c_str()));
     return;
   }
   const SizeId offset = data.sizes.constant(at);

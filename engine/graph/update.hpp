@@ -27,9 +27,9 @@ struct GradientNorm {
 GradientNorm gradient_norm(GraphData& data, std::span<const Tensor> gradients, Tensor settings, Tensor step);
 
 struct Updated {
-  Tensor weights;          // a whole state, F32 [n]
-  Tensor first, second;    // moments, likewise; invalid if the rule has none: AdamW has both, Sgd the first or none
-  Tensor gradient;         // F32 [n] without gaps; with attrs.clears a whole state
+  Tensor weights;        // a whole state, F32 [n]
+  Tensor first, second;  // moments, likewise; invalid if the rule has none: AdamW has both, Sgd the first or none
+  Tensor gradient;       // F32 [n] without gaps; with attrs.clears a whole state
 };
 // Adds the update. `row` of the settings counts. Afterwards the states are other tensors: state() called again returns them.
 void update(GraphData& data, const Updated& operands, Tensor factors, Tensor settings, int64_t row,

@@ -15,7 +15,6 @@
 #include "base/logging.hpp"
 #include "io/safetensors_header.hpp"
 
-
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
 #endif

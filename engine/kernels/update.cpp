@@ -35,11 +35,13 @@ uint32_t flags_of(const Node& node) {
 Status select_update(const Select& select) {
   const Node& node = select.node;
   const bool clears = node.as<UpdateAttrs>().clears;
-  KernelUse& use = add_kernel(select, KernelId::UpdateF32, {kInvocations, 1, 1}, "four elements per invocation, in place");
+  KernelUse& use =
+      add_kernel(select, KernelId::UpdateF32, {kInvocations, 1, 1}, "four elements per invocation, in place");
   use.key.set(UpdateConstants::FLAGS, flags_of(node));
   const auto state = [&](size_t input) {
-    const Tensor tensor = node.inputs[select.has(input) ? input : in::kFactors];
-    use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, select.has(input), tensor};
+    // The kernel might write any of them, as far as drivers know: moments that are absent are bound as the weights.
+    use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true,
+                                       node.inputs[select.has(input) ? input : in::kUpdated]};
   };
   use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, clears, node.inputs[in::kGradient]};
   use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, false, node.inputs[in::kFactors]};

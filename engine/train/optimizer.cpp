@@ -98,8 +98,8 @@ Status Optimizer::add(std::string_view name, std::span<const int64_t> shape, int
   int64_t elements = 1;
   for (const int64_t dim : shape)
     if (dim < 1 || !checked_mul(elements, dim, &elements) || elements > INT32_MAX) return Status::InvalidArgument;
-  const bool known = std::any_of(parameters_.begin(), parameters_.end(),
-                                 [&](const Parameter& one) { return one.name == name; });
+  const bool known =
+      std::any_of(parameters_.begin(), parameters_.end(), [&](const Parameter& one) { return one.name == name; });
   if (known || name.empty() || shape.empty() || group < 0 || group >= kMostGroups) return Status::InvalidArgument;
   parameters_.push_back({std::string(name), {shape.begin(), shape.end()}, group, group_size(group)});
   return Status::Ok;
@@ -139,8 +139,7 @@ std::vector<Tensor> Optimizer::weights(Graph& g) const {
   for (const Parameter& parameter : parameters_) {
     found.push_back(g.find_weight(parameter.name));
     if (!found.back().valid())
-      static_cast<void>(
-          g.fail(Status::MissingWeight, "optimizer: the graph has no weight '" + parameter.name + "'"));
+      static_cast<void>(g.fail(Status::MissingWeight, "optimizer: the graph has no weight '" + parameter.name + "'"));
   }
   return found;
 }
@@ -190,8 +189,7 @@ Tensor Optimizer::step(Graph& g, std::span<const Tensor> gradients, Tensor setti
   for (int group = 0; group < groups(); ++group)
     if (group_size(group) > 0) sums.push_back(state(group, "gradient"));
   if (g.status() != Status::Ok) return {};
-  const Tensor factors =
-      detail::gradient_norm(data, sums, settings, g.state(options_.prefix + ".step", {1})).factors;
+  const Tensor factors = detail::gradient_norm(data, sums, settings, g.state(options_.prefix + ".step", {1})).factors;
   UpdateAttrs attrs;
   attrs.rule = options_.rule == UpdateRule::AdamW ? UpdateAttrs::Rule::AdamW : UpdateAttrs::Rule::Sgd;
   attrs.nesterov = options_.nesterov;

@@ -109,8 +109,8 @@ Status Optimizer::save(const State& state, std::string_view path, const Log& log
   for (const Row& row : rows)
     for (const Parameter& parameter : parameters_) {
       if (parameter.group != row.group) continue;
-      const auto values = std::span(row.values).subspan(static_cast<size_t>(parameter.at),
-                                                        static_cast<size_t>(parameter.elements()));
+      const auto values =
+          std::span(row.values).subspan(static_cast<size_t>(parameter.at), static_cast<size_t>(parameter.elements()));
       names.push_back(tensor_name(options_.prefix, row, parameter.name));
       tensors.push_back({names.back(), DType::F32, parameter.shape, std::as_bytes(values)});
     }

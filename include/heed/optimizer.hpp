@@ -56,7 +56,8 @@ struct StepNumbers {
   bool apply = true;        // false: the run only adds to the gradients
   int64_t runs = 1;         // whose gradients were added up: their mean counts
   float loss_scale = 1.0f;  // what the loss was multiplied by (Optimizer::loss_scale); gradients are divided by it
-  float max_norm = 0.0f;    // gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
+  float max_norm =
+      0.0f;  // gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
 };
 inline constexpr int kStepWords = 16;
 using StepWords = std::array<float, kStepWords>;
@@ -67,9 +68,10 @@ HEED_API Status step_words(UpdateRule rule, const StepNumbers& numbers, StepWord
 // What Optimizer::step gives a run: F32 [4].
 struct StepReport {
   float factor = 0.0f;  // what the gradients were multiplied by
-  float taken = 0.0f;   // 1: the step was taken; 0: none was asked for; -1: it was left out, since the norm is infinite or NaN
-  float norm = 0.0f;    // of the gradients, before they were scaled down
-  float steps = 0.0f;   // taken so far, this one included
+  float taken =
+      0.0f;  // 1: the step was taken; 0: none was asked for; -1: it was left out, since the norm is infinite or NaN
+  float norm = 0.0f;   // of the gradients, before they were scaled down
+  float steps = 0.0f;  // taken so far, this one included
 };
 
 // The scale of a loss whose gradients pass through f16 (Micikevicius et al. 2018, arXiv:1710.03740): it falls to half at a
