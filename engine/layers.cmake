@@ -63,7 +63,7 @@ if(MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(heed_cpu PRIVATE -Wa,-muse-unaligned-vector-move)
 endif()
 # Highway compiles each of these once for each instruction set.
-set(repeated attention_kernels matmul_blocks matmul_kernels matmul_rounded row_kernels)
+set(repeated attention_kernels matmul_blocks matmul_kernels matmul_rounded row_kernels update_kernels)
 list(TRANSFORM repeated REPLACE ".+" "${PROJECT_SOURCE_DIR}/engine/cpu/\\0.cpp")
 set_source_files_properties(${repeated} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 if(HEED_SANITIZE)

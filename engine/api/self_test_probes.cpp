@@ -1,6 +1,9 @@
 #include "api/self_test_probes.hpp"
 
+#include <bit>
 #include <heed/train.hpp>
+
+#include "graph/update.hpp"
 
 namespace heed {
 namespace {
@@ -302,6 +305,50 @@ void slice_backward(Graph& g, DType t, Dim m, Dim n) {
   differentiate(g, g.transpose(g.slice(g.slice(x, 0, 1, 2), 2, 1, 1), 1, 3), {{"y", x}});
 }
 
+// Steps of optimizers from states of zeros, with gradients that are clipped.
+constexpr UpdateSettings kStep = {.rate = 0.1f,
+                                  .decay = 0.01f,
+                                  .first = 0.9f,
+                                  .first_rest = 0.1f,
+                                  .second = 0.99f,
+                                  .second_rest = 0.01f,
+                                  .eps = 1e-3f,
+                                  .log_first = -0.105360516f,
+                                  .log_second = -0.010050336f,
+                                  .gradient = 0.5f,
+                                  .most_norm = 7.0f,
+                                  .applies = 1.0f,
+                                  .loss_scale = 1.0f,
+                                  .unused = {}};
+
+detail::GradientNorm norm_of(Graph& g, std::initializer_list<Tensor> gradients, Tensor* settings) {
+  const auto words = std::bit_cast<std::array<float, detail::kUpdateWords>>(kStep);
+  *settings = g.constant("settings", {1, detail::kUpdateWords}, std::span<const float>(words));
+  return detail::gradient_norm(detail::data_of(g), std::span(gradients.begin(), gradients.size()), *settings,
+                               g.state("step", {1}));
+}
+
+void gradient_norm(Graph& g, DType, Dim, Dim) {
+  Tensor settings;
+  const detail::GradientNorm norm = norm_of(g, {g.input("x", {9001}), g.input("z", {33})}, &settings);
+  g.output("y", norm.factors);
+  g.output("step", norm.step);
+}
+
+void update(Graph& g, DType, Dim, Dim) {
+  constexpr int64_t kElements = 1301;
+  const Tensor x = g.input("x", {kElements});
+  Tensor settings;
+  const Tensor factors = norm_of(g, {x}, &settings).factors;
+  const auto state = [&](const char* name) { return g.state(name, {kElements}); };
+  static_cast<void>(g.assign(state("g"), x));
+  detail::GraphData& data = detail::data_of(g);
+  detail::update(data, {state("w"), state("m"), state("v"), state("g")}, factors, settings, 0, {.clears = true});
+  detail::update(data, {state("u"), state("n"), {}, x}, factors, settings, 0,
+                 {.rule = UpdateAttrs::Rule::Sgd, .nesterov = true});
+  for (const char* name : {"w", "m", "v", "g", "u", "n"}) g.output(std::string(name) + ".out", state(name));
+}
+
 constexpr Probe kProbes[] = {
     {"elementwise", add},
     {"elementwise", mul},
@@ -358,6 +405,8 @@ constexpr Probe kProbes[] = {
     {"cross_entropy_backward", cross_entropy_backward},
     {"embedding_backward", embedding_backward},
     {"slice_backward", slice_backward},
+    {"gradient_norm", gradient_norm, false, true},
+    {"update", update, false, true},
 };
 
 constexpr ProbeSize kSizes[] = {{1, 7}, {3, 33}, {18, 130}, {kProbeRows, kProbeColumns}};

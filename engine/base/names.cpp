@@ -23,6 +23,7 @@ const char* to_string(Status status) {
     case Status::InvalidFile: return "InvalidFile";
     case Status::DriverError: return "DriverError";
     case Status::NotReady: return "NotReady";
+    case Status::FileError: return "FileError";
   }
   return "unknown";
 }

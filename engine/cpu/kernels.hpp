@@ -12,12 +12,14 @@ namespace heed::cpu {
 struct AttentionKernels;
 struct MatmulKernels;
 struct RowKernels;
+struct UpdateKernels;
 
 struct Kernels {
   const char* name = "";  // "avx512bf16", "avx512", "avx2", "sse4", "sve", "neon", ...; "scalar": no vectors
   const MatmulKernels* matmul = nullptr;
   const RowKernels* rows = nullptr;
   const AttentionKernels* attention = nullptr;
+  const UpdateKernels* update = nullptr;
 };
 
 // The kernels that this processor can run, best first; never empty.
@@ -32,5 +34,6 @@ const Kernels& choose_kernels(std::string_view wanted, const Log& log);
 const MatmulKernels* matmul_kernels(int64_t target);
 const RowKernels* row_kernels(int64_t target);
 const AttentionKernels* attention_kernels(int64_t target);
+const UpdateKernels* update_kernels(int64_t target);
 
 }  // namespace heed::cpu

@@ -45,6 +45,11 @@ const NamedTensor* find_named(const std::vector<NamedTensor>& list, std::string_
   return found == list.end() ? nullptr : &*found;
 }
 
+const NamedTensor* find_known_weight(const GraphData& data, std::string_view name) {
+  const NamedTensor* known = find_named(data.weights, name);
+  return known != nullptr ? known : find_named(data.kept_weights, name);
+}
+
 bool name_is_fine(Build& build, std::string_view name) {
   if (!build.failed() && name.empty()) build.fail(Status::InvalidArgument, "the name is empty");
   return !build.failed();
@@ -175,7 +180,7 @@ Tensor Graph::input(std::string_view name, const Shape& shape, DType dtype) {
 
 Tensor Graph::weight(std::string_view name, const Shape& shape, DType dtype) {
   Build build(*data_, "weight");
-  const NamedTensor* known = find_named(data_->weights, name);
+  const NamedTensor* known = find_known_weight(*data_, name);
   if (known == nullptr) {
     for (int i = 0; i < std::min(shape.rank, kMaxRank); ++i)
       if (!shape[i].is_constant() && !build.failed())
@@ -193,7 +198,7 @@ Tensor Graph::weight(std::string_view name, const Shape& shape, DType dtype) {
 }
 
 Tensor Graph::find_weight(std::string_view name) const {
-  const NamedTensor* known = find_named(data_->weights, name);
+  const NamedTensor* known = find_known_weight(*data_, name);
   return known == nullptr ? Tensor{} : Tensor{known->tensor};
 }
 

@@ -43,6 +43,7 @@ struct GraphData {
   std::vector<TensorInfo> tensors;
   std::vector<Node> nodes;  // in the order of the calls, which is a topological order
   std::vector<NamedTensor> inputs, weights, outputs, states;
+  std::vector<NamedTensor> kept_weights;  // those that weight_in_state made views of a state
   std::vector<ConstantInfo> constants;
   std::vector<std::string> labels;
   uint32_t dropout_streams = 0, sample_streams = 0;

@@ -185,6 +185,15 @@ struct PlaceAttrs {
   bool gathers = false;
 };
 
+// How an optimizer changes weights, [n]; see update.hpp. inputs: the gradient, what GradientNorm gave, a row of settings, the weights,
+// and the first and second moments, where the rule has them. outputs: states, which are the weights, these moments, and, where it is
+// cleared, the gradient behind them.
+struct UpdateAttrs {
+  enum class Rule : uint8_t { AdamW, Sgd } rule = Rule::AdamW;
+  bool nesterov = false;  // of Sgd with a first moment
+  bool clears = false;    // the gradient becomes 0
+};
+
 struct ConcatAttrs {  // inputs: 1..kMaxInputs parts
   int axis = 0;
 };
@@ -223,18 +232,19 @@ struct CustomAttrs {
 
 // Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x), EmbeddingBackward (inputs: rows [outer, n,
 // inner], ids [outer, n], both contiguous; out [outer, V, inner], contiguous: out[o, v] is the sum of rows[o, i] over all i with
-// ids[o, i] == v, in their order; other ids do not count).
+// ids[o, i] == v, in their order; other ids do not count), GradientNorm (see update.hpp; inputs: settings, the
+// step, then the gradients, each [n]; outputs: F32 [4], and the step, a state).
 struct EmptyAttrs {};
 
 using Attrs =
     std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
                  MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, PlaceAttrs, ConcatAttrs,
-                 CustomAttrs, SoftmaxBackwardAttrs, NormBackwardAttrs, SliceBackwardAttrs>;
+                 CustomAttrs, SoftmaxBackwardAttrs, NormBackwardAttrs, SliceBackwardAttrs, UpdateAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;
   std::array<Tensor, kMaxInputs> inputs{};
-  std::array<Tensor, 3> outputs{};
+  std::array<Tensor, 4> outputs{};
   // Memory, f32 [n], by which dispatches of this pass hand data to each other, if the device asked for it. It lives during
   // this pass only.
   Tensor workspace;
@@ -281,6 +291,11 @@ inline constexpr size_t kPlaces = 1;
 inline constexpr size_t kUpstream = 1, kVisible = 2;
 inline constexpr size_t kBackwardGamma = 2;
 inline constexpr size_t kLossUpstream = 2;
+// gradient_norm
+inline constexpr size_t kNormSettings = 0, kNormStep = 1, kNormGradients = 2;
+// update
+inline constexpr size_t kGradient = 0, kFactors = 1, kUpdateSettings = 2, kUpdated = 3, kFirstMoment = 4,
+                        kSecondMoment = 5;
 // sample
 inline constexpr size_t kSampleBias = 1, kPrevious = 2, kCounts = 3, kSteps = 4, kSeeds = 5, kSettings = 6;
 }  // namespace in
@@ -288,6 +303,8 @@ inline constexpr size_t kSampleBias = 1, kPrevious = 2, kCounts = 3, kSteps = 4,
 // Positions in Node::outputs of an attention.
 namespace out {
 inline constexpr size_t kWeights = 1, kLogSumExp = 2;
+// Of gradient_norm.
+inline constexpr size_t kStep = 1;
 }  // namespace out
 
 }  // namespace heed

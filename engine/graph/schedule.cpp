@@ -117,6 +117,7 @@ class Planner {
       for (const auto& [tensor, what] : {std::pair{node.outputs[0], "result"},
                                          {node.outputs[1], "result"},
                                          {node.outputs[2], "result"},
+                                         {node.outputs[3], "result"},
                                          {node.workspace, "workspace"}})
         if (tensor.id == storage) return std::string(what) + " of " + node.label + " " + text;
     return text;

@@ -61,7 +61,7 @@ class Placing {
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];
     if (maker.outputs[0].id != seen.storage || maker.op == Op::Custom ||
         (seen.dtype != place.dtype && !(converts_ && converts(maker.op))) ||
-        is_touched(place.storage, static_cast<size_t>(producer) + 1, n))
+        is_touched(place, elements_of(place), static_cast<size_t>(producer) + 1, n))
       return false;
     const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[0]), seen, place);
     if (reads_elsewhere(maker, target.value_or(place), place.storage)) return false;
@@ -103,7 +103,7 @@ class Placing {
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];
     if (maker.op != Op::Rotary || maker.outputs[0] != copy.inputs[0] || attrs.axis != place.rank - 2 ||
         maker.inputs[in::kPositions] != copy.inputs[in::kPlaces] || build_.info(copy.inputs[0]).dtype != place.dtype ||
-        is_touched(place.storage, static_cast<size_t>(producer), n))
+        is_touched(place, {}, static_cast<size_t>(producer), n))
       return false;
     auto& rotary = maker.as<RotaryAttrs>();
     rotary.placed = true;
@@ -113,13 +113,38 @@ class Placing {
     return true;
   }
 
-  // Whether a node from `first` to the one before `last` reads or writes the state.
-  bool is_touched(uint32_t state, size_t first, size_t last) const {
-    const auto reads = [&](Tensor t) { return t.valid() && graph_.tensors[t.id].storage == state; };
+  // Elements begin .. end - 1 of a storage, among which are all that a view with constant sizes shows.
+  struct Elements {
+    int64_t begin = 0, end = 0;
+  };
+  std::optional<Elements> elements_of(const TensorInfo& view) const {
+    const SizeTable& sizes = graph_.sizes;
+    if (!sizes.is_constant(view.offset)) return {};
+    Elements elements{build_.max_of(view.offset), build_.max_of(view.offset) + 1};
+    for (int i = 0; i < view.rank; ++i) {
+      const auto at = static_cast<size_t>(i);
+      if (!sizes.is_constant(view.dims[at]) || !sizes.is_constant(view.strides[at])) return {};
+      elements.end += (build_.max_of(view.dims[at]) - 1) * build_.max_of(view.strides[at]);
+    }
+    return elements;
+  }
+
+  // Whether a node from `first` to the one before `last` reads or writes these elements of a state, as far as is known here.
+  // Gradients of many weights go to one state, each to elements of its own.
+  bool is_touched(const TensorInfo& place, const std::optional<Elements>& elements, size_t first, size_t last) const {
     for (size_t n = first; n < last; ++n) {
       const Node& node = graph_.nodes[n];
       if (gone_[n]) continue;
-      if (writes(graph_, node, state) || std::any_of(node.inputs.begin(), node.inputs.end(), reads)) return true;
+      // What these write lies anywhere along an axis.
+      const bool anywhere = node.op == Op::Place || node.op == Op::Rotary;
+      const auto touches = [&](Tensor t) {
+        if (!t.valid() || graph_.tensors[t.id].storage != place.storage) return false;
+        const std::optional<Elements> other = anywhere ? std::nullopt : elements_of(graph_.tensors[t.id]);
+        return !elements || !other || (elements->begin < other->end && other->begin < elements->end);
+      };
+      if (std::any_of(node.outputs.begin(), node.outputs.end(), touches) ||
+          std::any_of(node.inputs.begin(), node.inputs.end(), touches))
+        return true;
     }
     return false;
   }

@@ -13,6 +13,7 @@
 #include <heed/grammar.hpp>
 #include <heed/graph.hpp>
 #include <heed/nn.hpp>
+#include <heed/optimizer.hpp>
 #include <heed/plan.hpp>
 #include <heed/safetensors.hpp>
 #include <heed/self_test.hpp>

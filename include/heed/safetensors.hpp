@@ -1,4 +1,4 @@
-// Reader of the safetensors format: named tensors and a string map in one file.
+// Reader and writer of the safetensors format: named tensors and a string map in one file.
 //
 //   heed::SafeTensors file;
 //   heed::Status s = heed::SafeTensors::open("model.safetensors", heed::stderr_log(), &file);
@@ -93,5 +93,12 @@ HEED_API Status read_f32(const SafeTensors::Entry& entry, const Log& log, std::v
 // Reads I32, I64, U8 or Bool as I32. IndexOutOfRange if a value does not fit, with its position in the message;
 // DTypeMismatch for floating-point entries.
 HEED_API Status read_i32(const SafeTensors::Entry& entry, const Log& log, std::vector<int32_t>* values);
+
+// Writes tensors of F32, F16, BF16, I32 or U8 in this order, and the map. The file is written beside `path`, as "PATH.part", and then
+// renamed, so that it is there as a whole or not at all; a file of this name is replaced. FileError: it cannot be written, as where the
+// disk is full. InvalidArgument: a name is empty or given twice. ShapeMismatch: bytes that are not those of the shape.
+HEED_API Status write_safetensors(std::string_view path, std::span<const HostTensor> tensors,
+                                  std::span<const std::pair<std::string, std::string>> metadata = {},
+                                  const Log& log = {});
 
 }  // namespace heed

@@ -32,6 +32,7 @@ enum class [[nodiscard]] Status : uint8_t {
   InvalidFile,  // damaged or hostile file content
   DriverError,  // Vulkan returned an error that has no closer name here
   NotReady,     // some pipelines of the plan were not made yet; see Plan::prepare
+  FileError,    // a file cannot be written: the disk is full, or the folder is not there
 };
 
 // The enumerator's name, e.g. "ShapeMismatch". Never null; static storage.

@@ -59,6 +59,13 @@
 #define HEED_MEAN_MASK_KEEP 2u
 #define HEED_MEAN_SUM 4u  // not divided
 
+#define HEED_UPDATE_ADAMW 1u   // otherwise SGD
+#define HEED_UPDATE_MOMENT 2u  // SGD has the first moment
+#define HEED_UPDATE_NESTEROV 4u
+#define HEED_UPDATE_CLEARS 8u  // the gradient becomes 0
+// Elements that an invocation of an update changes.
+#define HEED_UPDATE_EACH 4u
+
 // Invocations of workgroups that work on rows.
 #define HEED_ROW_INVOCATIONS 128u
 // Words in shared memory that attention uses in turn, for kept keys and for values that are infinite or NaN.

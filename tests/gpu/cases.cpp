@@ -1,5 +1,7 @@
 #include "gpu/cases.hpp"
 
+#include "graph/update.hpp"
+
 namespace heed::gpu_tests {
 namespace {
 
@@ -150,6 +152,17 @@ void add_rows(std::vector<GraphCase>* cases) {
   cases->push_back(row_wise("cross_entropy", 512, 4096, [](Graph& g, Tensor x) {
     return g.cross_entropy(x, g.input("labels", {512}, DType::I32));
   }));
+  cases->push_back({"update 4194304",
+                    [](Graph& g, DType) {
+                      const auto state = [&](const char* name) { return g.state(name, {4194304}); };
+                      const Tensor settings = g.input("settings", {1, detail::kUpdateWords}),
+                                   x = g.input("x", {4194304});
+                      detail::GraphData& data = detail::data_of(g);
+                      const Tensor factors =
+                          detail::gradient_norm(data, std::span(&x, 1), settings, g.state("step", {1})).factors;
+                      detail::update(data, {state("w"), state("m"), state("v"), x}, factors, settings, 0, {});
+                    },
+                    false, false});
   cases->push_back(row_wise("sample", 512, 4096, [](Graph& g, Tensor x) { return g.sample(x, {.top_p = 0.9f}); }));
   cases->push_back(row_wise(
       "sample", 1, 151936,

@@ -1,5 +1,6 @@
 // Every operation within the portability floor: workgroups, bindings, push constants, group counts, shared memory.
 
+#include "graph/update.hpp"
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests {
@@ -70,6 +71,20 @@ std::vector<OpCase> op_cases() {
        [](Graph& g) {
          const Tensor at = g.input("at", {2}, DType::I32);
          g.append(g.state("s", {2, 50000, 100}), g.input("x", {2, 40000, 100}), 1, at);
+       }},
+      {"gradient_norm", Op::GradientNorm, 0,
+       [](Graph& g) {
+         const Tensor gradients[] = {g.input("a", {5000000}), g.input("b", {3})};
+         g.output("y", detail::gradient_norm(detail::data_of(g), gradients, g.input("s", {1, detail::kUpdateWords}),
+                                             g.state("step", {1}))
+                           .factors);
+       }},
+      {"update", Op::Update, 20000000,
+       [](Graph& g) {
+         const auto state = [&](const char* name) { return g.state(name, {20000000}); };
+         detail::update(detail::data_of(g), {state("w"), state("m"), state("v"), state("g")},
+                        g.input("f", {detail::kUpdateFactors}), g.input("s", {1, detail::kUpdateWords}), 0,
+                        {.clears = true});
        }},
       {"elementwise", Op::Elementwise, 20000000,
        [](Graph& g) { g.output("y", g.mul(g.input("a", {2, 1000, 10000}), g.input("b", {1000, 1}))); }},
@@ -145,7 +160,8 @@ void check_kernel(const KernelUse& use, const Capabilities& device) {
     if (use.buffers[b].write && use.buffers[b].tensor.valid()) written.insert(use.buffers[b].tensor.id);
     CHECK(use.buffers[b].tensor.valid() == (use.buffers[b].kind == BufferUse::Kind::Tensor));
   }
-  CHECK(written.size() == 1);
+  // One result, but for the states of an optimizer.
+  if (use.key.id != KernelId::UpdateF32 && use.key.id != KernelId::GradientNormCombine) CHECK(written.size() == 1);
 }
 
 int64_t group_count(const Dispatch& dispatch) {
@@ -177,7 +193,7 @@ TEST_CASE("every operation keeps within the portability floor") {
       }
     }
     // No output is left without a workgroup: a workgroup makes at most 512 elements, or spec[1] rows.
-    const int64_t per_group = test.op == Op::Elementwise || test.op == Op::Dropout
+    const int64_t per_group = test.op == Op::Elementwise || test.op == Op::Dropout || test.op == Op::Update
                                   ? 512
                                   : kernels.uses[dispatches.dispatches[0].kernel].key.spec[test.op == Op::Mean ? 0 : 1];
     CHECK(group_count(dispatches.dispatches[0]) * per_group >= test.work_items);

@@ -1,0 +1,67 @@
+#include "base/update.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "cpu/rows.hpp"
+#include "cpu/update_kernels.hpp"
+
+namespace heed::cpu {
+namespace {
+
+// Is added to the norm, as PyTorch's clip_grad_norm_ does.
+constexpr double kLeastNorm = 1e-6;
+
+int64_t blocks_of(int64_t elements) { return ceil_div<int64_t>(elements, kSquaresBlock); }
+
+UpdateFactors factors_of(const UpdateSettings& settings, double squares, float steps) {
+  const double norm = std::sqrt(squares) * std::fabs(static_cast<double>(settings.gradient));
+  const bool whole = std::isfinite(static_cast<float>(norm));
+  UpdateFactors factors{};
+  factors.taken = settings.applies == 0.0f ? 0.0f : whole ? 1.0f : -1.0f;
+  factors.norm = static_cast<float>(norm);
+  factors.step = steps;
+  if (factors.taken <= 0.0f) return factors;
+  factors.step = steps + 1.0f;
+  const double most = settings.most_norm, clipped = most > 0.0 ? most / (norm + kLeastNorm) : 1.0;
+  factors.gradient = static_cast<float>(settings.gradient * (clipped < 1.0 ? clipped : 1.0));
+  return factors;
+}
+
+}  // namespace
+
+// A sum of squares for each block.
+ScratchNeed gradient_norm_scratch(const ScratchQuery& query) {
+  int64_t blocks = 0;
+  for (size_t i = in::kNormGradients; i < kMaxInputs; ++i)
+    if (query.node.inputs[i].valid()) blocks += blocks_of(query.view(query.node.inputs[i]).dim[0]);
+  return {.shared = static_cast<uint64_t>(blocks) * sizeof(double), .per_worker = 0};
+}
+
+void run_gradient_norm(const Pass& pass) {
+  auto* sums = reinterpret_cast<double*>(pass.shared_scratch);
+  int64_t count = 0;
+  for (size_t i = in::kNormGradients; i < kMaxInputs; ++i) {
+    const Operand x = pass.input(i);
+    if (!x.valid()) continue;
+    const int64_t n = x.view.dim[0], blocks = blocks_of(n);
+    double* const of_input = sums + count;
+    pass.parallel(blocks, 2, [&](uint32_t, int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        const int64_t first = b * kSquaresBlock;
+        of_input[b] = pass.kernels.update->squares(x.at<float>(first), std::min<int64_t>(kSquaresBlock, n - first));
+      }
+    });
+    count += blocks;
+  }
+  double total = 0.0;
+  for (int64_t b = 0; b < count; ++b) total += sums[b];
+  UpdateSettings settings;
+  std::memcpy(&settings, pass.input(in::kNormSettings).data, sizeof settings);
+  float* const steps = pass.output(out::kStep).at<float>(0);
+  const UpdateFactors factors = factors_of(settings, total, *steps);
+  *steps = factors.step;
+  std::memcpy(pass.output().data, &factors, sizeof factors);
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,30 @@
+// Vector code of optimizers, one table per instruction set. Arrays have any length and alignment.
+#pragma once
+
+#include <cstdint>
+
+#include "base/update.hpp"
+
+namespace heed::cpu {
+
+// Numbers of one step. The gradient is multiplied by `factor` first.
+struct UpdateNumbers {
+  float factor = 0.0f;
+  float rate = 0.0f, decay = 0.0f;  // AdamW: the rate is divided by 1 - first^t
+  float first = 0.0f, first_rest = 0.0f;
+  float second = 0.0f, second_rest = 0.0f;
+  float second_scale = 0.0f;  // 1 / (1 - second^t)
+  float eps = 0.0f;
+  bool nesterov = false;
+};
+
+struct UpdateKernels {
+  // The sum of squares. Infinite, or NaN, if an element is, or a square is too large for f32.
+  double (*squares)(const float* x, int64_t n) = nullptr;
+  void (*adamw)(const UpdateNumbers& numbers, const float* gradient, float* weights, float* first, float* second,
+                int64_t n) = nullptr;
+  // Without a first moment if that is null.
+  void (*sgd)(const UpdateNumbers& numbers, const float* gradient, float* weights, float* first, int64_t n) = nullptr;
+};
+
+}  // namespace heed::cpu
