@@ -4,6 +4,7 @@
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 #   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
+#   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learn
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
 # "samples/run.sh SAMPLE --help" prints a sample's arguments.
 set -euo pipefail
@@ -15,6 +16,7 @@ case ${1:-} in
   heed) sample=heed target=heed_program; shift ;;
   search) sample=search target=search; shift ;;
   talk) sample=talk target=talk; shift ;;
+  learn) sample=learn target=learn; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
 esac
@@ -39,9 +41,10 @@ quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_T
 quietly build cmake --build "$build" --target "$target" --parallel "$(nproc)"
 
 program=$build/samples/$sample/$sample
-if [[ $sample == tour ]]; then
-  exec "$program" --out "$build/tour" "$@"
-fi
+case $sample in
+  tour) exec "$program" --out "$build/tour" "$@" ;;
+  learn) exec "$program" --out "$build/learned" "$@" ;;
+esac
 if [[ -x $root/samples/$sample/prepare.sh ]]; then
   prepared=$("$root/samples/$sample/prepare.sh" "$build")
   mapfile -t arguments <<<"$prepared"

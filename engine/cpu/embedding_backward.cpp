@@ -8,7 +8,7 @@ namespace {
 // An item is so many rows of the table by so many columns, whose sums stay in a cache; it looks at all ids.
 constexpr int64_t kRows = 64, kColumns = 256;
 
-struct Operands {
+struct ScatterOperands {
   Operand rows, ids, out;
 
   // Sums for table rows first .. of column block `at`, of index `outer`.
@@ -39,7 +39,7 @@ ScratchNeed embedding_backward_scratch(const ScratchQuery&) {
 
 // Rows with the same id are added in their order, whoever does it.
 void run_embedding_backward(const Pass& pass) {
-  const Operands operands{pass.input(0), pass.input(1), pass.output()};
+  const ScatterOperands operands{pass.input(0), pass.input(1), pass.output()};
   const View& out = operands.out.view;
   const int64_t row_blocks = ceil_div(out.dim[1], kRows), column_blocks = ceil_div(out.dim[2], kColumns);
   const int64_t of_outer = row_blocks * column_blocks;

@@ -3,7 +3,8 @@
 //   heed::Graph g;
 //   const heed::Tensor w = g.weight("w", {10, 64});
 //   const heed::Tensor y = g.linear(g.input("x", {32, 64}), w);
-//   const heed::Tensor loss = g.mean(g.cross_entropy(y, g.input("labels", {32}, heed::DType::I32)), 0);
+//   const heed::Tensor losses = g.cross_entropy(y, g.input("labels", {32}, heed::DType::I32));
+//   const heed::Tensor loss = g.mean(g.reshape(losses, {1, 32}), 1);
 //   const std::vector<heed::Tensor> d = heed::train::gradients(g, loss, {{w}});
 //   g.output("loss", loss);
 //   g.output("dw", d[0]);

@@ -15,10 +15,10 @@
 #include <heed/heed.hpp>
 #include <heed/text_encoder.hpp>
 
+#include "../progress.hpp"
 #include "corpus.hpp"
 #include "grid.hpp"
 #include "index.hpp"
-#include "progress.hpp"
 
 namespace {
 
@@ -82,7 +82,7 @@ heed::DType dtype_of(const std::string& word) {
 }
 
 heed::Status open_encoder(const Arguments& arguments, heed::Device& device, heed::TextEncoder* encoder) {
-  search::ProgressBar bar("loading the model", "MB");
+  samples::ProgressBar bar("loading the model", "MB");
   heed::TextEncoderOptions options;
   options.dtype = dtype_of(arguments.dtype);
   options.keep_weight_dtype = arguments.weights == "checkpoint";
@@ -90,20 +90,20 @@ heed::Status open_encoder(const Arguments& arguments, heed::Device& device, heed
   options.max_batch = arguments.batch;
   options.log = program_log();
   options.progress = {
-      [](void* user, uint64_t done, uint64_t total) { static_cast<search::ProgressBar*>(user)->show(done, total); },
+      [](void* user, uint64_t done, uint64_t total) { static_cast<samples::ProgressBar*>(user)->show(done, total); },
       &bar};
   return heed::TextEncoder::open(device, arguments.model, options, encoder);
 }
 
 // Lets the encoder's callback, which counts the texts of one chunk, show the progress of the whole corpus.
 struct Work {
-  search::ProgressBar& bar;
+  samples::ProgressBar& bar;
   size_t before = 0, total = 0;
 };
 
 // Computes index->vectors. Returns an exit code; kInterrupted after Ctrl-C.
 int embed(heed::TextEncoder& encoder, const search::Corpus& corpus, search::Index* index) {
-  std::optional<search::ProgressBar> bar;
+  std::optional<samples::ProgressBar> bar;
   bar.emplace("reading", "lines");
   Work work{*bar, 0, corpus.lines.size()};
   const heed::EncodeProgress progress = {[](void* user, size_t done, size_t) {
@@ -189,7 +189,7 @@ int answer(const Arguments& arguments, heed::TextEncoder& encoder, const search:
   const double embedding = milliseconds_since(start);
   const std::vector<search::Hit> hits = search::nearest(index, vector, static_cast<size_t>(arguments.top));
   const double total = milliseconds_since(start);
-  const int columns = search::terminal_columns();
+  const int columns = samples::terminal_columns();
   for (const search::Hit& hit : hits)
     std::printf("  %.3f  %s\n", static_cast<double>(hit.score),
                 search::printable(corpus.lines[hit.line], std::max(columns - 20, 20)).c_str());
@@ -200,13 +200,13 @@ int answer(const Arguments& arguments, heed::TextEncoder& encoder, const search:
 
 int converse(const Arguments& arguments, heed::TextEncoder& encoder, const search::Corpus& corpus,
              const search::Index& index) {
-  if (search::input_is_terminal()) std::printf("\nWhat are you looking for? An empty line ends.\n");
+  if (samples::input_is_terminal()) std::printf("\nWhat are you looking for? An empty line ends.\n");
   for (std::string query;;) {
-    if (search::input_is_terminal()) std::printf("> ");
+    if (samples::input_is_terminal()) std::printf("> ");
     std::fflush(stdout);
     if (!search::read_line(std::cin, &query)) break;
     if (query.find_first_not_of(" \t\r") == std::string::npos) {
-      if (search::input_is_terminal()) break;
+      if (samples::input_is_terminal()) break;
       continue;
     }
     if (const int code = answer(arguments, encoder, corpus, index, query); code != kOk) return code;

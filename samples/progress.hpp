@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace search {
+namespace samples {
 
 class ProgressBar {
  public:
@@ -29,4 +29,4 @@ class ProgressBar {
 int terminal_columns();
 bool input_is_terminal();
 
-}  // namespace search
+}  // namespace samples

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #endif
 
-namespace search {
+namespace samples {
 namespace {
 
 constexpr int kWidth = 30;
@@ -59,4 +59,4 @@ int terminal_columns() {
 
 bool input_is_terminal() { return is_terminal(stdin); }
 
-}  // namespace search
+}  // namespace samples

@@ -1,0 +1,20 @@
+// A folder that a training is continued from: weights and moments, the numbers of the model, and the losses so far.
+#pragma once
+
+#include <string>
+
+#include "curve.hpp"
+#include "model.hpp"
+
+namespace learn {
+
+std::string weights_path(const std::string& folder);
+std::string picture_path(const std::string& folder);
+
+bool is_there(const std::string& folder);
+// False: *error is one sentence, and what was there before is still there.
+bool write_checkpoint(const std::string& folder, const Model& model, const Losses& losses, std::string* error);
+// The weights are then read by Model::load.
+bool read_checkpoint(const std::string& folder, Config* config, Losses* losses, std::string* error);
+
+}  // namespace learn

@@ -1,0 +1,25 @@
+// The losses of a training, as a file of lines and as a picture.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace learn {
+
+// In nats for each character.
+struct Losses {
+  std::vector<float> of_steps;  // of each step's own rows
+  struct HeldOut {
+    int64_t step;
+    float loss;
+  };
+  std::vector<HeldOut> held_out;
+};
+
+// False: *error is one sentence. Lines are "step TAB loss" and "held-out TAB step TAB loss".
+bool write_losses(const Losses& losses, const std::string& path, std::string* error);
+bool read_losses(const std::string& path, Losses* losses, std::string* error);
+bool draw_losses(const Losses& losses, const std::string& title, const std::string& path, std::string* error);
+
+}  // namespace learn
