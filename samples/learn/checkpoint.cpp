@@ -17,10 +17,9 @@ std::string losses_path(const std::string& folder) { return (fs::path(folder) / 
 json to_json(const Config& config) {
   json characters = json::array();  // bytes, since a text need not be UTF-8
   for (const char c : config.characters) characters.push_back(static_cast<unsigned char>(c));
-  return {{"layers", config.layers},   {"width", config.width}, {"heads", config.heads},
-          {"context", config.context}, {"batch", config.batch}, {"dropout", config.dropout},
-          {"seed", config.seed},       {"steps", config.steps}, {"rate", config.rate},
-          {"characters", characters}};
+  return {{"layers", config.layers}, {"width", config.width},     {"heads", config.heads}, {"context", config.context},
+          {"batch", config.batch},   {"dropout", config.dropout}, {"seed", config.seed},   {"steps", config.steps},
+          {"rate", config.rate},     {"characters", characters}};
 }
 
 Config from_json(const json& from) {

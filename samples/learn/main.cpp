@@ -111,8 +111,9 @@ class Training {
     const heed::Status status = model_.step(batch, step, &loss, &report);
     if (status != heed::Status::Ok) return failed("learning", status);
     losses_.of_steps.push_back(loss);
-    if (report.taken < 0) std::fprintf(stderr, "\nlearn: step %lld was left out, since its gradient is not finite\n",
-                                       static_cast<long long>(step));
+    if (report.taken < 0)
+      std::fprintf(stderr, "\nlearn: step %lld was left out, since its gradient is not finite\n",
+                   static_cast<long long>(step));
     return kOk;
   }
 
@@ -121,8 +122,8 @@ class Training {
     double sum = 0;
     for (int64_t i = 0; i < kJudgedBatches; ++i) {
       float loss = 0;
-      const learn::Batch batch = learn::draw_batch(text_.held_out, config_.batch, config_.context, ~uint64_t{0},
-                                                   static_cast<uint64_t>(i));
+      const learn::Batch batch =
+          learn::draw_batch(text_.held_out, config_.batch, config_.context, ~uint64_t{0}, static_cast<uint64_t>(i));
       const heed::Status status = model_.judge(batch, &loss);
       if (status != heed::Status::Ok) return failed("judging", status);
       sum += static_cast<double>(loss);
@@ -131,8 +132,8 @@ class Training {
     bar_.reset();
     std::printf("step %lld of %lld: loss %.3f, held out %.3f; %.0f ms a step, %.0f characters/s\n",
                 static_cast<long long>(steps), static_cast<long long>(config_.steps),
-                static_cast<double>(losses_.of_steps.back()), sum / static_cast<double>(kJudgedBatches),
-                seconds * 1e3, static_cast<double>(config_.batch * config_.context) / seconds);
+                static_cast<double>(losses_.of_steps.back()), sum / static_cast<double>(kJudgedBatches), seconds * 1e3,
+                static_cast<double>(config_.batch * config_.context) / seconds);
     std::string error;
     if (!keep(&error)) return bad_input(error);
     const int code = last ? kOk : write_text(model_, arguments_, kSampleCharacters, static_cast<uint32_t>(steps));
@@ -158,9 +159,9 @@ class Training {
 
 int learn_and_write(Arguments& arguments, learn::Model& model, learn::Losses& losses, const learn::Text& text,
                     bool goes_on) {
-  const heed::Status status =
-      goes_on ? model.load(learn::weights_path(arguments.out)) : model.begin();
-  if (status != heed::Status::Ok) return failed(goes_on ? learn::weights_path(arguments.out).c_str() : "weights", status);
+  const heed::Status status = goes_on ? model.load(learn::weights_path(arguments.out)) : model.begin();
+  if (status != heed::Status::Ok)
+    return failed(goes_on ? learn::weights_path(arguments.out).c_str() : "weights", status);
   if (arguments.write == 0) {
     std::printf("%lld weights; %zu characters to read, %zu held out%s\n", static_cast<long long>(model.weights()),
                 text.train.size(), text.held_out.size(), goes_on ? "; goes on" : "");
@@ -188,8 +189,7 @@ int run(Arguments& arguments) {
     if (config.characters != text.characters)
       return bad_input(arguments.out + " learned another text; --fresh begins anew, --out takes another folder");
   }
-  if (config.width % (2 * config.heads) != 0)
-    return bad_input("--width must be a multiple of twice the --heads");
+  if (config.width % (2 * config.heads) != 0) return bad_input("--width must be a multiple of twice the --heads");
   heed::Device device;
   heed::Status status = heed::Device::open({.select = arguments.device, .log = program_log()}, &device);
   if (status != heed::Status::Ok) return failed("no device", status);
@@ -205,17 +205,23 @@ int run(Arguments& arguments) {
 int main(int argc, char** argv) {
   Arguments arguments;
   learn::Config& config = arguments.config;
-  CLI::App app{"Trains a causal model of characters from nothing on a text, shows its writing every minute, then writes"};
+  CLI::App app{
+      "Trains a causal model of characters from nothing on a text, shows its writing every minute, then writes"};
   app.add_option("--text", arguments.text, "Learn this file; a tenth at its end is held out")->option_text("FILE");
   app.add_option("--out", arguments.out, "Keep weights, losses and the curve here, and go on from what is there")
       ->option_text("FOLDER");
   app.add_flag("--fresh", arguments.fresh, "Begin anew, whatever is there");
-  app.add_option("--device", arguments.device, "cpu, an index of `heed devices` or any part of a device's name; default: best");
-  app.add_option("--steps", config.steps, "Steps of the whole training")->check(CLI::Range(1, 10000000))->capture_default_str();
+  app.add_option("--device", arguments.device,
+                 "cpu, an index of `heed devices` or any part of a device's name; default: best");
+  app.add_option("--steps", config.steps, "Steps of the whole training")
+      ->check(CLI::Range(1, 10000000))
+      ->capture_default_str();
   app.add_option("--layers", config.layers)->check(CLI::Range(1, 48))->capture_default_str();
   app.add_option("--width", config.width, "Of a character's row")->check(CLI::Range(8, 2048))->capture_default_str();
   app.add_option("--heads", config.heads)->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_option("--context", config.context, "Characters that are read at once")->check(CLI::Range(8, 4096))->capture_default_str();
+  app.add_option("--context", config.context, "Characters that are read at once")
+      ->check(CLI::Range(8, 4096))
+      ->capture_default_str();
   app.add_option("--batch", config.batch, "Rows of a step")->check(CLI::Range(1, 1024))->capture_default_str();
   app.add_option("--rate", config.rate, "The largest rate")->check(samples::within(1e-6, 1.0))->capture_default_str();
   app.add_option("--dropout", config.dropout)->check(samples::within(0.0, 0.9))->capture_default_str();
@@ -229,6 +235,7 @@ int main(int argc, char** argv) {
       ->check(samples::within(0.0, 1e6))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that a file or a pipe shows lines at once, too
   std::signal(SIGINT, on_interrupt);
   return run(arguments);
 }

@@ -13,9 +13,7 @@ namespace {
 using heed::Status;
 
 float normal(uint64_t seed, uint64_t counter) {
-  const auto unit = [&](uint64_t at) {
-    return (static_cast<double>(random_bits(seed, at) >> 11) + 0.5) * 0x1p-53;
-  };
+  const auto unit = [&](uint64_t at) { return (static_cast<double>(random_bits(seed, at) >> 11) + 0.5) * 0x1p-53; };
   return static_cast<float>(std::sqrt(-2.0 * std::log(unit(2 * counter))) *
                             std::cos(2.0 * std::numbers::pi * unit(2 * counter + 1)));
 }
@@ -130,10 +128,8 @@ Status Model::step(const Batch& batch, int64_t number, float* loss, heed::train:
   std::vector<heed::train::StepWords> words(static_cast<size_t>(optimizer_.groups()));
   for (size_t group = 0; group < words.size(); ++group) {
     // The second group is that of biases and of factors of norms.
-    const heed::train::StepNumbers numbers = {.rate = rate_of(config_, number),
-                                              .weight_decay = group == 0 ? 0.05f : 0.0f,
-                                              .beta2 = 0.99f,
-                                              .max_norm = 1.0f};
+    const heed::train::StepNumbers numbers = {
+        .rate = rate_of(config_, number), .weight_decay = group == 0 ? 0.05f : 0.0f, .beta2 = 0.99f, .max_norm = 1.0f};
     const Status status = heed::train::step_words(heed::train::UpdateRule::AdamW, numbers, &words[group]);
     if (status != Status::Ok) return status;
   }

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Runs the learn program on good and on bad inputs, with models so small that they learn little. One line per case: "ok NAME" or
+# "FAIL NAME: why".
+#   test.sh PROGRAM [FOLDER]     HEED_LEARN_DEVICE: another device than the CPU
+set -uo pipefail
+
+program=${1:?usage: test.sh PROGRAM [FOLDER]}
+folder=${2:-$(mktemp -d)}
+rm -rf "$folder"
+mkdir -p "$folder"
+failures=0
+on=(--device "${HEED_LEARN_DEVICE:-cpu}")
+
+report() {  # NAME WHY; no WHY: it passed
+  if [[ -z $2 ]]; then echo "ok $1"; else
+    echo "FAIL $1: $2"
+    failures=$((failures + 1))
+  fi
+}
+
+# check NAME EXPECTED_CODE PATTERN ARGUMENTS...   PATTERN must match standard output and standard error together
+check() {
+  local name=$1 expected=$2 pattern=$3 out code why=""
+  shift 3
+  out=$(timeout 300 "$program" "${on[@]}" "$@" </dev/null 2>&1)
+  code=$?
+  [[ $code -eq $expected ]] || why="exit code $code, expected $expected; "
+  grep -qE -- "$pattern" <<<"$out" || why+="no match for /$pattern/ in: ${out:0:300}"
+  report "$name" "$why"
+}
+same() { report "$1" "$(cmp "$2" "$3" 2>&1)"; }
+
+small=(--layers 1 --width 32 --heads 2 --context 32 --batch 4 --every 1000)
+whole=$folder/whole again=$folder/again halves=$folder/halves
+
+# --- Good input ----------------------------------------------------------------------------------------------------
+check "learns and writes" 0 "step 300 of 300: loss [0-9.]+, held out [0-9.]+" --out "$whole" --steps 300 "${small[@]}"
+report "the curve is a PNG" "$(head -c 4 "$whole/loss.png" | grep -q PNG || echo "it is not")"
+first=$(sed -n '1s/.*\t//p' "$whole/losses.tsv") last=$(grep '^held-out' "$whole/losses.tsv" | tail -n 1 | sed 's/.*\t//')
+report "the loss of what was held out falls" "$(awk -v a="$first" -v b="$last" 'BEGIN { if (!(b < 0.85 * a)) print a, b }')"
+check "the same again" 0 "step 300 of 300" --out "$again" --steps 300 "${small[@]}"
+same "the same bits at a second training" "$whole/model.safetensors" "$again/model.safetensors"
+
+# An interrupted training goes on to the same bits.
+"$program" "${on[@]}" --out "$halves" --steps 300 "${small[@]}" >"$folder/log" 2>&1 &
+pid=$!
+while [[ ! -s $folder/log ]] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+sleep 0.1
+kill -INT $pid 2>/dev/null
+wait $pid
+code=$?
+report "Ctrl-C keeps what was learned" "$([[ $code -eq 130 ]] && [[ -s $halves/model.safetensors ]] || echo "exit code $code: $(<"$folder/log")")"
+check "the same command goes on" 0 "step 300 of 300|^[0-9]+ weights" --out "$halves" --steps 300 "${small[@]}"
+same "to the same bits" "$whole/model.safetensors" "$halves/model.safetensors"
+
+check "writes with what was learned" 0 "Adam" --out "$whole" --write 50 --start "Adam"
+a=$("$program" "${on[@]}" --out "$whole" --write 80 2>/dev/null) b=$("$program" "${on[@]}" --out "$whole" --write 80 2>/dev/null)
+report "writes the same at the same seed" "$([[ -n $a && $a == "$b" ]] || echo "'$a' and '$b'")"
+printf 'x\xff\xfe\x00y%.0s' {1..2000} >"$folder/bytes"
+check "a text of any bytes" 0 "step 5 of 5" --text "$folder/bytes" --out "$folder/of-bytes" --steps 5 "${small[@]}"
+check "help" 0 "--text" --help
+
+# --- Bad input -----------------------------------------------------------------------------------------------------
+check "no such text" 2 "cannot be read" --text "$folder/none" --out "$folder/n" "${small[@]}"
+echo short >"$folder/short"
+check "a text that is too short" 2 "are needed, or a shorter --context" --text "$folder/short" --out "$folder/n" "${small[@]}"
+check "another text than before" 2 "learned another text" --text "$folder/bytes" --out "$whole"
+check "writing before learning" 2 "nothing was learned yet" --out "$folder/n" --write 10
+check "a width that heads do not divide" 2 "multiple of twice" --out "$folder/n" --width 36 --heads 4
+on=(--device nonsense)
+check "no such device" 2 "no device" --out "$folder/n" "${small[@]}"
+on=(--device cpu)
+check "a rate that is no number" 105 "rate|NUMBER" --rate nan --out "$folder/n"
+cp -r "$whole" "$folder/damaged"
+head -c 1000 "$whole/model.safetensors" >"$folder/damaged/model.safetensors"
+check "damaged weights" 2 "model.safetensors" --out "$folder/damaged" --write 10
+echo '{' >"$folder/damaged/config.json"
+check "a damaged model" 2 "no model of this program" --out "$folder/damaged" --write 10
+touch "$folder/file"
+check "a folder that cannot be made" 2 "cannot be written" --out "$folder/file/x" --steps 2 "${small[@]}"
+
+exit $((failures > 0))
