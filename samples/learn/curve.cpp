@@ -53,7 +53,7 @@ void draw_axes(cairo_t* c, const Axes& axes) {
   samples::use(c, kGrey);
   for (double at = 0; at <= axes.last_step; at += steps)
     samples::write(c, text_of(at, steps), axes.x(at), kHeight - kBottom + 15, 0.5);
-  samples::write(c, "steps", kWidth - kRight, kHeight - 12, 1);
+  samples::write(c, "steps", kWidth - kRight, kHeight - 10, 1);
   samples::write(c, "nats for a character", kLeft - 30, kTop - 10);
 }
 
@@ -72,6 +72,7 @@ template <class Losses>
 void draw_line(cairo_t* c, const Axes& axes, const Losses& losses, Color color, double width) {
   samples::use(c, color);
   cairo_set_line_width(c, width);
+  cairo_new_path(c);  // text leaves a point
   for (size_t i = 0; i < losses.size(); ++i)
     cairo_line_to(c, axes.x(static_cast<double>(i)), axes.y(static_cast<double>(losses[i])));
   cairo_stroke(c);
@@ -80,6 +81,7 @@ void draw_line(cairo_t* c, const Axes& axes, const Losses& losses, Color color, 
 void draw_held_out(cairo_t* c, const Axes& axes, const Losses& losses) {
   samples::use(c, kHeldOut);
   cairo_set_line_width(c, 1.6);
+  cairo_new_path(c);
   for (const auto& [step, loss] : losses.held_out)
     cairo_line_to(c, axes.x(static_cast<double>(step)), axes.y(static_cast<double>(loss)));
   cairo_stroke(c);
