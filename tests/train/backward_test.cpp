@@ -99,7 +99,8 @@ Array factors(const Array& x, Norm norm, double eps) {
   Array f(shape);
   for (int64_t row = 0; row < f.size(); ++row) {
     double mean = 0.0, squares = 0.0, spread = 0.0;
-    for (int64_t i = row * n; i < (row + 1) * n; ++i) mean += norm == Norm::Layer ? x.at(i) / static_cast<double>(n) : 0.0;
+    for (int64_t i = row * n; i < (row + 1) * n; ++i)
+      mean += norm == Norm::Layer ? x.at(i) / static_cast<double>(n) : 0.0;
     for (int64_t i = row * n; i < (row + 1) * n; ++i) squares += std::pow(x.at(i) - mean, 2);
     const double deviation = std::sqrt(squares / static_cast<double>(n) + eps);
     f.at(row) = norm == Norm::L2 ? 1.0 / std::max(std::sqrt(squares), eps) : 1.0 / deviation;
@@ -163,39 +164,40 @@ Array entropy_gradient(const Array& x, const Array& labels, const Array& up, dou
 }
 
 Case entropy_case(const Sizes& shape, double range, float smoothing) {
-  return {text_of(shape) + " within " + std::to_string(range) + ", smoothing " + std::to_string(smoothing),
-          [=](Trial& t) {
-            const Sizes rows(shape.begin(), shape.end() - 1);
-            const Tensor x = t.input("x", shape_of(shape)), labels = t.graph.input("labels", shape_of(rows), DType::I32);
-            t.graph.output("y", gradient(t, t.graph.cross_entropy(x, labels, smoothing), x, DType::F32));
-            Run& run = t.run();
-            const Array logits = run.input("x", uniform(shape, 171, -range, range));
-            Array given = whole_numbers(rows, 172, 0, shape.back());
-            for (int64_t i = 0; i < given.size(); ++i)
-              if (i % 8 == 3) given.at(i) = i % 16 == 3 ? -100.0 : static_cast<double>(shape.back());
-            given = run.input("labels", given, DType::I32);
-            const Array up = run.input("up", uniform(rows, 173), DType::F32);
-            run.expect_within("y", t.stored(entropy_gradient(logits, given, up, static_cast<double>(smoothing))), t.dtype);
-            t.passes = {"cross_entropy_backward"};
-          }};
+  return {
+      text_of(shape) + " within " + std::to_string(range) + ", smoothing " + std::to_string(smoothing), [=](Trial& t) {
+        const Sizes rows(shape.begin(), shape.end() - 1);
+        const Tensor x = t.input("x", shape_of(shape)), labels = t.graph.input("labels", shape_of(rows), DType::I32);
+        t.graph.output("y", gradient(t, t.graph.cross_entropy(x, labels, smoothing), x, DType::F32));
+        Run& run = t.run();
+        const Array logits = run.input("x", uniform(shape, 171, -range, range));
+        Array given = whole_numbers(rows, 172, 0, shape.back());
+        for (int64_t i = 0; i < given.size(); ++i)
+          if (i % 8 == 3) given.at(i) = i % 16 == 3 ? -100.0 : static_cast<double>(shape.back());
+        given = run.input("labels", given, DType::I32);
+        const Array up = run.input("up", uniform(rows, 173), DType::F32);
+        run.expect_within("y", t.stored(entropy_gradient(logits, given, up, static_cast<double>(smoothing))), t.dtype);
+        t.passes = {"cross_entropy_backward"};
+      }};
 }
 
 // Forbidden labels have no gradient; rows that have none, or NaN, are NaN.
 Case strange_entropy_case() {
-  return {"infinities", [](Trial& t) {
-            constexpr double kInfinity = std::numeric_limits<double>::infinity();
-            const Tensor x = t.input("x", {4, 3}), labels = t.graph.input("labels", {4}, DType::I32);
-            t.graph.output("y", gradient(t, t.graph.cross_entropy(x, labels), x, DType::F32));
-            Run& run = t.run();
-            const Array logits = run.input("x", values({4, 3}, {1, -kInfinity, 2, -kInfinity, -kInfinity, -kInfinity,
-                                                                NAN, 0, 1, kInfinity, 0, 1}));
-            run.input("labels", values({4}, {0, 1, 2, -1}), DType::I32);
-            run.input("up", filled({4}, 2.0), DType::F32);
-            const double p = 1.0 / (1.0 + std::exp(1.0));
-            Array expected = values({4, 3}, {2.0 * (p - 1.0), 0, 2.0 * (1.0 - p), NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, 0});
-            for (int64_t i = 0; i < 3; ++i) expected.err(i) = 64.0 * kUnit;
-            run.expect_within("y", t.stored(expected), t.dtype);
-          }};
+  return {
+      "infinities", [](Trial& t) {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        const Tensor x = t.input("x", {4, 3}), labels = t.graph.input("labels", {4}, DType::I32);
+        t.graph.output("y", gradient(t, t.graph.cross_entropy(x, labels), x, DType::F32));
+        Run& run = t.run();
+        const Array logits = run.input(
+            "x", values({4, 3}, {1, -kInfinity, 2, -kInfinity, -kInfinity, -kInfinity, NAN, 0, 1, kInfinity, 0, 1}));
+        run.input("labels", values({4}, {0, 1, 2, -1}), DType::I32);
+        run.input("up", filled({4}, 2.0), DType::F32);
+        const double p = 1.0 / (1.0 + std::exp(1.0));
+        Array expected = values({4, 3}, {2.0 * (p - 1.0), 0, 2.0 * (1.0 - p), NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, 0});
+        for (int64_t i = 0; i < 3; ++i) expected.err(i) = 64.0 * kUnit;
+        run.expect_within("y", t.stored(expected), t.dtype);
+      }};
 }
 
 // Ids occur several times, or not at all; some are none.
@@ -231,7 +233,8 @@ struct Cut {
 };
 
 Case slice_case(const Cut& cut) {
-  return {text_of(cut.shape) + " axis " + std::to_string(cut.axis) + " from " + std::to_string(cut.begin), [=](Trial& t) {
+  return {text_of(cut.shape) + " axis " + std::to_string(cut.axis) + " from " + std::to_string(cut.begin),
+          [=](Trial& t) {
             const Tensor x = t.input("x", shape_of(cut.shape));
             Tensor part = t.graph.slice(x, cut.axis, cut.begin, cut.size);
             if (!cut.turned.empty()) part = t.graph.permute(part, cut.turned);
@@ -416,7 +419,7 @@ TEST_CASE("slice_backward on every device", "[train][ops]") {
 
 TEST_CASE("sums of broadcast gradients on every device", "[train][ops]") {
   Operation operation{"sum", {}};
-  operation.cases = {sum_case({5}, {1}),       sum_case({300, 33}, {33}),      sum_case({3, 129}, {3, 1}),
+  operation.cases = {sum_case({5}, {1}),       sum_case({300, 33}, {33}),         sum_case({3, 129}, {3, 1}),
                      sum_case({2, 3, 4}, {1}), sum_case({2, 3, 4, 5}, {3, 1, 5}), sum_case({4, 3, 2, 5}, {4, 1, 2, 1})};
   check(operation);
 }

@@ -179,7 +179,7 @@ TEST_CASE("gradients: what does not reach an output has zeros, several uses are 
     weights.add("w", {2, 2}, {1, -1, 0.5f, 2});
     weights.add("other", {3}, {1, 2, 3});
     const auto got = run_on(test.device, g, inputs, weights, names);
-    CHECK(got[0] == std::vector<float>{0.5f, 1.5f, 1.5f, 5.0f});         // (x + x^2) / 4
+    CHECK(got[0] == std::vector<float>{0.5f, 1.5f, 1.5f, 5.0f});  // (x + x^2) / 4
     CHECK(got[1] == std::vector<float>{0, 0, 0});
     CHECK(got[2] == std::vector<float>{0.75f, -1.25f, -0.625f, 4.5f});  // (w + 2 x w) / 4
     CHECK(got[3] == std::vector<float>{1});
@@ -231,9 +231,9 @@ TEST_CASE("gradients: weights in a state, and no gradient through a write", "[tr
   for (auto& [name, values] : got) buffers.emplace_back(name, values);
   REQUIRE(plan.run(buffers, {}, {.state = state}) == Status::Ok);
   CHECK(got["dw"] == std::vector<float>{1, 2});
-  CHECK(got["dx"] == std::vector<float>{0, 0});           // the state was zeros
+  CHECK(got["dx"] == std::vector<float>{0, 0});  // the state was zeros
   CHECK(got["dwritten"] == std::vector<float>{1, 2});
-  CHECK(got["dx_after"] == std::vector<float>{3, 6});     // written / 2: not through 3 x
+  CHECK(got["dx_after"] == std::vector<float>{3, 6});  // written / 2: not through 3 x
 }
 
 namespace {
