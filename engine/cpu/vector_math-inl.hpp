@@ -255,8 +255,9 @@ struct Activate {
   }
   template <class D, class V>
   HWY_INLINE V derivative(D d, V x) const {
-    const V one = hn::Set(d, 1.0f);
-    if constexpr (kKind == Activation::Relu) return hn::IfThenElse(hn::Le(x, hn::Zero(d)), hn::Zero(d), one);
+    const V one = hn::Set(d, 1.0f), zero = hn::Zero(d);
+    if constexpr (kKind == Activation::Relu)
+      return hn::IfThenElse(hn::Gt(x, zero), one, hn::IfThenElse(hn::Le(x, zero), zero, x));
     if constexpr (kKind == Activation::GeluErf) return vector_gelu_erf_derivative(d, x);
     if constexpr (kKind == Activation::GeluTanh) return vector_gelu_tanh_derivative(d, x);
     if constexpr (kKind == Activation::Silu) return vector_silu_derivative(d, x);
