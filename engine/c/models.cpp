@@ -125,7 +125,8 @@ heed_status heed_decoder_config_read(heed_checkpoint* handle, heed_decoder_confi
   Wanted<heed_decoder_config> wanted(call, config, "config");
   if (call.failed()) return call.status();
   const heed::Gguf* file = checkpoint->gguf();
-  if (file == nullptr) return call.fail(HEED_UNSUPPORTED, "the checkpoint is no GGUF file; heed_decoder_config_parse reads a config.json");
+  if (file == nullptr)
+    return call.fail(HEED_UNSUPPORTED, "the checkpoint is no GGUF file; heed_decoder_config_parse reads a config.json");
   heed::DecoderConfig read;
   call.end(heed::read_decoder_config(*file, checkpoint->host->log(), &read), checkpoint->host.get());
   if (!call.failed()) wanted.set(to_c(read));

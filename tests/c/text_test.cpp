@@ -433,7 +433,8 @@ TEST_CASE("C: text functions refuse what makes no sense", "[c][hostile]") {
   refused(heed_tokenizer_id(tokenizer, "no such token", &id), HEED_NOT_FOUND, "'no such token'");
   refused(heed_tokenizer_token(tokenizer, -1, &token), HEED_INDEX_OUT_OF_RANGE, "there is no token -1");
   CHECK(token == nullptr);
-  refused(heed_tokenizer_encode(tokenizer, nullptr, 3, 0, 0, nullptr, 0, &count), HEED_INVALID_ARGUMENT, "text is NULL");
+  refused(heed_tokenizer_encode(tokenizer, nullptr, 3, 0, 0, nullptr, 0, &count), HEED_INVALID_ARGUMENT,
+          "text is NULL");
   refused(heed_tokenizer_encode(tokenizer, kAsked, SIZE_MAX, 0, 0, nullptr, 0, &count), HEED_BUFFER_TOO_SMALL,
           "room for 0");
   CHECK(count > 7);
@@ -470,7 +471,8 @@ TEST_CASE("C: text functions refuse what makes no sense", "[c][hostile]") {
   auto speaking = sized<heed_text_generator_options>();
   heed_text_generator* no_generator = generator;
   speaking.dtype = 99;
-  refused(heed_text_generator_open(device, kTinySpeaker, &speaking, &no_generator), HEED_INVALID_ARGUMENT, "dtype is 99");
+  refused(heed_text_generator_open(device, kTinySpeaker, &speaking, &no_generator), HEED_INVALID_ARGUMENT,
+          "dtype is 99");
   CHECK(no_generator == nullptr);
   speaking.dtype = 0;
   speaking.together = 65;
