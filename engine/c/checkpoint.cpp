@@ -9,18 +9,6 @@ namespace {
 
 constexpr std::string_view kGguf = "GGUF";
 
-// GGUF files are known by their first bytes, whatever they are called.
-bool begins_as_gguf(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // pipes would be waited for
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return false;
-  char begin[kGguf.size()];
-  const bool is_gguf = std::fread(begin, 1, sizeof(begin), file) == sizeof(begin) && std::string_view(begin, sizeof(begin)) == kGguf;
-  std::fclose(file);
-  return is_gguf;
-}
-
 bool begins_as_gguf(std::span<const std::byte> bytes) {
   return bytes.size() >= kGguf.size() && std::memcmp(bytes.data(), kGguf.data(), kGguf.size()) == 0;
 }
@@ -53,6 +41,18 @@ size_t find(const std::vector<Named>& all, std::string_view name) {
 }
 
 }  // namespace
+
+bool begins_as_gguf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // pipes would be waited for
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return false;
+  char begin[kGguf.size()];
+  const bool is_gguf =
+      std::fread(begin, 1, sizeof(begin), file) == sizeof(begin) && std::string_view(begin, sizeof(begin)) == kGguf;
+  std::fclose(file);
+  return is_gguf;
+}
 
 Status Checkpoint::open(const std::string& path) {
   if (begins_as_gguf(path)) {
@@ -97,7 +97,8 @@ void Checkpoint::take(std::span<const SafeTensors::Entry> entries) {
     DType dtype = DType::F32;
     HostTensor ignored;
     const heed_dtype stored = storage_type(entry.type, &dtype) ? to_c(dtype) : heed_dtype{HEED_DTYPE_DEFAULT};
-    tensors_.push_back({entry.name, to_string(entry.type), entry.shape, entry.data, stored, host_tensor(entry, &ignored)});
+    tensors_.push_back(
+        {entry.name, to_string(entry.type), entry.shape, entry.data, stored, host_tensor(entry, &ignored)});
   }
 }
 

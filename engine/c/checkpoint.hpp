@@ -15,6 +15,9 @@
 
 namespace heed::c {
 
+// GGUF files are known by their first bytes, whatever they are called.
+bool begins_as_gguf(const std::string& path);
+
 class Checkpoint {
  public:
   using Handle = heed_checkpoint;

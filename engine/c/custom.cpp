@@ -18,7 +18,7 @@ void run_adapted(void* user, const CustomCall& call) {
   std::array<heed_custom_buffer, kMaxCustomBindings> inputs{}, outputs{};
   for (size_t i = 0; i < call.inputs.size(); ++i) inputs[i] = read(call.inputs[i]);
   for (size_t i = 0; i < call.outputs.size(); ++i) outputs[i] = read(call.outputs[i]);
-  const heed_custom_call c = {inputs.data(),        call.inputs.size(), outputs.data(),
+  const heed_custom_call c = {inputs.data(),       call.inputs.size(), outputs.data(),
                               call.outputs.size(), call.push.data(),   call.push.size()};
   adapter->run(adapter->user, &c);
 }
@@ -36,12 +36,14 @@ PassOfHost::PassOfHost(Building& on, const Given<heed_custom_pass>& given) {
   Call& call = on.call();
   pass.name = call.text(given->name, "the pass's name");
   pass.entry_point = call.text_or(given->entry_point, "main");
-  if (call.has_array(given->spirv, given->spirv == nullptr ? 0 : given->spirv_words, "spirv") && given->spirv != nullptr)
+  if (call.has_array(given->spirv, given->spirv == nullptr ? 0 : given->spirv_words, "spirv") &&
+      given->spirv != nullptr)
     pass.spirv = {given->spirv, given->spirv_words};
   if (call.has_array(given->constants, given->constant_count, "constants"))
     pass.constants = {given->constants, given->constant_count};
   if (given->push_count > kMaxCustomPushWords)
-    call.fail(HEED_INVALID_ARGUMENT, format("%zu words of push constants; %u are the most", given->push_count, kMaxCustomPushWords));
+    call.fail(HEED_INVALID_ARGUMENT,
+              format("%zu words of push constants; %u are the most", given->push_count, kMaxCustomPushWords));
   if (given->output_count > kMaxCustomOutputs)
     call.fail(HEED_INVALID_ARGUMENT, format("%zu outputs; %u are the most", given->output_count, kMaxCustomOutputs));
   if (!call.has_array(given->push, given->push_count, "push") ||
@@ -84,8 +86,8 @@ heed_status heed_graph_custom(heed_graph* graph, const heed_custom_pass* pass, c
   const PassOfHost made(on, given);
   std::vector<heed::Tensor> all;
   if (input_count > heed::kMaxCustomBindings)
-    on.call().fail(HEED_INVALID_ARGUMENT, heed::format("%zu inputs; %u are the most, with outputs", input_count,
-                                                       heed::kMaxCustomBindings));
+    on.call().fail(HEED_INVALID_ARGUMENT,
+                   heed::format("%zu inputs; %u are the most, with outputs", input_count, heed::kMaxCustomBindings));
   if (!on.call().has_array(inputs, input_count, "inputs") || !on) return on.end();
   for (size_t i = 0; i < input_count; ++i) all.push_back(on.tensor(inputs[i]));
   const heed::CustomResult result = on.graph().it.custom(made.pass, all);

@@ -37,7 +37,8 @@ heed_status heed_checkpoint_parse(const void* data, size_t bytes, const char* na
   Call call(__func__);
   if (!has_place(call, checkpoint, "checkpoint") || !call.has_array(data, bytes, "data")) return call.status();
   auto made = std::make_unique<Checkpoint>(log);
-  call.end(made->parse({static_cast<const std::byte*>(data), bytes}, call.text_or(name, "the bytes")), made->host.get());
+  call.end(made->parse({static_cast<const std::byte*>(data), bytes}, call.text_or(name, "the bytes")),
+           made->host.get());
   return give(call, std::move(made), checkpoint);
 }
 
@@ -71,13 +72,14 @@ heed_status heed_checkpoint_find(heed_checkpoint* handle, const char* name, heed
   const std::string_view text = call.text(name, "name");
   if (call.failed()) return call.status();
   const size_t index = checkpoint->find_tensor(text);
-  if (index == checkpoint->tensor_count()) return call.fail(HEED_NOT_FOUND, heed::format("there is no tensor '%s'", name));
+  if (index == checkpoint->tensor_count())
+    return call.fail(HEED_NOT_FOUND, heed::format("there is no tensor '%s'", name));
   wanted.set(checkpoint->tensor(index));
   return call.status();
 }
 
-heed_status heed_checkpoint_upload(heed_checkpoint* handle, heed_device* device_handle, const heed_upload_options* options,
-                                   heed_weights** weights) {
+heed_status heed_checkpoint_upload(heed_checkpoint* handle, heed_device* device_handle,
+                                   const heed_upload_options* options, heed_weights** weights) {
   Call call(__func__);
   if (!has_place(call, weights, "weights")) return call.status();
   const Pin<Checkpoint> checkpoint(call, handle);

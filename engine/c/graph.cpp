@@ -109,14 +109,16 @@ heed_dim heed_graph_sum(heed_graph* graph, heed_dim a, heed_dim b, int64_t most)
   return on.add([&](heed::Graph& g) { return g.sum(on.dim(a), on.dim(b), most); });
 }
 
-heed_tensor heed_graph_input(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank, heed_dtype dtype) {
+heed_tensor heed_graph_input(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+                             heed_dtype dtype) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) {
     return g.input(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));
   });
 }
 
-heed_tensor heed_graph_weight(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank, heed_dtype dtype) {
+heed_tensor heed_graph_weight(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+                              heed_dtype dtype) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) {
     return g.weight(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));
@@ -128,8 +130,8 @@ heed_tensor heed_graph_find_weight(heed_graph* graph, const char* name) {
   return on.add([&](heed::Graph& g) { return g.find_weight(on.call().text_or(name)); });
 }
 
-heed_tensor heed_graph_constant(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank, heed_dtype dtype,
-                                const void* values, size_t bytes) {
+heed_tensor heed_graph_constant(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+                                heed_dtype dtype, const void* values, size_t bytes) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) {
     const std::string_view text = on.call().text(name, "name");
@@ -137,13 +139,15 @@ heed_tensor heed_graph_constant(heed_graph* graph, const char* name, const heed_
     const heed::DType type = on.call().dtype(dtype);
     if (!on.call().has_array(values, bytes, "values")) return Tensor{};
     if (heed::size_of(type) != 0 && bytes % heed::size_of(type) != 0) {
-      on.call().fail(HEED_SHAPE_MISMATCH, heed::format("'%s' has %zu bytes, which are no whole %s", name, bytes, to_string(type)));
+      on.call().fail(HEED_SHAPE_MISMATCH,
+                     heed::format("'%s' has %zu bytes, which are no whole %s", name, bytes, to_string(type)));
       return Tensor{};
     }
     if (type == heed::DType::F32) return g.constant(text, sizes, copied<float>(values, bytes));
     if (type == heed::DType::I32) return g.constant(text, sizes, copied<int32_t>(values, bytes));
     if (type == heed::DType::U8) return g.constant(text, sizes, copied<uint8_t>(values, bytes));
-    on.call().fail(HEED_DTYPE_MISMATCH, heed::format("'%s' is %s; constants are f32, i32 or u8", name, to_string(type)));
+    on.call().fail(HEED_DTYPE_MISMATCH,
+                   heed::format("'%s' is %s; constants are f32, i32 or u8", name, to_string(type)));
     return Tensor{};
   });
 }
@@ -159,7 +163,8 @@ heed_status heed_graph_output(heed_graph* graph, const char* name, heed_tensor x
 
 // --- States ----------------------------------------------------------------------------------------------------
 
-heed_tensor heed_graph_state(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank, heed_dtype dtype) {
+heed_tensor heed_graph_state(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+                             heed_dtype dtype) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) {
     return g.state(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));

@@ -106,8 +106,8 @@ Shape Building::shape(const heed_dim* sizes, size_t rank) {
 Mask Building::mask(heed_tensor named, int32_t meaning, const char* what) {
   if (named == 0) return {};
   if (meaning != HEED_MASK_EXCLUDE && meaning != HEED_MASK_KEEP) {
-    call_.fail(HEED_INVALID_ARGUMENT, format("the meaning of %s is %d; it must be HEED_MASK_EXCLUDE or HEED_MASK_KEEP", what,
-                                             meaning));
+    call_.fail(HEED_INVALID_ARGUMENT,
+               format("the meaning of %s is %d; it must be HEED_MASK_EXCLUDE or HEED_MASK_KEEP", what, meaning));
     return {};
   }
   return {tensor(named, what), meaning == HEED_MASK_KEEP ? Mask::Meaning::Keep : Mask::Meaning::Exclude};

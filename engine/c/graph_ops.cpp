@@ -133,7 +133,8 @@ heed_tensor heed_graph_attention(heed_graph* graph, heed_tensor query, heed_tens
 
 heed_tensor heed_graph_activation(heed_graph* graph, heed_tensor x, int32_t kind) {
   Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.activation(on.tensor(x), activation_of(on, kind, heed::Activation::Relu)); });
+  return on.add(
+      [&](heed::Graph& g) { return g.activation(on.tensor(x), activation_of(on, kind, heed::Activation::Relu)); });
 }
 
 heed_tensor heed_graph_dropout(heed_graph* graph, heed_tensor x, float p, int64_t stream) {
@@ -142,15 +143,17 @@ heed_tensor heed_graph_dropout(heed_graph* graph, heed_tensor x, float p, int64_
     std::optional<uint32_t> word;
     if (stream >= 0) word = static_cast<uint32_t>(stream);
     if (stream > int64_t{UINT32_MAX})
-      on.call().fail(HEED_INVALID_ARGUMENT, heed::format("the stream is %lld; %lu is the largest", static_cast<long long>(stream),
-                                                         static_cast<unsigned long>(UINT32_MAX)));
+      on.call().fail(HEED_INVALID_ARGUMENT,
+                     heed::format("the stream is %lld; %lu is the largest", static_cast<long long>(stream),
+                                  static_cast<unsigned long>(UINT32_MAX)));
     return g.dropout(on.tensor(x), p, word);
   });
 }
 
 heed_tensor heed_graph_embedding(heed_graph* graph, heed_tensor table, heed_tensor ids, heed_dtype dtype) {
   Building on(__func__, graph);
-  return on.add([&](heed::Graph& g) { return g.embedding(on.tensor(table), on.tensor(ids), on.call().dtype_if(dtype)); });
+  return on.add(
+      [&](heed::Graph& g) { return g.embedding(on.tensor(table), on.tensor(ids), on.call().dtype_if(dtype)); });
 }
 
 heed_tensor heed_graph_positional_encoding(heed_graph* graph, heed_tensor x) {

@@ -9,7 +9,8 @@ heed_tensor heed_nn_linear(heed_graph* graph, heed_tensor x, const char* prefix,
                            heed_dtype weight_dtype) {
   Building on(__func__, graph);
   return on.add([&](heed::Graph& g) {
-    return nn::linear(g, on.tensor(x), on.call().text(prefix, "prefix"), out, no_bias == 0, on.call().dtype_if(weight_dtype));
+    return nn::linear(g, on.tensor(x), on.call().text(prefix, "prefix"), out, no_bias == 0,
+                      on.call().dtype_if(weight_dtype));
   });
 }
 
@@ -29,8 +30,8 @@ heed_tensor heed_nn_rmsnorm(heed_graph* graph, heed_tensor x, const char* prefix
 
 // --- Attention -------------------------------------------------------------------------------------------------
 
-heed_tensor heed_nn_attention(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value, const char* prefix,
-                              const heed_multi_head_options* options) {
+heed_tensor heed_nn_attention(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
+                              const char* prefix, const heed_multi_head_options* options) {
   Building on(__func__, graph);
   const MultiHead made(on, options);
   const heed_tensor result = on.add([&](heed::Graph& g) {
@@ -80,8 +81,8 @@ heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tenso
   Building on(__func__, graph);
   if (!on) return 0;
   const heed::AttentionResult made =
-      nn::single_head(on.graph().it, on.tensor(query, "the query"), on.tensor(key, "the key"), on.tensor(value, "the value"),
-                      attention_of(on, options));
+      nn::single_head(on.graph().it, on.tensor(query, "the query"), on.tensor(key, "the key"),
+                      on.tensor(value, "the value"), attention_of(on, options));
   return write(on, made, result);
 }
 
@@ -106,8 +107,9 @@ heed_tensor heed_nn_attention_block(heed_graph* graph, heed_tensor query, heed_t
   Building on(__func__, graph);
   const MultiHead made(on, options);
   const heed_tensor result = on.add([&](heed::Graph& g) {
-    return nn::attention_block(g, on.tensor(query, "the query"), on.tensor(key, "the key"), on.tensor(value, "the value"),
-                               on.call().text(prefix, "prefix"), names_of(on, names, {}), made.options(), norm_of(on, norm));
+    return nn::attention_block(g, on.tensor(query, "the query"), on.tensor(key, "the key"),
+                               on.tensor(value, "the value"), on.call().text(prefix, "prefix"), names_of(on, names, {}),
+                               made.options(), norm_of(on, norm));
   });
   made.give(on);
   return result;
@@ -193,8 +195,10 @@ heed_status heed_nn_transformer(heed_graph* graph, heed_tensor source, heed_tens
   nn::TransformerOptions made;
   made.encoder = encoder.options();
   made.decoder = decoder.options();
-  made.encoder_stack = {given->encoder_layers != 0 ? given->encoder_layers : 1, call.text_or(given->encoder_final_norm)};
-  made.decoder_stack = {given->decoder_layers != 0 ? given->decoder_layers : 1, call.text_or(given->decoder_final_norm)};
+  made.encoder_stack = {given->encoder_layers != 0 ? given->encoder_layers : 1,
+                        call.text_or(given->encoder_final_norm)};
+  made.decoder_stack = {given->decoder_layers != 0 ? given->decoder_layers : 1,
+                        call.text_or(given->decoder_final_norm)};
   made.encoder_prefix = call.text_or(given->encoder_prefix, made.encoder_prefix);
   made.decoder_prefix = call.text_or(given->decoder_prefix, made.decoder_prefix);
   made.positional_encoding = given->no_positional_encoding == 0;
