@@ -32,7 +32,8 @@ void check_config(const heed_decoder_config& got, const DecoderConfig& want) {
 }
 
 // Runs a plan with inputs and outputs by name, all of them in C.
-void run(heed_plan* plan, std::vector<heed_input> inputs, std::vector<heed_output> outputs, heed_state* state = nullptr) {
+void run(heed_plan* plan, std::vector<heed_input> inputs, std::vector<heed_output> outputs,
+         heed_state* state = nullptr) {
   auto info = sized<heed_run_info>();
   info.inputs = inputs.data();
   info.input_count = inputs.size();
@@ -118,7 +119,8 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   State plain_state;
   REQUIRE(plain_plan.make_state(&plain_state) == Status::Ok);
   std::vector<float> want(static_cast<size_t>(config.vocabulary)), want_seen(seen);
-  REQUIRE(plain_plan.run({{"ids", ids}, {"logits", want}, {"seen", want_seen}}, {}, {.state = plain_state}) == Status::Ok);
+  REQUIRE(plain_plan.run({{"ids", ids}, {"logits", want}, {"seen", want_seen}}, {}, {.state = plain_state}) ==
+          Status::Ok);
 
   KeptGraph graph;
   done(heed_graph_create(graph.out()));
@@ -187,8 +189,7 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   REQUIRE(BertWeights::load(files, plain, stderr_log(), &loaded) == Status::Ok);
   Graph g;
   const Tensor kept = g.input("keep", {2, kTokens}, DType::U8);
-  const BertResult made =
-      nn::bert(g, g.input("ids", {2, kTokens}, DType::I32), keep(kept), plain, {.attention = true});
+  const BertResult made = nn::bert(g, g.input("ids", {2, kTokens}, DType::I32), keep(kept), plain, {.attention = true});
   g.output("sentence", nn::mean_sentence(g, made.tokens, keep(kept)));
   g.output("seen", made.attention.front());
   Plan plain_plan = compiled(cpu, g, uploaded(cpu, loaded.tensors()));
@@ -234,14 +235,13 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   done(heed_decoder_model_open(kTinySpeaker, nullptr, model.out()));
   done(heed_decoder_model_open(kTinySpeaker, nullptr, other.out()));
   heed_decoder_model* gone = other.gone();
-  check_handles<heed_decoder_model>(
-      gone, reinterpret_cast<heed_decoder_model*>(static_cast<heed_device*>(device)),
-      {[](heed_decoder_model* m) { return heed_decoder_model_get_config(m, nullptr); },
-       [](heed_decoder_model* m) { return heed_decoder_model_bytes(m, nullptr); },
-       [](heed_decoder_model* m) {
-         heed_weights* weights = nullptr;
-         return heed_decoder_model_upload(m, nullptr, nullptr, nullptr, &weights);
-       }});
+  check_handles<heed_decoder_model>(gone, reinterpret_cast<heed_decoder_model*>(static_cast<heed_device*>(device)),
+                                    {[](heed_decoder_model* m) { return heed_decoder_model_get_config(m, nullptr); },
+                                     [](heed_decoder_model* m) { return heed_decoder_model_bytes(m, nullptr); },
+                                     [](heed_decoder_model* m) {
+                                       heed_weights* weights = nullptr;
+                                       return heed_decoder_model_upload(m, nullptr, nullptr, nullptr, &weights);
+                                     }});
   heed_decoder_model* none = model;
   refused(heed_decoder_model_open("/nonexistent.gguf", nullptr, &none), HEED_NOT_FOUND, "nonexistent");
   CHECK(none == nullptr);
@@ -273,9 +273,8 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   mistaken(HEED_INVALID_ARGUMENT, "config is NULL", [&](heed_graph* g, heed_tensor ids) {
     return heed_nn_decoder(g, ids, nullptr, nullptr, nullptr, nullptr, 0);
   });
-  mistaken(HEED_INVALID_ARGUMENT, "ids is 0", [&](heed_graph* g, heed_tensor) {
-    return heed_nn_decoder(g, 0, &config, nullptr, nullptr, nullptr, 0);
-  });
+  mistaken(HEED_INVALID_ARGUMENT, "ids is 0",
+           [&](heed_graph* g, heed_tensor) { return heed_nn_decoder(g, 0, &config, nullptr, nullptr, nullptr, 0); });
   mistaken(HEED_INVALID_ARGUMENT, "family is 4", [&](heed_graph* g, heed_tensor ids) {
     heed_decoder_config wrong = config;
     wrong.family = 4;

@@ -41,12 +41,12 @@ void small_in_c(heed_device* device, KeptPlan* plan, const heed_compile_options*
   done(heed_graph_create(graph.out()));
   const heed_dim ids[] = {3}, width[] = {4};
   const float ones[] = {1, 1, 1, 1};
-  const heed_tensor rows =
-      heed_graph_embedding(graph, heed_graph_weight(graph, "table", sizes, 2, HEED_F32),
-                           heed_graph_input(graph, "ids", ids, 1, HEED_I32));
+  const heed_tensor rows = heed_graph_embedding(graph, heed_graph_weight(graph, "table", sizes, 2, HEED_F32),
+                                                heed_graph_input(graph, "ids", ids, 1, HEED_I32), HEED_DTYPE_DEFAULT);
   const heed_tensor sum =
       heed_graph_add(graph, rows, heed_graph_constant(graph, "ones", width, 1, HEED_F32, ones, sizeof(ones)));
-  done(heed_graph_output(graph, "y", heed_graph_layernorm(graph, heed_graph_softmax(graph, sum, nullptr), 0, 0, 1e-5f)));
+  done(
+      heed_graph_output(graph, "y", heed_graph_layernorm(graph, heed_graph_softmax(graph, sum, nullptr), 0, 0, 1e-5f)));
   done(heed_device_compile(device, graph, weights, options, plan->out()));
 }
 
@@ -185,15 +185,15 @@ TEST_CASE("C: a host's memory, queue and budgets", "[c][vulkan]") {
           to.host->vk().FreeMemory(to.host->device(), handle_of<VkDeviceMemory>(block->memory), nullptr);
         },
         &counts};
-    const heed_queue_access access = {nullptr, nullptr,
-                                      [](void* user, void* queue, const void* info, uint64_t fence) {
-                                        auto& to = *static_cast<Counts*>(user);
-                                        ++to.submits;
-                                        return static_cast<int32_t>(to.host->vk().QueueSubmit(
-                                            static_cast<VkQueue>(queue), 1, static_cast<const VkSubmitInfo*>(info),
-                                            handle_of<VkFence>(fence)));
-                                      },
-                                      &counts};
+    const heed_queue_access access = {
+        nullptr, nullptr,
+        [](void* user, void* queue, const void* info, uint64_t fence) {
+          auto& to = *static_cast<Counts*>(user);
+          ++to.submits;
+          return static_cast<int32_t>(to.host->vk().QueueSubmit(
+              static_cast<VkQueue>(queue), 1, static_cast<const VkSubmitInfo*>(info), handle_of<VkFence>(fence)));
+        },
+        &counts};
     HostInC in_c(*host);
     in_c.given.memory = &allocator;
     in_c.given.queue_access = &access;
