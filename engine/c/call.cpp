@@ -38,11 +38,14 @@ Log Host::log() {
     if (to.callback != nullptr && static_cast<int32_t>(level) >= to.minimum && (is_in_call || to.any_thread != 0))
       to.callback(to.user, static_cast<int32_t>(level), text);
   };
-  const int32_t minimum = host.callback == nullptr ? HEED_LOG_ERROR : std::clamp(host.minimum, 0, int32_t{HEED_LOG_ERROR});
+  const int32_t minimum =
+      host.callback == nullptr ? HEED_LOG_ERROR : std::clamp(host.minimum, 0, int32_t{HEED_LOG_ERROR});
   return {tell, this, static_cast<LogLevel>(minimum)};
 }
 
-Call::Call(const char* function, heed::Graph* graph) : function_(function), graph_(graph), outer_(current) { current = this; }
+Call::Call(const char* function, heed::Graph* graph) : function_(function), graph_(graph), outer_(current) {
+  current = this;
+}
 Call::~Call() { current = outer_; }
 
 bool Call::take_message(const char* text) {
@@ -74,6 +77,13 @@ heed_status Call::end(Status status, Host* host) {
     host->elsewhere.clear();
   }
   return fail(to_c(status), text);
+}
+
+heed_status Call::adopt(Status status, std::string_view text) {
+  if (failed() || status == Status::Ok) return status_;
+  status_ = to_c(status);
+  keep(text);
+  return status_;
 }
 
 bool Call::has(const void* pointer, const char* what) {
@@ -118,9 +128,10 @@ bool check_struct(Call& call, const void* given, size_t known, bool reads, const
   }
   const auto* bytes = static_cast<const unsigned char*>(given);
   if (reads && size > known && std::any_of(bytes + known, bytes + size, [](unsigned char b) { return b != 0; })) {
-    call.fail(HEED_UNSUPPORTED, format("%s asks for what this version of heed does not know: of its %zu bytes, those from %zu "
-                                       "on are not all 0",
-                                       what, size, known));
+    call.fail(HEED_UNSUPPORTED,
+              format("%s asks for what this version of heed does not know: of its %zu bytes, those from %zu "
+                     "on are not all 0",
+                     what, size, known));
     return false;
   }
   return true;

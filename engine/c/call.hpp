@@ -50,6 +50,8 @@ class Call {
   heed_status fail(heed_status status, const std::string& message);
   // Takes over what the engine returned. Its message is the error that was logged during the call, or elsewhere for `host`.
   heed_status end(Status status, Host* host = nullptr);
+  // Takes over a failure whose message is known as it is.
+  heed_status adopt(Status status, std::string_view message);
   void fails_into(heed::Graph* graph) { graph_ = graph; }
 
   // Whether a pointer that must be given is; the call fails if not.
