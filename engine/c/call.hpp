@@ -31,6 +31,7 @@ struct Host {
 
   heed_log host = {};
   heed_memory_allocator memory = {};
+  heed_queue_access queue = {};
   heed_parallel_for threads = {};
   std::mutex mutex;
   std::string elsewhere;  // the last error that was told on no thread that was in a call

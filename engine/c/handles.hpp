@@ -29,6 +29,7 @@ enum class Kind : uint8_t {
   TextEncoder,
   TextGenerator,
   Conversation,
+  Submitter,
 };
 const char* to_string(Kind kind);  // "device", for messages
 
