@@ -7,7 +7,7 @@
 
 namespace heed::c {
 
-heed_decoder_config read(const DecoderConfig& from) {
+heed_decoder_config to_c(const DecoderConfig& from) {
   heed_decoder_config to = {};
   to.width = from.width;
   to.heads = from.heads;
@@ -35,7 +35,7 @@ heed_decoder_config read(const DecoderConfig& from) {
   return to;
 }
 
-heed_bert_config read(const BertConfig& from) {
+heed_bert_config to_c(const BertConfig& from) {
   heed_bert_config to = {};
   to.vocabulary = from.vocabulary;
   to.width = from.width;
@@ -110,8 +110,8 @@ bool has_room(Call& call, bool wanted, int64_t layers, const heed_tensor* attent
   if (static_cast<uint64_t>(std::max<int64_t>(layers, 0)) <= capacity)
     return call.has_array(attention, static_cast<size_t>(std::max<int64_t>(layers, 0)), "attention");
   call.fails_into(nullptr);
-  call.fail(HEED_BUFFER_TOO_SMALL, format("there are %lld layers, and room for the weights of %zu",
-                                          static_cast<long long>(layers), capacity));
+  call.fail(HEED_BUFFER_TOO_SMALL,
+            format("there are %lld layers, and room for the weights of %zu", static_cast<long long>(layers), capacity));
   return false;
 }
 
@@ -163,7 +163,7 @@ heed_status heed_decoder_config_read(heed_checkpoint* handle, heed_decoder_confi
     return call.fail(HEED_UNSUPPORTED, "only GGUF files have a decoder's numbers; see heed_decoder_config_parse");
   heed::DecoderConfig read;
   if (call.end(heed::read_decoder_config(*checkpoint->gguf(), checkpoint->host->log(), &read)) == HEED_OK)
-    wanted.set(heed::c::read(read));
+    wanted.set(to_c(read));
   return call.status();
 }
 
@@ -176,8 +176,7 @@ heed_status heed_decoder_config_parse(const char* json, const char* name, const 
   Host host(log);
   heed::DecoderConfig read;
   const std::string_view called = call.text_or(name, "config.json");
-  if (call.end(heed::parse_decoder_config(text, called, host.log(), &read)) == HEED_OK)
-    wanted.set(heed::c::read(read));
+  if (call.end(heed::parse_decoder_config(text, called, host.log(), &read)) == HEED_OK) wanted.set(to_c(read));
   return call.status();
 }
 
@@ -187,10 +186,9 @@ heed_status heed_nn_decoder(heed_graph* graph, heed_tensor ids, const heed_decod
   Building b(__func__, graph);
   if (!b.ok()) return b.call().status();
   const heed::DecoderConfig numbers = config_of(b, config);
-  return add_decoder(b, numbers.layers, options, result, attention, attention_capacity,
-                     [&](heed::Graph& g, const heed::DecoderOptions& to) {
-                       return heed::nn::decoder(g, b.in(ids), numbers, to);
-                     });
+  return add_decoder(
+      b, numbers.layers, options, result, attention, attention_capacity,
+      [&](heed::Graph& g, const heed::DecoderOptions& to) { return heed::nn::decoder(g, b.in(ids), numbers, to); });
 }
 
 heed_status heed_decoder_model_open(const char* path, const heed_log* log, heed_decoder_model** model) {
@@ -209,7 +207,7 @@ heed_status heed_decoder_model_get_config(heed_decoder_model* handle, heed_decod
   Call call(__func__);
   const Pin<Model> model(call, handle);
   Wanted<heed_decoder_config> wanted(call, config, "config");
-  if (!call.failed()) wanted.set(read(model->it.config()));
+  if (!call.failed()) wanted.set(to_c(model->it.config()));
   return call.status();
 }
 
@@ -257,7 +255,7 @@ heed_status heed_bert_config_read(const char* path, const heed_log* log, heed_be
   if (call.failed()) return call.status();
   Host host(log);
   heed::BertConfig read;
-  if (call.end(heed::read_bert_config(at, host.log(), &read)) == HEED_OK) wanted.set(heed::c::read(read));
+  if (call.end(heed::read_bert_config(at, host.log(), &read)) == HEED_OK) wanted.set(to_c(read));
   return call.status();
 }
 
@@ -269,7 +267,7 @@ heed_status heed_bert_config_parse(const char* json, const char* name, const hee
   Host host(log);
   heed::BertConfig read;
   const std::string_view called = call.text_or(name, "config.json");
-  if (call.end(heed::parse_bert_config(text, called, host.log(), &read)) == HEED_OK) wanted.set(heed::c::read(read));
+  if (call.end(heed::parse_bert_config(text, called, host.log(), &read)) == HEED_OK) wanted.set(to_c(read));
   return call.status();
 }
 

@@ -8,7 +8,7 @@
 
 namespace heed::c {
 
-heed_decoder_config read(const DecoderConfig& from);
-heed_bert_config read(const BertConfig& from);
+heed_decoder_config to_c(const DecoderConfig& from);
+heed_bert_config to_c(const BertConfig& from);
 
 }  // namespace heed::c

@@ -1,4 +1,5 @@
 // Language models on a device.
+#include "c/models.hpp"
 #include "c/text_objects.hpp"
 
 using namespace heed::c;
