@@ -1,5 +1,4 @@
 // Language models on a device.
-#include "c/models.hpp"
 #include "c/text_objects.hpp"
 
 using namespace heed::c;

@@ -1,14 +1,14 @@
 // Tokenizers, and maps of what tokens looked at.
 #include <heed/gguf.hpp>
 
-#include "c/files.hpp"
+#include "c/checkpoint.hpp"
 #include "c/text_objects.hpp"
 
 namespace heed::c {
 namespace {
 
 heed::Status open(const char* path, const Log& log, Bpe* bpe) {
-  if (!is_gguf(path)) return Bpe::open(path, log, bpe);
+  if (!begins_as_gguf(path)) return Bpe::open(path, log, bpe);
   Gguf file;
   const Status status = Gguf::open(path, log, &file);
   return status == Status::Ok ? Bpe::from_gguf(file, log, bpe) : status;
