@@ -87,6 +87,13 @@ if(HEED_VULKAN)
 else()
   heed_layer(api SEES base graph cpu)
 endif()
+# The C interface, with the part of it that is about Vulkan, or that answers that there is none.
+heed_layer(c SEES base graph)
+if(HEED_VULKAN)
+  heed_layer(c/vulkan SEES base graph c INCLUDES ${HEED_VULKAN_INCLUDE})
+else()
+  heed_layer(c/without_vulkan SEES base graph c)
+endif()
 # Layers share one precompiled header, which holds nothing of any layer.
 heed_precompile(heed_base ${HEED_STANDARD_HEADERS} <heed/device.hpp> <heed/plan.hpp>)
 foreach(layer IN LISTS HEED_LAYERS)

@@ -32,8 +32,9 @@ if [[ $set_name == tests || $set_name == all-tests ]]; then
 fi
 if [[ $set_name == all-tests ]]; then
   tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
-          valgrind:valgrind)
+          valgrind:valgrind rustc:rustc abidiff:abigail-tools)
   libraries+=(xvfb xdotool libc6-dbg)  # valgrind wants the last
+  python3 -c 'import pycparser' 2>/dev/null || libraries+=(python3-pycparser)
 fi
 if [[ $set_name == windows ]]; then
   tools+=(x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix wine:wine)

@@ -1,0 +1,258 @@
+// Graphs: what they are made of, questions, states and views.
+#include "c/graph_object.hpp"
+#include "graph/graph_data.hpp"
+
+using namespace heed::c;
+using heed::Tensor;
+
+namespace {
+
+// The values, aligned as the engine reads them.
+template <class T>
+std::vector<T> copied(const void* values, size_t bytes) {
+  std::vector<T> copy(bytes / sizeof(T));
+  if (bytes != 0) std::memcpy(copy.data(), values, bytes);
+  return copy;
+}
+
+// For calls that only ask: the graph of a handle, which may have a mistake, and a tensor of it.
+bool has_tensor(Call& call, const Pin<Graph>& graph, heed_tensor named, Tensor* tensor) {
+  if (call.failed()) return false;
+  if (graph->find(named, tensor)) return true;
+  call.fail(HEED_INVALID_ARGUMENT, "the tensor is none of this graph's");
+  return false;
+}
+
+}  // namespace
+
+heed_status heed_graph_create(heed_graph** graph) {
+  Call call(__func__);
+  if (!has_place(call, graph, "graph")) return call.status();
+  return give(call, std::make_unique<Graph>(), graph);
+}
+
+heed_status heed_graph_clone(heed_graph* handle, heed_graph** copy) {
+  Call call(__func__);
+  if (!has_place(call, copy, "copy")) return call.status();
+  const Pin<Graph> graph(call, handle);
+  if (call.failed()) return call.status();
+  return give(call, graph->clone(), copy);
+}
+
+heed_status heed_graph_destroy(heed_graph* graph) { return destroy<Graph>(__func__, graph); }
+
+heed_status heed_graph_get_status(heed_graph* graph) { return Building(__func__, graph).end(); }
+
+heed_status heed_graph_fail(heed_graph* graph, heed_status status, const char* message) {
+  Building on(__func__, graph);
+  if (!on) return on.end();
+  if (status <= HEED_OK || status > HEED_NOT_READY) status = HEED_INVALID_ARGUMENT;
+  on.graph().it.fail(static_cast<heed::Status>(status), on.call().text(message, "message"));
+  return on.end();
+}
+
+heed_status heed_graph_shape(heed_graph* handle, heed_tensor x, heed_dim* shape, size_t capacity, size_t* rank) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  Tensor tensor;
+  if (!has_tensor(call, graph, x, &tensor)) return call.status();
+  const heed::Shape found = graph->it.shape(tensor);
+  std::array<heed_dim, heed::kMaxRank> sizes{};
+  for (int i = 0; i < found.rank; ++i) sizes[static_cast<size_t>(i)] = graph->name(found[i]);
+  return fill(call, std::span<const heed_dim>(sizes.data(), static_cast<size_t>(found.rank)), shape, capacity, rank);
+}
+
+heed_status heed_graph_dtype(heed_graph* handle, heed_tensor x, heed_dtype* dtype) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  Tensor tensor;
+  if (!call.has(dtype, "dtype") || !has_tensor(call, graph, x, &tensor)) return call.status();
+  *dtype = to_c(graph->it.dtype(tensor));
+  return call.status();
+}
+
+heed_status heed_graph_dim_max(heed_graph* handle, heed_dim dim, int64_t* most) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  if (!call.has(most, "most") || call.failed()) return call.status();
+  heed::Dim found;
+  if (!graph->find(dim, &found)) return call.fail(HEED_INVALID_ARGUMENT, "the size is none of this graph's");
+  *most = found.value;
+  return call.status();
+}
+
+heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_extent_value* extents,
+                                 size_t extent_count, int64_t* value) {
+  Call call(__func__);
+  const Pin<Graph> graph(call, handle);
+  if (!call.has(value, "value") || !call.has_array(extents, extent_count, "extents") || call.failed())
+    return call.status();
+  heed::Dim found;
+  if (!graph->find(dim, &found)) return call.fail(HEED_INVALID_ARGUMENT, "the size is none of this graph's");
+  const heed::detail::GraphData& data = graph->it.data();
+  std::vector<int64_t> values;
+  for (const heed::detail::ExtentInfo& extent : data.extents) values.push_back(extent.least == 0 ? 0 : extent.max);
+  for (size_t i = 0; i < extent_count; ++i) {
+    const std::string name(call.text(extents[i].name, "the name of an extent"));
+    if (call.failed()) return call.status();
+    const auto of_name = [&](const heed::detail::ExtentInfo& extent) { return extent.name == name; };
+    const auto extent = std::find_if(data.extents.begin(), data.extents.end(), of_name);
+    if (extent == data.extents.end())
+      return call.fail(HEED_NOT_FOUND, heed::format("the graph has no extent '%s'", name.c_str()));
+    if (extents[i].value < extent->least || extents[i].value > extent->max)
+      return call.fail(
+          HEED_EXTENT_OUT_OF_RANGE,
+          heed::format("'%s' is %lld; it must be %lld to %lld", name.c_str(), static_cast<long long>(extents[i].value),
+                       static_cast<long long>(extent->least), static_cast<long long>(extent->max)));
+    values[static_cast<size_t>(extent - data.extents.begin())] = extents[i].value;
+  }
+  *value = found.is_constant() ? found.value : data.sizes.evaluate(found.expr, values);
+  return call.status();
+}
+
+heed_status heed_graph_push_label(heed_graph* graph, const char* name) {
+  Building on(__func__, graph);
+  if (on) on.graph().it.push_label(on.call().text(name, "name"));
+  return on.end();
+}
+
+heed_status heed_graph_pop_label(heed_graph* graph) {
+  Building on(__func__, graph);
+  if (on) on.graph().it.pop_label();
+  return on.end();
+}
+
+// --- Sources and results ---------------------------------------------------------------------------------------
+
+heed_dim heed_graph_extent(heed_graph* graph, const char* name, int64_t most) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.extent(on.call().text(name, "name"), most); });
+}
+
+heed_dim heed_graph_position(heed_graph* graph, const char* name, int64_t most) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.position(on.call().text(name, "name"), most); });
+}
+
+heed_dim heed_graph_sum(heed_graph* graph, heed_dim a, heed_dim b, int64_t most) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.sum(on.dim(a), on.dim(b), most); });
+}
+
+heed_tensor heed_graph_input(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+                             heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    return g.input(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));
+  });
+}
+
+heed_tensor heed_graph_weight(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+                              heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    return g.weight(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));
+  });
+}
+
+heed_tensor heed_graph_find_weight(heed_graph* graph, const char* name) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.find_weight(on.call().text_or(name)); });
+}
+
+heed_tensor heed_graph_constant(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+                                heed_dtype dtype, const void* values, size_t bytes) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    const std::string_view text = on.call().text(name, "name");
+    const heed::Shape sizes = on.shape(shape, rank);
+    const heed::DType type = on.call().dtype(dtype);
+    if (!on.call().has_array(values, bytes, "values")) return Tensor{};
+    if (heed::size_of(type) != 0 && bytes % heed::size_of(type) != 0) {
+      on.call().fail(HEED_SHAPE_MISMATCH,
+                     heed::format("'%s' has %zu bytes, which are no whole %s", name, bytes, to_string(type)));
+      return Tensor{};
+    }
+    if (type == heed::DType::F32) return g.constant(text, sizes, copied<float>(values, bytes));
+    if (type == heed::DType::I32) return g.constant(text, sizes, copied<int32_t>(values, bytes));
+    if (type == heed::DType::U8) return g.constant(text, sizes, copied<uint8_t>(values, bytes));
+    on.call().fail(HEED_DTYPE_MISMATCH,
+                   heed::format("'%s' is %s; constants are f32, i32 or u8", name, to_string(type)));
+    return Tensor{};
+  });
+}
+
+heed_status heed_graph_output(heed_graph* graph, const char* name, heed_tensor x) {
+  Building on(__func__, graph);
+  if (on) {
+    const Tensor tensor = on.tensor(x, "the output");
+    on.graph().it.output(on.call().text(name, "name"), tensor);
+  }
+  return on.end();
+}
+
+// --- States ----------------------------------------------------------------------------------------------------
+
+heed_tensor heed_graph_state(heed_graph* graph, const char* name, const heed_dim* shape, size_t rank,
+                             heed_dtype dtype) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    return g.state(on.call().text(name, "name"), on.shape(shape, rank), on.call().dtype(dtype));
+  });
+}
+
+heed_tensor heed_graph_append(heed_graph* graph, heed_tensor state, heed_tensor rows, int32_t axis, heed_dim at) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.append(on.tensor(state), on.tensor(rows), axis, on.dim(at)); });
+}
+
+heed_tensor heed_graph_append_at(heed_graph* graph, heed_tensor state, heed_tensor rows, int32_t axis, heed_tensor at) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.append(on.tensor(state), on.tensor(rows), axis, on.tensor(at)); });
+}
+
+heed_tensor heed_graph_assign(heed_graph* graph, heed_tensor state, heed_tensor value) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.assign(on.tensor(state), on.tensor(value)); });
+}
+
+// --- Views -----------------------------------------------------------------------------------------------------
+
+heed_tensor heed_graph_reshape(heed_graph* graph, heed_tensor x, const heed_dim* shape, size_t rank) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.reshape(on.tensor(x), on.shape(shape, rank)); });
+}
+
+heed_tensor heed_graph_permute(heed_graph* graph, heed_tensor x, const int32_t* axes, size_t count) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    const Tensor tensor = on.tensor(x);
+    if (!on.call().has_array(axes, count, "axes")) return Tensor{};
+    return g.permute(tensor, std::span<const int>(axes, count));
+  });
+}
+
+heed_tensor heed_graph_transpose(heed_graph* graph, heed_tensor x, int32_t axis_a, int32_t axis_b) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.transpose(on.tensor(x), axis_a, axis_b); });
+}
+
+heed_tensor heed_graph_slice(heed_graph* graph, heed_tensor x, int32_t axis, heed_dim begin, heed_dim count) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.slice(on.tensor(x), axis, on.dim(begin), on.dim(count)); });
+}
+
+heed_tensor heed_graph_last(heed_graph* graph, heed_tensor x, int32_t axis) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.last(on.tensor(x), axis); });
+}
+
+heed_tensor heed_graph_select(heed_graph* graph, heed_tensor x, int32_t axis, int64_t index) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.select(on.tensor(x), axis, index); });
+}
+
+heed_tensor heed_graph_take(heed_graph* graph, heed_tensor x, int32_t axis, heed_tensor places) {
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) { return g.take(on.tensor(x), axis, on.tensor(places)); });
+}

@@ -1,0 +1,97 @@
+// Graphs behind their handles, and what every call that adds to one does: numbers of C become tensors and sizes, and back.
+//
+// A heed_tensor has the number of the graph that made it in its upper half, and one more than the tensor's id below. A heed_dim
+// of a graph is the complement of the same, with the size's index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <heed/graph.hpp>
+
+#include "c/call.hpp"
+#include "c/objects.hpp"
+
+namespace heed::c {
+
+struct Graph {
+  using Handle = heed_graph;
+  static constexpr Kind kKind = Kind::Graph;
+
+  Graph();
+  // Another graph that knows all that this one has made so far.
+  std::unique_ptr<Graph> clone() const;
+
+  heed::Graph it;
+  CustomAdapters customs;
+
+  heed_tensor name(Tensor tensor) const;
+  heed_dim name(Dim dim) const;
+  // False if the graph has made no such tensor or size.
+  bool find(heed_tensor named, Tensor* tensor) const;
+  bool find(heed_dim named, Dim* dim) const;
+
+  bool take_turn() { return turn_.take(); }
+  void give_turn() { turn_.give_back(); }
+
+ private:
+  // The graphs that this one was copied from, oldest first and this one last, each with how much of it is here.
+  struct Maker {
+    uint32_t number;
+    uint64_t tensors, sizes;
+  };
+  uint64_t number_of(uint64_t index, uint64_t Maker::* part) const;
+  bool index_of(uint64_t named, uint64_t Maker::* part, uint64_t count, uint32_t* index) const;
+
+  std::vector<Maker> makers_;
+  Turn turn_;
+};
+
+// A call that adds to a graph. What is wrong with its arguments becomes the graph's mistake; the arguments of a graph that has
+// one are not looked at.
+class Building {
+ public:
+  Building(const char* function, heed_graph* handle) : call_(function), graph_(call_, handle) {
+    if (!graph_) return;
+    call_.fails_into(&graph_->it);
+    if (graph_->it.status() != Status::Ok) call_.stop(graph_->it.status());
+  }
+
+  Call& call() { return call_; }
+  Graph& graph() { return *graph_; }
+  // Whether there is a graph, without a mistake.
+  explicit operator bool() const { return graph_ && graph_->it.status() == Status::Ok; }
+
+  // The argument; a mistake if it is none of the graph's, or 0 where a tensor must be.
+  Tensor tensor(heed_tensor named, const char* what = "a tensor");
+  Tensor tensor_if(heed_tensor named);  // 0 is no tensor
+  Dim dim(heed_dim named);
+  Shape shape(const heed_dim* shape, size_t rank);
+  Mask mask(heed_tensor named, int32_t meaning, const char* what);
+
+  // What `make(graph)` returns, a Tensor or Dim, as C names it; 0 after a mistake.
+  template <class Make>
+  auto add(const Make& make) -> decltype(std::declval<Graph&>().name(make(std::declval<heed::Graph&>()))) {
+    if (!*this) return 0;
+    const auto made = make(graph_->it);
+    return *this ? graph_->name(made) : 0;
+  }
+  // The graph's status, with its mistake as the last message.
+  heed_status end();
+
+ private:
+  Call call_;
+  Pin<Graph> graph_;
+};
+
+// Options that several calls have.
+Activation activation_of(Building& on, int32_t kind, Activation otherwise);
+RotaryOptions rotary_of(Building& on, const heed_rotary_options* options);
+AttentionOptions attention_of(Building& on, const heed_attention_options* options);
+std::optional<float> fill_of(int32_t has, float value);
+// Writes what is wanted of a result, and returns the output.
+heed_tensor write(Building& on, const AttentionResult& from, heed_attention_result* to);
+
+}  // namespace heed::c
