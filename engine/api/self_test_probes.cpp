@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "graph/attention_backward.hpp"
 #include "graph/update.hpp"
 
 namespace heed {
@@ -252,6 +253,21 @@ void sample(Graph& g, DType t, Dim m, Dim n) {
                              .min_p = 0.01f}));
 }
 
+void attention_backward(Graph& g, DType, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 4, m, 20}), k = g.input("k", {2, 2, n, 20}), v = g.input("v", {2, 2, n, 12});
+  AttentionOptions options;
+  options.causal = Causal::BottomRight;
+  options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
+  options.bias = g.input("bias", {4, m, n});
+  options.dropout = 0.25f;
+  static_cast<void>(g.attention(q, k, v, options));
+  detail::GraphData& data = detail::data_of(g);
+  const auto made = detail::attention_backward(data, data.nodes.size() - 1, g.input("dy", {2, 4, m, 12}));
+  g.output("dq", made.query);
+  g.output("dk", made.key);
+  g.output("dv", made.value);
+}
+
 // Steps of optimizers from states of zeros, with gradients that are clipped.
 constexpr UpdateSettings kStep = {.rate = 0.1f,
                                   .decay = 0.01f,
@@ -344,6 +360,7 @@ constexpr Probe kProbes[] = {
     {"cross_entropy", cross_entropy},
     {"argmax", argmax},
     {"sample", sample},
+    {"attention_backward", attention_backward, true, true},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},
 };

@@ -212,7 +212,7 @@ TEST_CASE("optimizers: AdamW and SGD do what PyTorch does", "[train]") {
 
 // Sizes around those of workgroups, blocks of squares and vectors; gradients of three runs added up; a scale of the loss.
 TEST_CASE("optimizers: weights of any size, and gradients of several runs", "[train]") {
-  const std::vector<Weight> weights = {{"w0", {1, 1}},   {"w1", {127}},   {"w2", {4097}},     {"w3", {2, 4095}},
+  const std::vector<Weight> weights = {{"w0", {1, 1}},   {"w1", {127}},   {"w2", {4097}},         {"w3", {2, 4095}},
                                        {"w4", {65, 63}}, {"w5", {16384}}, {"w6", {3, 5, 7, 2, 1}}};
   on_each([&](Device device) {
     Training training(device, {.accumulate = true}, weights);
@@ -302,7 +302,8 @@ TEST_CASE("optimizers: a pass for each group, and none for gradients that a pass
     std::vector<Tensor> gradients;
     for (const char* name : {"a", "b", "c"}) {
       static_cast<void>(g.weight(name, {6, 40}));
-      gradients.push_back(g.matmul(g.input(std::string(name) + ".x", {6, 9}), g.input(std::string(name) + ".y", {9, 40})));
+      gradients.push_back(
+          g.matmul(g.input(std::string(name) + ".x", {6, 9}), g.input(std::string(name) + ".y", {9, 40})));
     }
     static_cast<void>(g.weight("bias", {40}));
     gradients.push_back(g.mean(gradients[0], 0));
@@ -355,10 +356,10 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
     std::vector<StepWords> words(2);
     for (StepWords& row : words) REQUIRE(step_words(UpdateRule::AdamW, {.rate = 0.5f}, &row) == Status::Ok);
     const auto run = [&] {
-      REQUIRE(plan.run({{"ids", std::span(ids)},
-                        {"y", std::span(got)},
-                        {"optimizer.settings", std::as_bytes(std::span(words))}},
-                       {}, {.state = state}) == Status::Ok);
+      REQUIRE(
+          plan.run(
+              {{"ids", std::span(ids)}, {"y", std::span(got)}, {"optimizer.settings", std::as_bytes(std::span(words))}},
+              {}, {.state = state}) == Status::Ok);
     };
     run();
     CHECK(test::difference(got.data(), want) == "");
@@ -452,9 +453,8 @@ TEST_CASE("optimizers: mistakes", "[train]") {
           optimizer.keep(g);
         }) == Status::ShapeMismatch);
   CHECK(status_of([&](Graph& g) { step(g, g.input("g", {3, 2})); }) == Status::ShapeMismatch);
-  CHECK(status_of([&](Graph& g) {
-          static_cast<void>(optimizer.step(g, {}, optimizer.settings(g)));
-        }) == Status::InvalidArgument);
+  CHECK(status_of([&](Graph& g) { static_cast<void>(optimizer.step(g, {}, optimizer.settings(g))); }) ==
+        Status::InvalidArgument);
   // The weights of a step are not those from before it.
   CHECK(status_of([&](Graph& g) {
           const Tensor w = g.weight("w", {2, 3});
