@@ -75,10 +75,11 @@ AttentionBackward attention_backward(GraphData& data, size_t number, Tensor upst
   const TensorInfo q = build.info(query), k = build.info(key), v = build.info(value);
   const Tensor of_query = add_heads(build, q, q.dims[3]);
   const Tensor of_rows = add_heads(build, k, data.sizes.add(k.dims[3], v.dims[3]));
-  Node& made = build.add_node(Op::AttentionBackward,
-                              {query, key, value, node.inputs[in::kAttentionKeyPadding], node.inputs[in::kAttentionMask],
-                               node.inputs[in::kAttentionBias], node.outputs[0], gradient, log_sum_exp},
-                              of_query, node.as<AttentionAttrs>());
+  Node& made =
+      build.add_node(Op::AttentionBackward,
+                     {query, key, value, node.inputs[in::kAttentionKeyPadding], node.inputs[in::kAttentionMask],
+                      node.inputs[in::kAttentionBias], node.outputs[0], gradient, log_sum_exp},
+                     of_query, node.as<AttentionAttrs>());
   made.outputs[1] = of_rows;
   return {of_query, build.add_slice(of_rows, 3, 0, build.dim_of(k.dims[3])),
           build.add_slice(of_rows, 3, build.dim_of(k.dims[3]), build.dim_of(v.dims[3]))};
