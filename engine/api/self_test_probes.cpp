@@ -3,6 +3,7 @@
 #include <bit>
 #include <heed/train.hpp>
 
+#include "graph/attention_backward.hpp"
 #include "graph/update.hpp"
 
 namespace heed {
@@ -305,6 +306,21 @@ void slice_backward(Graph& g, DType t, Dim m, Dim n) {
   differentiate(g, g.transpose(g.slice(g.slice(x, 0, 1, 2), 2, 1, 1), 1, 3), {{"y", x}});
 }
 
+void attention_backward(Graph& g, DType, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 4, m, 20}), k = g.input("k", {2, 2, n, 20}), v = g.input("v", {2, 2, n, 12});
+  AttentionOptions options;
+  options.causal = Causal::BottomRight;
+  options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
+  options.bias = g.input("bias", {4, m, n});
+  options.dropout = 0.25f;
+  static_cast<void>(g.attention(q, k, v, options));
+  detail::GraphData& data = detail::data_of(g);
+  const auto made = detail::attention_backward(data, data.nodes.size() - 1, g.input("dy", {2, 4, m, 12}));
+  g.output("dq", made.query);
+  g.output("dk", made.key);
+  g.output("dv", made.value);
+}
+
 // Steps of optimizers from states of zeros, with gradients that are clipped.
 constexpr UpdateSettings kStep = {.rate = 0.1f,
                                   .decay = 0.01f,
@@ -405,6 +421,7 @@ constexpr Probe kProbes[] = {
     {"cross_entropy_backward", cross_entropy_backward},
     {"embedding_backward", embedding_backward},
     {"slice_backward", slice_backward},
+    {"attention_backward", attention_backward, true, true},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},
 };

@@ -39,10 +39,12 @@ double flops_of(const Schedule& schedule, const Node& node, const RunValues& val
     for (const auto& weight : attrs.weights) columns += static_cast<double>(weight.columns);
     return 2.0 * static_cast<double>(x.elements()) * columns;
   }
-  if (node.op == Op::Attention) {
+  if (node.op == Op::Attention || node.op == Op::AttentionBackward) {
     const View query = resolve(schedule, node.inputs[in::kQuery], values);
     const View value = resolve(schedule, node.inputs[in::kValue], values);
-    return 2.0 * static_cast<double>(query.elements()) / static_cast<double>(query.dim[3]) *
+    // Backward has two products and a half for each forward one: weights are computed again.
+    return (node.op == Op::Attention ? 2.0 : 5.0) * static_cast<double>(query.elements()) /
+           static_cast<double>(query.dim[3]) *
            static_cast<double>(node.as<AttentionAttrs>().softmax.visited_keys(value.dim[2], 1)) *
            static_cast<double>(query.dim[3] + value.dim[3]);
   }

@@ -83,6 +83,10 @@ struct AttentionAttrs {
   bool rows_joined = false;
 };
 
+// AttentionBackward has the attributes of its attention. inputs: query, key, value, key_padding, mask, bias, then the attention's
+// output, the gradient of that, and the log-sum-exp; all but masks F32. outputs: the gradient of the query, [B, H, S_q, d_k] lying
+// in memory as [B, S_q, H, d_k]; and those of key and value side by side, [B, G, S_kv, d_k + d_v], lying as [B, S_kv, G, d_k + d_v].
+
 // inputs: x, gamma, beta (LayerNorm only), residual (shape of x; added to x first).
 struct NormAttrs {
   float eps = 0.0f;
@@ -274,6 +278,8 @@ inline constexpr size_t kGamma = 1, kBeta = 2, kNormResidual = 3;
 inline constexpr size_t kQuery = 0, kKey = 1, kValue = 2;
 inline constexpr size_t kAttentionKeyPadding = 3, kAttentionMask = 4, kAttentionBias = 5;
 inline constexpr size_t kLengths = 6, kQueryPositions = 7;
+// attention_backward: the first six as attention
+inline constexpr size_t kAttended = 6, kAttendedGradient = 7, kAttendedLogSumExp = 8;
 // embedding
 inline constexpr size_t kTable = 0, kIds = 1;
 // cross_entropy

@@ -169,6 +169,7 @@ void plan_for(const Capabilities& device, ScheduleOptions* options) {
     const kernels::Need need{graph.sizes, graph.tensors, graph.extents,
                              max_values,  node,          *static_cast<const Capabilities*>(context)};
     if (node.op == Op::Matmul) return kernels::matmul_workspace(need);
+    if (node.op == Op::AttentionBackward) return kernels::attention_backward_workspace(need);
     if (node.op == Op::GradientNorm) return kernels::gradient_norm_workspace(need);
     return node.op == Op::Attention ? kernels::attention_workspace(need) : 0;
   };

@@ -14,6 +14,7 @@ namespace heed::kernels {
 // Floats that an operation's dispatches hand to each other; 0: none.
 int64_t matmul_workspace(const Need& need);
 int64_t attention_workspace(const Need& need);
+int64_t attention_backward_workspace(const Need& need);
 int64_t gradient_norm_workspace(const Need& need);
 // Whether a fused kernel runs this attention on the device; otherwise it is planned as matmul, softmax and matmul.
 // `tensors` and `sizes` are those of the node's graph.

@@ -3,6 +3,8 @@
 
 #include "shared/argmax.h"
 #include "shared/attention.h"
+#include "shared/attention_backward.h"
+#include "shared/attention_backward_rows.h"
 #include "shared/attention_combine.h"
 #include "shared/attention_matrix.h"
 #include "shared/attention_software.h"

@@ -156,7 +156,8 @@ void add(const Select& select, const Candidate& candidate) {
   use.buffers[use.buffer_count++].kind = BufferUse::Kind::Weights;
   tensor(in::kProjectionPositions);
   tensor(in::kProjectionTable);
-  for (const Tensor out : select.node.outputs) use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, out};
+  for (size_t i = 0; i < attrs.weights.size(); ++i)
+    use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, select.node.outputs[i]};
   if (attrs.placed != 0)
     use.buffers[use.buffer_count++] = {BufferUse::Kind::Faults, true, {}};
   else

@@ -1,5 +1,6 @@
 #include "gpu/cases.hpp"
 
+#include "graph/attention_backward.hpp"
 #include "graph/update.hpp"
 
 namespace heed::gpu_tests {
@@ -137,6 +138,21 @@ void add_attention(std::vector<GraphCase>* cases) {
   cases->push_back(attention(
       {.causal = Causal::BottomRight, .padding = true, .mask = true, .bias = true, .fill = true, .dropout = 0.1f},
       " everything"));
+}
+
+void add_gradients(std::vector<GraphCase>* cases) {
+  for (const int64_t width : {64, 128, 256})
+    cases->push_back({name_of("attention_backward", {512, 512, width}),
+                      [=](Graph& g, DType) {
+                        const auto heads = [&](const char* name) { return g.input(name, {1, 8, 512, width}); };
+                        static_cast<void>(g.attention(heads("q"), heads("k"), heads("v"), {.causal = Causal::TopLeft}));
+                        detail::GraphData& data = detail::data_of(g);
+                        const auto made = detail::attention_backward(data, data.nodes.size() - 1, heads("dy"));
+                        g.output("dq", made.query);
+                        g.output("dk", made.key);
+                        g.output("dv", made.value);
+                      },
+                      false, false});
 }
 
 void add_rows(std::vector<GraphCase>* cases) {

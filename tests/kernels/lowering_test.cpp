@@ -1,5 +1,6 @@
 // Every operation within the portability floor: workgroups, bindings, push constants, group counts, shared memory.
 
+#include "graph/attention_backward.hpp"
 #include "graph/update.hpp"
 #include "kernels/lowered.hpp"
 
@@ -71,6 +72,15 @@ std::vector<OpCase> op_cases() {
        [](Graph& g) {
          const Tensor at = g.input("at", {2}, DType::I32);
          g.append(g.state("s", {2, 50000, 100}), g.input("x", {2, 40000, 100}), 1, at);
+       }},
+      {"attention_backward", Op::AttentionBackward, 0,
+       [](Graph& g) {
+         const Tensor x = g.input("x", {3, 5, 2000, 64}), y = g.input("y", {3, 5, 70, 64});
+         static_cast<void>(g.attention(x, y, y, {.causal = Causal::BottomRight}));
+         detail::GraphData& data = detail::data_of(g);
+         const auto made = detail::attention_backward(data, data.nodes.size() - 1, g.input("dy", {3, 5, 2000, 64}));
+         g.output("dq", made.query);
+         g.output("dk", made.key);
        }},
       {"gradient_norm", Op::GradientNorm, 0,
        [](Graph& g) {

@@ -1,0 +1,19 @@
+// The gradient of attention as one pass, without the weights [.., S_q, S_kv] in memory.
+#pragma once
+
+#include "graph/graph_data.hpp"
+
+namespace heed::detail {
+
+// Whether attention_backward serves the attention `node`: F32, heads of a constant size up to 256, neither lengths nor positions, at
+// most two of key padding, mask and bias. Keys and values must be finite, whether queries see them or not.
+bool has_attention_backward(const GraphData& data, const Node& node);
+
+// The gradients of query, key and value, of their shapes, from `upstream`, that of the output. `node` is the number of the attention
+// among the graph's nodes, which gets a log-sum-exp if it has none. Dropout is drawn again by the counters of the forward pass.
+struct AttentionBackward {
+  Tensor query, key, value;
+};
+AttentionBackward attention_backward(GraphData& data, size_t node, Tensor upstream);
+
+}  // namespace heed::detail

@@ -1,0 +1,88 @@
+// The node that makes the gradients of an attention.
+#include "graph/attention_backward.hpp"
+
+#include "graph/build.hpp"
+
+namespace heed::detail {
+namespace {
+
+constexpr int64_t kWidestHead = 256;
+
+// x itself if the elements of its rows are neighbours, else a copy.
+Tensor with_dense_rows(Build& build, Tensor x) {
+  const TensorInfo& info = build.info(x);
+  return build.data().sizes.is_constant(info.strides[3], 1) ? x : build.copy(x);
+}
+
+// [B, H, S, width] over memory laid out as [B, S, H, width].
+Tensor add_heads(Build& build, const TensorInfo& shape_of, SizeId width) {
+  SizeTable& sizes = build.data().sizes;
+  TensorInfo info;
+  info.rank = 4;
+  info.dims = {shape_of.dims[0], shape_of.dims[1], shape_of.dims[2], width};
+  const SizeId token = sizes.mul(info.dims[1], width);
+  info.strides = {sizes.mul(token, info.dims[2]), width, token, sizes.constant(1)};
+  info.offset = sizes.constant(0);
+  return build.add_storage(info);
+}
+
+// x itself if it lies in memory as the attention's output does, else a copy that does.
+Tensor laid_as_output(Build& build, Tensor x) {
+  const TensorInfo info = build.info(x);
+  const Tensor copy = add_heads(build, info, info.dims[3]);
+  const TensorInfo& wanted = build.info(copy);
+  bool same = true;
+  for (size_t i = 0; i < 4; ++i)
+    same = same && (info.strides[i] == wanted.strides[i] || build.data().sizes.is_constant(info.dims[i], 1));
+  if (same) return x;
+  build.add_node(Op::Elementwise, {x}, copy, ElementwiseAttrs{});
+  return copy;
+}
+
+Tensor log_sum_exp_of(Build& build, size_t node) {
+  const Tensor known = build.data().nodes[node].outputs[out::kLogSumExp];
+  if (known.valid()) return known;
+  TensorInfo rows = build.info(build.data().nodes[node].outputs[0]);
+  rows.rank = 3;
+  return build.data().nodes[node].outputs[out::kLogSumExp] = build.add_like(rows, DType::F32);
+}
+
+}  // namespace
+
+bool has_attention_backward(const GraphData& data, const Node& node) {
+  int masks = 0;
+  for (const size_t i : {in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias})
+    masks += node.inputs[i].valid() ? 1 : 0;
+  if (node.op != Op::Attention || masks > 2 || node.inputs[in::kLengths].valid() ||
+      node.inputs[in::kQueryPositions].valid())
+    return false;
+  for (const size_t i : {in::kQuery, in::kKey, in::kValue}) {
+    const TensorInfo& info = data.tensors[node.inputs[i].id];
+    if (info.dtype != DType::F32 || !data.sizes.is_constant(info.dims[3]) ||
+        data.sizes.evaluate(info.dims[3], {}) > kWidestHead)
+      return false;
+  }
+  return true;
+}
+
+AttentionBackward attention_backward(GraphData& data, size_t number, Tensor upstream) {
+  Build build(data, "attention_backward");
+  const Tensor log_sum_exp = log_sum_exp_of(build, number);
+  const Node node = data.nodes[number];
+  const Tensor query = with_dense_rows(build, node.inputs[in::kQuery]),
+               key = with_dense_rows(build, node.inputs[in::kKey]),
+               value = with_dense_rows(build, node.inputs[in::kValue]), gradient = laid_as_output(build, upstream);
+  const TensorInfo q = build.info(query), k = build.info(key), v = build.info(value);
+  const Tensor of_query = add_heads(build, q, q.dims[3]);
+  const Tensor of_rows = add_heads(build, k, data.sizes.add(k.dims[3], v.dims[3]));
+  Node& made =
+      build.add_node(Op::AttentionBackward,
+                     {query, key, value, node.inputs[in::kAttentionKeyPadding], node.inputs[in::kAttentionMask],
+                      node.inputs[in::kAttentionBias], node.outputs[0], gradient, log_sum_exp},
+                     of_query, node.as<AttentionAttrs>());
+  made.outputs[1] = of_rows;
+  return {of_query, build.add_slice(of_rows, 3, 0, build.dim_of(k.dims[3])),
+          build.add_slice(of_rows, 3, build.dim_of(k.dims[3]), build.dim_of(v.dims[3]))};
+}
+
+}  // namespace heed::detail

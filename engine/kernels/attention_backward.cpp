@@ -1,0 +1,176 @@
+// The gradients of attention: a dispatch that makes two numbers of each query, then one for the gradients of keys and values, and one
+// for those of queries.
+#include <bit>
+#include <optional>
+
+#include "base/philox.hpp"
+#include "kernels/operations.hpp"
+
+namespace heed::kernels {
+namespace {
+
+using Spec = AttentionBackwardConstants;
+
+constexpr uint32_t kInvocations = 128;
+
+// Rows that a workgroup owns and visits.
+struct Tile {
+  uint32_t own, visit;
+};
+// The first that fits the shared memory is taken.
+constexpr Tile kTiles[] = {{32, 16}, {32, 8}, {16, 8}, {8, 4}, {4, 2}};
+
+uint32_t bytes_of(const Tile& tile, int64_t d_k, int64_t d_v) {
+  const int64_t row = 16 * (ceil_div<int64_t>(d_k, 4) + ceil_div<int64_t>(d_v, 4) + 2);
+  return u32((tile.own + tile.visit) * (row + 8) + int64_t{8} * tile.own * tile.visit);
+}
+
+std::optional<Tile> tile_for(const Capabilities& device, int64_t d_k, int64_t d_v) {
+  for (const Tile& tile : kTiles)
+    if (bytes_of(tile, d_k, d_v) <= device.shared_bytes) return tile;
+  return {};
+}
+
+int64_t width_of(const Select& select, size_t input) { return select.max_of(select.info(input).dims[3]); }
+
+// The masks that are given, in the order of their bindings.
+struct Masks {
+  std::array<size_t, 2> inputs{};
+  uint32_t count = 0;
+};
+template <class Has>
+Masks masks_of(const Has& has) {
+  Masks masks;
+  for (const size_t i : {in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias})
+    if (has(i) && masks.count < masks.inputs.size()) masks.inputs[masks.count++] = i;
+  return masks;
+}
+
+constexpr uint32_t kFirstMask = 5;
+
+void add_pass(const Select& select, const Tile& tile, bool owns_keys, const char* why) {
+  const auto& attrs = select.node.as<AttentionAttrs>();
+  const DropoutWords words = dropout_words(attrs.dropout.p);
+  KernelUse& use = add_kernel(select, KernelId::AttentionBackwardF32, {kInvocations, 1, 1}, why);
+  uint32_t flags =
+      masking_flags(select, attrs.softmax, in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias);
+  if (attrs.dropout.p > 0.0f) flags |= HEED_ATTENTION_DROPOUT;
+  use.key.set(Spec::D_K, u32(width_of(select, in::kKey))).set(Spec::D_V, u32(width_of(select, in::kValue)));
+  use.key.set(Spec::FLAGS, flags).set(Spec::SCALE_BITS, std::bit_cast<uint32_t>(attrs.softmax.scale));
+  use.key.set(Spec::FILL_BITS, std::bit_cast<uint32_t>(attrs.softmax.masked_fill.value_or(0.0f)));
+  use.key.set(Spec::DROPOUT_THRESHOLD, words.threshold);
+  use.key.set(Spec::KEEP_SCALE_BITS, std::bit_cast<uint32_t>(words.keep_scale));
+  use.key.set(Spec::GROUP,
+              u32(select.max_of(select.info(in::kQuery).dims[1]) / select.max_of(select.info(in::kKey).dims[1])));
+  use.key.set(Spec::WINDOW, attrs.softmax.window).set(Spec::OWNS_KEYS, owns_keys);
+  use.key.set(Spec::OWN, tile.own).set(Spec::VISIT, tile.visit);
+  const auto read = [&](Tensor tensor) { use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, false, tensor}; };
+  for (const size_t i : {in::kQuery, in::kKey, in::kValue, in::kAttendedGradient}) read(select.node.inputs[i]);
+  read(select.node.workspace);
+  const Masks masks = masks_of([&](size_t i) { return select.has(i); });
+  for (const size_t constant : {Spec::PADDING_AT, Spec::MASK_AT, Spec::BIAS_AT}) use.key.set(constant, 0);
+  for (uint32_t m = 0; m < masks.inputs.size(); ++m) {
+    read(select.node.inputs[m < masks.count ? masks.inputs[m] : in::kQuery]);
+    if (m < masks.count) use.key.set(Spec::PADDING_AT + (masks.inputs[m] - in::kAttentionKeyPadding), kFirstMask + m);
+  }
+  use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, select.node.outputs[owns_keys ? 1 : 0]};
+}
+
+struct Strides {
+  uint32_t b, h, s;
+};
+Strides strides_of(const View& x) { return {u32(x.stride[0]), u32(x.stride[1]), u32(x.stride[2])}; }
+
+AttentionBackwardParams params_of(const Emit& emit, const View& q, const View& k, const View& v) {
+  AttentionBackwardParams p{};
+  p.offset[0] = u32(q.offset), p.offset[1] = u32(k.offset), p.offset[2] = u32(v.offset);
+  p.offset[3] = u32(emit.in(in::kAttendedGradient).offset);
+  p.heads = u32(q.dim[1]), p.s_q = u32(q.dim[2]), p.s_kv = u32(k.dim[2]);
+  const Strides of_q = strides_of(q), of_k = strides_of(k), of_v = strides_of(v);
+  p.q_b = of_q.b, p.q_h = of_q.h, p.q_s = of_q.s;
+  p.k_b = of_k.b, p.k_h = of_k.h, p.k_s = of_k.s;
+  p.v_b = of_v.b, p.v_h = of_v.h, p.v_s = of_v.s;
+  View scores = q;
+  scores.dim[3] = k.dim[2];
+  const Masks masks = masks_of([&](size_t i) { return emit.has(i); });
+  for (uint32_t m = 0; m < masks.count; ++m) {
+    View mask = emit.in(masks.inputs[m]);
+    if (masks.inputs[m] == in::kAttentionKeyPadding) {  // [B, S_kv]
+      mask.stride[3] = mask.stride[1];
+      mask.stride[1] = mask.stride[2] = 0;
+    } else {
+      mask = broadcast_to(mask, scores);
+    }
+    p.offset[kFirstMask + m] = u32(mask.offset);
+    const Strides of_mask = strides_of(mask);
+    if (m == 0)
+      p.first_b = of_mask.b, p.first_h = of_mask.h, p.first_q = of_mask.s, p.first_k = u32(mask.stride[3]);
+    else
+      p.second_b = of_mask.b, p.second_h = of_mask.h, p.second_q = of_mask.s, p.second_k = u32(mask.stride[3]);
+  }
+  p.seed = emit.values.seed;
+  p.stream = emit.node.as<AttentionAttrs>().dropout.stream;
+  return p;
+}
+
+void emit_pass(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int64_t heads, int64_t owned,
+               double work) {
+  const KernelUse& use = emit.kernels.uses[kernel];
+  const int64_t tasks = heads * ceil_div<int64_t>(owned, use.key.spec[Spec::OWN]);
+  p.tasks = u32(tasks);
+  p.offset[7] = u32(resolve(emit.schedule, use.buffers[7].tensor, emit.values).offset);
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.kernel = kernel;
+  dispatch.groups = fold_groups(tasks);
+  dispatch.work = work;
+  dispatch.workspace_bytes = 8.0 * static_cast<double>(p.s_q) * static_cast<double>(heads);
+  dispatch.set_push(p);
+}
+
+}  // namespace
+
+int64_t attention_backward_workspace(const Need& need) {
+  int64_t rows = 2;
+  for (size_t i = 0; i < 3; ++i) rows = mul_up_to(rows, need.max_of(need.info(in::kQuery).dims[i]), int64_t{1} << 40);
+  return rows;
+}
+
+Status select_attention_backward(const Select& select) {
+  const int64_t d_k = width_of(select, in::kKey), d_v = width_of(select, in::kValue);
+  const std::optional<Tile> tile = tile_for(select.device, d_k, d_v);
+  if (!tile)
+    return select.unsupported(
+        format("heads of %lld and %lld elements", static_cast<long long>(d_k), static_cast<long long>(d_v)));
+  KernelUse& rows = add_kernel(select, KernelId::AttentionBackwardRowsF32, {kInvocations, 1, 1},
+                               "an invocation per query: log-sum-exp, and the product of output and gradient");
+  rows.buffer_count = 4;
+  rows.buffers[0] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttended]};
+  rows.buffers[1] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttendedGradient]};
+  rows.buffers[2] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttendedLogSumExp]};
+  rows.buffers[3] = {BufferUse::Kind::Tensor, true, select.node.workspace};
+  add_pass(select, *tile, true, "workgroups own keys and go over queries");
+  add_pass(select, *tile, false, "workgroups own queries and go over keys");
+  return Status::Ok;
+}
+
+void emit_attention_backward(const Emit& emit) {
+  const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue);
+  AttentionBackwardRowsParams of_rows{};
+  of_rows.offset[0] = u32(emit.in(in::kAttended).offset);
+  of_rows.offset[1] = u32(emit.in(in::kAttendedGradient).offset);
+  of_rows.offset[2] = u32(emit.in(in::kAttendedLogSumExp).offset);
+  const int64_t heads = q.dim[0] * q.dim[1], rows = heads * q.dim[2];
+  of_rows.rows = u32(rows), of_rows.heads = u32(q.dim[1]), of_rows.s_q = u32(q.dim[2]), of_rows.d_v = u32(v.dim[3]);
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.groups = fold_groups(ceil_div<int64_t>(rows, kInvocations));
+  dispatch.work = 8.0 * static_cast<double>(rows * v.dim[3]);
+  dispatch.set_push(of_rows);
+
+  const AttentionBackwardParams p = params_of(emit, q, k, v);
+  const auto keys = static_cast<double>(emit.node.as<AttentionAttrs>().softmax.visited_keys(k.dim[2], 1));
+  const double product = 2.0 * static_cast<double>(rows) * keys * static_cast<double>(q.dim[3] + v.dim[3]);
+  emit_pass(emit, 1, p, k.dim[0] * k.dim[1], k.dim[2], 2.0 * product);
+  emit_pass(emit, 2, p, heads, q.dim[2], 1.5 * product);
+}
+
+}  // namespace heed::kernels

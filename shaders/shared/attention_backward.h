@@ -1,0 +1,43 @@
+// The gradients of attention (see attention.h), by the weights P, which are computed again from rows of log-sum-exp and D, the
+// products of the output and its gradient dO (Dao et al. 2022, arXiv:2205.14135):
+//   dV[j] = sum over i of drop(P)[i, j] dO[i];  dS[i, j] = P[i, j] (drop(dO[i] . v[j]) - D[i])
+//   dQ[i] = scale sum over j of dS[i, j] k[j];  dK[j] = scale sum over i of dS[i, j] q[i]
+//
+// A workgroup owns OWN keys of a head of keys and goes over the queries of all heads that share it, VISIT at a time; or it owns
+// queries and goes over keys. dQ lies in memory as [B, S_q, H, D_K], dK and dV side by side as [B, S_kv, H / GROUP, D_K + D_V], dO
+// as [B, S_q, H, D_V].
+//
+// Two of key padding, mask and bias may be there: in bindings 5 and 6, with strides of the scores' shape.
+#include "constants.h"
+#include "params.h"
+
+HEED_BEGIN_PARAMS(AttentionBackwardParams)
+uint offset[8];  // q, k, v, dO, rows, two masks, result
+uint tasks;      // workgroups
+uint heads, s_q, s_kv;
+uint q_b, q_h, q_s;
+uint k_b, k_h, k_s;
+uint v_b, v_h, v_s;
+uint first_b, first_h, first_q, first_k;  // of the mask in binding 5, then of that in binding 6
+uint second_b, second_h, second_q, second_k;
+uint seed, stream;
+HEED_END_PARAMS
+
+HEED_BEGIN_CONSTANTS(AttentionBackwardConstants)
+HEED_CONSTANT(3, uint, D_K, 64)
+HEED_CONSTANT(4, uint, D_V, 64)
+HEED_CONSTANT(5, uint, FLAGS, 0)
+HEED_CONSTANT(6, uint, SCALE_BITS, 0)  // f32
+HEED_CONSTANT(7, uint, FILL_BITS, 0)   // f32
+HEED_CONSTANT(8, uint, DROPOUT_THRESHOLD, 0)
+HEED_CONSTANT(9, uint, KEEP_SCALE_BITS, 0)  // f32
+HEED_CONSTANT(10, uint, GROUP, 1)
+HEED_CONSTANT(11, uint, WINDOW, 0)
+HEED_CONSTANT(12, bool, OWNS_KEYS, false)
+HEED_CONSTANT(13, uint, OWN, 16)
+HEED_CONSTANT(14, uint, VISIT, 8)
+// The binding of each, or 0.
+HEED_CONSTANT(15, uint, PADDING_AT, 0)
+HEED_CONSTANT(16, uint, MASK_AT, 0)
+HEED_CONSTANT(17, uint, BIAS_AT, 0)
+HEED_END_CONSTANTS

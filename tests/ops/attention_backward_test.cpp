@@ -1,0 +1,312 @@
+// The fused gradient of attention against sums in double.
+#include "graph/attention_backward.hpp"
+
+#include "harness/setup.hpp"
+#include "harness/trial.hpp"
+
+namespace heed::ops {
+namespace {
+
+struct Sample {
+  const char* name;
+  int64_t batch = 2, heads = 2, key_heads = 2, queries = 9, keys = 13, d_k = 8, d_v = 8;
+  Causal causal = Causal::None;
+  int64_t window = 0;
+  bool padding = false, padding_keeps = false, mask = false, mask_keeps = false, bias = false;
+  std::optional<float> fill = {};
+  float dropout = 0.0f;
+  bool extents = false;  // the sizes are the maxima of extents; runs are smaller, too
+  bool turned = false;   // upstream and keys lie in memory in another order
+};
+
+// The values with which a sample runs.
+struct Given {
+  Array q, k, v, upstream;
+  Array padding, mask, bias;
+};
+
+struct Gradients {
+  Array query, key, value;
+};
+
+// Adds terms, whose magnitudes bound the error of an f32 sum of them.
+void add_term(Array* sums, int64_t at, double term, double magnitude) {
+  sums->at(at) += term;
+  sums->err(at) += 4 * kUnit * std::abs(magnitude) + 1e-12;
+}
+
+Gradients reference(const Sample& s, const Given& given, const SoftmaxReference& softmax_options, uint32_t seed) {
+  const int64_t group = s.heads / s.key_heads, batch = given.q.shape[0], n = given.q.shape[2], m = given.k.shape[2];
+  const double scale = static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(s.d_k))));
+  Array scores({batch, s.heads, n, m}), zeros({batch, s.heads, n, m});
+  const auto at4 = [](const Array& x, int64_t b, int64_t h, int64_t i, int64_t d) {
+    return ((b * x.shape[1] + h) * x.shape[2] + i) * x.shape[3] + d;
+  };
+  const auto for_all = [&](const auto& f) {
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t h = 0; h < s.heads; ++h)
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t j = 0; j < m; ++j) f(b, h, h / group, i, j, at4(scores, b, h, i, j));
+  };
+  for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
+    for (int64_t d = 0; d < s.d_k; ++d)
+      scores.at(at) += given.q.at(at4(given.q, b, h, i, d)) * given.k.at(at4(given.k, b, g, j, d));
+  });
+  SoftmaxReference options = softmax_options;
+  options.scale = scale;
+  const Array weights = softmax(scores, options);
+  options.bias = nullptr;
+  options.masked_fill = {};
+  const Array visible = softmax(zeros, options);  // more than 0 where nothing hides the key
+  const Array factors = s.dropout > 0.0f ? dropout(filled(scores.shape, 1.0), static_cast<double>(s.dropout), seed, 0)
+                                         : filled(scores.shape, 1.0);
+  Array steep(scores.shape);
+  std::vector<double> delta(static_cast<size_t>(batch * s.heads * n)), spread(delta.size());
+  for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
+    for (int64_t d = 0; d < s.d_v; ++d)
+      steep.at(at) += given.upstream.at(at4(given.upstream, b, h, i, d)) * given.v.at(at4(given.v, b, g, j, d));
+    const auto row = static_cast<size_t>(at / m);
+    delta[row] += weights.at(at) * factors.at(at) * steep.at(at);
+    spread[row] += weights.at(at) * factors.at(at) * std::abs(steep.at(at)) + weights.at(at);
+  });
+  Gradients made{Array(given.q.shape), Array(given.k.shape), Array(given.v.shape)};
+  for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
+    const auto row = static_cast<size_t>(at / m);
+    const double weight = weights.at(at), dropped = weight * factors.at(at);
+    // Scores are off by some units, of which weights are off as many.
+    const double logit = 1.0 + std::abs(scale) * static_cast<double>(s.d_k) * 4.0;
+    for (int64_t d = 0; d < s.d_v; ++d) {
+      const double term = dropped * given.upstream.at(at4(given.upstream, b, h, i, d));
+      add_term(&made.value, at4(made.value, b, g, j, d), term, term * logit);
+    }
+    if (visible.at(at) == 0.0) return;
+    const double slope = scale * weight * (factors.at(at) * steep.at(at) - delta[row]);
+    const double size = scale * weight * (std::abs(factors.at(at) * steep.at(at)) + spread[row]) * logit;
+    for (int64_t d = 0; d < s.d_k; ++d) {
+      const double key = given.k.at(at4(given.k, b, g, j, d)), query = given.q.at(at4(given.q, b, h, i, d));
+      add_term(&made.query, at4(made.query, b, h, i, d), slope * key, size * key);
+      add_term(&made.key, at4(made.key, b, g, j, d), slope * query, size * query);
+    }
+  });
+  return made;
+}
+
+// Some keys are hidden, of the first row of the batch all.
+Array mask_of(const Sizes& shape, uint64_t seed, bool keeps) {
+  Array mask = uniform(shape, seed, 0.0, 1.0);
+  const int64_t first = mask.size() / shape[0];
+  for (int64_t i = 0; i < mask.size(); ++i)
+    mask.at(i) = (mask.at(i) < 0.4 || (i < first && shape[0] > 1)) != keeps ? 1.0 : 0.0;
+  return mask;
+}
+
+Case case_of(const Sample& s) {
+  return {s.name, [=](Trial& t) {
+            Graph& g = t.graph;
+            const Dim n = s.extents ? g.extent("n", s.queries) : Dim(s.queries),
+                      m = s.extents ? g.extent("m", s.keys) : Dim(s.keys);
+            const Tensor q = g.input("q", {s.batch, s.heads, n, s.d_k});
+            const Tensor k = s.turned ? g.permute(g.input("k", {m, s.d_k, s.batch, s.key_heads}), {2, 3, 0, 1})
+                                      : g.input("k", {s.batch, s.key_heads, m, s.d_k});
+            const Tensor v = g.input("v", {s.batch, s.key_heads, m, s.d_v});
+            const Tensor upstream = s.turned ? g.transpose(g.input("dy", {s.batch, n, s.heads, s.d_v}), 1, 2)
+                                             : g.input("dy", {s.batch, s.heads, n, s.d_v});
+            AttentionOptions options;
+            options.causal = s.causal;
+            options.window = s.window;
+            options.masked_fill = s.fill;
+            options.dropout = s.dropout;
+            const auto meaning = [&](Tensor x, bool keeps) { return keeps ? keep(x) : exclude(x); };
+            if (s.padding) options.key_padding = meaning(g.input("padding", {s.batch, m}, DType::U8), s.padding_keeps);
+            if (s.mask) options.mask = meaning(g.input("mask", {s.batch, 1, n, m}, DType::U8), s.mask_keeps);
+            if (s.bias) options.bias = g.input("bias", {s.heads, n, m});
+            static_cast<void>(g.attention(q, k, v, options));
+            detail::GraphData& data = detail::data_of(g);
+            const size_t node = data.nodes.size() - 1;
+            REQUIRE(detail::has_attention_backward(data, data.nodes[node]));
+            const detail::AttentionBackward made = detail::attention_backward(data, node, upstream);
+            g.output("dq", made.query);
+            g.output("dk", made.key);
+            g.output("dv", made.value);
+            t.options.training = s.dropout > 0.0f;
+
+            std::vector<std::array<int64_t, 2>> sizes = {{s.queries, s.keys}};
+            if (s.extents) sizes.insert(sizes.end(), {{1, s.keys}, {s.queries, 1}, {s.queries / 2, s.keys / 3}});
+            for (const auto& [queries, keys] : sizes) {
+              Run& run = s.extents ? t.run({{"n", queries}, {"m", keys}}) : t.run();
+              run.options.seed = 77;
+              Given given;
+              given.q = run.input("q", uniform({s.batch, s.heads, queries, s.d_k}, 901, -2, 2));
+              given.k = s.turned ? permute(run.input("k", uniform({keys, s.d_k, s.batch, s.key_heads}, 902, -2, 2)),
+                                           {2, 3, 0, 1})
+                                 : run.input("k", uniform({s.batch, s.key_heads, keys, s.d_k}, 902, -2, 2));
+              given.v = run.input("v", uniform({s.batch, s.key_heads, keys, s.d_v}, 903));
+              given.upstream =
+                  s.turned ? permute(run.input("dy", uniform({s.batch, queries, s.heads, s.d_v}, 904)), {0, 2, 1, 3})
+                           : run.input("dy", uniform({s.batch, s.heads, queries, s.d_v}, 904));
+              HiddenKeys hidden;
+              hidden.reference.causal = s.causal;
+              hidden.reference.window = s.window;
+              if (s.fill) hidden.reference.masked_fill = static_cast<double>(*s.fill);
+              hidden.reference.key_padding_keeps = s.padding_keeps;
+              hidden.reference.mask_keeps = s.mask_keeps;
+              if (s.padding) hidden.give_padding(run, mask_of({s.batch, keys}, 905, s.padding_keeps));
+              if (s.mask) hidden.give_mask(run, mask_of({s.batch, 1, queries, keys}, 906, s.mask_keeps));
+              if (s.bias) hidden.give_bias(run, uniform({s.heads, queries, keys}, 907));
+              const Gradients want = reference(s, given, hidden.reference, run.options.seed);
+              run.expect_within("dq", want.query);
+              run.expect_within("dk", want.key);
+              run.expect_within("dv", want.value);
+            }
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("attention_backward on every device", "[ops]") {
+  const Sample samples[] = {
+      {.name = "plain"},
+      {.name = "one query and key", .queries = 1, .keys = 1, .d_k = 1, .d_v = 3},
+      {.name = "sizes that fit nothing",
+       .batch = 3,
+       .heads = 3,
+       .key_heads = 3,
+       .queries = 71,
+       .keys = 67,
+       .d_k = 13,
+       .d_v = 7},
+      {.name = "blocks of queries and keys",
+       .batch = 1,
+       .heads = 4,
+       .key_heads = 4,
+       .queries = 150,
+       .keys = 150,
+       .d_k = 20,
+       .d_v = 20,
+       .causal = Causal::TopLeft},
+      {.name = "grouped heads", .heads = 6, .key_heads = 2, .queries = 33, .keys = 18, .d_k = 16, .d_v = 24},
+      {.name = "causal, more keys", .queries = 17, .keys = 40, .causal = Causal::BottomRight},
+      {.name = "causal, more queries", .queries = 40, .keys = 17, .causal = Causal::BottomRight},
+      {.name = "top left, more queries", .queries = 40, .keys = 17, .causal = Causal::TopLeft},
+      {.name = "a window", .queries = 90, .keys = 90, .causal = Causal::TopLeft, .window = 11},
+      {.name = "a window, more keys", .queries = 30, .keys = 90, .causal = Causal::BottomRight, .window = 40},
+      {.name = "padding", .padding = true},
+      {.name = "padding that keeps, and a mask", .padding = true, .padding_keeps = true, .mask = true},
+      {.name = "a mask that keeps, and a bias", .mask = true, .mask_keeps = true, .bias = true},
+      {.name = "padding and a bias",
+       .queries = 35,
+       .keys = 34,
+       .causal = Causal::TopLeft,
+       .padding = true,
+       .bias = true},
+      {.name = "filled", .causal = Causal::TopLeft, .padding = true, .mask = true, .fill = -2.0f},
+      {.name = "filled, far below", .queries = 33, .keys = 33, .causal = Causal::TopLeft, .bias = true, .fill = -1e9f},
+      {.name = "a window, filled", .queries = 20, .keys = 20, .causal = Causal::TopLeft, .window = 3, .fill = 0.5f},
+      {.name = "dropout",
+       .heads = 4,
+       .key_heads = 2,
+       .queries = 39,
+       .keys = 37,
+       .causal = Causal::TopLeft,
+       .dropout = 0.3f},
+      {.name = "dropout and a fill", .mask = true, .fill = -1.0f, .dropout = 0.5f},
+      {.name = "heads of 64",
+       .batch = 1,
+       .queries = 40,
+       .keys = 44,
+       .d_k = 64,
+       .d_v = 64,
+       .causal = Causal::BottomRight},
+      {.name = "heads of 128 and 80",
+       .batch = 1,
+       .heads = 2,
+       .key_heads = 1,
+       .queries = 19,
+       .keys = 21,
+       .d_k = 128,
+       .d_v = 80},
+      {.name = "heads of 256",
+       .batch = 1,
+       .heads = 1,
+       .key_heads = 1,
+       .queries = 9,
+       .keys = 11,
+       .d_k = 256,
+       .d_v = 256},
+      {.name = "extents", .queries = 45, .keys = 70, .causal = Causal::BottomRight, .mask = true, .extents = true},
+      {.name = "other layouts", .heads = 4, .key_heads = 2, .queries = 21, .keys = 22, .turned = true},
+  };
+  Operation operation{"attention_backward", {}, {DType::F32}};
+  for (const Sample& sample : samples) operation.cases.push_back(case_of(sample));
+  check(operation);
+}
+
+// Few threads take heads one after the other; for many, heads are cut.
+TEST_CASE("attention_backward gives the same bits on any number of threads", "[ops][cpu]") {
+  Graph g;
+  const Tensor q = g.input("q", {1, 4, 150, 24}), k = g.input("k", {1, 2, 170, 24}), v = g.input("v", {1, 2, 170, 40}),
+               upstream = g.input("dy", {1, 4, 150, 40});
+  static_cast<void>(g.attention(q, k, v, {.causal = Causal::BottomRight}));
+  detail::GraphData& data = detail::data_of(g);
+  const detail::AttentionBackward made = detail::attention_backward(data, data.nodes.size() - 1, upstream);
+  g.output("dq", made.query);
+  g.output("dk", made.key);
+  g.output("dv", made.value);
+  std::vector<float> first;
+  for (const uint32_t threads : {1u, 2u, 7u}) {
+    INFO(threads);
+    Plan plan = test::compiled(test::open_cpu({.threads = threads}), g);
+    std::vector<std::vector<float>> in, out;
+    for (const size_t n : {4 * 150 * 24, 2 * 170 * 24, 2 * 170 * 40, 4 * 150 * 40})
+      in.push_back(test::pattern(n, static_cast<uint32_t>(n)));
+    for (const size_t n : {4 * 150 * 24, 2 * 170 * 24, 2 * 170 * 40}) out.emplace_back(n);
+    REQUIRE(plan.run({{"q", std::span(in[0])},
+                      {"k", std::span(in[1])},
+                      {"v", std::span(in[2])},
+                      {"dy", std::span(in[3])},
+                      {"dq", std::span(out[0])},
+                      {"dk", std::span(out[1])},
+                      {"dv", std::span(out[2])}}) == Status::Ok);
+    std::vector<float> all;
+    for (const auto& one : out) all.insert(all.end(), one.begin(), one.end());
+    if (first.empty()) first = all;
+    CHECK(all == first);
+  }
+}
+
+TEST_CASE("attention_backward says which attentions it serves", "[graph]") {
+  struct Row {
+    bool served;
+    std::function<void(Graph&, AttentionOptions*, Shape*, DType*)> change;
+  };
+  const Row rows[] = {
+      {true, [](Graph&, AttentionOptions*, Shape*, DType*) {}},
+      {false, [](Graph&, AttentionOptions*, Shape*, DType* type) { *type = DType::F16; }},
+      {false, [](Graph&, AttentionOptions*, Shape* shape, DType*) { (*shape)[3] = 260; }},
+      {false,
+       [](Graph& g, AttentionOptions* o, Shape* shape, DType*) {
+         (*shape)[3] = g.extent("width", 64);
+         o->scale = 1.0f;
+       }},
+      {false, [](Graph& g, AttentionOptions* o, Shape*, DType*) { o->lengths = g.input("l", {2}, DType::I32); }},
+      {false,
+       [](Graph& g, AttentionOptions* o, Shape*, DType*) {
+         o->key_padding = keep(g.input("p", {2, 5}, DType::U8));
+         o->mask = keep(g.input("m", {2, 1, 5, 5}, DType::U8));
+         o->bias = g.input("b", {5, 5});
+       }},
+  };
+  for (const Row& row : rows) {
+    Graph g;
+    AttentionOptions options;
+    Shape shape{2, 3, 5, 16};
+    DType type = DType::F32;
+    row.change(g, &options, &shape, &type);
+    const Tensor x = g.input("x", shape, type);
+    static_cast<void>(g.attention(x, x, x, options));
+    REQUIRE(g.status() == Status::Ok);
+    CHECK(detail::has_attention_backward(g.data(), g.data().nodes.back()) == row.served);
+  }
+}
+
+}  // namespace heed::ops
