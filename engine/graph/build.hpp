@@ -11,6 +11,9 @@
 
 namespace heed::detail {
 
+// For code beside Graph that adds nodes.
+GraphData& data_of(Graph& g);
+
 // One graph call in progress. `op` names it in messages.
 class Build {
  public:

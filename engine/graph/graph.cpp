@@ -22,7 +22,10 @@ const char* to_string(Op op) {
   return kNames[static_cast<int>(op)];
 }
 
-GraphData& detail::data_of(Graph& g) { return *g.data_; }
+struct detail::GraphAccess {
+  static GraphData& data_of(Graph& g) { return *g.data_; }
+};
+GraphData& detail::data_of(Graph& g) { return GraphAccess::data_of(g); }
 
 Graph::Graph() : data_(std::make_unique<GraphData>()) {}
 Graph::~Graph() = default;

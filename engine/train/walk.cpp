@@ -27,6 +27,19 @@ bool same_view(Walk& walk, const TensorInfo& a, const TensorInfo& b) {
 
 std::span<const SizeId> dims_of(const TensorInfo& info) { return {info.dims.data(), static_cast<size_t>(info.rank)}; }
 
+// A view of x that has these axes of it, in this order; the others have size 1.
+Tensor permuted(Walk& walk, Tensor x, const std::vector<int>& axes) {
+  const TensorInfo from = walk.info(x);
+  TensorInfo view = from;
+  view.name.clear();
+  view.rank = static_cast<int>(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    view.dims[i] = from.dims[static_cast<size_t>(axes[i])];
+    view.strides[i] = from.strides[static_cast<size_t>(axes[i])];
+  }
+  return walk.build().add_view(view, view.storage);
+}
+
 // x, whose axes are those that in_memory_order named, permuted back to the dims of `owner`.
 Tensor as_owner_axes(Walk& walk, Tensor x, const TensorInfo& owner, const std::vector<int>& axes) {
   TensorInfo view = walk.info(x);
@@ -79,26 +92,79 @@ Tensor Walk::as_owner(const Part& part, Tensor owner) {
   std::vector<int> view_axes, whole_axes;
   const TensorInfo ordered = in_memory_order(*this, view, &view_axes);
   const TensorInfo memory = in_memory_order(*this, whole, &whole_axes);
-  TensorInfo gradient = info(part.gradient);
-  const TensorInfo given = gradient;
-  gradient.name.clear();
-  gradient.rank = ordered.rank;
-  for (size_t i = 0; i < view_axes.size(); ++i) {
-    gradient.dims[i] = given.dims[static_cast<size_t>(view_axes[i])];
-    gradient.strides[i] = given.strides[static_cast<size_t>(view_axes[i])];
-  }
-  const Tensor turned = build_.add_view(gradient, gradient.storage);
+  const Tensor turned = permuted(*this, part.gradient, view_axes);
   const Tensor in_memory = shows_all(*this, ordered, whole) ? reshaped(*this, turned, dims_of(memory))
                                                             : detail::slice_backward(data_, turned, ordered, memory);
   return in_memory.valid() ? as_owner_axes(*this, in_memory, whole, whole_axes) : Tensor{};
+}
+
+std::vector<Walk::Part> Walk::by_view(const std::vector<Part>& parts) {
+  std::vector<Part> views;
+  for (const Part& part : parts) {
+    const auto same = std::find_if(views.begin(), views.end(), [&](const Part& known) {
+      return same_view(*this, info(known.view), info(part.view));
+    });
+    if (same == views.end())
+      views.push_back(part);
+    else
+      same->gradient = g_.add(same->gradient, part.gradient);
+  }
+  return views;
+}
+
+// The parts of a product that were cut into queries, keys and values, for one: their gradients are joined by one pass, not
+// each put among zeros and added.
+Tensor Walk::joined(std::vector<Part> parts, Tensor owner) {
+  if (parts.size() < 2) return {};
+  const TensorInfo whole = info(owner);
+  std::vector<int> axes, whole_axes;
+  const TensorInfo memory = in_memory_order(*this, whole, &whole_axes);
+  std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
+    return build_.max_of(info(a.view).offset) < build_.max_of(info(b.view).offset);
+  });
+  TensorInfo all = in_memory_order(*this, info(parts[0].view), &axes);
+  int axis = -1;
+  std::vector<Tensor> slices;
+  SizeId end = data_.sizes.constant(0);
+  for (const Part& part : parts) {
+    const TensorInfo ordered = in_memory_order(*this, info(part.view), &axes);
+    if (ordered.rank != all.rank ||
+        !std::equal(ordered.strides.begin(), ordered.strides.begin() + all.rank, all.strides.begin()))
+      return {};
+    for (int i = 0; i < all.rank; ++i)
+      if (ordered.dims[static_cast<size_t>(i)] != all.dims[static_cast<size_t>(i)] && axis < 0) axis = i;
+    slices.push_back(permuted(*this, part.gradient, axes));
+  }
+  // Slices of equal size differ in their offsets alone.
+  for (int i = 0; i < all.rank && axis < 0; ++i)
+    if (data_.sizes.mul(all.dims[static_cast<size_t>(i)], all.strides[static_cast<size_t>(i)]) ==
+        info(parts[1].view).offset)
+      axis = i;
+  if (axis < 0) return {};
+  SizeId size = data_.sizes.constant(0);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    TensorInfo ordered = in_memory_order(*this, info(parts[i].view), &axes);
+    const SizeId part = ordered.dims[static_cast<size_t>(axis)];
+    ordered.dims[static_cast<size_t>(axis)] = all.dims[static_cast<size_t>(axis)];
+    if (!build_.same_shape(ordered, all) || info(parts[i].view).offset != end) return {};
+    size = data_.sizes.add(size, part);
+    end = data_.sizes.mul(size, all.strides[static_cast<size_t>(axis)]);
+  }
+  all.dims[static_cast<size_t>(axis)] = size;
+  if (!shows_all(*this, all, whole)) return {};
+  const Tensor side_by_side = reshaped(*this, g_.concat(slices, axis), dims_of(memory));
+  return side_by_side.valid() ? as_owner_axes(*this, side_by_side, whole, whole_axes) : Tensor{};
 }
 
 Tensor Walk::gathered(Tensor t) {
   const auto found = flows_.find(key_of(t));
   if (found == flows_.end()) return {};
   const Tensor owner{info(t).storage};
-  Tensor sum;
-  for (const Part& part : found->second) {
+  const std::vector<Part> parts = by_view(found->second);
+  Tensor sum = joined(parts, owner);
+  const bool is_joined = sum.valid();
+  for (const Part& part : parts) {
+    if (is_joined) break;
     const Tensor one = as_owner(part, owner);
     if (!one.valid()) return {};
     sum = sum.valid() ? g_.add(sum, one) : one;
@@ -119,15 +185,7 @@ Tensor Walk::result(Tensor of) {
   // The same view of the gradient, in memory of the same order.
   std::vector<int> axes;
   static_cast<void>(in_memory_order(*this, owner, &axes));
-  TensorInfo turned = info(whole);
-  const TensorInfo given = turned;
-  turned.name.clear();
-  turned.rank = static_cast<int>(axes.size());
-  for (size_t i = 0; i < axes.size(); ++i) {
-    turned.dims[i] = given.dims[static_cast<size_t>(axes[i])];
-    turned.strides[i] = given.strides[static_cast<size_t>(axes[i])];
-  }
-  const Tensor dense = build_.contiguous(build_.add_view(turned, turned.storage));
+  const Tensor dense = build_.contiguous(permuted(*this, whole, axes));
   TensorInfo shown = view;
   shown.name.clear();
   shown.offset = data_.sizes.add(view.offset, info(dense).offset);

@@ -27,10 +27,9 @@
 
 namespace heed {
 
-class Graph;
 namespace detail {
 struct GraphData;
-GraphData& data_of(Graph& g);
+struct GraphAccess;
 }  // namespace detail
 struct CustomPass;
 
@@ -386,7 +385,7 @@ class HEED_API Graph {
   const detail::GraphData& data() const { return *data_; }
 
  private:
-  friend detail::GraphData& detail::data_of(Graph& g);
+  friend struct detail::GraphAccess;
 
   std::unique_ptr<detail::GraphData> data_;
 };

@@ -161,6 +161,45 @@ TEST_CASE("gradients: nothing is added for what nobody asked for", "[train][grap
   CHECK(ops_for({x, w, b}).size() == 3);
 }
 
+TEST_CASE("gradients: those of slices that make up a tensor are joined, others are put among zeros", "[train][graph]") {
+  // Slices of the last axis, as heads.
+  const auto ops_for = [](const std::vector<std::array<int64_t, 2>>& cuts, bool twice) {
+    Graph g;
+    const Dim tokens = g.extent("tokens", 9);
+    const Tensor x = g.input("x", {2, tokens, 16}), y = g.scale(x, 2.0f);
+    std::vector<train::Upstream> outputs;
+    for (const auto& [begin, size] : cuts) {
+      const Tensor part = g.slice(y, 2, begin, size);
+      const Tensor heads = g.transpose(g.reshape(part, {2, tokens, size / 2, 2}), 1, 2);
+      for (int i = 0; i < (twice ? 2 : 1); ++i) {
+        const Tensor out = g.activation(heads, Activation::Tanh);
+        const std::string name = "up" + std::to_string(outputs.size());
+        outputs.push_back({out, g.input(name, g.shape(out))});
+      }
+    }
+    const size_t before = g.data().nodes.size();
+    static_cast<void>(train::gradients(g, outputs, std::span(&x, 1)));
+    INFO(g.error());
+    REQUIRE(g.status() == Status::Ok);
+    std::map<Op, int> counts;
+    for (const Op op : added_ops(g, before)) ++counts[op];
+    return counts;
+  };
+  auto counts = ops_for({{0, 4}, {4, 8}, {12, 4}}, false);
+  CHECK(counts[Op::Concat] == 1);
+  CHECK(counts[Op::SliceBackward] == 0);
+  CHECK(counts[Op::Elementwise] == 3 + 1);  // tanh, and the scale
+  counts = ops_for({{8, 8}, {0, 8}}, true);
+  CHECK(counts[Op::Concat] == 1);
+  CHECK(counts[Op::SliceBackward] == 0);
+  CHECK(counts[Op::Elementwise] == 4 + 2 + 1);
+  for (const auto& cuts : {std::vector<std::array<int64_t, 2>>{{0, 4}, {8, 8}}, {{0, 8}, {4, 12}}, {{4, 8}, {12, 4}}}) {
+    counts = ops_for(cuts, false);
+    CHECK(counts[Op::Concat] == 0);
+    CHECK(counts[Op::SliceBackward] == 2);
+  }
+}
+
 TEST_CASE("gradients: what does not reach an output has zeros, several uses are summed", "[train]") {
   for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
@@ -357,6 +396,61 @@ TEST_CASE("gradients: quantized weights pass them on", "[train]") {
     run.expect("dx", ops::matmul(given, w));
     ops::Tally tally;
     CHECK(ops::check_trial(test.device, trial, &tally).difference == "");
+  }
+}
+
+// A layer as they are trained, in 16 bits: all gradients near those in f32.
+TEST_CASE("gradients: a layer in f16 and bf16", "[train]") {
+  constexpr int64_t kTokens = 9, kWidth = 16, kHeads = 2, kHidden = 24;
+  const std::string names[] = {"dx", "dqkv", "dgamma", "dup", "ddown"};
+  for (ops::TestDevice test : ops::test_devices(ops::Kernels::Gpu)) {
+    const auto gradients_in = [&](DType dtype) {
+      Graph g;
+      const Tensor sources[] = {g.input("x", {2, kTokens, kWidth}), g.weight("qkv", {3 * kWidth, kWidth}),
+                                g.weight("gamma", {kWidth}), g.weight("up", {kHidden, kWidth}),
+                                g.weight("down", {kWidth, kHidden})};
+      std::array<Tensor, 5> t{};
+      for (size_t i = 0; i < t.size(); ++i) t[i] = g.cast(sources[i], dtype);
+      const auto heads = [&](Tensor rows, int64_t part) {
+        const Tensor cut = g.slice(rows, 2, part * kWidth, kWidth);
+        return g.transpose(g.reshape(cut, {2, kTokens, kHeads, kWidth / kHeads}), 1, 2);
+      };
+      const Tensor qkv = g.linear(t[0], t[1]);
+      const Tensor mixed = g.attention(heads(qkv, 0), heads(qkv, 1), heads(qkv, 2), {.causal = Causal::TopLeft}).output;
+      const Tensor sum = g.add(t[0], g.reshape(g.transpose(mixed, 1, 2), {2, kTokens, kWidth}));
+      const Tensor rows = g.layernorm(sum, t[2], {}, 1e-3f);
+      const Tensor y = g.add(rows, g.linear(g.activation(g.linear(rows, t[3]), Activation::GeluErf), t[4]));
+      const train::Upstream output{y, g.cast(g.input("gradient", {2, kTokens, kWidth}), dtype)};
+      const std::vector<Tensor> d = train::gradients(g, std::span(&output, 1), sources);
+      for (size_t i = 0; i < d.size(); ++i) g.output(names[i], d[i]);
+      test::Tensors inputs, weights;
+      inputs.add("x", {2, kTokens, kWidth}, 1);
+      inputs.add("gradient", {2, kTokens, kWidth}, 2);
+      weights.add("qkv", {3 * kWidth, kWidth}, 3);
+      weights.add("gamma", {kWidth}, 4);
+      weights.add("up", {kHidden, kWidth}, 5);
+      weights.add("down", {kWidth, kHidden}, 6);
+      return run_on(test.device, g, inputs, weights, names);
+    };
+    const auto exact = gradients_in(DType::F32);
+    for (const DType dtype : {DType::F16, DType::BF16}) {
+      Graph asks;  // whether the device has storage of 16 bits
+      asks.output("y", asks.softmax(asks.input("x", {1, 4}, dtype)));
+      Plan plan;
+      if (test.device.compile(asks, {}, &plan) == Status::Unsupported) continue;
+      const auto near = gradients_in(dtype);
+      for (size_t i = 0; i < std::size(names); ++i) {
+        INFO(test.word << " " << to_string(dtype) << " " << names[i]);
+        double error = 0.0, size = 0.0;
+        for (size_t e = 0; e < exact[i].size(); ++e) {
+          error += std::pow(static_cast<double>(near[i][e]) - static_cast<double>(exact[i][e]), 2);
+          size += std::pow(static_cast<double>(exact[i][e]), 2);
+        }
+        REQUIRE(size > 0.0);
+        CHECK(std::sqrt(error / size) < (dtype == DType::F16 ? 4e-3 : 3e-2));
+      }
+    }
+    static_cast<void>(ops::take_messages());
   }
 }
 
