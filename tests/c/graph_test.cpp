@@ -196,16 +196,17 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
         sample.temperature = 0.7f;
         sample.top_p = 0.9f;
         sample.repetition_penalty = 1.3f;
-        sample.previous = g.ids;
-        sample.previous_count = 2;
+        const heed_dim before[] = {2, g.n, 1};
+        sample.previous = heed_graph_reshape(g.c, g.ids, before, 3);
+        sample.previous_count = 1;
         sample.step = 4;
         const heed_tensor drawn = heed_graph_sample(g.c, g.x, &sample);
         return heed_graph_add(g.c, drawn, heed_graph_argmax(g.c, g.x));
       },
       [](Given& g) {
         Graph& c = g.cpp;
-        const Tensor drawn = c.sample(g.cpp_x, {.previous = g.cpp_ids,
-                                                .previous_count = 2,
+        const Tensor drawn = c.sample(g.cpp_x, {.previous = c.reshape(g.cpp_ids, {2, g.cpp_n, 1}),
+                                                .previous_count = 1,
                                                 .repetition_penalty = 1.3f,
                                                 .temperature = 0.7f,
                                                 .top_k = 5,
