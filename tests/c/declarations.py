@@ -6,6 +6,7 @@
 What the declarations' own types take is computed here, and by the compilers where they are at hand: mcs (mono) and zig, which with
 LIBRARY, a shared libheed, also call it.
 """
+import os
 import pathlib
 import shutil
 import subprocess
@@ -200,7 +201,8 @@ def main():
         print("SKIPPED: C#: mcs and mono are not installed")
     if shutil.which("zig"):
         write(folder / "check.zig", zig_check(interface, library))
-        told = run("Zig", ["zig", "test", "check.zig", "-lc", *([str(library)] if library else [])], cwd=folder)
+        found = {**os.environ, "LD_LIBRARY_PATH": str(library.parent)} if library else None
+        told = run("Zig", ["zig", "test", "check.zig", "-lc", *([str(library)] if library else [])], cwd=folder, env=found)
         good &= told is not None
         if told is not None:
             print("ok Zig: sizes and places")
