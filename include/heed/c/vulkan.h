@@ -1,0 +1,206 @@
+// heed inside a program that owns the GPU. No Vulkan header is needed: dispatchable handles (VkInstance, VkPhysicalDevice, VkDevice,
+// VkQueue, VkCommandBuffer) and pointers are void*, others (VkBuffer, VkPipelineCache, VkDeviceMemory) uint64_t, sizes
+// uint64_t, masks as wide as Vulkan has them. <heed/vulkan.hpp>, vulkan_memory.hpp and vulkan_frames.hpp tell more of each.
+#ifndef HEED_C_VULKAN_H
+#define HEED_C_VULKAN_H
+
+#include <heed/c/device.h>
+#include <heed/c/plan.h>
+#include <heed/c/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEED_WHOLE_SIZE UINT64_MAX  // VK_WHOLE_SIZE: to the end of the buffer
+
+// --- The host's device and memory -----------------------------------------------------------------------------
+
+// The use of a block of memory: of the GPU only; written once by the host; written and read by the host, copied by the GPU; used
+// in place by both.
+enum { HEED_MEMORY_DEVICE = 0, HEED_MEMORY_CONSTANTS = 1, HEED_MEMORY_STAGING = 2, HEED_MEMORY_SHARED = 3 };
+typedef struct heed_memory_request {
+  size_t size;
+  uint64_t bytes;  // VkMemoryRequirements of the buffer that will be bound
+  uint64_t alignment;
+  uint64_t buffer;   // VkBuffer, for a dedicated allocation
+  const char* name;  // "scratch", "weights", ...; static
+  uint32_t memory_type_bits;
+  uint32_t required, preferred;  // VkMemoryPropertyFlags
+  int32_t use;                   // HEED_MEMORY_*
+} heed_memory_request;
+typedef struct heed_memory_block {
+  uint64_t memory;  // VkDeviceMemory
+  uint64_t offset;  // a multiple of the alignment
+  void* mapped;     // where `offset` is mapped, if `required` has HOST_VISIBLE
+  void* token;      // for the host; heed gives it back to `free`
+  uint32_t memory_type;
+  int32_t reserved;  // 0
+} heed_memory_block;
+// The host's allocator. `allocate` fills *block and returns a VkResult, 0 for success. Both are called within calls of heed, and
+// `free` also when handles are destroyed.
+typedef struct heed_memory_allocator {
+  int32_t (*allocate)(void* user, const heed_memory_request* request, heed_memory_block* block);
+  void (*free)(void* user, const heed_memory_block* block);
+  void* user;
+} heed_memory_allocator;
+
+// Everything that heed may use of the host's device, which must outlive all that heed makes with it. The three handles and
+// queue_family are enough; what is not told counts as not enabled, and heed_device_info::reason names the members that would tell it.
+typedef struct heed_host_device {
+  size_t size;
+  void* instance;
+  void* physical_device;
+  void* device;
+  void* queue;                            // NULL: uploads and runs that submit return Unsupported
+  void (*get_instance_proc_addr)(void);   // PFN_vkGetInstanceProcAddr, cast to this type; NULL: of the system's loader
+  const char* const* enabled_extensions;  // of the device
+  size_t enabled_extension_count;
+  const void* enabled_features;         // VkPhysicalDeviceFeatures2 with its pNext chain; NULL: none
+  const void* allocator;                // VkAllocationCallbacks
+  const heed_memory_allocator* memory;  // NULL: heed calls vkAllocateMemory; copied
+  uint64_t pipeline_cache;              // VkPipelineCache; heed uses it and never destroys it
+  const void* self_test_results;        // of heed_self_test_report_blob at an earlier start
+  size_t self_test_results_bytes;
+  const heed_log* log;    // copied
+  uint32_t api_version;   // of instance and device as created; 0: 1.1
+  uint32_t queue_family;  // computes; command buffers are made for it
+  int32_t debug_utils;    // 1: VK_EXT_debug_utils was enabled on the instance
+  int32_t reserved;       // 0
+} heed_host_device;
+// Makes a device on the host's VkDevice. InvalidArgument: a handle is null or a list malformed. Unsupported: below heed's floor.
+HEED_API heed_status heed_device_adopt(const heed_host_device* host, heed_device** device);
+
+// The properties that a host's buffer must have to serve heed.
+typedef struct heed_buffer_needs {
+  size_t size;
+  uint64_t bytes;             // exact; 0: no buffer is needed
+  uint64_t alignment;         // of the offset within the host's buffer
+  uint32_t usage;             // VkBufferUsageFlags, at least these
+  uint32_t memory_type_bits;  // memory types that suit
+  uint32_t preferred;         // VkMemoryPropertyFlags
+  uint32_t reserved;
+} heed_buffer_needs;
+typedef struct heed_buffer_range {
+  uint64_t buffer;  // VkBuffer
+  uint64_t offset;
+  uint64_t bytes;  // or HEED_WHOLE_SIZE
+} heed_buffer_range;
+
+// The scratch of a plan. InvalidArgument: it is the CPU's.
+HEED_API heed_status heed_plan_scratch_needs(heed_plan* plan, heed_buffer_needs* needs);
+// Gives scratch to a plan that was compiled with host_scratch. Plans may share it if they never overlap in time.
+HEED_API heed_status heed_plan_bind_scratch(heed_plan* plan, const heed_buffer_range* range);
+// A state in a range of the host's buffer, whose contents it takes over.
+HEED_API heed_status heed_plan_state_needs(heed_plan* plan, heed_buffer_needs* needs);
+HEED_API heed_status heed_plan_make_state_at(heed_plan* plan, const heed_buffer_range* range, heed_state** state);
+// Weights in a range of the host's buffer. If `mapped` is NULL, heed copies the bytes on its queue and waits. Else heed writes
+// them there, and the host brings them to the range before the first recording.
+HEED_API heed_status heed_device_upload_needs(heed_device* device, const heed_host_tensor* tensors, size_t count,
+                                              const heed_upload_options* options, heed_buffer_needs* needs);
+HEED_API heed_status heed_device_upload_at(heed_device* device, const heed_host_tensor* tensors, size_t count,
+                                           const heed_upload_options* options, const heed_buffer_range* range,
+                                           void* mapped, heed_weights** weights);
+
+typedef struct heed_heap_budget {
+  uint64_t bytes;   // the size of the heap
+  uint64_t budget;  // how much of it this process may use now
+  uint64_t used;    // how much this process uses, heed and host together
+  int32_t device_local;
+  int32_t reserved;
+} heed_heap_budget;
+// The memory heaps as VK_EXT_memory_budget describes them. Unsupported: the driver has no such extension, or it is not enabled.
+HEED_API heed_status heed_device_memory_budget(heed_device* device, heed_heap_budget* heaps, size_t capacity,
+                                               size_t* count);
+
+// --- Recording ------------------------------------------------------------------------------------------------
+
+// A named input or output in a host buffer (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT), which must live until the GPU has finished.
+typedef struct heed_buffer {
+  const char* name;
+  uint64_t buffer;  // VkBuffer
+  uint64_t offset;  // a multiple of the element size, or of 4 for U8
+  uint64_t bytes;   // to the end of the tensor, rounded up to 4 bytes; or HEED_WHOLE_SIZE
+} heed_buffer;
+typedef struct heed_record_info {
+  size_t size;
+  const heed_buffer* buffers;  // every input and output once
+  size_t buffer_count;
+  const heed_extent_value* extents;
+  size_t extent_count;
+  heed_state* state;  // for plans whose graph has states; else NULL
+  uint32_t seed;
+  uint32_t slot;  // 0 .. record_slots - 1; recordings in flight together need different ones
+} heed_record_info;
+// Writes dispatches and barriers into `command_buffer`, which must be recording, outside of a render pass. Submits nothing,
+// waits for nothing, takes no lock; allocates nothing for up to 16 buffers and 16 extents. After a failure nothing was
+// written. Inputs must be visible to the compute shader stage before, outputs were written there: see
+// heed_plan_sync_needs. Keep plan and state until the GPU has finished.
+HEED_API heed_status heed_plan_record(heed_plan* plan, void* command_buffer, const heed_record_info* info);
+
+// heed's halves of the barriers around a recording: the host adds where it wrote inputs, and where it reads outputs. All are 0
+// for the CPU.
+typedef struct heed_sync_needs {
+  size_t size;
+  uint64_t before_dst_stages2, before_dst_accesses2;  // VkPipelineStageFlags2, VkAccessFlags2
+  uint64_t after_src_stages2, after_src_accesses2;
+  uint32_t before_dst_stages, before_dst_accesses;  // the same for vkCmdPipelineBarrier of Vulkan 1.1
+  uint32_t after_src_stages, after_src_accesses;
+} heed_sync_needs;
+HEED_API heed_status heed_plan_sync_needs(heed_plan* plan, heed_sync_needs* needs);
+// When the GPU has finished the recording of `slot`: IndexOutOfRange if an id or place was outside, which the call forgets.
+HEED_API heed_status heed_plan_take_faults(heed_plan* plan, uint32_t slot);
+// The last pass that the GPU finished in the recording of `slot`, or -1. Works on lost devices. Unsupported: without progress.
+HEED_API heed_status heed_plan_last_completed(heed_plan* plan, uint32_t slot, int32_t* pass);
+
+// How far a run is that is spread over frames. A plain value that may be copied; zeros begin a new run.
+typedef struct heed_cursor {
+  double milliseconds;  // heed's estimate for the part that the last call recorded
+  int32_t done;         // 1: the last part is recorded
+  uint32_t pass;        // the next dispatch; these are for heed only
+  uint32_t dispatch, piece;
+  uint32_t slot, seed;
+  uint64_t run;
+  uint64_t extents, buffers;
+} heed_cursor;
+// As heed_plan_record, but only as many dispatches as should fit into budget_ms of GPU time, and at least one. From the first part to
+// the last, `info` must stay the same, and nobody else may use the plan's scratch.
+HEED_API heed_status heed_plan_record_some(heed_plan* plan, void* command_buffer, const heed_record_info* info,
+                                           double budget_ms, heed_cursor* cursor);
+typedef struct heed_estimate {
+  size_t size;
+  double milliseconds;  // of the rest of the run
+  double measured;      // 0 to 1: how much of it rests on measured times
+  double longest;       // milliseconds of the longest dispatch: a smaller budget cannot be kept
+  uint32_t dispatches;  // the most parts that the rest can be cut into
+  int32_t reserved;
+} heed_estimate;
+// heed's estimate of the rest of a run from `cursor` on; NULL: of all of it.
+HEED_API heed_status heed_plan_estimate(heed_plan* plan, const heed_extent_value* extents, size_t extent_count,
+                                        const heed_cursor* cursor, heed_estimate* estimate);
+
+// Record heed_state_clear and heed_state_copy, with barriers that order them on the queue.
+HEED_API heed_status heed_state_record_clear(heed_state* state, void* command_buffer);
+HEED_API heed_status heed_state_record_copy(heed_state* state, heed_state* from, void* command_buffer);
+
+// --- Steps of a language model inside frames; see <heed/text_frames.hpp> ------------------------------------------
+
+HEED_API heed_status heed_text_generator_memory_bytes(heed_text_generator* generator, uint64_t* bytes);
+typedef struct heed_text_part {
+  size_t size;
+  double milliseconds;  // heed's estimate for this part
+  int32_t recorded;     // 0: there was nothing to record
+  int32_t complete;     // 1: the step's last part is recorded
+} heed_text_part;
+// Records the next part of a step. `range` is host-coherent memory of heed_text_generator_memory_bytes, mapped at `mapped`.
+HEED_API heed_status heed_text_generator_record_step(heed_text_generator* generator, void* command_buffer,
+                                                     const heed_buffer_range* range, void* mapped, double budget_ms,
+                                                     heed_text_part* part);
+// When the GPU has finished the last part: heed_conversation_poll then gives each conversation's piece.
+HEED_API heed_status heed_text_generator_finish_step(heed_text_generator* generator);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
