@@ -18,7 +18,7 @@ class Case:
     run, with maxima above the file's."""
 
     def __init__(self, path, return_weights=False, extents=False):
-        file = heed.SafeTensors(path)
+        file = heed.Checkpoint(path)
         self.name = pathlib.Path(path).stem
         self.system = file.metadata["system"]
         self.arrays = {name: np.array(file[name]) for name in file}

@@ -63,7 +63,7 @@ def simplified_in_heed(case, g):
 
 
 def options(case, heads, causal, **more):
-    names = heed.nn.AttentionNames(q="w_query", k="w_key", v="w_value", out=more.pop("out", ""))
+    names = heed.nn.AttentionNames(q="w_query", k="w_key", v="w_value", out=more.pop("out", None))
     return heed.nn.MultiHeadOptions(heads=heads, d_k=case.number("d_out") // heads, names=names,
                                     bias="w_query.bias" in case, causal="top_left" if causal else None,
                                     return_weights=case.return_weights, **more)
