@@ -86,6 +86,7 @@ if(HEED_VULKAN)
 else()
   heed_layer(api SEES base graph cpu)
 endif()
+heed_layer(c SEES base)
 # Layers share one precompiled header, which holds nothing of any layer.
 heed_precompile(heed_base ${HEED_STANDARD_HEADERS} <heed/device.hpp> <heed/plan.hpp>)
 foreach(layer IN LISTS HEED_LAYERS)

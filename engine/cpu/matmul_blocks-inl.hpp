@@ -221,10 +221,9 @@ HWY_NOINLINE void widen_group(const uint8_t* block, int group, float* HWY_RESTRI
 }
 
 // Prefetches what a tile wants during one block.
-template <class Blocks>
-HWY_INLINE void prefetch_block(const Prefetch& prefetch, int64_t step) {
+HWY_INLINE void prefetch_block(const Prefetch& prefetch, int64_t step, int64_t elements) {
   const std::byte* at = prefetch.at + step * prefetch.pitch;
-  for (int64_t byte = 0; byte < Blocks::kElements * prefetch.pitch; byte += 64) prefetch_second_cache(at + byte);
+  for (int64_t byte = 0; byte < elements * prefetch.pitch; byte += 64) prefetch_second_cache(at + byte);
 }
 
 // A tile of MatmulKernels, whose k is a whole number of blocks and a_k 1. A group's values wait in the first cache for the rows
@@ -256,7 +255,7 @@ void blocks_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_
     hn::StoreU(HEED_VALUE(right, step), d, values + (step) * cols + lanes); \
   }
   for (int64_t step = 0; step < k; step += Blocks::kElements, block += Blocks::kBytes * cols) {
-    prefetch_block<Blocks>(prefetch, step);
+    prefetch_block(prefetch, step, Blocks::kElements);
     for (int group = 0; group < Blocks::kGroups; ++group) {
       HEED_GROUP(left, block, 0)
       HEED_GROUP(right, block, lanes)

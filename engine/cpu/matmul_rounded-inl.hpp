@@ -123,6 +123,8 @@ template <>
 inline constexpr int32_t kZeroOf<BlocksQ5_0> = 16;
 template <>
 inline constexpr int32_t kZeroOf<BlocksQ6_K> = 32;
+template <class Blocks>
+inline constexpr bool kHasOffsets = kZeroOf<Blocks> == 0;
 
 // The bytes of eight elements in the order of their two words: those at even places, then those at odd places.
 HWY_INLINE uint64_t even_first(uint64_t bytes) {
@@ -179,37 +181,35 @@ struct RowGroup {
   int32_t sum;
   float scale, scaled_sum;
 };
-template <class Blocks>
-HWY_INLINE RowGroup row_group(const RoundedBlock* row, int group) {
-  constexpr int kElements = Blocks::kElements / Blocks::kGroups;
-  const RoundedBlock& block = row[group * kElements / RoundedBlock::kElements];
-  const int half = group * kElements % RoundedBlock::kElements / RoundedBlock::kHalf;
-  const int32_t sum = kElements == RoundedBlock::kHalf ? block.sums[half] : block.sums[0] + block.sums[1];
+// `elements` of a group: 16 or 32.
+HWY_INLINE RowGroup row_group(const RoundedBlock* row, int group, int elements) {
+  const RoundedBlock& block = row[group * elements / RoundedBlock::kElements];
+  const int half = group * elements % RoundedBlock::kElements / RoundedBlock::kHalf;
+  const int32_t sum = elements == RoundedBlock::kHalf ? block.sums[half] : block.sums[0] + block.sums[1];
   return {block.bytes + half * RoundedBlock::kHalf, sum, block.scale, block.scale * static_cast<float>(sum)};
 }
 
 // Adds one group to a sum. Every tile calls it, so that a row's result does not depend on how many rows there are.
-template <class Blocks>
+template <bool kOffsets>
 HWY_INLINE Vector add_group(Vector sum, WholeVector whole, Vector scale, Vector offset, const RowGroup& row) {
   const Floats d;
   sum = hn::MulAdd(hn::Mul(scale, hn::Set(d, row.scale)), hn::ConvertTo(d, whole), sum);
-  if constexpr (kZeroOf<Blocks> == 0) sum = hn::MulAdd(offset, hn::Set(d, row.scaled_sum), sum);
+  if constexpr (kOffsets) sum = hn::MulAdd(offset, hn::Set(d, row.scaled_sum), sum);
   return sum;
 }
 
-// The bytes, scales and offsets of one group of a panel, [kWords * kQuads][2 lanes] and [2 lanes].
-template <class Blocks>
+// The bytes of one group of a panel, [words][2 lanes], and its scales and offsets, [2 lanes].
 struct Group {
-  static constexpr int kRows = Blocks::kWords * kQuads<Blocks>;
-  HWY_ALIGN int32_t quads[kRows * 2 * hn::MaxLanes(Floats())];
+  static constexpr int kMostQuads = 8;
+  HWY_ALIGN int32_t quads[kMostQuads * 2 * hn::MaxLanes(Floats())];
   HWY_ALIGN float scale[2 * hn::MaxLanes(Floats())], offset[2 * hn::MaxLanes(Floats())];
 };
 template <class Blocks>
-HWY_NOINLINE void read_group(const uint8_t* block, int group, Group<Blocks>* to) {
+void read_group(const uint8_t* block, int group, Group* to) {
   const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
   for (int64_t column = 0; column < cols; column += lanes) {
     hn::Store(Blocks::scale(block, group, cols, column), Floats(), to->scale + column);
-    if constexpr (kZeroOf<Blocks> == 0)
+    if constexpr (kHasOffsets<Blocks>)
       hn::Store(Blocks::offset(block, group, cols, column), Floats(), to->offset + column);
     int32_t* quads = to->quads + column;
     for (int word = group * Blocks::kWords; word < (group + 1) * Blocks::kWords; ++word) {
@@ -222,28 +222,40 @@ HWY_NOINLINE void read_group(const uint8_t* block, int group, Group<Blocks>* to)
   }
 }
 
-// A tile of MatmulKernels, whose k is a whole number of blocks, and whose rows are RoundedBlocks.
-template <class Blocks, int kRows>
-void rounded_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t, const void* HWY_RESTRICT panel,
-                  float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Prefetch& prefetch) {
+// What a tile needs to know of a type. With a tile for each type, compilers would need a quarter of a minute for them.
+struct RoundedType {
+  void (*read_group)(const uint8_t* block, int group, Group* to);
+  int bytes;     // of a block, for each column
+  int32_t zero;  // as kZeroOf
+};
+template <class Blocks>
+inline constexpr RoundedType kRoundedType = {read_group<Blocks>, Blocks::kBytes, kZeroOf<Blocks>};
+
+// kWordsOfGroup: words of four bytes.
+template <int kRows, int kGroups, int kWordsOfGroup, bool kOffsets>
+HWY_NOINLINE void rounded_rows(const RoundedType& type, int64_t k, const RoundedBlock* HWY_RESTRICT a, int64_t a_pitch,
+                               const uint8_t* HWY_RESTRICT block, float* HWY_RESTRICT c, int64_t c_pitch, bool add,
+                               const Prefetch& prefetch) {
   const Floats d;
-  const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes, a_pitch = a_row / RoundedBlock::kElements;
-  const auto* HWY_RESTRICT a = static_cast<const RoundedBlock*>(rows);
-  const auto* HWY_RESTRICT block = static_cast<const uint8_t*>(panel);
-  Group<Blocks> group;
+  const int64_t lanes = HWY_NAMESPACE::lanes(), cols = 2 * lanes;
+  const auto read = type.read_group;
+  constexpr int kElements = kGroups * kWordsOfGroup * 4;
+  const int64_t block_bytes = type.bytes * cols;
+  const int32_t zero = type.zero;
+  Group group;
   HWY_ALIGN float sums[kRows * 2 * hn::MaxLanes(Floats())];
   for (int64_t i = 0; i < kRows * cols; i += lanes) hn::Store(hn::Zero(d), d, sums + i);
-  for (int64_t step = 0; step < k; step += Blocks::kElements, block += Blocks::kBytes * cols) {
-    prefetch_block<Blocks>(prefetch, step);
-    for (int g = 0; g < Blocks::kGroups; ++g) {
-      read_group<Blocks>(block, g, &group);
-#define HEED_ROW(i)                                                              \
-  const RowGroup r##i = row_group<Blocks>(a + (i < kRows ? i : 0) * a_pitch, g); \
-  WholeVector left##i = hn::Set(Whole(), i < kRows ? -kZeroOf<Blocks> * r##i.sum : 0), right##i = left##i;
+  for (int64_t step = 0; step < k; step += kElements, block += block_bytes) {
+    prefetch_block(prefetch, step, kElements);
+    for (int g = 0; g < kGroups; ++g) {
+      read(block, g, &group);
+#define HEED_ROW(i)                                                                         \
+  const RowGroup r##i = row_group(a + (i < kRows ? i : 0) * a_pitch, g, 4 * kWordsOfGroup); \
+  WholeVector left##i = hn::Set(Whole(), !kOffsets && i < kRows ? -zero * r##i.sum : 0), right##i = left##i;
       HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
       const int32_t* quads = group.quads;
-      for (int64_t quad = 0; quad < Group<Blocks>::kRows; ++quad, quads += cols) {
+      for (int64_t quad = 0; quad < kWordsOfGroup; ++quad, quads += cols) {
         const WholeVector left = hn::Load(Whole(), quads), right = hn::Load(Whole(), quads + lanes);
 #define HEED_ROW(i)                                      \
   if constexpr (i < kRows) {                             \
@@ -255,19 +267,19 @@ void rounded_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64
 #undef HEED_ROW
       }
       const Vector left_scale = hn::Load(d, group.scale), right_scale = hn::Load(d, group.scale + lanes);
-      const Vector left_offset = kZeroOf<Blocks> == 0 ? hn::Load(d, group.offset) : hn::Zero(d);
-      const Vector right_offset = kZeroOf<Blocks> == 0 ? hn::Load(d, group.offset + lanes) : hn::Zero(d);
-#define HEED_ROW(i)                                                                                  \
-  if constexpr (i < kRows) {                                                                         \
-    float* at = sums + i * cols;                                                                     \
-    hn::Store(add_group<Blocks>(hn::Load(d, at), left##i, left_scale, left_offset, r##i), d, at);    \
-    at += lanes;                                                                                     \
-    hn::Store(add_group<Blocks>(hn::Load(d, at), right##i, right_scale, right_offset, r##i), d, at); \
+      const Vector left_offset = kOffsets ? hn::Load(d, group.offset) : hn::Zero(d);
+      const Vector right_offset = kOffsets ? hn::Load(d, group.offset + lanes) : hn::Zero(d);
+#define HEED_ROW(i)                                                                                    \
+  if constexpr (i < kRows) {                                                                           \
+    float* at = sums + i * cols;                                                                       \
+    hn::Store(add_group<kOffsets>(hn::Load(d, at), left##i, left_scale, left_offset, r##i), d, at);    \
+    at += lanes;                                                                                       \
+    hn::Store(add_group<kOffsets>(hn::Load(d, at), right##i, right_scale, right_offset, r##i), d, at); \
   }
       HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
     }
-    a += Blocks::kElements / RoundedBlock::kElements;
+    a += kElements / RoundedBlock::kElements;
   }
   for (int64_t i = 0; i < kRows; ++i)
     for (int64_t column = 0; column < cols; column += lanes) {
@@ -276,6 +288,15 @@ void rounded_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64
       if (add) sum = hn::Add(sum, hn::LoadU(d, to));
       hn::StoreU(sum, d, to);
     }
+}
+
+// A tile of MatmulKernels, whose k is a whole number of blocks, and whose rows are RoundedBlocks.
+template <class Blocks, int kRows>
+void rounded_tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t, const void* HWY_RESTRICT panel,
+                  float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Prefetch& prefetch) {
+  rounded_rows<kRows, Blocks::kGroups, Blocks::kWords * kQuads<Blocks>, kHasOffsets<Blocks>>(
+      kRoundedType<Blocks>, k, static_cast<const RoundedBlock*>(rows), a_row / RoundedBlock::kElements,
+      static_cast<const uint8_t*>(panel), c, c_pitch, add, prefetch);
 }
 
 // Multiplies one row by kThinBlocks panels, as blocks_thin does.
@@ -294,7 +315,7 @@ void rounded_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* 
   for (; k > 0; k -= Blocks::kElements, first += block_bytes, second += block_bytes) {
     prefetch_thin(first + ahead, second + ahead, block_bytes);
     for (int g = 0; g < Blocks::kGroups; ++g) {
-      const RowGroup own = row_group<Blocks>(a, g);
+      const RowGroup own = row_group(a, g, Blocks::kElements / Blocks::kGroups);
       WholeVector w0 = hn::Set(Whole(), -kZeroOf<Blocks> * own.sum), w1 = w0, w2 = w0, w3 = w0;
       const int8_t* bytes = own.bytes;
       for (int word = g * Blocks::kWords; word < (g + 1) * Blocks::kWords; ++word) {
@@ -313,9 +334,9 @@ void rounded_thin(int64_t k, const void* HWY_RESTRICT row, int64_t, const void* 
 #undef HEED_VECTOR
         bytes += 4 * kQuads<Blocks>;
       }
-#define HEED_VECTOR(i, block, column)                                                                                 \
-  s##i = add_group<Blocks>(s##i, w##i, Blocks::scale(block, g, cols, column), Blocks::offset(block, g, cols, column), \
-                           own);
+#define HEED_VECTOR(i, block, column)                                                      \
+  s##i = add_group<kHasOffsets<Blocks>>(s##i, w##i, Blocks::scale(block, g, cols, column), \
+                                        Blocks::offset(block, g, cols, column), own);
       HEED_VECTOR(0, first, 0)
       HEED_VECTOR(1, first, lanes)
       HEED_VECTOR(2, second, 0)

@@ -26,6 +26,19 @@ namespace heed::vulkan {
 // are listed here. Vulkan cannot tell whether `device`, `queue` and `pipeline_cache` belong together, or which family
 // `queue` has: the host is responsible for that.
 //
+// How heed submits to a queue that others use, too. Each function is called within the calls that HostDevice::queue names, by
+// their thread, with `user`. The CPU device never calls them.
+struct QueueAccess {
+  void* user = nullptr;
+  // Called around each vkQueueSubmit, so that the host's own submissions wait meanwhile. Both or neither.
+  void (*lock)(void* user) = nullptr;
+  void (*unlock)(void* user) = nullptr;
+  // Takes the place of vkQueueSubmit, for hosts that hand work to a thread of their own: submits `info` with `fence` to a queue of
+  // HostDevice::queue_family and returns Vulkan's result. `queue` is HostDevice::queue, which may then be null. What `info`
+  // points to is gone after the call.
+  VkResult (*submit)(void* user, VkQueue queue, const VkSubmitInfo& info, VkFence fence) = nullptr;
+};
+
 // The three handles and the queue family are enough. What a host does not tell, heed does without: features and
 // extensions count as not enabled, and DeviceInfo::reason names the field that would tell them.
 struct HostDevice {
@@ -38,21 +51,30 @@ struct HostDevice {
   uint32_t api_version = VK_API_VERSION_1_1;  // of the instance and device as created; at least 1.1
   uint32_t queue_family = 0;                  // has VK_QUEUE_COMPUTE_BIT; command buffers are made for it
   // Only Device::upload, vulkan::upload without `mapped`, Plan::run, Plan::start, Plan::make_state and calls of State use
-  // it, each within the call, and the host must not use the queue meanwhile. All but start also wait. If it is
-  // VK_NULL_HANDLE they return Unsupported, except upload of no weights, and make_state, which leaves the State undefined.
+  // it, each within the call, and vulkan::Submitter. The host must not use the queue meanwhile, unless queue_access says how
+  // it is shared. All but start and Submitter::submit also wait. If it is VK_NULL_HANDLE, with no queue_access.submit,
+  // they return Unsupported, except upload of no weights, and make_state, which leaves the State undefined.
   VkQueue queue = VK_NULL_HANDLE;
+  QueueAccess queue_access = {};
   // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are told
   // (DeviceInfo::reason names them) and api_version is at least 1.3, VK_KHR_cooperative_matrix.
   std::span<const char* const> enabled_extensions = {};
   // The features that the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none. If
   // vulkanMemoryModel is among them, vulkanMemoryModelDeviceScope must be, too.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
+  // For hosts that cannot tell enabled_features since they sit on an engine that hides them: storageBuffer16BitAccess counts as
+  // enabled if the driver has it. Only for engines known to enable it wherever it is there, as Godot 4 does: to use what is
+  // not enabled is undefined behaviour.
+  bool assume_16bit_storage = false;
   bool debug_utils = false;                          // VK_EXT_debug_utils was enabled on the instance
   const VkAllocationCallbacks* allocator = nullptr;  // host memory
   MemoryAllocator memory = {};                       // device memory; without it, heed calls vkAllocateMemory
   // heed uses it and never destroys it. Several threads use it without a lock, so it must not be made as externally
   // synchronized, and nothing may be merged into it while plans are compiled or prepared.
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
+  // Without pipeline_cache: a blob from Device::pipeline_cache of an earlier start, for a cache of heed's own. Checked, may be
+  // stale.
+  std::span<const std::byte> pipeline_cache_blob = {};
   // SelfTestReport::blob of an earlier start; see DeviceOptions::self_test_results.
   std::span<const std::byte> self_test_results = {};
   Log log = {};
@@ -63,6 +85,13 @@ struct HostDevice {
 // compute, or a list is malformed. Unsupported: the device is below heed's floor, or has the memory model without its
 // device scope.
 HEED_API Status adopt(const HostDevice& host, Device* device);
+
+// For hosts whose VkDevice may go before all of heed's handles do, such as plug-ins whose objects scripts free in any order. To be
+// called before the device is destroyed, when the GPU has finished all work of heed, and no other thread is in a call of heed.
+// From then on no handle of this device, its plans, weights and States makes a Vulkan call or calls the host's allocators:
+// calls return DeviceLost, and destructors free heed's own memory only, since the device's went with it. A Device that heed
+// opened itself returns InvalidArgument, as the CPU's does.
+HEED_API Status device_gone(const Device& device);
 
 // A named input or output of the plan in a host buffer, which must be created with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
 // and must live until the GPU has finished. Every input and output is given once. Inputs may share memory; an output

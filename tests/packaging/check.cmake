@@ -1,11 +1,13 @@
 # One way of getting heed into a program, from start to end: cmake -DHOW=... -P check.cmake
 #   HOW      static        install, move the folder, find_package
 #            shared        the same with a shared library; its exported symbols are checked
-#            fetch         FetchContent, which ends in add_subdirectory, with a shared library
+#            fetch         FetchContent, which ends in add_subdirectory, with a shared library; warnings are errors, and each file
+#                          is compiled alone, which finds those that do not include what they use
 #   SOURCE   heed's source folder
 #   BUILD    heed's build folder, for HOW=static
 #   WORK     a folder for what is made here; emptied first
 #   COMPILER, GENERATOR, LAUNCHER   as heed was built
+#   CLANG    for HOW=fetch: clang++, if there is one
 cmake_minimum_required(VERSION 3.21)
 
 function(run)
@@ -17,6 +19,9 @@ function(run)
   set(run_output "${text}" PARENT_SCOPE)
 endfunction()
 
+if(HOW STREQUAL "fetch" AND CLANG)
+  set(COMPILER ${CLANG})
+endif()
 set(configure ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER})
 if(LAUNCHER)
   list(APPEND configure -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
@@ -108,7 +113,7 @@ elseif(HOW STREQUAL "fetch")
   # An archive of the sources, as a download would be.
   run(${CMAKE_COMMAND} -E chdir ${SOURCE} ${CMAKE_COMMAND} -E tar czf ${WORK}/heed.tar.gz
       CMakeLists.txt LICENSE engine include shaders)
-  check_consumer(-DHEED_FROM=fetch -DHEED_SOURCE=${WORK}/heed.tar.gz -DBUILD_SHARED_LIBS=ON)
+  check_consumer(-DHEED_FROM=fetch -DHEED_SOURCE=${WORK}/heed.tar.gz -DBUILD_SHARED_LIBS=ON -DHEED_WERROR=ON -DHEED_UNITY=OFF)
 else()
   message(FATAL_ERROR "HOW is '${HOW}'")
 endif()

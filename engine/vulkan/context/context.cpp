@@ -10,8 +10,15 @@ Status Context::check(const char* what, VkResult result) {
   return vulkan::check(log, what, result);
 }
 
+Status Context::there(const char* what) const {
+  if (!gone) return Status::Ok;
+  return fail(log, Status::DeviceLost,
+              format("%s: the host said that the device of %s is gone (device_gone)", what, info.word.c_str()));
+}
+
 Status Context::alive(const char* what) const {
   if (!lost) return Status::Ok;
+  if (gone) return there(what);
   return fail(log, Status::DeviceLost,
               format("%s: %s was lost earlier; open it again or compile for the CPU", what, info.word.c_str()));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <heed/device.hpp>
+#include <heed/vulkan.hpp>
 #include <heed/vulkan_memory.hpp>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,7 @@ struct Context {
   MemoryAllocator memory;          // the host's; empty: heed allocates device memory itself
   bool memory_budget = false;      // VK_EXT_memory_budget is enabled
   VkQueue queue = VK_NULL_HANDLE;  // null if the host gave none
+  QueueAccess queue_access;        // the host's
   uint32_t queue_family = 0;
   PhysicalDevice physical;
   Capabilities capabilities;
@@ -36,12 +38,17 @@ struct Context {
   // A submission did not end. Vulkan forbids destroying what it may still use, so that nothing is destroyed any more: a
   // leak in a process whose GPU hangs anyway.
   std::atomic<bool> hung{false};
+  // The host said that its device is gone; lost and hung, too. Not even mapped memory may be read any more.
+  std::atomic<bool> gone{false};
 
   // Ok for success codes; otherwise logs "<what>: <VkResult>", remembers a lost device, returns the closest
   // Status.
   Status check(const char* what, VkResult result);
   // Ok, or DeviceLost with a message that names `what`.
   Status alive(const char* what) const;
+  // The same, but Ok for a device that is lost and still there, whose memory may be read.
+  Status there(const char* what) const;
+  bool can_submit() const { return queue != VK_NULL_HANDLE || queue_access.submit != nullptr; }
 
   // Where weights, scratch, States, constants, inputs and outputs may begin within a buffer.
   uint64_t buffer_alignment() const { return std::max<uint64_t>(256, capabilities.storage_alignment); }

@@ -22,11 +22,22 @@ constexpr std::chrono::milliseconds kPause{10};
 // Every other result, errors included, leaves what was submitted in use.
 bool is_at_rest(VkResult waited) { return waited == VK_SUCCESS || waited == VK_ERROR_DEVICE_LOST; }
 
+// vkQueueSubmit, as the host lets heed use its queue.
+VkResult submit_to_queue(Context& context, const VkSubmitInfo& info, VkFence fence) {
+  const QueueAccess& access = context.queue_access;
+  const std::lock_guard lock(context.queue_mutex);
+  if (access.submit != nullptr) return access.submit(access.user, context.queue, info, fence);
+  if (access.lock != nullptr) access.lock(access.user);
+  const VkResult result = context.vk.QueueSubmit(context.queue, 1, &info, fence);
+  if (access.unlock != nullptr) access.unlock(access.user);
+  return result;
+}
+
 }  // namespace
 
 Status Submission::create(Context& context, const char* what) {
   context_ = &context;
-  if (context.queue == VK_NULL_HANDLE)
+  if (!context.can_submit())
     return fail(context.log, Status::Unsupported,
                 format("%s: the host gave no queue with its device (HostDevice::queue); without one, recording is "
                        "possible, and vulkan::upload to memory that the host has mapped (WeightTarget::mapped)",
@@ -80,10 +91,7 @@ Status Submission::submit(uint32_t timeout_ms) {
   auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands_;
-  {
-    const std::lock_guard lock(context.queue_mutex);
-    status = context.check("vkQueueSubmit", context.vk.QueueSubmit(context.queue, 1, &info, fence_));
-  }
+  status = context.check("vkQueueSubmit", submit_to_queue(context, info, fence_));
   limit_ms_ = timeout_ms == 0 ? kTimeoutMs : timeout_ms;
   end_ = Clock::now() + std::chrono::milliseconds(limit_ms_);
   return status;
@@ -99,6 +107,7 @@ bool Submission::ended() {
 
 Status Submission::wait() {
   Context& context = *context_;
+  if (context.gone) return context.there("wait");
   // If another wait found the device lost, this submission may never end, and gets no more time than a reset takes.
   const bool was_lost = context.lost;
   const auto reset_from_now = [] { return Clock::now() + std::chrono::milliseconds(kResetMs); };

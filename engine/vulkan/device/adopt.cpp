@@ -17,6 +17,10 @@ Status check_lists(const HostDevice& host) {
     return fail(host.log, Status::InvalidArgument,
                 format("adopt: memory.%s is null, but not the other of the two",
                        host.memory.allocate == nullptr ? "allocate" : "free"));
+  if ((host.queue_access.lock == nullptr) != (host.queue_access.unlock == nullptr))
+    return fail(host.log, Status::InvalidArgument,
+                format("adopt: queue_access.%s is null, but not the other of the two",
+                       host.queue_access.lock == nullptr ? "lock" : "unlock"));
   return Status::Ok;
 }
 
@@ -50,9 +54,20 @@ Status adopt(const HostDevice& host, Device* device) {
   return status;
 }
 
+Status device_gone(const Device& device) {
+  detail::DeviceImpl* impl = device.impl().get();
+  if (impl == nullptr) return Status::InvalidArgument;
+  if (impl->backend() != detail::Backend::Vulkan || !static_cast<VulkanDevice*>(impl)->adopted())
+    return fail(impl->log(), Status::InvalidArgument,
+                "device_gone: " + impl->info().word + " is no device that heed adopted from a host");
+  Context& context = static_cast<VulkanDevice*>(impl)->context();
+  context.lost = context.hung = context.gone = true;
+  return Status::Ok;
+}
+
 Status VulkanDevice::adopt(const HostDevice& host) {
   // Only what the host told counts, not what the physical device could do.
-  const Features told = read_features(host.enabled_features);
+  Features told = read_features(host.enabled_features);
   // With the memory model on, atomics are of the device's scope: VUID-RuntimeSpirv-vulkanMemoryModel-06265.
   if (told.vulkanMemoryModel && !told.vulkanMemoryModelDeviceScope)
     return fail(host.log, Status::Unsupported,
@@ -82,6 +97,8 @@ Status VulkanDevice::adopt(const HostDevice& host) {
     return fail(host.log, Status::InvalidArgument,
                 format("adopt: queue family %u has no compute (the device has %zu families)", host.queue_family,
                        families.size()));
+  if (host.assume_16bit_storage && context_.physical.offered.storageBuffer16BitAccess)
+    told.storageBuffer16BitAccess = true;
   context_.physical.features = told;
   context_.physical.memory_budget = contains(host.enabled_extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (!untold.empty() && context_.physical.matrix_units.missing.empty())
@@ -94,6 +111,7 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.memory = host.memory;
   context_.memory_budget = context_.physical.memory_budget;
   context_.queue = host.queue;
+  context_.queue_access = host.queue_access;
   context_.queue_family = host.queue_family;
   context_.capabilities = capabilities_of(context_.physical);
   apply_self_test(host.self_test_results);
@@ -101,7 +119,7 @@ Status VulkanDevice::adopt(const HostDevice& host) {
                     context_.vk.CmdBeginDebugUtilsLabelEXT != nullptr &&
                     context_.vk.CmdEndDebugUtilsLabelEXT != nullptr;
   context_.device = host.device;
-  return pipelines_->create({}, host.pipeline_cache);
+  return pipelines_->create(host.pipeline_cache_blob, host.pipeline_cache);
 }
 
 }  // namespace heed::vulkan

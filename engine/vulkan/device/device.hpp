@@ -20,6 +20,7 @@ class VulkanDevice final : public detail::DeviceImpl {
   Status open(std::unique_ptr<Instance> instance, uint32_t index, VkPhysicalDevice physical, const DeviceInfo& info,
               const DeviceOptions& options);
   Status adopt(const HostDevice& host);
+  bool adopted() const { return instance_ == nullptr; }
 
   detail::Backend backend() const override { return detail::Backend::Vulkan; }
   const DeviceInfo& info() const override { return context_.info; }
@@ -33,7 +34,10 @@ class VulkanDevice final : public detail::DeviceImpl {
   Status upload_needs(std::span<const HostTensor> tensors, const UploadOptions& options, BufferNeeds* needs);
   Status compile(Schedule&& schedule, std::shared_ptr<detail::WeightsImpl> weights, const CompileOptions& options,
                  std::shared_ptr<detail::PlanImpl>* plan) override;
-  Status pipeline_cache(std::vector<std::byte>* blob) const override { return pipelines_->blob(blob); }
+  Status pipeline_cache(std::vector<std::byte>* blob) const override {
+    const Status status = context_.there("pipeline_cache");
+    return status == Status::Ok ? pipelines_->blob(blob) : status;
+  }
 
   // self_test.cpp
   uint64_t self_test_key() const override;

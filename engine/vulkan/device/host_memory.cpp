@@ -39,6 +39,7 @@ Status memory_budget(const Device& device, std::vector<HeapBudget>* heaps) {
                 format("memory_budget: %s no %s",
                        context.physical.adopted ? "the host told in HostDevice::enabled_extensions" : "the driver has",
                        VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
+  if (const Status status = context.there("memory_budget"); status != Status::Ok) return status;
   const VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = read_memory_budget(context);
   const VkPhysicalDeviceMemoryProperties& memory = context.physical.memory;
   heaps->clear();

@@ -12,13 +12,14 @@ using ull = unsigned long long;
 Status needs_of(Context& context, uint64_t bytes, VkBufferUsageFlags usage, uint64_t alignment, BufferNeeds* needs) {
   *needs = {};
   if (bytes == 0) return Status::Ok;
+  Status status = context.there("a question for memory");
+  if (status != Status::Ok) return status;
   // Memory types depend on the usage alone, so that a small buffer without memory answers for all.
   auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = 256;
   info.usage = usage;
   VkBuffer buffer = VK_NULL_HANDLE;
-  const Status status =
-      context.check("vkCreateBuffer", context.vk.CreateBuffer(context.device, &info, context.allocator, &buffer));
+  status = context.check("vkCreateBuffer", context.vk.CreateBuffer(context.device, &info, context.allocator, &buffer));
   if (status != Status::Ok) return status;
   VkMemoryRequirements memory = {};
   context.vk.GetBufferMemoryRequirements(context.device, buffer, &memory);

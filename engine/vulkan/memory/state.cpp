@@ -100,7 +100,7 @@ Status VulkanState::allocate() {
   if (layout->bytes == 0) return Status::Ok;
   const Status status = buffer_.create(context_, "state", layout->bytes, kStateUsage, MemoryUse::Device);
   range_ = {buffer_.handle(), 0, layout->bytes};
-  return status == Status::Ok && context_.queue != VK_NULL_HANDLE ? clear() : status;
+  return status == Status::Ok && context_.can_submit() ? clear() : status;
 }
 
 Status VulkanState::use(const BufferRange& range) {

@@ -83,6 +83,7 @@ struct Slot {
 
 class VulkanPlan final : public detail::PlanImpl {
  public:
+  bool is_of(const Context& context) const { return &context_ == &context; }
   // `owner`: the device, whose context and pipelines are given.
   VulkanPlan(std::shared_ptr<const detail::DeviceImpl> owner, Context& context, Pipelines& device_pipelines,
              std::shared_ptr<VulkanWeights> weights, Schedule&& schedule, const CompileOptions& options);

@@ -55,8 +55,9 @@ Status VulkanPlan::last_completed(uint32_t slot, int32_t* pass) {
                 format("last_completed: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
   if (!options_.progress)
     return fail(context_.log, Status::Unsupported, "last_completed: the plan was compiled without progress");
-  *pass = progress_.last(slot);
-  return Status::Ok;
+  const Status status = context_.there("last_completed");
+  if (status == Status::Ok) *pass = progress_.last(slot);
+  return status;
 }
 
 void VulkanPlan::log_last_completed() {
@@ -75,10 +76,11 @@ Status VulkanPlan::take_faults(uint32_t slot) {
   if (slot >= slots_.size())
     return fail(context_.log, Status::InvalidArgument,
                 format("take_faults: slot %u was asked for; the plan was compiled for %zu", slot, slots_.size()));
-  if (faulting_passes_.empty()) return Status::Ok;
+  Status status = context_.there("take_faults");
+  if (status != Status::Ok || faulting_passes_.empty()) return status;
   // Other slots may be in flight.
   const uint64_t begin = slot * fault_slot_bytes();
-  Status status = faults_.invalidate(begin, fault_slot_bytes());
+  status = faults_.invalidate(begin, fault_slot_bytes());
   if (status != Status::Ok) return status;
   for (size_t i = 0; i < faulting_passes_.size(); ++i) {
     std::byte* word = faults_.mapped() + begin + i * fault_word_bytes();
@@ -130,7 +132,8 @@ Status VulkanPlan::timings(std::vector<PassTime>* times, uint32_t slot) const {
   if (!clock_.on()) return fail(context_.log, Status::Unsupported, "timings: the plan was compiled without timestamps");
   if (slot >= slots_.size() || !slots_[slot].recorded)
     return fail(context_.log, Status::InvalidArgument, format("timings: slot %u was never recorded to its end", slot));
-  const Status status = clock_.read(slot, &times_);
+  Status status = context_.there("timings");
+  if (status == Status::Ok) status = clock_.read(slot, &times_);
   if (status != Status::Ok) return status;
   std::vector<PassTime> found;
   if (!clock_.milliseconds(slot, &found))

@@ -113,6 +113,7 @@ typedef struct heed_attention_map heed_attention_map;  // text.h: what tokens lo
 typedef struct heed_text_encoder heed_text_encoder;    // text.h: texts become vectors
 typedef struct heed_text_generator heed_text_generator;  // text.h: a language model on a device
 typedef struct heed_conversation heed_conversation;      // text.h: messages or a raw text, with keys and values
+typedef struct heed_submitter heed_submitter;            // vulkan.h: records and submits
 
 // A blob holds a text, or something to keep in a file. Behind its bytes lies a 0 that does not count.
 //

@@ -1,6 +1,7 @@
 // heed inside a program that owns the GPU. No Vulkan header is needed: dispatchable handles (VkInstance, VkPhysicalDevice, VkDevice,
 // VkQueue, VkCommandBuffer) and pointers are void*, others (VkBuffer, VkPipelineCache, VkDeviceMemory) uint64_t, sizes
-// uint64_t, masks as wide as Vulkan has them. <heed/vulkan.hpp>, vulkan_memory.hpp and vulkan_frames.hpp tell more of each.
+// uint64_t, masks as wide as Vulkan has them. <heed/vulkan.hpp>, vulkan_memory.hpp and vulkan_frames.hpp tell more of
+// each.
 #ifndef HEED_C_VULKAN_H
 #define HEED_C_VULKAN_H
 
@@ -45,8 +46,20 @@ typedef struct heed_memory_allocator {
   void* user;
 } heed_memory_allocator;
 
-// Everything that heed may use of the host's device, which must outlive all that heed makes with it. The three handles and
-// queue_family are enough; what is not told counts as not enabled, and heed_device_info::reason names the members that would tell it.
+// How heed submits to a queue that others use, too. Each function is called within the calls that submit, by their thread.
+typedef struct heed_queue_access {
+  // Called around each vkQueueSubmit, so that the host's own submissions wait meanwhile. Both or neither.
+  void (*lock)(void* user);
+  void (*unlock)(void* user);
+  // Takes the place of vkQueueSubmit: submits the VkSubmitInfo with the VkFence to a queue of queue_family, and returns a VkResult.
+  // `queue` is heed_host_device::queue, which may then be NULL. What submit_info points to is gone after the call.
+  int32_t (*submit)(void* user, void* queue, const void* submit_info, uint64_t fence);
+  void* user;
+} heed_queue_access;
+
+// Everything that heed may use of the host's device, which must outlive all that heed makes with it, unless heed_device_gone is
+// called. The three handles and queue_family are enough; what is not told counts as not enabled, and heed_device_info::reason
+// names the members that would tell it.
 typedef struct heed_host_device {
   size_t size;
   void* instance;
@@ -62,14 +75,22 @@ typedef struct heed_host_device {
   uint64_t pipeline_cache;              // VkPipelineCache; heed uses it and never destroys it
   const void* self_test_results;        // of heed_self_test_report_blob at an earlier start
   size_t self_test_results_bytes;
-  const heed_log* log;    // copied
-  uint32_t api_version;   // of instance and device as created; 0: 1.1
-  uint32_t queue_family;  // computes; command buffers are made for it
-  int32_t debug_utils;    // 1: VK_EXT_debug_utils was enabled on the instance
-  int32_t reserved;       // 0
+  const heed_log* log;           // copied
+  uint32_t api_version;          // of instance and device as created; 0: 1.1
+  uint32_t queue_family;         // computes; command buffers are made for it
+  int32_t debug_utils;           // 1: VK_EXT_debug_utils was enabled on the instance
+  int32_t assume_16bit_storage;  // 1: instead of enabled_features, for engines known to enable storageBuffer16BitAccess
+  const void*
+      pipeline_cache_blob;  // of heed_device_pipeline_cache at an earlier start, for a cache of heed's own; may be stale
+  size_t pipeline_cache_blob_bytes;
+  const heed_queue_access* queue_access;  // NULL: nobody else uses `queue` during a call that submits; copied
 } heed_host_device;
 // Makes a device on the host's VkDevice. InvalidArgument: a handle is null or a list malformed. Unsupported: below heed's floor.
 HEED_API heed_status heed_device_adopt(const heed_host_device* host, heed_device** device);
+// For hosts whose VkDevice may go before all of heed's handles do. To be called before that, when the GPU has finished all work of
+// heed and no other thread is in a call of heed: from then on no handle of this device calls Vulkan or the host's allocators, calls
+// return HEED_DEVICE_LOST, and handles can still be destroyed. InvalidArgument: not an adopted device.
+HEED_API heed_status heed_device_gone(heed_device* device);
 
 // The properties that a host's buffer must have to serve heed.
 typedef struct heed_buffer_needs {
@@ -182,6 +203,31 @@ HEED_API heed_status heed_plan_estimate(heed_plan* plan, const heed_extent_value
 // Record heed_state_clear and heed_state_copy, with barriers that order them on the queue.
 HEED_API heed_status heed_state_record_clear(heed_state* state, void* command_buffer);
 HEED_API heed_status heed_state_record_copy(heed_state* state, heed_state* from, void* command_buffer);
+
+// --- Submitting for hosts that have no command buffer to give; see <heed/vulkan_submitter.hpp> --------------------------
+
+typedef struct heed_submitter_options {
+  size_t size;
+  uint32_t slots;       // how many recordings may be in flight at once; plans need as many record_slots. 0: 2
+  uint32_t timeout_ms;  // work that takes longer counts as a lost device; 0: 10000
+  // What the host did with inputs and outputs before, and will do with outputs afterwards: VkPipelineStageFlags and VkAccessFlags. If
+  // the stages are 0, all stages and accesses count.
+  uint32_t stages_before, accesses_before;
+  uint32_t stages_after, accesses_after;
+} heed_submitter_options;
+// One thread at a time. It keeps the plans and states of what is in flight. InvalidArgument: the device is the CPU's. Unsupported:
+// the host adopted it without a queue.
+HEED_API heed_status heed_submitter_create(heed_device* device, const heed_submitter_options* options,
+                                           heed_submitter** submitter);
+HEED_API heed_status heed_submitter_destroy(heed_submitter* submitter);  // waits for what is in flight
+// Records the plan with barriers on both sides into a slot that is free, and submits it, within the call. info->slot is not read; *slot
+// becomes the one that was taken. Errors of heed_plan_record, and NotReady: all slots are in flight.
+HEED_API heed_status heed_submitter_submit(heed_submitter* submitter, heed_plan* plan, const heed_record_info* info,
+                                           uint32_t* slot);
+// HEED_OK if the slot's work has ended, or nothing was submitted; HEED_NOT_READY if it goes on; else what went wrong: IndexOutOfRange
+// as for heed_plan_take_faults, or DeviceLost. Outputs can be read where they are mapped if accesses_after has HOST_READ.
+HEED_API heed_status heed_submitter_poll(heed_submitter* submitter, uint32_t slot);
+HEED_API heed_status heed_submitter_wait(heed_submitter* submitter, uint32_t slot);  // the same, but waits
 
 // --- Steps of a language model inside frames; see <heed/text_frames.hpp> ------------------------------------------
 

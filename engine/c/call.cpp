@@ -1,0 +1,153 @@
+#include "c/call.hpp"
+
+#include <algorithm>
+
+namespace heed::c {
+namespace {
+
+// Plain memory, since a library runs no code at a thread's exit that its host did not ask for.
+constexpr size_t kMessageBytes = 4096;
+thread_local constinit char message[kMessageBytes] = "";
+thread_local constinit Call* current = nullptr;
+
+void keep(std::string_view text) {
+  size_t length = std::min(text.size(), kMessageBytes - 1);
+  // A cut goes before a character of UTF-8, never into it.
+  while (length < text.size() && length > 0 && (static_cast<uint8_t>(text[length]) & 0xc0) == 0x80) --length;
+  std::memcpy(message, text.data(), length);
+  message[length] = 0;
+}
+
+}  // namespace
+
+const char* last_message() { return message; }
+
+Host::Host(const heed_log* given) {
+  if (given != nullptr) host = *given;
+}
+
+Log Host::log() {
+  const auto tell = [](void* user, LogLevel level, const char* text) {
+    Host* self = static_cast<Host*>(user);
+    const bool is_in_call = current != nullptr;
+    if (level == LogLevel::Error && !Call::take_message(text)) {
+      const std::lock_guard lock(self->mutex);
+      self->elsewhere = text;
+    }
+    const heed_log& to = self->host;
+    if (to.callback != nullptr && static_cast<int32_t>(level) >= to.minimum && (is_in_call || to.any_thread != 0))
+      to.callback(to.user, static_cast<int32_t>(level), text);
+  };
+  const int32_t minimum =
+      host.callback == nullptr ? HEED_LOG_ERROR : std::clamp(host.minimum, 0, int32_t{HEED_LOG_ERROR});
+  return {tell, this, static_cast<LogLevel>(minimum)};
+}
+
+Call::Call(const char* function, heed::Graph* graph) : function_(function), graph_(graph), outer_(current) {
+  current = this;
+}
+Call::~Call() { current = outer_; }
+
+bool Call::take_message(const char* text) {
+  if (current == nullptr) return false;
+  current->logged_ = text;
+  return true;
+}
+
+heed_status Call::fail(heed_status status, const std::string& text) {
+  if (failed()) return status_;
+  status_ = status;
+  const std::string whole = std::string(function_) + ": " + text;
+  keep(whole);
+  if (graph_ != nullptr) (void)graph_->fail(static_cast<Status>(status), whole);
+  return status_;
+}
+
+heed_status Call::end(Status status, Host* host) {
+  if (failed() || status == Status::Ok) return status_;
+  if (!logged_.empty()) {
+    status_ = to_c(status);
+    keep(logged_);
+    return status_;
+  }
+  std::string text = to_string(status);
+  if (host != nullptr) {
+    const std::lock_guard lock(host->mutex);
+    if (!host->elsewhere.empty()) text = std::move(host->elsewhere);
+    host->elsewhere.clear();
+  }
+  return fail(to_c(status), text);
+}
+
+heed_status Call::adopt(Status status, std::string_view text) {
+  if (failed() || status == Status::Ok) return status_;
+  status_ = to_c(status);
+  keep(text);
+  return status_;
+}
+
+bool Call::has(const void* pointer, const char* what) {
+  if (pointer == nullptr) fail(HEED_INVALID_ARGUMENT, format("%s is NULL", what));
+  return pointer != nullptr;
+}
+
+bool Call::has_array(const void* pointer, size_t count, const char* what) { return count == 0 || has(pointer, what); }
+
+bool Call::has_index(size_t index, size_t count) {
+  if (index >= count) fail(HEED_INDEX_OUT_OF_RANGE, format("there is no %zu; there are %zu", index, count));
+  return index < count;
+}
+
+std::string_view Call::text(const char* text, const char* what) {
+  return has(text, what) ? std::string_view(text) : std::string_view();
+}
+
+std::string_view Call::text_or(const char* text, std::string_view otherwise) const {
+  return text == nullptr ? otherwise : std::string_view(text);
+}
+
+void Call::refuse_number(int32_t value, int32_t last, const char* what) {
+  fail(HEED_INVALID_ARGUMENT, format("%s is %d; it must be 0 to %d", what, value, last));
+}
+
+DType Call::dtype(heed_dtype dtype, DType otherwise) { return dtype_if(dtype).value_or(otherwise); }
+
+std::optional<DType> Call::dtype_if(heed_dtype dtype) {
+  if (dtype >= 1 && dtype <= kDTypes) return static_cast<DType>(dtype - 1);
+  if (dtype != HEED_DTYPE_DEFAULT) refuse_number(dtype, kDTypes, "the dtype");
+  return {};
+}
+
+bool check_struct(Call& call, const void* given, size_t known, bool reads, const char* what) {
+  constexpr size_t kLargest = 4096;  // whoever forgets `size` has any number there
+  size_t size = 0;
+  std::memcpy(&size, given, sizeof(size));
+  if (size < sizeof(size) || size > kLargest) {
+    call.fail(HEED_INVALID_ARGUMENT, format("%s has the size %zu; set it to sizeof the struct", what, size));
+    return false;
+  }
+  const auto* bytes = static_cast<const unsigned char*>(given);
+  if (reads && size > known && std::any_of(bytes + known, bytes + size, [](unsigned char b) { return b != 0; })) {
+    call.fail(HEED_UNSUPPORTED,
+              format("%s asks for what this version of heed does not know: of its %zu bytes, those from %zu "
+                     "on are not all 0",
+                     what, size, known));
+    return false;
+  }
+  return true;
+}
+
+heed_status give_blob(Call& call, std::vector<std::byte> bytes, heed_blob** blob) {
+  auto made = std::make_unique<Blob>();
+  made->size = bytes.size();
+  made->bytes = std::move(bytes);
+  made->bytes.push_back(std::byte{0});
+  return give(call, std::move(made), blob);
+}
+
+heed_status give_text(Call& call, std::string_view text, heed_blob** blob) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  return give_blob(call, std::vector<std::byte>(bytes, bytes + text.size()), blob);
+}
+
+}  // namespace heed::c

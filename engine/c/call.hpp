@@ -1,0 +1,247 @@
+// What every function of the C interface does first and last: messages, checks of what it is given, handles to objects.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heed/c/heed.h>
+
+#include <heed/device.hpp>
+#include <heed/graph.hpp>
+#include <heed/status.hpp>
+
+#include "base/logging.hpp"
+#include "c/handles.hpp"
+
+namespace heed::c {
+
+// What the host gave to a device or file and must be there as long as anything that was made with it: its log, and
+// functions of which heed keeps pointers.
+struct Host {
+  explicit Host(const heed_log* given);
+  Log log();
+
+  heed_log host = {};
+  heed_memory_allocator memory = {};
+  heed_queue_access queue = {};
+  heed_parallel_for threads = {};
+  std::mutex mutex;
+  std::string elsewhere;  // the last error that was told on no thread that was in a call
+};
+
+// One call of the interface. The first failure stays, and its message becomes the thread's last one.
+class Call {
+ public:
+  explicit Call(const char* function, heed::Graph* graph = nullptr);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  bool failed() const { return status_ != HEED_OK; }
+  heed_status status() const { return status_; }
+  // Keeps the failure, "heed_plan_run: " + message. A graph that is being built keeps it, too.
+  heed_status fail(heed_status status, const std::string& message);
+  // Takes over what the engine returned. Its message is the error that was logged during the call, or elsewhere for `host`.
+  heed_status end(Status status, Host* host = nullptr);
+  // Takes over a failure whose message is known as it is.
+  heed_status adopt(Status status, std::string_view message);
+  void fails_into(heed::Graph* graph) { graph_ = graph; }
+
+  // Whether a pointer that must be given is; the call fails if not.
+  bool has(const void* pointer, const char* what);
+  // IndexOutOfRange if it is not below count.
+  bool has_index(size_t index, size_t count);
+  // Whether the engine logged an error during the call.
+  bool has_logged() const { return !logged_.empty(); }
+  // Whether an array is there if it has elements.
+  bool has_array(const void* pointer, size_t count, const char* what);
+  // A text that must be given, and one that may be NULL.
+  std::string_view text(const char* text, const char* what);
+  std::string_view text_or(const char* text, std::string_view otherwise = {}) const;
+  // Whether an enumerator is one of 0 .. last.
+  template <class T>
+  T one_of(int32_t value, T last, const char* what) {
+    if (value >= 0 && value <= static_cast<int32_t>(last)) return static_cast<T>(value);
+    refuse_number(value, static_cast<int32_t>(last), what);
+    return T{};
+  }
+  DType dtype(heed_dtype dtype, DType otherwise = DType::F32);
+  std::optional<DType> dtype_if(heed_dtype dtype);
+
+  // Called by Host: an error was logged on this thread.
+  static bool take_message(const char* message);
+
+ private:
+  void refuse_number(int32_t value, int32_t last, const char* what);
+
+  const char* function_;
+  heed::Graph* graph_;
+  Call* outer_;
+  heed_status status_ = HEED_OK;
+  std::string logged_;  // the last error that was logged during the call
+};
+
+const char* last_message();
+
+inline heed_dtype to_c(DType dtype) { return static_cast<heed_dtype>(dtype) + 1; }
+inline heed_status to_c(Status status) { return static_cast<heed_status>(status); }
+
+// --- Versioned structs -----------------------------------------------------------------------------------------
+
+// Whether `size` can be that of a struct, of which heed knows `known` bytes, and what it does not know is 0. `what` names it.
+bool check_struct(Call& call, const void* given, size_t known, bool reads, const char* what);
+
+// A caller's struct of options: zeros for NULL, and for what the caller does not know.
+template <class T>
+class Given {
+ public:
+  Given(Call& call, const T* given, const char* what) {
+    if (given == nullptr || !check_struct(call, given, sizeof(T), true, what)) return;
+    std::memcpy(&value_, given, std::min(given->size, sizeof(T)));
+    is_given_ = true;
+  }
+  bool is_given() const { return is_given_; }
+  const T* operator->() const { return &value_; }
+  const T& operator*() const { return value_; }
+
+ private:
+  T value_{};
+  bool is_given_ = false;
+};
+
+// A caller's struct that a call fills as far as the caller knows it.
+template <class T>
+class Wanted {
+ public:
+  Wanted(Call& call, T* wanted, const char* what) {
+    if (call.has(wanted, what) && check_struct(call, wanted, sizeof(T), false, what)) wanted_ = wanted;
+  }
+  void set(T value) {
+    if (wanted_ == nullptr) return;
+    value.size = wanted_->size;
+    std::memcpy(static_cast<void*>(wanted_), &value, std::min(value.size, sizeof(T)));
+  }
+
+ private:
+  T* wanted_ = nullptr;
+};
+
+// --- Handles ---------------------------------------------------------------------------------------------------
+
+// For objects that serve one call at a time: false if another call has it.
+class Turn {
+ public:
+  bool take() { return !taken_.exchange(true, std::memory_order_acquire); }
+  void give_back() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+// Ties each kind of handle to its object: `using Handle = heed_plan; static constexpr Kind kKind`. Objects that serve one
+// call at a time have take_turn() and give_turn().
+template <class T>
+concept TakesTurns = requires(T& object) {
+  object.take_turn();
+  object.give_turn();
+};
+
+// The object of a handle, for the length of a call. The call fails if there is none.
+template <class T>
+class Pin {
+ public:
+  Pin(Call& call, typename T::Handle* handle) {
+    const char* why = "";
+    slot_ = pin(reinterpret_cast<uintptr_t>(handle), T::kKind, &why);
+    if (slot_ == nullptr) {
+      call.fail(HEED_INVALID_ARGUMENT, format("the %s %s", to_string(T::kKind), why));
+      return;
+    }
+    if constexpr (TakesTurns<T>) {
+      if (!static_cast<T*>(slot_->object)->take_turn()) {
+        call.fail(HEED_INVALID_ARGUMENT, format("the %s is in use by another call", to_string(T::kKind)));
+        unpin(slot_);
+        slot_ = nullptr;
+      }
+    }
+  }
+  ~Pin() {
+    if (slot_ == nullptr) return;
+    if constexpr (TakesTurns<T>) static_cast<T*>(slot_->object)->give_turn();
+    unpin(slot_);
+  }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+  explicit operator bool() const { return slot_ != nullptr; }
+  T* get() const { return static_cast<T*>(slot_->object); }
+  T* operator->() const { return get(); }
+  T& operator*() const { return *get(); }
+
+ private:
+  Slot* slot_ = nullptr;
+};
+
+// Makes a handle of an object if the call has not failed, else writes NULL.
+template <class T>
+heed_status give(Call& call, std::unique_ptr<T> object, typename T::Handle** handle) {
+  if (handle == nullptr) return call.status();
+  *handle = nullptr;
+  if (call.failed()) return call.status();
+  const uintptr_t made = make_handle(T::kKind, object.get(), [](void* dropped) { delete static_cast<T*>(dropped); });
+  if (made == 0) return call.fail(HEED_OUT_OF_MEMORY, "there are too many handles");
+  (void)object.release();
+  *handle = reinterpret_cast<typename T::Handle*>(made);
+  return HEED_OK;
+}
+
+// Whether there is a place for a handle; writes NULL to it, so that a failure leaves that.
+template <class Handle>
+bool has_place(Call& call, Handle** handle, const char* what) {
+  if (!call.has(handle, what)) return false;
+  *handle = nullptr;
+  return true;
+}
+
+template <class T>
+heed_status destroy(const char* function, typename T::Handle* handle) {
+  if (handle == nullptr) return HEED_OK;
+  Call call(function);
+  const char* why = "";
+  if (!close(reinterpret_cast<uintptr_t>(handle), T::kKind, &why))
+    return call.fail(HEED_INVALID_ARGUMENT, format("the %s %s", to_string(T::kKind), why));
+  return HEED_OK;
+}
+
+// --- Arrays of the caller's, and blobs -------------------------------------------------------------------------
+
+// Fills an array of the caller's: *count becomes how many there are.
+template <class T>
+heed_status fill(Call& call, std::span<const T> values, T* array, size_t capacity, size_t* count) {
+  if (!call.has(count, "count")) return call.status();
+  *count = values.size();
+  if (values.size() > capacity)
+    return call.fail(HEED_BUFFER_TOO_SMALL, format("there are %zu, and room for %zu", values.size(), capacity));
+  if (!call.has_array(array, values.size(), "the array")) return call.status();
+  if (!values.empty()) std::memcpy(array, values.data(), values.size_bytes());
+  return HEED_OK;
+}
+
+struct Blob {
+  using Handle = heed_blob;
+  static constexpr Kind kKind = Kind::Blob;
+  std::vector<std::byte> bytes;  // one more than `size`: a 0
+  size_t size = 0;
+};
+heed_status give_blob(Call& call, std::vector<std::byte> bytes, heed_blob** blob);
+heed_status give_text(Call& call, std::string_view text, heed_blob** blob);
+
+}  // namespace heed::c

@@ -1,0 +1,214 @@
+// Conversations with language models.
+#include "c/text_objects.hpp"
+
+namespace heed::c {
+namespace {
+
+TextSampling sampling_of(const heed_text_sampling& from) {
+  TextSampling sampling;
+  if (from.temperature != 0) sampling.temperature = from.temperature;
+  if (from.greedy != 0) sampling.temperature = 0;
+  if (from.top_k != 0) sampling.top_k = std::max<int64_t>(from.top_k, 0);
+  if (from.top_p != 0) sampling.top_p = from.top_p;
+  if (from.min_p != 0) sampling.min_p = std::max(from.min_p, 0.0f);
+  if (from.repetition_penalty != 0) sampling.repetition_penalty = from.repetition_penalty;
+  sampling.seed = from.seed;
+  return sampling;
+}
+
+TextConversationOptions options_of(Call& call, const Given<heed_conversation_options>& given) {
+  TextConversationOptions options;
+  options.system = call.text_or(given->system);
+  const Given<heed_text_sampling> sampling(call, given->sampling, "the sampling");
+  options.sampling = sampling_of(*sampling);
+  if (call.has_array(given->stop, given->stop_count, "stop"))
+    for (size_t i = 0; i < given->stop_count && !call.failed(); ++i)
+      options.stop.emplace_back(call.text(given->stop[i], "a stop text"));
+  options.grammar = call.text_or(given->grammar);
+  options.most_tokens = given->most_tokens;
+  options.overflow = call.one_of(given->overflow, TextOverflow::Stop, "overflow");
+  if (given->keep_tokens != 0) options.keep_tokens = given->keep_tokens;
+  options.think = given->no_think == 0;
+  options.date = call.text_or(given->date);
+  return options;
+}
+
+heed_text_piece to_c(const TextPiece& from) {
+  heed_text_piece to = {};
+  to.text = from.text.c_str();
+  to.text_bytes = from.text.size();
+  to.read = from.read;
+  to.token = from.token;
+  to.done = from.done;
+  to.end = static_cast<int32_t>(from.end);
+  return to;
+}
+
+heed_status next_piece(const char* function, heed_conversation* handle, heed_text_piece* piece,
+                       Status (TextConversation::*next)(TextPiece*)) {
+  Call call(function);
+  const Pin<Conversation> conversation(call, handle);
+  Wanted<heed_text_piece> wanted(call, piece, "piece");
+  if (call.failed()) return call.status();
+  conversation->piece = {};
+  if (call.end((conversation->it.*next)(&conversation->piece), conversation->host()) == HEED_OK)
+    wanted.set(to_c(conversation->piece));
+  return call.status();
+}
+
+static_assert(HEED_END_NO_TOKEN == static_cast<int>(TextEnd::NoToken));
+static_assert(HEED_OVERFLOW_STOP == static_cast<int>(TextOverflow::Stop));
+
+}  // namespace
+}  // namespace heed::c
+
+using namespace heed::c;
+
+heed_status heed_conversation_begin(heed_text_generator* handle, const heed_conversation_options* options,
+                                    heed_conversation** conversation) {
+  Call call(__func__);
+  if (!has_place(call, conversation, "conversation")) return call.status();
+  const Pin<TextGenerator> generator(call, handle);
+  const Given<heed_conversation_options> given(call, options, "the conversation's options");
+  const heed::TextConversationOptions wanted = options_of(call, given);
+  if (call.failed()) return call.status();
+  auto made = std::make_unique<Conversation>(generator->speaker);
+  call.end(generator->it().begin(wanted, &made->it), generator->host());
+  return give(call, std::move(made), conversation);
+}
+
+heed_status heed_conversation_fork(heed_conversation* handle, heed_conversation** other) {
+  Call call(__func__);
+  if (!has_place(call, other, "other")) return call.status();
+  const Pin<Conversation> conversation(call, handle);
+  if (call.failed()) return call.status();
+  auto made = std::make_unique<Conversation>(conversation->speaker);
+  call.end(conversation->it.fork(&made->it), conversation->host());
+  return give(call, std::move(made), other);
+}
+
+heed_status heed_conversation_destroy(heed_conversation* conversation) {
+  return destroy<Conversation>(__func__, conversation);
+}
+
+heed_status heed_conversation_say(heed_conversation* handle, const char* text) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  const std::string_view said = call.text(text, "text");
+  return call.failed() ? call.status() : call.end(conversation->it.say(said), conversation->host());
+}
+
+heed_status heed_conversation_add(heed_conversation* handle, const char* role, const char* text) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  const std::string_view by = call.text(role, "role"), said = call.text(text, "text");
+  return call.failed() ? call.status() : call.end(conversation->it.add(by, said), conversation->host());
+}
+
+heed_status heed_conversation_prompt(heed_conversation* handle, const char* text, int32_t no_special) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  const std::string_view said = call.text(text, "text");
+  if (call.failed()) return call.status();
+  const heed::BpeOptions options = {.read_special = no_special == 0, .add_special = no_special == 0};
+  return call.end(conversation->it.prompt(said, options), conversation->host());
+}
+
+heed_status heed_conversation_prompt_ids(heed_conversation* handle, const int32_t* ids, size_t count) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  if (!call.has_array(ids, count, "ids") || call.failed()) return call.status();
+  return call.end(conversation->it.prompt(std::span(ids, count)), conversation->host());
+}
+
+heed_status heed_conversation_answer_now(heed_conversation* handle) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  return call.failed() ? call.status() : call.end(conversation->it.answer_now(), conversation->host());
+}
+
+heed_status heed_conversation_read_ahead(heed_conversation* handle) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  return call.failed() ? call.status() : call.end(conversation->it.read_ahead(), conversation->host());
+}
+
+heed_status heed_conversation_step(heed_conversation* conversation, heed_text_piece* piece) {
+  return next_piece(__func__, conversation, piece, &heed::TextConversation::step);
+}
+
+heed_status heed_conversation_poll(heed_conversation* conversation, heed_text_piece* piece) {
+  return next_piece(__func__, conversation, piece, &heed::TextConversation::poll);
+}
+
+heed_status heed_conversation_answer(heed_conversation* handle,
+                                     int32_t (*callback)(void* user, const char* text, size_t bytes), void* user) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  if (call.failed()) return call.status();
+  heed::TextConversation& it = conversation->it;
+  heed::TextPiece piece;
+  do {  // the first step says so if it does not answer
+    if (call.end(it.step(&piece), conversation->host()) != HEED_OK) return call.status();
+    const bool is_told = callback != nullptr && !piece.text.empty();
+    if (is_told && callback(user, piece.text.c_str(), piece.text.size()) != 0) it.cancel();
+  } while (it.answering());
+  return call.status();
+}
+
+heed_status heed_conversation_cancel(heed_conversation* handle) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  if (!call.failed()) conversation->it.cancel();
+  return call.status();
+}
+
+heed_status heed_conversation_answering(heed_conversation* handle, int32_t* answering) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  if (call.has(answering, "answering") && !call.failed()) *answering = conversation->it.answering();
+  return call.status();
+}
+
+heed_status heed_conversation_text(heed_conversation* handle, heed_blob** text, int32_t* end) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  if (!has_place(call, text, "text") || call.failed()) return call.status();
+  if (end != nullptr) *end = static_cast<int32_t>(conversation->it.end());
+  return give_text(call, conversation->it.answer(), text);
+}
+
+heed_status heed_conversation_reset(heed_conversation* handle) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  if (!call.failed()) conversation->it.reset();
+  return call.status();
+}
+
+heed_status heed_conversation_set_sampling(heed_conversation* handle, const heed_text_sampling* sampling) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  const Given<heed_text_sampling> given(call, sampling, "the sampling");
+  if (call.failed()) return call.status();
+  return call.end(conversation->it.set_sampling(sampling_of(*given)), conversation->host());
+}
+
+heed_status heed_conversation_ids(heed_conversation* handle, int32_t* ids, size_t capacity, size_t* count,
+                                  int64_t* unread) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  if (call.failed()) return call.status();
+  if (unread != nullptr) *unread = conversation->it.unread();
+  return fill<int32_t>(call, conversation->it.ids(), ids, capacity, count);
+}
+
+heed_status heed_conversation_state(heed_conversation* handle, heed_state** state, int64_t* row) {
+  Call call(__func__);
+  const Pin<Conversation> conversation(call, handle);
+  if (!has_place(call, state, "state") || call.failed()) return call.status();
+  auto made = std::make_unique<State>();
+  made->host = conversation->speaker->device_host;
+  made->it = conversation->it.state();
+  if (row != nullptr) *row = conversation->it.row();
+  return give(call, std::move(made), state);
+}

@@ -1,0 +1,70 @@
+// Submitting for hosts that have no command buffer to give.
+#include <heed/vulkan_submitter.hpp>
+
+#include "c/vulkan/convert.hpp"
+
+namespace heed::c {
+namespace {
+
+struct Submitter {
+  using Handle = heed_submitter;
+  static constexpr Kind kKind = Kind::Submitter;
+  std::shared_ptr<Host> host;
+  vulkan::Submitter it;
+  Turn turn;
+  bool take_turn() { return turn.take(); }
+  void give_turn() { turn.give_back(); }
+};
+
+}  // namespace
+}  // namespace heed::c
+
+using namespace heed::c;
+
+heed_status heed_submitter_create(heed_device* handle, const heed_submitter_options* options,
+                                  heed_submitter** submitter) {
+  Call call(__func__);
+  if (!has_place(call, submitter, "submitter")) return call.status();
+  const Pin<Device> device(call, handle);
+  const Given<heed_submitter_options> given(call, options, "the submitter's options");
+  if (call.failed()) return call.status();
+  heed::vulkan::SubmitterOptions wanted;
+  if (given->slots != 0) wanted.slots = given->slots;
+  if (given->timeout_ms != 0) wanted.timeout_ms = given->timeout_ms;
+  if (given->stages_before != 0) {
+    wanted.stages_before = given->stages_before;
+    wanted.accesses_before = given->accesses_before;
+  }
+  if (given->stages_after != 0) {
+    wanted.stages_after = given->stages_after;
+    wanted.accesses_after = given->accesses_after;
+  }
+  auto made = std::make_unique<Submitter>();
+  made->host = device->host;
+  call.end(heed::vulkan::Submitter::create(device->get(), wanted, &made->it), device->host.get());
+  return give(call, std::move(made), submitter);
+}
+
+heed_status heed_submitter_destroy(heed_submitter* submitter) { return destroy<Submitter>(__func__, submitter); }
+
+heed_status heed_submitter_submit(heed_submitter* handle, heed_plan* plan_handle, const heed_record_info* info,
+                                  uint32_t* slot) {
+  Call call(__func__);
+  const Pin<Submitter> submitter(call, handle);
+  const Pin<Plan> plan(call, plan_handle);
+  const Recording recording(call, info);
+  if (!call.has(slot, "slot") || call.failed()) return call.status();
+  return call.end(submitter->it.submit(plan->it, recording.info(), slot), submitter->host.get());
+}
+
+heed_status heed_submitter_poll(heed_submitter* handle, uint32_t slot) {
+  Call call(__func__);
+  const Pin<Submitter> submitter(call, handle);
+  return call.failed() ? call.status() : call.end(submitter->it.poll(slot), submitter->host.get());
+}
+
+heed_status heed_submitter_wait(heed_submitter* handle, uint32_t slot) {
+  Call call(__func__);
+  const Pin<Submitter> submitter(call, handle);
+  return call.failed() ? call.status() : call.end(submitter->it.wait(slot), submitter->host.get());
+}
