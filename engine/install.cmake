@@ -9,7 +9,7 @@ install(TARGETS heed heed_include EXPORT heed
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/heed DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT heed NAMESPACE heed:: FILE heed-targets.cmake DESTINATION ${package})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/heed-config.cmake.in ${PROJECT_BINARY_DIR}/heed-config.cmake

@@ -79,9 +79,9 @@ heed_status Call::end(Status status, Host* host) {
   return fail(to_c(status), text);
 }
 
-heed_status Call::adopt(Status status, std::string_view text) {
-  if (failed() || status == Status::Ok) return status_;
-  status_ = to_c(status);
+heed_status Call::repeat(Status status, std::string_view text) {
+  if (status == Status::Ok) return status_;
+  stop(status);
   keep(text);
   return status_;
 }

@@ -37,6 +37,9 @@ struct Host {
   std::string elsewhere;  // the last error that was told on no thread that was in a call
 };
 
+inline heed_dtype to_c(DType dtype) { return static_cast<heed_dtype>(dtype) + 1; }
+inline heed_status to_c(Status status) { return static_cast<heed_status>(status); }
+
 // One call of the interface. The first failure stays, and its message becomes the thread's last one.
 class Call {
  public:
@@ -51,8 +54,10 @@ class Call {
   heed_status fail(heed_status status, const std::string& message);
   // Takes over what the engine returned. Its message is the error that was logged during the call, or elsewhere for `host`.
   heed_status end(Status status, Host* host = nullptr);
-  // Takes over a failure whose message is known as it is.
-  heed_status adopt(Status status, std::string_view message);
+  // Returns a failure of an earlier call, with its message as it is.
+  heed_status repeat(Status status, std::string_view message);
+  // Lets nothing fail from now on, since an earlier call has.
+  void stop(Status status) { status_ = to_c(status); }
   void fails_into(heed::Graph* graph) { graph_ = graph; }
 
   // Whether a pointer that must be given is; the call fails if not.
@@ -90,9 +95,6 @@ class Call {
 };
 
 const char* last_message();
-
-inline heed_dtype to_c(DType dtype) { return static_cast<heed_dtype>(dtype) + 1; }
-inline heed_status to_c(Status status) { return static_cast<heed_status>(status); }
 
 // --- Versioned structs -----------------------------------------------------------------------------------------
 

@@ -1,4 +1,6 @@
 // The host's own passes.
+#include <array>
+
 #include <heed/custom.hpp>
 
 #include "c/graph_object.hpp"
@@ -6,19 +8,66 @@
 namespace heed::c {
 namespace {
 
-void read(std::span<const CustomBuffer> from, std::vector<heed_custom_buffer>* to) {
-  for (const CustomBuffer& buffer : from)
-    to->push_back({buffer.data, buffer.bytes, buffer.shape.data(), buffer.shape.size(), to_c(buffer.dtype), 0});
+heed_custom_buffer read(const CustomBuffer& from) {
+  return {from.data, from.bytes, from.shape.data(), from.shape.size(), to_c(from.dtype), 0};
 }
 
-void run(void* user, const CustomCall& call) {
-  const auto& adapter = *static_cast<const CustomAdapter*>(user);
-  std::vector<heed_custom_buffer> inputs, outputs;
-  read(call.inputs, &inputs);
-  read(call.outputs, &outputs);
-  const heed_custom_call given = {inputs.data(),  inputs.size(),    outputs.data(),
-                                  outputs.size(), call.push.data(), call.push.size()};
-  adapter.run(adapter.user, &given);
+// The host's function as the engine calls it; the adapter lives as long as the graph and its plans.
+void run_adapted(void* user, const CustomCall& call) {
+  const auto* adapter = static_cast<const CustomAdapter*>(user);
+  std::array<heed_custom_buffer, kMaxCustomBindings> inputs{}, outputs{};
+  for (size_t i = 0; i < call.inputs.size(); ++i) inputs[i] = read(call.inputs[i]);
+  for (size_t i = 0; i < call.outputs.size(); ++i) outputs[i] = read(call.outputs[i]);
+  const heed_custom_call c = {inputs.data(),       call.inputs.size(), outputs.data(),
+                              call.outputs.size(), call.push.data(),   call.push.size()};
+  adapter->run(adapter->user, &c);
+}
+
+// A CustomPass, and what it points to.
+struct PassOfHost {
+  PassOfHost(Building& on, const Given<heed_custom_pass>& given);
+  std::vector<CustomWord> push;
+  std::vector<CustomOutput> outputs;
+  CustomPass pass;
+  std::shared_ptr<const CustomAdapter> adapter;
+};
+
+PassOfHost::PassOfHost(Building& on, const Given<heed_custom_pass>& given) {
+  Call& call = on.call();
+  pass.name = call.text(given->name, "the pass's name");
+  pass.entry_point = call.text_or(given->entry_point, "main");
+  if (call.has_array(given->spirv, given->spirv == nullptr ? 0 : given->spirv_words, "spirv") &&
+      given->spirv != nullptr)
+    pass.spirv = {given->spirv, given->spirv_words};
+  if (call.has_array(given->constants, given->constant_count, "constants"))
+    pass.constants = {given->constants, given->constant_count};
+  if (given->push_count > kMaxCustomPushWords)
+    call.fail(HEED_INVALID_ARGUMENT,
+              format("%zu words of push constants; %u are the most", given->push_count, kMaxCustomPushWords));
+  if (given->output_count > kMaxCustomOutputs)
+    call.fail(HEED_INVALID_ARGUMENT, format("%zu outputs; %u are the most", given->output_count, kMaxCustomOutputs));
+  if (!call.has_array(given->push, given->push_count, "push") ||
+      !call.has_array(given->outputs, given->output_count, "the pass's outputs") || call.failed())
+    return;
+  for (size_t i = 0; i < given->push_count; ++i) {
+    const heed_custom_word& word = given->push[i];
+    push.emplace_back(word.is_size != 0 ? CustomWord(on.dim(word.dim)) : CustomWord(word.bits));
+  }
+  for (size_t i = 0; i < given->output_count; ++i) {
+    const heed_custom_output& output = given->outputs[i];
+    outputs.push_back({on.shape(output.shape, output.rank), call.dtype(output.dtype)});
+  }
+  for (size_t i = 0; given->groups != nullptr && i < pass.groups.size(); ++i) {
+    const heed_custom_groups& groups = given->groups[i];
+    pass.groups[i].sizes = on.shape(groups.sizes, groups.rank);
+    if (groups.each != 0) pass.groups[i].each = groups.each;
+  }
+  pass.push = push;
+  pass.outputs = outputs;
+  pass.group_work = given->group_work;
+  if (given->cpu == nullptr) return;
+  adapter = std::make_shared<const CustomAdapter>(CustomAdapter{given->cpu, given->user});
+  pass.cpu = {run_adapted, const_cast<CustomAdapter*>(adapter.get())};
 }
 
 }  // namespace
@@ -28,48 +77,22 @@ using namespace heed::c;
 
 heed_status heed_graph_custom(heed_graph* graph, const heed_custom_pass* pass, const heed_tensor* inputs,
                               size_t input_count, heed_tensor* outputs) {
-  Building b(__func__, graph);
-  return b.act([&](heed::Graph& g) {
-    Call& call = b.call();
-    const Given<heed_custom_pass> from(call, pass, "the pass");
-    if (!call.has(pass, "the pass") || !call.has(outputs, "outputs")) return;
-    const bool has_arrays = call.has_array(from->spirv, from->spirv_words, "spirv") &&
-                            call.has_array(from->constants, from->constant_count, "constants") &&
-                            call.has_array(from->push, from->push_count, "push") &&
-                            call.has_array(from->outputs, from->output_count, "the pass's outputs") &&
-                            call.has_array(inputs, input_count, "inputs");
-    if (!has_arrays) return;
-    heed::CustomPass to;
-    to.name = call.text(from->name, "the pass's name");
-    to.spirv = {from->spirv, from->spirv_words};
-    to.entry_point = call.text_or(from->entry_point, to.entry_point);
-    to.constants = {from->constants, from->constant_count};
-    std::vector<heed::CustomWord> push;
-    for (size_t i = 0; i < from->push_count && !call.failed(); ++i) {
-      const heed_custom_word& word = from->push[i];
-      push.push_back(word.is_size != 0 ? heed::CustomWord(b.dim(word.dim)) : heed::CustomWord(word.bits));
-    }
-    to.push = push;
-    for (size_t i = 0; from->groups != nullptr && i < to.groups.size(); ++i) {
-      const heed_custom_groups& groups = from->groups[i];
-      to.groups[i] = {b.shape(groups.sizes, groups.rank), groups.each != 0 ? groups.each : 1};
-    }
-    std::vector<heed::CustomOutput> made;
-    for (size_t i = 0; i < from->output_count && !call.failed(); ++i) {
-      const heed_custom_output& output = from->outputs[i];
-      made.push_back({b.shape(output.shape, output.rank), call.dtype(output.dtype)});
-    }
-    to.outputs = made;
-    to.group_work = from->group_work;
-    if (from->cpu != nullptr) {
-      auto adapter = std::make_shared<CustomAdapter>(CustomAdapter{from->cpu, from->user});
-      to.cpu = {run, adapter.get()};
-      b.object().customs.push_back(std::move(adapter));
-    }
-    std::vector<heed::Tensor> given;
-    for (size_t i = 0; i < input_count && !call.failed(); ++i) given.push_back(b.in(inputs[i]));
-    const heed::CustomResult result = g.custom(to, given);
-    for (size_t i = 0; i < std::min(from->output_count, result.outputs.size()); ++i)
-      outputs[i] = b.out(result.outputs[i]);
-  });
+  Building on(__func__, graph);
+  const Given<heed_custom_pass> given(on.call(), pass, "the pass");
+  on.call().has(pass, "pass");
+  if (on.call().has_array(outputs, given->output_count, "outputs") && given->output_count <= heed::kMaxCustomOutputs)
+    std::fill_n(outputs, given->output_count, heed_tensor{0});
+  if (!on) return on.end();
+  const PassOfHost made(on, given);
+  std::vector<heed::Tensor> all;
+  if (input_count > heed::kMaxCustomBindings)
+    on.call().fail(HEED_INVALID_ARGUMENT,
+                   heed::format("%zu inputs; %u are the most, with outputs", input_count, heed::kMaxCustomBindings));
+  if (!on.call().has_array(inputs, input_count, "inputs") || !on) return on.end();
+  for (size_t i = 0; i < input_count; ++i) all.push_back(on.tensor(inputs[i]));
+  const heed::CustomResult result = on.graph().it.custom(made.pass, all);
+  if (!on) return on.end();
+  if (made.adapter != nullptr) on.graph().customs.push_back(made.adapter);
+  for (size_t i = 0; i < given->output_count; ++i) outputs[i] = on.graph().name(result.outputs[i]);
+  return on.end();
 }

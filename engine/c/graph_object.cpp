@@ -1,96 +1,174 @@
 #include "c/graph_object.hpp"
 
+#include <atomic>
+
+#include "graph/graph_data.hpp"
+
 namespace heed::c {
 namespace {
 
-constinit std::atomic<uint32_t> next_tag{1};
+uint32_t next_number() {
+  static constinit std::atomic<uint32_t> made{0};
+  // 31 bits, so that the complement of a name is negative; after two thousand million graphs, numbers come again.
+  return made.fetch_add(1, std::memory_order_relaxed) % 0x7fffffffu + 1;
+}
+
+uint64_t tensors_of(const heed::Graph& graph) { return graph.data().tensors.size(); }
+uint64_t sizes_of(const heed::Graph& graph) { return graph.data().sizes.count(); }
 
 }  // namespace
 
-// Tags stay below 2^31, so that negative sizes have room for them; the second round of them begins after 2^31 graphs.
-Graph::Graph() : tag(next_tag.fetch_add(1, std::memory_order_relaxed) & 0x7fffffffu) {}
+Graph::Graph() : makers_{{next_number(), UINT32_MAX, UINT32_MAX}} {}
 
-Building::Building(const char* function, heed_graph* graph) : call_(function), pin_(call_, graph) {
-  if (!pin_) return;
-  call_.fails_into(&pin_->it);
-  before_ = pin_->it.status();
+std::unique_ptr<Graph> Graph::clone() const {
+  auto copy = std::make_unique<Graph>();
+  const Maker own = copy->makers_.back();
+  copy->it = it;
+  copy->customs = customs;
+  copy->makers_ = makers_;
+  copy->makers_.back().tensors = tensors_of(it);
+  copy->makers_.back().sizes = sizes_of(it);
+  copy->makers_.push_back(own);
+  return copy;
 }
 
-Building::~Building() {
-  if (!pin_) return;
-  for (const Told& told : told_) *told.to = out(told.tensor);
-  (void)status();
+uint64_t Graph::number_of(uint64_t index, uint64_t Maker::* part) const {
+  for (const Maker& maker : makers_)
+    if (index < maker.*part) return maker.number;
+  return 0;
 }
 
-heed_status Building::status() {
-  if (!pin_) return call_.status();
-  const Status now = pin_->it.status();
-  if (now != Status::Ok && before_ == Status::Ok && !call_.failed()) {
-    call_.fails_into(nullptr);
-    call_.adopt(now, pin_->it.error());
-  }
-  return to_c(now);
+bool Graph::index_of(uint64_t named, uint64_t Maker::* part, uint64_t count, uint32_t* index) const {
+  const uint64_t low = named & UINT32_MAX;
+  if (low == 0 || low > count) return false;
+  *index = static_cast<uint32_t>(low - 1);
+  return number_of(low - 1, part) == named >> 32;
 }
 
-Tensor Building::in(heed_tensor tensor) {
-  if (tensor == 0) return {};
-  if (tensor >> 32 == pin_->tag && (tensor & UINT32_MAX) != 0) return {static_cast<uint32_t>(tensor & UINT32_MAX) - 1};
-  call_.fail(HEED_INVALID_ARGUMENT, format("%llu is no tensor of this graph", static_cast<unsigned long long>(tensor)));
-  return {};
+heed_tensor Graph::name(Tensor tensor) const {
+  return tensor.valid() ? number_of(tensor.id, &Maker::tensors) << 32 | (uint64_t{tensor.id} + 1) : 0;
 }
 
-heed_tensor Building::out(Tensor tensor) const {
-  return tensor.valid() ? uint64_t{pin_->tag} << 32 | (uint64_t{tensor.id} + 1) : 0;
-}
-
-Dim Building::dim(heed_dim dim) {
-  if (dim >= 0) return Dim(dim);
-  const uint64_t number = ~static_cast<uint64_t>(dim);
-  const uint64_t index = number & UINT32_MAX;
-  if (number >> 32 == pin_->tag && index < pin_->dims.size()) return pin_->dims[index];
-  call_.fail(HEED_INVALID_ARGUMENT,
-             format("%lld is neither a size nor a number of this graph", static_cast<long long>(dim)));
-  return Dim(1);
-}
-
-heed_dim Building::out(Dim dim) {
+heed_dim Graph::name(Dim dim) const {
   if (dim.is_constant()) return dim.value;
-  const auto found = std::find(pin_->dims.begin(), pin_->dims.end(), dim);
-  const auto index = static_cast<uint64_t>(found - pin_->dims.begin());
-  if (found == pin_->dims.end()) pin_->dims.push_back(dim);
-  return static_cast<heed_dim>(~(uint64_t{pin_->tag} << 32 | index));
+  const auto index = static_cast<uint64_t>(dim.expr);
+  return static_cast<heed_dim>(~(number_of(index, &Maker::sizes) << 32 | (index + 1)));
 }
 
-Shape Building::shape(const heed_dim* shape, size_t rank) {
-  Shape result;
-  if (rank > static_cast<size_t>(kMaxRank)) {
-    call_.fail(HEED_INVALID_ARGUMENT, format("a shape has %zu sizes; %d are the most", rank, kMaxRank));
-    return result;
+bool Graph::find(heed_tensor named, Tensor* tensor) const {
+  return index_of(named, &Maker::tensors, tensors_of(it), &tensor->id);
+}
+
+bool Graph::find(heed_dim named, Dim* dim) const {
+  *dim = named;
+  if (named >= 0) return true;
+  uint32_t index = 0;
+  if (!index_of(~static_cast<uint64_t>(named), &Maker::sizes, sizes_of(it), &index)) return false;
+  const detail::GraphData& data = it.data();
+  std::vector<int64_t> most;
+  for (const detail::ExtentInfo& extent : data.extents) most.push_back(extent.max);
+  dim->expr = static_cast<int32_t>(index);
+  dim->value = data.sizes.evaluate(dim->expr, most);
+  return !data.sizes.is_constant(dim->expr);
+}
+
+Tensor Building::tensor(heed_tensor named, const char* what) {
+  Tensor found;
+  if (*this && !graph_->find(named, &found)) {
+    call_.fail(HEED_INVALID_ARGUMENT, format(named == 0 ? "%s is 0" : "%s is none of this graph's", what));
+    return {};
   }
-  if (!call_.has_array(shape, rank, "a shape")) return result;
-  for (size_t i = 0; i < rank; ++i) result.push_back(dim(shape[i]));
-  return result;
+  return found;
 }
 
-Mask Building::mask(heed_tensor tensor, int32_t meaning, const char* what) {
-  if (tensor == 0) return {};
-  if (meaning != HEED_MASK_EXCLUDE && meaning != HEED_MASK_KEEP)
+Tensor Building::tensor_if(heed_tensor named) { return named == 0 ? Tensor{} : tensor(named); }
+
+Dim Building::dim(heed_dim named) {
+  Dim found = 1;
+  if (*this && !graph_->find(named, &found)) {
+    call_.fail(HEED_INVALID_ARGUMENT, format("the size %lld is none of this graph's", static_cast<long long>(named)));
+    return 1;
+  }
+  return found;
+}
+
+Shape Building::shape(const heed_dim* sizes, size_t rank) {
+  Shape made;
+  if (rank > static_cast<size_t>(kMaxRank)) {
+    call_.fail(HEED_INVALID_ARGUMENT, format("a shape of %zu sizes; %d are the most", rank, kMaxRank));
+    return made;
+  }
+  if (!call_.has_array(sizes, rank, "a shape")) return made;
+  for (size_t i = 0; i < rank; ++i) made.push_back(dim(sizes[i]));
+  return made;
+}
+
+Mask Building::mask(heed_tensor named, int32_t meaning, const char* what) {
+  if (named == 0) return {};
+  if (meaning != HEED_MASK_EXCLUDE && meaning != HEED_MASK_KEEP) {
     call_.fail(HEED_INVALID_ARGUMENT,
-               format("%s does not say what it means: HEED_MASK_EXCLUDE or HEED_MASK_KEEP", what));
-  return meaning == HEED_MASK_KEEP ? keep(in(tensor)) : exclude(in(tensor));
+               format("the meaning of %s is %d; it must be HEED_MASK_EXCLUDE or HEED_MASK_KEEP", what, meaning));
+    return {};
+  }
+  return {tensor(named, what), meaning == HEED_MASK_KEEP ? Mask::Meaning::Keep : Mask::Meaning::Exclude};
 }
 
-Activation activation_of(Call& call, int32_t kind, Activation otherwise) {
-  const auto one = call.one_of(kind, HEED_ACTIVATION_TANH, "the activation");
-  return one == HEED_ACTIVATION_DEFAULT ? otherwise : static_cast<Activation>(one - 1);
+heed_status Building::end() {
+  if (!graph_) return call_.status();
+  return call_.repeat(graph_->it.status(), graph_->it.error());
 }
 
-void copy_attention(const Building& building, const std::vector<Tensor>& from, heed_tensor* to) {
-  for (size_t i = 0; i < from.size(); ++i) to[i] = building.out(from[i]);
+std::optional<float> fill_of(int32_t has, float value) { return has != 0 ? std::optional(value) : std::nullopt; }
+
+Activation activation_of(Building& on, int32_t kind, Activation otherwise) {
+  const int32_t last = HEED_ACTIVATION_TANH;
+  on.call().one_of(kind, last, "the activation");
+  return kind <= HEED_ACTIVATION_DEFAULT || kind > last ? otherwise : static_cast<Activation>(kind - 1);
 }
 
-static_assert(HEED_ACTIVATION_TANH == static_cast<int>(Activation::Tanh) + 1);
-static_assert(HEED_CAUSAL_BOTTOM_RIGHT == static_cast<int>(Causal::BottomRight));
-static_assert(HEED_ROTARY_SCALING_LLAMA3 == static_cast<int>(RotaryScaling::Kind::Llama3));
+RotaryOptions rotary_of(Building& on, const heed_rotary_options* options) {
+  Call& call = on.call();
+  const Given<heed_rotary_options> given(call, options, "the rotary options");
+  RotaryOptions made;
+  // C counts the usual pairs first.
+  made.pairs = call.one_of(given->pairs, RotaryPairs::Halves, "the rotary pairs") == RotaryPairs::Adjacent
+                   ? RotaryPairs::Halves
+                   : RotaryPairs::Adjacent;
+  made.width = given->width;
+  if (given->base != 0) made.base = given->base;
+  made.scaling.kind = call.one_of(given->scaling, RotaryScaling::Kind::Llama3, "the rotary scaling");
+  if (given->factor != 0) made.scaling.factor = given->factor;
+  if (given->low != 0) made.scaling.low = given->low;
+  if (given->high != 0) made.scaling.high = given->high;
+  if (given->trained_length != 0) made.scaling.trained_length = given->trained_length;
+  made.first = on.dim(given->first);
+  made.positions = on.tensor_if(given->positions);
+  return made;
+}
+
+AttentionOptions attention_of(Building& on, const heed_attention_options* options) {
+  const Given<heed_attention_options> given(on.call(), options, "the attention options");
+  AttentionOptions made;
+  if (given->scale != 0) made.scale = given->scale;
+  made.causal = on.call().one_of(given->causal, Causal::BottomRight, "causal");
+  made.window = given->window;
+  made.lengths = on.tensor_if(given->lengths);
+  made.positions = on.tensor_if(given->positions);
+  made.key_padding = on.mask(given->key_padding, given->key_padding_meaning, "key_padding");
+  made.mask = on.mask(given->mask, given->mask_meaning, "the mask");
+  made.bias = on.tensor_if(given->bias);
+  made.masked_fill = fill_of(given->has_masked_fill, given->masked_fill);
+  made.dropout = given->dropout;
+  made.return_weights = given->return_weights != 0;
+  made.return_log_sum_exp = given->return_log_sum_exp != 0;
+  return made;
+}
+
+heed_tensor write(Building& on, const AttentionResult& from, heed_attention_result* to) {
+  if (!on) return 0;
+  const Graph& graph = on.graph();
+  if (to != nullptr) *to = {graph.name(from.output), graph.name(from.weights), graph.name(from.log_sum_exp)};
+  return graph.name(from.output);
+}
 
 }  // namespace heed::c

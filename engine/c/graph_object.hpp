@@ -1,98 +1,97 @@
-// The object behind heed_graph, and calls that add to it.
+// Graphs behind their handles, and what every call that adds to one does: numbers of C become tensors and sizes, and back.
+//
+// A heed_tensor has the number of the graph that made it in its upper half, and one more than the tensor's id below. A heed_dim
+// of a graph is the complement of the same, with the size's index.
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
 
-#include <heed/bert.hpp>
-#include <heed/decoder.hpp>
 #include <heed/graph.hpp>
-#include <heed/nn.hpp>
 
 #include "c/call.hpp"
 #include "c/objects.hpp"
 
 namespace heed::c {
 
-// A tensor or size of C has the graph's tag in its upper half, so that those of another graph are found out.
 struct Graph {
   using Handle = heed_graph;
   static constexpr Kind kKind = Kind::Graph;
+
   Graph();
-  Turn turn;
-  bool take_turn() { return turn.take(); }
-  void give_turn() { turn.give_back(); }
+  // Another graph that knows all that this one has made so far.
+  std::unique_ptr<Graph> clone() const;
 
   heed::Graph it;
-  uint32_t tag = 0;       // of copies the same
-  std::vector<Dim> dims;  // those that C has a number for
   CustomAdapters customs;
-};
 
-// One call that adds to a graph. What it cannot make sense of becomes the graph's mistake, after which the engine's call does
-// nothing; so arguments are turned into the engine's as they are written.
-class Building {
- public:
-  Building(const char* function, heed_graph* graph);
-  ~Building();
+  heed_tensor name(Tensor tensor) const;
+  heed_dim name(Dim dim) const;
+  // False if the graph has made no such tensor or size.
+  bool find(heed_tensor named, Tensor* tensor) const;
+  bool find(heed_dim named, Dim* dim) const;
 
-  bool ok() const { return static_cast<bool>(pin_); }
-  Call& call() { return call_; }
-  Graph& object() { return *pin_; }
-  heed::Graph& graph() { return pin_->it; }
-
-  Tensor in(heed_tensor tensor);  // 0 is no tensor
-  Dim dim(heed_dim dim);
-  Shape shape(const heed_dim* shape, size_t rank);
-  Mask mask(heed_tensor tensor, int32_t meaning, const char* what);
-  heed_tensor out(Tensor tensor) const;
-  heed_dim out(Dim dim);
-
-  SoftmaxOptions softmax(const heed_softmax_options* options);
-  RotaryOptions rotary(const heed_rotary_options* options);
-  SampleOptions sample(const heed_sample_options* options);
-  AttentionOptions attention(const heed_attention_options* options);
-  nn::MultiHeadOptions multi_head(const heed_multi_head_options* options);
-  nn::Cache cache(const heed_cache* cache);
-  nn::NormOptions norm(const heed_norm_options* options);
-  nn::AttentionBlockNames names(const heed_attention_block_names* names, nn::AttentionBlockNames otherwise);
-  nn::FeedForwardBlockNames names(const heed_feed_forward_block_names* names, nn::FeedForwardBlockNames otherwise);
-  nn::FeedForwardOptions feed_forward(const heed_feed_forward_options* options);
-  nn::EncoderLayerOptions encoder_layer(const heed_encoder_layer_options* options);
-  nn::DecoderLayerOptions decoder_layer(const heed_decoder_layer_options* options);
-
-  // A call that gives a tensor: `add` is given the graph.
-  template <class Add>
-  heed_tensor add(const Add& add) {
-    return ok() ? out(Tensor(add(pin_->it))) : 0;
-  }
-  // One that gives the graph's status.
-  template <class Do>
-  heed_status act(const Do& act) {
-    if (ok()) act(pin_->it);
-    return status();
-  }
-  heed_status status();  // of the graph, with its message
+  bool take_turn() { return turn_.take(); }
+  void give_turn() { turn_.give_back(); }
 
  private:
-  // Where C wants a tensor that an option's pointer gives.
-  struct Told {
-    Tensor tensor;
-    heed_tensor* to;
+  // The graphs that this one was copied from, oldest first and this one last, each with how much of it is here.
+  struct Maker {
+    uint32_t number;
+    uint64_t tensors, sizes;
   };
+  uint64_t number_of(uint64_t index, uint64_t Maker::* part) const;
+  bool index_of(uint64_t named, uint64_t Maker::* part, uint64_t count, uint32_t* index) const;
 
-  Call call_;
-  Pin<Graph> pin_;
-  Status before_ = Status::Ok;
-  std::deque<Told> told_;
+  std::vector<Maker> makers_;
+  Turn turn_;
 };
 
-// The numbers of an activation, of which 0 is the default of its place.
-Activation activation_of(Call& call, int32_t kind, Activation otherwise);
-// The five numbers of sample_words.
-SampleOptions sample_numbers(Call& call, const heed_sample_options& options);
-void copy_attention(const Building& building, const std::vector<Tensor>& from, heed_tensor* to);
+// A call that adds to a graph. What is wrong with its arguments becomes the graph's mistake; the arguments of a graph that has
+// one are not looked at.
+class Building {
+ public:
+  Building(const char* function, heed_graph* handle) : call_(function), graph_(call_, handle) {
+    if (!graph_) return;
+    call_.fails_into(&graph_->it);
+    if (graph_->it.status() != Status::Ok) call_.stop(graph_->it.status());
+  }
+
+  Call& call() { return call_; }
+  Graph& graph() { return *graph_; }
+  // Whether there is a graph, without a mistake.
+  explicit operator bool() const { return graph_ && graph_->it.status() == Status::Ok; }
+
+  // The argument; a mistake if it is none of the graph's, or 0 where a tensor must be.
+  Tensor tensor(heed_tensor named, const char* what = "a tensor");
+  Tensor tensor_if(heed_tensor named);  // 0 is no tensor
+  Dim dim(heed_dim named);
+  Shape shape(const heed_dim* shape, size_t rank);
+  Mask mask(heed_tensor named, int32_t meaning, const char* what);
+
+  // What `make(graph)` returns, a Tensor or Dim, as C names it; 0 after a mistake.
+  template <class Make>
+  auto add(const Make& make) -> decltype(std::declval<Graph&>().name(make(std::declval<heed::Graph&>()))) {
+    if (!*this) return 0;
+    const auto made = make(graph_->it);
+    return *this ? graph_->name(made) : 0;
+  }
+  // The graph's status, with its mistake as the last message.
+  heed_status end();
+
+ private:
+  Call call_;
+  Pin<Graph> graph_;
+};
+
+// Options that several calls have.
+Activation activation_of(Building& on, int32_t kind, Activation otherwise);
+RotaryOptions rotary_of(Building& on, const heed_rotary_options* options);
+AttentionOptions attention_of(Building& on, const heed_attention_options* options);
+std::optional<float> fill_of(int32_t has, float value);
+// Writes what is wanted of a result, and returns the output.
+heed_tensor write(Building& on, const AttentionResult& from, heed_attention_result* to);
 
 }  // namespace heed::c

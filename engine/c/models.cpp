@@ -1,13 +1,93 @@
-// Networks of language models and of BERT's family.
-#include "c/models.hpp"
+// Networks of language models.
+#include <heed/decoder_model.hpp>
 
-#include "c/files.hpp"
-#include "c/graph_object.hpp"
-#include "c/objects.hpp"
+#include "c/checkpoint.hpp"
+#include "c/models.hpp"
+#include "c/nn_options.hpp"
+#include "c/text_objects.hpp"
 
 namespace heed::c {
+namespace {
 
-heed_decoder_config read(const DecoderConfig& from) {
+struct DecoderModel {
+  using Handle = heed_decoder_model;
+  static constexpr Kind kKind = Kind::DecoderModel;
+  std::shared_ptr<Host> host;
+  heed::DecoderModel it;
+};
+
+DecoderConfig config_of(Call& call, const heed_decoder_config* config) {
+  call.has(config, "config");
+  const Given<heed_decoder_config> given(call, config, "the decoder's config");
+  DecoderConfig to;
+  to.family = call.one_of(given->family, DecoderFamily::Gpt2, "the family");
+  to.layers = given->layers;
+  to.width = given->width;
+  to.heads = given->heads;
+  to.kv_heads = given->kv_heads;
+  to.head_width = given->head_width;
+  to.hidden = given->hidden;
+  to.vocabulary = given->vocabulary;
+  to.positions = given->positions;
+  to.window = given->window;
+  to.window_from = given->window_from;
+  to.full_every = given->full_every;
+  if (given->eps != 0) to.eps = given->eps;
+  to.rotary.pairs = given->rotary_pairs == HEED_ROTARY_ADJACENT ? RotaryPairs::Adjacent : RotaryPairs::Halves;
+  call.one_of(given->rotary_pairs, int32_t{HEED_ROTARY_ADJACENT}, "rotary_pairs");
+  to.rotary.width = given->rotary_width;
+  if (given->rotary_base != 0) to.rotary.base = given->rotary_base;
+  RotaryScaling& scaling = to.rotary.scaling;
+  scaling.kind = call.one_of(given->scaling, RotaryScaling::Kind::Llama3, "scaling");
+  if (given->factor != 0) scaling.factor = given->factor;
+  if (given->low != 0) scaling.low = given->low;
+  if (given->high != 0) scaling.high = given->high;
+  if (given->trained_length != 0) scaling.trained_length = given->trained_length;
+  to.tied = given->untied == 0;
+  to.in_out = given->out_in == 0;
+  return to;
+}
+
+// What uploads and networks have in common.
+DecoderOptions storage_of(Call& call, const heed_decoder_options& given) {
+  DecoderOptions to;
+  to.dtype = call.dtype(given.dtype);
+  to.weight_dtype = call.dtype_if(given.weight_dtype);
+  return to;
+}
+
+DecoderOptions options_of(Building& on, const Given<heed_decoder_options>& given) {
+  DecoderOptions to = storage_of(on.call(), *given);
+  to.cache = cache_of(on, given->cache);
+  to.all_logits = given->all_logits != 0;
+  to.attention = given->attention != 0;
+  to.last = on.tensor_if(given->last);
+  to.prefix = on.call().text_or(given->prefix);
+  return to;
+}
+
+// Adds a decoder of so many layers, which `make(graph, ids, options)` does, to a graph.
+template <class Make>
+heed_status add_decoder(Building& on, heed_tensor ids, const heed_decoder_options* options, int layers,
+                        heed_decoder_result* result, heed_tensor* attention, size_t capacity, const Make& make) {
+  const Given<heed_decoder_options> given(on.call(), options, "the decoder's options");
+  if (result != nullptr) *result = {};
+  if (!has_room(on, given->attention != 0, layers, attention, capacity)) return on.end();
+  const Tensor from = on.tensor(ids, "ids");
+  const DecoderOptions wanted = options_of(on, given);
+  if (!on) return on.end();
+  const DecoderResult made = make(on.graph().it, from, wanted);
+  if (!on) return on.end();
+  if (result != nullptr) *result = {on.graph().name(made.hidden), on.graph().name(made.logits)};
+  for (size_t i = 0; i < made.attention.size(); ++i) attention[i] = on.graph().name(made.attention[i]);
+  return on.end();
+}
+
+static_assert(HEED_DECODER_GPT2 == static_cast<int>(DecoderFamily::Gpt2));
+
+}  // namespace
+
+heed_decoder_config to_c(const DecoderConfig& from) {
   heed_decoder_config to = {};
   to.width = from.width;
   to.heads = from.heads;
@@ -35,121 +115,6 @@ heed_decoder_config read(const DecoderConfig& from) {
   return to;
 }
 
-heed_bert_config read(const BertConfig& from) {
-  heed_bert_config to = {};
-  to.vocabulary = from.vocabulary;
-  to.width = from.width;
-  to.layers = from.layers;
-  to.heads = from.heads;
-  to.hidden = from.hidden;
-  to.positions = from.positions;
-  to.types = from.types;
-  to.pad_id = from.pad_id;
-  to.activation = static_cast<int32_t>(from.activation) + 1;
-  to.eps = from.eps;
-  return to;
-}
-
-namespace {
-
-struct Model {
-  using Handle = heed_decoder_model;
-  static constexpr Kind kKind = Kind::DecoderModel;
-  std::shared_ptr<Host> host;
-  DecoderModel it;
-};
-
-DecoderConfig config_of(Building& b, const heed_decoder_config* config) {
-  const Given<heed_decoder_config> from(b.call(), config, "the decoder's config");
-  b.call().has(config, "the decoder's config");
-  heed_rotary_options rotary = {};
-  rotary.size = sizeof(rotary);
-  rotary.width = from->rotary_width;
-  rotary.trained_length = from->trained_length;
-  rotary.base = from->rotary_base;
-  rotary.pairs = from->rotary_pairs;
-  rotary.scaling = from->scaling;
-  rotary.factor = from->factor;
-  rotary.low = from->low;
-  rotary.high = from->high;
-  DecoderConfig to;
-  to.family = b.call().one_of(from->family, DecoderFamily::Gpt2, "family");
-  to.layers = from->layers;
-  to.width = from->width;
-  to.heads = from->heads;
-  to.kv_heads = from->kv_heads;
-  to.head_width = from->head_width;
-  to.hidden = from->hidden;
-  to.vocabulary = from->vocabulary;
-  to.positions = from->positions;
-  to.window = from->window;
-  to.window_from = from->window_from;
-  to.full_every = from->full_every;
-  if (from->eps != 0) to.eps = from->eps;
-  to.rotary = b.rotary(&rotary);
-  to.tied = from->untied == 0;
-  to.in_out = from->out_in == 0;
-  return to;
-}
-
-DecoderOptions options_of(Building& b, const Given<heed_decoder_options>& from) {
-  DecoderOptions to;
-  if (from->cache != nullptr) to.cache = b.cache(from->cache);
-  to.all_logits = from->all_logits != 0;
-  to.attention = from->attention != 0;
-  to.last = b.in(from->last);
-  to.dtype = b.call().dtype(from->dtype);
-  to.weight_dtype = b.call().dtype_if(from->weight_dtype);
-  to.prefix = b.call().text_or(from->prefix);
-  return to;
-}
-
-// Whether there is room for the weights of each layer; the graph is unchanged if not.
-bool has_room(Call& call, bool wanted, int64_t layers, const heed_tensor* attention, size_t capacity) {
-  if (!wanted || call.failed()) return !call.failed();
-  if (static_cast<uint64_t>(std::max<int64_t>(layers, 0)) <= capacity)
-    return call.has_array(attention, static_cast<size_t>(std::max<int64_t>(layers, 0)), "attention");
-  call.fails_into(nullptr);
-  call.fail(HEED_BUFFER_TOO_SMALL, format("there are %lld layers, and room for the weights of %zu",
-                                          static_cast<long long>(layers), capacity));
-  return false;
-}
-
-// Adds a decoder by `make(graph, options)`.
-template <class Make>
-heed_status add_decoder(Building& b, int64_t layers, const heed_decoder_options* options, heed_decoder_result* result,
-                        heed_tensor* attention, size_t capacity, const Make& make) {
-  if (!b.ok() || !b.call().has(result, "result")) return b.call().status();
-  *result = {};
-  const Given<heed_decoder_options> from(b.call(), options, "the decoder's options");
-  if (!has_room(b.call(), from->attention != 0, layers, attention, capacity)) return b.call().status();
-  return b.act([&](heed::Graph& g) {
-    const DecoderResult made = make(g, options_of(b, from));
-    *result = {b.out(made.hidden), b.out(made.logits)};
-    copy_attention(b, made.attention, attention);
-  });
-}
-
-BertConfig config_of(Call& call, const heed_bert_config* config) {
-  const Given<heed_bert_config> from(call, config, "the BERT's config");
-  BertConfig to;
-  const auto take = [](int64_t value, int64_t* number) {
-    if (value != 0) *number = value;
-  };
-  take(from->vocabulary, &to.vocabulary);
-  take(from->width, &to.width);
-  take(from->layers, &to.layers);
-  take(from->heads, &to.heads);
-  take(from->hidden, &to.hidden);
-  take(from->positions, &to.positions);
-  take(from->types, &to.types);
-  to.pad_id = from->pad_id;
-  to.activation = activation_of(call, from->activation, to.activation);
-  if (from->eps != 0) to.eps = from->eps;
-  return to;
-}
-
-}  // namespace
 }  // namespace heed::c
 
 using namespace heed::c;
@@ -159,11 +124,12 @@ heed_status heed_decoder_config_read(heed_checkpoint* handle, heed_decoder_confi
   const Pin<Checkpoint> checkpoint(call, handle);
   Wanted<heed_decoder_config> wanted(call, config, "config");
   if (call.failed()) return call.status();
-  if (checkpoint->gguf() == nullptr)
-    return call.fail(HEED_UNSUPPORTED, "only GGUF files have a decoder's numbers; see heed_decoder_config_parse");
+  const heed::Gguf* file = checkpoint->gguf();
+  if (file == nullptr)
+    return call.fail(HEED_UNSUPPORTED, "the checkpoint is no GGUF file; heed_decoder_config_parse reads a config.json");
   heed::DecoderConfig read;
-  if (call.end(heed::read_decoder_config(*checkpoint->gguf(), checkpoint->host->log(), &read)) == HEED_OK)
-    wanted.set(heed::c::read(read));
+  call.end(heed::read_decoder_config(*file, checkpoint->host->log(), &read), checkpoint->host.get());
+  if (!call.failed()) wanted.set(to_c(read));
   return call.status();
 }
 
@@ -175,47 +141,46 @@ heed_status heed_decoder_config_parse(const char* json, const char* name, const 
   if (call.failed()) return call.status();
   Host host(log);
   heed::DecoderConfig read;
-  const std::string_view called = call.text_or(name, "config.json");
-  if (call.end(heed::parse_decoder_config(text, called, host.log(), &read)) == HEED_OK)
-    wanted.set(heed::c::read(read));
+  call.end(heed::parse_decoder_config(text, call.text_or(name, "config.json"), host.log(), &read), &host);
+  if (!call.failed()) wanted.set(to_c(read));
   return call.status();
 }
 
 heed_status heed_nn_decoder(heed_graph* graph, heed_tensor ids, const heed_decoder_config* config,
                             const heed_decoder_options* options, heed_decoder_result* result, heed_tensor* attention,
                             size_t attention_capacity) {
-  Building b(__func__, graph);
-  if (!b.ok()) return b.call().status();
-  const heed::DecoderConfig numbers = config_of(b, config);
-  return add_decoder(b, numbers.layers, options, result, attention, attention_capacity,
-                     [&](heed::Graph& g, const heed::DecoderOptions& to) {
-                       return heed::nn::decoder(g, b.in(ids), numbers, to);
+  Building on(__func__, graph);
+  const heed::DecoderConfig numbers = config_of(on.call(), config);
+  return add_decoder(on, ids, options, numbers.layers, result, attention, attention_capacity,
+                     [&](heed::Graph& g, heed::Tensor from, const heed::DecoderOptions& wanted) {
+                       return heed::nn::decoder(g, from, numbers, wanted);
                      });
 }
 
 heed_status heed_decoder_model_open(const char* path, const heed_log* log, heed_decoder_model** model) {
   Call call(__func__);
-  const std::string_view at = call.text(path, "path");
-  if (!has_place(call, model, "model") || call.failed()) return call.status();
-  auto made = std::make_unique<Model>();
+  if (!has_place(call, model, "model")) return call.status();
+  const std::string_view from = call.text(path, "path");
+  if (call.failed()) return call.status();
+  auto made = std::make_unique<DecoderModel>();
   made->host = std::make_shared<Host>(log);
-  call.end(heed::DecoderModel::open(at, made->host->log(), &made->it), made->host.get());
+  call.end(heed::DecoderModel::open(from, made->host->log(), &made->it), made->host.get());
   return give(call, std::move(made), model);
 }
 
-heed_status heed_decoder_model_destroy(heed_decoder_model* model) { return destroy<Model>(__func__, model); }
+heed_status heed_decoder_model_destroy(heed_decoder_model* model) { return destroy<DecoderModel>(__func__, model); }
 
 heed_status heed_decoder_model_get_config(heed_decoder_model* handle, heed_decoder_config* config) {
   Call call(__func__);
-  const Pin<Model> model(call, handle);
+  const Pin<DecoderModel> model(call, handle);
   Wanted<heed_decoder_config> wanted(call, config, "config");
-  if (!call.failed()) wanted.set(read(model->it.config()));
+  if (!call.failed()) wanted.set(to_c(model->it.config()));
   return call.status();
 }
 
 heed_status heed_decoder_model_bytes(heed_decoder_model* handle, uint64_t* bytes) {
   Call call(__func__);
-  const Pin<Model> model(call, handle);
+  const Pin<DecoderModel> model(call, handle);
   if (call.has(bytes, "bytes") && !call.failed()) *bytes = model->it.bytes();
   return call.status();
 }
@@ -225,102 +190,27 @@ heed_status heed_decoder_model_upload(heed_decoder_model* handle, heed_device* d
                                       heed_weights** weights) {
   Call call(__func__);
   if (!has_place(call, weights, "weights")) return call.status();
-  const Pin<Model> model(call, handle);
+  const Pin<DecoderModel> model(call, handle);
   const Pin<Device> device(call, device_handle);
-  const Given<heed_decoder_options> from(call, options, "the decoder's options");
-  const Upload given(call, upload);
-  heed::DecoderOptions to;
-  to.dtype = call.dtype(from->dtype);
-  to.weight_dtype = call.dtype_if(from->weight_dtype);
+  const Given<heed_decoder_options> given(call, options, "the decoder's options");
+  const Given<heed_upload_options> told(call, upload, "the upload options");
+  const heed::DecoderOptions wanted = storage_of(call, *given);
   if (call.failed()) return call.status();
   auto made = std::make_unique<Weights>();
   made->host = device->host;
   heed::Device on = device->get();
-  call.end(model->it.upload(on, to, &made->it, given.options().progress), device->host.get());
+  call.end(model->it.upload(on, wanted, &made->it, {told->progress, told->progress_user}), device->host.get());
   return give(call, std::move(made), weights);
 }
 
 heed_status heed_decoder_model_build(heed_decoder_model* handle, heed_graph* graph, heed_tensor ids,
                                      const heed_decoder_options* options, heed_decoder_result* result,
                                      heed_tensor* attention, size_t attention_capacity) {
-  Building b(__func__, graph);
-  const Pin<Model> model(b.call(), handle);
-  if (b.call().failed()) return b.call().status();
-  return add_decoder(b, model->it.config().layers, options, result, attention, attention_capacity,
-                     [&](heed::Graph& g, const heed::DecoderOptions& to) { return model->it.build(g, b.in(ids), to); });
-}
-
-heed_status heed_bert_config_read(const char* path, const heed_log* log, heed_bert_config* config) {
-  Call call(__func__);
-  const std::string_view at = call.text(path, "path");
-  Wanted<heed_bert_config> wanted(call, config, "config");
-  if (call.failed()) return call.status();
-  Host host(log);
-  heed::BertConfig read;
-  if (call.end(heed::read_bert_config(at, host.log(), &read)) == HEED_OK) wanted.set(heed::c::read(read));
-  return call.status();
-}
-
-heed_status heed_bert_config_parse(const char* json, const char* name, const heed_log* log, heed_bert_config* config) {
-  Call call(__func__);
-  const std::string_view text = call.text(json, "json");
-  Wanted<heed_bert_config> wanted(call, config, "config");
-  if (call.failed()) return call.status();
-  Host host(log);
-  heed::BertConfig read;
-  const std::string_view called = call.text_or(name, "config.json");
-  if (call.end(heed::parse_bert_config(text, called, host.log(), &read)) == HEED_OK) wanted.set(heed::c::read(read));
-  return call.status();
-}
-
-heed_status heed_bert_upload(heed_checkpoint* handle, const heed_bert_config* config, heed_device* device_handle,
-                             const heed_upload_options* options, heed_weights** weights) {
-  Call call(__func__);
-  if (!has_place(call, weights, "weights")) return call.status();
-  const Pin<Checkpoint> checkpoint(call, handle);
-  const Pin<Device> device(call, device_handle);
-  const heed::BertConfig numbers = config_of(call, config);
-  const Upload upload(call, options);
-  if (call.failed()) return call.status();
-  // A single file is opened as a checkpoint of one.
-  const auto* files = std::get_if<heed::Checkpoint>(&checkpoint->file);
-  if (files == nullptr) return call.fail(HEED_UNSUPPORTED, "give heed_checkpoint_open the model's folder or its index");
-  heed::BertWeights loaded;
-  if (call.end(heed::BertWeights::load(*files, numbers, checkpoint->host->log(), &loaded)) != HEED_OK)
-    return call.status();
-  auto made = std::make_unique<Weights>();
-  made->host = device->host;
-  call.end(device->get().upload(loaded.tensors(), &made->it, upload.options()), device->host.get());
-  return give(call, std::move(made), weights);
-}
-
-heed_status heed_nn_bert(heed_graph* graph, heed_tensor ids, heed_tensor padding, int32_t padding_meaning,
-                         const heed_bert_config* config, const heed_bert_options* options, heed_bert_result* result,
-                         heed_tensor* attention, size_t attention_capacity) {
-  Building b(__func__, graph);
-  if (!b.ok() || !b.call().has(result, "result")) return b.call().status();
-  *result = {};
-  const heed::BertConfig numbers = config_of(b.call(), config);
-  const Given<heed_bert_options> from(b.call(), options, "the BERT's options");
-  if (!has_room(b.call(), from->attention != 0, numbers.layers, attention, attention_capacity))
-    return b.call().status();
-  return b.act([&](heed::Graph& g) {
-    const heed::BertOptions to = {.dtype = b.call().dtype(from->dtype),
-                                  .weight_dtype = b.call().dtype_if(from->weight_dtype),
-                                  .pooler = from->pooler != 0,
-                                  .attention = from->attention != 0,
-                                  .joined_qkv = from->separate_qkv == 0,
-                                  .types = b.in(from->types)};
-    const heed::BertResult made =
-        heed::nn::bert(g, b.in(ids), b.mask(padding, padding_meaning, "padding"), numbers, to);
-    *result = {b.out(made.tokens), b.out(made.pooled)};
-    copy_attention(b, made.attention, attention);
-  });
-}
-
-heed_tensor heed_nn_mean_sentence(heed_graph* graph, heed_tensor tokens, heed_tensor padding, int32_t padding_meaning) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    return heed::nn::mean_sentence(g, b.in(tokens), b.mask(padding, padding_meaning, "padding"));
-  });
+  Building on(__func__, graph);
+  const Pin<DecoderModel> model(on.call(), handle);
+  if (!model) return on.call().status();
+  return add_decoder(on, ids, options, model->it.config().layers, result, attention, attention_capacity,
+                     [&](heed::Graph& g, heed::Tensor from, const heed::DecoderOptions& wanted) {
+                       return model->it.build(g, from, wanted);
+                     });
 }

@@ -1,14 +1,20 @@
-// Numbers of networks as C reads them.
+// What the networks of models have in common.
 #pragma once
 
-#include <heed/bert.hpp>
-#include <heed/decoder_model.hpp>
-
-#include "c/call.hpp"
+#include "c/graph_object.hpp"
 
 namespace heed::c {
 
-heed_decoder_config read(const DecoderConfig& from);
-heed_bert_config read(const BertConfig& from);
+// Whether the caller has room for the attention weights of so many layers, if it asks for them. A graph is not told if not.
+inline bool has_room(Building& on, bool is_asked, int64_t layers, const heed_tensor* attention, size_t capacity) {
+  Call& call = on.call();
+  if (!is_asked || layers <= 0 || !on) return !call.failed();
+  if (static_cast<uint64_t>(layers) > capacity) {
+    call.fails_into(nullptr);
+    call.fail(HEED_BUFFER_TOO_SMALL,
+              format("there are %lld layers, and room for %zu", static_cast<long long>(layers), capacity));
+  }
+  return call.has_array(attention, capacity, "attention") && !call.failed();
+}
 
 }  // namespace heed::c

@@ -1,188 +1,218 @@
-// Attention layers, blocks and stacks.
-#include <heed/nn.hpp>
-
-#include "c/graph_object.hpp"
-
-namespace heed::c {
-namespace {
-
-nn::StackOptions stack_of(Call& call, int32_t layers, const char* final_norm) {
-  return {.layers = layers, .final_norm = call.text_or(final_norm)};
-}
-
-}  // namespace
-}  // namespace heed::c
+// Layers and stacks.
+#include "c/nn_options.hpp"
 
 using namespace heed::c;
 namespace nn = heed::nn;
+using heed::Tensor;
 
 heed_tensor heed_nn_linear(heed_graph* graph, heed_tensor x, const char* prefix, int64_t out, int32_t no_bias,
                            heed_dtype weight_dtype) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    const auto type = b.call().dtype_if(weight_dtype);
-    return nn::linear(g, b.in(x), b.call().text(prefix, "prefix"), out, no_bias == 0, type);
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    return nn::linear(g, on.tensor(x), on.call().text(prefix, "prefix"), out, no_bias == 0,
+                      on.call().dtype_if(weight_dtype));
   });
 }
 
 heed_tensor heed_nn_layernorm(heed_graph* graph, heed_tensor x, const char* prefix, float eps) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    return nn::layernorm(g, b.in(x), b.call().text(prefix, "prefix"), eps != 0 ? eps : 1e-5f);
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    return nn::layernorm(g, on.tensor(x), on.call().text(prefix, "prefix"), eps != 0 ? eps : 1e-5f);
   });
 }
 
 heed_tensor heed_nn_rmsnorm(heed_graph* graph, heed_tensor x, const char* prefix, float eps) {
-  Building b(__func__, graph);
-  return b.add(
-      [&](heed::Graph& g) { return nn::rmsnorm(g, b.in(x), b.call().text(prefix, "prefix"), eps != 0 ? eps : 1e-6f); });
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    return nn::rmsnorm(g, on.tensor(x), on.call().text(prefix, "prefix"), eps != 0 ? eps : 1e-6f);
+  });
 }
+
+// --- Attention -------------------------------------------------------------------------------------------------
 
 heed_tensor heed_nn_attention(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
                               const char* prefix, const heed_multi_head_options* options) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    const nn::MultiHeadOptions to = b.multi_head(options);
-    return nn::attention(g, b.in(query), b.in(key), b.in(value), b.call().text(prefix, "prefix"), to);
+  Building on(__func__, graph);
+  const MultiHead made(on, options);
+  const heed_tensor result = on.add([&](heed::Graph& g) {
+    return nn::attention(g, on.tensor(query, "the query"), on.tensor(key, "the key"), on.tensor(value, "the value"),
+                         on.call().text(prefix, "prefix"), made.options());
   });
+  made.give(on);
+  return result;
 }
 
 heed_tensor heed_nn_self_attention(heed_graph* graph, heed_tensor x, const char* prefix,
                                    const heed_multi_head_options* options) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    const nn::MultiHeadOptions to = b.multi_head(options);
-    return nn::self_attention(g, b.in(x), b.call().text(prefix, "prefix"), to);
+  Building on(__func__, graph);
+  const MultiHead made(on, options);
+  const heed_tensor result = on.add([&](heed::Graph& g) {
+    return nn::self_attention(g, on.tensor(x), on.call().text(prefix, "prefix"), made.options());
   });
+  made.give(on);
+  return result;
 }
 
 heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, heed_tensor context, const char* prefix,
                                     const heed_multi_head_options* options) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    const nn::MultiHeadOptions to = b.multi_head(options);
-    return nn::cross_attention(g, b.in(x), b.in(context), b.call().text(prefix, "prefix"), to);
+  Building on(__func__, graph);
+  const MultiHead made(on, options);
+  const heed_tensor result = on.add([&](heed::Graph& g) {
+    return nn::cross_attention(g, on.tensor(x), on.tensor(context, "the context"), on.call().text(prefix, "prefix"),
+                               made.options());
   });
+  made.give(on);
+  return result;
 }
 
 heed_tensor heed_nn_attention_heads(heed_graph* graph, heed_tensor x, heed_tensor context, const char* prefix,
                                     const heed_multi_head_options* options) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    const nn::MultiHeadOptions to = b.multi_head(options);
-    return nn::attention_heads(g, b.in(x), b.in(context), b.call().text(prefix, "prefix"), to);
+  Building on(__func__, graph);
+  const MultiHead made(on, options);
+  return on.add([&](heed::Graph& g) {
+    return nn::attention_heads(g, on.tensor(x), on.tensor(context, "the context"), on.call().text(prefix, "prefix"),
+                               made.options());
   });
 }
 
 heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
                                 const heed_attention_options* options, heed_attention_result* result) {
-  Building b(__func__, graph);
   if (result != nullptr) *result = {};
-  return b.add([&](heed::Graph& g) {
-    const heed::AttentionOptions to = b.attention(options);
-    const heed::AttentionResult made = nn::single_head(g, b.in(query), b.in(key), b.in(value), to);
-    if (result != nullptr) *result = {b.out(made.output), b.out(made.weights), b.out(made.log_sum_exp)};
-    return made.output;
-  });
+  Building on(__func__, graph);
+  if (!on) return 0;
+  const heed::AttentionResult made =
+      nn::single_head(on.graph().it, on.tensor(query, "the query"), on.tensor(key, "the key"),
+                      on.tensor(value, "the value"), attention_of(on, options));
+  return write(on, made, result);
 }
 
 heed_status heed_nn_project_streams(heed_graph* graph, heed_tensor streams[3], const char* prefix, int32_t twice,
                                     heed_dtype weight_dtype) {
-  Building b(__func__, graph);
-  return b.act([&](heed::Graph& g) {
-    if (!b.call().has(streams, "streams")) return;
-    const auto type = b.call().dtype_if(weight_dtype);
-    const nn::Streams from = {b.in(streams[0]), b.in(streams[1]), b.in(streams[2])};
-    const nn::Streams to = nn::project_streams(g, from, b.call().text(prefix, "prefix"), twice != 0, type);
-    streams[0] = b.out(to.query);
-    streams[1] = b.out(to.key);
-    streams[2] = b.out(to.value);
-  });
+  Building on(__func__, graph);
+  if (!on.call().has(streams, "streams") || !on) return on.end();
+  const nn::Streams inputs = {on.tensor(streams[0], "the query"), on.tensor(streams[1], "the key"),
+                              on.tensor(streams[2], "the value")};
+  const nn::Streams made = nn::project_streams(on.graph().it, inputs, on.call().text(prefix, "prefix"), twice != 0,
+                                               on.call().dtype_if(weight_dtype));
+  const Tensor all[] = {made.query, made.key, made.value};
+  for (size_t i = 0; i < 3; ++i) streams[i] = on ? on.graph().name(all[i]) : 0;
+  return on.end();
 }
+
+// --- Blocks ----------------------------------------------------------------------------------------------------
 
 heed_tensor heed_nn_attention_block(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
                                     const char* prefix, const heed_attention_block_names* names,
                                     const heed_multi_head_options* options, const heed_norm_options* norm) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    const nn::MultiHeadOptions to = b.multi_head(options);
-    return nn::attention_block(g, b.in(query), b.in(key), b.in(value), b.call().text(prefix, "prefix"),
-                               b.names(names, nn::AttentionBlockNames()), to, b.norm(norm));
+  Building on(__func__, graph);
+  const MultiHead made(on, options);
+  const heed_tensor result = on.add([&](heed::Graph& g) {
+    return nn::attention_block(g, on.tensor(query, "the query"), on.tensor(key, "the key"),
+                               on.tensor(value, "the value"), on.call().text(prefix, "prefix"), names_of(on, names, {}),
+                               made.options(), norm_of(on, norm));
   });
+  made.give(on);
+  return result;
 }
 
 heed_tensor heed_nn_feed_forward(heed_graph* graph, heed_tensor x, const char* prefix,
                                  const heed_feed_forward_options* options) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    return nn::feed_forward(g, b.in(x), b.call().text(prefix, "prefix"), b.feed_forward(options));
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    return nn::feed_forward(g, on.tensor(x), on.call().text(prefix, "prefix"), feed_forward_of(on, options));
   });
 }
 
 heed_tensor heed_nn_feed_forward_block(heed_graph* graph, heed_tensor x, const char* prefix,
                                        const heed_feed_forward_block_names* names,
                                        const heed_feed_forward_options* options, const heed_norm_options* norm) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    return nn::feed_forward_block(g, b.in(x), b.call().text(prefix, "prefix"),
-                                  b.names(names, nn::FeedForwardBlockNames()), b.feed_forward(options), b.norm(norm));
+  Building on(__func__, graph);
+  return on.add([&](heed::Graph& g) {
+    return nn::feed_forward_block(g, on.tensor(x), on.call().text(prefix, "prefix"), names_of(on, names, {}),
+                                  feed_forward_of(on, options), norm_of(on, norm));
   });
 }
 
+// --- Layers and stacks -----------------------------------------------------------------------------------------
+
 heed_tensor heed_nn_encoder_layer(heed_graph* graph, heed_tensor x, const char* prefix,
                                   const heed_encoder_layer_options* options) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    return nn::encoder_layer(g, b.in(x), b.call().text(prefix, "prefix"), b.encoder_layer(options));
+  Building on(__func__, graph);
+  const EncoderLayer made(on, options);
+  const heed_tensor result = on.add([&](heed::Graph& g) {
+    return nn::encoder_layer(g, on.tensor(x), on.call().text(prefix, "prefix"), made.options());
   });
+  made.give(on);
+  return result;
 }
 
 heed_tensor heed_nn_decoder_layer(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
                                   const heed_decoder_layer_options* options) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    return nn::decoder_layer(g, b.in(x), b.in(memory), b.call().text(prefix, "prefix"), b.decoder_layer(options));
+  Building on(__func__, graph);
+  const DecoderLayer made(on, options);
+  const heed_tensor result = on.add([&](heed::Graph& g) {
+    return nn::decoder_layer(g, on.tensor(x), on.tensor(memory, "the memory"), on.call().text(prefix, "prefix"),
+                             made.options());
   });
+  made.give(on);
+  return result;
 }
 
 heed_tensor heed_nn_encoder_stack(heed_graph* graph, heed_tensor x, const char* prefix,
                                   const heed_encoder_layer_options* layer, int32_t layers, const char* final_norm) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    return nn::encoder_stack(g, b.in(x), b.call().text(prefix, "prefix"), b.encoder_layer(layer),
-                             stack_of(b.call(), layers, final_norm));
+  Building on(__func__, graph);
+  const EncoderLayer made(on, layer);
+  const heed_tensor result = on.add([&](heed::Graph& g) {
+    return nn::encoder_stack(g, on.tensor(x), on.call().text(prefix, "prefix"), made.options(),
+                             {layers, on.call().text_or(final_norm)});
   });
+  made.give(on);
+  return result;
 }
 
 heed_tensor heed_nn_decoder_stack(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
                                   const heed_decoder_layer_options* layer, int32_t layers, const char* final_norm) {
-  Building b(__func__, graph);
-  return b.add([&](heed::Graph& g) {
-    return nn::decoder_stack(g, b.in(x), b.in(memory), b.call().text(prefix, "prefix"), b.decoder_layer(layer),
-                             stack_of(b.call(), layers, final_norm));
+  Building on(__func__, graph);
+  const DecoderLayer made(on, layer);
+  const heed_tensor result = on.add([&](heed::Graph& g) {
+    return nn::decoder_stack(g, on.tensor(x), on.tensor(memory, "the memory"), on.call().text(prefix, "prefix"),
+                             made.options(), {layers, on.call().text_or(final_norm)});
   });
+  made.give(on);
+  return result;
 }
 
 heed_status heed_nn_transformer(heed_graph* graph, heed_tensor source, heed_tensor target, const char* prefix,
                                 const heed_transformer_options* options, heed_transformer_result* result) {
-  Building b(__func__, graph);
-  return b.act([&](heed::Graph& g) {
-    Call& call = b.call();
-    if (!call.has(result, "result")) return;
-    const Given<heed_transformer_options> from(call, options, "the transformer options");
-    nn::TransformerOptions to;
-    to.encoder = b.encoder_layer(from->encoder);
-    to.decoder = b.decoder_layer(from->decoder);
-    to.encoder_stack = stack_of(call, from->encoder_layers != 0 ? from->encoder_layers : 1, from->encoder_final_norm);
-    to.decoder_stack = stack_of(call, from->decoder_layers != 0 ? from->decoder_layers : 1, from->decoder_final_norm);
-    to.encoder_prefix = call.text_or(from->encoder_prefix, to.encoder_prefix);
-    to.decoder_prefix = call.text_or(from->decoder_prefix, to.decoder_prefix);
-    to.positional_encoding = from->no_positional_encoding == 0;
-    to.input_dropout = from->input_dropout;
-    to.vocabulary = from->vocabulary;
-    to.out = call.text_or(from->out, to.out);
-    to.out_weight_dtype = call.dtype_if(from->out_weight_dtype);
-    const nn::TransformerResult made = nn::transformer(g, b.in(source), b.in(target), call.text_or(prefix), to);
-    *result = {b.out(made.encoded), b.out(made.decoded), b.out(made.logits), b.out(made.probabilities)};
-  });
+  if (result != nullptr) *result = {};
+  Building on(__func__, graph);
+  Call& call = on.call();
+  if (!call.has(result, "result")) return on.end();
+  const Given<heed_transformer_options> given(call, options, "the transformer's options");
+  const EncoderLayer encoder(on, given->encoder);
+  const DecoderLayer decoder(on, given->decoder);
+  if (!on) return on.end();
+  nn::TransformerOptions made;
+  made.encoder = encoder.options();
+  made.decoder = decoder.options();
+  made.encoder_stack = {given->encoder_layers != 0 ? given->encoder_layers : 1,
+                        call.text_or(given->encoder_final_norm)};
+  made.decoder_stack = {given->decoder_layers != 0 ? given->decoder_layers : 1,
+                        call.text_or(given->decoder_final_norm)};
+  made.encoder_prefix = call.text_or(given->encoder_prefix, made.encoder_prefix);
+  made.decoder_prefix = call.text_or(given->decoder_prefix, made.decoder_prefix);
+  made.positional_encoding = given->no_positional_encoding == 0;
+  made.input_dropout = given->input_dropout;
+  made.vocabulary = given->vocabulary;
+  made.out = call.text_or(given->out, made.out);
+  made.out_weight_dtype = call.dtype_if(given->out_weight_dtype);
+  const nn::TransformerResult built =
+      nn::transformer(on.graph().it, on.tensor(source, "the source"), on.tensor(target, "the target"),
+                      call.text(prefix, "prefix"), made);
+  encoder.give(on);
+  decoder.give(on);
+  if (!on) return on.end();
+  const Graph& g = on.graph();
+  *result = {g.name(built.encoded), g.name(built.decoded), g.name(built.logits), g.name(built.probabilities)};
+  return on.end();
 }

@@ -1,8 +1,7 @@
-// Running plans with host memory, and asking them.
+// Plans: runs, what a plan needs, its passes and pipelines.
 #include <heed/plan.hpp>
 
 #include "c/objects.hpp"
-#include "c/run_arguments.hpp"
 
 namespace heed::c {
 
@@ -20,61 +19,64 @@ const std::vector<PipelineInfo>& Plan::pipeline_names() {
   return names_;
 }
 
-std::vector<ExtentValue> extents_of(Call& call, const heed_extent_value* extents, size_t count) {
-  std::vector<ExtentValue> all;
-  if (!call.has_array(extents, count, "extents")) return all;
-  for (size_t i = 0; i < count && !call.failed(); ++i)
-    all.push_back({call.text(extents[i].name, "an extent's name"), extents[i].value});
-  return all;
-}
-
 namespace {
 
-// A buffer whose elements have the type that the caller says, or that nobody checks.
-HostBuffer buffer_of(Call& call, const char* name, const void* data, size_t bytes, heed_dtype dtype, bool writable) {
+// What a heed_run_info says, as the engine takes it; the call fails if something of it makes no sense.
+struct Arguments {
+  Arguments(Call& call, const heed_run_info* info);
+  std::optional<Pin<State>> state;
+  std::vector<HostBuffer> buffers;
+  std::vector<ExtentValue> extents;
+  RunOptions options;
+
+ private:
+  void add(Call& call, const char* name, void* data, size_t bytes, heed_dtype dtype, bool writable);
+};
+
+void Arguments::add(Call& call, const char* name, void* data, size_t bytes, heed_dtype dtype, bool writable) {
   HostBuffer buffer;
-  buffer.name = call.text(name, "a buffer's name");
+  buffer.name = call.text(name, "the name of an input or output");
   buffer.data = data;
   buffer.bytes = bytes;
   buffer.element_bytes = 1;
   buffer.raw = true;
   buffer.writable = writable;
-  const std::optional<DType> type = call.dtype_if(dtype);
-  if (!type) return buffer;
-  buffer.raw = false;
-  buffer.element_bytes = size_of(*type);
-  buffer.is_float = *type == DType::F32;
-  buffer.is_integer = !buffer.is_float;
-  return buffer;
+  buffer.dtype = call.dtype_if(dtype);
+  buffers.push_back(buffer);
 }
 
-// What heed_run_info says, as the engine takes it.
-struct RunArguments {
-  RunArguments(Call& call, const heed_run_info* info) : given(call, info, "the run's info") {
-    if (!call.has(info, "the run's info")) return;
-    if (call.has_array(given->inputs, given->input_count, "inputs"))
-      for (size_t i = 0; i < given->input_count && !call.failed(); ++i) {
-        const heed_input& from = given->inputs[i];
-        buffers.push_back(buffer_of(call, from.name, from.data, from.bytes, from.dtype, false));
-      }
-    if (call.has_array(given->outputs, given->output_count, "outputs"))
-      for (size_t i = 0; i < given->output_count && !call.failed(); ++i) {
-        const heed_output& from = given->outputs[i];
-        buffers.push_back(buffer_of(call, from.name, from.data, from.bytes, from.dtype, true));
-      }
-    extents = extents_of(call, given->extents, given->extent_count);
-    if (given->state != nullptr) state.emplace(call, given->state);
-    options.seed = given->seed;
-    options.timeout_ms = given->timeout_ms;
-    if (state && *state) options.state = (*state)->it;
+Arguments::Arguments(Call& call, const heed_run_info* info) {
+  const Given<heed_run_info> given(call, info, "the run info");
+  if (!call.has_array(given->inputs, given->input_count, "inputs") ||
+      !call.has_array(given->outputs, given->output_count, "outputs") ||
+      !call.has_array(given->extents, given->extent_count, "extents"))
+    return;
+  for (size_t i = 0; i < given->input_count && !call.failed(); ++i) {
+    const heed_input& input = given->inputs[i];
+    add(call, input.name, const_cast<void*>(input.data), input.bytes, input.dtype, false);
   }
+  for (size_t i = 0; i < given->output_count && !call.failed(); ++i) {
+    const heed_output& output = given->outputs[i];
+    add(call, output.name, output.data, output.bytes, output.dtype, true);
+  }
+  for (size_t i = 0; i < given->extent_count && !call.failed(); ++i) {
+    const heed_extent_value& extent = given->extents[i];
+    extents.push_back({call.text(extent.name, "the name of an extent"), extent.value});
+  }
+  options.seed = given->seed;
+  options.timeout_ms = given->timeout_ms;
+  if (given->state == nullptr) return;
+  state.emplace(call, given->state);
+  if (*state) options.state = (*state)->it;
+}
 
-  Given<heed_run_info> given;
-  std::vector<HostBuffer> buffers;
-  std::vector<ExtentValue> extents;
-  std::optional<Pin<State>> state;
-  RunOptions options;
-};
+// A number of bytes that a plan tells.
+heed_status tell(const char* function, heed_plan* handle, uint64_t* bytes, uint64_t (heed::Plan::*ask)() const) {
+  Call call(function);
+  const Pin<Plan> plan(call, handle);
+  if (call.has(bytes, "bytes") && !call.failed()) *bytes = (plan->it.*ask)();
+  return call.status();
+}
 
 }  // namespace
 }  // namespace heed::c
@@ -86,7 +88,7 @@ heed_status heed_plan_destroy(heed_plan* plan) { return destroy<Plan>(__func__, 
 heed_status heed_plan_run(heed_plan* handle, const heed_run_info* info) {
   Call call(__func__);
   const Pin<Plan> plan(call, handle);
-  const RunArguments arguments(call, info);
+  const Arguments arguments(call, info);
   if (call.failed()) return call.status();
   heed::Plan it = plan->it;
   return call.end(it.run(arguments.buffers, arguments.extents, arguments.options), plan->host.get());
@@ -96,7 +98,7 @@ heed_status heed_plan_start(heed_plan* handle, const heed_run_info* info, heed_r
   Call call(__func__);
   if (!has_place(call, run, "run")) return call.status();
   const Pin<Plan> plan(call, handle);
-  const RunArguments arguments(call, info);
+  const Arguments arguments(call, info);
   if (call.failed()) return call.status();
   auto made = std::make_unique<Run>();
   made->host = plan->host;
@@ -109,37 +111,29 @@ heed_status heed_plan_start(heed_plan* handle, const heed_run_info* info, heed_r
 heed_status heed_run_done(heed_run* handle, int32_t* done) {
   Call call(__func__);
   const Pin<Run> run(call, handle);
-  if (call.has(done, "done") && !call.failed()) *done = run->it.done();
+  if (call.has(done, "done") && !call.failed()) *done = run->it.done() ? 1 : 0;
   return call.status();
 }
 
 heed_status heed_run_wait(heed_run* handle) {
   Call call(__func__);
   const Pin<Run> run(call, handle);
-  return call.failed() ? call.status() : call.end(run->it.wait(), run->host.get());
+  if (call.failed()) return call.status();
+  return call.end(run->it.wait(), run->host.get());
 }
 
 heed_status heed_run_destroy(heed_run* run) { return destroy<Run>(__func__, run); }
 
-heed_status heed_plan_scratch_bytes(heed_plan* handle, uint64_t* bytes) {
-  Call call(__func__);
-  const Pin<Plan> plan(call, handle);
-  if (call.has(bytes, "bytes") && !call.failed()) *bytes = plan->it.scratch_bytes();
-  return call.status();
+heed_status heed_plan_scratch_bytes(heed_plan* plan, uint64_t* bytes) {
+  return tell(__func__, plan, bytes, &heed::Plan::scratch_bytes);
 }
 
-heed_status heed_plan_weight_bytes(heed_plan* handle, uint64_t* bytes) {
-  Call call(__func__);
-  const Pin<Plan> plan(call, handle);
-  if (call.has(bytes, "bytes") && !call.failed()) *bytes = plan->it.weight_bytes();
-  return call.status();
+heed_status heed_plan_weight_bytes(heed_plan* plan, uint64_t* bytes) {
+  return tell(__func__, plan, bytes, &heed::Plan::weight_bytes);
 }
 
-heed_status heed_plan_state_bytes(heed_plan* handle, uint64_t* bytes) {
-  Call call(__func__);
-  const Pin<Plan> plan(call, handle);
-  if (call.has(bytes, "bytes") && !call.failed()) *bytes = plan->it.state_bytes();
-  return call.status();
+heed_status heed_plan_state_bytes(heed_plan* plan, uint64_t* bytes) {
+  return tell(__func__, plan, bytes, &heed::Plan::state_bytes);
 }
 
 size_t heed_plan_pass_count(heed_plan* handle) {
@@ -171,18 +165,18 @@ heed_status heed_plan_pass(heed_plan* handle, size_t index, heed_pass_info* info
 heed_status heed_plan_timings(heed_plan* handle, uint32_t slot, double* milliseconds, size_t capacity, size_t* count) {
   Call call(__func__);
   const Pin<Plan> plan(call, handle);
-  if (!call.has(count, "count") || call.failed()) return call.status();
+  if (call.failed() || !call.has(count, "count")) return call.status();
   std::vector<heed::PassTime> times;
   if (call.end(plan->it.timings(&times, slot), plan->host.get()) != HEED_OK) return call.status();
   std::vector<double> values;
   for (const heed::PassTime& time : times) values.push_back(time.milliseconds);
-  return fill<double>(call, values, milliseconds, capacity, count);
+  return fill(call, std::span<const double>(values), milliseconds, capacity, count);
 }
 
 size_t heed_plan_pipeline_count(heed_plan* handle) {
   Call call(__func__);
   const Pin<Plan> plan(call, handle);
-  return plan ? plan->pipeline_names().size() : 0;
+  return plan ? plan->it.pipeline_count() : 0;
 }
 
 heed_status heed_plan_pipeline(heed_plan* handle, size_t index, heed_pipeline_info* info) {
@@ -192,7 +186,7 @@ heed_status heed_plan_pipeline(heed_plan* handle, size_t index, heed_pipeline_in
   if (call.failed() || !call.has_index(index, plan->pipeline_names().size())) return call.status();
   heed_pipeline_info to = {};
   to.name = plan->pipeline_names()[index].name.c_str();
-  to.ready = plan->it.pipelines()[index].ready;
+  to.ready = plan->it.pipelines()[index].ready ? 1 : 0;
   wanted.set(to);
   return call.status();
 }
@@ -208,6 +202,6 @@ heed_status heed_plan_prepare(heed_plan* handle, uint32_t index) {
 heed_status heed_plan_ready(heed_plan* handle, int32_t* ready) {
   Call call(__func__);
   const Pin<Plan> plan(call, handle);
-  if (call.has(ready, "ready") && !call.failed()) *ready = plan->it.ready();
+  if (call.has(ready, "ready") && !call.failed()) *ready = plan->it.ready() ? 1 : 0;
   return call.status();
 }

@@ -1,21 +1,11 @@
 // Tokenizers, and maps of what tokens looked at.
-#include <cstdio>
-
 #include <heed/gguf.hpp>
 
+#include "c/checkpoint.hpp"
 #include "c/text_objects.hpp"
 
 namespace heed::c {
 namespace {
-
-bool begins_as_gguf(const char* path) {
-  std::FILE* file = std::fopen(path, "rb");
-  if (file == nullptr) return false;
-  char magic[4] = {};
-  const bool is_gguf = std::fread(magic, 1, 4, file) == 4 && std::memcmp(magic, "GGUF", 4) == 0;
-  std::fclose(file);
-  return is_gguf;
-}
 
 heed::Status open(const char* path, const Log& log, Bpe* bpe) {
   if (!begins_as_gguf(path)) return Bpe::open(path, log, bpe);

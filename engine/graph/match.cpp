@@ -133,6 +133,10 @@ namespace {
 
 Status check_buffer(const HostBuffer& buffer, const NamedTensor& wanted, DType dtype, uint64_t needed, bool is_output,
                     const Log& log) {
+  if (buffer.dtype && *buffer.dtype != dtype)
+    return fail(log, Status::DTypeMismatch,
+                format("run: '%s' is %s; a buffer of %s was given", wanted.name.c_str(), to_string(dtype),
+                       to_string(*buffer.dtype)));
   const bool other_kind = dtype == DType::F32 ? buffer.is_integer : buffer.is_float;
   if (!buffer.raw && (buffer.element_bytes != size_of(dtype) || other_kind))
     return fail(log, Status::DTypeMismatch,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -40,6 +41,7 @@ struct HostBuffer {
   bool is_float = false;     // float, which serves F32 only
   bool is_integer = false;   // an integer, which never serves F32; integers hold the bits of F16 and BF16
   bool writable = false;
+  std::optional<DType> dtype = {};  // the element type, where it is known exactly: bindings of other languages set it
 
   HostBuffer() = default;
   template <std::ranges::contiguous_range R>

@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
-# Compiles every public header alone, twice included, without exceptions and RTTI and with all warnings. One line
-# per header and compiler.
+# Compiles every public header alone, twice included, without exceptions and RTTI and with all warnings; those of the C interface
+# also as C99. One line per header, language and compiler.
 #   check.sh COMPILER...
 set -uo pipefail
 
 include=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../include" && pwd)
 failures=0
+# compiles NAME COMPILER LANGUAGE FLAG...
+compiles() {
+  local name=$1 compiler=$2 language=$3
+  shift 3
+  if printf '#include <%s>\n#include <%s>\n' "$name" "$name" |
+    "$compiler" "$@" -Wall -Wextra -Wpedantic -pedantic-errors -Werror -I"$include" -fsyntax-only -x "$language" -; then
+    echo "ok $name as $language with $compiler"
+  else
+    echo "FAIL $name as $language with $compiler"
+    failures=$((failures + 1))
+  fi
+}
 for compiler in "$@"; do
-  for header in "$include"/heed/*.hpp; do
-    name=heed/${header##*/}
-    if printf '#include <%s>\n#include <%s>\n' "$name" "$name" |
-      "$compiler" -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wpedantic -Werror -I"$include" \
-        -fsyntax-only -x c++ -; then
-      echo "ok $name with $compiler"
-    else
-      echo "FAIL $name with $compiler"
-      failures=$((failures + 1))
-    fi
+  for header in "$include"/heed/*.hpp "$include"/heed/c/*.h; do
+    name=${header#"$include"/}
+    compiles "$name" "$compiler" c++ -std=c++20 -fno-exceptions -fno-rtti
+    [[ $name != *.h ]] || compiles "$name" "$compiler" c -std=c99
   done
 done
 
@@ -26,6 +32,16 @@ for header in "$include"/heed/*.hpp; do
   unmarked=$(grep -nE '^(class [A-Za-z]+( final)? \{|[A-Za-z_][A-Za-z0-9_:<>*&, ]* \*?&?[a-z_]+\()' "$header" |
     grep -vE '^[0-9]+:(HEED_API|class HEED_API|constexpr|inline|template|static|using|HostBuffer glm_buffer|GlmTensor glm_tensor)' |
     grep -v 'Status compile_glsl(')  # a library of its own, always static
+  if [[ -z $unmarked ]]; then
+    echo "ok $name is marked for export"
+  else
+    echo "FAIL $name is not marked with HEED_API: $unmarked"
+    failures=$((failures + 1))
+  fi
+done
+for header in "$include"/heed/c/*.h; do
+  name=${header#"$include"/}
+  unmarked=$(grep -nE '^[a-z_][a-z0-9_ ]* \*?heed_[a-z0-9_]+\(' "$header")
   if [[ -z $unmarked ]]; then
     echo "ok $name is marked for export"
   else

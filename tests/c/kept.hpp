@@ -1,0 +1,95 @@
+// Shared by the tests of the C interface: handles that are destroyed at the end, and what refused calls say.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include <heed/c/heed.h>
+
+#include "harness/setup.hpp"
+
+namespace heed::test {
+
+template <class T, heed_status (*kDestroy)(T*)>
+class Kept {
+ public:
+  Kept() = default;
+  ~Kept() { CHECK(kDestroy(handle_) == HEED_OK); }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  T** out() {
+    REQUIRE(handle_ == nullptr);
+    return &handle_;
+  }
+  operator T*() const { return handle_; }
+  // The number of a handle that is destroyed now.
+  T* gone() {
+    T* number = handle_;
+    CHECK(kDestroy(handle_) == HEED_OK);
+    handle_ = nullptr;
+    return number;
+  }
+
+ private:
+  T* handle_ = nullptr;
+};
+using KeptBlob = Kept<heed_blob, heed_blob_destroy>;
+using KeptDevice = Kept<heed_device, heed_device_destroy>;
+using KeptWeights = Kept<heed_weights, heed_weights_destroy>;
+using KeptGraph = Kept<heed_graph, heed_graph_destroy>;
+using KeptPlan = Kept<heed_plan, heed_plan_destroy>;
+using KeptState = Kept<heed_state, heed_state_destroy>;
+using KeptCheckpoint = Kept<heed_checkpoint, heed_checkpoint_destroy>;
+using KeptModel = Kept<heed_decoder_model, heed_decoder_model_destroy>;
+using KeptTokenizer = Kept<heed_tokenizer, heed_tokenizer_destroy>;
+using KeptMap = Kept<heed_attention_map, heed_attention_map_destroy>;
+using KeptEncoder = Kept<heed_text_encoder, heed_text_encoder_destroy>;
+using KeptGenerator = Kept<heed_text_generator, heed_text_generator_destroy>;
+using KeptConversation = Kept<heed_conversation, heed_conversation_destroy>;
+using KeptSubmitter = Kept<heed_submitter, heed_submitter_destroy>;
+
+inline void done(heed_status got) {
+  INFO(heed_status_text(got) << ": " << heed_last_message());
+  REQUIRE(got == HEED_OK);
+}
+
+inline void refused(heed_status got, heed_status wanted, const char* text) {
+  const std::string message = heed_last_message();
+  INFO("the message: " << message);
+  CHECK(std::string(heed_status_text(got)) == heed_status_text(wanted));
+  CHECK(message.find(text) != std::string::npos);
+}
+
+// A struct of zeros with its size.
+template <class T>
+T sized() {
+  T made = {};
+  made.size = sizeof(T);
+  return made;
+}
+
+inline std::string text_of(heed_blob* blob) {
+  return {static_cast<const char*>(heed_blob_data(blob)), heed_blob_size(blob)};
+}
+
+inline void open_c(const char* word, KeptDevice* device) {
+  auto options = sized<heed_device_options>();
+  options.select = word;
+  options.no_self_test = 1;
+  done(heed_device_open(&options, device->out()));
+}
+
+// Each function with a handle that is NULL, was destroyed, or is another kind's.
+template <class T>
+void check_handles(T* gone, T* foreign, std::initializer_list<heed_status (*)(T*)> functions) {
+  size_t index = 0;
+  for (const auto function : functions) {
+    INFO("function " << index++);
+    refused(function(nullptr), HEED_INVALID_ARGUMENT, "is NULL");
+    refused(function(gone), HEED_INVALID_ARGUMENT, "was destroyed");
+    refused(function(foreign), HEED_INVALID_ARGUMENT, "another kind");
+    refused(function(reinterpret_cast<T*>(uintptr_t{4096})), HEED_INVALID_ARGUMENT, "no handle of heed");
+  }
+}
+
+}  // namespace heed::test
