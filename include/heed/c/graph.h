@@ -45,6 +45,10 @@ HEED_API heed_status heed_graph_shape(heed_graph* graph, heed_tensor x, heed_dim
 HEED_API heed_status heed_graph_dtype(heed_graph* graph, heed_tensor x, heed_dtype* dtype);
 // The largest value that a size can take; of a constant, itself.
 HEED_API heed_status heed_graph_dim_max(heed_graph* graph, heed_dim dim, int64_t* most);
+// The value of a size in a run with these extents, for the memory of outputs. Extents that are not given take their maximum,
+// positions 0. ExtentOutOfRange, NotFound: of the extents.
+HEED_API heed_status heed_graph_dim_value(heed_graph* graph, heed_dim dim, const heed_extent_value* extents,
+                                          size_t extent_count, int64_t* value);
 
 // Labels the passes of later operations, as in "encoder.0.attention". Labels nest: push appends ".name", pop removes the last part.
 HEED_API heed_status heed_graph_push_label(heed_graph* graph, const char* name);
