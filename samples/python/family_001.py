@@ -78,8 +78,8 @@ class Stack(nn.Module):
 
     def forward(self, x, *others):
         for layer in self.layers:
-            x = layer(x, *others)[0]
-        return x
+            x, *weights = layer(x, *others)
+        return x, *weights
 
 
 def layer_sizes(case):
@@ -114,12 +114,13 @@ def decoder_layer_in_pytorch(case):
 
 def encoder_stack_in_pytorch(case):
     module = case.load(Stack(EncoderLayer(*layer_sizes(case)) for _ in range(case.number("n_layers"))))
-    return named(module(case.tensor("x"), case.tensor("mask")), "expected")
+    return named(module(case.tensor("x"), case.tensor("mask")), "expected", "weights")
 
 
 def decoder_stack_in_pytorch(case):
     module = case.load(Stack(DecoderLayer(*layer_sizes(case)) for _ in range(case.number("n_layers"))))
-    return named(module(*(case.tensor(n) for n in ("x", "y", "self_mask", "cross_mask"))), "expected")
+    results = module(*(case.tensor(n) for n in ("x", "y", "self_mask", "cross_mask")))
+    return named(results, "expected", "weights", "weights_crossed")
 
 
 # --- heed --------------------------------------------------------------------------------------------------------------------

@@ -250,7 +250,7 @@ def transformer_in_heed(case, g):
                             vocabulary=case.number("vocab"))
     wiring = heed.nn.decoder_layer(g.positional_encoding(y), r.encoded, f"decoders.{layers - 1}", decoder_layer)
     wiring = wiring[0] if isinstance(wiring, tuple) else wiring
-    return named((r.probabilities, r.logits, r.encoded, r.decoded, wiring), *TRANSFORMED)
+    return named((r.probabilities, r.logits, r.encoded, r.decoded, wiring, *r.weights[1:]), *TRANSFORMED)
 
 
 SYSTEMS = {

@@ -191,6 +191,7 @@ class TransformerResult(NamedTuple):
     decoded: Tensor  # [B, T, C]
     logits: Tensor  # [B, T, vocabulary]
     probabilities: Tensor
+    weights: Tuple[Optional[Tensor], ...]  # of the last encoder layer, the last decoder layer, and its cross-attention, if asked for
 
 
 # --- Between Python and C ------------------------------------------------------------------------------------------------
@@ -369,4 +370,5 @@ def transformer(source: Tensor, target: Tensor, prefix: str = "", *, vocabulary:
     result = ffi.new("heed_transformer_result *")
     _c.check(lib.heed_nn_transformer(g._c, g._tensor_id(source, "source"), g._tensor_id(target, "target"), encoded(prefix, "prefix"),
                                      pack("heed_transformer_options", fields, keep, g), result))
-    return TransformerResult(*(g._new(t) for t in (result.encoded, result.decoded, result.logits, result.probabilities)))
+    results = (g._new(t) for t in (result.encoded, result.decoded, result.logits, result.probabilities))
+    return TransformerResult(*results, tuple(Tensor(g, w[0]) if w else None for w in keep.weights))
