@@ -26,7 +26,7 @@ BertConfig config_of(Call& call, const heed_bert_config* config) {
   return to;
 }
 
-heed_bert_config to_c(const BertConfig& from) {
+heed_bert_config bert_to_c(const BertConfig& from) {
   heed_bert_config to = {};
   to.vocabulary = from.vocabulary;
   to.width = from.width;
@@ -64,7 +64,7 @@ heed_status heed_bert_config_read(const char* path, const heed_log* log, heed_be
   if (call.failed()) return call.status();
   Host host(log);
   heed::BertConfig read;
-  if (call.end(heed::read_bert_config(from, host.log(), &read), &host) == HEED_OK) wanted.set(to_c(read));
+  if (call.end(heed::read_bert_config(from, host.log(), &read), &host) == HEED_OK) wanted.set(bert_to_c(read));
   return call.status();
 }
 
@@ -76,7 +76,7 @@ heed_status heed_bert_config_parse(const char* json, const char* name, const hee
   Host host(log);
   heed::BertConfig read;
   call.end(heed::parse_bert_config(text, call.text_or(name, "config.json"), host.log(), &read), &host);
-  if (!call.failed()) wanted.set(to_c(read));
+  if (!call.failed()) wanted.set(bert_to_c(read));
   return call.status();
 }
 

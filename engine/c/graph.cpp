@@ -81,11 +81,12 @@ heed_status heed_graph_dim_max(heed_graph* handle, heed_dim dim, int64_t* most) 
   return call.status();
 }
 
-heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_extent_value* extents, size_t extent_count,
-                                 int64_t* value) {
+heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_extent_value* extents,
+                                 size_t extent_count, int64_t* value) {
   Call call(__func__);
   const Pin<Graph> graph(call, handle);
-  if (!call.has(value, "value") || !call.has_array(extents, extent_count, "extents") || call.failed()) return call.status();
+  if (!call.has(value, "value") || !call.has_array(extents, extent_count, "extents") || call.failed())
+    return call.status();
   heed::Dim found;
   if (!graph->find(dim, &found)) return call.fail(HEED_INVALID_ARGUMENT, "the size is none of this graph's");
   const heed::detail::GraphData& data = graph->it.data();
@@ -99,9 +100,10 @@ heed_status heed_graph_dim_value(heed_graph* handle, heed_dim dim, const heed_ex
     if (extent == data.extents.end())
       return call.fail(HEED_NOT_FOUND, heed::format("the graph has no extent '%s'", name.c_str()));
     if (extents[i].value < extent->least || extents[i].value > extent->max)
-      return call.fail(HEED_EXTENT_OUT_OF_RANGE,
-                       heed::format("'%s' is %lld; it must be %lld to %lld", name.c_str(), static_cast<long long>(extents[i].value),
-                                    static_cast<long long>(extent->least), static_cast<long long>(extent->max)));
+      return call.fail(
+          HEED_EXTENT_OUT_OF_RANGE,
+          heed::format("'%s' is %lld; it must be %lld to %lld", name.c_str(), static_cast<long long>(extents[i].value),
+                       static_cast<long long>(extent->least), static_cast<long long>(extent->max)));
     values[static_cast<size_t>(extent - data.extents.begin())] = extents[i].value;
   }
   *value = found.is_constant() ? found.value : data.sizes.evaluate(found.expr, values);

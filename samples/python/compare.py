@@ -102,6 +102,7 @@ def draw(device, folder):
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from PIL import Image  # which matplotlib needs itself
 
     rows = []
     for system in SYSTEMS:
@@ -111,9 +112,9 @@ def draw(device, folder):
         if maps:
             in_torch = run_pytorch(path[0]) if torch is not None else {}
             rows.append((system, results[maps[0]], in_torch.get(maps[0])))
-    columns = 6
+    columns = 8
     lines = -(-len(rows) // columns)
-    figure, axes = pyplot.subplots(2 * lines, columns, figsize=(2 * columns, 4.4 * lines), squeeze=False)
+    figure, axes = pyplot.subplots(2 * lines, columns, figsize=(1.4 * columns, 3.2 * lines), squeeze=False)
     for axis in axes.flat:
         axis.axis("off")
     for i, (system, *maps) in enumerate(rows):
@@ -121,11 +122,12 @@ def draw(device, folder):
             if weights is None:
                 continue
             axis = axes[2 * (i // columns) + j][i % columns]
-            axis.imshow(weights.reshape(-1, *weights.shape[-2:])[0], cmap="magma", vmin=0)
-            axis.set_title(f"{system}\n{name}" if j == 0 else name, fontsize=7)
+            axis.imshow(weights.reshape(-1, *weights.shape[-2:])[0], cmap="magma", vmin=0, interpolation="nearest")
+            axis.set_title(f"{system}\n{name}" if j == 0 else name, fontsize=6)
     folder.mkdir(parents=True, exist_ok=True)
     figure.tight_layout()
-    figure.savefig(folder / "attention.png", dpi=70)
+    figure.savefig(folder / "attention.png", dpi=80)
+    Image.open(folder / "attention.png").convert("RGB").quantize(64).save(folder / "attention.png", optimize=True)
     print(f"drew {folder / 'attention.png'}")
 
 

@@ -222,7 +222,7 @@ def _set(struct: Any, members: Dict[str, Any], name: str, value: Any, keep: Keep
         setattr(struct, name + "_meaning", meaning)
     if "has_" + name in members:
         setattr(struct, "has_" + name, 1)
-    if kind.kind == "pointer":
+    if kind.kind in ("pointer", "function"):
         if isinstance(value, str) and kind.item.cname != "char":
             return  # a word, which _pack has set
         if isinstance(value, str):
