@@ -26,7 +26,7 @@ BertConfig config_of(Call& call, const heed_bert_config* config) {
   return to;
 }
 
-heed_bert_config bert_to_c(const BertConfig& from) {
+heed_bert_config read(const BertConfig& from) {
   heed_bert_config to = {};
   to.vocabulary = from.vocabulary;
   to.width = from.width;
@@ -63,8 +63,8 @@ heed_status heed_bert_config_read(const char* path, const heed_log* log, heed_be
   Wanted<heed_bert_config> wanted(call, config, "config");
   if (call.failed()) return call.status();
   Host host(log);
-  heed::BertConfig read;
-  if (call.end(heed::read_bert_config(from, host.log(), &read), &host) == HEED_OK) wanted.set(bert_to_c(read));
+  heed::BertConfig found;
+  if (call.end(heed::read_bert_config(from, host.log(), &found), &host) == HEED_OK) wanted.set(read(found));
   return call.status();
 }
 
@@ -74,9 +74,9 @@ heed_status heed_bert_config_parse(const char* json, const char* name, const hee
   Wanted<heed_bert_config> wanted(call, config, "config");
   if (call.failed()) return call.status();
   Host host(log);
-  heed::BertConfig read;
-  call.end(heed::parse_bert_config(text, call.text_or(name, "config.json"), host.log(), &read), &host);
-  if (!call.failed()) wanted.set(bert_to_c(read));
+  heed::BertConfig found;
+  call.end(heed::parse_bert_config(text, call.text_or(name, "config.json"), host.log(), &found), &host);
+  if (!call.failed()) wanted.set(read(found));
   return call.status();
 }
 

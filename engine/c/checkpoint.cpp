@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kGguf = "GGUF";
 
-bool begins_as_gguf(std::span<const std::byte> bytes) {
+bool is_gguf(std::span<const std::byte> bytes) {
   return bytes.size() >= kGguf.size() && std::memcmp(bytes.data(), kGguf.data(), kGguf.size()) == 0;
 }
 
@@ -77,7 +77,7 @@ Status Checkpoint::open(const std::string& path) {
 }
 
 Status Checkpoint::parse(std::span<const std::byte> bytes, std::string_view name) {
-  if (begins_as_gguf(bytes)) {
+  if (is_gguf(bytes)) {
     Gguf file;
     const Status status = Gguf::parse(bytes, name, host->log(), &file);
     if (status == Status::Ok) take(files_.emplace<Gguf>(std::move(file)));

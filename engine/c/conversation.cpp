@@ -33,7 +33,7 @@ TextConversationOptions options_of(Call& call, const Given<heed_conversation_opt
   return options;
 }
 
-heed_text_piece piece_of(const TextPiece& from) {
+heed_text_piece read(const TextPiece& from) {
   heed_text_piece to = {};
   to.text = from.text.c_str();
   to.text_bytes = from.text.size();
@@ -52,7 +52,7 @@ heed_status next_piece(const char* function, heed_conversation* handle, heed_tex
   if (call.failed()) return call.status();
   conversation->piece = {};
   if (call.end((conversation->it.*next)(&conversation->piece), conversation->host()) == HEED_OK)
-    wanted.set(piece_of(conversation->piece));
+    wanted.set(read(conversation->piece));
   return call.status();
 }
 

@@ -56,7 +56,7 @@ Told tell_in_c(heed_conversation* conversation,
   KeptBlob text;
   int32_t end = -1;
   done(heed_conversation_text(conversation, text.out(), &end));
-  CHECK(text_of(text) == told.text());
+  CHECK(text_of(text).ends_with(told.text()));  // some of it may have been told before
   CHECK(end == static_cast<int32_t>(told.end));
   return told;
 }
@@ -85,7 +85,9 @@ TEST_CASE("C: a conversation says what C++'s says", "[c][talk]") {
     begin_drawn(generator, seed, 20, &conversation);
     done(heed_conversation_prompt(conversation, kAsked, 0));
     int64_t unread = 0;
-    CHECK(ids_in_c(conversation, &unread).size() == static_cast<size_t>(unread));
+    const size_t all = ids_in_c(conversation, &unread).size();
+    CHECK(all > 0);
+    CHECK(unread == static_cast<int64_t>(all));
     const Told wanted = tell(plain), told = tell_in_c(conversation);
     CHECK(told == wanted);
     CHECK(told.end != TextEnd::None);
@@ -181,7 +183,9 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
   done(heed_conversation_cancel(conversation));
 
   // A text that ends answers, and a grammar made of a schema.
-  const std::string stop = heard.substr(0, 1);
+  size_t first = 1;
+  while (first < heard.size() && (static_cast<uint8_t>(heard[first]) & 0xc0) == 0x80) ++first;
+  const std::string stop = heard.substr(0, first);
   const char* const stops[] = {stop.c_str()};
   options.stop = stops;
   options.stop_count = 1;
@@ -277,7 +281,7 @@ TEST_CASE("C: a model's parts, losses and attention are C++'s", "[c][talk]") {
   (void)generator.gone();
   (void)device.gone();
   done(heed_conversation_prompt_ids(conversation, ids.data(), ids.size()));
-  CHECK(tell_in_c(conversation).read == static_cast<int64_t>(ids.size()));
+  CHECK(tell_in_c(conversation).read >= static_cast<int64_t>(ids.size()));
   KeptState state;
   int64_t row = -1;
   done(heed_conversation_state(conversation, state.out(), &row));

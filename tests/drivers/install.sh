@@ -33,11 +33,9 @@ if [[ $set_name == tests || $set_name == all-tests ]]; then
 fi
 if [[ $set_name == all-tests ]]; then
   tools+=(clang++:clang aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
-          valgrind:valgrind abidiff:abigail-tools)
-  # The C interface is called from these languages where they are there.
-  command -v rustc >/dev/null || wishes+=(rustc)
-  command -v mcs >/dev/null || wishes+=(mono-mcs mono-runtime)
+          valgrind:valgrind rustc:rustc abidiff:abigail-tools)
   libraries+=(xvfb xdotool libc6-dbg)  # valgrind wants the last
+  python3 -c 'import pycparser' 2>/dev/null || libraries+=(python3-pycparser)
 fi
 if [[ $set_name == python ]]; then
   libraries+=(python3-venv python3-torch python3-matplotlib binutils)

@@ -1,8 +1,18 @@
-# Finds a C interface that another compiler or language sees otherwise, exports what nobody wrote down, or breaks programs of the last
-# release.
-about="the C interface from outside: C99, C++, Rust, C#, exported names, places of members, abidiff"
-needs="build"
+# Finds what programs in other languages stumble over: functions and structs that are not those of the last release, declarations of
+# C# and Zig that lay structs out in another way, a shared library that Rust cannot link or call.
+about="the C interface: what the last release had, a program in Rust, declarations for C# and Zig"
+needs="packaging"  # whose shared library it takes
 stage() {
-  check_lines "tests/c/check.sh" "$with" lavapipe "$root/tests/c/check.sh" "$build/libheed.a" "$build/c"
-  if grep -q '^skip ' "$log"; then skip "$(sed -n 's/^skip //p' "$log" | paste -sd ';')"; fi
+  local library program=$logs/attention line
+  library=$(find "$build/packaging/shared/moved" -name libheed.so 2>/dev/null | head -n 1)
+  [[ -n $library ]] || { fail "the stage packaging left no shared library"; return; }
+  check_lines "ABI" "$root/tests/c/abi.py" "$library"
+  check_lines "declarations" "$root/tests/c/declarations.py" "$logs/declarations" "$library"
+  while read -r line; do skip "${line#SKIPPED: }"; done < <(grep '^SKIPPED: ' "$log")
+  if ! command -v rustc >/dev/null; then
+    skip "Rust: rustc is not installed"
+  elif check "Rust links" rustc --edition 2021 -O -L "$(dirname "$library")" -l dylib=heed \
+    -C link-arg=-Wl,-rpath,"$(dirname "$library")" -o "$program" "$root/tests/c/rust/attention.rs"; then
+    check_lines "Rust" "$program"
+  fi
 }

@@ -26,7 +26,7 @@ vulkan::Cursor cursor_of(const heed_cursor& from) {
   return to;
 }
 
-heed_cursor to_c(const vulkan::Cursor& from) {
+heed_cursor read(const vulkan::Cursor& from) {
   heed_cursor to = {};
   to.milliseconds = from.milliseconds;
   to.done = from.done();
@@ -94,7 +94,7 @@ heed_status heed_plan_record_some(heed_plan* handle, void* command_buffer, const
   if (!call.has(cursor, "cursor") || call.failed()) return call.status();
   heed::vulkan::Cursor at = cursor_of(*cursor);
   call.end(heed::vulkan::record_some(plan->it, commands, recording.info(), budget_ms, &at), plan->host.get());
-  if (!call.failed()) *cursor = to_c(at);
+  if (!call.failed()) *cursor = read(at);
   return call.status();
 }
 

@@ -144,8 +144,8 @@ class Graph(_c.Handle):
         """Another graph with the same contents."""
         other = Graph.__new__(Graph)
         other._own(_c.make(lib.heed_graph_clone, self._c))
-        other._names, other._inputs, other._outputs, other._states = (
-            dict(d) for d in (self._names, self._inputs, self._outputs, self._states))  # type: ignore[assignment]
+        other._names, other._inputs = dict(self._names), dict(self._inputs)
+        other._outputs, other._states = dict(self._outputs), dict(self._states)
         return other
 
     # --- Between Python and C -------------------------------------------------------------------------------------------

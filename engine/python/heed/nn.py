@@ -370,5 +370,5 @@ def transformer(source: Tensor, target: Tensor, prefix: str = "", *, vocabulary:
     result = ffi.new("heed_transformer_result *")
     _c.check(lib.heed_nn_transformer(g._c, g._tensor_id(source, "source"), g._tensor_id(target, "target"), encoded(prefix, "prefix"),
                                      pack("heed_transformer_options", fields, keep, g), result))
-    results = (g._new(t) for t in (result.encoded, result.decoded, result.logits, result.probabilities))
-    return TransformerResult(*results, tuple(Tensor(g, w[0]) if w else None for w in keep.weights))
+    return TransformerResult(g._new(result.encoded), g._new(result.decoded), g._new(result.logits), g._new(result.probabilities),
+                             tuple(Tensor(g, w[0]) if w else None for w in keep.weights))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any, Dict, Optional
 
 import numpy as np
@@ -37,11 +38,11 @@ class State(_c.Handle):
         """Takes one row, an index of all tensors' first axis, of another State or of this one."""
         _c.check(lib.heed_state_copy_row(self._c, other._c, from_row, to_row))
 
-    def save(self) -> bytes:
+    def save(self) -> builtins.bytes:
         """All tensors with names, shapes, types and a checksum, for any device."""
         return _c.take_blob(lib.heed_state_save, self._c)
 
-    def load(self, saved: bytes) -> None:
+    def load(self, saved: builtins.bytes) -> None:
         """What save() gave. If the tensors are others, or the bytes damaged, nothing is written."""
         data = ffi.from_buffer(saved)
         _c.check(lib.heed_state_load(self._c, data, len(data)))

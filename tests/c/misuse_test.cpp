@@ -1,0 +1,223 @@
+// Every function of the C interface, with handles that are none and with nothing at all.
+#include <thread>
+#include <tuple>
+#include <type_traits>
+
+#include "c/kept.hpp"
+
+namespace heed::test {
+namespace {
+
+template <class T>
+concept IsHandle = std::is_same_v<T, heed_blob> || std::is_same_v<T, heed_device> || std::is_same_v<T, heed_device_list> ||
+                   std::is_same_v<T, heed_weights> || std::is_same_v<T, heed_self_test_report> ||
+                   std::is_same_v<T, heed_tuning_report> || std::is_same_v<T, heed_graph> || std::is_same_v<T, heed_plan> ||
+                   std::is_same_v<T, heed_run> || std::is_same_v<T, heed_state> || std::is_same_v<T, heed_checkpoint> ||
+                   std::is_same_v<T, heed_decoder_model> || std::is_same_v<T, heed_tokenizer> ||
+                   std::is_same_v<T, heed_attention_map> || std::is_same_v<T, heed_text_encoder> ||
+                   std::is_same_v<T, heed_text_generator> || std::is_same_v<T, heed_conversation> ||
+                   std::is_same_v<T, heed_submitter>;
+
+// Calls a function with this handle first and zeros behind it. False if its first parameter is no handle.
+template <class Result, class First, class... Rest>
+bool call_with(Result (*function)(First, Rest...), uintptr_t handle, Result* result) {
+  if constexpr (std::is_pointer_v<First>) {
+    if constexpr (IsHandle<std::remove_pointer_t<First>>) {
+      *result = std::apply(function, std::tuple_cat(std::tuple(reinterpret_cast<First>(handle)), std::tuple<Rest...>()));
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class Result>
+bool call_with(Result (*)(), uintptr_t, Result*) {
+  return false;
+}
+
+// What a function without handles does with zeros is no crash.
+template <class Result, class... All>
+void call_with_nothing(Result (*function)(All...)) {
+  (void)std::apply(function, std::tuple<All...>());
+}
+
+struct BadHandle {
+  uintptr_t number;
+  const char* text;
+};
+
+// Every kind of function answers a handle that is none as its header says.
+template <class Function>
+int check_function(const char* name, Function* function, std::span<const BadHandle> handles) {
+  INFO(name);
+  const std::string_view text = name;
+  const bool destroys = text.ends_with("_destroy");
+  for (const BadHandle& bad : handles) {
+    INFO(bad.text);
+    using Result = decltype(std::function(function))::result_type;
+    Result result{};
+    if (!call_with(function, bad.number, &result)) {
+      call_with_nothing(function);
+      return 0;
+    }
+    if (destroys && bad.number == 0) {
+      CHECK(result == Result{});
+      continue;
+    }
+    if constexpr (std::is_same_v<Result, heed_status>) {
+      // Some return a bool or a tensor of the same type, which is then 0.
+      if (text == "heed_self_test_report_passed")
+        CHECK(result == 0);
+      else
+        CHECK(result == HEED_INVALID_ARGUMENT);
+    } else {
+      CHECK(result == Result{});
+    }
+    const std::string message = heed_last_message();
+    INFO(message);
+    CHECK(message.starts_with(name));
+    // A call may have found something else first; functions that only take a handle have nothing else.
+    if (destroys) CHECK(message.find(bad.text) != std::string::npos);
+  }
+  return 1;
+}
+
+TEST_CASE("C: every function refuses handles that are none", "[c][misuse]") {
+  KeptDevice device;
+  open_c("cpu", &device);
+  KeptGraph graph;
+  done(heed_graph_create(graph.out()));
+  const auto gone = reinterpret_cast<uintptr_t>(graph.gone());
+  const auto alive = reinterpret_cast<uintptr_t>(static_cast<heed_device*>(device));
+  // A handle's lowest five bits are its kind, of which there are fewer than 31.
+  const BadHandle handles[] = {{0, "is NULL"},
+                               {4096, "is no handle of heed"},
+                               {reinterpret_cast<uintptr_t>(&device), "is no handle of heed"},
+                               {alive | 31, "is no handle of heed"},
+                               {UINTPTR_MAX, "is no handle of heed"}};
+  int with_handles = 0, all = 0;
+#define HEED_C(name) with_handles += check_function(#name, name, handles), ++all;
+#include "c_functions.inc"
+#undef HEED_C
+  CHECK(all > 200);
+  CHECK(with_handles > 150);
+  // Of another kind, and destroyed.
+  refused(heed_plan_destroy(reinterpret_cast<heed_plan*>(alive)), HEED_INVALID_ARGUMENT, "plan is a handle of another kind");
+  refused(heed_device_destroy(reinterpret_cast<heed_device*>(gone)), HEED_INVALID_ARGUMENT, "another kind");
+  refused(heed_graph_destroy(reinterpret_cast<heed_graph*>(gone)), HEED_INVALID_ARGUMENT, "graph was destroyed");
+  refused(heed_graph_get_status(reinterpret_cast<heed_graph*>(gone)), HEED_INVALID_ARGUMENT, "graph was destroyed");
+  // The place of the destroyed graph goes to another, whose handle differs.
+  KeptGraph next;
+  done(heed_graph_create(next.out()));
+  CHECK(reinterpret_cast<uintptr_t>(static_cast<heed_graph*>(next)) != gone);
+  refused(heed_graph_destroy(reinterpret_cast<heed_graph*>(gone)), HEED_INVALID_ARGUMENT, "graph was destroyed");
+  done(heed_graph_get_status(next));
+}
+
+TEST_CASE("C: structs of other versions", "[c][misuse]") {
+  // One that forgot its size, an older one, and newer ones.
+  heed_device* device = nullptr;
+  heed_device_options options = {};
+  options.select = "cpu";
+  refused(heed_device_open(&options, &device), HEED_INVALID_ARGUMENT, "sizeof");
+  CHECK(device == nullptr);
+  options.size = 5000;
+  refused(heed_device_open(&options, &device), HEED_INVALID_ARGUMENT, "5000");
+  options.size = offsetof(heed_device_options, log);
+  options.log = reinterpret_cast<const heed_log*>(uintptr_t{16});  // behind its size: not read
+  options.threads = UINT32_MAX;
+  done(heed_device_open(&options, &device));
+  done(heed_device_destroy(device));
+
+  struct Newer {
+    heed_device_options options;
+    uint64_t unknown[2];
+  } newer = {};
+  newer.options.size = sizeof(newer);
+  newer.options.select = "cpu";
+  done(heed_device_open(&newer.options, &device));
+  newer.unknown[1] = 1;
+  heed_device* other = nullptr;
+  refused(heed_device_open(&newer.options, &other), HEED_UNSUPPORTED, "does not know");
+  CHECK(other == nullptr);
+
+  // Of a struct that heed fills it writes what the caller knows, and not more.
+  heed_device_info info = sized<heed_device_info>();
+  info.size = offsetof(heed_device_info, driver);
+  info.driver = "untouched";
+  done(heed_device_get_info(device, &info));
+  CHECK(std::string_view(info.word) == "cpu");
+  CHECK(std::string_view(info.driver) == "untouched");
+  CHECK(info.size == offsetof(heed_device_info, driver));
+  info.size = 0;
+  refused(heed_device_get_info(device, &info), HEED_INVALID_ARGUMENT, "sizeof");
+  done(heed_device_destroy(device));
+}
+
+TEST_CASE("C: messages are the thread's own", "[c][misuse]") {
+  refused(heed_graph_create(nullptr), HEED_INVALID_ARGUMENT, "heed_graph_create: graph is NULL");
+  std::thread([] {
+    CHECK(std::string_view(heed_last_message()).empty());
+    CHECK(heed_graph_get_status(nullptr) == HEED_INVALID_ARGUMENT);
+  }).join();
+  CHECK(std::string_view(heed_last_message()) == "heed_graph_create: graph is NULL");
+  // What works leaves the last failure's message.
+  KeptGraph graph;
+  done(heed_graph_create(graph.out()));
+  CHECK(std::string_view(heed_last_message()) == "heed_graph_create: graph is NULL");
+}
+
+TEST_CASE("C: names and versions", "[c]") {
+  CHECK(heed_version() == HEED_VERSION_NUMBER);
+  CHECK((heed_has_vulkan() == 0 || heed_has_vulkan() == 1));
+  CHECK(std::string_view(heed_status_text(HEED_OK)) == "Ok");
+  CHECK(std::string_view(heed_status_text(HEED_NOT_READY)) == "NotReady");
+  CHECK(std::string_view(heed_status_text(HEED_NOT_READY + 1)) == "?");
+  CHECK(std::string_view(heed_status_text(-1)) == "?");
+  CHECK(std::string_view(heed_dtype_text(HEED_BF16)) == "bf16");
+  CHECK(std::string_view(heed_dtype_text(HEED_DTYPE_DEFAULT)) == "?");
+  CHECK(std::string_view(heed_dtype_text(HEED_Q6_K + 1)) == "?");
+  CHECK(heed_dtype_bytes(HEED_F16, 7) == 14);
+  CHECK(heed_dtype_bytes(HEED_Q4_1, 64) == 40);
+  CHECK(heed_dtype_bytes(99, 64) == 0);
+}
+
+TEST_CASE("C: threads make, use and destroy handles at once", "[c][threads]") {
+  KeptDevice device;
+  open_c("cpu", &device);
+  heed_device* shared = device;
+  std::vector<std::thread> threads;
+  std::array<int, 4> rounds{};
+  for (size_t t = 0; t < rounds.size(); ++t)
+    threads.emplace_back([shared, t, &rounds] {
+      for (int i = 0; i < 200; ++i) {
+        heed_graph* graph = nullptr;
+        auto info = sized<heed_device_info>();
+        const bool good = heed_graph_create(&graph) == HEED_OK && heed_device_get_info(shared, &info) == HEED_OK &&
+                          heed_graph_extent(graph, "n", 4) < 0 && heed_graph_destroy(graph) == HEED_OK &&
+                          heed_graph_destroy(graph) == HEED_INVALID_ARGUMENT;
+        rounds[t] += good ? 1 : 0;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const int good : rounds) CHECK(good == 200);
+
+  // A handle may be destroyed beside calls: each call either has the object or is told that it is gone.
+  heed_blob* blob = nullptr;
+  done(heed_device_pipeline_cache(shared, &blob));
+  std::array<int, 2> wrong{};
+  std::vector<std::thread> readers;
+  for (size_t t = 0; t < wrong.size(); ++t)
+    readers.emplace_back([blob, t, &wrong] {
+      for (int i = 0; i < 2000; ++i) {
+        const void* data = heed_blob_data(blob);
+        if (data == nullptr && std::string_view(heed_last_message()).find("was destroyed") == std::string_view::npos) ++wrong[t];
+      }
+    });
+  done(heed_blob_destroy(blob));
+  for (std::thread& reader : readers) reader.join();
+  CHECK(wrong == std::array<int, 2>{});
+}
+
+}  // namespace
+}  // namespace heed::test
