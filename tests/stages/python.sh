@@ -13,8 +13,7 @@ stage() {
     skip "PyPI cannot be reached, so the wheel was neither built nor tested: $(tail -n 1 "$log")"
     return
   fi
-  # The tools are in the environment already. The folder stays, so that the next build does only what changed; it lies where
-  # build/ does, and warnings are errors as there, so that ccache knows what build/ compiled.
+  # The tools are in the environment already, and a folder that stays lets the next build do only what changed.
   check "pip install ./engine/python" "$venv/bin/pip" install --disable-pip-version-check --no-build-isolation --force-reinstall \
     --no-deps "--config-settings=build-dir=$root/build-python" --config-settings=cmake.define.HEED_WERROR=ON "$root/engine/python" || return
   check "its dependencies" "$venv/bin/pip" install --quiet --disable-pip-version-check numpy cffi || return
