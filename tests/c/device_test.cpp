@@ -32,7 +32,8 @@ TEST_CASE("C: uploads tell how far they are and what they have read", "[c]") {
   open_c("cpu", &device);
   const std::vector<float> values(12, 0.5f);
   const int64_t shape[] = {3, 4};
-  heed_host_tensor tensors[] = {{"a", shape, 2, values.data(), 48, HEED_F32, 0}, {"b", shape, 1, values.data(), 12, HEED_F32, 0}};
+  heed_host_tensor tensors[] = {{"a", shape, 2, values.data(), 48, HEED_F32, 0},
+                                {"b", shape, 1, values.data(), 12, HEED_F32, 0}};
   struct Seen {
     uint64_t done = 0, total = 0;
     size_t released = 0;

@@ -239,7 +239,8 @@ TEST_CASE("guest: only an adopted device can be gone", "[vulkan][adopt]") {
   CHECK(vulkan::device_gone(device) == Status::InvalidArgument);
 }
 
-TEST_CASE("submitter: outputs are there once a slot is done, and no more slots are taken than there are", "[vulkan][submitter]") {
+TEST_CASE("submitter: outputs are there once a slot is done, and no more slots are taken than there are",
+          "[vulkan][submitter]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   SharedQueue shared = {.vk = &host->vk(), .queue = host->heed_queue(), .later = true};
