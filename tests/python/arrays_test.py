@@ -136,8 +136,9 @@ def test_types(device):
     g = heed.Graph()
     g.output("y", g.cast(g.input("x", X.shape, "bf16"), "f32"))
     assert (device.compile(g).run({"x": (X.view(np.uint32) >> 16).astype(np.uint16)})["y"] == X).all()
-    with pytest.raises(heed.Error):
-        doubled(device, [2], "i32").run({"x": ids.astype(np.int64)})
+    for wrong in (ids.astype(np.int64), [0.5, 1], [1 << 31, 0], [float("nan"), 0]):
+        assert status_of(lambda: doubled(device, [2], "i32").run({"x": wrong})) == heed.Status.DTYPE_MISMATCH
+    assert status_of(lambda: heed.Graph().constant("c", [1 << 40])) == heed.Status.DTYPE_MISMATCH
 
 
 def test_index_out_of_range(device):

@@ -55,10 +55,20 @@ def as_array(value: Any, what: str) -> Tuple[np.ndarray, bool]:
     return array, False
 
 
+def of_list(value: Any, dtype: str, what: str) -> np.ndarray:
+    """Numbers in lists, which have no type of their own, as an array of this one."""
+    found = np.asarray(value)
+    with np.errstate(invalid="ignore"):  # NaN and infinity are no integers, which is found out below
+        array = found.astype(numpy_dtype(dtype))
+    if array.dtype.kind != "f" and not (array == found).all():
+        raise Error(Status.DTYPE_MISMATCH, f"{what} holds numbers that {dtype} has not")
+    return array
+
+
 def as_input(value: Any, dtype: str, what: str) -> np.ndarray:
     """Contiguous, of this type; a copy only if the array is not contiguous. Lists of numbers take the type."""
-    if isinstance(value, (list, tuple, int, float)):
-        array = np.asarray(value, numpy_dtype(dtype))
+    if isinstance(value, (list, tuple, int, float)) and dtype != "bf16":
+        array = of_list(value, dtype, what)
     else:
         array, _ = as_array(value, what)
     if dtype_of(array, dtype) != dtype:

@@ -17,7 +17,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 
 from . import _c
-from ._arrays import as_array, dtype_of, memory
+from ._arrays import as_array, dtype_of, memory, of_list
 from ._c import Error, Keep, encoded, ffi, lib, pack
 
 
@@ -240,8 +240,7 @@ class Graph(_c.Handle):
     def constant(self, name: str, values: Any) -> Tensor:
         """A tensor with these values, f32, i32 or u8, which the graph copies. Lists become f32, i32 or, of bools, u8."""
         if isinstance(values, (list, tuple, int, float)):
-            array = np.asarray(values)
-            array = array.astype({"f": np.float32, "b": np.uint8}.get(array.dtype.kind, np.int32))
+            array = of_list(values, {"f": "f32", "b": "u8"}.get(np.asarray(values).dtype.kind, "i32"), f"constant '{name}'")
         else:
             array, _ = as_array(values, name)
         dtype = dtype_of(array)
