@@ -27,20 +27,19 @@ stage() {
 
 # check_pytest NAME COMMAND...: counts what pytest says at its end, "3 failed, 1 error, 20 passed, 2 skipped in 4.5s".
 check_pytest() {
-  local name=$1 code line good bad errors
+  local name=$1 code line good=0 bad=0
   run_logged "$@"
   code=$?
-  line=$(grep -a -E '(passed|failed|error|errors|skipped).* in [0-9.]+s' "$log" | tail -n 1)
-  good=$(sed -n 's/.*\b\([0-9]*\) passed.*/\1/p' <<<"$line")
-  bad=$(sed -n 's/.*\b\([0-9]*\) failed.*/\1/p' <<<"$line")
-  errors=$(sed -n 's/.*\b\([0-9]*\) errors\?.*/\1/p' <<<"$line")
-  bad=$((${bad:-0} + ${errors:-0}))
-  passed=$((passed + ${good:-0})) failed=$((failed + bad))
+  line=$(grep -a -E '(passed|failed|errors?|skipped).* in [0-9.]+s' "$log" | tail -n 1)
+  if [[ $line =~ ([0-9]+)\ passed ]]; then good=${BASH_REMATCH[1]}; fi
+  if [[ $line =~ ([0-9]+)\ failed ]]; then bad=${BASH_REMATCH[1]}; fi
+  if [[ $line =~ ([0-9]+)\ error ]]; then bad=$((bad + BASH_REMATCH[1])); fi
+  passed=$((passed + good)) failed=$((failed + bad))
   grep -a -E '^(FAILED|ERROR) ' "$log" | head -n 40
-  if [[ ($code -ne 0 && $bad -eq 0) || $((${good:-0} + bad)) -eq 0 ]]; then
+  if [[ ($code -ne 0 && $bad -eq 0) || $((good + bad)) -eq 0 ]]; then
     tail -n 30 "$log"
     fail "$name ended with exit code $code (all of it: $log)"
   else
-    echo "$name: ${good:-0} passed, $bad failed ($line)"
+    echo "$name: $good passed, $bad failed ($line)"
   fi
 }
