@@ -7,14 +7,15 @@
 #   install.sh talk      samples, and what downloads the model of samples/talk
 #   install.sh swarm     samples, and the window of samples/swarm
 #   install.sh windows   samples, and what builds and runs the tests for Windows
+#   install.sh python    samples, and what builds and tests the wheel for Python; PyTorch and matplotlib beside it
 #   install.sh roots     what makes clean roots of Debian
 # Elsewhere it lists what to install and succeeds, since CMake knows best whether something is missing.
 set -euo pipefail
 
 set_name=${1:-samples}
 case $set_name in
-  samples | tests | all-tests | search | talk | swarm | windows | roots) ;;
-  *) echo "usage: install.sh samples|tests|all-tests|search|talk|swarm|windows|roots" >&2; exit 2 ;;
+  samples | tests | all-tests | search | talk | swarm | python | windows | roots) ;;
+  *) echo "usage: install.sh samples|tests|all-tests|search|talk|swarm|python|windows|roots" >&2; exit 2 ;;
 esac
 
 # tools: command:package, since they may also come from elsewhere. libraries: packages. wishes: packages that are
@@ -35,6 +36,9 @@ if [[ $set_name == all-tests ]]; then
           valgrind:valgrind rustc:rustc abidiff:abigail-tools)
   libraries+=(xvfb xdotool libc6-dbg)  # valgrind wants the last
   python3 -c 'import pycparser' 2>/dev/null || libraries+=(python3-pycparser)
+fi
+if [[ $set_name == python ]]; then
+  libraries+=(python3-venv python3-torch python3-matplotlib binutils)
 fi
 if [[ $set_name == windows ]]; then
   tools+=(x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix wine:wine)

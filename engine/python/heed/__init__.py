@@ -1,0 +1,27 @@
+"""heed: attention and transformers on GPUs by Vulkan, and on the CPU.
+
+    device = heed.Device()                                    # the best GPU, else the CPU
+    g = heed.Graph()
+    x = g.input("x", [1, g.extent("tokens", 512), 768])
+    g.output("y", heed.nn.encoder_layer(x, "layers.0", attention=heed.nn.MultiHeadOptions(heads=12)))
+    plan = device.compile(g, device.upload(module.state_dict()))
+    y = plan.run({"x": array})["y"]
+
+Failures are an heed.Error with a status; wrong types and words are a TypeError or ValueError. After a fork the child must make
+devices, graphs and plans of its own.
+"""
+
+from . import nn
+from ._c import Error, Status, version
+from .device import Device, DeviceInfo, Weights, devices
+from .files import Checkpoint
+from .graph import AttentionResult, Dim, Graph, Mask, Tensor, exclude, keep
+from .plan import PassInfo, Plan, Run
+from .state import State
+from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextPiece, TextSampling, Tokenizer,
+                   grammar_of_json_schema)
+
+__version__ = version()
+__all__ = ["AttentionMap", "AttentionResult", "Checkpoint", "Conversation", "Device", "DeviceInfo", "Dim", "Error", "Graph", "Mask",
+           "PassInfo", "Plan", "Run", "State", "Status", "Tensor", "TextEncoder", "TextGenerator", "TextPiece", "TextSampling",
+           "Tokenizer", "Weights", "devices", "exclude", "grammar_of_json_schema", "keep", "nn", "version"]

@@ -1,0 +1,79 @@
+"""State: tensors that stay on a device from run to run, such as caches of keys and values."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Dict, Optional
+
+import numpy as np
+
+from . import _c
+from ._arrays import as_input, as_output, memory, numpy_dtype
+from ._c import Error, Keep, Status, encoded, ffi, lib
+from .graph import Port
+
+
+class State(_c.Handle):
+    """Made by Plan.make_state. One run or call at a time may use it; a second one beside it raises an Error."""
+
+    _kind = "state"
+
+    def __init__(self, pointer: Any, ports: Dict[str, Port]) -> None:
+        self._own(pointer)
+        self._ports = dict(ports)
+
+    @property
+    def bytes(self) -> int:
+        return _c.number(lib.heed_state_bytes, self._c)
+
+    def clear(self) -> None:
+        """Makes all zero."""
+        _c.check(lib.heed_state_clear(self._c))
+
+    def copy(self, other: "State") -> None:
+        """Takes the contents of another State of the same device and tensors: a conversation forks."""
+        _c.check(lib.heed_state_copy(self._c, other._c))
+
+    def copy_row(self, other: "State", from_row: int, to_row: int) -> None:
+        """Takes one row, an index of all tensors' first axis, of another State or of this one."""
+        _c.check(lib.heed_state_copy_row(self._c, other._c, from_row, to_row))
+
+    def save(self) -> builtins.bytes:
+        """All tensors with names, shapes, types and a checksum, for any device."""
+        return _c.take_blob(lib.heed_state_save, self._c)
+
+    def load(self, saved: builtins.bytes) -> None:
+        """What save() gave. If the tensors are others, or the bytes damaged, nothing is written."""
+        data = ffi.from_buffer(saved)
+        _c.check(lib.heed_state_load(self._c, data, len(data)))
+
+    def read(self, name: str, out: Optional[Any] = None, *, axis: int = 0, begin: int = 0, size: int = 0) -> np.ndarray:
+        """A tensor, or `size` elements of an axis from `begin` on; all of the axis if size is 0. Of states that Graph.state named the
+        shape is known; for others, such as the caches of heed.nn, give an array `out` of the right size."""
+        if out is None:
+            port = self._port(name)
+            shape = [int(n) for n in port.shape]  # type: ignore[arg-type]
+            if size:
+                shape[axis] = size
+            out = np.empty(shape, numpy_dtype(port.dtype))
+        elif name in self._ports:
+            out = as_output(out, self._ports[name].dtype, np.shape(out), f"the array for '{name}'")
+        else:
+            out = as_output(out, "f32" if out.dtype.itemsize == 4 else "f16", np.shape(out), f"the array for '{name}'")
+        data = memory(out, True)
+        _c.check(lib.heed_state_read(self._c, encoded(name, "name"), _part(axis, begin, size), data, out.nbytes))
+        return out
+
+    def write(self, name: str, values: Any, *, axis: int = 0, begin: int = 0, size: int = 0) -> None:
+        """The same the other way round."""
+        array = as_input(values, self._ports[name].dtype if name in self._ports else "f32", f"the array for '{name}'")
+        _c.check(lib.heed_state_write(self._c, encoded(name, "name"), _part(axis, begin, size), memory(array), array.nbytes))
+
+    def _port(self, name: str) -> Port:
+        if name not in self._ports:
+            raise Error(Status.NOT_FOUND, f"no state '{name}' was made by Graph.state; give an array to read it into")
+        return self._ports[name]
+
+
+def _part(axis: int, begin: int, size: int) -> Any:
+    return ffi.new("heed_state_part *", dict(axis=axis, begin=begin, count=size))

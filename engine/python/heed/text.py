@@ -1,0 +1,325 @@
+"""Text: tokenizers, sentence vectors, and conversations with language models."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _c
+from ._c import Keep, encoded, ffi, lib, pack, text
+from .device import Device
+from .state import State
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def _ids(ids: Any) -> Any:
+    array = np.ascontiguousarray(ids, np.int32).reshape(-1)
+    return ffi.from_buffer("int32_t[]", array)
+
+
+def _read_ids(function: Any, *arguments: Any) -> np.ndarray:
+    """Fills an array whose size the first call tells."""
+    count = ffi.new("size_t *")
+    function(*arguments, ffi.NULL, 0, count)
+    ids = np.empty(count[0], np.int32)
+    _c.check(function(*arguments, ffi.from_buffer("int32_t[]", ids, require_writable=True), ids.size, count))
+    return ids
+
+
+class AttentionMap(NamedTuple):
+    """What tokens looked at: weights [layers, heads, queries, tokens], and the tokens of a text encoder."""
+
+    weights: np.ndarray
+    tokens: List[str]
+
+
+def _attention_map(function: Any, *arguments: Any) -> AttentionMap:
+    pointer = _c.make(function, *arguments)
+    try:
+        info = _c.filled("heed_attention_map_info", lib.heed_attention_map_get_info, pointer)
+        flat = np.frombuffer(ffi.buffer(info.weights, info.weight_count * 4), np.float32).copy()
+        tokens = [] if info.token_texts == ffi.NULL else [text(info.token_texts[i]) for i in range(info.tokens)]
+        return AttentionMap(flat.reshape(info.layers, info.heads, info.queries, info.tokens), tokens)
+    finally:
+        lib.heed_attention_map_destroy(pointer)
+
+
+class Tokenizer(_c.Handle):
+    """A byte pair tokenizer, from a tokenizer.json, a folder with one, or a GGUF file."""
+
+    _kind = "tokenizer"
+
+    def __init__(self, path: Path) -> None:
+        self._own(_c.make(lib.heed_tokenizer_open, encoded(os.fspath(path), "path"), _c.log(Keep())))
+
+    def __len__(self) -> int:
+        return int(lib.heed_tokenizer_size(self._c))
+
+    def id(self, token: str) -> int:
+        """That of a token as in the file."""
+        return _c.number(lib.heed_tokenizer_id, self._c, encoded(token, "token"))
+
+    def token(self, id: int) -> str:
+        return text(_c.make(lib.heed_tokenizer_token, self._c, id))
+
+    def encode(self, value: str, *, read_special: bool = False, add_special: bool = False) -> np.ndarray:
+        """The ids of a text, int32. read_special: control tokens that are written in it become these tokens. add_special: adds what
+        the model wants in front and behind."""
+        data = value.encode("utf-8")
+        return _read_ids(lib.heed_tokenizer_encode, self._c, data, len(data), int(read_special), int(add_special))
+
+    def decode(self, ids: Any, *, show_special: bool = False) -> str:
+        ids = _ids(ids)
+        return _c.take_blob(lib.heed_tokenizer_decode, self._c, ids, len(ids), int(show_special)).decode("utf-8", "replace")
+
+
+class TextEncoder(_c.Handle):
+    """A sentence-transformers model on a device: texts become vectors of length 1, whose dot product is their cosine.
+
+        encoder = heed.TextEncoder(device, "all-MiniLM-L6-v2")
+        a, b = encoder.encode(["where can I buy a sword", "visit the weapon shop"])
+
+    One thread at a time."""
+
+    _kind = "text_encoder"
+
+    def __init__(self, device: Device, folder: Path, *, dtype: str = "f32", weight_dtype: Optional[str] = None,
+                 keep_weight_dtype: bool = False, max_batch: int = 32, max_tokens: int = 0) -> None:
+        keep = Keep()
+        options = pack("heed_text_encoder_options", dict(
+            log=_c.log(keep), dtype=dtype, weight_dtype=weight_dtype, keep_weight_dtype=keep_weight_dtype, max_batch=max_batch,
+            max_tokens=max_tokens), keep)
+        self._own(_c.make(lib.heed_text_encoder_open, device._c, encoded(os.fspath(folder), "folder"), options))
+        info = _c.filled("heed_text_encoder_info", lib.heed_text_encoder_get_info, self._c)
+        self.width: int = info.width
+        self.max_tokens: int = info.max_tokens
+        self.max_batch: int = info.max_batch
+        self.fingerprint: int = info.fingerprint  # vectors of two encoders can be compared if these are equal
+        self.weight_dtype: str = _c.DTYPE_NAMES[info.weight_dtype]
+
+    def encode(self, texts: Union[str, Sequence[str]]) -> np.ndarray:
+        """[texts, width] f32; of a single text [width]. Tokens beyond max_tokens are left out. An interrupt stops it between batches."""
+        if isinstance(texts, str):
+            return self.encode([texts])[0]
+        keep = Keep()
+        keep.extend(ffi.new("char[]", encoded(t, "a text")) for t in texts)
+        vectors = np.empty((len(keep), self.width), np.float32)
+        done = ffi.new("size_t *")
+
+        @ffi.callback("int32_t(void *, size_t, size_t)", error=1, onerror=lambda *what: None)
+        def go_on(_user: Any, _done: int, _total: int) -> int:
+            return 0
+
+        options = pack("heed_encode_options", dict(progress=go_on, done=done), keep)
+        out = ffi.from_buffer("float[]", vectors, require_writable=True) if len(vectors) else ffi.NULL
+        _c.check(lib.heed_text_encoder_encode(self._c, ffi.new("char *[]", keep[:len(vectors)]), len(vectors), out, vectors.size, options))
+        if done[0] < len(vectors):
+            raise KeyboardInterrupt
+        return vectors
+
+    def tokens(self, value: str) -> np.ndarray:
+        """The ids of a text as encode reads it."""
+        return _read_ids(lib.heed_text_encoder_tokens, self._c, encoded(value))
+
+    def attention(self, value: str) -> AttentionMap:
+        """The attention weights of one text in all layers and heads."""
+        return _attention_map(lib.heed_text_encoder_attention, self._c, encoded(value))
+
+
+@dataclasses.dataclass
+class TextSampling:
+    """How tokens are drawn; see Graph.sample. A temperature of 0 takes the most likely token."""
+
+    temperature: float = 0.7
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repetition_penalty: float = 1.0
+    seed: int = 0
+
+
+def _sampling(options: TextSampling, keep: Keep) -> Any:
+    fields = dataclasses.asdict(options)
+    fields.update(greedy=options.temperature == 0, temperature=options.temperature or None,
+                  top_k=options.top_k or -1, min_p=options.min_p or -1.0)  # 0 stands for the defaults in C
+    return pack("heed_text_sampling", fields, keep)
+
+
+_ENDS = (None, "end_of_turn", "stop_string", "most_tokens", "context_full", "cancelled", "complete", "no_token")
+
+
+class TextPiece(NamedTuple):
+    text: str  # whole characters, perhaps none
+    token: Optional[int]  # which the step drew; None: it only read, or none is over
+    read: int  # how many tokens the step read
+    done: bool  # a step is over
+    end: Optional[str]  # "end_of_turn", "stop_string", "most_tokens", "context_full", "cancelled", "complete", "no_token"
+
+
+class TextGenerator(_c.Handle):
+    """A language model on a device, from a GGUF file or a folder of Hugging Face.
+
+        model = heed.TextGenerator(device, "model.gguf")
+        smith = model.begin(system="You are Bram, a grumpy blacksmith.")
+        for piece in smith.say("Where can I buy a sword?"):
+            print(piece, end="", flush=True)
+
+    The model and all its conversations serve one thread at a time."""
+
+    _kind = "text_generator"
+
+    def __init__(self, device: Device, path: Path, *, context: int = 0, read: int = 128, together: int = 1, dtype: str = "f32",
+                 weight_dtype: Optional[str] = None, cache_dtype: Optional[str] = None, round_rows: bool = False) -> None:
+        keep = Keep()
+        options = pack("heed_text_generator_options", dict(
+            log=_c.log(keep), context=context, read=read, together=together, dtype=dtype, weight_dtype=weight_dtype,
+            cache_dtype=cache_dtype, round_rows=round_rows), keep)
+        self._own(_c.make(lib.heed_text_generator_open, device._c, encoded(os.fspath(path), "path"), options))
+        info = _c.filled("heed_text_generator_info", lib.heed_text_generator_get_info, self._c)
+        self.context: int = info.context
+        self.conversation_bytes: int = info.conversation_bytes
+        self.weight_dtype: str = _c.DTYPE_NAMES[info.weight_dtype]
+        self.has_chat: bool = bool(info.has_chat)  # its chat template is known, so that Conversation.say works
+        self.tokenizer = Tokenizer.__new__(Tokenizer)
+        self.tokenizer._own(_c.make(lib.heed_text_generator_tokenizer, self._c))
+
+    def begin(self, *, system: Optional[str] = None, sampling: Optional[TextSampling] = None, stop: Sequence[str] = (),
+              grammar: Optional[str] = None, date: Optional[str] = None, most_tokens: int = 0, overflow: str = "drop_oldest",
+              keep_tokens: int = 4, think: bool = True) -> "Conversation":
+        """Begins a conversation. include/heed/text_generator.hpp describes the options (TextConversationOptions)."""
+        if isinstance(stop, str):
+            raise TypeError("stop must be a list of texts")
+        keep = Keep()
+        stops = [ffi.new("char[]", encoded(s, "stop")) for s in stop]
+        options = pack("heed_conversation_options", dict(
+            system=system or None, sampling=_sampling(sampling or TextSampling(), keep), grammar=grammar or None, date=date or None,
+            most_tokens=most_tokens, keep_tokens=keep_tokens, overflow=overflow, think=think), keep)
+        texts = ffi.new("char *[]", stops)
+        options.stop, options.stop_count = texts, len(stops)
+        return Conversation(_c.make(lib.heed_conversation_begin, self._c, options))
+
+    def loss(self, ids: Any) -> float:
+        """The mean over the tokens behind the first of -log(probability), in nats; its exponential is the perplexity."""
+        ids, mean = _ids(ids), ffi.new("double *")
+        _c.check(lib.heed_text_generator_loss(self._c, ids, len(ids), mean, ffi.NULL))
+        return float(mean[0])
+
+    def attention(self, ids: Any) -> AttentionMap:
+        """What the last of these tokens looks at: weights [layers, heads, 1, tokens]."""
+        ids = _ids(ids)
+        return _attention_map(lib.heed_text_generator_attention, self._c, ids, len(ids))
+
+
+class Conversation(_c.Handle):
+    """Messages, or a raw text, with keys and values on the device. Made by TextGenerator.begin."""
+
+    _kind = "conversation"
+
+    def __init__(self, pointer: Any) -> None:
+        self._own(pointer)
+
+    def say(self, message: str) -> Iterator[str]:
+        """Adds a message of the user. Iterating over what it returns gives the answer's pieces; an interrupt, or to stop iterating
+        and cancel(), leaves the conversation ready to go on."""
+        _c.check(lib.heed_conversation_say(self._c, encoded(message, "message")))
+        return self.pieces()
+
+    def add(self, role: str, message: str) -> None:
+        """Adds a message of "system", "user" or "assistant" without asking for an answer."""
+        _c.check(lib.heed_conversation_add(self._c, encoded(role, "role"), encoded(message, "message")))
+
+    def prompt(self, value: Union[str, Any], *, special: bool = True) -> Iterator[str]:
+        """Adds a raw text, or ids of tokens, which the answer continues."""
+        if isinstance(value, str):
+            _c.check(lib.heed_conversation_prompt(self._c, encoded(value), int(not special)))
+        else:
+            ids = _ids(value)
+            _c.check(lib.heed_conversation_prompt_ids(self._c, ids, len(ids)))
+        return self.pieces()
+
+    def answer_now(self) -> Iterator[str]:
+        """Asks for an answer to what is there, or for more of a raw text."""
+        _c.check(lib.heed_conversation_answer_now(self._c))
+        return self.pieces()
+
+    def read_ahead(self) -> None:
+        """Lets steps read what is there already, so that an answer can begin sooner."""
+        _c.check(lib.heed_conversation_read_ahead(self._c))
+
+    def pieces(self) -> Iterator[str]:
+        """The texts that are still to come of the answer."""
+        while self.answering:
+            piece = self.step()
+            if piece.text:
+                yield piece.text
+
+    def step(self) -> TextPiece:
+        """Reads some tokens, or draws one, and waits for it."""
+        return self._piece(lib.heed_conversation_step)
+
+    def poll(self) -> TextPiece:
+        """The same without waiting: begins a step, or gives what the last one gave and begins the next."""
+        return self._piece(lib.heed_conversation_poll)
+
+    def _piece(self, function: Any) -> TextPiece:
+        p = _c.filled("heed_text_piece", function, self._c)
+        shown = bytes(ffi.buffer(p.text, p.text_bytes)).decode("utf-8", "replace") if p.text_bytes else ""
+        return TextPiece(shown, None if p.token < 0 else p.token, p.read, bool(p.done), _ENDS[p.end])
+
+    def cancel(self) -> None:
+        """Ends the answer; what was given of it counts as said."""
+        _c.check(lib.heed_conversation_cancel(self._c))
+
+    @property
+    def answering(self) -> bool:
+        return bool(_c.number(lib.heed_conversation_answering, self._c))
+
+    @property
+    def answer(self) -> str:
+        """The text of the answer so far, or of the last one."""
+        return self._text()[0]
+
+    @property
+    def end(self) -> Optional[str]:
+        """How the last answer ended: see TextPiece."""
+        return self._text()[1]
+
+    def _text(self) -> Any:
+        blob, end = ffi.new("heed_blob **"), ffi.new("int32_t *")
+        _c.check(lib.heed_conversation_text(self._c, blob, end))
+        data = bytes(ffi.buffer(lib.heed_blob_data(blob[0]), lib.heed_blob_size(blob[0])))
+        lib.heed_blob_destroy(blob[0])
+        return data.decode("utf-8", "replace"), _ENDS[end[0]]
+
+    def fork(self) -> "Conversation":
+        """Another conversation that goes on from here, also in the middle of an answer."""
+        return Conversation(_c.make(lib.heed_conversation_fork, self._c))
+
+    def reset(self) -> None:
+        """Forgets all but the system message, and begins the draws anew."""
+        _c.check(lib.heed_conversation_reset(self._c))
+
+    def set_sampling(self, sampling: TextSampling) -> None:
+        _c.check(lib.heed_conversation_set_sampling(self._c, _sampling(sampling, Keep())))
+
+    @property
+    def ids(self) -> np.ndarray:
+        """All tokens, as they are or will be read."""
+        return _read_ids(lambda c, ids, capacity, count: lib.heed_conversation_ids(c, ids, capacity, count, ffi.NULL), self._c)
+
+    @property
+    def state(self) -> State:
+        """Its keys and values; other conversations may lie in other rows of the same State."""
+        row = ffi.new("int64_t *")
+        out = ffi.new("heed_state **")
+        _c.check(lib.heed_conversation_state(self._c, out, row))
+        return State(out[0], {})
+
+
+def grammar_of_json_schema(schema: str) -> str:
+    """A grammar, for TextGenerator.begin, of JSON that is valid for a schema. include/heed/grammar.hpp says which schemas."""
+    return _c.take_blob(lib.heed_grammar_of_json_schema, encoded(schema, "schema"), _c.log(Keep())).decode("utf-8")

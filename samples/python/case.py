@@ -1,0 +1,92 @@
+"""A golden file: the inputs and weights of an attention system, and what it computes from them (tests/goldens/README.md)."""
+
+import pathlib
+
+import numpy as np
+
+import heed
+from pytorch import torch
+
+GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "tests" / "goldens"
+
+INPUTS = {"x", "y", "q", "k", "v", "ids", "x_ids", "y_ids", "enc_out", "mask", "self_mask", "cross_mask", "pad_mask",
+          "enc_pad_mask", "causal_mask", "attn_mask", "key_padding_mask"}
+
+
+class Case:
+    """One file. `return_weights` asks the systems for attention weights, and `extents` for lengths that may differ from run to
+    run, with maxima above the file's."""
+
+    def __init__(self, path, return_weights=False, extents=False):
+        file = heed.Checkpoint(path)
+        self.name = pathlib.Path(path).stem
+        self.system = file.metadata["system"]
+        self.arrays = {name: np.array(file[name]) for name in file}
+        self.return_weights = return_weights
+        self._metadata = file.metadata
+        self._extents = extents
+        self._letters = {}
+        self.fed = {}  # the arrays of a run, by the names of inputs
+
+    # What the file holds.
+
+    def __contains__(self, name):
+        return name in self.arrays
+
+    def number(self, name):
+        return int(self._metadata[name])
+
+    def real(self, name):
+        return float(self._metadata[name])
+
+    @property
+    def expected(self):
+        return {name: a for name, a in self.arrays.items() if name.startswith("expected")}
+
+    @property
+    def nan_rows(self):
+        """[B, S_q], true where a query sees no key: heed gives zero weights there, and PyTorch NaN. None: there are no such rows."""
+        return self.arrays.get("nan_rows")
+
+    @property
+    def weights(self):
+        """The state dict of the system."""
+        return {name: a for name, a in self.arrays.items()
+                if name not in INPUTS and name != "nan_rows" and not name.startswith("expected")}
+
+    # For heed.
+
+    def input(self, g, name, axes, array=None):
+        """The input `name` of the graph, whose axes are letters: b (batch), q and k (lengths), or any other for a constant size.
+        None if the file has none of this name. A file may leave out the outer axes of a mask."""
+        if array is None:
+            array = self.arrays.get(name)
+        if array is None:
+            return None
+        self.fed[name] = array
+        shape = [self._size(g, letter, size) for letter, size in zip(axes[-array.ndim:], array.shape)]
+        return g.input(name, shape, {"float32": "f32", "int32": "i32"}.get(array.dtype.name, "u8"))
+
+    def _size(self, g, letter, size):
+        known = self._letters.setdefault(letter, size)  # a size of 1 beside it is broadcast
+        if not self._extents or letter not in "bqk" or size != known:
+            return size
+        return g.extent({"b": "batch", "q": "queries", "k": "keys"}[letter], 2 * size + 1)
+
+    # For PyTorch.
+
+    def tensor(self, name):
+        """A tensor of PyTorch, or None if the file has none of this name."""
+        return torch.from_numpy(self.arrays[name]) if name in self else None
+
+    def load(self, module):
+        """The module, in eval mode and with the file's weights, which must be all that it has."""
+        module.load_state_dict({name: torch.from_numpy(a) for name, a in self.weights.items()})
+        return module.eval()
+
+
+def named(results, *names):
+    """Results of a function that returns one tensor or several, by these names; those that nobody asked for are left out."""
+    if not isinstance(results, tuple):
+        results = (results,)
+    return {name: tensor for name, tensor in zip(names, results) if tensor is not None}

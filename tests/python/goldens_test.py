@@ -1,0 +1,33 @@
+"""The golden files from Python, on every device: the stored results, and PyTorch's where that is installed."""
+
+import pytest
+
+import compare
+from case import GOLDENS
+
+FILES = sorted(GOLDENS.glob("*.safetensors"))
+
+
+def test_all_files_are_there():
+    assert len(FILES) == 108
+    assert len(compare.SYSTEMS) == 30
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden(device, path):
+    problems, worst, _ = compare.problems_of(path, device)
+    assert not problems
+    assert 0 < worst < 1e-3 or "embedding" in path.stem
+
+
+def test_a_wrong_result_is_seen(cpu, monkeypatch):
+    path = GOLDENS / "003_simplified_odd.safetensors"
+    run_heed = compare.run_heed
+
+    def off_by_little(*arguments, **options):
+        results, case = run_heed(*arguments, **options)
+        results["expected"][0, 0] += 1e-3
+        return results, case
+
+    monkeypatch.setattr(compare, "run_heed", off_by_little)
+    assert compare.problems_of(path, cpu)[0]

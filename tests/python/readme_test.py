@@ -1,0 +1,40 @@
+"""What the READMEs show runs."""
+
+import functools
+import re
+
+import numpy as np
+import pytest
+
+import heed
+from conftest import LOADER, ROOT
+
+
+class Module:
+    """Stands for a module of PyTorch."""
+
+    def state_dict(self):
+        random = np.random.default_rng(2)
+        shapes = {"wqkv.weight": (192, 64), "wqkv.bias": (192,), "wo.weight": (64, 64), "wo.bias": (64,)}
+        return {"flock." + name: random.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("path", ["engine/python/README.md", "include/heed/README.md"])
+def test_ten_lines(path, monkeypatch, capsys):
+    monkeypatch.setattr(heed, "Device", functools.partial(heed.Device, vulkan_loader=LOADER))
+    code = re.search(r"```python\n(import heed.*?)```", (ROOT / path).read_text(), re.S).group(1)
+    names = {"module": Module()}
+    exec(code, names)
+    assert np.isfinite(names.get("y") if isinstance(names.get("y"), np.ndarray) else names["result"]["y"]).all()
+    assert "(1, 37, 64) (1, 4, 37, 37)" in capsys.readouterr().out or "result" not in names
+
+
+def test_three_lines_with_a_language_model(monkeypatch, capsys):
+    device = heed.Device("cpu", vulkan_loader=LOADER)
+    model = heed.TextGenerator(device, ROOT / "tests/talk/tiny.gguf")
+    monkeypatch.setattr(heed, "TextGenerator", lambda *arguments: model)
+    begin = model.begin
+    monkeypatch.setattr(model, "begin", lambda **options: begin(most_tokens=5, **options))
+    code = re.search(r"```python\n(model = .*?)```", (ROOT / "engine/python/README.md").read_text(), re.S).group(1)
+    exec(code, {"heed": heed, "device": device})
+    assert capsys.readouterr().out
