@@ -18,8 +18,8 @@ constexpr int64_t kPanelsOfItem = 4;  // where items are panels of keys
 
 // Scratch of one worker, in floats from its start.
 struct Scratch {
-  int64_t keys, rows, values;              // of all panels: [d_k][cols], [cols][d_k rounded up], [d_v][cols]
-  int64_t key_sums, value_sums;            // likewise, [d_k][cols] and [d_v][cols]
+  int64_t keys, rows, values;                // of all panels: [d_k][cols], [cols][d_k rounded up], [d_v][cols]
+  int64_t key_sums, value_sums;              // likewise, [d_k][cols] and [d_v][cols]
   int64_t weights, slopes, row, query_sums;  // of a block
   int64_t size;
 
@@ -48,9 +48,9 @@ View scores_view(const View& query, const View& key) {
 
 // What an item makes.
 struct Task {
-  int64_t head;                        // of keys, counted through all batches
-  int64_t first_panel, end_panel;      // of keys
-  int64_t first_query, end_query;      // of each head of queries
+  int64_t head;                    // of keys, counted through all batches
+  int64_t first_panel, end_panel;  // of keys
+  int64_t first_query, end_query;  // of each head of queries
   bool makes_queries, makes_keys;
 };
 
@@ -100,8 +100,8 @@ struct Problem {
   }
 
   // c [m][cols] (+)= a b, where b is a panel [k][cols].
-  void multiply(int64_t m, int64_t k, const float* a, int64_t a_row, int64_t a_k, const float* b, float* c, int64_t pitch,
-                bool add) const {
+  void multiply(int64_t m, int64_t k, const float* a, int64_t a_row, int64_t a_k, const float* b, float* c,
+                int64_t pitch, bool add) const {
     const int64_t height = ceil_div(m, ceil_div(m, matmul.rows));
     for (int64_t r = 0; r < m; r += height)
       matmul.f32.tile[std::min(height, m - r) - 1](k, a + r * a_row, a_row, a_k, b, c + r * pitch, pitch, add, {});

@@ -113,7 +113,8 @@ AttentionBackwardParams params_of(const Emit& emit, const View& q, const View& k
   return p;
 }
 
-void emit_pass(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int64_t heads, int64_t owned, double work) {
+void emit_pass(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int64_t heads, int64_t owned,
+               double work) {
   const KernelUse& use = emit.kernels.uses[kernel];
   const int64_t tasks = heads * ceil_div<int64_t>(owned, use.key.spec[Spec::OWN]);
   p.tasks = u32(tasks);
@@ -130,8 +131,7 @@ void emit_pass(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int
 
 int64_t attention_backward_workspace(const Need& need) {
   int64_t rows = 2;
-  for (size_t i = 0; i < 3; ++i)
-    rows = mul_up_to(rows, need.max_of(need.info(in::kQuery).dims[i]), int64_t{1} << 40);
+  for (size_t i = 0; i < 3; ++i) rows = mul_up_to(rows, need.max_of(need.info(in::kQuery).dims[i]), int64_t{1} << 40);
   return rows;
 }
 
@@ -139,8 +139,8 @@ Status select_attention_backward(const Select& select) {
   const int64_t d_k = width_of(select, in::kKey), d_v = width_of(select, in::kValue);
   const std::optional<Tile> tile = tile_for(select.device, d_k, d_v);
   if (!tile)
-    return select.unsupported(format("heads of %lld and %lld elements", static_cast<long long>(d_k),
-                                     static_cast<long long>(d_v)));
+    return select.unsupported(
+        format("heads of %lld and %lld elements", static_cast<long long>(d_k), static_cast<long long>(d_v)));
   KernelUse& rows = add_kernel(select, KernelId::AttentionBackwardRowsF32, {kInvocations, 1, 1},
                                "an invocation per query: log-sum-exp, and the product of output and gradient");
   rows.buffer_count = 4;

@@ -58,9 +58,8 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
   options.bias = nullptr;
   options.masked_fill = {};
   const Array visible = softmax(zeros, options);  // more than 0 where nothing hides the key
-  const Array factors = s.dropout > 0.0f
-                            ? dropout(filled(scores.shape, 1.0), static_cast<double>(s.dropout), seed, 0)
-                            : filled(scores.shape, 1.0);
+  const Array factors = s.dropout > 0.0f ? dropout(filled(scores.shape, 1.0), static_cast<double>(s.dropout), seed, 0)
+                                         : filled(scores.shape, 1.0);
   Array steep(scores.shape);
   std::vector<double> delta(static_cast<size_t>(batch * s.heads * n)), spread(delta.size());
   for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
@@ -118,15 +117,14 @@ Case case_of(const Sample& s) {
             options.masked_fill = s.fill;
             options.dropout = s.dropout;
             const auto meaning = [&](Tensor x, bool keeps) { return keeps ? keep(x) : exclude(x); };
-            if (s.padding)
-              options.key_padding = meaning(g.input("padding", {s.batch, m}, DType::U8), s.padding_keeps);
+            if (s.padding) options.key_padding = meaning(g.input("padding", {s.batch, m}, DType::U8), s.padding_keeps);
             if (s.mask) options.mask = meaning(g.input("mask", {s.batch, 1, n, m}, DType::U8), s.mask_keeps);
             if (s.bias) options.bias = g.input("bias", {s.heads, n, m});
-            static_cast<void>(g.attention(q, k, v, options));
+            const Tensor y = g.attention(q, k, v, options).output;
             detail::GraphData& data = detail::data_of(g);
-            const size_t node = data.nodes.size() - 1;
-            REQUIRE(detail::has_attention_backward(data, data.nodes[node]));
-            const detail::AttentionBackward made = detail::attention_backward(data, node, upstream);
+
+            REQUIRE(detail::has_attention_backward(data, data.nodes.back()));
+            const detail::AttentionBackward made = detail::attention_backward(data, y, upstream);
             g.output("dq", made.query);
             g.output("dk", made.key);
             g.output("dv", made.value);
@@ -139,9 +137,9 @@ Case case_of(const Sample& s) {
               run.options.seed = 77;
               Given given;
               given.q = run.input("q", uniform({s.batch, s.heads, queries, s.d_k}, 901, -2, 2));
-              given.k = s.turned
-                            ? permute(run.input("k", uniform({keys, s.d_k, s.batch, s.key_heads}, 902, -2, 2)), {2, 3, 0, 1})
-                            : run.input("k", uniform({s.batch, s.key_heads, keys, s.d_k}, 902, -2, 2));
+              given.k = s.turned ? permute(run.input("k", uniform({keys, s.d_k, s.batch, s.key_heads}, 902, -2, 2)),
+                                           {2, 3, 0, 1})
+                                 : run.input("k", uniform({s.batch, s.key_heads, keys, s.d_k}, 902, -2, 2));
               given.v = run.input("v", uniform({s.batch, s.key_heads, keys, s.d_v}, 903));
               given.upstream =
                   s.turned ? permute(run.input("dy", uniform({s.batch, queries, s.heads, s.d_v}, 904)), {0, 2, 1, 3})
@@ -169,9 +167,23 @@ TEST_CASE("attention_backward on every device", "[ops]") {
   const Sample samples[] = {
       {.name = "plain"},
       {.name = "one query and key", .queries = 1, .keys = 1, .d_k = 1, .d_v = 3},
-      {.name = "sizes that fit nothing", .batch = 3, .heads = 3, .key_heads = 3, .queries = 71, .keys = 67, .d_k = 13, .d_v = 7},
-      {.name = "blocks of queries and keys", .batch = 1, .heads = 4, .key_heads = 4, .queries = 150, .keys = 150, .d_k = 20,
-       .d_v = 20, .causal = Causal::TopLeft},
+      {.name = "sizes that fit nothing",
+       .batch = 3,
+       .heads = 3,
+       .key_heads = 3,
+       .queries = 71,
+       .keys = 67,
+       .d_k = 13,
+       .d_v = 7},
+      {.name = "blocks of queries and keys",
+       .batch = 1,
+       .heads = 4,
+       .key_heads = 4,
+       .queries = 150,
+       .keys = 150,
+       .d_k = 20,
+       .d_v = 20,
+       .causal = Causal::TopLeft},
       {.name = "grouped heads", .heads = 6, .key_heads = 2, .queries = 33, .keys = 18, .d_k = 16, .d_v = 24},
       {.name = "causal, more keys", .queries = 17, .keys = 40, .causal = Causal::BottomRight},
       {.name = "causal, more queries", .queries = 40, .keys = 17, .causal = Causal::BottomRight},
@@ -181,15 +193,46 @@ TEST_CASE("attention_backward on every device", "[ops]") {
       {.name = "padding", .padding = true},
       {.name = "padding that keeps, and a mask", .padding = true, .padding_keeps = true, .mask = true},
       {.name = "a mask that keeps, and a bias", .mask = true, .mask_keeps = true, .bias = true},
-      {.name = "padding and a bias", .queries = 35, .keys = 34, .causal = Causal::TopLeft, .padding = true, .bias = true},
+      {.name = "padding and a bias",
+       .queries = 35,
+       .keys = 34,
+       .causal = Causal::TopLeft,
+       .padding = true,
+       .bias = true},
       {.name = "filled", .causal = Causal::TopLeft, .padding = true, .mask = true, .fill = -2.0f},
       {.name = "filled, far below", .queries = 33, .keys = 33, .causal = Causal::TopLeft, .bias = true, .fill = -1e9f},
       {.name = "a window, filled", .queries = 20, .keys = 20, .causal = Causal::TopLeft, .window = 3, .fill = 0.5f},
-      {.name = "dropout", .heads = 4, .key_heads = 2, .queries = 39, .keys = 37, .causal = Causal::TopLeft, .dropout = 0.3f},
+      {.name = "dropout",
+       .heads = 4,
+       .key_heads = 2,
+       .queries = 39,
+       .keys = 37,
+       .causal = Causal::TopLeft,
+       .dropout = 0.3f},
       {.name = "dropout and a fill", .mask = true, .fill = -1.0f, .dropout = 0.5f},
-      {.name = "heads of 64", .batch = 1, .queries = 40, .keys = 44, .d_k = 64, .d_v = 64, .causal = Causal::BottomRight},
-      {.name = "heads of 128 and 80", .batch = 1, .heads = 2, .key_heads = 1, .queries = 19, .keys = 21, .d_k = 128, .d_v = 80},
-      {.name = "heads of 256", .batch = 1, .heads = 1, .key_heads = 1, .queries = 9, .keys = 11, .d_k = 256, .d_v = 256},
+      {.name = "heads of 64",
+       .batch = 1,
+       .queries = 40,
+       .keys = 44,
+       .d_k = 64,
+       .d_v = 64,
+       .causal = Causal::BottomRight},
+      {.name = "heads of 128 and 80",
+       .batch = 1,
+       .heads = 2,
+       .key_heads = 1,
+       .queries = 19,
+       .keys = 21,
+       .d_k = 128,
+       .d_v = 80},
+      {.name = "heads of 256",
+       .batch = 1,
+       .heads = 1,
+       .key_heads = 1,
+       .queries = 9,
+       .keys = 11,
+       .d_k = 256,
+       .d_v = 256},
       {.name = "extents", .queries = 45, .keys = 70, .causal = Causal::BottomRight, .mask = true, .extents = true},
       {.name = "other layouts", .heads = 4, .key_heads = 2, .queries = 21, .keys = 22, .turned = true},
   };
@@ -203,9 +246,9 @@ TEST_CASE("attention_backward gives the same bits on any number of threads", "[o
   Graph g;
   const Tensor q = g.input("q", {1, 4, 150, 24}), k = g.input("k", {1, 2, 170, 24}), v = g.input("v", {1, 2, 170, 40}),
                upstream = g.input("dy", {1, 4, 150, 40});
-  static_cast<void>(g.attention(q, k, v, {.causal = Causal::BottomRight}));
+  const Tensor y = g.attention(q, k, v, {.causal = Causal::BottomRight}).output;
   detail::GraphData& data = detail::data_of(g);
-  const detail::AttentionBackward made = detail::attention_backward(data, data.nodes.size() - 1, upstream);
+  const detail::AttentionBackward made = detail::attention_backward(data, y, upstream);
   g.output("dq", made.query);
   g.output("dk", made.key);
   g.output("dv", made.value);
@@ -217,8 +260,12 @@ TEST_CASE("attention_backward gives the same bits on any number of threads", "[o
     for (const size_t n : {4 * 150 * 24, 2 * 170 * 24, 2 * 170 * 40, 4 * 150 * 40})
       in.push_back(test::pattern(n, static_cast<uint32_t>(n)));
     for (const size_t n : {4 * 150 * 24, 2 * 170 * 24, 2 * 170 * 40}) out.emplace_back(n);
-    REQUIRE(plan.run({{"q", std::span(in[0])}, {"k", std::span(in[1])}, {"v", std::span(in[2])},
-                      {"dy", std::span(in[3])}, {"dq", std::span(out[0])}, {"dk", std::span(out[1])},
+    REQUIRE(plan.run({{"q", std::span(in[0])},
+                      {"k", std::span(in[1])},
+                      {"v", std::span(in[2])},
+                      {"dy", std::span(in[3])},
+                      {"dq", std::span(out[0])},
+                      {"dk", std::span(out[1])},
                       {"dv", std::span(out[2])}}) == Status::Ok);
     std::vector<float> all;
     for (const auto& one : out) all.insert(all.end(), one.begin(), one.end());
