@@ -4,7 +4,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/storage.glsl"
 #include "shared/groups.glsl"
-#include "shared/activation.glsl"
+#include "shared/activation_backward.glsl"
 #include "shared/elementwise.h"
 
 #ifdef A_NARROW
@@ -43,15 +43,24 @@ void apply(uint element) {
     vec4 value = FOUR(a4, a_at);
     if (KIND == HEED_ELEMENTWISE_ADD) value += FOUR(b4, b_at);
     if (KIND == HEED_ELEMENTWISE_MUL) value *= FOUR(b4, b_at);
-    value *= p.scale;
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
+    if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) {
+      vec4 before = FOUR(b4, b_at);
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] *= activation_derivative(ACTIVATION, before[c]);
+    } else {
+      value *= p.scale;
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
+    }
     result4[out_at / 4u] = TO_OUT4(value);
     return;
   }
   float value = ONE(a, a_at);
   if (KIND == HEED_ELEMENTWISE_ADD) value += ONE(b, b_at);
   if (KIND == HEED_ELEMENTWISE_MUL) value *= ONE(b, b_at);
-  result[out_at] = TO_OUT(activate(ACTIVATION, value * p.scale));
+  if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD)
+    value *= activation_derivative(ACTIVATION, ONE(b, b_at));
+  else
+    value = activate(ACTIVATION, value * p.scale);
+  result[out_at] = TO_OUT(value);
 }
 
 void main() {

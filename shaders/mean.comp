@@ -44,7 +44,8 @@ void main() {
     }
   }
   if (gl_LocalInvocationID.y == 0u && n > 0u) {
-    float value = sh_count[slot] == 0u ? 0.0 : sh_row[slot] / float(sh_count[slot]);
+    float value = sh_row[slot];
+    if ((FLAGS & HEED_MEAN_SUM) == 0u) value = sh_count[slot] == 0u ? 0.0 : value / float(sh_count[slot]);
     result[p.offset[2] + DOT4(at, p.out_stride)] = TO_OUT(value);
   }
 }

@@ -1,6 +1,7 @@
 #include "api/self_test_probes.hpp"
 
 #include <bit>
+#include <heed/train.hpp>
 
 #include "graph/attention_backward.hpp"
 #include "graph/update.hpp"
@@ -260,9 +261,9 @@ void attention_backward(Graph& g, DType, Dim m, Dim n) {
   options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
   options.bias = g.input("bias", {4, m, n});
   options.dropout = 0.25f;
-  static_cast<void>(g.attention(q, k, v, options));
+  const Tensor y = g.attention(q, k, v, options).output;
   detail::GraphData& data = detail::data_of(g);
-  const auto made = detail::attention_backward(data, data.nodes.size() - 1, g.input("dy", {2, 4, m, 12}));
+  const auto made = detail::attention_backward(data, y, g.input("dy", {2, 4, m, 12}));
   g.output("dq", made.query);
   g.output("dk", made.key);
   g.output("dv", made.value);
@@ -310,6 +311,58 @@ void update(Graph& g, DType, Dim, Dim) {
   detail::update(data, {state("u"), state("n"), {}, x}, factors, settings, 0,
                  {.rule = UpdateAttrs::Rule::Sgd, .nesterov = true});
   for (const char* name : {"w", "m", "v", "g", "u", "n"}) g.output(std::string(name) + ".out", state(name));
+}
+
+// Gives the gradients of y with respect to some tensors.
+void differentiate(Graph& g, Tensor y, std::initializer_list<std::pair<const char*, Tensor>> of) {
+  const train::Upstream output{y, g.input("up", g.shape(y), g.dtype(y))};
+  for (const auto& [name, tensor] : of)
+    g.output(name, train::gradients(g, std::span(&output, 1), std::span(&tensor, 1))[0]);
+}
+
+void activation_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {m, n}, t);
+  Tensor sum = g.activation(x, Activation::Relu);
+  for (const Activation kind : {Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh})
+    sum = g.add(sum, g.activation(x, kind));
+  differentiate(g, sum, {{"y", x}});
+}
+
+void sum(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor column = g.input("c", {2, m, 1}, t), row = g.input("r", {2, 1, n}, t);
+  differentiate(g, g.add(column, row), {{"y", column}, {"z", row}});
+}
+
+// Some keys are hidden, and their logits count in the sums.
+void softmax_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {m, n}, t), mask = g.input("mask", {m, n}, DType::U8);
+  differentiate(g, g.softmax(x, {.scale = 3.0f, .mask = keep(mask), .masked_fill = -1.0f}), {{"y", x}});
+}
+
+void plain_softmax_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {m, n}, t);
+  differentiate(g, g.softmax(x), {{"y", x}});
+}
+
+void norm_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {m, n}, t), gamma = g.input("gamma", {n}, t);
+  const Tensor layer = g.layernorm(x, gamma, {}, 1e-2f), rms = g.rmsnorm(x, gamma, 1e-2f);
+  differentiate(g, g.add(g.add(layer, rms), g.l2_normalize(x)), {{"y", x}});
+}
+
+void cross_entropy_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {m, n}, t);
+  differentiate(g, g.cross_entropy(x, g.input("labels", {m}, DType::I32), 0.25f), {{"y", x}});
+}
+
+void embedding_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor table = g.input("table", {7, n}, t);
+  differentiate(g, g.embedding(table, g.input("ids", {m}, DType::I32), t), {{"y", table}});
+}
+
+void slice_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.input("x", {5, m, 3, n}, t);
+  differentiate(g, g.transpose(g.slice(g.slice(x, 0, 1, 2), 2, 1, 1), 1, 3), {{"y", x}});
 }
 
 constexpr Probe kProbes[] = {
@@ -360,6 +413,14 @@ constexpr Probe kProbes[] = {
     {"cross_entropy", cross_entropy},
     {"argmax", argmax},
     {"sample", sample},
+    {"elementwise", activation_backward},
+    {"mean", sum},
+    {"softmax_backward", plain_softmax_backward},
+    {"softmax_backward", softmax_backward},
+    {"norm_backward", norm_backward},
+    {"cross_entropy_backward", cross_entropy_backward},
+    {"embedding_backward", embedding_backward},
+    {"slice_backward", slice_backward},
     {"attention_backward", attention_backward, true, true},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},

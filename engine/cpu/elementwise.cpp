@@ -52,14 +52,17 @@ struct Operands {
     float* to = direct ? out.at<float>(at(out)) : x;
     if (b.valid()) {
       const float* other = load(b, at(b), row_stride(b.view), n, y);
-      (attrs.kind == ElementwiseAttrs::Kind::Add ? kernels.add : kernels.multiply)(v, other, to, n);
+      if (attrs.kind == ElementwiseAttrs::Kind::ActivationBackward)
+        kernels.activate_backward(attrs.activation, v, other, to, n);
+      else
+        (attrs.kind == ElementwiseAttrs::Kind::Add ? kernels.add : kernels.multiply)(v, other, to, n);
       v = to;
     }
     if (attrs.scale != 1.0f) {
       kernels.scale(v, attrs.scale, to, n);
       v = to;
     }
-    if (attrs.activation != Activation::None) {
+    if (attrs.activation != Activation::None && attrs.kind != ElementwiseAttrs::Kind::ActivationBackward) {
       kernels.activate(attrs.activation, v, to, n);
       v = to;
     }

@@ -55,7 +55,7 @@ struct Operands {
       const float* values = load(x, offset + i * stride, row_stride(rest), n, buffer);
       for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<double>(values[c]);
     }
-    const double inverse = used > 0 ? 1.0 / static_cast<double>(used) : 0.0;
+    const double inverse = attrs.sum ? 1.0 : used > 0 ? 1.0 / static_cast<double>(used) : 0.0;
     for (int64_t c = 0; c < n; ++c) buffer[c] = static_cast<float>(sums[c] * inverse);
     store(out, row_offset(out.view, row) + first * row_stride(out.view), row_stride(out.view), n, buffer);
   }

@@ -27,6 +27,12 @@ void activate(Activation kind, const float* x, float* out, int64_t n) {
   with_activation(kind, [&](const auto& f) { map(x, out, n, [&](Vector v) { return f(Floats(), v); }); });
 }
 
+void activate_backward(Activation kind, const float* g, const float* x, float* out, int64_t n) {
+  with_activation(kind, [&](const auto& f) {
+    map(g, x, out, n, [&](Vector a, Vector b) { return hn::Mul(a, f.derivative(Floats(), b)); });
+  });
+}
+
 void add(const float* a, const float* b, float* out, int64_t n) {
   map(a, b, out, n, [](Vector x, Vector y) { return hn::Add(x, y); });
 }
@@ -227,6 +233,58 @@ void rmsnorm(const NormRow& row, float* out, int64_t n) {
   apply_norm(row, v, 0.0f, 0.0f, static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(row.eps))), out, n);
 }
 
+void softmax_backward(const float* p, const float* g, const float* visible, float factor, float* out, int64_t n) {
+  const Floats d;
+  const auto product = [&](Vector a, Vector b) {
+    return hn::IfThenElse(hn::Eq(a, hn::Zero(d)), hn::Zero(d), hn::Mul(a, b));
+  };
+  const double sum = sum_of(
+      n, [&](Vector sums, int64_t i) { return hn::Add(sums, product(hn::LoadU(d, p + i), hn::LoadU(d, g + i))); },
+      [&](Vector sums, int64_t i) {
+        return hn::Add(sums, product(load_some(p + i, n - i, 0.0f), load_some(g + i, n - i, 0.0f)));
+      });
+  const Vector mean = hn::Set(d, static_cast<float>(sum)), by = hn::Set(d, factor);
+  const auto gradient = [&](Vector a, Vector b) { return hn::Mul(by, product(a, hn::Sub(b, mean))); };
+  if (visible == nullptr) return map(p, g, out, n, gradient);
+  for (int64_t i = 0; i < n; i += lanes()) {
+    const int64_t count = HWY_MIN(lanes(), n - i);
+    const Vector seen = load_some(visible + i, count, 0.0f);
+    const Vector value = gradient(load_some(p + i, count, 0.0f), load_some(g + i, count, 0.0f));
+    store_some(hn::IfThenElse(hn::Eq(seen, hn::Zero(d)), hn::Zero(d), value), out + i, count);
+  }
+}
+
+// With h = g gamma and y = (v - mean) factor: factor (h - mean of h - y mean of h y). Sums are double: where h nearly is a
+// multiple of 1 or of y, little is left of it.
+void norm_backward(const NormRow& row, const NormState& state, bool centered, const float* g, float* out, int64_t n) {
+  const auto scaled = [&](int64_t i) {
+    return static_cast<double>(g[i]) * (row.gamma == nullptr ? 1.0 : static_cast<double>(row.gamma[i]));
+  };
+  const auto factor = static_cast<double>(state.factor);
+  const auto normal = [&](int64_t i) { return (static_cast<double>(state.v[i]) - state.mean) * factor; };
+  double sum = 0.0, products = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += scaled(i);
+    products += scaled(i) * normal(i);
+  }
+  const double mean = centered ? sum / static_cast<double>(n) : 0.0, share = products / static_cast<double>(n);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(factor * (scaled(i) - mean - normal(i) * share));
+}
+
+void layernorm_backward(const NormRow& row, const float* upstream, float* out, int64_t n) {
+  NormState state;
+  find_mean(row, nullptr, n, &state);
+  find_factor(row.eps, n, &state);
+  norm_backward(row, state, true, upstream, out, n);
+}
+
+void rmsnorm_backward(const NormRow& row, const float* upstream, float* out, int64_t n) {
+  NormState state;
+  state.v = row.x;
+  find_factor(row.eps, n, &state);
+  norm_backward(row, state, false, upstream, out, n);
+}
+
 void dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) {
   HWY_ALIGN uint32_t words[kPhiloxMaxWords];
   const int64_t per_call = philox_words();
@@ -286,9 +344,23 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
 }  // namespace
 
 const RowKernels* row_table() {
-  static constexpr RowKernels kKernels = {activate,         add,       multiply,  scale,   softmax,
-                                          largest,          powers_of, layernorm, rmsnorm, dropout,
-                                          copy_past_caches, widen,     narrow};
+  static constexpr RowKernels kKernels = {activate,
+                                          activate_backward,
+                                          add,
+                                          multiply,
+                                          scale,
+                                          softmax,
+                                          largest,
+                                          powers_of,
+                                          layernorm,
+                                          rmsnorm,
+                                          softmax_backward,
+                                          layernorm_backward,
+                                          rmsnorm_backward,
+                                          dropout,
+                                          copy_past_caches,
+                                          widen,
+                                          narrow};
   return &kKernels;
 }
 

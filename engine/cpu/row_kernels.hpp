@@ -28,6 +28,8 @@ struct NormRow {
 
 struct RowKernels {
   void (*activate)(Activation kind, const float* x, float* out, int64_t n) = nullptr;
+  // g times the derivative of the activation at x.
+  void (*activate_backward)(Activation kind, const float* g, const float* x, float* out, int64_t n) = nullptr;
   void (*add)(const float* a, const float* b, float* out, int64_t n) = nullptr;
   void (*multiply)(const float* a, const float* b, float* out, int64_t n) = nullptr;
   void (*scale)(const float* x, float factor, float* out, int64_t n) = nullptr;
@@ -44,6 +46,14 @@ struct RowKernels {
   void (*layernorm)(const NormRow* rows, float* const* outs, int64_t count, int64_t n) = nullptr;
   // v / sqrt(mean of v^2 + eps) * gamma.
   void (*rmsnorm)(const NormRow& row, float* out, int64_t n) = nullptr;
+
+  // The gradient of a row of weights p that a softmax gave: scale * p (g - sum of p g), 0 where p is 0, whose g is not
+  // read, and where visible, which may be null, is 0.
+  void (*softmax_backward)(const float* p, const float* g, const float* visible, float scale, float* out,
+                           int64_t n) = nullptr;
+  // The gradient of x, with `row.gamma`; and of what the norm gave: `upstream`. Row.residual and beta do not count.
+  void (*layernorm_backward)(const NormRow& row, const float* upstream, float* out, int64_t n) = nullptr;
+  void (*rmsnorm_backward)(const NormRow& row, const float* upstream, float* out, int64_t n) = nullptr;
 
   // x[i] is element `first + i` of the tensor, counted row-major over its shape of this run.
   void (*dropout)(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) = nullptr;

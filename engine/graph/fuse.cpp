@@ -128,7 +128,7 @@ class Fusion {
       if (element.activation != Activation::None) attrs.activation = element.activation;
       return true;
     }
-    if (element.scale != 1.0f) return false;
+    if (element.scale != 1.0f || element.kind == ElementwiseAttrs::Kind::ActivationBackward) return false;
     attrs.gated = element.kind == ElementwiseAttrs::Kind::Mul;
     const Tensor other = after.inputs[1 - position];
     const TensorInfo &info = build_.info(other), &product = build_.info(matmul->outputs[0]);

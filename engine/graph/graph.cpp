@@ -22,7 +22,7 @@ const char* to_string(Op op) {
   return kNames[static_cast<int>(op)];
 }
 
-GraphData& detail::data_of(Graph& graph) { return *graph.data_; }
+GraphData& detail::data_of(Graph& g) { return *g.data_; }
 
 Graph::Graph() : data_(std::make_unique<GraphData>()) {}
 Graph::~Graph() = default;

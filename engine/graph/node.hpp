@@ -92,17 +92,19 @@ struct NormAttrs {
   float eps = 0.0f;
 };
 
-// inputs: a, b (optional, broadcast to out).
+// inputs: a, b (optional), both broadcast to out.
 struct ElementwiseAttrs {
-  enum class Kind : uint8_t { Copy, Add, Mul } kind = Kind::Copy;  // Copy also casts: out's dtype may differ
-  float scale = 1.0f;                                              // multiplies the result of `kind`
-  Activation activation = Activation::None;                        // applied last
+  // Copy also casts: out's dtype may differ. ActivationBackward: a times the derivative of `activation` at b, and nothing else.
+  enum class Kind : uint8_t { Copy, Add, Mul, ActivationBackward } kind = Kind::Copy;
+  float scale = 1.0f;                        // multiplies the result of `kind`
+  Activation activation = Activation::None;  // applied last
 };
 
 // inputs: x, mask [d0, n]. Mean over axis 1 of x seen as [outer, n, inner]: `axis` of x, removed in out.
 struct MeanAttrs {
   int axis = 0;
   Mask::Meaning mask_meaning = Mask::Meaning::Exclude;
+  bool sum = false;  // the sum, not divided by anything
 };
 
 // inputs: x [..., S, C], positions (optional; shape of x without its last axis, broadcast), table [pairs, 2] (see
@@ -152,9 +154,29 @@ struct SampleAttrs {
   SizeId step = 0;   // where there are no steps
 };
 
-// inputs: x [..., V], labels [...]. out: F32, contiguous.
+// inputs: x [..., V], labels [...]. out: F32, contiguous. CrossEntropyBackward: and the gradient of the losses, F32 [...]; out
+// is the gradient of x, contiguous.
 struct CrossEntropyAttrs {
   float label_smoothing = 0.0f;
+};
+
+// inputs: weights p [.., S_k], which a softmax gave, their gradient g, and `visible` (optional). out: scale * p (g - sum of p g
+// over the row), contiguous; 0 where a weight is 0, whose gradient does not count, and where `visible` is 0.
+struct SoftmaxBackwardAttrs {
+  float scale = 1.0f;
+};
+
+// inputs: x, the gradient of what the norm gave, gamma (optional; L2 has none). out: the gradient of x, contiguous.
+struct NormBackwardAttrs {
+  enum class Kind : uint8_t { Layer, Rms, L2 } kind = Kind::Layer;
+  float eps = 0.0f;
+};
+
+// inputs: x. out: contiguous, of any shape; zeros, but for the elements of x at offset + sum of index[i] * stride[i]. Strides
+// fall from the first axis of x to the last, and no two indices have the same place.
+struct SliceBackwardAttrs {
+  SizeId offset = 0;
+  std::array<SizeId, kMaxRank> strides{};
 };
 
 // Rows go to places along an axis of a tensor, which differ from row to row, or come from there. A row without a place is left
@@ -207,17 +229,21 @@ struct CustomAttrs {
   std::array<uint32_t, 3> local_size{};  // 0 if the SPIR-V does not tell
   bool local_size_id = false;            // told by LocalSizeId
   CustomFunction cpu;
+  CustomGradient gradient;
   double group_work = 0;
   uint32_t input_count = 0, output_count = 0;
 };
 
-// Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x), GradientNorm (see update.hpp; inputs: settings, the
-// step, then the gradients, each [n]; outputs: F32 [4], and the step, a state)
+// Embedding (inputs: table, ids), L2Normalize uses NormAttrs, Argmax (input: x), EmbeddingBackward (inputs: rows [outer, n,
+// inner], ids [outer, n], both contiguous; out [outer, V, inner], contiguous: out[o, v] is the sum of rows[o, i] over all i with
+// ids[o, i] == v, in their order; other ids do not count), GradientNorm (see update.hpp; inputs: settings, the step, then the
+// gradients, each [n]; outputs: F32 [4], and the step, a state).
 struct EmptyAttrs {};
 
-using Attrs = std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs,
-                           ElementwiseAttrs, MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs,
-                           PlaceAttrs, UpdateAttrs, ConcatAttrs, CustomAttrs>;
+using Attrs =
+    std::variant<EmptyAttrs, MatmulAttrs, SoftmaxAttrs, DropoutAttrs, AttentionAttrs, NormAttrs, ElementwiseAttrs,
+                 MeanAttrs, RotaryAttrs, ProjectionAttrs, CrossEntropyAttrs, SampleAttrs, PlaceAttrs, ConcatAttrs,
+                 CustomAttrs, SoftmaxBackwardAttrs, NormBackwardAttrs, SliceBackwardAttrs, UpdateAttrs>;
 
 struct Node {
   Op op = Op::Elementwise;
@@ -267,6 +293,10 @@ inline constexpr size_t kProjectionGamma = 1, kProjectionPositions = 2, kProject
 inline constexpr size_t kProjectionWeights = 4, kProjectionBiases = 7;
 // place
 inline constexpr size_t kPlaces = 1;
+// softmax_backward; norm_backward; cross_entropy_backward
+inline constexpr size_t kUpstream = 1, kVisible = 2;
+inline constexpr size_t kBackwardGamma = 2;
+inline constexpr size_t kLossUpstream = 2;
 // gradient_norm
 inline constexpr size_t kNormSettings = 0, kNormStep = 1, kNormGradients = 2;
 // update

@@ -93,6 +93,7 @@ CustomAttrs attrs_of(Build& build, const CustomPass& pass) {
     attrs.groups[axis] = {total, pass.groups[axis].each};
   }
   attrs.cpu = pass.cpu;
+  attrs.gradient = pass.gradient;
   attrs.group_work = pass.group_work;
   attrs.output_count = static_cast<uint32_t>(pass.outputs.size());
   return attrs;

@@ -8,8 +8,10 @@ namespace {
 constexpr std::array<uint32_t, 3> kColumns = {32, 4, 1}, kRow = {1, HEED_ROW_INVOCATIONS, 1};
 
 uint32_t flags_of(const Select& select) {
+  const auto& attrs = select.node.as<MeanAttrs>();
+  if (attrs.sum) return HEED_MEAN_SUM;
   if (!select.has(in::kMeanMask)) return 0;
-  const bool keep = select.node.as<MeanAttrs>().mask_meaning == Mask::Meaning::Keep;
+  const bool keep = attrs.mask_meaning == Mask::Meaning::Keep;
   return HEED_MEAN_MASK | (keep ? HEED_MEAN_MASK_KEEP : 0);
 }
 

@@ -98,7 +98,24 @@ struct CustomFunction {
   void* user = nullptr;
 };
 
-// Graph::custom copies all of this, except what `cpu.user` points to.
+// The operands of a pass, as its gradient sees them; see CustomGradient.
+struct CustomGradientCall {
+  std::span<const Tensor> inputs, outputs;
+  std::span<const Tensor> upstream;  // for each output its gradient, of its shape and type; invalid: zeros
+  // For each input its gradient, of its shape, for the function to set. One that stays invalid is zero. `wanted` says for
+  // each input whether anybody asked for it.
+  std::span<const bool> wanted;
+  std::span<Tensor> gradients;
+};
+
+// The function adds to `g` what gives the gradients of the inputs: further passes of the host's, or any operations. It is
+// called by train::gradients, on its thread, and must not throw. Mistakes are the graph's (Graph::fail).
+struct CustomGradient {
+  void (*build)(void* user, Graph& g, const CustomGradientCall& call) = nullptr;
+  void* user = nullptr;
+};
+
+// Graph::custom copies all of this, except what `cpu.user` and `gradient.user` point to.
 struct CustomPass {
   std::string_view name;  // label of the pass, below the graph's labels
   // SPIR-V 1.0 to 1.3. compile returns Unsupported on Vulkan if it is empty, or tells its workgroup size by LocalSizeId on a
@@ -110,7 +127,8 @@ struct CustomPass {
   std::array<CustomGroups, 3> groups = {};     // x, y, z
   std::span<const CustomOutput> outputs = {};  // at least one
   CustomFunction cpu = {};                     // if null, compile returns Unsupported on the CPU
-  double group_work = 0;  // roughly the operations of one workgroup; 0: the pass is never cut into pieces
+  double group_work = 0;         // roughly the operations of one workgroup; 0: the pass is never cut into pieces
+  CustomGradient gradient = {};  // if null, train::gradients through this pass are a mistake
 };
 
 }  // namespace heed

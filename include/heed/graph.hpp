@@ -30,7 +30,7 @@ namespace heed {
 class Graph;
 namespace detail {
 struct GraphData;
-GraphData& data_of(Graph& graph);
+GraphData& data_of(Graph& g);
 }  // namespace detail
 struct CustomPass;
 
@@ -386,7 +386,8 @@ class HEED_API Graph {
   const detail::GraphData& data() const { return *data_; }
 
  private:
-  friend detail::GraphData& detail::data_of(Graph& graph);
+  friend detail::GraphData& detail::data_of(Graph& g);
+
   std::unique_ptr<detail::GraphData> data_;
 };
 

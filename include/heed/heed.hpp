@@ -22,5 +22,6 @@
 #include <heed/text_encoder.hpp>
 #include <heed/text_generator.hpp>
 #include <heed/tokenizer.hpp>
+#include <heed/train.hpp>
 #include <heed/tuning.hpp>
 #include <heed/types.hpp>

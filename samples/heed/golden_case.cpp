@@ -84,9 +84,14 @@ Tensor Case::add_input(std::string_view name, std::string_view axes, const std::
                        const void* data, size_t bytes) {
   Shape shape;
   for (size_t i = 0; i < axes.size(); ++i) shape.push_back(dim(name, axes[i], sizes[i]));
+  return add_input(name, shape, dtype, data, bytes);
+}
+
+Tensor Case::add_input(std::string_view name, const Shape& shape, DType dtype, const void* data, size_t bytes) {
   const Tensor tensor = graph.input(name, shape, dtype);
   Input& input = inputs_.emplace_back();
   input.name = name;
+  input.tensor = tensor;
   input.data.resize(bytes);
   if (bytes > 0) std::memcpy(input.data.data(), data, bytes);
   return tensor;
@@ -182,6 +187,7 @@ void Case::expect(std::string_view name, Tensor tensor) {
   }
   graph.output(name, tensor);
   expected_.emplace_back(name);
+  outputs_.push_back(tensor);
 }
 
 void Case::dead_rows(Tensor weights) {

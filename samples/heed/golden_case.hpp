@@ -20,6 +20,8 @@ struct CaseOptions {
   bool extents = false;
   // Ask for attention weights too, which may need other kernels than the output alone.
   bool weights = false;
+  // Compute the gradients that the file holds, too.
+  bool gradients = false;
 };
 
 class Case {
@@ -55,6 +57,8 @@ class Case {
   bool with_weights() const { return options_.weights; }
   // Does nothing if `tensor` is invalid, as attention weights are unless they are asked for.
   void expect(std::string_view name, Tensor tensor);
+  // Adds what gives every tensor grad.NAME of the file, for the gradients grad_out or grad_out.NAME of what is expected.
+  void differentiate();
   // The file's nan_rows must list exactly those rows of these weights [B, H, S_q, S_kv] that have no visible key.
   void dead_rows(Tensor weights);
 
@@ -64,6 +68,7 @@ class Case {
   struct Input {
     std::string name;
     std::vector<std::byte> data;
+    Tensor tensor;
   };
   const std::deque<Input>& inputs() const { return inputs_; }
   std::vector<ExtentValue> extent_values() const;
@@ -78,6 +83,9 @@ class Case {
   Dim dim(std::string_view tensor, char letter, int64_t value);
   Tensor add_input(std::string_view name, std::string_view axes, const std::vector<int64_t>& sizes, DType dtype,
                    const void* data, size_t bytes);
+  Tensor add_input(std::string_view name, const Shape& shape, DType dtype, const void* data, size_t bytes);
+  Tensor differentiated(std::string_view name);
+  Tensor upstream_of(std::string_view expected, Tensor output);
   const SafeTensors::Entry* entry(std::string_view tensor, std::string_view axes);
 
   const SafeTensors& file_;
@@ -85,6 +93,7 @@ class Case {
   int64_t sizes_[3] = {0, 0, 0};  // b, q, k; 0 while unknown
   std::deque<Input> inputs_;
   std::vector<std::string> expected_, dead_;
+  std::vector<Tensor> outputs_;  // that are expected
   std::vector<Shape> dead_shapes_;
   std::string problem_;
   bool weights_used_ = false;

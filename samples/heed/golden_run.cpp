@@ -36,7 +36,10 @@ bool is_damage(Status status) {
          status == Status::MissingWeight || status == Status::InvalidArgument || status == Status::IndexOutOfRange;
 }
 
-bool is_expected(std::string_view name) { return name.starts_with("expected") || name == "nan_rows"; }
+bool is_expected(std::string_view name) { return name.starts_with("expected") || name.starts_with("grad."); }
+bool is_weight(std::string_view name) {
+  return !is_expected(name) && name != "nan_rows" && !name.starts_with("grad_out");
+}
 
 // All tensors of the file that may be weights of its system: floating-point tensors that are no inputs or results.
 std::vector<HostTensor> weights_of(const Case& c) {
@@ -45,7 +48,7 @@ std::vector<HostTensor> weights_of(const Case& c) {
     const auto same = [&](const Case::Input& input) { return input.name == tensor.name; };
     const bool input = std::any_of(c.inputs().begin(), c.inputs().end(), same);
     const bool floating = tensor.dtype != DType::I32 && tensor.dtype != DType::U8;
-    if (floating && !input && !is_expected(tensor.name)) weights.push_back(tensor);
+    if (floating && !input && is_weight(tensor.name)) weights.push_back(tensor);
   }
   return weights;
 }
@@ -153,6 +156,7 @@ bool run_variant(Device& device, const SafeTensors& file, const CaseOptions& opt
                  std::vector<std::string>* done, bool* weights_used) {
   Case c(file, options);
   build(c);
+  if (options.gradients) c.differentiate();
   *weights_used = c.weights_used();
   if (!c.problem().empty()) return run.stop(Verdict::Damaged, c.problem());
   if (c.graph.status() != Status::Ok)
@@ -177,22 +181,30 @@ Result verify(Device& device, Messages& messages, const SafeTensors& file, std::
   result.verdict = Verdict::Ok;
   messages.take();
   Run run{result, messages};
+  const std::string_view kind = file.metadata("kind");
+  if (!kind.empty() && kind != "gradients") {
+    run.stop(Verdict::Damaged, "files of kind '" + std::string(kind.substr(0, 80)) + "' are not known");
+    return result;
+  }
+  const bool gradients = !kind.empty();
 
   // The first variant is what an application would run. If the file has more to compare, the second one also returns
   // the attention weights.
   std::vector<std::string> done;
   bool weights_used = false;
   // Dead rows are found in the weights, whose shape is only known if sizes are constant: no extents then.
-  if (!run_variant(device, file, {.extents = extents}, run, &done, &weights_used)) return result;
+  if (!run_variant(device, file, {.extents = extents, .gradients = gradients}, run, &done, &weights_used))
+    return result;
   const auto is_done = [&](std::string_view name) { return std::find(done.begin(), done.end(), name) != done.end(); };
   const auto all_done = [&] {
     return std::all_of(file.entries().begin(), file.entries().end(), [&](const SafeTensors::Entry& entry) {
-      return !entry.name.starts_with("expected") || is_done(entry.name);
+      return !is_expected(entry.name) || is_done(entry.name);
     });
   };
   const bool rows = file.find("nan_rows") != nullptr;
   if (weights_used && (rows || !all_done()) &&
-      !run_variant(device, file, {.extents = extents && !rows, .weights = true}, run, &done, &weights_used))
+      !run_variant(device, file, {.extents = extents && !rows, .weights = true, .gradients = gradients}, run, &done,
+                   &weights_used))
     return result;
   if (done.empty()) {
     run.stop(Verdict::Damaged, "no tensor 'expected' to compare with");

@@ -36,7 +36,7 @@ struct Result {
   std::string detail;  // one line that says why the verdict is not Ok
 };
 
-// Damaged: the file names a known system, but lacks something that the system needs.
+// A file of kind "gradients" also holds gradients (golden_gradients.cpp). Damaged: it is of another kind, or the file names a known system, but lacks something that the system needs.
 Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents);
 
 // The file's name without folders and ending, with '_' for white space so that it is one word.

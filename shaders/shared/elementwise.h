@@ -1,4 +1,4 @@
-// out[i] = act(scale * (a[i] op b[i])) over up to 5 dimensions, right-aligned.
+// out[i] = act(scale * (a[i] op b[i])), or a[i] times the derivative of act at b[i], over up to 5 dimensions, right-aligned.
 #include "constants.h"
 #include "params.h"
 

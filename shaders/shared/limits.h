@@ -57,6 +57,7 @@
 
 #define HEED_MEAN_MASK 1u
 #define HEED_MEAN_MASK_KEEP 2u
+#define HEED_MEAN_SUM 4u  // not divided
 
 #define HEED_UPDATE_ADAMW 1u   // otherwise SGD
 #define HEED_UPDATE_MOMENT 2u  // SGD has the first moment
@@ -75,5 +76,11 @@
 #define HEED_ELEMENTWISE_COPY 0u
 #define HEED_ELEMENTWISE_ADD 1u
 #define HEED_ELEMENTWISE_MUL 2u
+#define HEED_ELEMENTWISE_ACTIVATION_BACKWARD 3u
+
+// Kind of a norm's gradient.
+#define HEED_NORM_BACKWARD_LAYER 0u
+#define HEED_NORM_BACKWARD_RMS 1u
+#define HEED_NORM_BACKWARD_L2 2u
 
 #endif

@@ -1,4 +1,4 @@
-// out[e] = mean over i < n of x[e, i], only over i whose mask says so; 0 when none does.
+// out[e] = mean over i < n of x[e, i], only over i whose mask says so; 0 when none does. Or the sum over all i.
 #include "constants.h"
 #include "params.h"
 

@@ -145,9 +145,10 @@ void add_gradients(std::vector<GraphCase>* cases) {
     cases->push_back({name_of("attention_backward", {512, 512, width}),
                       [=](Graph& g, DType) {
                         const auto heads = [&](const char* name) { return g.input(name, {1, 8, 512, width}); };
-                        static_cast<void>(g.attention(heads("q"), heads("k"), heads("v"), {.causal = Causal::TopLeft}));
+                        const Tensor y =
+                            g.attention(heads("q"), heads("k"), heads("v"), {.causal = Causal::TopLeft}).output;
                         detail::GraphData& data = detail::data_of(g);
-                        const auto made = detail::attention_backward(data, data.nodes.size() - 1, heads("dy"));
+                        const auto made = detail::attention_backward(data, y, heads("dy"));
                         g.output("dq", made.query);
                         g.output("dk", made.key);
                         g.output("dv", made.value);
@@ -200,6 +201,35 @@ void add_rows(std::vector<GraphCase>* cases) {
       },
       " masked"));
   cases->push_back(row_wise("dropout", 512, 768, [](Graph& g, Tensor x) { return g.dropout(x, 0.1f); }, "", true));
+}
+
+// The gradient of what `apply` makes of x, or of a tensor of its own.
+Tensor gradient(Graph& g, Tensor y, Tensor of) {
+  const train::Upstream output{y, g.input("up", g.shape(y), g.dtype(y))};
+  return train::gradients(g, std::span(&output, 1), std::span(&of, 1))[0];
+}
+
+void add_gradients(std::vector<GraphCase>* cases) {
+  for (const int64_t columns : {24, 200, 768, 4096}) {
+    cases->push_back(
+        row_wise("softmax_backward", 512, columns, [](Graph& g, Tensor x) { return gradient(g, softmax(g, x), x); }));
+    cases->push_back(
+        row_wise("norm_backward", 512, columns, [](Graph& g, Tensor x) { return gradient(g, layernorm(g, x), x); }));
+  }
+  cases->push_back(row_wise("cross_entropy_backward", 512, 4096, [](Graph& g, Tensor x) {
+    return gradient(g, g.cross_entropy(x, g.input("labels", {512}, DType::I32)), x);
+  }));
+  cases->push_back(row_wise("embedding_backward", 30522, 768, [](Graph& g, Tensor x) {
+    return gradient(g, g.embedding(x, g.input("ids", {512}, DType::I32), g.dtype(x)), x);
+  }));
+  cases->push_back(
+      row_wise("slice_backward", 512, 768, [](Graph& g, Tensor x) { return gradient(g, g.slice(x, 1, 256, 256), x); }));
+  cases->push_back(row_wise("sum", 512, 768, [](Graph& g, Tensor x) {
+    const Tensor row = norm_weight(g, x, "row");
+    return gradient(g, g.add(x, row), row);
+  }));
+  cases->push_back(row_wise("gelu_backward", 512, 768,
+                            [](Graph& g, Tensor x) { return gradient(g, g.activation(x, Activation::GeluErf), x); }));
 }
 
 void add_elementwise(std::vector<GraphCase>* cases) {

@@ -3,9 +3,12 @@
 namespace heed::test {
 
 Log Messages::log(LogLevel minimum) {
-  return {
-      [](void* user, LogLevel, const char* message) { static_cast<std::string*>(user)->append(message).append("\n"); },
-      &text, minimum};
+  return {[](void* user, LogLevel, const char* message) {
+            std::string line = message;
+            std::replace(line.begin(), line.end(), '\n', ' ');  // names of tensors may have anything in them
+            static_cast<std::string*>(user)->append(line).append("\n");
+          },
+          &text, minimum};
 }
 
 Device open_device(const DeviceOptions& options) {

@@ -147,6 +147,13 @@ const Call kCalls[] = {
       (void)p.graph.assign(state, p.r.one_in(4) ? p.graph.scale(state, 0.5f) : value);
     },
     [](Program& p) { (void)p.graph.scale(p.tensor(), p.factor()); },
+    [](Program& p) {
+      const Tensor y = p.remember(p.tensor());
+      const train::Upstream output{y, p.r.one_in(6) ? Tensor{} : p.like(p.r.one_in(10) ? p.shape() : p.graph.shape(y))};
+      const Tensor of[] = {p.tensor(), p.r.one_in(4) ? y : p.tensor()};
+      for (const Tensor gradient : train::gradients(p.graph, std::span(&output, 1), of))
+        if (gradient.valid()) (void)p.graph.scale(gradient, 0.5f);
+    },
     [](Program& p) { (void)p.graph.activation(p.tensor(), p.one_of<Activation>(6)); },
     [](Program& p) { (void)p.graph.cast(p.tensor(), p.dtype()); },
     [](Program& p) {

@@ -14,6 +14,12 @@ struct OpCase {
   std::function<void(Graph&)> build;
 };
 
+// Gives the gradient of y with respect to a tensor.
+void differentiate(Graph& g, Tensor y, Tensor of) {
+  const train::Upstream output{y, g.input("up", g.shape(y))};
+  g.output("y", train::gradients(g, std::span(&output, 1), std::span(&of, 1))[0]);
+}
+
 std::vector<OpCase> op_cases() {
   return {
       {"matmul", Op::Matmul, 0,
@@ -70,9 +76,9 @@ std::vector<OpCase> op_cases() {
       {"attention_backward", Op::AttentionBackward, 0,
        [](Graph& g) {
          const Tensor x = g.input("x", {3, 5, 2000, 64}), y = g.input("y", {3, 5, 70, 64});
-         static_cast<void>(g.attention(x, y, y, {.causal = Causal::BottomRight}));
+         const Tensor z = g.attention(x, y, y, {.causal = Causal::BottomRight}).output;
          detail::GraphData& data = detail::data_of(g);
-         const auto made = detail::attention_backward(data, data.nodes.size() - 1, g.input("dy", {3, 5, 2000, 64}));
+         const auto made = detail::attention_backward(data, z, g.input("dy", {3, 5, 2000, 64}));
          g.output("dq", made.query);
          g.output("dk", made.key);
        }},
@@ -114,6 +120,36 @@ std::vector<OpCase> op_cases() {
          const AttentionResult attention = g.attention(x, x, x, {.return_weights = true});
          g.output("y", attention.output);
          g.output("w", attention.weights);
+       }},
+      {"softmax_backward", Op::SoftmaxBackward, 200000,
+       [](Graph& g) {
+         const Tensor x = g.input("x", {2, 2, 50000, 5});
+         differentiate(g, g.softmax(x, {.mask = keep(g.input("m", {50000, 5}, DType::U8)), .masked_fill = -1.0f}), x);
+       }},
+      {"norm_backward", Op::NormBackward, 70001,
+       [](Graph& g) {
+         const Tensor x = g.input("x", {70001, 300});
+         differentiate(g, g.layernorm(x, g.input("g", {300}), {}, 1e-5f), x);
+       }},
+      {"cross_entropy_backward", Op::CrossEntropyBackward, 6,
+       [](Graph& g) {
+         const Tensor x = g.input("x", {2, 3, 50000});
+         differentiate(g, g.cross_entropy(x, g.input("labels", {2, 3}, DType::I32)), x);
+       }},
+      {"embedding_backward", Op::EmbeddingBackward, 50000,
+       [](Graph& g) {
+         const Tensor table = g.input("t", {50000, 100});
+         differentiate(g, g.embedding(table, g.input("i", {2, 40}, DType::I32)), table);
+       }},
+      {"slice_backward", Op::SliceBackward, 20000000 / 128,  // workgroups
+       [](Graph& g) {
+         const Tensor x = g.input("x", {2, 1000, 10000});
+         differentiate(g, g.slice(x, 1, 3, 900), x);
+       }},
+      {"sum of rows", Op::Mean, 10000,
+       [](Graph& g) {
+         const Tensor b = g.input("b", {10000});
+         differentiate(g, g.add(g.input("x", {90, 10000}), b), b);
        }},
       {"dropout", Op::Dropout, 3000001, [](Graph& g) { g.output("y", g.dropout(g.input("x", {3000001}), 0.5f)); }},
   };

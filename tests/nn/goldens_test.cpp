@@ -13,11 +13,12 @@ using namespace heed;
 
 namespace {
 
-constexpr size_t kCases = 108;
+constexpr size_t kCases = 108, kGradientCases = 107;
+constexpr const char *kForward = "/tests/goldens", *kGradients = "/tests/goldens-gradients";
 
-std::vector<std::string> golden_files() {
+std::vector<std::string> golden_files(const char* folder = kForward) {
   std::vector<std::string> paths;
-  for (const auto& file : std::filesystem::directory_iterator(HEED_SOURCE_DIR "/tests/goldens"))
+  for (const auto& file : std::filesystem::directory_iterator(std::string(HEED_SOURCE_DIR) + folder))
     if (file.path().extension() == ".safetensors") paths.push_back(file.path().string());
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -37,9 +38,9 @@ bool on_swiftshader() {
 }
 
 // One file of each system: its case of odd sizes where it has one, else its first.
-std::vector<std::string> one_file_of_each_system() {
+std::vector<std::string> one_file_of_each_system(const char* folder = kForward) {
   std::map<std::string, std::string, std::less<>> chosen;
-  for (const std::string& path : golden_files()) {
+  for (const std::string& path : golden_files(folder)) {
     SafeTensors file;
     REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
     std::string& of_system = chosen[std::string(file.metadata("system"))];
@@ -87,6 +88,21 @@ TEST_CASE("goldens: pass on every device", "[goldens]") {
   verify_all(ops::test_devices(on_swiftshader() ? ops::Kernels::Own : ops::Kernels::Gpu), false, 1);
 }
 
+TEST_CASE("goldens: gradients pass on every device", "[goldens]") {
+  CHECK(golden_files(kGradients).size() == kGradientCases);
+  const bool few = on_swiftshader();
+  verify_all(ops::test_devices(few ? ops::Kernels::Own : ops::Kernels::Gpu), false, few ? 5 : 1,
+             golden_files(kGradients));
+}
+
+TEST_CASE("goldens: gradients pass with extents below their maxima", "[goldens]") {
+  verify_all(ops::test_devices(), true, on_swiftshader() ? 10 : 1, golden_files(kGradients));
+}
+
+TEST_CASE("goldens: gradients of one of each system pass on every device", "[.][one_golden_each]") {
+  verify_all(ops::test_devices(), false, 1, one_file_of_each_system(kGradients));
+}
+
 // The quick tier's, since a driver's compiler takes most of the time of the others.
 TEST_CASE("goldens: one of each system passes on every device", "[.][one_golden_each]") {
   verify_all(ops::test_devices(), false, 1, one_file_of_each_system());
@@ -96,41 +112,91 @@ TEST_CASE("goldens: pass with extents below their maxima", "[goldens]") {
   verify_all(ops::test_devices(), true, on_swiftshader() ? 5 : 1);
 }
 
+namespace {
+
+// What `heed verify` says of a file after a change of `bits` in the last byte of one of its tensors.
+struct Change {
+  const char* file;
+  const char* tensor;
+  unsigned char bits = 0x40;  // the exponent of a float
+};
+goldens::Verdict verdict_on(const Change& change, const char* folder) {
+  goldens::Messages messages;
+  Device cpu = test::open_cpu({.log = messages.log()});
+  const std::string path = std::string(HEED_SOURCE_DIR) + folder + "/" + change.file + ".safetensors";
+  SafeTensors file;
+  REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+  const SafeTensors::Entry* entry = file.find(change.tensor);
+  REQUIRE(entry != nullptr);
+  // The mapping is read-only: the change is made in a copy.
+  std::vector<std::byte> bytes = read_bytes(path);
+  size_t data_bytes = 0;
+  const std::byte* data = entry->data.data();
+  for (const SafeTensors::Entry& other : file.entries()) {
+    data_bytes += other.data.size();
+    data = std::min(data, other.data.data());
+  }
+  const std::byte* last = entry->data.data() + entry->data.size() - 1;
+  bytes[bytes.size() - data_bytes + static_cast<size_t>(last - data)] ^= std::byte{change.bits};
+  SafeTensors changed;
+  REQUIRE(SafeTensors::parse(bytes, path, stderr_log(), &changed) == Status::Ok);
+  return goldens::verify(cpu, messages, changed, path, false).verdict;
+}
+
+}  // namespace
+
 TEST_CASE("goldens: a wrong expectation is found", "[goldens]") {
   // A change of any tensor that is compared must make the verdict a failure.
-  struct Change {
-    const char* file;
-    const char* tensor;
-    unsigned char bits = 0x40;  // of the last byte: the exponent of a float
-  };
   const Change changes[] = {
       {"000_bidirectional_fullpad", "expected"},        {"000_bidirectional_fullpad", "nan_rows", 1},
       {"001_decoder_layer_odd", "expected_cross_attn"}, {"002_causal_seed", "expected_scores"},
       {"002_causal_seed", "expected_attn_masked"},      {"004_qkv_cross", "expected_v"},
       {"004_positional_encoding_odd", "expected_pe"},   {"004_decoder_fullpad", "nan_rows", 1},
       {"004_transformer_odd", "expected_seed_wiring"}};
-  goldens::Messages messages;
-  Device cpu = test::open_cpu({.log = messages.log()});
   for (const Change& change : changes) {
     INFO(change.file << " " << change.tensor);
-    const std::string path = std::string(HEED_SOURCE_DIR "/tests/goldens/") + change.file + ".safetensors";
-    SafeTensors file;
-    REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
-    const SafeTensors::Entry* entry = file.find(change.tensor);
-    REQUIRE(entry != nullptr);
+    CHECK(verdict_on(change, kForward) == goldens::Verdict::Failed);
+  }
+}
 
-    // The mapping is read-only: change a copy, in the last byte of the tensor.
-    std::vector<std::byte> bytes = read_bytes(path);
-    size_t data_bytes = 0;
-    const std::byte* data = entry->data.data();
-    for (const SafeTensors::Entry& other : file.entries()) {
-      data_bytes += other.data.size();
-      data = std::min(data, other.data.data());
-    }
-    const std::byte* last = entry->data.data() + entry->data.size() - 1;
-    bytes[bytes.size() - data_bytes + static_cast<size_t>(last - data)] ^= std::byte{change.bits};
+TEST_CASE("goldens: a wrong gradient is found", "[goldens]") {
+  const Change changes[] = {{"000_causal_leftpad", "grad.x"},
+                            {"000_bidirectional_fullpad", "grad.wo.bias"},
+                            {"002_embedding_odd", "grad.embed.weight"},
+                            {"004_qkv_cross", "grad.va.weight"},
+                            {"004_qkv_cross", "grad_out.k"},
+                            {"004_transformer_toy", "grad.y"},
+                            {"001_ffn_odd", "expected"}};
+  for (const Change& change : changes) {
+    INFO(change.file << " " << change.tensor);
+    CHECK(verdict_on(change, kGradients) == goldens::Verdict::Failed);
+  }
+}
+
+TEST_CASE("goldens: a file of an unknown kind, or with half of what its kind needs, is refused", "[goldens]") {
+  struct Row {
+    const char *from, *to, *why;
+  };
+  // Words of the header, each changed for one of the same length.
+  const Row rows[] = {{"\"kind\":\"gradients\"", "\"kind\":\"gradienty\"", "kind"},
+                      {"\"grad_out\"", "\"grad_owt\"", "grad"},
+                      {"\"grad.x\"", "\"grad.y\"", "gradient"},
+                      {"\"grad.", "\"gral.", "grad"}};
+  const std::string path = std::string(HEED_SOURCE_DIR) + kGradients + "/000_mha_toy.safetensors";
+  goldens::Messages messages;
+  Device cpu = test::open_cpu({.log = messages.log()});
+  for (const Row& row : rows) {
+    INFO(row.from << " to " << row.to);
+    const std::vector<std::byte> bytes = read_bytes(path);
+    std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::string from = row.from;
+    REQUIRE(text.find(from) != std::string::npos);
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from))
+      text.replace(at, from.size(), row.to);
     SafeTensors changed;
-    REQUIRE(SafeTensors::parse(bytes, path, stderr_log(), &changed) == Status::Ok);
-    CHECK(goldens::verify(cpu, messages, changed, path, false).verdict == goldens::Verdict::Failed);
+    REQUIRE(SafeTensors::parse(std::as_bytes(std::span(text)), path, stderr_log(), &changed) == Status::Ok);
+    const goldens::Result result = goldens::verify(cpu, messages, changed, path, false);
+    CHECK(result.verdict == goldens::Verdict::Damaged);
+    CHECK(result.detail.find(row.why) != std::string::npos);
   }
 }

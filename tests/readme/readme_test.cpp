@@ -14,6 +14,8 @@ bool agrees_with_cpu(std::string_view name, const heed::Graph& g, std::span<cons
 heed::Status speak(std::string_view device_name, const heed::DecoderConfig& config,
                    std::span<const heed::HostTensor> tensors, std::span<const int32_t> prompt, size_t count,
                    std::vector<int32_t>* said);
+heed::Status fit(std::string_view device_name, const std::vector<float>& x, const std::vector<float>& y, int steps,
+                 float* slope, std::vector<float>* losses);
 
 namespace {
 
@@ -81,11 +83,10 @@ TEST_CASE("README: the examples are the compiled files", "[readme]") {
     const char* file;
     bool whole;  // else it is a part of a function
   };
-  const Example examples[] = {{"README.md", "engine_short.cpp", false},
-                              {"include/heed/README.md", "engine_developer.cpp", true},
-                              {"include/heed/README.md", "any_device.cpp", true},
-                              {"include/heed/README.md", "validator.cpp", true},
-                              {"include/heed/README.md", "speaker.cpp", true}};
+  const Example examples[] = {
+      {"README.md", "engine_short.cpp", false},           {"include/heed/README.md", "engine_developer.cpp", true},
+      {"include/heed/README.md", "any_device.cpp", true}, {"include/heed/README.md", "validator.cpp", true},
+      {"include/heed/README.md", "speaker.cpp", true},    {"include/heed/README.md", "learner.cpp", true}};
   size_t next = 0;
   for (const std::filesystem::path& page : pages()) {
     for (const std::string& block : cpp_blocks(read(kRoot / page))) {
@@ -168,4 +169,24 @@ TEST_CASE("README: a decoder that speaks", "[readme]") {
                                       .rotary = {.base = 1e6f}};
   REQUIRE(speak("cpu", config, file.host_tensors(), prompt, 20, &said) == heed::Status::Ok);
   CHECK(std::equal(said.begin(), said.end(), tokens.begin()));
+}
+
+TEST_CASE("README: a graph that learns", "[readme]") {
+  std::vector<float> x, y;
+  for (int i = 0; i < 20; ++i) {
+    x.push_back(static_cast<float>(i) * 0.1f - 1.0f);
+    y.push_back(3.0f * x.back() - 2.0f);
+  }
+  std::vector<heed::DeviceInfo> devices;
+  REQUIRE(heed::Device::list({}, &devices) == heed::Status::Ok);
+  for (const heed::DeviceInfo& device : devices) {
+    INFO(device.word);
+    if (!device.usable) continue;
+    float slope = 0.0f;
+    std::vector<float> losses;
+    REQUIRE(fit(device.word, x, y, 300, &slope, &losses) == heed::Status::Ok);
+    CHECK(std::fabs(slope - 3.0f) < 1e-3f);
+    CHECK(losses.front() > 5.0f);
+    CHECK(losses.back() < 1e-5f);
+  }
 }

@@ -14,6 +14,8 @@ stage() {
     check_catch "compositions on $driver" env "HEED_COMPOSITIONS=${HEED_COMPOSITIONS:-$((count / 20))}" \
       "$with" $driver "$tests" "compositions of operations on every device"
     grep -a -A 20 '^compositions: ' "$log" | grep -a -E '^(compositions|  [a-z].* compositions)'
+    check_catch "gradients on $driver" env "HEED_RANDOM_CASES=$count" HEED_KERNELS=gpu \
+      "$with" $driver "$tests" "gradients are what central differences say, on every device"
   done
   check_catch "random graphs on interpreted kernels" env "HEED_RANDOM_CASES=$count" HEED_TEST_DEVICES=spirv \
     "$with" none "$tests" "random graphs on every kernel variant"

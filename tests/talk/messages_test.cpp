@@ -1,4 +1,6 @@
 // Conversations of messages: what the model reads of them, what is forgotten, and what cannot be said.
+#include <filesystem>
+
 #include "talk/support.hpp"
 
 namespace heed::test {

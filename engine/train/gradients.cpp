@@ -1,0 +1,84 @@
+#include "graph/build.hpp"
+#include "train/rules.hpp"
+
+namespace heed::train {
+namespace {
+
+void apply_rule(Walk& walk, const Node& node) {
+  switch (node.op) {
+#define HEED_OPERATION(enumerator, name) \
+  case Op::enumerator: return name##_rule(walk, node);
+#include "graph/operations.inc"
+#undef HEED_OPERATION
+  }
+}
+
+bool is_float_tensor(Build& build, Tensor t, const char* what) {
+  if (!build.needs_of_any_type({t})) return false;
+  if (is_float(build.info(t).dtype)) return true;
+  return build.refuse(Status::DTypeMismatch,
+                      format("%s %s has no gradient; f32, f16 or bf16 is needed", what, build.text(t).c_str()));
+}
+
+// The gradient of an output, which is 1 where none is given.
+Tensor first_gradient(Walk& walk, const Upstream& given) {
+  Build& build = walk.build();
+  if (!is_float_tensor(build, given.output, "the output")) return {};
+  const TensorInfo output = build.info(given.output);
+  if (!given.gradient.valid()) {
+    if (walk.data().sizes.is_constant(build.elements(output), 1)) return filled(walk, output, output.dtype, 1.0f);
+    return build.fail(Status::ShapeMismatch, format("the loss %s is not one number; give its gradient, or take a mean",
+                                                    build.text(given.output).c_str()));
+  }
+  if (!build.needs({given.gradient})) return {};
+  const TensorInfo& gradient = build.info(given.gradient);
+  if (gradient.dtype == output.dtype && build.same_shape(gradient, output)) return given.gradient;
+  return build.fail(gradient.dtype != output.dtype ? Status::DTypeMismatch : Status::ShapeMismatch,
+                    format("the gradient %s is not like the output %s", build.text(given.gradient).c_str(),
+                           build.text(given.output).c_str()));
+}
+
+bool run(Walk& walk, std::span<const Upstream> outputs, std::span<const Tensor> of) {
+  for (const Tensor t : of)
+    if (!is_float_tensor(walk.build(), t, "what was asked for,"))
+      return false;
+    else
+      walk.ask(t);
+  const size_t count = walk.data().nodes.size();
+  walk.spread({walk.data().nodes.data(), count});
+  for (const Upstream& given : outputs) {
+    const Tensor gradient = first_gradient(walk, given);
+    if (!gradient.valid()) return false;
+    walk.add(given.output, gradient);
+  }
+  for (size_t n = count; n-- > 0 && !walk.build().failed();) {
+    const Node node = walk.data().nodes[n];  // rules add nodes
+    bool flows = false;
+    for (const Tensor output : node.outputs) flows = flows || (output.valid() && walk.flows_to(output));
+    if (!flows || walk.build().is_state(walk.info(node.outputs[0]).storage)) continue;
+    walk.graph().push_label(node.label);
+    apply_rule(walk, node);
+    walk.graph().pop_label();
+  }
+  return !walk.build().failed();
+}
+
+}  // namespace
+
+std::vector<Tensor> gradients(Graph& g, std::span<const Upstream> outputs, std::span<const Tensor> of) {
+  std::vector<Tensor> found(of.size());
+  Walk walk(g);
+  g.push_label("gradients");
+  if (!walk.build().failed() && run(walk, outputs, of))
+    for (size_t i = 0; i < of.size(); ++i) found[i] = walk.result(of[i]);
+  g.pop_label();
+  if (walk.build().failed()) found.assign(of.size(), Tensor{});
+  return found;
+}
+
+std::vector<Tensor> gradients(Graph& g, Tensor loss, std::span<const Tensor> of) {
+  const Upstream output{loss, {}};
+  return gradients(g, std::span(&output, 1), of);
+}
+
+}  // namespace heed::train

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <array>
+
+#include "train/walk.hpp"
+
+namespace heed::train {
+
+Dim dim_of(Walk& walk, SizeId size) { return walk.build().dim_of(size); }
+
+Tensor reshaped(Walk& walk, Tensor x, std::span<const SizeId> dims) {
+  if (!x.valid()) return {};
+  const TensorInfo& info = walk.info(x);
+  if (std::equal(dims.begin(), dims.end(), info.dims.begin(), info.dims.begin() + info.rank)) return x;
+  Shape shape;
+  for (const SizeId dim : dims) shape.push_back(dim_of(walk, dim));
+  return walk.graph().reshape(x, shape);
+}
+
+namespace {
+
+// x with axes first .. last made one.
+Tensor merged(Walk& walk, Tensor x, int first, int last) {
+  const TensorInfo info = walk.info(x);
+  std::vector<SizeId> dims;
+  SizeId product = walk.data().sizes.constant(1);
+  for (int i = 0; i < info.rank; ++i) {
+    const SizeId dim = info.dims[static_cast<size_t>(i)];
+    if (i < first || i > last)
+      dims.push_back(dim);
+    else if (product = walk.data().sizes.mul(product, dim); i == last)
+      dims.push_back(product);
+  }
+  return reshaped(walk, x, dims);
+}
+
+}  // namespace
+
+Tensor summed_to(Walk& walk, Tensor x, const TensorInfo& target) {
+  if (!x.valid() || walk.build().same_shape(walk.info(x), target)) return x;
+  SizeTable& sizes = walk.data().sizes;
+  const TensorInfo from = walk.info(x);
+  const auto is_summed = [&](int axis) {
+    const int of_target = axis - (from.rank - target.rank);
+    return !sizes.is_constant(from.dims[static_cast<size_t>(axis)], 1) &&
+           (of_target < 0 || sizes.is_constant(target.dims[static_cast<size_t>(of_target)], 1));
+  };
+  // Neighbouring axes are summed as one, from the last run to the first, so that the numbers of earlier axes stay.
+  for (int last = from.rank - 1; last >= 0 && x.valid(); --last) {
+    if (!is_summed(last)) continue;
+    int first = last;
+    while (first > 0 && is_summed(first - 1)) --first;
+    x = merged(walk, x, first, last);
+    if (x.valid() && walk.info(x).rank == 1) x = reshaped(walk, x, std::array{walk.info(x).dims[0], sizes.constant(1)});
+    if (x.valid()) x = detail::sum(walk.data(), x, first);
+    last = first;
+  }
+  return reshaped(walk, x, {target.dims.data(), static_cast<size_t>(target.rank)});
+}
+
+Tensor expanded(Walk& walk, Tensor x, const TensorInfo& target, float factor) {
+  if (!x.valid()) return {};
+  Build build(walk.data(), "expand");
+  TensorInfo out = target;
+  out.dtype = build.info(x).dtype;
+  const Tensor result = build.add_like(out, out.dtype);
+  ElementwiseAttrs attrs;
+  attrs.scale = factor;
+  build.add_node(Op::Elementwise, {x}, result, attrs);
+  return result;
+}
+
+Tensor filled(Walk& walk, const TensorInfo& shape, DType dtype, float value) {
+  Build& build = walk.build();
+  const Tensor one = build.shared_table(value == 0.0f ? "gradients/0" : "gradients/1", {1}, DType::F32, 1,
+                                        [&](std::byte* memory) { *reinterpret_cast<float*>(memory) = value; });
+  if (!one.valid()) return {};
+  const Tensor typed = walk.graph().cast(one, dtype);
+  if (!walk.data().sizes.is_constant(build.elements(shape), 1)) return expanded(walk, typed, shape);
+  return reshaped(walk, typed, {shape.dims.data(), static_cast<size_t>(shape.rank)});
+}
+
+TensorInfo in_memory_order(Walk& walk, const TensorInfo& x, std::vector<int>* axes) {
+  SizeTable& sizes = walk.data().sizes;
+  axes->clear();
+  for (int i = 0; i < x.rank; ++i)
+    if (!sizes.is_constant(x.dims[static_cast<size_t>(i)], 1)) axes->push_back(i);
+  if (axes->empty()) axes->push_back(x.rank - 1);
+  // Strides stand in the same order at every run, and are told apart at the extents' maxima.
+  std::stable_sort(axes->begin(), axes->end(), [&](int a, int b) {
+    return walk.build().max_of(x.strides[static_cast<size_t>(a)]) >
+           walk.build().max_of(x.strides[static_cast<size_t>(b)]);
+  });
+  TensorInfo ordered = x;
+  ordered.name.clear();
+  ordered.rank = static_cast<int>(axes->size());
+  for (size_t i = 0; i < axes->size(); ++i) {
+    ordered.dims[i] = x.dims[static_cast<size_t>((*axes)[i])];
+    ordered.strides[i] = x.strides[static_cast<size_t>((*axes)[i])];
+  }
+  if (sizes.is_constant(ordered.dims[0], 1)) ordered.strides[0] = sizes.constant(1);  // a view may have left it 0
+  return ordered;
+}
+
+}  // namespace heed::train

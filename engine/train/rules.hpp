@@ -1,0 +1,12 @@
+// The rule of each operation: what it passes back to its inputs.
+#pragma once
+
+#include "train/walk.hpp"
+
+namespace heed::train {
+
+#define HEED_OPERATION(enumerator, name) void name##_rule(Walk& walk, const Node& node);
+#include "graph/operations.inc"
+#undef HEED_OPERATION
+
+}  // namespace heed::train

@@ -1,0 +1,60 @@
+// The gradient of cross-entropy; see shared/cross_entropy_backward.h. Probabilities are not stored. No infinity takes part in
+// any arithmetic: where the loss has no gradient, since no logit of a row is finite or one is too large, all are NaN.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shared/storage.glsl"
+#include "shared/rows.glsl"
+#include "shared/cross_entropy_backward.h"
+
+layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+layout(set = 0, binding = 1) readonly buffer Labels { int labels[]; };
+layout(set = 0, binding = 2) readonly buffer Upstream { float upstream[]; };
+layout(set = 0, binding = 3) writeonly buffer Out { OUT_T result[]; };
+
+const float LOWEST = -3.402823466e38;
+const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
+
+float power_of(float value, float largest) { return is_minus_infinity(value) ? 0.0 : exp(value - largest); }
+
+void main() {
+  uint row = row_index();
+  uint n = row < p.rows ? p.n : 0u;
+  uvec4 at = UNRAVEL(row, p.dim);
+  uint x_row = p.offset[0] + DOT4(at, p.x_stride);
+  uint label = ~0u;
+  if (n > 0u) label = uint(labels[p.offset[1] + DOT4(at, p.label_stride)]);
+  bool counts = label < n;
+
+  float largest = LOWEST;
+  for (uint i = lane(); i < n; i += lanes()) {
+    float value = FROM_A(x[x_row + i * p.x_stride[4]]);
+    if (!is_minus_infinity(value)) largest = max_with_nan(largest, value);
+  }
+  largest = row_max(largest);
+  bool strange = (floatBitsToUint(largest) & 0x7fffffffu) >= INFINITY_BITS;  // infinite or NaN
+
+  // The label's share less 1 is that of all others, negated, which keeps its digits where it is small.
+  float others = 0.0, own = 0.0;
+  for (uint i = lane(); i < n && !strange; i += lanes())
+    if (i != label) others += power_of(FROM_A(x[x_row + i * p.x_stride[4]]), largest);
+  others = row_sum(others);
+  if (counts && !strange) own = power_of(FROM_A(x[x_row + label * p.x_stride[4]]), largest);
+  float total = others + own;
+  strange = strange || total == 0.0;
+  float inverse = strange ? 0.0 : 1.0 / total;
+  float g = 0.0;
+  if (counts) g = upstream[p.offset[2] + DOT4(at, p.upstream_stride)];
+  float everywhere = p.smoothing / float(p.n);
+
+  for (uint i = lane(); i < n; i += lanes()) {
+    float value = 0.0;
+    if (counts && strange) {
+      value = uintBitsToFloat(NAN_BITS);
+    } else if (counts && i == label) {
+      value = g * (p.smoothing - everywhere - others * inverse);
+    } else if (counts) {
+      value = g * (power_of(FROM_A(x[x_row + i * p.x_stride[4]]), largest) * inverse - everywhere);
+    }
+    result[p.offset[3] + row * p.n + i] = TO_OUT(value);
+  }
+}
