@@ -4,6 +4,7 @@
 #include <heed/train.hpp>
 
 #include "graph/attention_backward.hpp"
+#include "graph/build.hpp"
 #include "graph/update.hpp"
 
 namespace heed {
@@ -254,6 +255,65 @@ void sample(Graph& g, DType t, Dim m, Dim n) {
                              .min_p = 0.01f}));
 }
 
+void attention_backward(Graph& g, DType, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 4, m, 20}), k = g.input("k", {2, 2, n, 20}), v = g.input("v", {2, 2, n, 12});
+  AttentionOptions options;
+  options.causal = Causal::BottomRight;
+  options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
+  options.bias = g.input("bias", {4, m, n});
+  options.dropout = 0.25f;
+  const Tensor y = g.attention(q, k, v, options).output;
+  detail::GraphData& data = detail::data_of(g);
+  const auto made = detail::attention_backward(data, y, g.input("dy", {2, 4, m, 12}));
+  g.output("dq", made.query);
+  g.output("dk", made.key);
+  g.output("dv", made.value);
+}
+
+// Steps of optimizers from states of zeros, with gradients that are clipped.
+constexpr UpdateSettings kStep = {.rate = 0.1f,
+                                  .decay = 0.01f,
+                                  .first = 0.9f,
+                                  .first_rest = 0.1f,
+                                  .second = 0.99f,
+                                  .second_rest = 0.01f,
+                                  .eps = 1e-3f,
+                                  .log_first = -0.105360516f,
+                                  .log_second = -0.010050336f,
+                                  .gradient = 0.5f,
+                                  .most_norm = 7.0f,
+                                  .applies = 1.0f,
+                                  .loss_scale = 1.0f,
+                                  .unused = {}};
+
+detail::GradientNorm norm_of(Graph& g, std::initializer_list<Tensor> gradients, Tensor* settings) {
+  const auto words = std::bit_cast<std::array<float, detail::kUpdateWords>>(kStep);
+  *settings = g.constant("settings", {1, detail::kUpdateWords}, std::span<const float>(words));
+  return detail::gradient_norm(detail::data_of(g), std::span(gradients.begin(), gradients.size()), *settings,
+                               g.state("step", {1}));
+}
+
+void gradient_norm(Graph& g, DType, Dim, Dim) {
+  Tensor settings;
+  const detail::GradientNorm norm = norm_of(g, {g.input("x", {9001}), g.input("z", {33})}, &settings);
+  g.output("y", norm.factors);
+  g.output("step", norm.step);
+}
+
+void update(Graph& g, DType, Dim, Dim) {
+  constexpr int64_t kElements = 1301;
+  const Tensor x = g.input("x", {kElements});
+  Tensor settings;
+  const Tensor factors = norm_of(g, {x}, &settings).factors;
+  const auto state = [&](const char* name) { return g.state(name, {kElements}); };
+  static_cast<void>(g.assign(state("g"), x));
+  detail::GraphData& data = detail::data_of(g);
+  detail::update(data, {state("w"), state("m"), state("v"), state("g")}, factors, settings, 0, {.clears = true});
+  detail::update(data, {state("u"), state("n"), {}, x}, factors, settings, 0,
+                 {.rule = UpdateAttrs::Rule::Sgd, .nesterov = true});
+  for (const char* name : {"w", "m", "v", "g", "u", "n"}) g.output(std::string(name) + ".out", state(name));
+}
+
 // Gives the gradients of y with respect to some tensors.
 void differentiate(Graph& g, Tensor y, std::initializer_list<std::pair<const char*, Tensor>> of) {
   const train::Upstream output{y, g.input("up", g.shape(y), g.dtype(y))};
@@ -304,65 +364,6 @@ void embedding_backward(Graph& g, DType t, Dim m, Dim n) {
 void slice_backward(Graph& g, DType t, Dim m, Dim n) {
   const Tensor x = g.input("x", {5, m, 3, n}, t);
   differentiate(g, g.transpose(g.slice(g.slice(x, 0, 1, 2), 2, 1, 1), 1, 3), {{"y", x}});
-}
-
-void attention_backward(Graph& g, DType, Dim m, Dim n) {
-  const Tensor q = g.input("q", {2, 4, m, 20}), k = g.input("k", {2, 2, n, 20}), v = g.input("v", {2, 2, n, 12});
-  AttentionOptions options;
-  options.causal = Causal::BottomRight;
-  options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
-  options.bias = g.input("bias", {4, m, n});
-  options.dropout = 0.25f;
-  static_cast<void>(g.attention(q, k, v, options));
-  detail::GraphData& data = detail::data_of(g);
-  const auto made = detail::attention_backward(data, data.nodes.size() - 1, g.input("dy", {2, 4, m, 12}));
-  g.output("dq", made.query);
-  g.output("dk", made.key);
-  g.output("dv", made.value);
-}
-
-// Steps of optimizers from states of zeros, with gradients that are clipped.
-constexpr UpdateSettings kStep = {.rate = 0.1f,
-                                  .decay = 0.01f,
-                                  .first = 0.9f,
-                                  .first_rest = 0.1f,
-                                  .second = 0.99f,
-                                  .second_rest = 0.01f,
-                                  .eps = 1e-3f,
-                                  .log_first = -0.105360516f,
-                                  .log_second = -0.010050336f,
-                                  .gradient = 0.5f,
-                                  .most_norm = 7.0f,
-                                  .applies = 1.0f,
-                                  .loss_scale = 1.0f,
-                                  .unused = {}};
-
-detail::GradientNorm norm_of(Graph& g, std::initializer_list<Tensor> gradients, Tensor* settings) {
-  const auto words = std::bit_cast<std::array<float, detail::kUpdateWords>>(kStep);
-  *settings = g.constant("settings", {1, detail::kUpdateWords}, std::span<const float>(words));
-  return detail::gradient_norm(detail::data_of(g), std::span(gradients.begin(), gradients.size()), *settings,
-                               g.state("step", {1}));
-}
-
-void gradient_norm(Graph& g, DType, Dim, Dim) {
-  Tensor settings;
-  const detail::GradientNorm norm = norm_of(g, {g.input("x", {9001}), g.input("z", {33})}, &settings);
-  g.output("y", norm.factors);
-  g.output("step", norm.step);
-}
-
-void update(Graph& g, DType, Dim, Dim) {
-  constexpr int64_t kElements = 1301;
-  const Tensor x = g.input("x", {kElements});
-  Tensor settings;
-  const Tensor factors = norm_of(g, {x}, &settings).factors;
-  const auto state = [&](const char* name) { return g.state(name, {kElements}); };
-  static_cast<void>(g.assign(state("g"), x));
-  detail::GraphData& data = detail::data_of(g);
-  detail::update(data, {state("w"), state("m"), state("v"), state("g")}, factors, settings, 0, {.clears = true});
-  detail::update(data, {state("u"), state("n"), {}, x}, factors, settings, 0,
-                 {.rule = UpdateAttrs::Rule::Sgd, .nesterov = true});
-  for (const char* name : {"w", "m", "v", "g", "u", "n"}) g.output(std::string(name) + ".out", state(name));
 }
 
 constexpr Probe kProbes[] = {

@@ -46,12 +46,6 @@ struct Scratch {
   }
 };
 
-View scores_view(const View& query, const View& key) {
-  View view = query;
-  view.dim[3] = key.dim[2];
-  return view;
-}
-
 struct Problem {
   Operand query, key, value, out, log_sum_exp;
   const AttentionAttrs& attrs;

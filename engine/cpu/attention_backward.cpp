@@ -16,14 +16,14 @@ namespace {
 constexpr int64_t kBlockQueries = 64;
 constexpr int64_t kPanelsOfItem = 4;  // where items are panels of keys
 
-// Scratch of one worker, in floats from its start.
-struct Scratch {
+// BackwardScratch of one worker, in floats from its start.
+struct BackwardScratch {
   int64_t keys, rows, values;                // of all panels: [d_k][cols], [cols][d_k rounded up], [d_v][cols]
   int64_t key_sums, value_sums;              // likewise, [d_k][cols] and [d_v][cols]
   int64_t weights, slopes, row, query_sums;  // of a block
   int64_t size;
 
-  Scratch(int64_t cols, int64_t panels, int64_t d_k, int64_t d_v) {
+  BackwardScratch(int64_t cols, int64_t panels, int64_t d_k, int64_t d_v) {
     int64_t at = 0;
     const auto take = [&at](int64_t floats) { return std::exchange(at, at + row_pitch(floats)); };
     const int64_t wide_k = align_up(d_k, cols);
@@ -40,21 +40,15 @@ struct Scratch {
   }
 };
 
-View scores_view(const View& query, const View& key) {
-  View view = query;
-  view.dim[3] = key.dim[2];
-  return view;
-}
-
 // What an item makes.
-struct Task {
+struct BackwardTask {
   int64_t head;                    // of keys, counted through all batches
   int64_t first_panel, end_panel;  // of keys
   int64_t first_query, end_query;  // of each head of queries
   bool makes_queries, makes_keys;
 };
 
-struct Problem {
+struct BackwardProblem {
   Operand query, key, value, output, upstream, log_sum_exp, of_query, of_rows;
   const AttentionAttrs& attrs;
   Masking masking, hiding;  // hidden keys are -infinity; the second without the bias
@@ -62,9 +56,9 @@ struct Problem {
   const MatmulKernels& matmul;
   const RowKernels& kernels;
   int64_t heads, key_heads, group, queries, keys, d_k, d_v, cols, panels, wide_k;
-  Scratch layout;
+  BackwardScratch layout;
 
-  explicit Problem(const Pass& pass)
+  explicit BackwardProblem(const Pass& pass)
       : query(pass.input(in::kQuery)),
         key(pass.input(in::kKey)),
         value(pass.input(in::kValue)),
@@ -117,7 +111,7 @@ struct Problem {
 
   int64_t keys_of(int64_t panel) const { return std::min(cols, keys - panel * cols); }
 
-  void pack_all(const Task& task, float* memory) const {
+  void pack_all(const BackwardTask& task, float* memory) const {
     const int64_t batch = task.head / key_heads, head = task.head % key_heads;
     for (int64_t n = task.first_panel; n < task.end_panel; ++n) {
       const int64_t count = keys_of(n);
@@ -168,7 +162,7 @@ struct Problem {
   }
 
   // A block of queries of one head of them.
-  void run_block(const Task& task, int64_t head, int64_t first, int64_t count, float* memory) const {
+  void run_block(const BackwardTask& task, int64_t head, int64_t first, int64_t count, float* memory) const {
     const int64_t batch = task.head / key_heads, row = (batch * heads + head) * queries + first;
     const float* const q = rows_at(query, batch, head, first);
     const float* const g = rows_at(upstream, batch, head, first);
@@ -214,7 +208,7 @@ struct Problem {
       std::copy_n(sums + i * wide_k, d_k, const_cast<float*>(rows_at(of_query, batch, head, first + i)));
   }
 
-  void run(const Task& task, float* memory) const {
+  void run(const BackwardTask& task, float* memory) const {
     pack_all(task, memory);
     if (task.makes_keys) {
       std::fill_n(memory + layout.key_sums, panels * d_k * cols, 0.0f);
@@ -239,12 +233,12 @@ struct Problem {
 ScratchNeed attention_backward_scratch(const ScratchQuery& query) {
   const View key = query.view(query.node.inputs[in::kKey]), value = query.view(query.node.inputs[in::kValue]);
   const int64_t cols = query.kernels.matmul->cols;
-  const Scratch layout(cols, ceil_div(key.dim[2], cols), key.dim[3], value.dim[3]);
+  const BackwardScratch layout(cols, ceil_div(key.dim[2], cols), key.dim[3], value.dim[3]);
   return {.shared = 0, .per_worker = static_cast<uint64_t>(layout.size) * sizeof(float)};
 }
 
 void run_attention_backward(const Pass& pass) {
-  const Problem problem(pass);
+  const BackwardProblem problem(pass);
   const int64_t heads = problem.key.view.dim[0] * problem.key_heads;
   const auto run = [&](int64_t items, const auto& task_of) {
     pass.parallel(items, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
@@ -252,15 +246,17 @@ void run_attention_backward(const Pass& pass) {
     });
   };
   if (heads >= 2 * static_cast<int64_t>(pass.pool.workers()))
-    return run(heads, [&](int64_t i) { return Task{i, 0, problem.panels, 0, problem.queries, true, true}; });
+    return run(heads, [&](int64_t i) { return BackwardTask{i, 0, problem.panels, 0, problem.queries, true, true}; });
   const int64_t ranges = ceil_div(problem.panels, kPanelsOfItem), blocks = ceil_div(problem.queries, kBlockQueries);
   run(heads * ranges, [&](int64_t i) {
     const int64_t first = i % ranges * kPanelsOfItem;
-    return Task{i / ranges, first, std::min(first + kPanelsOfItem, problem.panels), 0, problem.queries, false, true};
+    return BackwardTask{i / ranges, first, std::min(first + kPanelsOfItem, problem.panels), 0, problem.queries,
+                        false,      true};
   });
   run(heads * blocks, [&](int64_t i) {
     const int64_t first = i % blocks * kBlockQueries;
-    return Task{i / blocks, 0, problem.panels, first, std::min(first + kBlockQueries, problem.queries), true, false};
+    return BackwardTask{i / blocks, 0,    problem.panels, first, std::min(first + kBlockQueries, problem.queries),
+                        true,       false};
   });
 }
 

@@ -72,4 +72,11 @@ struct Masking {
   void apply(int64_t row, KeyRange range, float* logits, float* buffer) const;
 };
 
+// The shape of an attention's scores, [B, H, S_q, S_kv], of which only dims count.
+inline View scores_view(const View& query, const View& key) {
+  View view = query;
+  view.dim[3] = key.dim[2];
+  return view;
+}
+
 }  // namespace heed::cpu

@@ -9,11 +9,11 @@ namespace heed::detail {
 // most two of key padding, mask and bias. Keys and values must be finite, whether queries see them or not.
 bool has_attention_backward(const GraphData& data, const Node& node);
 
-// The gradients of query, key and value, of their shapes, from `upstream`, that of the output. `node` is the number of the attention
-// among the graph's nodes, which gets a log-sum-exp if it has none. Dropout is drawn again by the counters of the forward pass.
+// The gradients of query, key and value, of their shapes, from `upstream`, that of `output`, which an attention of the graph gives. The
+// attention gets a log-sum-exp if it has none. Dropout is drawn again by the counters of the forward pass.
 struct AttentionBackward {
   Tensor query, key, value;
 };
-AttentionBackward attention_backward(GraphData& data, size_t node, Tensor upstream);
+AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream);
 
 }  // namespace heed::detail

@@ -1,6 +1,8 @@
 // The node that makes the gradients of an attention.
 #include "graph/attention_backward.hpp"
 
+#include <algorithm>
+
 #include "graph/build.hpp"
 
 namespace heed::detail {
@@ -65,8 +67,15 @@ bool has_attention_backward(const GraphData& data, const Node& node) {
   return true;
 }
 
-AttentionBackward attention_backward(GraphData& data, size_t number, Tensor upstream) {
+AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream) {
   Build build(data, "attention_backward");
+  const auto found = std::find_if(data.nodes.begin(), data.nodes.end(),
+                                  [&](const Node& one) { return one.op == Op::Attention && one.outputs[0] == output; });
+  if (found == data.nodes.end()) {
+    build.fail(Status::InvalidArgument, "no attention gives the output");
+    return {};
+  }
+  const auto number = static_cast<size_t>(found - data.nodes.begin());
   const Tensor log_sum_exp = log_sum_exp_of(build, number);
   const Node node = data.nodes[number];
   const Tensor query = with_dense_rows(build, node.inputs[in::kQuery]),

@@ -1,5 +1,7 @@
 #include "train/attention.hpp"
 
+#include "graph/attention_backward.hpp"
+
 #include <array>
 
 #include "train/rules.hpp"
@@ -137,11 +139,28 @@ AttentionGradients composed_attention_backward(Walk& walk, const Node& attention
   return Composition(walk, attention, upstream, wanted).run();
 }
 
+namespace {
+
+// The fused pass, where it serves the attention and makes all that is wanted.
+bool add_fused(Walk& walk, const Node& node, const AttentionUpstream& upstream) {
+  if (upstream.weights.valid() || upstream.log_sum_exp.valid() || walk.wants(node.inputs[in::kAttentionBias]) ||
+      !detail::has_attention_backward(walk.data(), node))
+    return false;
+  const detail::AttentionBackward made = detail::attention_backward(walk.data(), node.outputs[0], upstream.output);
+  walk.add(node.inputs[in::kQuery], made.query);
+  walk.add(node.inputs[in::kKey], made.key);
+  walk.add(node.inputs[in::kValue], made.value);
+  return true;
+}
+
+}  // namespace
+
 void attention_rule(Walk& walk, const Node& node) {
   const Tensor query = node.inputs[in::kQuery], key = node.inputs[in::kKey], value = node.inputs[in::kValue];
   const Tensor bias = node.inputs[in::kAttentionBias];
   const AttentionUpstream upstream = {walk.upstream(node.outputs[0]), walk.upstream(node.outputs[out::kWeights]),
                                       walk.upstream(node.outputs[out::kLogSumExp])};
+  if (add_fused(walk, node, upstream)) return;
   const AttentionGradients made = composed_attention_backward(
       walk, node, upstream, {walk.wants(query), walk.wants(key), walk.wants(value), walk.wants(bias)});
   walk.add(query, made.query);

@@ -119,6 +119,7 @@ void norm_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce)
 void embedding_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
 void cross_entropy_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
 void slice_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
+void attention_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
 void gradient_norm_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
 void update_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
 void projection_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }

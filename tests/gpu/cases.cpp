@@ -145,9 +145,10 @@ void add_gradients(std::vector<GraphCase>* cases) {
     cases->push_back({name_of("attention_backward", {512, 512, width}),
                       [=](Graph& g, DType) {
                         const auto heads = [&](const char* name) { return g.input(name, {1, 8, 512, width}); };
-                        static_cast<void>(g.attention(heads("q"), heads("k"), heads("v"), {.causal = Causal::TopLeft}));
+                        const Tensor y =
+                            g.attention(heads("q"), heads("k"), heads("v"), {.causal = Causal::TopLeft}).output;
                         detail::GraphData& data = detail::data_of(g);
-                        const auto made = detail::attention_backward(data, data.nodes.size() - 1, heads("dy"));
+                        const auto made = detail::attention_backward(data, y, heads("dy"));
                         g.output("dq", made.query);
                         g.output("dk", made.key);
                         g.output("dv", made.value);

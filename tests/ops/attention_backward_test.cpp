@@ -120,11 +120,11 @@ Case case_of(const Sample& s) {
             if (s.padding) options.key_padding = meaning(g.input("padding", {s.batch, m}, DType::U8), s.padding_keeps);
             if (s.mask) options.mask = meaning(g.input("mask", {s.batch, 1, n, m}, DType::U8), s.mask_keeps);
             if (s.bias) options.bias = g.input("bias", {s.heads, n, m});
-            static_cast<void>(g.attention(q, k, v, options));
+            const Tensor y = g.attention(q, k, v, options).output;
             detail::GraphData& data = detail::data_of(g);
-            const size_t node = data.nodes.size() - 1;
-            REQUIRE(detail::has_attention_backward(data, data.nodes[node]));
-            const detail::AttentionBackward made = detail::attention_backward(data, node, upstream);
+
+            REQUIRE(detail::has_attention_backward(data, data.nodes.back()));
+            const detail::AttentionBackward made = detail::attention_backward(data, y, upstream);
             g.output("dq", made.query);
             g.output("dk", made.key);
             g.output("dv", made.value);
@@ -246,9 +246,9 @@ TEST_CASE("attention_backward gives the same bits on any number of threads", "[o
   Graph g;
   const Tensor q = g.input("q", {1, 4, 150, 24}), k = g.input("k", {1, 2, 170, 24}), v = g.input("v", {1, 2, 170, 40}),
                upstream = g.input("dy", {1, 4, 150, 40});
-  static_cast<void>(g.attention(q, k, v, {.causal = Causal::BottomRight}));
+  const Tensor y = g.attention(q, k, v, {.causal = Causal::BottomRight}).output;
   detail::GraphData& data = detail::data_of(g);
-  const detail::AttentionBackward made = detail::attention_backward(data, data.nodes.size() - 1, upstream);
+  const detail::AttentionBackward made = detail::attention_backward(data, y, upstream);
   g.output("dq", made.query);
   g.output("dk", made.key);
   g.output("dv", made.value);
