@@ -257,7 +257,8 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   refused(heed_decoder_config_read(file, nullptr), HEED_INVALID_ARGUMENT, "config is NULL");
   refused(heed_bert_upload(file, &bert, device, nullptr, &weights), HEED_UNSUPPORTED, "safetensors");
   refused(heed_bert_upload(folder, nullptr, device, nullptr, &weights), HEED_INVALID_ARGUMENT, "config is NULL");
-  refused(heed_bert_upload(folder, &bert, device, nullptr, &weights), HEED_MISSING_WEIGHT, "word_embeddings");  // of a larger BERT
+  refused(heed_bert_upload(folder, &bert, device, nullptr, &weights), HEED_MISSING_WEIGHT,
+          "word_embeddings");  // of a larger BERT
   refused(heed_bert_config_read("/nonexistent", nullptr, &bert), HEED_NOT_FOUND, "nonexistent");
 
   // A graph keeps the first mistake.
