@@ -100,7 +100,8 @@ TEST_CASE("C: a GGUF file, its tensors and keys", "[c]") {
   std::array<float, 2> floats{};
   done(heed_checkpoint_meta_numbers(file, "witness.floats", floats.data(), 2, &count));
   CHECK(floats == std::array<float, 2>{0.5f, -0.25f});
-  refused(heed_checkpoint_meta_integers(file, "witness.texts", integers.data(), 3, &count), HEED_DTYPE_MISMATCH, "witness.texts");
+  refused(heed_checkpoint_meta_integers(file, "witness.texts", integers.data(), 3, &count), HEED_DTYPE_MISMATCH,
+          "witness.texts");
   auto meta = sized<heed_meta>();
   size_t seen = 0;
   for (size_t i = 0; i < heed_checkpoint_meta_count(file); ++i) {
@@ -116,7 +117,8 @@ TEST_CASE("C: files that are absent or damaged", "[c][misuse]") {
   refused(heed_checkpoint_open(nullptr, nullptr, &checkpoint), HEED_INVALID_ARGUMENT, "path is NULL");
   for (const char* path : {kSafetensors, kGguf}) {
     std::vector<char> bytes = bytes_of_file(path);
-    refused(heed_checkpoint_parse(bytes.data(), bytes.size() - 1, "cut", nullptr, &checkpoint), HEED_INVALID_FILE, "cut");
+    refused(heed_checkpoint_parse(bytes.data(), bytes.size() - 1, "cut", nullptr, &checkpoint), HEED_INVALID_FILE,
+            "cut");
     refused(heed_checkpoint_parse(bytes.data(), 3, "short", nullptr, &checkpoint), HEED_INVALID_FILE, "short");
   }
   refused(heed_checkpoint_parse(nullptr, 8, "none", nullptr, &checkpoint), HEED_INVALID_ARGUMENT, "data is NULL");

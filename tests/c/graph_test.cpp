@@ -71,8 +71,8 @@ void check_same(const char* what, size_t bytes, const std::function<heed_tensor(
   open_c("cpu", &device);
   std::vector<heed_host_tensor> list;
   for (const HostTensor& t : tensors.list())
-    list.push_back({tensors.values.find(std::string(t.name))->first.c_str(), t.shape.data(), t.shape.size(), t.data.data(),
-                    t.data.size(), HEED_F32, 0});
+    list.push_back({tensors.values.find(std::string(t.name))->first.c_str(), t.shape.data(), t.shape.size(),
+                    t.data.data(), t.data.size(), HEED_F32, 0});
   KeptWeights weights;
   done(heed_device_upload(device, list.data(), list.size(), nullptr, weights.out()));
   KeptPlan plan;
@@ -95,8 +95,8 @@ void check_same(const char* what, size_t bytes, const std::function<heed_tensor(
 
   Device cpu = open_cpu();
   Plan cpp_plan = compiled(cpu, given.cpp, uploaded(cpu, tensors.list()));
-  REQUIRE(cpp_plan.run({{"x", inputs.x}, {"ids", inputs.ids}, {"mask", inputs.mask}, {"y", want}}, {{"n", kTokens}}, {.seed = 5}) ==
-          Status::Ok);
+  REQUIRE(cpp_plan.run({{"x", inputs.x}, {"ids", inputs.ids}, {"mask", inputs.mask}, {"y", want}}, {{"n", kTokens}},
+                       {.seed = 5}) == Status::Ok);
   CHECK(got == want);
   CHECK(std::any_of(got.begin(), got.end(), [](std::byte b) { return b != std::byte{0}; }));
 }
@@ -162,7 +162,8 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
       },
       [](Given& g) {
         Graph& c = g.cpp;
-        Tensor y = c.reshape(c.rotary(g.cpp_x, {.pairs = RotaryPairs::Adjacent, .width = 4, .first = 3}), {2, g.cpp_n, 2, 4});
+        Tensor y =
+            c.reshape(c.rotary(g.cpp_x, {.pairs = RotaryPairs::Adjacent, .width = 4, .first = 3}), {2, g.cpp_n, 2, 4});
         y = c.transpose(c.permute(y, {0, 2, 1, 3}), 1, 2);
         y = c.softmax(c.reshape(y, {2, g.cpp_n, 8}), {.scale = 2, .masked_fill = -5.0f});
         return c.concat({c.slice(y, -1, 6, 2), c.slice(y, 2, 0, 6)}, -1);
@@ -171,7 +172,8 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
       "means, takes and last rows", 2 * 8 * 4,
       [](Given& g) {
         const heed_tensor mean = heed_graph_mean(g.c, g.x, 1, g.mask, HEED_MASK_KEEP);
-        const heed_tensor row = heed_graph_select(g.c, g.x, 1, 0), last = heed_graph_select(g.c, heed_graph_last(g.c, g.x, 1), 1, 0);
+        const heed_tensor row = heed_graph_select(g.c, g.x, 1, 0),
+                          last = heed_graph_select(g.c, heed_graph_last(g.c, g.x, 1), 1, 0);
         const heed_dim one[] = {2, 1};
         const int32_t values[] = {3, 1};
         const heed_tensor places = heed_graph_constant(g.c, "places", one, 2, HEED_I32, values, sizeof(values));
@@ -194,16 +196,17 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
         sample.temperature = 0.7f;
         sample.top_p = 0.9f;
         sample.repetition_penalty = 1.3f;
-        sample.previous = g.ids;
-        sample.previous_count = 2;
+        const heed_dim before[] = {2, g.n, 1};
+        sample.previous = heed_graph_reshape(g.c, g.ids, before, 3);
+        sample.previous_count = 1;
         sample.step = 4;
         const heed_tensor drawn = heed_graph_sample(g.c, g.x, &sample);
         return heed_graph_add(g.c, drawn, heed_graph_argmax(g.c, g.x));
       },
       [](Given& g) {
         Graph& c = g.cpp;
-        const Tensor drawn = c.sample(g.cpp_x, {.previous = g.cpp_ids,
-                                                .previous_count = 2,
+        const Tensor drawn = c.sample(g.cpp_x, {.previous = c.reshape(g.cpp_ids, {2, g.cpp_n, 1}),
+                                                .previous_count = 1,
                                                 .repetition_penalty = 1.3f,
                                                 .temperature = 0.7f,
                                                 .top_k = 5,
@@ -305,18 +308,27 @@ void check_mistake(heed_status status, const char* text, const std::function<voi
 TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]") {
   const heed_dim wide[] = {4, 5}, many[] = {1, 1, 1, 1, 1, 1}, negative[] = {-5, 3};
   check_mistake(HEED_INVALID_ARGUMENT, "a tensor is 0", [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, 0); });
-  check_mistake(HEED_INVALID_ARGUMENT, "none of this graph's", [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, x + 1); });
-  check_mistake(HEED_INVALID_ARGUMENT, "none of this graph's", [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, 1); });
-  check_mistake(HEED_INVALID_ARGUMENT, "the size -5", [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", negative, 2, HEED_F32); });
-  check_mistake(HEED_INVALID_ARGUMENT, "6 sizes", [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", many, 6, HEED_F32); });
-  check_mistake(HEED_INVALID_ARGUMENT, "a shape is NULL", [](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", nullptr, 2, HEED_F32); });
-  check_mistake(HEED_INVALID_ARGUMENT, "name is NULL", [&](heed_graph* g, heed_tensor) { heed_graph_input(g, nullptr, wide, 2, HEED_F32); });
-  check_mistake(HEED_INVALID_ARGUMENT, "dtype is 14", [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", wide, 2, 14); });
+  check_mistake(HEED_INVALID_ARGUMENT, "none of this graph's",
+                [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, x + 1); });
+  check_mistake(HEED_INVALID_ARGUMENT, "none of this graph's",
+                [](heed_graph* g, heed_tensor x) { heed_graph_add(g, x, 1); });
+  check_mistake(HEED_INVALID_ARGUMENT, "the size -5",
+                [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", negative, 2, HEED_F32); });
+  check_mistake(HEED_INVALID_ARGUMENT, "6 sizes",
+                [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", many, 6, HEED_F32); });
+  check_mistake(HEED_INVALID_ARGUMENT, "a shape is NULL",
+                [](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", nullptr, 2, HEED_F32); });
+  check_mistake(HEED_INVALID_ARGUMENT, "name is NULL",
+                [&](heed_graph* g, heed_tensor) { heed_graph_input(g, nullptr, wide, 2, HEED_F32); });
+  check_mistake(HEED_INVALID_ARGUMENT, "dtype is 14",
+                [&](heed_graph* g, heed_tensor) { heed_graph_input(g, "y", wide, 2, 14); });
   check_mistake(HEED_SHAPE_MISMATCH, "add", [&](heed_graph* g, heed_tensor x) {
     heed_graph_add(g, x, heed_graph_input(g, "y", wide, 2, HEED_F32));
   });
-  check_mistake(HEED_INVALID_ARGUMENT, "activation is 7", [](heed_graph* g, heed_tensor x) { heed_graph_activation(g, x, 7); });
-  check_mistake(HEED_INVALID_ARGUMENT, "HEED_MASK_EXCLUDE", [](heed_graph* g, heed_tensor x) { heed_graph_mean(g, x, 0, x, 0); });
+  check_mistake(HEED_INVALID_ARGUMENT, "activation is 7",
+                [](heed_graph* g, heed_tensor x) { heed_graph_activation(g, x, 7); });
+  check_mistake(HEED_INVALID_ARGUMENT, "HEED_MASK_EXCLUDE",
+                [](heed_graph* g, heed_tensor x) { heed_graph_mean(g, x, 0, x, 0); });
   check_mistake(HEED_INVALID_ARGUMENT, "sizeof", [](heed_graph* g, heed_tensor x) {
     const heed_softmax_options options = {};
     heed_graph_softmax(g, x, &options);
@@ -326,17 +338,20 @@ TEST_CASE("C: what is wrong with arguments is the graph's mistake", "[c][misuse]
     options.causal = 3;
     heed_graph_softmax(g, x, &options);
   });
-  check_mistake(HEED_INVALID_ARGUMENT, "4294967296", [](heed_graph* g, heed_tensor x) { heed_graph_dropout(g, x, 0.1f, int64_t{1} << 32); });
-  check_mistake(HEED_SHAPE_MISMATCH, "no whole f32", [&](heed_graph* g, heed_tensor) {
-    heed_graph_constant(g, "c", wide, 2, HEED_F32, "abc", 3);
-  });
-  check_mistake(HEED_DTYPE_MISMATCH, "f16", [&](heed_graph* g, heed_tensor) {
-    heed_graph_constant(g, "c", wide, 2, HEED_F16, "abcd", 4);
-  });
-  check_mistake(HEED_INVALID_ARGUMENT, "axes is NULL", [](heed_graph* g, heed_tensor x) { heed_graph_permute(g, x, nullptr, 2); });
-  check_mistake(HEED_INVALID_ARGUMENT, "parts is NULL", [](heed_graph* g, heed_tensor) { heed_graph_concat(g, nullptr, 2, 0); });
-  check_mistake(HEED_UNSUPPORTED, "mine", [](heed_graph* g, heed_tensor) { heed_graph_fail(g, HEED_UNSUPPORTED, "mine"); });
-  check_mistake(HEED_INVALID_ARGUMENT, "prefix is NULL", [](heed_graph* g, heed_tensor x) { heed_nn_layernorm(g, x, nullptr, 0); });
+  check_mistake(HEED_INVALID_ARGUMENT, "4294967296",
+                [](heed_graph* g, heed_tensor x) { heed_graph_dropout(g, x, 0.1f, int64_t{1} << 32); });
+  check_mistake(HEED_SHAPE_MISMATCH, "no whole f32",
+                [&](heed_graph* g, heed_tensor) { heed_graph_constant(g, "c", wide, 2, HEED_F32, "abc", 3); });
+  check_mistake(HEED_DTYPE_MISMATCH, "f16",
+                [&](heed_graph* g, heed_tensor) { heed_graph_constant(g, "c", wide, 2, HEED_F16, "abcd", 4); });
+  check_mistake(HEED_INVALID_ARGUMENT, "axes is NULL",
+                [](heed_graph* g, heed_tensor x) { heed_graph_permute(g, x, nullptr, 2); });
+  check_mistake(HEED_INVALID_ARGUMENT, "parts is NULL",
+                [](heed_graph* g, heed_tensor) { heed_graph_concat(g, nullptr, 2, 0); });
+  check_mistake(HEED_UNSUPPORTED, "mine",
+                [](heed_graph* g, heed_tensor) { heed_graph_fail(g, HEED_UNSUPPORTED, "mine"); });
+  check_mistake(HEED_INVALID_ARGUMENT, "prefix is NULL",
+                [](heed_graph* g, heed_tensor x) { heed_nn_layernorm(g, x, nullptr, 0); });
   check_mistake(HEED_INVALID_ARGUMENT, "naming is 5", [](heed_graph* g, heed_tensor x) {
     auto options = sized<heed_multi_head_options>();
     options.naming = 5;

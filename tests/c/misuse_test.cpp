@@ -9,21 +9,22 @@ namespace heed::test {
 namespace {
 
 template <class T>
-concept IsHandle = std::is_same_v<T, heed_blob> || std::is_same_v<T, heed_device> || std::is_same_v<T, heed_device_list> ||
-                   std::is_same_v<T, heed_weights> || std::is_same_v<T, heed_self_test_report> ||
-                   std::is_same_v<T, heed_tuning_report> || std::is_same_v<T, heed_graph> || std::is_same_v<T, heed_plan> ||
-                   std::is_same_v<T, heed_run> || std::is_same_v<T, heed_state> || std::is_same_v<T, heed_checkpoint> ||
-                   std::is_same_v<T, heed_decoder_model> || std::is_same_v<T, heed_tokenizer> ||
-                   std::is_same_v<T, heed_attention_map> || std::is_same_v<T, heed_text_encoder> ||
-                   std::is_same_v<T, heed_text_generator> || std::is_same_v<T, heed_conversation> ||
-                   std::is_same_v<T, heed_submitter>;
+concept IsHandle =
+    std::is_same_v<T, heed_blob> || std::is_same_v<T, heed_device> || std::is_same_v<T, heed_device_list> ||
+    std::is_same_v<T, heed_weights> || std::is_same_v<T, heed_self_test_report> ||
+    std::is_same_v<T, heed_tuning_report> || std::is_same_v<T, heed_graph> || std::is_same_v<T, heed_plan> ||
+    std::is_same_v<T, heed_run> || std::is_same_v<T, heed_state> || std::is_same_v<T, heed_checkpoint> ||
+    std::is_same_v<T, heed_decoder_model> || std::is_same_v<T, heed_tokenizer> ||
+    std::is_same_v<T, heed_attention_map> || std::is_same_v<T, heed_text_encoder> ||
+    std::is_same_v<T, heed_text_generator> || std::is_same_v<T, heed_conversation> || std::is_same_v<T, heed_submitter>;
 
 // Calls a function with this handle first and zeros behind it. False if its first parameter is no handle.
 template <class Result, class First, class... Rest>
 bool call_with(Result (*function)(First, Rest...), uintptr_t handle, Result* result) {
   if constexpr (std::is_pointer_v<First>) {
     if constexpr (IsHandle<std::remove_pointer_t<First>>) {
-      *result = std::apply(function, std::tuple_cat(std::tuple(reinterpret_cast<First>(handle)), std::tuple<Rest...>()));
+      *result =
+          std::apply(function, std::tuple_cat(std::tuple(reinterpret_cast<First>(handle)), std::tuple<Rest...>()));
       return true;
     }
   }
@@ -102,7 +103,8 @@ TEST_CASE("C: every function refuses handles that are none", "[c][misuse]") {
   CHECK(all > 200);
   CHECK(with_handles > 150);
   // Of another kind, and destroyed.
-  refused(heed_plan_destroy(reinterpret_cast<heed_plan*>(alive)), HEED_INVALID_ARGUMENT, "plan is a handle of another kind");
+  refused(heed_plan_destroy(reinterpret_cast<heed_plan*>(alive)), HEED_INVALID_ARGUMENT,
+          "plan is a handle of another kind");
   refused(heed_device_destroy(reinterpret_cast<heed_device*>(gone)), HEED_INVALID_ARGUMENT, "another kind");
   refused(heed_graph_destroy(reinterpret_cast<heed_graph*>(gone)), HEED_INVALID_ARGUMENT, "graph was destroyed");
   refused(heed_graph_get_status(reinterpret_cast<heed_graph*>(gone)), HEED_INVALID_ARGUMENT, "graph was destroyed");
@@ -211,7 +213,8 @@ TEST_CASE("C: threads make, use and destroy handles at once", "[c][threads]") {
     readers.emplace_back([blob, t, &wrong] {
       for (int i = 0; i < 2000; ++i) {
         const void* data = heed_blob_data(blob);
-        if (data == nullptr && std::string_view(heed_last_message()).find("was destroyed") == std::string_view::npos) ++wrong[t];
+        if (data == nullptr && std::string_view(heed_last_message()).find("was destroyed") == std::string_view::npos)
+          ++wrong[t];
       }
     });
   done(heed_blob_destroy(blob));

@@ -10,7 +10,8 @@ using KeptRun = Kept<heed_run, heed_run_destroy>;
 
 // y = 2 x over up to 6 elements, and on a state: sum += x, z = sum.
 struct Doubler {
-  explicit Doubler(const char* device_word = "cpu", const heed_compile_options* options = nullptr, bool with_state = false) {
+  explicit Doubler(const char* device_word = "cpu", const heed_compile_options* options = nullptr,
+                   bool with_state = false) {
     open_c(device_word, &device);
     KeptGraph graph;
     done(heed_graph_create(graph.out()));
@@ -93,7 +94,8 @@ TEST_CASE("C: plans run, and refuse what does not fit", "[c]") {
   KeptGraph graph;
   done(heed_graph_create(graph.out()));
   const heed_dim two = 2;
-  done(heed_graph_output(graph, "y", heed_graph_cast(graph, heed_graph_input(graph, "x", &two, 1, HEED_F16), HEED_F32)));
+  done(
+      heed_graph_output(graph, "y", heed_graph_cast(graph, heed_graph_input(graph, "x", &two, 1, HEED_F16), HEED_F32)));
   KeptPlan half;
   done(heed_device_compile(d.device, graph, nullptr, nullptr, half.out()));
   run = d.info();
@@ -123,7 +125,8 @@ TEST_CASE("C: the host's threads, and a log of its own", "[c][threads]") {
   static std::vector<std::string> told;
   told.clear();
   const heed_log log = {[](void* user, int32_t level, const char* message) {
-                          if (level >= HEED_LOG_WARNING) static_cast<std::vector<std::string>*>(user)->emplace_back(message);
+                          if (level >= HEED_LOG_WARNING)
+                            static_cast<std::vector<std::string>*>(user)->emplace_back(message);
                         },
                         &told, HEED_LOG_INFO, 0};
   int runs = 0;
@@ -300,7 +303,9 @@ TEST_CASE("C: the host's own passes on the CPU", "[c]") {
       Seen& to = *static_cast<Seen*>(user);
       ++to.calls;
       std::memcpy(&to.factor, &call->push[1], sizeof(float));
-      if (call->input_count != 1 || call->output_count != 1 || call->inputs[0].rank != 1 || call->outputs[0].dtype != HEED_F32) return;
+      if (call->input_count != 1 || call->output_count != 1 || call->inputs[0].rank != 1 ||
+          call->outputs[0].dtype != HEED_F32)
+        return;
       for (uint32_t i = 0; i < call->push[0]; ++i)
         static_cast<float*>(call->outputs[0].data)[i] = to.factor * static_cast<const float*>(call->inputs[0].data)[i];
     };

@@ -1,4 +1,5 @@
-# Finds headers that lean on what was included before them, and what is not marked for export. The quick tier asks GCC alone.
+# Finds headers that lean on what was included before them, what is not marked for export, and functions and structs of the C
+# interface that are not the committed ones. The quick tier asks GCC alone.
 about="public headers, each alone"
 needs="packages"
 stage() {
@@ -9,4 +10,5 @@ stage() {
     command -v $compiler >/dev/null && compilers+=("$compiler")
   done
   check_lines "public headers" "$root/tests/headers/check.sh" "${compilers[@]}"
+  check_lines "functions and structs of the C interface" "$root/tests/c/interface.py"
 }
