@@ -1,9 +1,11 @@
 // The objects of text.h that several files use.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -35,9 +37,19 @@ class Speaker {
   std::shared_ptr<Host> device_host, host;
   heed::TextGenerator it;
 
-  bool take_turn() { return turn_.take(); }
+  // False if another call has the turn. Conversations that are ending are waited for, since garbage collectors destroy handles on
+  // threads of their own.
+  bool take_turn() {
+    Holder was = Holder::Nobody;
+    while (!holder_.compare_exchange_weak(was, Holder::Call, std::memory_order_acquire)) {
+      if (was == Holder::Call) return false;
+      if (was == Holder::End) std::this_thread::yield();
+      was = Holder::Nobody;
+    }
+    return true;
+  }
   void give_turn() {
-    turn_.give_back();
+    holder_.store(Holder::Nobody, std::memory_order_release);
     end_dropped();
   }
   // A conversation's end uses what all of the model's conversations share. If a call has the turn, that call ends this one, too.
@@ -55,18 +67,22 @@ class Speaker {
     return !dropped_.empty();
   }
   void end_dropped() {
-    while (has_dropped() && turn_.take()) {
+    while (has_dropped()) {
+      Holder was = Holder::Nobody;
+      if (!holder_.compare_exchange_strong(was, Holder::End, std::memory_order_acquire))
+        return;  // that one looks again
       std::vector<heed::TextConversation> ending;
       {
         const std::lock_guard lock(mutex_);
         ending.swap(dropped_);
       }
       ending.clear();
-      turn_.give_back();
+      holder_.store(Holder::Nobody, std::memory_order_release);
     }
   }
 
-  Turn turn_;
+  enum class Holder : uint8_t { Nobody, Call, End };
+  std::atomic<Holder> holder_{Holder::Nobody};
   std::mutex mutex_;  // of dropped_
   std::vector<heed::TextConversation> dropped_;
 };

@@ -74,7 +74,7 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
         nn::rmsnorm(s.cpp, nn::layernorm(s.cpp, nn::linear(s.cpp, s.cpp_x, "fc", 6, true, DType::BF16), "a"), "b");
       });
   check_layer(
-      "attention with names, grouped keys, norms of heads, rotary and a cache", 7,
+      "attention with names, grouped keys, norms of heads, rotary and a cache", 6,
       [](Sides& s) {
         auto names = sized<heed_attention_names>();
         names.q = "query";

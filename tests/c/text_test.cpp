@@ -208,6 +208,37 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
   CHECK((said == "\"yes\"" || said == "\"no\""));
 }
 
+TEST_CASE("C: another thread destroys conversations while one answers", "[c][talk]") {
+  KeptDevice device;
+  open_c("cpu", &device);
+  KeptGenerator generator;
+  open_speaker(device, &generator);
+  std::vector<heed_conversation*> others;
+  for (uint32_t i = 0; i < 40; ++i) {
+    KeptConversation one;
+    begin_drawn(generator, i, 3, &one);
+    heed_conversation* other = nullptr;
+    done(heed_conversation_fork(one, &other));
+    others.push_back(other);
+  }
+  KeptConversation conversation;
+  begin_drawn(generator, 5, 60, &conversation);
+  done(heed_conversation_prompt(conversation, kAsked, 0));
+  std::vector<heed_status> statuses(others.size(), HEED_NOT_READY);
+  std::thread collector([&] {
+    for (size_t i = 0; i < others.size(); ++i) {
+      statuses[i] = heed_conversation_destroy(others[i]);
+      std::this_thread::yield();
+    }
+  });
+  const Told told = tell_in_c(conversation);  // no call is refused
+  collector.join();
+  CHECK(told.tokens.size() > 1);
+  for (const heed_status status : statuses) CHECK(status == HEED_OK);
+  for (heed_conversation* other : others)
+    refused(heed_conversation_reset(other), HEED_INVALID_ARGUMENT, "was destroyed");
+}
+
 TEST_CASE("C: a model's parts, losses and attention are C++'s", "[c][talk]") {
   KeptDevice device;
   open_c("cpu", &device);
