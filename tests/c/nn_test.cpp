@@ -70,9 +70,11 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
         const heed_tensor y = heed_nn_linear(s.c, s.x, "fc", 6, 0, HEED_BF16);
         heed_nn_rmsnorm(s.c, heed_nn_layernorm(s.c, y, "a", 0), "b", 0);
       },
-      [](Sides& s) { nn::rmsnorm(s.cpp, nn::layernorm(s.cpp, nn::linear(s.cpp, s.cpp_x, "fc", 6, true, DType::BF16), "a"), "b"); });
+      [](Sides& s) {
+        nn::rmsnorm(s.cpp, nn::layernorm(s.cpp, nn::linear(s.cpp, s.cpp_x, "fc", 6, true, DType::BF16), "a"), "b");
+      });
   check_layer(
-      "attention with names, grouped keys, norms of heads, rotary and a cache", 7,
+      "attention with names, grouped keys, norms of heads, rotary and a cache", 6,
       [](Sides& s) {
         auto names = sized<heed_attention_names>();
         names.q = "query";
@@ -104,18 +106,19 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
       },
       [](Sides& s) {
         const Dim past = s.cpp.position("past", 12);
-        nn::self_attention(s.cpp, s.cpp_x, "layer",
-                           {.heads = 4,
-                            .kv_heads = 2,
-                            .out_width = 10,
-                            .names = nn::AttentionNames{.q = "query", .kv = "both", .out = "last", .q_norm = "qn", .k_norm = "kn"},
-                            .bias = false,
-                            .weight_dtype = DType::F16,
-                            .causal = Causal::BottomRight,
-                            .window = 6,
-                            .rotary = RotaryOptions{.base = 500, .scaling = {.kind = RotaryScaling::Kind::Linear, .factor = 2}},
-                            .head_norm_eps = 1e-4f,
-                            .cache = {.capacity = 16, .past = past, .dtype = DType::F16}});
+        nn::self_attention(
+            s.cpp, s.cpp_x, "layer",
+            {.heads = 4,
+             .kv_heads = 2,
+             .out_width = 10,
+             .names = nn::AttentionNames{.q = "query", .kv = "both", .out = "last", .q_norm = "qn", .k_norm = "kn"},
+             .bias = false,
+             .weight_dtype = DType::F16,
+             .causal = Causal::BottomRight,
+             .window = 6,
+             .rotary = RotaryOptions{.base = 500, .scaling = {.kind = RotaryScaling::Kind::Linear, .factor = 2}},
+             .head_norm_eps = 1e-4f,
+             .cache = {.capacity = 16, .past = past, .dtype = DType::F16}});
       });
   check_layer(
       "cross, separate, heads, single and streams", 20,
@@ -166,7 +169,8 @@ TEST_CASE("C: blocks, layers, stacks and the transformer are those of heed::nn",
       [](Sides& s) {
         const nn::NormOptions norm = {.placement = nn::NormPlacement::Pre, .eps = 1e-3f, .kind = nn::NormKind::Rms};
         Tensor y = nn::attention_block(s.cpp, s.cpp_x, s.cpp_x, s.cpp_x, "a", {.norm = "ln"}, {}, norm);
-        y = nn::feed_forward_block(s.cpp, y, "b", {}, {.hidden = 12, .activation = Activation::Silu, .gate = "gate", .bias = false}, norm);
+        y = nn::feed_forward_block(s.cpp, y, "b", {},
+                                   {.hidden = 12, .activation = Activation::Silu, .gate = "gate", .bias = false}, norm);
         nn::feed_forward(s.cpp, y, "c");
       });
   check_layer(
@@ -205,9 +209,9 @@ TEST_CASE("C: blocks, layers, stacks and the transformer are those of heed::nn",
         done(heed_graph_output(s.c, "y", result.probabilities));
       },
       [](Sides& s) {
-        const nn::TransformerResult result = nn::transformer(
-            s.cpp, s.cpp_x, s.cpp_memory, "model",
-            {.encoder_stack = {1, "encoder.norm"}, .decoder_stack = {2, {}}, .vocabulary = 11});
+        const nn::TransformerResult result =
+            nn::transformer(s.cpp, s.cpp_x, s.cpp_memory, "model",
+                            {.encoder_stack = {1, "encoder.norm"}, .decoder_stack = {2, {}}, .vocabulary = 11});
         s.cpp.output("y", result.probabilities);
       });
 }
