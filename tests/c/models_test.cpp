@@ -8,7 +8,7 @@
 namespace heed::test {
 namespace {
 
-constexpr int64_t kTokens = 7, kCapacity = 16;
+constexpr int64_t kRead = 7, kKept = 16;
 
 void check_config(const heed_decoder_config& got, const DecoderConfig& want) {
   CHECK(got.family == static_cast<int32_t>(want.family));
@@ -99,7 +99,7 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   done(heed_decoder_model_upload(model, device, nullptr, nullptr, weights.out()));
   const std::vector<int32_t> ids = {1, 5, 2, 7, 9, 3, 4};
   const size_t layers = static_cast<size_t>(config.layers);
-  const size_t seen = static_cast<size_t>(config.heads * kTokens * kTokens);
+  const size_t seen = static_cast<size_t>(config.heads * kRead * kRead);
 
   // Both ways into the same graph: the model's own, and its numbers.
   DecoderModel plain;
@@ -108,13 +108,13 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   Weights plain_weights;
   REQUIRE(plain.upload(cpu, {}, &plain_weights) == Status::Ok);
   Graph g;
-  const Dim past = g.position("past", kCapacity - kTokens);
+  const Dim past = g.position("past", kKept - kRead);
   DecoderOptions options;
-  options.cache = {.capacity = kCapacity, .past = past};
+  options.cache = {.capacity = kKept, .past = past};
   options.attention = true;
-  const DecoderResult made = plain.build(g, g.input("ids", {1, kTokens}, DType::I32), options);
+  const DecoderResult made = plain.build(g, g.input("ids", {1, kRead}, DType::I32), options);
   g.output("logits", made.logits);
-  g.output("seen", g.slice(made.attention.back(), 3, 0, kTokens));
+  g.output("seen", g.slice(made.attention.back(), 3, 0, kRead));
   Plan plain_plan = compiled(cpu, g, plain_weights);
   State plain_state;
   REQUIRE(plain_plan.make_state(&plain_state) == Status::Ok);
@@ -125,12 +125,12 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   KeptGraph graph;
   done(heed_graph_create(graph.out()));
   auto cache = sized<heed_cache>();
-  cache.capacity = kCapacity;
-  cache.past = heed_graph_position(graph, "past", kCapacity - kTokens);
+  cache.capacity = kKept;
+  cache.past = heed_graph_position(graph, "past", kKept - kRead);
   auto asked = sized<heed_decoder_options>();
   asked.cache = &cache;
   asked.attention = 1;
-  const heed_dim shape[] = {1, kTokens};
+  const heed_dim shape[] = {1, kRead};
   const heed_tensor input = heed_graph_input(graph, "ids", shape, 2, HEED_I32);
   std::vector<heed_tensor> attention(layers);
   heed_decoder_result result = {};
@@ -139,7 +139,7 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   CHECK(heed_graph_get_status(graph) == HEED_OK);
   done(heed_decoder_model_build(model, graph, input, &asked, &result, attention.data(), layers));
   heed_graph_output(graph, "logits", result.logits);
-  heed_graph_output(graph, "seen", heed_graph_slice(graph, attention.back(), 3, 0, kTokens));
+  heed_graph_output(graph, "seen", heed_graph_slice(graph, attention.back(), 3, 0, kRead));
   KeptPlan plan;
   done(heed_device_compile(device, graph, weights, nullptr, plan.out()));
   KeptState state;
@@ -161,7 +161,7 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   heed_graph_output(bare, "logits", result.logits);
   KeptPlan bare_plan;
   done(heed_device_compile(device, bare, wide, nullptr, bare_plan.out()));
-  std::vector<float> rows(static_cast<size_t>(config.vocabulary * kTokens));
+  std::vector<float> rows(static_cast<size_t>(config.vocabulary * kRead));
   run(bare_plan, {in("ids", ids)}, {out("logits", rows)});
   const float* last = rows.data() + rows.size() - got.size();
   for (size_t i = 0; i < got.size(); ++i) REQUIRE(std::fabs(last[i] - got[i]) < 1e-3f);
@@ -188,15 +188,15 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   REQUIRE(Checkpoint::open(folder, stderr_log(), &files) == Status::Ok);
   REQUIRE(BertWeights::load(files, plain, stderr_log(), &loaded) == Status::Ok);
   Graph g;
-  const Tensor kept = g.input("keep", {2, kTokens}, DType::U8);
-  const BertResult made = nn::bert(g, g.input("ids", {2, kTokens}, DType::I32), keep(kept), plain, {.attention = true});
+  const Tensor kept = g.input("keep", {2, kRead}, DType::U8);
+  const BertResult made = nn::bert(g, g.input("ids", {2, kRead}, DType::I32), keep(kept), plain, {.attention = true});
   g.output("sentence", nn::mean_sentence(g, made.tokens, keep(kept)));
   g.output("seen", made.attention.front());
   Plan plain_plan = compiled(cpu, g, uploaded(cpu, loaded.tensors()));
   const std::vector<int32_t> ids = {2, 9, 8, 7, 6, 5, 3, 2, 11, 12, 3, 0, 0, 0};
   const std::vector<uint8_t> keeps = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0};
   std::vector<float> want(static_cast<size_t>(2 * plain.width)), got(want.size());
-  std::vector<float> want_seen(static_cast<size_t>(2 * plain.heads * kTokens * kTokens)), got_seen(want_seen.size());
+  std::vector<float> want_seen(static_cast<size_t>(2 * plain.heads * kRead * kRead)), got_seen(want_seen.size());
   REQUIRE(plain_plan.run({{"ids", ids}, {"keep", keeps}, {"sentence", want}, {"seen", want_seen}}) == Status::Ok);
 
   KeptCheckpoint checkpoint;
@@ -205,7 +205,7 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   done(heed_bert_upload(checkpoint, &config, device, nullptr, weights.out()));
   KeptGraph graph;
   done(heed_graph_create(graph.out()));
-  const heed_dim shape[] = {2, kTokens};
+  const heed_dim shape[] = {2, kRead};
   const heed_tensor padding = heed_graph_input(graph, "keep", shape, 2, HEED_U8);
   const heed_tensor input = heed_graph_input(graph, "ids", shape, 2, HEED_I32);
   auto options = sized<heed_bert_options>();
@@ -262,7 +262,7 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   refused(heed_bert_config_read("/nonexistent", nullptr, &bert), HEED_NOT_FOUND, "nonexistent");
 
   // A graph keeps the first mistake.
-  const heed_dim shape[] = {1, kTokens};
+  const heed_dim shape[] = {1, kRead};
   const auto mistaken = [&](heed_status wanted, const char* text, const auto& make) {
     KeptGraph graph;
     done(heed_graph_create(graph.out()));

@@ -1,0 +1,104 @@
+// What the C interface's functions about a host's GPU refuse, and a device that goes first.
+#include "c/host_in_c.hpp"
+
+namespace heed::test {
+
+TEST_CASE("C: Vulkan's functions refuse what makes no sense", "[c][vulkan][hostile]") {
+  const auto host = HostVulkan::create({});
+  if (host == nullptr) return;
+  Places places(*host);
+  HostInC in_c(*host);
+  KeptDevice cpu;
+  open_c("cpu", &cpu);
+  KeptPlan cpu_plan;
+  small_in_c(cpu, &cpu_plan);
+  {
+    KeptDevice device;
+    done(heed_device_adopt(&in_c.given, device.out()));
+    KeptPlan plan, other;
+    small_in_c(device, &plan);
+    small_in_c(device, &other);
+    heed_plan* gone = other.gone();
+    check_handles<heed_plan>(gone, reinterpret_cast<heed_plan*>(static_cast<heed_device*>(device)),
+                             {[](heed_plan* p) { return heed_plan_record(p, nullptr, nullptr); },
+                              [](heed_plan* p) { return heed_plan_record_some(p, nullptr, nullptr, 1, nullptr); },
+                              [](heed_plan* p) { return heed_plan_estimate(p, nullptr, 0, nullptr, nullptr); },
+                              [](heed_plan* p) { return heed_plan_sync_needs(p, nullptr); },
+                              [](heed_plan* p) { return heed_plan_take_faults(p, 0); },
+                              [](heed_plan* p) { return heed_plan_last_completed(p, 0, nullptr); },
+                              [](heed_plan* p) { return heed_plan_scratch_needs(p, nullptr); },
+                              [](heed_plan* p) { return heed_plan_state_needs(p, nullptr); },
+                              [](heed_plan* p) { return heed_plan_bind_scratch(p, nullptr); }});
+    const VkCommandBuffer commands = host->begin();
+    refused(heed_plan_record(plan, nullptr, &places.info), HEED_INVALID_ARGUMENT, "command_buffer is NULL");
+    refused(heed_plan_record(plan, commands, nullptr), HEED_INVALID_ARGUMENT, "info is NULL");
+    heed_record_info wrong = places.info;
+    wrong.buffer_count = 1;
+    refused(heed_plan_record(plan, commands, &wrong), HEED_MISSING_BUFFER, "y");
+    wrong.buffers = nullptr;
+    refused(heed_plan_record(plan, commands, &wrong), HEED_INVALID_ARGUMENT, "buffers is NULL");
+    wrong = places.info;
+    wrong.state = reinterpret_cast<heed_state*>(gone);
+    refused(heed_plan_record(plan, commands, &wrong), HEED_INVALID_ARGUMENT, "state is a handle of another kind");
+    wrong = places.info;
+    wrong.extent_count = 1;
+    refused(heed_plan_record(plan, commands, &wrong), HEED_INVALID_ARGUMENT, "extents is NULL");
+    refused(heed_plan_record(cpu_plan, commands, &places.info), HEED_INVALID_ARGUMENT, "");
+    int32_t pass = 0;
+    refused(heed_plan_last_completed(plan, 0, &pass), HEED_UNSUPPORTED, "");
+    done(heed_plan_record(plan, commands, &places.info));  // nothing above was written
+    host->end(commands);
+    host->submit_and_wait(commands);
+
+    refused(heed_device_gone(cpu), HEED_INVALID_ARGUMENT, "");
+    heed_submitter* no_submitter = nullptr;
+    refused(heed_submitter_create(cpu, nullptr, &no_submitter), HEED_INVALID_ARGUMENT, "");
+    heed_device* none = device;
+    heed_host_device without = in_c.given;
+    without.device = nullptr;
+    refused(heed_device_adopt(&without, &none), HEED_INVALID_ARGUMENT, "device is null");
+    CHECK(none == nullptr);
+    refused(heed_device_adopt(nullptr, &none), HEED_INVALID_ARGUMENT, "host is NULL");
+    without = in_c.given;
+    without.enabled_extension_count = 2;
+    refused(heed_device_adopt(&without, &none), HEED_INVALID_ARGUMENT, "enabled_extensions is NULL");
+  }
+  (void)host->take_log();
+}
+
+TEST_CASE("C: a device that goes before its handles", "[c][vulkan]") {
+  KeptDevice device;
+  KeptPlan plan;
+  KeptSubmitter submitter;
+  // Without the layer, which misses the objects that the host's device takes along.
+  auto host = HostVulkan::create({.validation = false});
+  if (host == nullptr) return;
+  HostInC in_c(*host);
+  in_c.given.allocator = nullptr;
+  done(heed_device_adopt(&in_c.given, device.out()));
+  small_in_c(device, &plan);
+  done(heed_submitter_create(device, nullptr, submitter.out()));
+  const int32_t ids[] = {1, 2, 3};
+  float y[12] = {};
+  const heed_input input = {"ids", ids, sizeof(ids), HEED_I32, 0};
+  const heed_output output = {"y", y, sizeof(y), HEED_F32, 0};
+  auto info = sized<heed_run_info>();
+  info.inputs = &input;
+  info.input_count = 1;
+  info.outputs = &output;
+  info.output_count = 1;
+  done(heed_plan_run(plan, &info));
+  done(heed_device_gone(device));
+  reset_calls();
+  forget_objects();
+  host.reset();
+  CHECK(heed_plan_run(plan, &info) == HEED_DEVICE_LOST);
+  heed_submitter* another = nullptr;
+  CHECK(heed_submitter_create(device, nullptr, &another) == HEED_DEVICE_LOST);
+  (void)submitter.gone();
+  (void)plan.gone();
+  (void)device.gone();
+  CHECK(calls_of_all() == 0);
+}
+
+}  // namespace heed::test
