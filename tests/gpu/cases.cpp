@@ -1,6 +1,7 @@
 #include "gpu/cases.hpp"
 
 #include "graph/attention_backward.hpp"
+#include "graph/build.hpp"
 #include "graph/update.hpp"
 
 namespace heed::gpu_tests {

@@ -1,6 +1,7 @@
 // Every operation within the portability floor: workgroups, bindings, push constants, group counts, shared memory.
 
 #include "graph/attention_backward.hpp"
+#include "graph/build.hpp"
 #include "graph/update.hpp"
 #include "kernels/lowered.hpp"
 
