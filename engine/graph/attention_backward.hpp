@@ -6,7 +6,7 @@
 namespace heed::detail {
 
 // Whether attention_backward serves the attention `node`: F32, heads of a constant size up to 256, neither lengths nor positions, at
-// most two of key padding, mask and bias. Keys and values must be finite, whether queries see them or not.
+// most two of key padding, mask and bias, and no fill that a log-sum-exp is too coarse for. Keys and values must be finite, whether queries see them or not.
 bool has_attention_backward(const GraphData& data, const Node& node);
 
 // The gradients of query, key and value, of their shapes, from `upstream`, that of `output`, which an attention of the graph gives. The

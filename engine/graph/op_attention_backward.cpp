@@ -2,6 +2,7 @@
 #include "graph/attention_backward.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/build.hpp"
 
@@ -9,6 +10,9 @@ namespace heed::detail {
 namespace {
 
 constexpr int64_t kWidestHead = 256;
+// Where all keys of a query are filled, weights are exp(fill - log_sum_exp): rounding the latter makes them wrong by 2^-24 of the
+// fill. At -1e9, which is common, nothing would be left of them.
+constexpr float kLargestFill = 64.0f;
 
 // x itself if the elements of its rows are neighbours, else a copy.
 Tensor with_dense_rows(Build& build, Tensor x) {
@@ -56,7 +60,8 @@ bool has_attention_backward(const GraphData& data, const Node& node) {
   for (const size_t i : {in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias})
     masks += node.inputs[i].valid() ? 1 : 0;
   if (node.op != Op::Attention || masks > 2 || node.inputs[in::kLengths].valid() ||
-      node.inputs[in::kQueryPositions].valid())
+      node.inputs[in::kQueryPositions].valid() ||
+      std::abs(node.as<AttentionAttrs>().softmax.masked_fill.value_or(0.0f)) > kLargestFill)
     return false;
   for (const size_t i : {in::kQuery, in::kKey, in::kValue}) {
     const TensorInfo& info = data.tensors[node.inputs[i].id];

@@ -141,7 +141,7 @@ void add_attention(std::vector<GraphCase>* cases) {
       " everything"));
 }
 
-void add_gradients(std::vector<GraphCase>* cases) {
+void add_gradients_of_attention(std::vector<GraphCase>* cases) {
   for (const int64_t width : {64, 128, 256})
     cases->push_back({name_of("attention_backward", {512, 512, width}),
                       [=](Graph& g, DType) {
@@ -337,6 +337,7 @@ std::vector<GraphCase> make_cases() {
   add_matmuls(&cases);
   add_attention(&cases);
   add_rows(&cases);
+  add_gradients_of_attention(&cases);
   add_gradients(&cases);
   add_elementwise(&cases);
   add_decoding(&cases);
