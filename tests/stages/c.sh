@@ -1,11 +1,15 @@
-# Finds what programs in other languages stumble over: functions and structs that are not those of the last release, declarations of
-# C# and Zig that lay structs out in another way, a shared library that Rust cannot link or call.
-about="the C interface: what the last release had, a program in Rust, declarations for C# and Zig"
+# Calls all of the C interface, rightly and wrongly. Finds what programs in other languages stumble over: functions and structs that
+# are not those of the last release, declarations of C# and Zig that lay structs out in another way, a shared library that Rust
+# cannot link or call.
+about="the C interface: its tests, what the last release had, a program in Rust, declarations for C# and Zig"
 needs="packaging"  # whose shared library it takes
 stage() {
   local library program=$logs/attention line
   library=$(find "$build/packaging/shared/moved" -name libheed.so 2>/dev/null | head -n 1)
   [[ -n $library ]] || { fail "the stage packaging left no shared library"; return; }
+  check "build" cmake --build "$build" --target heed_c_tests || return
+  check_catch "heed_c_tests without Vulkan" "$with" none "$build/tests/heed_c_tests"
+  check_catch "heed_c_tests on lavapipe" env HEED_KERNELS=gpu "$with" lavapipe "$build/tests/heed_c_tests"
   check_lines "ABI" "$root/tests/c/abi.py" "$library"
   check_lines "declarations" "$root/tests/c/declarations.py" "$logs/declarations" "$library"
   while read -r line; do skip "${line#SKIPPED: }"; done < <(grep '^SKIPPED: ' "$log")

@@ -9,9 +9,10 @@ stage() {
   # Sanitizers make GCC 12 warn of its own library; the other builds judge warnings.
   check "configure" configure "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHEED_WERROR=OFF \
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DHEED_SANITIZE=address,undefined &&
-    check "build" cmake --build "$folder" --target heed_tests tour || return
+    check "build" cmake --build "$folder" --target heed_tests heed_c_tests tour || return
   check_catch "heed_tests without Vulkan, sanitized" env HEED_TEST_EVERY=6+1 \
     "$with" none "$folder/tests/heed_tests" "~[.]~[model]~[language_model]"
+  check_catch "heed_c_tests without Vulkan, sanitized" "$with" none "$folder/tests/heed_c_tests"
   check_lines "samples/tour/test.sh, sanitized" \
     "$with" none "$root/samples/tour/test.sh" "$folder/samples/tour/tour" "$folder/tour-test"
 }
