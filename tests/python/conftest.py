@@ -2,11 +2,15 @@
 
 import os
 import pathlib
+import signal
 import sys
 
 import pytest
 
 import heed
+
+# A shell that starts the tests in the background has them ignore interrupts, and Python leaves it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOADER = os.environ.get("HEED_VULKAN_LOADER")
