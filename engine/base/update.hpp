@@ -1,4 +1,5 @@
-// What an optimizer's passes are told by a run, and tell each other: rows of f32, as shaders/shared/update_words.h has them.
+// Rows of f32 by which a run tells an optimizer's passes the numbers of a step, and by which these tell each other.
+// shaders/shared/update_words.h has the same rows for GLSL.
 #pragma once
 
 namespace heed {
@@ -15,8 +16,8 @@ struct UpdateSettings {
   float second, second_rest;
   float eps;
   float log_first, log_second;  // natural logarithms of the factors
-  // Of row 0, for all rows: what the gradients are multiplied by; the largest norm of the result, beyond which they are scaled
-  // down, or 0; whether there is a step at all; and what multiplies the loss.
+  // These count in row 0, for all rows. `gradient` multiplies the gradients. Where their norm is then above `most_norm`, they are
+  // scaled down to it; 0: they are not. `applies` is 0 where the run takes no step. `loss_scale` multiplies the loss.
   float gradient, most_norm, applies, loss_scale;
   float unused[3];
 };

@@ -1,4 +1,5 @@
-// What every function of the C interface does first and last: messages, checks of what it is given, handles to objects.
+// Every function of the C interface begins and ends with these: they keep messages, check what it is given, and turn handles into
+// objects.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,7 @@
 
 namespace heed::c {
 
-// What the host gave to a device or file and must be there as long as anything that was made with it: its log, and
-// functions of which heed keeps pointers.
+// Keeps the host's log and functions, which a device or file was made with, as long as anything that came of it may call them.
 struct Host {
   explicit Host(const heed_log* given);
   Log log();

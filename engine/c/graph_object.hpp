@@ -71,12 +71,19 @@ class Building {
   Shape shape(const heed_dim* shape, size_t rank);
   Mask mask(heed_tensor named, int32_t meaning, const char* what);
 
-  // What `make(graph)` returns, a Tensor or Dim, as C names it; 0 after a mistake.
+  // Calls make(graph), and gives C the name of the Tensor or Dim that it returns; 0 after a mistake.
   template <class Make>
   auto add(const Make& make) -> decltype(std::declval<Graph&>().name(make(std::declval<heed::Graph&>()))) {
     if (!*this) return 0;
     const auto made = make(graph_->it);
     return *this ? graph_->name(made) : 0;
+  }
+  // The same for a layer, whose options then give C the tensors that it asked for beside the result.
+  template <class Options, class Make>
+  heed_tensor add_with(const Options& options, const Make& make) {
+    const heed_tensor result = add(make);
+    options.give(*this);
+    return result;
   }
   // The graph's status, with its mistake as the last message.
   heed_status end();

@@ -48,7 +48,7 @@ DecoderConfig config_of(Call& call, const heed_decoder_config* config) {
   return to;
 }
 
-// What uploads and networks have in common.
+// Reads the types of weights, which an upload and the network that runs with it must agree on.
 DecoderOptions storage_of(Call& call, const heed_decoder_options& given) {
   DecoderOptions to;
   to.dtype = call.dtype(given.dtype);

@@ -1,4 +1,4 @@
-// What the networks of models have in common.
+// Decoders and BERT both give C the attention weights of their layers; these check the room for them.
 #pragma once
 
 #include "c/graph_object.hpp"

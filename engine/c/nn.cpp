@@ -34,35 +34,29 @@ heed_tensor heed_nn_attention(heed_graph* graph, heed_tensor query, heed_tensor 
                               const char* prefix, const heed_multi_head_options* options) {
   Building on(__func__, graph);
   const MultiHead made(on, options);
-  const heed_tensor result = on.add([&](heed::Graph& g) {
+  return on.add_with(made, [&](heed::Graph& g) {
     return nn::attention(g, on.tensor(query, "the query"), on.tensor(key, "the key"), on.tensor(value, "the value"),
                          on.call().text(prefix, "prefix"), made.options());
   });
-  made.give(on);
-  return result;
 }
 
 heed_tensor heed_nn_self_attention(heed_graph* graph, heed_tensor x, const char* prefix,
                                    const heed_multi_head_options* options) {
   Building on(__func__, graph);
   const MultiHead made(on, options);
-  const heed_tensor result = on.add([&](heed::Graph& g) {
+  return on.add_with(made, [&](heed::Graph& g) {
     return nn::self_attention(g, on.tensor(x), on.call().text(prefix, "prefix"), made.options());
   });
-  made.give(on);
-  return result;
 }
 
 heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, heed_tensor context, const char* prefix,
                                     const heed_multi_head_options* options) {
   Building on(__func__, graph);
   const MultiHead made(on, options);
-  const heed_tensor result = on.add([&](heed::Graph& g) {
+  return on.add_with(made, [&](heed::Graph& g) {
     return nn::cross_attention(g, on.tensor(x), on.tensor(context, "the context"), on.call().text(prefix, "prefix"),
                                made.options());
   });
-  made.give(on);
-  return result;
 }
 
 heed_tensor heed_nn_attention_heads(heed_graph* graph, heed_tensor x, heed_tensor context, const char* prefix,
@@ -106,13 +100,11 @@ heed_tensor heed_nn_attention_block(heed_graph* graph, heed_tensor query, heed_t
                                     const heed_multi_head_options* options, const heed_norm_options* norm) {
   Building on(__func__, graph);
   const MultiHead made(on, options);
-  const heed_tensor result = on.add([&](heed::Graph& g) {
+  return on.add_with(made, [&](heed::Graph& g) {
     return nn::attention_block(g, on.tensor(query, "the query"), on.tensor(key, "the key"),
                                on.tensor(value, "the value"), on.call().text(prefix, "prefix"), names_of(on, names, {}),
                                made.options(), norm_of(on, norm));
   });
-  made.give(on);
-  return result;
 }
 
 heed_tensor heed_nn_feed_forward(heed_graph* graph, heed_tensor x, const char* prefix,
@@ -139,47 +131,39 @@ heed_tensor heed_nn_encoder_layer(heed_graph* graph, heed_tensor x, const char* 
                                   const heed_encoder_layer_options* options) {
   Building on(__func__, graph);
   const EncoderLayer made(on, options);
-  const heed_tensor result = on.add([&](heed::Graph& g) {
+  return on.add_with(made, [&](heed::Graph& g) {
     return nn::encoder_layer(g, on.tensor(x), on.call().text(prefix, "prefix"), made.options());
   });
-  made.give(on);
-  return result;
 }
 
 heed_tensor heed_nn_decoder_layer(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
                                   const heed_decoder_layer_options* options) {
   Building on(__func__, graph);
   const DecoderLayer made(on, options);
-  const heed_tensor result = on.add([&](heed::Graph& g) {
+  return on.add_with(made, [&](heed::Graph& g) {
     return nn::decoder_layer(g, on.tensor(x), on.tensor(memory, "the memory"), on.call().text(prefix, "prefix"),
                              made.options());
   });
-  made.give(on);
-  return result;
 }
 
 heed_tensor heed_nn_encoder_stack(heed_graph* graph, heed_tensor x, const char* prefix,
                                   const heed_encoder_layer_options* layer, int32_t layers, const char* final_norm) {
   Building on(__func__, graph);
   const EncoderLayer made(on, layer);
-  const heed_tensor result = on.add([&](heed::Graph& g) {
+  return on.add_with(made, [&](heed::Graph& g) {
     return nn::encoder_stack(g, on.tensor(x), on.call().text(prefix, "prefix"), made.options(),
                              {layers, on.call().text_or(final_norm)});
   });
-  made.give(on);
-  return result;
 }
 
 heed_tensor heed_nn_decoder_stack(heed_graph* graph, heed_tensor x, heed_tensor memory, const char* prefix,
                                   const heed_decoder_layer_options* layer, int32_t layers, const char* final_norm) {
   Building on(__func__, graph);
   const DecoderLayer made(on, layer);
-  const heed_tensor result = on.add([&](heed::Graph& g) {
+  return on.add_with(made, [&](heed::Graph& g) {
     return nn::decoder_stack(g, on.tensor(x), on.tensor(memory, "the memory"), on.call().text(prefix, "prefix"),
                              made.options(), {layers, on.call().text_or(final_norm)});
   });
-  made.give(on);
-  return result;
 }
 
 heed_status heed_nn_transformer(heed_graph* graph, heed_tensor source, heed_tensor target, const char* prefix,

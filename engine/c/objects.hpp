@@ -62,7 +62,7 @@ struct Plan {
   CustomAdapters customs;
   heed::Plan it;
 
-  // What does not change after compile, read when it is first asked for.
+  // Both lists stay as compile made them, and are read when a call first asks for one.
   const std::vector<PassInfo>& passes();
   const std::vector<PipelineInfo>& pipeline_names();
 

@@ -21,7 +21,7 @@ const std::vector<PipelineInfo>& Plan::pipeline_names() {
 
 namespace {
 
-// What a heed_run_info says, as the engine takes it; the call fails if something of it makes no sense.
+// Turns a heed_run_info into what the engine takes; the call fails if something of it makes no sense.
 struct Arguments {
   Arguments(Call& call, const heed_run_info* info);
   std::optional<Pin<State>> state;

@@ -19,7 +19,7 @@ heed_status make_state(Call& call, heed_plan* handle, heed_state** state, const 
   return give(call, std::move(made), state);
 }
 
-// What `change` does with a state.
+// Calls `change` with a state.
 template <class Change>
 heed_status change_state(Call& call, heed_state* handle, const Change& change) {
   const Pin<State> state(call, handle);

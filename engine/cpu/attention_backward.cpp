@@ -40,7 +40,7 @@ struct BackwardScratch {
   }
 };
 
-// What an item makes.
+// The part of the gradients that an item of parallel work makes.
 struct BackwardTask {
   int64_t head;                    // of keys, counted through all batches
   int64_t first_panel, end_panel;  // of keys

@@ -306,10 +306,11 @@ inline constexpr size_t kGradient = 0, kFactors = 1, kUpdateSettings = 2, kUpdat
 inline constexpr size_t kSampleBias = 1, kPrevious = 2, kCounts = 3, kSteps = 4, kSeeds = 5, kSettings = 6;
 }  // namespace in
 
-// Positions in Node::outputs of an attention.
+// Positions in Node::outputs.
 namespace out {
+// attention
 inline constexpr size_t kWeights = 1, kLogSumExp = 2;
-// Of gradient_norm.
+// gradient_norm
 inline constexpr size_t kStep = 1;
 }  // namespace out
 

@@ -77,8 +77,8 @@ void remove_idle_dropout(GraphData* graph, bool training) {
   // Substitution edits the nodes not yet visited, so that a chain of dropouts is resolved in order.
   for (size_t n = 0; n < graph->nodes.size(); ++n) {
     Node& node = graph->nodes[n];
-    if ((node.op == Op::Attention || node.op == Op::AttentionBackward) && !training)
-      node.as<AttentionAttrs>().dropout = {};
+    if (auto* attention = std::get_if<AttentionAttrs>(&node.attrs); attention != nullptr && !training)
+      attention->dropout = {};
     const bool idle = node.op == Op::Dropout && (!training || node.as<DropoutAttrs>().p == 0.0f);
     // A state may be written between the dropout and the readers of the result, which must see the values from before.
     const bool of_state = idle && Build(*graph, "dropout").is_state(graph->tensors[node.inputs[0].id].storage);

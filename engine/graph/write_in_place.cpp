@@ -135,7 +135,7 @@ class Placing {
     for (size_t n = first; n < last; ++n) {
       const Node& node = graph_.nodes[n];
       if (gone_[n]) continue;
-      // What these write lies anywhere along an axis.
+      // These write anywhere along an axis.
       const bool anywhere = node.op == Op::Place || node.op == Op::Rotary;
       const auto touches = [&](Tensor t) {
         if (!t.valid() || graph_.tensors[t.id].storage != place.storage) return false;

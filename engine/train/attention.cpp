@@ -113,7 +113,7 @@ class Composition {
         walk_, x, std::array{info.dims[0], key_heads_, sizes.mul(sizes.constant(shared), info.dims[2]), info.dims[3]});
   }
 
-  // And back.
+  // Turns what rows() made back into [B, H, S, n].
   Tensor heads(Tensor x) {
     if (!grouped_ || !x.valid()) return x;
     const TensorInfo &info = walk_.info(x), &query = walk_.info(node_.inputs[in::kQuery]);

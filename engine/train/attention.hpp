@@ -4,7 +4,7 @@
 
 namespace heed::train {
 
-// What flows to the results of an attention; each may be invalid.
+// The gradients of an attention's results; each may be invalid.
 struct AttentionUpstream {
   Tensor output, weights, log_sum_exp;
 };

@@ -31,7 +31,7 @@ Status check(const HostTensor& tensor, std::span<const int64_t> shape, const Log
   return Status::Ok;
 }
 
-// What a state of a group holds of each weight: the weight itself, or a moment.
+// A state of a group holds the weights themselves, or a moment of each.
 struct Row {
   std::string state, what;  // `what` is empty for weights
   int group = 0;
@@ -73,7 +73,7 @@ Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const 
     if (const Status status = check(*given, kOne, log); status != Status::Ok) return status;
     convert_floats(given->data.data(), given->dtype, &steps, DType::F32, 1);
   }
-  // What the State has is asked before anything is written.
+  // The State is asked what it has before anything is written.
   std::vector<float> before;
   for (const Row& row : rows) {
     before.resize(row.values.size());

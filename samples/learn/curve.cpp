@@ -68,8 +68,8 @@ std::vector<double> means(const std::vector<float>& values, size_t reach) {
   return result;
 }
 
-template <class Losses>
-void draw_line(cairo_t* c, const Axes& axes, const Losses& losses, Color color, double width) {
+template <class Values>
+void draw_line(cairo_t* c, const Axes& axes, const Values& losses, Color color, double width) {
   samples::use(c, color);
   cairo_set_line_width(c, width);
   cairo_new_path(c);  // text leaves a point

@@ -35,6 +35,9 @@ whole=$folder/whole again=$folder/again halves=$folder/halves
 
 # --- Good input ----------------------------------------------------------------------------------------------------
 check "learns and writes" 0 "step 300 of 300: loss [0-9.]+, held out [0-9.]+" --out "$whole" --steps 300 "${small[@]}"
+missing=$(for name in layers.0.self_attn.in_proj_weight layers.0.self_attn.out_proj.bias layers.0.linear1.weight \
+  layers.0.norm2.weight norm.bias out.weight; do grep -a -q "\"$name\"" "$whole/model.safetensors" || echo "no $name"; done)
+report "weights have PyTorch's names" "$missing"
 report "the curve is a PNG" "$(head -c 4 "$whole/loss.png" | grep -q PNG || echo "it is not")"
 first=$(sed -n '1s/.*\t//p' "$whole/losses.tsv") last=$(grep '^held-out' "$whole/losses.tsv" | tail -n 1 | sed 's/.*\t//')
 report "the loss of what was held out falls" "$(awk -v a="$first" -v b="$last" 'BEGIN { if (!(b < 0.85 * a)) print a, b }')"

@@ -323,6 +323,8 @@ TEST_CASE("submitter: faults and wrong uses are told", "[vulkan][submitter]") {
   CHECK_THAT(host->take_log(), holds("an id is outside the table"));
   // What is in flight is waited for by the destructor, and keeps its plan.
   REQUIRE(submitter.submit(lookup, {.buffers = buffers}, &slot) == Status::Ok);
+  CHECK(vulkan::Submitter::create(device, kReadByHost, &submitter) == Status::InvalidArgument);
+  CHECK_THAT(host->take_log(), holds("has work in flight"));
   lookup = {};
   submitter = {};
   (void)host->take_log();

@@ -1,4 +1,4 @@
-// What stands in the place of c/vulkan where heed is built without its Vulkan device.
+// Where heed is built without its Vulkan device, these take the place of c/vulkan and return Unsupported.
 #include "c/call.hpp"
 
 namespace {
