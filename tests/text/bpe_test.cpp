@@ -133,7 +133,7 @@ TEST_CASE("Bpe gives the ids of llama-tokenize with small vocabularies", "[bpe]"
   for (const char* name : {"gpt-2", "llama-bpe", "qwen2", "llama"}) compare(name, small_bpe(name));
 }
 
-TEST_CASE("Bpe gives the ids of llama-tokenize with SmolLM2's vocabulary", "[bpe][model]") {
+TEST_CASE("Bpe gives the ids of llama-tokenize with SmolLM2's vocabulary", "[bpe][language_model]") {
   const std::string file = smollm2_file();
   if (file.empty()) return;
   const Bpe bpe = bpe_of(file);
