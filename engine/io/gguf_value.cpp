@@ -116,7 +116,7 @@ bool Gguf::Value::read(std::vector<float>* values) const {
 std::string Gguf::Value::shown() const {
   if (!there()) return "absent";
   switch (type_) {
-    case ValueType::Text: return "'" + printable(text_at(data_)) + "'";
+    case ValueType::Text: return format("'%s'", printable(text_at(data_)).c_str());
     case ValueType::Bool: return *boolean() ? "true" : "false";
     case ValueType::Array: return format("an array of %zu %s", size_, to_string(element_));
     case ValueType::F32:
