@@ -52,6 +52,30 @@ def test_a_thousand_runs_leak_nothing(device):
     assert growth(work, 200, 1000) < 1 << 20  # one array kept in each run would be 16 MB
 
 
+def test_a_thousand_steps_of_training_leak_nothing(device):
+    g = heed.Graph()
+    y = heed.nn.linear(g.input("x", [16, 64]), "fc", 128)
+    optimizer = heed.train.Optimizer()
+    optimizer.add_weights(g)
+    settings = optimizer.settings(g)
+    loss = g.mean((y * y).reshape(1, 16 * 128), 1)
+    g.output("step", optimizer.step(heed.train.gradients(loss, optimizer.weights(g)), settings))
+    plan = device.compile(g)
+    state = plan.make_state()
+    w = {"fc.weight": np.ones((128, 64), np.float32), "fc.bias": np.ones(128, np.float32)}  # 32 KB
+    x, taken = np.ones((16, 64), np.float32), []
+
+    def work():
+        words = optimizer.words(rate=1e-3)
+        taken[:] = [plan.run({"x": x, "optimizer.settings": words}, state=state)["step"][3]]
+        optimizer.read(state, "fc.weight")
+
+    optimizer.load(state, w)
+    assert growth(work, 200, 1000) < 1 << 20  # one weight kept in each step would be 32 MB
+    assert taken == [1200]
+    assert growth(lambda: optimizer.load(state, w), 20, 200) < 1 << 20
+
+
 def test_graphs_plans_weights_and_failures_leak_nothing(cpu):
     w = np.ones((256, 256), np.float32)  # 256 KB
 
@@ -197,6 +221,10 @@ def test_interfaces_of_python_and_c_agree():
     assert names is not None
     for status in heed.Status:
         assert getattr(_c.lib, "HEED_" + status.name) == status
+        assert _c.text(_c.lib.heed_status_text(status)).upper() == status.name.replace("_", "")
+    assert _c.text(_c.lib.heed_status_text(len(heed.Status))) == "?"
+    assert _c.lib.HEED_DECODER_GPT2 == _c.word("family", "gpt2") and _c.lib.HEED_ROTARY_ADJACENT == _c.word("rotary_pairs", "adjacent")
+    assert _c.lib.HEED_UPDATE_SGD == heed.train._RULES["sgd"] and _c.lib.HEED_STEP_WORDS == 16
     for name, value in _c.DTYPES.items():
         assert getattr(_c.lib, "HEED_" + name.upper()) == value
     assert heed.__version__ == heed.version()

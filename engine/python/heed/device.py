@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
 
-import numpy as np
-
 from . import _c
-from ._arrays import as_array, dtype_of, memory
-from ._c import Error, Keep, Status, encoded, ffi, lib, pack, text
+from ._arrays import host_tensors
+from ._c import Keep, ffi, lib, pack, text
 from .files import Checkpoint
 from .graph import Graph
 from .plan import Plan
@@ -103,8 +101,8 @@ class Device(_c.Handle):
         options = pack("heed_upload_options", dict(dtype=dtype, only_matrices=only_matrices), keep)
         if isinstance(tensors, Checkpoint):
             return Weights(_c.make(lib.heed_checkpoint_upload, tensors._c, self._c, options))
-        arrays = [entry for name, value in tensors.items() for entry in _host_tensor(name, value, keep)]
-        return Weights(_c.make(lib.heed_device_upload, self._c, ffi.new("heed_host_tensor[]", arrays), len(arrays), options))
+        arrays = host_tensors(tensors, keep)
+        return Weights(_c.make(lib.heed_device_upload, self._c, arrays, len(arrays), options))
 
     def compile(self, graph: Graph, weights: Optional[Weights] = None, *, training: bool = False, timestamps: bool = False,
                 memory_limit: Optional[int] = None, pipelines: str = "now", round_rows: bool = False,
@@ -123,17 +121,3 @@ class Device(_c.Handle):
 
     def __repr__(self) -> str:
         return f"Device({self.info.word!r})"
-
-
-def _host_tensor(name: str, value: Any, keep: Keep) -> List[Any]:
-    """The tensor as heed_host_tensor, or nothing for int64."""
-    array, is_bf16 = as_array(value, f"tensor '{name}'")
-    if array.dtype == np.int64:
-        return []
-    dtype = dtype_of(array, "bf16" if is_bf16 else None)
-    if dtype is None:
-        raise Error(Status.DTYPE_MISMATCH, f"tensor '{name}' is an array of {array.dtype}, which heed cannot hold")
-    array = np.ascontiguousarray(array).reshape(array.shape)
-    parts = (ffi.new("char[]", encoded(name, "name")), ffi.new("int64_t[]", list(array.shape)), memory(array))
-    keep.extend(parts)
-    return [(parts[0], parts[1], array.ndim, parts[2], array.nbytes, _c.DTYPES[dtype], 0)]

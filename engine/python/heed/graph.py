@@ -19,6 +19,7 @@ import numpy as np
 from . import _c
 from ._arrays import as_array, dtype_of, memory, of_list
 from ._c import Error, Keep, encoded, ffi, lib, pack
+from .custom import CpuFunction, HostFunction, pack_pass
 
 
 class Dim:
@@ -139,6 +140,7 @@ class Graph(_c.Handle):
         self._inputs: Dict[str, Port] = {}
         self._outputs: Dict[str, Port] = {}
         self._states: Dict[str, Port] = {}
+        self._functions: List[HostFunction] = []  # of custom passes, which C calls
 
     def _copy(self) -> "Graph":
         """Another graph with the same contents."""
@@ -146,6 +148,7 @@ class Graph(_c.Handle):
         other._own(_c.make(lib.heed_graph_clone, self._c))
         other._names, other._inputs = dict(self._names), dict(self._inputs)
         other._outputs, other._states = dict(self._outputs), dict(self._states)
+        other._functions = list(self._functions)
         return other
 
     # --- Between Python and C -------------------------------------------------------------------------------------------
@@ -421,6 +424,31 @@ class Graph(_c.Handle):
         """Joins parts of one type along an axis."""
         ids = ffi.new("heed_tensor[]", [self._tensor_id(part, "a part") for part in parts])
         return self._new(lib.heed_graph_concat(self._c, ids, len(ids), axis))
+
+    def custom(self, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tuple[Sequence[Size], str]], *, spirv: Any = None,
+               entry_point: str = "main", constants: Sequence[int] = (), push: Sequence[Union[int, float, Dim]] = (),
+               groups: Sequence[Tuple[Sequence[Size], int]] = (), cpu: Optional[CpuFunction] = None,
+               group_work: float = 0.0) -> Tuple[Tensor, ...]:
+        """A pass of the host's own: a compute shader, and a function that the CPU device calls instead. It returns its outputs, one or
+        two, which are given as (shape, dtype).
+
+            doubled, = g.custom("double", [x], [(x.shape, "f32")], spirv=pathlib.Path("double.spv").read_bytes(), push=[n],
+                                groups=[([n], 64)], cpu=lambda inputs, outputs, push: numpy.add(inputs[0], inputs[0], outputs[0]))
+
+        `spirv` are bytes, `constants` the specialization constants 0, 1, ..., `push` the words behind the offsets of the bindings:
+        numbers, or sizes and positions of the graph. `groups` says for x, y and z how many workgroups there are: the product of sizes,
+        divided by a number and rounded up. include/heed/custom.hpp says what a shader sees.
+
+        cpu(inputs, outputs, push) gets arrays in place, which are there during the call only, and the words of push as numbers. It must
+        not call heed. What it raises is raised by the run, of which the outputs then mean nothing."""
+        keep, function = Keep(), None if cpu is None else HostFunction(cpu)
+        c = pack_pass(self, name, outputs, spirv, entry_point, constants, push, groups, function, group_work, keep)
+        ids = ffi.new("heed_tensor[]", [self._tensor_id(x, "an input") for x in inputs])
+        made = ffi.new("heed_tensor[]", len(outputs))
+        _c.check(lib.heed_graph_custom(self._c, c, ids, len(ids), made))
+        if function is not None:
+            self._functions.append(function)
+        return tuple(self._new(t) for t in made)
 
     @contextlib.contextmanager
     def label(self, name: str) -> Iterator[None]:

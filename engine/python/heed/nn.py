@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Optional, Tuple, Type, TypeVar, Union
 from . import _c
 from ._c import Keep, encoded, ffi, lib, pack
 from .graph import AttentionResult, Graph, Mask, Size, Tensor
+from .models import BertResult, DecoderResult, bert, decoder, mean_sentence
 
 # --- Options -------------------------------------------------------------------------------------------------------------
 
