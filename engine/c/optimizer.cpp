@@ -141,9 +141,8 @@ heed_status heed_optimizer_weights(heed_optimizer* handle, heed_graph* graph, he
 }
 
 heed_tensor heed_optimizer_settings(heed_optimizer* optimizer, heed_graph* graph) {
-  return add_with(__func__, optimizer, graph, [](Building&, const heed::train::Optimizer& it, heed::Graph& g) {
-    return it.settings(g);
-  });
+  return add_with(__func__, optimizer, graph,
+                  [](Building&, const heed::train::Optimizer& it, heed::Graph& g) { return it.settings(g); });
 }
 
 heed_tensor heed_optimizer_loss_scale(heed_optimizer* optimizer, heed_graph* graph, heed_tensor settings) {
@@ -169,10 +168,9 @@ heed_status heed_optimizer_load(heed_optimizer* optimizer, heed_state* state, co
                                 size_t count) {
   Call call(__func__);
   const std::vector<heed::HostTensor> all = tensors_of(call, tensors, count);
-  return with_state(call, optimizer, state,
-                    [&](const heed::train::Optimizer& it, heed::State& to, const heed::Log& log) {
-                      return it.load(to, all, log);
-                    });
+  return with_state(
+      call, optimizer, state,
+      [&](const heed::train::Optimizer& it, heed::State& to, const heed::Log& log) { return it.load(to, all, log); });
 }
 
 heed_status heed_optimizer_load_checkpoint(heed_optimizer* optimizer, heed_state* state, heed_checkpoint* handle) {
@@ -201,7 +199,8 @@ heed_status heed_optimizer_read(heed_optimizer* optimizer, heed_state* state, co
   return with_state(call, optimizer, state,
                     [&](const heed::train::Optimizer& it, const heed::State& from, const heed::Log&) {
                       const heed::Status status = it.read(from, weight, std::span(values, count));
-                      if (status == heed::Status::NotFound) call.fail(HEED_NOT_FOUND, heed::format("there is no weight '%s'", name));
+                      if (status == heed::Status::NotFound)
+                        call.fail(HEED_NOT_FOUND, heed::format("there is no weight '%s'", name));
                       if (status == heed::Status::ShapeMismatch)
                         call.fail(HEED_SHAPE_MISMATCH, heed::format("'%s' has not %zu elements", name, count));
                       return status;

@@ -51,6 +51,7 @@ heed_status heed_train_gradients(heed_graph* graph, const heed_upstream* outputs
     from.push_back({on.tensor(outputs[i].output, "an output"), on.tensor_if(outputs[i].gradient)});
   for (size_t i = 0; i < of_count; ++i) wanted.push_back(on.tensor(of[i]));
   if (!on) return on.end();
+  const Lending lending(on.graph(), graph);
   const std::vector<heed::Tensor> made = heed::train::gradients(on.graph().it, from, wanted);
   for (size_t i = 0; i < of_count && on; ++i) gradients[i] = on.graph().name(made[i]);
   return on.end();

@@ -93,8 +93,7 @@ struct Learner {
     const std::vector<int32_t> labels = {0, 2, 1, 2, number % 3};
     Floats words(2 * HEED_STEP_WORDS), report(4), mean(1);
     train::StepWords same{};
-    for (size_t group = 0; group < 2; ++group)
-      done(heed_step_words(rule, &c, words.data() + group * HEED_STEP_WORDS));
+    for (size_t group = 0; group < 2; ++group) done(heed_step_words(rule, &c, words.data() + group * HEED_STEP_WORDS));
     REQUIRE(train::step_words(static_cast<train::UpdateRule>(rule), plain, &same) == Status::Ok);
     CHECK(std::memcmp(words.data() + HEED_STEP_WORDS, same.data(), sizeof(same)) == 0);
     const std::string name = prefix + ".settings";
@@ -233,6 +232,80 @@ TEST_CASE("C: declared weights and a loss scale", "[c][train]") {
   refused(heed_loss_scale_update(nullptr, &report), HEED_INVALID_ARGUMENT, "is NULL");
 }
 
+namespace {
+
+// y = x * x on the CPU, and what its gradient is asked.
+struct Squares {
+  static void run(void*, const heed_custom_call* call) {
+    const auto* x = static_cast<const float*>(call->inputs[0].data);
+    auto* y = static_cast<float*>(call->outputs[0].data);
+    for (int64_t i = 0; i < call->inputs[0].shape[0]; ++i) y[i] = x[i] * x[i];
+  }
+  static void differentiate(void* user, heed_graph* g, const heed_custom_gradient_call* call) {
+    Squares& self = *static_cast<Squares*>(user);
+    ++self.calls;
+    CHECK((call->input_count == 2 && call->output_count == 1 && call->gradients[0] == 0));
+    CHECK((call->wanted[0] == 1 && call->wanted[1] == 0));
+    size_t rank = 0;
+    heed_dim size = 0;
+    done(heed_graph_shape(g, call->outputs[0], &size, 1, &rank));
+    CHECK(size == 3);
+    call->gradients[0] =
+        self.given != 0 ? self.given : heed_graph_scale(g, heed_graph_mul(g, call->inputs[0], call->upstream[0]), 2);
+  }
+  // Differentiates twice x squared, through two of the passes.
+  heed_status gradients(heed_graph* g, bool has_gradient) {
+    const heed_dim three[] = {3};
+    const heed_custom_output output = {three, 1, HEED_F32, 0};
+    auto pass = sized<heed_custom_pass>();
+    pass.name = "square";
+    pass.outputs = &output;
+    pass.output_count = 1;
+    pass.cpu = run;
+    pass.user = this;
+    if (has_gradient) pass.gradient = differentiate;
+    const heed_tensor x = heed_graph_input(g, "x", three, 1, HEED_F32);
+    const heed_tensor apart = heed_graph_input(g, "apart", three, 1, HEED_F32);
+    heed_tensor y = x;
+    for (int i = 0; i < 2; ++i) {
+      const heed_tensor inputs[] = {y, apart};
+      done(heed_graph_custom(g, &pass, inputs, 2, &y));
+    }
+    const heed_upstream from[] = {{y, heed_graph_input(g, "upstream", three, 1, HEED_F32)}};
+    heed_tensor gradient = 0;
+    const heed_status status = heed_train_gradients(g, from, 1, &x, 1, &gradient);
+    if (status == HEED_OK) done(heed_graph_output(g, "gradient", gradient));
+    return status;
+  }
+  heed_tensor given = 0;
+  int calls = 0;
+};
+
+}  // namespace
+
+TEST_CASE("C: gradients pass through the host's own passes", "[c][train]") {
+  KeptDevice device;
+  open_c("cpu", &device);
+  KeptGraph graph;
+  KeptPlan plan;
+  done(heed_graph_create(graph.out()));
+  Squares squares;
+  done(squares.gradients(graph, true));
+  CHECK(squares.calls == 2);
+  done(heed_device_compile(device, graph, nullptr, nullptr, plan.out()));
+  const Floats x = {1, -2, 0.5f}, upstream = {1, 2, -4};
+  Floats gradient(3);
+  run(plan, {in("x", x), in("apart", x), in("upstream", upstream)}, {out("gradient", gradient)});
+  CHECK(gradient == Floats{4, -64, -2});  // 4 x^3 times the upstream one
+
+  KeptGraph without, foreign;
+  done(heed_graph_create(without.out()));
+  refused(squares.gradients(without, false), HEED_UNSUPPORTED, "'square' has no gradient");
+  done(heed_graph_create(foreign.out()));
+  squares.given = heed_graph_find_weight(graph, "none") + 7;
+  refused(squares.gradients(foreign, true), HEED_INVALID_ARGUMENT, "no tensor of its graph");
+}
+
 TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
   auto options = sized<heed_optimizer_options>();
   options.rule = 2;
@@ -244,14 +317,14 @@ TEST_CASE("C: training refuses what makes no sense", "[c][hostile]") {
   learner.load();
   KeptOptimizer other;
   done(heed_optimizer_create(nullptr, other.out()));
-  check_handles<heed_optimizer>(
-      other.gone(), reinterpret_cast<heed_optimizer*>(static_cast<heed_device*>(learner.device)),
-      {[](heed_optimizer* o) { return heed_optimizer_add(o, "a", nullptr, 0, 0); },
-       [](heed_optimizer* o) { return heed_optimizer_add_weights(o, nullptr); },
-       [](heed_optimizer* o) { return heed_optimizer_parameter(o, 0, nullptr); },
-       [](heed_optimizer* o) { return heed_optimizer_load(o, nullptr, nullptr, 0); },
-       [](heed_optimizer* o) { return heed_optimizer_save(o, nullptr, "a"); },
-       [](heed_optimizer* o) { return heed_optimizer_read(o, nullptr, "a", nullptr, 0); }});
+  check_handles<heed_optimizer>(other.gone(),
+                                reinterpret_cast<heed_optimizer*>(static_cast<heed_device*>(learner.device)),
+                                {[](heed_optimizer* o) { return heed_optimizer_add(o, "a", nullptr, 0, 0); },
+                                 [](heed_optimizer* o) { return heed_optimizer_add_weights(o, nullptr); },
+                                 [](heed_optimizer* o) { return heed_optimizer_parameter(o, 0, nullptr); },
+                                 [](heed_optimizer* o) { return heed_optimizer_load(o, nullptr, nullptr, 0); },
+                                 [](heed_optimizer* o) { return heed_optimizer_save(o, nullptr, "a"); },
+                                 [](heed_optimizer* o) { return heed_optimizer_read(o, nullptr, "a", nullptr, 0); }});
   CHECK((heed_optimizer_count(nullptr) == 0 && heed_optimizer_group_count(nullptr) == 0));
 
   auto numbers = sized<heed_step_numbers>();

@@ -181,6 +181,7 @@ def mistakes(g, x):
         "four axes": (lambda: g.custom("p", [x], out, groups=[([1], 1)] * 4, cpu=fade), ValueError),
         "type": (lambda: g.custom("p", [x], [(x.shape, "float32")], cpu=fade), ValueError),
         "no function": (lambda: g.custom("p", [x], out, cpu=3), TypeError),
+        "no gradient": (lambda: g.custom("p", [x], out, cpu=fade, gradient=3), TypeError),
         "no tensor": (lambda: g.custom("p", [np.ones(3)], out, cpu=fade), TypeError),
     }
 
@@ -202,9 +203,54 @@ def test_a_device_refuses_what_it_cannot_run(device):
     with pytest.raises(heed.Error) as failure:
         device.compile(g)
     assert failure.value.status == heed.Status.UNSUPPORTED and "fade" in failure.value.message
-    gradient = heed.Graph()
-    x = gradient.input("x", [1])
-    y, = gradient.custom("fade", [x], [(x.shape, "f32")], cpu=fade)
-    with pytest.raises(heed.Error) as failure:
-        heed.train.gradients(y, [x])
-    assert failure.value.status == heed.Status.UNSUPPORTED and "fade" in failure.value.message
+
+
+def square(inputs, outputs, push):
+    np.multiply(inputs[0], inputs[0], out=outputs[0])
+
+
+def test_a_gradient(cpu):
+    def gradient(inputs, outputs, upstream, wanted):
+        assert wanted == [True, False] and outputs[0].shape == (4,)
+        return [inputs[0] * upstream[0] * 2.0, None]
+
+    g = heed.Graph()
+    x, apart = g.input("x", [4]), g.input("apart", [4])
+    y = x
+    for _ in range(2):
+        y, = g.custom("square", [y, apart], [(x.shape, "f32")], cpu=square, gradient=gradient)
+    d_y = g.input("d_y", [4])
+    for name, d in zip(("of_x", "of_d_y"), heed.train.gradients([(y, d_y)], [x, d_y])):
+        g.output(name, d)
+    a = np.array([1, -2, 0.5, 3], np.float32)
+    found = cpu.compile(g).run({"x": a, "apart": a, "d_y": a[::-1]})
+    assert (found["of_x"] == 4 * a ** 3 * a[::-1]).all() and (found["of_d_y"] == 0).all()
+
+
+def wrong_gradients(g):
+    other = heed.Graph().input("x", [4])
+
+    def raising(inputs, outputs, upstream, wanted):
+        raise KeyError("mine")
+
+    return {
+        "none": (None, heed.Error, "'square' has no gradient"),
+        "raises": (raising, KeyError, "mine"),
+        "too few": (lambda *_: [], ValueError, "0 tensors"),
+        "no tensor": (lambda *_: [1.0], TypeError, "a gradient"),
+        "foreign": (lambda *_: [other], ValueError, "another graph"),
+        "shape": (lambda i, *_: [g.reshape(i[0], [2, 2])], heed.Error, "not like its input"),
+        "a mistake": (lambda i, *_: [i[0] @ i[0]], heed.Error, "matmul"),
+    }
+
+
+@pytest.mark.parametrize("name", wrong_gradients(None))
+def test_a_wrong_gradient(name):
+    g = heed.Graph()
+    gradient, kind, text = wrong_gradients(g)[name]
+    x = g.input("x", [4])
+    y, = g.custom("square", [x], [(x.shape, "f32")], cpu=square, gradient=gradient)
+    with pytest.raises(kind, match=text):
+        heed.train.gradients([(y, x)], [x])
+    with pytest.raises(heed.Error):  # the graph keeps the mistake
+        g.add(x, x)

@@ -1,4 +1,4 @@
-"""A host's own passes: what Graph.custom makes of its arguments, and functions of Python that the CPU device calls."""
+"""A host's own passes: what Graph.custom makes of its arguments, and functions of Python that C calls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from . import _c
 from ._arrays import numpy_dtype
-from ._c import Keep, encoded, ffi
+from ._c import Keep, encoded, ffi, lib
 
 # cpu(inputs, outputs, push)
 CpuFunction = Callable[[List[np.ndarray], List[np.ndarray], List[int]], None]
+# gradient(inputs, outputs, upstream, wanted), with tensors; it returns the gradient of each input
+Gradient = Callable[[List[Any], List[Any], List[Any], List[bool]], Sequence[Any]]
 
 
 class HostFunction:
@@ -64,6 +66,52 @@ def raised_elsewhere(functions: Sequence[HostFunction]) -> Optional[BaseExceptio
     return found[0] if found else None
 
 
+class _Differentiated(threading.local):
+    """The graph that this thread is differentiating, and what a gradient of the host's has raised."""
+
+    graph: Any = None
+    raised: Optional[BaseException] = None
+
+
+_differentiated = _Differentiated()
+
+
+class GradientFunction:
+    """Stands between C and a function of Python that adds the gradients of a pass to its graph."""
+
+    def __init__(self, function: Gradient) -> None:
+        if not callable(function):
+            raise TypeError(f"gradient must be a function, not {type(function).__name__}")
+        self._function = function
+        self.pointer = ffi.callback("void(void *, heed_graph *, const heed_custom_gradient_call *)", self._call)
+
+    def _call(self, _user: Any, _graph: Any, call: Any) -> None:
+        g = _differentiated.graph
+        try:
+            inputs, outputs, upstream = ([g._tensor_if(t) for t in ids[0:count]] for ids, count in (
+                (call.inputs, call.input_count), (call.outputs, call.output_count), (call.upstream, call.output_count)))
+            found = list(self._function(inputs, outputs, upstream, [bool(w) for w in call.wanted[0:call.input_count]]))
+            if len(found) != call.input_count:
+                raise ValueError(f"gradient gave {len(found)} tensors, the pass has {call.input_count} inputs")
+            for i, tensor in enumerate(found):
+                call.gradients[i] = g._tensor_id(tensor, "a gradient")
+        except BaseException as error:
+            _differentiated.raised = _differentiated.raised or error
+            lib.heed_graph_fail(g._c, _c.Status.INVALID_ARGUMENT, str(error).replace("\0", "?").encode("utf-8", "replace"))
+
+
+def call_gradients(graph: Any, call: Callable[[], int]) -> int:
+    """The status of heed_train_gradients; raises what a gradient of the host's has raised."""
+    outer, _differentiated.graph = _differentiated.graph, graph
+    try:
+        status = call()
+    finally:
+        _differentiated.graph, raised, _differentiated.raised = outer, _differentiated.raised, None
+    if raised is not None:
+        raise raised
+    return status
+
+
 def _array(c: Any, is_output: bool) -> np.ndarray:
     """An operand, in its place."""
     array = np.frombuffer(ffi.buffer(c.data, c.bytes), numpy_dtype(_c.DTYPE_NAMES[c.dtype]))
@@ -72,7 +120,8 @@ def _array(c: Any, is_output: bool) -> np.ndarray:
 
 
 def pack_pass(graph: Any, name: str, outputs: Sequence[Tuple[Any, str]], spirv: Any, entry_point: str, constants: Sequence[int],
-              push: Sequence[Any], groups: Sequence[Any], function: Optional[HostFunction], group_work: float, keep: Keep) -> Any:
+              push: Sequence[Any], groups: Sequence[Any], cpu: Optional[HostFunction], gradient: Optional[GradientFunction],
+              group_work: float, keep: Keep) -> Any:
     """heed_custom_pass of these."""
     if len(groups) > 3:
         raise ValueError(f"groups along {len(groups)} axes, there are 3")
@@ -94,8 +143,10 @@ def pack_pass(graph: Any, name: str, outputs: Sequence[Tuple[Any, str]], spirv: 
         axes = [(graph._dims(sizes), each) for sizes, each in groups]
         keep.append(axes)
         c.groups = kept("heed_custom_groups[3]", [(sizes, len(sizes), each, 0) for sizes, each in axes])
-    if function is not None:
-        c.cpu = function.pointer
+    if cpu is not None:
+        c.cpu = cpu.pointer
+    if gradient is not None:
+        c.gradient = gradient.pointer
     return c
 
 

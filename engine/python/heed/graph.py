@@ -19,7 +19,7 @@ import numpy as np
 from . import _c
 from ._arrays import as_array, dtype_of, memory, of_list
 from ._c import Error, Keep, encoded, ffi, lib, pack
-from .custom import CpuFunction, HostFunction, pack_pass
+from .custom import CpuFunction, Gradient, GradientFunction, HostFunction, pack_pass
 
 
 class Dim:
@@ -141,6 +141,7 @@ class Graph(_c.Handle):
         self._outputs: Dict[str, Port] = {}
         self._states: Dict[str, Port] = {}
         self._functions: List[HostFunction] = []  # of custom passes, which C calls
+        self._gradients: List[GradientFunction] = []
 
     def _copy(self) -> "Graph":
         """Another graph with the same contents."""
@@ -190,6 +191,9 @@ class Graph(_c.Handle):
         if tensor == 0:
             self._raise_mistake()
         return Tensor(self, tensor)
+
+    def _tensor_if(self, tensor: int) -> Optional[Tensor]:
+        return Tensor(self, tensor) if tensor else None
 
     def _raise_mistake(self) -> None:
         _c.check(lib.heed_graph_get_status(self._c))
@@ -428,7 +432,7 @@ class Graph(_c.Handle):
     def custom(self, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tuple[Sequence[Size], str]], *, spirv: Any = None,
                entry_point: str = "main", constants: Sequence[int] = (), push: Sequence[Union[int, float, Dim]] = (),
                groups: Sequence[Tuple[Sequence[Size], int]] = (), cpu: Optional[CpuFunction] = None,
-               group_work: float = 0.0) -> Tuple[Tensor, ...]:
+               gradient: Optional[Gradient] = None, group_work: float = 0.0) -> Tuple[Tensor, ...]:
         """A pass of the host's own: a compute shader, and a function that the CPU device calls instead. It returns its outputs, one or
         two, which are given as (shape, dtype).
 
@@ -440,14 +444,21 @@ class Graph(_c.Handle):
         divided by a number and rounded up. include/heed/custom.hpp says what a shader sees.
 
         cpu(inputs, outputs, push) gets arrays in place, which are there during the call only, and the words of push as numbers. It must
-        not call heed. What it raises is raised by the run, of which the outputs then mean nothing."""
+        not call heed. What it raises is raised by the run, of which the outputs then mean nothing.
+
+        gradient(inputs, outputs, upstream, wanted) is called by heed.train.gradients: it adds to this graph what gives the gradient of
+        each input, and returns these tensors, None for zeros. `upstream` are the gradients of the outputs, None for zeros, and `wanted`
+        says for which inputs anybody asks."""
         keep, function = Keep(), None if cpu is None else HostFunction(cpu)
-        c = pack_pass(self, name, outputs, spirv, entry_point, constants, push, groups, function, group_work, keep)
+        differentiate = None if gradient is None else GradientFunction(gradient)
+        c = pack_pass(self, name, outputs, spirv, entry_point, constants, push, groups, function, differentiate, group_work, keep)
         ids = ffi.new("heed_tensor[]", [self._tensor_id(x, "an input") for x in inputs])
         made = ffi.new("heed_tensor[]", len(outputs))
         _c.check(lib.heed_graph_custom(self._c, c, ids, len(ids), made))
         if function is not None:
             self._functions.append(function)
+        if differentiate is not None:
+            self._gradients.append(differentiate)
         return tuple(self._new(t) for t in made)
 
     @contextlib.contextmanager

@@ -26,6 +26,7 @@ import numpy as np
 from . import _c
 from ._arrays import host_tensors
 from ._c import Keep, encoded, ffi, lib, pack, text
+from .custom import call_gradients
 from .files import Checkpoint
 from .graph import Graph, Port, Tensor
 from .state import State
@@ -40,7 +41,7 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor]) 
     of the sum of output * gradient over pairs of these; None for a gradient is 1.
 
     `of` may be any floating-point tensors of the graph: weights, inputs, constants, states, and what lies between. Those on which no
-    output depends get zeros. A dropout draws the same bits as before. Passes of the host's own have no gradient."""
+    output depends get zeros. A dropout draws the same bits as before. A pass of Graph.custom needs its `gradient`."""
     pairs = [(outputs, None)] if isinstance(outputs, Tensor) else list(outputs)
     if not pairs:
         raise ValueError("outputs are empty, must be a loss or pairs of an output and its gradient")
@@ -48,7 +49,7 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor]) 
     c_outputs = ffi.new("heed_upstream[]", [(g._tensor_id(y, "an output"), g._tensor_id(d, "a gradient")) for y, d in pairs])
     c_of = ffi.new("heed_tensor[]", [g._tensor_id(t, "a tensor") for t in of])
     found = ffi.new("heed_tensor[]", len(c_of))
-    _c.check(lib.heed_train_gradients(g._c, c_outputs, len(c_outputs), c_of, len(c_of), found))
+    _c.check(call_gradients(g, lambda: lib.heed_train_gradients(g._c, c_outputs, len(c_outputs), c_of, len(c_of), found)))
     return [g._new(t) for t in found]
 
 

@@ -31,8 +31,7 @@ typedef struct heed_upstream {
 } heed_upstream;
 // The gradient of sum over the outputs of sum(output * its gradient) with respect to each tensor of `of`, of its shape and type:
 // fills gradients[0 .. of_count - 1], with 0 on a mistake. `of` may be any floating-point tensors of the graph; zeros are given
-// for those on which no output depends. Passes of the host's own have no gradient here (Unsupported). Returns the graph's
-// status.
+// for those on which no output depends. A pass of the host's own needs heed_custom_pass::gradient. Returns the graph's status.
 HEED_API heed_status heed_train_gradients(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
                                           const heed_tensor* of, size_t of_count, heed_tensor* gradients);
 
