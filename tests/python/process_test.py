@@ -244,3 +244,21 @@ def test_the_wheel_needs_what_every_system_has():
     symbols = subprocess.run(["readelf", "--dyn-syms", "-W", folder / "libheed.so"], capture_output=True, text=True).stdout
     exported = [line.split()[7] for line in symbols.splitlines() if re.search(r" GLOBAL DEFAULT +\d+ ", line)]
     assert len(exported) > 100 and all(name.startswith("heed_") for name in exported)
+
+
+def test_self_test_and_tuning(device):
+    if device.info.kind == "cpu":
+        assert device.self_test() == (True, [], b"") and device.tune(1) == ([], b"")
+        results = b""
+    else:  # the self-test of a software driver takes a minute; heed_tests has it
+        report = device.tune(1)
+        results = report.results
+        assert report.tuned and results
+        for t in report.tuned:
+            assert t.usual and t.fastest and t.variants > 0 and len(t.size) == (4 if t.is_attention else 3)
+        device.use_tuning(results)
+        assert (doubled(device).run({"x": X})["y"] == 2).all()
+    for wrong in (results[:-1], b"no tuning"):
+        with pytest.raises(heed.Error) as failure:
+            device.use_tuning(wrong)
+        assert failure.value.status in (heed.Status.INVALID_FILE, heed.Status.UNSUPPORTED)
