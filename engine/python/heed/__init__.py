@@ -15,10 +15,11 @@ from . import nn, train
 from ._c import Error, Status, version
 from .device import Device, DeviceInfo, Weights, devices
 from .files import Checkpoint
-from .graph import AttentionResult, Dim, Graph, Mask, Tensor, exclude, keep
+from .graph import Graph
 from .models import BertConfig, DecoderConfig, DecoderModel
 from .plan import PassInfo, Plan, Run
 from .state import State
+from .tensor import AttentionResult, Dim, Mask, Tensor, exclude, keep
 from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextPiece, TextSampling, Tokenizer,
                    grammar_of_json_schema)
 

@@ -17,7 +17,8 @@ from . import _c
 from ._c import Keep, encoded, ffi, lib, pack
 from .device import Device, Weights
 from .files import Checkpoint
-from .graph import Graph, Mask, Tensor
+from .graph import Graph
+from .tensor import Mask, Tensor
 
 if TYPE_CHECKING:
     from .nn import Cache

@@ -11,8 +11,9 @@ from . import _c
 from ._arrays import as_input, as_output, check_shape, memory, numpy_dtype
 from ._c import Error, Keep, Status, encoded, ffi, lib, text
 from .custom import HostFunction, call_run, raised_elsewhere
-from .graph import Dim, Graph, Port
+from .graph import Graph
 from .state import State
+from .tensor import Dim, Port
 
 
 class PassInfo(NamedTuple):

@@ -28,8 +28,9 @@ from ._arrays import host_tensors
 from ._c import Keep, encoded, ffi, lib, pack, text
 from .custom import call_gradients
 from .files import Checkpoint
-from .graph import Graph, Port, Tensor
+from .graph import Graph
 from .state import State
+from .tensor import Port, Tensor
 
 # --- Gradients -----------------------------------------------------------------------------------------------------------
 
