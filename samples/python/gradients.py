@@ -41,14 +41,17 @@ def in_pytorch(path):
     return {name: tensor.detach().numpy() for name, tensor in results.items()}, found
 
 
-def problems_of(path, device):
+WAYS = ({}, {"extents": True})
+
+
+def problems_of(path, device, ways=WAYS):
     """What is wrong with heed's gradients of a file on a device, and how far they are from the stored ones and from PyTorch's. A file
     is run twice: as a program would run it, and with lengths that may differ from run to run."""
     problems, worst, beside = [], 0.0, 0.0
     torch_results, torch_gradients = in_pytorch(path) if torch is not None else ({}, {})
     # A query that sees no key is NaN in PyTorch, and so are the gradients of what it looked at. heed and the files pass none there.
     has_nan = any(np.isnan(a).any() for a in torch_results.values())
-    for options in ({}, {"extents": True}):
+    for options in ways:
         results, gradients, case = in_heed(device, path, **options)
         for wanted, found in ((case.expected, results), (case.gradients, gradients)):
             for name, b in wanted.items():

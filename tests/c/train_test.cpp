@@ -14,10 +14,10 @@ namespace {
 
 using Floats = std::vector<float>;
 
-constexpr int64_t kRows = 5, kWidth = 7, kKinds = 3;
+constexpr int64_t kExamples = 5, kWidth = 7, kKinds = 3;
 constexpr int kSteps = 6;
 
-Floats drawn(int64_t count, int salt) {
+Floats waves(int64_t count, int salt) {
   Floats values;
   for (int64_t i = 0; i < count; ++i) values.push_back(std::sin(static_cast<float>(i * 37 + salt * 11)));
   return values;
@@ -26,7 +26,7 @@ Floats drawn(int64_t count, int salt) {
 // The same classifier both ways: a layer with a bias, and the mean of its losses.
 struct Learner {
   explicit Learner(const heed_optimizer_options& options, Device cpu) : cpp(options_of(options)) {
-    const heed_dim x_shape[] = {kRows, kWidth}, labels_shape[] = {kRows}, line[] = {1, kRows};
+    const heed_dim x_shape[] = {kExamples, kWidth}, labels_shape[] = {kExamples}, line[] = {1, kExamples};
     const heed_dim w_shape[] = {kKinds, kWidth}, b_shape[] = {kKinds};
     done(heed_graph_create(graph.out()));
     done(heed_optimizer_create(&options, optimizer.out()));
@@ -54,10 +54,10 @@ struct Learner {
     done(heed_plan_make_state(plan, state.out()));
 
     Graph g;
-    const Tensor cpp_x = g.input("x", {kRows, kWidth}), cpp_w = g.weight("w", {kKinds, kWidth});
+    const Tensor cpp_x = g.input("x", {kExamples, kWidth}), cpp_w = g.weight("w", {kKinds, kWidth});
     const Tensor z = g.linear(cpp_x, cpp_w, g.weight("b", {kKinds}));
     const Tensor cpp_mean =
-        g.mean(g.reshape(g.cross_entropy(z, g.input("labels", {kRows}, DType::I32)), {1, kRows}), 1);
+        g.mean(g.reshape(g.cross_entropy(z, g.input("labels", {kExamples}, DType::I32)), {1, kExamples}), 1);
     REQUIRE(cpp.add_weights(g) == Status::Ok);
     const Tensor numbers = cpp.settings(g);
     const Tensor scaled = g.mul(cpp_mean, cpp.loss_scale(g, numbers));
@@ -89,7 +89,7 @@ struct Learner {
   // A step with rows of both groups, in C and in C++; the report and the loss must be the same.
   heed_step_report step(int number, const std::string& prefix, int32_t rule, const heed_step_numbers& c,
                         const train::StepNumbers& plain) {
-    const Floats x = drawn(kRows * kWidth, number);
+    const Floats x = waves(kExamples * kWidth, number);
     const std::vector<int32_t> labels = {0, 2, 1, 2, number % 3};
     Floats words(2 * HEED_STEP_WORDS), report(4), mean(1);
     train::StepWords same{};
@@ -117,7 +117,7 @@ struct Learner {
     return got;
   }
 
-  Floats w = drawn(kKinds * kWidth, 1), b = drawn(kKinds, 2);
+  Floats w = waves(kKinds * kWidth, 1), b = waves(kKinds, 2);
   heed_tensor loss = 0;
   KeptDevice device;
   KeptGraph graph;
