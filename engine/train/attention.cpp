@@ -146,7 +146,9 @@ bool add_fused(Walk& walk, const Node& node, const AttentionUpstream& upstream) 
   if (upstream.weights.valid() || upstream.log_sum_exp.valid() || walk.wants(node.inputs[in::kAttentionBias]) ||
       !detail::has_attention_backward(walk.data(), node))
     return false;
-  const detail::AttentionBackward made = detail::attention_backward(walk.data(), node.outputs[0], upstream.output);
+  const detail::AttentionBackward made =
+      detail::attention_backward(walk.data(), node.outputs[0], upstream.output, walk.wants(node.inputs[in::kQuery]),
+                                 walk.wants(node.inputs[in::kKey]), walk.wants(node.inputs[in::kValue]));
   walk.add(node.inputs[in::kQuery], made.query);
   walk.add(node.inputs[in::kKey], made.key);
   walk.add(node.inputs[in::kValue], made.value);

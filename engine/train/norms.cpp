@@ -7,17 +7,16 @@ namespace {
 using Kind = NormBackwardAttrs::Kind;
 
 void norm_rule(Walk& walk, const Node& node, Kind kind) {
-  Graph& g = walk.graph();
   const Tensor x = node.inputs[in::kX], upstream = walk.upstream(node.outputs[0]);
   const Tensor gamma = kind == Kind::L2 ? Tensor{} : node.inputs[in::kGamma];
   const Tensor beta = kind == Kind::Layer ? node.inputs[in::kBeta] : Tensor{};
   const float eps = node.as<NormAttrs>().eps;
-  if (walk.wants(x)) walk.add(x, detail::norm_backward(walk.data(), {kind, eps}, x, gamma, upstream));
-  if (walk.wants(gamma)) {
-    const Tensor normal = kind == Kind::Layer ? g.layernorm(x, {}, {}, eps) : g.rmsnorm(x, {}, eps);
-    walk.add(gamma, g.mul(upstream, normal));
-  }
-  walk.add(beta, upstream);
+  if (!walk.wants(x) && !walk.wants(gamma)) return walk.add(beta, upstream);
+  const detail::NormGradients made =
+      detail::norm_backward(walk.data(), {kind, eps}, x, gamma, upstream, walk.wants(gamma), walk.wants(beta));
+  walk.add(x, made.x);
+  walk.add(gamma, made.gamma);
+  walk.add(beta, made.beta);
 }
 
 }  // namespace
