@@ -4,7 +4,8 @@
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 #   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
-#   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learn
+#   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learned
+#   samples/run.sh learn --lora FILE        a language model that learns a character's voice, in build/voice
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
 # "samples/run.sh SAMPLE --help" prints a sample's arguments.
 set -euo pipefail
@@ -43,7 +44,15 @@ quietly build cmake --build "$build" --target "$target" --parallel "$(nproc)"
 program=$build/samples/$sample/$sample
 case $sample in
   tour) exec "$program" --out "$build/tour" "$@" ;;
-  learn) exec "$program" --out "$build/learned" "$@" ;;
+  learn)
+    case " $* " in
+      *" --lora"[=\ ]*)
+        model=$("$root/samples/talk/fetch_model.sh")
+        exec "$program" --out "$build/voice" --model "$model" "$@"
+        ;;
+    esac
+    exec "$program" --out "$build/learned" "$@"
+    ;;
 esac
 if [[ -x $root/samples/$sample/prepare.sh ]]; then
   prepared=$("$root/samples/$sample/prepare.sh" "$build")

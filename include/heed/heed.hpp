@@ -12,6 +12,7 @@
 #include <heed/gguf.hpp>
 #include <heed/grammar.hpp>
 #include <heed/graph.hpp>
+#include <heed/lora.hpp>
 #include <heed/nn.hpp>
 #include <heed/optimizer.hpp>
 #include <heed/plan.hpp>
