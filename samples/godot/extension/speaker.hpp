@@ -14,13 +14,13 @@ class HeedSpeaker final : public godot::Instance {
  public:
   static const godot::Class& description();
 
-  explicit HeedSpeaker(GDExtensionObjectPtr object) : Instance(object), thread_(std::this_thread::get_id()) {}
+  explicit HeedSpeaker(godot::Object object) : Instance(object), thread_(std::this_thread::get_id()) {}
   ~HeedSpeaker() override;
 
-  int64_t open(GDExtensionObjectPtr device, const std::string& path);
-  int64_t set_persona(const std::string& text);
-  int64_t set_persona_file(const std::string& path);
-  int64_t say(const std::string& text);
+  godot::Error open(godot::Object device, const std::string& path);
+  godot::Error set_persona(const std::string& text);
+  godot::Error set_persona_file(const std::string& path);
+  godot::Error say(const std::string& text);
   void cancel();
   bool speaking() const { return answer_ != nullptr; }
   const std::string& answer() const { return text_; }
@@ -32,7 +32,7 @@ class HeedSpeaker final : public godot::Instance {
 
   // How many microseconds the calls and frames of all speakers have taken since this was asked last, handlers of their
   // signals not counted.
-  static int64_t take_spent_usec();
+  int64_t take_spent_usec() const;
 
   void ready() override { set_process(true); }
   void process() override;
@@ -40,7 +40,7 @@ class HeedSpeaker final : public godot::Instance {
  private:
   bool refuse_thread(const char* method) const;
   bool refuse_speaking(const char* method) const;
-  int64_t become(talk::Persona persona);
+  godot::Error become(talk::Persona persona);
   void forget();
 
   std::thread::id thread_;  // the one that made the node; all of its calls belong there
