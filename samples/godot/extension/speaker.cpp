@@ -12,6 +12,9 @@ namespace {
 
 std::atomic<int64_t> spent_ns = 0;
 
+// Of which a budget is a part: at 60 frames a second.
+constexpr double kFrameMs = 1000.0 / 60;
+
 // Counts the time that it lives as time that speakers took.
 class Stopwatch {
  public:
@@ -39,6 +42,7 @@ HeedSpeaker::~HeedSpeaker() {
 void HeedSpeaker::forget() {
   if (answer_) answer_->cancel();
   answer_.reset();
+  look_.reset();
   if (talk_) model_->forget(std::move(talk_));
   talk_.reset();
 }
@@ -134,24 +138,61 @@ void HeedSpeaker::set_answer_tokens(int64_t tokens) {
     godot::error("HeedSpeaker.answer_tokens: must be 0 or more");
 }
 
+void HeedSpeaker::set_budget_msec(double milliseconds) {
+  if (milliseconds >= 0)
+    budget_msec_ = milliseconds;
+  else
+    godot::error("HeedSpeaker.budget_msec: must be 0 or more");
+}
+
+godot::Error HeedSpeaker::look(int64_t word) {
+  const Stopwatch stopwatch;
+  if (refuse_thread("look")) return godot::Error::Unavailable;
+  if (refuse_speaking("look")) return godot::Error::Busy;
+  if (!talk_ || text_.empty() || word < 0) {
+    godot::error("HeedSpeaker.look: there is no such word; ask after finished, with the word's number from 0 on");
+    return godot::Error::InvalidParameter;
+  }
+  look_ = model_->look(talk_, word);
+  return godot::Error::Ok;
+}
+
+// False: a handler freed the node.
+bool HeedSpeaker::tell_answer(const SpeakerAnswer::News& news) {
+  const std::string all = text_;
+  if (!news.problem.empty()) godot::error("HeedSpeaker: " + news.problem);
+  if (!news.text.empty() && !emit("token", {news.text})) return false;
+  if (!news.is_over) return true;
+  return news.problem.empty() ? emit("finished", {all}) : emit("failed", {news.problem});
+}
+
+void HeedSpeaker::tell_look() {
+  const auto news = look_->take();
+  if (!news || !news->is_over) return;
+  look_.reset();
+  if (news->look)
+    std::ignore = emit("looked", {news->look->words, news->look->weights});
+  else
+    godot::error("HeedSpeaker.look: " + news->problem);
+}
+
 void HeedSpeaker::process() {
   std::optional<SpeakerAnswer::News> news;
   {
     const Stopwatch stopwatch;
-    if (answer_) news = answer_->take();
-    if (!news) return;
-    text_ += news->text;
-    if (news->is_over) answer_.reset();
+    if (answer_) {
+      model_->allow(godot::call_for<int64_t>(godot::singleton("Engine"), "get_process_frames"),
+                    budget_msec_ / kFrameMs);
+      news = answer_->take();
+    }
+    if (news) {
+      text_ += news->text;
+      tokens_ += news->tokens;
+      if (news->is_over) answer_.reset();
+    }
   }
-  // A handler may free the node, and all that is said about it afterwards is this.
-  const std::string all = text_;
-  if (!news->problem.empty()) godot::error("HeedSpeaker: " + news->problem);
-  if (!news->text.empty() && !emit("token", {news->text})) return;
-  if (!news->is_over) return;
-  if (news->problem.empty())
-    std::ignore = emit("finished", {all});
-  else
-    std::ignore = emit("failed", {news->problem});
+  if (news && !tell_answer(*news)) return;
+  if (look_) tell_look();
 }
 
 const godot::Class& HeedSpeaker::description() {
@@ -164,10 +205,16 @@ const godot::Class& HeedSpeaker::description() {
        method<&HeedSpeaker::set_persona>("set_persona", {{"text"}}),
        method<&HeedSpeaker::set_persona_file>("set_persona_file", {{"path"}}),
        method<&HeedSpeaker::say>("say", {{"text"}}), method<&HeedSpeaker::cancel>("cancel"),
+       method<&HeedSpeaker::look>("look", {{"word"}}), method<&HeedSpeaker::tokens>("get_tokens"),
        method<&HeedSpeaker::speaking>("is_speaking"), method<&HeedSpeaker::answer>("get_answer"),
        method<&HeedSpeaker::take_spent_usec>("take_spent_usec")},
-      {{"token", {{"text", Kind::Text}}}, {"finished", {{"answer", Kind::Text}}}, {"failed", {{"why", Kind::Text}}}},
-      {godot::property<&HeedSpeaker::set_context_tokens, &HeedSpeaker::context_tokens>(
+      {{"token", {{"text", Kind::Text}}},
+       {"finished", {{"answer", Kind::Text}}},
+       {"failed", {{"why", Kind::Text}}},
+       {"looked", {{"words", Kind::Texts}, {"weights", Kind::Floats}}}},
+      {godot::property<&HeedSpeaker::set_budget_msec, &HeedSpeaker::budget_msec>("budget_msec", "set_budget_msec",
+                                                                                 "get_budget_msec"),
+       godot::property<&HeedSpeaker::set_context_tokens, &HeedSpeaker::context_tokens>(
            "context_tokens", "set_context_tokens", "get_context_tokens"),
        godot::property<&HeedSpeaker::set_answer_tokens, &HeedSpeaker::answer_tokens>(
            "answer_tokens", "set_answer_tokens", "get_answer_tokens")}};

@@ -22,6 +22,7 @@ class HeedSpeaker final : public godot::Instance {
   godot::Error set_persona_file(const std::string& path);
   godot::Error say(const std::string& text);
   void cancel();
+  godot::Error look(int64_t word);
   bool speaking() const { return answer_ != nullptr; }
   const std::string& answer() const { return text_; }
 
@@ -29,6 +30,11 @@ class HeedSpeaker final : public godot::Instance {
   void set_context_tokens(int64_t tokens);
   int64_t answer_tokens() const { return answer_tokens_; }
   void set_answer_tokens(int64_t tokens);
+
+  double budget_msec() const { return budget_msec_; }
+  void set_budget_msec(double milliseconds);
+  // Of all answers so far.
+  int64_t tokens() const { return tokens_; }
 
   // How many microseconds the calls and frames of all speakers have taken since this was asked last, handlers of their
   // signals not counted.
@@ -42,12 +48,16 @@ class HeedSpeaker final : public godot::Instance {
   bool refuse_speaking(const char* method) const;
   godot::Error become(talk::Persona persona);
   void forget();
+  [[nodiscard]] bool tell_answer(const SpeakerAnswer::News& news);
+  void tell_look();
 
   std::thread::id thread_;  // the one that made the node; all of its calls belong there
   std::shared_ptr<SpeakerModel> model_;
   std::shared_ptr<SpeakerTalk> talk_;      // null: the next question begins one
   std::shared_ptr<SpeakerAnswer> answer_;  // null: the character is silent
+  std::shared_ptr<SpeakerAnswer> look_;    // null: nobody asked
   talk::Persona persona_;
   std::string text_;  // of the answer so far, or of the last one
-  int64_t context_tokens_ = 1024, answer_tokens_ = 80;
+  int64_t context_tokens_ = 1024, answer_tokens_ = 80, tokens_ = 0;
+  double budget_msec_ = 0;
 };

@@ -1,14 +1,18 @@
 #include "speaker_model.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "godot.hpp"
+#include "speaker_look.hpp"
 
 struct SpeakerTalk {
   SpeakerModel::Character character;
   heed::TextConversation conversation;
+  std::vector<int32_t> drawn;  // the tokens of the last answer
 };
 
 std::optional<SpeakerAnswer::News> SpeakerAnswer::take() {
@@ -17,10 +21,17 @@ std::optional<SpeakerAnswer::News> SpeakerAnswer::take() {
   return std::exchange(news_, {});
 }
 
-void SpeakerAnswer::add(const std::string& text, bool is_over) {
+void SpeakerAnswer::add(const heed::TextPiece& piece) {
   const std::lock_guard lock(mutex_);
-  news_.text += text;
-  news_.is_over = is_over;
+  news_.text += piece.text;
+  news_.tokens += piece.token >= 0 ? 1 : 0;
+  news_.is_over = piece.end != heed::TextEnd::None;
+}
+
+void SpeakerAnswer::add(Look look) {
+  const std::lock_guard lock(mutex_);
+  news_.look = std::move(look);
+  news_.is_over = true;
 }
 
 void SpeakerAnswer::fail(std::string problem) {
@@ -85,6 +96,7 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTa
       return answer->fail(std::string("the model could not be opened: ") + heed::to_string(self->status_));
     heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
     if (status == heed::Status::Ok) status = talk->conversation.say(text);
+    talk->drawn.clear();
     if (status != heed::Status::Ok)
       return answer->fail(std::string("the answer could not begin: ") + heed::to_string(status));
     self->step(talk, answer);
@@ -92,15 +104,48 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTa
   return answer;
 }
 
+void SpeakerModel::post_step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
+  worker_.post([self = shared_from_this(), talk, answer] { self->step(talk, answer); });
+}
+
 // One step, and then the next, behind those of other conversations: they take turns.
 void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
   if (answer->is_cancelled()) return;
+  if (is_limited_ && allowed_ms_ <= 0) return waiting_.push_back({talk, answer});
+  const auto begin = std::chrono::steady_clock::now();
   heed::TextPiece piece;
   const heed::Status status = talk->conversation.step(&piece);
+  allowed_ms_ -= std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (status != heed::Status::Ok) return answer->fail(std::string("the answer broke off: ") + heed::to_string(status));
-  answer->add(piece.text, piece.end != heed::TextEnd::None);
-  if (piece.end == heed::TextEnd::None)
-    worker_.post([self = shared_from_this(), talk, answer] { self->step(talk, answer); });
+  if (piece.token >= 0) talk->drawn.push_back(piece.token);
+  answer->add(piece);
+  if (piece.end == heed::TextEnd::None) post_step(talk, answer);
+}
+
+void SpeakerModel::allow(int64_t frame, double share) {
+  if (frame_.exchange(frame) == frame) return;  // another speaker's call
+  worker_.post([self = shared_from_this(), share] {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    constexpr Milliseconds kLongest{1000};  // what nobody used is not saved up for longer
+    const auto now = std::chrono::steady_clock::now();
+    const Milliseconds gone = std::min<Milliseconds>(now - std::exchange(self->allowed_at_, now), kLongest);
+    self->is_limited_ = share > 0;
+    self->allowed_ms_ = std::min(self->allowed_ms_, 0.0) + share * gone.count();
+    if (self->is_limited_ && self->allowed_ms_ <= 0) return;
+    for (const Waiting& one : std::exchange(self->waiting_, {})) self->post_step(one.talk, one.answer);
+  });
+}
+
+std::shared_ptr<SpeakerAnswer> SpeakerModel::look(const std::shared_ptr<SpeakerTalk>& talk, int64_t word) {
+  auto answer = std::make_shared<SpeakerAnswer>();
+  worker_.post([self = shared_from_this(), talk, answer, word] {
+    SpeakerAnswer::Look seen;
+    const heed::Status status =
+        look_at(self->generator_, talk->conversation.ids(), talk->drawn, word, &seen.words, &seen.weights);
+    if (status == heed::Status::Ok) return answer->add(std::move(seen));
+    answer->fail(std::string("what the character looked at is not known: ") + heed::to_string(status));
+  });
+  return answer;
 }
 
 void SpeakerModel::cancel(const std::shared_ptr<SpeakerTalk>& talk, SpeakerAnswer& answer) {

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <heed/text_generator.hpp>
 
@@ -17,14 +20,21 @@
 // One answer: the worker writes it, and a speaker takes it.
 class SpeakerAnswer {
  public:
+  struct Look {
+    std::vector<std::string> words;
+    std::vector<float> weights;
+  };
   struct News {
     std::string text, problem;
+    int64_t tokens = 0;
     bool is_over = false;
+    std::optional<Look> look;
   };
 
   // Nothing: the worker is writing just now.
   std::optional<News> take();
-  void add(const std::string& text, bool is_over);
+  void add(const heed::TextPiece& piece);
+  void add(Look look);
   void fail(std::string problem);
   void cancel() { is_cancelled_ = true; }
   bool is_cancelled() const { return is_cancelled_; }
@@ -54,6 +64,11 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   std::shared_ptr<SpeakerAnswer> say(const std::shared_ptr<SpeakerTalk>& talk, std::string text);
   void cancel(const std::shared_ptr<SpeakerTalk>& talk, SpeakerAnswer& answer);
   void forget(std::shared_ptr<SpeakerTalk> talk);
+  // What the character looked at when it began this word of its last answer; words are parted by spaces.
+  std::shared_ptr<SpeakerAnswer> look(const std::shared_ptr<SpeakerTalk>& talk, int64_t word);
+  // Once in each frame while somebody speaks: steps may take this share of the time that goes by. What a step takes beyond that,
+  // it pays by waiting afterwards. 0: no limit.
+  void allow(int64_t frame, double share);
   // Once for each `of`: a speaker lets go of the model, which it must hold by nothing else.
   static void leave(std::shared_ptr<SpeakerModel> model);
 
@@ -61,12 +76,22 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   void open();
   heed::Status begin(SpeakerTalk& talk) const;
   void step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
+  void post_step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
 
   const std::string path_;
   const int64_t context_;
   std::atomic<int> speakers_ = 0;
   std::atomic<bool> is_failed_ = false;
+  std::atomic<int64_t> frame_ = -1;  // of which time was allowed
   // These are the worker's.
+  struct Waiting {
+    std::shared_ptr<SpeakerTalk> talk;
+    std::shared_ptr<SpeakerAnswer> answer;
+  };
+  std::deque<Waiting> waiting_;  // for time
+  double allowed_ms_ = 0;
+  bool is_limited_ = false;
+  std::chrono::steady_clock::time_point allowed_at_;
   heed::Device device_;
   heed::TextGenerator generator_;
   heed::Status status_ = heed::Status::NotReady;
