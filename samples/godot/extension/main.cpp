@@ -5,6 +5,7 @@
 #include "attention.hpp"
 #include "device.hpp"
 #include "speaker.hpp"
+#include "text_encoder.hpp"
 #include "worker.hpp"
 
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // Classes of arguments come before those that take them.
 std::span<const godot::Class* const> classes() {
   static const godot::Class* const all[] = {&HeedDevice::description(), &HeedAttention::description(),
-                                            &HeedSpeaker::description()};
+                                            &HeedSpeaker::description(), &HeedTextEncoder::description()};
   return all;
 }
 
