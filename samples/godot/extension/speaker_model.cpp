@@ -69,6 +69,11 @@ std::shared_ptr<SpeakerModel> SpeakerModel::of(std::shared_ptr<Gpu> gpu, const h
   return model;
 }
 
+std::string SpeakerModel::why(heed::Status status) const {
+  if (gpu_) gpu_->note(status);
+  return gpu_ && !gpu_->is_alive() ? gpu_->problem() : heed::to_string(status);
+}
+
 void SpeakerModel::open() {
   // All speakers were freed before their model's turn came. One that comes now gets another model.
   if (speakers_ == 0) {
@@ -102,12 +107,12 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTa
   worker_.post([self = shared_from_this(), talk, answer, text = std::move(text)] {
     if (answer->is_cancelled()) return;
     if (self->status_ != heed::Status::Ok)
-      return answer->fail(std::string("the model could not be opened: ") + heed::to_string(self->status_));
+      return answer->fail("the model could not be opened: " + self->why(self->status_));
     heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
     if (status == heed::Status::Ok) status = talk->conversation.say(text);
     talk->drawn.clear();
     if (status != heed::Status::Ok)
-      return answer->fail(std::string("the answer could not begin: ") + heed::to_string(status));
+      return answer->fail("the answer could not begin: " + self->why(status));
     self->step(talk, answer);
   });
   return answer;
@@ -140,8 +145,7 @@ void SpeakerModel::step_in_frame(double budget_ms) {
       frames_->advance(generator_, budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity(), &has_pieces);
   gpu_->note(status);
   if (status != heed::Status::Ok) {
-    const std::string why = gpu_->is_alive() ? heed::to_string(status) : gpu_->problem();
-    for (const Waiting& one : std::exchange(waiting_, {})) one.answer->fail("the answer broke off: " + why);
+    for (const Waiting& one : std::exchange(waiting_, {})) one.answer->fail("the answer broke off: " + why(status));
     return;
   }
   if (!has_pieces) return;

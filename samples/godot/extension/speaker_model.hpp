@@ -81,6 +81,8 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
 
  private:
   void open();
+  // As a sentence.
+  std::string why(heed::Status status) const;
   heed::Status begin(SpeakerTalk& talk) const;
   void step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
   void step_in_frame(double budget_ms);
