@@ -34,8 +34,8 @@ bool HeedAttention::check_closed() const {
 
 bool HeedAttention::check_bounds(const char* name, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return true;
-  godot::error(std::string("HeedAttention.") + name + ": must be from " + std::to_string(least) + " to " + std::to_string(most) +
-               ", not " + std::to_string(value));
+  godot::error(std::string("HeedAttention.") + name + ": must be from " + std::to_string(least) + " to " +
+               std::to_string(most) + ", not " + std::to_string(value));
   return false;
 }
 
@@ -212,8 +212,8 @@ godot::Floats HeedAttention::run(const godot::Floats& x, const godot::Floats& co
   if (status == heed::Status::Ok) return y;
   const bool is_refused = status == heed::Status::NotReady && work_->gpu;
   godot::error("HeedAttention.run: " + (work_->gpu && !work_->gpu->is_alive() ? work_->gpu->problem()
-                                        : is_refused                        ? work_->gpu->refusal()
-                                                                            : std::string(heed::to_string(status))));
+                                        : is_refused                          ? work_->gpu->refusal()
+                                                                              : std::string(heed::to_string(status))));
   return {};
 }
 
@@ -242,12 +242,14 @@ const godot::Class& HeedAttention::description() {
        property<&A::set<"context_width", &S::context_width, 0, kWidest>, &A::get<&S::context_width>>(
            "context_width", "set_context_width", "get_context_width"),
        property<&A::set<"heads", &S::heads, 1, 1024>, &A::get<&S::heads>>("heads", "set_heads", "get_heads"),
-       property<&A::set<"key_width", &S::key_width, 0, 1024>, &A::get<&S::key_width>>("key_width", "set_key_width", "get_key_width"),
-       property<&A::set<"value_width", &S::value_width, 0, 1024>, &A::get<&S::value_width>>("value_width", "set_value_width",
-                                                                             "get_value_width"),
-       property<&A::set<"max_queries", &S::max_queries, 1, kMostRows>, &A::get<&S::max_queries>>("max_queries", "set_max_queries",
-                                                                                  "get_max_queries"),
-       property<&A::set<"max_keys", &S::max_keys, 1, kMostRows>, &A::get<&S::max_keys>>("max_keys", "set_max_keys", "get_max_keys"),
+       property<&A::set<"key_width", &S::key_width, 0, 1024>, &A::get<&S::key_width>>("key_width", "set_key_width",
+                                                                                      "get_key_width"),
+       property<&A::set<"value_width", &S::value_width, 0, 1024>, &A::get<&S::value_width>>(
+           "value_width", "set_value_width", "get_value_width"),
+       property<&A::set<"max_queries", &S::max_queries, 1, kMostRows>, &A::get<&S::max_queries>>(
+           "max_queries", "set_max_queries", "get_max_queries"),
+       property<&A::set<"max_keys", &S::max_keys, 1, kMostRows>, &A::get<&S::max_keys>>("max_keys", "set_max_keys",
+                                                                                        "get_max_keys"),
        property<&A::set<"encoder_layers", &S::encoder_layers, 0, heed::nn::kMaxLayers>, &A::get<&S::encoder_layers>>(
            "encoder_layers", "set_encoder_layers", "get_encoder_layers"),
        property<&A::set<"hidden", &S::hidden, 0, kWidest>, &A::get<&S::hidden>>("hidden", "set_hidden", "get_hidden"),

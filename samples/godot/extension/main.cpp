@@ -4,6 +4,7 @@
 
 #include "attention.hpp"
 #include "device.hpp"
+#include "documentation.hpp"
 #include "speaker.hpp"
 #include "text_encoder.hpp"
 #include "worker.hpp"
@@ -18,6 +19,8 @@ std::span<const godot::Class* const> classes() {
 }
 
 void initialize(void*, GDExtensionInitializationLevel level) {
+  if (level == GDEXTENSION_INITIALIZATION_EDITOR)
+    for (const char* xml : documentation()) godot::load_documentation(xml);
   if (level != GDEXTENSION_INITIALIZATION_SCENE) return;
   for (const godot::Class* one : classes()) godot::register_class(*one);
 }

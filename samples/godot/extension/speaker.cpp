@@ -179,8 +179,7 @@ void HeedSpeaker::process() {
   {
     const Stopwatch stopwatch;
     if (answer_) {
-      model_->allow(godot::call_for<int64_t>(godot::singleton("Engine"), "get_process_frames"),
-                    budget_msec_);
+      model_->allow(godot::call_for<int64_t>(godot::singleton("Engine"), "get_process_frames"), budget_msec_);
       news = answer_->take();
     }
     if (news) {

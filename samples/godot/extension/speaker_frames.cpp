@@ -72,7 +72,8 @@ heed::Status SpeakerFrames::submit(const heed::TextGenerator& model) {
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = needs.after_src_accesses;
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  vk.CmdPipelineBarrier(commands_, needs.after_src_stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+  vk.CmdPipelineBarrier(commands_, needs.after_src_stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0,
+                        nullptr);
   VkSubmitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = 1;
@@ -103,7 +104,8 @@ heed::Status SpeakerFrames::advance(const heed::TextGenerator& model, double bud
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  if (vk.ResetCommandPool(gpu_->host().device, pool_, 0) != VK_SUCCESS || vk.BeginCommandBuffer(commands_, &begin) != VK_SUCCESS)
+  if (vk.ResetCommandPool(gpu_->host().device, pool_, 0) != VK_SUCCESS ||
+      vk.BeginCommandBuffer(commands_, &begin) != VK_SUCCESS)
     return heed::Status::OutOfDeviceMemory;
   heed::vulkan::TextPart part;
   status = heed::vulkan::record_step(model, commands_, text_, budget_ms, &part);

@@ -50,8 +50,8 @@ SpeakerModel::~SpeakerModel() {
   if (gpu_) (void)gpu_->is_alive();
 }
 
-std::shared_ptr<SpeakerModel> SpeakerModel::of(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, const std::string& path,
-                                               int64_t context) {
+std::shared_ptr<SpeakerModel> SpeakerModel::of(std::shared_ptr<Gpu> gpu, const heed::Device& cpu,
+                                               const std::string& path, int64_t context) {
   static std::mutex mutex;
   static std::map<std::tuple<const void*, std::string, int64_t>, std::weak_ptr<SpeakerModel>> models;
   const void* device = gpu ? static_cast<const void*>(gpu.get()) : cpu.impl().get();
@@ -111,8 +111,7 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTa
     heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
     if (status == heed::Status::Ok) status = talk->conversation.say(text);
     talk->drawn.clear();
-    if (status != heed::Status::Ok)
-      return answer->fail("the answer could not begin: " + self->why(status));
+    if (status != heed::Status::Ok) return answer->fail("the answer could not begin: " + self->why(status));
     self->step(talk, answer);
   });
   return answer;
@@ -162,7 +161,7 @@ void SpeakerModel::step_in_frame(double budget_ms) {
 
 void SpeakerModel::allow_time(double budget_ms) {
   using Milliseconds = std::chrono::duration<double, std::milli>;
-  constexpr Milliseconds kLongest{1000};       // what nobody used is not saved up for longer
+  constexpr Milliseconds kLongest{1000};  // what nobody used is not saved up for longer
   constexpr double kFrameMs = 1000.0 / 60;
   const auto now = std::chrono::steady_clock::now();
   const Milliseconds gone = std::min<Milliseconds>(now - std::exchange(allowed_at_, now), kLongest);

@@ -94,7 +94,7 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   std::atomic<int> speakers_ = 0;
   std::atomic<bool> is_failed_ = false;
   std::atomic<int64_t> frame_ = -1;  // of which time was allowed
-  const std::shared_ptr<Gpu> gpu_;  // before what lives on its device
+  const std::shared_ptr<Gpu> gpu_;   // before what lives on its device
   // These are the worker's.
   struct Waiting {
     std::shared_ptr<SpeakerTalk> talk;

@@ -64,7 +64,8 @@ Found EncoderModel::find(const std::string& text) {
   }
   std::vector<float> cosine(intents.size());
   for (size_t i = 0; i < intents.size(); ++i)
-    cosine[i] = std::inner_product(vector.begin(), vector.end(), vectors.begin() + static_cast<ptrdiff_t>(i * vector.size()), 0.0f);
+    cosine[i] = std::inner_product(vector.begin(), vector.end(),
+                                   vectors.begin() + static_cast<ptrdiff_t>(i * vector.size()), 0.0f);
   std::vector<size_t> order(intents.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return cosine[a] > cosine[b]; });
