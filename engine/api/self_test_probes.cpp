@@ -255,16 +255,17 @@ void sample(Graph& g, DType t, Dim m, Dim n) {
                              .min_p = 0.01f}));
 }
 
-void attention_backward(Graph& g, DType, Dim m, Dim n) {
-  const Tensor q = g.input("q", {2, 4, m, 20}), k = g.input("k", {2, 2, n, 20}), v = g.input("v", {2, 2, n, 12});
+void attention_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 4, m, 20}, t), k = g.input("k", {2, 2, n, 20}, t),
+               v = g.input("v", {2, 2, n, 12}, t);
   AttentionOptions options;
   options.causal = Causal::BottomRight;
   options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
-  options.bias = g.input("bias", {4, m, n});
+  options.bias = g.input("bias", {4, m, n}, t);
   options.dropout = 0.25f;
   const Tensor y = g.attention(q, k, v, options).output;
   detail::GraphData& data = detail::data_of(g);
-  const auto made = detail::attention_backward(data, y, g.input("dy", {2, 4, m, 12}));
+  const auto made = detail::attention_backward(data, y, g.input("dy", {2, 4, m, 12}, t));
   g.output("dq", made.query);
   g.output("dk", made.key);
   g.output("dv", made.value);
@@ -346,9 +347,9 @@ void plain_softmax_backward(Graph& g, DType t, Dim m, Dim n) {
 }
 
 void norm_backward(Graph& g, DType t, Dim m, Dim n) {
-  const Tensor x = g.input("x", {m, n}, t), gamma = g.input("gamma", {n}, t);
-  const Tensor layer = g.layernorm(x, gamma, {}, 1e-2f), rms = g.rmsnorm(x, gamma, 1e-2f);
-  differentiate(g, g.add(g.add(layer, rms), g.l2_normalize(x)), {{"y", x}});
+  const Tensor x = g.input("x", {m, n}, t), gamma = g.input("gamma", {n}, t), beta = g.input("beta", {n}, t);
+  const Tensor layer = g.layernorm(x, gamma, beta, 1e-2f), rms = g.rmsnorm(x, gamma, 1e-2f);
+  differentiate(g, g.add(g.add(layer, rms), g.l2_normalize(x)), {{"y", x}, {"dgamma", gamma}, {"dbeta", beta}});
 }
 
 void cross_entropy_backward(Graph& g, DType t, Dim m, Dim n) {
@@ -422,7 +423,7 @@ constexpr Probe kProbes[] = {
     {"cross_entropy_backward", cross_entropy_backward},
     {"embedding_backward", embedding_backward},
     {"slice_backward", slice_backward},
-    {"attention_backward", attention_backward, true, true},
+    {"attention_backward", attention_backward, true},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},
 };

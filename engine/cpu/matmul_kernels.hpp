@@ -8,15 +8,18 @@
 
 namespace heed::cpu {
 
-// How finished sums become results: out = residual + act(scale * sum + bias), or times it, f32 throughout.
+// How finished sums become results: out = residual + act(scale * sum + bias), or times it, f32 throughout; or, if `slopes`,
+// scale * sum times the derivative of act at the residual.
 struct TileFinish {
   float scale = 1.0f;
   Activation activation = Activation::None;
   const float* bias = nullptr;      // of the tile's columns; null: none
   const float* residual = nullptr;  // row r starts at residual_rows[r]; null: none
   const int64_t* residual_rows = nullptr;
-  bool gated = false;    // the residual multiplies
-  float* out = nullptr;  // row r starts at out_rows[r]; may be the sums themselves
+  bool gated = false;     // the residual multiplies
+  bool slopes = false;    // without a residual: scale * sum alone
+  float* kept = nullptr;  // what the activation is given; row r starts at residual_rows[r]
+  float* out = nullptr;   // row r starts at out_rows[r]; may be the sums themselves
   const int64_t* out_rows = nullptr;
 };
 

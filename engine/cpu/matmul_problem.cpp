@@ -48,6 +48,8 @@ Problem::Problem(const Pass& pass) : attrs(pass.node.as<MatmulAttrs>()), kernels
   operand[kB] = pass.input(in::kB);
   operand[kOut] = pass.output();
   operand[kResidual] = pass.input_like(in::kResidual, operand[kOut].view);
+  keeps = pass.node.outputs[out::kBeforeActivation].valid();
+  if (keeps) operand[kResidual] = pass.output(out::kBeforeActivation);
   bias = pass.input(in::kBias);
   dropout = {dropout_words(attrs.dropout.p), pass.values.seed, attrs.dropout.stream};
   n = row_length(operand[kOut].view);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/rows.hpp"
@@ -5,7 +6,8 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kColumns = 256;  // of one item
+constexpr int64_t kColumns = 128;  // of one item
+constexpr int64_t kHeld = 32;      // elements that are added up as floats
 
 struct Operands {
   Operand x, out, mask;
@@ -41,9 +43,15 @@ struct Operands {
     return nonzero == (attrs.mask_meaning == Mask::Meaning::Keep);
   }
 
-  // Computes columns first .. first + n of out's row `row`. Sums are double, so that their order hardly matters.
+  // Computes columns first .. first + n of out's row `row`. A few elements are added up as floats, and these sums as doubles, so that
+  // their order hardly matters.
   void run(int64_t row, int64_t first, int64_t n, double* sums, float* buffer) const {
+    float* const held = buffer + kColumns;
+    const RowKernels& kernels = *x.kernels;
     std::memset(sums, 0, static_cast<size_t>(n) * sizeof(double));
+    const auto add_held = [&] {
+      for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<double>(held[c]);
+    };
     const int64_t count = x.view.dim[attrs.axis], stride = x.view.stride[attrs.axis];
     const int64_t offset = row_offset(rest, row) + first * row_stride(rest);
     // A mask has one row per index along axis 0 of x; the averaged axis is then axis 1.
@@ -51,10 +59,15 @@ struct Operands {
     int64_t used = 0;
     for (int64_t i = 0; i < count; ++i) {
       if (!kept(batch, i)) continue;
-      ++used;
       const float* values = load(x, offset + i * stride, row_stride(rest), n, buffer);
-      for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<double>(values[c]);
+      if (used++ % kHeld != 0) {
+        kernels.add(held, values, held, n);
+        continue;
+      }
+      if (used > 1) add_held();
+      std::copy_n(values, n, held);
     }
+    if (used > 0) add_held();
     const double inverse = attrs.sum ? 1.0 : used > 0 ? 1.0 / static_cast<double>(used) : 0.0;
     for (int64_t c = 0; c < n; ++c) buffer[c] = static_cast<float>(sums[c] * inverse);
     store(out, row_offset(out.view, row) + first * row_stride(out.view), row_stride(out.view), n, buffer);
@@ -66,7 +79,7 @@ struct Operands {
 }  // namespace
 
 ScratchNeed mean_scratch(const ScratchQuery&) {
-  return {.shared = 0, .per_worker = kColumns * (sizeof(double) + sizeof(float))};
+  return {.shared = 0, .per_worker = kColumns * (sizeof(double) + 2 * sizeof(float))};
 }
 
 void run_mean(const Pass& pass) {

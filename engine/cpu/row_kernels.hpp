@@ -26,6 +26,13 @@ struct NormRow {
   const float* next = nullptr;  // a row of x that layernorm prefetches meanwhile
 };
 
+// What a row's gradient adds to, n floats each; null: nobody wants it.
+struct NormSums {
+  float* gamma = nullptr;  // upstream times the normalized row
+  float* beta = nullptr;   // upstream
+  float* rows = nullptr;   // the gradient of x, with the residual
+};
+
 struct RowKernels {
   void (*activate)(Activation kind, const float* x, float* out, int64_t n) = nullptr;
   // g times the derivative of the activation at x.
@@ -51,9 +58,12 @@ struct RowKernels {
   // read, and where visible, which may be null, is 0.
   void (*softmax_backward)(const float* p, const float* g, const float* visible, float scale, float* out,
                            int64_t n) = nullptr;
-  // The gradient of x, with `row.gamma`; and of what the norm gave: `upstream`. Row.residual and beta do not count.
-  void (*layernorm_backward)(const NormRow& row, const float* upstream, float* out, int64_t n) = nullptr;
-  void (*rmsnorm_backward)(const NormRow& row, const float* upstream, float* out, int64_t n) = nullptr;
+  // The gradient of x, with `row.gamma`, from that of what the norm gave: `upstream`. Row.residual is added to it; beta does not
+  // count.
+  void (*layernorm_backward)(const NormRow& row, const float* upstream, const NormSums& sums, float* out,
+                             int64_t n) = nullptr;
+  void (*rmsnorm_backward)(const NormRow& row, const float* upstream, const NormSums& sums, float* out,
+                           int64_t n) = nullptr;
 
   // x[i] is element `first + i` of the tensor, counted row-major over its shape of this run.
   void (*dropout)(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) = nullptr;

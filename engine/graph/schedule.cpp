@@ -35,6 +35,7 @@ class Planner {
     detail::lower_attention(&graph_, options_);
     detail::isolate_outputs(&graph_);
     detail::fuse(&graph_, options_);
+    detail::fuse_gradients(&graph_);
     detail::write_in_place(&graph_, options_, detail::Products::Whole);
     detail::project(&graph_, options_);
     detail::write_in_place(&graph_, options_, detail::Products::PerHead);

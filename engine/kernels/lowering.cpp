@@ -170,6 +170,7 @@ void plan_for(const Capabilities& device, ScheduleOptions* options) {
                              max_values,  node,          *static_cast<const Capabilities*>(context)};
     if (node.op == Op::Matmul) return kernels::matmul_workspace(need);
     if (node.op == Op::AttentionBackward) return kernels::attention_backward_workspace(need);
+    if (node.op == Op::NormBackward) return kernels::norm_backward_workspace(need);
     if (node.op == Op::GradientNorm) return kernels::gradient_norm_workspace(need);
     return node.op == Op::Attention ? kernels::attention_workspace(need) : 0;
   };

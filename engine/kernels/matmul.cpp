@@ -40,6 +40,8 @@ KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   if (is_quantized(b)) use.key.set(MatmulBlockConstants::BLOCK_TYPE, number_of(b));
   constexpr size_t kInputs[] = {in::kA, in::kB, in::kBias, in::kResidual};
   bind(select, &use, kInputs);
+  if (const Tensor kept = select.node.outputs[out::kBeforeActivation]; kept.valid())
+    use.buffers[in::kResidual] = {BufferUse::Kind::Tensor, true, kept};
   return use;
 }
 

@@ -146,7 +146,9 @@ bool add_fused(Backflow& flow, const Node& node, const AttentionUpstream& upstre
   if (upstream.weights.valid() || upstream.log_sum_exp.valid() || flow.wants(node.inputs[in::kAttentionBias]) ||
       !detail::has_attention_backward(flow.data(), node))
     return false;
-  const detail::AttentionBackward made = detail::attention_backward(flow.data(), node.outputs[0], upstream.output);
+  const detail::AttentionBackward made =
+      detail::attention_backward(flow.data(), node.outputs[0], upstream.output, flow.wants(node.inputs[in::kQuery]),
+                                 flow.wants(node.inputs[in::kKey]), flow.wants(node.inputs[in::kValue]));
   flow.add(node.inputs[in::kQuery], made.query);
   flow.add(node.inputs[in::kKey], made.key);
   flow.add(node.inputs[in::kValue], made.value);

@@ -7,17 +7,16 @@ namespace {
 using Kind = NormBackwardAttrs::Kind;
 
 void norm_rule(Backflow& flow, const Node& node, Kind kind) {
-  Graph& g = flow.graph();
   const Tensor x = node.inputs[in::kX], upstream = flow.upstream(node.outputs[0]);
   const Tensor gamma = kind == Kind::L2 ? Tensor{} : node.inputs[in::kGamma];
   const Tensor beta = kind == Kind::Layer ? node.inputs[in::kBeta] : Tensor{};
   const float eps = node.as<NormAttrs>().eps;
-  if (flow.wants(x)) flow.add(x, detail::norm_backward(flow.data(), {kind, eps}, x, gamma, upstream));
-  if (flow.wants(gamma)) {
-    const Tensor normal = kind == Kind::Layer ? g.layernorm(x, {}, {}, eps) : g.rmsnorm(x, {}, eps);
-    flow.add(gamma, g.mul(upstream, normal));
-  }
-  flow.add(beta, upstream);
+  if (!flow.wants(x) && !flow.wants(gamma)) return flow.add(beta, upstream);
+  const detail::NormGradients made =
+      detail::norm_backward(flow.data(), {kind, eps}, x, gamma, upstream, flow.wants(gamma), flow.wants(beta));
+  flow.add(x, made.x);
+  flow.add(gamma, made.gamma);
+  flow.add(beta, made.beta);
 }
 
 }  // namespace

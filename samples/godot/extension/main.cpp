@@ -1,23 +1,36 @@
 // Where Godot enters the extension.
 #include <cstdio>
+#include <span>
 
+#include "attention.hpp"
 #include "device.hpp"
+#include "documentation.hpp"
 #include "speaker.hpp"
+#include "text_encoder.hpp"
 #include "worker.hpp"
 
 namespace {
 
+// Classes of arguments come before those that take them.
+std::span<const godot::Class* const> classes() {
+  static const godot::Class* const all[] = {&HeedDevice::description(), &HeedAttention::description(),
+                                            &HeedSpeaker::description(), &HeedTextEncoder::description()};
+  return all;
+}
+
 void initialize(void*, GDExtensionInitializationLevel level) {
+  if (level == GDEXTENSION_INITIALIZATION_EDITOR)
+    for (const char* xml : documentation()) godot::load_documentation(xml);
   if (level != GDEXTENSION_INITIALIZATION_SCENE) return;
-  godot::register_class(HeedDevice::description());
-  godot::register_class(HeedSpeaker::description());
+  for (const godot::Class* one : classes()) godot::register_class(*one);
 }
 
 void deinitialize(void*, GDExtensionInitializationLevel level) {
   if (level != GDEXTENSION_INITIALIZATION_SCENE) return;
+  Gpu::begin_to_close();
   Worker::wait_for_all();
-  godot::unregister_class(HeedSpeaker::description());
-  godot::unregister_class(HeedDevice::description());
+  Gpu::close_all();
+  for (const godot::Class* one : classes()) godot::unregister_class(*one);
 }
 
 }  // namespace

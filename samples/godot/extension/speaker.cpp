@@ -27,7 +27,7 @@ class Stopwatch {
 
 }  // namespace
 
-int64_t HeedSpeaker::take_spent_usec() { return spent_ns.exchange(0) / 1000; }
+int64_t HeedSpeaker::take_spent_usec() const { return spent_ns.exchange(0) / 1000; }
 
 HeedSpeaker::~HeedSpeaker() {
   const Stopwatch stopwatch;
@@ -39,6 +39,7 @@ HeedSpeaker::~HeedSpeaker() {
 void HeedSpeaker::forget() {
   if (answer_) answer_->cancel();
   answer_.reset();
+  look_.reset();
   if (talk_) model_->forget(std::move(talk_));
   talk_.reset();
 }
@@ -57,60 +58,58 @@ bool HeedSpeaker::refuse_speaking(const char* method) const {
   return true;
 }
 
-int64_t HeedSpeaker::open(GDExtensionObjectPtr object, const std::string& path) {
+godot::Error HeedSpeaker::open(godot::Object object, const std::string& path) {
   const Stopwatch stopwatch;
-  if (refuse_thread("open")) return godot::Unavailable;
-  const HeedDevice* device = HeedDevice::of(object);
-  if (device == nullptr || !device->device().valid()) {
-    godot::error("HeedSpeaker.open: the device must be a HeedDevice whose open() returned OK");
-    return godot::InvalidParameter;
-  }
+  if (refuse_thread("open")) return godot::Error::Unavailable;
+  const HeedDevice* device = HeedDevice::opened(object, "HeedSpeaker.open");
+  if (device == nullptr) return godot::Error::InvalidParameter;
+  if (!device->can_serve_models("HeedSpeaker.open")) return godot::Error::Unavailable;
   forget();
   // The new one is taken first, so that a speaker that opens its own model again keeps it.
-  auto before = std::exchange(model_, SpeakerModel::of(device->device(), path, context_tokens_));
+  auto before = std::exchange(model_, SpeakerModel::of(device->gpu(), device->cpu(), path, context_tokens_));
   if (before) SpeakerModel::leave(std::move(before));
-  return godot::Ok;
+  return godot::Error::Ok;
 }
 
 // The next question begins anew, as somebody else.
-int64_t HeedSpeaker::become(talk::Persona persona) {
+godot::Error HeedSpeaker::become(talk::Persona persona) {
   persona_ = std::move(persona);
   forget();
-  return godot::Ok;
+  return godot::Error::Ok;
 }
 
-int64_t HeedSpeaker::set_persona(const std::string& text) {
+godot::Error HeedSpeaker::set_persona(const std::string& text) {
   const Stopwatch stopwatch;
-  if (refuse_thread("set_persona")) return godot::Unavailable;
-  if (refuse_speaking("set_persona")) return godot::Busy;
+  if (refuse_thread("set_persona")) return godot::Error::Unavailable;
+  if (refuse_speaking("set_persona")) return godot::Error::Busy;
   talk::Persona persona;
   persona.system = text;
   return become(std::move(persona));
 }
 
-int64_t HeedSpeaker::set_persona_file(const std::string& path) {
+godot::Error HeedSpeaker::set_persona_file(const std::string& path) {
   const Stopwatch stopwatch;
-  if (refuse_thread("set_persona_file")) return godot::Unavailable;
-  if (refuse_speaking("set_persona_file")) return godot::Busy;
+  if (refuse_thread("set_persona_file")) return godot::Error::Unavailable;
+  if (refuse_speaking("set_persona_file")) return godot::Error::Busy;
   talk::Persona persona;
   std::string problem;
   if (talk::read_persona(path, &persona, &problem)) return become(std::move(persona));
   godot::error("HeedSpeaker.set_persona_file: " + problem);
-  return godot::FileCannotBeRead;
+  return godot::Error::FileCannotBeRead;
 }
 
-int64_t HeedSpeaker::say(const std::string& text) {
+godot::Error HeedSpeaker::say(const std::string& text) {
   const Stopwatch stopwatch;
-  if (refuse_thread("say")) return godot::Unavailable;
+  if (refuse_thread("say")) return godot::Error::Unavailable;
   if (!model_) {
     godot::error("HeedSpeaker.say: there is no model; call open() first");
-    return godot::Unconfigured;
+    return godot::Error::Unconfigured;
   }
-  if (refuse_speaking("say")) return godot::Busy;
+  if (refuse_speaking("say")) return godot::Error::Busy;
   if (!talk_) talk_ = SpeakerModel::talk({persona_, answer_tokens_});
   text_.clear();
   answer_ = model_->say(talk_, text);
-  return godot::Ok;
+  return godot::Error::Ok;
 }
 
 void HeedSpeaker::cancel() {
@@ -120,8 +119,7 @@ void HeedSpeaker::cancel() {
     model_->cancel(talk_, *answer_);
     answer_.reset();
   }
-  const std::string texts[] = {text_};
-  std::ignore = emit("finished", texts);
+  std::ignore = emit("finished", {text_});
 }
 
 void HeedSpeaker::set_context_tokens(int64_t tokens) {
@@ -138,96 +136,84 @@ void HeedSpeaker::set_answer_tokens(int64_t tokens) {
     godot::error("HeedSpeaker.answer_tokens: must be 0 or more");
 }
 
+void HeedSpeaker::set_budget_msec(double milliseconds) {
+  if (milliseconds >= 0)
+    budget_msec_ = milliseconds;
+  else
+    godot::error("HeedSpeaker.budget_msec: must be 0 or more");
+}
+
+godot::Error HeedSpeaker::look(int64_t word) {
+  const Stopwatch stopwatch;
+  if (refuse_thread("look")) return godot::Error::Unavailable;
+  if (refuse_speaking("look")) return godot::Error::Busy;
+  if (!talk_ || text_.empty() || word < 0) {
+    godot::error("HeedSpeaker.look: there is no such word; ask after finished, with the word's number from 0 on");
+    return godot::Error::InvalidParameter;
+  }
+  look_ = model_->look(talk_, word);
+  return godot::Error::Ok;
+}
+
+// False: a handler freed the node.
+bool HeedSpeaker::tell_answer(const SpeakerAnswer::News& news) {
+  const std::string all = text_;
+  if (!news.problem.empty()) godot::error("HeedSpeaker: " + news.problem);
+  if (!news.text.empty() && !emit("token", {news.text})) return false;
+  if (!news.is_over) return true;
+  return news.problem.empty() ? emit("finished", {all}) : emit("failed", {news.problem});
+}
+
+void HeedSpeaker::tell_look() {
+  const auto news = look_->take();
+  if (!news || !news->is_over) return;
+  look_.reset();
+  if (news->look)
+    std::ignore = emit("looked", {news->look->words, news->look->weights});
+  else
+    godot::error("HeedSpeaker.look: " + news->problem);
+}
+
 void HeedSpeaker::process() {
   std::optional<SpeakerAnswer::News> news;
   {
     const Stopwatch stopwatch;
-    if (answer_) news = answer_->take();
-    if (!news) return;
-    text_ += news->text;
-    if (news->is_over) answer_.reset();
+    if (answer_) {
+      model_->allow(godot::call_for<int64_t>(godot::singleton("Engine"), "get_process_frames"), budget_msec_);
+      news = answer_->take();
+    }
+    if (news) {
+      text_ += news->text;
+      tokens_ += news->tokens;
+      if (news->is_over) answer_.reset();
+    }
   }
-  // A handler may free the node, and all that is said about it afterwards is this.
-  const std::string all[] = {text_}, text[] = {news->text}, why[] = {news->problem};
-  if (!news->problem.empty()) godot::error("HeedSpeaker: " + news->problem);
-  if (!news->text.empty() && !emit("token", text)) return;
-  if (!news->is_over) return;
-  if (news->problem.empty())
-    std::ignore = emit("finished", all);
-  else
-    std::ignore = emit("failed", why);
+  if (news && !tell_answer(*news)) return;
+  if (look_) tell_look();
 }
 
 const godot::Class& HeedSpeaker::description() {
-  using godot::Kind, godot::Value, godot::Instance;
+  using godot::Kind, godot::method;
   static const godot::Class result{
       "HeedSpeaker",
       "Node",
-      [](GDExtensionObjectPtr object) -> Instance* { return new HeedSpeaker(object); },
-      {{"open",
-        {{"device", Kind::Object, "HeedDevice"}, {"path", Kind::Text}},
-        Kind::Int,
-        [](Instance& self, const Value* with, Value* to) {
-          to->integer = static_cast<HeedSpeaker&>(self).open(with[0].object, with[1].text);
-        }},
-       {"set_persona",
-        {{"text", Kind::Text}},
-        Kind::Int,
-        [](Instance& self, const Value* with, Value* to) {
-          to->integer = static_cast<HeedSpeaker&>(self).set_persona(with[0].text);
-        }},
-       {"set_persona_file",
-        {{"path", Kind::Text}},
-        Kind::Int,
-        [](Instance& self, const Value* with, Value* to) {
-          to->integer = static_cast<HeedSpeaker&>(self).set_persona_file(with[0].text);
-        }},
-       {"say",
-        {{"text", Kind::Text}},
-        Kind::Int,
-        [](Instance& self, const Value* with, Value* to) {
-          to->integer = static_cast<HeedSpeaker&>(self).say(with[0].text);
-        }},
-       {"cancel",
-        {},
-        Kind::None,
-        [](Instance& self, const Value*, Value*) { static_cast<HeedSpeaker&>(self).cancel(); }},
-       {"is_speaking",
-        {},
-        Kind::Bool,
-        [](Instance& self, const Value*, Value* to) { to->integer = static_cast<HeedSpeaker&>(self).speaking(); }},
-       {"get_answer",
-        {},
-        Kind::Text,
-        [](Instance& self, const Value*, Value* to) { to->text = static_cast<HeedSpeaker&>(self).answer(); }},
-       {"set_context_tokens",
-        {{"tokens", Kind::Int}},
-        Kind::None,
-        [](Instance& self, const Value* with, Value*) {
-          static_cast<HeedSpeaker&>(self).set_context_tokens(with[0].integer);
-        }},
-       {"get_context_tokens",
-        {},
-        Kind::Int,
-        [](Instance& self, const Value*, Value* to) {
-          to->integer = static_cast<HeedSpeaker&>(self).context_tokens();
-        }},
-       {"set_answer_tokens",
-        {{"tokens", Kind::Int}},
-        Kind::None,
-        [](Instance& self, const Value* with, Value*) {
-          static_cast<HeedSpeaker&>(self).set_answer_tokens(with[0].integer);
-        }},
-       {"get_answer_tokens",
-        {},
-        Kind::Int,
-        [](Instance& self, const Value*, Value* to) { to->integer = static_cast<HeedSpeaker&>(self).answer_tokens(); }},
-       {"take_spent_usec",
-        {},
-        Kind::Int,
-        [](Instance&, const Value*, Value* to) { to->integer = HeedSpeaker::take_spent_usec(); }}},
-      {{"token", {{"text", Kind::Text}}}, {"finished", {{"answer", Kind::Text}}}, {"failed", {{"why", Kind::Text}}}},
-      {{"context_tokens", Kind::Int, "set_context_tokens", "get_context_tokens"},
-       {"answer_tokens", Kind::Int, "set_answer_tokens", "get_answer_tokens"}}};
+      godot::create<HeedSpeaker>,
+      {method<&HeedSpeaker::open>("open", {{"device", Kind::Object, "HeedDevice"}, {"path"}}),
+       method<&HeedSpeaker::set_persona>("set_persona", {{"text"}}),
+       method<&HeedSpeaker::set_persona_file>("set_persona_file", {{"path"}}),
+       method<&HeedSpeaker::say>("say", {{"text"}}), method<&HeedSpeaker::cancel>("cancel"),
+       method<&HeedSpeaker::look>("look", {{"word"}}), method<&HeedSpeaker::tokens>("get_tokens"),
+       method<&HeedSpeaker::speaking>("is_speaking"), method<&HeedSpeaker::answer>("get_answer"),
+       method<&HeedSpeaker::take_spent_usec>("take_spent_usec")},
+      {{"token", {{"text", Kind::Text}}},
+       {"finished", {{"answer", Kind::Text}}},
+       {"failed", {{"why", Kind::Text}}},
+       {"looked", {{"words", Kind::Texts}, {"weights", Kind::Floats}}}},
+      {godot::property<&HeedSpeaker::set_budget_msec, &HeedSpeaker::budget_msec>("budget_msec", "set_budget_msec",
+                                                                                 "get_budget_msec"),
+       godot::property<&HeedSpeaker::set_context_tokens, &HeedSpeaker::context_tokens>(
+           "context_tokens", "set_context_tokens", "get_context_tokens"),
+       godot::property<&HeedSpeaker::set_answer_tokens, &HeedSpeaker::answer_tokens>(
+           "answer_tokens", "set_answer_tokens", "get_answer_tokens")}};
   return result;
 }

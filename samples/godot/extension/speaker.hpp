@@ -14,14 +14,15 @@ class HeedSpeaker final : public godot::Instance {
  public:
   static const godot::Class& description();
 
-  explicit HeedSpeaker(GDExtensionObjectPtr object) : Instance(object), thread_(std::this_thread::get_id()) {}
+  explicit HeedSpeaker(godot::Object object) : Instance(object), thread_(std::this_thread::get_id()) {}
   ~HeedSpeaker() override;
 
-  int64_t open(GDExtensionObjectPtr device, const std::string& path);
-  int64_t set_persona(const std::string& text);
-  int64_t set_persona_file(const std::string& path);
-  int64_t say(const std::string& text);
+  godot::Error open(godot::Object device, const std::string& path);
+  godot::Error set_persona(const std::string& text);
+  godot::Error set_persona_file(const std::string& path);
+  godot::Error say(const std::string& text);
   void cancel();
+  godot::Error look(int64_t word);
   bool speaking() const { return answer_ != nullptr; }
   const std::string& answer() const { return text_; }
 
@@ -30,9 +31,14 @@ class HeedSpeaker final : public godot::Instance {
   int64_t answer_tokens() const { return answer_tokens_; }
   void set_answer_tokens(int64_t tokens);
 
+  double budget_msec() const { return budget_msec_; }
+  void set_budget_msec(double milliseconds);
+  // Of all answers so far.
+  int64_t tokens() const { return tokens_; }
+
   // How many microseconds the calls and frames of all speakers have taken since this was asked last, handlers of their
   // signals not counted.
-  static int64_t take_spent_usec();
+  int64_t take_spent_usec() const;
 
   void ready() override { set_process(true); }
   void process() override;
@@ -40,14 +46,18 @@ class HeedSpeaker final : public godot::Instance {
  private:
   bool refuse_thread(const char* method) const;
   bool refuse_speaking(const char* method) const;
-  int64_t become(talk::Persona persona);
+  godot::Error become(talk::Persona persona);
   void forget();
+  [[nodiscard]] bool tell_answer(const SpeakerAnswer::News& news);
+  void tell_look();
 
   std::thread::id thread_;  // the one that made the node; all of its calls belong there
   std::shared_ptr<SpeakerModel> model_;
   std::shared_ptr<SpeakerTalk> talk_;      // null: the next question begins one
   std::shared_ptr<SpeakerAnswer> answer_;  // null: the character is silent
+  std::shared_ptr<SpeakerAnswer> look_;    // null: nobody asked
   talk::Persona persona_;
   std::string text_;  // of the answer so far, or of the last one
-  int64_t context_tokens_ = 1024, answer_tokens_ = 80;
+  int64_t context_tokens_ = 1024, answer_tokens_ = 80, tokens_ = 0;
+  double budget_msec_ = 0;
 };

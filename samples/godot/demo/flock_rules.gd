@@ -1,0 +1,79 @@
+# What each head of the flock looks for, as weights of an attention layer instead of training. A head's logit for a bird i and a
+# row j is, but for what is the same for all j,
+#   -|x_i - x_j|^2 / (2 reach^2) + perch, if j is one, + threat, if j is one
+# which is the product of a query and a key, both linear in rows. A head gives the mean of what it looks at.
+extends RefCounted
+
+# Columns of a row: position, |position|^2, velocity, 1 for a perch, 1 for a threat, and places to fill 12.
+const ROW := 12
+const SQUARE := 3
+const VELOCITY := 4
+const PERCH := 7
+const THREAT := 8
+# Of a head's queries and keys: position, square, perch, threat, and two that stay 0.
+const KEY := 8
+# Of what a head gives: position, velocity, share of perches, share of threats.
+const VALUE := 8
+const NEVER := -60.0
+
+# reach in metres, 0: distance does not count.
+const HEADS: Array[Dictionary] = [
+	{name = "company", reach = 5.0, perch = NEVER, threat = NEVER},
+	{name = "heading", reach = 2.0, perch = NEVER, threat = NEVER},
+	{name = "elbow room", reach = 0.7, perch = NEVER, threat = NEVER},
+	{name = "a perch", reach = 2.5, perch = 30.0, threat = NEVER},
+	{name = "danger", reach = 0.0, perch = NEVER, threat = 30.0},
+]
+
+static func columns(rows: int) -> PackedFloat32Array:
+	var weight := PackedFloat32Array()
+	weight.resize(rows * ROW)
+	return weight
+
+# Opens the layer: x are `birds` rows, context is as many and `others` after them.
+static func open(attention: HeedAttention, device: HeedDevice, birds: int, others: int) -> Error:
+	attention.width = ROW
+	attention.context_width = ROW
+	attention.heads = HEADS.size()
+	attention.key_width = KEY
+	attention.value_width = VALUE
+	attention.fused = false
+	attention.out_projection = false
+	attention.scale = 1.0
+	attention.max_queries = birds
+	attention.max_keys = birds + others
+	var q := columns(HEADS.size() * KEY)
+	var k := columns(HEADS.size() * KEY)
+	var v := columns(HEADS.size() * VALUE)
+	var q_bias := PackedFloat32Array()
+	q_bias.resize(HEADS.size() * KEY)
+	var none := PackedFloat32Array()
+	none.resize(HEADS.size() * KEY)
+	for h in HEADS.size():
+		var head := HEADS[h]
+		var at := h * KEY
+		if head.reach > 0.0:
+			for c in 3:
+				q[(at + c) * ROW + c] = 1.0 / head.reach
+				k[(at + c) * ROW + c] = 1.0 / head.reach
+			q_bias[at + 3] = 1.0
+			k[(at + 3) * ROW + SQUARE] = -0.5 / (head.reach * head.reach)
+		q_bias[at + 4] = 1.0
+		k[(at + 4) * ROW + PERCH] = head.perch
+		q_bias[at + 5] = 1.0
+		k[(at + 5) * ROW + THREAT] = head.threat
+		for c in 3:
+			v[(h * VALUE + c) * ROW + c] = 1.0
+			v[(h * VALUE + 3 + c) * ROW + VELOCITY + c] = 1.0
+		v[(h * VALUE + 6) * ROW + PERCH] = 1.0
+		v[(h * VALUE + 7) * ROW + THREAT] = 1.0
+	none.resize(HEADS.size() * VALUE)
+	attention.set_weight("q.weight", q)
+	attention.set_weight("q.bias", q_bias)
+	attention.set_weight("k.weight", k)
+	none.resize(HEADS.size() * KEY)
+	attention.set_weight("k.bias", none)
+	attention.set_weight("v.weight", v)
+	none.resize(HEADS.size() * VALUE)
+	attention.set_weight("v.bias", none)
+	return attention.open_by_rule(device, 0)

@@ -1,0 +1,40 @@
+# What the command line asks for, after "--".
+#   --model FILE, --encoder FOLDER, --personas FOLDER   the language model, the model of sentences, and the characters' files
+#   --budget MS       how much of each frame the characters may take; default 4, 0: no limit
+#   --speak none|heed whether the characters speak by themselves while --bench or --show goes on
+#   --bench SECONDS   plays for so long, and ends; --log FILE then has the time of each frame in ms, a line for each, and in its last
+#                     lines, after "#", what came of it
+#   --show WHAT --png FILE   plays, writes a picture and ends; WHAT: settle, scatter, talk or look
+extends RefCounted
+
+var model := ""
+var encoder := ""
+var personas := ""
+var budget := 4.0
+var speak := "none"
+var bench := 0.0
+var log_file := ""
+var show := "settle"
+var png := ""
+
+func read(arguments: PackedStringArray) -> String:
+	for i in range(0, arguments.size(), 2):
+		if i + 1 == arguments.size():
+			return "%s needs a value" % arguments[i]
+		var value := arguments[i + 1]
+		match arguments[i]:
+			"--model": model = value
+			"--encoder": encoder = value
+			"--personas": personas = value
+			"--budget": budget = value.to_float()
+			"--speak": speak = value
+			"--bench": bench = value.to_float()
+			"--log": log_file = value
+			"--show": show = value
+			"--png": png = value
+			_: return "there is no %s" % arguments[i]
+	if not speak in ["none", "heed"]:
+		return "--speak is none or heed"
+	if not show in ["settle", "scatter", "talk", "look"]:
+		return "--show is settle, scatter, talk or look"
+	return ""

@@ -1,0 +1,45 @@
+// The graph of an attention layer as HeedAttention describes it, and its weights.
+#pragma once
+
+#include <heed/heed.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+struct AttentionShape {
+  int64_t width = 64;         // of a row of x
+  int64_t context_width = 0;  // of a row of context; 0: x attends to itself
+  int64_t heads = 4;
+  int64_t key_width = 0;       // of one head; 0: width / heads
+  int64_t value_width = 0;     // of one head; 0: key_width
+  int64_t max_queries = 1024;  // rows of x
+  int64_t max_keys = 1024;     // rows of context
+  int64_t encoder_layers = 0;  // 0: the attention alone; else so many of PyTorch's TransformerEncoderLayer
+  int64_t hidden = 0;          // of their feed-forward; 0: 4 width
+  bool fused = true;           // in_proj_weight and in_proj_bias, as PyTorch has them; else q, k and v
+  bool out_projection = true;
+  bool bias = true;
+  bool causal = false;
+  bool gives_weights = false;  // as another output [heads, queries, keys]
+  double scale = 0;            // 0: 1 / sqrt(key_width)
+
+  bool is_cross() const { return context_width > 0; }
+};
+
+// Inputs "x" [queries, width] and, where there is one, "context" [keys, context_width]; outputs "y" [queries, ...] and "weights".
+heed::Graph attention_graph(const AttentionShape& shape, const std::string& prefix);
+
+// Weights by name, with values for all that the graph asks for.
+struct AttentionWeight {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::vector<float> values;  // empty until they are given
+  int64_t elements() const;
+};
+// Without values.
+std::vector<AttentionWeight> weights_of(const heed::Graph& graph, const std::string& prefix, int64_t encoder_layers);
+// The same values on every machine: factors of norms are 1, their biases 0, all others drawn evenly from
+// +-1 / sqrt(columns), as PyTorch begins linear layers, by a hash of seed, name and place.
+void draw(uint64_t seed, AttentionWeight* weight);
