@@ -98,7 +98,8 @@ int learn_lines(const Options& options, Voice& voice, Losses& losses, const Line
   task.judge = [&](float* loss) { return voice.judge(rows.held_out, loss); };
   task.keep = [&](std::string* error) {
     return write_checkpoint(options.out, voice, losses, error) &&
-           draw_losses(losses, voice.about(), "token", picture_path(options.out), error);
+           draw_losses(losses, std::to_string(voice.weights()) + " weights of adapters", "token",
+                       picture_path(options.out), error);
   };
   task.show = [&](int64_t, bool last) {
     std::string answer;

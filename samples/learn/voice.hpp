@@ -17,8 +17,8 @@ struct VoiceConfig {
   int layers = 0;  // the last so many have adapters; 0: half of them
   int64_t batch = 4;
   uint32_t seed = 1;
-  int64_t steps = 40;
-  float rate = 1e-3f;
+  int64_t steps = 60;
+  float rate = 1.5e-3f;
   std::string lines;  // a fingerprint of what it learns
 };
 

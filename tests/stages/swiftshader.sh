@@ -8,6 +8,6 @@ stage() {
   is_to_be_had swiftshader || return
   check_catch "heed_tests on swiftshader" env HEED_TEST_EVERY=8+1 "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-150}" \
     HEED_TEST_DEVICES=swiftshader "$with" swiftshader "$tests" \
-    '~[.]~[model]~[language_model]~"goldens: pass on every device"~"failures: whatever call fails*"~"self-test: *"'
+    '~[.]~[model]~[language_model]~[curve]~[remat]~"goldens: pass on every device"~"failures: whatever call fails*"~"self-test: *"'
   check_goldens swiftshader
 }

@@ -139,7 +139,7 @@ TEST_CASE("lora: weights that are stored as [in, out], and rows of 16 bits", "[t
 }
 
 TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora]") {
-  for (const ops::TestDevice& test : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
     Graph g;
     const Tensor ids = g.input("ids", {1, 8}, DType::I32), labels = g.input("labels", {1, 8}, DType::I32);
