@@ -1,5 +1,7 @@
-# Godot 4 of Debian sid loads the add-on, headless: two characters answer at once, and calls that are wrong end in an error each.
-about="the Godot add-on in Debian's Godot, headless"
+# Godot 4 of Debian sid loads the add-on, headless and under Xvfb with validation, with a safe and a separate render thread: attention
+# on Godot's buffers, characters on CPU and GPU, the demo, and faults, each of which ends in an error and lets the game go on. The
+# root with Godot stays in build/roots/godot for the next time.
+about="the Godot add-on in Debian's Godot: headless, and on Mesa's software driver with validation"
 stage() {
   local folder=$root/build/roots/godot built=$root/build/godot model code=0
   run_logged "samples/godot/get_godot.sh" "$root/samples/godot/get_godot.sh" "$folder" || code=$?
