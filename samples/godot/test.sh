@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs the add-on's tests in a root that get_godot.sh made, on a copy of the project: headless, and under Xvfb on Mesa's software
 # driver with Khronos' validation, with a safe and a separate render thread.
-#   test.sh ROOT LIBRARY MODEL      LIBRARY: libheed_godot.so
+#   test.sh ROOT LIBRARY MODEL ENCODER   LIBRARY: libheed_godot.so; MODEL: a GGUF file; ENCODER: a folder of all-MiniLM-L6-v2
 set -uo pipefail
 
-folder=${1:?usage: test.sh ROOT LIBRARY MODEL} library=${2:?no library} model=${3:?no model}
+folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 project=$folder/project bin=$folder/project/addons/heed/bin out=$folder/out
 source "$here/in_godot.sh"
@@ -37,6 +37,8 @@ check_validation() {
 
 copy_project "$here" "$library"
 cp -Lu "$model" "$folder/model.gguf"
+mkdir -p "$folder/encoder"
+cp -rLu "$encoder/." "$folder/encoder/"
 # Files that are no models: a small one that is cut off in its head, in its middle and near its end, and a folder.
 mkdir -p "$folder/hostile/folder.gguf"
 small=$here/../../tests/models/llama.gguf
@@ -46,6 +48,7 @@ rm -f "$out"/*.log "$out/validation.txt"
 
 headless=1
 passes 200 speaker --script tests/speaker.gd -- /model.gguf /hostile /personas/blacksmith.txt
+passes 100 intents --script tests/intents.gd -- /encoder
 passes 60 attention_cpu --script tests/attention.gd -- /out cpu
 # Every class, method, argument, property and signal has its text, or Godot would write another file.
 rm -rf "$out/doc_classes"
