@@ -7,6 +7,7 @@
 #   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learned
 #   samples/run.sh learn --lora FILE        a language model that learns a character's voice, in build/voice
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
+#   samples/run.sh godot [ARGUMENTS...]     a village in Godot 4, whose birds and people are heed's; --headless --png FILE draws it
 # "samples/run.sh SAMPLE --help" prints a sample's arguments.
 set -euo pipefail
 
@@ -19,6 +20,11 @@ case ${1:-} in
   talk) sample=talk target=talk; shift ;;
   learn) sample=learn target=learn; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
+  godot)
+    shift
+    for set_name in talk roots; do "$root/tests/drivers/install.sh" "$set_name"; done
+    exec "$root/samples/godot/run.sh" "$@"
+    ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
 esac
 
