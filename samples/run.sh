@@ -6,8 +6,21 @@
 #   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
 #   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learn
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
-# "samples/run.sh SAMPLE --help" prints a sample's arguments.
+# "samples/run.sh SAMPLE --help" prints a sample's arguments. A first word that is one slip away from a sample's name (a letter
+# too many, missing, wrong, or two swapped) counts as mistyped and not as the tour's words.
 set -euo pipefail
+
+# mistyped WORD NAME: WORD is one slip away from NAME, upper and lower case alike
+mistyped() {
+  local word=${1,,} name=$2 i
+  for ((i = 0; i <= ${#name}; i++)); do
+    local before=${name:0:i} at=${name:i:1} after=${name:i+1}
+    case $word in
+      "$before"?"$at$after" | "$before"?"$after" | "$before$after" | "$before${after:0:1}$at${after:1}") return 0 ;;
+    esac
+  done
+  return 1
+}
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 sample=tour target=tour
@@ -19,6 +32,13 @@ case ${1:-} in
   learn) sample=learn target=learn; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
+  *)
+    for name in tour heed search talk learn swarm; do
+      mistyped "${1:-}" $name || continue
+      echo "samples/run.sh: there is no sample '$1'; there are: tour, heed, search, talk, learn, swarm" \
+        "(for the attention of these words: samples/run.sh tour $1)" >&2
+      exit 2
+    done ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
