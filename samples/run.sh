@@ -8,8 +8,21 @@
 #   samples/run.sh learn --lora FILE        a language model that learns a character's voice, in build/voice
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
 #   samples/run.sh godot [ARGUMENTS...]     a village in Godot 4, whose birds and people are heed's; --headless --png FILE draws it
-# "samples/run.sh SAMPLE --help" prints a sample's arguments.
+# "samples/run.sh SAMPLE --help" prints a sample's arguments. A first word that is one slip away from a sample's name (a letter
+# too many, missing, wrong, or two swapped) counts as mistyped and not as the tour's words.
 set -euo pipefail
+
+# mistyped WORD NAME: WORD is one slip away from NAME, upper and lower case alike
+mistyped() {
+  local word=${1,,} name=$2 i
+  for ((i = 0; i <= ${#name}; i++)); do
+    local before=${name:0:i} at=${name:i:1} after=${name:i+1}
+    case $word in
+      "$before"?"$at$after" | "$before"?"$after" | "$before$after" | "$before${after:0:1}$at${after:1}") return 0 ;;
+    esac
+  done
+  return 1
+}
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 sample=tour target=tour
@@ -26,6 +39,13 @@ case ${1:-} in
     exec "$root/samples/godot/run.sh" "$@"
     ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
+  *)
+    for name in tour heed search talk learn swarm godot; do
+      mistyped "${1:-}" $name || continue
+      echo "samples/run.sh: there is no sample '$1'; there are: tour, heed, search, talk, learn, swarm, godot" \
+        "(for the attention of these words: samples/run.sh tour $1)" >&2
+      exit 2
+    done ;;
 esac
 
 "$root/tests/drivers/install.sh" samples

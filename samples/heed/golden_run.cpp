@@ -108,10 +108,14 @@ bool compare(const Case& c, const Output& output, Run& run) {
   std::vector<float> expected;
   if (read_f32(*c.file().find(output.name), {}, &expected) != Status::Ok)
     return run.stop(Verdict::Damaged, "tensor '" + output.name + "' is no floating-point tensor");
+  size_t worst = SIZE_MAX;
   for (size_t i = 0; i < expected.size(); ++i) {
     const double a = output.values[i], b = expected[i], difference = std::abs(a - b);
     // Comparisons with NaN are false. They are written so that a NaN fails, and stays in the maxima.
-    if (!(difference <= run.result.max_abs)) run.result.max_abs = difference;
+    if (!(difference <= run.result.max_abs)) {
+      run.result.max_abs = difference;
+      worst = i;
+    }
     const double relative = difference / std::max(std::abs(b), kSmallest);
     if (!(relative <= run.result.max_rel)) run.result.max_rel = relative;
     if (difference <= kAbsolute + kRelative * std::abs(b) || run.result.verdict == Verdict::Failed) continue;
@@ -119,6 +123,7 @@ bool compare(const Case& c, const Output& output, Run& run) {
     std::snprintf(text, sizeof text, "%s[%zu] is %.9g, expected %.9g", output.name.c_str(), i, a, b);
     run.stop(Verdict::Failed, text);
   }
+  if (worst != SIZE_MAX) run.result.worst = output.name + "[" + std::to_string(worst) + "]";
   return run.result.verdict == Verdict::Ok;
 }
 

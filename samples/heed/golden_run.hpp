@@ -33,6 +33,7 @@ struct Result {
   std::string name;    // the file without folder and ending
   std::string system;  // "000.mha"
   double max_abs = 0, max_rel = 0;
+  std::string worst;   // the tensor that has max_abs, with the place: "output[7]"
   std::string detail;  // one line that says why the verdict is not Ok
 };
 
