@@ -166,7 +166,8 @@ void SpeakerModel::allow_time(double budget_ms) {
   const auto now = std::chrono::steady_clock::now();
   const Milliseconds gone = std::min<Milliseconds>(now - std::exchange(allowed_at_, now), kLongest);
   is_limited_ = budget_ms > 0;
-  allowed_ms_ = std::min(allowed_ms_, 0.0) + budget_ms / kFrameMs * gone.count();
+  // Steps without a limit leave no debts.
+  allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms / kFrameMs * gone.count() : 0;
   if (is_limited_ && allowed_ms_ <= 0) return;
   for (const Waiting& one : std::exchange(waiting_, {})) post_step(one.talk, one.answer);
 }
