@@ -1,6 +1,7 @@
 // The options of the command line.
 #pragma once
 
+#include "lockstep.hpp"
 #include "overlay.hpp"
 
 namespace swarm {
@@ -17,6 +18,7 @@ struct Options {
   VkExtent2D size = {1280, 720};
   OverlayKind overlay = OverlayKind::Full;
   double budget_ms = 1000.0 / 60;
+  LockstepOptions lockstep;
   double attention_ms = 0;  // GPU time of attention per frame; 0: each frame computes all of it
 };
 
