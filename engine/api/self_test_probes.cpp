@@ -367,6 +367,35 @@ void slice_backward(Graph& g, DType t, Dim m, Dim n) {
   differentiate(g, g.transpose(g.slice(g.slice(x, 0, 1, 2), 2, 1, 1), 1, 3), {{"y", x}});
 }
 
+void activations(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.scale(g.input("x", {m, n}, t), 7.0f);
+  for (const auto& [kind, name] : {std::pair{Activation::Relu, "relu"},
+                                   {Activation::GeluErf, "gelu_erf"},
+                                   {Activation::GeluTanh, "gelu_tanh"},
+                                   {Activation::Silu, "silu"},
+                                   {Activation::Tanh, "tanh"}})
+    g.output(name, g.activation(x, kind));
+}
+
+#define HEED_REPRODUCIBLE_PROBES                                                                                   \
+  {"elementwise", add, false, true, true}, {"elementwise", mul, false, true, true},                                \
+      {"elementwise", copy, false, true, true}, {"elementwise", activations, false, true, true},                   \
+      {"elementwise", narrow_cast, false, true, true}, {"concat", concat, false, true, true},                      \
+      {"matmul", matmul, false, true, true}, {"matmul", matmul_batches, false, true, true},                        \
+      {"matmul", linear, false, true, true}, {"matmul", few_rows, false, true, true},                              \
+      {"matmul", deep, false, true, true}, {"matmul", narrow_weights, false, true, true},                          \
+      {"matmul", few_rows_by_narrow_weights, false, true, true}, {"matmul", quantized_weights, false, true, true}, \
+      {"softmax", plain_softmax, false, true, true}, {"softmax", softmax, false, true, true},                      \
+      {"attention", attention<24>, false, true, true}, {"attention", masked_attention, false, true, true},         \
+      {"dropout", dropout, true, true, true}, {"layernorm", layernorm, false, true, true},                         \
+      {"rmsnorm", rmsnorm, false, true, true}, {"embedding", embedding, false, true, true},                        \
+      {"embedding", narrow_table, false, true, true}, {"embedding", quantized_tables, false, true, true},          \
+      {"mean", mean, false, true, true}, {"mean", mean_inner, false, true, true},                                  \
+      {"l2_normalize", l2_normalize, false, true, true}, {"rotary", rotary, false, true, true},                    \
+      {"place", take<DType::F32>, false, true, true}, {"argmax", argmax, false, true, true}, {                     \
+    "sample", sample, false, true, true                                                                            \
+  }
+
 constexpr Probe kProbes[] = {
     {"elementwise", add},
     {"elementwise", mul},
@@ -426,13 +455,17 @@ constexpr Probe kProbes[] = {
     {"attention_backward", attention_backward, true},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},
+    HEED_REPRODUCIBLE_PROBES,
 };
+
+constexpr Probe kReproducible[] = {HEED_REPRODUCIBLE_PROBES};
 
 constexpr ProbeSize kSizes[] = {{1, 7}, {3, 33}, {18, 130}, {kProbeRows, kProbeColumns}};
 
 }  // namespace
 
 std::span<const Probe> self_test_probes() { return kProbes; }
+std::span<const Probe> reproducible_probes() { return kReproducible; }
 std::span<const ProbeSize> self_test_sizes() { return kSizes; }
 
 }  // namespace heed

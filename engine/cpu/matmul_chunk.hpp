@@ -138,6 +138,7 @@ class Chunk {
     for (int64_t r = 0; r < rows_; ++r)
       load_copy(a, offsets(kA)[r] + begin * problem_.a_k_stride, problem_.a_k_stride, length,
                 scratch<float>(layout_.a) + r * length);
+    if (kernels_.prepare_a != nullptr) kernels_.prepare_a(scratch<float>(layout_.a), rows_ * length);
     return {scratch<std::byte>(layout_.a), length};
   }
 
@@ -146,11 +147,11 @@ class Chunk {
     const RowsOfA a = rows_of_a(begin, length);
     const int64_t steps = tiles_.narrow != nullptr ? align_up(length, tiles_.step) : length;
     const int64_t row_bytes = tiles_.bytes_of_a(a.pitch);
-    if (rows_ == 1) return multiply_row(begin, steps, a, last);
+    if (rows_ == 1 && tiles_.tile != nullptr) return multiply_row(begin, steps, a, last);
     // All tiles get the same height, as far as possible and where they are not packed.
     const int64_t count = ceil_div(rows_, kernels_.rows), height = a.next_tile != 0 ? kernels_.rows : rows_ / count,
                   taller = a.next_tile != 0 ? 0 : rows_ % count;
-    const bool too_tall = tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
+    const bool too_tall = tiles_.tile != nullptr && tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
     const bool widened = tiles_.widen != nullptr && (count >= tiles_.widen_from || too_tall);
     const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
     for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));

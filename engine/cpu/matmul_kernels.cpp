@@ -89,6 +89,7 @@ const MatmulKernels& table() {
                                         storage<PanelF32>(),
                                         storage<PanelF16>(),
                                         storage<PanelBF16>(),
+                                        nullptr,
                                         finish_tile,
                                         quantized_storages(HWY_TARGET),
                                         rounded_storages(HWY_TARGET)};

@@ -59,7 +59,7 @@ Problem::Problem(const Pass& pass) : attrs(pass.node.as<MatmulAttrs>()), kernels
   const auto plain = [](const Operand& x) {
     return !x.valid() || (x.view.dtype == DType::F32 && row_stride(x.view) == 1);
   };
-  direct_a = plain(operand[kA]) && rows.count <= 1;
+  direct_a = plain(operand[kA]) && rows.count <= 1 && kernels.prepare_a == nullptr;
   direct_finish = plain(operand[kOut]) && plain(operand[kResidual]) && attrs.dropout.p == 0.0f;
 }
 

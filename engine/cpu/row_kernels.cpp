@@ -364,7 +364,8 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
 }  // namespace
 
 const RowKernels* row_table() {
-  static constexpr RowKernels kKernels = {activate,
+  static constexpr RowKernels kKernels = {nullptr,
+                                          activate,
                                           activate_backward,
                                           add,
                                           multiply,

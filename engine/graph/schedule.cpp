@@ -214,6 +214,7 @@ class Planner {
     schedule->weights = std::move(graph_.weights);
     schedule->states = std::move(graph_.states);
     schedule->constants = std::move(graph_.constants);
+    schedule->reproducible = options_.reproducible;
     schedule->scratch_bytes = scratch_bytes_;
     schedule->max_values = std::move(max_values_);
   }

@@ -16,6 +16,7 @@
 #include <heed/nn.hpp>
 #include <heed/optimizer.hpp>
 #include <heed/plan.hpp>
+#include <heed/reproducible.hpp>
 #include <heed/safetensors.hpp>
 #include <heed/self_test.hpp>
 #include <heed/state.hpp>

@@ -1,7 +1,9 @@
 #include "golden_run.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 
 #include "golden_case.hpp"
@@ -83,14 +85,14 @@ int64_t count_of(const Shape& shape) {
   return n;
 }
 
-bool execute(Device& device, Case& c, Run& run, std::vector<Output>* outputs) {
+bool execute(Device& device, Case& c, bool reproducible, Run& run, std::vector<Output>* outputs) {
   Weights weights;
   const std::vector<HostTensor> tensors = weights_of(c);
   Status status =
       tensors.empty() ? Status::Ok : device.upload(tensors, &weights, {.keep_dtype = false, .dtype = DType::F32});
   if (status != Status::Ok) return run.stop(status);
   Plan plan;
-  status = device.compile(c.graph, weights, &plan);
+  status = device.compile(c.graph, weights, &plan, {.reproducible = reproducible});
   if (status != Status::Ok) return run.stop(status);
 
   for (const std::string& name : c.expected())
@@ -102,6 +104,22 @@ bool execute(Device& device, Case& c, Run& run, std::vector<Output>* outputs) {
   for (Output& output : *outputs) buffers.emplace_back(output.name, output.values);
   status = plan.run(buffers, c.extent_values());
   return status == Status::Ok || run.stop(status);
+}
+
+// Compares with what another device makes of the same case.
+bool compare_bits(Device& beside, Case& c, const std::vector<Output>& outputs, Run& run) {
+  std::vector<Output> others;
+  if (!execute(beside, c, true, run, &others)) return false;
+  for (size_t o = 0; o < outputs.size(); ++o)
+    for (size_t i = 0; i < outputs[o].values.size(); ++i) {
+      const float a = outputs[o].values[i], b = others[o].values[i];
+      if (std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b)) continue;
+      char text[200];
+      std::snprintf(text, sizeof text, "%s[%zu] is %a, on %s %a", outputs[o].name.c_str(), i, static_cast<double>(a),
+                    beside.info().word.c_str(), static_cast<double>(b));
+      return run.stop(Verdict::Failed, text);
+    }
+  return true;
 }
 
 bool compare(const Case& c, const Output& output, Run& run) {
@@ -157,7 +175,7 @@ bool compare_dead_rows(const Case& c, const std::vector<Output>& outputs, Run& r
 }
 
 // Builds, runs and compares one variant; `done` collects the tensors that were compared.
-bool run_variant(Device& device, const SafeTensors& file, const CaseOptions& options, Run& run,
+bool run_variant(Device& device, Device* beside, const SafeTensors& file, const CaseOptions& options, Run& run,
                  std::vector<std::string>* done, bool* weights_used) {
   Case c(file, options);
   build(c);
@@ -168,7 +186,8 @@ bool run_variant(Device& device, const SafeTensors& file, const CaseOptions& opt
     return run.stop(is_damage(c.graph.status()) ? Verdict::Damaged : Verdict::Failed, c.graph.error());
   if (c.expected().empty() && c.dead().empty()) return true;
   std::vector<Output> outputs;
-  if (!execute(device, c, run, &outputs)) return false;
+  if (!execute(device, c, beside != nullptr, run, &outputs)) return false;
+  if (beside != nullptr && !compare_bits(*beside, c, outputs, run)) return false;
   for (const Output& output : outputs) {
     const bool dead = std::find(c.dead().begin(), c.dead().end(), output.name) != c.dead().end();
     if (!dead && !compare(c, output, run)) return false;
@@ -179,7 +198,8 @@ bool run_variant(Device& device, const SafeTensors& file, const CaseOptions& opt
 
 }  // namespace
 
-Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents) {
+Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents,
+              Device* beside) {
   Result result;
   result.name = case_name(path);
   result.system = file.metadata("system");
@@ -198,7 +218,7 @@ Result verify(Device& device, Messages& messages, const SafeTensors& file, std::
   std::vector<std::string> done;
   bool weights_used = false;
   // Dead rows are found in the weights, whose shape is only known if sizes are constant: no extents then.
-  if (!run_variant(device, file, {.extents = extents, .gradients = gradients}, run, &done, &weights_used))
+  if (!run_variant(device, beside, file, {.extents = extents, .gradients = gradients}, run, &done, &weights_used))
     return result;
   const auto is_done = [&](std::string_view name) { return std::find(done.begin(), done.end(), name) != done.end(); };
   const auto all_done = [&] {
@@ -208,8 +228,8 @@ Result verify(Device& device, Messages& messages, const SafeTensors& file, std::
   };
   const bool rows = file.find("nan_rows") != nullptr;
   if (weights_used && (rows || !all_done()) &&
-      !run_variant(device, file, {.extents = extents && !rows, .weights = true, .gradients = gradients}, run, &done,
-                   &weights_used))
+      !run_variant(device, beside, file, {.extents = extents && !rows, .weights = true, .gradients = gradients}, run,
+                   &done, &weights_used))
     return result;
   if (done.empty()) {
     run.stop(Verdict::Damaged, "no tensor 'expected' to compare with");

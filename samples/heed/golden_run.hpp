@@ -38,7 +38,9 @@ struct Result {
 };
 
 // A file of kind "gradients" also holds gradients (golden_gradients.cpp). Damaged: it is of another kind, or the file names a known system, but lacks something that the system needs.
-Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents);
+// With `beside`, both devices compile a reproducible plan, and no bit of their results may differ.
+Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents,
+              Device* beside = nullptr);
 
 // The file's name without folders and ending, with '_' for white space so that it is one word.
 std::string case_name(std::string_view path);

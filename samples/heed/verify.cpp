@@ -124,12 +124,15 @@ bool run_on(const std::string& select, const std::vector<File>& files, const Ver
     tally.problem(said.empty() ? "device '" + select + "': " + to_string(status) : said.front());
     return false;
   }
+  Device cpu;
+  if (options.bits && Device::open(device_options("cpu", messages.log()), &cpu) != Status::Ok) return false;
   for (const std::string& text : said) tally.problem(text);
   if (options.validation && !said.empty()) ++tally.failed;
   ++tally.devices;
   const std::string word = device.info().word;
   for (const File& file : files) {
-    Result result = goldens::verify(device, messages, file.content, file.path, options.extents);
+    Result result =
+        goldens::verify(device, messages, file.content, file.path, options.extents, options.bits ? &cpu : nullptr);
     if (options.validation) require_silence(messages, result);
     report(result, file.path, word, options.json, tally);
   }

@@ -90,6 +90,16 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_flag_callback("--no-links", [options] { options->links = false; }, "draw no lines from the picked agent");
   app->add_flag("--report", options->report,
                 "print how the crowd changed and GPU times; for a window, print what it showed last");
+  app->add_flag(
+      "--lockstep", options->lockstep.wanted,
+      "no window: two processes on two devices exchange key presses, and compare a hash of their worlds in every "
+      "frame; --frames: 10,000 by default");
+  app->add_option("--beside", options->lockstep.beside,
+                  "with --lockstep: the device of the other process; default cpu");
+  app->add_option("--record", options->lockstep.record, "with --lockstep: write the pressed keys there");
+  app->add_option("--replay", options->lockstep.replay,
+                  "with --lockstep: play this file on one device, and print its end");
+  app->add_option("--join", options->lockstep.port)->group("");
   app->add_flag("--validate", options->validate, "use the Khronos validation layer; exit code 3 if it gives messages");
 }
 
@@ -102,7 +112,11 @@ void apply(const Words& words, Options* options) {
   for (const int head : words.heads) options->heads[static_cast<size_t>(head - 1)] = true;
 }
 
-int run(const Options& options) {
+int run(const Options& options, const char* program) {
+  if (options.lockstep.wanted) {
+    run_lockstep(options.lockstep, options.device, options.frames, program);
+    return 0;
+  }
   const uint32_t complaints = options.headless ? run_headless(options) : run_window(options);
   if (complaints == 0) return 0;
   std::fprintf(stderr, "swarm: %u messages of the validation layer\n", complaints);
@@ -128,7 +142,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     apply(words, &options);
-    return run(options);
+    return run(options, argv[0]);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

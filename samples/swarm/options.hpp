@@ -2,6 +2,7 @@
 #pragma once
 
 #include "learn/learner.hpp"
+#include "lockstep.hpp"
 #include "overlay.hpp"
 
 namespace swarm {
@@ -21,6 +22,7 @@ struct Options {
   LearnOptions learn;
   uint32_t hunters = 4;
   std::string learned;      // the file that gets the learned weights
+  LockstepOptions lockstep;
   double attention_ms = 0;  // GPU time of attention per frame; 0: each frame computes all of it
 };
 

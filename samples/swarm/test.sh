@@ -132,6 +132,17 @@ report steps-in-slices "$([[ $parts -eq 200 && $steps -gt 0 && $steps -lt 40 ]] 
 check learned-into-nothing 2 "cannot write .*nowhere/learned.safetensors" --headless --learn --frames 2 --agents 32 --size 64x64 \
   --learned "$folder/nowhere/learned.safetensors"
 
+# --- Two devices in lockstep --------------------------------------------------------------------------------------------
+
+keys=$folder/keys.replay
+check lockstep 0 "^300 frames in lockstep, on vulkan:.* and on cpu: the world is [0-9a-f]{16} on both$" --lockstep --frames 300 --record "$keys"
+check lockstep-of-instruction-sets 0 "in lockstep, on cpu and on cpu" --lockstep --device cpu --frames 300
+world=$("$swarm" --lockstep --replay "$keys" --device cpu 2>&1 | tail -n 1)
+there=$("$swarm" --lockstep --replay "$keys" 2>&1 | tail -n 1)
+report replays-agree "$([[ -n $world && ${world##* } == "${there##* }" ]] || echo "'$world' and '$there'")"
+printf 'something else' >"$folder/bad.replay"
+check no-replay 2 "it is no replay" --lockstep --replay "$folder/bad.replay"
+
 # --- Pictures ----------------------------------------------------------------------------------------------------------
 
 still=(--headless --overlay none --size 480x272 --agents 200 --targets 24)

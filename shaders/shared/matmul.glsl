@@ -81,15 +81,15 @@ float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? FROM_A(residual[
 // Dropout counts by `element`, the row-major index in the output. bias_at and residual_at give `column_bias` and
 // `other`.
 float epilogue(float sum, uint element, float column_bias, float other) {
-  float value = sum * p.scale;
+  float value = MULTIPLY(sum, p.scale);
   if (has(HEED_MATMUL_SLOPES)) return value * activation_derivative(ACTIVATION, other);
-  if (has(HEED_MATMUL_BIAS)) value += column_bias;
+  if (has(HEED_MATMUL_BIAS)) ADD_TO(value, column_bias);
   value = activate(ACTIVATION, value);
   if (has(HEED_MATMUL_DROPOUT)) {
     uint word = dropout_block(p.seed, p.stream, element / 4u)[element % 4u];
-    value = word < DROPOUT_THRESHOLD ? 0.0 : value * DROPOUT_SCALE;
+    value = word < DROPOUT_THRESHOLD ? 0.0 : MULTIPLY(value, DROPOUT_SCALE);
   }
-  if (has(HEED_MATMUL_RESIDUAL)) value = has(HEED_MATMUL_GATED) ? value * other : value + other;
+  if (has(HEED_MATMUL_RESIDUAL)) value = has(HEED_MATMUL_GATED) ? MULTIPLY(value, other) : ADD(value, other);
   return value;
 }
 

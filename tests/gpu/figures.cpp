@@ -42,6 +42,7 @@ Figures figures_of(std::string_view driver, const Compiled& compiled) {
   if (names->listing == nullptr) return figures;
   const Mix mix = mix_of(compiled.text(names->listing));
   figures.multiply_add_percent = mix.percent(mix.multiply_adds);
+  figures.approximations = mix.approximations;
   figures.matrix_percent = mix.percent(mix.matrix);
   return figures;
 }

@@ -17,6 +17,7 @@ struct Figures {
   double occupancy = 0;         // subgroups that a core's registers have room for, in the compiler's own unit
   double instructions = 0;
   double cycles = 0;                                    // the compiler's estimate
+  double approximations = 0;                            // of exp, roots and the like by the hardware
   double multiply_add_percent = 0, matrix_percent = 0;  // of the instructions
 };
 

@@ -7,8 +7,9 @@ namespace heed::gpu_tests {
 
 struct Mix {
   int all = 0;
-  int multiply_adds = 0;  // fused multiply-adds of the vector unit, packed and dot products included
-  int matrix = 0;         // of the matrix unit
+  int multiply_adds = 0;   // fused multiply-adds of the vector unit, packed and dot products included
+  int matrix = 0;          // of the matrix unit
+  int approximations = 0;  // exp, log, sin, cos and roots of the hardware; divisions of integers take reciprocals
   double percent(int part) const { return all == 0 ? 0.0 : 100.0 * part / all; }
 };
 

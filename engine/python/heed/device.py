@@ -179,12 +179,12 @@ class Device(_c.Handle):
 
     def compile(self, graph: Graph, weights: Optional[Weights] = None, *, training: bool = False, timestamps: bool = False,
                 memory_limit: Optional[int] = None, pipelines: str = "now", round_rows: bool = False,
-                progress: bool = False) -> Plan:
+                progress: bool = False, reproducible: bool = False) -> Plan:
         """Checks the graph, chooses kernels, lays out memory and makes pipelines. include/heed/device.hpp describes the options
         (CompileOptions). The graph may be changed afterwards."""
         options = pack("heed_compile_options", dict(
             training=training, timestamps=timestamps, memory_limit=memory_limit, pipelines=pipelines, round_rows=round_rows,
-            progress=progress), Keep())
+            progress=progress, reproducible=reproducible), Keep())
         if not isinstance(graph, Graph):
             raise TypeError(f"graph must be a Graph, not {type(graph).__name__}")
         if weights is not None and not isinstance(weights, Weights):
