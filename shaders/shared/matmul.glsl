@@ -1,7 +1,12 @@
 // Shared by all kernels of matmul: operands, the place of a tile, and the epilogue.
 #include "storage.glsl"
 #include "groups.glsl"
+#include "arithmetic.glsl"
+#ifdef CANON
+#include "activation.glsl"
+#else
 #include "activation_backward.glsl"
+#endif
 #include "philox.glsl"
 #include "matmul.h"
 
@@ -82,7 +87,9 @@ float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? FROM_A(residual[
 // `other`.
 float epilogue(float sum, uint element, float column_bias, float other) {
   float value = MULTIPLY(sum, p.scale);
+#ifndef CANON  // reproducible plans have no gradients
   if (has(HEED_MATMUL_SLOPES)) return value * activation_derivative(ACTIVATION, other);
+#endif
   if (has(HEED_MATMUL_BIAS)) ADD_TO(value, column_bias);
   value = activate(ACTIVATION, value);
   if (has(HEED_MATMUL_DROPOUT)) {
