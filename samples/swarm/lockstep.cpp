@@ -121,8 +121,9 @@ std::vector<PressedKeys> play(const Socket& other, LockstepWorld& world, uint32_
     const Message theirs = other.receive();
     if (theirs.frame != frame || theirs.hash != mine.hash) {
       char text[160];
-      std::snprintf(text, sizeof text, "--lockstep: the worlds part at frame %u: %016" PRIx64 " here, %016" PRIx64 " there",
-                    frame - 1, mine.hash, theirs.hash);
+      std::snprintf(text, sizeof text,
+                    "--lockstep: the worlds part at frame %u: %016" PRIx64 " here, %016" PRIx64 " there", frame - 1,
+                    mine.hash, theirs.hash);
       throw Failure(text);
     }
     if (frame > frames) break;
@@ -156,7 +157,7 @@ void host(const LockstepOptions& options, const std::string& device, uint32_t fr
     throw Failure("--lockstep: no port on this machine");
   LockstepWorld world(device);
   const std::string port = std::to_string(ntohs(address.sin_port)), count = std::to_string(frames);
-  const char* arguments[] = {program, "--lockstep", "--join", port.c_str(), "--device", options.beside.c_str(),
+  const char* arguments[] = {program,    "--lockstep",  "--join", port.c_str(), "--device", options.beside.c_str(),
                              "--frames", count.c_str(), nullptr};
   pid_t child = 0;
   if (posix_spawnp(&child, program, nullptr, nullptr, const_cast<char* const*>(arguments), environ) != 0)
