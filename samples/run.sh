@@ -19,16 +19,15 @@ case ${1:-} in
   talk) sample=talk target=talk; shift ;;
   learn) sample=learn target=learn; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
-  godot)
-    shift
-    for set_name in talk roots; do "$root/tests/drivers/install.sh" "$set_name"; done
-    exec "$root/samples/godot/run.sh" "$@"
-    ;;
+  godot) sample=godot target=heed; shift ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
-case $sample in search | talk | swarm) "$root/tests/drivers/install.sh" "$sample" ;; esac
+case $sample in
+  search | talk | swarm) "$root/tests/drivers/install.sh" "$sample" ;;
+  godot) for needed in talk roots; do "$root/tests/drivers/install.sh" "$needed"; done ;;
+esac
 
 build=$root/build
 mkdir -p "$build"
@@ -50,6 +49,7 @@ program=$build/samples/$sample/$sample
 case $sample in
   tour) exec "$program" --out "$build/tour" "$@" ;;
   learn) exec "$program" --out "$build/learned" "$@" ;;
+  godot) exec "$root/samples/godot/run.sh" "$build" "$@" ;;
 esac
 if [[ -x $root/samples/$sample/prepare.sh ]]; then
   prepared=$("$root/samples/$sample/prepare.sh" "$build")

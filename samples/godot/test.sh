@@ -6,7 +6,7 @@ set -uo pipefail
 
 folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-project=$folder/project bin=$folder/project/addons/heed/bin out=$folder/out
+bin=$folder/project/addons/heed/bin out=$folder/out
 source "$here/in_godot.sh"
 failures=0
 
