@@ -4,11 +4,25 @@
 #   samples/run.sh heed ARGUMENTS...        the heed program: devices, verify, bench, tune
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 #   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
-#   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learn
+#   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learned
+#   samples/run.sh learn --lora FILE        a language model that learns a character's voice, in build/voice
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
 #   samples/run.sh godot [ARGUMENTS...]     a village in Godot 4, whose birds and people are heed's; --headless --png FILE draws it
-# "samples/run.sh SAMPLE --help" prints a sample's arguments.
+# "samples/run.sh SAMPLE --help" prints a sample's arguments. A first word that is one slip away from a sample's name (a letter
+# too many, missing, wrong, or two swapped) counts as mistyped and not as the tour's words.
 set -euo pipefail
+
+# mistyped WORD NAME: WORD is one slip away from NAME, upper and lower case alike
+mistyped() {
+  local word=${1,,} name=$2 i
+  for ((i = 0; i <= ${#name}; i++)); do
+    local before=${name:0:i} at=${name:i:1} after=${name:i+1}
+    case $word in
+      "$before"?"$at$after" | "$before"?"$after" | "$before$after" | "$before${after:0:1}$at${after:1}") return 0 ;;
+    esac
+  done
+  return 1
+}
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 sample=tour target=tour
@@ -21,6 +35,13 @@ case ${1:-} in
   swarm) sample=swarm target=swarm; shift ;;
   godot) sample=godot target=heed; shift ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
+  *)
+    for name in tour heed search talk learn swarm godot; do
+      mistyped "${1:-}" $name || continue
+      echo "samples/run.sh: there is no sample '$1'; there are: tour, heed, search, talk, learn, swarm, godot" \
+        "(for the attention of these words: samples/run.sh tour $1)" >&2
+      exit 2
+    done ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
@@ -48,8 +69,16 @@ quietly build cmake --build "$build" --target "$target" --parallel "$(nproc)"
 program=$build/samples/$sample/$sample
 case $sample in
   tour) exec "$program" --out "$build/tour" "$@" ;;
-  learn) exec "$program" --out "$build/learned" "$@" ;;
   godot) exec "$root/samples/godot/run.sh" "$build" "$@" ;;
+  learn)
+    case " $* " in
+      *" --lora"[=\ ]*)
+        model=$("$root/samples/talk/fetch_model.sh")
+        exec "$program" --out "$build/voice" --model "$model" "$@"
+        ;;
+    esac
+    exec "$program" --out "$build/learned" "$@"
+    ;;
 esac
 if [[ -x $root/samples/$sample/prepare.sh ]]; then
   prepared=$("$root/samples/$sample/prepare.sh" "$build")

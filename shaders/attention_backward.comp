@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#include "shared/storage.glsl"
 #include "shared/groups.glsl"
 #include "shared/philox.glsl"
 #include "shared/classify.glsl"
@@ -13,16 +14,16 @@
 #define FILL uintBitsToFloat(FILL_BITS)
 #define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)
 
-layout(set = 0, binding = 0) readonly buffer Query { float q[]; };
-layout(set = 0, binding = 1) readonly buffer Key { float k[]; };
-layout(set = 0, binding = 2) readonly buffer Value { float v[]; };
-layout(set = 0, binding = 3) readonly buffer Gradient { float gradient[]; };
+layout(set = 0, binding = 0) readonly buffer Query { A_T q[]; };
+layout(set = 0, binding = 1) readonly buffer Key { A_T k[]; };
+layout(set = 0, binding = 2) readonly buffer Value { A_T v[]; };
+layout(set = 0, binding = 3) readonly buffer Gradient { A_T gradient[]; };
 layout(set = 0, binding = 4) readonly buffer Rows { vec2 rows[]; };
 layout(set = 0, binding = 5) readonly buffer FirstBytes { uint first_bytes[]; };
-layout(set = 0, binding = 5) readonly buffer FirstFloats { float first_floats[]; };
+layout(set = 0, binding = 5) readonly buffer FirstFloats { A_T first_floats[]; };
 layout(set = 0, binding = 6) readonly buffer SecondBytes { uint second_bytes[]; };
-layout(set = 0, binding = 6) readonly buffer SecondFloats { float second_floats[]; };
-layout(set = 0, binding = 7) writeonly buffer Out { float result[]; };
+layout(set = 0, binding = 6) readonly buffer SecondFloats { A_T second_floats[]; };
+layout(set = 0, binding = 7) writeonly buffer Out { OUT_T result[]; };
 
 // Rows of four-vectors, one apart so that neighbouring rows begin at other banks.
 const uint K_ROW = (D_K + 3u) / 4u, V_ROW = (D_V + 3u) / 4u, K_PITCH = K_ROW + 1u, V_PITCH = V_ROW + 1u;
@@ -45,10 +46,10 @@ bool has(uint flag) { return (FLAGS & flag) != 0u; }
 #define HEED_ROW4(name, elements, size)                        \
   vec4 name(uint at, uint d) {                                 \
     vec4 x = vec4(0.0);                                        \
-    if (d < (size)) x.x = elements[at + d];                    \
-    if (d + 1u < (size)) x.y = elements[at + d + 1u];          \
-    if (d + 2u < (size)) x.z = elements[at + d + 2u];          \
-    if (d + 3u < (size)) x.w = elements[at + d + 3u];          \
+    if (d < (size)) x.x = FROM_A(elements[at + d]);            \
+    if (d + 1u < (size)) x.y = FROM_A(elements[at + d + 1u]);  \
+    if (d + 2u < (size)) x.z = FROM_A(elements[at + d + 2u]);  \
+    if (d + 3u < (size)) x.w = FROM_A(elements[at + d + 3u]);  \
     return x;                                                  \
   }
 HEED_ROW4(query4, q, D_K)
@@ -112,7 +113,9 @@ void weigh(uint b, uint h, uint i, uint j, vec2 row, float score, float steep, o
     logit = score * SCALE;
     if (BIAS_AT != 0u) {
       uint at = mask_at(BIAS_AT, b, h, i, j);
-      float added = BIAS_AT == 5u ? first_floats[at] : second_floats[at];
+      float added = 0.0;
+      if (BIAS_AT == 5u) added = FROM_A(first_floats[at]);
+      else added = FROM_A(second_floats[at]);
       if (is_minus_infinity(added)) return;
       logit += added;
     }
@@ -194,20 +197,20 @@ void main() {
     }
   }
 
-  uint width = OWNS_KEYS ? D_K + D_V : D_K;
+  uint out_at = p.offset[7] + (b * owned + first) * OUT_TOKEN + own_head * OUT_HEAD;
   [[unroll]] for (uint n = 0u; n < K_SUMS; ++n) {
     uint e = n * 128u + tid;
     uint own = e / K_ROW, d = e % K_ROW * 4u;
-    uint to = p.offset[7] + ((b * owned + first + own) * own_heads + own_head) * width;
+    uint to = out_at + own * OUT_TOKEN;
     [[unroll]] for (uint c = 0u; c < 4u; ++c)
-      if (own < count && d + c < D_K) result[to + d + c] = k_sums[n][c];
+      if (KEY && own < count && d + c < D_K) result[to + d + c] = TO_OUT(k_sums[n][c]);
   }
-  if (!OWNS_KEYS) return;
+  if (!OWNS_KEYS || !VALUE) return;
   [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) {
     uint e = n * 128u + tid;
     uint own = e / V_ROW, d = e % V_ROW * 4u;
-    uint to = p.offset[7] + ((b * owned + first + own) * own_heads + own_head) * width + D_K;
+    uint to = out_at + own * OUT_TOKEN + VALUE_AT;
     [[unroll]] for (uint c = 0u; c < 4u; ++c)
-      if (own < count && d + c < D_V) result[to + d + c] = v_sums[n][c];
+      if (own < count && d + c < D_V) result[to + d + c] = TO_OUT(v_sums[n][c]);
   }
 }

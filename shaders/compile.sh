@@ -53,6 +53,14 @@ validate() {
   fi
 }
 
+strip_names() {
+  if [ -z "$glslc_loader" ]; then
+    spirv-opt --strip-debug "$1" -o "$1"
+  else
+    "$glslc_loader" --library-path "$glslc_libraries" "$toolchain/root/usr/bin/spirv-opt" --strip-debug "$1" -o "$1"
+  fi
+}
+
 # A private apt: own sources, lists and cache, so that the system's package state is neither read nor changed.
 fetch_toolchain() {
   command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
@@ -98,7 +106,7 @@ CONF
 
 find_compiler() {
   glslc_loader='' glslc_libraries=''
-  if command -v glslc >/dev/null && is_pinned glslc; then return; fi
+  if command -v glslc >/dev/null && command -v spirv-opt >/dev/null && is_pinned glslc; then return; fi
   if unpacked_glslc; then return; fi
   fetch_toolchain
   unpacked_glslc || die "the unpacked compiler does not start or is not $pinned"
@@ -111,9 +119,13 @@ compile_all() {  # compile_all DIRECTORY
   variants | while read -r name source params bindings defines; do
     options=''
     for define in $defines; do options="$options -D$define"; done
+    # The optimizer's copies of unrolled instructions lose NoContraction, on which CANON counts.
+    optimize=-O
+    case " $defines " in *' CANON '*) optimize=-O0 ;; esac
     # shellcheck disable=SC2086  # one word per define
-    glslc -O --target-env=vulkan1.1 -Werror -I "$root/shaders" $options \
+    glslc $optimize --target-env=vulkan1.1 -Werror -I "$root/shaders" $options \
       -o "$1/$name.spv" "$root/shaders/$source" || die "$name ($source) does not compile"
+    [ $optimize = -O ] || strip_names "$1/$name.spv"  # which the optimizer does, too
     validate --target-env vulkan1.1 "$1/$name.spv" || die "$name is not valid SPIR-V"
   done
 }

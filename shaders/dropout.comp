@@ -30,13 +30,13 @@ void main() {
   if (VEC4) {
     uvec2 at = places(block * 4u);
     vec4 values = FROM_A4(x4[at.x / 4u]);
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) values[i] = words[i] < p.threshold ? 0.0 : values[i] * p.scale;
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) values[i] = words[i] < p.threshold ? 0.0 : MULTIPLY(values[i], p.scale);
     result4[at.y / 4u] = TO_OUT4(values);
     return;
   }
   for (uint i = 0u; i < 4u && block * 4u + i < p.elements; ++i) {
     uvec2 at = places(block * 4u + i);
-    float value = words[i] < p.threshold ? 0.0 : FROM_A(x[at.x]) * p.scale;
+    float value = words[i] < p.threshold ? 0.0 : MULTIPLY(FROM_A(x[at.x]), p.scale);
     result[at.y] = TO_OUT(value);
   }
 }

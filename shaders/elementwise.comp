@@ -4,7 +4,11 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/storage.glsl"
 #include "shared/groups.glsl"
+#ifdef CANON
+#include "shared/activation.glsl"
+#else
 #include "shared/activation_backward.glsl"
+#endif
 #include "shared/elementwise.h"
 
 #ifdef A_NARROW
@@ -12,8 +16,8 @@ layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
 layout(set = 0, binding = 0) readonly buffer A4 { uvec2 a4[]; };
 layout(set = 0, binding = 1) readonly buffer B { uint b[]; };
 layout(set = 0, binding = 1) readonly buffer B4 { uvec2 b4[]; };
-#define ONE(x, at) widen_one(x[(at) / 2u], at, BFLOAT)
-#define FOUR(x, at) widen(x[(at) / 4u], BFLOAT)
+#define ONE(x, at) FLUSHED(widen_one(x[(at) / 2u], at, BFLOAT))
+#define FOUR(x, at) FLUSHED(widen(x[(at) / 4u], BFLOAT))
 #else
 layout(set = 0, binding = 0) readonly buffer A { A_T a[]; };
 layout(set = 0, binding = 0) readonly buffer A4 { A_VEC4 a4[]; };
@@ -41,25 +45,30 @@ void apply(uint element) {
 
   if (VEC4) {
     vec4 value = FOUR(a4, a_at);
-    if (KIND == HEED_ELEMENTWISE_ADD) value += FOUR(b4, b_at);
-    if (KIND == HEED_ELEMENTWISE_MUL) value *= FOUR(b4, b_at);
+    if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, FOUR(b4, b_at));
+    if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, FOUR(b4, b_at));
+#ifndef CANON
     if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) {
       vec4 before = FOUR(b4, b_at);
       [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] *= activation_derivative(ACTIVATION, before[c]);
-    } else {
-      value *= p.scale;
+    } else
+#endif
+    {
+      MULTIPLY_BY(value, p.scale);
       [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
     }
     result4[out_at / 4u] = TO_OUT4(value);
     return;
   }
   float value = ONE(a, a_at);
-  if (KIND == HEED_ELEMENTWISE_ADD) value += ONE(b, b_at);
-  if (KIND == HEED_ELEMENTWISE_MUL) value *= ONE(b, b_at);
+  if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, ONE(b, b_at));
+  if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, ONE(b, b_at));
+#ifndef CANON
   if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD)
     value *= activation_derivative(ACTIVATION, ONE(b, b_at));
   else
-    value = activate(ACTIVATION, value * p.scale);
+#endif
+    value = activate(ACTIVATION, MULTIPLY(value, p.scale));
   result[out_at] = TO_OUT(value);
 }
 

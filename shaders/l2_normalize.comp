@@ -39,18 +39,28 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= n) continue;
-    vec4 values = group_of(x_row, g, i, n) * scale;
-    squares += values * values;
+    vec4 values = COARSE(MULTIPLY(group_of(x_row, g, i, n), scale));
+    ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
   }
-  float length = sqrt(row_sum(sum_of_four(squares))), eps = p.eps * scale;
+#ifdef CANON
+  float sum = sum_of_row(squares), inverse = reciprocal_root(sum), eps = times(p.eps, scale);
+  // Of the length, or of eps where that is larger.
+  float factor = times(sum, inverse) < eps ? reciprocal(eps) : inverse;
+#else
+  float length = sqrt(sum_of_row(squares)), eps = p.eps * scale;
   float divisor = length < eps ? eps : length;
+#endif
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= n) continue;
-    vec4 values = group_of(x_row, g, i, n) * scale;
+    vec4 values = MULTIPLY(group_of(x_row, g, i, n), scale);
+#ifdef CANON
+    values = times(values, factor);
+#else
     // With eps = 0 a row of zeros stays 0 instead of becoming 0 / 0.
     [[unroll]] for (uint c = 0u; c < 4u; ++c) values[c] = values[c] == 0.0 ? 0.0 : values[c] / divisor;
+#endif
     store_result(out_row, p.out_stride[4], i, n, values);
   }
 }

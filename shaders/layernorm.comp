@@ -21,38 +21,39 @@ void main() {
   float shift = 0.0;
   if (row.n > 0u) {
     shift = FROM_A(x[row.x]);
-    if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) shift += FROM_A(residual[row.residual]);
+    if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) ADD_TO(shift, FROM_A(residual[row.residual]));
   }
   vec4 sum = vec4(0.0);
-  uvec4 largest = uvec4(floatBitsToUint(sqrt(p.eps)));  // eps counts, so that scaled it stays within f32 too
+  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 difference = masked(group_of(row, g, i) - shift, i, row.n);
-    sum += difference;
+    vec4 difference = masked(SUBTRACT(group_of(row, g, i), shift), i, row.n);
+    ADD_ON_GRID(sum, ON_GRID(difference));
     largest = larger_magnitudes(largest, difference);
   }
   float scale = row_scale(largest);
-  float mean = shift + row_sum(sum_of_four(sum)) / float(p.n);
+  float mean = ADD(shift, DIVIDE_BY_COUNT(sum_of_row(sum), p.n));
 
   vec4 deviations = vec4(0.0), squares = vec4(0.0);
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 deviation = masked((group_of(row, g, i) - mean) * scale, i, row.n);
-    deviations += deviation;
-    squares += deviation * deviation;
+    vec4 deviation = masked(MULTIPLY(SUBTRACT(group_of(row, g, i), mean), scale), i, row.n);
+    ADD_ON_GRID(deviations, ON_GRID(deviation));
+    ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
   }
-  float left_over = row_sum(sum_of_four(deviations)) / float(p.n);
-  float variance = max(row_sum(sum_of_four(squares)) / float(p.n) - left_over * left_over, 0.0);
-  float inverse = inversesqrt(variance + (p.eps * scale) * scale);
+  float left_over = DIVIDE_BY_COUNT(sum_of_row(deviations), p.n);
+  float variance =
+      NOT_NEGATIVE(SUBTRACT(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), MULTIPLY(left_over, left_over)));
+  float inverse = INVERSE_ROOT(ADD(variance, MULTIPLY(MULTIPLY(p.eps, scale), scale)));
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = ((group_of(row, g, i) - mean) * scale - left_over) * inverse;
-    if ((FLAGS & HEED_NORM_GAMMA) != 0u) values *= load_gamma(p.offset[1], p.gamma_stride, i, row.n);
-    if ((FLAGS & HEED_NORM_BETA) != 0u) values += load_beta(p.offset[2], p.beta_stride, i, row.n);
+    vec4 values = MULTIPLY(SUBTRACT(MULTIPLY(SUBTRACT(group_of(row, g, i), mean), scale), left_over), inverse);
+    if ((FLAGS & HEED_NORM_GAMMA) != 0u) MULTIPLY_BY(values, load_gamma(p.offset[1], p.gamma_stride, i, row.n));
+    if ((FLAGS & HEED_NORM_BETA) != 0u) ADD_TO(values, load_beta(p.offset[2], p.beta_stride, i, row.n));
     store_result(row.out_at, p.out_stride[4], i, row.n, values);
   }
 }

@@ -169,23 +169,23 @@ void read_blocks(Tile tile, uint k0) {
 void store_blocks(Tile tile, uint k0) {
   [[unroll]] for (uint i = 0u; i < A_LOADS; ++i) {
     Place to = place_of_a(i);
-    if (has_load_of_a(i)) sh_a[to.row * ROW + to.quad] = widen_a(next_a[i]);
+    if (has_load_of_a(i)) sh_a[to.row * ROW + to.quad] = COARSE(widen_a(next_a[i]));
   }
   [[unroll]] for (uint i = 0u; i < B_LOADS; ++i) {
     Place to = place_of_b(i);
     if (!has_load_of_b(i)) continue;
 #ifdef B_BLOCKS
     uvec2 from = block_of_load(tile, to, k0);
-    sh_b[to.row * ROW + to.quad] = widen_read_four(BLOCK_TYPE, next_b[i], from.x, from.y);
+    sh_b[to.row * ROW + to.quad] = COARSE(widen_read_four(BLOCK_TYPE, next_b[i], from.x, from.y));
 #else
     if (!B_TURNED) {
-      sh_b[to.row * ROW + to.quad] = widen_b(next_b[i]);
+      sh_b[to.row * ROW + to.quad] = COARSE(widen_b(next_b[i]));
       continue;
     }
     mat4x2 pairs;
     [[unroll]] for (uint j = 0u; j < 4u; ++j) pairs[j] = widen_pair_of_b(next_b[i * B_READS + j]);
     mat2x4 columns = transpose(pairs);
-    [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = columns[j];
+    [[unroll]] for (uint j = 0u; j < 2u; ++j) sh_b[(to.row + j) * ROW + to.quad] = COARSE(columns[j]);
 #endif
   }
 }
@@ -202,7 +202,14 @@ void multiply_blocks(uint row, uint column) {
     [[unroll]] for (uint j = 0u; j < TN; ++j) b_quads[j] = sh_b[(column + j * COLUMNS_APART) * ROW + quad];
     [[unroll]] for (uint i = 0u; i < TM; ++i) {
       vec4 a_quad = sh_a[(row + i * ROWS_APART) * ROW + quad];
-      [[unroll]] for (uint j = 0u; j < TN; ++j) sums[i * TN + j] += dot(a_quad, b_quads[j]);
+      [[unroll]] for (uint j = 0u; j < TN; ++j)
+#ifdef CANON
+        // In the order of k, whatever the tile.
+        [[unroll]] for (uint c = 0u; c < 4u; ++c)
+          sums[i * TN + j] = multiply_add(a_quad[c], b_quads[j][c], sums[i * TN + j]);
+#else
+        sums[i * TN + j] += dot(a_quad, b_quads[j]);
+#endif
     }
   }
 }

@@ -30,7 +30,7 @@ void main() {
   uint count = 0u;
   for (uint i = gl_LocalInvocationID.y; i < n; i += gl_WorkGroupSize.y) {
     if (!is_kept(mask_row, i)) continue;
-    sum += FROM_A(x[x_row + i * p.x_n]);
+    ADD_ON_GRID(sum, ON_GRID(FROM_A(x[x_row + i * p.x_n])));
     ++count;
   }
   uint slot = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
@@ -39,13 +39,13 @@ void main() {
   for (uint height = gl_WorkGroupSize.y / 2u; height > 0u; height /= 2u) {
     barrier();
     if (gl_LocalInvocationID.y < height) {
-      sh_row[slot] += sh_row[slot + height * gl_WorkGroupSize.x];
+      ADD_ON_GRID(sh_row[slot], sh_row[slot + height * gl_WorkGroupSize.x]);
       sh_count[slot] += sh_count[slot + height * gl_WorkGroupSize.x];
     }
   }
   if (gl_LocalInvocationID.y == 0u && n > 0u) {
     float value = sh_row[slot];
-    if ((FLAGS & HEED_MEAN_SUM) == 0u) value = sh_count[slot] == 0u ? 0.0 : value / float(sh_count[slot]);
+    if ((FLAGS & HEED_MEAN_SUM) == 0u) value = sh_count[slot] == 0u ? 0.0 : DIVIDE_BY_COUNT(value, sh_count[slot]);
     result[p.offset[2] + DOT4(at, p.out_stride)] = TO_OUT(value);
   }
 }

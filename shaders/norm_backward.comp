@@ -10,7 +10,9 @@
 layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
 layout(set = 0, binding = 1) readonly buffer Upstream { A_T upstream[]; };
 layout(set = 0, binding = 2) readonly buffer Gamma { A_T gamma[]; };
-layout(set = 0, binding = 3) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
+layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
+layout(set = 0, binding = 5) writeonly buffer Rows { vec4 rows[]; };
 
 const bool CENTERED = KIND == HEED_NORM_BACKWARD_LAYER;
 
@@ -19,6 +21,7 @@ void main() {
   uint n = row < p.rows ? p.n : 0u;
   uvec4 at = UNRAVEL(row, p.dim);
   uint x_row = p.offset[0] + DOT4(at, p.x_stride), upstream_row = p.offset[1] + DOT4(at, p.upstream_stride);
+  uint residual_row = p.offset[3] + DOT4(at, p.residual_stride);
   float count = float(p.n);
 
   float shift = 0.0, sum = 0.0;
@@ -67,6 +70,8 @@ void main() {
     if (GAMMA) gradient *= FROM_A(gamma[p.offset[2] + i * p.gamma_stride]);
     float normal = ((FROM_A(x[x_row + i * p.x_stride[4]]) - mean) * scale - left_over) * inverse;
     float value = ((gradient - gradients) - normal * share) * inverse * scale;
-    result[p.offset[3] + row * p.n + i] = TO_OUT(value);
+    if (RESIDUAL) value += FROM_A(residual[residual_row + i]);
+    result[p.offset[4] + row * p.n + i] = TO_OUT(value);
   }
+  if (ROWS && lane() == 0u && n > 0u) rows[p.offset[5] + row] = vec4(mean, scale, left_over, inverse);
 }

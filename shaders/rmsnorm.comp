@@ -9,7 +9,7 @@ void main() {
   uint groups = group_count(row.n);
   hold_row(row);
 
-  uvec4 largest = uvec4(floatBitsToUint(sqrt(p.eps)));  // eps counts, so that scaled it stays within f32 too
+  uvec4 largest = uvec4(NEAR_ROOT_BITS(p.eps));  // eps counts, so that scaled it stays within f32 too
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i < row.n) largest = larger_magnitudes(largest, group_of(row, g, i));
@@ -20,16 +20,17 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = group_of(row, g, i) * scale;
-    squares += values * values;
+    vec4 values = COARSE(MULTIPLY(group_of(row, g, i), scale));
+    ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
   }
-  float inverse = inversesqrt(row_sum(sum_of_four(squares)) / float(p.n) + (p.eps * scale) * scale);
+  float inverse = INVERSE_ROOT(
+      ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), MULTIPLY(MULTIPLY(p.eps, scale), scale)));
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = group_of(row, g, i) * scale * inverse;
-    if ((FLAGS & HEED_NORM_GAMMA) != 0u) values *= load_gamma(p.offset[1], p.gamma_stride, i, row.n);
+    vec4 values = MULTIPLY(MULTIPLY(group_of(row, g, i), scale), inverse);
+    if ((FLAGS & HEED_NORM_GAMMA) != 0u) MULTIPLY_BY(values, load_gamma(p.offset[1], p.gamma_stride, i, row.n));
     store_result(row.out_at, p.out_stride[4], i, row.n, values);
   }
 }

@@ -35,8 +35,8 @@ void main() {
     uint first = HALVES ? i : 2u * i, second = HALVES ? i + p.pairs : 2u * i + 1u;
     vec2 cos_sin = turn(angle_of(position, turns_of(i)));
     float a = FROM_A(x[from + first * p.x_stride[4]]), b = FROM_A(x[from + second * p.x_stride[4]]);
-    result[to + first * p.out_stride[4]] = TO_OUT(a * cos_sin.x - b * cos_sin.y);
-    result[to + second * p.out_stride[4]] = TO_OUT(b * cos_sin.x + a * cos_sin.y);
+    result[to + first * p.out_stride[4]] = TO_OUT(SUBTRACT(MULTIPLY(a, cos_sin.x), MULTIPLY(b, cos_sin.y)));
+    result[to + second * p.out_stride[4]] = TO_OUT(ADD(MULTIPLY(b, cos_sin.x), MULTIPLY(a, cos_sin.y)));
   }
   for (uint i = 2u * p.pairs + lane(); i < p.n; i += lanes())
     result[to + i * p.out_stride[4]] = TO_OUT(FROM_A(x[from + i * p.x_stride[4]]));

@@ -65,9 +65,14 @@ vec4 logits_at(Row row, uint j, uint n) {
   vec4 added = vec4(0.0);
   if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) added = load_bias(row.bias, p.bias_stride[3], j, n);
   [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+#ifdef CANON
+    float logit = times(logits[c], p.scale);
+    bool hidden = is_minus_infinity(logit) || is_minus_infinity(added[c]);
+#else
     bool hidden = (is_minus_infinity(logits[c]) && p.scale > 0.0) || is_minus_infinity(added[c]);
     float logit = logits[c] * p.scale;
-    if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) logit += added[c];
+#endif
+    if ((FLAGS & HEED_SOFTMAX_BIAS) != 0u) ADD_TO(logit, added[c]);
     if (is_masked(row, min(j + c, n - 1u))) {
       hidden = (FLAGS & HEED_SOFTMAX_FILL) == 0u;
       logit = uintBitsToFloat(FILL_BITS);
@@ -82,7 +87,7 @@ vec4 logits_at(Row row, uint j, uint n) {
 vec4 weights_of(vec4 logits, float largest) {
   vec4 weights;
   [[unroll]] for (uint c = 0u; c < 4u; ++c)
-    weights[c] = is_minus_infinity(logits[c]) ? 0.0 : exp(logits[c] - largest);
+    weights[c] = is_minus_infinity(logits[c]) ? 0.0 : EXP(SUBTRACT(logits[c], largest));
   return weights;
 }
 
@@ -117,18 +122,34 @@ void main() {
   }
   largest = row_max(largest);
 
+#ifdef CANON
+  vec4 sums = vec4(0.0);
+#else
   float sum = 0.0;
+#endif
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint j = group_start(g);
     if (j >= walked) continue;
     vec4 weights = weights_of(HELD > 0u ? held[g] : logits_at(row, j, n), largest);
     if (HELD > 0u) held[g] = weights;
+#ifdef CANON
+    sums = sum_of(sums, weights);
+#else
     sum += sum_of_four(weights);
+#endif
   }
+#ifdef CANON
+  float sum = sum_of_row(sums);
+#else
   sum = row_sum(sum);
+#endif
 
   // The largest visible key adds 1: a sum of 0 is a row without any.
+#ifdef CANON
+  float inverse = reciprocal(sum);
+#else
   float inverse = sum != 0.0 ? 1.0 / sum : 0.0;
+#endif
   uint out_row = p.offset[6] + d0 * p.out_stride[0] + d1 * p.out_stride[1] + query * p.out_stride[2];
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint j = group_start(g);
@@ -136,7 +157,11 @@ void main() {
     vec4 weights = vec4(0.0);
     if (sum != 0.0 && j < walked) {
       weights = HELD > 0u ? held[g] : weights_of(logits_at(row, j, n), largest);
+#ifdef CANON
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) weights[c] = weights[c] == 0.0 ? 0.0 : times(weights[c], inverse);
+#else
       weights *= inverse;
+#endif
     }
     store_result(out_row, p.out_stride[3], j, n, weights);
   }

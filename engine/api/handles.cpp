@@ -43,7 +43,9 @@ Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, c
   ScheduleOptions schedule_options = impl_->schedule_options();
   schedule_options.training = options.training;
   schedule_options.weights = weights.impl().get();
+  if (options.reproducible) plan_reproducibly(&schedule_options);
   Status status = make_schedule(graph.data(), schedule_options, impl_->log(), &schedule);
+  if (status == Status::Ok && options.reproducible) status = check_reproducible(schedule, impl_->log());
   if (status != Status::Ok) return status;
   std::shared_ptr<detail::PlanImpl> compiled;
   status = impl_->compile(std::move(schedule), weights.impl(), options, &compiled);

@@ -1,15 +1,13 @@
 // The self-test runs each probe on the device and on the CPU, and compares.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <heed/self_test.hpp>
 #include <string_view>
 
+#include "api/self_test_operands.hpp"
 #include "api/self_test_probes.hpp"
 #include "api/self_test_suspects.hpp"
-#include "base/half.hpp"
 #include "base/logging.hpp"
 #include "cpu/cpu_device.hpp"
 #include "graph/self_test_blob.hpp"
@@ -18,6 +16,8 @@ namespace heed {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using probes::Operand, probes::fill_all, probes::graph_of, probes::operands_of, probes::run_probe_plan,
+    probes::upload_weights;
 
 // The difference that is allowed: probes sum at most 300 products of values below 1, in any order, and GPUs compute exp and
 // erf in their own ways.
@@ -25,109 +25,6 @@ double allowed(DType type, double value) {
   if (type == DType::F16) return 4e-3 + 4e-3 * std::fabs(value);
   if (type == DType::BF16) return 3.2e-2 + 3.2e-2 * std::fabs(value);  // 2^-8 relative where f16 has 2^-11
   return type == DType::F32 ? 1e-4 + 1e-4 * std::fabs(value) : 0.0;
-}
-
-// One input or output at the sizes of one run.
-struct Operand {
-  std::string name;
-  DType dtype = DType::F32;
-  std::vector<std::byte> data;
-
-  size_t count() const { return data.size() / size_of(dtype); }
-  double value(size_t i) const {
-    const std::byte* at = data.data() + i * size_of(dtype);
-    const auto as = [&](auto type) {
-      std::memcpy(&type, at, sizeof type);
-      return type;
-    };
-    switch (dtype) {
-      case DType::F32: return static_cast<double>(as(float{}));
-      case DType::F16: return static_cast<double>(half_to_float(as(uint16_t{})));
-      case DType::BF16: return static_cast<double>(bfloat_to_float(as(uint16_t{})));
-      case DType::I32: return as(int32_t{});
-      case DType::U8: return as(uint8_t{});
-      default: return 0;
-    }
-  }
-};
-
-// Blocks of any bits, whose scales and offsets are powers of two that make values in [-1, 2).
-void fill_blocks(Operand* operand, uint32_t state) {
-  const DType type = operand->dtype;
-  const auto half_of = [](int power) { return static_cast<uint16_t>((15 + power) << 10); };
-  const bool pairs = type == DType::Q4_K || type == DType::Q5_K, bytes = type == DType::Q8_0;
-  const uint16_t scale = half_of(type == DType::Q6_K ? -12
-                                 : pairs             ? -11
-                                 : bytes             ? -7
-                                                     : -5),
-                 offset = half_of(pairs ? -6 : 0);
-  for (std::byte& byte : operand->data) byte = static_cast<std::byte>((state = state * 1664525u + 1013904223u) >> 24);
-  const auto block = static_cast<size_t>(block_of(type).bytes);
-  for (std::byte* at = operand->data.data(); at != operand->data.data() + operand->data.size(); at += block) {
-    std::memcpy(type == DType::Q6_K ? at + block - sizeof scale : at, &scale, sizeof scale);
-    if (pairs || type == DType::Q4_1 || type == DType::Q5_1) std::memcpy(at + sizeof scale, &offset, sizeof offset);
-  }
-}
-
-void fill(Operand* operand, uint32_t state) {
-  if (is_quantized(operand->dtype)) return fill_blocks(operand, state);
-  for (size_t i = 0; i < operand->count(); ++i) {
-    state = state * 1664525u + 1013904223u;
-    std::byte* at = operand->data.data() + i * size_of(operand->dtype);
-    const float value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
-    const auto id = static_cast<int32_t>((state >> 8) % 7);
-    const auto flag = static_cast<uint8_t>((state >> 8) % 3 != 0);
-    if (operand->dtype == DType::I32)
-      std::memcpy(at, &id, sizeof id);
-    else if (operand->dtype == DType::U8)
-      std::memcpy(at, &flag, sizeof flag);
-    else
-      convert_floats(&value, DType::F32, at, operand->dtype, 1);
-  }
-}
-
-std::vector<Operand> operands(const detail::GraphData& graph, const std::vector<detail::NamedTensor>& list,
-                              const ProbeSize& size) {
-  std::vector<int64_t> extents;
-  for (const detail::ExtentInfo& extent : graph.extents) extents.push_back(extent.name == "m" ? size.m : size.n);
-  std::vector<Operand> result;
-  for (const detail::NamedTensor& named : list) {
-    const TensorInfo& info = graph.tensors[named.tensor];
-    size_t elements = 1;
-    for (int i = 0; i < info.rank; ++i)
-      elements *= static_cast<size_t>(graph.sizes.evaluate(info.dims[static_cast<size_t>(i)], extents));
-    Operand& operand = result.emplace_back(Operand{named.name, info.dtype, {}});
-    // An output that nobody writes must not look right: with all bits set, values are NaN, -1 and 255.
-    operand.data.assign(bytes_of(info.dtype, elements), std::byte{0xff});
-  }
-  return result;
-}
-
-void fill_all(std::vector<Operand>* operands) {
-  for (size_t i = 0; i < operands->size(); ++i) fill(&(*operands)[i], static_cast<uint32_t>(i + 1) * 2654435761u);
-}
-
-Status upload_weights(Device& device, const detail::GraphData& graph, Weights* weights) {
-  if (graph.weights.empty()) return Status::Ok;
-  std::vector<Operand> values = operands(graph, graph.weights, {});
-  fill_all(&values);
-  std::vector<HostTensor> tensors;
-  std::vector<std::array<int64_t, kMaxRank>> shapes(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    const TensorInfo& info = graph.tensors[graph.weights[i].tensor];
-    const auto rank = static_cast<size_t>(info.rank);
-    for (size_t d = 0; d < rank; ++d) shapes[i][d] = graph.sizes.evaluate(info.dims[d], {});
-    tensors.push_back({values[i].name, values[i].dtype, std::span(shapes[i]).first(rank), values[i].data});
-  }
-  return device.upload(tensors, weights);
-}
-
-// All graphs have both extents, whether they use them or not.
-Graph build(const Probe& probe, DType storage) {
-  Graph g;
-  const Dim m = g.extent("m", kProbeRows), n = g.extent("n", kProbeColumns);
-  probe.build(g, storage, m, n);
-  return g;
 }
 
 // The kernels of all passes, or of those of one operation. PassInfo::kernel joins names by " + ".
@@ -157,6 +54,7 @@ class Tester {
     cpu_ = Device(cpu::create_device({.threads = 1}));
     for (const Probe& probe : self_test_probes())
       for (const DType storage : {DType::F32, DType::F16, DType::BF16}) {
+        if (probe.reproducible && refuses_bits_) continue;  // one message tells why
         if (storage != DType::F32 && (probe.once || !device_.impl()->supports(storage))) continue;
         const Status status = run_until_settled(probe, storage);
         if (status != Status::Ok) return status;
@@ -190,6 +88,11 @@ class Tester {
     return found == report_.kernels.end() ? nullptr : &*found;
   }
 
+  bool has_failed_canon() const {
+    const std::vector<std::string> names = failed();
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with("_canon"); });
+  }
+
   bool usable(const Graph& graph) const {
     const detail::GraphData& data = graph.data();
     return std::all_of(data.nodes.begin(), data.nodes.end(), [&](const Node& node) {
@@ -216,11 +119,12 @@ class Tester {
 
   // Ok even if the device is wrong, which the report says. Any other status: the test cannot go on.
   Status run_probe(const Probe& probe, DType storage) {
-    const Graph graph = build(probe, storage);
+    const Graph graph = graph_of(probe, storage);
     if (!usable(graph)) return Status::Ok;
     Plan plan, reference;
     CompileOptions options;
     options.training = probe.training;
+    options.reproducible = probe.reproducible;
     Weights weights, reference_weights;
     Status status = upload_weights(cpu_, graph.data(), &reference_weights);
     if (status == Status::Ok) status = cpu_.compile(graph, reference_weights, &reference, options);
@@ -229,7 +133,8 @@ class Tester {
     options.pipelines = PipelineCreation::Deferred;
     status = upload_weights(device_, graph.data(), &weights);
     if (status == Status::Ok) status = device_.compile(graph, weights, &plan, options);
-    // All kernels of this pass have failed already, or the device cannot do the operation.
+    // All kernels of this pass have failed already, or the device cannot do the operation, or promises no bits.
+    refuses_bits_ = refuses_bits_ || (probe.reproducible && status == Status::Unsupported && !has_failed_canon());
     if (status == Status::Unsupported) return Status::Ok;
     if (status != Status::Ok) return status;
     // Kernels of bf16 differ from those of f16 in loads and stores alone, so that one probe of each kernel is enough.
@@ -249,27 +154,15 @@ class Tester {
     return Status::Ok;
   }
 
-  static Status run_plan(Plan& plan, const std::vector<Operand>& inputs, std::vector<Operand>& outputs,
-                         const ProbeSize& size, uint32_t timeout_ms) {
-    std::vector<HostBuffer> buffers;
-    for (const Operand& input : inputs) buffers.emplace_back(input.name, input.data);
-    for (Operand& output : outputs) buffers.emplace_back(output.name, output.data);
-    const ExtentValue extents[] = {{"m", size.m}, {"n", size.n}};
-    State state;
-    const Status status = plan.state_bytes() > 0 ? plan.make_state(&state) : Status::Ok;
-    if (status != Status::Ok) return status;
-    return plan.run(buffers, extents, {.seed = 5, .timeout_ms = timeout_ms, .state = state});
-  }
-
   Status compare(const Probe& probe, const Graph& graph, Plan& plan, Plan& reference, const ProbeSize& size) {
     plan_device_ = device_.impl();
     const detail::GraphData& data = graph.data();
-    std::vector<Operand> inputs = operands(data, data.inputs, size);
+    std::vector<Operand> inputs = operands_of(data, data.inputs, size);
     fill_all(&inputs);
-    std::vector<Operand> want = operands(data, data.outputs, size), got = want;
-    Status status = run_plan(reference, inputs, want, size, 0);
+    std::vector<Operand> want = operands_of(data, data.outputs, size), got = want;
+    Status status = run_probe_plan(reference, inputs, want, size, 0);
     if (status != Status::Ok) return status;
-    status = run_plan(plan, inputs, got, size, options_.time_limit_ms);
+    status = run_probe_plan(plan, inputs, got, size, options_.time_limit_ms);
     const std::vector<std::string> kernels = culprits(probe, plan);
     if (status == Status::DeviceLost) {
       const bool late = device_.impl()->timed_out();
@@ -288,10 +181,12 @@ class Tester {
     for (size_t o = 0; o < want.size(); ++o)
       for (size_t i = 0; i < want[o].count(); ++i) {
         const double b = want[o].value(i), difference = std::fabs(got[o].value(i) - b);
-        const double limit = allowed(want[o].dtype, b);
+        const double limit = probe.reproducible ? 0.0 : allowed(want[o].dtype, b);
         const double ratio = difference == 0 ? 0 : limit > 0 ? difference / limit : HUGE_VAL;
         if (!(ratio <= worst)) worst = std::isnan(ratio) ? HUGE_VAL : ratio;
       }
+    for (size_t o = 0; probe.reproducible && o < want.size(); ++o)
+      if (got[o].data != want[o].data) worst = HUGE_VAL;  // zeros may differ in sign, and NaN in any bit
     const bool right = worst <= 1;
     if (!right) {
       blame(culprits(probe, plan), SelfTestVerdict::Wrong,
@@ -342,6 +237,7 @@ class Tester {
 
   Device& device_;
   Device cpu_;
+  bool refuses_bits_ = false;
   std::shared_ptr<detail::DeviceImpl> plan_device_;
   const Log log_;
   const SelfTestOptions& options_;

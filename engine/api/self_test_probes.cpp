@@ -255,16 +255,17 @@ void sample(Graph& g, DType t, Dim m, Dim n) {
                              .min_p = 0.01f}));
 }
 
-void attention_backward(Graph& g, DType, Dim m, Dim n) {
-  const Tensor q = g.input("q", {2, 4, m, 20}), k = g.input("k", {2, 2, n, 20}), v = g.input("v", {2, 2, n, 12});
+void attention_backward(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 4, m, 20}, t), k = g.input("k", {2, 2, n, 20}, t),
+               v = g.input("v", {2, 2, n, 12}, t);
   AttentionOptions options;
   options.causal = Causal::BottomRight;
   options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
-  options.bias = g.input("bias", {4, m, n});
+  options.bias = g.input("bias", {4, m, n}, t);
   options.dropout = 0.25f;
   const Tensor y = g.attention(q, k, v, options).output;
   detail::GraphData& data = detail::data_of(g);
-  const auto made = detail::attention_backward(data, y, g.input("dy", {2, 4, m, 12}));
+  const auto made = detail::attention_backward(data, y, g.input("dy", {2, 4, m, 12}, t));
   g.output("dq", made.query);
   g.output("dk", made.key);
   g.output("dv", made.value);
@@ -346,9 +347,9 @@ void plain_softmax_backward(Graph& g, DType t, Dim m, Dim n) {
 }
 
 void norm_backward(Graph& g, DType t, Dim m, Dim n) {
-  const Tensor x = g.input("x", {m, n}, t), gamma = g.input("gamma", {n}, t);
-  const Tensor layer = g.layernorm(x, gamma, {}, 1e-2f), rms = g.rmsnorm(x, gamma, 1e-2f);
-  differentiate(g, g.add(g.add(layer, rms), g.l2_normalize(x)), {{"y", x}});
+  const Tensor x = g.input("x", {m, n}, t), gamma = g.input("gamma", {n}, t), beta = g.input("beta", {n}, t);
+  const Tensor layer = g.layernorm(x, gamma, beta, 1e-2f), rms = g.rmsnorm(x, gamma, 1e-2f);
+  differentiate(g, g.add(g.add(layer, rms), g.l2_normalize(x)), {{"y", x}, {"dgamma", gamma}, {"dbeta", beta}});
 }
 
 void cross_entropy_backward(Graph& g, DType t, Dim m, Dim n) {
@@ -365,6 +366,35 @@ void slice_backward(Graph& g, DType t, Dim m, Dim n) {
   const Tensor x = g.input("x", {5, m, 3, n}, t);
   differentiate(g, g.transpose(g.slice(g.slice(x, 0, 1, 2), 2, 1, 1), 1, 3), {{"y", x}});
 }
+
+void activations(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor x = g.scale(g.input("x", {m, n}, t), 7.0f);
+  for (const auto& [kind, name] : {std::pair{Activation::Relu, "relu"},
+                                   {Activation::GeluErf, "gelu_erf"},
+                                   {Activation::GeluTanh, "gelu_tanh"},
+                                   {Activation::Silu, "silu"},
+                                   {Activation::Tanh, "tanh"}})
+    g.output(name, g.activation(x, kind));
+}
+
+#define HEED_REPRODUCIBLE_PROBES                                                                                   \
+  {"elementwise", add, false, true, true}, {"elementwise", mul, false, true, true},                                \
+      {"elementwise", copy, false, true, true}, {"elementwise", activations, false, true, true},                   \
+      {"elementwise", narrow_cast, false, true, true}, {"concat", concat, false, true, true},                      \
+      {"matmul", matmul, false, true, true}, {"matmul", matmul_batches, false, true, true},                        \
+      {"matmul", linear, false, true, true}, {"matmul", few_rows, false, true, true},                              \
+      {"matmul", deep, false, true, true}, {"matmul", narrow_weights, false, true, true},                          \
+      {"matmul", few_rows_by_narrow_weights, false, true, true}, {"matmul", quantized_weights, false, true, true}, \
+      {"softmax", plain_softmax, false, true, true}, {"softmax", softmax, false, true, true},                      \
+      {"attention", attention<24>, false, true, true}, {"attention", masked_attention, false, true, true},         \
+      {"dropout", dropout, true, true, true}, {"layernorm", layernorm, false, true, true},                         \
+      {"rmsnorm", rmsnorm, false, true, true}, {"embedding", embedding, false, true, true},                        \
+      {"embedding", narrow_table, false, true, true}, {"embedding", quantized_tables, false, true, true},          \
+      {"mean", mean, false, true, true}, {"mean", mean_inner, false, true, true},                                  \
+      {"l2_normalize", l2_normalize, false, true, true}, {"rotary", rotary, false, true, true},                    \
+      {"place", take<DType::F32>, false, true, true}, {"argmax", argmax, false, true, true}, {                     \
+    "sample", sample, false, true, true                                                                            \
+  }
 
 constexpr Probe kProbes[] = {
     {"elementwise", add},
@@ -422,16 +452,20 @@ constexpr Probe kProbes[] = {
     {"cross_entropy_backward", cross_entropy_backward},
     {"embedding_backward", embedding_backward},
     {"slice_backward", slice_backward},
-    {"attention_backward", attention_backward, true, true},
+    {"attention_backward", attention_backward, true},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},
+    HEED_REPRODUCIBLE_PROBES,
 };
+
+constexpr Probe kReproducible[] = {HEED_REPRODUCIBLE_PROBES};
 
 constexpr ProbeSize kSizes[] = {{1, 7}, {3, 33}, {18, 130}, {kProbeRows, kProbeColumns}};
 
 }  // namespace
 
 std::span<const Probe> self_test_probes() { return kProbes; }
+std::span<const Probe> reproducible_probes() { return kReproducible; }
 std::span<const ProbeSize> self_test_sizes() { return kSizes; }
 
 }  // namespace heed

@@ -15,10 +15,13 @@ struct Probe {
   // [-1, 1), those of quantized weights in [-1, 2), I32 0 to 6, U8 0 and 1.
   void (*build)(Graph& g, DType storage, Dim m, Dim n);
   bool training = false;
-  bool once = false;  // does not depend on `storage`
+  bool once = false;          // does not depend on `storage`
+  bool reproducible = false;  // compiled with CompileOptions::reproducible: not a bit may differ
 };
 // Operations that others build on come first, so that a wrong one is found before it makes others look wrong.
 std::span<const Probe> self_test_probes();
+// Those that are compiled with CompileOptions::reproducible; self_test_probes has them, too.
+std::span<const Probe> reproducible_probes();
 
 // Values of m and n for the runs of one probe: each range of sizes has a kernel of its own.
 struct ProbeSize {

@@ -28,12 +28,12 @@ namespace sampling {
 inline constexpr uint32_t kLargestWeight = 0x80000000u, kInfiniteKey = 0xff800000u;
 inline constexpr float kHalvings = 32.0f;  // after which a weight is 0
 
-// An unsigned number that orders as values do; 0 for NaN and minus infinity. Subnormal values count as 0, since devices may
-// flush them.
+// An unsigned number that orders as values do; 0 for NaN and minus infinity. Values up to 2^-126 count as 0, since devices
+// may flush smaller ones, or round them up to that.
 inline uint32_t key_of(float value) {
   const auto bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u || bits == 0xff800000u) return 0;
-  if (magnitude < 0x00800000u) return 0x80000000u;
+  if (magnitude <= 0x00800000u) return 0x80000000u;
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 inline float value_of(uint32_t key) {

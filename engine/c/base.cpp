@@ -6,7 +6,7 @@ using namespace heed::c;
 uint32_t heed_version(void) { return HEED_VERSION_NUMBER; }
 
 const char* heed_status_text(heed_status status) {
-  if (status < HEED_OK || status > HEED_NOT_READY) return "?";
+  if (status < HEED_OK || status > HEED_FILE_ERROR) return "?";
   return heed::to_string(static_cast<heed::Status>(status));
 }
 
@@ -35,7 +35,7 @@ size_t heed_blob_size(heed_blob* handle) {
 heed_status heed_blob_destroy(heed_blob* blob) { return destroy<Blob>(__func__, blob); }
 
 // The numbers of the interface are those of the engine.
-static_assert(HEED_NOT_READY == static_cast<int>(heed::Status::NotReady));
+static_assert(HEED_FILE_ERROR == static_cast<int>(heed::Status::FileError));
 static_assert(HEED_INVALID_FILE == static_cast<int>(heed::Status::InvalidFile));
 static_assert(HEED_INDEX_OUT_OF_RANGE == static_cast<int>(heed::Status::IndexOutOfRange));
 static_assert(HEED_LOG_ERROR == static_cast<int>(heed::LogLevel::Error));

@@ -89,15 +89,14 @@ heed_status heed_bert_upload(heed_checkpoint* handle, const heed_bert_config* co
   const heed::BertConfig numbers = config_of(call, config);
   const Upload upload(call, options);
   if (call.failed()) return call.status();
-  const heed::Checkpoint* files = checkpoint->safetensors();
-  if (files == nullptr)
-    return call.fail(HEED_UNSUPPORTED, "the checkpoint holds no safetensors that were opened as a file or folder");
+  if (checkpoint->gguf() != nullptr)
+    return call.fail(HEED_UNSUPPORTED, "the checkpoint is a GGUF file; BERT is read from safetensors");
   heed::BertWeights loaded;
   auto made = std::make_unique<Weights>();
   made->host = device->host;
   heed::Device on = device->get();
-  if (call.end(heed::BertWeights::load(*files, numbers, checkpoint->host->log(), &loaded), checkpoint->host.get()) ==
-      HEED_OK)
+  if (call.end(heed::BertWeights::load(checkpoint->entries(), numbers, checkpoint->host->log(), &loaded),
+               checkpoint->host.get()) == HEED_OK)
     call.end(on.upload(loaded.tensors(), &made->it, upload.options()), device->host.get());
   return give(call, std::move(made), weights);
 }

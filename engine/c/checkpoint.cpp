@@ -1,8 +1,9 @@
 #include "c/checkpoint.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+
+#include "base/find.hpp"
 
 namespace heed::c {
 namespace {
@@ -31,13 +32,6 @@ int32_t kind_of(Gguf::ValueType type) {
     case Type::I64: return HEED_META_INTEGER;
   }
   return HEED_META_NONE;
-}
-
-template <class Named>
-size_t find(const std::vector<Named>& all, std::string_view name) {
-  const auto found = std::lower_bound(all.begin(), all.end(), name,
-                                      [](const Named& one, std::string_view wanted) { return one.name < wanted; });
-  return found != all.end() && found->name == name ? static_cast<size_t>(found - all.begin()) : all.size();
 }
 
 }  // namespace
@@ -138,6 +132,12 @@ void Checkpoint::take(const Gguf::Field& field) {
   }
 }
 
+std::span<const SafeTensors::Entry> Checkpoint::entries() const {
+  if (const auto* one = std::get_if<SafeTensors>(&files_)) return one->entries();
+  const auto* several = std::get_if<heed::Checkpoint>(&files_);
+  return several == nullptr ? std::span<const SafeTensors::Entry>() : several->entries();
+}
+
 std::vector<HostTensor> Checkpoint::host_tensors() const {
   return std::visit([](const auto& files) { return files.host_tensors(); }, files_);
 }
@@ -171,8 +171,17 @@ heed_meta Checkpoint::meta(size_t index) const {
   return to;
 }
 
-size_t Checkpoint::find_tensor(std::string_view name) const { return find(tensors_, name); }
-size_t Checkpoint::find_meta(std::string_view name) const { return find(metas_, name); }
+std::optional<heed_file_tensor> Checkpoint::find_tensor(std::string_view name) const {
+  const Tensor* found = find_by_name(std::span<const Tensor>(tensors_), name);
+  if (found == nullptr) return {};
+  return tensor(static_cast<size_t>(found - tensors_.data()));
+}
+
+std::optional<heed_meta> Checkpoint::find_meta(std::string_view name) const {
+  const Meta* found = find_by_name(std::span<const Meta>(metas_), name);
+  if (found == nullptr) return {};
+  return meta(static_cast<size_t>(found - metas_.data()));
+}
 
 Gguf::Value Checkpoint::value(std::string_view name) const {
   return gguf() == nullptr ? Gguf::Value() : gguf()->value(name);

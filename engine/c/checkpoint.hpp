@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,9 +28,10 @@ class Checkpoint {
   Status open(const std::string& path);
   Status parse(std::span<const std::byte> bytes, std::string_view name);
 
-  // The files if they are of this kind, else null.
+  // The file if it is of this kind, else null.
   const Gguf* gguf() const { return std::get_if<Gguf>(&files_); }
-  const heed::Checkpoint* safetensors() const { return std::get_if<heed::Checkpoint>(&files_); }
+  // The tensors of safetensors, sorted by name; none of GGUF.
+  std::span<const SafeTensors::Entry> entries() const;
 
   std::vector<HostTensor> host_tensors() const;
   uint64_t bytes() const;
@@ -38,9 +40,8 @@ class Checkpoint {
   heed_file_tensor tensor(size_t index) const;
   size_t meta_count() const { return metas_.size(); }
   heed_meta meta(size_t index) const;
-  // The number of a name, or how many there are.
-  size_t find_tensor(std::string_view name) const;
-  size_t find_meta(std::string_view name) const;
+  std::optional<heed_file_tensor> find_tensor(std::string_view name) const;
+  std::optional<heed_meta> find_meta(std::string_view name) const;
   // The value of a key of GGUF; not there() for others.
   Gguf::Value value(std::string_view name) const;
   // The texts as C reads them, kept from the first call on.

@@ -1,5 +1,6 @@
 // The host's own passes.
 #include <array>
+#include <thread>
 
 #include <heed/custom.hpp>
 
@@ -21,6 +22,33 @@ void run_adapted(void* user, const CustomCall& call) {
   const heed_custom_call c = {inputs.data(),       call.inputs.size(), outputs.data(),
                               call.outputs.size(), call.push.data(),   call.push.size()};
   adapter->run(adapter->user, &c);
+}
+
+// The graph that this thread differentiates.
+struct Lent {
+  Graph* graph = nullptr;
+  heed_graph* handle = nullptr;
+};
+thread_local constinit Lent lent;
+
+// Calls the host's function, which adds to the graph by its handle, while the graph takes a turn of nobody else.
+void build_adapted(void* user, heed::Graph& g, const CustomGradientCall& call) {
+  const auto* adapter = static_cast<const CustomAdapter*>(user);
+  Graph& graph = *lent.graph;
+  std::array<heed_tensor, kMaxCustomBindings> inputs{}, outputs{}, upstream{}, gradients{};
+  std::array<int32_t, kMaxCustomBindings> wanted{};
+  for (size_t i = 0; i < call.inputs.size(); ++i) inputs[i] = graph.name(call.inputs[i]);
+  for (size_t i = 0; i < call.inputs.size(); ++i) wanted[i] = call.wanted[i];
+  for (size_t i = 0; i < call.outputs.size(); ++i) outputs[i] = graph.name(call.outputs[i]);
+  for (size_t i = 0; i < call.outputs.size(); ++i) upstream[i] = graph.name(call.upstream[i]);
+  const heed_custom_gradient_call c = {inputs.data(),       call.inputs.size(), outputs.data(),  upstream.data(),
+                                       call.outputs.size(), wanted.data(),      gradients.data()};
+  graph.give_turn();
+  adapter->gradient(adapter->user, lent.handle, &c);
+  while (!graph.take_turn()) std::this_thread::yield();  // another thread's call, which it should not make, ends soon
+  for (size_t i = 0; i < call.inputs.size() && g.status() == Status::Ok; ++i)
+    if (gradients[i] != 0 && !graph.find(gradients[i], &call.gradients[i]))
+      g.fail(Status::InvalidArgument, format("gradient %zu of a custom pass is no tensor of its graph", i));
 }
 
 // A CustomPass, and what it points to.
@@ -65,12 +93,19 @@ PassOfHost::PassOfHost(Building& on, const Given<heed_custom_pass>& given) {
   pass.push = push;
   pass.outputs = outputs;
   pass.group_work = given->group_work;
-  if (given->cpu == nullptr) return;
-  adapter = std::make_shared<const CustomAdapter>(CustomAdapter{given->cpu, given->user});
-  pass.cpu = {run_adapted, const_cast<CustomAdapter*>(adapter.get())};
+  if (given->cpu == nullptr && given->gradient == nullptr) return;
+  adapter = std::make_shared<const CustomAdapter>(CustomAdapter{given->cpu, given->gradient, given->user});
+  if (given->cpu != nullptr) pass.cpu = {run_adapted, const_cast<CustomAdapter*>(adapter.get())};
+  if (given->gradient != nullptr) pass.gradient = {build_adapted, const_cast<CustomAdapter*>(adapter.get())};
 }
 
 }  // namespace
+
+Lending::Lending(Graph& graph, heed_graph* handle) : outer_graph_(lent.graph), outer_handle_(lent.handle) {
+  lent = {&graph, handle};
+}
+Lending::~Lending() { lent = {outer_graph_, outer_handle_}; }
+
 }  // namespace heed::c
 
 using namespace heed::c;

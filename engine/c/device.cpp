@@ -117,6 +117,7 @@ CompileOptions options_of(Call& call, const Given<heed_compile_options>& given) 
   options.pipelines = call.one_of(given->pipelines, PipelineCreation::Background, "pipelines");
   options.round_rows = given->round_rows != 0;
   options.progress = given->progress != 0;
+  options.reproducible = given->reproducible != 0;
   return options;
 }
 

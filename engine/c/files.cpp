@@ -10,13 +10,28 @@ template <class T>
 bool read_array(Call& call, const Pin<Checkpoint>& checkpoint, const char* name, std::vector<T>* values) {
   const std::string_view key = call.text(name, "name");
   if (call.failed()) return false;
-  if (checkpoint->find_meta(key) == checkpoint->meta_count()) {
+  if (!checkpoint->find_meta(key)) {
     call.fail(HEED_NOT_FOUND, format("there is no key '%s'", name));
     return false;
   }
   if (checkpoint->value(key).read(values)) return true;
   call.fail(HEED_DTYPE_MISMATCH, format("'%s' has other elements, or is no array", name));
   return false;
+}
+
+// Writes what a checkpoint has by a name.
+template <class Found>
+heed_status find_named(const char* function, heed_checkpoint* handle, const char* name, Found* to, const char* what,
+                       std::optional<Found> (Checkpoint::*find)(std::string_view) const) {
+  Call call(function);
+  const Pin<Checkpoint> checkpoint(call, handle);
+  Wanted<Found> wanted(call, to, what);
+  const std::string_view text = call.text(name, "name");
+  if (call.failed()) return call.status();
+  const std::optional<Found> found = (checkpoint.get()->*find)(text);
+  if (!found) return call.fail(HEED_NOT_FOUND, format("there is no %s '%s'", what, name));
+  wanted.set(*found);
+  return call.status();
 }
 
 }  // namespace
@@ -66,16 +81,7 @@ heed_status heed_checkpoint_tensor(heed_checkpoint* handle, size_t index, heed_f
 }
 
 heed_status heed_checkpoint_find(heed_checkpoint* handle, const char* name, heed_file_tensor* tensor) {
-  Call call(__func__);
-  const Pin<Checkpoint> checkpoint(call, handle);
-  Wanted<heed_file_tensor> wanted(call, tensor, "tensor");
-  const std::string_view text = call.text(name, "name");
-  if (call.failed()) return call.status();
-  const size_t index = checkpoint->find_tensor(text);
-  if (index == checkpoint->tensor_count())
-    return call.fail(HEED_NOT_FOUND, heed::format("there is no tensor '%s'", name));
-  wanted.set(checkpoint->tensor(index));
-  return call.status();
+  return find_named(__func__, handle, name, tensor, "tensor", &Checkpoint::find_tensor);
 }
 
 heed_status heed_checkpoint_upload(heed_checkpoint* handle, heed_device* device_handle,
@@ -107,15 +113,7 @@ heed_status heed_checkpoint_meta(heed_checkpoint* handle, size_t index, heed_met
 }
 
 heed_status heed_checkpoint_find_meta(heed_checkpoint* handle, const char* name, heed_meta* meta) {
-  Call call(__func__);
-  const Pin<Checkpoint> checkpoint(call, handle);
-  Wanted<heed_meta> wanted(call, meta, "meta");
-  const std::string_view text = call.text(name, "name");
-  if (call.failed()) return call.status();
-  const size_t index = checkpoint->find_meta(text);
-  if (index == checkpoint->meta_count()) return call.fail(HEED_NOT_FOUND, heed::format("there is no key '%s'", name));
-  wanted.set(checkpoint->meta(index));
-  return call.status();
+  return find_named(__func__, handle, name, meta, "key", &Checkpoint::find_meta);
 }
 
 heed_status heed_checkpoint_meta_integers(heed_checkpoint* handle, const char* name, int64_t* values, size_t capacity,

@@ -46,7 +46,7 @@ heed_status heed_graph_get_status(heed_graph* graph) { return Building(__func__,
 heed_status heed_graph_fail(heed_graph* graph, heed_status status, const char* message) {
   Building on(__func__, graph);
   if (!on) return on.end();
-  if (status <= HEED_OK || status > HEED_NOT_READY) status = HEED_INVALID_ARGUMENT;
+  if (status <= HEED_OK || status > HEED_FILE_ERROR) status = HEED_INVALID_ARGUMENT;
   on.graph().it.fail(static_cast<heed::Status>(status), on.call().text(message, "message"));
   return on.end();
 }

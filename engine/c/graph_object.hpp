@@ -93,6 +93,18 @@ class Building {
   Pin<Graph> graph_;
 };
 
+// While one lives, gradients of the host's passes may call functions of the graph that this thread is in.
+class Lending {
+ public:
+  Lending(Graph& graph, heed_graph* handle);
+  ~Lending();
+  Lending(const Lending&) = delete;
+
+ private:
+  Graph* outer_graph_;
+  heed_graph* outer_handle_;
+};
+
 // Options that several calls have.
 Activation activation_of(Building& on, int32_t kind, Activation otherwise);
 RotaryOptions rotary_of(Building& on, const heed_rotary_options* options);

@@ -30,6 +30,7 @@ enum class Kind : uint8_t {
   TextGenerator,
   Conversation,
   Submitter,
+  Optimizer,
 };
 const char* to_string(Kind kind);  // "device", for messages
 

@@ -51,6 +51,7 @@ struct Weights {
 // A host's own pass; see custom.cpp.
 struct CustomAdapter {
   void (*run)(void* user, const heed_custom_call* call);
+  void (*gradient)(void* user, heed_graph* graph, const heed_custom_gradient_call* call);
   void* user;
 };
 using CustomAdapters = std::vector<std::shared_ptr<const CustomAdapter>>;

@@ -1,11 +1,12 @@
 // The gradients of attention without the S_q x S_kv weights in memory (Dao et al. 2022, arXiv:2205.14135).
 //
-// Weights are computed again from the log-sum-exp, a block of queries by a panel of keys at a time, as products of matmul tiles. An
-// item is a head of keys with all heads of queries that share it; where there are few of these, items are panels of keys for the
-// gradients of keys and values, and then blocks of queries for those of queries. The order of all sums is the same in both.
+// Weights are computed again from the log-sum-exp, a block of queries by a group of panels of keys at a time, as products of matmul
+// tiles. An item is a head of keys with all heads of queries that share it; where there are few of these, items are groups of keys
+// for the gradients of keys and values, and then blocks of queries for those of queries. The order of all sums is the same in both.
 #include <algorithm>
 #include <utility>
 
+#include "cpu/attention_kernels.hpp"
 #include "cpu/masking.hpp"
 #include "cpu/matmul_kernels.hpp"
 #include "cpu/prefetch_queue.hpp"
@@ -14,27 +15,34 @@ namespace heed::cpu {
 namespace {
 
 constexpr int64_t kBlockQueries = 64;
-constexpr int64_t kPanelsOfItem = 4;  // where items are panels of keys
+constexpr int64_t kGroupPanels = 4;  // of keys, which are worked on together
 
-// BackwardScratch of one worker, in floats from its start.
+// BackwardScratch of one worker, in floats from its start. Widths are rounded up to whole panels.
 struct BackwardScratch {
-  int64_t keys, rows, values;                // of all panels: [d_k][cols], [cols][d_k rounded up], [d_v][cols]
-  int64_t key_sums, value_sums;              // likewise, [d_k][cols] and [d_v][cols]
-  int64_t weights, slopes, row, query_sums;  // of a block
-  int64_t size;
+  int64_t keys, rows, values;    // of all panels: [d_k][cols], keys as they lie, [d_v][cols]
+  int64_t key_sums, value_sums;  // likewise, [d_k][cols] and [d_v][cols]
+  int64_t queries, upstream;     // rows of a block
+  int64_t weights, slopes;       // of a block and a group: [panel][query][cols]
+  int64_t row, query_sums;
+  int64_t pitch_k, pitch_v, size;  // of rows of a block
 
   BackwardScratch(int64_t cols, int64_t panels, int64_t d_k, int64_t d_v) {
     int64_t at = 0;
     const auto take = [&at](int64_t floats) { return std::exchange(at, at + row_pitch(floats)); };
     const int64_t wide_k = align_up(d_k, cols);
+    // Rows begin at other places of the first cache.
+    pitch_k = row_pitch(d_k) + 16;
+    pitch_v = row_pitch(d_v) + 16;
     keys = take(panels * d_k * cols);
     rows = take(panels * cols * wide_k);
     values = take(panels * d_v * cols);
     key_sums = take(panels * d_k * cols);
     value_sums = take(panels * d_v * cols);
-    weights = take(kBlockQueries * cols);
-    slopes = take(kBlockQueries * cols);
-    row = take(3 * cols);
+    queries = take(kBlockQueries * pitch_k);
+    upstream = take(kBlockQueries * pitch_v);
+    weights = take(kBlockQueries * kGroupPanels * cols);
+    slopes = take(kBlockQueries * kGroupPanels * cols);
+    row = take(std::max({4 * kGroupPanels * cols, d_v, cols * std::max(pitch_k, pitch_v)}));
     query_sums = take(kBlockQueries * wide_k);
     size = at;
   }
@@ -43,19 +51,21 @@ struct BackwardScratch {
 // The part of the gradients that an item of parallel work makes.
 struct BackwardTask {
   int64_t head;                    // of keys, counted through all batches
-  int64_t first_panel, end_panel;  // of keys
+  int64_t first_panel, end_panel;  // of keys; the first begins a group
   int64_t first_query, end_query;  // of each head of queries
   bool makes_queries, makes_keys;
 };
 
 struct BackwardProblem {
-  Operand query, key, value, output, upstream, log_sum_exp, of_query, of_rows;
+  Operand query, key, value, output, upstream, log_sum_exp, of_query, of_key, of_value;
   const AttentionAttrs& attrs;
   Masking masking, hiding;  // hidden keys are -infinity; the second without the bias
   DropoutRule dropout;
   const MatmulKernels& matmul;
   const RowKernels& kernels;
+  const AttentionKernels& attention;
   int64_t heads, key_heads, group, queries, keys, d_k, d_v, cols, panels, wide_k;
+  bool by_place;  // which keys a query sees follows from its place alone
   BackwardScratch layout;
 
   explicit BackwardProblem(const Pass& pass)
@@ -65,8 +75,8 @@ struct BackwardProblem {
         output(pass.input(in::kAttended)),
         upstream(pass.input(in::kAttendedGradient)),
         log_sum_exp(pass.input(in::kAttendedLogSumExp)),
-        of_query(pass.output(0)),
-        of_rows(pass.output(1)),
+        of_key(pass.output(out::kKeyGradient)),
+        of_value(pass.output(out::kValueGradient)),
         attrs(pass.node.as<AttentionAttrs>()),
         masking(scores_view(query.view, key.view), attrs.softmax, pass.input(in::kAttentionBias),
                 pass.input(in::kAttentionMask), pass.input(in::kAttentionKeyPadding), {}, {}),
@@ -74,6 +84,7 @@ struct BackwardProblem {
         dropout{dropout_words(attrs.dropout.p), pass.values.seed, attrs.dropout.stream},
         matmul(*pass.kernels.matmul),
         kernels(*pass.kernels.rows),
+        attention(*pass.kernels.attention),
         heads(query.view.dim[1]),
         key_heads(key.view.dim[1]),
         group(heads / key_heads),
@@ -84,128 +95,204 @@ struct BackwardProblem {
         cols(matmul.cols),
         panels(ceil_div(keys, cols)),
         wide_k(align_up(d_k, cols)),
+        by_place(!masking.bias.valid() && !masking.mask.valid() && !masking.key_padding.valid() && !fills()),
         layout(cols, panels, d_k, d_v) {
+    if (attrs.makes_query) of_query = pass.output(out::kQueryGradient);
     masking.fill = hiding.fill = kHidden;
     hiding.bias = {};
   }
 
-  static const float* rows_at(const Operand& x, int64_t batch, int64_t head, int64_t token) {
-    return x.at<const float>(batch * x.view.stride[0] + head * x.view.stride[1] + token * x.view.stride[2]);
+  bool fills() const { return attrs.softmax.masked_fill.has_value(); }
+  bool drops() const { return dropout.words.threshold != 0; }
+
+  static int64_t place_of(const Operand& x, int64_t batch, int64_t head, int64_t token) {
+    return batch * x.view.stride[0] + head * x.view.stride[1] + token * x.view.stride[2];
+  }
+  // Rows of a head from `token` on as f32: where they lie, or copied to `buffer`.
+  struct Rows {
+    const float* data;
+    int64_t pitch;
+  };
+  static Rows rows_of(const Operand& x, int64_t batch, int64_t head, int64_t token, int64_t count, float* buffer,
+                      int64_t pitch) {
+    if (x.view.dtype == DType::F32) return {x.at<const float>(place_of(x, batch, head, token)), x.view.stride[2]};
+    read(x, batch, head, token, count, buffer, pitch);
+    return {buffer, pitch};
+  }
+  // Copies rows of a head from `token` on.
+  static void read(const Operand& x, int64_t batch, int64_t head, int64_t token, int64_t count, float* to,
+                   int64_t pitch) {
+    for (int64_t i = 0; i < count; ++i)
+      load_copy(x, place_of(x, batch, head, token + i), 1, x.view.dim[3], to + i * pitch);
   }
 
-  // c [m][cols] (+)= a b, where b is a panel [k][cols].
+  // c [m][..] (+)= a b, where b is a panel [k][cols].
   void multiply(int64_t m, int64_t k, const float* a, int64_t a_row, int64_t a_k, const float* b, float* c,
-                int64_t pitch, bool add) const {
+                int64_t c_pitch, bool add) const {
     const int64_t height = ceil_div(m, ceil_div(m, matmul.rows));
     for (int64_t r = 0; r < m; r += height)
-      matmul.f32.tile[std::min(height, m - r) - 1](k, a + r * a_row, a_row, a_k, b, c + r * pitch, pitch, add, {});
-  }
-
-  // panel[d][j] = rows[j][d]; zeros for the other columns.
-  void pack(const float* rows, int64_t pitch, int64_t count, int64_t width, float* panel) const {
-    for (int64_t d = 0; d < width; ++d) {
-      for (int64_t j = 0; j < count; ++j) panel[d * cols + j] = rows[j * pitch + d];
-      for (int64_t j = count; j < cols; ++j) panel[d * cols + j] = 0.0f;
-    }
+      matmul.f32.tile[std::min(height, m - r) - 1](k, a + r * a_row, a_row, a_k, b, c + r * c_pitch, c_pitch, add, {});
   }
 
   int64_t keys_of(int64_t panel) const { return std::min(cols, keys - panel * cols); }
 
   void pack_all(const BackwardTask& task, float* memory) const {
     const int64_t batch = task.head / key_heads, head = task.head % key_heads;
+    float* const buffer = memory + layout.row;
     for (int64_t n = task.first_panel; n < task.end_panel; ++n) {
       const int64_t count = keys_of(n);
-      const float* const k = rows_at(key, batch, head, n * cols);
-      const float* const v = rows_at(value, batch, head, n * cols);
-      pack(k, key.view.stride[2], count, d_k, memory + layout.keys + n * d_k * cols);
-      pack(v, value.view.stride[2], count, d_v, memory + layout.values + n * d_v * cols);
+      Rows rows = rows_of(value, batch, head, n * cols, count, buffer, layout.pitch_v);
+      attention.pack(rows.data, rows.pitch, count, d_v, 1.0f, memory + layout.values + n * d_v * cols);
+      rows = rows_of(key, batch, head, n * cols, count, buffer, layout.pitch_k);
+      attention.pack(rows.data, rows.pitch, count, d_k, 1.0f, memory + layout.keys + n * d_k * cols);
       if (!task.makes_queries) continue;
       // Keys as they lie, in panels of columns: what the slopes are multiplied by.
-      float* const to = memory + layout.rows + n * cols * wide_k;
-      std::fill_n(to, cols * wide_k, 0.0f);
-      for (int64_t c = 0; c < d_k; c += cols)
-        for (int64_t j = 0; j < count; ++j)
-          std::copy_n(k + j * key.view.stride[2] + c, std::min(cols, d_k - c), to + c * cols + j * cols);
+      for (int64_t c = 0; c < d_k; c += cols) {
+        float* const to = memory + layout.rows + n * cols * wide_k + c * cols;
+        const int64_t width = std::min(cols, d_k - c);
+        if (width < cols || count < cols) std::fill_n(to, cols * cols, 0.0f);
+        for (int64_t j = 0; j < count; ++j) std::copy_n(rows.data + j * rows.pitch + c, width, to + j * cols);
+      }
     }
   }
 
-  // Makes the dropped weights of one query and its keys of a panel, and the slopes of its logits times the scale. `weights` holds
-  // products of query and keys, `slopes` those of upstream and values.
-  void finish_row(int64_t row, int64_t panel, float delta, float log_sum, float* weights, float* slopes,
-                  float* memory) const {
-    const int64_t count = keys_of(panel), first = panel * cols;
-    const float scale = attrs.softmax.scale;
-    float *const hidden = memory + layout.row, *const factors = hidden + cols, *const buffer = factors + cols;
-    const KeyRange range{first, first + count};
-    kernels.scale(weights, scale, weights, count);
-    masking.apply(row, range, weights, buffer);
-    const bool fills = attrs.softmax.masked_fill.has_value();
-    if (fills) {
-      std::fill_n(hidden, count, 0.0f);
-      hiding.apply(row, range, hidden, buffer);
-      for (int64_t j = 0; j < count; ++j)
-        if (hidden[j] == kHidden) weights[j] = *attrs.softmax.masked_fill;
+  // Of some keys, what a query sees: all of them where that is not known by places alone.
+  KeyRange seen_of(int64_t row, KeyRange some, float log_sum) const {
+    if (log_sum == kHidden) return {0, 0};
+    if (!by_place) return {0, some.size()};
+    return {std::clamp<int64_t>(masking.passed_keys(row) - some.begin, 0, some.size()),
+            std::clamp<int64_t>(masking.causal_keys(row) - some.begin, 0, some.size())};
+  }
+
+  // Makes of products of queries and some keys, and of those of upstream and values, the dropped weights, and the slopes of the logits
+  // times the scale.
+  void weigh(int64_t first_row, int64_t count, KeyRange some, const float* log_sums, const float* deltas,
+             float* memory) const {
+    SlopeRow of_row;
+    of_row.panel_pitch = kBlockQueries * cols;
+    of_row.panels = ceil_div(some.size(), cols);
+    of_row.logit_scale = by_place ? attrs.softmax.scale : 1.0f;
+    of_row.scale = attrs.softmax.scale;
+    float* const buffers = memory + layout.row;
+    const int64_t length = kGroupPanels * cols;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = first_row + i;
+      const KeyRange seen = seen_of(row, some, log_sums[i]);
+      of_row.log_sum = log_sums[i], of_row.delta = deltas[i];
+      of_row.begin = seen.begin, of_row.end = seen.end;
+      of_row.weights = memory + layout.weights + i * cols;
+      of_row.slopes = memory + layout.slopes + i * cols;
+      of_row.factors = of_row.passes = nullptr;
+      if (!by_place && seen.size() > 0) mask_row(row, some, buffers, &of_row);
+      if (drops() && seen.size() > 0) {
+        float* const factors = buffers + 3 * length;
+        std::fill_n(factors, length, 1.0f);
+        kernels.dropout(dropout, static_cast<uint64_t>(row * keys + some.begin), factors, factors, some.size());
+        of_row.factors = factors;
+      }
+      attention.slopes(of_row);
     }
-    kernels.powers(weights, log_sum, weights, count);
-    if (dropout.words.threshold != 0) {
-      std::fill_n(factors, count, 1.0f);
-      kernels.dropout(dropout, static_cast<uint64_t>(row * keys + first), factors, factors, count);
+  }
+
+  // Makes logits of products of a query and some keys, and says which of them pass gradients on if hidden ones have weights.
+  void mask_row(int64_t row, KeyRange some, float* buffers, SlopeRow* of_row) const {
+    const int64_t n = some.size(), length = kGroupPanels * cols;
+    float *const logits = buffers, *const buffer = buffers + length, *const passes = buffer + length;
+    for (int64_t p = 0; p < of_row->panels; ++p)
+      std::copy_n(of_row->weights + p * of_row->panel_pitch, cols, logits + p * cols);
+    kernels.scale(logits, attrs.softmax.scale, logits, n);
+    masking.apply(row, some, logits, buffer);
+    if (fills()) {
+      std::fill_n(passes, length, 0.0f);
+      hiding.apply(row, some, passes, buffer);
+      for (int64_t j = 0; j < n; ++j) {
+        if (passes[j] == kHidden) logits[j] = *attrs.softmax.masked_fill;
+        passes[j] = passes[j] == kHidden ? 0.0f : 1.0f;
+      }
+      of_row->passes = passes;
     }
-    for (int64_t j = 0; j < count; ++j) {
-      const float weight = weights[j], factor = dropout.words.threshold != 0 ? factors[j] : 1.0f;
-      const float slope = scale * weight * (factor * slopes[j] - delta);
-      slopes[j] = weight == 0.0f || (fills && hidden[j] == kHidden) ? 0.0f : slope;
-      weights[j] = weight * factor;
-    }
-    std::fill(weights + count, weights + cols, 0.0f);
-    std::fill(slopes + count, slopes + cols, 0.0f);
+    for (int64_t p = 0; p < of_row->panels; ++p)
+      std::copy_n(logits + p * cols, cols, of_row->weights + p * of_row->panel_pitch);
+  }
+
+  // The first of a block's queries to see any key of a panel, as far as causality says; at most the last one.
+  int64_t first_to_see(int64_t first_row, int64_t count, int64_t panel) const {
+    if (fills() || masking.causal == Causal::None) return 0;
+    return std::clamp<int64_t>(panel * cols - masking.place_of(first_row), 0, count - 1);
   }
 
   // A block of queries of one head of them.
   void run_block(const BackwardTask& task, int64_t head, int64_t first, int64_t count, float* memory) const {
     const int64_t batch = task.head / key_heads, row = (batch * heads + head) * queries + first;
-    const float* const q = rows_at(query, batch, head, first);
-    const float* const g = rows_at(upstream, batch, head, first);
-    float delta[kBlockQueries];
+    float *const q = memory + layout.queries, *const g = memory + layout.upstream;
+    read(query, batch, head, first, count, q, layout.pitch_k);
+    read(upstream, batch, head, first, count, g, layout.pitch_v);
+    float deltas[kBlockQueries];
     for (int64_t i = 0; i < count; ++i) {
-      const float* const o = rows_at(output, batch, head, first + i);
-      const float* const of_o = g + i * upstream.view.stride[2];
-      double sum = 0.0;
-      for (int64_t d = 0; d < d_v; ++d) sum += static_cast<double>(o[d]) * static_cast<double>(of_o[d]);
-      delta[i] = static_cast<float>(sum);
+      const float* o = load(output, place_of(output, batch, head, first + i), 1, d_v, memory + layout.row);
+      deltas[i] = static_cast<float>(attention.product(o, g + i * layout.pitch_v, d_v));
     }
     const float* const log_sums = log_sum_exp.at<const float>(row);
-    float *const weights = memory + layout.weights, *const slopes = memory + layout.slopes,
-                 *const sums = memory + layout.query_sums;
-    std::fill_n(sums, kBlockQueries * wide_k, 0.0f);
+    float* const sums = memory + layout.query_sums;
+    if (task.makes_queries) std::fill_n(sums, kBlockQueries * wide_k, 0.0f);
     // With a fill hidden keys have weights, too.
     KeyRange seen = masking.visited_keys(row, row + count - 1);
-    if (attrs.softmax.masked_fill) seen = {0, keys};
-    for (int64_t n = task.first_panel; n < task.end_panel; ++n) {
-      if (n * cols >= seen.end || (n + 1) * cols <= seen.begin) continue;
-      multiply(count, d_k, q, query.view.stride[2], 1, memory + layout.keys + n * d_k * cols, weights, cols, false);
-      multiply(count, d_v, g, upstream.view.stride[2], 1, memory + layout.values + n * d_v * cols, slopes, cols, false);
-      for (int64_t i = 0; i < count; ++i) {
-        if (log_sums[i] == kHidden) {  // no key is visible
-          std::fill_n(weights + i * cols, cols, 0.0f);
-          std::fill_n(slopes + i * cols, cols, 0.0f);
-        } else {
-          finish_row(row + i, n, delta[i], log_sums[i], weights + i * cols, slopes + i * cols, memory);
+    if (fills()) seen = {0, keys};
+    for (int64_t from = task.first_panel; from < task.end_panel; from += kGroupPanels) {
+      const int64_t begin = std::max(from, seen.begin / cols);
+      const int64_t end = std::min({from + kGroupPanels, task.end_panel, ceil_div(seen.end, cols)});
+      if (begin >= end) continue;
+      const auto block = [&](int64_t of, int64_t n) { return memory + of + (n - begin) * kBlockQueries * cols; };
+      for (int64_t n = begin; n < end; ++n) {
+        const int64_t r = first_to_see(row, count, n);
+        multiply(count - r, d_k, q + r * layout.pitch_k, layout.pitch_k, 1, memory + layout.keys + n * d_k * cols,
+                 block(layout.weights, n) + r * cols, cols, false);
+        multiply(count - r, d_v, g + r * layout.pitch_v, layout.pitch_v, 1, memory + layout.values + n * d_v * cols,
+                 block(layout.slopes, n) + r * cols, cols, false);
+      }
+      weigh(row, count, {begin * cols, std::min(keys, end * cols)}, log_sums, deltas, memory);
+      for (int64_t n = begin; n < end; ++n) {
+        const int64_t r = first_to_see(row, count, n);
+        const float *const of_panel = block(layout.weights, n) + r * cols, *const slopes =
+                                                                               block(layout.slopes, n) + r * cols;
+        if (task.makes_keys) {
+          multiply(d_v, count - r, g + r * layout.pitch_v, 1, layout.pitch_v, of_panel,
+                   memory + layout.value_sums + n * d_v * cols, cols, true);
+          multiply(d_k, count - r, q + r * layout.pitch_k, 1, layout.pitch_k, slopes,
+                   memory + layout.key_sums + n * d_k * cols, cols, true);
         }
+        for (int64_t c = 0; task.makes_queries && c < d_k; c += cols)
+          multiply(count - r, cols, slopes, cols, 1, memory + layout.rows + n * cols * wide_k + c * cols,
+                   sums + r * wide_k + c, wide_k, true);
       }
-      if (task.makes_keys) {
-        multiply(d_v, count, g, 1, upstream.view.stride[2], weights, memory + layout.value_sums + n * d_v * cols, cols,
-                 true);
-        multiply(d_k, count, q, 1, query.view.stride[2], slopes, memory + layout.key_sums + n * d_k * cols, cols, true);
-      }
-      if (task.makes_queries)
-        for (int64_t c = 0; c < d_k; c += cols)
-          multiply(count, cols, slopes, cols, 1, memory + layout.rows + n * cols * wide_k + c * cols, sums + c, wide_k,
-                   true);
     }
     if (!task.makes_queries) return;
     for (int64_t i = 0; i < count; ++i)
-      std::copy_n(sums + i * wide_k, d_k, const_cast<float*>(rows_at(of_query, batch, head, first + i)));
+      store(of_query, place_of(of_query, batch, head, first + i), 1, d_k, sums + i * wide_k);
+  }
+
+  // Writes what panels of sums hold of each key.
+  void write_keys(const Operand& out, const BackwardTask& task, int64_t sums, int64_t width, float* memory) const {
+    if (!out.valid()) return;
+    const bool direct = out.view.dtype == DType::F32;
+    float *const ones = memory + layout.slopes, *const rows = memory + layout.weights;
+    std::fill_n(ones, cols, 1.0f);
+    const int64_t batch = task.head / key_heads, head = task.head % key_heads;
+    for (int64_t n = task.first_panel; n < task.end_panel; ++n) {
+      if (direct) {
+        attention.unpack(memory + sums + n * width * cols, ones, keys_of(n), width,
+                         out.at<float>(place_of(out, batch, head, n * cols)), out.view.stride[2]);
+        continue;
+      }
+      // Sixteen columns at a time fit the memory of a block.
+      constexpr int64_t kWidth = 16;
+      for (int64_t d = 0; d < width; d += kWidth) {
+        const int64_t some = std::min(kWidth, width - d);
+        attention.unpack(memory + sums + (n * width + d) * cols, ones, keys_of(n), some, rows, kWidth);
+        for (int64_t j = 0; j < keys_of(n); ++j)
+          store(out, place_of(out, batch, head, n * cols + j) + d, 1, some, rows + j * kWidth);
+      }
+    }
   }
 
   void run(const BackwardTask& task, float* memory) const {
@@ -214,17 +301,13 @@ struct BackwardProblem {
       std::fill_n(memory + layout.key_sums, panels * d_k * cols, 0.0f);
       std::fill_n(memory + layout.value_sums, panels * d_v * cols, 0.0f);
     }
-    const int64_t batch = task.head / key_heads, head = task.head % key_heads;
+    const int64_t head = task.head % key_heads;
     for (int64_t h = head * group; h < (head + 1) * group; ++h)
       for (int64_t i = task.first_query; i < task.end_query; i += kBlockQueries)
         run_block(task, h, i, std::min(kBlockQueries, task.end_query - i), memory);
     if (!task.makes_keys) return;
-    for (int64_t n = task.first_panel; n < task.end_panel; ++n)
-      for (int64_t j = 0; j < keys_of(n); ++j) {
-        float* const to = const_cast<float*>(rows_at(of_rows, batch, head, n * cols + j));
-        for (int64_t d = 0; d < d_k; ++d) to[d] = memory[layout.key_sums + (n * d_k + d) * cols + j];
-        for (int64_t d = 0; d < d_v; ++d) to[d_k + d] = memory[layout.value_sums + (n * d_v + d) * cols + j];
-      }
+    write_keys(of_key, task, layout.key_sums, d_k, memory);
+    write_keys(of_value, task, layout.value_sums, d_v, memory);
   }
 };
 
@@ -239,6 +322,7 @@ ScratchNeed attention_backward_scratch(const ScratchQuery& query) {
 
 void run_attention_backward(const Pass& pass) {
   const BackwardProblem problem(pass);
+  const bool of_query = problem.of_query.valid(), of_keys = problem.of_key.valid() || problem.of_value.valid();
   const int64_t heads = problem.key.view.dim[0] * problem.key_heads;
   const auto run = [&](int64_t items, const auto& task_of) {
     pass.parallel(items, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
@@ -246,14 +330,15 @@ void run_attention_backward(const Pass& pass) {
     });
   };
   if (heads >= 2 * static_cast<int64_t>(pass.pool.workers()))
-    return run(heads, [&](int64_t i) { return BackwardTask{i, 0, problem.panels, 0, problem.queries, true, true}; });
-  const int64_t ranges = ceil_div(problem.panels, kPanelsOfItem), blocks = ceil_div(problem.queries, kBlockQueries);
-  run(heads * ranges, [&](int64_t i) {
-    const int64_t first = i % ranges * kPanelsOfItem;
-    return BackwardTask{i / ranges, first, std::min(first + kPanelsOfItem, problem.panels), 0, problem.queries,
+    return run(heads,
+               [&](int64_t i) { return BackwardTask{i, 0, problem.panels, 0, problem.queries, of_query, of_keys}; });
+  const int64_t ranges = ceil_div(problem.panels, kGroupPanels), blocks = ceil_div(problem.queries, kBlockQueries);
+  run(of_keys ? heads * ranges : 0, [&](int64_t i) {
+    const int64_t first = i % ranges * kGroupPanels;
+    return BackwardTask{i / ranges, first, std::min(first + kGroupPanels, problem.panels), 0, problem.queries,
                         false,      true};
   });
-  run(heads * blocks, [&](int64_t i) {
+  run(of_query ? heads * blocks : 0, [&](int64_t i) {
     const int64_t first = i % blocks * kBlockQueries;
     return BackwardTask{i / blocks, 0,    problem.panels, first, std::min(first + kBlockQueries, problem.queries),
                         true,       false};

@@ -165,9 +165,50 @@ void advance(float* scores, int64_t keys, float* largest, float* sums, float* va
   }
 }
 
+void slopes(const SlopeRow& row) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> di;
+  const Vector by = hn::Set(d, row.logit_scale), log_sum = hn::Set(d, row.log_sum), delta = hn::Set(d, row.delta),
+               scale = hn::Set(d, row.scale), zero = hn::Zero(d);
+  const int64_t step = lanes();
+  for (int64_t v = 0; v < 2 * row.panels; ++v) {
+    const int64_t at = v / 2 * row.panel_pitch + v % 2 * step, first = v * step;
+    if (first >= row.end || first + step <= row.begin) {
+      hn::StoreU(zero, d, row.weights + at);
+      hn::StoreU(zero, d, row.slopes + at);
+      continue;
+    }
+    const Vector logit = hn::Mul(hn::LoadU(d, row.weights + at), by);
+    Vector weight = vector_exp_to_88(d, hn::Sub(logit, log_sum)), product = hn::LoadU(d, row.slopes + at);
+    if (first < row.begin || first + step > row.end) {
+      const auto key = hn::Iota(di, static_cast<int32_t>(first));
+      const auto counts = hn::And(hn::Lt(key, hn::Set(di, static_cast<int32_t>(row.end))),
+                                  hn::Not(hn::Lt(key, hn::Set(di, static_cast<int32_t>(row.begin)))));
+      weight = hn::IfThenElse(hn::RebindMask(d, counts), weight, zero);
+    }
+    if (row.factors != nullptr) product = hn::Mul(product, hn::LoadU(d, row.factors + first));
+    const Vector slope = hn::Mul(hn::Mul(scale, weight), hn::Sub(product, delta));
+    auto none = hn::Eq(weight, zero);
+    if (row.passes != nullptr) none = hn::Or(none, hn::Eq(hn::LoadU(d, row.passes + first), zero));
+    if (row.factors != nullptr) weight = hn::Mul(weight, hn::LoadU(d, row.factors + first));
+    hn::StoreU(weight, d, row.weights + at);
+    hn::StoreU(hn::IfThenElse(none, zero, slope), d, row.slopes + at);
+  }
+}
+
+double product(const float* a, const float* b, int64_t n) {
+  const Floats d;
+  return sum_of(
+      n, [&](Vector sums, int64_t i) { return hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sums); },
+      [&](Vector sums, int64_t i) {
+        return hn::MulAdd(load_some(a + i, n - i, 0.0f), load_some(b + i, n - i, 0.0f), sums);
+      });
+}
+
 const AttentionKernels& table() {
-  static const AttentionKernels kernels = {block_queries(), pack,      unpack, add,   multiply, fill_triangle,
-                                           advance,         kMostRows, dot,    weigh, mix};
+  static const AttentionKernels kernels = {
+      block_queries(), pack,      unpack, add,   multiply, fill_triangle, advance, slopes,
+      product,         kMostRows, dot,    weigh, mix};
   return kernels;
 }
 

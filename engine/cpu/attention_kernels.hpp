@@ -24,6 +24,18 @@ struct StoredRows {
   int64_t pitch;
 };
 
+// A query and some keys, for the gradient of attention: panels of as many keys as a block has queries, `panel_pitch` floats apart.
+struct SlopeRow {
+  float* weights = nullptr;  // in: logits, before the scale; out: dropped weights
+  float* slopes =
+      nullptr;  // in: products of the upstream and the values; out: slopes of the logits, times the other scale
+  int64_t panels = 0, panel_pitch = 0;
+  int64_t begin = 0, end = 0;  // of the keys that count; the others get zeros
+  float logit_scale = 1.0f, scale = 1.0f, log_sum = 0.0f, delta = 0.0f;
+  const float* factors = nullptr;  // of dropout, for all keys of the panels; null: none
+  const float* passes = nullptr;   // 0 for keys that have a weight but no slope; null: there are none
+};
+
 struct AttentionKernels {
   int64_t queries = 0;  // per block: the columns of a matmul panel
 
@@ -43,6 +55,11 @@ struct AttentionKernels {
   // `sums` are of all keys so far, per lane. Where the largest score grows, earlier sums and the `d_v` rows of `values` are
   // scaled to it. A score of -infinity counts nothing; a lane that has no others has the sum 0.
   void (*advance)(float* scores, int64_t keys, float* largest, float* sums, float* values, int64_t d_v) = nullptr;
+
+  // weight = e^(logit - log_sum); slope = scale * weight * (factor * product - delta), 0 where the weight is.
+  void (*slopes)(const SlopeRow& row) = nullptr;
+  // Sum of a[i] b[i].
+  double (*product)(const float* a, const float* b, int64_t n) = nullptr;
 
   // For up to `few` queries, which read a row of keys or values together.
   int64_t few = 0;

@@ -20,6 +20,10 @@ CpuPlan::CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::share
       options_(options),
       state_layout_(std::make_shared<detail::StateLayout>(detail::layout_of(schedule_, kAlignment))),
       found_states_(schedule_.states.size()) {
+  if (schedule_.reproducible) {
+    matmul_ = *kernels_.canon_matmul;
+    kernels_.rows = kernels_.canon_rows;
+  }
   if (options.round_rows && matmul_.rounded != nullptr) matmul_.quantized = matmul_.rounded;
   kernels_.matmul = &matmul_;
   const size_t buffers = schedule_.inputs.size() + schedule_.outputs.size();

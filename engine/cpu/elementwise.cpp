@@ -66,6 +66,10 @@ struct Operands {
       kernels.activate(attrs.activation, v, to, n);
       v = to;
     }
+    if (v != to && kernels.canon != nullptr) {  // a cast
+      kernels.canon->flush(v, to, n);
+      v = to;
+    }
     if (v != to || !direct) store(out, at(out), row_stride(out.view), n, v);
   }
 

@@ -11,6 +11,7 @@ ScratchNeed embedding_scratch(const ScratchQuery& query) { return row_scratch(qu
 void run_embedding(const Pass& pass) {
   const Operand table = pass.input(in::kTable), ids = pass.input(in::kIds), out = pass.output();
   const View places = per_row(ids.view);
+  const CanonKernels* const canon = pass.kernels.rows->canon;
   const int64_t n = row_length(out.view);
   pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
     float* row = pass.scratch<float>(worker);
@@ -27,7 +28,12 @@ void run_embedding(const Pass& pass) {
         store_row(out, r, row);
         continue;
       }
-      store_row(out, r, load(table, id * table.view.stride[0], table.view.stride[1], n, row));
+      const float* values = load(table, id * table.view.stride[0], table.view.stride[1], n, row);
+      if (canon != nullptr) {
+        canon->flush(values, row, n);
+        values = row;
+      }
+      store_row(out, r, values);
     }
   });
 }

@@ -20,6 +20,9 @@ struct Kernels {
   const RowKernels* rows = nullptr;
   const AttentionKernels* attention = nullptr;
   const UpdateKernels* update = nullptr;
+  // What reproducible plans take in the place of `matmul` and `rows`.
+  const MatmulKernels* canon_matmul = nullptr;
+  const RowKernels* canon_rows = nullptr;
 };
 
 // The kernels that this processor can run, best first; never empty.
@@ -35,5 +38,7 @@ const MatmulKernels* matmul_kernels(int64_t target);
 const RowKernels* row_kernels(int64_t target);
 const AttentionKernels* attention_kernels(int64_t target);
 const UpdateKernels* update_kernels(int64_t target);
+const MatmulKernels* canon_matmul_kernels(int64_t target);
+const RowKernels* canon_row_kernels(int64_t target);
 
 }  // namespace heed::cpu

@@ -22,11 +22,17 @@ ScratchNeed l2_normalize_scratch(const ScratchQuery& query) { return row_scratch
 void run_l2_normalize(const Pass& pass) {
   const Operand x = pass.input(in::kX), out = pass.output();
   const double eps = static_cast<double>(pass.node.as<NormAttrs>().eps);
+  const CanonKernels* const canon = pass.kernels.rows->canon;
   const int64_t n = row_length(out.view);
   pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
     float* row = pass.scratch<float>(worker);
     for (int64_t r = begin; r < end; ++r) {
       load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
+      if (canon != nullptr) {
+        canon->l2_normalize(row, static_cast<float>(eps), row, n);
+        store_row(out, r, row);
+        continue;
+      }
       // The inverse is double: in f32 it would overflow for rows shorter than 3e-39.
       const double length = std::max(std::sqrt(sum_of_squares(row, n)), eps);
       const double inverse = 1.0 / length;

@@ -1,5 +1,8 @@
 // The matrix product, cut into blocks of rows by groups of panels. No cut changes the order of a sum, so that results do
 // not depend on the number of threads.
+#include <cstring>
+
+#include "cpu/attention_kernels.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/matmul_chunk.hpp"
 
@@ -16,6 +19,8 @@ constexpr int64_t kLeastTiles = 4;
 constexpr int64_t kPackedFloats = 2 << 20;
 // Bytes of a that are packed at a time, unless one block of rows is larger.
 constexpr int64_t kPackedBytes = 8 << 20;
+// Bytes of a turned a that are packed at a time, unless one block of rows is larger.
+constexpr int64_t kTurnedBytes = 16 << 20;
 // Elements between packed rows of a, so that they do not collide in the first cache.
 constexpr int64_t kSkew = 32;
 
@@ -23,8 +28,9 @@ constexpr int64_t kSkew = 32;
 struct Cut {
   int64_t block_rows = 1, row_blocks = 1, unit = 1, units = 1, most = 1;
 
-  // Each worker gets rows of its own where there are enough of them, else columns.
-  Cut(const Problem& problem, DType panel_type, int64_t all_rows, int64_t workers) {
+  // Each worker gets rows of its own where there are enough of them, else columns. Blocks of rows that are packed by tiles are made
+  // of whole ones.
+  Cut(const Problem& problem, DType panel_type, int64_t all_rows, bool by_tiles, int64_t workers) {
     const int64_t panels = problem.panels(), batches = problem.batches.size(), tile = problem.kernels.rows;
     const int64_t shares = std::clamp<int64_t>(all_rows / (kLeastTiles * tile), 1, workers);
     int64_t tiles = std::min(kBlockTiles, ceil_div(ceil_div(all_rows, shares), tile));
@@ -36,6 +42,7 @@ struct Cut {
     while (true) {
       row_blocks = align_up(ceil_div(all_rows, tiles * tile), shares);
       block_rows = ceil_div(all_rows, row_blocks);
+      if (by_tiles) block_rows = align_up(block_rows, tile);
       row_blocks = ceil_div(all_rows, block_rows);
       if (batches * row_blocks * ceil_div(units, most) >= least || (most == 1 && tiles == 1)) return;
       if (most > 1)
@@ -55,7 +62,7 @@ struct Panels {
 
 // Multiplies the rows of `band` by all of these panels, panel after panel for each block of rows.
 void multiply(const Pass& pass, const Problem& problem, const Panels& packed, const Band& band) {
-  const Cut cut(problem, packed.type, band.count, pass.pool.workers());
+  const Cut cut(problem, packed.type, band.count, band.by_tiles, pass.pool.workers());
   const int64_t panels = problem.panels();
   const int64_t first_batch = packed.first / panels, last_batch = (packed.first + packed.count - 1) / panels;
   const int64_t panel_size = panel_bytes(problem.panel_elements(packed.type), packed.type);
@@ -94,8 +101,16 @@ void pack(const Pass& pass, const Problem& problem, int64_t first, int64_t count
     for (int64_t i = begin; i < end; ++i) {
       Position batch;
       batch.advance(problem.batches, (first + i) / problem.panels());
-      pack_panel(problem.operand[kB], batch.offset[kB], (first + i) % problem.panels() * problem.kernels.cols,
-                 problem.kernels.cols, DType::F32, packed + i * problem.panel_elements(DType::F32));
+      const Operand& b = problem.operand[kB];
+      const int64_t column = (first + i) % problem.panels() * problem.kernels.cols, cols = problem.kernels.cols;
+      float* const panel = packed + i * problem.panel_elements(DType::F32);
+      const int64_t step = b.view.stride[b.view.rank - 1];
+      // Columns whose elements are neighbours are turned as attention turns its queries.
+      if (b.view.dtype == DType::F32 && b.view.stride[b.view.rank - 2] == 1 && step != 1)
+        pass.kernels.attention->pack(b.at<const float>(batch.offset[kB] + column * step), step,
+                                     std::min(cols, problem.n - column), problem.k, 1.0f, panel);
+      else
+        pack_panel(b, batch.offset[kB], column, cols, DType::F32, panel);
     }
   });
 }
@@ -152,6 +167,53 @@ void pack_rows(const Pass& pass, const Problem& problem, const MatmulKernels::St
   });
 }
 
+// A turned a: the elements of its columns are neighbours, as where a product makes the gradient of weights. Its rows are then packed
+// by tiles.
+bool is_turned(const View& a) {
+  return a.dtype == DType::F32 && a.rank >= 2 && row_stride(a) != 1 && a.stride[a.rank - 2] == 1;
+}
+bool packs_tiles(const Problem& problem) {
+  const View& a = problem.operand[kA].view;
+  return problem.kernels.prepare_a == nullptr && is_turned(a) && problem.rows.count == 1 && problem.rows.stride[kA][0] == 1 && problem.batches.size() == 1 &&
+         problem.rows.size() > 1 && problem.rows.size() == a.dim[a.rank - 2];
+}
+int64_t turned_rows(const MatmulKernels& kernels, int64_t k) {
+  const int64_t fit = kTurnedBytes / (k * static_cast<int64_t>(sizeof(float)));
+  return std::max(kBlockTiles, fit / kernels.rows) * kernels.rows;
+}
+
+// Copies kRows neighbours of each k.
+template <int64_t kRows>
+void pack_tile(const float* from, int64_t k_stride, int64_t length, float* to) {
+  for (int64_t k = 0; k < length; ++k) std::memcpy(to + k * kRows, from + k * k_stride, kRows * sizeof(float));
+}
+
+void pack_tiles(const Pass& pass, const Problem& problem, const Band& band, float* packed) {
+  constexpr int64_t kLength = 64;  // of k, which are read together
+  const int64_t height = problem.kernels.rows;
+  Position at;
+  at.advance(problem.batches, 0);
+  at.advance(problem.rows, band.first);
+  const float* const a = problem.operand[kA].at<const float>(at.offset[kA]);
+  pass.parallel(ceil_div(problem.k, kLength), 1, [&](uint32_t, int64_t from, int64_t to) {
+    for (int64_t k = from * kLength; k < std::min(problem.k, to * kLength); k += kLength) {
+      const int64_t length = std::min(kLength, problem.k - k);
+      for (int64_t r = 0; r < band.count; r += height) {
+        const float* source = a + k * problem.a_k_stride + r;
+        float* target = packed + r / height * band.pitch + k * height;
+        const int64_t rows = std::min(height, band.count - r);
+        if (rows == 12 && height == 12) {
+          pack_tile<12>(source, problem.a_k_stride, length, target);
+        } else if (rows == 6 && height == 6) {
+          pack_tile<6>(source, problem.a_k_stride, length, target);
+        } else {
+          for (int64_t i = 0; i < length; ++i) std::copy_n(source + i * problem.a_k_stride, rows, target + i * height);
+        }
+      }
+    }
+  });
+}
+
 // Multiplies by a b that is the same at every run and lies packed.
 void multiply_packed(const Pass& pass, const Problem& problem) {
   const PackedB& b = *pass.packed_b;
@@ -197,6 +259,12 @@ ScratchNeed matmul_scratch(const ScratchQuery& query) {
   // A run with a smaller k packs more panels at once, which may take more than this together, but at most kPackedFloats.
   need.shared =
       std::max(need.shared, static_cast<uint64_t>(std::min(panels * elements, kPackedFloats)) * sizeof(float));
+  if (const View a = query.view(query.node.inputs[in::kA]); is_turned(a)) {
+    const int64_t k = row_length(a), rows = align_up(a.dim[a.rank - 2], kernels.rows);
+    const auto bytes_of = [&](int64_t count) { return static_cast<uint64_t>(count * k) * sizeof(float); };
+    const uint64_t least = bytes_of(std::min(rows, kBlockTiles * kernels.rows));
+    need.shared += kAlignment + std::max(least, std::min<uint64_t>(bytes_of(rows), kTurnedBytes));
+  }
   return need;
 }
 
@@ -205,12 +273,22 @@ void run_matmul(const Pass& pass) {
   const int64_t panels = problem.panels() * problem.batches.size();
   if (panels == 0 || problem.rows.size() == 0) return;
   if (pass.packed_b != nullptr) return multiply_packed(pass, problem);
-  auto* packed = reinterpret_cast<float*>(pass.shared_scratch);
-  const int64_t at_once = panels_at_once(panels, problem.panel_elements(DType::F32));
-  for (int64_t first = 0; first < panels; first += at_once) {
-    const int64_t count = std::min(at_once, panels - first);
-    pack(pass, problem, first, count, packed);
-    multiply(pass, problem, {pass.shared_scratch, DType::F32, first, count}, {0, problem.rows.size()});
+  const int64_t at_once = panels_at_once(panels, problem.panel_elements(DType::F32)), rows = problem.rows.size();
+  const bool by_tiles = packs_tiles(problem);
+  const int64_t rows_at_once = by_tiles ? std::min(turned_rows(problem.kernels, problem.k), rows) : rows;
+  auto* const of_a = reinterpret_cast<float*>(pass.shared_scratch);
+  auto* const of_b = of_a + (by_tiles ? row_pitch(align_up(rows_at_once, problem.kernels.rows) * problem.k) : 0);
+  for (int64_t row = 0; row < rows; row += rows_at_once) {
+    Band band{row, std::min(rows_at_once, rows - row)};
+    if (by_tiles) {
+      band = {row, band.count, pass.shared_scratch, problem.k * problem.kernels.rows, true};
+      pack_tiles(pass, problem, band, of_a);
+    }
+    for (int64_t first = 0; first < panels; first += at_once) {
+      const int64_t count = std::min(at_once, panels - first);
+      pack(pass, problem, first, count, of_b);
+      multiply(pass, problem, {reinterpret_cast<const std::byte*>(of_b), DType::F32, first, count}, band);
+    }
   }
 }
 

@@ -75,6 +75,7 @@ struct Problem {
   const MatmulKernels& kernels;
   Axes rows, batches;
   int64_t n = 1, k = 1, a_k_stride = 0;
+  bool keeps = false;          // the residual is where what the activation is given goes
   bool direct_a = false;       // tiles read a in place
   bool direct_finish = false;  // finished tiles go straight to out
 

@@ -43,11 +43,13 @@ struct Scratch {
 };
 
 // The rows of one batch that are worked on at the moment. `data` holds them as tiles want them, `pitch` elements apart; if
-// it is null, tiles read them where they lie.
+// it is null, tiles read them where they lie. Rows of a turned a are packed by tiles of MatmulKernels::rows rows, [k][rows] of f32
+// each, `pitch` floats apart.
 struct Band {
   int64_t first = 0, count = 0;
   const std::byte* data = nullptr;
   int64_t pitch = 0;
+  bool by_tiles = false;
 };
 
 class Chunk {
@@ -114,13 +116,20 @@ class Chunk {
     for (int64_t r = 0; r < rows_; ++r) to[r] = first + r * step;
   }
 
-  // Rows of a block of k as the tiles read them, `pitch` elements apart.
+  // Rows of a block of k as the tiles read them, `pitch` elements apart; and elements of a row, and tiles that follow each other.
   struct RowsOfA {
     const std::byte* data;
-    int64_t pitch;
+    int64_t pitch, step = 1;
+    int64_t next_tile = 0;  // bytes; 0: tiles have any height, and rows follow each other
   };
   RowsOfA rows_of_a(int64_t begin, int64_t length) {
     const Operand& a = problem_.operand[kA];
+    if (band_.by_tiles) {
+      const int64_t height = kernels_.rows, next = band_.pitch * static_cast<int64_t>(sizeof(float));
+      return {band_.data + (first_row_ - band_.first) / height * next +
+                  begin * height * static_cast<int64_t>(sizeof(float)),
+              1, height, next};
+    }
     if (band_.data != nullptr)
       return {band_.data + tiles_.bytes_of_a((first_row_ - band_.first) * band_.pitch + begin), band_.pitch};
     if (problem_.direct_a)
@@ -129,6 +138,7 @@ class Chunk {
     for (int64_t r = 0; r < rows_; ++r)
       load_copy(a, offsets(kA)[r] + begin * problem_.a_k_stride, problem_.a_k_stride, length,
                 scratch<float>(layout_.a) + r * length);
+    if (kernels_.prepare_a != nullptr) kernels_.prepare_a(scratch<float>(layout_.a), rows_ * length);
     return {scratch<std::byte>(layout_.a), length};
   }
 
@@ -137,15 +147,17 @@ class Chunk {
     const RowsOfA a = rows_of_a(begin, length);
     const int64_t steps = tiles_.narrow != nullptr ? align_up(length, tiles_.step) : length;
     const int64_t row_bytes = tiles_.bytes_of_a(a.pitch);
-    if (rows_ == 1) return multiply_row(begin, steps, a.data, last);
-    // All tiles get the same height, as far as possible.
-    const int64_t count = ceil_div(rows_, kernels_.rows), height = rows_ / count, taller = rows_ % count;
-    const bool too_tall = tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
+    if (rows_ == 1 && tiles_.tile != nullptr) return multiply_row(begin, steps, a, last);
+    // All tiles get the same height, as far as possible and where they are not packed.
+    const int64_t count = ceil_div(rows_, kernels_.rows), height = a.next_tile != 0 ? kernels_.rows : rows_ / count,
+                  taller = a.next_tile != 0 ? 0 : rows_ % count;
+    const bool too_tall = tiles_.tile != nullptr && tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
     const bool widened = tiles_.widen != nullptr && (count >= tiles_.widen_from || too_tall);
     const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
     for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));
     for (int64_t t = 0, r = 0; t < count; ++t) {
-      const int64_t rows = height + (t < taller ? 1 : 0);
+      const int64_t rows = std::min(rows_ - r, height + (t < taller ? 1 : 0));
+      const std::byte* const data = a.data + (a.next_tile != 0 ? t * a.next_tile : r * row_bytes);
       const auto tile = tiles[rows - 1];
       for (int64_t p = 0; p < count_; ++p) {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
@@ -153,7 +165,7 @@ class Chunk {
         Prefetch prefetch = upcoming(b, last ? next_ - bytes_of_steps(begin) : bytes_of_steps(length), t, count, steps);
         if (last && problem_.direct_finish) prefetch_out(r, rows, p, &prefetch);
         const void* read = widened ? static_cast<const void*>(wide(p, length)) : b;
-        tile(steps, a.data + r * row_bytes, a.pitch, 1, read, sums, pitch_, begin > 0, prefetch);
+        tile(steps, data, a.pitch, a.step, read, sums, pitch_, begin > 0, prefetch);
         if (last) finish(r, rows, p, sums);
       }
       r += rows;
@@ -177,14 +189,14 @@ class Chunk {
     prefetch->out_pitch = rows > 1 ? (starts[1] - starts[0]) * static_cast<int64_t>(sizeof(float)) : 0;
   }
 
-  void multiply_row(int64_t begin, int64_t length, const std::byte* a, bool last) {
+  void multiply_row(int64_t begin, int64_t length, const RowsOfA& a, bool last) {
     float* sums = scratch<float>(layout_.sums);
     int64_t p = 0;
     for (; p + tiles_.thin_panels <= count_; p += tiles_.thin_panels)
-      tiles_.thin(length, a, 1, panel(p, begin), problem_.panel_elements(panel_type_), sums + p * kernels_.cols,
-                  begin > 0);
+      tiles_.thin(length, a.data, a.step, panel(p, begin), problem_.panel_elements(panel_type_),
+                  sums + p * kernels_.cols, begin > 0);
     for (; p < count_; ++p)
-      tiles_.tile[0](length, a, 0, 1, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0,
+      tiles_.tile[0](length, a.data, 0, a.step, panel(p, begin), sums + p * kernels_.cols, pitch_, begin > 0,
                      {panel(p, begin) + kFar, ceil_div(bytes_of_steps(length), length)});
     for (p = 0; last && p < count_; ++p) finish(0, 1, p, sums + p * kernels_.cols);
   }
@@ -200,10 +212,15 @@ class Chunk {
     TileFinish finish;
     finish.scale = attrs.scale;
     finish.activation = attrs.activation;
+    finish.slopes = attrs.slopes;
     finish.bias = bias(column, columns);
     if (problem_.direct_finish && columns == kernels_.cols) {
       const Operand& residual = problem_.operand[kResidual];
-      if (residual.valid()) finish.residual = residual.at<float>(column);
+      float* const other = residual.valid() ? residual.at<float>(column) : nullptr;
+      if (problem_.keeps)
+        finish.kept = other;
+      else
+        finish.residual = other;
       finish.residual_rows = offsets(kResidual) + r;
       finish.gated = attrs.gated;
       finish.out = problem_.operand[kOut].at<float>(column);
@@ -212,6 +229,7 @@ class Chunk {
     }
     const int64_t start = 0;
     finish.out_rows = &start;
+    if (problem_.keeps) finish.activation = Activation::None;  // later
     for (int64_t i = 0; i < rows; ++i) {
       finish.out = sums + i * pitch_;
       kernels_.finish(finish, 1, finish.out, pitch_);
@@ -232,15 +250,21 @@ class Chunk {
 
   // Does dropout, residual and store of one row that tiles cannot finish themselves.
   void finish_row(int64_t r, int64_t column, int64_t columns, float* row) const {
+    if (problem_.keeps) {
+      const Operand& kept = problem_.operand[kResidual];
+      store(kept, offsets(kResidual)[r] + column * row_stride(kept.view), row_stride(kept.view), columns, row);
+      rows_kernels_.activate(problem_.attrs.activation, row, row, columns);
+    }
     if (problem_.attrs.dropout.p > 0.0f)
       rows_kernels_.dropout(problem_.dropout, static_cast<uint64_t>(offsets(kB)[r] + column), row, row, columns);
     const Operand& residual = problem_.operand[kResidual];
-    if (residual.valid()) {
+    if (residual.valid() && !problem_.keeps) {
       const int64_t stride = row_stride(residual.view);
       const float* other =
           load(residual, offsets(kResidual)[r] + column * stride, stride, columns, scratch<float>(layout_.residual));
+      if (problem_.attrs.slopes) rows_kernels_.activate_backward(problem_.attrs.activation, row, other, row, columns);
       const auto combine = problem_.attrs.gated ? rows_kernels_.multiply : rows_kernels_.add;
-      combine(row, other, row, columns);
+      if (!problem_.attrs.slopes) combine(row, other, row, columns);
     }
     const Operand& out = problem_.operand[kOut];
     const int64_t stride = row_stride(out.view);

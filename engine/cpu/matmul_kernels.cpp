@@ -26,8 +26,14 @@ void finish_rows(const TileFinish& finish, const Activation& activate, int64_t r
   const Vector right_bias = finish.bias != nullptr ? hn::LoadU(d, finish.bias + lanes) : zero;
   for (int64_t r = 0; r < rows; ++r) {
     const float* row = sums + r * pitch;
-    Vector left = activate(d, hn::MulAdd(hn::LoadU(d, row), scale, left_bias));
-    Vector right = activate(d, hn::MulAdd(hn::LoadU(d, row + lanes), scale, right_bias));
+    Vector left = hn::MulAdd(hn::LoadU(d, row), scale, left_bias);
+    Vector right = hn::MulAdd(hn::LoadU(d, row + lanes), scale, right_bias);
+    if (finish.kept != nullptr) {
+      hn::StoreU(left, d, finish.kept + finish.residual_rows[r]);
+      hn::StoreU(right, d, finish.kept + finish.residual_rows[r] + lanes);
+    }
+    left = activate(d, left);
+    right = activate(d, right);
     if (finish.residual != nullptr) {
       const float* other = finish.residual + finish.residual_rows[r];
       const Vector other_left = hn::LoadU(d, other), other_right = hn::LoadU(d, other + lanes);
@@ -40,7 +46,25 @@ void finish_rows(const TileFinish& finish, const Activation& activate, int64_t r
   }
 }
 
+// Sums times derivatives at the residual, or sums alone where that comes later.
+template <class Activation>
+void finish_slopes(const TileFinish& finish, const Activation& activate, int64_t rows, const float* sums,
+                   int64_t pitch) {
+  const Floats d;
+  const Vector scale = hn::Set(d, finish.scale);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < 2 * lanes(); i += lanes()) {
+      Vector value = hn::Mul(hn::LoadU(d, sums + r * pitch + i), scale);
+      if (finish.residual != nullptr)
+        value = hn::Mul(value, activate.derivative(d, hn::LoadU(d, finish.residual + finish.residual_rows[r] + i)));
+      hn::StoreU(value, d, finish.out + finish.out_rows[r] + i);
+    }
+}
+
 void finish_tile(const TileFinish& finish, int64_t rows, const float* sums, int64_t pitch) {
+  if (finish.slopes)
+    return with_activation(finish.activation,
+                           [&](const auto& activate) { finish_slopes(finish, activate, rows, sums, pitch); });
   with_activation(finish.activation, [&](const auto& activate) { finish_rows(finish, activate, rows, sums, pitch); });
 }
 
@@ -65,6 +89,7 @@ const MatmulKernels& table() {
                                         storage<PanelF32>(),
                                         storage<PanelF16>(),
                                         storage<PanelBF16>(),
+                                        nullptr,
                                         finish_tile,
                                         quantized_storages(HWY_TARGET),
                                         rounded_storages(HWY_TARGET)};

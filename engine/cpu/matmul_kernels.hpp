@@ -8,15 +8,18 @@
 
 namespace heed::cpu {
 
-// How finished sums become results: out = residual + act(scale * sum + bias), or times it, f32 throughout.
+// How finished sums become results: out = residual + act(scale * sum + bias), or times it, f32 throughout; or, if `slopes`,
+// scale * sum times the derivative of act at the residual.
 struct TileFinish {
   float scale = 1.0f;
   Activation activation = Activation::None;
   const float* bias = nullptr;      // of the tile's columns; null: none
   const float* residual = nullptr;  // row r starts at residual_rows[r]; null: none
   const int64_t* residual_rows = nullptr;
-  bool gated = false;    // the residual multiplies
-  float* out = nullptr;  // row r starts at out_rows[r]; may be the sums themselves
+  bool gated = false;     // the residual multiplies
+  bool slopes = false;    // without a residual: scale * sum alone
+  float* kept = nullptr;  // what the activation is given; row r starts at residual_rows[r]
+  float* out = nullptr;   // row r starts at out_rows[r]; may be the sums themselves
   const int64_t* out_rows = nullptr;
 };
 
@@ -34,7 +37,7 @@ struct MatmulKernels {
   using Thin = void (*)(int64_t k, const void* a, int64_t a_k, const void* b, int64_t panel_pitch, float* c, bool add);
 
   struct Storage {               // for panels of one storage type
-    const Tile* tile = nullptr;  // tile[i] has i + 1 rows
+    const Tile* tile = nullptr;  // tile[i] has i + 1 rows; null: all panels are widened
     int64_t tile_rows = 0;       // how many there are; more rows take widened panels. 0: as many as MatmulKernels::rows
     Thin thin = nullptr;
     int64_t thin_panels = kThinPanels;
@@ -58,6 +61,9 @@ struct MatmulKernels {
     if (is_quantized(type)) return quantized[static_cast<size_t>(type) - static_cast<size_t>(DType::Q8_0)];
     return type == DType::F16 ? f16 : type == DType::BF16 ? bf16 : f32;
   }
+
+  // If not null, rows of a are copied and go through this before they are multiplied.
+  void (*prepare_a)(float* x, int64_t n) = nullptr;
 
   // Applies `finish` to `rows` rows of `cols` sums.
   void (*finish)(const TileFinish& finish, int64_t rows, const float* sums, int64_t pitch) = nullptr;

@@ -48,6 +48,8 @@ Problem::Problem(const Pass& pass) : attrs(pass.node.as<MatmulAttrs>()), kernels
   operand[kB] = pass.input(in::kB);
   operand[kOut] = pass.output();
   operand[kResidual] = pass.input_like(in::kResidual, operand[kOut].view);
+  keeps = pass.node.outputs[out::kBeforeActivation].valid();
+  if (keeps) operand[kResidual] = pass.output(out::kBeforeActivation);
   bias = pass.input(in::kBias);
   dropout = {dropout_words(attrs.dropout.p), pass.values.seed, attrs.dropout.stream};
   n = row_length(operand[kOut].view);
@@ -57,7 +59,7 @@ Problem::Problem(const Pass& pass) : attrs(pass.node.as<MatmulAttrs>()), kernels
   const auto plain = [](const Operand& x) {
     return !x.valid() || (x.view.dtype == DType::F32 && row_stride(x.view) == 1);
   };
-  direct_a = plain(operand[kA]) && rows.count <= 1;
+  direct_a = plain(operand[kA]) && rows.count <= 1 && kernels.prepare_a == nullptr;
   direct_finish = plain(operand[kOut]) && plain(operand[kResidual]) && attrs.dropout.p == 0.0f;
 }
 

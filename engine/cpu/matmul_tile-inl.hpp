@@ -90,9 +90,16 @@ struct PanelF16 {
   }
 };
 
+// How tiles multiply and add. kAddsLast: a block of k starts from 0, and what c holds is added at its end.
+struct FusedArithmetic {
+  static constexpr bool kAddsLast = true;
+  static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return hn::MulAdd(a, b, c); }
+  static HWY_INLINE Vector factor(Vector b) { return b; }
+};
+
 // Reads a[i * a_row + p * a_k] for i < kRows, p < k. c has kRows rows of two vectors, c_pitch floats apart. Adds to c if
 // `add`. Every sum runs over p in order, starting from 0, whatever kRows is.
-template <class Panel, int kRows>
+template <class Panel, int kRows, class Arithmetic = FusedArithmetic>
 void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, const void* HWY_RESTRICT panel,
           float* HWY_RESTRICT c, int64_t c_pitch, bool add, const Prefetch& prefetch) {
   const Floats d;
@@ -102,6 +109,15 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
   // One pointer for each three rows, so that few registers address all of them.
   const float *a0 = a, *a3 = a + 3 * a_row, *a6 = a + 6 * a_row, *a9 = a + 9 * a_row;
 #define HEED_ROW(i) Vector l##i = hn::Zero(d), r##i = hn::Zero(d);
+  HEED_EACH_ROW(HEED_ROW)
+#undef HEED_ROW
+#define HEED_ROW(i)                                    \
+  if constexpr (i < kRows && !Arithmetic::kAddsLast) { \
+    if (add) {                                         \
+      l##i = hn::LoadU(d, c + i * c_pitch);            \
+      r##i = hn::LoadU(d, c + i * c_pitch + lanes);    \
+    }                                                  \
+  }
   HEED_EACH_ROW(HEED_ROW)
 #undef HEED_ROW
   constexpr int64_t kStep = Panel::kStep;
@@ -115,14 +131,15 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
   if constexpr (i < kRows) {                                        \
     const float* group = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9; \
     const Vector x = hn::Set(d, group[(i % 3) * a_row]);            \
-    l##i = hn::MulAdd(x, left, l##i);                               \
-    r##i = hn::MulAdd(x, right, r##i);                              \
+    l##i = Arithmetic::multiply_add(x, left, l##i);                 \
+    r##i = Arithmetic::multiply_add(x, right, r##i);                \
   }
-#define HEED_STEP(row)                                                                                   \
-  {                                                                                                      \
-    const Vector left = Panel::template load<row>(b), right = Panel::template load<row>(b + right_half); \
-    HEED_EACH_ROW(HEED_ROW)                                                                              \
-    a0 += a_k, a3 += a_k, a6 += a_k, a9 += a_k;                                                          \
+#define HEED_STEP(row)                                                                  \
+  {                                                                                     \
+    const Vector left = Arithmetic::factor(Panel::template load<row>(b));               \
+    const Vector right = Arithmetic::factor(Panel::template load<row>(b + right_half)); \
+    HEED_EACH_ROW(HEED_ROW)                                                             \
+    a0 += a_k, a3 += a_k, a6 += a_k, a9 += a_k;                                         \
   }
   for (; b != end; b += both) {
     if (HWY_UNLIKELY(b == turn)) {
@@ -141,7 +158,7 @@ void tile(int64_t k, const void* HWY_RESTRICT rows, int64_t a_row, int64_t a_k, 
 #define HEED_ROW(i)                                    \
   if constexpr (i < kRows) {                           \
     float* row = c + i * c_pitch;                      \
-    if (add) {                                         \
+    if (Arithmetic::kAddsLast && add) {                \
       l##i = hn::Add(l##i, hn::LoadU(d, row));         \
       r##i = hn::Add(r##i, hn::LoadU(d, row + lanes)); \
     }                                                  \
@@ -169,7 +186,7 @@ void widen_panel(int64_t k, const void* panel, float* out) {
 
 // Multiplies one row of a by four panels of b, `panel_pitch` elements apart. With one row the latency of the multiply-add
 // sets the speed, and more columns give more independent sums. c has eight vectors.
-template <class Panel>
+template <class Panel, class Arithmetic = FusedArithmetic>
 void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void* b, int64_t panel_pitch,
                float* HWY_RESTRICT c, bool add) {
   const Floats d;
@@ -182,8 +199,13 @@ void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void*
   const auto* HWY_RESTRICT b##i = panel + (i / 2) * panel_pitch + (i % 2) * lanes * kStep;
   HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR
-#define HEED_VECTOR(i) s##i = hn::MulAdd(x, Panel::template load<0>(b##i + at), s##i);
-#define HEED_SECOND(i) s##i = hn::MulAdd(second, Panel::template load<1>(b##i + at), s##i);
+#define HEED_VECTOR(i) \
+  if (!Arithmetic::kAddsLast && add) s##i = hn::LoadU(d, c + (i) * lanes);
+  HEED_EACH_VECTOR(HEED_VECTOR)
+#undef HEED_VECTOR
+#define HEED_VECTOR(i) s##i = Arithmetic::multiply_add(x, Arithmetic::factor(Panel::template load<0>(b##i + at)), s##i);
+#define HEED_SECOND(i) \
+  s##i = Arithmetic::multiply_add(second, Arithmetic::factor(Panel::template load<1>(b##i + at)), s##i);
   for (int64_t p = 0; p + kStep <= k; p += kStep) {
     const int64_t at = p * 2 * lanes;
     const Vector x = hn::Set(d, a[p * a_k]);
@@ -200,8 +222,8 @@ void thin_tile(int64_t k, const void* HWY_RESTRICT row, int64_t a_k, const void*
   }
 #undef HEED_VECTOR
 #undef HEED_SECOND
-#define HEED_VECTOR(i)                                          \
-  if (add) s##i = hn::Add(s##i, hn::LoadU(d, c + (i) * lanes)); \
+#define HEED_VECTOR(i)                                                                   \
+  if (Arithmetic::kAddsLast && add) s##i = hn::Add(s##i, hn::LoadU(d, c + (i) * lanes)); \
   hn::StoreU(s##i, d, c + (i) * lanes);
   HEED_EACH_VECTOR(HEED_VECTOR)
 #undef HEED_VECTOR

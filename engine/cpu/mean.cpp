@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/rows.hpp"
@@ -5,7 +6,8 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kColumns = 256;  // of one item
+constexpr int64_t kColumns = 128;  // of one item
+constexpr int64_t kHeld = 32;      // elements that are added up as floats
 
 struct Operands {
   Operand x, out, mask;
@@ -41,23 +43,60 @@ struct Operands {
     return nonzero == (attrs.mask_meaning == Mask::Meaning::Keep);
   }
 
-  // Computes columns first .. first + n of out's row `row`. Sums are double, so that their order hardly matters.
+  // Column c of values goes to sum i % 4 of the column, i counting along the axis; these are added in halves.
+  void run_canon(int64_t row, int64_t first, int64_t n, float* sums) const {
+    constexpr int64_t kSums = 4;
+    const CanonKernels& canon = *x.kernels->canon;
+    float* const buffer = sums + kSums * kColumns;
+    std::memset(sums, 0, static_cast<size_t>(kSums * kColumns) * sizeof(float));
+    int64_t used = 0;
+    each_kept(row, first, n, buffer, [&](int64_t i, const float* values) {
+      ++used;
+      canon.add_to(values, sums + i % kSums * kColumns, n);
+    });
+    for (int64_t height = kSums / 2; height > 0; height /= 2)
+      for (int64_t s = 0; s < height; ++s)
+        for (int64_t c = 0; c < n; ++c) sums[s * kColumns + c] += sums[(s + height) * kColumns + c];
+    if (attrs.sum)
+      canon.flush(sums, buffer, n);
+    else
+      canon.mean(sums, used, buffer, n);
+    store(out, row_offset(out.view, row) + first * row_stride(out.view), row_stride(out.view), n, buffer);
+  }
+
+  // Computes columns first .. first + n of out's row `row`. A few elements are added up as floats, and these sums as doubles, so that
+  // their order hardly matters.
   void run(int64_t row, int64_t first, int64_t n, double* sums, float* buffer) const {
+    float* const held = buffer + kColumns;
+    const RowKernels& kernels = *x.kernels;
     std::memset(sums, 0, static_cast<size_t>(n) * sizeof(double));
+    const auto add_held = [&] {
+      for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<double>(held[c]);
+    };
+    int64_t used = 0;
+    each_kept(row, first, n, buffer, [&](int64_t, const float* values) {
+      if (used++ % kHeld != 0) {
+        kernels.add(held, values, held, n);
+        return;
+      }
+      if (used > 1) add_held();
+      std::copy_n(values, n, held);
+    });
+    if (used > 0) add_held();
+    const double inverse = attrs.sum ? 1.0 : used > 0 ? 1.0 / static_cast<double>(used) : 0.0;
+    for (int64_t c = 0; c < n; ++c) buffer[c] = static_cast<float>(sums[c] * inverse);
+    store(out, row_offset(out.view, row) + first * row_stride(out.view), row_stride(out.view), n, buffer);
+  }
+
+  // Calls visit(i, values) for the values of these columns at each index that the mask keeps.
+  template <class Visit>
+  void each_kept(int64_t row, int64_t first, int64_t n, float* buffer, const Visit& visit) const {
     const int64_t count = x.view.dim[attrs.axis], stride = x.view.stride[attrs.axis];
     const int64_t offset = row_offset(rest, row) + first * row_stride(rest);
     // A mask has one row per index along axis 0 of x; the averaged axis is then axis 1.
     const int64_t batch = mask.valid() ? row / std::max<int64_t>(1, row_count(rest) / outer()) : 0;
-    int64_t used = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      if (!kept(batch, i)) continue;
-      ++used;
-      const float* values = load(x, offset + i * stride, row_stride(rest), n, buffer);
-      for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<double>(values[c]);
-    }
-    const double inverse = attrs.sum ? 1.0 : used > 0 ? 1.0 / static_cast<double>(used) : 0.0;
-    for (int64_t c = 0; c < n; ++c) buffer[c] = static_cast<float>(sums[c] * inverse);
-    store(out, row_offset(out.view, row) + first * row_stride(out.view), row_stride(out.view), n, buffer);
+    for (int64_t i = 0; i < count; ++i)
+      if (kept(batch, i)) visit(i, load(x, offset + i * stride, row_stride(rest), n, buffer));
   }
 
   int64_t outer() const { return rest.rank > 1 ? rest.dim[0] : 1; }
@@ -66,7 +105,7 @@ struct Operands {
 }  // namespace
 
 ScratchNeed mean_scratch(const ScratchQuery&) {
-  return {.shared = 0, .per_worker = kColumns * (sizeof(double) + sizeof(float))};
+  return {.shared = 0, .per_worker = kColumns * (2 * sizeof(double) + sizeof(float))};
 }
 
 void run_mean(const Pass& pass) {
@@ -77,7 +116,11 @@ void run_mean(const Pass& pass) {
     float* buffer = reinterpret_cast<float*>(sums + kColumns);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % blocks * kColumns;
-      operands.run(i / blocks, first, std::min(kColumns, length - first), sums, buffer);
+      const int64_t n = std::min(kColumns, length - first);
+      if (operands.x.kernels->canon != nullptr)
+        operands.run_canon(i / blocks, first, n, reinterpret_cast<float*>(sums));
+      else
+        operands.run(i / blocks, first, n, sums, buffer);
     }
   });
 }

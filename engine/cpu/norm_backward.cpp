@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cpu/rows.hpp"
@@ -24,33 +25,106 @@ void l2_backward(const float* x, const float* g, double eps, float* out, int64_t
   }
 }
 
+// Rows whose sums are added up one after the other; then blocks are. How they are cut depends on their number alone.
+struct RowBlocks {
+  static constexpr int64_t kLeastRows = 16, kMostBlocks = 64;
+  int64_t rows = 1, count = 0;
+
+  explicit RowBlocks(int64_t all)
+      : rows(std::max(kLeastRows, ceil_div(all, kMostBlocks))), count(ceil_div(all, rows)) {}
+};
+
+constexpr size_t kSummed[] = {out::kGammaGradient, out::kBetaGradient, out::kRowSums};
+constexpr int64_t kColumns = 256;  // that are added up at once
+
+// What the blocks leave: for each of them as many sums as are wanted, `pitch` apart.
+class BlockSums {
+ public:
+  BlockSums(const Pass& pass, int64_t n) : pass_(pass), n_(n), pitch_(row_pitch(n)) {
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      if (pass.node.outputs[kSummed[i]].valid()) outputs_[i] = pass.output(kSummed[i]), places_[i] = count_++;
+  }
+
+  bool any() const { return count_ > 0; }
+  NormSums start(int64_t block) const {
+    NormSums sums;
+    if (!any()) return sums;
+    float* const memory = at(block, 0);
+    std::fill_n(memory, count_ * pitch_, 0.0f);
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      if (outputs_[i].valid()) *std::array{&sums.gamma, &sums.beta, &sums.rows}[i] = at(block, places_[i]);
+    return sums;
+  }
+  void finish(int64_t blocks) const {
+    const int64_t pieces = ceil_div(n_, kColumns);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (!outputs_[i].valid()) continue;
+      const Operand& out = outputs_[i];
+      pass_.parallel(pieces, 1, [&](uint32_t, int64_t begin, int64_t end) {
+        for (int64_t c = begin * kColumns; c < std::min(n_, end * kColumns); ++c) {
+          double sum = 0.0;
+          for (int64_t b = 0; b < blocks; ++b) sum += static_cast<double>(at(b, places_[i])[c]);
+          const auto value = static_cast<float>(sum);
+          store(out, c * row_stride(out.view), row_stride(out.view), 1, &value);
+        }
+      });
+    }
+  }
+
+ private:
+  float* at(int64_t block, int64_t place) const {
+    return reinterpret_cast<float*>(pass_.shared_scratch) + (block * count_ + place) * pitch_;
+  }
+
+  const Pass& pass_;
+  std::array<Operand, 3> outputs_;
+  std::array<int64_t, 3> places_{};
+  int64_t n_, pitch_, count_ = 0;
+};
+
 }  // namespace
 
-ScratchNeed norm_backward_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 4); }
+ScratchNeed norm_backward_scratch(const ScratchQuery& query) {
+  ScratchNeed need = row_scratch(query, query.node.outputs[0], 5);
+  const View out = query.view(query.node.outputs[0]);
+  const auto wanted =
+      std::count_if(std::begin(kSummed), std::end(kSummed), [&](size_t i) { return query.node.outputs[i].valid(); });
+  need.shared = static_cast<uint64_t>(RowBlocks::kMostBlocks * wanted * row_pitch(row_length(out))) * sizeof(float);
+  return need;
+}
 
 void run_norm_backward(const Pass& pass) {
   using Kind = NormBackwardAttrs::Kind;
   const Operand x = pass.input(in::kX), upstream = pass.input(in::kUpstream), gamma = pass.input(in::kBackwardGamma);
-  const Operand out = pass.output();
+  const Operand out = pass.output(), residual = pass.input(in::kBackwardResidual);
   const auto& attrs = pass.node.as<NormBackwardAttrs>();
   const RowKernels& kernels = *pass.kernels.rows;
-  const int64_t n = row_length(out.view), pitch = row_pitch(n);
-  pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+  const int64_t n = row_length(out.view), pitch = row_pitch(n), rows = row_count(out.view);
+  const RowBlocks blocks(rows);
+  const BlockSums sums(pass, n);
+  pass.parallel(blocks.count, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     float* buffer = pass.scratch<float>(worker);
     NormRow row;
     row.gamma = load_vector(gamma, buffer + pitch);
     row.eps = attrs.eps;
-    for (int64_t r = begin; r < end; ++r) {
-      row.x = load_row(x, r, buffer);
-      const float* g = load_row(upstream, r, buffer + 2 * pitch);
-      float* to = row_target(out, r, buffer + 3 * pitch);
-      if (attrs.kind == Kind::L2)
-        l2_backward(row.x, g, static_cast<double>(attrs.eps), to, n);
-      else
-        (attrs.kind == Kind::Layer ? kernels.layernorm_backward : kernels.rmsnorm_backward)(row, g, to, n);
-      store_row(out, r, to);
+    for (int64_t block = begin; block < end; ++block) {
+      const NormSums add_to = sums.start(block);
+      for (int64_t r = block * blocks.rows; r < std::min(rows, (block + 1) * blocks.rows); ++r) {
+        row.x = load_row(x, r, buffer);
+        if (residual.valid()) row.residual = load_row(residual, r, buffer + 4 * pitch);
+        const float* g = load_row(upstream, r, buffer + 2 * pitch);
+        float* to = row_target(out, r, buffer + 3 * pitch);
+        if (attrs.kind == Kind::L2)
+          l2_backward(row.x, g, static_cast<double>(attrs.eps), to, n);
+        else
+          (attrs.kind == Kind::Layer ? kernels.layernorm_backward : kernels.rmsnorm_backward)(row, g, add_to, to, n);
+        if (attrs.kind == Kind::L2 && row.residual != nullptr) kernels.add(to, row.residual, to, n);
+        if (attrs.kind == Kind::L2 && add_to.rows != nullptr) kernels.add(add_to.rows, to, add_to.rows, n);
+        store_row(out, r, to);
+      }
     }
   });
+  if (sums.any()) sums.finish(blocks.count);
 }
 
 }  // namespace heed::cpu

@@ -37,17 +37,25 @@ struct Positions {
 };
 
 // Turns per position as fractions of 2^64, in two words each: position times them, modulo 2^64, are the angles.
-void fill_turns(const uint32_t* table, int64_t position, int64_t pairs, Turn* turns) {
+void fill_turns(const uint32_t* table, int64_t position, int64_t pairs, const CanonKernels* canon, Turn* turns) {
   for (int64_t i = 0; i < pairs; ++i) {
     const uint64_t each = uint64_t{table[2 * i]} << 32 | table[2 * i + 1];
-    turns[i] = turn_of(static_cast<uint32_t>(static_cast<uint64_t>(position) * each >> 32));
+    const auto angle = static_cast<uint32_t>(static_cast<uint64_t>(position) * each >> 32);
+    if (canon != nullptr)
+      canon->turn(angle, &turns[i].cos, &turns[i].sin);
+    else
+      turns[i] = turn_of(angle);
   }
 }
 
-void rotate(const Turn* turns, int64_t pairs, bool halves, float* row) {
+void rotate(const Turn* turns, int64_t pairs, bool halves, const CanonKernels* canon, float* row) {
   const int64_t step = halves ? 1 : 2, other = halves ? pairs : 1;
   for (int64_t i = 0; i < pairs; ++i) {
     float* const first = row + i * step;
+    if (canon != nullptr) {
+      canon->rotate(turns[i].cos, turns[i].sin, first, first + other);
+      continue;
+    }
     const float a = first[0], b = first[other];
     first[0] = a * turns[i].cos - b * turns[i].sin;
     first[other] = b * turns[i].cos + a * turns[i].sin;
@@ -66,6 +74,7 @@ void run_rotary(const Pass& pass) {
   const int64_t room = attrs.placed ? pass.values.sizes[static_cast<size_t>(attrs.room)] : 0;
   const int64_t apart = attrs.placed ? std::exchange(out.view.stride[out.view.rank - 2], 0) : 0;
   const Positions positions(pass, x.view);
+  const CanonKernels* const canon = pass.kernels.rows->canon;
   const bool halves = attrs.pairs == RotaryPairs::Halves;
   const int64_t n = row_length(out.view), pairs = table.view.dim[0];
   pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
@@ -79,11 +88,12 @@ void run_rotary(const Pass& pass) {
         continue;
       }
       // Heads of one token, where they are neighbours, turn alike.
-      if (!known || position != last) fill_turns(table.at<const uint32_t>(0), position, pairs, turns);
+      if (!known || position != last) fill_turns(table.at<const uint32_t>(0), position, pairs, canon, turns);
       known = true;
       last = position;
       load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
-      rotate(turns, pairs, halves, row);
+      if (canon != nullptr) canon->flush(row, row, n);
+      rotate(turns, pairs, halves, canon, row);
       store(out, row_offset(out.view, r) + position * apart, row_stride(out.view), n, row);
     }
   });

@@ -254,35 +254,55 @@ void softmax_backward(const float* p, const float* g, const float* visible, floa
   }
 }
 
-// With h = g gamma and y = (v - mean) factor: factor (h - mean of h - y mean of h y). Sums are double: where h nearly is a
-// multiple of 1 or of y, little is left of it.
-void norm_backward(const NormRow& row, const NormState& state, bool centered, const float* g, float* out, int64_t n) {
-  const auto scaled = [&](int64_t i) {
-    return static_cast<double>(g[i]) * (row.gamma == nullptr ? 1.0 : static_cast<double>(row.gamma[i]));
+// With h = g gamma and y = (v - mean) factor: factor (h - mean of h - y mean of h y). Totals are double.
+void norm_backward(const NormRow& row, const NormState& state, bool centered, const float* g, const NormSums& sums,
+                   float* out, int64_t n) {
+  const Floats d;
+  const Vector high = hn::Set(d, state.high), low = hn::Set(d, state.low), factor = hn::Set(d, state.factor);
+  const auto some = [&](const float* x, int64_t i) {
+    return i + lanes() <= n ? hn::LoadU(d, x + i) : load_some(x + i, n - i, 0.0f);
   };
-  const auto factor = static_cast<double>(state.factor);
-  const auto normal = [&](int64_t i) { return (static_cast<double>(state.v[i]) - state.mean) * factor; };
-  double sum = 0.0, products = 0.0;
-  for (int64_t i = 0; i < n; ++i) {
-    sum += scaled(i);
-    products += scaled(i) * normal(i);
+  const auto normal = [&](int64_t i) { return hn::Mul(hn::Sub(hn::Sub(some(state.v, i), high), low), factor); };
+  const auto scaled = [&](int64_t i) {
+    return row.gamma == nullptr ? some(g, i) : hn::Mul(some(g, i), some(row.gamma, i));
+  };
+  const auto add_scaled = [&](Vector total, int64_t i) { return hn::Add(total, scaled(i)); };
+  const auto add_product = [&](Vector total, int64_t i) { return hn::MulAdd(scaled(i), normal(i), total); };
+  const auto mean_of = [&](const auto& add_to) {
+    return hn::Set(d, static_cast<float>(sum_of(n, add_to, add_to) / static_cast<double>(n)));
+  };
+  const Vector mean = centered ? mean_of(add_scaled) : hn::Zero(d), share = mean_of(add_product);
+  const auto put = [&](Vector value, float* to, int64_t i) {
+    if (i + lanes() <= n)
+      hn::StoreU(value, d, to + i);
+    else
+      store_some(value, to + i, n - i);
+  };
+  for (int64_t i = 0; i < n; i += lanes()) {
+    const Vector y = normal(i);
+    Vector value = hn::Mul(factor, hn::NegMulAdd(y, share, hn::Sub(scaled(i), mean)));
+    if (row.residual != nullptr) value = hn::Add(value, some(row.residual, i));
+    if (sums.gamma != nullptr) put(hn::MulAdd(some(g, i), y, some(sums.gamma, i)), sums.gamma, i);
+    if (sums.beta != nullptr) put(hn::Add(some(sums.beta, i), some(g, i)), sums.beta, i);
+    if (sums.rows != nullptr) put(hn::Add(some(sums.rows, i), value), sums.rows, i);
+    put(value, out, i);
   }
-  const double mean = centered ? sum / static_cast<double>(n) : 0.0, share = products / static_cast<double>(n);
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(factor * (scaled(i) - mean - normal(i) * share));
 }
 
-void layernorm_backward(const NormRow& row, const float* upstream, float* out, int64_t n) {
+void layernorm_backward(const NormRow& row, const float* upstream, const NormSums& sums, float* out, int64_t n) {
   NormState state;
-  find_mean(row, nullptr, n, &state);
+  NormRow of_x = row;
+  of_x.residual = nullptr;
+  find_mean(of_x, nullptr, n, &state);
   find_factor(row.eps, n, &state);
-  norm_backward(row, state, true, upstream, out, n);
+  norm_backward(row, state, true, upstream, sums, out, n);
 }
 
-void rmsnorm_backward(const NormRow& row, const float* upstream, float* out, int64_t n) {
+void rmsnorm_backward(const NormRow& row, const float* upstream, const NormSums& sums, float* out, int64_t n) {
   NormState state;
   state.v = row.x;
   find_factor(row.eps, n, &state);
-  norm_backward(row, state, false, upstream, out, n);
+  norm_backward(row, state, false, upstream, sums, out, n);
 }
 
 void dropout(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) {
@@ -344,7 +364,8 @@ void narrow(DType type, const float* x, uint16_t* out, int64_t n) {
 }  // namespace
 
 const RowKernels* row_table() {
-  static constexpr RowKernels kKernels = {activate,
+  static constexpr RowKernels kKernels = {nullptr,
+                                          activate,
                                           activate_backward,
                                           add,
                                           multiply,

@@ -26,7 +26,29 @@ struct NormRow {
   const float* next = nullptr;  // a row of x that layernorm prefetches meanwhile
 };
 
+// What a row's gradient adds to, n floats each; null: nobody wants it.
+struct NormSums {
+  float* gamma = nullptr;  // upstream times the normalized row
+  float* beta = nullptr;   // upstream
+  float* rows = nullptr;   // the gradient of x, with the residual
+};
+
+// What only reproducible plans need, whose rows have the bits of tests/reproducible/README.md.
+struct CanonKernels {
+  // x / max(length of x, eps).
+  void (*l2_normalize)(const float* x, float eps, float* out, int64_t n) = nullptr;
+  // sums[i] += x[i]; then out[i] = sums[i] / count, or 0 where there is nothing.
+  void (*add_to)(const float* x, float* sums, int64_t n) = nullptr;
+  void (*mean)(const float* sums, int64_t count, float* out, int64_t n) = nullptr;
+  void (*flush)(const float* x, float* out, int64_t n) = nullptr;  // subnormals become 0, NaN the one that is stored
+  void (*coarsen)(float* x, int64_t n) = nullptr;                  // factors of products whose sums cannot be subnormal
+  void (*turn)(uint32_t angle, float* cosine, float* sine) = nullptr;  // of 2^-32 turns
+  void (*rotate)(float cosine, float sine, float* a, float* b) = nullptr;
+};
+
 struct RowKernels {
+  const CanonKernels* canon = nullptr;  // null but in reproducible plans, whose tables lack what these do not need
+
   void (*activate)(Activation kind, const float* x, float* out, int64_t n) = nullptr;
   // g times the derivative of the activation at x.
   void (*activate_backward)(Activation kind, const float* g, const float* x, float* out, int64_t n) = nullptr;
@@ -51,9 +73,12 @@ struct RowKernels {
   // read, and where visible, which may be null, is 0.
   void (*softmax_backward)(const float* p, const float* g, const float* visible, float scale, float* out,
                            int64_t n) = nullptr;
-  // The gradient of x, with `row.gamma`; and of what the norm gave: `upstream`. Row.residual and beta do not count.
-  void (*layernorm_backward)(const NormRow& row, const float* upstream, float* out, int64_t n) = nullptr;
-  void (*rmsnorm_backward)(const NormRow& row, const float* upstream, float* out, int64_t n) = nullptr;
+  // The gradient of x, with `row.gamma`, from that of what the norm gave: `upstream`. Row.residual is added to it; beta does not
+  // count.
+  void (*layernorm_backward)(const NormRow& row, const float* upstream, const NormSums& sums, float* out,
+                             int64_t n) = nullptr;
+  void (*rmsnorm_backward)(const NormRow& row, const float* upstream, const NormSums& sums, float* out,
+                           int64_t n) = nullptr;
 
   // x[i] is element `first + i` of the tensor, counted row-major over its shape of this run.
   void (*dropout)(const DropoutRule& rule, uint64_t first, const float* x, float* out, int64_t n) = nullptr;

@@ -5,15 +5,17 @@
 
 namespace heed::detail {
 
-// Whether attention_backward serves the attention `node`: F32, heads of a constant size up to 256, neither lengths nor positions, at
-// most two of key padding, mask and bias, and no fill that a log-sum-exp is too coarse for. Keys and values must be finite, whether queries see them or not.
+// Whether attention_backward serves the attention `node`: one type for all of it, a constant number of heads of a constant size up to 256, neither lengths
+// nor positions, at most two of key padding, mask and bias, and no fill that a log-sum-exp is too coarse for. Keys and values must be
+// finite, whether queries see them or not.
 bool has_attention_backward(const GraphData& data, const Node& node);
 
-// The gradients of query, key and value, of their shapes, from `upstream`, that of `output`, which an attention of the graph gives. The
-// attention gets a log-sum-exp if it has none. Dropout is drawn again by the counters of the forward pass.
+// The gradients of query, key and value that are wanted, of their shapes, from `upstream`, that of `output`, which an attention of the
+// graph gives. The attention gets a log-sum-exp if it has none. Dropout is drawn again by the counters of the forward pass.
 struct AttentionBackward {
   Tensor query, key, value;
 };
-AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream);
+AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream, bool of_query = true,
+                                     bool of_key = true, bool of_value = true);
 
 }  // namespace heed::detail

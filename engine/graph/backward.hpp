@@ -10,8 +10,12 @@ namespace heed::detail {
 // scale * p (upstream - sum over the row of p upstream), with p what a softmax gave. Elements that `visible`, which may be
 // invalid, has 0 for pass nothing.
 Tensor softmax_backward(GraphData& data, Tensor weights, Tensor upstream, Tensor visible, float scale);
-// The gradient of x in layernorm, rmsnorm or l2_normalize. gamma may be invalid.
-Tensor norm_backward(GraphData& data, const NormBackwardAttrs& attrs, Tensor x, Tensor gamma, Tensor upstream);
+// The gradients of x in layernorm, rmsnorm or l2_normalize, and of gamma and beta where these are wanted. gamma may be invalid.
+struct NormGradients {
+  Tensor x, gamma, beta;
+};
+NormGradients norm_backward(GraphData& data, const NormBackwardAttrs& attrs, Tensor x, Tensor gamma, Tensor upstream,
+                            bool of_gamma, bool of_beta);
 // The gradient of logits [..., V], with upstream, F32 [...], that of each row's loss.
 Tensor cross_entropy_backward(GraphData& data, Tensor logits, Tensor labels, Tensor upstream, float label_smoothing);
 

@@ -89,6 +89,7 @@ class Fusion {
       return std::nullopt;
     const auto if_fused = [](bool fused, size_t gone) { return fused ? std::optional(gone) : std::nullopt; };
     if (op == Op::Matmul) return if_fused(into_matmul(first, second, position), first);
+    if (op == Op::NormBackward) return if_fused(into_norm_backward(first, second, position), first);
     if (op == Op::Attention) return if_fused(options_.strided_attention && skip_copy(first, second), second);
     if (op == Op::Elementwise)
       return if_fused(into_norm(first, second, position) || into_elementwise(first, second), first);
@@ -128,7 +129,9 @@ class Fusion {
       if (element.activation != Activation::None) attrs.activation = element.activation;
       return true;
     }
-    if (element.scale != 1.0f || element.kind == ElementwiseAttrs::Kind::ActivationBackward) return false;
+    if (element.kind == ElementwiseAttrs::Kind::ActivationBackward)
+      return stage == Stage::Product && position == in::kA && add_slopes(matmul, after);
+    if (element.scale != 1.0f) return false;
     attrs.gated = element.kind == ElementwiseAttrs::Kind::Mul;
     const Tensor other = after.inputs[1 - position];
     const TensorInfo &info = build_.info(other), &product = build_.info(matmul->outputs[0]);
@@ -142,6 +145,17 @@ class Fusion {
     // The residual comes last, so that an activation after the sum stays where it is.
     if (stage >= Stage::Residual || element.activation != Activation::None || !is_residual(info, product)) return false;
     matmul->inputs[in::kResidual] = other;
+    return true;
+  }
+
+  // The upstream of an activation: the derivatives at what the activation was given multiply it.
+  bool add_slopes(Node* matmul, const Node& after) {
+    const Tensor at = after.inputs[in::kB];
+    if (!is_residual(build_.info(at), build_.info(matmul->outputs[0]))) return false;
+    auto& attrs = matmul->as<MatmulAttrs>();
+    attrs.slopes = true;
+    attrs.activation = after.as<ElementwiseAttrs>().activation;
+    matmul->inputs[in::kResidual] = at;
     return true;
   }
 
@@ -164,6 +178,31 @@ class Fusion {
     norm.inputs[in::kX] = sum.inputs[0];
     norm.inputs[in::kNormResidual] = sum.inputs[1];
     norm.label += "+add";
+    return true;
+  }
+
+  // A norm's gradient -> add: what flows past the norm is added on the fly.
+  bool into_norm_backward(size_t first, size_t second, size_t position) {
+    Node fused = graph_.nodes[first];
+    const Node& sum = graph_.nodes[second];
+    if (sum.op != Op::Elementwise || sum.as<ElementwiseAttrs>().kind != ElementwiseAttrs::Kind::Add ||
+        !is_plain(sum.as<ElementwiseAttrs>()) || fused.inputs[in::kBackwardResidual].valid())
+      return false;
+    const Tensor other = sum.inputs[1 - position];
+    const TensorInfo &middle = build_.info(fused.outputs[0]), &result = build_.info(sum.outputs[0]);
+    if (other == fused.outputs[0] || middle.dtype != result.dtype || !build_.same_shape(middle, result) ||
+        !build_.is_contiguous(result) || !is_residual(build_.info(other), result))
+      return false;
+    // The other results would come too late for who reads them before the sum.
+    for (size_t n = first + 1; n < second; ++n)
+      for (const Tensor input : graph_.nodes[n].inputs)
+        for (const Tensor made : fused.outputs)
+          if (input.valid() && made.valid() && graph_.tensors[input.id].storage == graph_.tensors[made.id].storage)
+            return false;
+    fused.inputs[in::kBackwardResidual] = other;
+    fused.outputs[0] = sum.outputs[0];
+    fused.label += "+add";
+    graph_.nodes[second] = std::move(fused);
     return true;
   }
 

@@ -202,6 +202,38 @@ bool may_join_rows(const Node& node) {
   return given > 3;
 }
 
+// One query of each head, where heads share keys: those that do become the queries of one head, and the heads of keys the rows of
+// the batch, so that a workgroup reads keys once for all of them. The output lies in memory as before:
+// q [1, H, 1, d] is seen as [G, 1, H / G, d], k and v [1, G, S_kv, d] as [G, 1, S_kv, d].
+// Causality from the end hides nothing from a single query.
+void gather_heads(GraphData* graph, Node* node) {
+  Build build(*graph, "attention");
+  const TensorInfo query = build.info(node->inputs[in::kQuery]), key = build.info(node->inputs[in::kKey]);
+  auto& attrs = node->as<AttentionAttrs>();
+  const SizeTable& sizes = graph->sizes;
+  const bool is_one = sizes.is_constant(query.dims[0], 1) && sizes.is_constant(query.dims[2], 1);
+  if (!is_one || !sizes.is_constant(query.dims[1]) || !sizes.is_constant(key.dims[1])) return;
+  const bool sees_all = attrs.softmax.causal == Causal::None || attrs.softmax.causal == Causal::BottomRight;
+  if (!sees_all || attrs.softmax.window != 0 || attrs.softmax.masked_fill || attrs.dropout.p > 0.0f) return;
+  for (const size_t input :
+       {in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias, in::kLengths, in::kQueryPositions})
+    if (node->inputs[input].valid()) return;
+  if (node->outputs[out::kWeights].valid() || node->outputs[out::kLogSumExp].valid()) return;
+  const int64_t heads = sizes.evaluate(query.dims[1], {}), key_heads = sizes.evaluate(key.dims[1], {});
+  if (heads == key_heads) return;
+
+  attrs.softmax.causal = Causal::None;
+  for (const size_t input : {in::kKey, in::kValue})
+    node->inputs[input] = build.add_transposed(node->inputs[input], 0, 1);
+  TensorInfo view = query;
+  view.name.clear();
+  const SizeId together = graph->sizes.constant(heads / key_heads);
+  view.dims = {key.dims[1], query.dims[0], together, query.dims[3]};
+  view.strides[0] = graph->sizes.mul(query.strides[1], together);
+  view.strides[2] = query.strides[1];
+  node->inputs[in::kQuery] = build.add_view(view, view.storage);
+}
+
 }  // namespace
 
 void lower_attention(GraphData* graph, const ScheduleOptions& options) {
@@ -221,10 +253,10 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
         continue;
       }
     }
-    if (keep)
-      nodes.push_back(node);
-    else
-      Expansion(graph, node, &nodes).run();
+    if (keep) nodes.push_back(node);
+    // Where it writes an output of any strides, it is the CPU's, which does such heads together by itself.
+    if (keep && node.op == Op::Attention && !options.strided_attention) gather_heads(graph, &nodes.back());
+    if (!keep) Expansion(graph, node, &nodes).run();
     if (!keep && node.outputs[out::kLogSumExp].valid()) Expansion(graph, node, &nodes).add_log_sum_exp();
   }
   graph->nodes = std::move(nodes);

@@ -48,7 +48,8 @@ struct DropoutAttrs {
   uint32_t stream = 0;
 };
 
-// out = residual + dropout(act(scale * (a x b) + bias)), or the residual times it if `gated`.
+// out = residual + dropout(act(scale * (a x b) + bias)), or the residual times it if `gated`; or, if `slopes`, scale * (a x b)
+// times the derivative of act at the residual, and no more.
 // inputs: a [.., M, K], b [.., K, N] (transposes are already in the views' strides), bias [N], residual (shape of
 // out). out may have any strides with the innermost 1. Dropout counts elements of out's shape, row-major.
 struct MatmulAttrs {
@@ -56,6 +57,7 @@ struct MatmulAttrs {
   Activation activation = Activation::None;
   DropoutAttrs dropout;  // p == 0: none
   bool gated = false;
+  bool slopes = false;
 };
 
 // inputs: x [..., S_q, S_k] (rank 1..4), key_padding [B, S_k], mask, bias (both broadcast to x), lengths and positions
@@ -81,11 +83,14 @@ struct AttentionAttrs {
   DropoutAttrs dropout;
   // Lengths and positions lie side by side in a tensor of their own, [B, 2], or one of them in one, [B] (lower_attention.cpp).
   bool rows_joined = false;
+  bool makes_query = true;  // of AttentionBackward: the gradient of the query is among its outputs
 };
 
 // AttentionBackward has the attributes of its attention. inputs: query, key, value, key_padding, mask, bias, then the attention's
-// output, the gradient of that, and the log-sum-exp; all but masks F32. outputs: the gradient of the query, [B, H, S_q, d_k] lying
-// in memory as [B, S_q, H, d_k]; and those of key and value side by side, [B, G, S_kv, d_k + d_v], lying as [B, S_kv, G, d_k + d_v].
+// output, the gradient of that, and the log-sum-exp, F32; all but this and masks of one type. outputs: the gradients of query, key and value, [B, H, S, d]
+// with an innermost stride of 1. Strides of heads and tokens are constants, and batches lie one behind the other, as S tokens each.
+// Those of key and value have the same strides, lie in one storage, and are invalid if nobody wants them; without makes_query, the
+// first output is one of these two.
 
 // inputs: x, gamma, beta (LayerNorm only), residual (shape of x; added to x first).
 struct NormAttrs {
@@ -166,7 +171,9 @@ struct SoftmaxBackwardAttrs {
   float scale = 1.0f;
 };
 
-// inputs: x, the gradient of what the norm gave, gamma (optional; L2 has none). out: the gradient of x, contiguous.
+// inputs: x, the gradient of what the norm gave, gamma (optional; L2 has none), residual (shape of x, innermost stride 1; added to the
+// gradient of x). outputs: the gradient of x, contiguous; and, each invalid if nobody wants it, the gradients of gamma and of beta,
+// and the sums of the first output over all its rows, all three [C].
 struct NormBackwardAttrs {
   enum class Kind : uint8_t { Layer, Rms, L2 } kind = Kind::Layer;
   float eps = 0.0f;
@@ -295,7 +302,7 @@ inline constexpr size_t kProjectionWeights = 4, kProjectionBiases = 7;
 inline constexpr size_t kPlaces = 1;
 // softmax_backward; norm_backward; cross_entropy_backward
 inline constexpr size_t kUpstream = 1, kVisible = 2;
-inline constexpr size_t kBackwardGamma = 2;
+inline constexpr size_t kBackwardGamma = 2, kBackwardResidual = 3;
 inline constexpr size_t kLossUpstream = 2;
 // gradient_norm
 inline constexpr size_t kNormSettings = 0, kNormStep = 1, kNormGradients = 2;
@@ -310,6 +317,12 @@ inline constexpr size_t kSampleBias = 1, kPrevious = 2, kCounts = 3, kSteps = 4,
 namespace out {
 // attention
 inline constexpr size_t kWeights = 1, kLogSumExp = 2;
+// matmul: scale * (a x b) + bias beside what the activation makes of it, if later passes read both; then there is no residual
+inline constexpr size_t kBeforeActivation = 1;
+// attention_backward
+inline constexpr size_t kQueryGradient = 0, kKeyGradient = 1, kValueGradient = 2;
+// norm_backward
+inline constexpr size_t kGammaGradient = 1, kBetaGradient = 2, kRowSums = 3;
 // gradient_norm
 inline constexpr size_t kStep = 1;
 }  // namespace out

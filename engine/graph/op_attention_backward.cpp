@@ -24,6 +24,7 @@ Tensor with_dense_rows(Build& build, Tensor x) {
 Tensor add_heads(Build& build, const TensorInfo& shape_of, SizeId width) {
   SizeTable& sizes = build.data().sizes;
   TensorInfo info;
+  info.dtype = shape_of.dtype;
   info.rank = 4;
   info.dims = {shape_of.dims[0], shape_of.dims[1], shape_of.dims[2], width};
   const SizeId token = sizes.mul(info.dims[1], width);
@@ -65,14 +66,15 @@ bool has_attention_backward(const GraphData& data, const Node& node) {
     return false;
   for (const size_t i : {in::kQuery, in::kKey, in::kValue}) {
     const TensorInfo& info = data.tensors[node.inputs[i].id];
-    if (info.dtype != DType::F32 || !data.sizes.is_constant(info.dims[3]) ||
-        data.sizes.evaluate(info.dims[3], {}) > kWidestHead)
+    if (info.dtype != data.tensors[node.outputs[0].id].dtype || !data.sizes.is_constant(info.dims[1]) ||
+        !data.sizes.is_constant(info.dims[3]) || data.sizes.evaluate(info.dims[3], {}) > kWidestHead)
       return false;
   }
   return true;
 }
 
-AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream) {
+AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream, bool of_query, bool of_key,
+                                     bool of_value) {
   Build build(data, "attention_backward");
   const auto found = std::find_if(data.nodes.begin(), data.nodes.end(),
                                   [&](const Node& one) { return one.op == Op::Attention && one.outputs[0] == output; });
@@ -87,16 +89,25 @@ AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upst
                key = with_dense_rows(build, node.inputs[in::kKey]),
                value = with_dense_rows(build, node.inputs[in::kValue]), gradient = laid_as_output(build, upstream);
   const TensorInfo q = build.info(query), k = build.info(key), v = build.info(value);
-  const Tensor of_query = add_heads(build, q, q.dims[3]);
-  const Tensor of_rows = add_heads(build, k, data.sizes.add(k.dims[3], v.dims[3]));
+  AttentionBackward of;
+  if (of_query) of.query = add_heads(build, q, q.dims[3]);
+  if (of_key || of_value) {
+    const Tensor both = add_heads(build, k, data.sizes.add(k.dims[3], v.dims[3]));
+    if (of_key) of.key = build.add_slice(both, 3, 0, build.dim_of(k.dims[3]));
+    if (of_value) of.value = build.add_slice(both, 3, build.dim_of(k.dims[3]), build.dim_of(v.dims[3]));
+  }
   Node& made =
       build.add_node(Op::AttentionBackward,
                      {query, key, value, node.inputs[in::kAttentionKeyPadding], node.inputs[in::kAttentionMask],
                       node.inputs[in::kAttentionBias], node.outputs[0], gradient, log_sum_exp},
-                     of_query, node.as<AttentionAttrs>());
-  made.outputs[1] = of_rows;
-  return {of_query, build.add_slice(of_rows, 3, 0, build.dim_of(k.dims[3])),
-          build.add_slice(of_rows, 3, build.dim_of(k.dims[3]), build.dim_of(v.dims[3]))};
+                     of_query ? of.query
+                     : of_key ? of.key
+                              : of.value,
+                     node.as<AttentionAttrs>());
+  made.as<AttentionAttrs>().makes_query = of_query;
+  made.outputs[out::kKeyGradient] = of.key;
+  made.outputs[out::kValueGradient] = of.value;
+  return of;
 }
 
 }  // namespace heed::detail

@@ -85,6 +85,7 @@ class Projecting {
     if (product.op != Op::Matmul) return false;
     const auto& attrs = product.as<MatmulAttrs>();
     const TensorInfo &a = info(n, in::kA), &b = info(n, in::kB), &out = build_.info(product.outputs[0]);
+    if (attrs.slopes || product.outputs[heed::out::kBeforeActivation].valid()) return false;
     if (attrs.scale != 1.0f || attrs.dropout.p > 0.0f || out.rank > 3 || a.rank != out.rank || b.rank != 2)
       return false;
     if (!options_.projects(options_.context, a.dtype, b.dtype, a.dtype) || weight(product.inputs[in::kB]) == nullptr)

@@ -20,9 +20,13 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options);
 // Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
 void isolate_outputs(GraphData* graph);
 // Moves bias, activation, dropout and residual or gate into the matmul before them, a residual into the norm after it, and
-// scale and activation into the elementwise operation before them. Leaves out copies behind attention (see the
+// scale and activation into the elementwise operation before them. An activation's gradient goes into the matmul before it, and
+// what is added to a norm's gradient into that. Leaves out copies behind attention (see the
 // options).
 void fuse(GraphData* graph, const ScheduleOptions& options);
+// Has products give what an activation makes of them beside what it is given, if both are read; the gradients of norms sum up
+// their rows where a pass behind them would; and those of attention write side by side what a pass behind them would put there.
+void fuse_gradients(GraphData* graph);
 // Has passes write into states what a copy behind them would write there, and leaves out the copy. Where heads lie apart in
 // the state, a product cannot: with PerHead it becomes a product for each head, which can.
 enum class Products : uint8_t { Whole, PerHead };

@@ -35,6 +35,7 @@ class Planner {
     detail::lower_attention(&graph_, options_);
     detail::isolate_outputs(&graph_);
     detail::fuse(&graph_, options_);
+    detail::fuse_gradients(&graph_);
     detail::write_in_place(&graph_, options_, detail::Products::Whole);
     detail::project(&graph_, options_);
     detail::write_in_place(&graph_, options_, detail::Products::PerHead);
@@ -213,6 +214,7 @@ class Planner {
     schedule->weights = std::move(graph_.weights);
     schedule->states = std::move(graph_.states);
     schedule->constants = std::move(graph_.constants);
+    schedule->reproducible = options_.reproducible;
     schedule->scratch_bytes = scratch_bytes_;
     schedule->max_values = std::move(max_values_);
   }

@@ -38,6 +38,7 @@ struct Schedule {
   std::vector<Node> passes;           // in execution order; never Op::Attention unless the options allow it
   std::vector<detail::NamedTensor> inputs, outputs, weights, states;
   std::vector<detail::ConstantInfo> constants;
+  bool reproducible = false;  // passes have the bits of tests/reproducible/README.md
   uint64_t scratch_bytes = 0;
   std::vector<int64_t> max_values;  // every size at the extents' maxima
 
@@ -58,6 +59,7 @@ struct Schedule {
 
 struct ScheduleOptions {
   bool training = false;
+  bool reproducible = false;               // see plan_reproducibly
   uint64_t alignment = 256;                // of every tensor in scratch
   uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
   // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.
@@ -76,6 +78,12 @@ struct ScheduleOptions {
   bool converts_results = false;
   bool strided_attention = false;  // true if the fused kernel writes any strides: a copy behind it is then left out
 };
+
+// Sets the options such that every device runs the same passes: those of graph/reproducible.cpp, which have the same bits
+// everywhere.
+void plan_reproducibly(ScheduleOptions* options);
+// Unsupported, naming the pass, if the rules of reproducible plans do not cover its operation or types.
+Status check_reproducible(const Schedule& schedule, const Log& log);
 
 // Checks the graph, drops what no output needs, lowers composite operations, fuses, orders, and lays out scratch.
 Status make_schedule(const detail::GraphData& graph, const ScheduleOptions& options, const Log& log,

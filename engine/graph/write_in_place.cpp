@@ -59,20 +59,29 @@ class Placing {
     const int64_t producer = flow_.producer[seen.storage];
     if (producer < 0 || flow_.only_reader(seen.storage) == nullptr) return false;
     Node& maker = graph_.nodes[static_cast<size_t>(producer)];
-    if (maker.outputs[0].id != seen.storage || maker.op == Op::Custom ||
-        (seen.dtype != place.dtype && !(converts_ && converts(maker.op))) ||
+    const size_t made = made_as(maker, seen.storage);
+    if (made == maker.outputs.size() ||
+        (seen.dtype != place.dtype && !(converts_ && converts(maker.op) && !maker.outputs[1].valid())) ||
         is_touched(place, elements_of(place), static_cast<size_t>(producer) + 1, n))
       return false;
-    const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[0]), seen, place);
+    const std::optional<TensorInfo> target = seen_as_result(build_.info(maker.outputs[made]), seen, place);
     if (reads_elsewhere(maker, target.value_or(place), place.storage)) return false;
     if (target && can_write(maker.op, *target))
-      maker.outputs[0] = build_.add_view(*target, place.storage);
+      maker.outputs[made] = build_.add_view(*target, place.storage);
     else if (per_head_ && has_heads(maker, seen, place))
       make_per_head(maker, place);
     else
       return false;
     maker.label += '+' + copy.label.substr(copy.label.rfind('.') + 1);
     return true;
+  }
+
+  // Which output of a node is this storage, of those that may be elsewhere; their count if none is. A norm's gradients may all be.
+  static size_t made_as(const Node& node, uint32_t storage) {
+    size_t i = 0;
+    const size_t count = node.op == Op::Custom ? 0 : node.op == Op::NormBackward ? node.outputs.size() : 1;
+    while (i < count && node.outputs[i].id != storage) ++i;
+    return i < count ? i : node.outputs.size();
   }
 
   // Whether a pass that writes `target`, in a state, reads the state where it would not be the same elements. An elementwise
@@ -152,7 +161,8 @@ class Placing {
   // Whether the node is a product by one matrix, seen as heads [B, H, S, d] whose rows have no gaps in the state. Its bias
   // takes the place of a residual then, and dropout would count other elements.
   bool has_heads(const Node& node, const TensorInfo& seen, const TensorInfo& place) {
-    if (node.op != Op::Matmul || node.inputs[in::kResidual].valid() || build_.info(node.inputs[in::kB]).rank != 2)
+    if (node.op != Op::Matmul || node.inputs[in::kResidual].valid() || node.outputs[out::kBeforeActivation].valid() ||
+        build_.info(node.inputs[in::kB]).rank != 2)
       return false;
     const auto& attrs = node.as<MatmulAttrs>();
     const bool plain = attrs.activation == Activation::None || !node.inputs[in::kBias].valid();

@@ -5,6 +5,7 @@
 #include <heed/bert.hpp>
 #include <heed/nn.hpp>
 
+#include "base/find.hpp"
 #include "base/logging.hpp"
 #include "io/name_list.hpp"
 #include "io/safetensors_header.hpp"
@@ -24,11 +25,11 @@ bool is_float(SafeTensors::Type type) {
 
 class BertLoader {
  public:
-  BertLoader(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights)
-      : checkpoint_(checkpoint), config_(config), log_(log), weights_(*weights) {
+  BertLoader(std::span<const SafeTensors::Entry> entries, const BertConfig& config, const Log& log,
+             BertWeights* weights)
+      : entries_(entries), config_(config), log_(log), weights_(*weights) {
     const std::string first = bert_tensors(config)[0].name;
-    if (checkpoint.find(first) == nullptr && checkpoint.find(std::string(kPrefix) + first) != nullptr)
-      prefix_ = kPrefix;
+    if (find(first) == nullptr && find(std::string(kPrefix) + first) != nullptr) prefix_ = kPrefix;
   }
 
   Status run() {
@@ -50,7 +51,7 @@ class BertLoader {
   }
 
  private:
-  const SafeTensors::Entry* find(const std::string& name) const { return checkpoint_.find(prefix_ + name); }
+  const SafeTensors::Entry* find(const std::string& name) const { return find_by_name(entries_, prefix_ + name); }
 
   void check(const std::vector<TensorShape>& wanted) {
     for (const TensorShape& tensor : wanted) {
@@ -69,7 +70,7 @@ class BertLoader {
 
   Status report() {
     NameList extra;
-    for (const SafeTensors::Entry& entry : checkpoint_.entries())
+    for (const SafeTensors::Entry& entry : entries_)
       // Old checkpoints carry a table of 0, 1, 2, ... that no network reads.
       if (!known_.contains(entry.name) && !entry.name.ends_with("embeddings.position_ids"))
         extra.add(printable(entry.name));
@@ -117,7 +118,7 @@ class BertLoader {
   }
 
   void take_rest() {
-    for (const SafeTensors::Entry& entry : checkpoint_.entries()) {
+    for (const SafeTensors::Entry& entry : entries_) {
       HostTensor tensor;
       if (!known_.contains(entry.name) || !host_tensor(entry, &tensor)) continue;
       tensor.name.remove_prefix(prefix_.size());
@@ -125,7 +126,7 @@ class BertLoader {
     }
   }
 
-  const Checkpoint& checkpoint_;
+  const std::span<const SafeTensors::Entry> entries_;
   const BertConfig& config_;
   const Log& log_;
   BertWeights& weights_;
@@ -144,14 +145,15 @@ DType BertWeights::dtype() const {
   return common.value_or(DType::F32);
 }
 
-Status BertWeights::load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights) {
+Status BertWeights::load(std::span<const SafeTensors::Entry> entries, const BertConfig& config, const Log& log,
+                         BertWeights* weights) {
   if (weights == nullptr) return Status::InvalidArgument;
   if (config.layers < 0 || config.layers > nn::kMaxLayers)
     return fail(log, Status::InvalidArgument,
                 format("the configuration has %lld layers; 0 to %d are possible", static_cast<long long>(config.layers),
                        nn::kMaxLayers));
   BertWeights fresh;
-  const Status status = BertLoader(checkpoint, config, log, &fresh).run();
+  const Status status = BertLoader(entries, config, log, &fresh).run();
   if (status == Status::Ok) *weights = std::move(fresh);
   return status;
 }

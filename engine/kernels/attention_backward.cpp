@@ -48,10 +48,19 @@ Masks masks_of(const Has& has) {
 
 constexpr uint32_t kFirstMask = 5;
 
+// The result by whose place kernels know that of all results in its storage.
+Tensor first_result(const Node& node, bool owns_keys) {
+  if (!owns_keys) return node.outputs[out::kQueryGradient];
+  const Tensor key = node.outputs[out::kKeyGradient];
+  return key.valid() ? key : node.outputs[out::kValueGradient];
+}
+
 void add_pass(const Select& select, const Tile& tile, bool owns_keys, const char* why) {
   const auto& attrs = select.node.as<AttentionAttrs>();
   const DropoutWords words = dropout_words(attrs.dropout.p);
-  KernelUse& use = add_kernel(select, KernelId::AttentionBackwardF32, {kInvocations, 1, 1}, why);
+  constexpr ByStorage kIds = {KernelId::AttentionBackwardF32, KernelId::AttentionBackwardF16,
+                              KernelId::AttentionBackwardBf16};
+  KernelUse& use = add_kernel(select, kIds.of(select.out().dtype), {kInvocations, 1, 1}, why);
   uint32_t flags =
       masking_flags(select, attrs.softmax, in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias);
   if (attrs.dropout.p > 0.0f) flags |= HEED_ATTENTION_DROPOUT;
@@ -73,7 +82,20 @@ void add_pass(const Select& select, const Tile& tile, bool owns_keys, const char
     read(select.node.inputs[m < masks.count ? masks.inputs[m] : in::kQuery]);
     if (m < masks.count) use.key.set(Spec::PADDING_AT + (masks.inputs[m] - in::kAttentionKeyPadding), kFirstMask + m);
   }
-  use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, select.node.outputs[owns_keys ? 1 : 0]};
+  const Tensor key = select.node.outputs[out::kKeyGradient], value = select.node.outputs[out::kValueGradient];
+  const Tensor first = first_result(select.node, owns_keys);
+  const auto constant = [&](SizeId size) { return u32(select.max_of(size)); };
+  const TensorInfo& made = select.schedule.info(first);
+  use.key.set(Spec::OUT_TOKEN, constant(made.strides[2])).set(Spec::OUT_HEAD, constant(made.strides[1]));
+  use.key.set(Spec::KEY, !owns_keys || key.valid()).set(Spec::VALUE, owns_keys && value.valid());
+  use.key.set(Spec::VALUE_AT, owns_keys && key.valid() && value.valid()
+                                  ? constant(select.schedule.info(value).offset) - constant(made.offset)
+                                  : 0);
+  use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, first};
+}
+
+bool makes_keys(const Node& node) {
+  return node.outputs[out::kKeyGradient].valid() || node.outputs[out::kValueGradient].valid();
 }
 
 struct Strides {
@@ -141,15 +163,22 @@ Status select_attention_backward(const Select& select) {
   if (!tile)
     return select.unsupported(
         format("heads of %lld and %lld elements", static_cast<long long>(d_k), static_cast<long long>(d_v)));
-  KernelUse& rows = add_kernel(select, KernelId::AttentionBackwardRowsF32, {kInvocations, 1, 1},
+  constexpr ByStorage kRows = {KernelId::AttentionBackwardRowsF32, KernelId::AttentionBackwardRowsF16,
+                               KernelId::AttentionBackwardRowsBf16};
+  KernelId id{};
+  Status status = pick_storage(select, select.info(in::kQuery).dtype, kRows, &id);
+  if (status == Status::Ok) status = expect_dtype(select, in::kAttentionBias, "bias", select.out().dtype);
+  if (status != Status::Ok) return status;
+  KernelUse& rows = add_kernel(select, id, {kInvocations, 1, 1},
                                "an invocation per query: log-sum-exp, and the product of output and gradient");
   rows.buffer_count = 4;
   rows.buffers[0] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttended]};
   rows.buffers[1] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttendedGradient]};
   rows.buffers[2] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttendedLogSumExp]};
   rows.buffers[3] = {BufferUse::Kind::Tensor, true, select.node.workspace};
-  add_pass(select, *tile, true, "workgroups own keys and go over queries");
-  add_pass(select, *tile, false, "workgroups own queries and go over keys");
+  if (makes_keys(select.node)) add_pass(select, *tile, true, "workgroups own keys and go over queries");
+  if (select.node.as<AttentionAttrs>().makes_query)
+    add_pass(select, *tile, false, "workgroups own queries and go over keys");
   return Status::Ok;
 }
 
@@ -169,8 +198,9 @@ void emit_attention_backward(const Emit& emit) {
   const AttentionBackwardParams p = params_of(emit, q, k, v);
   const auto keys = static_cast<double>(emit.node.as<AttentionAttrs>().softmax.visited_keys(k.dim[2], 1));
   const double product = 2.0 * static_cast<double>(rows) * keys * static_cast<double>(q.dim[3] + v.dim[3]);
-  emit_pass(emit, 1, p, k.dim[0] * k.dim[1], k.dim[2], 2.0 * product);
-  emit_pass(emit, 2, p, heads, q.dim[2], 1.5 * product);
+  uint32_t kernel = 1;
+  if (makes_keys(emit.node)) emit_pass(emit, kernel++, p, k.dim[0] * k.dim[1], k.dim[2], 2.0 * product);
+  if (emit.node.as<AttentionAttrs>().makes_query) emit_pass(emit, kernel, p, heads, q.dim[2], 1.5 * product);
 }
 
 }  // namespace heed::kernels

@@ -25,6 +25,10 @@ ByStorage kernels_from(DType from) {
 Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType from, DType to, KernelId* id) {
   const bool plain = attrs.scale == 1.0f && attrs.activation == Activation::None;
   const bool copies = attrs.kind == ElementwiseAttrs::Kind::Copy;
+  if (select.reproducible() && plain && copies && from == DType::F32 && to == DType::F32) {
+    *id = KernelId::CopyI32;  // which moves words
+    return Status::Ok;
+  }
   if (from == to && (from == DType::I32 || from == DType::U8)) {
     const bool adds = attrs.kind == ElementwiseAttrs::Kind::Add && from == DType::I32;
     if (!plain || !(copies || adds))
@@ -33,7 +37,8 @@ Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType f
     return Status::Ok;
   }
   // A kernel that reads two elements as a word needs no 16-bit storage.
-  const bool as_words = from == DType::BF16 || (from == DType::F16 && !select.device.storage_16bit);
+  const bool as_words =
+      from == DType::BF16 || (from == DType::F16 && (!select.device.storage_16bit || select.reproducible()));
   if (as_words && to == DType::F32) {
     *id = KernelId::ElementwiseF32Narrow;
     return Status::Ok;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/canon.hpp"
 #include "kernels/operations.hpp"
 
 namespace heed {
@@ -170,6 +171,7 @@ void plan_for(const Capabilities& device, ScheduleOptions* options) {
                              max_values,  node,          *static_cast<const Capabilities*>(context)};
     if (node.op == Op::Matmul) return kernels::matmul_workspace(need);
     if (node.op == Op::AttentionBackward) return kernels::attention_backward_workspace(need);
+    if (node.op == Op::NormBackward) return kernels::norm_backward_workspace(need);
     if (node.op == Op::GradientNorm) return kernels::gradient_norm_workspace(need);
     return node.op == Op::Attention ? kernels::attention_workspace(need) : 0;
   };
@@ -178,9 +180,14 @@ void plan_for(const Capabilities& device, ScheduleOptions* options) {
 Status select_kernels(const Schedule& schedule, const Node& node, const Capabilities& device, const Log& log,
                       KernelList* kernels) {
   kernels->clear();
-  const kernels::Select select{schedule, node, device, log, kernels};
+  if (schedule.reproducible && device.irreproducible != nullptr)
+    return fail(log, Status::Unsupported,
+                format("compile: reproducible plans need more than this device promises: %s", device.irreproducible));
+  const Capabilities limited = schedule.reproducible ? kernels::canon_device(device) : Capabilities{};
+  const kernels::Select select{schedule, node, schedule.reproducible ? limited : device, log, kernels};
   Status status = kernels::check_ranges(select);
   if (status == Status::Ok) status = kernels::select_op(select);
+  if (status == Status::Ok && schedule.reproducible) status = kernels::take_canon_kernels(select);
   if (status == Status::Ok && kernels->overflowed)
     status = select.unsupported(format("more than %u kernels may be needed", kMaxKernelsPerPass));
   for (uint32_t i = 0; i < kernels->count && status == Status::Ok; ++i) {

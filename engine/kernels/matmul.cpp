@@ -40,6 +40,8 @@ KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   if (is_quantized(b)) use.key.set(MatmulBlockConstants::BLOCK_TYPE, number_of(b));
   constexpr size_t kInputs[] = {in::kA, in::kB, in::kBias, in::kResidual};
   bind(select, &use, kInputs);
+  if (const Tensor kept = select.node.outputs[out::kBeforeActivation]; kept.valid())
+    use.buffers[in::kResidual] = {BufferUse::Kind::Tensor, true, kept};
   return use;
 }
 
@@ -128,9 +130,11 @@ Status select_matmul(const Select& select) {
   if (out.rank < 2 || out.rank > 4)
     return select.unsupported(format("result of rank %d; 2 to 4 are possible", out.rank));
   Candidates candidates;
-  matmul::list_software(select, &candidates);
-  matmul::list_vectors(select, &candidates);
-  matmul::list_matrix_units(select, &candidates);
+  if (!select.reproducible()) {  // whose sums run over k in order
+    matmul::list_software(select, &candidates);
+    matmul::list_vectors(select, &candidates);
+    matmul::list_matrix_units(select, &candidates);
+  }
   matmul::list_tiles(select, &candidates);
   candidates.measured_on(select.device);
   const auto problem_at = [&](std::span<const int64_t> sizes) {

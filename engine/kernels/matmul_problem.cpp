@@ -67,6 +67,8 @@ Problem problem_of(const Emit& emit) {
   p.out = operand(out, out);
   if (emit.has(in::kResidual))
     p.residual = operand(emit.in(in::kResidual), out);
+  else if (const Tensor kept = emit.node.outputs[heed::out::kBeforeActivation]; kept.valid())
+    p.residual = operand(resolve(emit.schedule, kept, emit.values), out);
   else
     p.residual = {0, p.out.b0, p.out.b1, p.out.row, 1};  // never read; these strides do not prevent merging
   if (merge_inner_batch(&p)) (void)merge_inner_batch(&p);
@@ -120,6 +122,8 @@ uint32_t flags_of(const Select& select) {
   if (select.node.as<MatmulAttrs>().dropout.p > 0.0f) flags |= HEED_MATMUL_DROPOUT;
   if (select.has(in::kResidual)) flags |= HEED_MATMUL_RESIDUAL;
   if (select.node.as<MatmulAttrs>().gated) flags |= HEED_MATMUL_GATED;
+  if (select.node.outputs[heed::out::kBeforeActivation].valid()) flags |= HEED_MATMUL_KEEPS;
+  if (select.node.as<MatmulAttrs>().slopes) flags |= HEED_MATMUL_SLOPES;
   if (sizes.is_constant(a.strides[static_cast<size_t>(a.rank - 1)], 1)) flags |= HEED_MATMUL_A_K_FAST;
   if (is_b_k_fast(sizes, b)) flags |= HEED_MATMUL_B_K_FAST;
   if (b.dtype == DType::BF16) flags |= HEED_MATMUL_B_BFLOAT;

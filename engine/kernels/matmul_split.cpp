@@ -51,6 +51,7 @@ void add_partial(const Select& select, uint32_t kernel) {
   KernelUse& partial = list.add() = list.uses[kernel];
   partial.role = KernelUse::Role::Partial;
   partial.buffers[partial.buffer_count - 1].tensor = select.node.workspace;
+  if (partial.buffers[in::kResidual].write) partial.buffers[in::kResidual] = partial.buffers[in::kA];
   list.uses[kernel].partner = list.count - 1;
 }
 

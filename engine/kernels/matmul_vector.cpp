@@ -73,7 +73,8 @@ void list_vectors(const Select& select, Candidates* candidates) {
     Candidate& one = add_tile(candidates, id, invocations, rows.rows, columns, group);
     one.traits.most = rows.rows;
     one.traits.least_depth = kLeastDepth;
-    if (is_quantized(select.info(in::kB).dtype)) one.set(MatmulBlockConstants::RUN, run_of(select.max_of(depth)));
+    if (is_quantized(select.info(in::kB).dtype))
+      one.set(MatmulBlockConstants::RUN, run_of(select.max_of(depth), rows.rows));
     one.why = rows.why.of(operands);
   }
 }

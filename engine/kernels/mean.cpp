@@ -27,7 +27,7 @@ Status select_mean(const Select& select) {
   if (select.out().dtype != x.dtype) return select.unsupported("result and input differ in type");
   if (select.has(in::kMeanMask) && attrs.axis != 1)
     return select.unsupported(format("a mask with axis %d; axis 1 is needed", attrs.axis));
-  const bool last = attrs.axis == x.rank - 1;
+  const bool last = attrs.axis == x.rank - 1 && !select.reproducible();
   KernelUse& use =
       add_kernel(select, id, last ? kRow : kColumns,
                  last ? "one workgroup per sum along the last axis" : "32 sums per workgroup, 4 invocations each");

@@ -16,6 +16,7 @@ int64_t matmul_workspace(const Need& need);
 int64_t attention_workspace(const Need& need);
 int64_t attention_backward_workspace(const Need& need);
 int64_t gradient_norm_workspace(const Need& need);
+int64_t norm_backward_workspace(const Need& need);
 // Whether a fused kernel runs this attention on the device; otherwise it is planned as matmul, softmax and matmul.
 // `tensors` and `sizes` are those of the node's graph.
 bool fuses_attention(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node,

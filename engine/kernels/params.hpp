@@ -27,6 +27,7 @@
 #include "shared/mean.h"
 #include "shared/norm.h"
 #include "shared/norm_backward.h"
+#include "shared/norm_backward_sums.h"
 #include "shared/place.h"
 #include "shared/projection.h"
 #include "shared/projection_blocks.h"

@@ -125,7 +125,7 @@ uint32_t columns_of(const Select& select, KernelId id, uint32_t rows) {
 }
 
 // Where there are fewer weights, the first one stands for the others, so that the kernel knows of one type.
-void set_blocks(const Select& select, KernelUse* use) {
+void set_blocks(const Select& select, uint32_t rows, KernelUse* use) {
   using Blocks = ProjectionBlockConstants;
   const auto& attrs = select.node.as<ProjectionAttrs>();
   for (uint32_t i = 0; i < 3; ++i) {
@@ -135,7 +135,7 @@ void set_blocks(const Select& select, KernelUse* use) {
     use->key.set(Blocks::COUNT_0 + i, u32(blocks_of(select.schedule, weight)));
     use->key.set(Blocks::FIRST_0 + i, u32(select.max_of(info.offset) / block_of(info.dtype).elements));
   }
-  use->key.set(Blocks::RUN, run_of(select.max_of(select.info(in::kProjectionWeights).dims[0])));
+  use->key.set(Blocks::RUN, run_of(select.max_of(select.info(in::kProjectionWeights).dims[0]), rows));
 }
 
 void add(const Select& select, const Candidate& candidate) {
@@ -149,7 +149,7 @@ void add(const Select& select, const Candidate& candidate) {
   use.key.set(Spec::THIRD, attrs.count < 3 ? UINT32_MAX : u32(third));
   use.key.set(Spec::HEAD, u32(attrs.head)).set(Spec::PAIRS, u32(pairs_of(select)));
   use.key.set(Spec::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
-  if (is_quantized(select.info(in::kProjectionWeights).dtype)) set_blocks(select, &use);
+  if (is_quantized(select.info(in::kProjectionWeights).dtype)) set_blocks(select, candidate.traits.rows, &use);
 
   const auto tensor = [&](size_t input) { use.buffers[use.buffer_count++].tensor = select.node.inputs[input]; };
   tensor(in::kX);

@@ -63,6 +63,18 @@ Candidates gpu_candidates(int64_t longest) {
   return candidates;
 }
 
+// Reproducible plans sum a row by 32 lanes, however long it is.
+Candidates canon_candidates(int64_t longest) {
+  constexpr uint32_t kLanes = 32, kRows = HEED_ROW_INVOCATIONS / kLanes;
+  Candidates candidates;
+  const uint32_t most = groups_of(longest, kLanes);
+  add_held(&candidates, kLanes, kRows, std::min(most, kMostHeld),
+           "4 rows per workgroup, added up in one order everywhere");
+  if (most > kMostHeld)
+    add_held(&candidates, kLanes, kRows, 0, "4 rows per workgroup, added up in one order everywhere");
+  return candidates;
+}
+
 // Whether the variant with subgroup operations may be used.
 bool may_use_subgroups(const Select& select, const RowIds& ids) {
   return select.device.subgroup_arithmetic && select.device.allows(ids.subgroup.of(select.out().dtype));
@@ -90,8 +102,9 @@ void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_
   const int64_t longest = select.max_of(length);
   const bool subgroups = may_use_subgroups(select, ids);
   const bool one_subgroup = select.device.software && subgroups && select.device.subgroup_size <= kRowInvocations;
-  Candidates candidates =
-      one_subgroup ? software_candidates(select.device.subgroup_size, longest) : gpu_candidates(longest);
+  Candidates candidates = select.reproducible() ? canon_candidates(longest)
+                          : one_subgroup        ? software_candidates(select.device.subgroup_size, longest)
+                                                : gpu_candidates(longest);
   Vec4 known = Vec4::Always;
   for (const Tensor tensor : operands) known = worse(known, vec4_of(select, tensor));
   add_kept(select, candidates, keep_rows(select, candidates, length), known, [&](Candidate candidate, bool vec4) {

@@ -156,6 +156,7 @@ Status TextEncoder::open(Device& device, std::string_view directory, const TextE
   status = fresh.device_.upload(loaded.tensors(), &fresh.weights_, upload);
   CompileOptions compile;
   compile.timestamps = options.timestamps;
+  compile.reproducible = options.reproducible;
   if (status == Status::Ok) {
     const Graph graph =
         sentence_graph(fresh.config_, options.dtype, fresh.weight_dtype_, options.max_batch, fresh.max_tokens_);

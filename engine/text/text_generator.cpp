@@ -113,6 +113,7 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
   shared->network.weight_dtype = options.weight_dtype;
   shared->network.cache.dtype = options.cache_dtype;
   shared->compiling.round_rows = options.round_rows;
+  shared->compiling.reproducible = options.reproducible;
   if (static_cast<int64_t>(shared->bpe.size()) <= config.vocabulary) return Status::Ok;
   return fail(log, Status::ShapeMismatch,
               format("%s: the tokenizer has %zu tokens, the model's table only %lld rows", shared->path.c_str(),

@@ -16,18 +16,18 @@ namespace {
 // their queries are the rows of one product, as in lower_attention.cpp, which sums over them.
 class Composition {
  public:
-  Composition(Walk& walk, const Node& attention, const AttentionUpstream& upstream, const AttentionWanted& wanted)
-      : walk_(walk),
+  Composition(Backflow& flow, const Node& attention, const AttentionUpstream& upstream, const AttentionWanted& wanted)
+      : flow_(flow),
         node_(attention),
         attrs_(attention.as<AttentionAttrs>()),
         upstream_(upstream),
         wanted_(wanted),
-        build_(walk.data(), "backward"),
-        key_heads_(walk.info(attention.inputs[in::kKey]).dims[1]),
-        grouped_(walk.info(attention.inputs[in::kQuery]).dims[1] != key_heads_) {}
+        build_(flow.data(), "backward"),
+        key_heads_(flow.info(attention.inputs[in::kKey]).dims[1]),
+        grouped_(flow.info(attention.inputs[in::kQuery]).dims[1] != key_heads_) {}
 
   AttentionGradients run() {
-    Graph& g = walk_.graph();
+    Graph& g = flow_.graph();
     const Tensor query = node_.inputs[in::kQuery], key = node_.inputs[in::kKey], value = node_.inputs[in::kValue];
     AttentionGradients made;
     const Node softmax = recomputed(query, key);
@@ -52,13 +52,13 @@ class Composition {
     SoftmaxAttrs attrs = attrs_.softmax;
     attrs.scale = 1.0f;
     node.attrs = attrs;
-    TensorInfo shape = walk_.info(query);
-    shape.dims[3] = walk_.info(key).dims[2];
-    Build build(walk_.data(), "softmax");
+    TensorInfo shape = flow_.info(query);
+    shape.dims[3] = flow_.info(key).dims[2];
+    Build build(flow_.data(), "softmax");
     const Tensor given = node_.outputs[out::kWeights];
     Tensor scores = given;  // read for its shape alone, where nothing is computed again
     if (!given.valid() || attrs.masked_fill)
-      scores = heads(walk_.graph().matmul(rows(query), key, {.transpose_b = true, .scale = attrs_.softmax.scale}));
+      scores = heads(flow_.graph().matmul(rows(query), key, {.transpose_b = true, .scale = attrs_.softmax.scale}));
     if (!scores.valid()) return node;
     node.inputs = {scores,
                    node_.inputs[in::kAttentionKeyPadding],
@@ -72,7 +72,7 @@ class Composition {
   }
 
   Tensor gradient_of_logits(const Node& softmax, Tensor output, Tensor value) {
-    Graph& g = walk_.graph();
+    Graph& g = flow_.graph();
     const Tensor weights = softmax.outputs[0];
     Tensor upstream = upstream_.weights;
     if (output.valid()) {
@@ -81,15 +81,15 @@ class Composition {
     }
     Tensor logits;
     if (upstream.valid())
-      logits = detail::softmax_backward(walk_.data(), weights, upstream, visible_weights(walk_, softmax), 1.0f);
+      logits = detail::softmax_backward(flow_.data(), weights, upstream, visible_weights(flow_, softmax), 1.0f);
     if (!upstream_.log_sum_exp.valid() || build_.failed()) return logits;
     if (attrs_.softmax.masked_fill) {
-      walk_.refuse(node_, "has no gradient through log_sum_exp beside masked_fill");
+      flow_.refuse(node_, "has no gradient through log_sum_exp beside masked_fill");
       return {};
     }
-    TensorInfo column = walk_.info(weights);
-    column.dims[3] = walk_.data().sizes.constant(1);
-    const Tensor each = reshaped(walk_, g.cast(upstream_.log_sum_exp, column.dtype), {column.dims.data(), 4});
+    TensorInfo column = flow_.info(weights);
+    column.dims[3] = flow_.data().sizes.constant(1);
+    const Tensor each = reshaped(flow_, g.cast(upstream_.log_sum_exp, column.dtype), {column.dims.data(), 4});
     const Tensor of_sum = each.valid() ? g.mul(weights, each) : Tensor{};
     return logits.valid() && of_sum.valid() ? g.add(logits, of_sum) : of_sum;
   }
@@ -97,8 +97,8 @@ class Composition {
   // The same weights are dropped as before.
   Tensor dropped(Tensor x) {
     if (!x.valid() || !(attrs_.dropout.p > 0.0f)) return x;
-    Build build(walk_.data(), "dropout");
-    const Tensor result = build.add_like(walk_.info(x), walk_.info(x).dtype);
+    Build build(flow_.data(), "dropout");
+    const Tensor result = build.add_like(flow_.info(x), flow_.info(x).dtype);
     build.add_node(Op::Dropout, {x}, result, attrs_.dropout);
     return result;
   }
@@ -106,23 +106,23 @@ class Composition {
   // [B, H, S, n] as [B, G, H / G S, n], without gaps.
   Tensor rows(Tensor x) {
     if (!grouped_ || !x.valid()) return x;
-    const TensorInfo info = walk_.info(x);
-    SizeTable& sizes = walk_.data().sizes;
+    const TensorInfo info = flow_.info(x);
+    SizeTable& sizes = flow_.data().sizes;
     const int64_t shared = build_.max_of(info.dims[1]) / build_.max_of(key_heads_);
     return reshaped(
-        walk_, x, std::array{info.dims[0], key_heads_, sizes.mul(sizes.constant(shared), info.dims[2]), info.dims[3]});
+        flow_, x, std::array{info.dims[0], key_heads_, sizes.mul(sizes.constant(shared), info.dims[2]), info.dims[3]});
   }
 
   // Turns what rows() made back into [B, H, S, n].
   Tensor heads(Tensor x) {
     if (!grouped_ || !x.valid()) return x;
-    const TensorInfo &info = walk_.info(x), &query = walk_.info(node_.inputs[in::kQuery]);
-    return reshaped(walk_, x, std::array{info.dims[0], query.dims[1], query.dims[2], info.dims[3]});
+    const TensorInfo &info = flow_.info(x), &query = flow_.info(node_.inputs[in::kQuery]);
+    return reshaped(flow_, x, std::array{info.dims[0], query.dims[1], query.dims[2], info.dims[3]});
   }
 
   Tensor dense(Tensor x) { return x.valid() ? build_.contiguous(x) : x; }
 
-  Walk& walk_;
+  Backflow& flow_;
   const Node& node_;
   const AttentionAttrs& attrs_;
   const AttentionUpstream& upstream_;
@@ -134,39 +134,41 @@ class Composition {
 
 }  // namespace
 
-AttentionGradients composed_attention_backward(Walk& walk, const Node& attention, const AttentionUpstream& upstream,
+AttentionGradients composed_attention_backward(Backflow& flow, const Node& attention, const AttentionUpstream& upstream,
                                                const AttentionWanted& wanted) {
-  return Composition(walk, attention, upstream, wanted).run();
+  return Composition(flow, attention, upstream, wanted).run();
 }
 
 namespace {
 
 // The fused pass, where it serves the attention and makes all that is wanted.
-bool add_fused(Walk& walk, const Node& node, const AttentionUpstream& upstream) {
-  if (upstream.weights.valid() || upstream.log_sum_exp.valid() || walk.wants(node.inputs[in::kAttentionBias]) ||
-      !detail::has_attention_backward(walk.data(), node))
+bool add_fused(Backflow& flow, const Node& node, const AttentionUpstream& upstream) {
+  if (upstream.weights.valid() || upstream.log_sum_exp.valid() || flow.wants(node.inputs[in::kAttentionBias]) ||
+      !detail::has_attention_backward(flow.data(), node))
     return false;
-  const detail::AttentionBackward made = detail::attention_backward(walk.data(), node.outputs[0], upstream.output);
-  walk.add(node.inputs[in::kQuery], made.query);
-  walk.add(node.inputs[in::kKey], made.key);
-  walk.add(node.inputs[in::kValue], made.value);
+  const detail::AttentionBackward made =
+      detail::attention_backward(flow.data(), node.outputs[0], upstream.output, flow.wants(node.inputs[in::kQuery]),
+                                 flow.wants(node.inputs[in::kKey]), flow.wants(node.inputs[in::kValue]));
+  flow.add(node.inputs[in::kQuery], made.query);
+  flow.add(node.inputs[in::kKey], made.key);
+  flow.add(node.inputs[in::kValue], made.value);
   return true;
 }
 
 }  // namespace
 
-void attention_rule(Walk& walk, const Node& node) {
+void attention_rule(Backflow& flow, const Node& node) {
   const Tensor query = node.inputs[in::kQuery], key = node.inputs[in::kKey], value = node.inputs[in::kValue];
   const Tensor bias = node.inputs[in::kAttentionBias];
-  const AttentionUpstream upstream = {walk.upstream(node.outputs[0]), walk.upstream(node.outputs[out::kWeights]),
-                                      walk.upstream(node.outputs[out::kLogSumExp])};
-  if (add_fused(walk, node, upstream)) return;
+  const AttentionUpstream upstream = {flow.upstream(node.outputs[0]), flow.upstream(node.outputs[out::kWeights]),
+                                      flow.upstream(node.outputs[out::kLogSumExp])};
+  if (add_fused(flow, node, upstream)) return;
   const AttentionGradients made = composed_attention_backward(
-      walk, node, upstream, {walk.wants(query), walk.wants(key), walk.wants(value), walk.wants(bias)});
-  walk.add(query, made.query);
-  walk.add(key, made.key);
-  walk.add(value, made.value);
-  walk.add(bias, made.bias);
+      flow, node, upstream, {flow.wants(query), flow.wants(key), flow.wants(value), flow.wants(bias)});
+  flow.add(query, made.query);
+  flow.add(key, made.key);
+  flow.add(value, made.value);
+  flow.add(bias, made.bias);
 }
 
 }  // namespace heed::train

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/walk.hpp"
+#include "train/backflow.hpp"
 
 namespace heed::train {
 
@@ -20,7 +20,7 @@ struct AttentionGradients {
 
 // As products, a softmax that is computed again, and its gradient: all weights [B, H, S_q, S_kv] are in memory. Serves every
 // attention.
-AttentionGradients composed_attention_backward(Walk& walk, const Node& attention, const AttentionUpstream& upstream,
+AttentionGradients composed_attention_backward(Backflow& flow, const Node& attention, const AttentionUpstream& upstream,
                                                const AttentionWanted& wanted);
 
 }  // namespace heed::train

@@ -3,41 +3,41 @@
 namespace heed::train {
 
 // out = activation(scale (a op b)).
-void elementwise_rule(Walk& walk, const Node& node) {
+void elementwise_rule(Backflow& flow, const Node& node) {
   using Kind = ElementwiseAttrs::Kind;
-  Graph& g = walk.graph();
+  Graph& g = flow.graph();
   const auto& attrs = node.as<ElementwiseAttrs>();
   const Tensor a = node.inputs[in::kA], b = node.inputs[in::kB];
-  Tensor upstream = walk.upstream(node.outputs[0]);
-  if (attrs.kind == Kind::ActivationBackward) return walk.refuse(node, "of an activation's gradient has none itself");
+  Tensor upstream = flow.upstream(node.outputs[0]);
+  if (attrs.kind == Kind::ActivationBackward) return flow.refuse(node, "of an activation's gradient has none itself");
   if (attrs.activation != Activation::None) {
     Tensor before = a;
     if (attrs.kind != Kind::Copy || attrs.scale != 1.0f) {
       Node again = node;
       again.as<ElementwiseAttrs>().activation = Activation::None;
-      before = again.outputs[0] = walk.build().add_like(walk.info(node.outputs[0]), walk.info(node.outputs[0]).dtype);
-      walk.data().nodes.push_back(again);
+      before = again.outputs[0] = flow.build().add_like(flow.info(node.outputs[0]), flow.info(node.outputs[0]).dtype);
+      flow.data().nodes.push_back(again);
     }
-    upstream = detail::activation_backward(walk.data(), upstream, before, attrs.activation);
+    upstream = detail::activation_backward(flow.data(), upstream, before, attrs.activation);
   }
   if (attrs.scale != 1.0f) upstream = g.scale(upstream, attrs.scale);
   if (attrs.kind != Kind::Mul) {
-    walk.add(a, upstream);
-    walk.add(b, upstream);
+    flow.add(a, upstream);
+    flow.add(b, upstream);
     return;
   }
-  if (walk.wants(a)) walk.add(a, g.mul(upstream, b));
-  if (walk.wants(b)) walk.add(b, g.mul(upstream, a));
+  if (flow.wants(a)) flow.add(a, g.mul(upstream, b));
+  if (flow.wants(b)) flow.add(b, g.mul(upstream, a));
 }
 
 // The same bits are drawn again, for the same elements.
-void dropout_rule(Walk& walk, const Node& node) {
-  Build build(walk.data(), "dropout");
-  const Tensor upstream = walk.upstream(node.outputs[0]);
+void dropout_rule(Backflow& flow, const Node& node) {
+  Build build(flow.data(), "dropout");
+  const Tensor upstream = flow.upstream(node.outputs[0]);
   if (!build.needs({upstream})) return;
-  const Tensor result = build.add_like(walk.info(upstream), walk.info(upstream).dtype);
+  const Tensor result = build.add_like(flow.info(upstream), flow.info(upstream).dtype);
   build.add_node(Op::Dropout, {upstream}, result, node.as<DropoutAttrs>());
-  walk.add(node.inputs[in::kX], result);
+  flow.add(node.inputs[in::kX], result);
 }
 
 }  // namespace heed::train

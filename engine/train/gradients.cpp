@@ -1,13 +1,14 @@
 #include "graph/build.hpp"
+#include "train/remat.hpp"
 #include "train/rules.hpp"
 
 namespace heed::train {
 namespace {
 
-void apply_rule(Walk& walk, const Node& node) {
+void apply_rule(Backflow& flow, const Node& node) {
   switch (node.op) {
 #define HEED_OPERATION(enumerator, name) \
-  case Op::enumerator: return name##_rule(walk, node);
+  case Op::enumerator: return name##_rule(flow, node);
 #include "graph/operations.inc"
 #undef HEED_OPERATION
   }
@@ -21,12 +22,12 @@ bool is_float_tensor(Build& build, Tensor t, const char* what) {
 }
 
 // The gradient of an output, which is 1 where none is given.
-Tensor first_gradient(Walk& walk, const Upstream& given) {
-  Build& build = walk.build();
+Tensor first_gradient(Backflow& flow, const Upstream& given) {
+  Build& build = flow.build();
   if (!is_float_tensor(build, given.output, "the output")) return {};
   const TensorInfo output = build.info(given.output);
   if (!given.gradient.valid()) {
-    if (walk.data().sizes.is_constant(build.elements(output), 1)) return filled(walk, output, output.dtype, 1.0f);
+    if (flow.data().sizes.is_constant(build.elements(output), 1)) return filled(flow, output, output.dtype, 1.0f);
     return build.fail(Status::ShapeMismatch, format("the loss %s is not one number; give its gradient, or take a mean",
                                                     build.text(given.output).c_str()));
   }
@@ -38,47 +39,52 @@ Tensor first_gradient(Walk& walk, const Upstream& given) {
                            build.text(given.output).c_str()));
 }
 
-bool run(Walk& walk, std::span<const Upstream> outputs, std::span<const Tensor> of) {
+bool run(Backflow& flow, std::span<const Upstream> outputs, std::span<const Tensor> of,
+         const GradientOptions& options) {
   for (const Tensor t : of)
-    if (!is_float_tensor(walk.build(), t, "what was asked for,"))
+    if (!is_float_tensor(flow.build(), t, "what was asked for,"))
       return false;
     else
-      walk.ask(t);
-  const size_t count = walk.data().nodes.size();
-  walk.spread({walk.data().nodes.data(), count});
+      flow.ask(t);
+  const size_t count = flow.data().nodes.size();
+  flow.spread({flow.data().nodes.data(), count});
+  Remat remat(flow, options.remat);
   for (const Upstream& given : outputs) {
-    const Tensor gradient = first_gradient(walk, given);
+    const Tensor gradient = first_gradient(flow, given);
     if (!gradient.valid()) return false;
-    walk.add(given.output, gradient);
+    flow.add(given.output, gradient);
   }
-  for (size_t n = count; n-- > 0 && !walk.build().failed();) {
-    const Node node = walk.data().nodes[n];  // rules add nodes
+  for (size_t n = count; n-- > 0 && !flow.build().failed();) {
+    Node node = flow.data().nodes[n];  // rules add nodes
     bool flows = false;
-    for (const Tensor output : node.outputs) flows = flows || (output.valid() && walk.flows_to(output));
-    if (!flows || walk.build().is_state(walk.info(node.outputs[0]).storage)) continue;
-    walk.graph().push_label(node.label);
-    apply_rule(walk, node);
-    walk.graph().pop_label();
+    for (const Tensor output : node.outputs) flows = flows || (output.valid() && flow.flows_to(output));
+    if (!flows || flow.build().is_state(flow.info(node.outputs[0]).storage)) continue;
+    const std::string label = node.label;
+    node = remat.seen(n);
+    flow.graph().push_label(label);
+    apply_rule(flow, node);
+    flow.graph().pop_label();
   }
-  return !walk.build().failed();
+  return !flow.build().failed();
 }
 
 }  // namespace
 
-std::vector<Tensor> gradients(Graph& g, std::span<const Upstream> outputs, std::span<const Tensor> of) {
+std::vector<Tensor> gradients(Graph& g, std::span<const Upstream> outputs, std::span<const Tensor> of,
+                              const GradientOptions& options) {
   std::vector<Tensor> found(of.size());
-  Walk walk(g);
+  Backflow flow(g);
   g.push_label("gradients");
-  if (!walk.build().failed() && run(walk, outputs, of))
-    for (size_t i = 0; i < of.size(); ++i) found[i] = walk.result(of[i]);
+  if (!flow.build().failed() && run(flow, outputs, of, options))
+    for (size_t i = 0; i < of.size(); ++i) found[i] = flow.result(of[i]);
   g.pop_label();
-  if (walk.build().failed()) found.assign(of.size(), Tensor{});
+  if (flow.build().failed()) found.assign(of.size(), Tensor{});
   return found;
 }
 
-std::vector<Tensor> gradients(Graph& g, Tensor loss, std::span<const Tensor> of) {
+std::vector<Tensor> gradients(Graph& g, Tensor loss, std::span<const Tensor> of, const GradientOptions& options) {
   const Upstream output{loss, {}};
-  return gradients(g, std::span(&output, 1), of);
+  return gradients(g, std::span(&output, 1), of, options);
 }
 
 }  // namespace heed::train

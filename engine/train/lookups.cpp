@@ -6,42 +6,42 @@
 
 namespace heed::train {
 
-void embedding_rule(Walk& walk, const Node& node) {
+void embedding_rule(Backflow& flow, const Node& node) {
   const Tensor table = node.inputs[in::kTable], ids = node.inputs[in::kIds];
-  if (!walk.wants(table)) return;
-  Build& build = walk.build();
-  const SizeId one = walk.data().sizes.constant(1), count = build.elements(walk.info(ids));
-  const TensorInfo whole = walk.info(table);
-  const Tensor rows = reshaped(walk, walk.upstream(node.outputs[0]), std::array{one, count, whole.dims[1]});
-  const Tensor flat_ids = reshaped(walk, ids, std::array{one, count});
+  if (!flow.wants(table)) return;
+  Build& build = flow.build();
+  const SizeId one = flow.data().sizes.constant(1), count = build.elements(flow.info(ids));
+  const TensorInfo whole = flow.info(table);
+  const Tensor rows = reshaped(flow, flow.upstream(node.outputs[0]), std::array{one, count, whole.dims[1]});
+  const Tensor flat_ids = reshaped(flow, ids, std::array{one, count});
   if (!rows.valid() || !flat_ids.valid()) return;
-  const Tensor sums = detail::embedding_backward(walk.data(), rows, flat_ids, whole.dims[0]);
-  walk.add(table, reshaped(walk, sums, std::array{whole.dims[0], whole.dims[1]}));
+  const Tensor sums = detail::embedding_backward(flow.data(), rows, flat_ids, whole.dims[0]);
+  flow.add(table, reshaped(flow, sums, std::array{whole.dims[0], whole.dims[1]}));
 }
 
 namespace {
 
 // Places, which broadcast to these dims, copied to them.
-Tensor all_places(Walk& walk, Tensor places, const TensorInfo& shape) {
-  if (walk.build().same_shape(walk.info(places), shape)) return places;
+Tensor all_places(Backflow& flow, Tensor places, const TensorInfo& shape) {
+  if (flow.build().same_shape(flow.info(places), shape)) return places;
   TensorInfo dims = shape;
   dims.dtype = DType::I32;
-  return expanded(walk, places, dims);
+  return expanded(flow, places, dims);
 }
 
 }  // namespace
 
 // take: what several places name gets the sum. append passes nothing back, since its result is a state.
-void place_rule(Walk& walk, const Node& node) {
+void place_rule(Backflow& flow, const Node& node) {
   const Tensor x = node.inputs[in::kX];
-  if (!walk.wants(x)) return;
+  if (!flow.wants(x)) return;
   const auto& attrs = node.as<PlaceAttrs>();
-  SizeTable& sizes = walk.data().sizes;
-  const Tensor upstream = walk.upstream(node.outputs[0]);
-  const TensorInfo rows = walk.info(node.outputs[0]), from = walk.info(x);
+  SizeTable& sizes = flow.data().sizes;
+  const Tensor upstream = flow.upstream(node.outputs[0]);
+  const TensorInfo rows = flow.info(node.outputs[0]), from = flow.info(x);
   TensorInfo named = rows, given = from;
   named.rank = attrs.axis + 1;
-  const Tensor places = all_places(walk, node.inputs[in::kPlaces], named);
+  const Tensor places = all_places(flow, node.inputs[in::kPlaces], named);
   SizeId outer = sizes.constant(1), inner = outer;
   for (int i = 0; i < rows.rank; ++i) {
     SizeId& size = i < attrs.axis ? outer : inner;
@@ -49,11 +49,11 @@ void place_rule(Walk& walk, const Node& node) {
     if (i < attrs.axis) given.dims[static_cast<size_t>(i)] = rows.dims[static_cast<size_t>(i)];
   }
   const SizeId length = rows.dims[static_cast<size_t>(attrs.axis)];
-  const Tensor flat = reshaped(walk, upstream, std::array{outer, length, inner});
-  const Tensor flat_places = reshaped(walk, places, std::array{outer, length});
+  const Tensor flat = reshaped(flow, upstream, std::array{outer, length, inner});
+  const Tensor flat_places = reshaped(flow, places, std::array{outer, length});
   if (!flat.valid() || !flat_places.valid()) return;
-  const Tensor sums = detail::embedding_backward(walk.data(), flat, flat_places, attrs.room);
-  walk.add(x, reshaped(walk, sums, {given.dims.data(), static_cast<size_t>(given.rank)}));
+  const Tensor sums = detail::embedding_backward(flow.data(), flat, flat_places, attrs.room);
+  flow.add(x, reshaped(flow, sums, {given.dims.data(), static_cast<size_t>(given.rank)}));
 }
 
 }  // namespace heed::train

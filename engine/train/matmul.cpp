@@ -8,71 +8,71 @@ namespace {
 
 // Whether columns, not rows, of [.., rows, columns] lie without gaps. Its gradient is then made transposed, so that it lies in
 // memory as the tensor does.
-bool is_transposed(Walk& walk, Tensor x) {
-  const TensorInfo& info = walk.info(x);
+bool is_transposed(Backflow& flow, Tensor x) {
+  const TensorInfo& info = flow.info(x);
   const auto last = static_cast<size_t>(info.rank - 1);
-  const auto is_one = [&](SizeId size) { return walk.data().sizes.is_constant(size, 1); };
+  const auto is_one = [&](SizeId size) { return flow.data().sizes.is_constant(size, 1); };
   return !is_one(info.strides[last]) && is_one(info.strides[last - 1]);
 }
 
 // A quantized b, [.., N, K] seen as [.., K, N], as rows of f32, [.., N, K]. Its table's rows are looked up, all of them.
-Tensor widened(Walk& walk, Tensor b, DType dtype) {
-  Build& build = walk.build();
-  const int rank = walk.info(b).rank;
+Tensor widened(Backflow& flow, Tensor b, DType dtype) {
+  Build& build = flow.build();
+  const int rank = flow.info(b).rank;
   const Tensor stored = build.add_transposed(b, rank - 2, rank - 1);
-  const TensorInfo info = walk.info(stored);
+  const TensorInfo info = flow.info(stored);
   const SizeId width = info.dims[static_cast<size_t>(rank - 1)];
   const int64_t rows = build.max_elements(info) / build.max_of(width);
-  const Tensor table = walk.graph().reshape(stored, {rows, build.dim_of(width)});
+  const Tensor table = flow.graph().reshape(stored, {rows, build.dim_of(width)});
   const Tensor ids = build.shared_table(format("places/%lld", static_cast<long long>(rows)), {rows}, DType::I32, rows,
                                         [&](std::byte* memory) {
                                           auto* const numbers = reinterpret_cast<int32_t*>(memory);
                                           for (int64_t i = 0; i < rows; ++i) numbers[i] = static_cast<int32_t>(i);
                                         });
-  const Tensor made = walk.graph().embedding(table, ids, dtype);
-  return reshaped(walk, made, {info.dims.data(), static_cast<size_t>(rank)});
+  const Tensor made = flow.graph().embedding(table, ids, dtype);
+  return reshaped(flow, made, {info.dims.data(), static_cast<size_t>(rank)});
 }
 
-Tensor gradient_of_a(Walk& walk, Tensor a, Tensor b, Tensor upstream, float scale) {
-  Graph& g = walk.graph();
-  const DType dtype = walk.info(upstream).dtype;
-  if (is_quantized(walk.info(b).dtype)) return g.matmul(upstream, widened(walk, b, dtype), {.scale = scale});
-  if (!is_transposed(walk, a) || walk.info(b).dtype != dtype)
+Tensor gradient_of_a(Backflow& flow, Tensor a, Tensor b, Tensor upstream, float scale) {
+  Graph& g = flow.graph();
+  const DType dtype = flow.info(upstream).dtype;
+  if (is_quantized(flow.info(b).dtype)) return g.matmul(upstream, widened(flow, b, dtype), {.scale = scale});
+  if (!is_transposed(flow, a) || flow.info(b).dtype != dtype)
     return g.matmul(upstream, b, {.transpose_b = true, .scale = scale});
   return g.transpose(g.matmul(b, upstream, {.transpose_b = true, .scale = scale}), -2, -1);
 }
 
 // [.., M, K] as [M', K], with all batches in one.
-Tensor flat(Walk& walk, Tensor x) {
-  const TensorInfo info = walk.info(x);
-  SizeTable& sizes = walk.data().sizes;
+Tensor flat(Backflow& flow, Tensor x) {
+  const TensorInfo info = flow.info(x);
+  SizeTable& sizes = flow.data().sizes;
   SizeId rows = sizes.constant(1);
   for (int i = 0; i + 1 < info.rank; ++i) rows = sizes.mul(rows, info.dims[static_cast<size_t>(i)]);
-  return reshaped(walk, x, std::array{rows, info.dims[static_cast<size_t>(info.rank - 1)]});
+  return reshaped(flow, x, std::array{rows, info.dims[static_cast<size_t>(info.rank - 1)]});
 }
 
-Tensor gradient_of_b(Walk& walk, Tensor a, Tensor b, Tensor upstream, float scale) {
-  Graph& g = walk.graph();
-  const TensorInfo &left = walk.info(a), &right = walk.info(b), &up = walk.info(upstream);
+Tensor gradient_of_b(Backflow& flow, Tensor a, Tensor b, Tensor upstream, float scale) {
+  Graph& g = flow.graph();
+  const TensorInfo &left = flow.info(a), &right = flow.info(b), &up = flow.info(upstream);
   bool shares_batches = left.rank == up.rank && right.rank == 2 && left.rank > 2;
   for (int i = 0; i + 2 < left.rank && shares_batches; ++i)
     shares_batches = left.dims[static_cast<size_t>(i)] == up.dims[static_cast<size_t>(i)];
   if (shares_batches) {  // one product sums over the batches, too
-    a = flat(walk, a);
-    upstream = flat(walk, upstream);
+    a = flat(flow, a);
+    upstream = flat(flow, upstream);
   }
   if (!a.valid() || !upstream.valid()) return {};
-  if (!is_transposed(walk, b)) return g.matmul(a, upstream, {.transpose_a = true, .scale = scale});
+  if (!is_transposed(flow, b)) return g.matmul(a, upstream, {.transpose_a = true, .scale = scale});
   return g.transpose(g.matmul(upstream, a, {.transpose_a = true, .scale = scale}), -2, -1);
 }
 
 }  // namespace
 
-void matmul_rule(Walk& walk, const Node& node) {
-  const Tensor a = node.inputs[in::kA], b = node.inputs[in::kB], upstream = walk.upstream(node.outputs[0]);
+void matmul_rule(Backflow& flow, const Node& node) {
+  const Tensor a = node.inputs[in::kA], b = node.inputs[in::kB], upstream = flow.upstream(node.outputs[0]);
   const float scale = node.as<MatmulAttrs>().scale;
-  if (walk.wants(a)) walk.add(a, gradient_of_a(walk, a, b, upstream, scale));
-  if (walk.wants(b)) walk.add(b, gradient_of_b(walk, a, b, upstream, scale));
+  if (flow.wants(a)) flow.add(a, gradient_of_a(flow, a, b, upstream, scale));
+  if (flow.wants(b)) flow.add(b, gradient_of_b(flow, a, b, upstream, scale));
 }
 
 }  // namespace heed::train

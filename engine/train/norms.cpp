@@ -6,24 +6,23 @@ namespace {
 
 using Kind = NormBackwardAttrs::Kind;
 
-void norm_rule(Walk& walk, const Node& node, Kind kind) {
-  Graph& g = walk.graph();
-  const Tensor x = node.inputs[in::kX], upstream = walk.upstream(node.outputs[0]);
+void norm_rule(Backflow& flow, const Node& node, Kind kind) {
+  const Tensor x = node.inputs[in::kX], upstream = flow.upstream(node.outputs[0]);
   const Tensor gamma = kind == Kind::L2 ? Tensor{} : node.inputs[in::kGamma];
   const Tensor beta = kind == Kind::Layer ? node.inputs[in::kBeta] : Tensor{};
   const float eps = node.as<NormAttrs>().eps;
-  if (walk.wants(x)) walk.add(x, detail::norm_backward(walk.data(), {kind, eps}, x, gamma, upstream));
-  if (walk.wants(gamma)) {
-    const Tensor normal = kind == Kind::Layer ? g.layernorm(x, {}, {}, eps) : g.rmsnorm(x, {}, eps);
-    walk.add(gamma, g.mul(upstream, normal));
-  }
-  walk.add(beta, upstream);
+  if (!flow.wants(x) && !flow.wants(gamma)) return flow.add(beta, upstream);
+  const detail::NormGradients made =
+      detail::norm_backward(flow.data(), {kind, eps}, x, gamma, upstream, flow.wants(gamma), flow.wants(beta));
+  flow.add(x, made.x);
+  flow.add(gamma, made.gamma);
+  flow.add(beta, made.beta);
 }
 
 }  // namespace
 
-void layernorm_rule(Walk& walk, const Node& node) { norm_rule(walk, node, Kind::Layer); }
-void rmsnorm_rule(Walk& walk, const Node& node) { norm_rule(walk, node, Kind::Rms); }
-void l2_normalize_rule(Walk& walk, const Node& node) { norm_rule(walk, node, Kind::L2); }
+void layernorm_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, Kind::Layer); }
+void rmsnorm_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, Kind::Rms); }
+void l2_normalize_rule(Backflow& flow, const Node& node) { norm_rule(flow, node, Kind::L2); }
 
 }  // namespace heed::train

@@ -6,6 +6,7 @@
 
 #include "base/half.hpp"
 #include "base/logging.hpp"
+#include "graph/state.hpp"
 
 namespace heed::train {
 namespace {
@@ -47,12 +48,14 @@ constexpr int64_t kOne[] = {1};
 }  // namespace
 
 Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const Log& log) const {
+  if (!state.valid()) return Status::InvalidArgument;
+  const auto has = [&](const std::string& name) { return state.impl()->layout->find(name) != nullptr; };
   std::vector<Row> rows;
   std::vector<std::string> kinds = moments();
   kinds.insert(kinds.begin(), std::string());
   for (const std::string& what : kinds)
     for (int group = 0; group < groups(); ++group)
-      if (group_size(group) > 0)
+      if (group_size(group) > 0 && (what.empty() || has(state_name(group, what))))
         rows.push_back({state_name(group, what.empty() ? "weights" : what), what, group,
                         std::vector<float>(static_cast<size_t>(group_size(group)))});
   for (Row& row : rows) {
@@ -83,7 +86,8 @@ Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const 
   for (const Row& row : rows)
     if (const Status status = state.write(row.state, std::as_bytes(std::span(row.values))); status != Status::Ok)
       return status;
-  return state.write(options_.prefix + ".step", std::as_bytes(std::span(&steps, 1)));
+  const std::string step = options_.prefix + ".step";
+  return has(step) ? state.write(step, std::as_bytes(std::span(&steps, 1))) : Status::Ok;
 }
 
 Status Optimizer::save(const State& state, std::string_view path, const Log& log) const {

@@ -8,61 +8,61 @@ namespace {
 
 // The share of each element in a mean: 1 / n, or 0 where the mask leaves an element out. A softmax of zeros, since the number
 // of elements may only be known at a run. [B, n] with a mask, else [1, n].
-Tensor shares(Walk& walk, const Node& mean, const TensorInfo& x) {
+Tensor shares(Backflow& flow, const Node& mean, const TensorInfo& x) {
   const auto& attrs = mean.as<MeanAttrs>();
   const Tensor mask = mean.inputs[in::kMeanMask];
   TensorInfo shape;
   shape.rank = 2;
-  shape.dims = {mask.valid() ? x.dims[0] : walk.data().sizes.constant(1), x.dims[static_cast<size_t>(attrs.axis)]};
-  return walk.graph().softmax(filled(walk, shape, x.dtype, 0.0f), {.mask = {mask, attrs.mask_meaning}});
+  shape.dims = {mask.valid() ? x.dims[0] : flow.data().sizes.constant(1), x.dims[static_cast<size_t>(attrs.axis)]};
+  return flow.graph().softmax(filled(flow, shape, x.dtype, 0.0f), {.mask = {mask, attrs.mask_meaning}});
 }
 
 }  // namespace
 
-void mean_rule(Walk& walk, const Node& node) {
+void mean_rule(Backflow& flow, const Node& node) {
   const Tensor x = node.inputs[in::kX], mask = node.inputs[in::kMeanMask];
-  if (!walk.wants(x)) return;
+  if (!flow.wants(x)) return;
   const auto& attrs = node.as<MeanAttrs>();
-  const TensorInfo info = walk.info(x);
-  SizeTable& sizes = walk.data().sizes;
+  const TensorInfo info = flow.info(x);
+  SizeTable& sizes = flow.data().sizes;
   const auto axis = static_cast<size_t>(attrs.axis);
   TensorInfo column = info;
   column.dims[axis] = sizes.constant(1);
   const Tensor upstream =
-      reshaped(walk, walk.upstream(node.outputs[0]), {column.dims.data(), static_cast<size_t>(column.rank)});
+      reshaped(flow, flow.upstream(node.outputs[0]), {column.dims.data(), static_cast<size_t>(column.rank)});
   if (attrs.sum || (!mask.valid() && sizes.is_constant(info.dims[axis]))) {
-    const float factor = attrs.sum ? 1.0f : 1.0f / static_cast<float>(walk.build().max_of(info.dims[axis]));
-    return walk.add(x, expanded(walk, upstream, info, factor));
+    const float factor = attrs.sum ? 1.0f : 1.0f / static_cast<float>(flow.build().max_of(info.dims[axis]));
+    return flow.add(x, expanded(flow, upstream, info, factor));
   }
   TensorInfo share = info;
   for (int i = 0; i < info.rank; ++i)
     if (i != attrs.axis && (i != 0 || !mask.valid())) share.dims[static_cast<size_t>(i)] = sizes.constant(1);
-  const Tensor each = reshaped(walk, shares(walk, node, info), {share.dims.data(), static_cast<size_t>(share.rank)});
-  if (each.valid()) walk.add(x, walk.graph().mul(upstream, each));
+  const Tensor each = reshaped(flow, shares(flow, node, info), {share.dims.data(), static_cast<size_t>(share.rank)});
+  if (each.valid()) flow.add(x, flow.graph().mul(upstream, each));
 }
 
-void concat_rule(Walk& walk, const Node& node) {
+void concat_rule(Backflow& flow, const Node& node) {
   const int axis = node.as<ConcatAttrs>().axis;
-  const Tensor upstream = walk.upstream(node.outputs[0]);
-  SizeTable& sizes = walk.data().sizes;
+  const Tensor upstream = flow.upstream(node.outputs[0]);
+  SizeTable& sizes = flow.data().sizes;
   SizeId begin = sizes.constant(0);
   for (const Tensor part : node.inputs) {
     if (!part.valid()) break;
-    const SizeId size = walk.info(part).dims[static_cast<size_t>(axis)];
-    if (walk.wants(part))
-      walk.add(part, walk.build().add_slice(upstream, axis, dim_of(walk, begin), dim_of(walk, size)));
+    const SizeId size = flow.info(part).dims[static_cast<size_t>(axis)];
+    if (flow.wants(part))
+      flow.add(part, flow.build().add_slice(upstream, axis, dim_of(flow, begin), dim_of(flow, size)));
     begin = sizes.add(begin, size);
   }
 }
 
 // The turn back: the same angles, negated in the table, where they are fractions of 2^64.
-void rotary_rule(Walk& walk, const Node& node) {
-  Build build(walk.data(), "rotary");
-  const Tensor upstream = walk.upstream(node.outputs[0]), table = node.inputs[in::kRotaryTable];
+void rotary_rule(Backflow& flow, const Node& node) {
+  Build build(flow.data(), "rotary");
+  const Tensor upstream = flow.upstream(node.outputs[0]), table = node.inputs[in::kRotaryTable];
   if (!build.needs({upstream})) return;
-  const TensorInfo angles = walk.info(table);
+  const TensorInfo angles = flow.info(table);
   const uint32_t* words = nullptr;
-  for (const detail::ConstantInfo& constant : walk.data().constants)
+  for (const detail::ConstantInfo& constant : flow.data().constants)
     if (constant.tensor == angles.storage) words = reinterpret_cast<const uint32_t*>(constant.data.data());
   const int64_t pairs = build.max_of(angles.dims[0]);
   const Tensor back =
@@ -75,31 +75,31 @@ void rotary_rule(Walk& walk, const Node& node) {
         }
       });
   if (build.failed()) return;
-  const Tensor result = build.add_like(walk.info(upstream), walk.info(upstream).dtype);
+  const Tensor result = build.add_like(flow.info(upstream), flow.info(upstream).dtype);
   build.add_node(Op::Rotary, {upstream, node.inputs[in::kPositions], back}, result, node.as<RotaryAttrs>());
-  walk.add(node.inputs[in::kX], result);
+  flow.add(node.inputs[in::kX], result);
 }
 
-void custom_rule(Walk& walk, const Node& node) {
+void custom_rule(Backflow& flow, const Node& node) {
   const auto& attrs = node.as<CustomAttrs>();
   if (attrs.gradient.build == nullptr)
-    return walk.refuse(node, ("'" + attrs.kernel->name + "' has no gradient (CustomPass::gradient)").c_str());
+    return flow.refuse(node, ("'" + attrs.kernel->name + "' has no gradient (CustomPass::gradient)").c_str());
   std::array<Tensor, kMaxCustomOutputs> upstream;
-  for (size_t i = 0; i < attrs.output_count; ++i) upstream[i] = walk.upstream(node.outputs[i]);
+  for (size_t i = 0; i < attrs.output_count; ++i) upstream[i] = flow.upstream(node.outputs[i]);
   std::array<Tensor, kMaxCustomBindings> found;
   std::array<bool, kMaxCustomBindings> wanted{};
-  for (size_t i = 0; i < attrs.input_count; ++i) wanted[i] = walk.wants(node.inputs[i]);
-  attrs.gradient.build(attrs.gradient.user, walk.graph(),
+  for (size_t i = 0; i < attrs.input_count; ++i) wanted[i] = flow.wants(node.inputs[i]);
+  attrs.gradient.build(attrs.gradient.user, flow.graph(),
                        {.inputs = {node.inputs.data(), attrs.input_count},
                         .outputs = {node.outputs.data(), attrs.output_count},
                         .upstream = {upstream.data(), attrs.output_count},
                         .wanted = {wanted.data(), attrs.input_count},
                         .gradients = {found.data(), attrs.input_count}});
-  Build& build = walk.build();
+  Build& build = flow.build();
   for (size_t i = 0; i < attrs.input_count; ++i) {
     if (!found[i].valid() || !wanted[i] || !build.needs({found[i]})) continue;
-    if (is_float(walk.info(found[i]).dtype) && build.same_shape(walk.info(found[i]), walk.info(node.inputs[i])))
-      walk.add(node.inputs[i], found[i]);
+    if (is_float(flow.info(found[i]).dtype) && build.same_shape(flow.info(found[i]), flow.info(node.inputs[i])))
+      flow.add(node.inputs[i], found[i]);
     else
       build.fail(Status::ShapeMismatch,
                  format("the gradient %s of '%s' is not like its input %s", build.text(found[i]).c_str(),
@@ -108,20 +108,20 @@ void custom_rule(Walk& walk, const Node& node) {
 }
 
 // Indices pass nothing back: nothing flows to them.
-void argmax_rule(Walk&, const Node&) {}
-void sample_rule(Walk&, const Node&) {}
+void argmax_rule(Backflow&, const Node&) {}
+void sample_rule(Backflow&, const Node&) {}
 
 namespace {
 constexpr const char* kOnce = "has no gradient itself";
 }
-void softmax_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
-void norm_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
-void embedding_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
-void cross_entropy_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
-void slice_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
-void attention_backward_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
-void gradient_norm_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
-void update_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
-void projection_rule(Walk& walk, const Node& node) { walk.refuse(node, kOnce); }
+void softmax_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
+void norm_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
+void embedding_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
+void cross_entropy_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
+void slice_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
+void attention_backward_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
+void gradient_norm_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
+void update_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
+void projection_rule(Backflow& flow, const Node& node) { flow.refuse(node, kOnce); }
 
 }  // namespace heed::train

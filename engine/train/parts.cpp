@@ -1,44 +1,44 @@
 #include <algorithm>
 #include <array>
 
-#include "train/walk.hpp"
+#include "train/backflow.hpp"
 
 namespace heed::train {
 
-Dim dim_of(Walk& walk, SizeId size) { return walk.build().dim_of(size); }
+Dim dim_of(Backflow& flow, SizeId size) { return flow.build().dim_of(size); }
 
-Tensor reshaped(Walk& walk, Tensor x, std::span<const SizeId> dims) {
+Tensor reshaped(Backflow& flow, Tensor x, std::span<const SizeId> dims) {
   if (!x.valid()) return {};
-  const TensorInfo& info = walk.info(x);
+  const TensorInfo& info = flow.info(x);
   if (std::equal(dims.begin(), dims.end(), info.dims.begin(), info.dims.begin() + info.rank)) return x;
   Shape shape;
-  for (const SizeId dim : dims) shape.push_back(dim_of(walk, dim));
-  return walk.graph().reshape(x, shape);
+  for (const SizeId dim : dims) shape.push_back(dim_of(flow, dim));
+  return flow.graph().reshape(x, shape);
 }
 
 namespace {
 
 // x with axes first .. last made one.
-Tensor merged(Walk& walk, Tensor x, int first, int last) {
-  const TensorInfo info = walk.info(x);
+Tensor merged(Backflow& flow, Tensor x, int first, int last) {
+  const TensorInfo info = flow.info(x);
   std::vector<SizeId> dims;
-  SizeId product = walk.data().sizes.constant(1);
+  SizeId product = flow.data().sizes.constant(1);
   for (int i = 0; i < info.rank; ++i) {
     const SizeId dim = info.dims[static_cast<size_t>(i)];
     if (i < first || i > last)
       dims.push_back(dim);
-    else if (product = walk.data().sizes.mul(product, dim); i == last)
+    else if (product = flow.data().sizes.mul(product, dim); i == last)
       dims.push_back(product);
   }
-  return reshaped(walk, x, dims);
+  return reshaped(flow, x, dims);
 }
 
 }  // namespace
 
-Tensor summed_to(Walk& walk, Tensor x, const TensorInfo& target) {
-  if (!x.valid() || walk.build().same_shape(walk.info(x), target)) return x;
-  SizeTable& sizes = walk.data().sizes;
-  const TensorInfo from = walk.info(x);
+Tensor summed_to(Backflow& flow, Tensor x, const TensorInfo& target) {
+  if (!x.valid() || flow.build().same_shape(flow.info(x), target)) return x;
+  SizeTable& sizes = flow.data().sizes;
+  const TensorInfo from = flow.info(x);
   const auto is_summed = [&](int axis) {
     const int of_target = axis - (from.rank - target.rank);
     return !sizes.is_constant(from.dims[static_cast<size_t>(axis)], 1) &&
@@ -49,17 +49,17 @@ Tensor summed_to(Walk& walk, Tensor x, const TensorInfo& target) {
     if (!is_summed(last)) continue;
     int first = last;
     while (first > 0 && is_summed(first - 1)) --first;
-    x = merged(walk, x, first, last);
-    if (x.valid() && walk.info(x).rank == 1) x = reshaped(walk, x, std::array{walk.info(x).dims[0], sizes.constant(1)});
-    if (x.valid()) x = detail::sum(walk.data(), x, first);
+    x = merged(flow, x, first, last);
+    if (x.valid() && flow.info(x).rank == 1) x = reshaped(flow, x, std::array{flow.info(x).dims[0], sizes.constant(1)});
+    if (x.valid()) x = detail::sum(flow.data(), x, first);
     last = first;
   }
-  return reshaped(walk, x, {target.dims.data(), static_cast<size_t>(target.rank)});
+  return reshaped(flow, x, {target.dims.data(), static_cast<size_t>(target.rank)});
 }
 
-Tensor expanded(Walk& walk, Tensor x, const TensorInfo& target, float factor) {
+Tensor expanded(Backflow& flow, Tensor x, const TensorInfo& target, float factor) {
   if (!x.valid()) return {};
-  Build build(walk.data(), "expand");
+  Build build(flow.data(), "expand");
   TensorInfo out = target;
   out.dtype = build.info(x).dtype;
   const Tensor result = build.add_like(out, out.dtype);
@@ -69,26 +69,26 @@ Tensor expanded(Walk& walk, Tensor x, const TensorInfo& target, float factor) {
   return result;
 }
 
-Tensor filled(Walk& walk, const TensorInfo& shape, DType dtype, float value) {
-  Build& build = walk.build();
+Tensor filled(Backflow& flow, const TensorInfo& shape, DType dtype, float value) {
+  Build& build = flow.build();
   const Tensor one = build.shared_table(value == 0.0f ? "gradients/0" : "gradients/1", {1}, DType::F32, 1,
                                         [&](std::byte* memory) { *reinterpret_cast<float*>(memory) = value; });
   if (!one.valid()) return {};
-  const Tensor typed = walk.graph().cast(one, dtype);
-  if (!walk.data().sizes.is_constant(build.elements(shape), 1)) return expanded(walk, typed, shape);
-  return reshaped(walk, typed, {shape.dims.data(), static_cast<size_t>(shape.rank)});
+  const Tensor typed = flow.graph().cast(one, dtype);
+  if (!flow.data().sizes.is_constant(build.elements(shape), 1)) return expanded(flow, typed, shape);
+  return reshaped(flow, typed, {shape.dims.data(), static_cast<size_t>(shape.rank)});
 }
 
-TensorInfo in_memory_order(Walk& walk, const TensorInfo& x, std::vector<int>* axes) {
-  SizeTable& sizes = walk.data().sizes;
+TensorInfo in_memory_order(Backflow& flow, const TensorInfo& x, std::vector<int>* axes) {
+  SizeTable& sizes = flow.data().sizes;
   axes->clear();
   for (int i = 0; i < x.rank; ++i)
     if (!sizes.is_constant(x.dims[static_cast<size_t>(i)], 1)) axes->push_back(i);
   if (axes->empty()) axes->push_back(x.rank - 1);
   // Strides stand in the same order at every run, and are told apart at the extents' maxima.
   std::stable_sort(axes->begin(), axes->end(), [&](int a, int b) {
-    return walk.build().max_of(x.strides[static_cast<size_t>(a)]) >
-           walk.build().max_of(x.strides[static_cast<size_t>(b)]);
+    return flow.build().max_of(x.strides[static_cast<size_t>(a)]) >
+           flow.build().max_of(x.strides[static_cast<size_t>(b)]);
   });
   TensorInfo ordered = x;
   ordered.name.clear();

@@ -4,31 +4,31 @@
 
 namespace heed::train {
 
-Tensor visible_weights(Walk& walk, const Node& softmax) {
+Tensor visible_weights(Backflow& flow, const Node& softmax) {
   if (!softmax.as<SoftmaxAttrs>().masked_fill) return {};
-  Build build(walk.data(), "visible");
+  Build build(flow.data(), "visible");
   Node again = softmax;
   again.as<SoftmaxAttrs>().masked_fill.reset();
-  const TensorInfo info = walk.info(softmax.outputs[0]);
+  const TensorInfo info = flow.info(softmax.outputs[0]);
   const Tensor visible = build.add_like(info, info.dtype);
   build.add_node(Op::Softmax, {}, visible, again.attrs).inputs = again.inputs;
   return visible;
 }
 
-void softmax_rule(Walk& walk, const Node& node) {
+void softmax_rule(Backflow& flow, const Node& node) {
   const Tensor x = node.inputs[in::kX], bias = node.inputs[in::kSoftmaxBias], weights = node.outputs[0];
-  const Tensor upstream = walk.upstream(weights);
+  const Tensor upstream = flow.upstream(weights);
   const float scale = node.as<SoftmaxAttrs>().scale;
-  const Tensor visible = visible_weights(walk, node);
-  const bool biased = walk.wants(bias);
-  const Tensor logits = detail::softmax_backward(walk.data(), weights, upstream, visible, biased ? 1.0f : scale);
-  walk.add(bias, logits);
-  if (walk.wants(x)) walk.add(x, biased && scale != 1.0f ? walk.graph().scale(logits, scale) : logits);
+  const Tensor visible = visible_weights(flow, node);
+  const bool biased = flow.wants(bias);
+  const Tensor logits = detail::softmax_backward(flow.data(), weights, upstream, visible, biased ? 1.0f : scale);
+  flow.add(bias, logits);
+  if (flow.wants(x)) flow.add(x, biased && scale != 1.0f ? flow.graph().scale(logits, scale) : logits);
 }
 
-void cross_entropy_rule(Walk& walk, const Node& node) {
-  walk.add(node.inputs[in::kX], detail::cross_entropy_backward(walk.data(), node.inputs[in::kX],
-                                                               node.inputs[in::kLabels], walk.upstream(node.outputs[0]),
+void cross_entropy_rule(Backflow& flow, const Node& node) {
+  flow.add(node.inputs[in::kX], detail::cross_entropy_backward(flow.data(), node.inputs[in::kX],
+                                                               node.inputs[in::kLabels], flow.upstream(node.outputs[0]),
                                                                node.as<CrossEntropyAttrs>().label_smoothing));
 }
 

@@ -73,7 +73,12 @@ class HEED_API BertWeights {
   // Compares the checkpoint with the configuration. If tensors are missing (MissingWeight), have another shape
   // (ShapeMismatch) or are no floats (DTypeMismatch), the log names them, at most 20 of the missing ones. A warning
   // names tensors that the network does not use. On failure *weights is unchanged.
-  static Status load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights);
+  static Status load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights) {
+    return load(checkpoint.entries(), config, log, weights);
+  }
+  // The same of the tensors of one file, SafeTensors::entries(), which are sorted by name.
+  static Status load(std::span<const SafeTensors::Entry> entries, const BertConfig& config, const Log& log,
+                     BertWeights* weights);
 
   BertWeights() = default;
   BertWeights(BertWeights&&) = default;

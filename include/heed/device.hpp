@@ -157,6 +157,13 @@ struct CompileOptions {
   // does it where its instructions make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside
   // each other); all others, and Vulkan devices, compute as without it. PassInfo::why tells what a pass does.
   bool round_rows = false;
+  // Results are the same bits on every device that can promise it, on every instruction set of the CPU, for any number of
+  // threads, any batch and any split of the work: each operation sums in one order and rounds in one sequence, which
+  // tests/reproducible/README.md writes down. Two roundings take the place of a fused multiply-add, attention is a product, a
+  // softmax and a product, and exp, tanh and division are made of additions and multiplications; bounds of errors stay.
+  // Unsupported, with what is missing: a Vulkan device that does not report shaderRoundingModeRTEFloat32 and
+  // shaderSignedZeroInfNanPreserveFloat32; an operation or a type that the rules do not cover yet. round_rows does nothing.
+  bool reproducible = false;
   // Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost:
   // run names it in the log, vulkan::last_completed tells it to the host. Each pass then also fills 4 bytes; the
   // fill waits for the passes before it and delays none after it. Meant for finding faults, not for a shipped game.

@@ -12,9 +12,11 @@
 #include <heed/gguf.hpp>
 #include <heed/grammar.hpp>
 #include <heed/graph.hpp>
+#include <heed/lora.hpp>
 #include <heed/nn.hpp>
 #include <heed/optimizer.hpp>
 #include <heed/plan.hpp>
+#include <heed/reproducible.hpp>
 #include <heed/safetensors.hpp>
 #include <heed/self_test.hpp>
 #include <heed/state.hpp>

@@ -15,6 +15,10 @@
 // the state, in the training graph and in any other graph that is to read them, such as one that answers.
 //
 // The order of all sums is fixed: the same gradients leave the same bits at every run on a device, however a run is sliced.
+//
+// A step that vulkan::record_some slices over frames may be given up between slices. Weights, moments and the count of steps are
+// written by the last passes alone, gradient_norm and an update for each group: before them nothing is lost, since the next run
+// overwrites the gradients. Where gradients are accumulated, or to undo a step as late as that, copy the State before it (State::copy).
 #pragma once
 
 #include <array>
@@ -122,7 +126,8 @@ class HEED_API Optimizer {
   // Calls on a State that a plan with the step has made. They read and write all weights, or nothing.
   //
   // Takes weights from tensors of f32, f16 or bf16 by their names, and moments and the count of steps as save() names them; where
-  // there are none of these, they become zero. Other tensors do not matter. MissingWeight, ShapeMismatch, DTypeMismatch: nothing was
+  // there are none of these, they become zero. Other tensors do not matter. The State may also be that of a plan that only reads the
+  // weights, such as one that answers: it has no moments to take. MissingWeight, ShapeMismatch, DTypeMismatch: nothing was
   // written.
   Status load(State& state, std::span<const HostTensor> tensors, const Log& log = {}) const;
   // Writes a file of safetensors: weights by their names, moments as "PREFIX.NAME.exp_avg" and "PREFIX.NAME.exp_avg_sq" (Sgd:

@@ -31,7 +31,8 @@ struct TextEncoderOptions {
   // The longest input in tokens, with [CLS] and [SEP]. 0: the number in sentence_bert_config.json, or without that file
   // the model's positions.
   int64_t max_tokens = 0;
-  bool timestamps = false;  // see CompileOptions
+  bool timestamps = false;    // see CompileOptions
+  bool reproducible = false;  // see CompileOptions: vectors have the same bits on every device
   UploadProgress progress = {};
   Log log = {};
 };

@@ -74,6 +74,8 @@ struct TextGeneratorOptions {
   // Lets products with quantized weights round their rows to 8 bits where that is faster (CompileOptions::round_rows).
   // Answers may differ in words.
   bool round_rows = false;
+  // Answers are the same, token for token, on every device (CompileOptions::reproducible).
+  bool reproducible = false;
   // Instead of the file's chat template.
   std::optional<ChatTemplate> chat = {};
   UploadProgress progress = {};

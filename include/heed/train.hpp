@@ -15,6 +15,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <heed/export.hpp>
@@ -26,6 +27,16 @@ namespace heed::train {
 struct Upstream {
   Tensor output;    // F32, F16 or BF16
   Tensor gradient;  // of the shape and type of `output`; invalid: 1, and `output` must be one number
+};
+
+struct GradientOptions {
+  // Layers whose activations are computed again on the way back instead of kept (Chen et al. 2016, arXiv:1604.06174). A layer is all
+  // that the graph has from the first to the last operation whose label is NAME.i or begins with "NAME.i.", for one number i;
+  // heed::nn's stacks label theirs by the names of their weights, "model.layers". What the backward passes of a layer read of its
+  // forward ones is computed again from what came into the layer, right before them, with the same bits and the same dropout. What
+  // others read of a layer stays, such as what it gave. A layer is kept that writes a state or reads one as it no longer is,
+  // draws a sample or has passes of the host's; so are layers that lie within each other. Empty: all is kept.
+  std::string_view remat = {};
 };
 
 // The gradient of sum over the outputs of sum(output * its gradient) with respect to each tensor of `of`: one tensor for each,
@@ -48,8 +59,10 @@ struct Upstream {
 //
 // Mistakes are the graph's, as with its own calls: an output that is not one number and has no gradient, or one of another shape
 // (ShapeMismatch) or type (DTypeMismatch), tensors of another graph. All tensors are then invalid.
-HEED_API std::vector<Tensor> gradients(Graph& g, std::span<const Upstream> outputs, std::span<const Tensor> of);
+HEED_API std::vector<Tensor> gradients(Graph& g, std::span<const Upstream> outputs, std::span<const Tensor> of,
+                                       const GradientOptions& options = {});
 // Of one output, which is one number.
-HEED_API std::vector<Tensor> gradients(Graph& g, Tensor loss, std::span<const Tensor> of);
+HEED_API std::vector<Tensor> gradients(Graph& g, Tensor loss, std::span<const Tensor> of,
+                                       const GradientOptions& options = {});
 
 }  // namespace heed::train

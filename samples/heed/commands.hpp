@@ -54,8 +54,15 @@ struct VerifyOptions {
   bool json = false;
   bool validation = false;
   bool extents = false;
+  bool bits = false;  // reproducible plans, compared with those of the CPU
 };
 int verify(const VerifyOptions& options);
+
+struct BitsOptions {
+  std::string device;
+  bool json = false;
+};
+int bits(const BitsOptions& options);
 
 struct BenchOptions {
   std::string device;

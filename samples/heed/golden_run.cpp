@@ -1,7 +1,9 @@
 #include "golden_run.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 
 #include "golden_case.hpp"
@@ -83,14 +85,14 @@ int64_t count_of(const Shape& shape) {
   return n;
 }
 
-bool execute(Device& device, Case& c, Run& run, std::vector<Output>* outputs) {
+bool execute(Device& device, Case& c, bool reproducible, Run& run, std::vector<Output>* outputs) {
   Weights weights;
   const std::vector<HostTensor> tensors = weights_of(c);
   Status status =
       tensors.empty() ? Status::Ok : device.upload(tensors, &weights, {.keep_dtype = false, .dtype = DType::F32});
   if (status != Status::Ok) return run.stop(status);
   Plan plan;
-  status = device.compile(c.graph, weights, &plan);
+  status = device.compile(c.graph, weights, &plan, {.reproducible = reproducible});
   if (status != Status::Ok) return run.stop(status);
 
   for (const std::string& name : c.expected())
@@ -104,14 +106,34 @@ bool execute(Device& device, Case& c, Run& run, std::vector<Output>* outputs) {
   return status == Status::Ok || run.stop(status);
 }
 
+// Compares with what another device makes of the same case.
+bool compare_bits(Device& beside, Case& c, const std::vector<Output>& outputs, Run& run) {
+  std::vector<Output> others;
+  if (!execute(beside, c, true, run, &others)) return false;
+  for (size_t o = 0; o < outputs.size(); ++o)
+    for (size_t i = 0; i < outputs[o].values.size(); ++i) {
+      const float a = outputs[o].values[i], b = others[o].values[i];
+      if (std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b)) continue;
+      char text[200];
+      std::snprintf(text, sizeof text, "%s[%zu] is %a, on %s %a", outputs[o].name.c_str(), i, static_cast<double>(a),
+                    beside.info().word.c_str(), static_cast<double>(b));
+      return run.stop(Verdict::Failed, text);
+    }
+  return true;
+}
+
 bool compare(const Case& c, const Output& output, Run& run) {
   std::vector<float> expected;
   if (read_f32(*c.file().find(output.name), {}, &expected) != Status::Ok)
     return run.stop(Verdict::Damaged, "tensor '" + output.name + "' is no floating-point tensor");
+  size_t worst = SIZE_MAX;
   for (size_t i = 0; i < expected.size(); ++i) {
     const double a = output.values[i], b = expected[i], difference = std::abs(a - b);
     // Comparisons with NaN are false. They are written so that a NaN fails, and stays in the maxima.
-    if (!(difference <= run.result.max_abs)) run.result.max_abs = difference;
+    if (!(difference <= run.result.max_abs)) {
+      run.result.max_abs = difference;
+      worst = i;
+    }
     const double relative = difference / std::max(std::abs(b), kSmallest);
     if (!(relative <= run.result.max_rel)) run.result.max_rel = relative;
     if (difference <= kAbsolute + kRelative * std::abs(b) || run.result.verdict == Verdict::Failed) continue;
@@ -119,6 +141,7 @@ bool compare(const Case& c, const Output& output, Run& run) {
     std::snprintf(text, sizeof text, "%s[%zu] is %.9g, expected %.9g", output.name.c_str(), i, a, b);
     run.stop(Verdict::Failed, text);
   }
+  if (worst != SIZE_MAX) run.result.worst = output.name + "[" + std::to_string(worst) + "]";
   return run.result.verdict == Verdict::Ok;
 }
 
@@ -152,7 +175,7 @@ bool compare_dead_rows(const Case& c, const std::vector<Output>& outputs, Run& r
 }
 
 // Builds, runs and compares one variant; `done` collects the tensors that were compared.
-bool run_variant(Device& device, const SafeTensors& file, const CaseOptions& options, Run& run,
+bool run_variant(Device& device, Device* beside, const SafeTensors& file, const CaseOptions& options, Run& run,
                  std::vector<std::string>* done, bool* weights_used) {
   Case c(file, options);
   build(c);
@@ -163,7 +186,8 @@ bool run_variant(Device& device, const SafeTensors& file, const CaseOptions& opt
     return run.stop(is_damage(c.graph.status()) ? Verdict::Damaged : Verdict::Failed, c.graph.error());
   if (c.expected().empty() && c.dead().empty()) return true;
   std::vector<Output> outputs;
-  if (!execute(device, c, run, &outputs)) return false;
+  if (!execute(device, c, beside != nullptr, run, &outputs)) return false;
+  if (beside != nullptr && !compare_bits(*beside, c, outputs, run)) return false;
   for (const Output& output : outputs) {
     const bool dead = std::find(c.dead().begin(), c.dead().end(), output.name) != c.dead().end();
     if (!dead && !compare(c, output, run)) return false;
@@ -174,7 +198,8 @@ bool run_variant(Device& device, const SafeTensors& file, const CaseOptions& opt
 
 }  // namespace
 
-Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents) {
+Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents,
+              Device* beside) {
   Result result;
   result.name = case_name(path);
   result.system = file.metadata("system");
@@ -193,7 +218,7 @@ Result verify(Device& device, Messages& messages, const SafeTensors& file, std::
   std::vector<std::string> done;
   bool weights_used = false;
   // Dead rows are found in the weights, whose shape is only known if sizes are constant: no extents then.
-  if (!run_variant(device, file, {.extents = extents, .gradients = gradients}, run, &done, &weights_used))
+  if (!run_variant(device, beside, file, {.extents = extents, .gradients = gradients}, run, &done, &weights_used))
     return result;
   const auto is_done = [&](std::string_view name) { return std::find(done.begin(), done.end(), name) != done.end(); };
   const auto all_done = [&] {
@@ -203,8 +228,8 @@ Result verify(Device& device, Messages& messages, const SafeTensors& file, std::
   };
   const bool rows = file.find("nan_rows") != nullptr;
   if (weights_used && (rows || !all_done()) &&
-      !run_variant(device, file, {.extents = extents && !rows, .weights = true, .gradients = gradients}, run, &done,
-                   &weights_used))
+      !run_variant(device, beside, file, {.extents = extents && !rows, .weights = true, .gradients = gradients}, run,
+                   &done, &weights_used))
     return result;
   if (done.empty()) {
     run.stop(Verdict::Damaged, "no tensor 'expected' to compare with");

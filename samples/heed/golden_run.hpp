@@ -33,11 +33,14 @@ struct Result {
   std::string name;    // the file without folder and ending
   std::string system;  // "000.mha"
   double max_abs = 0, max_rel = 0;
+  std::string worst;   // the tensor that has max_abs, with the place: "output[7]"
   std::string detail;  // one line that says why the verdict is not Ok
 };
 
 // A file of kind "gradients" also holds gradients (golden_gradients.cpp). Damaged: it is of another kind, or the file names a known system, but lacks something that the system needs.
-Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents);
+// With `beside`, both devices compile a reproducible plan, and no bit of their results may differ.
+Result verify(Device& device, Messages& messages, const SafeTensors& file, std::string_view path, bool extents,
+              Device* beside = nullptr);
 
 // The file's name without folders and ending, with '_' for white space so that it is one word.
 std::string case_name(std::string_view path);

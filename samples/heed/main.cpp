@@ -69,8 +69,22 @@ void add_verify(CLI::App& app, int* exit_code) {
   command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--validation", options->validation, "Switch on the Khronos validation layer; a message fails");
+  command->add_flag("--bits", options->bits,
+                    "Also compile reproducible plans, and compare their results with the CPU's bit for bit");
   command->add_flag("--extents", options->extents, "Make batch and lengths extents with larger maxima");
   command->callback([=] { *exit_code = verify(*options); });
+}
+
+void add_bits(CLI::App& app, int* exit_code) {
+  auto options = std::make_shared<BitsOptions>();
+  CLI::App* command =
+      app.add_subcommand("bits", "Print a fingerprint of what each operation gives in reproducible plans");
+  command->footer(
+      "Two machines that print the same lines compute the same bits (CompileOptions::reproducible).\n"
+      "Exit code: 0 all are what this version of heed must give, 1 one is not, or no device can promise it.");
+  command->add_option("--device", options->device, kDevicesHelp)->type_name("DEVICE");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([=] { *exit_code = bits(*options); });
 }
 
 void add_bench(CLI::App& app, int* exit_code) {
@@ -156,6 +170,7 @@ int run(int argc, char** argv) {
   add_devices(app, &exit_code);
   add_tune(app, &exit_code);
   add_verify(app, &exit_code);
+  add_bits(app, &exit_code);
   add_bench(app, &exit_code);
   try {
     app.parse(argc, argv);

@@ -28,6 +28,7 @@ struct File {
 struct Tally {
   int passed = 0, failed = 0, damaged = 0, devices = 0;
   double worst = 0;
+  std::string worst_where;  // "output[7] of 000.mha.1 on cpu"
   nlohmann::json cases = nlohmann::json::array();
   nlohmann::json problems = nlohmann::json::array();
 
@@ -83,7 +84,10 @@ void report(const Result& result, const std::string& path, const std::string& de
   }
   const bool ok = result.verdict == Verdict::Ok;
   ++(ok ? tally.passed : tally.failed);
-  if (!(result.max_abs <= tally.worst)) tally.worst = result.max_abs;
+  if (!(result.max_abs <= tally.worst)) {
+    tally.worst = result.max_abs;
+    tally.worst_where = result.worst + " of " + result.name + " on " + device;
+  }
   if (json) {
     tally.cases.push_back({{"ok", ok},
                            {"case", result.name},
@@ -91,6 +95,7 @@ void report(const Result& result, const std::string& path, const std::string& de
                            {"device", device},
                            {"max_abs", result.max_abs},
                            {"max_rel", result.max_rel},
+                           {"worst", result.worst},
                            {"detail", result.detail}});
   } else {
     std::printf("%s %s %s %s %.3e %.3e\n", ok ? "ok" : "FAIL", result.name.c_str(), result.system.c_str(),
@@ -119,12 +124,15 @@ bool run_on(const std::string& select, const std::vector<File>& files, const Ver
     tally.problem(said.empty() ? "device '" + select + "': " + to_string(status) : said.front());
     return false;
   }
+  Device cpu;
+  if (options.bits && Device::open(device_options("cpu", messages.log()), &cpu) != Status::Ok) return false;
   for (const std::string& text : said) tally.problem(text);
   if (options.validation && !said.empty()) ++tally.failed;
   ++tally.devices;
   const std::string word = device.info().word;
   for (const File& file : files) {
-    Result result = goldens::verify(device, messages, file.content, file.path, options.extents);
+    Result result =
+        goldens::verify(device, messages, file.content, file.path, options.extents, options.bits ? &cpu : nullptr);
     if (options.validation) require_silence(messages, result);
     report(result, file.path, word, options.json, tally);
   }
@@ -145,13 +153,15 @@ void summarize(const Tally& tally, bool json) {
                                   {"failed", tally.failed},
                                   {"damaged", tally.damaged},
                                   {"devices", tally.devices},
-                                  {"max_abs", tally.worst}}}};
+                                  {"max_abs", tally.worst},
+                                  {"worst", tally.worst_where}}}};
     std::printf("%s\n", text_of(all).c_str());
     return;
   }
-  std::printf("%d passed, %d failed, %d damaged on %d device%s; largest difference %.3e, allowed %.0e + %.0e |b|\n",
+  std::printf("%d passed, %d failed, %d damaged on %d device%s; largest difference %.3e%s%s, allowed %.0e + %.0e |b|\n",
               tally.passed, tally.failed, tally.damaged, tally.devices, tally.devices == 1 ? "" : "s", tally.worst,
-              goldens::kAbsolute, goldens::kRelative);
+              tally.worst_where.empty() ? "" : " in ", tally.worst_where.c_str(), goldens::kAbsolute,
+              goldens::kRelative);
 }
 
 }  // namespace

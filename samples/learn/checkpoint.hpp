@@ -5,16 +5,20 @@
 
 #include "curve.hpp"
 #include "model.hpp"
+#include "voice.hpp"
 
 namespace learn {
 
 std::string weights_path(const std::string& folder);
 std::string picture_path(const std::string& folder);
+std::string adapters_path(const std::string& folder);  // a folder
 
 bool is_there(const std::string& folder);
 // False: *error is one sentence, and what was there before is still there.
 bool write_checkpoint(const std::string& folder, const Model& model, const Losses& losses, std::string* error);
-// The weights are then read by Model::load.
+bool write_checkpoint(const std::string& folder, const Voice& voice, const Losses& losses, std::string* error);
+// The weights are then read by load().
 bool read_checkpoint(const std::string& folder, Config* config, Losses* losses, std::string* error);
+bool read_checkpoint(const std::string& folder, VoiceConfig* config, Losses* losses, std::string* error);
 
 }  // namespace learn

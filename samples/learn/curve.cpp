@@ -38,7 +38,7 @@ std::string text_of(double value, double distance) {
   return text;
 }
 
-void draw_axes(cairo_t* c, const Axes& axes) {
+void draw_axes(cairo_t* c, const Axes& axes, const std::string& unit) {
   cairo_set_line_width(c, 0.7);
   samples::use_font(c, 9.5);
   const double losses = mark_distance(axes.most - axes.least, 6), steps = mark_distance(axes.last_step, 8);
@@ -54,7 +54,7 @@ void draw_axes(cairo_t* c, const Axes& axes) {
   for (double at = 0; at <= axes.last_step; at += steps)
     samples::write(c, text_of(at, steps), axes.x(at), kHeight - kBottom + 15, 0.5);
   samples::write(c, "steps", kWidth - kRight, kHeight - 10, 1);
-  samples::write(c, "nats for a character", kLeft - 30, kTop - 10);
+  samples::write(c, "nats for a " + unit, kLeft - 30, kTop - 10);
 }
 
 // Sums of neighbours, so that thousands of steps are a line that can be read.
@@ -92,7 +92,8 @@ void draw_held_out(cairo_t* c, const Axes& axes, const Losses& losses) {
 
 }  // namespace
 
-bool draw_losses(const Losses& losses, const std::string& title, const std::string& path, std::string* error) {
+bool draw_losses(const Losses& losses, const std::string& title, const std::string& unit, const std::string& path,
+                 std::string* error) {
   const samples::Page page(kWidth, kHeight, 2);
   cairo_t* c = page.context();
   samples::fill_rectangle(c, 0, 0, kWidth, kHeight, kPaper);
@@ -103,7 +104,7 @@ bool draw_losses(const Losses& losses, const std::string& title, const std::stri
   samples::use(c, kInk);
   samples::use_font(c, 12, true);
   samples::write(c, title, kLeft - 30, 22);
-  draw_axes(c, axes);
+  draw_axes(c, axes, unit);
   draw_line(c, axes, losses.of_steps, kSteps, 0.6);
   draw_line(c, axes, means(losses.of_steps, std::max<size_t>(1, losses.of_steps.size() / 60)), kMean, 1.6);
   samples::use_font(c, 9.5);

@@ -7,7 +7,7 @@
 
 namespace learn {
 
-// In nats for each character.
+// In nats for each character or token.
 struct Losses {
   std::vector<float> of_steps;  // of each step's own rows
   struct HeldOut {
@@ -20,6 +20,8 @@ struct Losses {
 // False: *error is one sentence. Lines are "step TAB loss" and "held-out TAB step TAB loss".
 bool write_losses(const Losses& losses, const std::string& path, std::string* error);
 bool read_losses(const std::string& path, Losses* losses, std::string* error);
-bool draw_losses(const Losses& losses, const std::string& title, const std::string& path, std::string* error);
+// `unit`: "character" or "token".
+bool draw_losses(const Losses& losses, const std::string& title, const std::string& unit, const std::string& path,
+                 std::string* error);
 
 }  // namespace learn

@@ -24,14 +24,6 @@ bool ends_with(const std::string& text, const std::string& end) {
 
 }  // namespace
 
-float rate_of(const Config& config, int64_t step) {
-  const double warm = std::max<double>(1.0, static_cast<double>(config.steps) / 20.0);
-  const double at = static_cast<double>(step) + 1.0;
-  if (at < warm) return config.rate * static_cast<float>(at / warm);
-  const double rest = std::min(1.0, (at - warm) / std::max(1.0, static_cast<double>(config.steps) - warm));
-  return config.rate * static_cast<float>(0.55 + 0.45 * std::cos(std::numbers::pi * rest));
-}
-
 heed::Tensor Model::network(heed::Graph& g, heed::Tensor ids) const {
   const auto characters = static_cast<int64_t>(config_.characters.size());
   heed::Tensor x = g.embedding(g.weight("characters.weight", {characters, config_.width}), ids);
@@ -128,8 +120,10 @@ Status Model::step(const Batch& batch, int64_t number, float* loss, heed::train:
   std::vector<heed::train::StepWords> words(static_cast<size_t>(optimizer_.groups()));
   for (size_t group = 0; group < words.size(); ++group) {
     // The second group is that of biases and of factors of norms.
-    const heed::train::StepNumbers numbers = {
-        .rate = rate_of(config_, number), .weight_decay = group == 0 ? 0.05f : 0.0f, .beta2 = 0.99f, .max_norm = 1.0f};
+    const heed::train::StepNumbers numbers = {.rate = rate_at(config_.rate, config_.steps, number),
+                                              .weight_decay = group == 0 ? 0.05f : 0.0f,
+                                              .beta2 = 0.99f,
+                                              .max_norm = 1.0f};
     const Status status = heed::train::step_words(heed::train::UpdateRule::AdamW, numbers, &words[group]);
     if (status != Status::Ok) return status;
   }
@@ -152,6 +146,7 @@ Status Model::write(const std::string& start, int64_t count, float temperature, 
   Status status = heed::sample_words({.temperature = temperature}, &settings);
   std::vector<int32_t> ids = numbers_of(start, config_.characters);
   if (ids.empty()) ids.push_back(0);
+  // Positions are places in the window. Once it slides they change for all characters, with their keys and values: there is no cache.
   for (int64_t i = 0; i < count && status == Status::Ok; ++i) {
     const size_t seen = std::min(ids.size(), static_cast<size_t>(config_.context));
     int32_t next = 0;

@@ -23,9 +23,6 @@ struct Config {
   std::string characters;
 };
 
-// The rate of a step: it rises for a twentieth of the training, then falls along a cosine to a tenth.
-float rate_of(const Config& config, int64_t step);
-
 class Model {
  public:
   // Compiles the three plans. *reason says what failed, for programs that print one line.

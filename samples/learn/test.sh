@@ -63,6 +63,32 @@ printf 'x\xff\xfe\x00y%.0s' {1..2000} >"$folder/bytes"
 check "a text of any bytes" 0 "step 5 of 5" --text "$folder/bytes" --out "$folder/of-bytes" --steps 5 "${small[@]}"
 check "help" 0 "--text" --help
 
+# --- A language model that learns a voice ----------------------------------------------------------------------------
+tiny=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/tests/talk/tiny.gguf
+for i in {1..24}; do printf '> the sword %s\nin the on or er\n' "$i"; done >"$folder/lines"
+voice=(--lora "$folder/lines" --model "$tiny" --steps 40 --batch 2 --rank 4 --rate 0.02 --every 1000)
+check "learns a voice" 0 "step 40 of 40: loss [0-9.]+, held out [0-9.]+" --out "$folder/voice" "${voice[@]}"
+first=$(sed -n '1s/.*\t//p' "$folder/voice/losses.tsv") last=$(grep '^held-out' "$folder/voice/losses.tsv" | tail -n 1 | sed 's/.*\t//')
+report "the loss of lines that were held out falls" "$(awk -v a="$first" -v b="$last" 'BEGIN { if (!(b < 0.5 * a)) print a, b }')"
+check "answers before and after, side by side" 0 "> What should I do tomorrow[?]" --out "$folder/voice" "${voice[@]}"
+check "what it learned is among them" 0 "[|] .*in the on or er" --out "$folder/voice" "${voice[@]}"
+adapters=$folder/voice/adapters
+missing=$(for name in lora_A lora_B; do
+  grep -a -q "\"base_model.model.model.layers.1.self_attn.q_proj.$name.weight\"" "$adapters/adapter_model.safetensors" || echo "no $name"
+done)
+report "adapters have PEFT's names" "$missing"
+report "and PEFT's settings" "$(grep -q '"peft_type": "LORA"' "$adapters/adapter_config.json" || echo "none")"
+rm "$folder/log"
+"$program" "${on[@]}" --out "$folder/voice-halves" "${voice[@]}" >"$folder/log" 2>&1 &
+pid=$!
+while [[ ! -s $folder/log ]] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -INT $pid 2>/dev/null
+wait $pid
+code=$?
+report "Ctrl-C keeps a voice" "$([[ $code -eq 130 || $code -eq 0 ]] && [[ -s $folder/voice-halves/model.safetensors ]] || echo "exit code $code: $(<"$folder/log")")"
+check "the same command goes on with it" 0 "before and after" --out "$folder/voice-halves" "${voice[@]}"
+same "to the same adapters" "$adapters/adapter_model.safetensors" "$folder/voice-halves/adapters/adapter_model.safetensors"
+
 # --- Bad input -----------------------------------------------------------------------------------------------------
 check "no such text" 2 "cannot be read" --text "$folder/none" --out "$folder/n" "${small[@]}"
 echo short >"$folder/short"
@@ -70,6 +96,14 @@ check "a text that is too short" 2 "are needed, or a shorter --context" --text "
 check "another text than before" 2 "learned another text" --text "$folder/bytes" --out "$whole"
 check "writing before learning" 2 "nothing was learned yet" --out "$folder/n" --write 10
 check "a width that heads do not divide" 2 "multiple of twice" --out "$folder/n" --width 36 --heads 4
+check "no such lines" 2 "cannot be read" --lora "$folder/none" --model "$tiny" --out "$folder/n"
+check "a file without lines" 2 "no line that begins with" --lora "$folder/short" --model "$tiny" --out "$folder/n"
+printf '> unanswered\n' >"$folder/unanswered"
+check "a line without an answer" 2 "nothing is answered" --lora "$folder/unanswered" --model "$tiny" --out "$folder/n"
+check "no model" 2 "--model" --lora "$folder/lines" --out "$folder/n"
+check "a model that is none" 2 "short" --lora "$folder/lines" --model "$folder/short" --out "$folder/n"
+check "other lines than before" 2 "learned other lines" --lora <(sed 's/or/er/' "$folder/lines") --model "$tiny" --out "$folder/voice"
+check "a folder of the other mode" 2 "of another of its modes" --lora "$folder/lines" --model "$tiny" --out "$whole"
 on=(--device nonsense)
 check "no such device" 2 "no device" --out "$folder/n" "${small[@]}"
 on=(--device cpu)

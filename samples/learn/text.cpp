@@ -1,8 +1,11 @@
 #include "text.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <iterator>
+#include <numbers>
 
 namespace learn {
 
@@ -11,6 +14,14 @@ uint64_t random_bits(uint64_t seed, uint64_t counter) {
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
   z = (z ^ z >> 27) * 0x94d049bb133111ebu;
   return z ^ z >> 31;
+}
+
+float rate_at(float most, int64_t steps, int64_t step) {
+  const double warm = std::max<double>(1.0, static_cast<double>(steps) / 20.0);
+  const double at = static_cast<double>(step) + 1.0;
+  if (at < warm) return most * static_cast<float>(at / warm);
+  const double rest = std::min(1.0, (at - warm) / std::max(1.0, static_cast<double>(steps) - warm));
+  return most * static_cast<float>(0.55 + 0.45 * std::cos(std::numbers::pi * rest));
 }
 
 std::vector<int32_t> numbers_of(const std::string& from, const std::string& characters) {

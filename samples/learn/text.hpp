@@ -25,6 +25,10 @@ struct Batch {
 // Rows that begin at places that seed, step and row decide, so that a step reads the same whenever it is taken.
 Batch draw_batch(const std::vector<int32_t>& from, int64_t rows, int64_t length, uint64_t seed, uint64_t step);
 
+// The rate of a step, of which the training has so many: it rises to `most` for a twentieth of them, then falls along a cosine to a
+// tenth.
+float rate_at(float most, int64_t steps, int64_t step);
+
 // Random bits that depend on what is given alone (Steele et al. 2014, SplitMix).
 uint64_t random_bits(uint64_t seed, uint64_t counter);
 

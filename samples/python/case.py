@@ -1,4 +1,5 @@
-"""A golden file: the inputs and weights of an attention system, and what it computes from them (tests/goldens/README.md)."""
+"""A golden file: the inputs and weights of an attention system, and what it computes from them (tests/goldens/README.md), or the
+gradients of both (tests/goldens-gradients/README.md)."""
 
 import pathlib
 
@@ -8,6 +9,7 @@ import heed
 from pytorch import torch
 
 GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "tests" / "goldens"
+GRADIENTS = GOLDENS.with_name("goldens-gradients")
 
 INPUTS = {"x", "y", "q", "k", "v", "ids", "x_ids", "y_ids", "enc_out", "mask", "self_mask", "cross_mask", "pad_mask",
           "enc_pad_mask", "causal_mask", "attn_mask", "key_padding_mask"}
@@ -27,6 +29,8 @@ class Case:
         self._extents = extents
         self._letters = {}
         self.fed = {}  # the arrays of a run, by the names of inputs
+        self.inputs = {}  # heed's tensors of these
+        self.leaves = {}  # PyTorch's inputs and weights, by name; of a file of gradients they collect those
 
     # What the file holds.
 
@@ -44,6 +48,19 @@ class Case:
         return {name: a for name, a in self.arrays.items() if name.startswith("expected")}
 
     @property
+    def upstream(self):
+        """The gradients that the system's results have, by the names of the results."""
+        given = {"expected" + name[len("grad_out"):].replace(".", "_", 1): a for name, a in self.arrays.items()
+                 if name.startswith("grad_out")}
+        assert given.keys() <= self.expected.keys()
+        return given
+
+    @property
+    def gradients(self):
+        """The gradients of inputs and weights, by their names."""
+        return {name[len("grad."):]: a for name, a in self.arrays.items() if name.startswith("grad.")}
+
+    @property
     def nan_rows(self):
         """[B, S_q], true where a query sees no key: heed gives zero weights there, and PyTorch NaN. None: there are no such rows."""
         return self.arrays.get("nan_rows")
@@ -52,7 +69,7 @@ class Case:
     def weights(self):
         """The state dict of the system."""
         return {name: a for name, a in self.arrays.items()
-                if name not in INPUTS and name != "nan_rows" and not name.startswith("expected")}
+                if name not in INPUTS and name != "nan_rows" and not name.startswith(("expected", "grad.", "grad_out"))}
 
     # For heed.
 
@@ -63,9 +80,13 @@ class Case:
             array = self.arrays.get(name)
         if array is None:
             return None
+        return self.feed(g, name, [self._size(g, letter, size) for letter, size in zip(axes[-array.ndim:], array.shape)], array)
+
+    def feed(self, g, name, shape, array):
+        """An input of this shape, which each run gets this array for."""
         self.fed[name] = array
-        shape = [self._size(g, letter, size) for letter, size in zip(axes[-array.ndim:], array.shape)]
-        return g.input(name, shape, {"float32": "f32", "int32": "i32"}.get(array.dtype.name, "u8"))
+        self.inputs[name] = g.input(name, shape, {"float32": "f32", "int32": "i32"}.get(array.dtype.name, "u8"))
+        return self.inputs[name]
 
     def _size(self, g, letter, size):
         known = self._letters.setdefault(letter, size)  # a size of 1 beside it is broadcast
@@ -77,11 +98,14 @@ class Case:
 
     def tensor(self, name):
         """A tensor of PyTorch, or None if the file has none of this name."""
-        return torch.from_numpy(self.arrays[name]) if name in self else None
+        if name in self and name not in self.leaves:
+            self.leaves[name] = torch.from_numpy(self.arrays[name]).requires_grad_(name in self.gradients)
+        return self.leaves.get(name)
 
     def load(self, module):
         """The module, in eval mode and with the file's weights, which must be all that it has."""
         module.load_state_dict({name: torch.from_numpy(a) for name, a in self.weights.items()})
+        self.leaves.update(module.named_parameters())
         return module.eval()
 
 

@@ -1,4 +1,5 @@
-"""Runs the 30 attention systems of the golden files in heed, and in PyTorch beside it, and compares both with the stored results.
+"""Runs the 30 attention systems of the golden files in heed, and in PyTorch beside it, forward and backward, and compares both with
+the stored results.
 
     python samples/python/compare.py                        # on every device of this machine
     python samples/python/compare.py --device cpu 000 003   # one device, some families
@@ -14,23 +15,11 @@ import sys
 
 import numpy as np
 
-import family_000
-import family_001
-import family_002
-import family_003
-import family_004
+import gradients
 import heed
-from case import GOLDENS, Case
+from case import GOLDENS, GRADIENTS, Case
 from pytorch import torch
-
-SYSTEMS = {name: functions for family in (family_000, family_001, family_002, family_003, family_004)
-           for name, functions in family.SYSTEMS.items()}
-
-
-def distance(a, b):
-    """The largest |a - b|, and whether it is within 2e-5 + 1e-4 |b| everywhere; NaN is not."""
-    difference = np.abs(a.astype(np.float64) - b)
-    return float(np.max(difference, initial=0)), bool((difference <= 2e-5 + 1e-4 * np.abs(b)).all())
+from systems import SYSTEMS, distance
 
 
 def run_heed(device, path, **options):
@@ -146,17 +135,18 @@ def main():
     if torch is None:
         print("PyTorch is not installed (Debian: python3-torch): heed is compared with the stored results alone")
 
-    files = [path for path in sorted(GOLDENS.glob("*.safetensors")) if path.name.startswith(tuple(options.names) or "")]
+    files = [(path, check) for folder, check in ((GOLDENS, problems_of), (GRADIENTS, gradients.problems_of))
+             for path in sorted(folder.glob("*.safetensors")) if path.name.startswith(tuple(options.names) or "")]
     if not files:
         sys.exit("no file has a name that begins so")
     failed = 0
     chosen = devices(options.device, os.environ.get("HEED_VULKAN_LOADER"))
     for device in chosen:
-        for path in files:
-            problems, worst, beside = problems_of(path, device)
+        for path, check in files:
+            problems, worst, beside = check(path, device)
             failed += bool(problems)
             verdict = "FAIL" if problems else "ok"
-            print(f"{verdict} {path.stem} {device.info.word} stored {worst:.1e}" + (f" PyTorch {beside:.1e}" if torch else ""))
+            print(f"{verdict} {path.parent.name}/{path.stem} {device.info.word} stored {worst:.1e}" + (f" PyTorch {beside:.1e}" if torch else ""))
             for problem in problems:
                 print(f"     {problem}")
     if options.draw:

@@ -34,7 +34,8 @@ class LookInfo {
 
 }  // namespace
 
-Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, uint32_t slots, bool spread)
+Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick,
+                     std::span<const Flavour> flavours, uint32_t slots, bool spread)
     : buffers_(look), picked_buffers_(pick) {
   require(heed::vulkan::adopt({.instance = gpu.instance,
                                .physical_device = gpu.physical,
@@ -50,7 +51,7 @@ Attention::Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers&
           "use this device");
   const MotiveWeights rules;
   require(device_.upload(rules.tensors(), &weights_), "upload its weights");
-  for (const Flavour flavour : kFlavours) {
+  for (const Flavour flavour : flavours) {
     const size_t i = index_of(flavour);
     require(device_.compile(look_graph(flavour), weights_, &look_[i], {.timestamps = spread, .record_slots = slots}),
             "compile attention");

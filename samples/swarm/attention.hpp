@@ -26,8 +26,10 @@ struct Look {
 
 class Attention {
  public:
-  // With `spread`, record_part is used instead of record_look. It needs plans that measure their passes.
-  Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, uint32_t slots, bool spread);
+  // For these flavours. With `spread`, record_part is used instead of record_look. It needs plans that measure their passes.
+  Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, std::span<const Flavour> flavours,
+            uint32_t slots, bool spread);
+  heed::Device& device() { return device_; }
 
   // Records every agent's attention. `slot` is the number of the frame in flight.
   void record_look(VkCommandBuffer commands, const Look& look, uint32_t slot) const;
@@ -48,7 +50,7 @@ class Attention {
   PickBuffers picked_buffers_;
   heed::Device device_;
   heed::Weights weights_;
-  heed::Plan look_[3], picked_[3];  // by flavour
+  heed::Plan look_[kFlavourCount], picked_[kFlavourCount];  // by flavour
 };
 
 }  // namespace swarm

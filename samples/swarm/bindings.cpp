@@ -9,6 +9,12 @@ namespace {
 
 constexpr VkShaderStageFlags kStages =
     VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+// Shaders that draw see nothing of what only a hunt needs, as devices limit how many buffers a stage sees.
+VkShaderStageFlags stages_of(uint32_t binding) {
+  const bool of_hunt = binding >= SWARM_BIND_SEEN && binding < SWARM_BIND_FONT;
+  return of_hunt ? VkShaderStageFlags{VK_SHADER_STAGE_COMPUTE_BIT} : kStages;
+}
+
 constexpr VkBufferUsageFlags kStorage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
 
 VkDescriptorType type_of(uint32_t binding) {
@@ -29,7 +35,15 @@ Bindings::Bindings(const Gpu& gpu) : gpu_(gpu) {
   pick = make_buffer(gpu, kRow + kVec4, kStorage);
   weights = make_buffer(gpu, kMaxAgents * SWARM_HEADS * sizeof(float), kStorage);
   links = make_buffer(gpu, SWARM_HEADS * SWARM_LINKS * 2 * sizeof(uint32_t), kStorage);
+  seen = make_buffer(gpu, kMaxAgents * SWARM_SEEN4 * kVec4, kStorage);
+  action = make_buffer(gpu, kMaxAgents * kVec4, kStorage);
+  lives = make_buffer(gpu, kMaxAgents * 2 * kVec4, kStorage);
+  tried = make_buffer(gpu, kMaxAgents * SWARM_TRY4 * kVec4, kStorage);
+  places = make_buffer(gpu, kMaxAgents * sizeof(int32_t), kStorage);
+  picks = make_buffer(gpu, SWARM_BATCH * (sizeof(int32_t) + kVec4), kStorage);
+  counts = make_buffer(gpu, sizeof(Counts), kStorage);
   for (uint32_t i = 0; i < kSlots; ++i) {
+    tallies_[i] = make_buffer(gpu, sizeof(Counts), kStorage, Where::Host);
     frames_[i] = make_buffer(gpu, sizeof(Frame), VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT, Where::Host);
     boxes_[i] = make_buffer(gpu, kMaxBoxes * sizeof(Box), kStorage, Where::Host);
   }
@@ -39,7 +53,7 @@ Bindings::Bindings(const Gpu& gpu) : gpu_(gpu) {
 
 void Bindings::make_layout() {
   std::array<VkDescriptorSetLayoutBinding, SWARM_BINDINGS> list{};
-  for (uint32_t i = 0; i < list.size(); ++i) list[i] = {i, type_of(i), 1, kStages, nullptr};
+  for (uint32_t i = 0; i < list.size(); ++i) list[i] = {i, type_of(i), 1, stages_of(i), nullptr};
   auto set_info = structure<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   set_info.bindingCount = SWARM_BINDINGS;
   set_info.pBindings = list.data();
@@ -80,8 +94,10 @@ void Bindings::make_sets() {
   check(vkAllocateDescriptorSets(gpu_.device, &info, sets_.data()), "vkAllocateDescriptorSets");
 
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    const VkBuffer buffers[] = {frames_[slot].handle, agents.handle,  targets.handle, look.handle,        trails.handle,
-                                pick.handle,          weights.handle, links.handle,   boxes_[slot].handle};
+    const VkBuffer buffers[] = {
+        frames_[slot].handle, agents.handle, targets.handle,      look.handle,   trails.handle,        pick.handle,
+        weights.handle,       links.handle,  boxes_[slot].handle, seen.handle,   action.handle,        lives.handle,
+        tried.handle,         places.handle, picks.handle,        counts.handle, tallies_[slot].handle};
     static_assert(std::size(buffers) == SWARM_BIND_FONT);
     for (uint32_t i = 0; i < std::size(buffers); ++i) {
       const VkDescriptorBufferInfo range = {buffers[i], 0, VK_WHOLE_SIZE};
@@ -112,6 +128,12 @@ void Bindings::set_font(VkImageView view) {
     write.pImageInfo = &image;
     vkUpdateDescriptorSets(gpu_.device, 1, &write, 0, nullptr);
   }
+}
+
+Counts Bindings::tally(uint32_t slot) const {
+  Counts counts;
+  std::memcpy(&counts, tallies_[slot].mapped, sizeof counts);
+  return counts;
 }
 
 void Bindings::write(uint32_t slot, const Frame& frame, std::span<const Box> boxes) {

@@ -17,11 +17,15 @@ class Bindings {
 
   // The crowd's buffers. One pass writes what the next one reads, and the frames in flight share them.
   Buffer agents, targets, look, trails, pick, weights, links;
+  // Those of a hunt: see shaders/shared.h.
+  Buffer seen, action, lives, tried, places, picks, counts;
 
   VkPipelineLayout layout() const { return layout_; }
   void set_font(VkImageView view);
   // Writes what shaders read about this frame. The GPU must be done with the slot.
   void write(uint32_t slot, const Frame& frame, std::span<const Box> boxes);
+  // What the last frame of this slot that the GPU has finished counted.
+  Counts tally(uint32_t slot) const;
   void bind(VkCommandBuffer commands, VkPipelineBindPoint point, uint32_t slot) const {
     vkCmdBindDescriptorSets(commands, point, layout_, 0, 1, &sets_[slot], 0, nullptr);
   }
@@ -36,7 +40,7 @@ class Bindings {
   Owned<VkDescriptorPool> pool_;
   Owned<VkSampler> sampler_;
   std::array<VkDescriptorSet, kSlots> sets_{};
-  std::array<Buffer, kSlots> frames_, boxes_;
+  std::array<Buffer, kSlots> frames_, boxes_, tallies_;
 };
 
 }  // namespace swarm

@@ -12,11 +12,13 @@ constexpr Side kLastFrame = {kDraws.stages, VK_ACCESS_SHADER_WRITE_BIT};
 
 }  // namespace
 
-Crowd::Crowd(const Gpu& gpu, const Bindings& b, double attention_ms)
+Crowd::Crowd(const Gpu& gpu, const Bindings& b, double attention_ms, const LearnOptions& learn)
     : bindings_(b),
-      attention_(gpu, {b.agents.handle, b.targets.handle, b.look.handle}, {b.pick.handle, b.weights.handle}, kSlots,
+      attention_(gpu, {b.agents.handle, b.targets.handle, b.look.handle}, {b.pick.handle, b.weights.handle},
+                 learn.on ? std::span<const Flavour>(kHunted) : std::span<const Flavour>(kFlavours), kSlots,
                  attention_ms > 0),
       spread_(attention_ms > 0 ? std::make_unique<Spread>(gpu, b, attention_, attention_ms) : nullptr),
+      hunt_(learn.on ? std::make_unique<Hunt>(gpu, attention_.device(), b, learn) : nullptr),
       spawn_(make_compute(gpu, b.layout(), spirv::kSpawnComp)),
       targets_(make_compute(gpu, b.layout(), spirv::kTargetsComp)),
       integrate_(make_compute(gpu, b.layout(), spirv::kIntegrateComp)),
@@ -33,6 +35,7 @@ void Crowd::dispatch(VkCommandBuffer commands, VkPipeline pipeline, uint32_t slo
 void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot, VkQueryPool timestamps,
                         uint32_t first) {
   barrier(commands, kLastFrame, kComputes);
+  if (hunt_ && step.forget) hunt_->learner().record_restart(commands);
   if (step.spawn_from < step.agents) {
     vkCmdPushConstants(commands, bindings_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof step.spawn_from,
                        &step.spawn_from);
@@ -50,7 +53,10 @@ void Crowd::record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_
   if (timestamps != VK_NULL_HANDLE)
     vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, timestamps, first + 1);
   barrier(commands, spread_ ? kComputeWrites : attention_.writes(step.flavour), kComputes);
-  if (step.move) dispatch(commands, integrate_, slot, step.agents);
+  if (step.move && hunt_)
+    hunt_->record(commands, step.agents, slot, timestamps, first + 3);
+  else if (step.move)
+    dispatch(commands, integrate_, slot, step.agents);
   barrier(commands, kComputeWrites, kDraws);
 }
 

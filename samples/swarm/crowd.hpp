@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "learn/hunt.hpp"
 #include "spread.hpp"
 
 namespace swarm {
@@ -15,6 +16,7 @@ struct CrowdStep {
   uint32_t spawn_from = UINT32_MAX;  // agents from this index on are new; UINT32_MAX: no agent is
   bool move = true;                  // false: paused
   bool links = true;                 // show what the picked agent looks at
+  bool forget = false;               // a hunt begins anew, with nothing learned
 
   Look look() const { return {flavour, agents, targets}; }
 };
@@ -22,15 +24,17 @@ struct CrowdStep {
 class Crowd {
  public:
   // `attention_ms` is the GPU time that attention may take in a frame; it is then spread over several frames.
-  // 0: each frame computes all of it.
-  Crowd(const Gpu& gpu, const Bindings& bindings, double attention_ms);
+  // 0: each frame computes all of it. A crowd that learns is hunted, and knows no other flavour.
+  Crowd(const Gpu& gpu, const Bindings& bindings, double attention_ms, const LearnOptions& learn);
 
   // Records the attention of all agents and one step of each. Reads what earlier frames on this queue wrote. If
-  // `timestamps` is not null, query `first` is written before attention and `first + 1` after it.
+  // `timestamps` is not null, query `first` is written before attention and `first + 1` after it, `first + 3` before learning and `first + 4` after it.
   void record_step(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot, VkQueryPool timestamps,
                    uint32_t first);
   // Null if attention has no budget.
   const Spread* spread() const { return spread_.get(); }
+  // Null if the crowd does not learn.
+  const Hunt* hunt() const { return hunt_.get(); }
   // Records the picked agent's links. Vertex shaders may then read everything.
   void record_links(VkCommandBuffer commands, const CrowdStep& step, uint32_t slot) const;
 
@@ -40,6 +44,7 @@ class Crowd {
   const Bindings& bindings_;
   Attention attention_;
   std::unique_ptr<Spread> spread_;
+  std::unique_ptr<Hunt> hunt_;
   Owned<VkPipeline> spawn_, targets_, integrate_, pick_, strongest_;
 };
 

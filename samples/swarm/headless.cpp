@@ -26,7 +26,7 @@ uint32_t run_headless(const Options& options) {
                                        .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT});
   const VkImageView views[] = {image.view};
   canvas.resize(options.size, views);
-  Renderer renderer(gpu, canvas, options.attention_ms);
+  Renderer renderer(gpu, canvas, options.attention_ms, options.learn);
   const Font font(gpu, static_cast<float>(options.size.height) / 720);
   renderer.bindings().set_font(font.view());
 
@@ -35,27 +35,34 @@ uint32_t run_headless(const Options& options) {
   OverlayState state = {.kind = options.overlay,
                         .budget_ms = options.budget_ms,
                         .attention_ms = options.attention_ms,
+                        .learning_ms = options.learn.budget_ms,
                         .device = gpu.properties.deviceName};
   std::vector<Box> boxes;
+  Survival survival;
   const uint32_t frames = options.frames != 0 ? options.frames : 240;
   for (uint32_t i = 0; i < frames; ++i) {
     renderer.next_slot();
     show.advance(kStep);
     show.describe(&state);
     state.times = renderer.times();
+    describe_hunt(renderer, &survival, &state);
     build_overlay(font, state, options.size, &boxes);
-    renderer.render({.frame = show.frame(options.size), .step = show.take_step(), .boxes = boxes});
+    // Learning takes a thousand frames, of which a software driver would spend most on drawing.
+    const bool draw = !options.learn.on || i < kSlots || i + 1 == frames;
+    renderer.render({.frame = show.frame(options.size), .step = show.take_step(), .boxes = boxes, .draw = draw});
     if (options.report && i == 0)
       print_report("first",
                    measure(gpu, renderer.bindings(), show.agents, show.flavour == Flavour::Cross ? show.targets : 1));
   }
   check(vkDeviceWaitIdle(gpu.device), "vkDeviceWaitIdle");
+  finish_hunt(options, renderer, &survival);
   if (options.report) {
     print_report("last",
                  measure(gpu, renderer.bindings(), show.agents, show.flavour == Flavour::Cross ? show.targets : 1));
     renderer.next_slot();
     std::printf("times: frame %.3f ms attention %.3f ms on %s, %u agents, %u targets\n", renderer.times().frame,
                 renderer.times().attention, gpu.properties.deviceName, show.agents, show.targets);
+    if (options.learn.on) std::printf("learning: %.3f ms\n", renderer.times().learning);
     if (const Spread* spread = renderer.crowd().spread())
       std::printf("spread: parts %u finished %u\n", spread->parts(), spread->finished());
   }

@@ -39,23 +39,46 @@ VkExtent2D parse_size(const std::string& text) {
 }
 
 void add_options(CLI::App* app, Options* options, Words* words) {
-  app->add_option("--flavour", words->flavour, "flock (bidirectional), conga (causal) or cross; default flock")
-      ->check(CLI::IsMember(keys_of(kFlavourWords)));
+  CLI::Option* flavour =
+      app->add_option("--flavour", words->flavour, "flock (bidirectional), conga (causal) or cross; default flock")
+          ->check(CLI::IsMember(keys_of(kFlavourWords)));
   app->add_option("--agents", options->agents, "how many; default 4096, 512 on a software driver")
       ->check(CLI::Range(32, static_cast<int>(swarm::kMaxAgents)));
-  app->add_option("--targets", options->targets, "lights of the cross flavour; default 256, 48 on a software driver")
-      ->check(CLI::Range(2, static_cast<int>(swarm::kMaxTargets)));
+  CLI::Option* targets = app->add_option("--targets", options->targets,
+                                         "lights of the cross flavour; default 256, 48 on a software driver")
+                             ->check(CLI::Range(2, static_cast<int>(swarm::kMaxTargets)));
   app->add_option("--heads", words->heads, "which of the heads 1 to 4 act, e.g. --heads 1,3; default all")
       ->delimiter(',')
       ->check(CLI::Range(1, SWARM_HEADS));
   app->add_option("--device", options->device, "part of a GPU's name, or its number");
   app->add_option("--budget", options->budget_ms, "milliseconds per frame that the overlay measures against")
       ->check(samples::within(0.1, 1000));
-  app->add_option(
-         "--attention-budget", options->attention_ms,
-         "milliseconds of GPU time that attention may take in a frame; it is spread over several frames then. Default: "
-         "all of it in each frame")
-      ->check(samples::within(0.001, 1000));
+  CLI::Option* attention = app->add_option("--attention-budget", options->attention_ms,
+                                           "milliseconds of GPU time that attention may take in a frame; it is spread "
+                                           "over several frames then. Default: "
+                                           "all of it in each frame")
+                               ->check(samples::within(0.001, 1000));
+  CLI::Option* learn =
+      app->add_flag("--learn", options->learn.on,
+                    "agents are hunted, and learn to flee while you watch: one step of the optimizer in each frame")
+          ->excludes(flavour)
+          ->excludes(targets)
+          ->excludes(attention);
+  app->add_option("--hunters", options->hunters, "of --learn; default 4")
+      ->check(CLI::Range(1, SWARM_HUNTERS))
+      ->needs(learn);
+  app->add_option("--seed", options->learn.seed, "of --learn: of the first weights and of what agents try; default 1")
+      ->check(CLI::Range(0, 1000000000))
+      ->needs(learn);
+  app->add_option("--learn-budget", options->learn.budget_ms,
+                  "of --learn: milliseconds of GPU time that learning may take in a frame; a step is sliced over "
+                  "several frames then. "
+                  "Default: a whole step in each frame")
+      ->check(samples::within(0.001, 1000))
+      ->needs(learn);
+  app->add_option("--learned", options->learned,
+                  "of --learn: write the learned weights there at the end, as safetensors")
+      ->needs(learn);
   app->add_option("--size", words->size, "of the window or picture; default 1280x720");
   app->add_flag("--headless", options->headless, "no window: draw off-screen");
   app->add_option("--frames", options->frames,
@@ -67,6 +90,16 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_flag_callback("--no-links", [options] { options->links = false; }, "draw no lines from the picked agent");
   app->add_flag("--report", options->report,
                 "print how the crowd changed and GPU times; for a window, print what it showed last");
+  app->add_flag(
+      "--lockstep", options->lockstep.wanted,
+      "no window: two processes on two devices exchange key presses, and compare a hash of their worlds in every "
+      "frame; --frames: 10,000 by default");
+  app->add_option("--beside", options->lockstep.beside,
+                  "with --lockstep: the device of the other process; default cpu");
+  app->add_option("--record", options->lockstep.record, "with --lockstep: write the pressed keys there");
+  app->add_option("--replay", options->lockstep.replay,
+                  "with --lockstep: play this file on one device, and print its end");
+  app->add_option("--join", options->lockstep.port)->group("");
   app->add_flag("--validate", options->validate, "use the Khronos validation layer; exit code 3 if it gives messages");
 }
 
@@ -79,7 +112,11 @@ void apply(const Words& words, Options* options) {
   for (const int head : words.heads) options->heads[static_cast<size_t>(head - 1)] = true;
 }
 
-int run(const Options& options) {
+int run(const Options& options, const char* program) {
+  if (options.lockstep.wanted) {
+    run_lockstep(options.lockstep, options.device, options.frames, program);
+    return 0;
+  }
   const uint32_t complaints = options.headless ? run_headless(options) : run_window(options);
   if (complaints == 0) return 0;
   std::fprintf(stderr, "swarm: %u messages of the validation layer\n", complaints);
@@ -105,7 +142,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     apply(words, &options);
-    return run(options);
+    return run(options, argv[0]);
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

@@ -84,6 +84,24 @@ constexpr Rules kCross = {
     .leaders = 0,
 };
 
+// What agents do beside what they learn.
+constexpr Rules kHunt = {
+    .name = "hunt",
+    .attention = "learning to flee",
+    .title = "imitating those that got away",
+    .heads = {{{.name = "company", .what = "towards those around", .reach = 0.6f, .pull = 0.4f},
+               {.name = "heading", .what = "along with the near ones", .reach = 0.25f, .align = 0.4f},
+               {.name = "kin", .what = "towards the own tribe", .reach = 0.5f, .tribe = 8, .pull = 0.2f},
+               {.name = "elbow room", .what = "away from a crowd", .reach = 0.12f, .pull = -6.0f}}},
+    .slowest = 0,
+    .fastest = 0.9f,
+    .drag = 1.0f,
+    .radius = 1.2f,
+    .wander = 0,
+    .swirl = 0,
+    .leaders = 0,
+};
+
 // A linear layer whose weights are set one by one.
 struct Layer {
   int64_t out;
@@ -140,11 +158,17 @@ heed::nn::MultiHeadOptions layer_options(Flavour flavour) {
 }  // namespace
 
 const Rules& rules_of(Flavour flavour) {
-  return flavour == Flavour::Flock ? kFlock : flavour == Flavour::Conga ? kConga : kCross;
+  switch (flavour) {
+    case Flavour::Conga: return kConga;
+    case Flavour::Cross: return kCross;
+    case Flavour::Hunt: return kHunt;
+    default: return kFlock;
+  }
 }
 
 MotiveWeights::MotiveWeights() {
   for (const Flavour flavour : kFlavours) add(rules_of(flavour));
+  add(kHunt);
 }
 
 void MotiveWeights::add(const Rules& rules) {

@@ -1,6 +1,8 @@
 // The options of the command line.
 #pragma once
 
+#include "learn/learner.hpp"
+#include "lockstep.hpp"
 #include "overlay.hpp"
 
 namespace swarm {
@@ -17,6 +19,10 @@ struct Options {
   VkExtent2D size = {1280, 720};
   OverlayKind overlay = OverlayKind::Full;
   double budget_ms = 1000.0 / 60;
+  LearnOptions learn;
+  uint32_t hunters = 4;
+  std::string learned;      // the file that gets the learned weights
+  LockstepOptions lockstep;
   double attention_ms = 0;  // GPU time of attention per frame; 0: each frame computes all of it
 };
 

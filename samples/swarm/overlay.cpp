@@ -4,12 +4,13 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "learn/plot.hpp"
+
 namespace swarm {
 namespace {
 
-const vec4 kInk(0.80f, 0.84f, 0.95f, 0.95f), kDim(0.42f, 0.47f, 0.62f, 0.9f), kOff(0.12f, 0.13f, 0.18f, 1.0f);
 const vec4 kPanel(0.004f, 0.005f, 0.014f, 0.66f), kEdge(0.22f, 0.27f, 0.45f, 0.30f);
-const vec4 kRest(0.16f, 0.20f, 0.34f, 1.0f), kOver(0.90f, 0.12f, 0.08f, 1.0f), kGroove(0.02f, 0.025f, 0.05f, 0.9f);
+const vec4 kRest(0.16f, 0.20f, 0.34f, 1.0f), kOver(0.90f, 0.12f, 0.08f, 1.0f);
 
 [[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
   char buffer[160];
@@ -29,28 +30,8 @@ std::string number_of(double value, double budget) {
   return number(value) + (budget > 0 ? " of " + number(budget) : "");
 }
 
-// Places lines of text below each other. Lengths are in points.
-class Panel {
- public:
-  Panel(const Font& font, std::vector<Box>* boxes) : font_(font), boxes_(boxes), s_(font.scale()) {}
-
-  void box(float x, float y, float w, float h, vec4 color, float radius, float border = 0) {
-    boxes_->push_back({vec4(x, y, w, h) * s_, vec4(0), color, vec4(radius, border, 0, 0) * s_});
-  }
-  void write(Face face, const std::string& words, float x, float y, vec4 color) {
-    font_.write(face, words, x * s_, y * s_, color, boxes_);
-  }
-  void write_right(Face face, const std::string& words, float x, float y, vec4 color) {
-    font_.write(face, words, x * s_ - font_.width(face, words), y * s_, color, boxes_);
-  }
-
- private:
-  const Font& font_;
-  std::vector<Box>* boxes_;
-  float s_;
-};
-
-constexpr float kLeft = 20, kTop = 20, kWidth = 318, kPad = 16;
+constexpr float kPlotExtra = 56;  // the curve is as much higher than the list of heads
+constexpr float kLeft = Panel::kLeft, kTop = Panel::kTop, kWidth = Panel::kWidth, kPad = Panel::kPad;
 
 void heads(Panel& panel, const OverlayState& state, float* y) {
   const Rules& rules = rules_of(state.flavour);
@@ -74,7 +55,9 @@ void budget(Panel& panel, const OverlayState& state, float* y) {
     if (attention > 1) panel.box(x, *y, std::max(attention, 8.0f), 8, kHeadColors[1], 4);
   }
   *y += 25;
-  panel.write(Face::Small, "attention " + number_of(state.times.attention, state.attention_ms), x, *y, kInk);
+  std::string parts = "attention " + number_of(state.times.attention, state.attention_ms);
+  if (state.survival != nullptr) parts += "  learning " + number_of(state.times.learning, state.learning_ms);
+  panel.write(Face::Small, parts, x, *y, kInk);
   panel.write_right(Face::Small, "frame " + number_of(state.times.frame, state.budget_ms) + " ms", x + width, *y, kInk);
   *y += 18;
   const std::string clock = state.shown_ms > 0 ? text("%.0f per second", 1000 / state.shown_ms) : "";
@@ -94,17 +77,22 @@ void build_overlay(const Font& font, const OverlayState& state, VkExtent2D size,
   Panel panel(font, boxes);
   const Rules& rules = rules_of(state.flavour);
   const bool full = state.kind == OverlayKind::Full;
-  const float height = full ? 236 : 168;
+  const float height = (full ? 236.0f : 168.0f) + (state.survival != nullptr ? kPlotExtra : 0.0f);
   panel.box(kLeft, kTop, kWidth, height, kPanel, 12);
   panel.box(kLeft, kTop, kWidth, height, kEdge, 12, 1);
   float y = kTop + 32;
   panel.write(Face::Title, rules.attention, kLeft + kPad, y, kInk);
   panel.write_right(Face::Small, text("%u agents", state.agents), kLeft + kWidth - kPad, y, kDim);
   y += 19;
-  const std::string second = state.flavour == Flavour::Cross ? text(": %u lights", state.targets) : "";
+  const std::string second = state.flavour == Flavour::Cross  ? text(": %u lights", state.targets)
+                             : state.flavour == Flavour::Hunt ? text(": %u hunters", state.targets)
+                                                              : "";
   panel.write(Face::Small, rules.title + second, kLeft + kPad, y, kDim);
   y += 27;
-  heads(panel, state, &y);
+  if (state.survival != nullptr)
+    plot(panel, *state.survival, state.steps, &y);
+  else
+    heads(panel, state, &y);
   if (!full) return;
   y += 2;
   budget(panel, state, &y);

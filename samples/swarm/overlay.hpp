@@ -2,6 +2,7 @@
 #pragma once
 
 #include "font.hpp"
+#include "learn/survival.hpp"
 #include "motives.hpp"
 #include "renderer.hpp"
 
@@ -18,8 +19,11 @@ struct OverlayState {
   double shown_ms = -1;  // time from one picture to the next, by the clock; negative: not known
   double budget_ms = 16.7;
   double attention_ms = 0;  // GPU time that attention may take in a frame; 0: no limit
+  double learning_ms = 0;   // the same of learning
   std::string device;
   bool paused = false;
+  const Survival* survival = nullptr;  // of a hunt
+  uint32_t steps = 0;                  // of learning
 };
 
 // The heads' colours, in linear light.

@@ -22,6 +22,11 @@ Painter::Painter(const Gpu& gpu, const Bindings& bindings, const Canvas& canvas)
                 .fragment = spirv::kDartFrag,
                 .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST,
                 .blend = Blend::Opaque});
+  hunter_ = make({.vertex = spirv::kHunterVert,
+                  .fragment = spirv::kDartFrag,
+                  .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST,
+                  .blend = Blend::Opaque});
+  glare_ = make({.vertex = spirv::kGlareVert, .fragment = spirv::kGlowFrag});
   trail_ = make({.vertex = spirv::kTrailVert, .fragment = spirv::kDartFrag});
   halo_ = make({.vertex = spirv::kHaloVert, .fragment = spirv::kGlowFrag});
   orb_ = make({.vertex = spirv::kOrbVert, .fragment = spirv::kGlowFrag});
@@ -38,8 +43,11 @@ void Painter::draw(VkCommandBuffer commands, const CrowdStep& step, uint32_t box
   };
   draw(sky_, 3, 1);
   draw(dart_, kDartVertices, step.agents);
+  const uint32_t hunters = step.flavour == Flavour::Hunt ? step.targets : 0;
+  draw(hunter_, kDartVertices, hunters);
   draw(trail_, 2 * SWARM_TRAIL, step.agents);
   draw(halo_, kQuad, step.agents);
+  draw(glare_, kQuad, hunters);
   if (step.flavour == Flavour::Cross) draw(orb_, kQuad, step.targets);
   if (step.links) draw(link_, 2 * (SWARM_BEND + 1), SWARM_HEADS * SWARM_LINKS);
   draw(box_, kQuad, boxes);

@@ -15,7 +15,7 @@ class Painter {
 
  private:
   const Bindings& bindings_;
-  Owned<VkPipeline> sky_, dart_, trail_, halo_, orb_, link_, box_;
+  Owned<VkPipeline> sky_, dart_, trail_, halo_, orb_, link_, box_, hunter_, glare_;
 };
 
 }  // namespace swarm

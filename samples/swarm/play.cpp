@@ -99,7 +99,7 @@ uint32_t run_window(const Options& options) {
                  .instance_extensions = display.instance_extensions(),
                  .make_surface = [&](VkInstance instance) { return display.make_surface(instance); }});
   Swapchain swapchain(gpu, display);
-  Renderer renderer(gpu, swapchain.canvas(), options.attention_ms);
+  Renderer renderer(gpu, swapchain.canvas(), options.attention_ms, options.learn);
   float scale = 1;
   glfwGetWindowContentScale(display.handle(), &scale, nullptr);
   const Font font(gpu, std::clamp(scale, 1.0f, 3.0f));
@@ -110,9 +110,12 @@ uint32_t run_window(const Options& options) {
   Controls controls = {.show = &show, .overlay = options.overlay};
   listen(display.handle(), &controls);
 
-  OverlayState state = {
-      .budget_ms = options.budget_ms, .attention_ms = options.attention_ms, .device = gpu.properties.deviceName};
+  OverlayState state = {.budget_ms = options.budget_ms,
+                        .attention_ms = options.attention_ms,
+                        .learning_ms = options.learn.budget_ms,
+                        .device = gpu.properties.deviceName};
   std::vector<Box> boxes;
+  Survival survival;
   auto before = std::chrono::steady_clock::now();
   uint32_t frames = 0;
   while (glfwWindowShouldClose(display.handle()) == GLFW_FALSE && (options.frames == 0 || frames < options.frames)) {
@@ -131,6 +134,7 @@ uint32_t run_window(const Options& options) {
     state.kind = controls.overlay;
     show.describe(&state);
     state.times = renderer.times();
+    describe_hunt(renderer, &survival, &state);
     const VkExtent2D size = swapchain.canvas().size();
     build_overlay(font, state, size, &boxes);
     renderer.render({.frame = show.frame(size),
@@ -153,6 +157,7 @@ uint32_t run_window(const Options& options) {
     if (frames == 1) show.pick = false;
   }
   check(vkDeviceWaitIdle(gpu.device), "vkDeviceWaitIdle");
+  finish_hunt(options, renderer, &survival);
   if (options.report) report(show, frames);
   return gpu.complaints();
 }

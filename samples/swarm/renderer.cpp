@@ -3,16 +3,16 @@
 namespace swarm {
 namespace {
 
-// A slot's timestamps: start of the frame, before attention, after attention, end of the frame.
-constexpr uint32_t kQueries = 4;
+// A slot's timestamps: start of the frame, before attention, after attention, end of the frame; before learning, after it.
+constexpr uint32_t kQueries = 6, kAlways = 4;
 
 }  // namespace
 
-Renderer::Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms)
+Renderer::Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms, const LearnOptions& learn)
     : gpu_(gpu),
       canvas_(canvas),
       bindings_(gpu),
-      crowd_(gpu, bindings_, attention_ms),
+      crowd_(gpu, bindings_, attention_ms, learn),
       painter_(gpu, bindings_, canvas) {
   for (Slot& slot : slots_) {
     auto pool_info = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
@@ -49,18 +49,21 @@ uint32_t Renderer::next_slot() {
   if (!slot.used) return slot_;
   check(vkWaitForFences(gpu_.device, 1, slot.done.address(), VK_TRUE, UINT64_MAX), "vkWaitForFences");
   read_times();
+  if (slot.learned) counts_ = bindings_.tally(slot_);
   return slot_;
 }
 
 void Renderer::read_times() {
   if (queries_ == VK_NULL_HANDLE) return;
   uint64_t ticks[kQueries];
-  const VkResult result = vkGetQueryPoolResults(gpu_.device, queries_, slot_ * kQueries, kQueries, sizeof ticks, ticks,
-                                                sizeof ticks[0], VK_QUERY_RESULT_64_BIT);
+  const bool learned = slots_[slot_].learned;
+  const VkResult result = vkGetQueryPoolResults(gpu_.device, queries_, slot_ * kQueries, learned ? kQueries : kAlways,
+                                                sizeof ticks, ticks, sizeof ticks[0], VK_QUERY_RESULT_64_BIT);
   if (result != VK_SUCCESS) return;
   const double to_ms = static_cast<double>(gpu_.properties.limits.timestampPeriod) * 1e-6;
   times_.frame = static_cast<double>(ticks[3] - ticks[0]) * to_ms;
   times_.attention = static_cast<double>(ticks[2] - ticks[1]) * to_ms;
+  times_.learning = learned ? static_cast<double>(ticks[5] - ticks[4]) * to_ms : -1;
 }
 
 void Renderer::record(const FrameJob& job, VkCommandBuffer commands) {
@@ -71,10 +74,12 @@ void Renderer::record(const FrameJob& job, VkCommandBuffer commands) {
     vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, first);
   }
   crowd_.record_step(commands, job.step, slot_, queries, first + 1);
-  if (job.step.links) crowd_.record_links(commands, job.step, slot_);
-  canvas_.begin(commands, job.image);
-  painter_.draw(commands, job.step, static_cast<uint32_t>(job.boxes.size()), slot_);
-  canvas_.end(commands);
+  if (job.draw) {
+    if (job.step.links) crowd_.record_links(commands, job.step, slot_);
+    canvas_.begin(commands, job.image);
+    painter_.draw(commands, job.step, static_cast<uint32_t>(job.boxes.size()), slot_);
+    canvas_.end(commands);
+  }
   if (queries != VK_NULL_HANDLE)
     vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, first + 3);
 }
@@ -104,6 +109,7 @@ void Renderer::render(const FrameJob& job) {
     submit.pSignalSemaphores = &job.signal;
   }
   slot.used = false;
+  slot.learned = crowd_.hunt() != nullptr && job.step.move;
   check(vkQueueSubmit(gpu_.queue, 1, &submit, slot.done), "vkQueueSubmit");
   slot.used = true;
 }

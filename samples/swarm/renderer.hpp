@@ -10,13 +10,14 @@ namespace swarm {
 
 // GPU times in milliseconds of the last frame that is known to be finished; negative: not known.
 struct Times {
-  double frame = -1, attention = -1;
+  double frame = -1, attention = -1, learning = -1;
 };
 
 struct FrameJob {
   Frame frame{};
   CrowdStep step;
   std::span<const Box> boxes;
+  bool draw = true;    // false: nobody looks at this frame
   uint32_t image = 0;  // the canvas' image to draw into
   VkSemaphore wait = VK_NULL_HANDLE, signal = VK_NULL_HANDLE;
 };
@@ -24,7 +25,7 @@ struct FrameJob {
 class Renderer {
  public:
   // Crowd says what `attention_ms` means.
-  Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms);
+  Renderer(const Gpu& gpu, const Canvas& canvas, double attention_ms, const LearnOptions& learn);
   ~Renderer();
   Bindings& bindings() { return bindings_; }
   const Crowd& crowd() const { return crowd_; }
@@ -34,6 +35,8 @@ class Renderer {
   // Records a frame into that slot and submits it.
   void render(const FrameJob& job);
   const Times& times() const { return times_; }
+  // Of a hunt, by the last frame that is known to be finished.
+  const Counts& counts() const { return counts_; }
 
  private:
   struct Slot {
@@ -41,6 +44,7 @@ class Renderer {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     Owned<VkFence> done;
     bool used = false;
+    bool learned = false;  // has timestamps of learning
   };
   void record(const FrameJob& job, VkCommandBuffer commands);
   void read_times();
@@ -54,6 +58,7 @@ class Renderer {
   std::array<Slot, kSlots> slots_;
   uint32_t slot_ = 0;
   Times times_;
+  Counts counts_{};
 };
 
 }  // namespace swarm

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <glm/gtc/matrix_transform.hpp>
 
 namespace swarm {
@@ -20,10 +21,18 @@ Show::Show(const Options& options, const Gpu& gpu)
     : flavour(options.flavour), heads(options.heads), links(options.links) {
   agents = options.agents != 0 ? options.agents : is_software(gpu) ? 512 : 4096;
   targets = options.targets != 0 ? options.targets : is_software(gpu) ? 48 : 256;
+  if (options.learn.on) {
+    flavour = Flavour::Hunt;
+    agents = options.agents != 0 ? options.agents : is_software(gpu) ? 384 : 768;
+    targets = options.hunters;
+    seed_ = options.learn.seed;
+    links = false;
+  }
   for (size_t h = 0; h < SWARM_HEADS; ++h) fade_[h] = heads[h] ? 1.0f : 0.0f;
 }
 
 void Show::next_flavour(int by) {
+  if (flavour == Flavour::Hunt) return;
   constexpr int kCount = static_cast<int>(std::size(kFlavours));
   flavour = kFlavours[(static_cast<int>(flavour) + by + kCount) % kCount];
 }
@@ -69,6 +78,7 @@ Frame Show::frame(VkExtent2D size) const {
   frame.motion = vec4(step_seconds_, rules.slowest, rules.fastest, rules.drag);
   frame.home = vec4(rules.radius, rules.wander, rules.swirl, rules.leaders);
   frame.counts = uvec4(agents, targets, static_cast<uint32_t>(flavour), steps_);
+  frame.hunt = uvec4(seed_, 0, 0, 0);
   frame.screen = vec4(size.width, size.height, 0, 0);
   for (size_t h = 0; h < SWARM_HEADS; ++h) {
     const Motive& motive = rules.heads[h];
@@ -89,10 +99,36 @@ void Show::describe(OverlayState* state) const {
 }
 
 CrowdStep Show::take_step() {
-  CrowdStep step = {.flavour = flavour, .agents = agents, .targets = targets, .move = !paused, .links = links};
+  CrowdStep step = {
+      .flavour = flavour, .agents = agents, .targets = targets, .move = !paused, .links = links, .forget = forget_};
+  forget_ = false;
   if (spawned_ < agents) step.spawn_from = spawned_;
   spawned_ = std::max(spawned_, agents);
   return step;
+}
+
+void describe_hunt(const Renderer& renderer, Survival* survival, OverlayState* state) {
+  const Hunt* hunt = renderer.crowd().hunt();
+  if (hunt == nullptr) return;
+  survival->add(renderer.counts());
+  state->survival = survival;
+  state->steps = hunt->learner().steps();
+}
+
+void finish_hunt(const Options& options, Renderer& renderer, Survival* survival) {
+  const Hunt* hunt = renderer.crowd().hunt();
+  if (hunt == nullptr) return;
+  for (uint32_t i = 0; i < kSlots; ++i) {
+    renderer.next_slot();
+    survival->add(renderer.counts());
+  }
+  if (!options.learned.empty()) hunt->learner().save(options.learned);
+  const Survival::Bin first = survival->part(0, 0.25), last = survival->part(0.75, 1);
+  const Learner& learner = hunt->learner();
+  std::printf(
+      "survival: first quarter %.1f %% of %u chased, last quarter %.1f %% of %u; %u steps in %u parts, %u tries\n",
+      100 * first.share(), first.chases(), 100 * last.share(), last.chases(), learner.steps(), learner.parts(),
+      survival->last().tries);
 }
 
 }  // namespace swarm

@@ -20,7 +20,10 @@ class Show {
 
   void next_flavour(int by);
   void set_agents(uint32_t count);  // clamps the count; new agents appear with the next frame
-  void restart() { spawned_ = 0; }
+  void restart() {
+    spawned_ = 0;
+    forget_ = true;
+  }
 
   // Lets time pass; the crowd makes one step unless it is paused.
   void advance(float seconds);
@@ -32,8 +35,15 @@ class Show {
  private:
   glm::vec3 eye() const;
   float time_ = 0, step_seconds_ = 0;
-  uint32_t steps_ = 0, spawned_ = 0;
+  uint32_t steps_ = 0, spawned_ = 0, seed_ = 1;
+  bool forget_ = false;
   std::array<float, SWARM_HEADS> fade_{};  // from 0 to 1, so that heads go on and off softly
 };
+
+// Takes what a hunt has counted so far into the curve and the panel. Without a hunt, it does nothing.
+void describe_hunt(const Renderer& renderer, Survival* survival, OverlayState* state);
+// Takes the last counts, prints how many survived at first and at last, and writes the weights if the options name a file. The GPU
+// must be done.
+void finish_hunt(const Options& options, Renderer& renderer, Survival* survival);
 
 }  // namespace swarm

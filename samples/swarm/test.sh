@@ -44,6 +44,14 @@ check no-budget 2 "attention-budget" --attention-budget 0
 check budget-that-is-no-number 2 "--budget: nan is no number" --budget nan
 check no-agents 2 "agents" --agents 0
 check too-many-agents 2 "agents" --agents 1000000
+check learn-with-a-flavour 2 "excludes" --learn --flavour conga
+check learn-with-lights 2 "excludes" --learn --targets 9
+check learn-with-attention-budget 2 "excludes" --learn --attention-budget 1
+check hunters-without-learn 2 "hunters requires --learn" --hunters 2
+check too-many-hunters 2 "hunters" --learn --hunters 7
+check no-learn-budget 2 "learn-budget" --learn --learn-budget 0
+check seed-without-learn 2 "seed requires --learn" --seed 3
+check seed-below-zero 2 "seed" --learn --seed -1
 check no-such-head 2 "heads" --heads 5
 check bad-size 2 "WIDTHxHEIGHT" --size 640
 check huge-size 2 "WIDTHxHEIGHT" --size 99999x99999 --headless
@@ -93,6 +101,47 @@ if [[ ${3:-} != --short ]]; then
 fi
 watch fewest-agents "last_spread > 0" --agents 32 --frames 3
 watch odd-numbers "last_spread > 0" --flavour cross --agents 131 --targets 2 --frames 3
+
+# --- Learning ---------------------------------------------------------------------------------------------------------------
+
+# learn NAME ARGUMENTS...: what --learn says of survival, in `said`
+learn() {
+  local name=$1 code
+  shift
+  said=$(timeout 300 "$swarm" --headless --overlay none --size 160x96 --learn "$@" </dev/null 2>"$folder/errors.txt")
+  code=$?
+  [[ $code -eq 0 && $said == "survival: "* ]] || report "$name" "exit code $code: ${said:0:200} $(head -c 400 "$folder/errors.txt")"
+}
+# number AFTER: the number that follows these words in `said`
+number() { sed -n "s/.*$1 \([0-9.]*\).*/\1/p" <<<"$said"; }
+
+if [[ ${3:-} != --short ]]; then
+  learn learns --agents 256 --hunters 6 --frames 780
+  first=$(number "first quarter") last=$(number "last quarter")
+  report agents-learn-to-flee "$(holds "${last:-0} >= 30 && ${last:-0} >= 2 * ${first:-99}" || echo "$said")"
+fi
+learn learns-again --agents 96 --frames 24 --seed 7 --validate --learned "$folder/learned-1.safetensors"
+learn learns-again --agents 96 --frames 24 --seed 7 --learned "$folder/learned-2.safetensors"
+report same-weights-again "$(cmp "$folder/learned-1.safetensors" "$folder/learned-2.safetensors" 2>&1)"
+learn other-seed --agents 96 --frames 24 --seed 8 --learned "$folder/learned-3.safetensors"
+report another-seed-other-weights "$(! cmp -s "$folder/learned-1.safetensors" "$folder/learned-3.safetensors" || echo "the same bits")"
+# With a budget this small a frame records the least part of a step that there is.
+learn slices --agents 64 --frames 200 --learn-budget 0.001 --validate
+steps=$(sed -n 's/.*; \([0-9]*\) steps.*/\1/p' <<<"$said") parts=$(number "steps in")
+report steps-in-slices "$([[ $parts -eq 200 && $steps -gt 0 && $steps -lt 40 ]] || echo "$said")"
+check learned-into-nothing 2 "cannot write .*nowhere/learned.safetensors" --headless --learn --frames 2 --agents 32 --size 64x64 \
+  --learned "$folder/nowhere/learned.safetensors"
+
+# --- Two devices in lockstep --------------------------------------------------------------------------------------------
+
+keys=$folder/keys.replay
+check lockstep 0 "^300 frames in lockstep, on vulkan:.* and on cpu: the world is [0-9a-f]{16} on both$" --lockstep --frames 300 --record "$keys"
+check lockstep-of-instruction-sets 0 "in lockstep, on cpu and on cpu" --lockstep --device cpu --frames 300
+world=$("$swarm" --lockstep --replay "$keys" --device cpu 2>&1 | tail -n 1)
+there=$("$swarm" --lockstep --replay "$keys" 2>&1 | tail -n 1)
+report replays-agree "$([[ -n $world && ${world##* } == "${there##* }" ]] || echo "'$world' and '$there'")"
+printf 'something else' >"$folder/bad.replay"
+check no-replay 2 "it is no replay" --lockstep --replay "$folder/bad.replay"
 
 # --- Pictures ----------------------------------------------------------------------------------------------------------
 

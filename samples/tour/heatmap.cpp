@@ -19,6 +19,8 @@ constexpr double kMargin = 30;
 constexpr double kGap = 18;
 constexpr int kHeadsPerRow = 4;
 constexpr int kLabelColumns = 18;  // longer words are cut
+constexpr double kAxisSize = 11;   // font of what stands along the axes
+constexpr const char* kQueries = "queries: the words that look";
 constexpr Color kPaper{252, 252, 250}, kInk{32, 34, 40}, kGrey{120, 124, 132}, kHidden{236, 237, 238};
 
 std::string number(double value) {
@@ -32,6 +34,7 @@ struct Layout {
   double label = 0;     // font size of the words
   double x = 0, y = 0;  // the corner of the large matrix
   double w = 0, h = 0;
+  double room = 0;   // height of the matrix, or of what stands beside it where that is longer, as with one word
   double slant = 0;  // how far the last column's label reaches over the right edge
   double small_cell = 0, heads_y = 0, head_pitch = 0;
   double width = 0, height = 0;
@@ -65,13 +68,15 @@ Layout lay_out(cairo_t* c, const Picture& picture) {
   const double title = text_width(c, picture.title) + 2 * kMargin;
   use_font(c, 11.5);
   l.width = std::max({body, title, text_width(c, picture.subtitle) + 2 * kMargin, 420.0});
-  l.heads_y = l.y + l.h + 62;
+  use_font(c, kAxisSize);
+  l.room = std::max(l.h, text_width(c, kQueries));
+  l.heads_y = l.y + l.room + 62;
   const int per_row = kHeadsPerRow;
   l.small_cell = (l.width - 2 * kMargin - (per_row - 1) * kGap) / per_row / l.columns;
   l.small_cell = std::min(l.small_cell, std::max(170.0, l.w / per_row) / l.rows);
   l.head_pitch = l.small_cell * l.rows + 34;
   const auto head_rows = static_cast<double>((picture.heads.size() + kHeadsPerRow - 1) / kHeadsPerRow);
-  l.height = picture.heads.empty() ? l.y + l.h + 44 : l.heads_y + head_rows * l.head_pitch - 8 + kMargin / 2;
+  l.height = picture.heads.empty() ? l.y + l.room + 44 : l.heads_y + head_rows * l.head_pitch - 8 + kMargin / 2;
   return l;
 }
 
@@ -125,10 +130,10 @@ void labels(cairo_t* c, const Picture& picture, const Layout& l) {
   for (size_t column = 0; column < picture.columns.size(); ++column)
     samples::write_rising(c, shorten(picture.columns[column], kLabelColumns),
                           l.x + (static_cast<double>(column) + 0.5) * l.cell + l.label * 0.2, l.y - 7, 45);
-  use_font(c, 11);
+  use_font(c, kAxisSize);
   use(c, kGrey);
   write(c, "keys: the words looked at", l.x, l.y + l.h + 18);
-  samples::write_rising(c, "queries: the words that look", kMargin + 4, l.y + l.h, 90);
+  samples::write_rising(c, kQueries, kMargin + 4, l.y + l.room, 90);
 }
 
 void color_bar(cairo_t* c, const Picture& picture, const Layout& l) {

@@ -83,6 +83,24 @@ check no-pictures 0 'of 128 columns\)' "$folder/long.txt" --device cpu --no-pict
 check list 0 "cpu" --list
 check help 0 "sentence" --help
 
+# A mistyped name of a sample is told, and no words for the tour. Nothing is built then.
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+said=$("$here/../run.sh" lern --steps 3 2>&1 </dev/null)
+code=$?
+if [[ $code -eq 2 && $said == *"no sample 'lern'"*"talk, learn, swarm"* && $(wc -l <<<"$said") -eq 1 ]]; then
+  report run.sh/mistyped ""; else report run.sh/mistyped "exit code $code: ${said:0:300}"; fi
+source <(sed -n '/^mistyped()/,/^}/p' "$here/../run.sh")
+why=""
+for pair in learn:lern talk:tlak swarm:swarms heed:Hed tour:toor search:saerch; do
+  mistyped "${pair#*:}" "${pair%:*}" || why+=" ${pair#*:} is not taken for ${pair%:*}"
+done
+for word in word sword life "two words" "" lrean heedless; do
+  for name in tour heed search talk learn swarm; do
+    if mistyped "$word" $name; then why+=" '$word' is taken for $name"; fi
+  done
+done
+report run.sh/slips "$why"
+
 # Without a terminal, or with NO_COLOR, no escape sequences are printed.
 plain=$("$tour" "${cpu[@]}" 2>&1)
 if [[ $plain == *$'\x1b'* ]]; then report tour/plain "escape sequences without a terminal"; else

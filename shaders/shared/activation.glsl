@@ -2,6 +2,7 @@
 // and for NaN it gives NaN. Arguments are clamped to where the result no longer changes, so that arithmetic meets no
 // infinity.
 #include "classify.glsl"
+#include "arithmetic.glsl"
 
 #define HEED_ACTIVATION_NONE 0u
 #define HEED_ACTIVATION_RELU 1u
@@ -10,6 +11,18 @@
 #define HEED_ACTIVATION_SILU 4u
 #define HEED_ACTIVATION_TANH 5u
 
+#ifdef CANON
+float activate_number(uint kind, float x) {
+  switch (kind) {
+    case HEED_ACTIVATION_RELU: return positive_part(x);
+    case HEED_ACTIVATION_GELU_ERF: return canon_gelu_erf(x);
+    case HEED_ACTIVATION_GELU_TANH: return canon_gelu_tanh(x);
+    case HEED_ACTIVATION_SILU: return canon_silu(x);
+    case HEED_ACTIVATION_TANH: return flushed(canon_tanh(x));
+  }
+  return x;
+}
+#else
 // The exponent is never positive, so that nothing here overflows, however large |x| is.
 float sigmoid(float x) {
   float e = exp(-abs(x));
@@ -74,5 +87,7 @@ float activate_number(uint kind, float x) {
   }
   return x;
 }
+
+#endif
 
 float activate(uint kind, float x) { return is_nan(x) ? x : activate_number(kind, x); }

@@ -4,8 +4,8 @@
 //   dQ[i] = scale sum over j of dS[i, j] k[j];  dK[j] = scale sum over i of dS[i, j] q[i]
 //
 // A workgroup owns OWN keys of a head of keys and goes over the queries of all heads that share it, VISIT at a time; or it owns
-// queries and goes over keys. dQ lies in memory as [B, S_q, H, D_K], dK and dV side by side as [B, S_kv, H / GROUP, D_K + D_V], dO
-// as [B, S_q, H, D_V].
+// queries and goes over keys. Tokens of the result lie OUT_TOKEN apart, one batch behind the other, and heads OUT_HEAD; dV begins
+// VALUE_AT behind dK. dO lies as [B, S_q, H, D_V].
 //
 // Two of key padding, mask and bias may be there: in bindings 5 and 6, with strides of the scores' shape.
 #include "constants.h"
@@ -40,4 +40,9 @@ HEED_CONSTANT(14, uint, VISIT, 8)
 HEED_CONSTANT(15, uint, PADDING_AT, 0)
 HEED_CONSTANT(16, uint, MASK_AT, 0)
 HEED_CONSTANT(17, uint, BIAS_AT, 0)
+HEED_CONSTANT(18, uint, OUT_TOKEN, 0)
+HEED_CONSTANT(19, uint, OUT_HEAD, 0)
+HEED_CONSTANT(20, uint, VALUE_AT, 0)  // modulo 2^32
+HEED_CONSTANT(21, bool, KEY, true)    // of those that own keys: which of dK and dV are stored
+HEED_CONSTANT(22, bool, VALUE, true)
 HEED_END_CONSTANTS

@@ -82,7 +82,7 @@ Words read_words(uint type, Blocks from, uint block, uint v, bool four, bool bot
 
 // The scale of a block; two blocks share a word.
 float scale_of(Words w, uint block) {
-  vec2 both = unpackHalf2x16(w.scale);
+  vec2 both = HALVES(w.scale);
   return (block & 1u) == 0u ? both.x : both.y;
 }
 
@@ -93,7 +93,7 @@ vec2 scale_and_offset(uvec4 words, uint i) {
   uint s = words.y >> shift, t = words.z >> shift, rest = words.w >> shift;
   uvec2 pair = uvec2(s, t) & 63u;
   if (i >= 4u) pair = uvec2(rest & 15u, rest >> 4u & 15u) | (uvec2(s, t) >> 6u & 3u) << 4u;
-  return unpackHalf2x16(words.x) * vec2(pair);
+  return EXACT_PRODUCT(HALVES(words.x), vec2(pair));
 }
 
 const uvec4 BYTES = uvec4(0u, 8u, 16u, 24u);
@@ -116,11 +116,11 @@ vec4 widen_four(uint type, Words w, uint block, uint v, uint q, uint part) {
   ivec4 numbers = whole_numbers_of(type, w, v, q, part);
   if (has_pairs(type)) {
     vec2 pair = scale_and_offset(w.scales, v / 8u * 2u + part);
-    return pair.x * vec4(numbers) - pair.y;
+    return SUBTRACT_ONCE(EXACT_PRODUCT(pair.x, vec4(numbers)), pair.y);
   }
   if (has_offset(type)) {
-    vec2 pair = unpackHalf2x16(w.scale);
-    return pair.x * vec4(numbers) + pair.y;
+    vec2 pair = HALVES(w.scale);
+    return ADD_ONCE(EXACT_PRODUCT(pair.x, vec4(numbers)), pair.y);
   }
   float scale = scale_of(w, block);
   if (type == HEED_BLOCKS_Q4_0) numbers -= 8;
@@ -128,9 +128,9 @@ vec4 widen_four(uint type, Words w, uint block, uint v, uint q, uint part) {
   if (type == HEED_BLOCKS_Q6_K) {
     numbers -= 32;
     uint word = v < 16u ? (part == 0u ? w.scales.x : w.scales.y) : (part == 0u ? w.scales.z : w.scales.w);
-    scale *= float(int(word << (24u - v % 16u / 4u * 8u)) >> 24);
+    SCALE_EXACTLY(scale, float(int(word << (24u - v % 16u / 4u * 8u)) >> 24));
   }
-  return scale * vec4(numbers);
+  return EXACT_PRODUCT(scale, vec4(numbers));
 }
 
 // Elements i .. i + 3 of a block.

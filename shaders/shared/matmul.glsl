@@ -1,7 +1,7 @@
 // Shared by all kernels of matmul: operands, the place of a tile, and the epilogue.
 #include "storage.glsl"
 #include "groups.glsl"
-#include "activation.glsl"
+#include "activation_backward.glsl"
 #include "philox.glsl"
 #include "matmul.h"
 
@@ -20,6 +20,7 @@ layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
 layout(set = 0, binding = 1) readonly buffer B16 { uvec4 b16[]; };
 layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
 layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
+layout(set = 0, binding = 3) writeonly buffer Kept { OUT_T kept[]; };
 layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 4) writeonly buffer Partial { float partial_sums[]; };
 
@@ -80,20 +81,24 @@ float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? FROM_A(residual[
 // Dropout counts by `element`, the row-major index in the output. bias_at and residual_at give `column_bias` and
 // `other`.
 float epilogue(float sum, uint element, float column_bias, float other) {
-  float value = sum * p.scale;
-  if (has(HEED_MATMUL_BIAS)) value += column_bias;
+  float value = MULTIPLY(sum, p.scale);
+  if (has(HEED_MATMUL_SLOPES)) return value * activation_derivative(ACTIVATION, other);
+  if (has(HEED_MATMUL_BIAS)) ADD_TO(value, column_bias);
   value = activate(ACTIVATION, value);
   if (has(HEED_MATMUL_DROPOUT)) {
     uint word = dropout_block(p.seed, p.stream, element / 4u)[element % 4u];
-    value = word < DROPOUT_THRESHOLD ? 0.0 : value * DROPOUT_SCALE;
+    value = word < DROPOUT_THRESHOLD ? 0.0 : MULTIPLY(value, DROPOUT_SCALE);
   }
-  if (has(HEED_MATMUL_RESIDUAL)) value = has(HEED_MATMUL_GATED) ? value * other : value + other;
+  if (has(HEED_MATMUL_RESIDUAL)) value = has(HEED_MATMUL_GATED) ? MULTIPLY(value, other) : ADD(value, other);
   return value;
 }
 
-// Store the element in row m and column n of the tile's batch, whose product is `sum`.
+// Store the element in row m and column n of the tile's batch, whose product is `sum`. With HEED_MATMUL_KEEPS, `residual` in names
+// says where what the activation is given goes.
 void store_finished(Tile t, uint m, uint n, float sum, float column_bias, float other) {
   uint at = t.out_at + m * p.out_m + n;
+  if (has(HEED_MATMUL_KEEPS) && p.partial == 0u)
+    kept[t.residual + m * p.residual_m + n] = TO_OUT(has(HEED_MATMUL_BIAS) ? sum * p.scale + column_bias : sum * p.scale);
   if (p.partial != 0u) partial_sums[at] = sum;
   else result[at] = TO_OUT(epilogue(sum, (t.batch * p.m + m) * p.n + n, column_bias, other));
 }

@@ -38,7 +38,7 @@ Row this_row() {
 
 vec4 read_group(Row row, uint i) {
   vec4 values = load_x(row.x, p.x_stride[4], i, row.n);
-  if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) values += load_residual(row.residual, p.residual_stride[4], i, row.n);
+  if ((FLAGS & HEED_NORM_RESIDUAL) != 0u) ADD_TO(values, load_residual(row.residual, p.residual_stride[4], i, row.n));
   return values;
 }
 

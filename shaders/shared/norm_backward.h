@@ -1,15 +1,17 @@
 // out = the gradient of x in a norm of rows of n elements, for the gradient g of what the norm gave. With h = g gamma, y the
 // normalized row and f what a deviation was multiplied by:
 //   layernorm f (h - mean of h - y mean of h y), rmsnorm f (h - y mean of h y), l2_normalize f (h - y sum of h y)
+// and the residual, if there is one, added to it. With ROWS, what norm_backward_sums.h needs of each row goes to `rows`.
 #include "constants.h"
 #include "params.h"
 
 HEED_BEGIN_PARAMS(NormBackwardParams)
-uint offset[4];  // x, upstream, gamma, out, whose rows have no gaps
+uint offset[6];  // x, upstream, gamma, residual, out, whose rows have no gaps, and rows
 uint rows, n;
 uint dim[4];       // of the rows, right-aligned
 uint x_stride[5];  // four of the rows, then the row's own
 uint upstream_stride[5];
+uint residual_stride[4];  // of the rows, whose elements are neighbours
 uint gamma_stride;
 float eps;
 HEED_END_PARAMS
@@ -17,4 +19,6 @@ HEED_END_PARAMS
 HEED_BEGIN_CONSTANTS(NormBackwardConstants)
 HEED_CONSTANT(3, uint, KIND, 0)  // HEED_NORM_BACKWARD_..
 HEED_CONSTANT(4, bool, GAMMA, false)
+HEED_CONSTANT(5, bool, RESIDUAL, false)
+HEED_CONSTANT(6, bool, ROWS, false)
 HEED_END_CONSTANTS

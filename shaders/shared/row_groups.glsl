@@ -13,7 +13,26 @@ uint group_start(uint g) { return (g * lanes() + lane()) * 4u; }
 // Whether element c of a group that starts at i, itself within the row, is in the row too.
 bool in_row(uint i, uint c, uint n) { return VEC4 || i + c < n; }
 
+#ifdef CANON
+shared vec4 sh_fours[2u * HEED_ROW_INVOCATIONS];
+
+// The sum of a row of which this lane has added up every fourth element of its groups. A row has 32 lanes in these kernels, so
+// that 128 sums are added in halves, on a GPU and on the CPU.
+float sum_of_row(vec4 value) {
+  uint base = next_half() + gl_LocalInvocationID.y * lanes();
+  sh_fours[base + lane()] = value;
+  for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
+    barrier();
+    if (lane() < width) sh_fours[base + lane()] = sum_of(sh_fours[base + lane()], sh_fours[base + lane() + width]);
+  }
+  barrier();
+  vec4 four = sh_fours[base];
+  return sum_of(sum_of(four.x, four.z), sum_of(four.y, four.w));
+}
+#else
 float sum_of_four(vec4 x) { return (x.x + x.y) + (x.z + x.w); }
+#define sum_of_row(value) row_sum(sum_of_four(value))
+#endif
 
 // Elements i .. i + 3 of the row of `scalars` that starts at `at`, `stride` apart; zeros from n on.
 #define HEED_LOAD_GROUP(name, scalars, vectors)                               \

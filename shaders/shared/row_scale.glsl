@@ -4,11 +4,19 @@
 // Bits of magnitudes compare as the magnitudes do, NaN being the largest.
 uvec4 larger_magnitudes(uvec4 largest, vec4 values) { return max(largest, floatBitsToUint(values) & 0x7fffffffu); }
 
+#ifdef CANON
+#define FAR_EXPONENT 20u  // squares keep their digits though COARSE makes small factors 0
+#define NEAR_ROOT_BITS(x) ((floatBitsToUint(x) >> 1) + 0x1fc00000u)
+#else
+#define FAR_EXPONENT 45u
+#define NEAR_ROOT_BITS(x) floatBitsToUint(sqrt(x))
+#endif
+
 // `largest`: bits of the largest magnitudes that this lane knows of. Every lane of a row gets the row's factor.
 float row_scale(uvec4 largest) {
   uint bits = max(max(largest.x, largest.y), max(largest.z, largest.w));
   float power = uintBitsToFloat(min(bits, 0x7f7fffffu) & 0x7f800000u);  // of two; finite, so that it can be compared
   uint exponent = floatBitsToUint(row_max(power)) >> 23;
-  if (exponent > 127u - 45u && exponent < 127u + 45u) return 1.0;
+  if (exponent > 127u - FAR_EXPONENT && exponent < 127u + FAR_EXPONENT) return 1.0;
   return uintBitsToFloat((254u - clamp(exponent, 1u, 253u)) << 23);  // makes the largest 1 .. 4
 }

@@ -65,6 +65,7 @@ float row_max(float value) {
   return result;
 }
 #else
+#ifndef CANON
 float row_sum(float value) {
   uint base = next_half() + gl_LocalInvocationID.y * lanes();
   sh_row[base + lane()] = value;
@@ -75,6 +76,7 @@ float row_sum(float value) {
   barrier();
   return sh_row[base];
 }
+#endif
 
 float row_max(float value) {
   uint base = next_half() + gl_LocalInvocationID.y * lanes();

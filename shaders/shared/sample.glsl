@@ -6,7 +6,7 @@ const uint THIRTY_TWO = 0x42000000u;  // as bits of a float
 uint key_of(float value) {
   uint bits = floatBitsToUint(value), magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u || bits == 0xff800000u) return 0u;
-  if (magnitude < 0x00800000u) return 0x80000000u;
+  if (magnitude <= 0x00800000u) return 0x80000000u;
   return (bits & 0x80000000u) != 0u ? ~bits : bits | 0x80000000u;
 }
 float value_of(uint key) { return uintBitsToFloat((key & 0x80000000u) != 0u ? key & 0x7fffffffu : ~key); }
@@ -50,7 +50,8 @@ uint weight_of(uint key, uint largest, float rate, float reach) {
   if (floatBitsToUint(distance) >= floatBitsToUint(reach)) return 0u;
   precise float halvings = distance * rate;
   if (floatBitsToUint(halvings) >= THIRTY_TWO) return 0u;
-  return power_of(uint(halvings * 16777216.0));
+  precise float steps = halvings * 16777216.0;
+  return power_of(uint(steps));
 }
 
 uvec2 sum_of(uvec2 a, uvec2 b) {

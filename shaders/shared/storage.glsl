@@ -28,8 +28,13 @@
 #define A_VEC4 vec4
 #endif
 #define A_IS_BFLOAT false
+#ifdef CANON
+#define FROM_A(element) flushed(float(element))
+#define FROM_A4(four) flushed(vec4(four))
+#else
 #define FROM_A(element) float(element)
 #define FROM_A4(four) vec4(four)
+#endif
 #endif
 
 #ifdef OUT_BFLOAT
@@ -81,6 +86,9 @@ vec4 round_to_half4(vec4 x) {
 }
 #define TO_OUT(value) float16_t(round_to_half(value))
 #define TO_OUT4(value) f16vec4(round_to_half4(value))
+#elif defined(CANON)
+#define TO_OUT(value) canonical(value)
+#define TO_OUT4(value) canonical(value)
 #else
 #define TO_OUT(value) (value)
 #define TO_OUT4(value) (value)

@@ -86,8 +86,9 @@ struct Everything {
     const int32_t ids[] = {1, 2};
     done(heed_text_generator_attention(generator, ids, 2, map.out()));
     done(heed_conversation_begin(generator, nullptr, conversation.out()));
-    handles = {blob, device, list,       weights, tested,    tuned, graph,     plan,
-               run,  state,  checkpoint, model,   tokenizer, map,   generator, conversation};
+    done(heed_optimizer_create(nullptr, optimizer.out()));
+    handles = {blob,  device,     list,  weights,   tested, tuned,     graph,        plan,     run,
+               state, checkpoint, model, tokenizer, map,    generator, conversation, optimizer};
   }
   ~Everything() {
     CHECK(heed_run_destroy(run) == HEED_OK);
@@ -117,6 +118,7 @@ struct Everything {
   KeptTokenizer tokenizer;
   KeptMap map;
   KeptConversation conversation;
+  KeptOptimizer optimizer;
   std::vector<void*> handles;
 };
 

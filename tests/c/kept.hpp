@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include <heed/c/heed.h>
 
@@ -46,6 +47,7 @@ using KeptMap = Kept<heed_attention_map, heed_attention_map_destroy>;
 using KeptEncoder = Kept<heed_text_encoder, heed_text_encoder_destroy>;
 using KeptGenerator = Kept<heed_text_generator, heed_text_generator_destroy>;
 using KeptConversation = Kept<heed_conversation, heed_conversation_destroy>;
+using KeptOptimizer = Kept<heed_optimizer, heed_optimizer_destroy>;
 using KeptSubmitter = Kept<heed_submitter, heed_submitter_destroy>;
 
 inline void done(heed_status got) {
@@ -70,6 +72,25 @@ T sized() {
 
 inline std::string text_of(heed_blob* blob) {
   return {static_cast<const char*>(heed_blob_data(blob)), heed_blob_size(blob)};
+}
+
+// Runs a plan with inputs and outputs by name, all of them in C.
+inline void run(heed_plan* plan, std::vector<heed_input> inputs, std::vector<heed_output> outputs,
+                heed_state* state = nullptr) {
+  auto info = sized<heed_run_info>();
+  info.inputs = inputs.data();
+  info.input_count = inputs.size();
+  info.outputs = outputs.data();
+  info.output_count = outputs.size();
+  info.state = state;
+  done(heed_plan_run(plan, &info));
+}
+template <class T>
+heed_input in(const char* name, const std::vector<T>& values) {
+  return {name, values.data(), values.size() * sizeof(T), HEED_DTYPE_DEFAULT, 0};
+}
+inline heed_output out(const char* name, std::vector<float>& values) {
+  return {name, values.data(), values.size() * sizeof(float), HEED_F32, 0};
 }
 
 inline void open_c(const char* word, KeptDevice* device) {

@@ -16,7 +16,8 @@ concept IsHandle =
     std::is_same_v<T, heed_run> || std::is_same_v<T, heed_state> || std::is_same_v<T, heed_checkpoint> ||
     std::is_same_v<T, heed_decoder_model> || std::is_same_v<T, heed_tokenizer> ||
     std::is_same_v<T, heed_attention_map> || std::is_same_v<T, heed_text_encoder> ||
-    std::is_same_v<T, heed_text_generator> || std::is_same_v<T, heed_conversation> || std::is_same_v<T, heed_submitter>;
+    std::is_same_v<T, heed_text_generator> || std::is_same_v<T, heed_conversation> ||
+    std::is_same_v<T, heed_submitter> || std::is_same_v<T, heed_optimizer>;
 
 // Calls a function with this handle first and zeros behind it. False if its first parameter is no handle.
 template <class Result, class First, class... Rest>
@@ -173,8 +174,8 @@ TEST_CASE("C: names and versions", "[c]") {
   CHECK(heed_version() == HEED_VERSION_NUMBER);
   CHECK((heed_has_vulkan() == 0 || heed_has_vulkan() == 1));
   CHECK(std::string_view(heed_status_text(HEED_OK)) == "Ok");
-  CHECK(std::string_view(heed_status_text(HEED_NOT_READY)) == "NotReady");
-  CHECK(std::string_view(heed_status_text(HEED_NOT_READY + 1)) == "?");
+  CHECK(std::string_view(heed_status_text(HEED_FILE_ERROR)) == "FileError");
+  CHECK(std::string_view(heed_status_text(HEED_FILE_ERROR + 1)) == "?");
   CHECK(std::string_view(heed_status_text(-1)) == "?");
   CHECK(std::string_view(heed_dtype_text(HEED_BF16)) == "bf16");
   CHECK(std::string_view(heed_dtype_text(HEED_DTYPE_DEFAULT)) == "?");

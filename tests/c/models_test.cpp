@@ -5,6 +5,8 @@
 
 #include <heed/decoder_model.hpp>
 
+#include <filesystem>
+
 namespace heed::test {
 namespace {
 
@@ -29,25 +31,6 @@ void check_config(const heed_decoder_config& got, const DecoderConfig& want) {
   CHECK(got.trained_length == want.rotary.scaling.trained_length);
   CHECK((got.untied == 0) == want.tied);
   CHECK((got.out_in == 0) == want.in_out);
-}
-
-// Runs a plan with inputs and outputs by name, all of them in C.
-void run(heed_plan* plan, std::vector<heed_input> inputs, std::vector<heed_output> outputs,
-         heed_state* state = nullptr) {
-  auto info = sized<heed_run_info>();
-  info.inputs = inputs.data();
-  info.input_count = inputs.size();
-  info.outputs = outputs.data();
-  info.output_count = outputs.size();
-  info.state = state;
-  done(heed_plan_run(plan, &info));
-}
-template <class T>
-heed_input in(const char* name, const std::vector<T>& values) {
-  return {name, values.data(), values.size() * sizeof(T), HEED_DTYPE_DEFAULT, 0};
-}
-heed_output out(const char* name, std::vector<float>& values) {
-  return {name, values.data(), values.size() * sizeof(float), HEED_F32, 0};
 }
 
 }  // namespace
@@ -203,6 +186,15 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   KeptWeights weights;
   done(heed_checkpoint_open(folder.c_str(), nullptr, checkpoint.out()));
   done(heed_bert_upload(checkpoint, &config, device, nullptr, weights.out()));
+  // One in memory, too.
+  const std::string one = (std::filesystem::temp_directory_path() / "heed_c_bert.safetensors").string();
+  REQUIRE(write_safetensors(one, files.host_tensors(), {}, stderr_log()) == Status::Ok);
+  const std::string bytes = read_file(one);
+  std::filesystem::remove(one);
+  KeptCheckpoint in_memory;
+  KeptWeights of_memory;
+  done(heed_checkpoint_parse(bytes.data(), bytes.size(), nullptr, nullptr, in_memory.out()));
+  done(heed_bert_upload(in_memory, &config, device, nullptr, of_memory.out()));
   KeptGraph graph;
   done(heed_graph_create(graph.out()));
   const heed_dim shape[] = {2, kRead};
@@ -221,11 +213,13 @@ TEST_CASE("C: BERT and its sentence give the bits of C++", "[c][models]") {
   CHECK(result.pooled == 0);
   heed_graph_output(graph, "sentence", heed_nn_mean_sentence(graph, result.tokens, padding, HEED_MASK_KEEP));
   heed_graph_output(graph, "seen", attention.front());
-  KeptPlan plan;
-  done(heed_device_compile(device, graph, weights, nullptr, plan.out()));
-  run(plan, {in("ids", ids), in("keep", keeps)}, {out("sentence", got), out("seen", got_seen)});
-  CHECK(got == want);
-  CHECK(got_seen == want_seen);
+  for (heed_weights* const uploaded : {static_cast<heed_weights*>(weights), static_cast<heed_weights*>(of_memory)}) {
+    KeptPlan plan;
+    done(heed_device_compile(device, graph, uploaded, nullptr, plan.out()));
+    run(plan, {in("ids", ids), in("keep", keeps)}, {out("sentence", got), out("seen", got_seen)});
+    CHECK(std::exchange(got, std::vector<float>(got.size())) == want);
+    CHECK(std::exchange(got_seen, std::vector<float>(got_seen.size())) == want_seen);
+  }
 }
 
 TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {

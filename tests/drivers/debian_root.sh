@@ -56,6 +56,8 @@ APT::Sandbox::User "";
 Acquire::Languages "none";
 Acquire::Retries "3";
 CONF
+# Whether an old list of packages is taken is as this machine has it.
+apt-config dump | grep '^Acquire::Check-' >>"$apt/apt.conf" || true
 log=$folder/.log
 APT_CONFIG=$apt/apt.conf apt-get -q update </dev/null >"$log" 2>&1 &&
   APT_CONFIG=$apt/apt.conf apt-get -q -y --download-only install "${packages[@]}" </dev/null >>"$log" 2>&1 ||

@@ -14,6 +14,7 @@
 #   system                  whatever the machine has
 # With HEED_CHECK_BOUNDS=1 the layer of lavapipe-26 also checks that shaders read and write within what is bound to them
 # (GPU-assisted validation), instead of how Vulkan is called: drivers in software hide such accesses, GPUs may lose the device.
+# HEED_DEBIAN_ROOT: a root that debian_root.sh unpacked, with the packages above in it, to take instead of debian-13.
 # HEED_TEST_DRIVER names the driver to the tests. Exit code 3: the driver is not to be had here.
 set -euo pipefail
 
@@ -33,9 +34,10 @@ drivers=${HEED_DRIVER_FOLDER:-$here/../../build/drivers}
 exec_in_debian_13() {
   local driver=$1 shim=$2 folder loader libraries program icd
   shift 2
-  "$here/debian_root.sh" "$drivers/debian-13" "trixie trixie-backports" \
+  folder=${HEED_DEBIAN_ROOT:-$drivers/debian-13}
+  [[ -n ${HEED_DEBIAN_ROOT:-} ]] || "$here/debian_root.sh" "$folder" "trixie trixie-backports" \
     "mesa-vulkan-drivers mesa-drm-shim libvulkan1 vulkan-validationlayers libstdc++6 libshaderc1"
-  folder=$(cd "$drivers/debian-13" && pwd)
+  folder=$(cd "$folder" && pwd)
   icd=$("$here/icd.sh" "$folder" "$driver")
   libraries=${icd%/*}
   loader=$(find "$folder/usr/lib" "$folder/usr/lib64" -name 'ld-linux-*.so.*' | head -n 1)
@@ -58,7 +60,12 @@ exec_on_lavapipe_26() {
 exec_without_gpu() {
   local chip=$1
   shift
-  export VK_LOADER_LAYERS_DISABLE='*' MESA_SHADER_CACHE_DISABLE=${MESA_SHADER_CACHE_DISABLE:-true}
+  # HEED_LAYER is the one layer that programs get, FOLDER:NAME.
+  export VK_LOADER_LAYERS_DISABLE='*'
+  if [[ -n ${HEED_LAYER:-} ]]; then
+    export VK_LOADER_LAYERS_DISABLE='~implicit~' VK_LAYER_PATH=${HEED_LAYER%:*} VK_INSTANCE_LAYERS=${HEED_LAYER##*:}
+  fi
+  export MESA_SHADER_CACHE_DISABLE=${MESA_SHADER_CACHE_DISABLE:-true}
   case $chip in
     tu102) NOUVEAU_CHIPSET=162 exec_in_debian_13 nouveau nouveau "$@" ;;
     ga102) NOUVEAU_CHIPSET=172 exec_in_debian_13 nouveau nouveau "$@" ;;

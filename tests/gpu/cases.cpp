@@ -144,8 +144,8 @@ void add_attention(std::vector<GraphCase>* cases) {
 void add_gradients_of_attention(std::vector<GraphCase>* cases) {
   for (const int64_t width : {64, 128, 256})
     cases->push_back({name_of("attention_backward", {512, 512, width}),
-                      [=](Graph& g, DType) {
-                        const auto heads = [&](const char* name) { return g.input(name, {1, 8, 512, width}); };
+                      [=](Graph& g, DType type) {
+                        const auto heads = [&](const char* name) { return g.input(name, {1, 8, 512, width}, type); };
                         const Tensor y =
                             g.attention(heads("q"), heads("k"), heads("v"), {.causal = Causal::TopLeft}).output;
                         detail::GraphData& data = detail::data_of(g);
@@ -154,7 +154,7 @@ void add_gradients_of_attention(std::vector<GraphCase>* cases) {
                         g.output("dk", made.key);
                         g.output("dv", made.value);
                       },
-                      false, false});
+                      false, width == 64});
 }
 
 void add_rows(std::vector<GraphCase>* cases) {
@@ -217,6 +217,25 @@ void add_gradients(std::vector<GraphCase>* cases) {
     cases->push_back(
         row_wise("norm_backward", 512, columns, [](Graph& g, Tensor x) { return gradient(g, layernorm(g, x), x); }));
   }
+  cases->push_back(row_wise("norm_backward_sums", 512, 768, [](Graph& g, Tensor x) {
+    const Tensor gamma = norm_weight(g, x, "gamma"), beta = norm_weight(g, x, "beta");
+    const train::Upstream output{g.layernorm(x, gamma, beta, 1e-5f), g.input("up", g.shape(x), g.dtype(x))};
+    const std::array<Tensor, 3> of = {x, gamma, beta};
+    const std::vector<Tensor> made = train::gradients(g, std::span(&output, 1), of);
+    g.output("dgamma", made[1]);
+    g.output("dbeta", made[2]);
+    return made[0];
+  }));
+  // What activations bring to the products before and behind them, where they are differentiated.
+  cases->push_back(row_wise("matmul_slopes", 512, 768, [](Graph& g, Tensor x) {
+    const Tensor w = g.weight("w", {768, 768}, g.dtype(x));
+    return gradient(g, g.linear(g.activation(x, Activation::GeluErf), w), x);
+  }));
+  cases->push_back(row_wise("matmul_kept", 512, 768, [](Graph& g, Tensor x) {
+    const Tensor y = g.linear(x, g.weight("w", {768, 768}, g.dtype(x)), norm_weight(g, x, "b"));
+    g.output("before", y);
+    return g.activation(y, Activation::GeluErf);
+  }));
   cases->push_back(row_wise("cross_entropy_backward", 512, 4096, [](Graph& g, Tensor x) {
     return gradient(g, g.cross_entropy(x, g.input("labels", {512}, DType::I32)), x);
   }));

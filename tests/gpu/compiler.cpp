@@ -104,8 +104,7 @@ Compiler::~Compiler() {
   if (device_ != VK_NULL_HANDLE) vk_.DestroyDevice(device_, nullptr);
 }
 
-bool Compiler::compile(const KernelKey& key, Compiled* result) {
-  const KernelInfo& kernel = kernel_info(key.id);
+bool Compiler::compile(const KernelKey& key, const KernelInfo& kernel, Compiled* result) {
   Owned<VkShaderModule, PFN_vkDestroyShaderModule> module(device_, vk_.DestroyShaderModule);
   Owned<VkDescriptorSetLayout, PFN_vkDestroyDescriptorSetLayout> set(device_, vk_.DestroyDescriptorSetLayout);
   Owned<VkPipelineLayout, PFN_vkDestroyPipelineLayout> layout(device_, vk_.DestroyPipelineLayout);

@@ -40,7 +40,9 @@ class Compiler {
   const vulkan::PhysicalDevice& physical() const { return physical_; }
   const Capabilities& capabilities() const { return capabilities_; }
   // False, with the reason on stderr, if the driver does not compile it.
-  bool compile(const KernelKey& key, Compiled* result);
+  bool compile(const KernelKey& key, Compiled* result) { return compile(key, kernel_info(key.id), result); }
+  // The same with other SPIR-V and the constants and subgroup of a key.
+  bool compile(const KernelKey& key, const KernelInfo& kernel, Compiled* result);
 
  private:
   Compiler() = default;

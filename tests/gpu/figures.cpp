@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "gpu/mix.hpp"
-
 namespace heed::gpu_tests {
 namespace {
 
@@ -40,9 +38,11 @@ Figures figures_of(std::string_view driver, const Compiled& compiled) {
   figures.instructions = of(names->instructions);
   figures.cycles = of(names->cycles);
   if (names->listing == nullptr) return figures;
-  const Mix mix = mix_of(compiled.text(names->listing));
-  figures.multiply_add_percent = mix.percent(mix.multiply_adds);
-  figures.matrix_percent = mix.percent(mix.matrix);
+  const Listing listing = read_listing(compiled.text(names->listing));
+  figures.multiply_add_percent = listing.whole.percent(listing.whole.multiply_adds);
+  figures.approximations = listing.whole.approximations;
+  figures.matrix_percent = listing.whole.percent(listing.whole.matrix);
+  figures.hottest = listing.hottest;
   return figures;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "gpu/compiler.hpp"
+#include "gpu/mix.hpp"
 
 namespace heed::gpu_tests {
 
@@ -17,7 +18,9 @@ struct Figures {
   double occupancy = 0;         // subgroups that a core's registers have room for, in the compiler's own unit
   double instructions = 0;
   double cycles = 0;                                    // the compiler's estimate
+  double approximations = 0;                            // of exp, roots and the like by the hardware
   double multiply_add_percent = 0, matrix_percent = 0;  // of the instructions
+  Mix hottest;                                          // of the inner loop; see mix.hpp
 };
 
 // `driver` is a name and version. Mesa's RADV (AMD), NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm) are known;

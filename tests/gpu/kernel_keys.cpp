@@ -11,7 +11,9 @@
 namespace heed::gpu_tests {
 namespace {
 
-bool plan(const GraphCase& example, DType type, const Capabilities& device, Schedule* schedule) {
+enum class Plans : uint8_t { Usual, Reproducible };
+
+bool plan(const GraphCase& example, DType type, Plans plans, const Capabilities& device, Schedule* schedule) {
   Graph graph;
   example.build(graph, type);
   const test::GivenWeights weights(graph);
@@ -19,6 +21,7 @@ bool plan(const GraphCase& example, DType type, const Capabilities& device, Sche
   options.weights = &weights;
   options.training = example.training;
   plan_for(device, &options);
+  if (plans == Plans::Reproducible) plan_reproducibly(&options);
   return make_schedule(graph.data(), options, stderr_log(), schedule) == Status::Ok;
 }
 
@@ -28,10 +31,13 @@ void remember(const KernelUse& use, const std::string& example, std::vector<Chos
   chosen->push_back({use.key, use.buffer_count, example});
 }
 
-bool choose(const GraphCase& example, DType type, const Capabilities& device, std::vector<ChosenKernel>* chosen) {
+// Operations that no reproducible plan can have are left out among those.
+bool choose(const GraphCase& example, DType type, Plans plans, const Capabilities& device,
+            std::vector<ChosenKernel>* chosen) {
   Schedule schedule;
   KernelList kernels;
-  bool planned = plan(example, type, device, &schedule);
+  bool planned = plan(example, type, plans, device, &schedule);
+  if (planned && plans == Plans::Reproducible && check_reproducible(schedule, {}) != Status::Ok) return true;
   for (size_t i = 0; planned && i < schedule.passes.size(); ++i) {
     planned = select_kernels(schedule, schedule.passes[i], device, stderr_log(), &kernels) == Status::Ok;
     for (uint32_t k = 0; planned && k < kernels.count; ++k) remember(kernels.uses[k], example.name, chosen);
@@ -48,12 +54,14 @@ bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>*
   Capabilities device = device_alone;
   device.tuning = all;
   for (const GraphCase& example : graph_cases()) {
-    if (!choose(example, DType::F32, device, chosen)) return false;
+    if (!choose(example, DType::F32, Plans::Usual, device, chosen)) return false;
+    if (device.irreproducible == nullptr && !choose(example, DType::F32, Plans::Reproducible, device, chosen))
+      return false;
     if (!example.both_types || !device.storage_16bit) continue;
-    if (!choose(example, DType::F16, device, chosen)) return false;
+    if (!choose(example, DType::F16, Plans::Usual, device, chosen)) return false;
     // A kernel for bf16 differs from the one for f16 in loads and stores alone, so that each is taken once.
     std::vector<ChosenKernel> bf16;
-    if (!choose(example, DType::BF16, device, &bf16)) return false;
+    if (!choose(example, DType::BF16, Plans::Usual, device, &bf16)) return false;
     const auto is_known = [&](const ChosenKernel& one) {
       return std::any_of(chosen->begin(), chosen->end(),
                          [&](const ChosenKernel& other) { return other.key.id == one.key.id; });

@@ -37,25 +37,44 @@ bool is_of_ir3(std::string_view line) {
   return !line.empty() && (line[0] == '(' || (line[0] >= 'a' && line[0] <= 'z')) && line.back() != ':';
 }
 
+// ACO's "BB12", NAK's "block 3 ..." and IR3's "l204:".
+bool is_label(std::string_view line) {
+  return line.starts_with("BB") || line.starts_with("block") || (line.starts_with("l") && line.ends_with(":"));
+}
+
 }  // namespace
 
-Mix mix_of(std::string_view listing) {
-  Mix mix;
-  const bool ir3 = listing.find("Native code") != std::string_view::npos;
-  while (!listing.empty()) {
-    const size_t end = listing.find('\n');
-    const std::string_view line = listing.substr(0, end);
-    listing.remove_prefix(end == std::string_view::npos ? listing.size() : end + 1);
+Listing read_listing(std::string_view text) {
+  Listing result;
+  Mix block;
+  const auto weight = [](const Mix& mix) { return mix.multiply_adds + 32 * mix.matrix; };
+  const auto end_block = [&] {
+    if (weight(block) > weight(result.hottest)) result.hottest = block;
+    block = {};
+  };
+  const bool ir3 = text.find("Native code") != std::string_view::npos;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (is_label(line)) end_block();
     std::string_view word = instruction_of(line);
     if (!(ir3 ? is_of_ir3(line) : is_of_aco(word) || line.find("// delay=") != std::string_view::npos)) continue;
     const int times = take_flags(&word);
-    mix.all += times;
-    if (starts_with_any(word, {"v_wmma", "v_mfma", "v_swmmac", "hmma", "imma"})) mix.matrix += times;
-    if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma",
-                               "hfma2", "mad.f"}))
-      mix.multiply_adds += times;
+    result.whole.all += times;
+    if (!word.starts_with("s_")) block.all += times;
+    for (Mix* mix : {&result.whole, &block}) {
+      if (starts_with_any(word, {"v_wmma", "v_mfma", "v_swmmac", "hmma", "imma"})) mix->matrix += times;
+      if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma",
+                                 "hfma2", "mad.f"}))
+        mix->multiply_adds += times;
+      if (starts_with_any(word, {"v_exp_", "v_log_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_", "v_div_", "mufu.ex2", "mufu.lg2",
+                                 "mufu.rsq", "mufu.sqrt", "mufu.sin", "mufu.cos", "rsq", "sqrt", "exp2", "log2", "sin", "cos"}))
+        mix->approximations += times;
+    }
   }
-  return mix;
+  end_block();
+  return result;
 }
 
 }  // namespace heed::gpu_tests

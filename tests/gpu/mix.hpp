@@ -7,15 +7,22 @@ namespace heed::gpu_tests {
 
 struct Mix {
   int all = 0;
-  int multiply_adds = 0;  // fused multiply-adds of the vector unit, packed and dot products included
-  int matrix = 0;         // of the matrix unit
+  int multiply_adds = 0;   // fused multiply-adds of the vector unit, packed and dot products included
+  int matrix = 0;          // of the matrix unit
+  int approximations = 0;  // exp, log, sin, cos and roots of the hardware; divisions of integers take reciprocals
   double percent(int part) const { return all == 0 ? 0.0 : 100.0 * part / all; }
+};
+
+struct Listing {
+  Mix whole;
+  Mix hottest;  // the block between two labels that multiplies most: the inner loop, as the compiler unrolled it
 };
 
 // Reads a compiler's own listing, one instruction per line:
 //   ACO, for AMD       "v1: %249 = v_add_u32 %247, %248"; also of chips whose assembly the driver cannot print
 //   NAK, for NVIDIA    "r4 = ffma r1 r2 r3    // delay=2"
 //   IR3, for Qualcomm  "(ss)(rpt1)mad.f32 r0.x, r1.x, r2.x, r3.x", which stands for two
-Mix mix_of(std::string_view listing);
+// Scalar instructions of AMD's, which a core issues beside the others, are not counted in the hottest block.
+Listing read_listing(std::string_view text);
 
 }  // namespace heed::gpu_tests

@@ -120,6 +120,35 @@ TEST_CASE("fusion: attention writes an output itself where its kernel takes any 
   CHECK(s.schedule.passes[0].outputs[0].id == s.schedule.outputs[0].tensor);
 }
 
+TEST_CASE("fusion: one query of heads that share keys becomes the queries of one head", "[graph]") {
+  struct Row {
+    int64_t batch, heads, queries;
+    Causal causal;
+    bool gathers;
+  };
+  for (const Row& row :
+       {Row{1, 6, 1, Causal::None, true}, Row{1, 6, 1, Causal::BottomRight, true}, Row{1, 6, 1, Causal::TopLeft, false},
+        Row{1, 2, 1, Causal::None, false}, Row{2, 6, 1, Causal::None, false}, Row{1, 6, 2, Causal::None, false}})
+    for (const bool strided : {false, true}) {
+      Graph g;
+      const Tensor q = g.input("q", {row.batch, row.heads, row.queries, 8}), k = g.input("k", {row.batch, 2, 9, 8});
+      g.output("y", g.attention(q, k, k, {.causal = row.causal}).output);
+      ScheduleOptions options;
+      options.keeps_attention = [](const void*, const detail::GraphData&, const Node&) { return true; };
+      options.strided_attention = strided;
+      const Scheduled s = schedule_of(g, options);
+      const Node& pass = s.schedule.passes[0];
+      CAPTURE(row.batch, row.heads, row.queries, strided);
+      const auto shape_of = [&](size_t input) { return s.schedule.max_shape(s.schedule.info(pass.inputs[input])); };
+      const bool gathers = row.gathers && !strided;
+      CHECK(shape_of(in::kQuery) ==
+            (gathers ? std::vector<int64_t>{2, 1, 3, 8} : std::vector<int64_t>{row.batch, row.heads, row.queries, 8}));
+      CHECK(shape_of(in::kKey) ==
+            (gathers ? std::vector<int64_t>{2, 1, 9, 8} : std::vector<int64_t>{row.batch, 2, 9, 8}));
+      CHECK((pass.as<AttentionAttrs>().softmax.causal == Causal::None) == (gathers || row.causal == Causal::None));
+    }
+}
+
 TEST_CASE("fusion: a copy for an output is labelled by the output", "[graph]") {
   Graph g;
   const Tensor x = g.input("x", {3, 8}), y = g.scale(x, 2);

@@ -2,6 +2,7 @@
 
 #include "harness/catch.hpp"
 #include "harness/devices.hpp"
+#include "harness/environment.hpp"
 #include "harness/trial.hpp"
 
 namespace heed::ops {
@@ -48,7 +49,13 @@ Execution execute(Plan& plan, Run& run, State state) {
   return execution;
 }
 
-std::string check_run(Plan& plan, Run& run, const State& state, Tally* tally) {
+// Whether the outputs are those that the first device gave.
+bool repeats_bits(Run& run, const std::vector<std::vector<std::byte>>& outputs) {
+  if (run.bits.empty()) run.bits = outputs;
+  return run.bits == outputs;
+}
+
+std::string check_run(Plan& plan, Run& run, const State& state, bool reproducible, Tally* tally) {
   ++tally->runs;
   const Execution first = execute(plan, run, state);
   const std::string messages = take_checked_messages();
@@ -62,6 +69,7 @@ std::string check_run(Plan& plan, Run& run, const State& state, Tally* tally) {
       if (first.outputs[i][first.outputs[i].size() - 1 - g] != kGuard)
         return run.expectations[i].name + " was written past its end";
   }
+  if (reproducible && !repeats_bits(run, first.outputs)) return "not the bits of the device that ran first";
   const Execution second = execute(plan, run, state);
   take_checked_messages();
   return second.outputs == first.outputs ? "" : "a second run gave other bits";
@@ -106,6 +114,8 @@ std::string difference(const Expectation& expected, std::span<const std::byte> b
 }
 
 Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector<bool>& wanted) {
+  // Reproducible plans, whose bits are compared among the devices of this process.
+  trial.options.reproducible |= test::number_from("HEED_TEST_REPRODUCIBLE", 0) != 0;
   Weights weights;
   Status status = device.upload(trial.host_weights(), &weights);
   if (status != Status::Ok)
@@ -113,7 +123,8 @@ Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector
   Plan plan;
   status = device.compile(trial.graph, weights, &plan, trial.options);
   const std::string messages = take_checked_messages();
-  if (status == Status::Unsupported && (trial.dtype != DType::F32 || trial.keeps_narrow)) return {"", 0, true};
+  if (status == Status::Unsupported && (trial.dtype != DType::F32 || trial.keeps_narrow || trial.options.reproducible))
+    return {"", 0, true};
   if (status != Status::Ok) return {std::string("compile returned ") + to_string(status) + " " + messages};
   State state;
   if (plan.state_bytes() > 0) status = plan.make_state(&state);
@@ -121,7 +132,8 @@ Verdict check_trial(Device device, Trial& trial, Tally* tally, const std::vector
   Verdict verdict = {check_passes(plan, trial)};
   for (Run& run : trial.runs) {
     if (!verdict.difference.empty()) break;
-    if (wanted.empty() || wanted[verdict.run]) verdict.difference = check_run(plan, run, state, tally);
+    if (wanted.empty() || wanted[verdict.run])
+      verdict.difference = check_run(plan, run, state, trial.options.reproducible, tally);
     if (verdict.difference.empty()) ++verdict.run;
   }
   return verdict;

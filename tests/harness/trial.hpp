@@ -38,6 +38,7 @@ struct Run {
   std::vector<Input> inputs;
   std::vector<Expectation> expectations;
   DType dtype = DType::F32;
+  std::vector<std::vector<std::byte>> bits;  // outputs of a reproducible plan, of the first device that ran it
 
   // Gives an input in the trial's dtype, and returns the values as stored.
   Array input(const std::string& name, const Array& values);

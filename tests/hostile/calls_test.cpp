@@ -16,7 +16,7 @@ TEST_CASE("hostile: a missing place for the result is an invalid argument", "[ho
       [&] { return Checkpoint::open(folder, {}, nullptr); },
       [&] { return read_bert_config(folder + "/config.json", {}, nullptr); },
       [&] { return parse_bert_config(text, "memory", {}, nullptr); },
-      [&] { return BertWeights::load({}, {}, {}, nullptr); },
+      [&] { return BertWeights::load(Checkpoint(), {}, {}, nullptr); },
       [&] { return WordPiece::open(folder, {}, nullptr); },
       [&] { return WordPiece::from_vocabulary(text, "memory", {}, nullptr); },
       [&] { return WordPiece::from_json(text, "memory", {}, nullptr); },
@@ -49,7 +49,7 @@ TEST_CASE("hostile: uploads of types that are none, or that floats are not conve
     CHECK(messages.mention(std::string("not to ") + to_string(to)));
   }
   BertWeights loaded;
-  CHECK(BertWeights::load({}, {.layers = INT64_MAX}, messages.log(), &loaded) == Status::InvalidArgument);
+  CHECK(BertWeights::load(Checkpoint(), {.layers = INT64_MAX}, messages.log(), &loaded) == Status::InvalidArgument);
 }
 
 }  // namespace heed::test

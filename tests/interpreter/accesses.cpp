@@ -114,10 +114,8 @@ void Workgroup::load(const Instruction& i, const Lanes& at) {
     return;
   }
   const Place place = place_of(pointer);
-  const uint32_t width = module_.bytes(module_.type(i.type).scalar() ? i.type : module_.type(i.type).element) * 8;
-  const std::vector<uint32_t>& bytes = module_.bytes_of_slots(i.type);
-  count(place, offsets, slots * width / 8, at);
-  if (width > 32) throw Unknown("a load of more than a vector");
+  const std::vector<uint32_t>&bytes = module_.bytes_of_slots(i.type), &widths = module_.widths_of_slots(i.type);
+  count(place, offsets, bytes.back() + widths.back() / 8, at);
   for (uint32_t s = 0; s < slots; ++s) {
     const Slot result = slot(i.result, s);
     if (place.memory == nullptr) {  // push constants: the same for all
@@ -125,13 +123,13 @@ void Workgroup::load(const Instruction& i, const Lanes& at) {
         if (offsets[l] != offsets[at.list[0]]) throw Unknown("an index into the push constants");
       });
       const uint32_t from = offsets[at.list[0]] + bytes[s];
-      const uint32_t value = read(i, place, from, width, at.list[0]);
+      const uint32_t value = read(i, place, from, widths[s], at.list[0]);
       each(at, [&](uint32_t l) { result[l] = value; });
       continue;
     }
     each(at, [&](uint32_t l) {
       const uint64_t from = uint64_t{offsets[l]} + bytes[s];
-      result[l] = read(i, place, static_cast<uint32_t>(std::min<uint64_t>(from, UINT32_MAX)), width, l);
+      result[l] = read(i, place, static_cast<uint32_t>(std::min<uint64_t>(from, UINT32_MAX)), widths[s], l);
     });
   }
 }
@@ -156,15 +154,13 @@ void Workgroup::store(const Instruction& i, const Lanes& at) {
     return;
   }
   const Place place = place_of(pointer);
-  const uint32_t width = module_.bytes(module_.type(type).scalar() ? type : module_.type(type).element) * 8;
-  const std::vector<uint32_t>& bytes = module_.bytes_of_slots(type);
-  count(place, offsets, slots * width / 8, at);
-  if (width > 32) throw Unknown("a store of more than a vector");
+  const std::vector<uint32_t>&bytes = module_.bytes_of_slots(type), &widths = module_.widths_of_slots(type);
+  count(place, offsets, bytes.back() + widths.back() / 8, at);
   for (uint32_t s = 0; s < slots; ++s) {
     const Slot from = slot(value, s);
     each(at, [&](uint32_t l) {
       const uint64_t to = uint64_t{offsets[l]} + bytes[s];
-      write(i, place, static_cast<uint32_t>(std::min<uint64_t>(to, UINT32_MAX)), width, l, from[l]);
+      write(i, place, static_cast<uint32_t>(std::min<uint64_t>(to, UINT32_MAX)), widths[s], l, from[l]);
     });
   }
 }

@@ -6,6 +6,17 @@
 #include "interpreter/workgroup.hpp"
 
 namespace heed::interpreter {
+namespace {
+
+uint32_t mask_of(uint32_t width) { return width >= 32 ? UINT32_MAX : (1u << width) - 1; }
+// A number of so many bits with a sign, as one of 32.
+uint32_t extended(uint32_t bits, uint32_t width) {
+  const uint32_t sign = 1u << (width - 1);
+  return (bits ^ sign) - sign;
+}
+
+}  // namespace
+
 template <class F>
 void Workgroup::unary(const Instruction& i, const Lanes& at, const F& f) {
   for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
@@ -57,10 +68,28 @@ void Workgroup::compare(const Instruction& i, const Lanes& at, const F& f) {
   binary(i, at, [&](uint32_t a, uint32_t b) { return f(float_of(a, width), float_of(b, width)) ? 1u : 0u; });
 }
 
+// Of vectors of four bytes, as a word or as four slots; the second operand of SUDot has no sign.
+void Workgroup::do_integer_dot(const Instruction& i, const Lanes& at) {
+  const bool packed = module_.type_of(i.operands[0]).slots == 1;
+  const bool signs[2] = {i.op != Op::UDot, i.op == Op::SDot};
+  each(at, [&](uint32_t l) {
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < 4; ++k) {
+      uint32_t factors[2];
+      for (uint32_t f = 0; f < 2; ++f) {
+        factors[f] = packed ? slot(i.operands[f])[l] >> (8 * k) & 0xffu : slot(i.operands[f], k)[l];
+        if (signs[f]) factors[f] = extended(factors[f], 8);
+      }
+      sum += factors[0] * factors[1];
+    }
+    slot(i.result)[l] = sum;
+  });
+}
+
 bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
-  // In a slot of 16 bits the upper half is kept 0.
+  // In a slot of 8 or 16 bits the others are kept 0.
   const Type& scalar = module_.type(i.type).slots != 0 ? module_.scalar_of(i.type) : module_.type(i.type);
-  const uint32_t mask = scalar.kind == Type::Kind::Int && scalar.width == 16 ? 0xffffu : UINT32_MAX;
+  const uint32_t mask = scalar.kind == Type::Kind::Int ? mask_of(scalar.width) : UINT32_MAX;
   const auto each_pair = [&](const auto& f) {
     binary(i, at, f);
     return true;
@@ -88,6 +117,20 @@ bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
       }
       return true;
     }
+    case Op::BitFieldUExtract:
+    case Op::BitFieldSExtract: {
+      const bool is_signed = i.op == Op::BitFieldSExtract;
+      for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
+        each(at, [&](uint32_t l) {
+          const uint32_t from = slot(i.operands[1])[l], width = slot(i.operands[2])[l];
+          const uint32_t bits = width == 0 ? 0 : slot(i.operands[0], s)[l] >> from & mask_of(width);
+          slot(i.result, s)[l] = is_signed && width != 0 ? extended(bits, width) : bits;
+        });
+      return true;
+    }
+    case Op::SDot:
+    case Op::UDot:
+    case Op::SUDot: do_integer_dot(i, at); return true;
     case Op::Any:
     case Op::All:
       each(at, [&](uint32_t l) {
@@ -143,12 +186,14 @@ void Workgroup::convert_bits(const Instruction& i, const Lanes& at) {
     unary(i, at, [](uint32_t a) { return a; });
     return;
   }
+  const uint32_t times = std::max(from, to) / std::min(from, to), mask = mask_of(to);
   for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
     each(at, [&](uint32_t l) {
-      if (to == 32)
-        slot(i.result, s)[l] = slot(i.operands[0], 2 * s)[l] | slot(i.operands[0], 2 * s + 1)[l] << 16;
-      else
-        slot(i.result, s)[l] = slot(i.operands[0], s / 2)[l] >> (s % 2 * 16) & 0xffffu;
+      uint32_t bits = 0;
+      for (uint32_t part = 0; part < times && to > from; ++part)
+        bits |= slot(i.operands[0], times * s + part)[l] << (part * from);
+      if (to < from) bits = slot(i.operands[0], s / times)[l] >> (s % times * to) & mask;
+      slot(i.result, s)[l] = bits;
     });
 }
 
@@ -160,30 +205,38 @@ bool Workgroup::do_conversion(const Instruction& i, const Lanes& at) {
       unary(i, at, [=](uint32_t a) { return bits_of(float_of(a, from), to); });
       return true;
     }
-    case Op::UConvert: {
-      const uint32_t mask = number_width(i.type) == 16 ? 0xffffu : UINT32_MAX;
-      unary(i, at, [=](uint32_t a) { return a & mask; });
+    case Op::UConvert:
+    case Op::SConvert: {
+      const uint32_t mask = mask_of(number_width(i.type)), from = number_width(module_.type_id_of(i.operands[0]));
+      const bool is_signed = i.op == Op::SConvert;
+      unary(i, at, [=](uint32_t a) { return (is_signed ? extended(a, from) : a) & mask; });
       return true;
     }
     case Op::ConvertUToF:
     case Op::ConvertSToF: {
-      const uint32_t to = number_width(i.type);
+      const uint32_t to = number_width(i.type), from = number_width(module_.type_id_of(i.operands[0]));
       const bool is_signed = i.op == Op::ConvertSToF;
       unary(i, at, [=](uint32_t a) {
-        return bits_of(is_signed ? static_cast<float>(as_signed(a)) : static_cast<float>(a), to);
+        return bits_of(is_signed ? static_cast<float>(as_signed(extended(a, from))) : static_cast<float>(a), to);
       });
       return true;
     }
-    case Op::ConvertFToU: {
-      const uint32_t from = number_width(module_.type_id_of(i.operands[0]));
-      each(at, [&](uint32_t l) {
-        const float value = float_of(slot(i.operands[0], 0)[l], from);
-        const bool fits = value > -1.0f && value < 4294967296.0f;
-        if (!fits) wrong(i, "converts what is no whole number of 32 bits", l);
-        slot(i.result, 0)[l] = fits ? static_cast<uint32_t>(value) : 0;
-      });
+    case Op::ConvertFToU:
+    case Op::ConvertFToS: {
+      const uint32_t from = number_width(module_.type_id_of(i.operands[0])), mask = mask_of(number_width(i.type));
+      const bool is_signed = i.op == Op::ConvertFToS;
+      for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
+        each(at, [&](uint32_t l) {
+          const float value = float_of(slot(i.operands[0], s)[l], from);
+          const bool fits =
+              is_signed ? value > -2147483904.0f && value < 2147483648.0f : value > -1.0f && value < 4294967296.0f;
+          if (!fits) wrong(i, "converts what is no whole number of 32 bits", l);
+          const auto whole = static_cast<int64_t>(fits ? value : 0.0f);
+          slot(i.result, s)[l] = static_cast<uint32_t>(whole) & mask;
+        });
       return true;
     }
+    case Op::CopyLogical:
     case Op::CopyObject: unary(i, at, [](uint32_t a) { return a; }); return true;
     case Op::Undef:
       for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
@@ -331,11 +384,23 @@ void Workgroup::do_glsl(const Instruction& i, const Lanes& at) {
   };
   switch (op) {
     case Glsl::FAbs: return one([](float x) { return std::fabs(x); });
+    case Glsl::FSign: return one([](float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; });
+    case Glsl::Round: return one([](float x) { return std::round(x); });
+    case Glsl::RoundEven: return one([](float x) { return std::nearbyint(x); });
+    case Glsl::Trunc: return one([](float x) { return std::trunc(x); });
     case Glsl::Floor: return one([](float x) { return std::floor(x); });
     case Glsl::Ceil: return one([](float x) { return std::ceil(x); });
     case Glsl::Sin: return one([](float x) { return std::sin(x); });
     case Glsl::Cos: return one([](float x) { return std::cos(x); });
     case Glsl::Tanh: return one([](float x) { return std::tanh(x); });
+    case Glsl::Fma:
+      for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
+        each(at, [&](uint32_t l) {
+          const uint32_t width = number_width(i.type);
+          const auto value = [&](size_t k) { return float_of(slot(rest.operands[k], s)[l], width); };
+          slot(i.result, s)[l] = bits_of(std::fma(value(0), value(1), value(2)), width);
+        });
+      return;
     case Glsl::Exp: return one([](float x) { return std::exp(x); });
     case Glsl::Exp2: return one([](float x) { return std::exp2(x); });
     case Glsl::Log: return one([](float x) { return std::log(x); });

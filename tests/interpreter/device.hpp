@@ -24,7 +24,7 @@ struct Trials {
   uint32_t cut_bytes = 0;                              // at the end of every range that is bound
   bool without_barriers = false;                       // between dispatches
   std::set<KernelId> ran;                              // since it was last cleared
-  std::map<std::string, Traffic>* traffic = nullptr;   // by variant, if it is to be counted
+  std::map<std::string, Counts>* counts = nullptr;     // by variant, if they are to be counted
 };
 Trials& trials_of(const Device& device);
 

@@ -1,6 +1,20 @@
 #include "interpreter/interpreter.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace heed::interpreter {
+namespace {
+
+// One from each of `some` equal parts of all, at places in them that no period of the grid has.
+uint64_t sampled(uint64_t i, uint64_t all, uint64_t some) {
+  constexpr double kGolden = 0.6180339887498949;
+  const double place = (static_cast<double>(i) + 0.5) * kGolden;
+  return static_cast<uint64_t>((static_cast<double>(i) + place - std::floor(place)) * static_cast<double>(all) /
+                               static_cast<double>(some));
+}
+
+}  // namespace
 
 const Module& Interpreter::module(const Launch& launch) {
   constexpr size_t kMost = 256;
@@ -13,10 +27,15 @@ const Module& Interpreter::module(const Launch& launch) {
 
 void Interpreter::run(const Launch& launch, Report* report) {
   if (launch.after_barrier) clock_.dispatch = ++clock_.now;
-  Workgroup workgroup(module(launch), launch.bindings, launch.push, &clock_, report);
-  for (uint32_t z = 0; z < launch.groups[2]; ++z)
-    for (uint32_t y = 0; y < launch.groups[1]; ++y)
-      for (uint32_t x = 0; x < launch.groups[0]; ++x) workgroup.run({x, y, z});
+  Workgroup workgroup(module(launch), launch.bindings, launch.push, launch.groups, &clock_, report);
+  const auto [width, height, depth] = launch.groups;
+  const uint64_t all = uint64_t{width} * height * depth;
+  const uint64_t some = launch.sample == 0 ? all : std::min<uint64_t>(all, launch.sample);
+  for (uint64_t i = 0; i < some; ++i) {
+    const uint64_t group = some == all ? i : sampled(i, all, some);
+    workgroup.run({static_cast<uint32_t>(group % width), static_cast<uint32_t>(group / width % height),
+                   static_cast<uint32_t>(group / width / height)});
+  }
 }
 
 }  // namespace heed::interpreter

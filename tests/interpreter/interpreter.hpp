@@ -28,6 +28,7 @@ struct Launch {
   std::span<const Binding> bindings = {};    // by number
   std::span<const std::byte> push = {};
   std::array<uint32_t, 3> groups = {1, 1, 1};
+  uint32_t sample = 0;        // so many of the workgroups, evenly spread, are run; 0: all
   bool after_barrier = true;  // between this and the launch before; otherwise both may run at the same time
 };
 

@@ -88,6 +88,9 @@ bool Workgroup::do_cooperative(const Instruction& i, const Lanes& at) {
     case Op::CooperativeMatrixLoad: load_matrix(i, at); return true;
     case Op::CooperativeMatrixStore: store_matrix(i, at); return true;
     case Op::CooperativeMatrixMulAdd: multiply(i, at); return true;
+    case Op::CooperativeMatrixLength:
+      each(at, [&](uint32_t l) { slot(i.result)[l] = module_.type(i.operands[0]).slots; });
+      return true;
     default: return false;
   }
 }

@@ -9,7 +9,8 @@ constexpr uint32_t kByHost = 1;  // intervals of kernels begin behind it
 
 }  // namespace
 
-Memory::Memory(uint64_t bytes, bool written) : data_(bytes), marks_((bytes + 1) / 2) {
+Memory::Memory(uint64_t bytes, bool written, bool checked) : data_(bytes), marks_(checked ? (bytes + 1) / 2 : 0) {
+  if (!checked) return;
   // Memory that nobody wrote holds neither 0 nor a small number.
   std::fill(data_.begin(), data_.end(), std::byte{0xfd});
   if (written) mark_written(0, bytes);
@@ -18,6 +19,7 @@ Memory::Memory(uint64_t bytes, bool written) : data_(bytes), marks_((bytes + 1) 
 void Memory::forget() { std::fill(marks_.begin(), marks_.end(), Mark{}); }
 
 void Memory::mark_written(uint64_t offset, uint64_t bytes) {
+  if (marks_.empty()) return;
   for (uint64_t i = offset / 2; i < (offset + bytes + 1) / 2; ++i) {
     marks_[i] = {};
     marks_[i].write = kByHost;
@@ -68,6 +70,7 @@ const char* Memory::check_write(Mark& mark, const Access& by) {
 
 const char* Memory::read(uint64_t offset, uint32_t bytes, const Access& by) {
   const char* wrong = nullptr;
+  if (marks_.empty()) return wrong;
   for (uint64_t i = offset / 2; i < (offset + bytes + 1) / 2; ++i)
     if (const char* here = check_read(marks_[i], by)) wrong = here;
   return wrong;
@@ -75,6 +78,7 @@ const char* Memory::read(uint64_t offset, uint32_t bytes, const Access& by) {
 
 const char* Memory::write(uint64_t offset, uint32_t bytes, const Access& by) {
   const char* wrong = nullptr;
+  if (marks_.empty()) return wrong;
   for (uint64_t i = offset / 2; i < (offset + bytes + 1) / 2; ++i)
     if (const char* here = check_write(marks_[i], by)) wrong = here;
   return wrong;

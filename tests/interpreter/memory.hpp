@@ -27,8 +27,9 @@ struct Access {
 
 class Memory {
  public:
-  // `written`: all of it counts as written, as host data does, and scratch and shared memory do not.
-  Memory(uint64_t bytes, bool written);
+  // `written`: all of it counts as written, as host data does, and scratch and shared memory do not. Without `checked` it is memory
+  // like any other, full of zeros, which remembers nobody, for measurements: it takes a sixteenth of the room.
+  Memory(uint64_t bytes, bool written, bool checked = true);
 
   std::byte* data() { return data_.data(); }
   uint64_t bytes() const { return data_.size(); }
@@ -57,7 +58,7 @@ class Memory {
   static const char* check_write(Mark& mark, const Access& by);
 
   std::vector<std::byte> data_;
-  std::vector<Mark> marks_;
+  std::vector<Mark> marks_;  // none where it is not checked
 };
 
 }  // namespace heed::interpreter

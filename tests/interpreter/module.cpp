@@ -38,6 +38,37 @@ Module::Module(std::span<const uint32_t> words, std::span<const uint32_t> consta
   value_types_.resize(words[3]);
   blocks_.resize(words[3]);
   decode(words, constants);
+  fuse();
+}
+
+void Module::fuse() {
+  std::vector<uint32_t> uses(types_.size());
+  fused_.resize(types_.size());
+  const auto each_instruction = [&](const auto& f) {
+    for (const auto& [id, function] : functions_)
+      for (const Block& block : function.blocks) {
+        for (const Instruction& phi : block.phis) f(phi);
+        for (const Instruction& i : block.instructions) f(i);
+      }
+  };
+  std::vector<Op> made_by(types_.size());
+  const auto is_exact = [&](uint32_t id) { return own_decoration(id, Decoration::NoContraction, 0) != 0; };
+  each_instruction([&](const Instruction& i) {
+    // Some operands are numbers, which are small, and not ids of products.
+    for (const uint32_t operand : i.operands)
+      if (operand < uses.size()) ++uses[operand];
+    made_by[i.result] = i.op;
+  });
+  each_instruction([&](const Instruction& i) {
+    if ((i.op != Op::FAdd && i.op != Op::FSub) || is_exact(i.result)) return;
+    for (const uint32_t operand : i.operands) {
+      if (fused_[i.result] != Fused::No || uses[operand] != 1 || is_exact(operand)) continue;
+      if (made_by[operand] == Op::Dot) fused_[i.result] = Fused::IntoDot;
+      if (made_by[operand] != Op::FMul && made_by[operand] != Op::VectorTimesScalar) continue;
+      fused_[operand] = Fused::IntoSum;
+      fused_[i.result] = Fused::Product;
+    }
+  });
 }
 
 uint32_t Module::constant(uint32_t id) const {
@@ -48,22 +79,19 @@ uint32_t Module::constant(uint32_t id) const {
 
 void Module::decode(std::span<const uint32_t> words, std::span<const uint32_t> given) {
   uint32_t size_ids[3] = {};
-  // Types of matrices need the size of a workgroup before constants are decoded. In heed's kernels it is constants 0 to
-  // 2.
-  for (size_t i = 0; i < std::min<size_t>(given.size(), 3); ++i) size_[i] = given[i];
   for (size_t at = kHeaderWords; at < words.size();) {
     const uint32_t length = words[at] >> 16;
     const Op op = static_cast<Op>(words[at] & 0xffffu);
     if (length == 0 || length > words.size() - at) throw Unknown("the SPIR-V is damaged");
     const Operands o = words.subspan(at + 1, length - 1);
     at += length;
-    if (op == Op::Decorate && o.size() > 2)
-      decorations_[o[0]].own[static_cast<Decoration>(o[1])] = o[2];
+    if (op == Op::Decorate)
+      decorations_[o[0]].own[static_cast<Decoration>(o[1])] = o.size() > 2 ? o[2] : 1;
     else if (op == Op::MemberDecorate)
       decorations_[o[0]].members[o[1]][static_cast<Decoration>(o[2])] = o.size() > 3 ? o[3] : 1;
     else if (op == Op::ExecutionModeId && o[1] == kLocalSizeId)
       std::copy_n(o.begin() + 2, 3, size_ids);
-    else if (op == Op::ExecutionMode && o[1] == kLocalSize && given.empty())
+    else if (op == Op::ExecutionMode && o[1] == kLocalSize)
       std::copy_n(o.begin() + 2, 3, size_.begin());
     else if (op == Op::EntryPoint)
       entry_ = o[1];
@@ -73,12 +101,11 @@ void Module::decode(std::span<const uint32_t> words, std::span<const uint32_t> g
       decode_in_function(op, o);
   }
   if (size_ids[0] != 0)
-    for (size_t i = 0; i < 3; ++i)
-      if (constant(size_ids[i]) != size_[i]) throw Unknown("the workgroup's size is not in constants 0, 1, 2");
+    for (size_t i = 0; i < 3; ++i) size_[i] = constant(size_ids[i]);
   for (const auto& [id, decorated] : decorations_) {
     const auto built_in = decorated.own.find(Decoration::BuiltIn);
-    if (built_in == decorated.own.end() || built_in->second != static_cast<uint32_t>(BuiltIn::WorkgroupSize)) continue;
-    if (constants_.at(id) != size_) throw Unknown("the workgroup's size is not in constants 0, 1, 2");
+    if (built_in != decorated.own.end() && built_in->second == static_cast<uint32_t>(BuiltIn::WorkgroupSize))
+      size_ = constants_.at(id);
   }
 }
 
@@ -95,6 +122,11 @@ uint32_t Module::own_decoration(uint32_t id, Decoration which, uint32_t otherwis
   return found == decorated->second.own.end() ? otherwise : found->second;
 }
 
+Type& Module::matrix_of(uint32_t id) {
+  while (types_[id].kind == Type::Kind::Array) id = types_[id].element;
+  return types_[id];
+}
+
 void Module::place_members(Type* type, const Decorated& decorated) {
   uint32_t end = 0;
   for (uint32_t i = 0; i < type->members.size(); ++i) {
@@ -102,7 +134,8 @@ void Module::place_members(Type* type, const Decorated& decorated) {
     if (member != decorated.members.end()) {
       if (const auto offset = member->second.find(Decoration::Offset); offset != member->second.end())
         end = offset->second;
-      if (member->second.contains(Decoration::MatrixStride)) throw Unknown("a matrix in a buffer");
+      if (const auto stride = member->second.find(Decoration::MatrixStride); stride != member->second.end())
+        matrix_of(type->members[i]).stride = stride->second;
     }
     type->offsets.push_back(end);
     end += bytes(type->members[i]);
@@ -135,7 +168,7 @@ bool Module::decode_type(Op op, Operands o) {
       type.element = o[1];
       type.count = count;
       // Matrices of several invocations have no place in memory.
-      const bool in_memory = scalar_of(o[1]).scalar();
+      const bool in_memory = scalar_of(o[1]).kind != Type::Kind::CooperativeMatrix;
       type.stride = in_memory ? own_decoration(o[0], Decoration::ArrayStride, bytes(o[1])) : 0;
       return true;
     }
@@ -296,6 +329,21 @@ const std::vector<uint32_t>& Module::bytes_of_slots(uint32_t id) const {
   for (uint32_t i = 0; i < type.count; ++i) add(type.element, i * type.stride);
   for (uint32_t i = 0; i < type.members.size(); ++i) add(type.members[i], type.offsets[i]);
   return slot_bytes_[id] = result;
+}
+
+const std::vector<uint32_t>& Module::widths_of_slots(uint32_t id) const {
+  const auto found = slot_widths_.find(id);
+  if (found != slot_widths_.end()) return found->second;
+  const Type& type = types_[id];
+  std::vector<uint32_t> result;
+  const auto add = [&](uint32_t part) {
+    const std::vector<uint32_t> own = widths_of_slots(part);
+    result.insert(result.end(), own.begin(), own.end());
+  };
+  if (type.scalar()) result = {bytes(id) * 8};
+  for (uint32_t i = 0; i < type.count; ++i) add(type.element);
+  for (const uint32_t member : type.members) add(member);
+  return slot_widths_[id] = result;
 }
 
 }  // namespace heed::interpreter

@@ -98,8 +98,12 @@ class Module {
   const std::map<uint32_t, Function>& functions() const { return functions_; }
   uint32_t block_of(uint32_t label) const { return blocks_[label]; }
 
+  // Products that only a sum takes become a part of it, and the sum of a dot product a part of that.
+  enum class Fused : uint8_t { No, IntoSum, Product, IntoDot };
+  Fused fused(uint32_t value) const { return fused_[value]; }
   // Bytes from the start of a value of this type in memory, by slot.
   const std::vector<uint32_t>& bytes_of_slots(uint32_t type) const;
+  const std::vector<uint32_t>& widths_of_slots(uint32_t type) const;  // bits
   uint32_t bytes(uint32_t type) const;
   const Type& scalar_of(uint32_t type) const;  // of the elements of its elements
 
@@ -115,8 +119,10 @@ class Module {
   bool decode_constant(Op op, Operands o, std::span<const uint32_t> given);
   void decode_in_function(Op op, Operands o);
   Words evaluate(Op op, Operands o) const;
+  Type& matrix_of(uint32_t id);  // of an array of them, or itself
   void place_members(Type* type, const Decorated& decorated);
   Type& fresh(uint32_t id, Type::Kind kind, uint32_t slots);
+  void fuse();
   uint32_t own_decoration(uint32_t id, Decoration which, uint32_t otherwise) const;
 
   uint32_t subgroup_ = 0, entry_ = 0, shared_bytes_ = 0;
@@ -128,7 +134,8 @@ class Module {
   std::vector<Variable> variables_;
   std::map<uint32_t, Function> functions_;
   Function* open_ = nullptr;
-  mutable std::map<uint32_t, std::vector<uint32_t>> slot_bytes_;
+  std::vector<Fused> fused_;  // by id
+  mutable std::map<uint32_t, std::vector<uint32_t>> slot_bytes_, slot_widths_;
 };
 
 }  // namespace heed::interpreter

@@ -12,37 +12,37 @@ enum class Op : uint16_t {
   TypeInt, TypeFloat, TypeVector, TypeMatrix, TypeArray = 28, TypeRuntimeArray, TypeStruct, TypePointer = 32,
   TypeFunction, ConstantTrue = 41, ConstantFalse, Constant, ConstantComposite, ConstantNull = 46,
   SpecConstantTrue = 48, SpecConstantFalse, SpecConstant, SpecConstantComposite, SpecConstantOp, Function = 54,
-  FunctionParameter, FunctionEnd, Variable = 59, Load = 61, Store, AccessChain = 65, InBoundsAccessChain,
+  FunctionParameter, FunctionEnd, FunctionCall, Variable = 59, Load = 61, Store, AccessChain = 65, InBoundsAccessChain,
   Decorate = 71, MemberDecorate, VectorExtractDynamic = 77, VectorInsertDynamic, VectorShuffle, CompositeConstruct,
-  CompositeExtract, CompositeInsert, CopyObject, Transpose, ConvertFToU = 109, ConvertSToF = 111, ConvertUToF,
-  UConvert, FConvert = 115, Bitcast = 124, SNegate = 126, FNegate, IAdd, FAdd, ISub, FSub, IMul, FMul, UDiv, FDiv = 136, UMod,
+  CompositeExtract, CompositeInsert, CopyObject, Transpose, ConvertFToU = 109, ConvertFToS, ConvertSToF, ConvertUToF,
+  UConvert, SConvert, FConvert, Bitcast = 124, SNegate = 126, FNegate, IAdd, FAdd, ISub, FSub, IMul, FMul, UDiv, FDiv = 136, UMod,
   VectorTimesScalar = 142, MatrixTimesScalar, VectorTimesMatrix, MatrixTimesVector, Dot = 148, IAddCarry,
   UMulExtended = 151, Any = 154, All, IsNan, IsInf, LogicalEqual = 164, LogicalNotEqual, LogicalOr, LogicalAnd,
   LogicalNot, Select, IEqual, INotEqual, UGreaterThan, SGreaterThan, UGreaterThanEqual, SGreaterThanEqual, ULessThan,
   SLessThan, ULessThanEqual, SLessThanEqual, FOrdEqual, FOrdNotEqual = 182, FUnordNotEqual, FOrdLessThan,
   FUnordLessThan, FOrdGreaterThan, FUnordGreaterThan, FOrdLessThanEqual, FUnordLessThanEqual, FOrdGreaterThanEqual,
   FUnordGreaterThanEqual, ShiftRightLogical = 194, ShiftRightArithmetic, ShiftLeftLogical, BitwiseOr, BitwiseXor,
-  BitwiseAnd, Not, ControlBarrier = 224, MemoryBarrier, AtomicIAdd = 234, AtomicUMin = 237, AtomicUMax = 239,
+  BitwiseAnd, Not, BitFieldInsert, BitFieldSExtract, BitFieldUExtract, ControlBarrier = 224, MemoryBarrier, AtomicIAdd = 234, AtomicUMin = 237, AtomicUMax = 239,
   AtomicAnd, AtomicOr, Phi = 245, LoopMerge, SelectionMerge, Label, Branch, BranchConditional, Switch, Kill, Return,
-  ReturnValue, Unreachable, ExecutionModeId = 331, GroupNonUniformElect = 333, GroupNonUniformBroadcast = 337,
+  ReturnValue, Unreachable, ExecutionModeId = 331, GroupNonUniformElect = 333, GroupNonUniformAll, GroupNonUniformAny, GroupNonUniformBroadcast = 337,
   GroupNonUniformShuffle = 345, GroupNonUniformShuffleXor, GroupNonUniformIAdd = 349, GroupNonUniformFAdd,
   GroupNonUniformUMin = 354, GroupNonUniformFMin, GroupNonUniformUMax = 357, GroupNonUniformFMax,
-  GroupNonUniformBitwiseAnd, GroupNonUniformBitwiseOr, TypeCooperativeMatrix = 4456, CooperativeMatrixLoad,
-  CooperativeMatrixStore, CooperativeMatrixMulAdd
+  GroupNonUniformBitwiseAnd, GroupNonUniformBitwiseOr, CopyLogical = 400, SDot = 4450, UDot, SUDot, TypeCooperativeMatrix = 4456, CooperativeMatrixLoad,
+  CooperativeMatrixStore, CooperativeMatrixMulAdd, CooperativeMatrixLength
 };
 
 // Instructions of GLSL.std.450.
 enum class Glsl : uint32_t {
-  FAbs = 4, Floor = 8, Ceil, Sin = 13, Cos, Tanh = 21, Pow = 26, Exp, Log, Exp2, Log2, Sqrt, InverseSqrt, FMin = 37,
-  UMin, SMin, FMax, UMax, SMax, FClamp, UClamp, SClamp, PackHalf2x16 = 58, UnpackHalf2x16 = 62
+  Round = 1, RoundEven, Trunc, FAbs, FSign = 6, Floor = 8, Ceil, Sin = 13, Cos, Tanh = 21, Pow = 26, Exp, Log, Exp2, Log2, Sqrt, InverseSqrt, FMin = 37,
+  UMin, SMin, FMax, UMax, SMax, FClamp, UClamp, SClamp, Fma = 50, PackHalf2x16 = 58, UnpackHalf2x16 = 62
 };
 
 enum class Decoration : uint32_t {
-  SpecId = 1, ArrayStride = 6, MatrixStride, BuiltIn = 11, Binding = 33, Offset = 35
+  SpecId = 1, ArrayStride = 6, MatrixStride, BuiltIn = 11, Binding = 33, Offset = 35, NoContraction = 42
 };
 
 enum class BuiltIn : uint32_t {
-  WorkgroupSize = 25, WorkgroupId, LocalInvocationId, GlobalInvocationId, LocalInvocationIndex, SubgroupSize = 36,
+  NumWorkgroups = 24, WorkgroupSize, WorkgroupId, LocalInvocationId, GlobalInvocationId, LocalInvocationIndex, SubgroupSize = 36,
   NumSubgroups = 38, SubgroupId = 40, SubgroupLocalInvocationId
 };
 

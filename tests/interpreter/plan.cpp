@@ -216,7 +216,7 @@ void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, 
   launch.groups = dispatch.groups;
   launch.after_barrier = needs_barrier(launch.bindings);
   check_limits(use, launch);
-  report_.traffic = trials_->traffic == nullptr ? nullptr : &(*trials_->traffic)[variant_name(use.key)];
+  report_.counts = trials_->counts == nullptr ? nullptr : &(*trials_->counts)[variant_name(use.key)];
   interpreter_.run(launch, &report_);
 }
 

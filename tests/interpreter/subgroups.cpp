@@ -43,11 +43,13 @@ void Workgroup::do_shuffle(const Instruction& i, const Lanes& at) {
 }
 
 template <class Combine>
-bool Workgroup::reduce(const Instruction& i, const Lanes& at, const Combine& combine) {
-  if (i.operands[1] != 0) throw Unknown("a scan of a subgroup");
-  const uint32_t size = module_.subgroup();
+bool Workgroup::reduce(const Instruction& i, const Lanes& at, const Combine& combine, size_t operand) {
+  constexpr uint32_t kReduce = 0, kClustered = 3;
+  const uint32_t kind = operand == 2 ? i.operands[1] : kReduce;
+  if (kind != kReduce && kind != kClustered) throw Unknown("a scan of a subgroup");
+  const uint32_t size = kind == kClustered ? module_.constant(i.operands[3]) : module_.subgroup();
   for (uint32_t s = 0; s < module_.type(i.type).slots; ++s) {
-    const Slot x = slot(i.operands[2], s), result = slot(i.result, s);
+    const Slot x = slot(i.operands[operand], s), result = slot(i.result, s);
     for (size_t k = 0; k < at.list.size();) {
       size_t end = k;
       while (end < at.list.size() && at.list[end] / size == at.list[k] / size) ++end;
@@ -69,6 +71,8 @@ bool Workgroup::do_group(const Instruction& i, const Lanes& at) {
         slot(i.result)[at.list[k]] =
             k == 0 || at.list[k - 1] / module_.subgroup() != at.list[k] / module_.subgroup() ? 1 : 0;
       return true;
+    case Op::GroupNonUniformAll: return reduce(i, at, [](U a, U b) { return a & b; }, 1);
+    case Op::GroupNonUniformAny: return reduce(i, at, [](U a, U b) { return a | b; }, 1);
     case Op::GroupNonUniformBroadcast:
     case Op::GroupNonUniformShuffle:
     case Op::GroupNonUniformShuffleXor: do_shuffle(i, at); return true;

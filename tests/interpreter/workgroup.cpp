@@ -24,10 +24,11 @@ float float_of(uint32_t bits, uint32_t width) {
 uint32_t bits_of(float value, uint32_t width) { return width == 16 ? float_to_half(value) : as_bits(value); }
 
 Workgroup::Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push,
-                     Clock* clock, Report* report)
+                     const std::array<uint32_t, 3>& groups, Clock* clock, Report* report)
     : module_(module),
       bindings_(bindings),
       push_(push),
+      groups_(groups),
       clock_(clock),
       report_(report),
       n_(module.invocations()),
@@ -35,7 +36,7 @@ Workgroup::Workgroup(const Module& module, std::span<const Binding> bindings, st
       pointees_(module.bound()),
       zero_(module.invocations()),
       from_(module.invocations()),
-      shared_(module.shared_bytes(), false),
+      shared_(module.shared_bytes(), false, report->counts == nullptr),
       phases_((module.invocations() + module.subgroup() - 1) / module.subgroup()) {
   const auto make = [&](uint32_t id, uint32_t slots) { values_[id].assign(size_t{slots} * n_, kGarbage); };
   for (const auto& [id, words] : module.constants()) {
@@ -98,6 +99,7 @@ void Workgroup::set_built_ins(const std::array<uint32_t, 3>& id) {
       for (uint32_t s = 0; s < module_.type(variable.type).slots; ++s) {
         uint32_t& value = slot(variable.id, s)[l];
         switch (static_cast<BuiltIn>(variable.built_in)) {
+          case BuiltIn::NumWorkgroups: value = groups_[s]; break;
           case BuiltIn::WorkgroupId: value = id[s]; break;
           case BuiltIn::LocalInvocationId: value = local[s]; break;
           case BuiltIn::GlobalInvocationId: value = id[s] * size[s] + local[s]; break;
@@ -120,6 +122,11 @@ void Workgroup::run(const std::array<uint32_t, 3>& id) {
   std::fill(phases_.begin(), phases_.end(), uint16_t{0});
   shared_.forget();
   set_built_ins(id);
+  if (report_->counts != nullptr) {
+    ++report_->counts->workgroups;
+    report_->counts->subgroups += phases_.size();
+    for (auto& segments : touched_) segments.clear();
+  }
   for (const Variable& variable : module_.variables()) {
     if (variable.storage != Storage::Private) continue;
     std::vector<uint32_t>& held = values_[variable.id];
@@ -245,8 +252,29 @@ void Workgroup::part(const Function& function, const Instruction& last, const La
   }
 }
 
+// Values of a function that is called have places of their own, since none calls itself.
+void Workgroup::do_call(const Instruction& i, const Lanes& at) {
+  const Function& function = module_.function(i.operands[0]);
+  for (size_t p = 0; p < function.parameters.size(); ++p) {
+    const uint32_t to = function.parameters[p], from = i.operands[p + 1];
+    const bool is_base = pointees_[from] != nullptr && pointees_[from]->id == from;
+    pointees_[to] = pointees_[from];
+    for (uint32_t s = 0; s < module_.type_of(to).slots; ++s)
+      each(at, [&](uint32_t l) { slot(to, s)[l] = is_base ? 0 : slot(from, s)[l]; });
+  }
+  call(function, at);
+  for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
+    each(at, [&](uint32_t l) { slot(i.result, s)[l] = slot(returns_[function.id], s)[l]; });
+}
+
 void Workgroup::execute(const Instruction& i, const Lanes& at) {
+  perform(i, at);
+  if (report_->counts != nullptr) count_arithmetic(i, at);
+}
+
+void Workgroup::perform(const Instruction& i, const Lanes& at) {
   if (i.op == Op::ExtInst) return do_glsl(i, at);
+  if (i.op == Op::FunctionCall) return do_call(i, at);
   if (do_arithmetic(i, at) || do_access(i, at) || do_floats(i, at) || do_composite(i, at) || do_conversion(i, at) ||
       do_matrix(i, at) || do_group(i, at) || do_cooperative(i, at))
     return;

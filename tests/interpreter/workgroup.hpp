@@ -14,8 +14,10 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "interpreter/counts.hpp"
 #include "interpreter/memory.hpp"
 #include "interpreter/module.hpp"
 
@@ -28,20 +30,12 @@ struct Binding {
   bool written = false;  // whether the dispatch is said to write it
 };
 
-// How well the accesses of a kernel fit the memory of GPUs. Counts for each access of a subgroup how often it must go
-// to shared memory, whose 32 banks of 4 bytes give one word each at a time, and how many sectors of 32 bytes of buffers
-// it takes; beside the fewest for as many bytes.
-struct Traffic {
-  uint64_t shared_turns = 0, fewest_turns = 0;
-  uint64_t sectors = 0, fewest_sectors = 0;
-};
-
 // Everything that kernels did and no kernel may do, once per instruction.
 struct Report {
   std::vector<std::string> wrongs;
   std::set<std::pair<const void*, const char*>> told;
-  std::string where;           // the kernel
-  Traffic* traffic = nullptr;  // counted if it is there
+  std::string where;         // the kernel
+  Counts* counts = nullptr;  // filled if it is there
 };
 
 // The intervals of memory.hpp, over all dispatches.
@@ -58,8 +52,8 @@ struct Lanes {
 class Workgroup {
  public:
   // All arguments must live as long as this object. Throws Unknown, and Stopped where a kernel does not end.
-  Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push, Clock* clock,
-            Report* report);
+  Workgroup(const Module& module, std::span<const Binding> bindings, std::span<const std::byte> push,
+            const std::array<uint32_t, 3>& groups, Clock* clock, Report* report);
   void run(const std::array<uint32_t, 3>& id);
 
  private:
@@ -67,11 +61,13 @@ class Workgroup {
 
   // workgroup.cpp
   void call(const Function& function, Lanes start);
+  void do_call(const Instruction& i, const Lanes& at);
   void enter(const Block& block, const Lanes& at);
   const uint32_t* common_target(const Instruction& last, const Lanes& at);
   template <class Go>
   void part(const Function& function, const Instruction& last, const Lanes& at, const Go& go);
   void execute(const Instruction& i, const Lanes& at);
+  void perform(const Instruction& i, const Lanes& at);
   void set_built_ins(const std::array<uint32_t, 3>& id);
   void wrong(const Instruction& i, const char* what, uint32_t invocation);
   // The one value that all invocations have; reports if they differ.
@@ -84,6 +80,7 @@ class Workgroup {
   bool do_composite(const Instruction& i, const Lanes& at);
   bool do_matrix(const Instruction& i, const Lanes& at);
   void do_glsl(const Instruction& i, const Lanes& at);
+  void do_integer_dot(const Instruction& i, const Lanes& at);
   void convert_bits(const Instruction& i, const Lanes& at);
   uint32_t slot_offset(uint32_t type, std::span<const uint32_t> indices) const;
 
@@ -106,17 +103,24 @@ class Workgroup {
   bool is_within(const Instruction& i, const Place& place, uint32_t offset, uint32_t width, uint32_t invocation);
   Access access(const Place& place, uint32_t invocation, bool atomic) const;
 
-  // traffic.cpp
+  // counts.cpp
   void count(const Place& place, const uint32_t* offsets, uint32_t bytes, const Lanes& at);
   void count_matrix(const Place& place, uint32_t base, uint32_t stride, uint32_t lines, uint32_t bytes);
   void count_turns(std::span<const uint64_t> addresses, uint32_t bytes);
+  void count_segments(const Place& place, std::span<const uint64_t> addresses, uint32_t bytes);
+  void count_arithmetic(const Instruction& i, const Lanes& at);
+  void count_issues(uint64_t each, const Lanes& at);
+  void count_integers(uint64_t each, uint32_t value, const Lanes& at);
+  void count_pointer(const Instruction& i, const Lanes& at);
+  uint64_t subgroups_at(const Lanes& at) const;
+  bool is_scalar(uint32_t value, const Lanes& at);
 
   // subgroups.cpp
   bool do_group(const Instruction& i, const Lanes& at);
   void do_barrier(const Instruction& i, const Lanes& at);
   void do_shuffle(const Instruction& i, const Lanes& at);
   template <class Combine>
-  bool reduce(const Instruction& i, const Lanes& at, const Combine& combine);
+  bool reduce(const Instruction& i, const Lanes& at, const Combine& combine, size_t operand = 2);
 
   // matrices.cpp
   struct Shape {
@@ -163,6 +167,7 @@ class Workgroup {
   const Module& module_;
   std::span<const Binding> bindings_;
   std::span<const std::byte> push_;
+  std::array<uint32_t, 3> groups_;  // of the dispatch
   Clock* clock_;
   Report* report_;
   uint32_t n_;                                 // invocations
@@ -179,6 +184,7 @@ class Workgroup {
   uint32_t shared_now_ = 0, buffers_now_ = 0;
   std::vector<uint32_t> taken_;  // by phis
   uint64_t steps_ = 0;
+  std::unordered_set<uint64_t> touched_[kSegments.size()];  // segments of buffers, by address
   std::array<uint32_t, 3> id_{};
 };
 

@@ -14,6 +14,8 @@ constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
 constexpr std::array<uint32_t, 4> kMatrixCapabilities = {9, 61, 5345, 6022};
 constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
                    kCapabilityShuffle = 65;
+// RoundingModeRTE and SignedZeroInfNanPreserve, which devices of reproducible plans promise.
+constexpr std::array<uint32_t, 2> kFloatControls = {4466, 4467};
 constexpr uint32_t kStorageClassWorkgroup = 4;
 
 struct Module {
@@ -65,6 +67,7 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
     if (stores_16_bits) expected.insert(kCapabilityStorageBuffer16);
     if (name.find("matrix") != std::string::npos)
       expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
+    if (name.ends_with("_canon")) expected.insert(kFloatControls.begin(), kFloatControls.end());
     CHECK(module.capabilities == expected);
   }
   CHECK(names.size() == kKernelCount);

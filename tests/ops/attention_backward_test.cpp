@@ -18,6 +18,7 @@ struct Sample {
   float dropout = 0.0f;
   bool extents = false;  // the sizes are the maxima of extents; runs are smaller, too
   bool turned = false;   // upstream and keys lie in memory in another order
+  bool of_query = true, of_key = true, of_value = true;
 };
 
 // The values with which a sample runs.
@@ -36,7 +37,9 @@ void add_term(Array* sums, int64_t at, double term, double magnitude) {
   sums->err(at) += 4 * kUnit * std::abs(magnitude) + 1e-12;
 }
 
-Gradients reference(const Sample& s, const Given& given, const SoftmaxReference& softmax_options, uint32_t seed) {
+// `unit`: how far the stored output may be off, as a share of it.
+Gradients reference(const Sample& s, const Given& given, const SoftmaxReference& softmax_options, uint32_t seed,
+                    double unit) {
   const int64_t group = s.heads / s.key_heads, batch = given.q.shape[0], n = given.q.shape[2], m = given.k.shape[2];
   const double scale = static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(s.d_k))));
   Array scores({batch, s.heads, n, m}), zeros({batch, s.heads, n, m});
@@ -62,11 +65,16 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
   const Array factors = s.dropout > 0.0f ? dropout(filled(scores.shape, 1.0), static_cast<double>(s.dropout), seed, 0)
                                          : filled(scores.shape, 1.0);
   Array steep(scores.shape);
-  std::vector<double> delta(static_cast<size_t>(batch * s.heads * n)), spread(delta.size());
+  std::vector<double> delta(static_cast<size_t>(batch * s.heads * n)), spread(delta.size()), rounding(delta.size());
   for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
-    for (int64_t d = 0; d < s.d_v; ++d)
-      steep.at(at) += given.upstream.at(at4(given.upstream, b, h, i, d)) * given.v.at(at4(given.v, b, g, j, d));
+    double size = 0.0;
+    for (int64_t d = 0; d < s.d_v; ++d) {
+      const double term = given.upstream.at(at4(given.upstream, b, h, i, d)) * given.v.at(at4(given.v, b, g, j, d));
+      steep.at(at) += term;
+      size += std::abs(term);
+    }
     const auto row = static_cast<size_t>(at / m);
+    rounding[row] += unit * weights.at(at) * factors.at(at) * size;
     delta[row] += weights.at(at) * factors.at(at) * steep.at(at);
     spread[row] += weights.at(at) * factors.at(at) * std::abs(steep.at(at)) + weights.at(at);
   });
@@ -83,10 +91,13 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
     if (visible.at(at) == 0.0) return;
     const double slope = scale * weight * (factors.at(at) * steep.at(at) - delta[row]);
     const double size = scale * weight * (std::abs(factors.at(at) * steep.at(at)) + spread[row]) * logit;
+    const double off = scale * weight * rounding[row];
     for (int64_t d = 0; d < s.d_k; ++d) {
       const double key = given.k.at(at4(given.k, b, g, j, d)), query = given.q.at(at4(given.q, b, h, i, d));
       add_term(&made.query, at4(made.query, b, h, i, d), slope * key, size * key);
       add_term(&made.key, at4(made.key, b, g, j, d), slope * query, size * query);
+      made.query.err(at4(made.query, b, h, i, d)) += off * std::abs(key);
+      made.key.err(at4(made.key, b, g, j, d)) += off * std::abs(query);
     }
   });
   return made;
@@ -106,12 +117,12 @@ Case case_of(const Sample& s) {
             Graph& g = t.graph;
             const Dim n = s.extents ? g.extent("n", s.queries) : Dim(s.queries),
                       m = s.extents ? g.extent("m", s.keys) : Dim(s.keys);
-            const Tensor q = g.input("q", {s.batch, s.heads, n, s.d_k});
-            const Tensor k = s.turned ? g.permute(g.input("k", {m, s.d_k, s.batch, s.key_heads}), {2, 3, 0, 1})
-                                      : g.input("k", {s.batch, s.key_heads, m, s.d_k});
-            const Tensor v = g.input("v", {s.batch, s.key_heads, m, s.d_v});
-            const Tensor upstream = s.turned ? g.transpose(g.input("dy", {s.batch, n, s.heads, s.d_v}), 1, 2)
-                                             : g.input("dy", {s.batch, s.heads, n, s.d_v});
+            const Tensor q = t.input("q", {s.batch, s.heads, n, s.d_k});
+            const Tensor k = s.turned ? g.permute(t.input("k", {m, s.d_k, s.batch, s.key_heads}), {2, 3, 0, 1})
+                                      : t.input("k", {s.batch, s.key_heads, m, s.d_k});
+            const Tensor v = t.input("v", {s.batch, s.key_heads, m, s.d_v});
+            const Tensor upstream = s.turned ? g.transpose(t.input("dy", {s.batch, n, s.heads, s.d_v}), 1, 2)
+                                             : t.input("dy", {s.batch, s.heads, n, s.d_v});
             AttentionOptions options;
             options.causal = s.causal;
             options.window = s.window;
@@ -120,15 +131,16 @@ Case case_of(const Sample& s) {
             const auto meaning = [&](Tensor x, bool keeps) { return keeps ? keep(x) : exclude(x); };
             if (s.padding) options.key_padding = meaning(g.input("padding", {s.batch, m}, DType::U8), s.padding_keeps);
             if (s.mask) options.mask = meaning(g.input("mask", {s.batch, 1, n, m}, DType::U8), s.mask_keeps);
-            if (s.bias) options.bias = g.input("bias", {s.heads, n, m});
+            if (s.bias) options.bias = t.input("bias", {s.heads, n, m});
             const Tensor y = g.attention(q, k, v, options).output;
             detail::GraphData& data = detail::data_of(g);
 
             REQUIRE(detail::has_attention_backward(data, data.nodes.back()));
-            const detail::AttentionBackward made = detail::attention_backward(data, y, upstream);
-            g.output("dq", made.query);
-            g.output("dk", made.key);
-            g.output("dv", made.value);
+            const detail::AttentionBackward made =
+                detail::attention_backward(data, y, upstream, s.of_query, s.of_key, s.of_value);
+            if (s.of_query) g.output("dq", made.query);
+            if (s.of_key) g.output("dk", made.key);
+            if (s.of_value) g.output("dv", made.value);
             t.options.training = s.dropout > 0.0f;
 
             std::vector<std::array<int64_t, 2>> sizes = {{s.queries, s.keys}};
@@ -154,10 +166,13 @@ Case case_of(const Sample& s) {
               if (s.padding) hidden.give_padding(run, mask_of({s.batch, keys}, 905, s.padding_keeps));
               if (s.mask) hidden.give_mask(run, mask_of({s.batch, 1, queries, keys}, 906, s.mask_keeps));
               if (s.bias) hidden.give_bias(run, uniform({s.heads, queries, keys}, 907));
-              const Gradients want = reference(s, given, hidden.reference, run.options.seed);
-              run.expect_within("dq", want.query);
-              run.expect_within("dk", want.key);
-              run.expect_within("dv", want.value);
+              const Gradients want = reference(s, given, hidden.reference, run.options.seed,
+                                               t.dtype == DType::F32   ? 0.0
+                                               : t.dtype == DType::F16 ? 0x1p-11
+                                                                       : 0x1p-8);
+              if (s.of_query) run.expect_within("dq", t.stored(want.query), t.dtype);
+              if (s.of_key) run.expect_within("dk", t.stored(want.key), t.dtype);
+              if (s.of_value) run.expect_within("dv", t.stored(want.value), t.dtype);
             }
           }};
 }
@@ -235,9 +250,13 @@ TEST_CASE("attention_backward on every device", "[ops]") {
        .d_k = 256,
        .d_v = 256},
       {.name = "extents", .queries = 45, .keys = 70, .causal = Causal::BottomRight, .mask = true, .extents = true},
+      {.name = "queries alone", .queries = 30, .keys = 40, .of_key = false, .of_value = false},
+      {.name = "keys alone", .queries = 30, .keys = 40, .of_query = false, .of_value = false},
+      {.name = "values alone", .queries = 70, .keys = 40, .d_v = 12, .of_query = false, .of_key = false},
+      {.name = "queries and values", .queries = 30, .keys = 40, .d_v = 12, .of_key = false},
       {.name = "other layouts", .heads = 4, .key_heads = 2, .queries = 21, .keys = 22, .turned = true},
   };
-  Operation operation{"attention_backward", {}, {DType::F32}};
+  Operation operation{"attention_backward", {}};
   for (const Sample& sample : samples) operation.cases.push_back(case_of(sample));
   check(operation);
 }
@@ -282,7 +301,7 @@ TEST_CASE("attention_backward says which attentions it serves", "[graph]") {
   };
   const Row rows[] = {
       {true, [](Graph&, AttentionOptions*, Shape*, DType*) {}},
-      {false, [](Graph&, AttentionOptions*, Shape*, DType* type) { *type = DType::F16; }},
+      {true, [](Graph&, AttentionOptions*, Shape*, DType* type) { *type = DType::F16; }},
       {false, [](Graph&, AttentionOptions*, Shape* shape, DType*) { (*shape)[3] = 260; }},
       {false,
        [](Graph& g, AttentionOptions* o, Shape* shape, DType*) {

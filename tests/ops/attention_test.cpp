@@ -640,6 +640,11 @@ TEST_CASE("attention on every device", "[ops]") {
       add([](Attention& a) { a.weights = true, a.dropout = 0.25f; });
       add([](Attention& a) { a.mask = {2, 6, a.queries, a.keys}, a.bias = {6, 1, a.keys}; });
     }
+  // One query of heads that share keys, which GPUs gather.
+  for (const int64_t group : {2, 3, 6})
+    for (const Causal causal : {Causal::None, Causal::TopLeft, Causal::BottomRight})
+      cases.push_back(separate_case(
+          {.batch = 1, .heads = 6, .queries = 1, .keys = 301, .d_k = 24, .d_v = 17, .causal = causal, .group = group}));
   // Rows that see nothing over several tiles, filled with the lowest number there is.
   cases.push_back(separate_case({.queries = 20, .keys = 90, .mask = {20, 90}, .fill = -3.4028234663852886e38}));
   // More heads than one axis of a grid has workgroups.

@@ -1,15 +1,18 @@
-"""The golden files from Python, on every device: the stored results, and PyTorch's where that is installed."""
+"""The golden files from Python, on every device: the stored results and gradients, and PyTorch's where that is installed."""
 
 import pytest
 
 import compare
-from case import GOLDENS
+import gradients
+from case import GOLDENS, GRADIENTS
 
 FILES = sorted(GOLDENS.glob("*.safetensors"))
+GRADIENT_FILES = sorted(GRADIENTS.glob("*.safetensors"))
 
 
 def test_all_files_are_there():
     assert len(FILES) == 108
+    assert len(GRADIENT_FILES) == 107
     assert len(compare.SYSTEMS) == 30
 
 
@@ -18,6 +21,12 @@ def test_golden(device, path):
     problems, worst, _ = compare.problems_of(path, device)
     assert not problems
     assert 0 < worst < 1e-3 or "embedding" in path.stem
+
+
+@pytest.mark.parametrize("path", GRADIENT_FILES, ids=lambda path: path.stem)
+def test_gradients(device, path):
+    ways = gradients.WAYS if device.info.kind == "cpu" else gradients.WAYS[1:]
+    assert not gradients.problems_of(path, device, ways)[0]
 
 
 def test_a_wrong_result_is_seen(cpu, monkeypatch):
@@ -31,3 +40,17 @@ def test_a_wrong_result_is_seen(cpu, monkeypatch):
 
     monkeypatch.setattr(compare, "run_heed", off_by_little)
     assert compare.problems_of(path, cpu)[0]
+
+
+@pytest.mark.parametrize("name", ["expected", "x", "w_query.weight"])
+def test_a_wrong_gradient_is_seen(cpu, monkeypatch, name):
+    path = GRADIENTS / "003_mha_odd.safetensors"
+    in_heed = gradients.in_heed
+
+    def off_by_little(*arguments, **options):
+        results, found, case = in_heed(*arguments, **options)
+        (results if name == "expected" else found)[name].flat[-1] += 1e-3
+        return results, found, case
+
+    monkeypatch.setattr(gradients, "in_heed", off_by_little)
+    assert gradients.problems_of(path, cpu)[0]

@@ -52,6 +52,30 @@ def test_a_thousand_runs_leak_nothing(device):
     assert growth(work, 200, 1000) < 1 << 20  # one array kept in each run would be 16 MB
 
 
+def test_a_thousand_steps_of_training_leak_nothing(device):
+    g = heed.Graph()
+    y = heed.nn.linear(g.input("x", [16, 64]), "fc", 128)
+    optimizer = heed.train.Optimizer()
+    optimizer.add_weights(g)
+    settings = optimizer.settings(g)
+    loss = g.mean((y * y).reshape(1, 16 * 128), 1)
+    g.output("step", optimizer.step(heed.train.gradients(loss, optimizer.weights(g)), settings))
+    plan = device.compile(g)
+    state = plan.make_state()
+    w = {"fc.weight": np.ones((128, 64), np.float32), "fc.bias": np.ones(128, np.float32)}  # 32 KB
+    x, taken = np.ones((16, 64), np.float32), []
+
+    def work():
+        words = optimizer.words(rate=1e-3)
+        taken[:] = [plan.run({"x": x, "optimizer.settings": words}, state=state)["step"][3]]
+        optimizer.read(state, "fc.weight")
+
+    optimizer.load(state, w)
+    assert growth(work, 200, 1000) < 4 << 20  # one weight kept in each step would be 32 MB
+    assert taken == [1200]
+    assert growth(lambda: optimizer.load(state, w), 20, 200) < 2 << 20  # as much would be 6 MB
+
+
 def test_graphs_plans_weights_and_failures_leak_nothing(cpu):
     w = np.ones((256, 256), np.float32)  # 256 KB
 
@@ -197,6 +221,10 @@ def test_interfaces_of_python_and_c_agree():
     assert names is not None
     for status in heed.Status:
         assert getattr(_c.lib, "HEED_" + status.name) == status
+        assert _c.text(_c.lib.heed_status_text(status)).upper() == status.name.replace("_", "")
+    assert _c.text(_c.lib.heed_status_text(len(heed.Status))) == "?"
+    assert _c.lib.HEED_DECODER_GPT2 == _c.word("family", "gpt2") and _c.lib.HEED_ROTARY_ADJACENT == _c.word("rotary_pairs", "adjacent")
+    assert _c.lib.HEED_UPDATE_SGD == heed.train._RULES["sgd"] and _c.lib.HEED_STEP_WORDS == 16
     for name, value in _c.DTYPES.items():
         assert getattr(_c.lib, "HEED_" + name.upper()) == value
     assert heed.__version__ == heed.version()
@@ -216,3 +244,21 @@ def test_the_wheel_needs_what_every_system_has():
     symbols = subprocess.run(["readelf", "--dyn-syms", "-W", folder / "libheed.so"], capture_output=True, text=True).stdout
     exported = [line.split()[7] for line in symbols.splitlines() if re.search(r" GLOBAL DEFAULT +\d+ ", line)]
     assert len(exported) > 100 and all(name.startswith("heed_") for name in exported)
+
+
+def test_self_test_and_tuning(device):
+    if device.info.kind == "cpu":
+        assert device.self_test() == (True, [], b"") and device.tune(1) == ([], b"")
+        results = b""
+    else:  # the self-test of a software driver takes a minute; heed_tests has it
+        report = device.tune(1)
+        results = report.results
+        assert report.tuned and results
+        for t in report.tuned:
+            assert t.usual and t.fastest and t.variants > 0 and len(t.size) == (4 if t.is_attention else 3)
+        device.use_tuning(results)
+        assert (doubled(device).run({"x": X})["y"] == 2).all()
+    for wrong in (results[:-1], b"no tuning"):
+        with pytest.raises(heed.Error) as failure:
+            device.use_tuning(wrong)
+        assert failure.value.status in (heed.Status.INVALID_FILE, heed.Status.UNSUPPORTED)

@@ -29,6 +29,23 @@ def test_ten_lines(path, monkeypatch, capsys):
     assert "(1, 37, 64) (1, 4, 37, 37)" in capsys.readouterr().out or "result" not in names
 
 
+def test_a_model_that_learns(monkeypatch, tmp_path):
+    class Layer:
+        def state_dict(self):
+            random = np.random.default_rng(3)
+            return {"fc.weight": random.standard_normal((10, 64), np.float32) / 8, "fc.bias": np.zeros(10, np.float32)}
+
+    random = np.random.default_rng(4)
+    x = random.standard_normal((32, 64), np.float32)
+    monkeypatch.setattr(heed, "Device", functools.partial(heed.Device, vulkan_loader=LOADER))
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(import heed.*?)```", (ROOT / "engine/python/README.md").read_text(), re.S)
+    code, = [block for block in blocks if "heed.train" in block]
+    names = {"module": Layer(), "batches": [{"x": x, "labels": random.integers(0, 10, 32, np.int32)}] * 60}
+    exec(code, names)
+    assert names["result"]["loss"][0] < 2 and (tmp_path / "model.safetensors").stat().st_size > 2560
+
+
 def test_three_lines_with_a_language_model(monkeypatch, capsys):
     device = heed.Device("cpu", vulkan_loader=LOADER)
     model = heed.TextGenerator(device, ROOT / "tests/talk/tiny.gguf")

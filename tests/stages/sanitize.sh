@@ -1,5 +1,5 @@
 # Finds accesses outside of memory, leaks and undefined arithmetic, in the tests that need no Vulkan device and in the tour. The
-# cpu stage runs all of each table, this one a sixth.
+# cpu stage runs all of each table, this one a twelfth.
 about="address and undefined behaviour sanitizers, on the CPU device"
 needs="packages"
 stage() {
@@ -10,7 +10,7 @@ stage() {
   check "configure" configure "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHEED_WERROR=OFF \
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DHEED_SANITIZE=address,undefined &&
     check "build" cmake --build "$folder" --target heed_tests heed_c_tests tour || return
-  check_catch "heed_tests without Vulkan, sanitized" env HEED_TEST_EVERY=6+1 \
+  check_catch "heed_tests without Vulkan, sanitized" env HEED_TEST_EVERY=12+1 \
     "$with" none "$folder/tests/heed_tests" "~[.]~[model]~[language_model]"
   check_catch "heed_c_tests without Vulkan, sanitized" "$with" none "$folder/tests/heed_c_tests"
   check_lines "samples/tour/test.sh, sanitized" \

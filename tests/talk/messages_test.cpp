@@ -1,5 +1,6 @@
 // Conversations of messages: what the model reads of them, what is forgotten, and what cannot be said.
 #include <filesystem>
+#include <fstream>
 
 #include "talk/support.hpp"
 

@@ -1,22 +1,14 @@
 // The operations that only gradients have, at awkward shapes, against their formulas in double.
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "harness/catch.hpp"
-#include "harness/trial.hpp"
+#include "train/gradient.hpp"
 
 namespace heed::train_tests {
 namespace {
 
 using namespace heed::ops;
-
-// The gradient of y by `of`, with an upstream of the shape of y.
-Tensor gradient(Trial& t, Tensor y, Tensor of, DType upstream) {
-  const train::Upstream output{y, t.graph.input("up", t.graph.shape(y), upstream)};
-  return train::gradients(t.graph, std::span(&output, 1), std::span(&of, 1))[0];
-}
-Tensor gradient(Trial& t, Tensor y, Tensor of) { return gradient(t, y, of, t.dtype); }
 
 // Sums of n numbers, in any order, along the last axis, which stays with one element.
 Array row_sums(const Array& x) {
@@ -146,6 +138,62 @@ Case norm_case(const Sizes& shape, Norm norm, bool scaled, double middle = 0.0, 
             t.passes = {"norm_backward"};
           },
           magnitude != 1.0};
+}
+
+// Sums over all rows, in any order.
+Array column_sums(const Array& x) {
+  const int64_t n = x.dim(0), rows = x.size() / n;
+  Array y({n});
+  for (int64_t c = 0; c < n; ++c) {
+    double size = 0.0;
+    for (int64_t row = 0; row < rows; ++row) {
+      y.at(c) += x.at(row * n + c);
+      y.err(c) += x.err(row * n + c);
+      size += std::abs(x.at(row * n + c)) + x.err(row * n + c);
+    }
+    y.err(c) += static_cast<double>(rows + 2) * kUnit * size;
+  }
+  return y;
+}
+
+// All gradients of z = norm(h) + h with h = x + b: those of gamma and beta, that of h, to which what flows past the norm is added,
+// and the sum of its rows. One pass makes all of them.
+Case norm_sums_case(const Sizes& shape, Norm norm) {
+  return {(norm == Norm::Layer ? "all of layernorm "
+           : norm == Norm::Rms ? "all of rmsnorm "
+                               : "all of l2_normalize ") +
+              text_of(shape),
+          [=](Trial& t) {
+            constexpr float kEps = 1e-2f;
+            const Sizes row = {shape.back()};
+            Array gamma = uniform(row, 5, 0.5, 1.5), beta = uniform(row, 6), b = uniform(row, 7);
+            const Tensor x = t.input("x", shape_of(shape));
+            const Tensor of[] = {t.weight("gamma", &gamma), t.weight("beta", &beta), t.weight("b", &b)};
+            const Tensor h = t.graph.add(x, of[2]);
+            const Tensor y = norm == Norm::Layer ? t.graph.layernorm(h, of[0], of[1], kEps)
+                             : norm == Norm::Rms ? t.graph.rmsnorm(h, of[0], kEps)
+                                                 : t.graph.l2_normalize(h, kEps);
+            const Tensor z = t.graph.add(y, h);
+            const train::Upstream output{z, t.graph.input("up", t.graph.shape(z), t.dtype)};
+            const std::array<Tensor, 4> wanted = {x, of[2], of[0], of[1]};
+            const size_t count = norm == Norm::Layer ? 4 : norm == Norm::Rms ? 3 : 2;
+            const auto made = train::gradients(t.graph, std::span(&output, 1), std::span(wanted.data(), count));
+            constexpr const char* kNames[] = {"dx", "db", "dgamma", "dbeta"};
+            for (size_t i = 0; i < count; ++i) t.graph.output(kNames[i], made[i]);
+            Run& run = t.run();
+            const Array given = run.input("x", uniform(shape, 3)), up = run.input("up", uniform(shape, 4));
+            const Array rows = t.stored(add(given, b));
+            const double eps = static_cast<double>(kEps);
+            const Array* const by = norm == Norm::L2 ? nullptr : &gamma;
+            const Array of_h = t.stored(add(norm_gradient(rows, by, up, norm, eps), up));
+            run.expect_within("dx", of_h, t.dtype);
+            run.expect_within("db", t.stored(column_sums(of_h)), t.dtype);
+            const Array normal =
+                norm == Norm::Layer ? layernorm(rows, nullptr, nullptr, eps) : rmsnorm(rows, nullptr, eps);
+            if (count > 2) run.expect_within("dgamma", t.stored(column_sums(mul(up, normal))), t.dtype);
+            if (count > 3) run.expect_within("dbeta", t.stored(column_sums(up)), t.dtype);
+            t.passes = {"elementwise", "norm_backward"};
+          }};
 }
 
 Array entropy_gradient(const Array& x, const Array& labels, const Array& up, double smoothing) {
@@ -307,57 +355,6 @@ Case sum_case(const Sizes& shape, const Sizes& kept) {
           }};
 }
 
-double derivative(double x, Activation kind) {
-  const double phi = std::exp(-x * x / 2.0) / std::sqrt(2.0 * std::numbers::pi);
-  const double c = std::sqrt(2.0 / std::numbers::pi), u = c * (x + 0.044715 * x * x * x);
-  const double s = 1.0 / (1.0 + std::exp(-x)), tanh_u = std::tanh(u);
-  switch (kind) {
-    case Activation::Relu: return x > 0.0 ? 1.0 : 0.0;
-    case Activation::GeluErf: return 0.5 * std::erfc(-x / std::sqrt(2.0)) + x * phi;
-    case Activation::GeluTanh:
-      return 0.5 * (1.0 + tanh_u) + 0.5 * x * (1.0 - tanh_u * tanh_u) * c * (1.0 + 3.0 * 0.044715 * x * x);
-    case Activation::Silu: return s * (1.0 + x * (1.0 - s));
-    case Activation::Tanh: return 1.0 / (std::cosh(x) * std::cosh(x));
-    default: return 1.0;
-  }
-}
-
-Case activation_case(const Sizes& shape, Activation kind, double range) {
-  return {"activation " + std::to_string(static_cast<int>(kind)) + " " + text_of(shape) + " within " +
-              std::to_string(range),
-          [=](Trial& t) {
-            const Tensor x = t.input("x", shape_of(shape));
-            t.graph.output("y", gradient(t, t.graph.activation(x, kind), x));
-            Run& run = t.run();
-            const Array before = run.input("x", uniform(shape, 1, -range, range));
-            const Array up = run.input("up", uniform(shape, 2));
-            Array expected(shape);
-            for (int64_t i = 0; i < expected.size(); ++i) {
-              expected.at(i) = up.at(i) * derivative(before.at(i), kind);
-              // Terms that cancel are as large as 1.2.
-              expected.err(i) = std::abs(up.at(i)) * 64.0 * kUnit * 1.2;
-            }
-            run.expect_within("y", t.stored(expected), t.dtype);
-            t.passes = {"elementwise"};
-          }};
-}
-
-// At infinities derivatives have their limits.
-Case limits_case(Activation kind) {
-  return {"limits of activation " + std::to_string(static_cast<int>(kind)), [=](Trial& t) {
-            constexpr double kInfinity = std::numeric_limits<double>::infinity();
-            const Tensor x = t.input("x", {7});
-            t.graph.output("y", gradient(t, t.graph.activation(x, kind), x));
-            Run& run = t.run();
-            run.input("x", values({7}, {kInfinity, -kInfinity, 6e4, -6e4, 300.0, -300.0, NAN}));
-            run.input("up", filled({7}, 2.0));
-            const double high = kind == Activation::Tanh ? 0.0 : 2.0;
-            Array expected = values({7}, {high, 0, high, 0, high, 0, NAN});
-            for (int64_t i = 0; i < 6; ++i) expected.err(i) = 1e-6;
-            run.expect_within("y", t.stored(expected), t.dtype);
-          }};
-}
-
 constexpr int64_t kLengths[] = {1, 2, 7, 31, 33, 64, 129, 257, 1025, 9001};
 
 }  // namespace
@@ -381,6 +378,12 @@ TEST_CASE("norm_backward on every device", "[train][ops]") {
     operation.cases.push_back(norm_case({3, 40}, norm, false, 0.0, 1e19));
     operation.cases.push_back(norm_case({3, 40}, norm, false, 0.0, 1e-10));
   }
+  for (const Norm norm : {Norm::Layer, Norm::Rms, Norm::L2}) {
+    for (const int64_t n : {1, 9, 130, 300})
+      if (norm != Norm::L2 || n > 1) operation.cases.push_back(norm_sums_case({37, n}, norm));
+    operation.cases.push_back(norm_sums_case({2, 3, 5, 20}, norm));
+  }
+  operation.cases.push_back(norm_sums_case({2100, 24}, Norm::Layer));
   operation.cases.push_back(norm_case({3, 256}, Norm::Layer, true, 100.0));
   operation.cases.push_back(norm_case({3, 40}, Norm::L2, false, 0.0, 0.0));
   check(operation);
@@ -421,18 +424,6 @@ TEST_CASE("sums of broadcast gradients on every device", "[train][ops]") {
   Operation operation{"sum", {}};
   operation.cases = {sum_case({5}, {1}),       sum_case({300, 33}, {33}),         sum_case({3, 129}, {3, 1}),
                      sum_case({2, 3, 4}, {1}), sum_case({2, 3, 4, 5}, {3, 1, 5}), sum_case({4, 3, 2, 5}, {4, 1, 2, 1})};
-  check(operation);
-}
-
-TEST_CASE("derivatives of activations on every device", "[train][ops]") {
-  Operation operation{"activation_backward", {}};
-  for (const Activation kind :
-       {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::Tanh}) {
-    operation.cases.push_back(activation_case({3, 1001}, kind, 8.0));
-    operation.cases.push_back(activation_case({5, 64}, kind, 1.0));
-    operation.cases.push_back(activation_case({40}, kind, 100.0));
-    operation.cases.push_back(limits_case(kind));
-  }
   check(operation);
 }
 

@@ -339,6 +339,7 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
     Floats want(240), got(240);
     REQUIRE(test::compiled(device, plain, test::uploaded(device, tensors.list()))
                 .run({{"ids", std::span(ids)}, {"y", std::span(want)}}) == Status::Ok);
+    const Floats unlearned = want;
 
     Graph g;
     const Tensor y = model(g);
@@ -372,6 +373,14 @@ TEST_CASE("optimizers: models read the weights of a State", "[train]") {
     optimizer.keep(answers);
     Plan answering = test::compiled(device, answers);
     REQUIRE(answering.run({{"ids", std::span(ids)}, {"y", std::span(got)}}, {}, {.state = state}) == Status::Ok);
+    // A State of its own has the weights, and no moments.
+    State alone;
+    REQUIRE(answering.make_state(&alone) == Status::Ok);
+    CHECK(alone.bytes() < state.bytes() / 3);
+    REQUIRE(optimizer.load(alone, tensors.list()) == Status::Ok);
+    Floats first(240);
+    REQUIRE(answering.run({{"ids", std::span(ids)}, {"y", std::span(first)}}, {}, {.state = alone}) == Status::Ok);
+    CHECK(test::difference(first.data(), unlearned) == "");
     run();
     // That run began with the weights that the other plan has read.
     Floats same(240);

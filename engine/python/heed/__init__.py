@@ -11,17 +11,20 @@ Failures are an heed.Error with a status; wrong types and words are a TypeError 
 devices, graphs and plans of its own.
 """
 
-from . import nn
+from . import nn, train
 from ._c import Error, Status, version
 from .device import Device, DeviceInfo, Weights, devices
 from .files import Checkpoint
-from .graph import AttentionResult, Dim, Graph, Mask, Tensor, exclude, keep
+from .graph import Graph
+from .models import BertConfig, DecoderConfig, DecoderModel
 from .plan import PassInfo, Plan, Run
 from .state import State
+from .tensor import AttentionResult, Dim, Mask, Tensor, exclude, keep
 from .text import (AttentionMap, Conversation, TextEncoder, TextGenerator, TextPiece, TextSampling, Tokenizer,
                    grammar_of_json_schema)
 
 __version__ = version()
-__all__ = ["AttentionMap", "AttentionResult", "Checkpoint", "Conversation", "Device", "DeviceInfo", "Dim", "Error", "Graph", "Mask",
-           "PassInfo", "Plan", "Run", "State", "Status", "Tensor", "TextEncoder", "TextGenerator", "TextPiece", "TextSampling",
-           "Tokenizer", "Weights", "devices", "exclude", "grammar_of_json_schema", "keep", "nn", "version"]
+__all__ = ["AttentionMap", "AttentionResult", "BertConfig", "Checkpoint", "Conversation", "DecoderConfig", "DecoderModel", "Device",
+           "DeviceInfo", "Dim", "Error", "Graph", "Mask", "PassInfo", "Plan", "Run", "State", "Status", "Tensor", "TextEncoder",
+           "TextGenerator", "TextPiece", "TextSampling", "Tokenizer", "Weights", "devices", "exclude", "grammar_of_json_schema",
+           "keep", "nn", "train", "version"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._c import Error, Status, ffi
+from ._c import DTYPES, Error, Keep, Status, encoded, ffi
 
 # By numpy's names. ml_dtypes calls its type bfloat16; numpy itself has none, and uint16 holds the bits.
 _OF_NUMPY = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32", "uint8": "u8", "bool": "u8"}
@@ -104,3 +104,22 @@ def check_shape(array: np.ndarray, shape: Sequence[int], what: str) -> None:
 def memory(array: np.ndarray, writable: bool = False) -> Any:
     """A pointer to the array's bytes, which keeps them where they are."""
     return ffi.from_buffer(array.reshape(-1).view(np.uint8), require_writable=writable)
+
+
+def _host_tensor(name: str, value: Any, keep: Keep) -> List[Any]:
+    """The tensor as heed_host_tensor, or nothing for int64."""
+    array, is_bf16 = as_array(value, f"tensor '{name}'")
+    if array.dtype == np.int64:
+        return []
+    dtype = dtype_of(array, "bf16" if is_bf16 else None)
+    if dtype is None:
+        raise Error(Status.DTYPE_MISMATCH, f"tensor '{name}' is an array of {array.dtype}, which heed cannot hold")
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    parts = (ffi.new("char[]", encoded(name, "name")), ffi.new("int64_t[]", list(array.shape)), memory(array))
+    keep.extend(parts)
+    return [(parts[0], parts[1], array.ndim, parts[2], array.nbytes, DTYPES[dtype], 0)]
+
+
+def host_tensors(tensors: Mapping[str, Any], keep: Keep) -> Any:
+    """Named arrays as heed_host_tensor[]; those of int64 are left out."""
+    return ffi.new("heed_host_tensor[]", [entry for name, value in tensors.items() for entry in _host_tensor(name, value, keep)])

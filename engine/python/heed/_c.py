@@ -45,6 +45,7 @@ class Status(enum.IntEnum):
     INVALID_FILE = 15
     DRIVER_ERROR = 16
     NOT_READY = 17
+    FILE_ERROR = 18
 
 
 class Error(Exception):
@@ -165,6 +166,8 @@ _WORDS: Dict[str, Dict[Any, int]] = {
     "placement": {"post": 0, "pre": 1},
     "kind": {"layer": 0, "rms": 1},
     "pairs": {"halves": 0, "adjacent": 1},
+    "rotary_pairs": {"halves": 0, "adjacent": 1},
+    "family": {"llama": 0, "qwen2": 1, "qwen3": 2, "gpt2": 3},
     "scaling": {None: 0, "none": 0, "linear": 1, "llama3": 2},
     "pipelines": {"now": 0, "deferred": 1, "background": 2},
     "overflow": {"drop_oldest": 0, "stop": 1},
@@ -184,6 +187,11 @@ def word(name: str, value: Any) -> int:
     except (KeyError, TypeError):
         known = ", ".join(repr(w) for w in words)
         raise ValueError(f"{name} is {value!r}, must be one of {known}") from None
+
+
+def word_of(name: str, number: int) -> Any:
+    """The first word for a number."""
+    return next(key for key, value in _WORDS[name].items() if value == number)
 
 
 class Keep(List[Any]):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
-
-import numpy as np
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _c
-from ._arrays import as_array, dtype_of, memory
-from ._c import Error, Keep, Status, encoded, ffi, lib, pack, text
+from ._arrays import host_tensors
+from ._c import Keep, ffi, lib, pack, text
 from .files import Checkpoint
 from .graph import Graph
 from .plan import Plan
@@ -41,6 +39,52 @@ def devices(*, vulkan_loader: Optional[str] = None) -> List[DeviceInfo]:
         return [_info(lib.heed_device_list_get_info, found, i) for i in range(lib.heed_device_list_count(found))]
     finally:
         lib.heed_device_list_destroy(found)
+
+
+_VERDICTS = ("passed", "wrong", "failed", "timed_out", "unused")
+
+
+class KernelTest(NamedTuple):
+    kernel: str
+    verdict: str  # "passed", "wrong", "failed" (refused, or the device was lost), "timed_out", "unused" (not run)
+    detail: str  # what went wrong
+    worst: float  # the largest error of all runs, divided by the error that is allowed
+    runs: int  # with right results
+
+
+class SelfTestReport(NamedTuple):
+    """On the CPU it has no kernels."""
+
+    passed: bool
+    kernels: List[KernelTest]
+    results: bytes  # for `self_test_results` of the next start
+
+
+class Tuned(NamedTuple):
+    """The result for one size."""
+
+    size: Tuple[int, ...]  # of a product [m, k] x [k, n]: m, n, k; of an attention: queries, keys, heads, head_size
+    is_attention: bool
+    dtype: str
+    transpose_b: bool  # of a product: b lies in memory as [n, k]
+    usual: str  # the kernel that estimates choose
+    fastest: str  # the same if nothing is clearly faster
+    usual_ms: float
+    fastest_ms: float
+    variants: int  # how many were timed
+
+
+class TuningReport(NamedTuple):
+    """On the CPU it has no sizes."""
+
+    tuned: List[Tuned]
+    results: bytes  # for Device.use_tuning
+
+
+def _tuned(c: Any) -> Tuned:
+    size = (c.queries, c.keys, c.heads, c.head_size) if c.is_attention else (c.m, c.n, c.k)
+    return Tuned(size, bool(c.is_attention), _c.DTYPE_NAMES.get(c.dtype, "?"), bool(c.transpose_b), text(c.usual), text(c.fastest),
+                 c.usual_ms, c.fastest_ms, c.variants)
 
 
 class Weights(_c.Handle):
@@ -94,6 +138,33 @@ class Device(_c.Handle):
         """The driver's pipeline cache, for `pipeline_cache` of the next start. Empty on the CPU."""
         return _c.take_blob(lib.heed_device_pipeline_cache, self._c)
 
+    def self_test(self, time_limit_ms: int = 0) -> "SelfTestReport":
+        """Runs every kernel that heed would use here and compares the results with the CPU's, which takes seconds. Kernels that fail are
+        not used any more. The limit is for one run of one kernel; 0: ten seconds. No other thread may compile on the device meanwhile."""
+        report = _c.make(lib.heed_device_self_test, self._c, time_limit_ms)
+        try:
+            kernels = [_c.filled("heed_kernel_test", lib.heed_self_test_report_kernel, report, i)
+                       for i in range(lib.heed_self_test_report_count(report))]
+            return SelfTestReport(bool(lib.heed_self_test_report_passed(report)),
+                                  [KernelTest(text(k.kernel), _VERDICTS[k.verdict], text(k.detail), k.worst, k.runs) for k in kernels],
+                                  _c.take_blob(lib.heed_self_test_report_blob, report))
+        finally:
+            lib.heed_self_test_report_destroy(report)
+
+    def tune(self, time_limit_ms: int = 0) -> "TuningReport":
+        """Times the kernels that products and attention may use, in at most about so long (0: ten seconds); what is compiled from now on
+        uses the fastest. No other thread may compile on the device meanwhile."""
+        report = _c.make(lib.heed_device_tune, self._c, time_limit_ms)
+        try:
+            found = [_c.filled("heed_tuned", lib.heed_tuning_report_get, report, i) for i in range(lib.heed_tuning_report_count(report))]
+            return TuningReport([_tuned(c) for c in found], _c.take_blob(lib.heed_tuning_report_blob, report))
+        finally:
+            lib.heed_tuning_report_destroy(report)
+
+    def use_tuning(self, results: bytes) -> None:
+        """Uses TuningReport.results of an earlier start, of the same device, driver and version."""
+        _c.check(lib.heed_device_use_tuning(self._c, ffi.from_buffer(results), len(results)))
+
     def upload(self, tensors: Union[Mapping[str, Any], Checkpoint], *, dtype: Optional[str] = None,
                only_matrices: bool = False) -> Weights:
         """Copies named tensors to the device, all or none: a Checkpoint, or a dict of arrays such as the state dict of a module of
@@ -103,17 +174,17 @@ class Device(_c.Handle):
         options = pack("heed_upload_options", dict(dtype=dtype, only_matrices=only_matrices), keep)
         if isinstance(tensors, Checkpoint):
             return Weights(_c.make(lib.heed_checkpoint_upload, tensors._c, self._c, options))
-        arrays = [entry for name, value in tensors.items() for entry in _host_tensor(name, value, keep)]
-        return Weights(_c.make(lib.heed_device_upload, self._c, ffi.new("heed_host_tensor[]", arrays), len(arrays), options))
+        arrays = host_tensors(tensors, keep)
+        return Weights(_c.make(lib.heed_device_upload, self._c, arrays, len(arrays), options))
 
     def compile(self, graph: Graph, weights: Optional[Weights] = None, *, training: bool = False, timestamps: bool = False,
                 memory_limit: Optional[int] = None, pipelines: str = "now", round_rows: bool = False,
-                progress: bool = False) -> Plan:
+                progress: bool = False, reproducible: bool = False) -> Plan:
         """Checks the graph, chooses kernels, lays out memory and makes pipelines. include/heed/device.hpp describes the options
         (CompileOptions). The graph may be changed afterwards."""
         options = pack("heed_compile_options", dict(
             training=training, timestamps=timestamps, memory_limit=memory_limit, pipelines=pipelines, round_rows=round_rows,
-            progress=progress), Keep())
+            progress=progress, reproducible=reproducible), Keep())
         if not isinstance(graph, Graph):
             raise TypeError(f"graph must be a Graph, not {type(graph).__name__}")
         if weights is not None and not isinstance(weights, Weights):
@@ -123,17 +194,3 @@ class Device(_c.Handle):
 
     def __repr__(self) -> str:
         return f"Device({self.info.word!r})"
-
-
-def _host_tensor(name: str, value: Any, keep: Keep) -> List[Any]:
-    """The tensor as heed_host_tensor, or nothing for int64."""
-    array, is_bf16 = as_array(value, f"tensor '{name}'")
-    if array.dtype == np.int64:
-        return []
-    dtype = dtype_of(array, "bf16" if is_bf16 else None)
-    if dtype is None:
-        raise Error(Status.DTYPE_MISMATCH, f"tensor '{name}' is an array of {array.dtype}, which heed cannot hold")
-    array = np.ascontiguousarray(array).reshape(array.shape)
-    parts = (ffi.new("char[]", encoded(name, "name")), ffi.new("int64_t[]", list(array.shape)), memory(array))
-    keep.extend(parts)
-    return [(parts[0], parts[1], array.ndim, parts[2], array.nbytes, _c.DTYPES[dtype], 0)]

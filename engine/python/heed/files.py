@@ -17,9 +17,10 @@ _NUMPY = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.ui
 
 class _File(_c.Handle):
     _kind = "checkpoint"
+    _memory: Any = None  # the bytes, where they are not a file's
 
-    def __init__(self, path: Any) -> None:
-        self._own(_c.make(lib.heed_checkpoint_open, encoded(os.fspath(path), "path"), _c.log(Keep())))
+    def __init__(self, function: Any, *arguments: Any) -> None:
+        self._own(_c.make(function, *arguments, _c.log(Keep())))
 
 
 class _Bytes:
@@ -43,7 +44,18 @@ class Checkpoint(Mapping):  # type: ignore[type-arg]
     values is checked; nobody may shorten it while it is in use."""
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        self._file = _File(path)
+        self._take(_File(lib.heed_checkpoint_open, encoded(os.fspath(path), "path")))
+
+    @classmethod
+    def parse(cls, data: Any, name: str = "the bytes") -> "Checkpoint":
+        """Of the bytes of a .safetensors or GGUF file, which nobody may change meanwhile; `name` is for messages."""
+        checkpoint, memory = cls.__new__(cls), ffi.from_buffer(data)
+        checkpoint._take(_File(lib.heed_checkpoint_parse, memory, len(memory), encoded(name, "name")))
+        checkpoint._file._memory = memory
+        return checkpoint
+
+    def _take(self, file: _File) -> None:
+        self._file = file
         self._names = [text(self._tensor(i).name) for i in range(lib.heed_checkpoint_count(self._c))]
 
     @property

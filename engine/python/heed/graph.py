@@ -12,120 +12,15 @@ of each operation.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _c
 from ._arrays import as_array, dtype_of, memory, of_list
 from ._c import Error, Keep, encoded, ffi, lib, pack
-
-
-class Dim:
-    """A size, or a position, that each run gives: made by Graph.extent, position and sum, or a size of what has such."""
-
-    def __init__(self, graph: "Graph", id: int) -> None:
-        self._graph, self._id = graph, id
-
-    @property
-    def most(self) -> int:
-        """The largest value that it can take."""
-        return _c.number(lib.heed_graph_dim_max, self._graph._c, self._id)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dim) and other._id == self._id and other._graph is self._graph
-
-    def __hash__(self) -> int:
-        return hash((id(self._graph), self._id))
-
-    def __repr__(self) -> str:
-        return self._graph._names.get(self._id, f"up to {self.most}")
-
-
-Size = Union[int, Dim]
-
-
-class Tensor:
-    """One value in one graph."""
-
-    def __init__(self, graph: "Graph", id: int) -> None:
-        self._graph, self._id = graph, id
-
-    @property
-    def shape(self) -> Tuple[Size, ...]:
-        return self._graph._shape_of(self._id)
-
-    @property
-    def dtype(self) -> str:
-        """"f32", "f16", "bf16", "i32", "u8", or a quantized type of GGUF files such as "q4_k"."""
-        return _c.DTYPE_NAMES[_c.number(lib.heed_graph_dtype, self._graph._c, self._id)]
-
-    def reshape(self, *shape: Size) -> "Tensor":
-        return self._graph.reshape(self, shape)
-
-    def transpose(self, axis_a: int, axis_b: int) -> "Tensor":
-        return self._graph.transpose(self, axis_a, axis_b)
-
-    def __add__(self, other: "Tensor") -> "Tensor":
-        return self._graph.add(self, other) if isinstance(other, Tensor) else NotImplemented
-
-    def __mul__(self, other: Union["Tensor", float]) -> "Tensor":
-        if isinstance(other, Tensor):
-            return self._graph.mul(self, other)
-        return self._graph.scale(self, other) if isinstance(other, (int, float)) else NotImplemented
-
-    __rmul__ = __mul__
-
-    def __matmul__(self, other: "Tensor") -> "Tensor":
-        return self._graph.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
-
-    def __repr__(self) -> str:
-        return f"Tensor({list(self.shape)}, {self.dtype})"
-
-
-class Mask:
-    """A tensor of u8 (or of bool, in numpy) that says which keys count. Made by exclude() and keep()."""
-
-    def __init__(self, tensor: Tensor, meaning: int) -> None:
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"a mask is made of a Tensor, not of {type(tensor).__name__}")
-        self.tensor, self._meaning = tensor, meaning
-
-    def _checked(self, name: str) -> Tuple[Tensor, int]:
-        return self.tensor, self._meaning
-
-
-# A bare tensor has no meaning.
-def _checked_tensor(self: Tensor, name: str) -> Tuple[Tensor, int]:
-    raise TypeError(f"{name}: say heed.exclude(tensor) if true leaves a key out, or heed.keep(tensor) if true keeps it")
-
-
-Tensor._checked = _checked_tensor  # type: ignore[attr-defined]
-
-
-def exclude(tensor: Tensor) -> Mask:
-    """A mask whose nonzero elements leave a key out."""
-    return Mask(tensor, 1)
-
-
-def keep(tensor: Tensor) -> Mask:
-    """A mask whose nonzero elements keep a key."""
-    return Mask(tensor, 2)
-
-
-class AttentionResult(NamedTuple):
-    """`weights` and `log_sum_exp` are None unless they are asked for."""
-
-    output: Tensor
-    weights: Optional[Tensor]
-    log_sum_exp: Optional[Tensor]
-
-
-class Port(NamedTuple):
-    """An input, output or state of a graph."""
-
-    shape: Tuple[Size, ...]
-    dtype: str
+from .custom import CpuFunction, Gradient, GradientFunction, HostFunction, pack_pass
+from .tensor import AttentionResult, Dim, Mask, Port, Size, Tensor
 
 
 class Graph(_c.Handle):
@@ -139,6 +34,8 @@ class Graph(_c.Handle):
         self._inputs: Dict[str, Port] = {}
         self._outputs: Dict[str, Port] = {}
         self._states: Dict[str, Port] = {}
+        self._functions: List[HostFunction] = []  # of custom passes, which C calls
+        self._gradients: List[GradientFunction] = []
 
     def _copy(self) -> "Graph":
         """Another graph with the same contents."""
@@ -146,6 +43,7 @@ class Graph(_c.Handle):
         other._own(_c.make(lib.heed_graph_clone, self._c))
         other._names, other._inputs = dict(self._names), dict(self._inputs)
         other._outputs, other._states = dict(self._outputs), dict(self._states)
+        other._functions = list(self._functions)
         return other
 
     # --- Between Python and C -------------------------------------------------------------------------------------------
@@ -187,6 +85,9 @@ class Graph(_c.Handle):
         if tensor == 0:
             self._raise_mistake()
         return Tensor(self, tensor)
+
+    def _tensor_if(self, tensor: int) -> Optional[Tensor]:
+        return Tensor(self, tensor) if tensor else None
 
     def _raise_mistake(self) -> None:
         _c.check(lib.heed_graph_get_status(self._c))
@@ -421,6 +322,38 @@ class Graph(_c.Handle):
         """Joins parts of one type along an axis."""
         ids = ffi.new("heed_tensor[]", [self._tensor_id(part, "a part") for part in parts])
         return self._new(lib.heed_graph_concat(self._c, ids, len(ids), axis))
+
+    def custom(self, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tuple[Sequence[Size], str]], *, spirv: Any = None,
+               entry_point: str = "main", constants: Sequence[int] = (), push: Sequence[Union[int, float, Dim]] = (),
+               groups: Sequence[Tuple[Sequence[Size], int]] = (), cpu: Optional[CpuFunction] = None,
+               gradient: Optional[Gradient] = None, group_work: float = 0.0) -> Tuple[Tensor, ...]:
+        """A pass of the host's own: a compute shader, and a function that the CPU device calls instead. It returns its outputs, one or
+        two, which are given as (shape, dtype).
+
+            doubled, = g.custom("double", [x], [(x.shape, "f32")], spirv=pathlib.Path("double.spv").read_bytes(), push=[n],
+                                groups=[([n], 64)], cpu=lambda inputs, outputs, push: numpy.add(inputs[0], inputs[0], outputs[0]))
+
+        `spirv` are bytes, `constants` the specialization constants 0, 1, ..., `push` the words behind the offsets of the bindings:
+        numbers, or sizes and positions of the graph. `groups` says for x, y and z how many workgroups there are: the product of sizes,
+        divided by a number and rounded up. include/heed/custom.hpp says what a shader sees.
+
+        cpu(inputs, outputs, push) gets arrays in place, which are there during the call only, and the words of push as numbers. It must
+        not call heed. What it raises is raised by the run, of which the outputs then mean nothing.
+
+        gradient(inputs, outputs, upstream, wanted) is called by heed.train.gradients: it adds to this graph what gives the gradient of
+        each input, and returns these tensors, None for zeros. `upstream` are the gradients of the outputs, None for zeros, and `wanted`
+        says for which inputs anybody asks."""
+        keep, function = Keep(), None if cpu is None else HostFunction(cpu)
+        differentiate = None if gradient is None else GradientFunction(gradient)
+        c = pack_pass(self, name, outputs, spirv, entry_point, constants, push, groups, function, differentiate, group_work, keep)
+        ids = ffi.new("heed_tensor[]", [self._tensor_id(x, "an input") for x in inputs])
+        made = ffi.new("heed_tensor[]", len(outputs))
+        _c.check(lib.heed_graph_custom(self._c, c, ids, len(ids), made))
+        if function is not None:
+            self._functions.append(function)
+        if differentiate is not None:
+            self._gradients.append(differentiate)
+        return tuple(self._new(t) for t in made)
 
     @contextlib.contextmanager
     def label(self, name: str) -> Iterator[None]:

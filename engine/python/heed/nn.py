@@ -17,7 +17,9 @@ from typing import Any, NamedTuple, Optional, Tuple, Type, TypeVar, Union
 
 from . import _c
 from ._c import Keep, encoded, ffi, lib, pack
-from .graph import AttentionResult, Graph, Mask, Size, Tensor
+from .graph import Graph
+from .models import BertResult, DecoderResult, bert, decoder, mean_sentence
+from .tensor import AttentionResult, Mask, Size, Tensor
 
 # --- Options -------------------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,10 @@ import numpy as np
 from . import _c
 from ._arrays import as_input, as_output, check_shape, memory, numpy_dtype
 from ._c import Error, Keep, Status, encoded, ffi, lib, text
-from .graph import Dim, Graph, Port
+from .custom import HostFunction, call_run, raised_elsewhere
+from .graph import Graph
 from .state import State
+from .tensor import Dim, Port
 
 
 class PassInfo(NamedTuple):
@@ -32,8 +34,10 @@ class Run:
     """A run that goes on while Python does something else. It keeps its arrays until it is over, also when Python lets go of it.
     Until then inputs must not change, and nobody may read or write outputs."""
 
-    def __init__(self, pointer: Any, results: Dict[str, np.ndarray], keep: Keep) -> None:
+    def __init__(self, pointer: Any, results: Dict[str, np.ndarray], functions: List[HostFunction], keep: Keep) -> None:
         self._pointer, self._results, self._born = pointer, results, _c._generation
+        self._functions = functions
+        self._raised: Optional[BaseException] = None
         # When Python drops the run or exits, its end is waited for, and the arrays are kept until then.
         self._finish = weakref.finalize(self, _finish, pointer, results, keep, self._born)
 
@@ -49,7 +53,11 @@ class Run:
     def wait(self) -> Dict[str, np.ndarray]:
         """Waits until the run is over, and returns what Plan.run would have returned. May be called again."""
         self._check()
-        _c.check(lib.heed_run_wait(self._pointer))
+        status = lib.heed_run_wait(self._pointer)
+        self._raised = self._raised or raised_elsewhere(self._functions)
+        if self._raised is not None:
+            raise self._raised
+        _c.check(status)
         return dict(self._results)
 
 
@@ -90,7 +98,7 @@ class Plan(_c.Handle):
 
         Other threads of Python run meanwhile. An interrupt is raised when the run is over, so that nothing is left half-written."""
         info, results, keep = self._prepare(inputs, outputs, extents, state, seed, timeout_ms)
-        _c.check(lib.heed_plan_run(self._c, info))
+        _c.check(call_run(self._graph._functions, lambda: lib.heed_plan_run(self._c, info)))
         return results
 
     def start(self, inputs: Mapping[str, Any], outputs: Optional[Mapping[str, Any]] = None, *,
@@ -98,7 +106,7 @@ class Plan(_c.Handle):
               timeout_ms: int = 0) -> Run:
         """Begins a run and returns at once."""
         info, results, keep = self._prepare(inputs, outputs, extents, state, seed, timeout_ms)
-        return Run(_c.make(lib.heed_plan_start, self._c, info), results, keep)
+        return Run(_c.make(lib.heed_plan_start, self._c, info), results, self._graph._functions, keep)
 
     def make_state(self) -> State:
         """A State for the graph's states, all zero."""
@@ -164,7 +172,7 @@ class Plan(_c.Handle):
             size=ffi.sizeof("heed_run_info"), inputs=c_inputs, input_count=len(c_inputs), outputs=c_outputs,
             output_count=len(c_outputs), extents=c_extents, extent_count=len(values),
             state=ffi.NULL if state is None else state._c, seed=seed, timeout_ms=timeout_ms))
-        keep.extend((given, c_inputs, c_outputs, c_extents))
+        keep.extend((given, c_inputs, c_outputs, c_extents, g._functions))
         return info, results, keep
 
     def _buffer(self, name: str, array: np.ndarray, dtype: str, writable: bool, keep: Keep) -> Tuple[Any, ...]:

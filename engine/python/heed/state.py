@@ -10,7 +10,7 @@ import numpy as np
 from . import _c
 from ._arrays import as_input, as_output, memory, numpy_dtype
 from ._c import Error, Keep, Status, encoded, ffi, lib
-from .graph import Port
+from .tensor import Port
 
 
 class State(_c.Handle):

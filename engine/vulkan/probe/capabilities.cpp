@@ -38,6 +38,9 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   auto driver = structure<VkPhysicalDeviceDriverProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
   const bool knows_driver = device.api_version >= VK_API_VERSION_1_2;
   device.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+  auto floats =
+      structure<VkPhysicalDeviceFloatControlsProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES);
+  driver.pNext = &floats;
   device.subgroup.pNext = knows_driver ? &driver : nullptr;
   device.memory_limits.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
   device.memory_limits.pNext = &device.subgroup;
@@ -46,6 +49,8 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   vk.GetPhysicalDeviceProperties2(handle, &properties);
   device.memory_limits.pNext = device.subgroup.pNext = nullptr;
   device.driver_id = driver.driverID;
+  device.rounds_to_even = floats.shaderRoundingModeRTEFloat32 != VK_FALSE;
+  device.keeps_infinities = floats.shaderSignedZeroInfNanPreserveFloat32 != VK_FALSE;
   if (knows_driver) device.driver = format("%s %s", driver.driverName, driver.driverInfo);
 
   const std::vector<VkExtensionProperties> extensions = device_extensions(vk, handle);
@@ -125,6 +130,14 @@ void apply_setting(Capabilities* device) {
   if (basic) device->subgroup_arithmetic = device->subgroup_ballot = device->subgroup_shuffle = false;
 }
 
+// What the device lacks for reproducible plans; null if nothing.
+const char* why_irreproducible(const PhysicalDevice& device) {
+  if (device.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2, in which shaders say how they round";
+  if (!device.rounds_to_even) return "shaderRoundingModeRTEFloat32";
+  if (!device.keeps_infinities) return "shaderSignedZeroInfNanPreserveFloat32";
+  return nullptr;
+}
+
 }  // namespace
 
 Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_matrix) {
@@ -149,6 +162,7 @@ Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_m
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
   result.storage_16bit = device.features.storageBuffer16BitAccess;
   result.local_size_id = device.features.maintenance4;
+  result.irreproducible = why_irreproducible(device);
   std::string why = "16-bit storage is not used";
   if (result.storage_16bit) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);
   if (result.matrix.m != 0) {

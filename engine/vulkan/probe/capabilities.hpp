@@ -25,9 +25,10 @@ struct PhysicalDevice {
   std::string driver;                    // name and version, if the driver says so (Vulkan 1.2)
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
-  uint32_t cores = 0;  // 0: no extension tells
-  Features offered;    // what the driver has
-  Features features;   // the same, or if adopted, what the host told
+  uint32_t cores = 0;                                     // 0: no extension tells
+  bool rounds_to_even = false, keeps_infinities = false;  // shaders of f32 may ask for these
+  Features offered;                                       // what the driver has
+  Features features;                                      // the same, or if adopted, what the host told
   MatrixUnits matrix_units;
   bool adopted = false;             // from a host
   bool portability_subset = false;  // VK_KHR_portability_subset must be enabled

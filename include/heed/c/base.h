@@ -42,7 +42,8 @@ enum {
   HEED_DEVICE_LOST = 14,   // the GPU stopped; the same graph can be compiled for the CPU
   HEED_INVALID_FILE = 15,  // damaged or hostile file content
   HEED_DRIVER_ERROR = 16,  // Vulkan returned an error that has no closer name here
-  HEED_NOT_READY = 17      // some pipelines of the plan were not made yet; see heed_plan_prepare
+  HEED_NOT_READY = 17,     // some pipelines of the plan were not made yet; see heed_plan_prepare
+  HEED_FILE_ERROR = 18     // a file cannot be written: the disk is full, or the folder is not there
 };
 // The name, e.g. "ShapeMismatch"; "?" for other numbers. Static.
 HEED_API const char* heed_status_text(heed_status status);
@@ -113,6 +114,7 @@ typedef struct heed_attention_map heed_attention_map;  // text.h: what tokens lo
 typedef struct heed_text_encoder heed_text_encoder;    // text.h: texts become vectors
 typedef struct heed_text_generator heed_text_generator;  // text.h: a language model on a device
 typedef struct heed_conversation heed_conversation;      // text.h: messages or a raw text, with keys and values
+typedef struct heed_optimizer heed_optimizer;            // train.h: changes weights that live in a state
 typedef struct heed_submitter heed_submitter;            // vulkan.h: records and submits
 
 // A blob holds a text, or something to keep in a file. Behind its bytes lies a 0 that does not count.

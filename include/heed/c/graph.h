@@ -311,6 +311,17 @@ typedef struct heed_custom_call {
   size_t push_count;
 } heed_custom_call;
 
+// The operands of a pass, as its gradient sees them. Valid during the call.
+typedef struct heed_custom_gradient_call {
+  const heed_tensor* inputs;
+  size_t input_count;
+  const heed_tensor* outputs;
+  const heed_tensor* upstream;  // for each output its gradient, of its shape and type; 0: zeros
+  size_t output_count;
+  const int32_t* wanted;   // for each input: 1 if anybody asked for its gradient
+  heed_tensor* gradients;  // for each input its gradient, of its shape, for the function to set; 0: zeros
+} heed_custom_gradient_call;
+
 typedef struct heed_custom_pass {
   size_t size;
   const char* name;       // label of the pass
@@ -329,6 +340,9 @@ typedef struct heed_custom_pass {
   void (*cpu)(void* user, const heed_custom_call* call);
   void* user;
   double group_work;  // roughly the operations of one workgroup; 0: the pass is never cut into pieces
+  // Adds to the graph what gives the gradients of the inputs. heed_train_gradients calls it on its thread with its graph, which
+  // it may use, and keeps its mistakes; NULL: gradients through this pass are Unsupported.
+  void (*gradient)(void* user, heed_graph* graph, const heed_custom_gradient_call* call);
 } heed_custom_pass;
 // Adds the pass, and fills outputs[0 .. output_count - 1], with 0 on a mistake. Returns the graph's status.
 HEED_API heed_status heed_graph_custom(heed_graph* graph, const heed_custom_pass* pass, const heed_tensor* inputs,

@@ -105,8 +105,8 @@ typedef struct heed_bert_config {
 HEED_API heed_status heed_bert_config_read(const char* path, const heed_log* log, heed_bert_config* config);
 HEED_API heed_status heed_bert_config_parse(const char* json, const char* name, const heed_log* log,
                                             heed_bert_config* config);
-// Uploads a safetensors checkpoint in the form that heed_nn_bert asks for. MissingWeight, ShapeMismatch, DTypeMismatch: it is not what
-// the configuration says. Unsupported: a GGUF file.
+// Uploads a safetensors checkpoint, opened or parsed, in the form that heed_nn_bert asks for. MissingWeight, ShapeMismatch,
+// DTypeMismatch: it is not what the configuration says. Unsupported: a GGUF file.
 HEED_API heed_status heed_bert_upload(heed_checkpoint* checkpoint, const heed_bert_config* config, heed_device* device,
                                       const heed_upload_options* options, heed_weights** weights);
 

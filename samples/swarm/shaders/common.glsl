@@ -53,8 +53,18 @@ vec3 urge(uint i, uint h, vec3 position, vec3 velocity) {
   return motive.x * to + motive.y * with + motive.z * cross(vec3(0.0, 1.0, 0.0), to);
 }
 
+// In a hunt, agents light up where a hunter is near.
+vec3 hunted_color(vec3 position, vec4 traits) {
+  float danger = 0.0;
+  for (uint h = 0u; h < frame.counts.y; ++h)
+    danger = max(danger, exp(-3.5 * distance(position, targets[h * SWARM_ROW4].xyz)));
+  vec3 calm = mix(vec3(0.03, 0.30, 0.55), vec3(0.04, 0.55, 0.50), traits.w);
+  return mix(calm, vec3(1.3, 0.75, 0.16), smoothstep(0.08, 0.5, danger));
+}
+
 // Mixes the colours of the heads that move an agent, and shades the result by the agent's tribe.
 vec3 agent_color(uint i, vec3 position, vec3 velocity) {
+  if (frame.counts.z == SWARM_HUNT) return hunted_color(position, agents[i * SWARM_ROW4 + 4u]);
   vec3 color = vec3(0.0);
   float total = 1e-12;
   for (uint h = 0u; h < SWARM_HEADS; ++h) {

@@ -27,6 +27,22 @@
 #define SWARM_FLOCK 0
 #define SWARM_CONGA 1
 #define SWARM_CROSS 2
+#define SWARM_HUNT 3
+
+// What is learned in a hunt: see learn/policy.hpp. Hunters are rows of the targets, whose third vec4 is their mind (shaders/hunt.comp).
+// An agent sees itself, its neighbours and each hunter as two vec4:
+//   0  direction to it, shorter the farther it is; how near it is
+//   1  velocity relative to the agent, likewise shorter; 1: itself, -1: neighbours, 0: a hunter
+// For itself these are position and distance from the middle in units of the arena's radius, and its velocity.
+#define SWARM_HUNTERS 6
+#define SWARM_TOKENS (2 + SWARM_HUNTERS)
+#define SWARM_SEEN 8
+#define SWARM_SEEN4 (SWARM_TOKENS * 2)
+// A try is what an agent saw, then two vec4: the action, and how much it counts; three zeros, and how well it served.
+#define SWARM_TRY4 (SWARM_SEEN4 + 2)
+#define SWARM_TRY (4 * SWARM_TRY4)
+#define SWARM_MEMORY 4096  // tries that are remembered, before the oldest is forgotten
+#define SWARM_BATCH 128    // tries that one step learns from
 
 #define SWARM_BIND_FRAME 0
 #define SWARM_BIND_AGENTS 1
@@ -37,14 +53,31 @@
 #define SWARM_BIND_WEIGHTS 6  // heed's output: attention weights of the picked agent [heads, keys]
 #define SWARM_BIND_LINKS 7
 #define SWARM_BIND_BOXES 8
-#define SWARM_BIND_FONT 9
-#define SWARM_BINDINGS 10
+#define SWARM_BIND_SEEN 9     // of a hunt, as the ones that follow: what agents see
+#define SWARM_BIND_ACTION 10  // heed's output: accelerations from -1 to 1, and what they are expected to serve
+#define SWARM_BIND_LIVES 11
+#define SWARM_BIND_TRIED 12   // a finished try of each agent
+#define SWARM_BIND_PLACES 13  // where it goes in the memory; -1: nowhere
+#define SWARM_BIND_PICKS 14   // places that the next step learns from, and the mirror in which each is seen
+#define SWARM_BIND_COUNTS 15
+#define SWARM_BIND_TALLY 16  // the same for the host
+#define SWARM_BIND_FONT 17
+#define SWARM_BINDINGS 18
 
 #ifdef __cplusplus
 #include <cstdint>
 #include <glm/glm.hpp>
 namespace swarm {
 using glm::mat4, glm::uvec4, glm::vec4;
+using uint = uint32_t;
+#endif
+
+// Since a hunt began: chases that ended with a meal, and those in vain; tries that were finished; frames.
+struct Counts {
+  uint caught, fled, tries, frames;
+};
+
+#ifdef __cplusplus
 struct Frame {
 #else
 layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
@@ -60,6 +93,7 @@ layout(set = 0, binding = SWARM_BIND_FRAME) uniform FrameBlock {
   uvec4 counts;               // agents, targets, flavour, steps made so far
   vec4 motives[SWARM_HEADS];  // pull in 1/s^2, alignment in 1/s, swirl in 1/s^2, 1 if the head is on
   vec4 colors[SWARM_HEADS];   // linear; weight in the colour of an agent
+  uvec4 hunt;                 // seed of all that is random in a hunt
   vec4 screen;                // width, height in pixels; 1 if targets are drawn
 #ifdef __cplusplus
 };

@@ -1,4 +1,4 @@
-"""Runs the same works on heed and its peers, in turn, and prints a table of ratios. See ../cpu_peers.sh.
+"""Runs the same works on heed and its peers, in turn, and prints a table of ratios. See ../cpu_peers.sh and ../train_peers.sh.
 
 compare.py THREADS ROUNDS PEER=COMMAND... -- WORK...    PEER is heed first; its command is split at spaces."""
 import shlex
@@ -11,6 +11,9 @@ import time
 LEAST = {"oneDNN": 1.0}
 LEAST_OTHERS = 1.15
 JUDGED = "encoder 1 128 f32"
+# The same for training, where the share of the peak and the ratio of backward to forward count, too.
+STEP, BACKWARD, FORWARD = "step 8 256 f32", "backward 512 f32", "forward 512 f32"
+LEAST_TRAINING, LEAST_SHARE, MOST_BACKWARD = 1.5, 0.75, 2.6
 # How far two peers' results may be apart: f32 sums in another order, and rounding to 16 bits on the way.
 TOLERANCE = {"f32": 2e-3, "f16": 0.05, "bf16": 0.15}
 
@@ -41,6 +44,13 @@ def flops(work):
     attend = lambda queries, keys: 4 * 768 * queries * keys
     if kind == "attention":
         return attend(int(rest[0]), int(rest[0])) / (2 if rest[1] == "causal" else 1)
+    if kind in ("forward", "backward"):  # causal attention: two products, and five on the way back
+        return attend(int(rest[0]), int(rest[0])) / 2 * (1 if kind == "forward" else 2.5)
+    if kind == "step":  # train_peer.cpp: each product of the forward pass has two on the way back
+        rows, width, layers, characters = int(rest[0]) * int(rest[1]), 384, 6, 96
+        products = 2 * rows * width * (12 * width * layers + characters)
+        attention = layers * 4 * width * rows * int(rest[1]) / 2
+        return 3 * products + 3.5 * attention
     batch, tokens, keys = (1, 1, int(rest[0])) if kind == "decode" else (int(rest[0]), int(rest[1]), int(rest[1]))
     return 12 * batch * (2 * tokens * 768 * (4 * 768 + 2 * 3072) + attend(tokens, keys))
 
@@ -61,6 +71,17 @@ def limits(heed):
         return result[1][0] if result else None
 
     return {"f32": best("peak f32"), "bf16": best("peak bf16"), "read": best(f"read {256 << 20}")}
+
+
+def judge_training(least, ratios, share):
+    """Prints a line for the step and one for the gradient of attention; whether an aim is missed."""
+    step, back = least[STEP], least[BACKWARD]
+    times = back["heed"] / least[FORWARD]["heed"]
+    print(f"\nstep: heed {step['heed']:.1f} ms, PyTorch {step['PyTorch']:.1f} ms, ratio {ratios[STEP]:.2f}, "
+          f"{100 * share:.1f} % of the multiply-add peak")
+    print(f"backward of attention: heed {back['heed']:.2f} ms, PyTorch {back['PyTorch']:.2f} ms, "
+          f"ratio {ratios[BACKWARD]:.2f}, {times:.2f} times heed's forward")
+    return min(ratios[STEP], ratios[BACKWARD]) < LEAST_TRAINING or share < LEAST_SHARE or times > MOST_BACKWARD
 
 
 def rows_and_scaling(heed):
@@ -110,6 +131,7 @@ def main():
     print(f"| {'work':<24} | {'heed':>9} | of peak | " + " | ".join(f"{name:<26}" for name in others) + " |")
     print("|" + "---|" * (3 + len(others)))
     judged = None
+    all_least, all_ratios, step_share = {}, {}, 0.0
     for work in works:
         least, ratios = compare(peers, work, int(rounds))
         # Some processors multiply bf16 slower than f32.
@@ -123,8 +145,12 @@ def main():
             every = ratios[name]
             cells.append(f"{least[name]:9.3f}  {statistics.median(every):.2f} [{min(every):.2f}..{max(every):.2f}]".ljust(26))
         print(f"| {work:<24} | {least['heed']:9.3f} | {100 * share:5.1f} % | " + " | ".join(cells) + " |", flush=True)
+        all_least[work], all_ratios[work] = least, {name: statistics.median(every) for name, every in ratios.items()}
+        step_share = share if work == STEP else step_share
         if work == JUDGED:
             judged = least, {name: statistics.median(every) for name, every in ratios.items()}
+    if STEP in all_least:
+        return int(judge_training(all_least, {work: of["PyTorch"] for work, of in all_ratios.items()}, step_share))
     print()
     rows_and_scaling(peers[0])
     if judged is None:

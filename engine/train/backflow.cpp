@@ -1,4 +1,4 @@
-#include "train/walk.hpp"
+#include "train/backflow.hpp"
 
 #include <algorithm>
 
@@ -7,8 +7,8 @@ namespace heed::train {
 namespace {
 
 // Whether a view shows all elements of its memory once: its strides, from the innermost out, are products of its dims.
-bool shows_all(Walk& walk, const TensorInfo& ordered, const TensorInfo& owner) {
-  SizeTable& sizes = walk.data().sizes;
+bool shows_all(Backflow& flow, const TensorInfo& ordered, const TensorInfo& owner) {
+  SizeTable& sizes = flow.data().sizes;
   if (!sizes.is_constant(ordered.offset, 0)) return false;
   SizeId expected = sizes.constant(1);
   for (int i = ordered.rank; i-- > 0;) {
@@ -17,19 +17,19 @@ bool shows_all(Walk& walk, const TensorInfo& ordered, const TensorInfo& owner) {
     if (ordered.strides[at] != expected) return false;
     expected = sizes.mul(expected, ordered.dims[at]);
   }
-  return expected == walk.build().elements(owner);
+  return expected == flow.build().elements(owner);
 }
 
-bool same_view(Walk& walk, const TensorInfo& a, const TensorInfo& b) {
-  return walk.build().same_shape(a, b) && a.offset == b.offset &&
+bool same_view(Backflow& flow, const TensorInfo& a, const TensorInfo& b) {
+  return flow.build().same_shape(a, b) && a.offset == b.offset &&
          std::equal(a.strides.begin(), a.strides.begin() + a.rank, b.strides.begin());
 }
 
 std::span<const SizeId> dims_of(const TensorInfo& info) { return {info.dims.data(), static_cast<size_t>(info.rank)}; }
 
 // A view of x that has these axes of it, in this order; the others have size 1.
-Tensor permuted(Walk& walk, Tensor x, const std::vector<int>& axes) {
-  const TensorInfo from = walk.info(x);
+Tensor permuted(Backflow& flow, Tensor x, const std::vector<int>& axes) {
+  const TensorInfo from = flow.info(x);
   TensorInfo view = from;
   view.name.clear();
   view.rank = static_cast<int>(axes.size());
@@ -37,14 +37,14 @@ Tensor permuted(Walk& walk, Tensor x, const std::vector<int>& axes) {
     view.dims[i] = from.dims[static_cast<size_t>(axes[i])];
     view.strides[i] = from.strides[static_cast<size_t>(axes[i])];
   }
-  return walk.build().add_view(view, view.storage);
+  return flow.build().add_view(view, view.storage);
 }
 
 // x, whose axes are those that in_memory_order named, permuted back to the dims of `owner`.
-Tensor as_owner_axes(Walk& walk, Tensor x, const TensorInfo& owner, const std::vector<int>& axes) {
-  TensorInfo view = walk.info(x);
+Tensor as_owner_axes(Backflow& flow, Tensor x, const TensorInfo& owner, const std::vector<int>& axes) {
+  TensorInfo view = flow.info(x);
   const TensorInfo ordered = view;
-  SizeTable& sizes = walk.data().sizes;
+  SizeTable& sizes = flow.data().sizes;
   view.name.clear();
   view.rank = owner.rank;
   for (int i = 0; i < owner.rank; ++i) {
@@ -55,17 +55,53 @@ Tensor as_owner_axes(Walk& walk, Tensor x, const TensorInfo& owner, const std::v
     view.dims[static_cast<size_t>(axes[i])] = ordered.dims[i];
     view.strides[static_cast<size_t>(axes[i])] = ordered.strides[i];
   }
-  if (walk.build().is_contiguous(view)) walk.build().make_contiguous(&view), view.offset = ordered.offset;
-  return walk.build().add_view(view, view.storage);
+  if (flow.build().is_contiguous(view)) flow.build().make_contiguous(&view), view.offset = ordered.offset;
+  return flow.build().add_view(view, view.storage);
+}
+
+// The axis that a tensor was cut along into these slices, the first of which comes first; -1: they are not slices of one.
+int cut_axis(Backflow& flow, const std::vector<TensorInfo>& views) {
+  const TensorInfo& first = views[0];
+  int axis = -1;
+  for (const TensorInfo& view : views) {
+    if (view.rank != first.rank ||
+        !std::equal(view.strides.begin(), view.strides.begin() + view.rank, first.strides.begin()))
+      return -1;
+    for (int i = 0; i < view.rank && axis < 0; ++i)
+      if (view.dims[static_cast<size_t>(i)] != first.dims[static_cast<size_t>(i)]) axis = i;
+  }
+  // Slices of equal size differ in their offsets alone.
+  for (int i = 0; i < first.rank && axis < 0; ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (flow.data().sizes.mul(first.dims[at], first.strides[at]) == views[1].offset) axis = i;
+  }
+  return axis;
+}
+
+// Whether each slice begins where the one before it ends. *all is then a view of all of them.
+bool follow_each_other(Backflow& flow, const std::vector<TensorInfo>& views, int axis, TensorInfo* all) {
+  SizeTable& sizes = flow.data().sizes;
+  const auto at = static_cast<size_t>(axis);
+  *all = views[0];
+  SizeId size = sizes.constant(0), end = sizes.constant(0);
+  for (TensorInfo view : views) {
+    const SizeId part = view.dims[at], begin = view.offset;
+    view.dims[at] = views[0].dims[at];
+    if (!flow.build().same_shape(view, views[0]) || begin != end) return false;
+    size = sizes.add(size, part);
+    end = sizes.mul(size, views[0].strides[at]);
+  }
+  all->dims[at] = size;
+  return true;
 }
 
 }  // namespace
 
-bool Walk::wants(Tensor input) const { return input.valid() && wanted_.count(key_of(input)) != 0; }
+bool Backflow::wants(Tensor input) const { return input.valid() && wanted_.count(key_of(input)) != 0; }
 
-void Walk::ask(Tensor of) { wanted_.insert(key_of(of)); }
+void Backflow::ask(Tensor of) { wanted_.insert(key_of(of)); }
 
-void Walk::spread(std::span<const Node> nodes) {
+void Backflow::spread(std::span<const Node> nodes) {
   for (const Node& node : nodes) {
     if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](Tensor t) { return wants(t); })) continue;
     for (const Tensor output : node.outputs)
@@ -73,7 +109,7 @@ void Walk::spread(std::span<const Node> nodes) {
   }
 }
 
-void Walk::add(Tensor input, Tensor gradient) {
+void Backflow::add(Tensor input, Tensor gradient) {
   if (!gradient.valid() || !wants(input) || build_.failed()) return;
   const TensorInfo target = info(input);
   gradient = summed_to(*this, gradient, target);
@@ -81,12 +117,12 @@ void Walk::add(Tensor input, Tensor gradient) {
   if (gradient.valid()) flows_[key_of(input)].push_back({input, gradient});
 }
 
-void Walk::refuse(const Node& node, const char* why) {
+void Backflow::refuse(const Node& node, const char* why) {
   if (!build_.failed()) build_.fail(Status::Unsupported, format("%s %s", to_string(node.op), why));
 }
 
 // The gradient of what a view shows, as that of its memory.
-Tensor Walk::as_owner(const Part& part, Tensor owner) {
+Tensor Backflow::as_owner(const Part& part, Tensor owner) {
   const TensorInfo view = info(part.view), whole = info(owner);
   if (same_view(*this, view, whole)) return part.gradient;
   std::vector<int> view_axes, whole_axes;
@@ -98,7 +134,7 @@ Tensor Walk::as_owner(const Part& part, Tensor owner) {
   return in_memory.valid() ? as_owner_axes(*this, in_memory, whole, whole_axes) : Tensor{};
 }
 
-std::vector<Walk::Part> Walk::by_view(const std::vector<Part>& parts) {
+std::vector<Backflow::Part> Backflow::by_view(const std::vector<Part>& parts) {
   std::vector<Part> views;
   for (const Part& part : parts) {
     const auto same = std::find_if(views.begin(), views.end(), [&](const Part& known) {
@@ -114,49 +150,28 @@ std::vector<Walk::Part> Walk::by_view(const std::vector<Part>& parts) {
 
 // The parts of a product that were cut into queries, keys and values, for one: their gradients are joined by one pass, not
 // each put among zeros and added.
-Tensor Walk::joined(std::vector<Part> parts, Tensor owner) {
+Tensor Backflow::joined(std::vector<Part> parts, Tensor owner) {
   if (parts.size() < 2) return {};
-  const TensorInfo whole = info(owner);
-  std::vector<int> axes, whole_axes;
-  const TensorInfo memory = in_memory_order(*this, whole, &whole_axes);
   std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
     return build_.max_of(info(a.view).offset) < build_.max_of(info(b.view).offset);
   });
-  TensorInfo all = in_memory_order(*this, info(parts[0].view), &axes);
-  int axis = -1;
+  const TensorInfo whole = info(owner);
+  std::vector<int> axes, whole_axes;
+  const TensorInfo memory = in_memory_order(*this, whole, &whole_axes);
+  std::vector<TensorInfo> views;
   std::vector<Tensor> slices;
-  SizeId end = data_.sizes.constant(0);
   for (const Part& part : parts) {
-    const TensorInfo ordered = in_memory_order(*this, info(part.view), &axes);
-    if (ordered.rank != all.rank ||
-        !std::equal(ordered.strides.begin(), ordered.strides.begin() + all.rank, all.strides.begin()))
-      return {};
-    for (int i = 0; i < all.rank; ++i)
-      if (ordered.dims[static_cast<size_t>(i)] != all.dims[static_cast<size_t>(i)] && axis < 0) axis = i;
+    views.push_back(in_memory_order(*this, info(part.view), &axes));
     slices.push_back(permuted(*this, part.gradient, axes));
   }
-  // Slices of equal size differ in their offsets alone.
-  for (int i = 0; i < all.rank && axis < 0; ++i)
-    if (data_.sizes.mul(all.dims[static_cast<size_t>(i)], all.strides[static_cast<size_t>(i)]) ==
-        info(parts[1].view).offset)
-      axis = i;
-  if (axis < 0) return {};
-  SizeId size = data_.sizes.constant(0);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    TensorInfo ordered = in_memory_order(*this, info(parts[i].view), &axes);
-    const SizeId part = ordered.dims[static_cast<size_t>(axis)];
-    ordered.dims[static_cast<size_t>(axis)] = all.dims[static_cast<size_t>(axis)];
-    if (!build_.same_shape(ordered, all) || info(parts[i].view).offset != end) return {};
-    size = data_.sizes.add(size, part);
-    end = data_.sizes.mul(size, all.strides[static_cast<size_t>(axis)]);
-  }
-  all.dims[static_cast<size_t>(axis)] = size;
-  if (!shows_all(*this, all, whole)) return {};
+  const int axis = cut_axis(*this, views);
+  TensorInfo all;
+  if (axis < 0 || !follow_each_other(*this, views, axis, &all) || !shows_all(*this, all, whole)) return {};
   const Tensor side_by_side = reshaped(*this, g_.concat(slices, axis), dims_of(memory));
   return side_by_side.valid() ? as_owner_axes(*this, side_by_side, whole, whole_axes) : Tensor{};
 }
 
-Tensor Walk::gathered(Tensor t) {
+Tensor Backflow::gathered(Tensor t) {
   const auto found = flows_.find(key_of(t));
   if (found == flows_.end()) return {};
   const Tensor owner{info(t).storage};
@@ -173,9 +188,9 @@ Tensor Walk::gathered(Tensor t) {
   return sum;
 }
 
-Tensor Walk::upstream(Tensor output) { return output.valid() ? gathered(output) : Tensor{}; }
+Tensor Backflow::upstream(Tensor output) { return output.valid() ? gathered(output) : Tensor{}; }
 
-Tensor Walk::result(Tensor of) {
+Tensor Backflow::result(Tensor of) {
   const TensorInfo view = info(of);
   const Tensor whole = gathered(of);
   if (build_.failed()) return {};

@@ -17,9 +17,9 @@ using detail::Build;
 using detail::GraphData;
 
 // Gradients belong to memory: a view of a tensor contributes to the tensor. A state is another tensor after each write.
-class Walk {
+class Backflow {
  public:
-  explicit Walk(Graph& g) : g_(g), data_(detail::data_of(g)), build_(data_, "gradients") {}
+  explicit Backflow(Graph& g) : g_(g), data_(detail::data_of(g)), build_(data_, "gradients") {}
 
   Graph& graph() { return g_; }
   GraphData& data() { return data_; }
@@ -37,13 +37,15 @@ class Walk {
   // The operation of a node has no gradient: a mistake that says so.
   void refuse(const Node& node, const char* why);
 
-  // --- For the walk itself
+  // --- For gradients() itself
   void ask(Tensor of);
   // Marks what depends on what was asked for.
   void spread(std::span<const Node> nodes);
   bool flows_to(Tensor output) const { return flows_.count(key_of(output)) != 0; }
   // The gradient of a tensor that was asked for, all of it.
   Tensor result(Tensor of);
+  // What flows to a tensor with memory of its own that is computed again flows to `original`.
+  void is_copy(Tensor copy, Tensor original) { originals_[copy.id] = original.id; }
 
  private:
   using Key = std::pair<uint32_t, uint32_t>;  // storage, writes
@@ -51,7 +53,10 @@ class Walk {
     Tensor view, gradient;
   };
 
-  Key key_of(Tensor t) const { return {info(t).storage, info(t).writes}; }
+  Key key_of(Tensor t) const {
+    const auto original = originals_.find(info(t).storage);
+    return {original == originals_.end() ? info(t).storage : original->second, info(t).writes};
+  }
   // The sum of what flows to the memory of a tensor, with the dims of the tensor that owns it; invalid if nothing does.
   Tensor gathered(Tensor t);
   Tensor as_owner(const Part& part, Tensor owner);
@@ -65,21 +70,22 @@ class Walk {
   Build build_;
   std::set<Key> wanted_;
   std::map<Key, std::vector<Part>> flows_;
+  std::map<uint32_t, uint32_t> originals_;  // of copies
 };
 
 // --- What rules are made of (parts.cpp)
 
-Dim dim_of(Walk& walk, SizeId size);
+Dim dim_of(Backflow& flow, SizeId size);
 // x with these dims, of which there are as many elements.
-Tensor reshaped(Walk& walk, Tensor x, std::span<const SizeId> dims);
+Tensor reshaped(Backflow& flow, Tensor x, std::span<const SizeId> dims);
 // The sum over all axes along which `target` is broadcast to x.
-Tensor summed_to(Walk& walk, Tensor x, const TensorInfo& target);
+Tensor summed_to(Backflow& flow, Tensor x, const TensorInfo& target);
 // x, which broadcasts to the dims of `target`, copied to these dims, times a factor.
-Tensor expanded(Walk& walk, Tensor x, const TensorInfo& target, float factor = 1.0f);
+Tensor expanded(Backflow& flow, Tensor x, const TensorInfo& target, float factor = 1.0f);
 // A tensor of these dims and this type whose elements are all 0 or 1.
-Tensor filled(Walk& walk, const TensorInfo& shape, DType dtype, float value);
+Tensor filled(Backflow& flow, const TensorInfo& shape, DType dtype, float value);
 // A view of `x` that shows its memory in order, its axes from the outermost to the innermost. Axes of size 1 are left out; at
 // least one is left. `axes` are those of x.
-TensorInfo in_memory_order(Walk& walk, const TensorInfo& x, std::vector<int>* axes);
+TensorInfo in_memory_order(Backflow& flow, const TensorInfo& x, std::vector<int>* axes);
 
 }  // namespace heed::train

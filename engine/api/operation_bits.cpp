@@ -1,0 +1,85 @@
+// Fingerprints of the operations of reproducible plans.
+#include <algorithm>
+#include <cstring>
+#include <heed/reproducible.hpp>
+#include <string_view>
+
+#include "api/self_test_operands.hpp"
+#include "base/fingerprint.hpp"
+#include "base/logging.hpp"
+#include "graph/backend.hpp"
+
+namespace heed {
+namespace {
+
+struct Known {
+  std::string_view operation;
+  uint64_t bits;
+};
+// `heed bits` prints these. They change where a rule of tests/reproducible/README.md or a probe does.
+constexpr Known kKnown[] = {
+#include "api/known_bits.inc"
+};
+
+// Fills floats with values of all magnitudes: normal, subnormal and beside the least normal number.
+void fill_wild(std::vector<probes::Operand>* operands, bool strange) {
+  uint32_t state = 12345;
+  for (probes::Operand& operand : *operands) {
+    if (operand.dtype != DType::F32) continue;
+    for (size_t i = 0; i < operand.count(); ++i) {
+      state = state * 1664525u + 1013904223u;
+      const uint32_t random = state >> 8, kind = random % 32u, exponent = 127u + random / 32u % 40u - 20u;
+      uint32_t bits = (state & 0x807fffffu) | exponent << 23;
+      if (kind < 3) bits = (state & 0x80000000u) | (0x00800000u + random / 32u % 5u - 2u);
+      if (kind == 3) bits = state & 0x807fffffu;
+      if (kind == 4) bits = (state & 0x807fffffu) | (64u + random / 32u % 128u) << 23;
+      if (strange && random % 97u == 0) bits = (state & 0x80000000u) | (random % 2u == 0 ? 0x7f800000u : 0x7fc12345u);
+      std::memcpy(operand.data.data() + i * sizeof bits, &bits, sizeof bits);
+    }
+  }
+}
+
+Status add_probe(Device& device, const Probe& probe, Fingerprint* fingerprint) {
+  const Graph graph = probes::graph_of(probe, DType::F32);
+  const detail::GraphData& data = graph.data();
+  Weights weights;
+  Plan plan;
+  Status status = probes::upload_weights(device, data, &weights);
+  if (status == Status::Ok)
+    status = device.compile(graph, weights, &plan, {.training = probe.training, .reproducible = true});
+  for (const ProbeSize& size : self_test_sizes())
+    for (int values = 0; values < 3 && status == Status::Ok; ++values) {
+      std::vector<probes::Operand> inputs = probes::operands_of(data, data.inputs, size);
+      std::vector<probes::Operand> outputs = probes::operands_of(data, data.outputs, size);
+      probes::fill_all(&inputs);
+      if (values > 0) fill_wild(&inputs, values == 2);
+      status = probes::run_probe_plan(plan, inputs, outputs, size, 0);
+      for (const probes::Operand& output : outputs) fingerprint->add(output.data);
+    }
+  return status;
+}
+
+}  // namespace
+
+Status operation_bits(Device& device, std::vector<OperationBits>* operations) {
+  if (!device.valid() || operations == nullptr) return Status::InvalidArgument;
+  std::vector<OperationBits> found;
+  const std::span<const Probe> all = reproducible_probes();
+  for (size_t i = 0; i < all.size();) {
+    OperationBits& one = found.emplace_back();
+    one.operation = all[i].name;
+    Fingerprint fingerprint;
+    for (; i < all.size() && one.operation == all[i].name; ++i) {
+      const Status status = add_probe(device, all[i], &fingerprint);
+      if (status != Status::Ok) return status;
+    }
+    one.bits = fingerprint.value();
+    const auto* known = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                     [&](const Known& entry) { return entry.operation == one.operation; });
+    if (known != std::end(kKnown)) one.known = known->bits;
+  }
+  *operations = std::move(found);
+  return Status::Ok;
+}
+
+}  // namespace heed

@@ -1,0 +1,183 @@
+// Arithmetic whose bits are the same on every device: CompileOptions::reproducible. tests/reproducible/README.md has the rules,
+// shaders/shared/canon.glsl the same functions for GPUs. Included once per instruction set (see Highway's foreach_target.h), by
+// files that are compiled without contraction.
+#if defined(HEED_CPU_CANON_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_CPU_CANON_INL
+#undef HEED_CPU_CANON_INL
+#else
+#define HEED_CPU_CANON_INL
+#endif
+
+#if defined(_MSC_VER)
+#pragma fp_contract(off)
+#endif
+
+#include <heed/graph.hpp>
+
+#include "cpu/vector_loops-inl.hpp"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu {
+namespace HWY_NAMESPACE {
+namespace canon {
+
+HWY_INLINE Vector set(float x) { return hn::Set(Floats(), x); }
+HWY_INLINE Vector of_bits(uint32_t bits) {
+  return hn::BitCast(Floats(), hn::Set(hn::RebindToUnsigned<Floats>(), bits));
+}
+
+// Up to 2^-126 a device may have flushed, or rounded early.
+HWY_INLINE Vector flushed(Vector x) { return hn::IfThenZeroElse(hn::Le(hn::Abs(x), set(0x1p-126f)), x); }
+// Products of larger factors than 2^-51, and values above 2^-102, are multiples of 2^-125: none of their sums is subnormal.
+HWY_INLINE Vector coarse(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-51f)), x); }
+HWY_INLINE Vector on_grid(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-102f)), x); }
+// What is stored: of NaN there is one.
+HWY_INLINE Vector canonical(Vector x) { return hn::IfThenElse(hn::IsNaN(x), of_bits(0x7fc00000u), flushed(x)); }
+
+HWY_INLINE Vector times(Vector a, Vector b) { return flushed(hn::Mul(a, b)); }
+HWY_INLINE Vector plus(Vector a, Vector b) { return flushed(hn::Add(a, b)); }
+HWY_INLINE Vector minus(Vector a, Vector b) { return flushed(hn::Sub(a, b)); }
+// c + a b, with two roundings.
+HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return hn::Add(hn::Mul(a, b), c); }
+HWY_INLINE Vector multiply_add(Vector a, Vector b, float c) { return multiply_add(a, b, set(c)); }
+HWY_INLINE Vector multiply_add(float a, Vector b, float c) { return multiply_add(set(a), b, set(c)); }
+
+// The upper 12 digits of x; the rest has 12, too, so that products of such parts are exact.
+HWY_INLINE Vector upper_part(Vector x) { return hn::And(x, of_bits(0xfffff000u)); }
+HWY_INLINE auto bits_of(Vector x) { return hn::BitCast(hn::RebindToUnsigned<Floats>(), x); }
+
+// 1 / x for 2^-64 <= x <= 2^64, off by less than 1 ulp: three steps of Newton's method, then one whose remainder is exact.
+HWY_INLINE Vector reciprocal(Vector x) {
+  const hn::RebindToUnsigned<Floats> du;
+  const Vector one = set(1.0f), two = set(2.0f);
+  Vector y = hn::BitCast(Floats(), hn::Sub(hn::Set(du, 0x7ef311c3u), bits_of(x)));
+  for (int i = 0; i < 3; ++i) y = hn::Mul(y, hn::Sub(two, hn::Mul(x, y)));
+  const Vector xh = upper_part(x), xl = hn::Sub(x, xh), yh = upper_part(y), yl = hn::Sub(y, yh);
+  Vector rest = hn::Sub(one, hn::Mul(xh, yh));
+  rest = hn::Sub(rest, hn::Mul(xh, yl));
+  rest = hn::Sub(rest, hn::Mul(xl, yh));
+  rest = hn::Sub(rest, hn::Mul(xl, yl));
+  return multiply_add(y, rest, y);
+}
+
+// 1 / sqrt(x), off by less than 2 ulp for 2^-126 < x <= 2^64; some finite number for 0.
+HWY_INLINE Vector reciprocal_root(Vector x) {
+  const hn::RebindToUnsigned<Floats> du;
+  Vector y = hn::BitCast(Floats(), hn::Sub(hn::Set(du, 0x5f375a86u), hn::ShiftRight<1>(bits_of(x))));
+  const Vector half = hn::Mul(set(0.5f), x), three_halves = set(1.5f);
+  for (int i = 0; i < 4; ++i) y = hn::Mul(y, hn::Sub(three_halves, hn::Mul(hn::Mul(half, y), y)));
+  return y;
+}
+
+// 2^n for the n that `shifted` = n + 1.5 * 2^23 holds in its low bits.
+HWY_INLINE Vector power_of_two(Vector shifted) {
+  const hn::RebindToUnsigned<Floats> du;
+  return hn::BitCast(Floats(), hn::Add(hn::ShiftLeft<23>(bits_of(shifted)), hn::Set(du, 0x3f800000u)));
+}
+
+// x within low .. high; NaN stays.
+HWY_INLINE Vector within(Vector x, float low, float high) {
+  const Vector bounded = hn::IfThenElse(hn::Lt(x, set(low)), set(low), x);
+  return hn::IfThenElse(hn::Gt(x, set(high)), set(high), bounded);
+}
+
+// e^x, off by less than 2 ulp; 0 below -87, e^88 above 88.
+HWY_INLINE Vector exp(Vector any) {
+  // Nothing remains below 2^-30, so that no power of what is left over is subnormal.
+  const Vector x = within(hn::IfThenZeroElse(hn::Lt(hn::Abs(any), set(0x1p-30f)), any), -87.0f, 88.0f);
+  const Vector rounder = set(12582912.0f);
+  const Vector shifted = multiply_add(x, set(1.44269504f), rounder), n = hn::Sub(shifted, rounder);
+  Vector r = hn::Sub(x, hn::Mul(n, set(0.693359375f)));
+  r = hn::Add(r, hn::Mul(n, set(2.12194440e-4f)));
+  Vector e = multiply_add(1.38145406e-3f, r, 8.36874545e-3f);
+  e = multiply_add(e, r, 4.16683890e-2f);
+  e = multiply_add(e, r, 1.66665211e-1f);
+  e = multiply_add(e, r, 0.5f);
+  e = multiply_add(e, hn::Mul(r, r), r);
+  e = hn::Add(e, set(1.0f));
+  return hn::IfThenZeroElse(hn::Lt(any, set(-87.0f)), hn::Mul(e, power_of_two(shifted)));
+}
+
+// 1 / (1 + e^-x), within (0, 1).
+HWY_INLINE Vector sigmoid(Vector x) {
+  const Vector e = exp(hn::Neg(hn::Abs(x))), whole = reciprocal(hn::Add(set(1.0f), e));
+  return hn::IfThenElse(hn::Lt(x, set(0.0f)), times(e, whole), whole);
+}
+
+// x Phi(x) = max(x, 0) - t Phi(-t), t = |x|, with Phi(-t) = 2^(polynomial of t) as in vector_math-inl.hpp.
+HWY_INLINE Vector gelu_erf(Vector x) {
+  const Vector zero = set(0.0f), positive = hn::IfThenElse(hn::Lt(x, zero), zero, x);
+  const auto beyond = hn::Gt(hn::Abs(x), set(6.0f));
+  const Vector t = hn::IfThenElse(beyond, set(6.0f), hn::Abs(x)), t2 = hn::Mul(t, t);
+  Vector q = multiply_add(set(-1.74112724e-8f), t2, multiply_add(5.65994128e-7f, t, -7.84307213e-6f));
+  q = multiply_add(q, t2, multiply_add(5.84889312e-5f, t, -2.19328926e-4f));
+  q = multiply_add(q, t2, multiply_add(-1.19846773e-4f, t, 7.08339456e-3f));
+  q = multiply_add(q, t2, multiply_add(-5.25237918e-2f, t, -4.59198058e-1f));
+  q = multiply_add(q, t2, multiply_add(-1.15110624f, t, -1.0f));
+  const Vector rounder = set(12582912.0f), shifted = hn::Add(q, rounder);
+  const Vector r = hn::Sub(q, hn::Sub(shifted, rounder));
+  Vector e = multiply_add(1.32647273e-3f, r, 9.67151299e-3f);
+  e = multiply_add(e, r, 5.55073358e-2f);
+  e = multiply_add(e, r, 2.40222424e-1f);
+  e = multiply_add(e, r, 6.93147004e-1f);
+  e = multiply_add(e, r, 1.0f);
+  const Vector tail = hn::Mul(e, power_of_two(shifted));
+  return hn::IfThenElse(beyond, positive, minus(positive, times(t, tail)));
+}
+
+HWY_INLINE Vector gelu_tanh(Vector x) {
+  const Vector bounded = within(x, -1.0e4f, 1.0e4f);
+  const Vector cubic = multiply_add(hn::Mul(bounded, bounded), set(0.044715f), 1.0f);
+  const Vector twice = hn::Mul(hn::Mul(bounded, cubic), set(1.59576912f));
+  return hn::IfThenZeroElse(hn::Lt(twice, set(-87.0f)), times(x, sigmoid(twice)));
+}
+
+HWY_INLINE Vector silu(Vector x) { return hn::IfThenZeroElse(hn::Lt(x, set(-87.0f)), times(x, sigmoid(x))); }
+
+// An odd polynomial below 0.625, (1 - e) / (1 + e) with e = e^-2|x| above.
+HWY_INLINE Vector tanh(Vector x) {
+  const Vector t = hn::Abs(x), s = hn::Mul(x, x), one = set(1.0f);
+  Vector p = multiply_add(-5.70493331e-3f, s, 2.06390414e-2f);
+  p = multiply_add(p, s, -5.37397005e-2f);
+  p = multiply_add(p, s, 1.33314416e-1f);
+  p = multiply_add(p, s, -3.33332807e-1f);
+  const Vector near = multiply_add(hn::Mul(p, s), x, x);
+  const Vector e = exp(hn::Mul(t, set(-2.0f)));
+  const Vector far = hn::Mul(hn::Sub(one, e), reciprocal(hn::Add(one, e)));
+  const Vector signed_far = hn::IfThenElse(hn::Lt(x, set(0.0f)), hn::Neg(far), far);
+  return hn::IfThenElse(hn::Lt(t, set(0.625f)), near, signed_far);
+}
+
+// The activation as a type, so that loops over vectors are compiled for each. Of a value that is flushed; the result is.
+template <Activation kKind>
+struct Activate {
+  HWY_INLINE Vector operator()(Vector x) const {
+    Vector y = x;
+    if constexpr (kKind == Activation::Relu) return hn::IfThenElse(hn::Lt(x, set(0.0f)), set(0.0f), x);
+    if constexpr (kKind == Activation::GeluErf) y = gelu_erf(x);
+    if constexpr (kKind == Activation::GeluTanh) y = gelu_tanh(x);
+    if constexpr (kKind == Activation::Silu) y = silu(x);
+    if constexpr (kKind == Activation::Tanh) y = tanh(x);
+    return kKind == Activation::None ? x : hn::IfThenElse(hn::IsNaN(x), x, flushed(y));
+  }
+};
+
+template <class F>
+HWY_INLINE void with_activation(Activation kind, const F& f) {
+  switch (kind) {
+    case Activation::None: return f(Activate<Activation::None>());
+    case Activation::Relu: return f(Activate<Activation::Relu>());
+    case Activation::GeluErf: return f(Activate<Activation::GeluErf>());
+    case Activation::GeluTanh: return f(Activate<Activation::GeluTanh>());
+    case Activation::Silu: return f(Activate<Activation::Silu>());
+    case Activation::Tanh: return f(Activate<Activation::Tanh>());
+  }
+}
+
+}  // namespace canon
+}  // namespace HWY_NAMESPACE
+}  // namespace heed::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,115 @@
+// MatmulKernels whose bits are the same on every device: every sum runs over k in order, with two roundings for each
+// element. tests/reproducible/README.md has the rules.
+#include <array>
+
+#include "cpu/kernels.hpp"
+#include "cpu/matmul_kernels.hpp"
+#include "cpu/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/canon_matmul.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "cpu/canon-inl.hpp"
+#include "cpu/dispatch.hpp"
+#include "cpu/matmul_tile-inl.hpp"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+struct CanonArithmetic {
+  static constexpr bool kAddsLast = false;  // a block of k goes on from what the one before has left
+  static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return canon::multiply_add(a, b, c); }
+  static HWY_INLINE Vector factor(Vector b) { return canon::coarse(b); }
+};
+
+template <class Activation>
+void canon_finish_rows(const TileFinish& finish, const Activation& activate, int64_t rows, const float* sums,
+                       int64_t pitch) {
+  const Floats d;
+  const Vector scale = canon::set(finish.scale);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = sums + r * pitch;
+    float* out = finish.out + finish.out_rows[r];
+    const float* other = finish.residual == nullptr ? nullptr : finish.residual + finish.residual_rows[r];
+    for (int64_t half = 0; half < 2; ++half) {
+      const int64_t at = half * lanes();
+      Vector value = canon::times(hn::LoadU(d, row + at), scale);
+      if (finish.bias != nullptr) value = canon::plus(value, canon::flushed(hn::LoadU(d, finish.bias + at)));
+      value = activate(value);
+      if (other != nullptr) {
+        const Vector last = canon::flushed(hn::LoadU(d, other + at));
+        value = finish.gated ? canon::times(value, last) : canon::plus(value, last);
+      }
+      hn::StoreU(canon::canonical(value), d, out + at);
+    }
+  }
+}
+
+void canon_finish_tile(const TileFinish& finish, int64_t rows, const float* sums, int64_t pitch) {
+  canon::with_activation(finish.activation,
+                         [&](const auto& activate) { canon_finish_rows(finish, activate, rows, sums, pitch); });
+}
+
+void coarsen_rows(float* x, int64_t n) {
+  map(x, x, n, [](Vector v) { return canon::coarse(v); });
+}
+
+template <class Panel>
+MatmulKernels::Storage canon_storage() {
+  static constexpr MatmulKernels::Tile kTiles[] = {
+      tile<Panel, 1, CanonArithmetic>,  tile<Panel, 2, CanonArithmetic>,  tile<Panel, 3, CanonArithmetic>,
+      tile<Panel, 4, CanonArithmetic>,  tile<Panel, 5, CanonArithmetic>,  tile<Panel, 6, CanonArithmetic>,
+#if HEED_TILE_ROWS == 12
+      tile<Panel, 7, CanonArithmetic>,  tile<Panel, 8, CanonArithmetic>,  tile<Panel, 9, CanonArithmetic>,
+      tile<Panel, 10, CanonArithmetic>, tile<Panel, 11, CanonArithmetic>, tile<Panel, 12, CanonArithmetic>,
+#endif
+  };
+  return {.tile = kTiles, .thin = thin_tile<Panel, CanonArithmetic>, .step = Panel::kStep};
+}
+
+// A value of a quantized weight is rounded once, so that panels are widened by the ordinary code, for any number of rows.
+const MatmulKernels::Storage* canon_quantized() {
+  constexpr size_t kTypes = static_cast<size_t>(kDTypes) - static_cast<size_t>(DType::Q8_0);
+  static const auto kStorages = [] {
+    std::array<MatmulKernels::Storage, kTypes> storages;
+    for (size_t i = 0; i < kTypes; ++i) {
+      storages[i] = quantized_storages(HWY_TARGET)[i];
+      storages[i].tile = nullptr;
+      storages[i].thin = nullptr;
+      storages[i].thin_panels = 1;
+      storages[i].widen_from = 0;
+    }
+    return storages;
+  }();
+  return kStorages.data();
+}
+
+}  // namespace
+
+const MatmulKernels* canon_matmul_table() {
+  static const MatmulKernels kernels = {kTileRows,
+                                        2 * static_cast<int64_t>(hn::Lanes(Floats())),
+                                        canon_storage<PanelF32>(),
+                                        canon_storage<PanelF16>(),
+                                        canon_storage<PanelBF16>(),
+                                        coarsen_rows,
+                                        canon_finish_tile,
+                                        canon_quantized(),
+                                        nullptr};
+  return &kernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace heed::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+HWY_EXPORT(canon_matmul_table);
+const MatmulKernels* canon_matmul_kernels(int64_t target) { return HEED_FOR_TARGET(canon_matmul_table, target)(); }
+}  // namespace heed::cpu
+#endif

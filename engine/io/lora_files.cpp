@@ -1,0 +1,189 @@
+// Folders of adapters with the names and the settings of Hugging Face's PEFT.
+#include <heed/lora.hpp>
+#include <heed/safetensors.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "base/logging.hpp"
+#include "io/json_file.hpp"
+#include "io/json_tree.hpp"
+#include "io/safetensors_header.hpp"
+
+namespace heed::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnds[] = {".lora_A.weight", ".lora_B.weight"};
+
+std::string tensors_path(std::string_view folder) { return (fs::path(folder) / "adapter_model.safetensors").string(); }
+std::string settings_path(std::string_view folder) { return (fs::path(folder) / "adapter_config.json").string(); }
+
+template <class List, class Text>
+std::string json_list(const List& list, Text text) {
+  std::string all;
+  for (const auto& one : list) all.append(all.empty() ? "" : ", ").append(text(one));
+  return "[" + all + "]";
+}
+
+std::string settings_text(const LoraOptions& options, std::string_view base, bool in_out) {
+  const auto number = [](float value) { return format("%.9g", static_cast<double>(value)); };
+  const std::string layers =
+      options.layers.empty() ? "null" : json_list(options.layers, [](int64_t i) { return std::to_string(i); });
+  std::string text = "{\n  \"peft_type\": \"LORA\",\n  \"task_type\": \"CAUSAL_LM\",\n";
+  text += "  \"base_model_name_or_path\": " + json_text(base) + ",\n";
+  text += "  \"r\": " + std::to_string(options.rank) + ",\n  \"lora_alpha\": " + number(options.alpha) + ",\n";
+  text += "  \"lora_dropout\": " + number(options.dropout) + ",\n";
+  text += "  \"target_modules\": " + json_list(options.modules, [](const std::string& m) { return json_text(m); });
+  text += ",\n  \"layers_to_transform\": " + layers + ",\n";
+  text += std::string("  \"fan_in_fan_out\": ") + (in_out ? "true" : "false") + ",\n";
+  return text + "  \"bias\": \"none\",\n  \"inference_mode\": true\n}\n";
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  std::FILE* const file = std::fopen(part.c_str(), "wb");
+  if (file == nullptr) return false;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  std::error_code error;
+  if (std::fclose(file) == 0 && written) fs::rename(part, path, error);
+  if (written && !error) return true;
+  std::error_code ignored;
+  fs::remove(part, ignored);
+  return false;
+}
+
+// What would make these adapters others than heed has.
+void check_kind(Fields& fields) {
+  if (fields.text("peft_type") != "LORA") fields.fail("peft_type", "only LORA can be read", Status::Unsupported);
+  if (fields.text("bias", "none") != "none") fields.fail("bias", "biases cannot be read", Status::Unsupported);
+  for (const char* const name : {"use_dora", "use_rslora"})
+    if (fields.boolean(name, false)) fields.fail(name, "such adapters cannot be read", Status::Unsupported);
+  for (const char* const name : {"modules_to_save", "rank_pattern", "alpha_pattern", "target_parameters"})
+    if (fields.field(name).size() > 0) fields.fail(name, "adapters with it cannot be read", Status::Unsupported);
+}
+
+Status read_settings(const std::string& path, const Log& log, LoraOptions* options, bool* in_out) {
+  JsonFile file;
+  if (const Status status = read_object(path, kMaxConfigBytes, log, &file); status != Status::Ok) return status;
+  Fields fields(file.root(), path, log);
+  check_kind(fields);
+  options->rank = fields.integer("r", 1, 65536);
+  options->alpha = static_cast<float>(fields.number("lora_alpha", -1e9, 1e9));
+  options->dropout = static_cast<float>(fields.number("lora_dropout", 0.0, 0.999, 0.0));
+  *in_out = fields.boolean("fan_in_fan_out", false);
+  // A text is a pattern; which weights it means, the tensors' names say.
+  options->modules.clear();
+  fields.field("target_modules").each([&](const std::string&, Json module) {
+    if (module.text() != nullptr) options->modules.push_back(*module.text());
+    return true;
+  });
+  options->layers.clear();
+  const Json layers = fields.field("layers_to_transform");
+  if (layers.integer() != nullptr) options->layers.push_back(*layers.integer());
+  layers.each([&](const std::string&, Json layer) {
+    if (layer.integer() != nullptr) options->layers.push_back(*layer.integer());
+    return true;
+  });
+  return fields.status();
+}
+
+// A module's pair, as the file has it.
+struct Pair {
+  LoraMatrix matrices[2];
+};
+
+Status read_pairs(const std::string& path, const LoraOptions& options, const Log& log,
+                  std::map<std::string, Pair>* pairs) {
+  SafeTensors file;
+  if (const Status status = SafeTensors::open(path, log, &file); status != Status::Ok) return status;
+  for (const SafeTensors::Entry& entry : file.entries()) {
+    const auto* const end = std::find_if(std::begin(kEnds), std::end(kEnds),
+                                         [&](std::string_view one) { return entry.name.ends_with(one); });
+    if (end == std::end(kEnds) || !entry.name.starts_with(options.prefix) ||
+        entry.name.size() <= options.prefix.size() + end->size())
+      return fail(log, Status::Unsupported,
+                  format("%s: '%s' is not named %sNAME.lora_A.weight, nor lora_B", path.c_str(),
+                         printable(entry.name).c_str(), options.prefix.c_str()));
+    const std::string module =
+        entry.name.substr(options.prefix.size(), entry.name.size() - options.prefix.size() - end->size());
+    LoraMatrix& matrix = (*pairs)[module].matrices[end - std::begin(kEnds)];
+    matrix.name = entry.name;
+    matrix.shape = entry.shape;
+    if (const Status status = read_f32(entry, log, &matrix.values); status != Status::Ok) return status;
+  }
+  for (const auto& [module, pair] : *pairs) {
+    const auto &a = pair.matrices[0].shape, &b = pair.matrices[1].shape;
+    if (a.size() != 2 || b.size() != 2 || a[0] != options.rank || b[1] != options.rank || a[1] < 1 || b[0] < 1)
+      return fail(log, Status::ShapeMismatch,
+                  format("%s: '%s' has A %s and B %s for a rank of %lld", path.c_str(), printable(module).c_str(),
+                         shape_text(a).c_str(), shape_text(b).c_str(), static_cast<long long>(options.rank)));
+  }
+  return pairs->empty() ? fail(log, Status::InvalidFile, path + ": there are no adapters") : Status::Ok;
+}
+
+}  // namespace
+
+void Lora::reorder(std::vector<LoraMatrix>* matrices, bool to_model) const {
+  if (!options_.decoder || options_.decoder->family != DecoderFamily::Llama ||
+      options_.decoder->rotary.pairs != RotaryPairs::Adjacent)
+    return;
+  for (LoraMatrix& matrix : *matrices) {
+    const bool query = matrix.name.ends_with("q_proj.lora_B.weight");
+    if (!query && !matrix.name.ends_with("k_proj.lora_B.weight")) continue;
+    const DecoderConfig& config = *options_.decoder;
+    const int64_t heads = query || config.kv_heads == 0 ? config.heads : config.kv_heads;
+    const int64_t rows = matrix.shape[0], width = heads > 0 ? rows / heads : 0, rank = matrix.shape[1];
+    if (width < 2 || rows % (2 * heads) != 0) continue;
+    const std::vector<float> before = matrix.values;
+    for (int64_t row = 0; row < rows; ++row) {
+      // In a file element i of half p of a head is row p width / 2 + i; in the model it is row 2 i + p.
+      const int64_t at = row % width, half = at / (width / 2), i = at % (width / 2);
+      const int64_t in_model = row - at + 2 * i + half, from = to_model ? row : in_model,
+                    to = to_model ? in_model : row;
+      std::copy_n(before.begin() + static_cast<ptrdiff_t>(from * rank), rank,
+                  matrix.values.begin() + static_cast<ptrdiff_t>(to * rank));
+    }
+  }
+}
+
+Status Lora::save(std::string_view folder, std::span<const LoraMatrix> matrices, std::string_view base,
+                  const Log& log) const {
+  std::vector<LoraMatrix> ordered(matrices.begin(), matrices.end());
+  for (const LoraMatrix& matrix : ordered)
+    if (matrix.shape.size() != 2 ||
+        static_cast<uint64_t>(matrix.shape[0] * matrix.shape[1]) != uint64_t{matrix.values.size()})
+      return fail(log, Status::ShapeMismatch, format("lora: '%s' is no matrix of its values", matrix.name.c_str()));
+  reorder(&ordered, false);
+  const bool in_out = std::any_of(adapters_.begin(), adapters_.end(), [](const Adapter& one) { return one.in_out; });
+  std::error_code error;
+  fs::create_directories(fs::path(folder), error);
+  if (!write_file(settings_path(folder), settings_text(options_, base, in_out)))
+    return fail(log, Status::FileError, settings_path(folder) + " cannot be written");
+  const std::pair<std::string, std::string> metadata[] = {{"format", "pt"}};
+  return write_safetensors(tensors_path(folder), host_tensors(ordered), metadata, log);
+}
+
+Status Lora::open(std::string_view folder, const LoraOptions& options, const Log& log, Lora* lora,
+                  std::vector<LoraMatrix>* matrices) {
+  Lora read(options);
+  bool in_out = false;
+  Status status = read_settings(settings_path(folder), log, &read.options_, &in_out);
+  std::map<std::string, Pair> pairs;
+  if (status == Status::Ok) status = read_pairs(tensors_path(folder), read.options_, log, &pairs);
+  if (status != Status::Ok) return status;
+  std::vector<LoraMatrix> all;
+  for (auto& [module, pair] : pairs) {
+    read.adapters_.push_back({module, pair.matrices[0].shape[1], pair.matrices[1].shape[0], in_out});
+    for (LoraMatrix& matrix : pair.matrices) all.push_back(std::move(matrix));
+  }
+  read.reorder(&all, true);
+  *lora = std::move(read);
+  *matrices = std::move(all);
+  return Status::Ok;
+}
+
+}  // namespace heed::train

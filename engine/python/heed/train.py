@@ -1,0 +1,242 @@
+"""Gradients, and optimizers whose weights live in a State.
+
+    optimizer = heed.train.Optimizer("adamw")
+    optimizer.add_weights(g)                                   # all weights that the model in g has named
+    settings = optimizer.settings(g)                           # an input, for optimizer.words()
+    gradients = heed.train.gradients(loss, optimizer.weights(g))
+    g.output("step", optimizer.step(gradients, settings))
+    plan = device.compile(g, training=True)
+    state = plan.make_state()
+    optimizer.load(state, module.state_dict())                 # initial values, or a Checkpoint of save()
+    for x, labels in batches:
+        result = plan.run({"x": x, "labels": labels, "optimizer.settings": optimizer.words(rate=3e-4)}, state=state)
+    optimizer.save(state, "model.safetensors")
+
+The same gradients leave the same bits at every run on a device. include/heed/train.hpp and optimizer.hpp have the formulas and papers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _c
+from ._arrays import host_tensors
+from ._c import Keep, encoded, ffi, lib, pack, text
+from .custom import call_gradients
+from .files import Checkpoint
+from .graph import Graph
+from .state import State
+from .tensor import Port, Tensor
+
+# --- Gradients -----------------------------------------------------------------------------------------------------------
+
+Upstream = Tuple[Tensor, Optional[Tensor]]
+
+
+def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor]) -> List[Tensor]:
+    """The gradient of a loss, which is one number, with respect to each tensor of `of`: a tensor of its shape and type. Or the gradient
+    of the sum of output * gradient over pairs of these; None for a gradient is 1.
+
+    `of` may be any floating-point tensors of the graph: weights, inputs, constants, states, and what lies between. Those on which no
+    output depends get zeros. A dropout draws the same bits as before. A pass of Graph.custom needs its `gradient`."""
+    pairs = [(outputs, None)] if isinstance(outputs, Tensor) else list(outputs)
+    if not pairs:
+        raise ValueError("outputs are empty, must be a loss or pairs of an output and its gradient")
+    g = _graph_of(pairs[0][0])
+    c_outputs = ffi.new("heed_upstream[]", [(g._tensor_id(y, "an output"), g._tensor_id(d, "a gradient")) for y, d in pairs])
+    c_of = ffi.new("heed_tensor[]", [g._tensor_id(t, "a tensor") for t in of])
+    found = ffi.new("heed_tensor[]", len(c_of))
+    _c.check(call_gradients(g, lambda: lib.heed_train_gradients(g._c, c_outputs, len(c_outputs), c_of, len(c_of), found)))
+    return [g._new(t) for t in found]
+
+
+def _graph_of(x: Any) -> Graph:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"a Tensor is needed, not {type(x).__name__}")
+    return x._graph
+
+
+# --- Numbers of a step ---------------------------------------------------------------------------------------------------
+
+_RULES = {"adamw": 0, "sgd": 1}
+
+
+@dataclasses.dataclass
+class StepNumbers:
+    """What a run does with a group of weights. Those from `apply` on count for all groups as the first one gives them."""
+
+    rate: float = 1e-3
+    weight_decay: float = 0.0
+    beta1: float = 0.9  # "sgd": the momentum
+    beta2: float = 0.999
+    eps: float = 1e-8
+    apply: bool = True  # False: the run only adds to the gradients of an optimizer that accumulates
+    runs: int = 1  # whose gradients were added up: their mean counts
+    loss_scale: float = 1.0  # what the loss was multiplied by; gradients are divided by it
+    max_norm: float = 0.0  # gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are
+
+
+class StepReport(NamedTuple):
+    """What the output of Optimizer.step holds: StepReport(*result["step"])."""
+
+    factor: float  # what the gradients were multiplied by
+    taken: float  # 1: the step was taken; 0: none was asked for; -1: it was left out, since the norm is infinite or NaN
+    norm: float  # of the gradients, before they were scaled down
+    steps: float  # taken so far, this one included
+
+
+class LossScale:
+    """The scale of a loss whose gradients pass through f16: it falls to half at a step that was left out, and doubles after
+    `grow_after` steps in a row that were not."""
+
+    def __init__(self, scale: float = 65536.0, *, least: float = 1.0, most: float = 16777216.0, grow_after: int = 2000) -> None:
+        if not (0 < least <= scale <= most) or grow_after < 1:
+            raise ValueError(f"a scale of {scale}, from {least} to {most}, that grows after {grow_after} steps makes no sense")
+        self._struct = ffi.new("heed_loss_scale *", dict(size=ffi.sizeof("heed_loss_scale"), scale=scale, least=least, most=most,
+                                                         grow_after=grow_after))
+
+    @property
+    def scale(self) -> float:
+        """For StepNumbers.loss_scale."""
+        return float(self._struct.scale)
+
+    def update(self, report: Sequence[float]) -> None:
+        """Takes what the step's output holds."""
+        _c.check(lib.heed_loss_scale_update(self._struct, ffi.new("heed_step_report *", [float(x) for x in report])))
+
+
+# --- Optimizers ----------------------------------------------------------------------------------------------------------
+
+
+class Parameter(NamedTuple):
+    """A weight of an optimizer."""
+
+    name: str
+    shape: Tuple[int, ...]
+    group: int
+
+
+class Optimizer(_c.Handle):
+    """Changes weights that live in a State, which other graphs read, too (keep). `rule` is "adamw", as torch.optim.AdamW, or "sgd",
+    as torch.optim.SGD. With `accumulate`, gradients of several runs are added up, until a run with StepNumbers.apply takes the step.
+    One thread at a time may use it."""
+
+    _kind = "optimizer"
+
+    def __init__(self, rule: str = "adamw", *, momentum: bool = True, nesterov: bool = False, accumulate: bool = False,
+                 prefix: str = "optimizer") -> None:
+        if rule not in _RULES:
+            raise ValueError(f"rule is {rule!r}, must be one of {', '.join(map(repr, _RULES))}")
+        self._rule, self.prefix = _RULES[rule], prefix  # the prefix of names of states, and of the input
+        keep = Keep()
+        fields = dict(rule=self._rule, momentum=momentum, nesterov=nesterov, accumulate=accumulate, prefix=prefix)
+        self._own(_c.make(lib.heed_optimizer_create, pack("heed_optimizer_options", fields, keep)))
+
+    # Weights.
+
+    def add(self, name: str, shape: Sequence[int], group: int = 0) -> None:
+        """Declares a weight, before any other call. Groups are 0 to 7."""
+        _c.check(lib.heed_optimizer_add(self._c, encoded(name, "name"), ffi.new("int64_t[]", list(shape)), len(shape), group))
+
+    def add_weights(self, g: Graph) -> None:
+        """Declares all weights of f32 that the graph has so far: those of rank 2 and more in group 0, others, which are commonly not
+        decayed, in group 1."""
+        _c.check(lib.heed_optimizer_add_weights(self._c, g._c))
+
+    @property
+    def parameters(self) -> List[Parameter]:
+        """In the order in which they were declared."""
+        found = []
+        for i in range(lib.heed_optimizer_count(self._c)):
+            p = _c.filled("heed_parameter", lib.heed_optimizer_parameter, self._c, i)
+            found.append(Parameter(text(p.name), tuple(p.shape[0:p.rank]), p.group))
+        return found
+
+    @property
+    def groups(self) -> int:
+        """1 more than the largest group: rows of the settings."""
+        return int(lib.heed_optimizer_group_count(self._c))
+
+    # Calls on graphs.
+
+    def keep(self, g: Graph) -> None:
+        """Makes the declared weights that the graph has views of states, also for all that was built with them. step() does so, too."""
+        _c.check(lib.heed_optimizer_keep(self._c, g._c))
+
+    def weights(self, g: Graph) -> List[Tensor]:
+        """The declared weights, all of which the graph must have."""
+        found, count = ffi.new("heed_tensor[]", int(lib.heed_optimizer_count(self._c))), ffi.new("size_t *")
+        _c.check(lib.heed_optimizer_weights(self._c, g._c, found, len(found), count))
+        return [g._new(t) for t in found]
+
+    def settings(self, g: Graph) -> Tensor:
+        """The input PREFIX.settings, whose values words() makes."""
+        settings = g._new(lib.heed_optimizer_settings(self._c, g._c))
+        g._inputs[self.prefix + ".settings"] = Port(settings.shape, "f32")
+        return settings
+
+    def loss_scale(self, settings: Tensor) -> Tensor:
+        """f32 [1], to multiply the loss by."""
+        g = _graph_of(settings)
+        return g._new(lib.heed_optimizer_loss_scale(self._c, g._c, settings._id))
+
+    def step(self, gradients: Sequence[Tensor], settings: Tensor) -> Tensor:
+        """Adds the step: `gradients` are those of parameters, each of its weight's shape. It comes behind all that reads the weights.
+        Gives a StepReport, f32 [4]."""
+        g = _graph_of(settings)
+        ids = ffi.new("heed_tensor[]", [g._tensor_id(t, "a gradient") for t in gradients])
+        return g._new(lib.heed_optimizer_step(self._c, g._c, ids, len(ids), settings._id))
+
+    # Runs.
+
+    def words(self, numbers: Union[StepNumbers, Sequence[StepNumbers], None] = None, **fields: Any) -> np.ndarray:
+        """The input PREFIX.settings: the numbers of each group, or of all groups."""
+        groups = self.groups
+        if numbers is None:
+            numbers = StepNumbers(**fields)
+        elif fields:
+            raise TypeError("give StepNumbers or their fields, not both")
+        rows = [numbers] * groups if isinstance(numbers, StepNumbers) else list(numbers)
+        if len(rows) != groups:
+            raise ValueError(f"numbers of {len(rows)} groups, the optimizer has {groups}")
+        words = np.empty((groups, 16), np.float32)
+        for row, of_group in zip(words, rows):
+            _write_words(self._rule, of_group, row)
+        return words
+
+    def load(self, state: State, tensors: Union[Mapping[str, Any], Checkpoint]) -> None:
+        """Takes weights from arrays by their names, such as the state dict of a module of PyTorch, or from a Checkpoint; moments and
+        the count of steps as save() names them, else they become zero. Others do not matter. Takes all, or raises an Error."""
+        if isinstance(tensors, Checkpoint):
+            _c.check(lib.heed_optimizer_load_checkpoint(self._c, state._c, tensors._c))
+            return
+        keep = Keep()
+        arrays = host_tensors(tensors, keep)
+        _c.check(lib.heed_optimizer_load(self._c, state._c, arrays, len(arrays)))
+
+    def save(self, state: State, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes a file of safetensors: weights by their names, moments as PREFIX.NAME.exp_avg and PREFIX.NAME.exp_avg_sq ("sgd":
+        PREFIX.NAME.momentum_buffer), and the count of steps as PREFIX.step. It is there as a whole or not at all."""
+        _c.check(lib.heed_optimizer_save(self._c, state._c, encoded(os.fspath(path), "path")))
+
+    def read(self, state: State, name: str) -> np.ndarray:
+        """One weight, as the State has it."""
+        shape = next((p.shape for p in self.parameters if p.name == name), (0,))
+        values = np.empty(shape, np.float32)
+        _c.check(lib.heed_optimizer_read(self._c, state._c, encoded(name, "name"),
+                                         ffi.from_buffer("float[]", values.reshape(-1), require_writable=True), values.size))
+        return values
+
+
+def _write_words(rule: int, numbers: StepNumbers, row: np.ndarray) -> None:
+    if numbers.loss_scale == 0 or numbers.runs == 0:
+        raise ValueError("loss_scale and runs must not be 0")
+    c = ffi.new("heed_step_numbers *", dict(
+        size=ffi.sizeof("heed_step_numbers"), rate=numbers.rate, weight_decay=numbers.weight_decay, beta1=numbers.beta1,
+        beta2=numbers.beta2, eps=numbers.eps, has_betas=1, max_norm=numbers.max_norm, loss_scale=numbers.loss_scale,
+        runs=numbers.runs, only_adds=int(not numbers.apply)))
+    _c.check(lib.heed_step_words(rule, c, ffi.from_buffer("float[16]", row, require_writable=True)))

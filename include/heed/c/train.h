@@ -1,0 +1,158 @@
+// Training: gradients, which are more passes of a graph, and optimizers, whose weights live in a state. <heed/train.hpp> and
+// <heed/optimizer.hpp> have the formulas and papers.
+//
+//   heed_optimizer* optimizer = NULL;
+//   heed_optimizer_create(NULL, &optimizer);                          // AdamW
+//   heed_optimizer_add_weights(optimizer, g);                         // all weights that the model in g has named
+//   const heed_tensor settings = heed_optimizer_settings(optimizer, g);
+//   heed_optimizer_weights(optimizer, g, weights, capacity, &count);
+//   const heed_upstream outputs[] = {{loss, 0}};
+//   heed_train_gradients(g, outputs, 1, weights, count, gradients);
+//   heed_graph_output(g, "step", heed_optimizer_step(optimizer, g, gradients, count, settings));
+//   ...                                                               // compile, make a state
+//   heed_optimizer_load(optimizer, state, tensors, tensor_count);     // and each run is a step
+#ifndef HEED_C_TRAIN_H
+#define HEED_C_TRAIN_H
+
+#include <heed/c/files.h>
+#include <heed/c/graph.h>
+#include <heed/c/state.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// --- Gradients -------------------------------------------------------------------------------------------------
+
+// A result that is differentiated, and what its gradient is.
+typedef struct heed_upstream {
+  heed_tensor output;    // F32, F16 or BF16
+  heed_tensor gradient;  // of the shape and type of `output`; 0: 1, and `output` must be one number
+} heed_upstream;
+// The gradient of sum over the outputs of sum(output * its gradient) with respect to each tensor of `of`, of its shape and type:
+// fills gradients[0 .. of_count - 1], with 0 on a mistake. `of` may be any floating-point tensors of the graph; zeros are given
+// for those on which no output depends. A pass of the host's own needs heed_custom_pass::gradient. Returns the graph's status.
+HEED_API heed_status heed_train_gradients(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
+                                          const heed_tensor* of, size_t of_count, heed_tensor* gradients);
+
+// --- Optimizers ------------------------------------------------------------------------------------------------
+
+// AdamW as torch.optim.AdamW; SGD with momentum and weight decay as torch.optim.SGD.
+enum { HEED_UPDATE_ADAMW = 0, HEED_UPDATE_SGD = 1 };
+
+typedef struct heed_optimizer_options {
+  size_t size;
+  const char* prefix;   // of the names of states and of the input; NULL: "optimizer"
+  int32_t rule;         // HEED_UPDATE_*
+  int32_t no_momentum;  // of SGD; 1: there are no moments
+  int32_t nesterov;     // of SGD with momentum
+  // 1: gradients of several runs are added up, until a run without heed_step_numbers::only_adds takes the step.
+  int32_t accumulate;
+} heed_optimizer_options;
+
+// What a run does with a group of weights. Those from eps on count for all groups as group 0 gives them.
+typedef struct heed_step_numbers {
+  size_t size;
+  float rate;  // the learning rate; 0 leaves the weights
+  float weight_decay;
+  float beta1;  // SGD: the momentum. 0: 0.9
+  float beta2;  // 0: 0.999
+  float eps;    // 0: 1e-8
+  // Gradients of a larger norm are scaled down, as torch.nn.utils.clip_grad_norm_ does; 0: none are.
+  float max_norm;
+  float loss_scale;   // what the loss was multiplied by (heed_optimizer_loss_scale); gradients are divided by it. 0: 1
+  int32_t has_betas;  // 1: beta1, beta2 and eps count as they are, also if they are 0
+  int64_t runs;       // whose gradients were added up: their mean counts; 0: 1
+  int32_t only_adds;  // 1: the run only adds to the gradients
+  int32_t reserved;   // 0
+} heed_step_numbers;
+// A row of the input that heed_optimizer_settings makes. InvalidArgument: a number is outside its range. Betas are below 1 (those
+// of AdamW above 0), others 0 or more, loss_scale more than 0.
+enum { HEED_STEP_WORDS = 16 };
+HEED_API heed_status heed_step_words(int32_t rule, const heed_step_numbers* numbers, float words[16]);
+
+// What the output of heed_optimizer_step holds: F32 [4].
+typedef struct heed_step_report {
+  float factor;  // what the gradients were multiplied by
+  float taken;   // 1: the step was taken; 0: none was asked for; -1: it was left out, since the norm is infinite or NaN
+  float norm;    // of the gradients, before they were scaled down
+  float steps;   // taken so far, this one included
+} heed_step_report;
+
+// The scale of a loss whose gradients pass through f16: it falls to half at a step that was left out, and doubles after `grow_after`
+// steps in a row that were not. heed_loss_scale_update replaces each 0 but `good` by its default.
+typedef struct heed_loss_scale {
+  size_t size;
+  float scale;         // 0: 65536
+  float least;         // 0: 1
+  float most;          // 0: 16777216
+  int32_t reserved;    // 0
+  int64_t grow_after;  // 0: 2000
+  int64_t good;        // steps in a row
+} heed_loss_scale;
+HEED_API heed_status heed_loss_scale_update(heed_loss_scale* loss, const heed_step_report* report);
+
+HEED_API heed_status heed_optimizer_create(const heed_optimizer_options* options, heed_optimizer** optimizer);
+HEED_API heed_status heed_optimizer_destroy(heed_optimizer* optimizer);
+
+// Declares a weight, before any call below. Groups are 0 to 7. InvalidArgument: the name is there already, the shape has no
+// elements, or the group is none.
+HEED_API heed_status heed_optimizer_add(heed_optimizer* optimizer, const char* name, const int64_t* shape, size_t rank,
+                                        int32_t group);
+// Declares all weights of F32 that the graph has so far: those of rank 2 and more in group 0, others, which are commonly not
+// decayed, in group 1.
+HEED_API heed_status heed_optimizer_add_weights(heed_optimizer* optimizer, heed_graph* graph);
+
+// A declared weight. Texts and shapes are valid until the next weight is declared, or the optimizer is destroyed.
+typedef struct heed_parameter {
+  size_t size;
+  const char* name;
+  const int64_t* shape;
+  size_t rank;
+  int32_t group;
+  int32_t reserved;
+} heed_parameter;
+HEED_API size_t heed_optimizer_count(heed_optimizer* optimizer);  // 0 if the handle is none
+HEED_API heed_status heed_optimizer_parameter(heed_optimizer* optimizer, size_t index, heed_parameter* parameter);
+// 1 more than the largest group: rows of the settings. 0 if the handle is none.
+HEED_API size_t heed_optimizer_group_count(heed_optimizer* optimizer);
+
+// Calls on graphs; their mistakes are the graph's.
+//
+// Makes the declared weights that the graph has views of states, also for all that was built with them, as in a graph that answers
+// with what another one learns. heed_optimizer_step does so, too.
+HEED_API heed_status heed_optimizer_keep(heed_optimizer* optimizer, heed_graph* graph);
+// The declared weights in their order, all of which the graph must have.
+HEED_API heed_status heed_optimizer_weights(heed_optimizer* optimizer, heed_graph* graph, heed_tensor* weights,
+                                            size_t capacity, size_t* count);
+// The input "PREFIX.settings", F32 [groups, HEED_STEP_WORDS].
+HEED_API heed_tensor heed_optimizer_settings(heed_optimizer* optimizer, heed_graph* graph);
+// F32 [1], to multiply the loss by.
+HEED_API heed_tensor heed_optimizer_loss_scale(heed_optimizer* optimizer, heed_graph* graph, heed_tensor settings);
+// Adds the step. `gradients` are those of the declared weights in their order, each of its weight's shape. It comes behind all that
+// reads the weights. Returns F32 [4], a heed_step_report.
+HEED_API heed_tensor heed_optimizer_step(heed_optimizer* optimizer, heed_graph* graph, const heed_tensor* gradients,
+                                         size_t gradient_count, heed_tensor settings);
+
+// Calls on a state that a plan with the step has made. They read and write all weights, or nothing.
+//
+// Takes weights from tensors of F32, F16 or BF16 by their names, and moments and the count of steps as heed_optimizer_save names
+// them; where there are none of these, they become zero. Others do not matter. MissingWeight, ShapeMismatch, DTypeMismatch:
+// nothing was written.
+HEED_API heed_status heed_optimizer_load(heed_optimizer* optimizer, heed_state* state, const heed_host_tensor* tensors,
+                                         size_t count);
+HEED_API heed_status heed_optimizer_load_checkpoint(heed_optimizer* optimizer, heed_state* state,
+                                                    heed_checkpoint* checkpoint);
+// Writes a file of safetensors: weights by their names, moments as "PREFIX.NAME.exp_avg" and "PREFIX.NAME.exp_avg_sq" (SGD:
+// "PREFIX.NAME.momentum_buffer"), the count of steps as "PREFIX.step", F32 [1]. The file is there as a whole or not at all
+// (FileError); one of this name is replaced.
+HEED_API heed_status heed_optimizer_save(heed_optimizer* optimizer, heed_state* state, const char* path);
+// One weight of so many elements (ShapeMismatch), as the state has it. NotFound: no such weight.
+HEED_API heed_status heed_optimizer_read(heed_optimizer* optimizer, heed_state* state, const char* name, float* values,
+                                         size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+// See shared/norm_backward_sums.h. Local x counts columns, local y the invocations that go over the rows of one of them.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shared/storage.glsl"
+#include "shared/rows.glsl"
+#include "shared/norm_backward_sums.h"
+
+layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+layout(set = 0, binding = 1) readonly buffer Upstream { A_T upstream[]; };
+layout(set = 0, binding = 2) readonly buffer Made { A_T made[]; };
+layout(set = 0, binding = 3) readonly buffer Rows { vec4 rows[]; };
+layout(set = 0, binding = 4) writeonly buffer Gamma { OUT_T of_gamma[]; };
+layout(set = 0, binding = 5) writeonly buffer Beta { OUT_T of_beta[]; };
+layout(set = 0, binding = 6) writeonly buffer Sums { OUT_T sums[]; };
+
+// The sum over a column's invocations, for the first of them.
+float column_sum(float value) {
+  uint base = next_half(), width = gl_WorkGroupSize.x;
+  uint slot = base + gl_LocalInvocationID.y * width + gl_LocalInvocationID.x;
+  sh_row[slot] = value;
+  for (uint height = gl_WorkGroupSize.y / 2u; height > 0u; height /= 2u) {
+    barrier();
+    if (gl_LocalInvocationID.y < height) sh_row[slot] += sh_row[slot + height * width];
+  }
+  return sh_row[slot];
+}
+
+void main() {
+  uint column = workgroup_index() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  uint count = column < p.n ? p.rows : 0u;
+  float products = 0.0, gradients = 0.0, results = 0.0;
+  for (uint row = gl_LocalInvocationID.y; row < count; row += gl_WorkGroupSize.y) {
+    uvec4 at = UNRAVEL(row, p.dim);
+    float gradient = 0.0;
+    if (GAMMA || BETA)
+      gradient = FROM_A(upstream[p.offset[1] + DOT4(at, p.upstream_stride) + column * p.upstream_stride[4]]);
+    if (GAMMA) {
+      vec4 norm = rows[p.offset[3] + row];  // mean, scale, what the mean left over, and the factor
+      float value = FROM_A(x[p.offset[0] + DOT4(at, p.x_stride) + column * p.x_stride[4]]);
+      products += gradient * (((value - norm.x) * norm.y - norm.z) * norm.w);
+    }
+    gradients += gradient;
+    if (SUMS) results += FROM_A(made[p.offset[2] + row * p.n + column]);
+  }
+  if (GAMMA) products = column_sum(products);
+  if (BETA) gradients = column_sum(gradients);
+  if (SUMS) results = column_sum(results);
+  if (gl_LocalInvocationID.y != 0u || count == 0u) return;
+  if (GAMMA) of_gamma[p.offset[4] + column] = TO_OUT(products);
+  if (BETA) of_beta[p.offset[5] + column] = TO_OUT(gradients);
+  if (SUMS) sums[p.offset[6] + column] = TO_OUT(results);
+}

@@ -1,0 +1,45 @@
+// How kernels add and multiply f32: as drivers like it, or, in kernels that define CANON, with the same bits everywhere
+// (shared/canon.glsl).
+#ifdef CANON
+#include "canon.glsl"
+#define FLUSHED(x) flushed(x)
+#define ADD(a, b) plus(a, b)
+#define ADD_TO(sum, x) sum = plus(sum, x)
+#define MULTIPLY_BY(product, x) product = times(product, x)
+#define SUBTRACT(a, b) minus(a, b)
+#define MULTIPLY(a, b) times(a, b)
+// Sums and products of values that ON_GRID and COARSE gave.
+#define ADD_ON_GRID(sum, x) sum = sum_of(sum, x)
+#define MULTIPLY_COARSE(a, b) product_of(a, b)
+#define ON_GRID(x) on_grid(x)
+#define COARSE(x) coarse(x)
+#define DIVIDE_BY_COUNT(x, n) times(x, reciprocal(float(n)))
+#define INVERSE_ROOT(x) reciprocal_root(x)
+#define NOT_NEGATIVE(x) positive_part(x)
+#define EXP(x) canon_exp(x)
+#define EXACT_PRODUCT(a, b) product_of(a, b)
+#define ADD_ONCE(a, b) sum_of(a, b)
+#define SUBTRACT_ONCE(a, b) sum_of(a, -(b))
+#define SCALE_EXACTLY(x, by) x = product_of(x, by)
+#define HALVES(word) halves_of(word)
+#else
+#define FLUSHED(x) (x)
+#define ADD(a, b) ((a) + (b))
+#define ADD_TO(sum, x) sum += x
+#define MULTIPLY_BY(product, x) product *= x
+#define SUBTRACT(a, b) ((a) - (b))
+#define MULTIPLY(a, b) ((a) * (b))
+#define ADD_ON_GRID(sum, x) sum += x
+#define MULTIPLY_COARSE(a, b) ((a) * (b))
+#define ON_GRID(x) (x)
+#define COARSE(x) (x)
+#define DIVIDE_BY_COUNT(x, n) ((x) / float(n))
+#define INVERSE_ROOT(x) inversesqrt(x)
+#define NOT_NEGATIVE(x) max(x, 0.0)
+#define EXP(x) exp(x)
+#define EXACT_PRODUCT(a, b) ((a) * (b))
+#define ADD_ONCE(a, b) ((a) + (b))
+#define SUBTRACT_ONCE(a, b) ((a) - (b))
+#define SCALE_EXACTLY(x, by) x *= by
+#define HALVES(word) unpackHalf2x16(word)
+#endif

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Counts what heed's kernels, and those of ggml's Vulkan backend, do for the same works on GPUs of four makers that are not here,
+# and prints tables with the least time that published figures of such GPUs allow: see tests/gpu/profile/README.md.
+#
+#   tests/gpu/profile.sh [--update] [--heed] [navi31] [ga102] [m1] [a740] [WORK...]
+#     WORK     as in tests/gpu/profile/works.cpp, or how some of them begin, "product f16"; default: all of them, on all four
+#     --update writes tests/gpu/profile/TARGET.csv, of all works
+#     --heed   leaves ggml out
+#
+# Needs a build (build/tests/heed_profile, or HEED_BUILD). Mesa and ggml are fetched from Debian sid into build/drivers/sid; nothing is
+# installed. ggml runs with a layer of ours that writes its dispatches down and lets nothing run. An hour of a processor for all;
+# a work takes a minute at most. Exit code 3 where they cannot be had.
+set -uo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${HEED_BUILD:-$root/build}
+drivers=${HEED_DRIVER_FOLDER:-$root/build/drivers}
+program=$build/tests/heed_profile
+with=$root/tests/drivers/with.sh
+update=0 peer=1
+targets=() works=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --update) update=1 ;;
+    --heed) peer=0 ;;
+    navi31 | ga102 | m1 | a740) targets+=("$1") ;;
+    -*) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+    *) works+=("$1") ;;
+  esac
+  shift
+done
+[[ ${#targets[@]} -gt 0 ]] || targets=(navi31 ga102 m1 a740)
+[[ -x $program ]] || { echo "no $program; build its target heed_profile first" >&2; exit 2; }
+
+"$root/tests/drivers/debian_root.sh" "$drivers/sid" sid \
+  "mesa-vulkan-drivers mesa-drm-shim libvulkan1 libstdc++6 libggml-dev libggml0-backend-vulkan" || exit 3
+HEED_DEBIAN_ROOT=$(cd "$drivers/sid" && pwd)
+export HEED_DEBIAN_ROOT
+libraries=$(dirname "$(find "$HEED_DEBIAN_ROOT/usr/lib" -name libvulkan_radeon.so | head -n 1)")
+out=$build/profile
+mkdir -p "$out"
+
+if [[ $peer -eq 1 ]]; then
+  here=$root/tests/gpu/peer
+  g++ -std=c++20 -O2 -fPIC -shared "$here/layer.cpp" "$here/trace.cpp" -o "$out/libheed_peer.so" &&
+    g++ -std=c++20 -O2 -isystem "$HEED_DEBIAN_ROOT/usr/include" "$here/ggml_work.cpp" -o "$out/ggml_work" -L"$libraries" \
+      -lggml -lggml-base -Wl,--allow-shlib-undefined || exit 1
+  cp "$here/layer.json" "$out"
+fi
+
+# append FILE ROWS: rows with a head of their own.
+append() { if [[ -s $1 ]]; then tail -n +2 "$2" >>"$1"; else cp "$2" "$1"; fi; }
+
+# run_peer TARGET WORK FILE: lets ggml do the work with the layer in between, and counts what it dispatched.
+run_peer() {
+  local trace=$out/trace-$1 status=0
+  rm -rf "$trace"
+  mkdir -p "$trace"
+  HEED_PEER_TRACE=$trace HEED_LAYER=$out:VK_LAYER_HEED_peer timeout 120 "$with" "null-$1" "$out/ggml_work" \
+    "$libraries/ggml/backends0" "$2" >>"$out/$1.log" 2>&1 || status=$?
+  if [[ $status -eq 0 ]]; then
+    "$with" "null-$1" "$program" "$1" ggml "$trace" "$2" >"$out/$1-row.csv" 2>>"$out/$1.log" && append "$3" "$out/$1-row.csv" || status=1
+  fi
+  rm -rf "$trace"
+  [[ $status -eq 0 ]] || echo "no rows of ggml for '$2' on $1 ($out/$1.log)" >&2
+}
+
+failed=0
+for target in "${targets[@]}"; do
+  file=$out/$target.csv
+  rm -f "$file"
+  "$with" "null-$target" "$program" "$target" heed "${works[@]}" >"$out/$target-heed.csv" 2>"$out/$target.log" ||
+    { failed=1; tail -n 3 "$out/$target.log" >&2; }
+  append "$file" "$out/$target-heed.csv"
+  if [[ $peer -eq 1 ]]; then
+    while read -r work; do run_peer "$target" "$work" "$file"; done < <(tail -n +2 "$out/$target-heed.csv" | cut -d, -f3 | uniq)
+  fi
+  [[ $update -eq 0 ]] || cp "$file" "$root/tests/gpu/profile/$target.csv"
+  python3 "$root/tests/gpu/profile/table.py" "$file"
+done
+exit $failed

@@ -1,0 +1,219 @@
+#include "gpu/profile/run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "base/half.hpp"
+#include "graph/given_weights.hpp"
+#include "graph/schedule.hpp"
+#include "kernels/dispatch.hpp"
+#include "vulkan/recording/hazards.hpp"
+
+namespace heed::gpu_tests {
+namespace {
+
+using interpreter::Binding;
+using interpreter::Memory;
+
+std::unique_ptr<Memory> make_memory(uint64_t bytes) {
+  return std::make_unique<Memory>((bytes + 3) / 4 * 4, true, false);
+}
+
+// Numbers that are neither all alike nor large. Integers are 0, which is a place in every table.
+void fill(Memory& memory, DType type) {
+  std::minstd_rand random(1);
+  const auto next = [&] { return static_cast<float>(random() % 2001) / 1000.0f - 1.0f; };
+  if (type == DType::F32)
+    for (uint64_t i = 0; i + 4 <= memory.bytes(); i += 4) {
+      const float value = next();
+      std::memcpy(memory.data() + i, &value, 4);
+    }
+  if (type == DType::F16)
+    for (uint64_t i = 0; i + 2 <= memory.bytes(); i += 2) {
+      const uint16_t value = float_to_half(next());
+      std::memcpy(memory.data() + i, &value, 2);
+    }
+}
+
+class HeedWork {
+ public:
+  HeedWork(const Work& work, Compiler& compiler, Profile* result) : work_(work), compiler_(compiler), result_(result) {}
+  bool run();
+
+ private:
+  bool plan();
+  void place();
+  Binding bind(const Node& pass, const KernelUse& use, uint32_t b, vulkan::Access* access);
+  bool measure(const Node& pass, const KernelUse& use, const Dispatch& dispatch);
+  Measured* known(const KernelUse& use, const Dispatch& dispatch);
+
+  // Dispatches that differ in nothing but the places of their tensors do the same.
+  struct Same {
+    KernelKey key;
+    std::array<uint32_t, 3> groups;
+    std::vector<std::byte> push;
+  };
+
+  const Work& work_;
+  Compiler& compiler_;
+  Profile* result_;
+  Schedule schedule_;
+  std::unique_ptr<test::GivenWeights> weights_;
+  std::vector<const detail::WeightsImpl::Entry*> entries_;
+  std::vector<int64_t> sizes_;
+  std::unique_ptr<Memory> weight_memory_, faults_ = make_memory(4);
+  std::vector<std::unique_ptr<Memory>> storages_;  // by storage id; of a weight null
+  std::vector<Same> same_;
+  vulkan::HazardTracker hazards_;
+  interpreter::Interpreter interpreter_;
+};
+
+bool HeedWork::plan() {
+  Graph graph;
+  work_.build(graph);
+  weights_ = std::make_unique<test::GivenWeights>(graph);
+  ScheduleOptions options;
+  options.weights = weights_.get();
+  plan_for(compiler_.capabilities(), &options);
+  if (make_schedule(graph.data(), options, stderr_log(), &schedule_) != Status::Ok) return false;
+  for (const detail::NamedTensor& weight : schedule_.weights) entries_.push_back(weights_->find(weight.name));
+  std::vector<int64_t> extents(schedule_.extents.size());
+  sizes_.resize(schedule_.sizes.count());
+  return resolve_extents(schedule_, work_.extents, stderr_log(), extents, sizes_) == Status::Ok;
+}
+
+void HeedWork::place() {
+  weight_memory_ = make_memory(weights_->bytes());
+  storages_.resize(schedule_.placements.size());
+  for (size_t id = 0; id < storages_.size(); ++id) {
+    const Placement& at = schedule_.placements[id];
+    if (at.space == Placement::Space::None || at.space == Placement::Space::Weight) continue;
+    storages_[id] = make_memory(at.bytes);
+    if (at.space == Placement::Space::Input || at.space == Placement::Space::State)
+      fill(*storages_[id], schedule_.tensors[id].dtype);
+    if (at.space != Placement::Space::Constant) continue;
+    const auto& data = schedule_.constants[at.slot].data;
+    std::copy(data.begin(), data.end(), storages_[id]->data());
+  }
+}
+
+// `access` is for hazards, by where the tensor lies in a plan.
+Binding HeedWork::bind(const Node& pass, const KernelUse& use, uint32_t b, vulkan::Access* access) {
+  const BufferUse& wanted = use.buffers[b];
+  *access = {};
+  if (wanted.kind == BufferUse::Kind::Faults) return {faults_.get(), 0, 4, true};
+  if (wanted.kind == BufferUse::Kind::Weights) {
+    const auto [begin, end] = detail::span_of_weights(schedule_, pass, entries_);
+    return {weight_memory_.get(), begin, end - begin, false};
+  }
+  const bool absent = !wanted.tensor.valid();
+  const uint32_t id = schedule_.info(absent ? use.buffers[0].tensor : wanted.tensor).storage;
+  const Placement& at = schedule_.placements[id];
+  if (at.space == Placement::Space::Weight)
+    return {weight_memory_.get(), entries_[at.slot]->offset, (entries_[at.slot]->bytes + 3) / 4 * 4, false};
+  const bool written = wanted.write && !absent;
+  if (at.space == Placement::Space::Scratch) *access = {UINT64_MAX, at.offset, at.offset + at.bytes, written};
+  if (at.space != Placement::Space::Scratch && at.space != Placement::Space::Constant)
+    *access = {id, 0, at.bytes, written};
+  return {storages_[id].get(), 0, storages_[id]->bytes(), written};
+}
+
+Measured* HeedWork::known(const KernelUse& use, const Dispatch& dispatch) {
+  // The push constants begin with where the tensors of the bindings begin.
+  const size_t skip = std::min<size_t>(use.buffer_count * 4, dispatch.push_bytes);
+  Same same = {
+      use.key,
+      dispatch.groups,
+      {dispatch.push.begin() + static_cast<std::ptrdiff_t>(skip), dispatch.push.begin() + dispatch.push_bytes}};
+  for (size_t i = 0; i < same_.size(); ++i)
+    if (same_[i].key == same.key && same_[i].groups == same.groups && same_[i].push == same.push)
+      return &result_->kernels[i];
+  same_.push_back(std::move(same));
+  result_->kernels.emplace_back();
+  return nullptr;
+}
+
+bool HeedWork::measure(const Node& pass, const KernelUse& use, const Dispatch& dispatch) {
+  std::array<Binding, kMaxBindings> bindings;
+  std::array<vulkan::Access, kMaxBindings> accesses;
+  size_t count = 0;
+  double bytes = 0;
+  for (uint32_t b = 0; b < use.buffer_count; ++b) {
+    bindings[b] = bind(pass, use, b, &accesses[count]);
+    bytes += static_cast<double>(bindings[b].range);
+    if (accesses[count].end != 0) ++count;
+  }
+  if (hazards_.enter({accesses.data(), count})) ++result_->barriers;
+  if (Measured* same = known(use, dispatch)) {
+    ++same->dispatches;
+    return true;
+  }
+  Measured& fresh = result_->kernels.back();
+  const KernelInfo& info = kernel_info(use.key.id);
+  fresh.kernel = info.name;
+  for (uint32_t i = 0; i < use.key.spec_count; ++i)
+    fresh.constants.append(i == 0 ? "" : " ").append(std::to_string(use.key.spec[i]));
+  fresh.groups = dispatch.groups;
+  fresh.dispatches = 1;
+  fresh.bound_bytes = bytes;
+  fresh.subgroup = use.key.subgroup != 0 ? use.key.subgroup : compiler_.capabilities().subgroup_size;
+  Compiled compiled;
+  if (!compiler_.compile(use.key, &compiled)) return false;
+  fresh.figures = figures_of(compiler_.physical().driver, compiled);
+  return interpret(interpreter_,
+                   {.words = {info.words, info.word_count},
+                    .constants = {use.key.spec.data(), use.key.spec_count},
+                    .subgroup = fresh.subgroup,
+                    .bindings = {bindings.data(), use.buffer_count},
+                    .push = {dispatch.push.data(), dispatch.push_bytes},
+                    .groups = dispatch.groups},
+                   &fresh);
+}
+
+bool HeedWork::run() {
+  if (!plan()) return false;
+  place();
+  const RunValues values = {.sizes = sizes_};
+  for (const double bytes : fewest_bytes(schedule_, values)) result_->fewest_bytes += bytes;
+  KernelList kernels;
+  DispatchList list;
+  for (const Node& pass : schedule_.passes) {
+    result_->multiply_adds += cost_of(schedule_, pass, values).flops / 2;
+    if (select_kernels(schedule_, pass, compiler_.capabilities(), stderr_log(), &kernels) != Status::Ok) return false;
+    emit_dispatches(schedule_, pass, compiler_.capabilities(), kernels, values, &list);
+    for (uint32_t d = 0; d < list.count; ++d)
+      if (!measure(pass, kernels.uses[list.dispatches[d].kernel], list.dispatches[d])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool interpret(interpreter::Interpreter& interpreter, interpreter::Launch launch, Measured* measured) {
+  interpreter::Report report;
+  report.where = measured->kernel;
+  report.counts = &measured->counts;
+  launch.sample = kSample;
+  const uint64_t all = uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2];
+  try {
+    measured->invocations = interpreter.module(launch).invocations();
+    interpreter.run(launch, &report);
+    measured->ran = measured->counts.workgroups;
+    measured->counts.scale(all, measured->ran);
+  } catch (const std::runtime_error& error) {
+    measured->lacking = error.what();
+    measured->counts = {};
+  }
+  for (const std::string& wrong : report.wrongs) std::fprintf(stderr, "%s\n", wrong.c_str());
+  return report.wrongs.empty();
+}
+
+bool profile(const Work& work, Compiler& compiler, Profile* result) {
+  result->library = "heed";
+  result->work = work.name;
+  return HeedWork(work, compiler, result).run();
+}
+
+}  // namespace heed::gpu_tests

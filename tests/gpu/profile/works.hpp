@@ -1,0 +1,21 @@
+// What heed and its peer are profiled with. The peer's graphs of the same names are in tests/gpu/peer/works.cpp.
+#pragma once
+
+#include <functional>
+#include <heed/heed.hpp>
+#include <string>
+#include <vector>
+
+namespace heed::gpu_tests {
+
+struct Work {
+  std::string name;
+  std::function<void(Graph& g)> build;
+  std::vector<ExtentValue> extents = {};
+};
+
+// "product TYPE MxNxK": x [M, K] by a weight [N, K], "attention TYPE HEADSxWIDTH TOKENS [causal]", "token after N TYPE HEADSxWIDTH": the
+// attention of one token to N others, "smollm2 TYPE": a token of SmolLM2-135M after 512, "encoder TYPE TOKENS": 12 layers, 768 wide.
+const std::vector<Work>& works();
+
+}  // namespace heed::gpu_tests

@@ -1,0 +1,65 @@
+// The kernels of reproducible plans as SPIR-V: what a driver may rewrite must not be there.
+#include <set>
+
+#include "harness/catch.hpp"
+#include "kernels/kernel_table.hpp"
+
+namespace heed {
+namespace {
+
+// Numbers of the SPIR-V specification.
+constexpr uint32_t kOpExtInst = 12, kOpExecutionMode = 16, kOpDecorate = 71;
+constexpr uint32_t kNoContraction = 42, kKeepsInfinities = 4461, kRoundsToEven = 4462;
+// FNegate is exact. Products of vectors and matrices have no order, and divisions may be off by 2.5 ulp.
+const std::set<uint32_t> kRounded = {129, 131, 133};  // FAdd, FSub, FMul
+const std::set<uint32_t> kForbidden = {136, 140, 141, 142, 143, 144, 145, 146, 147, 148};
+// Of GLSL.std.450: FAbs, and minimum, maximum and clamp of integers.
+const std::set<uint32_t> kExact = {4, 38, 39, 41, 42, 44, 45};
+
+struct Module {
+  std::set<uint32_t> uncontracted, modes, functions;
+  std::vector<std::pair<uint32_t, uint32_t>> operations;  // opcode, result
+
+  explicit Module(const KernelInfo& info) {
+    for (size_t at = 5; at < info.word_count;) {
+      const uint32_t opcode = info.words[at] & 0xffffu, length = info.words[at] >> 16;
+      REQUIRE(length > 0);
+      const uint32_t* const words = info.words + at;
+      if (opcode == kOpDecorate && words[2] == kNoContraction) uncontracted.insert(words[1]);
+      if (opcode == kOpExecutionMode && length > 3 && words[3] == 32) modes.insert(words[2]);
+      if (opcode == kOpExtInst) functions.insert(words[4]);
+      if (kRounded.contains(opcode) || kForbidden.contains(opcode)) operations.emplace_back(opcode, words[2]);
+      at += length;
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("reproducible: kernels have exact operations alone, and tell drivers to leave them as they are",
+          "[reproducible]") {
+  int kernels = 0, rounded = 0;
+  for (uint32_t i = 0; i < kKernelCount; ++i) {
+    const KernelInfo& info = kernel_info(static_cast<KernelId>(i));
+    if (!std::string_view(info.name).ends_with("_canon")) continue;
+    INFO(info.name);
+    ++kernels;
+    const Module module(info);
+    CHECK(module.modes.contains(kRoundsToEven));
+    CHECK(module.modes.contains(kKeepsInfinities));
+    for (const uint32_t function : module.functions) {
+      INFO("GLSL.std.450 instruction " << function);
+      CHECK(kExact.contains(function));
+    }
+    for (const auto& [opcode, result] : module.operations) {
+      INFO("opcode " << opcode << " makes " << result);
+      CHECK_FALSE(kForbidden.contains(opcode));
+      CHECK(module.uncontracted.contains(result));
+      ++rounded;
+    }
+  }
+  CHECK(kernels >= 11);
+  CHECK(rounded > 50);
+}
+
+}  // namespace heed

@@ -1,0 +1,78 @@
+// The canon of README.md in plain loops over single numbers, for comparison with devices. A planted fault changes one rule, so
+// that a test can see whether its comparison would notice.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <heed/graph.hpp>
+
+namespace heed::reproducible {
+
+enum class Fault : uint8_t {
+  None,
+  FusedProducts,     // a * b + c with one rounding
+  ReversedProducts,  // k from its end
+  HalvesOfProducts,  // k in two halves
+  LanesOfProducts,   // k by four sums, as in a dot product of vectors
+  DoubleProducts,    // sums in double
+  FineFactors,       // small factors count
+  FusedEpilogue,     // scale and bias with one rounding
+  LanesOfRows,       // 64 sums for a row
+  NeighboursOfRows,  // neighbours are added first
+  DoubleRows,        // sums of rows in double
+  LibraryExp,        // std::exp
+  DividedWeights,    // e / sum
+  RoughReciprocal,   // without its last step
+  LibraryRoot,       // 1 / std::sqrt
+  DividedMean,       // sum / n
+  KeptSubnormals,    // nothing is flushed
+  FlushedBelow,      // 2^-126 itself is kept
+  PayloadOfNan,      // NaN are stored as they are
+  SignedZeros,       // -0 is kept
+  FusedPolynomial,   // e^x by fused multiply-adds
+  RoundedDown,       // products rounded towards zero
+};
+inline constexpr Fault kFaults[] = {Fault::FusedProducts,   Fault::ReversedProducts, Fault::HalvesOfProducts,
+                                    Fault::LanesOfProducts, Fault::DoubleProducts,   Fault::FineFactors,
+                                    Fault::FusedEpilogue,   Fault::LanesOfRows,      Fault::NeighboursOfRows,
+                                    Fault::DoubleRows,      Fault::LibraryExp,       Fault::DividedWeights,
+                                    Fault::RoughReciprocal, Fault::LibraryRoot,      Fault::DividedMean,
+                                    Fault::KeptSubnormals,  Fault::FlushedBelow,     Fault::PayloadOfNan,
+                                    Fault::SignedZeros,     Fault::FusedPolynomial,  Fault::RoundedDown};
+const char* to_string(Fault fault);
+
+using Floats = std::vector<float>;
+
+struct Oracle {
+  Fault fault = Fault::None;
+
+  float canonical(float x) const;
+  float exp(float x) const;
+  float reciprocal(float x) const;
+  float reciprocal_root(float x) const;
+  float activate(Activation kind, float x) const;
+
+  // act(scale * (a x b) + bias), a [m, k], b [k, n], bias [n].
+  Floats product(const Floats& a, const Floats& b, const Floats& bias, int64_t m, int64_t n, float scale,
+                 Activation kind) const;
+  // Rows of n elements.
+  Floats softmax(const Floats& x, int64_t n, float scale) const;
+  Floats layernorm(const Floats& x, const Floats& gamma, const Floats& beta, int64_t n, float eps) const;
+  Floats rmsnorm(const Floats& x, const Floats& gamma, int64_t n, float eps) const;
+  Floats l2_normalize(const Floats& x, int64_t n, float eps) const;
+  // Of the rows: [m, n] to [n].
+  Floats mean(const Floats& x, int64_t n) const;
+  Floats add(const Floats& a, const Floats& b) const;
+  Floats multiply(const Floats& a, const Floats& b) const;
+
+ private:
+  float flush(float x) const;
+  float times(float a, float b) const;
+  float plus(float a, float b) const;
+  float multiply_add(float a, float b, float c) const;
+  float row_sum(const Floats& values) const;
+  float over(float sum, int64_t n) const;
+};
+
+}  // namespace heed::reproducible

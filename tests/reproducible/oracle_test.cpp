@@ -1,0 +1,181 @@
+// The canon in plain loops beside every device, and faults that a comparison must notice.
+#include "reproducible/oracle.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "harness/catch.hpp"
+#include "harness/devices.hpp"
+#include "harness/setup.hpp"
+
+namespace heed::reproducible {
+namespace {
+
+constexpr int64_t kRows = 5, kColumns = 300, kDepth = 77, kProductColumns = 33;
+constexpr float kEps = 1e-5f;
+
+// Values from 2^-20 to 2^20, with small ones, zeros and numbers near the least normal one among them.
+Floats values(int64_t count, uint32_t state, bool wild) {
+  Floats result;
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    const uint32_t random = state >> 8;
+    const uint32_t exponent = wild ? 107u + random % 40u : 123u + random % 5u;
+    uint32_t bits = (state & 0x807fffffu) | exponent << 23;
+    if (wild && random % 11u == 0) bits = (state & 0x80000000u) | (0x00800000u + random / 11u % 5u - 2u);
+    if (wild && random % 13u == 0) bits = (state & 0x807fffffu) | (40u + random / 13u % 60u) << 23;
+    result.push_back(std::bit_cast<float>(bits));
+  }
+  return result;
+}
+
+struct Inputs {
+  Floats x, gamma, beta, a, b, bias, other, nan;
+
+  explicit Inputs(bool wild)
+      : x(values(kRows * kColumns, 1, wild)),
+        gamma(values(kColumns, 2, wild)),
+        beta(values(kColumns, 3, wild)),
+        a(values(kRows * kDepth, 4, wild)),
+        b(values(kDepth * kProductColumns, 5, wild)),
+        bias(values(kProductColumns, 6, wild)),
+        other(values(kRows * kColumns, 7, wild)),
+        nan(x) {
+    for (size_t i = 3; i < nan.size(); i += 17) nan[i] = std::bit_cast<float>(0xffc00123u);
+    // Products that are the least normal number, just below it, and -0.
+    x[5] = 0x1p-63f, other[5] = 0x1p-63f;
+    x[6] = std::bit_cast<float>(0x1fffffffu), other[6] = std::bit_cast<float>(0x20000001u);
+    x[7] = -0.0f, other[7] = 3.0f;
+    a[0] = 0x1p-52f, b[0] = 0x1p30f;
+  }
+};
+
+using Results = std::vector<std::pair<std::string, Floats>>;
+constexpr std::pair<const char*, Activation> kActivations[] = {{"relu", Activation::Relu},
+                                                               {"gelu_erf", Activation::GeluErf},
+                                                               {"gelu_tanh", Activation::GeluTanh},
+                                                               {"silu", Activation::Silu},
+                                                               {"tanh", Activation::Tanh}};
+
+Results expected(const Oracle& oracle, const Inputs& in) {
+  Results results = {
+      {"product", oracle.product(in.a, in.b, {}, kRows, kProductColumns, 1.0f, Activation::None)},
+      {"linear", oracle.product(in.a, in.b, in.bias, kRows, kProductColumns, 0.37f, Activation::GeluErf)},
+      {"softmax", oracle.softmax(in.x, kColumns, 0.3f)},
+      {"layernorm", oracle.layernorm(in.x, in.gamma, in.beta, kColumns, kEps)},
+      {"rmsnorm", oracle.rmsnorm(in.x, in.gamma, kColumns, kEps)},
+      {"l2_normalize", oracle.l2_normalize(in.x, kColumns, kEps)},
+      {"mean", oracle.mean(in.x, kColumns)},
+      {"add", oracle.add(in.x, in.other)},
+      {"multiply", oracle.multiply(in.x, in.other)},
+      {"nan", oracle.add(in.nan, in.other)},
+  };
+  for (const auto& [name, kind] : kActivations) {
+    Floats& y = results.emplace_back(name, Floats()).second;
+    const Floats halves = oracle.multiply(in.x, Floats(in.x.size(), 0.5f));
+    for (const float v : halves) y.push_back(oracle.canonical(oracle.activate(kind, v)));
+  }
+  return results;
+}
+
+Graph graph() {
+  Graph g;
+  const Tensor x = g.input("x", {kRows, kColumns}), other = g.input("other", {kRows, kColumns});
+  const Tensor a = g.input("a", {kRows, kDepth}), b = g.input("b", {kDepth, kProductColumns});
+  const Tensor gamma = g.input("gamma", {kColumns}), beta = g.input("beta", {kColumns});
+  g.output("product", g.matmul(a, b));
+  g.output("linear", g.activation(g.add(g.matmul(a, b, {.scale = 0.37f}), g.input("bias", {kProductColumns})),
+                                  Activation::GeluErf));
+  g.output("softmax", g.softmax(x, {.scale = 0.3f}));
+  g.output("layernorm", g.layernorm(x, gamma, beta, kEps));
+  g.output("rmsnorm", g.rmsnorm(x, gamma, kEps));
+  g.output("l2_normalize", g.l2_normalize(x, kEps));
+  g.output("mean", g.mean(x, 0));
+  g.output("add", g.add(x, other));
+  g.output("multiply", g.mul(x, other));
+  g.output("nan", g.add(g.input("nan", {kRows, kColumns}), other));
+  const Tensor halves = g.scale(x, 0.5f);
+  for (const auto& [name, kind] : kActivations) g.output(name, g.activation(halves, kind));
+  return g;
+}
+
+std::vector<uint32_t> bits_of(const Floats& values) {
+  std::vector<uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<uint32_t>(value));
+  return bits;
+}
+
+Results computed(Plan& plan, const Inputs& in, const Results& like) {
+  Results results = like;
+  std::vector<HostBuffer> buffers = {{"x", in.x},       {"other", in.other}, {"a", in.a},       {"b", in.b},
+                                     {"bias", in.bias}, {"gamma", in.gamma}, {"beta", in.beta}, {"nan", in.nan}};
+  for (auto& [name, values] : results) buffers.emplace_back(name, values);
+  REQUIRE(plan.run(buffers) == Status::Ok);
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("reproducible: devices compute what plain loops do, bit for bit", "[reproducible]") {
+  const Graph g = graph();
+  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu)) {
+    INFO(on.word);
+    Device device = on.device;
+    Plan plan;
+    const Status status = device.compile(g, {}, &plan, {.reproducible = true});
+    ops::take_checked_messages();
+    if (status == Status::Unsupported && device.info().kind != DeviceKind::Cpu) continue;
+    REQUIRE(status == Status::Ok);
+    for (const bool wild : {false, true}) {
+      const Inputs in(wild);
+      const Results want = expected({}, in), got = computed(plan, in, want);
+      for (size_t i = 0; i < want.size(); ++i) {
+        INFO(want[i].first << (wild ? " of wild values" : ""));
+        CHECK(bits_of(got[i].second) == bits_of(want[i].second));
+      }
+    }
+  }
+}
+
+TEST_CASE("reproducible: each fault changes some bits", "[reproducible]") {
+  for (const Fault fault : kFaults) {
+    INFO(to_string(fault));
+    std::string noticed;
+    for (const bool wild : {false, true}) {
+      const Inputs in(wild);
+      const Results right = expected({}, in), wrong = expected({fault}, in);
+      for (size_t i = 0; i < right.size(); ++i)
+        if (bits_of(right[i].second) != bits_of(wrong[i].second)) noticed += " " + right[i].first;
+    }
+    CHECK_FALSE(noticed.empty());
+  }
+  CHECK(std::size(kFaults) >= 15);
+}
+
+TEST_CASE("reproducible: errors of the functions are as the README says", "[reproducible]") {
+  const Oracle oracle;
+  const auto worst = [](float low, float high, const auto& function, const auto& exact) {
+    double most = 0;
+    for (int i = 0; i <= 40000; ++i) {
+      const float x = low + (high - low) * static_cast<float>(i) * (1.0f / 40000.0f);
+      const double want = exact(static_cast<double>(x));
+      int exponent = 0;
+      std::frexp(want, &exponent);
+      most = std::max(most, std::fabs(static_cast<double>(function(x)) - want) / std::ldexp(1.0, exponent - 24));
+    }
+    return most;
+  };
+  CHECK(worst(1.0f, 2.0f, [&](float x) { return oracle.reciprocal(x); }, [](double x) { return 1 / x; }) < 1);
+  CHECK(worst(
+            1.0f, 4.0f, [&](float x) { return oracle.reciprocal_root(x); }, [](double x) { return 1 / std::sqrt(x); }) <
+        2);
+  CHECK(worst(-87.0f, 88.0f, [&](float x) { return oracle.exp(x); }, [](double x) { return std::exp(x); }) < 2);
+  CHECK(worst(-1.0f, 1.0f, [&](float x) { return oracle.exp(x); }, [](double x) { return std::exp(x); }) < 2);
+  CHECK(worst(
+            1e-3f, 9.0f, [&](float x) { return oracle.activate(Activation::Tanh, x); },
+            [](double x) { return std::tanh(x); }) < 3);
+  const auto silu = [](double x) { return x / (1 + std::exp(-x)); };
+  CHECK(worst(-80.0f, 80.0f, [&](float x) { return oracle.activate(Activation::Silu, x); }, silu) < 4);
+}
+
+}  // namespace heed::reproducible

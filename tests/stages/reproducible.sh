@@ -1,0 +1,20 @@
+# Finds devices whose reproducible plans have other bits than this version of heed must give, and changes of the canon that
+# nobody meant: fingerprints, an oracle, planted faults, random graphs, and a part of all tables, each device beside the CPU's
+# instruction sets.
+about="reproducible plans: the same bits on every driver and instruction set"
+needs="build"
+stage() {
+  local driver
+  check_catch "the canon on the CPU and on interpreted kernels" env HEED_TEST_DEVICES=cpu,spirv:floor,spirv:amd \
+    HEED_RANDOM_CASES=30 HEED_COMPOSITIONS=4 "$with" none "$tests" "[reproducible]~[language_model]"
+  check_catch "tables of reproducible plans on the CPU" env HEED_TEST_REPRODUCIBLE=1 HEED_TEST_DEVICES=cpu HEED_TEST_EVERY=5 \
+    "$with" none "$tests" "[ops]~[slow]~[random]"
+  if is_to_be_had lavapipe-256; then
+    check_lines "heed verify --bits on lavapipe-256" "$with" lavapipe-256 "$heed" verify --bits --device llvmpipe "$root/tests/goldens"
+  fi
+  for driver in lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader; do
+    is_to_be_had $driver || continue
+    check_catch "the canon on $driver" env GALLIVM_PERF=nopt HEED_RANDOM_CASES=20 HEED_COMPOSITIONS=2 \
+      "$with" $driver "$tests" "[reproducible]~[language_model]"
+  done
+}
