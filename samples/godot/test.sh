@@ -72,5 +72,7 @@ for threads in safe separate; do
   grep -aq '^# frames' "$out/frames.log" || fail "the demo logged no frames"
 done
 validation=0
+passes 60 attention_compatibility --rendering-method gl_compatibility --rendering-driver opengl3 --resolution 64x64 \
+  --script tests/attention.gd -- /out cpu
 passes 100 gpu_speaker --resolution 64x64 --script tests/gpu_speaker.gd -- /model.gguf
 [[ $failures -eq 0 ]]
