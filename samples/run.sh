@@ -33,11 +33,7 @@ case ${1:-} in
   talk) sample=talk target=talk; shift ;;
   learn) sample=learn target=learn; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
-  godot)
-    shift
-    for set_name in talk roots; do "$root/tests/drivers/install.sh" "$set_name"; done
-    exec "$root/samples/godot/run.sh" "$@"
-    ;;
+  godot) sample=godot target=heed; shift ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
   *)
     for name in tour heed search talk learn swarm godot; do
@@ -49,7 +45,10 @@ case ${1:-} in
 esac
 
 "$root/tests/drivers/install.sh" samples
-case $sample in search | talk | swarm) "$root/tests/drivers/install.sh" "$sample" ;; esac
+case $sample in
+  search | talk | swarm) "$root/tests/drivers/install.sh" "$sample" ;;
+  godot) for needed in talk roots; do "$root/tests/drivers/install.sh" "$needed"; done ;;
+esac
 
 build=$root/build
 mkdir -p "$build"
@@ -70,6 +69,7 @@ quietly build cmake --build "$build" --target "$target" --parallel "$(nproc)"
 program=$build/samples/$sample/$sample
 case $sample in
   tour) exec "$program" --out "$build/tour" "$@" ;;
+  godot) exec "$root/samples/godot/run.sh" "$build" "$@" ;;
   learn)
     case " $* " in
       *" --lora"[=\ ]*)

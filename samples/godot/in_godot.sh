@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154
 # Runs Godot in a root that get_godot.sh made, on a copy of the project in its folder /project. Sourced with $folder, the root, and $out,
 # a folder in it.
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Gets Godot and the models, builds the add-on and opens the demo.
-#   run.sh [ARGUMENTS...]                 in a window; demo/options.gd has the arguments
-#   run.sh --headless --png FILE [...]    draws a picture under Xvfb, and ends
-#   run.sh --headless --bench SECONDS --log FILE [...]   plays under Xvfb, and writes the time of each frame
+# Gets Godot and the models, builds the add-on with the heed of the build folder BUILD, and opens the demo. samples/run.sh godot
+# builds that first.
+#   run.sh BUILD [ARGUMENTS...]                 in a window; demo/options.gd has the arguments
+#   run.sh BUILD --headless --png FILE [...]    draws a picture under Xvfb, and ends
+#   run.sh BUILD --headless --bench SECONDS --log FILE [...]   plays under Xvfb, and writes the time of each frame
 # Needs root rights and debootstrap, since Godot comes in a Debian sid root of its own; without, open the folder in a Godot of yours.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 folder=$root/build/roots/godot out=$folder/out built=$root/build/godot
+heed=$(cd "${1:?usage: run.sh BUILD [ARGUMENTS...]}" && pwd)
+shift
 source "$here/in_godot.sh"
 
 has_window=1 seconds=600 files=() arguments=()
@@ -33,7 +36,7 @@ mkdir -p "$root/build"
 log=$root/build/godot.log
 {
   cmake -S "$here" -B "$built" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEED_GODOT_INTERFACE="$folder/interface" \
-    -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=OFF && cmake --build "$built" --parallel "$(nproc)"
+    -DHEED_GODOT_HEED="$heed" && cmake --build "$built" --parallel "$(nproc)"
 } </dev/null >"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the add-on cannot be built (all of it: $log)" >&2; exit 1; }
 copy_project "$here" "$here/addons/heed/bin/libheed_godot.so"
 cp -Lu "$model" "$folder/model.gguf"

@@ -6,7 +6,7 @@ set -uo pipefail
 
 folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-project=$folder/project bin=$folder/project/addons/heed/bin out=$folder/out
+bin=$folder/project/addons/heed/bin out=$folder/out
 source "$here/in_godot.sh"
 failures=0
 
@@ -72,5 +72,7 @@ for threads in safe separate; do
   grep -aq '^# frames' "$out/frames.log" || fail "the demo logged no frames"
 done
 validation=0
+passes 60 attention_compatibility --rendering-method gl_compatibility --rendering-driver opengl3 --resolution 64x64 \
+  --script tests/attention.gd -- /out cpu
 passes 100 gpu_speaker --resolution 64x64 --script tests/gpu_speaker.gd -- /model.gguf
 [[ $failures -eq 0 ]]

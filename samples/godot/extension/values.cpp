@@ -172,6 +172,10 @@ void destroy(Kind kind, void* raw) {
   }
 }
 
+void to_variant(Object object, void* variant) {
+  get_variant_from_type_constructor(GDEXTENSION_VARIANT_TYPE_OBJECT)(variant, &object);
+}
+
 void to_variant(const Value& value, void* variant) {
   const Kind kind = kind_of(value);
   if (kind == Kind::None) return variant_new_nil(variant);
@@ -192,16 +196,17 @@ Value from_variant(Kind kind, const void* variant) {
 
 Value call(Object object, const char* method, std::span<const Value> arguments, Kind result_kind) {
   if (object == nullptr) return {};
-  const Value self_value = object;
-  const Variants self({&self_value, 1}), given(arguments);
-  Opaque result;
+  const Variants given(arguments);
+  Opaque self, result;
+  to_variant(object, &self);
   Name name(method);
   GDExtensionCallError problem{};
-  variant_call(const_cast<void*>(self.data()[0]), name.get(), given.data(), given.size(), &result, &problem);
+  variant_call(&self, name.get(), given.data(), given.size(), &result, &problem);
   Value value;
   if (problem.error == GDEXTENSION_CALL_OK && variant_get_type(&result) == type_of(result_kind))
     value = from_variant(result_kind, &result);
   variant_destroy(&result);
+  variant_destroy(&self);
   return value;
 }
 

@@ -39,6 +39,7 @@ void destroy(Kind kind, void* raw);
 
 // Builds into memory that holds no variant yet.
 void to_variant(const Value& value, void* variant);
+void to_variant(Object object, void* variant);
 Value from_variant(Kind kind, const void* variant);  // which must be of this type
 
 // Calls a method of an object. A call that Godot refuses, or whose result is of another kind, gives a Value that holds none.
