@@ -5,7 +5,7 @@
 #   samples/run.sh search [ARGUMENTS...]    a prompt that finds a game's intents by their meaning
 #   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
 #   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learn
-#   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
+#   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window; --learn: hunted
 # "samples/run.sh SAMPLE --help" prints a sample's arguments. A first word that is one slip away from a sample's name (a letter
 # too many, missing, wrong, or two swapped) counts as mistyped and not as the tour's words.
 set -euo pipefail
