@@ -21,5 +21,7 @@ if [[ $what != reference ]]; then
   picture() { "${swarm[@]}" --overlay legend --size 640x360 --flavour "$@"; }
   picture flock --agents 600 --frames 170 --png "$here/flock.png"
   picture conga --agents 480 --frames 260 --png "$here/conga.png"
+  "${swarm[@]}" --overlay legend --size 960x540 --learn --agents 384 --hunters 6 --seed 2 --frames 1500 \
+    --png "$here/learn/learn.png"
   picture cross --agents 560 --targets 40 --frames 180 --png "$here/cross.png"
 fi

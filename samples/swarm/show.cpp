@@ -126,9 +126,10 @@ void finish_hunt(const Options& options, Renderer& renderer, Survival* survival)
   const Survival::Bin first = survival->part(0, 0.25), last = survival->part(0.75, 1);
   const Learner& learner = hunt->learner();
   std::printf(
-      "survival: first quarter %.1f %% of %u chased, last quarter %.1f %% of %u; %u steps in %u parts, %u tries\n",
+      "survival: first quarter %.1f %% of %u chased, last quarter %.1f %% of %u; %u steps in %u parts for %lld "
+      "weights, %u tries\n",
       100 * first.share(), first.chases(), 100 * last.share(), last.chases(), learner.steps(), learner.parts(),
-      survival->last().tries);
+      static_cast<long long>(learner.weights()), survival->last().tries);
 }
 
 }  // namespace swarm

