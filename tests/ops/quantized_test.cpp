@@ -110,6 +110,8 @@ TEST_CASE("quantized weights on every device", "[ops][quantized]") {
       for (const int64_t n : {1, 2, 31, 32, 33, 257}) operation.cases.push_back(layer_case({m, n, 1, type}));
     const int64_t long_k = 2048 / block_of(type).elements;
     for (const int64_t m : {1, 5, 12, 40}) operation.cases.push_back(layer_case({m, 41, long_k + 1, type}));
+    // From 4,096 on an invocation of a GPU reads more of one row at a time, but not of several.
+    for (const int64_t m : {1, 5}) operation.cases.push_back(layer_case({m, 3, 2 * long_k + 1, type}));
     operation.cases.push_back(parts_case(type));
     operation.cases.push_back(tied_case(type));
     for (const int64_t m : {1, 8, 13})
