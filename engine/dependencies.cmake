@@ -19,7 +19,7 @@ endmacro()
 heed_find(Threads::Threads Threads REQUIRED)
 
 # Unicode for the tokenizers: Debian libutf8proc-dev, vcpkg and Conan utf8proc, each in its own way.
-if(HEED_TEXT AND NOT TARGET heed::utf8proc)
+if((NOT DEFINED HEED_TEXT OR HEED_TEXT) AND NOT TARGET heed::utf8proc)
   add_library(heed::utf8proc INTERFACE IMPORTED GLOBAL)
   heed_find(utf8proc::utf8proc utf8proc CONFIG QUIET)
   heed_find(utf8proc unofficial-utf8proc CONFIG QUIET)

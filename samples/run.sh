@@ -6,6 +6,7 @@
 #   samples/run.sh talk [ARGUMENTS...]      a conversation with a character, whom a language model speaks for
 #   samples/run.sh learn [ARGUMENTS...]     a model of characters that learns to write, with its curve in build/learn
 #   samples/run.sh swarm [ARGUMENTS...]     thousands of agents steered by attention, in a window
+#   samples/run.sh godot [ARGUMENTS...]     a village in Godot 4, whose birds and people are heed's; --headless --png FILE draws it
 # "samples/run.sh SAMPLE --help" prints a sample's arguments.
 set -euo pipefail
 
@@ -18,11 +19,15 @@ case ${1:-} in
   talk) sample=talk target=talk; shift ;;
   learn) sample=learn target=learn; shift ;;
   swarm) sample=swarm target=swarm; shift ;;
+  godot) sample=godot target=heed; shift ;;
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
 esac
 
 "$root/tests/drivers/install.sh" samples
-case $sample in search | talk | swarm) "$root/tests/drivers/install.sh" "$sample" ;; esac
+case $sample in
+  search | talk | swarm) "$root/tests/drivers/install.sh" "$sample" ;;
+  godot) for needed in talk roots; do "$root/tests/drivers/install.sh" "$needed"; done ;;
+esac
 
 build=$root/build
 mkdir -p "$build"
@@ -44,6 +49,7 @@ program=$build/samples/$sample/$sample
 case $sample in
   tour) exec "$program" --out "$build/tour" "$@" ;;
   learn) exec "$program" --out "$build/learned" "$@" ;;
+  godot) exec "$root/samples/godot/run.sh" "$build" "$@" ;;
 esac
 if [[ -x $root/samples/$sample/prepare.sh ]]; then
   prepared=$("$root/samples/$sample/prepare.sh" "$build")

@@ -1,28 +1,76 @@
 #!/usr/bin/env bash
-# Runs the add-on's tests in a root that get_godot.sh made, headless, on a copy of the project.
-#   test.sh ROOT LIBRARY MODEL      LIBRARY: libheed_godot.so
-set -euo pipefail
+# Runs the add-on's tests in a root that get_godot.sh made, on a copy of the project: headless, and under Xvfb on Mesa's software
+# driver with Khronos' validation, with a safe and a separate render thread.
+#   test.sh ROOT LIBRARY MODEL ENCODER   LIBRARY: libheed_godot.so; MODEL: a GGUF file; ENCODER: a folder of all-MiniLM-L6-v2
+set -uo pipefail
 
-folder=${1:?usage: test.sh ROOT LIBRARY MODEL} library=${2:?no library} model=${3:?no model}
+folder=${1:?usage: test.sh ROOT LIBRARY MODEL ENCODER} library=${2:?no library} model=${3:?no model} encoder=${4:?no encoder}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-in_root=$here/../../tests/drivers/in_root.sh
-project=$folder/project bin=$folder/project/addons/heed/bin
+bin=$folder/project/addons/heed/bin out=$folder/out
+source "$here/in_godot.sh"
+failures=0
 
-rm -rf "$project"
-mkdir -p "$bin" "$project/.godot"
-cp "$here/project.godot" "$project/"
-cp -r "$here/tests" "$project/"
-cp "$here"/addons/heed/*.gdextension "$project/addons/heed/"
-cp "$library" "$bin/"
-# The root may lack Highway and utf8proc, with which the library is linked, so they are copied beside it.
-ldd "$library" | awk '$1 ~ /^lib(hwy|utf8proc)/ { print $3 }' | while read -r needed; do cp -L "$needed" "$bin/"; done
-echo 'res://addons/heed/heed.gdextension' >"$project/.godot/extension_list.cfg"
+fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
+
+# check SECONDS NAME ARGUMENTS...: Godot ends with exit code 0, says "passed", and nothing that a crash says.
+check() {
+  local seconds=$1 name=$2 log=$out/$2.log begin=$SECONDS
+  shift 2
+  run_godot "$seconds" "$@" >"$log" 2>&1 || fail "$name: Godot's exit code $?"
+  grep -aE '^(FAILED|SCRIPT ERROR|Parse Error)' "$log" | head -n 20
+  grep -aqE 'FAILED|SCRIPT ERROR|Parse Error|handle_crash|signal 11' "$log" && fail "$name (all of it: $log)"
+  echo "$name: $((SECONDS - begin)) s"
+}
+passes() {
+  check "$@"
+  grep -aqx passed "$out/$2.log" || fail "$2 did not come to its end (all of it: $out/$2.log)"
+}
+
+# What validation said, without what Godot does wrong by itself, and what it must say where the RenderingDevice goes before all else.
+check_validation() {
+  local name=$1 allowed="VUID-VkSubpassDescription2-externalFormatResolve-09338${2:+|$2}"
+  grep -aoE '(VUID|SYNC)-[A-Za-z0-9-]+' "$out/validation.txt" 2>/dev/null | grep -vE "$allowed" | sort | uniq -c | head >"$out/$name.validation"
+  [[ ! -s $out/$name.validation ]] || fail "$name: validation: $(cat "$out/$name.validation")"
+  [[ -e $out/validation.txt ]] || [[ $name != faults* ]] || fail "$name: validation was not on"
+  rm -f "$out/validation.txt"
+}
+
+copy_project "$here" "$library"
 cp -Lu "$model" "$folder/model.gguf"
+mkdir -p "$folder/encoder"
+cp -rLu "$encoder/." "$folder/encoder/"
 # Files that are no models: a small one that is cut off in its head, in its middle and near its end, and a folder.
 mkdir -p "$folder/hostile/folder.gguf"
 small=$here/../../tests/models/llama.gguf
 bytes=$(stat -L -c %s "$small")
 for part in 0 3 40 "$((bytes / 2))" "$((bytes - 1))"; do head -c "$part" "$small" >"$folder/hostile/$part.gguf"; done
-cp "$here/../talk/personas/blacksmith.txt" "$folder/persona.txt"
-timeout 200 "$in_root" "$folder" godot --headless --path /project --script tests/speaker.gd -- /model.gguf /hostile /persona.txt \
-  </dev/null
+rm -f "$out"/*.log "$out/validation.txt"
+
+headless=1
+passes 200 speaker --script tests/speaker.gd -- /model.gguf /hostile /personas/blacksmith.txt
+passes 100 intents --script tests/intents.gd -- /encoder
+passes 60 attention_cpu --script tests/attention.gd -- /out cpu
+# Every class, method, argument, property and signal has its text, or Godot would write another file.
+rm -rf "$out/doc_classes"
+cp -r "$here/doc_classes" "$out/"
+check 60 documentation --doctool /out --gdextension-docs
+diff -r "$here/doc_classes" "$out/doc_classes" || fail "doc_classes is not what Godot makes of the classes"
+# Without a library the game starts, and says what to do.
+mv "$bin/libheed_godot.so" "$bin/gone"
+run_godot 60 >"$out/without.log" 2>&1 && fail "the demo starts without the library"
+grep -aq 'Put the one for this system into addons/heed/bin' "$out/without.log" || fail "nothing is said without the library"
+mv "$bin/gone" "$bin/libheed_godot.so"
+
+headless=0 validation=1
+for threads in safe separate; do
+  passes 100 "attention_$threads" --render-thread "$threads" --resolution 64x64 --script tests/attention.gd -- /out
+  check_validation "attention_$threads" 'VUID-vkDestroy(Device|Instance)-'  # a separate render thread leaks at exit without heed, too
+  passes 100 "faults_$threads" --render-thread "$threads" --resolution 64x64 --script tests/faults.gd -- /model.gguf
+  check_validation "faults_$threads" 'VUID-vkDestroy(Device|Instance)-'
+  check 100 "village_$threads" --render-thread "$threads" --resolution 96x54 -- --bench 3 --log /out/frames.log
+  check_validation "village_$threads" 'VUID-vkDestroy(Device|Instance)-'
+  grep -aq '^# frames' "$out/frames.log" || fail "the demo logged no frames"
+done
+validation=0
+passes 100 gpu_speaker --resolution 64x64 --script tests/gpu_speaker.gd -- /model.gguf
+[[ $failures -eq 0 ]]

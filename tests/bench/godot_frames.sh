@@ -14,7 +14,7 @@ seconds=${1:-60} budget=${2:-4} size=${GODOT_FRAMES_SIZE:-640x360}
 rows=("${@:3}")
 [[ ${#rows[@]} -gt 0 ]] || rows=(silent heed unlimited alone llama llama-fewer llama-vulkan)
 folder=$root/build/roots/godot
-project=$folder/frames
+out=$folder/out
 log=$root/build/godot-frames.log
 in_root=$root/tests/drivers/in_root.sh
 : >"$log"
@@ -28,8 +28,10 @@ model=$("$root/samples/talk/fetch_model.sh" 2>>"$log" | tail -n 1)
 
 library=${GODOT_FRAMES_LIBRARY:-$root/samples/godot/addons/heed/bin/libheed_godot.so}
 if [[ -z ${GODOT_FRAMES_LIBRARY:-} ]]; then
-  cmake -S "$root/samples/godot" -B "$root/build/godot" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEED_BUILD_TESTS=OFF \
-    -DHEED_BUILD_SAMPLES=OFF -DHEED_GODOT_INTERFACE="$folder/interface" >>"$log"
+  cmake -S "$root" -B "$root/build" -DCMAKE_BUILD_TYPE=Release >>"$log"
+  cmake --build "$root/build" --target heed --parallel "$(nproc)" >>"$log" || { tail -n 20 "$log" >&2; exit 1; }
+  cmake -S "$root/samples/godot" -B "$root/build/godot" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEED_GODOT_HEED="$root/build" \
+    -DHEED_GODOT_INTERFACE="$folder/interface" >>"$log"
   cmake --build "$root/build/godot" >>"$log" || { tail -n 20 "$log" >&2; exit 1; }
 fi
 
@@ -45,47 +47,38 @@ if [[ ! -e $sources/libllama_speaker.so || -n $(find "$sources" -newer "$sources
     { tail -n 20 "$log" >&2; exit 1; }
 fi
 
-rm -rf "$project"
-mkdir -p "$project/.godot" "$project/llama/bin" "$folder/frames-logs"
-cp -r "$root"/samples/godot/{project.godot,demo,addons} "$project/"
-mkdir -p "$project/addons/heed/bin"
-cp -L "$library" "$project/addons/heed/bin/libheed_godot.so"
-ldd "$library" | awk '$1 ~ /^lib(hwy|utf8proc)/ { print $3 }' | while read -r needed; do cp -L "$needed" "$project/addons/heed/bin/"; done
-cp "$here/godot_llama/llama_speaker.gdextension" "$project/llama/"
-cp "$sources/libllama_speaker.so" "$project/llama/bin/"
-printf '%s\n' res://addons/heed/heed.gdextension res://llama/llama_speaker.gdextension >"$project/.godot/extension_list.cfg"
+source "$root/samples/godot/in_godot.sh"
+copy_project "$root/samples/godot" "$library"
+mkdir -p "$folder/project/llama/bin"
+cp "$here/godot_llama/llama_speaker.gdextension" "$folder/project/llama/"
+cp "$sources/libllama_speaker.so" "$folder/project/llama/bin/"
+echo res://llama/llama_speaker.gdextension >>"$folder/project/.godot/extension_list.cfg"
 cp -Lu "$model" "$folder/model.gguf"
-cp -r "$root/samples/talk/personas" "$folder/frames/personas"
 
-# play ROW [NAME=VALUE...] -- OPTION...: the demo, drawn in a virtual screen, or headless for the row "alone".
+# play ROW OPTION...: the demo, drawn in a virtual screen, or without one for the row "alone".
 play() {
-  local row=$1 settings=() how
+  local row=$1 how=(--rendering-driver vulkan --resolution "$size") headless=0
   shift
-  while [[ $1 != -- ]]; do settings+=("$1"); shift; done
-  shift
-  how=(xvfb-run -a -s "-screen 0 1280x720x24" godot --rendering-driver vulkan --resolution "$size")
   # Without drawing the loop would spin, and take a processor.
-  [[ $row != alone ]] || how=(godot --headless --max-fps 60)
-  rm -f "$folder/frames-logs/$row.txt"
-  # Xvfb tells xvfb-run that it is ready unless that is the first process of a root, as it would be without the shell.
-  timeout -k 5 $((${seconds%.*} + 150)) "$in_root" "$folder" sh -c '"$@"; exit $?' sh env "${settings[@]}" "${how[@]}" --audio-driver Dummy --path /frames -- \
-    --model /model.gguf --personas /frames/personas --bench "$seconds" --log "/frames-logs/$row.txt" "$@" </dev/null >>"$log" 2>&1 ||
-    { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
+  [[ $row != alone ]] || { headless=1 how=(--max-fps 60); }
+  rm -f "$out/$row.txt"
+  run_godot $((${seconds%.*} + 200)) "${how[@]}" -- --model /model.gguf --personas /personas --bench "$seconds" \
+    --log "/out/$row.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
 }
 
 for row in "${rows[@]}"; do
   case $row in
-    silent) play silent -- --speak none ;;
-    heed) play heed -- --speak heed --budget "$budget" ;;
-    unlimited) play unlimited -- --speak heed --budget 0 ;;
-    alone) play alone -- --speak heed --budget 0 ;;
-    llama) play llama LLAMA_SPEAKER_THREADS="$(nproc)" -- --speak LlamaSpeaker ;;
-    llama-fewer) play llama-fewer LLAMA_SPEAKER_THREADS=$(($(nproc) > 1 ? $(nproc) - 1 : 1)) -- --speak LlamaSpeaker ;;
+    silent) play silent --speak none ;;
+    heed) play heed --speak heed --budget "$budget" ;;
+    unlimited) play unlimited --speak heed --budget 0 ;;
+    alone) play alone --speak heed --budget 0 ;;
+    llama) variables="LLAMA_SPEAKER_THREADS=$(nproc)" play llama --speak LlamaSpeaker ;;
+    llama-fewer) variables="LLAMA_SPEAKER_THREADS=$(($(nproc) > 1 ? $(nproc) - 1 : 1))" play llama-fewer --speak LlamaSpeaker ;;
     # ggml-vulkan leaves software drivers out unless it is told to take one.
-    llama-vulkan) play llama-vulkan LLAMA_SPEAKER_GPU_LAYERS=99 GGML_VK_VISIBLE_DEVICES=0 -- --speak LlamaSpeaker ;;
+    llama-vulkan) variables="LLAMA_SPEAKER_GPU_LAYERS=99 GGML_VK_VISIBLE_DEVICES=0" play llama-vulkan --speak LlamaSpeaker ;;
     *) echo "there is no row $row" >&2; exit 2 ;;
   esac
 done
 versions=$("$in_root" "$folder" dpkg-query -W -f '${Package} ${Version}, ' godot libllama0 libggml0 mesa-vulkan-drivers 2>/dev/null || true)
 echo "${versions}heed $(git -C "$root" rev-parse --short HEAD), $(nproc) processors ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)), $size, $seconds s a row"
-exec python3 "$here/peers/godot_frames.py" "$budget" "$folder/frames-logs" "${rows[@]}"
+exec python3 "$here/peers/godot_frames.py" "$budget" "$out" "${rows[@]}"

@@ -14,6 +14,7 @@ var is_open := false
 var bubble := PanelContainer.new()
 var above := Vector3(0, 2.1, 0)  # where the bubble points to
 var shift := Vector2.ZERO  # of the bubble, in pixels
+var shown_seconds := 20.0  # how long an answer stays
 var first_word_usec := 0
 var _words := RichTextLabel.new()
 var _asked := ""
@@ -86,7 +87,7 @@ func _on_token(text: String) -> void:
 	spoke.emit(text)
 
 func _on_end(_answer: String) -> void:
-	_hides_at = Time.get_ticks_msec() + 20000
+	_hides_at = Time.get_ticks_msec() + 1000.0 * shown_seconds
 	_show(_marked(speaker.get_answer()))
 	ended.emit()
 

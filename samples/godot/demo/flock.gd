@@ -8,8 +8,8 @@ const BIRDS_ON_GPU := 320
 const BIRDS_ON_CPU := 80
 # Ridges and branches where birds sit.
 const PERCHES: Array[Vector3] = [
-	Vector3(-5.6, 4.15, -4.6), Vector3(4.6, 5.35, -5.6), Vector3(-1.0, 4.0, -9.2), Vector3(-10.2, 4.35, -8.2),
-	Vector3(0.6, 2.55, -0.6)]
+	Vector3(-7.0, 4.35, -4.3), Vector3(-4.4, 4.35, -4.9), Vector3(3.0, 5.65, -5.9), Vector3(6.2, 5.65, -5.3), Vector3(-2.2, 4.35, -9.1),
+	Vector3(0.4, 4.35, -9.3), Vector3(-11.4, 4.7, -7.7), Vector3(-9.0, 4.7, -8.8), Vector3(0.6, 2.55, -0.6), Vector3(-5.9, 2.7, -2.2)]
 const BIRD_SHADER := """
 shader_type spatial;
 render_mode unshaded, cull_disabled;
@@ -61,9 +61,9 @@ func _ready() -> void:
 func _bird() -> Mesh:
 	var surface := SurfaceTool.new()
 	surface.begin(Mesh.PRIMITIVE_TRIANGLES)
-	var body := [Vector3(0, 0, 0.22), Vector3(0, 0.02, -0.2), Vector3(0.05, 0, 0), Vector3(-0.05, 0, 0)]
-	for corner: Vector3 in [body[0], Vector3(0.34, 0, -0.06), Vector3(0, 0, -0.07), body[0], Vector3(0, 0, -0.07),
-			Vector3(-0.34, 0, -0.06), body[0], body[2], body[1], body[0], body[1], body[3]]:
+	var body := [Vector3(0, 0.02, 0.26), Vector3(0, 0.06, -0.22), Vector3(0.06, 0.08, 0), Vector3(-0.06, 0.08, 0)]
+	for corner: Vector3 in [body[0], Vector3(0.42, 0, -0.07), Vector3(0, 0, -0.07), body[0], Vector3(0, 0, -0.07),
+			Vector3(-0.42, 0, -0.07), body[0], body[2], body[1], body[0], body[1], body[3]]:
 		surface.add_vertex(corner)
 	return surface.commit()
 
@@ -169,6 +169,7 @@ func _step_on_cpu(dt: float) -> void:
 		var out := place - Vector3(0, 6.5, -3)
 		force += 1.4 * Vector3(-out.z, 0.4 * sin(_time + i), out.x) / (1.0 + 0.15 * out.length()) - 0.03 * out.length() * out
 		force *= 1.0 - 0.9 * calm
+		force += 5.0 * calm * (place - _vector(look, at + 2 * Rules.VALUE))
 		var own := Vector3(2.6 * (fposmod(i * 0.618, 1.0) - 0.5), 0.12, 0.25 * (fposmod(i * 0.755, 1.0) - 0.5))
 		var to_place := _vector(look, at + 3 * Rules.VALUE) + own - place
 		force += calm * (5.0 * to_place - 3.2 * velocity) + 40.0 * fear * (away + Vector3(0, 2, 0)).normalized()

@@ -8,7 +8,7 @@ void sky() {
 	float h = EYEDIR.y;
 	float sunward = 0.5 + 0.5 * dot(normalize(vec3(EYEDIR.x, 0.0, EYEDIR.z) + 1e-4), normalize(vec3(-0.45, 0.0, -1.0)));
 	vec3 low = mix(vec3(0.42, 0.22, 0.36), vec3(1.25, 0.52, 0.20), pow(sunward, 3.0));
-	vec3 middle = mix(vec3(0.20, 0.16, 0.34), vec3(0.62, 0.30, 0.36), sunward);
+	vec3 middle = mix(vec3(0.15, 0.13, 0.30), vec3(0.55, 0.26, 0.36), sunward);
 	vec3 high = vec3(0.035, 0.045, 0.12);
 	vec3 color = mix(low, middle, smoothstep(0.0, 0.16, h));
 	color = mix(color, high, smoothstep(0.10, 0.62, h));
@@ -16,10 +16,10 @@ void sky() {
 	vec3 cell = floor(EYEDIR * 190.0);
 	float star = step(0.9975, hash(cell)) * smoothstep(0.22, 0.6, h);
 	color += star * vec3(0.8, 0.85, 1.0) * (0.4 + 0.6 * hash(cell + 1.0));
-	vec3 moon = normalize(vec3(0.42, 0.36, -0.8));
+	vec3 moon = normalize(vec3(0.33, 0.27, -0.8));
 	float disc = smoothstep(0.9991, 0.9994, dot(EYEDIR, moon)) * (1.0 - 0.92 * smoothstep(0.9986, 0.9990, dot(EYEDIR, normalize(moon + vec3(0.02, 0.012, 0.0)))));
 	color += disc * vec3(1.0, 0.95, 0.85) + 0.10 * pow(max(dot(EYEDIR, moon), 0.0), 180.0) * vec3(0.8, 0.8, 1.0);
-	COLOR = color;
+	COLOR = 0.62 * color;
 }
 """
 
@@ -95,7 +95,7 @@ func _ready() -> void:
 	_well()
 	_mountain()
 	for place: Vector3 in [Vector3(-13, 0, -3.5), Vector3(-8.4, 0, -12), Vector3(1.8, 0, -13), Vector3(8.8, 0, -10.5), Vector3(-15.5, 0, -9),
-			Vector3(9.8, 0, -3.2), Vector3(-3.8, 0, -14), Vector3(-11.5, 0, 1.2)]:
+			Vector3(14.5, 0, -5.0), Vector3(-3.8, 0, -14), Vector3(-11.5, 0, 1.2)]:
 		_tree(place)
 	for place: Vector3 in [Vector3(-2.2, 0, -2.6), Vector3(1.9, 0, -4.4)]:
 		_lamp(place)
@@ -133,6 +133,11 @@ func _sky() -> void:
 	sun.directional_shadow_mode = DirectionalLight3D.SHADOW_ORTHOGONAL
 	sun.directional_shadow_max_distance = 40.0
 	add_child(sun)
+	var fill := DirectionalLight3D.new()  # what the sky behind the player gives
+	fill.rotation_degrees = Vector3(-30, 18, 0)
+	fill.light_color = Color(0.55, 0.60, 0.95)
+	fill.light_energy = 0.42
+	add_child(fill)
 
 func _ground() -> void:
 	part(box(Vector3(160, 0.2, 160)), Vector3(0, -0.1, -40), material(Color(0.13, 0.17, 0.10)))
@@ -210,10 +215,16 @@ func _mountain() -> void:
 	part(pole(12, 0.8, 19), Vector3(27, 8, -38), material(Color(0.14, 0.12, 0.19)))
 	part(pole(16, 1.0, 24), Vector3(-26, 8, -52), material(Color(0.15, 0.12, 0.20)))
 	part(pole(13, 0.6, 16), Vector3(-2, 5, -58), material(Color(0.16, 0.12, 0.20)))
-	part(ball(3.6, 3.2), Vector3(10.2, 0.2, -8.6), rock)
-	part(ball(0.9, 0.8), Vector3(8.4, 1.2, -7.3), material(Color(1.0, 0.74, 0.2), 0.8, 0.3))
-	part(ball(0.6, 0.6), Vector3(9.3, 1.5, -6.8), material(Color(1.0, 0.70, 0.2), 0.7, 0.3))
-	light(Vector3(9.0, 3.0, -5.4), Color(1.0, 0.6, 0.3), 1.6, 5.0, true)
+	part(ball(3.0, 2.6), Vector3(9.4, 0.0, -2.6), rock)
+	part(ball(2.0, 1.6), Vector3(11.6, 0.3, -3.6), rock)
+	var gold := material(Color(1.0, 0.72, 0.22), 0.22, 0.25)
+	var random := RandomNumberGenerator.new()
+	random.seed = 11
+	for i in 150:  # coins, in a heap
+		var away := Vector2(random.randfn(0.0, 0.55), random.randfn(0.0, 0.4))
+		part(pole(0.11, 0.11, 0.03), Vector3(8.2 + away.x, 0.72 * exp(-away.length_squared()) + 0.02, 0.1 + away.y), gold,
+			Vector3(random.randf_range(-50, 50), random.randf() * 180, random.randf_range(-50, 50)))
+	light(Vector3(8.2, 2.6, 1.0), Color(1.0, 0.62, 0.32), 2.4, 6.0, true)
 
 func _tree(place: Vector3) -> void:
 	var height := 3.2 + 1.6 * fposmod(place.x * 0.37, 1.0)

@@ -106,6 +106,7 @@ func picture() -> void:
 
 func _talk(looks: bool) -> void:
 	for i in village.people.size():
+		village.people[i].shown_seconds = INF
 		village.people[i].ask(QUESTIONS[i])
 	var end := Time.get_ticks_msec() + 120000
 	while Time.get_ticks_msec() < end and village.people.any(func(person: Node) -> bool: return person.speaker.is_speaking()):

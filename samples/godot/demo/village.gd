@@ -71,8 +71,8 @@ func _people(scenery: Scenery) -> void:
 	inn.shift = Vector2(10, 0)
 	inn.be_human(scenery, Color(0.22, 0.36, 0.28), Color(0.85, 0.66, 0.54), Color(0.42, 0.20, 0.10), 1.05)
 	var dragon := Character.new("Vermathrax", Color(1.0, 0.42, 0.38), options.speaker)
-	dragon.position = Vector3(9.6, 1.5, -7.4)
-	dragon.shift = Vector2(-40, 0)
+	dragon.position = Vector3(8.7, 1.0, -2.0)
+	dragon.shift = Vector2(-20, 0)
 	dragon.be_dragon(scenery)
 	people = [smith, inn, dragon]
 	var files := ["blacksmith.txt", "innkeeper.txt", "dragon.txt"]

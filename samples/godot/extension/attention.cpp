@@ -32,10 +32,10 @@ bool HeedAttention::check_closed() const {
   return !is_open();
 }
 
-bool HeedAttention::check_bounds(int64_t value, int64_t least, int64_t most) {
+bool HeedAttention::check_bounds(const char* name, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return true;
-  godot::error("HeedAttention: the property must be from " + std::to_string(least) + " to " + std::to_string(most) +
-               ", not " + std::to_string(value));
+  godot::error(std::string("HeedAttention.") + name + ": must be from " + std::to_string(least) + " to " +
+               std::to_string(most) + ", not " + std::to_string(value));
   return false;
 }
 
@@ -44,7 +44,7 @@ void HeedAttention::set_scale(double scale) {
   if (scale >= 0)
     shape_.scale = scale;
   else
-    godot::error("HeedAttention: scale must be 0 or more");
+    godot::error("HeedAttention.scale: must be 0 or more");
 }
 
 bool HeedAttention::check_open(const char* method) const {
@@ -156,14 +156,14 @@ godot::Rid HeedAttention::make_buffer(const std::string& name) {
 }
 
 godot::Error HeedAttention::bind(const std::string& name, godot::Rid buffer) {
-  if (!check_open("bind")) return godot::Error::Unconfigured;
+  if (!check_open("bind_buffer")) return godot::Error::Unconfigured;
   const bool is_known = work_->width_of(name) > 0;
   if (is_known && work_->gpu && buffer.id != 0) {
     const std::lock_guard lock(work_->mutex);
     work_->bound[name] = buffer;
     return godot::Error::Ok;
   }
-  godot::error("HeedAttention.bind: " +
+  godot::error("HeedAttention.bind_buffer: " +
                (!is_known        ? "the layer has no " + name + "; it has x, y and what its properties add"
                 : buffer.id == 0 ? "the buffer of " + name + " is no valid RID"
                                  : std::string("buffers are the GPU's, and the layer is on the CPU; use run()")));
@@ -189,7 +189,7 @@ godot::Error HeedAttention::compute(int64_t queries, int64_t keys) {
     return godot::Error::Unavailable;
   }
   if (work_->gpu->post([work = work_, queries, keys] { work->submit(queries, keys); })) return godot::Error::Ok;
-  godot::error("HeedAttention.compute: a local RenderingDevice belongs to the thread that made it; call it there");
+  godot::error("HeedAttention.compute: " + work_->gpu->refusal());
   return godot::Error::Unavailable;
 }
 
@@ -210,8 +210,10 @@ godot::Floats HeedAttention::run(const godot::Floats& x, const godot::Floats& co
   godot::Floats y;
   const heed::Status status = work_->run(x, context, &y);
   if (status == heed::Status::Ok) return y;
-  godot::error("HeedAttention.run: " +
-               (work_->gpu && !work_->gpu->is_alive() ? work_->gpu->problem() : std::string(heed::to_string(status))));
+  const bool is_refused = status == heed::Status::NotReady && work_->gpu;
+  godot::error("HeedAttention.run: " + (work_->gpu && !work_->gpu->is_alive() ? work_->gpu->problem()
+                                        : is_refused                          ? work_->gpu->refusal()
+                                                                              : std::string(heed::to_string(status))));
   return {};
 }
 
@@ -236,19 +238,21 @@ const godot::Class& HeedAttention::description() {
        method<&A::compute>("compute", {{"queries"}, {"keys"}}), method<&A::run>("run", {{"x"}, {"context"}}),
        method<&A::runs>("get_runs"), method<&A::msec>("get_msec")},
       {},
-      {property<&A::set<&S::width, 1, kWidest>, &A::get<&S::width>>("width", "set_width", "get_width"),
-       property<&A::set<&S::context_width, 0, kWidest>, &A::get<&S::context_width>>(
+      {property<&A::set<"width", &S::width, 1, kWidest>, &A::get<&S::width>>("width", "set_width", "get_width"),
+       property<&A::set<"context_width", &S::context_width, 0, kWidest>, &A::get<&S::context_width>>(
            "context_width", "set_context_width", "get_context_width"),
-       property<&A::set<&S::heads, 1, 1024>, &A::get<&S::heads>>("heads", "set_heads", "get_heads"),
-       property<&A::set<&S::key_width, 0, 1024>, &A::get<&S::key_width>>("key_width", "set_key_width", "get_key_width"),
-       property<&A::set<&S::value_width, 0, 1024>, &A::get<&S::value_width>>("value_width", "set_value_width",
-                                                                             "get_value_width"),
-       property<&A::set<&S::max_queries, 1, kMostRows>, &A::get<&S::max_queries>>("max_queries", "set_max_queries",
-                                                                                  "get_max_queries"),
-       property<&A::set<&S::max_keys, 1, kMostRows>, &A::get<&S::max_keys>>("max_keys", "set_max_keys", "get_max_keys"),
-       property<&A::set<&S::encoder_layers, 0, heed::nn::kMaxLayers>, &A::get<&S::encoder_layers>>(
+       property<&A::set<"heads", &S::heads, 1, 1024>, &A::get<&S::heads>>("heads", "set_heads", "get_heads"),
+       property<&A::set<"key_width", &S::key_width, 0, 1024>, &A::get<&S::key_width>>("key_width", "set_key_width",
+                                                                                      "get_key_width"),
+       property<&A::set<"value_width", &S::value_width, 0, 1024>, &A::get<&S::value_width>>(
+           "value_width", "set_value_width", "get_value_width"),
+       property<&A::set<"max_queries", &S::max_queries, 1, kMostRows>, &A::get<&S::max_queries>>(
+           "max_queries", "set_max_queries", "get_max_queries"),
+       property<&A::set<"max_keys", &S::max_keys, 1, kMostRows>, &A::get<&S::max_keys>>("max_keys", "set_max_keys",
+                                                                                        "get_max_keys"),
+       property<&A::set<"encoder_layers", &S::encoder_layers, 0, heed::nn::kMaxLayers>, &A::get<&S::encoder_layers>>(
            "encoder_layers", "set_encoder_layers", "get_encoder_layers"),
-       property<&A::set<&S::hidden, 0, kWidest>, &A::get<&S::hidden>>("hidden", "set_hidden", "get_hidden"),
+       property<&A::set<"hidden", &S::hidden, 0, kWidest>, &A::get<&S::hidden>>("hidden", "set_hidden", "get_hidden"),
        property<&A::set_flag<&S::fused>, &A::get<&S::fused>>("fused", "set_fused", "is_fused"),
        property<&A::set_flag<&S::out_projection>, &A::get<&S::out_projection>>("out_projection", "set_out_projection",
                                                                                "has_out_projection"),

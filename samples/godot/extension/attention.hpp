@@ -14,6 +14,13 @@
 
 struct AttentionWork;  // what lives on the device
 
+// A name that a template can take.
+template <size_t size>
+struct FixedName {
+  constexpr FixedName(const char (&of)[size]) { std::copy_n(of, size, text); }
+  char text[size];
+};
+
 class HeedAttention final : public godot::Instance {
  public:
   static const godot::Class& description();
@@ -38,9 +45,9 @@ class HeedAttention final : public godot::Instance {
   double msec() const;
 
   // A member of the shape, as a property whose values are within bounds. It counts when the layer is opened.
-  template <auto member, int64_t least, int64_t most>
+  template <FixedName name, auto member, int64_t least, int64_t most>
   void set(int64_t value) {
-    if (check_closed() && check_bounds(value, least, most)) shape_.*member = value;
+    if (check_closed() && check_bounds(name.text, value, least, most)) shape_.*member = value;
   }
   template <auto member>
   void set_flag(bool value) {
@@ -54,7 +61,7 @@ class HeedAttention final : public godot::Instance {
 
  private:
   bool check_closed() const;
-  static bool check_bounds(int64_t value, int64_t least, int64_t most);
+  static bool check_bounds(const char* name, int64_t value, int64_t least, int64_t most);
   godot::Error make(const char* method, godot::Object device, const std::string& prefix,
                     std::vector<AttentionWeight> weights);
   bool check_open(const char* method) const;

@@ -17,6 +17,14 @@ HeedDevice* HeedDevice::opened(godot::Object object, const char* caller) {
   return nullptr;
 }
 
+bool HeedDevice::can_serve_models(const char* caller) const {
+  if (!gpu_ || (!gpu_->is_local() && gpu_->is_alive())) return true;
+  godot::error(std::string(caller) + ": " +
+               (gpu_->is_local() ? "a model needs the device of open() or open_cpu(), not a local RenderingDevice"
+                                 : gpu_->problem()));
+  return false;
+}
+
 HeedDevice::~HeedDevice() {
   if (gpu_) (void)gpu_->is_alive();
 }

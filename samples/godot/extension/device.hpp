@@ -19,6 +19,8 @@ class HeedDevice final : public godot::Instance {
   static const godot::Class& description();
   // Null: the object is no HeedDevice, or it is not open; then an error of this method of a class was printed.
   static HeedDevice* opened(godot::Object object, const char* caller);
+  // False: threads of models cannot use it; an error was printed.
+  bool can_serve_models(const char* caller) const;
 
   explicit HeedDevice(godot::Object object) : Instance(object) {}
   ~HeedDevice() override;

@@ -105,7 +105,7 @@ std::shared_ptr<Gpu> Gpu::of(godot::Object rendering_device, std::string* why) {
   auto gpu = std::make_shared<Gpu>(rendering_device);
   bool is_adopted = false;
   if (!gpu->run([&] { is_adopted = gpu->adopt(why); })) {
-    *why = "the render thread does not answer; call open() where no other thread waits for the caller";
+    *why = gpu->refusal();
     return nullptr;
   }
   if (!is_adopted) return nullptr;
@@ -187,6 +187,11 @@ std::string Gpu::problem() const {
   if (is_gone_)
     return "its RenderingDevice was freed; open a HeedDevice on another one, and what computed on this one anew";
   return "the GPU was lost; call open_cpu() of another HeedDevice, and open what computed on this one there";
+}
+
+std::string Gpu::refusal() const {
+  return is_local_ ? "a local RenderingDevice belongs to the thread that made it; call this there"
+                   : "the render thread does not answer; call this where no other thread waits for the caller";
 }
 
 bool Gpu::owns_this_thread() const {

@@ -59,6 +59,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // The same, and waits for its end. False, too, if the render thread does not answer within ten seconds, since it may be the one
   // that waits for the caller.
   bool run(std::function<void()> function);
+  // Why either gave false, and what to do.
+  std::string refusal() const;
 
   // All of these on the Gpu's thread.
   // Zero-filled, or with these bytes, which are on the GPU when the call returns. None: Godot refused.

@@ -4,7 +4,9 @@
 
 #include "attention.hpp"
 #include "device.hpp"
+#include "documentation.hpp"
 #include "speaker.hpp"
+#include "text_encoder.hpp"
 #include "worker.hpp"
 
 namespace {
@@ -12,11 +14,13 @@ namespace {
 // Classes of arguments come before those that take them.
 std::span<const godot::Class* const> classes() {
   static const godot::Class* const all[] = {&HeedDevice::description(), &HeedAttention::description(),
-                                            &HeedSpeaker::description()};
+                                            &HeedSpeaker::description(), &HeedTextEncoder::description()};
   return all;
 }
 
 void initialize(void*, GDExtensionInitializationLevel level) {
+  if (level == GDEXTENSION_INITIALIZATION_EDITOR)
+    for (const char* xml : documentation()) godot::load_documentation(xml);
   if (level != GDEXTENSION_INITIALIZATION_SCENE) return;
   for (const godot::Class* one : classes()) godot::register_class(*one);
 }

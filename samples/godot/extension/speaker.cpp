@@ -12,9 +12,6 @@ namespace {
 
 std::atomic<int64_t> spent_ns = 0;
 
-// Of which a budget is a part: at 60 frames a second.
-constexpr double kFrameMs = 1000.0 / 60;
-
 // Counts the time that it lives as time that speakers took.
 class Stopwatch {
  public:
@@ -66,9 +63,10 @@ godot::Error HeedSpeaker::open(godot::Object object, const std::string& path) {
   if (refuse_thread("open")) return godot::Error::Unavailable;
   const HeedDevice* device = HeedDevice::opened(object, "HeedSpeaker.open");
   if (device == nullptr) return godot::Error::InvalidParameter;
+  if (!device->can_serve_models("HeedSpeaker.open")) return godot::Error::Unavailable;
   forget();
   // The new one is taken first, so that a speaker that opens its own model again keeps it.
-  auto before = std::exchange(model_, SpeakerModel::of(device->cpu(), path, context_tokens_));
+  auto before = std::exchange(model_, SpeakerModel::of(device->gpu(), device->cpu(), path, context_tokens_));
   if (before) SpeakerModel::leave(std::move(before));
   return godot::Error::Ok;
 }
@@ -181,8 +179,7 @@ void HeedSpeaker::process() {
   {
     const Stopwatch stopwatch;
     if (answer_) {
-      model_->allow(godot::call_for<int64_t>(godot::singleton("Engine"), "get_process_frames"),
-                    budget_msec_ / kFrameMs);
+      model_->allow(godot::call_for<int64_t>(godot::singleton("Engine"), "get_process_frames"), budget_msec_);
       news = answer_->take();
     }
     if (news) {

@@ -30,7 +30,12 @@ std::string trimmed(std::string_view text) {
 heed::Status look_at(heed::TextGenerator& model, std::span<const int32_t> ids, std::span<const int32_t> drawn,
                      int64_t word, std::vector<std::string>* words, std::vector<float>* weights) {
   const heed::Bpe& bpe = model.tokenizer();
-  const auto found = std::find_end(ids.begin(), ids.end(), drawn.begin(), drawn.end());
+  // The token that ended the answer may not be part of the conversation.
+  auto found = std::find_end(ids.begin(), ids.end(), drawn.begin(), drawn.end());
+  if (found == ids.end() && !drawn.empty()) {
+    drawn = drawn.first(drawn.size() - 1);
+    found = std::find_end(ids.begin(), ids.end(), drawn.begin(), drawn.end());
+  }
   const size_t in_answer = begin_of(bpe, drawn, word);
   if (drawn.empty() || found == ids.end() || in_answer == drawn.size()) return heed::Status::InvalidArgument;
   const auto seen = ids.first(static_cast<size_t>(found - ids.begin()) + in_answer);
@@ -39,14 +44,15 @@ heed::Status look_at(heed::TextGenerator& model, std::span<const int32_t> ids, s
   if (status != heed::Status::Ok) return status;
   std::vector<float> of_token(seen.size());
   for (size_t i = 0; i < attention.weights.size(); ++i) of_token[i % seen.size()] += attention.weights[i];
-  bool begins = true;
+  bool begins = true, is_role = false;  // behind a token that parts messages, up to a line's end, is who speaks
   for (size_t i = 0; i < seen.size(); ++i) {
     const std::string_view bytes = bpe.bytes(seen[i]);
-    if (bytes.empty()) {
+    if (bytes.empty() || is_role) {
+      is_role = bytes.find('\n') == std::string_view::npos;
       begins = true;
       continue;
     }
-    if (begins || is_space(bytes.front()) || (!words->empty() && is_space(words->back().back()))) {
+    if (begins || is_space(bytes.front()) || is_space(words->back().back())) {
       words->emplace_back();
       weights->push_back(0);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -40,24 +41,37 @@ void SpeakerAnswer::fail(std::string problem) {
   news_.is_over = true;
 }
 
-SpeakerModel::SpeakerModel(const heed::Device& device, std::string path, int64_t context)
-    : path_(std::move(path)), context_(context), device_(device) {}
+SpeakerModel::SpeakerModel(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, std::string path, int64_t context)
+    : path_(std::move(path)), context_(context), gpu_(std::move(gpu)), device_(gpu_ ? gpu_->background() : cpu) {
+  if (gpu_) frames_ = std::make_unique<SpeakerFrames>(gpu_);
+}
 
-std::shared_ptr<SpeakerModel> SpeakerModel::of(const heed::Device& device, const std::string& path, int64_t context) {
+SpeakerModel::~SpeakerModel() {
+  if (gpu_) (void)gpu_->is_alive();
+}
+
+std::shared_ptr<SpeakerModel> SpeakerModel::of(std::shared_ptr<Gpu> gpu, const heed::Device& cpu,
+                                               const std::string& path, int64_t context) {
   static std::mutex mutex;
   static std::map<std::tuple<const void*, std::string, int64_t>, std::weak_ptr<SpeakerModel>> models;
+  const void* device = gpu ? static_cast<const void*>(gpu.get()) : cpu.impl().get();
   const std::lock_guard lock(mutex);
   std::erase_if(models, [](const auto& known) { return known.second.expired(); });
-  std::weak_ptr<SpeakerModel>& known = models[{device.impl().get(), path, context}];
+  std::weak_ptr<SpeakerModel>& known = models[{device, path, context}];
   std::shared_ptr<SpeakerModel> model = known.lock();
   if (model) ++model->speakers_;
   if (model && !model->is_failed_) return model;
   if (model) --model->speakers_;
-  model = std::make_shared<SpeakerModel>(device, path, context);
+  model = std::make_shared<SpeakerModel>(std::move(gpu), cpu, path, context);
   ++model->speakers_;
   known = model;
   model->worker_.post([model] { model->open(); });
   return model;
+}
+
+std::string SpeakerModel::why(heed::Status status) const {
+  if (gpu_) gpu_->note(status);
+  return gpu_ && !gpu_->is_alive() ? gpu_->problem() : heed::to_string(status);
 }
 
 void SpeakerModel::open() {
@@ -93,12 +107,11 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTa
   worker_.post([self = shared_from_this(), talk, answer, text = std::move(text)] {
     if (answer->is_cancelled()) return;
     if (self->status_ != heed::Status::Ok)
-      return answer->fail(std::string("the model could not be opened: ") + heed::to_string(self->status_));
+      return answer->fail("the model could not be opened: " + self->why(self->status_));
     heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
     if (status == heed::Status::Ok) status = talk->conversation.say(text);
     talk->drawn.clear();
-    if (status != heed::Status::Ok)
-      return answer->fail(std::string("the answer could not begin: ") + heed::to_string(status));
+    if (status != heed::Status::Ok) return answer->fail("the answer could not begin: " + self->why(status));
     self->step(talk, answer);
   });
   return answer;
@@ -111,7 +124,7 @@ void SpeakerModel::post_step(const std::shared_ptr<SpeakerTalk>& talk, const std
 // One step, and then the next, behind those of other conversations: they take turns.
 void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
   if (answer->is_cancelled()) return;
-  if (is_limited_ && allowed_ms_ <= 0) return waiting_.push_back({talk, answer});
+  if (frames_ || (is_limited_ && allowed_ms_ <= 0)) return waiting_.push_back({talk, answer});
   const auto begin = std::chrono::steady_clock::now();
   heed::TextPiece piece;
   const heed::Status status = talk->conversation.step(&piece);
@@ -122,17 +135,47 @@ void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::sha
   if (piece.end == heed::TextEnd::None) post_step(talk, answer);
 }
 
-void SpeakerModel::allow(int64_t frame, double share) {
+// On the GPU: the frame's part of a step, and what the last step gave.
+void SpeakerModel::step_in_frame(double budget_ms) {
+  std::erase_if(waiting_, [](const Waiting& one) { return one.answer->is_cancelled(); });
+  if (waiting_.empty()) return;
+  bool has_pieces = false;
+  const heed::Status status =
+      frames_->advance(generator_, budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity(), &has_pieces);
+  gpu_->note(status);
+  if (status != heed::Status::Ok) {
+    for (const Waiting& one : std::exchange(waiting_, {})) one.answer->fail("the answer broke off: " + why(status));
+    return;
+  }
+  if (!has_pieces) return;
+  std::erase_if(waiting_, [](const Waiting& one) {
+    heed::TextPiece piece;
+    const heed::Status polled = one.talk->conversation.poll(&piece);
+    if (polled != heed::Status::Ok) one.answer->fail(std::string("the answer broke off: ") + heed::to_string(polled));
+    if (polled != heed::Status::Ok) return true;
+    if (piece.token >= 0) one.talk->drawn.push_back(piece.token);
+    one.answer->add(piece);
+    return piece.end != heed::TextEnd::None;
+  });
+}
+
+void SpeakerModel::allow_time(double budget_ms) {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  constexpr Milliseconds kLongest{1000};  // what nobody used is not saved up for longer
+  constexpr double kFrameMs = 1000.0 / 60;
+  const auto now = std::chrono::steady_clock::now();
+  const Milliseconds gone = std::min<Milliseconds>(now - std::exchange(allowed_at_, now), kLongest);
+  is_limited_ = budget_ms > 0;
+  // Steps without a limit leave no debts.
+  allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms / kFrameMs * gone.count() : 0;
+  if (is_limited_ && allowed_ms_ <= 0) return;
+  for (const Waiting& one : std::exchange(waiting_, {})) post_step(one.talk, one.answer);
+}
+
+void SpeakerModel::allow(int64_t frame, double budget_ms) {
   if (frame_.exchange(frame) == frame) return;  // another speaker's call
-  worker_.post([self = shared_from_this(), share] {
-    using Milliseconds = std::chrono::duration<double, std::milli>;
-    constexpr Milliseconds kLongest{1000};  // what nobody used is not saved up for longer
-    const auto now = std::chrono::steady_clock::now();
-    const Milliseconds gone = std::min<Milliseconds>(now - std::exchange(self->allowed_at_, now), kLongest);
-    self->is_limited_ = share > 0;
-    self->allowed_ms_ = std::min(self->allowed_ms_, 0.0) + share * gone.count();
-    if (self->is_limited_ && self->allowed_ms_ <= 0) return;
-    for (const Waiting& one : std::exchange(self->waiting_, {})) self->post_step(one.talk, one.answer);
+  worker_.post([self = shared_from_this(), budget_ms] {
+    self->frames_ ? self->step_in_frame(budget_ms) : self->allow_time(budget_ms);
   });
 }
 

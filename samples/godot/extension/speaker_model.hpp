@@ -15,6 +15,8 @@
 #include <heed/text_generator.hpp>
 
 #include "../../talk/persona.hpp"
+#include "gpu.hpp"
+#include "speaker_frames.hpp"
 #include "worker.hpp"
 
 // One answer: the worker writes it, and a speaker takes it.
@@ -55,9 +57,13 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   };
 
   // The one that another speaker holds already, or a new one that its worker begins to open. From any thread, as all of these.
-  static std::shared_ptr<SpeakerModel> of(const heed::Device& device, const std::string& path, int64_t context);
+  // `gpu` is null where the CPU computes.
+  static std::shared_ptr<SpeakerModel> of(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, const std::string& path,
+                                          int64_t context);
 
-  SpeakerModel(const heed::Device& device, std::string path, int64_t context);
+  SpeakerModel(std::shared_ptr<Gpu> gpu, const heed::Device& cpu, std::string path, int64_t context);
+
+  ~SpeakerModel();
 
   // None of these waits. A talk begins with its first question.
   static std::shared_ptr<SpeakerTalk> talk(Character character);
@@ -66,16 +72,21 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   void forget(std::shared_ptr<SpeakerTalk> talk);
   // What the character looked at when it began this word of its last answer; words are parted by spaces.
   std::shared_ptr<SpeakerAnswer> look(const std::shared_ptr<SpeakerTalk>& talk, int64_t word);
-  // Once in each frame while somebody speaks: steps may take this share of the time that goes by. What a step takes beyond that,
-  // it pays by waiting afterwards. 0: no limit.
-  void allow(int64_t frame, double share);
+  // Once in each frame while somebody speaks. 0: no limit. On the GPU, the frame gets a part of a step that takes about so many
+  // milliseconds. On the CPU, whose steps are not cut, they may take such a share of the time that goes by: so many of the
+  // milliseconds that a frame has at 60 frames a second. What a step takes beyond that, it pays by waiting afterwards.
+  void allow(int64_t frame, double budget_ms);
   // Once for each `of`: a speaker lets go of the model, which it must hold by nothing else.
   static void leave(std::shared_ptr<SpeakerModel> model);
 
  private:
   void open();
+  // As a sentence.
+  std::string why(heed::Status status) const;
   heed::Status begin(SpeakerTalk& talk) const;
   void step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
+  void step_in_frame(double budget_ms);
+  void allow_time(double budget_ms);
   void post_step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
 
   const std::string path_;
@@ -83,17 +94,19 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   std::atomic<int> speakers_ = 0;
   std::atomic<bool> is_failed_ = false;
   std::atomic<int64_t> frame_ = -1;  // of which time was allowed
+  const std::shared_ptr<Gpu> gpu_;   // before what lives on its device
   // These are the worker's.
   struct Waiting {
     std::shared_ptr<SpeakerTalk> talk;
     std::shared_ptr<SpeakerAnswer> answer;
   };
-  std::deque<Waiting> waiting_;  // for time
+  std::deque<Waiting> waiting_;  // for time, or on the GPU for the next frame
   double allowed_ms_ = 0;
   bool is_limited_ = false;
   std::chrono::steady_clock::time_point allowed_at_;
   heed::Device device_;
   heed::TextGenerator generator_;
+  std::unique_ptr<SpeakerFrames> frames_;  // on the GPU
   heed::Status status_ = heed::Status::NotReady;
   Worker worker_;
 };

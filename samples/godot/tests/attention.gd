@@ -1,7 +1,7 @@
-# Attention on buffers that Godot made, beside plain loops in GDScript's doubles, in the order of frames and without a stall; what is
-# wrong is an error, and the game goes on.
+# Attention on buffers that Godot made, beside plain loops in GDScript's doubles, in the order of frames; on arrays, on threads, on a
+# local RenderingDevice, and with weights of files.
 #   godot --path samples/godot --script tests/attention.gd -- FOLDER [cpu]
-# FOLDER: has layer.safetensors; cpu: this Godot has no RenderingDevice for heed, so that the CPU computes
+# FOLDER: where files are written; cpu: this Godot has no RenderingDevice for heed, so that the CPU computes
 extends SceneTree
 
 const HEADS := 4
@@ -109,21 +109,149 @@ func on_buffers(device: HeedDevice) -> void:
 	check(y_buffer.is_valid(), "a buffer for y")
 	check(attention.bind_buffer("x", x_buffer) == OK and attention.bind_buffer("context", context_buffer) == OK, "bind")
 	check(attention.compute(QUERIES, KEYS) == OK, "compute")
-	for frame in 3:
-		await process_frame
+	await process_frame
 	var wanted := expected(x, context)
 	compare(device.read_buffer(y_buffer).slice(0, wanted.size()), wanted, "on Godot's buffers")
 	compare(attention.run(x, context), wanted, "on arrays, by the GPU")
+	# What Godot writes in one frame, heed reads in the next.
+	for frame in 4:
+		x = drawn(QUERIES * WIDTH, 50 + frame)
+		RenderingServer.call_on_render_thread(func() -> void:
+			RenderingServer.get_rendering_device().buffer_update(x_buffer, 0, x.size() * 4, x.to_byte_array()))
+		await process_frame
+		await process_frame
+		check(attention.compute(QUERIES, KEYS - frame) == OK, "compute in frame %d" % frame)
+		wanted = expected(x, context.slice(0, (KEYS - frame) * WIDTH))
+		compare(device.read_buffer(y_buffer).slice(0, wanted.size()), wanted, "frame %d" % frame)
+	check(await until_runs(attention, 5), "runs are counted")
+	check(attention.get_msec() > 0.0, "runs are timed")
 	for buffer: RID in [x_buffer, context_buffer, y_buffer]:
 		device.free_buffer(buffer)
 
-func run(_folder: String, wants_cpu: bool) -> void:
+# A buffer of Godot's own making, whose contents Godot would hold back.
+func on_late_buffers(device: HeedDevice) -> void:
+	var attention := layer()
+	check(attention.open_by_rule(device, 1) == OK, "open")
+	var x := drawn(QUERIES * WIDTH, 7)
+	var context := drawn(KEYS * WIDTH, 8)
+	var late: Array[RID] = []
+	RenderingServer.call_on_render_thread(func() -> void:
+		var rendering := RenderingServer.get_rendering_device()
+		late.append(rendering.storage_buffer_create(x.size() * 4, x.to_byte_array()))
+		late.append(rendering.storage_buffer_create(context.size() * 4, context.to_byte_array())))
+	RenderingServer.force_sync()
+	var y_buffer := attention.make_buffer("y")
+	check(attention.bind_buffer("x", late[0]) == OK and attention.bind_buffer("context", late[1]) == OK, "bind")
+	check(attention.compute(QUERIES, KEYS) == OK, "compute")
+	var wanted := expected(x, context)
+	compare(device.read_buffer(y_buffer).slice(0, wanted.size()), wanted, "buffers whose contents are late")
+	for buffer: RID in late + [y_buffer]:
+		device.free_buffer(buffer)
+
+func on_a_thread(device: HeedDevice) -> void:
+	var attention := layer()
+	var thread := Thread.new()
+	thread.start(func() -> Error: return attention.open_by_rule(device, 1))
+	while thread.is_alive():
+		await process_frame
+	check(thread.wait_to_finish() == OK, "open on a thread that loads")
+	var x := drawn(QUERIES * WIDTH, 5)
+	var context := drawn(KEYS * WIDTH, 6)
+	compare(attention.run(x, context), expected(x, context), "opened on a thread")
+
+func on_a_local_device() -> void:
+	var local := RenderingServer.create_local_rendering_device()
+	var device := HeedDevice.new()
+	check(device.open_on(local) == OK and device.is_gpu(), "a local RenderingDevice")
+	var attention := layer()
+	check(attention.open_by_rule(device, 1) == OK, "open on a local RenderingDevice")
+	var x := drawn(QUERIES * WIDTH, 5)
+	var context := drawn(KEYS * WIDTH, 6)
+	attention.bind_buffer("x", device.create_buffer_from(x))
+	attention.bind_buffer("context", device.create_buffer_from(context))
+	var y_buffer := attention.make_buffer("y")
+	check(attention.compute(QUERIES, KEYS) == OK and attention.get_runs() == 1, "compute waits on a local RenderingDevice")
+	var wanted := expected(x, context)
+	compare(device.read_buffer(y_buffer).slice(0, wanted.size()), wanted, "on a local RenderingDevice")
+	attention.close()
+	device.close()
+	local.free()
+
+# A file as PyTorch's users write it.
+func write_layer(path: String) -> void:
+	var header := {}
+	var data := PackedByteArray()
+	for name: String in ["q", "k", "v"]:
+		for part: String in ["weight", "bias"]:
+			var count := WIDTH * WIDTH if part == "weight" else WIDTH
+			var values := drawn(count, name.hash() + (0 if part == "weight" else 1)).to_byte_array()
+			header["birds." + name + "." + part] = {dtype = "F32", shape = [WIDTH, WIDTH] if part == "weight" else [WIDTH],
+				data_offsets = [data.size(), data.size() + values.size()]}
+			data.append_array(values)
+	var text := JSON.stringify(header).to_utf8_buffer()
+	var file := FileAccess.open(path, FileAccess.WRITE)
+	file.store_64(text.size())
+	file.store_buffer(text)
+	file.store_buffer(data)
+	file.close()
+
+func from_file(device: HeedDevice, folder: String) -> void:
+	var path := folder.path_join("layer.safetensors")
+	write_layer(path)
+	var attention := layer()
+	check(attention.open(device, path, "birds") == OK, "open a file")
+	var x := drawn(QUERIES * WIDTH, 5)
+	var context := drawn(KEYS * WIDTH, 6)
+	compare(attention.run(x, context), expected(x, context), "weights of a file")
+	check(layer().open(device, path, "fishes") == ERR_FILE_CANT_READ, "a prefix that is not there")
+	var other := layer()
+	other.heads = 5
+	other.width = 10
+	check(other.open(device, path, "birds") == ERR_FILE_CANT_READ, "weights of another shape")
+	var bytes := FileAccess.get_file_as_bytes(path)
+	for size: int in [0, 7, 40, bytes.size() - 1]:
+		var cut := folder.path_join("cut.safetensors")
+		FileAccess.open(cut, FileAccess.WRITE).store_buffer(bytes.slice(0, size))
+		check(layer().open(device, cut, "birds") == ERR_FILE_CANT_READ, "a file of %d bytes" % size)
+	for wrong: String in ["/there/is/none.safetensors", folder, "", "res://layer.safetensors"]:
+		check(layer().open(device, wrong, "birds") == ERR_FILE_CANT_READ, "no file at " + wrong)
+
+# By the rule alone: the same values everywhere, so that players of a game see the same.
+func by_rule(device: HeedDevice) -> void:
+	var attention := HeedAttention.new()
+	attention.width = 16
+	attention.heads = 2
+	attention.encoder_layers = 2
+	check(attention.get_weight_names().has("1.self_attn.in_proj_weight"), "names of PyTorch")
+	check(attention.get_weight_size("0.linear1.weight") == 64 * 16, "sizes of weights")
+	check(attention.open_by_rule(device, 42) == OK, "encoder layers by rule")
+	var y := attention.run(drawn(3 * 16, 1), PackedFloat32Array())
+	check(y.size() == 48, "as many rows")
+	for row in 3:  # ends in a norm whose factors are 1
+		var sum := 0.0
+		for c in 16:
+			sum += y[row * 16 + c]
+		check(absf(sum) < 1e-4, "a row's mean is 0")
+	var again := HeedAttention.new()
+	again.width = 16
+	again.heads = 2
+	again.encoder_layers = 2
+	again.open_by_rule(device, 42)
+	check(again.run(drawn(3 * 16, 1), PackedFloat32Array()) == y, "the same seed gives the same")
+	again.close()
+	again.open_by_rule(device, 43)
+	check(again.run(drawn(3 * 16, 1), PackedFloat32Array()) != y, "another seed gives something else")
+
+func run(folder: String, wants_cpu: bool) -> void:
 	var device := HeedDevice.new()
 	check(device.open() == OK, "the device")
 	print(device.describe(), " ", device.get_reason())
 	check(device.is_gpu() != wants_cpu, "the GPU where there is one")
 	if not wants_cpu:
 		await on_buffers(device)
+		on_late_buffers(device)
+		await on_a_thread(device)
+		on_a_local_device()
 	var cpu := HeedDevice.new()
 	check(cpu.open_cpu() == OK and not cpu.is_gpu(), "the CPU")
 	var attention := layer()
@@ -131,6 +259,8 @@ func run(_folder: String, wants_cpu: bool) -> void:
 	var x := drawn(QUERIES * WIDTH, 5)
 	var context := drawn(KEYS * WIDTH, 6)
 	compare(attention.run(x, context), expected(x, context), "on arrays, by the CPU")
+	from_file(device, folder)
+	by_rule(device)
 	print("passed" if failures == 0 else "failed")
 	quit(0 if failures == 0 else 1)
 

@@ -99,6 +99,8 @@ func two_at_once() -> void:
 		check(not node.is_speaking() and answer.length() > 0, "an answer")
 		check(finished.get(node.get_instance_id()) == answer and tokens[node.get_instance_id()] == answer, "the whole answer")
 		print("said: ", answer)
+		check(node.get_tokens() > 0, "tokens are counted")
+	await looks(smith, "swords?")
 	# One goes on when the other is freed.
 	host.queue_free()
 	tokens[smith.get_instance_id()] = ""
@@ -106,6 +108,43 @@ func two_at_once() -> void:
 	check(smith.say("And axes?") == OK, "a second question")
 	check(await until(func() -> bool: return finished.size() == 1), "a second answer")
 	smith.free()
+
+# What the first and the last word of an answer looked at has the word that was asked, and nothing that comes later.
+func looks(node: HeedSpeaker, asked: String) -> void:
+	var words := node.get_answer().split(" ", false)
+	for word: int in [0, words.size() - 1]:
+		var seen := []
+		var note := func(seen_words: PackedStringArray, weights: PackedFloat32Array) -> void: seen.append_array([seen_words, weights])
+		node.looked.connect(note)
+		check(node.look(word) == OK, "look")
+		check(await until(func() -> bool: return not seen.is_empty()), "what word %d looked at" % word)
+		node.looked.disconnect(note)
+		if seen.is_empty():
+			return
+		check(seen[0].size() == seen[1].size() and seen[0].has(asked), "what was asked was seen: %s" % seen[0])
+		check(Array(seen[1]).max() == 1.0 and Array(seen[1]).min() > 0.0, "weights")
+		check(not seen[0].has("user") and (word == 0 or seen[0].slice(-word) == words.slice(0, word)), "words before the word")
+	check(node.look(-1) == ERR_INVALID_PARAMETER, "no word")
+	check(node.look(words.size()) == OK, "a word that is not there is told later")
+
+# A budget is a share of the time.
+func budgets() -> void:
+	var node := speaker(model, "You are a bard.")
+	node.answer_tokens = 12
+	var took := {}
+	for budget: float in [-1.0, 0.0, 2.0]:
+		node.budget_msec = budget
+		check(node.budget_msec == maxf(budget, 0.0), "a budget")
+		finished.clear()
+		if budget < 0.0:
+			check(node.set_persona("You are a bard. Tell long stories.") == OK, "set_persona")
+		var begin := Time.get_ticks_msec()
+		check(node.say("Tell me more.") == OK, "say")
+		check(await until(func() -> bool: return finished.size() == 1), "an answer within a budget of %s ms" % budget)
+		took[budget] = Time.get_ticks_msec() - begin
+	print("12 tokens took %d ms, with a budget of 2 ms %d ms" % [took[0.0], took[2.0]])
+	check(took[2.0] > 3 * took[0.0], "2 ms of 16.7 are a small part")
+	node.free()
 
 func cancelled() -> void:
 	var node := speaker(model, "You are a bard. Tell long stories.")
@@ -213,6 +252,7 @@ func _initialize() -> void:
 func run(hostile: String, persona: String) -> void:
 	wrong_calls()
 	await two_at_once()
+	await budgets()
 	await cancelled()
 	await freed_by_handlers()
 	await freed_in_any_order()

@@ -1,0 +1,7 @@
+// The files of doc_classes, for the editor's help.
+#pragma once
+
+#include <span>
+
+// Each is a whole XML file. Made by the build.
+std::span<const char* const> documentation();

@@ -1,0 +1,33 @@
+// HeedTextEncoder: a node that finds which of a game's intents a text means, by a model of sentences. A thread of its own computes;
+// each frame takes what it has found.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "device.hpp"
+#include "godot.hpp"
+
+struct EncoderModel;
+
+class HeedTextEncoder final : public godot::Instance {
+ public:
+  static const godot::Class& description();
+
+  explicit HeedTextEncoder(godot::Object object) : Instance(object) {}
+  ~HeedTextEncoder() override;
+
+  godot::Error open(godot::Object device, const std::string& path);
+  godot::Error set_intents(const godot::Texts& intents);
+  godot::Error ask(const std::string& text);
+  bool is_asking() const;
+
+  void ready() override { set_process(true); }
+  void process() override;
+
+ private:
+  bool check_open(const char* method) const;
+
+  std::shared_ptr<EncoderModel> model_;
+};
