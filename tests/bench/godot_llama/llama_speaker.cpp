@@ -122,12 +122,15 @@ const godot::Class& LlamaSpeaker::description() {
        method<&LlamaSpeaker::speaking>("is_speaking"), method<&LlamaSpeaker::answer>("get_answer"),
        method<&LlamaSpeaker::take_spent_usec>("take_spent_usec"), method<&LlamaSpeaker::tokens>("get_tokens"),
        method<&LlamaSpeaker::look>("look", {{"word"}})},
-      {{"token", {{"text", Kind::Text}}}, {"finished", {{"answer", Kind::Text}}}, {"failed", {{"why", Kind::Text}}},
+      {{"token", {{"text", Kind::Text}}},
+       {"finished", {{"answer", Kind::Text}}},
+       {"failed", {{"why", Kind::Text}}},
        {"looked", {{"words", Kind::Texts}, {"weights", Kind::Floats}}}},
-      {godot::property<&LlamaSpeaker::set_budget_msec, &LlamaSpeaker::budget_msec>("budget_msec", "set_budget_msec", "get_budget_msec"),
-       godot::property<&LlamaSpeaker::set_context_tokens, &LlamaSpeaker::context_tokens>("context_tokens", "set_context_tokens",
-                                                                                         "get_context_tokens"),
-       godot::property<&LlamaSpeaker::set_answer_tokens, &LlamaSpeaker::answer_tokens>("answer_tokens", "set_answer_tokens",
-                                                                                       "get_answer_tokens")}};
+      {godot::property<&LlamaSpeaker::set_budget_msec, &LlamaSpeaker::budget_msec>("budget_msec", "set_budget_msec",
+                                                                                   "get_budget_msec"),
+       godot::property<&LlamaSpeaker::set_context_tokens, &LlamaSpeaker::context_tokens>(
+           "context_tokens", "set_context_tokens", "get_context_tokens"),
+       godot::property<&LlamaSpeaker::set_answer_tokens, &LlamaSpeaker::answer_tokens>(
+           "answer_tokens", "set_answer_tokens", "get_answer_tokens")}};
   return result;
 }

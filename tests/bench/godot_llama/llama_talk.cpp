@@ -162,7 +162,8 @@ std::string LlamaModel::read_question(LlamaTalk& talk) {
 
 std::string LlamaModel::decode(LlamaTalk& talk, std::vector<llama_token> tokens) {
   const auto count = static_cast<int32_t>(tokens.size());
-  if (llama_decode(talk.context_, llama_batch_get_one(tokens.data(), count)) != 0) return "llama.cpp cannot compute a token";
+  if (llama_decode(talk.context_, llama_batch_get_one(tokens.data(), count)) != 0)
+    return "llama.cpp cannot compute a token";
   talk.used_ += count;
   return "";
 }

@@ -15,8 +15,9 @@ void deinitialize(void*, GDExtensionInitializationLevel level) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) GDExtensionBool llama_godot_init(
-    GDExtensionInterfaceGetProcAddress get, GDExtensionClassLibraryPtr library, GDExtensionInitialization* initialization) {
+extern "C" __attribute__((visibility("default"))) GDExtensionBool
+llama_godot_init(GDExtensionInterfaceGetProcAddress get, GDExtensionClassLibraryPtr library,
+                 GDExtensionInitialization* initialization) {
   const char* missing = nullptr;
   if (!godot::load(get, library, &missing)) {
     std::fprintf(stderr, "LlamaSpeaker: this Godot has no %s\n", missing);
