@@ -1,4 +1,4 @@
-# The libraries that heed links, as targets that every directory of the build sees: heed::highway, heed::utf8proc,
+# The libraries that heed links, as targets that every directory of the build sees: heed::utf8proc (with HEED_TEXT) and
 # Threads::Threads.
 # Used by heed's own build and, installed beside it, by find_package(heed).
 
@@ -18,22 +18,8 @@ endmacro()
 
 heed_find(Threads::Threads Threads REQUIRED)
 
-# Google Highway: vector code for every instruction set from one source. Debian has no package file for CMake.
-if(NOT TARGET heed::highway)
-  add_library(heed::highway INTERFACE IMPORTED GLOBAL)
-  heed_find(hwy::hwy hwy CONFIG QUIET)
-  if(TARGET hwy::hwy)
-    target_link_libraries(heed::highway INTERFACE hwy::hwy)
-  else()
-    find_path(HEED_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
-    find_library(HEED_HIGHWAY_LIBRARY hwy REQUIRED)
-    set_target_properties(heed::highway PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${HEED_HIGHWAY_INCLUDE}
-                                                   INTERFACE_LINK_LIBRARIES ${HEED_HIGHWAY_LIBRARY})
-  endif()
-endif()
-
 # Unicode for the tokenizers: Debian libutf8proc-dev, vcpkg and Conan utf8proc, each in its own way.
-if(NOT TARGET heed::utf8proc)
+if((NOT DEFINED HEED_TEXT OR HEED_TEXT) AND NOT TARGET heed::utf8proc)
   add_library(heed::utf8proc INTERFACE IMPORTED GLOBAL)
   heed_find(utf8proc::utf8proc utf8proc CONFIG QUIET)
   heed_find(utf8proc unofficial-utf8proc CONFIG QUIET)

@@ -20,3 +20,22 @@ install(FILES ${PROJECT_BINARY_DIR}/heed-config.cmake ${PROJECT_BINARY_DIR}/heed
               ${CMAKE_CURRENT_LIST_DIR}/dependencies.cmake
   DESTINATION ${package})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/heed)
+
+# The licences of what is inside a bundle go with it. Debian and vcpkg have them in these places.
+if(HEED_BUNDLE)
+  set(parts libhwy-dev:highway nlohmann-json3-dev:nlohmann-json libutf8proc-dev:utf8proc)
+  foreach(part IN LISTS parts)
+    string(REPLACE ":" ";" names ${part})
+    list(GET names 0 debian)
+    list(GET names 1 name)
+    if((name STREQUAL "highway" AND NOT HEED_CPU) OR (name STREQUAL "utf8proc" AND NOT HEED_TEXT))
+      continue()
+    endif()
+    find_file(HEED_LICENCE_${name} copyright PATHS /usr/share PATH_SUFFIXES doc/${debian} share/doc/${debian} share/${name})
+    if(HEED_LICENCE_${name})
+      install(FILES ${HEED_LICENCE_${name}} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/heed RENAME ${name})
+    else()
+      message(WARNING "the licence of ${name} was not found: add it to what you ship")
+    endif()
+  endforeach()
+endif()

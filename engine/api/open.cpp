@@ -3,9 +3,9 @@
 #include <cctype>
 #include <optional>
 
+#include "api/cpu_device.hpp"
 #include "api/quick_test.hpp"
 #include "base/logging.hpp"
-#include "cpu/cpu_device.hpp"
 #ifdef HEED_VULKAN
 #include "vulkan/device/open.hpp"
 #endif
@@ -39,13 +39,8 @@ std::optional<size_t> to_index(std::string_view text) {
   return index;
 }
 
-Status open_cpu(const DeviceOptions& options, Device* device) {
-  *device = Device(cpu::create_device(options));
-  return Status::Ok;
-}
-
 Status open_at(const DeviceOptions& options, const std::vector<DeviceInfo>& devices, size_t index, Device* device) {
-  if (devices[index].kind == DeviceKind::Cpu) return open_cpu(options, device);
+  if (devices[index].kind == DeviceKind::Cpu) return open_cpu_device(options, device);
 #ifdef HEED_VULKAN
   if (!devices[index].usable)
     return fail(options.log, Status::Unsupported, devices[index].word + " cannot be used: " + devices[index].reason);
@@ -87,7 +82,7 @@ Status open_best(const DeviceOptions& options, const std::vector<DeviceInfo>& de
     if (open_at(options, devices, index, device) == Status::Ok) return Status::Ok;
     log(options.log, LogLevel::Warning, devices[index].word + " is left out; trying the next device");
   }
-  return open_cpu(options, device);
+  return open_cpu_device(options, device);
 }
 
 }  // namespace
@@ -95,13 +90,13 @@ Status open_best(const DeviceOptions& options, const std::vector<DeviceInfo>& de
 Status Device::list(const DeviceOptions& options, std::vector<DeviceInfo>* devices) {
   if (devices == nullptr) return Status::InvalidArgument;
   *devices = gpus(options);
-  devices->push_back(cpu::device_info(options));
+  list_cpu_device(options, devices);
   return Status::Ok;
 }
 
 Status Device::open(const DeviceOptions& options, Device* device) {
   if (device == nullptr) return Status::InvalidArgument;
-  if (options.select == "cpu") return open_cpu(options, device);
+  if (options.select == "cpu") return open_cpu_device(options, device);
   std::vector<DeviceInfo> devices;
   const Status status = list(options, &devices);
   if (status != Status::Ok) return status;

@@ -4,7 +4,6 @@
 #include "c/checkpoint.hpp"
 #include "c/models.hpp"
 #include "c/nn_options.hpp"
-#include "c/text_objects.hpp"
 
 namespace heed::c {
 namespace {

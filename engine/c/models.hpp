@@ -1,9 +1,13 @@
-// Decoders and BERT both give C the attention weights of their layers; these check the room for them.
+// What decoders, BERT and language models share.
 #pragma once
+
+#include <heed/decoder.hpp>
 
 #include "c/graph_object.hpp"
 
 namespace heed::c {
+
+heed_decoder_config to_c(const DecoderConfig& config);
 
 // Whether the caller has room for the attention weights of so many layers, if it asks for them. A graph is not told if not.
 inline bool has_room(Building& on, bool is_asked, int64_t layers, const heed_tensor* attention, size_t capacity) {

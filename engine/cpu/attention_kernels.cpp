@@ -222,7 +222,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace heed::cpu {
-HWY_EXPORT(attention_table);
 const AttentionKernels* attention_kernels(int64_t target) { return HEED_FOR_TARGET(attention_table, target)(); }
 }  // namespace heed::cpu
 #endif

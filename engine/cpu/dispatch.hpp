@@ -1,20 +1,28 @@
 // Choosing the instruction set of vector code at run time. Included after Highway's foreach_target.h.
 #pragma once
 
+#include <initializer_list>
+
 #include "hwy/highway.h"
 
-// The function of `target` in a table made by HWY_EXPORT. Highway's own dispatch makes one choice per process; this lets
-// devices with different choices live side by side.
-#define HEED_FOR_TARGET(function, target) ::heed::cpu::entry_of(HWY_DISPATCH_TABLE(function), target)
+// The function of `target`, of which there is one for each instruction set. Highway's own dispatch makes one choice per process,
+// by its library; this needs none, and lets devices with different choices live side by side.
+#if HWY_IDE || (HWY_TARGETS & (HWY_TARGETS - 1)) == 0  // only one instruction set was compiled
+#define HEED_FOR_TARGET(function, target) ((void)(target), &HWY_STATIC_DISPATCH(function))
+#else
+#define HEED_FOR_TARGET(function, target)                          \
+  ::heed::cpu::entry_of<decltype(&HWY_STATIC_DISPATCH(function))>( \
+      {nullptr, HWY_CHOOSE_TARGET_LIST(function), HWY_CHOOSE_FALLBACK(function)}, target)
+#endif
 
 namespace heed::cpu {
 
-template <class Function, size_t kCount>
-Function entry_of(Function const (&table)[kCount], int64_t target) {
-  if (kCount == 1) return table[0];  // only one instruction set was compiled
+// `entries` are in Highway's order.
+template <class Function>
+Function entry_of(std::initializer_list<Function> entries, int64_t target) {
   hwy::ChosenTarget chosen;
   chosen.Update(target);
-  return table[chosen.GetIndex()];
+  return entries.begin()[chosen.GetIndex()];
 }
 
 }  // namespace heed::cpu

@@ -6,6 +6,7 @@
 #include "base/logging.hpp"
 #include "base/test_setting.hpp"
 #include "cpu/matmul_bf16.hpp"
+#include "cpu/supported.hpp"
 #include "cpu/targets.hpp"
 #include "hwy/highway.h"
 
@@ -66,7 +67,8 @@ std::span<const Kernels> supported_kernels() {
     Found found;
     // Lower bits are better targets.
     const auto add = [&found](const Kernels& kernels) { found.kernels[found.count++] = kernels; };
-    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    for (int64_t left = supported_targets() & HWY_TARGETS; left != 0; left &= left - 1) {
+      const int64_t target = left & -left;
       const Kernels kernels = kernels_of(target), bf16 = with_bf16(kernels);
       const bool has_bf16 = is_avx512(target) && bf16.matmul != nullptr, best = bf16_dot_products_pay();
       if (has_bf16 && best) add(bf16);

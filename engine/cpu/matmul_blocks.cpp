@@ -58,7 +58,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace heed::cpu {
-HWY_EXPORT(quantized_table);
 const MatmulKernels::Storage* quantized_storages(int64_t target) { return HEED_FOR_TARGET(quantized_table, target)(); }
 }  // namespace heed::cpu
 #endif

@@ -106,7 +106,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace heed::cpu {
-HWY_EXPORT(matmul_table);
 const MatmulKernels* matmul_kernels(int64_t target) { return HEED_FOR_TARGET(matmul_table, target)(); }
 }  // namespace heed::cpu
 #endif

@@ -1,6 +1,7 @@
 // Products of rows rounded to 8 bits by quantized weights, as tables of the instruction sets that have fast sums of products of
 // whole numbers. Those with dot products of bytes (AVX-512 from Ice Lake and Zen 4 on) are a set of their own here.
 #include "cpu/matmul_kernels.hpp"
+#include "cpu/supported.hpp"
 
 #define HEED_WITH_BYTE_DOT_PRODUCTS
 #include "cpu/targets.hpp"
@@ -64,7 +65,7 @@ namespace heed::cpu {
 // Names the sets itself: Highway's dispatch knows those of the other files only.
 const MatmulKernels::Storage* rounded_storages(int64_t target) {
 #if (HWY_TARGETS & HWY_AVX3_DL) != 0
-  if (target == HWY_AVX3 && (hwy::SupportedTargets() & HWY_AVX3_DL) != 0) return N_AVX3_DL::rounded_quantized();
+  if (target == HWY_AVX3 && (supported_targets() & HWY_AVX3_DL) != 0) return N_AVX3_DL::rounded_quantized();
 #endif
 #if (HWY_TARGETS & HWY_AVX3) != 0
   if (target == HWY_AVX3) return N_AVX3::rounded_quantized();

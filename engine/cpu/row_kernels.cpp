@@ -391,7 +391,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace heed::cpu {
-HWY_EXPORT(row_table);
 const RowKernels* row_kernels(int64_t target) { return HEED_FOR_TARGET(row_table, target)(); }
 }  // namespace heed::cpu
 #endif

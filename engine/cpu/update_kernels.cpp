@@ -95,7 +95,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace heed::cpu {
-HWY_EXPORT(update_table);
 const UpdateKernels* update_kernels(int64_t target) { return HEED_FOR_TARGET(update_table, target)(); }
 }  // namespace heed::cpu
 #endif

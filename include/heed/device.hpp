@@ -69,7 +69,7 @@ struct DeviceOptions {
   std::span<const std::byte> pipeline_cache = {};  // a blob from Device::pipeline_cache; checked, may be stale
   bool validation = false;   // Vulkan: enable the Khronos validation layer with synchronization validation
   bool debug_labels = true;  // Vulkan: label passes and name objects if VK_EXT_debug_utils is there
-  bool self_test = true;     // compare a small graph with the CPU before a GPU is accepted
+  bool self_test = true;     // compare a small graph with the CPU, unless the build lacks it, before a GPU is accepted
   // SelfTestReport::blob of an earlier start (<heed/self_test.hpp>). If it was made with this device, driver and
   // version of heed, kernels that failed then are not used; if none failed, the small graph above is not run.
   std::span<const std::byte> self_test_results = {};

@@ -67,7 +67,7 @@ struct SelfTestReport {
 // the call then returns DeviceLost, the report holds the results so far with Unused for kernels not yet tested, and its
 // blob, given to the next adoption, keeps heed away from the kernel that hung. heed never destroys objects that a
 // hanging GPU still uses. A driver that crashes while it compiles a shader ends the process: a cautious host runs the
-// test in a child process. On the CPU device there is nothing to test: the call returns Ok and an empty report.
+// test in a child process. On the CPU device there is nothing to test: Ok, and an empty report. Unsupported in builds without it.
 HEED_API Status self_test(Device& device, const SelfTestOptions& options, SelfTestReport* report);
 
 }  // namespace heed

@@ -24,12 +24,12 @@ SETTINGS
 }
 
 # run_godot SECONDS ARGUMENTS...: with $headless 1 without a display, else under Xvfb; with $validation 1 Khronos' layer writes to
-# $out/validation.txt.
+# $out/validation.txt. $variables: NAME=VALUE for Godot, with spaces between.
 run_godot() {
-  local seconds=$1 prefix=''
+  local seconds=$1 prefix="${variables:-} "
   shift
   [[ ${validation:-0} -eq 0 ]] ||
-    prefix='VK_LAYER_SETTINGS_PATH=/out/vk_layer_settings.txt VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation '
+    prefix+='VK_LAYER_SETTINGS_PATH=/out/vk_layer_settings.txt VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation '
   if [[ ${headless:-0} -eq 1 ]]; then
     set -- --headless "$@"
   else

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the README's two commands on systems with nothing but a C++ compiler: fresh clones of the last commit, in clean
 # roots of Debian. Says for each how many seconds it took, with all that it installed and built.
-#   roots.sh [samples] [tests] [12] [13] [sid]    all of them if none is named
+#   roots.sh [samples] [tests] [bundle] [12] [13] [sid]    all systems if none is named; samples and tests if no command is
+# bundle: links a program with the bundles that the stage packaging built here, and starts it, before anything is installed.
 # Needs root rights, debootstrap, and 4 GB in build/roots, where the logs stay. A system whose root cannot be made is
 # skipped; exit code 3: all of them were. sid changes by the day: where its packages do not fit together, it is skipped, too.
 set -uo pipefail
@@ -11,7 +12,7 @@ root=$(cd "$here/../.." && pwd)
 commands=() systems=()
 for word in "$@"; do
   case $word in
-    samples | tests) commands+=("$word") ;;
+    samples | tests | bundle) commands+=("$word") ;;
     12 | 13 | sid) systems+=("$word") ;;
     *) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
   esac
@@ -63,10 +64,35 @@ check() {
   fi
 }
 
+# check_bundle SYSTEM: a compiler and a bundle are all that a program needs.
+check_bundle() {
+  local system=$1 kind log=$folder/debian-$1-bundle.log made=$root/build/packaging place=$folder/base/bundle
+  if [[ ! -d $made/bundle_static/moved || ! -d $made/bundle_shared/moved ]]; then
+    skip "$system" "no bundles: tests/run.sh packaging builds them"
+    return
+  fi
+  checked=1
+  for kind in static shared; do
+    rm -rf "$place"
+    cp -a "$made/bundle_$kind/moved" "$place"
+    cp "$root/tests/packaging/consumer/main.cpp" "$place/"
+    if "$here/in_root.sh" "$folder/base" sh -c 'cd /bundle && g++ -std=c++20 -Iinclude -o program main.cpp -Llib -lheed -ldl -pthread \
+      -Wl,-rpath,/bundle/lib && ./program' </dev/null >"$log" 2>&1 && grep -q 'heed works here' "$log"; then
+      echo "ok Debian $system: a program with the $kind bundle"
+    else
+      tail -n 20 "$log"
+      fail "$system" "a program with the $kind bundle (all of it: $log)"
+    fi
+  done
+  rm -rf "$place"
+}
+
 for system in "${systems[@]}"; do
   remove
   if why=$("$here/clean_root.sh" "$folder/base" "${suite_of[$system]}" 2>&1); then
-    for command in "${commands[@]}"; do check "$system" "$command"; done
+    for command in "${commands[@]}"; do
+      if [[ $command == bundle ]]; then check_bundle "$system"; else check "$system" "$command"; fi
+    done
   else
     skip "$system" "$(tail -n 1 <<<"$why")"
   fi

@@ -140,3 +140,12 @@ all_goldens_on() {
     echo "ok goldens: all $cases files on a device named $1"
   fi
 }
+
+# check_ctest LABEL: runs the tests of a label and counts them.
+check_ctest() {
+  run_logged "ctest -L $1" ctest --test-dir "$build" -L "^$1\$" --output-on-failure --verbose
+  # "1/5 Test #2: package_static ...   Passed   12.3 sec" becomes the lines that count_lines counts.
+  sed -n -E 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([a-z_]+) \.+ *Passed.*/ok \1/p
+             s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([a-z_]+) \.+ *\*+(.*)/FAIL \1: \2/p' "$log" >"$log.lines"
+  count_lines "$1" "$log.lines" 0
+}

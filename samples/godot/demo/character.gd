@@ -9,7 +9,7 @@ signal ended
 
 var title := ""
 var color := Color.WHITE
-var speaker := HeedSpeaker.new()
+var speaker: Node  # a HeedSpeaker, or what has its methods and signals
 var is_open := false
 var bubble := PanelContainer.new()
 var above := Vector3(0, 2.1, 0)  # where the bubble points to
@@ -23,9 +23,10 @@ var _picked := -1
 var _looked := {}
 var _hides_at := INF
 
-func _init(name_of: String, color_of: Color) -> void:
+func _init(name_of: String, color_of: Color, speaker_class: String) -> void:
 	title = name_of
 	color = color_of
+	speaker = ClassDB.instantiate(speaker_class)
 	add_child(speaker)
 	speaker.token.connect(_on_token)
 	speaker.finished.connect(_on_end)

@@ -1,7 +1,8 @@
 # What the command line asks for, after "--".
 #   --model FILE, --encoder FOLDER, --personas FOLDER   the language model, the model of sentences, and the characters' files
 #   --budget MS       how much of each frame the characters may take; default 4, 0: no limit
-#   --speak none|heed whether the characters speak by themselves while --bench or --show goes on
+#   --speak none|heed|CLASS   whether the characters speak by themselves while --bench or --show goes on; CLASS: by nodes of another
+#                     class with HeedSpeaker's methods and signals
 #   --bench SECONDS   plays for so long, and ends; --log FILE then has the time of each frame in ms, a line for each, and in its last
 #                     lines, after "#", what came of it
 #   --show WHAT --png FILE   plays, writes a picture and ends; WHAT: settle, scatter, talk or look
@@ -12,6 +13,8 @@ var encoder := ""
 var personas := ""
 var budget := 4.0
 var speak := "none"
+var speaker: String:  # the class
+	get: return "HeedSpeaker" if speak in ["none", "heed"] else speak
 var bench := 0.0
 var log_file := ""
 var show := "settle"
@@ -33,8 +36,8 @@ func read(arguments: PackedStringArray) -> String:
 			"--show": show = value
 			"--png": png = value
 			_: return "there is no %s" % arguments[i]
-	if not speak in ["none", "heed"]:
-		return "--speak is none or heed"
+	if not speak in ["none", "heed"] and not ClassDB.class_exists(speak):
+		return "--speak is none, heed or the name of a class"
 	if not show in ["settle", "scatter", "talk", "look"]:
 		return "--show is settle, scatter, talk or look"
 	return ""

@@ -47,7 +47,7 @@ func _tokens() -> int:
 func bench() -> void:
 	var options = village.options
 	await _frames(30)  # while pipelines are made
-	if options.speak == "heed":
+	if options.speak != "none":
 		# The models are opened and the personas read before the clock runs.
 		_keep_talking()
 		var end_of_wait := Time.get_ticks_msec() + 60000
@@ -58,7 +58,7 @@ func bench() -> void:
 	var begin := Time.get_ticks_usec()
 	var scatters := 5.0
 	while Time.get_ticks_usec() - begin < options.bench * 1e6:
-		if options.speak == "heed":
+		if options.speak != "none":
 			_keep_talking()
 		if (Time.get_ticks_usec() - begin) / 1e6 > scatters:
 			village.scatter() if int(scatters) % 2 == 1 else village.settle()

@@ -61,16 +61,16 @@ func _ready() -> void:
 		add_child(Show.new(self))
 
 func _people(scenery: Scenery) -> void:
-	var smith := Character.new("Bram", Color(0.98, 0.62, 0.32))
+	var smith := Character.new("Bram", Color(0.98, 0.62, 0.32), options.speaker)
 	smith.position = Vector3(-5.2, 0, -0.2)
 	smith.rotation_degrees.y = 14
 	smith.be_human(scenery, Color(0.24, 0.17, 0.13), Color(0.76, 0.55, 0.43), Color(0.34, 0.33, 0.33), 1.25)
-	var inn := Character.new("Marta", Color(0.55, 0.85, 0.60))
+	var inn := Character.new("Marta", Color(0.55, 0.85, 0.60), options.speaker)
 	inn.position = Vector3(2.9, 0, 0.2)
 	inn.rotation_degrees.y = -12
 	inn.shift = Vector2(10, 0)
 	inn.be_human(scenery, Color(0.22, 0.36, 0.28), Color(0.85, 0.66, 0.54), Color(0.42, 0.20, 0.10), 1.05)
-	var dragon := Character.new("Vermathrax", Color(1.0, 0.42, 0.38))
+	var dragon := Character.new("Vermathrax", Color(1.0, 0.42, 0.38), options.speaker)
 	dragon.position = Vector3(8.7, 1.0, -2.0)
 	dragon.shift = Vector2(-20, 0)
 	dragon.be_dragon(scenery)

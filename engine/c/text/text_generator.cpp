@@ -1,5 +1,6 @@
 // Language models on a device.
-#include "c/text_objects.hpp"
+#include "c/models.hpp"
+#include "c/text/text_objects.hpp"
 
 using namespace heed::c;
 

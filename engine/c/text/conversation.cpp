@@ -1,5 +1,5 @@
 // Conversations with language models.
-#include "c/text_objects.hpp"
+#include "c/text/text_objects.hpp"
 
 namespace heed::c {
 namespace {

@@ -115,7 +115,4 @@ struct Conversation {
   Host* host() { return speaker->host.get(); }
 };
 
-// In models.cpp.
-heed_decoder_config to_c(const DecoderConfig& config);
-
 }  // namespace heed::c

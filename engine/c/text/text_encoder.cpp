@@ -1,7 +1,7 @@
 // Sentence vectors.
 #include <heed/text_encoder.hpp>
 
-#include "c/text_objects.hpp"
+#include "c/text/text_objects.hpp"
 
 namespace heed::c {
 namespace {

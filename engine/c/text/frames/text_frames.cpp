@@ -1,7 +1,7 @@
 // Steps of a language model inside a host's frames.
 #include <heed/text_frames.hpp>
 
-#include "c/text_objects.hpp"
+#include "c/text/text_objects.hpp"
 #include "c/vulkan/convert.hpp"
 
 using namespace heed::c;

@@ -2,7 +2,7 @@
 #include <heed/gguf.hpp>
 
 #include "c/checkpoint.hpp"
-#include "c/text_objects.hpp"
+#include "c/text/text_objects.hpp"
 
 namespace heed::c {
 namespace {

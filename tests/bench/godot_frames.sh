@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Frame times of the Godot demo while its characters are silent, speak by heed under a budget and without one, and speak by llama.cpp
+# on a thread of the same process (tests/bench/godot_llama), by its CPU and its Vulkan backend. Prints a table.
+#   godot_frames.sh [SECONDS [BUDGET_MS [ROW...]]]    default: 60 seconds, 4 ms, all rows: silent heed unlimited alone llama llama-fewer llama-vulkan
+# Gets Godot and llama.cpp from Debian sid, in the root of samples/godot (root rights, debootstrap), and the model; builds the add-on and
+# the extension. Exit code 3: Godot or llama.cpp cannot be had here. GODOT_FRAMES_LIBRARY: an add-on that is built already.
+# GODOT_FRAMES_SIZE: of the window; 640x360, since a processor draws.
+# Measure on an idle machine. All draw by Mesa's lavapipe there, so that drawing and speaking share the processor.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+seconds=${1:-60} budget=${2:-4} size=${GODOT_FRAMES_SIZE:-640x360}
+rows=("${@:3}")
+[[ ${#rows[@]} -gt 0 ]] || rows=(silent heed unlimited alone llama llama-fewer llama-vulkan)
+folder=$root/build/roots/godot
+out=$folder/out
+log=$root/build/godot-frames.log
+in_root=$root/tests/drivers/in_root.sh
+: >"$log"
+
+"$root/samples/godot/get_godot.sh" "$folder" || exit 3
+if [[ ! -e $folder/usr/include/llama.h ]]; then
+  "$in_root" "$folder" sh -c 'apt-get -qq update && apt-get -qq -y --no-install-recommends install g++ libllama-dev libggml-dev \
+    libggml0-backend-vulkan' </dev/null >>"$log" 2>&1 || { echo "llama.cpp cannot be had from Debian sid ($log)" >&2; exit 3; }
+fi
+model=$("$root/samples/talk/fetch_model.sh" 2>>"$log" | tail -n 1)
+
+library=${GODOT_FRAMES_LIBRARY:-$root/samples/godot/addons/heed/bin/libheed_godot.so}
+if [[ -z ${GODOT_FRAMES_LIBRARY:-} ]]; then
+  cmake -S "$root" -B "$root/build" -DCMAKE_BUILD_TYPE=Release >>"$log"
+  cmake --build "$root/build" --target heed --parallel "$(nproc)" >>"$log" || { tail -n 20 "$log" >&2; exit 1; }
+  cmake -S "$root/samples/godot" -B "$root/build/godot" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEED_GODOT_HEED="$root/build" \
+    -DHEED_GODOT_INTERFACE="$folder/interface" >>"$log"
+  cmake --build "$root/build/godot" >>"$log" || { tail -n 20 "$log" >&2; exit 1; }
+fi
+
+# The extension is built in the root, whose llama.cpp it links.
+sources=$folder/llama_speaker
+mkdir -p "$sources"
+cp -u "$here"/godot_llama/*.[ch]pp "$root"/samples/talk/persona.[ch]pp "$root"/samples/godot/extension/{godot,values,interface}.hpp \
+  "$root"/samples/godot/extension/{godot,values}.cpp "$sources/"
+cp -ru "$root/include/heed" "$sources/"
+if [[ ! -e $sources/libllama_speaker.so || -n $(find "$sources" -newer "$sources/libllama_speaker.so" -name '*pp') ]]; then
+  "$in_root" "$folder" sh -c 'cd /llama_speaker && g++ -std=c++20 -O2 -fPIC -fvisibility=hidden -DTALK_PERSONAS=\"\" -I. -I/interface \
+    -shared -o libllama_speaker.so *.cpp -lllama -lggml -lggml-base -Wl,--no-undefined' </dev/null >>"$log" 2>&1 ||
+    { tail -n 20 "$log" >&2; exit 1; }
+fi
+
+source "$root/samples/godot/in_godot.sh"
+copy_project "$root/samples/godot" "$library"
+mkdir -p "$folder/project/llama/bin"
+cp "$here/godot_llama/llama_speaker.gdextension" "$folder/project/llama/"
+cp "$sources/libllama_speaker.so" "$folder/project/llama/bin/"
+echo res://llama/llama_speaker.gdextension >>"$folder/project/.godot/extension_list.cfg"
+cp -Lu "$model" "$folder/model.gguf"
+
+# play ROW OPTION...: the demo, drawn in a virtual screen, or without one for the row "alone".
+play() {
+  local row=$1 how=(--rendering-driver vulkan --resolution "$size") headless=0
+  shift
+  # Without drawing the loop would spin, and take a processor.
+  [[ $row != alone ]] || { headless=1 how=(--max-fps 60); }
+  rm -f "$out/$row.txt"
+  run_godot $((${seconds%.*} + 200)) "${how[@]}" -- --model /model.gguf --personas /personas --bench "$seconds" \
+    --log "/out/$row.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
+}
+
+for row in "${rows[@]}"; do
+  case $row in
+    silent) play silent --speak none ;;
+    heed) play heed --speak heed --budget "$budget" ;;
+    unlimited) play unlimited --speak heed --budget 0 ;;
+    alone) play alone --speak heed --budget 0 ;;
+    llama) variables="LLAMA_SPEAKER_THREADS=$(nproc)" play llama --speak LlamaSpeaker ;;
+    llama-fewer) variables="LLAMA_SPEAKER_THREADS=$(($(nproc) > 1 ? $(nproc) - 1 : 1))" play llama-fewer --speak LlamaSpeaker ;;
+    # ggml-vulkan leaves software drivers out unless it is told to take one.
+    llama-vulkan) variables="LLAMA_SPEAKER_GPU_LAYERS=99 GGML_VK_VISIBLE_DEVICES=0" play llama-vulkan --speak LlamaSpeaker ;;
+    *) echo "there is no row $row" >&2; exit 2 ;;
+  esac
+done
+versions=$("$in_root" "$folder" dpkg-query -W -f '${Package} ${Version}, ' godot libllama0 libggml0 mesa-vulkan-drivers 2>/dev/null || true)
+echo "${versions}heed $(git -C "$root" rev-parse --short HEAD), $(nproc) processors ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)), $size, $seconds s a row"
+exec python3 "$here/peers/godot_frames.py" "$budget" "$out" "${rows[@]}"

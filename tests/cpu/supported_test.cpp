@@ -1,0 +1,17 @@
+// heed asks the processor itself which instruction sets it has; Highway's own library must say the same.
+#define HEED_WITH_BYTE_DOT_PRODUCTS  // one more set
+#include "cpu/targets.hpp"
+//
+#include "cpu/supported.hpp"
+#include "harness/catch.hpp"
+#include "hwy/targets.h"
+
+using heed::cpu::supported_targets;
+
+TEST_CASE("Highway's library finds the same instruction sets", "[cpu]") {
+  CHECK((supported_targets() & HWY_STATIC_TARGET) != 0);
+#ifdef HEED_TEST_HIGHWAY
+  CAPTURE(HWY_TARGETS, supported_targets(), hwy::SupportedTargets());
+  CHECK((supported_targets() & HWY_TARGETS) == (hwy::SupportedTargets() & HWY_TARGETS));
+#endif
+}
