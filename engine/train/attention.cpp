@@ -143,15 +143,17 @@ namespace {
 
 // The fused pass, where it serves the attention and makes all that is wanted.
 bool add_fused(Walk& walk, const Node& node, const AttentionUpstream& upstream) {
-  if (upstream.weights.valid() || upstream.log_sum_exp.valid() || walk.wants(node.inputs[in::kAttentionBias]) ||
-      !detail::has_attention_backward(walk.data(), node))
+  if (upstream.weights.valid() || upstream.log_sum_exp.valid() || !detail::has_attention_backward(walk.data(), node))
     return false;
+  const Tensor bias = node.inputs[in::kAttentionBias];
   const detail::AttentionBackward made =
-      detail::attention_backward(walk.data(), node.outputs[0], upstream.output, walk.wants(node.inputs[in::kQuery]),
-                                 walk.wants(node.inputs[in::kKey]), walk.wants(node.inputs[in::kValue]));
+      detail::attention_backward(walk.data(), node.outputs[0], upstream.output,
+                                 {walk.wants(node.inputs[in::kQuery]), walk.wants(node.inputs[in::kKey]),
+                                  walk.wants(node.inputs[in::kValue]), walk.wants(bias)});
   walk.add(node.inputs[in::kQuery], made.query);
   walk.add(node.inputs[in::kKey], made.key);
   walk.add(node.inputs[in::kValue], made.value);
+  walk.add(bias, made.bias);
   return true;
 }
 
