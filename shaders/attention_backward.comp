@@ -3,130 +3,44 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#include "shared/storage.glsl"
-#include "shared/groups.glsl"
-#include "shared/philox.glsl"
-#include "shared/classify.glsl"
-#include "shared/attention_backward.h"
-#include "shared/masks.glsl"
-#include "shared/weight_word.glsl"
-#define SCALE uintBitsToFloat(SCALE_BITS)
-#define FILL uintBitsToFloat(FILL_BITS)
-#define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)
+#include "shared/attention_backward.glsl"
 
-layout(set = 0, binding = 0) readonly buffer Query { A_T q[]; };
-layout(set = 0, binding = 1) readonly buffer Key { A_T k[]; };
-layout(set = 0, binding = 2) readonly buffer Value { A_T v[]; };
-layout(set = 0, binding = 3) readonly buffer Gradient { A_T gradient[]; };
-layout(set = 0, binding = 4) readonly buffer Rows { vec2 rows[]; };
-layout(set = 0, binding = 5) readonly buffer FirstBytes { uint first_bytes[]; };
-layout(set = 0, binding = 5) readonly buffer FirstFloats { A_T first_floats[]; };
-layout(set = 0, binding = 6) readonly buffer SecondBytes { uint second_bytes[]; };
-layout(set = 0, binding = 6) readonly buffer SecondFloats { A_T second_floats[]; };
-layout(set = 0, binding = 7) writeonly buffer Out { OUT_T result[]; };
-
-// Rows of four-vectors, one apart so that neighbouring rows begin at other banks.
-const uint K_ROW = (D_K + 3u) / 4u, V_ROW = (D_V + 3u) / 4u, K_PITCH = K_ROW + 1u, V_PITCH = V_ROW + 1u;
-const uint PAIRS = OWN * VISIT;
 // Sums of an invocation; a workgroup has 128.
 const uint K_SUMS = (OWN * K_ROW + 127u) / 128u, V_SUMS = (OWN * V_ROW + 127u) / 128u;
 
-// Of keys and values, or of queries and dO.
-shared vec4 sh_own_k[OWN * K_PITCH];
-shared vec4 sh_own_v[OWN * V_PITCH];
-shared vec4 sh_visit_k[VISIT * K_PITCH];
-shared vec4 sh_visit_v[VISIT * V_PITCH];
-shared vec2 sh_rows[OWN + VISIT];  // of the queries, wherever they are
-shared float sh_weight[PAIRS];
-shared float sh_slope[PAIRS];
-
-bool has(uint flag) { return (FLAGS & flag) != 0u; }
-
-// Elements d .. d + 3 of a row; zeros from `size` on.
-#define HEED_ROW4(name, elements, size)                        \
-  vec4 name(uint at, uint d) {                                 \
-    vec4 x = vec4(0.0);                                        \
-    if (d < (size)) x.x = FROM_A(elements[at + d]);            \
-    if (d + 1u < (size)) x.y = FROM_A(elements[at + d + 1u]);  \
-    if (d + 2u < (size)) x.z = FROM_A(elements[at + d + 2u]);  \
-    if (d + 3u < (size)) x.w = FROM_A(elements[at + d + 3u]);  \
-    return x;                                                  \
+#ifdef MAKES_ROWS
+// The log-sum-exp of each own query, and the product of its output and its gradient.
+void make_rows(uint b, uint h, uint first, uint count) {
+  for (uint r = gl_LocalInvocationID.x; r < count; r += gl_WorkGroupSize.x) {
+    uint at = p.offset[5] + ((b * p.s_q + first + r) * p.heads + h) * D_V, row = (b * p.heads + h) * p.s_q + first + r;
+    float sum = 0.0;
+    for (uint c = 0u; c < V_ROW; ++c) sum += dot(attended4(at, c * 4u), sh_own_v[r * V_PITCH + c]);
+    vec2 made = vec2(log_sum_exp[p.offset[6] + row], sum);
+    sh_rows[r] = made;
+    rows[p.offset[4] + row] = made;
   }
-HEED_ROW4(query4, q, D_K)
-HEED_ROW4(key4, k, D_K)
-HEED_ROW4(value4, v, D_V)
-HEED_ROW4(gradient4, gradient, D_V)
+}
+#endif
 
-// Brings `count` queries and their gradients, or keys and values, from number `first` on; others up to `all` become zeros.
-#define HEED_LOAD_QUERIES(sh_k, sh_v, b, h, first, count, all, rows_at)                                         \
-  for (uint n = gl_LocalInvocationID.x; n < (all) * K_ROW; n += gl_WorkGroupSize.x) {                           \
-    uint r = n / K_ROW, c = n % K_ROW;                                                                          \
-    sh_k[r * K_PITCH + c] =                                                                                     \
-        r < (count) ? query4(p.offset[0] + (b) * p.q_b + (h) * p.q_h + ((first) + r) * p.q_s, c * 4u) : vec4(0.0); \
-  }                                                                                                             \
-  for (uint n = gl_LocalInvocationID.x; n < (all) * V_ROW; n += gl_WorkGroupSize.x) {                           \
-    uint r = n / V_ROW, c = n % V_ROW;                                                                          \
-    uint at = p.offset[3] + (((b) * p.s_q + (first) + r) * p.heads + (h)) * D_V;                                \
-    sh_v[r * V_PITCH + c] = r < (count) ? gradient4(at, c * 4u) : vec4(0.0);                                    \
-  }                                                                                                             \
-  for (uint r = gl_LocalInvocationID.x; r < (count); r += gl_WorkGroupSize.x)                                   \
-    sh_rows[(rows_at) + r] = rows[p.offset[4] + ((b) * p.heads + (h)) * p.s_q + (first) + r];
-#define HEED_LOAD_KEYS(sh_k, sh_v, b, g, first, count, all)                                                     \
-  for (uint n = gl_LocalInvocationID.x; n < (all) * K_ROW; n += gl_WorkGroupSize.x) {                           \
-    uint r = n / K_ROW, c = n % K_ROW;                                                                          \
-    sh_k[r * K_PITCH + c] =                                                                                     \
-        r < (count) ? key4(p.offset[1] + (b) * p.k_b + (g) * p.k_h + ((first) + r) * p.k_s, c * 4u) : vec4(0.0);   \
-  }                                                                                                             \
-  for (uint n = gl_LocalInvocationID.x; n < (all) * V_ROW; n += gl_WorkGroupSize.x) {                           \
-    uint r = n / V_ROW, c = n % V_ROW;                                                                          \
-    sh_v[r * V_PITCH + c] =                                                                                     \
-        r < (count) ? value4(p.offset[2] + (b) * p.v_b + (g) * p.v_h + ((first) + r) * p.v_s, c * 4u) : vec4(0.0); \
+// sums[n] += the visited rows, each times its factor for the own row of n. Where all sums of an invocation are of the same columns, it
+// reads these once.
+#define HEED_ADD_VISITED(sums, SUMS_COUNT, ROW, PITCH, factors, rows)               \
+  if (128u % ROW == 0u) {                                                           \
+    for (uint visit = 0u; visit < there; ++visit) {                                 \
+      vec4 x = rows[visit * PITCH + tid % ROW];                                     \
+      [[unroll]] for (uint n = 0u; n < SUMS_COUNT; ++n) {                           \
+        uint own = (n * 128u + tid) / ROW;                                          \
+        if (own < OWN) sums[n] += factors[visit * OWN + own] * x;                   \
+      }                                                                             \
+    }                                                                               \
+  } else {                                                                          \
+    [[unroll]] for (uint n = 0u; n < SUMS_COUNT; ++n) {                             \
+      uint e = n * 128u + tid, own = e / ROW;                                       \
+      if (own >= OWN) continue;                                                     \
+      for (uint visit = 0u; visit < there; ++visit)                                 \
+        sums[n] += factors[visit * OWN + own] * rows[visit * PITCH + e % ROW];      \
+    }                                                                               \
   }
-
-uint mask_at(uint binding, uint b, uint h, uint i, uint j) {
-  return binding == 5u ? p.offset[5] + b * p.first_b + h * p.first_h + i * p.first_q + j * p.first_k
-                       : p.offset[6] + b * p.second_b + h * p.second_h + i * p.second_q + j * p.second_k;
-}
-bool byte_of_mask_hides(uint binding, uint at, bool keep) {
-  return byte_hides(binding == 5u ? first_bytes[at / 4u] : second_bytes[at / 4u], at, keep);
-}
-bool is_hidden(uint b, uint h, uint i, uint j) {
-  int place = int(i) + aligned_place(p.s_kv, p.s_q);
-  bool hidden = j >= visible_to(place, p.s_kv) || j < passed_by(place, p.s_kv);
-  if (PADDING_AT != 0u && !hidden)
-    hidden = byte_of_mask_hides(PADDING_AT, mask_at(PADDING_AT, b, 0u, 0u, j), has(HEED_SOFTMAX_KEY_PADDING_KEEP));
-  if (MASK_AT != 0u && !hidden)
-    hidden = byte_of_mask_hides(MASK_AT, mask_at(MASK_AT, b, h, i, j), has(HEED_SOFTMAX_MASK_KEEP));
-  return hidden;
-}
-
-// The dropped weight of key j for query i, and the slope of its logit, times the scale. `score` is the product of both, `steep`
-// that of the query's gradient and the value.
-void weigh(uint b, uint h, uint i, uint j, vec2 row, float score, float steep, out float weight, out float slope) {
-  weight = 0.0;
-  slope = 0.0;
-  if (is_minus_infinity(row.x)) return;  // the query sees no key
-  bool hidden = is_hidden(b, h, i, j);
-  if (hidden && !has(HEED_SOFTMAX_FILL)) return;
-  float logit = FILL;
-  if (!hidden) {
-    logit = score * SCALE;
-    if (BIAS_AT != 0u) {
-      uint at = mask_at(BIAS_AT, b, h, i, j);
-      float added = 0.0;
-      if (BIAS_AT == 5u) added = FROM_A(first_floats[at]);
-      else added = FROM_A(second_floats[at]);
-      if (is_minus_infinity(added)) return;
-      logit += added;
-    }
-  }
-  weight = exp(logit - row.x);
-  float kept = 1.0;
-  if (has(HEED_ATTENTION_DROPOUT))
-    kept = dropout_word((b * p.heads + h) * p.s_q + i, j) < DROPOUT_THRESHOLD ? 0.0 : KEEP_SCALE;
-  if (!hidden) slope = SCALE * weight * (kept * steep - row.y);
-  weight *= kept;
-}
 
 void main() {
   uint index = workgroup_index();
@@ -140,7 +54,13 @@ void main() {
   if (OWNS_KEYS) {
     HEED_LOAD_KEYS(sh_own_k, sh_own_v, b, own_head, first, count, OWN)
   } else {
-    HEED_LOAD_QUERIES(sh_own_k, sh_own_v, b, own_head, first, count, OWN, 0u)
+    HEED_LOAD_QUERIES(sh_own_k, sh_own_v, b, own_head, first, count, OWN)
+#ifdef MAKES_ROWS
+    barrier();
+    make_rows(b, own_head, first, count);
+#else
+    HEED_LOAD_ROWS(b, own_head, first, count, 0u)
+#endif
   }
 
   vec4 k_sums[K_SUMS], v_sums[V_SUMS];
@@ -160,39 +80,31 @@ void main() {
       if (apart && !has(HEED_SOFTMAX_FILL)) continue;
       barrier();
       if (OWNS_KEYS) {
-        HEED_LOAD_QUERIES(sh_visit_k, sh_visit_v, b, h, at, there, VISIT, OWN)
+        HEED_LOAD_QUERIES(sh_visit_k, sh_visit_v, b, h, at, there, VISIT)
+#ifndef MAKES_ROWS
+        HEED_LOAD_ROWS(b, h, at, there, OWN)
+#endif
       } else {
         HEED_LOAD_KEYS(sh_visit_k, sh_visit_v, b, h / GROUP, at, there, VISIT)
       }
       barrier();
-      for (uint pair = tid; pair < PAIRS; pair += gl_WorkGroupSize.x) {
-        uint own = pair % OWN, visit = pair / OWN;
+      float scores[PAIR_SUMS], steeps[PAIR_SUMS];
+      multiply_pairs(tid, scores, steeps);
+      [[unroll]] for (uint n = 0u; n < PAIR_SUMS; ++n) {
+        uint pair = n * 128u + tid, own = pair % OWN, visit = pair / OWN;
+        if (pair >= PAIRS) continue;
         float weight = 0.0, slope = 0.0;
         if (own < count && visit < there) {
-          float score = 0.0, steep = 0.0;
-          for (uint c = 0u; c < K_ROW; ++c) score += dot(sh_own_k[own * K_PITCH + c], sh_visit_k[visit * K_PITCH + c]);
-          for (uint c = 0u; c < V_ROW; ++c) steep += dot(sh_own_v[own * V_PITCH + c], sh_visit_v[visit * V_PITCH + c]);
           uint i = OWNS_KEYS ? at + visit : first + own, j = OWNS_KEYS ? first + own : at + visit;
-          weigh(b, h, i, j, sh_rows[OWNS_KEYS ? OWN + visit : own], score, steep, weight, slope);
+          weigh(b, h, i, j, sh_rows[OWNS_KEYS ? OWN + visit : own], scores[n], steeps[n], weight, slope);
         }
         sh_weight[pair] = weight;
-        sh_slope[pair] = slope;
+        sh_slope[pair] = SCALE * slope;
       }
       barrier();
-      [[unroll]] for (uint n = 0u; n < K_SUMS; ++n) {
-        uint e = n * 128u + tid;
-        uint own = e / K_ROW, c = e % K_ROW;
-        if (own >= OWN) continue;
-        for (uint visit = 0u; visit < VISIT; ++visit)
-          if (visit < there) k_sums[n] += sh_slope[visit * OWN + own] * sh_visit_k[visit * K_PITCH + c];
-      }
-      if (!OWNS_KEYS) continue;
-      [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) {
-        uint e = n * 128u + tid;
-        uint own = e / V_ROW, c = e % V_ROW;
-        if (own >= OWN) continue;
-        for (uint visit = 0u; visit < VISIT; ++visit)
-          if (visit < there) v_sums[n] += sh_weight[visit * OWN + own] * sh_visit_v[visit * V_PITCH + c];
+      HEED_ADD_VISITED(k_sums, K_SUMS, K_ROW, K_PITCH, sh_slope, sh_visit_k)
+      if (OWNS_KEYS) {
+        HEED_ADD_VISITED(v_sums, V_SUMS, V_ROW, V_PITCH, sh_weight, sh_visit_v)
       }
     }
   }
@@ -203,9 +115,9 @@ void main() {
     uint own = e / K_ROW, d = e % K_ROW * 4u;
     uint to = out_at + own * OUT_TOKEN;
     [[unroll]] for (uint c = 0u; c < 4u; ++c)
-      if (KEY && own < count && d + c < D_K) result[to + d + c] = TO_OUT(k_sums[n][c]);
+      if ((!OWNS_KEYS || (STORES & 1u) != 0u) && own < count && d + c < D_K) result[to + d + c] = TO_OUT(k_sums[n][c]);
   }
-  if (!OWNS_KEYS || !VALUE) return;
+  if (!OWNS_KEYS || (STORES & 2u) == 0u) return;
   [[unroll]] for (uint n = 0u; n < V_SUMS; ++n) {
     uint e = n * 128u + tid;
     uint own = e / V_ROW, d = e % V_ROW * 4u;

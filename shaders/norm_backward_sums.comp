@@ -30,7 +30,8 @@ void main() {
   uint count = column < p.n ? p.rows : 0u;
   float products = 0.0, gradients = 0.0, results = 0.0;
   for (uint row = gl_LocalInvocationID.y; row < count; row += gl_WorkGroupSize.y) {
-    uvec4 at = UNRAVEL(row, p.dim);
+    // Rows mostly follow each other evenly.
+    uvec4 at = p.dim[1] * p.dim[2] == 1u ? uvec4(0u, 0u, 0u, row) : UNRAVEL(row, p.dim);
     float gradient = 0.0;
     if (GAMMA || BETA)
       gradient = FROM_A(upstream[p.offset[1] + DOT4(at, p.upstream_stride) + column * p.upstream_stride[4]]);

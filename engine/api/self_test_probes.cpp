@@ -265,7 +265,8 @@ void attention_backward(Graph& g, DType t, Dim m, Dim n) {
   options.dropout = 0.25f;
   const Tensor y = g.attention(q, k, v, options).output;
   detail::GraphData& data = detail::data_of(g);
-  const auto made = detail::attention_backward(data, y, g.input("dy", {2, 4, m, 12}, t));
+  const auto made = detail::attention_backward(data, y, g.input("dy", {2, 4, m, 12}, t), {.bias = true});
+  g.output("dbias", made.bias);
   g.output("dq", made.query);
   g.output("dk", made.key);
   g.output("dv", made.value);

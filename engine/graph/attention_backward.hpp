@@ -10,12 +10,16 @@ namespace heed::detail {
 // finite, whether queries see them or not.
 bool has_attention_backward(const GraphData& data, const Node& node);
 
-// The gradients of query, key and value that are wanted, of their shapes, from `upstream`, that of `output`, which an attention of the
+// Which gradients of an attention are wanted.
+struct AttentionBackwardWanted {
+  bool query = true, key = true, value = true, bias = false;
+};
+// The gradients of query, key, value and bias that are wanted, of their shapes, from `upstream`, that of `output`, which an attention of the
 // graph gives. The attention gets a log-sum-exp if it has none. Dropout is drawn again by the counters of the forward pass.
 struct AttentionBackward {
-  Tensor query, key, value;
+  Tensor query, key, value, bias;
 };
-AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream, bool of_query = true,
-                                     bool of_key = true, bool of_value = true);
+AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream,
+                                     const AttentionBackwardWanted& wanted = {});
 
 }  // namespace heed::detail

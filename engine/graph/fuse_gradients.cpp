@@ -95,9 +95,10 @@ class GradientFusion {
       begin = graph_.sizes.add(begin, build_.info(part).dims[static_cast<size_t>(join.as<ConcatAttrs>().axis)]);
     }
     for (const size_t i : {out::kQueryGradient, out::kKeyGradient, out::kValueGradient})
-      if (attention->outputs[i].valid() != placed[i].valid() || !is_only_read_by(attention->outputs[i], n)) return false;
+      if (attention->outputs[i].valid() != placed[i].valid() || !is_only_read_by(attention->outputs[i], n))
+        return false;
     if (!lie_well(placed)) return false;
-    attention->outputs = placed;
+    std::copy_n(placed.begin(), 3, attention->outputs.begin());
     return true;
   }
 
@@ -105,15 +106,17 @@ class GradientFusion {
     if (!output.valid()) return true;
     const uint32_t storage = graph_.tensors[output.id].storage;
     const auto readers = flow_.readers(storage);
-    return !flow_.is_output[storage] && std::all_of(readers.begin(), readers.end(),
-                                                    [&](const Dataflow::Reader& reader) { return reader.node == node; });
+    return !flow_.is_output[storage] &&
+           std::all_of(readers.begin(), readers.end(),
+                       [&](const Dataflow::Reader& reader) { return reader.node == node; });
   }
 
   // Whether both show the same elements; their axes may be in another order.
   bool shows_output(Tensor output, Tensor part) {
     if (!output.valid()) return false;
     const TensorInfo &a = build_.info(output), &b = build_.info(part);
-    return a.storage == b.storage && a.offset == b.offset && a.dtype == b.dtype && build_.elements(a) == build_.elements(b);
+    return a.storage == b.storage && a.offset == b.offset && a.dtype == b.dtype &&
+           build_.elements(a) == build_.elements(b);
   }
 
   // The output, with its axes, where the concatenation would put the part: at `begin` of its axis. Invalid if strides cannot say it.
@@ -147,8 +150,8 @@ class GradientFusion {
     for (const size_t i : {out::kQueryGradient, out::kKeyGradient, out::kValueGradient}) {
       if (!outputs[i].valid()) continue;
       const TensorInfo& info = build_.info(outputs[i]);
-      if (!sizes.is_constant(info.offset) || !sizes.is_constant(info.strides[1]) || !sizes.is_constant(info.strides[2]) ||
-          !sizes.is_constant(info.strides[3], 1))
+      if (!sizes.is_constant(info.offset) || !sizes.is_constant(info.strides[1]) ||
+          !sizes.is_constant(info.strides[2]) || !sizes.is_constant(info.strides[3], 1))
         return false;
       if (!sizes.is_constant(info.dims[0], 1) && info.strides[0] != graph_.sizes.mul(info.strides[2], info.dims[2]))
         return false;

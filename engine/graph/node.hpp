@@ -89,8 +89,8 @@ struct AttentionAttrs {
 // AttentionBackward has the attributes of its attention. inputs: query, key, value, key_padding, mask, bias, then the attention's
 // output, the gradient of that, and the log-sum-exp, F32; all but this and masks of one type. outputs: the gradients of query, key and value, [B, H, S, d]
 // with an innermost stride of 1. Strides of heads and tokens are constants, and batches lie one behind the other, as S tokens each.
-// Those of key and value have the same strides, lie in one storage, and are invalid if nobody wants them; without makes_query, the
-// first output is one of these two.
+// Those of key and value have the same strides and lie in one storage; and the gradient of the bias, of its shape, without gaps. All
+// but the first are invalid if nobody wants them; without makes_query, the first output is one of the others.
 
 // inputs: x, gamma, beta (LayerNorm only), residual (shape of x; added to x first).
 struct NormAttrs {
@@ -320,7 +320,7 @@ inline constexpr size_t kWeights = 1, kLogSumExp = 2;
 // matmul: scale * (a x b) + bias beside what the activation makes of it, if later passes read both; then there is no residual
 inline constexpr size_t kBeforeActivation = 1;
 // attention_backward
-inline constexpr size_t kQueryGradient = 0, kKeyGradient = 1, kValueGradient = 2;
+inline constexpr size_t kQueryGradient = 0, kKeyGradient = 1, kValueGradient = 2, kBiasGradient = 3;
 // norm_backward
 inline constexpr size_t kGammaGradient = 1, kBetaGradient = 2, kRowSums = 3;
 // gradient_norm

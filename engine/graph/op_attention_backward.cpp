@@ -73,8 +73,8 @@ bool has_attention_backward(const GraphData& data, const Node& node) {
   return true;
 }
 
-AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream, bool of_query, bool of_key,
-                                     bool of_value) {
+AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream,
+                                     const AttentionBackwardWanted& wanted) {
   Build build(data, "attention_backward");
   const auto found = std::find_if(data.nodes.begin(), data.nodes.end(),
                                   [&](const Node& one) { return one.op == Op::Attention && one.outputs[0] == output; });
@@ -90,23 +90,26 @@ AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upst
                value = with_dense_rows(build, node.inputs[in::kValue]), gradient = laid_as_output(build, upstream);
   const TensorInfo q = build.info(query), k = build.info(key), v = build.info(value);
   AttentionBackward of;
-  if (of_query) of.query = add_heads(build, q, q.dims[3]);
-  if (of_key || of_value) {
+  if (wanted.query) of.query = add_heads(build, q, q.dims[3]);
+  if (wanted.key || wanted.value) {
     const Tensor both = add_heads(build, k, data.sizes.add(k.dims[3], v.dims[3]));
-    if (of_key) of.key = build.add_slice(both, 3, 0, build.dim_of(k.dims[3]));
-    if (of_value) of.value = build.add_slice(both, 3, build.dim_of(k.dims[3]), build.dim_of(v.dims[3]));
+    if (wanted.key) of.key = build.add_slice(both, 3, 0, build.dim_of(k.dims[3]));
+    if (wanted.value) of.value = build.add_slice(both, 3, build.dim_of(k.dims[3]), build.dim_of(v.dims[3]));
   }
+  const Tensor bias = node.inputs[in::kAttentionBias];
+  if (wanted.bias && bias.valid()) of.bias = build.add_like(build.info(bias), q.dtype);
+  Tensor first = of.bias;
+  for (const Tensor made : {of.value, of.key, of.query})
+    if (made.valid()) first = made;
   Node& made =
       build.add_node(Op::AttentionBackward,
                      {query, key, value, node.inputs[in::kAttentionKeyPadding], node.inputs[in::kAttentionMask],
                       node.inputs[in::kAttentionBias], node.outputs[0], gradient, log_sum_exp},
-                     of_query ? of.query
-                     : of_key ? of.key
-                              : of.value,
-                     node.as<AttentionAttrs>());
-  made.as<AttentionAttrs>().makes_query = of_query;
+                     first, node.as<AttentionAttrs>());
+  made.as<AttentionAttrs>().makes_query = wanted.query;
   made.outputs[out::kKeyGradient] = of.key;
   made.outputs[out::kValueGradient] = of.value;
+  made.outputs[out::kBiasGradient] = of.bias;
   return of;
 }
 

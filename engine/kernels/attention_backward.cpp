@@ -1,5 +1,5 @@
-// The gradients of attention: a dispatch that makes two numbers of each query, then one for the gradients of keys and values, and one
-// for those of queries.
+// The gradients of attention: a dispatch for those of queries, one for those of keys and values, and one for that of the bias. Two
+// numbers of each query come first, made by a dispatch of their own or by that of queries.
 #include <bit>
 #include <optional>
 
@@ -46,7 +46,12 @@ Masks masks_of(const Has& has) {
   return masks;
 }
 
-constexpr uint32_t kFirstMask = 5;
+constexpr uint32_t kRows = 4, kFirstMask = 5;
+
+// Whether a kernel of its own makes the rows. Else the one that owns queries has bindings free for what it needs to make them.
+bool has_rows_kernel(const Node& node) {
+  return !node.as<AttentionAttrs>().makes_query || masks_of([&](size_t i) { return node.inputs[i].valid(); }).count > 0;
+}
 
 // The result by whose place kernels know that of all results in its storage.
 Tensor first_result(const Node& node, bool owns_keys) {
@@ -55,12 +60,11 @@ Tensor first_result(const Node& node, bool owns_keys) {
   return key.valid() ? key : node.outputs[out::kValueGradient];
 }
 
-void add_pass(const Select& select, const Tile& tile, bool owns_keys, const char* why) {
+// Sets what all three have in common, and binds what they read.
+KernelUse& add_kernel_of(const Select& select, const Tile& tile, const ByStorage& ids, const char* why) {
   const auto& attrs = select.node.as<AttentionAttrs>();
   const DropoutWords words = dropout_words(attrs.dropout.p);
-  constexpr ByStorage kIds = {KernelId::AttentionBackwardF32, KernelId::AttentionBackwardF16,
-                              KernelId::AttentionBackwardBf16};
-  KernelUse& use = add_kernel(select, kIds.of(select.out().dtype), {kInvocations, 1, 1}, why);
+  KernelUse& use = add_kernel(select, ids.of(select.out().dtype), {kInvocations, 1, 1}, why);
   uint32_t flags =
       masking_flags(select, attrs.softmax, in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias);
   if (attrs.dropout.p > 0.0f) flags |= HEED_ATTENTION_DROPOUT;
@@ -71,7 +75,7 @@ void add_pass(const Select& select, const Tile& tile, bool owns_keys, const char
   use.key.set(Spec::KEEP_SCALE_BITS, std::bit_cast<uint32_t>(words.keep_scale));
   use.key.set(Spec::GROUP,
               u32(select.max_of(select.info(in::kQuery).dims[1]) / select.max_of(select.info(in::kKey).dims[1])));
-  use.key.set(Spec::WINDOW, attrs.softmax.window).set(Spec::OWNS_KEYS, owns_keys);
+  use.key.set(Spec::WINDOW, attrs.softmax.window);
   use.key.set(Spec::OWN, tile.own).set(Spec::VISIT, tile.visit);
   const auto read = [&](Tensor tensor) { use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, false, tensor}; };
   for (const size_t i : {in::kQuery, in::kKey, in::kValue, in::kAttendedGradient}) read(select.node.inputs[i]);
@@ -82,20 +86,68 @@ void add_pass(const Select& select, const Tile& tile, bool owns_keys, const char
     read(select.node.inputs[m < masks.count ? masks.inputs[m] : in::kQuery]);
     if (m < masks.count) use.key.set(Spec::PADDING_AT + (masks.inputs[m] - in::kAttentionKeyPadding), kFirstMask + m);
   }
+  return use;
+}
+
+void add_pass(const Select& select, const Tile& tile, bool owns_keys, const char* why) {
+  constexpr ByStorage kIds = {KernelId::AttentionBackwardF32, KernelId::AttentionBackwardF16,
+                              KernelId::AttentionBackwardBf16};
+  constexpr ByStorage kFirst = {KernelId::AttentionBackwardFirstF32, KernelId::AttentionBackwardFirstF16,
+                                KernelId::AttentionBackwardFirstBf16};
+  const bool makes_rows = !owns_keys && !has_rows_kernel(select.node);
+  KernelUse& use = add_kernel_of(select, tile, makes_rows ? kFirst : kIds, why);
+  use.key.set(Spec::OWNS_KEYS, owns_keys);
   const Tensor key = select.node.outputs[out::kKeyGradient], value = select.node.outputs[out::kValueGradient];
   const Tensor first = first_result(select.node, owns_keys);
   const auto constant = [&](SizeId size) { return u32(select.max_of(size)); };
   const TensorInfo& made = select.schedule.info(first);
   use.key.set(Spec::OUT_TOKEN, constant(made.strides[2])).set(Spec::OUT_HEAD, constant(made.strides[1]));
-  use.key.set(Spec::KEY, !owns_keys || key.valid()).set(Spec::VALUE, owns_keys && value.valid());
+  use.key.set(Spec::STORES, (key.valid() ? 1 : 0) + (value.valid() ? 2 : 0));
+  if (makes_rows) {
+    use.buffers[kRows].write = true;
+    use.buffers[kFirstMask].tensor = select.node.inputs[in::kAttended];
+    use.buffers[kFirstMask + 1].tensor = select.node.inputs[in::kAttendedLogSumExp];
+  }
   use.key.set(Spec::VALUE_AT, owns_keys && key.valid() && value.valid()
                                   ? constant(select.schedule.info(value).offset) - constant(made.offset)
                                   : 0);
   use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, first};
 }
 
+// Bit i is set if the bias is broadcast along axis i of the scores.
+uint32_t summed_axes(const Select& select) {
+  const TensorInfo& bias = select.info(in::kAttentionBias);
+  const SizeTable& sizes = select.schedule.sizes;
+  uint32_t axes = 0;
+  for (int axis = 0; axis < 4; ++axis) {
+    const int own = axis - (4 - bias.rank);
+    if (own < 0 || sizes.is_constant(bias.dims[static_cast<size_t>(own)], 1)) axes |= 1u << axis;
+  }
+  return axes;
+}
+
+void add_bias(const Select& select, const Tile& tile) {
+  constexpr ByStorage kIds = {KernelId::AttentionBackwardBiasF32, KernelId::AttentionBackwardBiasF16,
+                              KernelId::AttentionBackwardBiasBf16};
+  KernelUse& use =
+      add_kernel_of(select, tile, kIds, "workgroups own elements of the bias and go over what it is broadcast to");
+  use.key.set(Spec::OWNS_KEYS, true).set(Spec::SUMS, summed_axes(select));
+  for (const size_t unused : {Spec::OUT_TOKEN, Spec::OUT_HEAD, Spec::VALUE_AT, Spec::STORES}) use.key.set(unused, 0);
+  use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, select.node.outputs[out::kBiasGradient]};
+}
+
 bool makes_keys(const Node& node) {
   return node.outputs[out::kKeyGradient].valid() || node.outputs[out::kValueGradient].valid();
+}
+
+void add_rows(const Select& select, KernelId id) {
+  KernelUse& rows = add_kernel(select, id, {kInvocations, 1, 1},
+                               "an invocation per query: log-sum-exp, and the product of output and gradient");
+  rows.buffer_count = 4;
+  rows.buffers[0] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttended]};
+  rows.buffers[1] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttendedGradient]};
+  rows.buffers[2] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttendedLogSumExp]};
+  rows.buffers[3] = {BufferUse::Kind::Tensor, true, select.node.workspace};
 }
 
 struct Strides {
@@ -132,21 +184,47 @@ AttentionBackwardParams params_of(const Emit& emit, const View& q, const View& k
   }
   p.seed = emit.values.seed;
   p.stream = emit.node.as<AttentionAttrs>().dropout.stream;
+  p.batches = u32(q.dim[0]);
   return p;
 }
 
-void emit_pass(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int64_t heads, int64_t owned,
-               double work) {
+void emit_tasks(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, int64_t tasks, double work) {
   const KernelUse& use = emit.kernels.uses[kernel];
-  const int64_t tasks = heads * ceil_div<int64_t>(owned, use.key.spec[Spec::OWN]);
   p.tasks = u32(tasks);
   p.offset[7] = u32(resolve(emit.schedule, use.buffers[7].tensor, emit.values).offset);
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = kernel;
   dispatch.groups = fold_groups(tasks);
   dispatch.work = work;
-  dispatch.workspace_bytes = 8.0 * static_cast<double>(p.s_q) * static_cast<double>(heads);
+  dispatch.workspace_bytes = 8.0 * static_cast<double>(p.s_q) * p.heads * p.batches;
   dispatch.set_push(p);
+}
+
+void emit_pass(const Emit& emit, uint32_t kernel, const AttentionBackwardParams& p, int64_t heads, int64_t owned,
+               double work) {
+  emit_tasks(emit, kernel, p, heads * ceil_div<int64_t>(owned, emit.kernels.uses[kernel].key.spec[Spec::OWN]), work);
+}
+
+void emit_bias(const Emit& emit, uint32_t kernel, const AttentionBackwardParams& p, double work) {
+  const auto& spec = emit.kernels.uses[kernel].key.spec;
+  const auto parts = [&](int axis, int64_t size, int64_t block) {
+    return (spec[Spec::SUMS] >> axis & 1) != 0 ? 1 : ceil_div(size, block);
+  };
+  const int64_t blocks = parts(2, p.s_q, spec[Spec::VISIT]) * parts(3, p.s_kv, spec[Spec::OWN]);
+  emit_tasks(emit, kernel, p, parts(0, p.batches, 1) * parts(1, p.heads, 1) * blocks, work);
+}
+
+void emit_rows_of(const Emit& emit, const View& q, const View& v) {
+  AttentionBackwardRowsParams of_rows{};
+  of_rows.offset[0] = u32(emit.in(in::kAttended).offset);
+  of_rows.offset[1] = u32(emit.in(in::kAttendedGradient).offset);
+  of_rows.offset[2] = u32(emit.in(in::kAttendedLogSumExp).offset);
+  const int64_t heads = q.dim[0] * q.dim[1], rows = heads * q.dim[2];
+  of_rows.rows = u32(rows), of_rows.heads = u32(q.dim[1]), of_rows.s_q = u32(q.dim[2]), of_rows.d_v = u32(v.dim[3]);
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.groups = fold_groups(ceil_div<int64_t>(rows, kInvocations));
+  dispatch.work = 8.0 * static_cast<double>(rows * v.dim[3]);
+  dispatch.set_push(of_rows);
 }
 
 }  // namespace
@@ -163,44 +241,37 @@ Status select_attention_backward(const Select& select) {
   if (!tile)
     return select.unsupported(
         format("heads of %lld and %lld elements", static_cast<long long>(d_k), static_cast<long long>(d_v)));
-  constexpr ByStorage kRows = {KernelId::AttentionBackwardRowsF32, KernelId::AttentionBackwardRowsF16,
-                               KernelId::AttentionBackwardRowsBf16};
+  constexpr ByStorage kIds = {KernelId::AttentionBackwardRowsF32, KernelId::AttentionBackwardRowsF16,
+                              KernelId::AttentionBackwardRowsBf16};
   KernelId id{};
-  Status status = pick_storage(select, select.info(in::kQuery).dtype, kRows, &id);
+  Status status = pick_storage(select, select.info(in::kQuery).dtype, kIds, &id);
   if (status == Status::Ok) status = expect_dtype(select, in::kAttentionBias, "bias", select.out().dtype);
   if (status != Status::Ok) return status;
-  KernelUse& rows = add_kernel(select, id, {kInvocations, 1, 1},
-                               "an invocation per query: log-sum-exp, and the product of output and gradient");
-  rows.buffer_count = 4;
-  rows.buffers[0] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttended]};
-  rows.buffers[1] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttendedGradient]};
-  rows.buffers[2] = {BufferUse::Kind::Tensor, false, select.node.inputs[in::kAttendedLogSumExp]};
-  rows.buffers[3] = {BufferUse::Kind::Tensor, true, select.node.workspace};
-  if (makes_keys(select.node)) add_pass(select, *tile, true, "workgroups own keys and go over queries");
+  if (has_rows_kernel(select.node)) add_rows(select, id);
   if (select.node.as<AttentionAttrs>().makes_query)
     add_pass(select, *tile, false, "workgroups own queries and go over keys");
+  if (makes_keys(select.node)) add_pass(select, *tile, true, "workgroups own keys and go over queries");
+  if (select.node.outputs[out::kBiasGradient].valid()) add_bias(select, *tile);
   return Status::Ok;
 }
 
 void emit_attention_backward(const Emit& emit) {
   const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue);
-  AttentionBackwardRowsParams of_rows{};
-  of_rows.offset[0] = u32(emit.in(in::kAttended).offset);
-  of_rows.offset[1] = u32(emit.in(in::kAttendedGradient).offset);
-  of_rows.offset[2] = u32(emit.in(in::kAttendedLogSumExp).offset);
   const int64_t heads = q.dim[0] * q.dim[1], rows = heads * q.dim[2];
-  of_rows.rows = u32(rows), of_rows.heads = u32(q.dim[1]), of_rows.s_q = u32(q.dim[2]), of_rows.d_v = u32(v.dim[3]);
-  Dispatch& dispatch = emit.dispatches->add();
-  dispatch.groups = fold_groups(ceil_div<int64_t>(rows, kInvocations));
-  dispatch.work = 8.0 * static_cast<double>(rows * v.dim[3]);
-  dispatch.set_push(of_rows);
-
-  const AttentionBackwardParams p = params_of(emit, q, k, v);
+  uint32_t kernel = 0;
+  AttentionBackwardParams p = params_of(emit, q, k, v);
+  if (has_rows_kernel(emit.node)) {
+    emit_rows_of(emit, q, v);
+    ++kernel;
+  } else {
+    p.offset[kFirstMask] = u32(emit.in(in::kAttended).offset);
+    p.offset[kFirstMask + 1] = u32(emit.in(in::kAttendedLogSumExp).offset);
+  }
   const auto keys = static_cast<double>(emit.node.as<AttentionAttrs>().softmax.visited_keys(k.dim[2], 1));
   const double product = 2.0 * static_cast<double>(rows) * keys * static_cast<double>(q.dim[3] + v.dim[3]);
-  uint32_t kernel = 1;
+  if (emit.node.as<AttentionAttrs>().makes_query) emit_pass(emit, kernel++, p, heads, q.dim[2], 1.5 * product);
   if (makes_keys(emit.node)) emit_pass(emit, kernel++, p, k.dim[0] * k.dim[1], k.dim[2], 2.0 * product);
-  if (emit.node.as<AttentionAttrs>().makes_query) emit_pass(emit, kernel, p, heads, q.dim[2], 1.5 * product);
+  if (emit.node.outputs[out::kBiasGradient].valid()) emit_bias(emit, kernel, p, product);
 }
 
 }  // namespace heed::kernels

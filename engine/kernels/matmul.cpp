@@ -40,8 +40,8 @@ KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   if (is_quantized(b)) use.key.set(MatmulBlockConstants::BLOCK_TYPE, number_of(b));
   constexpr size_t kInputs[] = {in::kA, in::kB, in::kBias, in::kResidual};
   bind(select, &use, kInputs);
-  if (const Tensor kept = select.node.outputs[out::kBeforeActivation]; kept.valid())
-    use.buffers[in::kResidual] = {BufferUse::Kind::Tensor, true, kept};
+  const Tensor kept = select.node.outputs[out::kBeforeActivation];
+  use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, kept.valid() ? kept : select.node.outputs[0]};
   return use;
 }
 
@@ -62,6 +62,7 @@ MatmulParams params_of(const Emit& emit, const Problem& problem, const KernelUse
   p.offset[0] = u32(problem.a.offset);
   p.offset[1] = u32(problem.b.offset);
   p.offset[3] = u32(problem.residual.offset);
+  p.offset[5] = p.offset[3];
   p.offset[4] = u32(problem.out.offset);
   if (emit.has(in::kBias)) {
     const View bias = emit.in(in::kBias);

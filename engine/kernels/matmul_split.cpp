@@ -50,8 +50,9 @@ void add_partial(const Select& select, uint32_t kernel) {
   KernelList& list = *select.kernels;
   KernelUse& partial = list.add() = list.uses[kernel];
   partial.role = KernelUse::Role::Partial;
-  partial.buffers[partial.buffer_count - 1].tensor = select.node.workspace;
-  if (partial.buffers[in::kResidual].write) partial.buffers[in::kResidual] = partial.buffers[in::kA];
+  // Neither the result nor what its activation is given is written yet.
+  for (const uint32_t binding : {partial.buffer_count - 2, partial.buffer_count - 1})
+    partial.buffers[binding].tensor = select.node.workspace;
   list.uses[kernel].partner = list.count - 1;
 }
 

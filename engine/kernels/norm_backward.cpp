@@ -41,9 +41,10 @@ void select_sums(const Select& select) {
   };
   for (const Tensor read : {node.inputs[in::kX], node.inputs[in::kUpstream], node.outputs[0], node.workspace})
     add(read, false);
-  // A binding must hold a buffer, also where nothing is written to it.
-  for (const size_t i : kSummed)
-    add(node.outputs[i].valid() ? node.outputs[i] : node.inputs[in::kX], node.outputs[i].valid());
+  // A binding must hold a buffer that may be written, also where nothing is.
+  const size_t some =
+      *std::find_if(std::begin(kSummed), std::end(kSummed), [&](size_t i) { return node.outputs[i].valid(); });
+  for (const size_t i : kSummed) add(node.outputs[node.outputs[i].valid() ? i : some], true);
 }
 
 void emit_sums(const Emit& emit, const NormBackwardParams& of_rows) {
@@ -92,8 +93,7 @@ Status select_norm_backward(const Select& select) {
     use->key.set(NormBackwardConstants::RESIDUAL, select.has(in::kBackwardResidual));
     use->key.set(NormBackwardConstants::ROWS, rows.valid());
     bind(select, use, kInputs);
-    use->buffers[use->buffer_count++] = {BufferUse::Kind::Tensor, rows.valid(),
-                                         rows.valid() ? rows : select.node.inputs[in::kX]};
+    use->buffers[use->buffer_count++] = {BufferUse::Kind::Tensor, true, rows.valid() ? rows : select.node.outputs[0]};
   });
   if (rows.valid()) select_sums(select);
   return Status::Ok;

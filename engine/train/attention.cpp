@@ -143,15 +143,17 @@ namespace {
 
 // The fused pass, where it serves the attention and makes all that is wanted.
 bool add_fused(Backflow& flow, const Node& node, const AttentionUpstream& upstream) {
-  if (upstream.weights.valid() || upstream.log_sum_exp.valid() || flow.wants(node.inputs[in::kAttentionBias]) ||
-      !detail::has_attention_backward(flow.data(), node))
+  if (upstream.weights.valid() || upstream.log_sum_exp.valid() || !detail::has_attention_backward(flow.data(), node))
     return false;
+  const Tensor bias = node.inputs[in::kAttentionBias];
   const detail::AttentionBackward made =
-      detail::attention_backward(flow.data(), node.outputs[0], upstream.output, flow.wants(node.inputs[in::kQuery]),
-                                 flow.wants(node.inputs[in::kKey]), flow.wants(node.inputs[in::kValue]));
+      detail::attention_backward(flow.data(), node.outputs[0], upstream.output,
+                                 {flow.wants(node.inputs[in::kQuery]), flow.wants(node.inputs[in::kKey]),
+                                  flow.wants(node.inputs[in::kValue]), flow.wants(bias)});
   flow.add(node.inputs[in::kQuery], made.query);
   flow.add(node.inputs[in::kKey], made.key);
   flow.add(node.inputs[in::kValue], made.value);
+  flow.add(bias, made.bias);
   return true;
 }
 

@@ -5,9 +5,12 @@
 //
 // A workgroup owns OWN keys of a head of keys and goes over the queries of all heads that share it, VISIT at a time; or it owns
 // queries and goes over keys. Tokens of the result lie OUT_TOKEN apart, one batch behind the other, and heads OUT_HEAD; dV begins
-// VALUE_AT behind dK. dO lies as [B, S_q, H, D_V].
+// VALUE_AT behind dK. dO lies as [B, S_q, H, D_V]. The gradient of the bias is the sum of dS over all axes along which the bias is
+// broadcast, and has no gaps.
 //
-// Two of key padding, mask and bias may be there: in bindings 5 and 6, with strides of the scores' shape.
+// Two of key padding, mask and bias may be there: in bindings 5 and 6, with strides of the scores' shape. Where there is none, the
+// kernel that owns queries comes first and makes the rows itself (variants with MAKES_ROWS), of the output, which lies as dO, and of
+// the log-sum-exp in these.
 #include "constants.h"
 #include "params.h"
 
@@ -21,6 +24,7 @@ uint v_b, v_h, v_s;
 uint first_b, first_h, first_q, first_k;  // of the mask in binding 5, then of that in binding 6
 uint second_b, second_h, second_q, second_k;
 uint seed, stream;
+uint batches;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(AttentionBackwardConstants)
@@ -43,6 +47,7 @@ HEED_CONSTANT(17, uint, BIAS_AT, 0)
 HEED_CONSTANT(18, uint, OUT_TOKEN, 0)
 HEED_CONSTANT(19, uint, OUT_HEAD, 0)
 HEED_CONSTANT(20, uint, VALUE_AT, 0)  // modulo 2^32
-HEED_CONSTANT(21, bool, KEY, true)    // of those that own keys: which of dK and dV are stored
-HEED_CONSTANT(22, bool, VALUE, true)
+HEED_CONSTANT(21, uint, STORES, 3)    // of those that own keys: 1 dK, 2 dV
+// Of the gradient of the bias: bit i is set if it is broadcast along axis i of the scores.
+HEED_CONSTANT(22, uint, SUMS, 0)
 HEED_END_CONSTANTS

@@ -19,7 +19,7 @@
 #define HEED_MATMUL_B_VEC4 64u
 #define HEED_MATMUL_B_BFLOAT 128u  // a B that is narrower than A is bf16; otherwise f16
 #define HEED_MATMUL_GATED 256u     // the residual multiplies; otherwise it is added
-#define HEED_MATMUL_KEEPS 1024u    // what the activation is given is stored in the place of a residual
+#define HEED_MATMUL_KEEPS 1024u    // what the activation is given is stored, too, with the strides of a residual
 #define HEED_MATMUL_SLOPES 512u    // the activation's derivative at the residual multiplies, and there is nothing else
 
 #define HEED_SOFTMAX_CAUSAL 1u

@@ -25,9 +25,9 @@ layout(set = 0, binding = 1) readonly buffer B4 { A_VEC4 b4[]; };
 layout(set = 0, binding = 1) readonly buffer B16 { uvec4 b16[]; };
 layout(set = 0, binding = 2) readonly buffer Bias { A_T bias[]; };
 layout(set = 0, binding = 3) readonly buffer Residual { A_T residual[]; };
-layout(set = 0, binding = 3) writeonly buffer Kept { OUT_T kept[]; };
 layout(set = 0, binding = 4) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 4) writeonly buffer Partial { float partial_sums[]; };
+layout(set = 0, binding = 5) writeonly buffer Kept { OUT_T kept[]; };
 
 bool has(uint flag) { return (FLAGS & flag) != 0u; }
 
@@ -100,12 +100,12 @@ float epilogue(float sum, uint element, float column_bias, float other) {
   return value;
 }
 
-// Store the element in row m and column n of the tile's batch, whose product is `sum`. With HEED_MATMUL_KEEPS, `residual` in names
-// says where what the activation is given goes.
+// Store the element in row m and column n of the tile's batch, whose product is `sum`. With HEED_MATMUL_KEEPS, what the
+// activation is given lies as a residual would.
 void store_finished(Tile t, uint m, uint n, float sum, float column_bias, float other) {
   uint at = t.out_at + m * p.out_m + n;
   if (has(HEED_MATMUL_KEEPS) && p.partial == 0u)
-    kept[t.residual + m * p.residual_m + n] = TO_OUT(has(HEED_MATMUL_BIAS) ? sum * p.scale + column_bias : sum * p.scale);
+    kept[t.residual - p.offset[3] + p.offset[5] + m * p.residual_m + n] = TO_OUT(has(HEED_MATMUL_BIAS) ? sum * p.scale + column_bias : sum * p.scale);
   if (p.partial != 0u) partial_sums[at] = sum;
   else result[at] = TO_OUT(epilogue(sum, (t.batch * p.m + m) * p.n + n, column_bias, other));
 }

@@ -5,7 +5,7 @@
 #include "params.h"
 
 HEED_BEGIN_PARAMS(MatmulParams)
-uint offset[5];  // a, b, bias, residual, out
+uint offset[6];  // a, b, bias, residual, out, and what the activation is given
 uint m, n, k;
 uint batch_1;  // size of b1
 uint tiles_m, tiles_n;

@@ -178,9 +178,10 @@ void check_kernel(const KernelUse& use, const Capabilities& device) {
     if (use.buffers[b].write && use.buffers[b].tensor.valid()) written.insert(use.buffers[b].tensor.id);
     CHECK(use.buffers[b].tensor.valid() == (use.buffers[b].kind == BufferUse::Kind::Tensor));
   }
-  // One result, but for the states of an optimizer, and what a norm's gradient leaves for its sums or sums up.
-  if (use.key.id != KernelId::UpdateF32 && use.key.id != KernelId::GradientNormCombine &&
-      use.key.id != KernelId::NormBackwardF32 && use.key.id != KernelId::NormBackwardSumsF32)
+  // One result, but for the states of an optimizer, and what gradients of norms and attention leave for later dispatches or sum up.
+  if (use.key.id != KernelId::AttentionBackwardFirstF32 && use.key.id != KernelId::UpdateF32 &&
+      use.key.id != KernelId::GradientNormCombine && use.key.id != KernelId::NormBackwardF32 &&
+      use.key.id != KernelId::NormBackwardSumsF32)
     CHECK(written.size() == 1);
 }
 

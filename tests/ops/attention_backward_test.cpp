@@ -18,7 +18,9 @@ struct Sample {
   float dropout = 0.0f;
   bool extents = false;  // the sizes are the maxima of extents; runs are smaller, too
   bool turned = false;   // upstream and keys lie in memory in another order
-  bool of_query = true, of_key = true, of_value = true;
+  bool narrow = false;   // also with storage of 16 bits
+  bool of_query = true, of_key = true, of_value = true, of_bias = false;
+  Sizes bias_shape = {};  // without: heads, queries and keys
 };
 
 // The values with which a sample runs.
@@ -28,7 +30,7 @@ struct Given {
 };
 
 struct Gradients {
-  Array query, key, value;
+  Array query, key, value, bias;
 };
 
 // Adds terms, whose magnitudes bound the error of an f32 sum of them.
@@ -78,7 +80,7 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
     delta[row] += weights.at(at) * factors.at(at) * steep.at(at);
     spread[row] += weights.at(at) * factors.at(at) * std::abs(steep.at(at)) + weights.at(at);
   });
-  Gradients made{Array(given.q.shape), Array(given.k.shape), Array(given.v.shape)};
+  Gradients made{Array(given.q.shape), Array(given.k.shape), Array(given.v.shape), Array(scores.shape)};
   for_all([&](int64_t b, int64_t h, int64_t g, int64_t i, int64_t j, int64_t at) {
     const auto row = static_cast<size_t>(at / m);
     const double weight = weights.at(at), dropped = weight * factors.at(at);
@@ -89,6 +91,9 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
       add_term(&made.value, at4(made.value, b, g, j, d), term, term * logit);
     }
     if (visible.at(at) == 0.0) return;
+    const double bare = weight * (factors.at(at) * steep.at(at) - delta[row]);
+    add_term(&made.bias, at, bare, weight * (std::abs(factors.at(at) * steep.at(at)) + spread[row]) * logit);
+    made.bias.err(at) += weight * rounding[row];
     const double slope = scale * weight * (factors.at(at) * steep.at(at) - delta[row]);
     const double size = scale * weight * (std::abs(factors.at(at) * steep.at(at)) + spread[row]) * logit;
     const double off = scale * weight * rounding[row];
@@ -101,6 +106,23 @@ Gradients reference(const Sample& s, const Given& given, const SoftmaxReference&
     }
   });
   return made;
+}
+
+// A gradient of all scores summed over what a bias of this shape is broadcast to.
+Array summed_to_bias(const Array& all, const Sizes& shape) {
+  Array sums(shape);
+  for (int64_t i = 0; i < all.size(); ++i) {
+    int64_t rest = i, to = 0, stride = 1;
+    for (size_t axis = 0; axis < 4; ++axis) {
+      const int64_t index = rest % all.shape[3 - axis], size = axis < shape.size() ? shape[shape.size() - 1 - axis] : 1;
+      rest /= all.shape[3 - axis];
+      to += (size == 1 ? 0 : index) * stride;
+      stride *= size;
+    }
+    sums.at(to) += all.at(i);
+    sums.err(to) += all.err(i) + static_cast<double>(all.size()) * kUnit * std::abs(all.at(i));
+  }
+  return sums;
 }
 
 // Some keys are hidden, of the first row of the batch all.
@@ -131,13 +153,15 @@ Case case_of(const Sample& s) {
             const auto meaning = [&](Tensor x, bool keeps) { return keeps ? keep(x) : exclude(x); };
             if (s.padding) options.key_padding = meaning(g.input("padding", {s.batch, m}, DType::U8), s.padding_keeps);
             if (s.mask) options.mask = meaning(g.input("mask", {s.batch, 1, n, m}, DType::U8), s.mask_keeps);
-            if (s.bias) options.bias = t.input("bias", {s.heads, n, m});
+            if (s.bias)
+              options.bias = t.input("bias", s.bias_shape.empty() ? Shape{s.heads, n, m} : shape_of(s.bias_shape));
             const Tensor y = g.attention(q, k, v, options).output;
             detail::GraphData& data = detail::data_of(g);
 
             REQUIRE(detail::has_attention_backward(data, data.nodes.back()));
             const detail::AttentionBackward made =
-                detail::attention_backward(data, y, upstream, s.of_query, s.of_key, s.of_value);
+                detail::attention_backward(data, y, upstream, {s.of_query, s.of_key, s.of_value, s.of_bias});
+            if (s.of_bias) g.output("db", made.bias);
             if (s.of_query) g.output("dq", made.query);
             if (s.of_key) g.output("dk", made.key);
             if (s.of_value) g.output("dv", made.value);
@@ -165,11 +189,13 @@ Case case_of(const Sample& s) {
               hidden.reference.mask_keeps = s.mask_keeps;
               if (s.padding) hidden.give_padding(run, mask_of({s.batch, keys}, 905, s.padding_keeps));
               if (s.mask) hidden.give_mask(run, mask_of({s.batch, 1, queries, keys}, 906, s.mask_keeps));
-              if (s.bias) hidden.give_bias(run, uniform({s.heads, queries, keys}, 907));
+              const Sizes bias_shape = s.bias_shape.empty() ? Sizes{s.heads, queries, keys} : s.bias_shape;
+              if (s.bias) hidden.give_bias(run, uniform(bias_shape, 907));
               const Gradients want = reference(s, given, hidden.reference, run.options.seed,
                                                t.dtype == DType::F32   ? 0.0
                                                : t.dtype == DType::F16 ? 0x1p-11
                                                                        : 0x1p-8);
+              if (s.of_bias) run.expect_within("db", t.stored(summed_to_bias(want.bias, bias_shape)), t.dtype);
               if (s.of_query) run.expect_within("dq", t.stored(want.query), t.dtype);
               if (s.of_key) run.expect_within("dk", t.stored(want.key), t.dtype);
               if (s.of_value) run.expect_within("dv", t.stored(want.value), t.dtype);
@@ -181,7 +207,7 @@ Case case_of(const Sample& s) {
 
 TEST_CASE("attention_backward on every device", "[ops]") {
   const Sample samples[] = {
-      {.name = "plain"},
+      {.name = "plain", .narrow = true},
       {.name = "one query and key", .queries = 1, .keys = 1, .d_k = 1, .d_v = 3},
       {.name = "sizes that fit nothing",
        .batch = 3,
@@ -200,7 +226,14 @@ TEST_CASE("attention_backward on every device", "[ops]") {
        .d_k = 20,
        .d_v = 20,
        .causal = Causal::TopLeft},
-      {.name = "grouped heads", .heads = 6, .key_heads = 2, .queries = 33, .keys = 18, .d_k = 16, .d_v = 24},
+      {.name = "grouped heads",
+       .heads = 6,
+       .key_heads = 2,
+       .queries = 33,
+       .keys = 18,
+       .d_k = 16,
+       .d_v = 24,
+       .narrow = true},
       {.name = "causal, more keys", .queries = 17, .keys = 40, .causal = Causal::BottomRight},
       {.name = "causal, more queries", .queries = 40, .keys = 17, .causal = Causal::BottomRight},
       {.name = "top left, more queries", .queries = 40, .keys = 17, .causal = Causal::TopLeft},
@@ -208,7 +241,7 @@ TEST_CASE("attention_backward on every device", "[ops]") {
       {.name = "a window, more keys", .queries = 30, .keys = 90, .causal = Causal::BottomRight, .window = 40},
       {.name = "padding", .padding = true},
       {.name = "padding that keeps, and a mask", .padding = true, .padding_keeps = true, .mask = true},
-      {.name = "a mask that keeps, and a bias", .mask = true, .mask_keeps = true, .bias = true},
+      {.name = "a mask that keeps, and a bias", .mask = true, .mask_keeps = true, .bias = true, .narrow = true},
       {.name = "padding and a bias",
        .queries = 35,
        .keys = 34,
@@ -250,15 +283,69 @@ TEST_CASE("attention_backward on every device", "[ops]") {
        .d_k = 256,
        .d_v = 256},
       {.name = "extents", .queries = 45, .keys = 70, .causal = Causal::BottomRight, .mask = true, .extents = true},
+      {.name = "gradient of a bias",
+       .heads = 4,
+       .key_heads = 2,
+       .queries = 70,
+       .keys = 40,
+       .bias = true,
+       .narrow = true,
+       .of_bias = true},
+      {.name = "gradient of a bias of keys",
+       .queries = 70,
+       .keys = 150,
+       .causal = Causal::TopLeft,
+       .bias = true,
+       .of_bias = true,
+       .bias_shape = {2, 1, 1, 150}},
+      {.name = "gradient of a bias of queries",
+       .batch = 3,
+       .queries = 75,
+       .keys = 150,
+       .bias = true,
+       .dropout = 0.25f,
+       .of_bias = true,
+       .bias_shape = {75, 1}},
+      {.name = "gradient of a bias of all, with a fill",
+       .queries = 17,
+       .keys = 150,
+       .mask = true,
+       .bias = true,
+       .fill = -3.0f,
+       .of_bias = true,
+       .bias_shape = {17, 150}},
+      {.name = "a bias of heads alone",
+       .heads = 3,
+       .key_heads = 3,
+       .padding = true,
+       .bias = true,
+       .of_query = false,
+       .of_key = false,
+       .of_value = false,
+       .of_bias = true,
+       .bias_shape = {3, 1, 1}},
+      {.name = "a window and a bias of extents",
+       .queries = 45,
+       .keys = 70,
+       .causal = Causal::BottomRight,
+       .window = 9,
+       .bias = true,
+       .extents = true,
+       .of_bias = true},
       {.name = "queries alone", .queries = 30, .keys = 40, .of_key = false, .of_value = false},
       {.name = "keys alone", .queries = 30, .keys = 40, .of_query = false, .of_value = false},
       {.name = "values alone", .queries = 70, .keys = 40, .d_v = 12, .of_query = false, .of_key = false},
       {.name = "queries and values", .queries = 30, .keys = 40, .d_v = 12, .of_key = false},
       {.name = "other layouts", .heads = 4, .key_heads = 2, .queries = 21, .keys = 22, .turned = true},
   };
-  Operation operation{"attention_backward", {}};
-  for (const Sample& sample : samples) operation.cases.push_back(case_of(sample));
+  Operation operation{"attention_backward", {}, {DType::F32}},
+      narrow{"attention_backward", {}, {DType::F16, DType::BF16}};
+  for (const Sample& sample : samples) {
+    operation.cases.push_back(case_of(sample));
+    if (sample.narrow) narrow.cases.push_back(case_of(sample));
+  }
   check(operation);
+  check(narrow);
 }
 
 // Few threads take heads one after the other; for many, heads are cut.

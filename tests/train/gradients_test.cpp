@@ -347,21 +347,24 @@ TEST_CASE("gradients: dropout's is the mask multiplied in, bit for bit", "[train
   }
 }
 
-// Bit for bit where the gradient of the bias is wanted, too, so that it is made of the same products. The fused pass sums in
-// another order.
+// Bit for bit where the attention has lengths, so that its gradient is made of the same products. The fused pass sums in another
+// order.
 TEST_CASE("gradients: those of dropped attention weights are the mask multiplied in", "[train]") {
   constexpr int64_t kQueries = 7, kKeys = 9, kHead = 4;
   for (const ops::TestDevice& test : ops::test_devices(ops::Kernels::Gpu)) {
     INFO(test.word);
     // The same products either way: the attention's gradient, and that of what it stands for.
-    const auto gradients_of = [&](bool fused, bool of_bias) {
+    const auto gradients_of = [&](bool attends, bool has_lengths) {
       Graph g;
       const Tensor q = g.input("q", {2, 3, kQueries, kHead}), k = g.input("k", {2, 3, kKeys, kHead}),
                    v = g.input("v", {2, 3, kKeys, kHead}), up = g.input("up", {2, 3, kQueries, kHead}),
                    bias = g.input("bias", {kQueries, kKeys});
       Tensor y;
-      if (fused) {
-        y = g.attention(q, k, v, {.scale = 0.5f, .causal = Causal::TopLeft, .bias = bias, .dropout = 0.3f}).output;
+      if (attends) {
+        AttentionOptions options{.scale = 0.5f, .causal = Causal::TopLeft, .bias = bias, .dropout = 0.3f};
+        const std::vector<int32_t> all(2, kKeys);
+        if (has_lengths) options.lengths = g.constant("lengths", {2}, all);
+        y = g.attention(q, k, v, options).output;
       } else {
         const std::vector<float> ones(2 * 3 * kQueries * kKeys, 1.0f);
         const Tensor mask = g.dropout(g.constant("ones", {2, 3, kQueries, kKeys}, ones), 0.3f, 0);
@@ -370,9 +373,8 @@ TEST_CASE("gradients: those of dropped attention weights are the mask multiplied
         y = g.matmul(g.mul(p, mask), v);
       }
       const train::Upstream output{y, up};
-      std::vector<Tensor> of = {q, k, v};
-      std::vector<std::string> names = {"dq", "dk", "dv"};
-      if (of_bias) of.push_back(bias), names.emplace_back("dbias");
+      const std::vector<Tensor> of = {q, k, v, bias};
+      const std::vector<std::string> names = {"dq", "dk", "dv", "dbias"};
       const std::vector<Tensor> d = train::gradients(g, std::span(&output, 1), of);
       for (size_t i = 0; i < of.size(); ++i) g.output(names[i], d[i]);
       test::Tensors inputs;
@@ -386,7 +388,7 @@ TEST_CASE("gradients: those of dropped attention weights are the mask multiplied
     const auto drawn = gradients_of(true, true), multiplied = gradients_of(false, true),
                passed = gradients_of(true, false);
     for (size_t i = 0; i < 4; ++i) CHECK(drawn[i] == multiplied[i]);
-    for (size_t i = 0; i < 3; ++i) CHECK(test::difference(passed[i].data(), multiplied[i]) == "");
+    for (size_t i = 0; i < 4; ++i) CHECK(test::difference(passed[i].data(), multiplied[i]) == "");
   }
 }
 

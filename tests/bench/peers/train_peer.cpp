@@ -99,8 +99,7 @@ bool begin(Step& step) {
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const auto& parameter = step.optimizer.parameters()[i];
-    if (parameter.shape.size() > 1)
-      values[i] = tensor(static_cast<uint32_t>(i), parameter.elements(), kWeightSize);
+    if (parameter.shape.size() > 1) values[i] = tensor(static_cast<uint32_t>(i), parameter.elements(), kWeightSize);
     tensors.push_back({parameter.name, heed::DType::F32, parameter.shape, std::as_bytes(std::span(values[i]))});
   }
   return step.optimizer.load(step.state, tensors, heed::stderr_log()) == Status::Ok;
@@ -121,8 +120,8 @@ std::shared_ptr<Step> make_step(int64_t batch, int64_t tokens, bool timestamps) 
   heed::CompileOptions options;
   options.training = true;
   options.timestamps = timestamps;
-  if (device.compile(g, {}, &step->plan, options) != Status::Ok ||
-      step->plan.make_state(&step->state) != Status::Ok || !begin(*step))
+  if (device.compile(g, {}, &step->plan, options) != Status::Ok || step->plan.make_state(&step->state) != Status::Ok ||
+      !begin(*step))
     return nullptr;
   step->words.resize(static_cast<size_t>(step->optimizer.groups()));
   for (size_t group = 0; group < step->words.size(); ++group) {
@@ -227,14 +226,14 @@ int print_passes(int64_t batch, int64_t tokens, int runs) {
     const bool back = passes[p].label.find("gradients") != std::string::npos;
     by_op[(back ? "backward " : "forward ") + passes[p].op] += least[p];
     std::printf("%8.3f ms %7.1f GFLOP/s %7.1f GB/s %2u  %-20s %s\n", least[p], passes[p].flops / least[p] * 1e-6,
-                passes[p].bytes / least[p] * 1e-6, passes[p].dispatches, passes[p].op.c_str(),
-                passes[p].label.c_str());
+                passes[p].bytes / least[p] * 1e-6, passes[p].dispatches, passes[p].op.c_str(), passes[p].label.c_str());
   }
   for (const auto& [name, ms] : by_op) std::printf("%9.3f ms %s\n", ms, name.c_str());
-  std::printf("%s, batch %lld, %lld tokens: forward %.2f ms, backward %.2f (%.2f x), update %.2f; %u passes, %u dispatches\n",
-              std::getenv("HEED_TRAIN_DEVICE") != nullptr ? std::getenv("HEED_TRAIN_DEVICE") : "cpu",
-              static_cast<long long>(batch), static_cast<long long>(tokens), best.forward, best.backward,
-              best.backward / best.forward, best.update, best.passes, best.dispatches);
+  std::printf(
+      "%s, batch %lld, %lld tokens: forward %.2f ms, backward %.2f (%.2f x), update %.2f; %u passes, %u dispatches\n",
+      std::getenv("HEED_TRAIN_DEVICE") != nullptr ? std::getenv("HEED_TRAIN_DEVICE") : "cpu",
+      static_cast<long long>(batch), static_cast<long long>(tokens), best.forward, best.backward,
+      best.backward / best.forward, best.update, best.passes, best.dispatches);
   return 0;
 }
 

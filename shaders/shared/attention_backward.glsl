@@ -1,0 +1,153 @@
+// Shared by the kernels of attention's gradients: operands, rows in shared memory, and weights that are computed again.
+#include "storage.glsl"
+#include "groups.glsl"
+#include "philox.glsl"
+#include "classify.glsl"
+#include "attention_backward.h"
+#include "masks.glsl"
+#include "weight_word.glsl"
+#define SCALE uintBitsToFloat(SCALE_BITS)
+#define FILL uintBitsToFloat(FILL_BITS)
+#define KEEP_SCALE uintBitsToFloat(KEEP_SCALE_BITS)
+
+layout(set = 0, binding = 0) readonly buffer Query { A_T q[]; };
+layout(set = 0, binding = 1) readonly buffer Key { A_T k[]; };
+layout(set = 0, binding = 2) readonly buffer Value { A_T v[]; };
+layout(set = 0, binding = 3) readonly buffer Gradient { A_T gradient[]; };
+#ifdef MAKES_ROWS
+layout(set = 0, binding = 4) writeonly buffer Rows { vec2 rows[]; };
+layout(set = 0, binding = 5) readonly buffer Attended { A_T attended[]; };
+layout(set = 0, binding = 6) readonly buffer LogSumExp { float log_sum_exp[]; };
+#else
+layout(set = 0, binding = 4) readonly buffer Rows { vec2 rows[]; };
+#endif
+layout(set = 0, binding = 5) readonly buffer FirstBytes { uint first_bytes[]; };
+layout(set = 0, binding = 5) readonly buffer FirstFloats { A_T first_floats[]; };
+layout(set = 0, binding = 6) readonly buffer SecondBytes { uint second_bytes[]; };
+layout(set = 0, binding = 6) readonly buffer SecondFloats { A_T second_floats[]; };
+layout(set = 0, binding = 7) writeonly buffer Out { OUT_T result[]; };
+
+// Rows of four-vectors, one apart so that neighbouring rows begin at other banks.
+const uint K_ROW = (D_K + 3u) / 4u, V_ROW = (D_V + 3u) / 4u, K_PITCH = K_ROW + 1u, V_PITCH = V_ROW + 1u;
+const uint PAIRS = OWN * VISIT;
+// Pairs of an invocation: one own row with visited ones, PAIR_STEP apart. A workgroup has 128, a multiple of OWN.
+const uint PAIR_SUMS = (PAIRS + 127u) / 128u, PAIR_STEP = 128u / OWN;
+
+
+// Of keys and values, or of queries and dO.
+shared vec4 sh_own_k[OWN * K_PITCH];
+shared vec4 sh_own_v[OWN * V_PITCH];
+shared vec4 sh_visit_k[VISIT * K_PITCH];
+shared vec4 sh_visit_v[VISIT * V_PITCH];
+shared vec2 sh_rows[OWN + VISIT];  // of the queries, wherever they are
+shared float sh_weight[PAIRS];
+shared float sh_slope[PAIRS];
+
+bool has(uint flag) { return (FLAGS & flag) != 0u; }
+
+// Elements d .. d + 3 of a row; zeros from `size` on.
+#define HEED_ROW4(name, elements, size)                        \
+  vec4 name(uint at, uint d) {                                 \
+    vec4 x = vec4(0.0);                                        \
+    if (d < (size)) x.x = FROM_A(elements[at + d]);            \
+    if (d + 1u < (size)) x.y = FROM_A(elements[at + d + 1u]);  \
+    if (d + 2u < (size)) x.z = FROM_A(elements[at + d + 2u]);  \
+    if (d + 3u < (size)) x.w = FROM_A(elements[at + d + 3u]);  \
+    return x;                                                  \
+  }
+HEED_ROW4(query4, q, D_K)
+HEED_ROW4(key4, k, D_K)
+HEED_ROW4(value4, v, D_V)
+HEED_ROW4(gradient4, gradient, D_V)
+#ifdef MAKES_ROWS
+HEED_ROW4(attended4, attended, D_V)
+#endif
+
+// Brings `count` queries and their gradients, or keys and values, from number `first` on; others up to `all` become zeros.
+#define HEED_LOAD_QUERIES(sh_k, sh_v, b, h, first, count, all)                                         \
+  for (uint n = gl_LocalInvocationID.x; n < (all) * K_ROW; n += gl_WorkGroupSize.x) {                           \
+    uint r = n / K_ROW, c = n % K_ROW;                                                                          \
+    sh_k[r * K_PITCH + c] =                                                                                     \
+        r < (count) ? query4(p.offset[0] + (b) * p.q_b + (h) * p.q_h + ((first) + r) * p.q_s, c * 4u) : vec4(0.0); \
+  }                                                                                                             \
+  for (uint n = gl_LocalInvocationID.x; n < (all) * V_ROW; n += gl_WorkGroupSize.x) {                           \
+    uint r = n / V_ROW, c = n % V_ROW;                                                                          \
+    uint at = p.offset[3] + (((b) * p.s_q + (first) + r) * p.heads + (h)) * D_V;                                \
+    sh_v[r * V_PITCH + c] = r < (count) ? gradient4(at, c * 4u) : vec4(0.0);                                    \
+  }
+// Brings what is known of `count` queries.
+#define HEED_LOAD_ROWS(b, h, first, count, rows_at)                           \
+  for (uint r = gl_LocalInvocationID.x; r < (count); r += gl_WorkGroupSize.x) \
+    sh_rows[(rows_at) + r] = rows[p.offset[4] + ((b) * p.heads + (h)) * p.s_q + (first) + r];
+#define HEED_LOAD_KEYS(sh_k, sh_v, b, g, first, count, all)                                                     \
+  for (uint n = gl_LocalInvocationID.x; n < (all) * K_ROW; n += gl_WorkGroupSize.x) {                           \
+    uint r = n / K_ROW, c = n % K_ROW;                                                                          \
+    sh_k[r * K_PITCH + c] =                                                                                     \
+        r < (count) ? key4(p.offset[1] + (b) * p.k_b + (g) * p.k_h + ((first) + r) * p.k_s, c * 4u) : vec4(0.0);   \
+  }                                                                                                             \
+  for (uint n = gl_LocalInvocationID.x; n < (all) * V_ROW; n += gl_WorkGroupSize.x) {                           \
+    uint r = n / V_ROW, c = n % V_ROW;                                                                          \
+    sh_v[r * V_PITCH + c] =                                                                                     \
+        r < (count) ? value4(p.offset[2] + (b) * p.v_b + (g) * p.v_h + ((first) + r) * p.v_s, c * 4u) : vec4(0.0); \
+  }
+
+uint mask_at(uint binding, uint b, uint h, uint i, uint j) {
+  return binding == 5u ? p.offset[5] + b * p.first_b + h * p.first_h + i * p.first_q + j * p.first_k
+                       : p.offset[6] + b * p.second_b + h * p.second_h + i * p.second_q + j * p.second_k;
+}
+bool byte_of_mask_hides(uint binding, uint at, bool keep) {
+  return byte_hides(binding == 5u ? first_bytes[at / 4u] : second_bytes[at / 4u], at, keep);
+}
+bool is_hidden(uint b, uint h, uint i, uint j) {
+  int place = int(i) + aligned_place(p.s_kv, p.s_q);
+  bool hidden = j >= visible_to(place, p.s_kv) || j < passed_by(place, p.s_kv);
+  if (PADDING_AT != 0u && !hidden)
+    hidden = byte_of_mask_hides(PADDING_AT, mask_at(PADDING_AT, b, 0u, 0u, j), has(HEED_SOFTMAX_KEY_PADDING_KEEP));
+  if (MASK_AT != 0u && !hidden)
+    hidden = byte_of_mask_hides(MASK_AT, mask_at(MASK_AT, b, h, i, j), has(HEED_SOFTMAX_MASK_KEEP));
+  return hidden;
+}
+
+// The dropped weight of key j for query i, and the slope of its logit. `score` is the product of both, `steep`
+// that of the query's gradient and the value.
+void weigh(uint b, uint h, uint i, uint j, vec2 row, float score, float steep, out float weight, out float slope) {
+  weight = 0.0;
+  slope = 0.0;
+  if (is_minus_infinity(row.x)) return;  // the query sees no key
+  bool hidden = is_hidden(b, h, i, j);
+  if (hidden && !has(HEED_SOFTMAX_FILL)) return;
+  float logit = FILL;
+  if (!hidden) {
+    logit = score * SCALE;
+    if (BIAS_AT != 0u) {
+      uint at = mask_at(BIAS_AT, b, h, i, j);
+      float added = 0.0;
+      if (BIAS_AT == 5u) added = FROM_A(first_floats[at]);
+      else added = FROM_A(second_floats[at]);
+      if (is_minus_infinity(added)) return;
+      logit += added;
+    }
+  }
+  weight = exp(logit - row.x);
+  float kept = 1.0;
+  if (has(HEED_ATTENTION_DROPOUT))
+    kept = dropout_word((b * p.heads + h) * p.s_q + i, j) < DROPOUT_THRESHOLD ? 0.0 : KEEP_SCALE;
+  if (!hidden) slope = weight * (kept * steep - row.y);
+  weight *= kept;
+}
+
+// The products of an invocation's pairs: of queries and keys, and of gradients and values.
+void multiply_pairs(uint tid, out float scores[PAIR_SUMS], out float steeps[PAIR_SUMS]) {
+  uint own = tid % OWN, visit = min(tid / OWN, VISIT - 1u);
+  [[unroll]] for (uint n = 0u; n < PAIR_SUMS; ++n) scores[n] = steeps[n] = 0.0;
+  for (uint c = 0u; c < K_ROW; ++c) {
+    vec4 x = sh_own_k[own * K_PITCH + c];
+    [[unroll]] for (uint n = 0u; n < PAIR_SUMS; ++n)
+      scores[n] += dot(x, sh_visit_k[(visit + n * PAIR_STEP) * K_PITCH + c]);
+  }
+  for (uint c = 0u; c < V_ROW; ++c) {
+    vec4 x = sh_own_v[own * V_PITCH + c];
+    [[unroll]] for (uint n = 0u; n < PAIR_SUMS; ++n)
+      steeps[n] += dot(x, sh_visit_v[(visit + n * PAIR_STEP) * V_PITCH + c]);
+  }
+}
