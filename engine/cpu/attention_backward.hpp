@@ -170,8 +170,8 @@ struct BackwardProblem {
 
   // Makes of products of queries and some keys, and of those of upstream and values, the dropped weights, and the slopes of the logits
   // times `scale`.
-  void weigh(int64_t first_row, int64_t count, KeyRange some, const float* log_sums, const float* deltas,
-             float scale, float* memory) const {
+  void weigh(int64_t first_row, int64_t count, KeyRange some, const float* log_sums, const float* deltas, float scale,
+             float* memory) const {
     SlopeRow of_row;
     of_row.panel_pitch = kBlockQueries * cols;
     of_row.panels = ceil_div(some.size(), cols);
@@ -283,8 +283,11 @@ struct BackwardProblem {
           weigh_group(block, from, std::min(from + kGroupPanels, task.end_panel), attrs.softmax.scale, memory);
       for (int64_t n = some.begin; n < some.end; ++n) {
         const int64_t r = first_to_see(block.row, count, n);
-        const float *const weights = of_panel(memory, layout.weights, some, n) + r * cols,
-                    *const slopes = of_panel(memory, layout.slopes, some, n) + r * cols;
+        const float *const weights = of_panel(memory, layout.weights, some, n) + r * cols, *const slopes =
+                                                                                               of_panel(memory,
+                                                                                                        layout.slopes,
+                                                                                                        some, n) +
+                                                                                               r * cols;
         if (task.makes_keys) {
           multiply(d_v, count - r, g + r * layout.pitch_v, 1, layout.pitch_v, weights,
                    memory + layout.value_sums + n * d_v * cols, cols, true);

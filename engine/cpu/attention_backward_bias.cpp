@@ -21,9 +21,10 @@ struct Axis {
 };
 
 // Adds the slopes of one head to sums [query][key of a group].
-void add_head(const BackwardProblem& problem, int64_t batch, int64_t head, Along queries, Along panels, bool sums_queries,
-              float* memory) {
-  const int64_t cols = problem.cols, pitch = kGroupPanels * cols, key_head = batch * problem.key_heads + head / problem.group;
+void add_head(const BackwardProblem& problem, int64_t batch, int64_t head, Along queries, Along panels,
+              bool sums_queries, float* memory) {
+  const int64_t cols = problem.cols, pitch = kGroupPanels * cols,
+                key_head = batch * problem.key_heads + head / problem.group;
   float* const sums = memory + problem.layout.bias_sums;
   problem.pack_all({key_head, panels.begin, panels.end, 0, 0, false, false}, memory);
   for (int64_t first = queries.begin; first < queries.end; first += kBlockQueries) {

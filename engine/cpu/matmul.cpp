@@ -174,8 +174,9 @@ bool is_turned(const View& a) {
 }
 bool packs_tiles(const Problem& problem) {
   const View& a = problem.operand[kA].view;
-  return problem.kernels.prepare_a == nullptr && is_turned(a) && problem.rows.count == 1 && problem.rows.stride[kA][0] == 1 && problem.batches.size() == 1 &&
-         problem.rows.size() > 1 && problem.rows.size() == a.dim[a.rank - 2];
+  return problem.kernels.prepare_a == nullptr && is_turned(a) && problem.rows.count == 1 &&
+         problem.rows.stride[kA][0] == 1 && problem.batches.size() == 1 && problem.rows.size() > 1 &&
+         problem.rows.size() == a.dim[a.rank - 2];
 }
 int64_t turned_rows(const MatmulKernels& kernels, int64_t k) {
   const int64_t fit = kTurnedBytes / (k * static_cast<int64_t>(sizeof(float)));

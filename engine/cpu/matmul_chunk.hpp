@@ -151,7 +151,8 @@ class Chunk {
     // All tiles get the same height, as far as possible and where they are not packed.
     const int64_t count = ceil_div(rows_, kernels_.rows), height = a.next_tile != 0 ? kernels_.rows : rows_ / count,
                   taller = a.next_tile != 0 ? 0 : rows_ % count;
-    const bool too_tall = tiles_.tile != nullptr && tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
+    const bool too_tall =
+        tiles_.tile != nullptr && tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
     const bool widened = tiles_.widen != nullptr && (count >= tiles_.widen_from || too_tall);
     const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
     for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));

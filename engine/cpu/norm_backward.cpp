@@ -35,7 +35,7 @@ struct RowBlocks {
 };
 
 constexpr size_t kSummed[] = {out::kGammaGradient, out::kBetaGradient, out::kRowSums};
-constexpr int64_t kColumns = 256;  // that are added up at once
+constexpr int64_t kColumnsAtOnce = 256;  // that are added up at once
 
 // What the blocks leave: for each of them as many sums as are wanted, `pitch` apart.
 class BlockSums {
@@ -56,12 +56,12 @@ class BlockSums {
     return sums;
   }
   void finish(int64_t blocks) const {
-    const int64_t pieces = ceil_div(n_, kColumns);
+    const int64_t pieces = ceil_div(n_, kColumnsAtOnce);
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (!outputs_[i].valid()) continue;
       const Operand& out = outputs_[i];
       pass_.parallel(pieces, 1, [&](uint32_t, int64_t begin, int64_t end) {
-        for (int64_t c = begin * kColumns; c < std::min(n_, end * kColumns); ++c) {
+        for (int64_t c = begin * kColumnsAtOnce; c < std::min(n_, end * kColumnsAtOnce); ++c) {
           double sum = 0.0;
           for (int64_t b = 0; b < blocks; ++b) sum += static_cast<double>(at(b, places_[i])[c]);
           const auto value = static_cast<float>(sum);

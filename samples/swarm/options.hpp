@@ -21,7 +21,7 @@ struct Options {
   double budget_ms = 1000.0 / 60;
   LearnOptions learn;
   uint32_t hunters = 4;
-  std::string learned;      // the file that gets the learned weights
+  std::string learned;  // the file that gets the learned weights
   LockstepOptions lockstep;
   double attention_ms = 0;  // GPU time of attention per frame; 0: each frame computes all of it
 };

@@ -64,11 +64,6 @@ AllCounts counts_of(const Machine& machine, void (*build)(Graph& g, DType type),
   return counts;
 }
 
-const Machine& machine_of(const char* word) {
-  const auto& all = machines();
-  return *std::find_if(all.begin(), all.end(), [&](const Machine& machine) { return machine.word == word; });
-}
-
 // The sum over all kernels of a run.
 Counts sum_of(const AllCounts& counts) {
   Counts sum;

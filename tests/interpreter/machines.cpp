@@ -1,5 +1,7 @@
 #include "interpreter/machines.hpp"
 
+#include <algorithm>
+
 #include "harness/environment.hpp"
 #include "ops/random.hpp"
 
@@ -78,6 +80,11 @@ const std::vector<Machine>& machines() {
     return list;
   }();
   return all;
+}
+
+const Machine& machine_of(std::string_view word) {
+  const std::vector<Machine>& all = machines();
+  return *std::find_if(all.begin(), all.end(), [&](const Machine& machine) { return machine.word == word; });
 }
 
 }  // namespace heed::interpreter

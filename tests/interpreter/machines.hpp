@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/dispatch.hpp"
@@ -19,5 +20,8 @@ struct Machine {
 // Kinds of GPUs that differ in the kernels they get; and HEED_DRAWN_MACHINES of them, by default a few, with
 // capabilities drawn at random by HEED_RANDOM_SEED ("drawn:0").
 const std::vector<Machine>& machines();
+
+// The machine of this name, which must be there.
+const Machine& machine_of(std::string_view word);
 
 }  // namespace heed::interpreter

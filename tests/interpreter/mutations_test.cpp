@@ -72,13 +72,6 @@ class Barriers {
 
 ops::Trial draw(int64_t number) { return ops::trial_of(ops::random_graph(1, number)); }
 
-const Machine& machine_of(std::string_view word) {
-  for (const Machine& machine : machines())
-    if (machine.word == word) return machine;
-  FAIL("no machine " << word);
-  return machines()[0];
-}
-
 }  // namespace
 
 TEST_CASE("interpreter: kernels without one of their barriers are noticed", "[.][interpreter]") {

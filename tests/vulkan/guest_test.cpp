@@ -9,7 +9,7 @@ using namespace heed::test;
 
 namespace {
 
-Graph scale_graph(DType dtype = DType::F32) {
+Graph doubling_graph(DType dtype = DType::F32) {
   Graph g;
   g.output("y", g.scale(g.input("x", {64}, dtype), 2.0f));
   return g;
@@ -92,17 +92,17 @@ TEST_CASE("guest: 16-bit storage is assumed where the host says so and the drive
   Plan plan;
   {
     Device device = adopted(told);
-    CHECK(device.compile(scale_graph(DType::F16), {}, &plan) == Status::Unsupported);
+    CHECK(device.compile(doubling_graph(DType::F16), {}, &plan) == Status::Unsupported);
     CHECK_THAT(host->take_log(), holds("HostDevice::enabled_features"));
   }
   told.assume_16bit_storage = true;
   Device device = adopted(told);
   if (!host->has_f16()) {
-    CHECK(device.compile(scale_graph(DType::F16), {}, &plan) == Status::Unsupported);
+    CHECK(device.compile(doubling_graph(DType::F16), {}, &plan) == Status::Unsupported);
     CHECK(host->take_log() != "");
     return;
   }
-  REQUIRE(device.compile(scale_graph(DType::F16), {}, &plan) == Status::Ok);
+  REQUIRE(device.compile(doubling_graph(DType::F16), {}, &plan) == Status::Ok);
   std::vector<uint16_t> x(64, 0x3c00), y(64);  // 1.0
   CHECK(plan.run({{"x", x}, {"y", y}}) == Status::Ok);
   CHECK(y == std::vector<uint16_t>(64, 0x4000));  // 2.0
@@ -116,7 +116,7 @@ TEST_CASE("guest: heed takes the host's lock around each submission, or lets the
   told.queue_access = shared.locking();
   {
     Device device = adopted(told);
-    Plan plan = compiled(device, scale_graph());
+    Plan plan = compiled(device, doubling_graph());
     CHECK(shared.locks == 0);
     runs(plan);
     CHECK(shared.locks == 1);
@@ -127,7 +127,7 @@ TEST_CASE("guest: heed takes the host's lock around each submission, or lets the
   reset_calls();
   {
     Device device = adopted(told);
-    Plan plan = compiled(device, scale_graph());
+    Plan plan = compiled(device, doubling_graph());
     runs(plan);
     CHECK(shared.submits == 1);
     CHECK(calls("QueueSubmit") == 0);
@@ -145,20 +145,20 @@ TEST_CASE("guest: heed keeps a pipeline cache of its own where the host gives no
   std::vector<std::byte> blob;
   {
     Device device = adopted(told);
-    Plan plan = compiled(device, scale_graph());
+    Plan plan = compiled(device, doubling_graph());
     REQUIRE(device.pipeline_cache(&blob) == Status::Ok);
   }
   told.pipeline_cache_blob = blob;
   {
     Device device = adopted(told);
-    Plan plan = compiled(device, scale_graph());
+    Plan plan = compiled(device, doubling_graph());
     runs(plan);
   }
   const std::vector<std::byte> garbage(100, std::byte{7});
   told.pipeline_cache_blob = garbage;
   Device device = adopted(told);
   CHECK_THAT(host->take_log(), holds("pipeline cache is ignored"));
-  Plan plan = compiled(device, scale_graph());
+  Plan plan = compiled(device, doubling_graph());
   runs(plan);
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("guest: handles that outlive the host's device make no call of Vulkan"
   const HostBuffer buffers[] = {{"x", x}, {"y", y}};
   REQUIRE(plan.run(buffers, {}, {.state = state}) == Status::Ok);
   REQUIRE(plan.start(buffers, {}, {.state = state}, &started) == Status::Ok);
-  Plan another = compiled(device, scale_graph());
+  Plan another = compiled(device, doubling_graph());
   runs(another);  // on the same queue, so that the started run has ended, too
   REQUIRE(vulkan::device_gone(device) == Status::Ok);
   reset_calls();
@@ -248,7 +248,7 @@ TEST_CASE("submitter: outputs are there once a slot is done, and no more slots a
   told.queue_access = shared.submitting();
   Device device = adopted(told);
   Plan plan;
-  REQUIRE(device.compile(scale_graph(), {}, &plan, {.record_slots = 2}) == Status::Ok);
+  REQUIRE(device.compile(doubling_graph(), {}, &plan, {.record_slots = 2}) == Status::Ok);
   vulkan::SubmitterOptions options = kReadByHost;
   options.slots = 2;
   vulkan::Submitter submitter;
@@ -298,14 +298,14 @@ TEST_CASE("submitter: faults and wrong uses are told", "[vulkan][submitter]") {
   }
   CHECK(vulkan::Submitter::create(device, {.slots = 0}, &submitter) == Status::InvalidArgument);
   CHECK_THAT(host->take_log(), holds("no slots"));
-  Plan plan = compiled(device, scale_graph());
+  Plan plan = compiled(device, doubling_graph());
   CHECK(submitter.submit(plan, {}, &slot) == Status::InvalidArgument);  // not created
   REQUIRE(vulkan::Submitter::create(device, kReadByHost, &submitter) == Status::Ok);
   CHECK(submitter.submit(plan, {}, &slot) == Status::MissingBuffer);
   CHECK(host->take_log() != "");
   {
     Device another = host->adopt();
-    Plan foreign = compiled(another, scale_graph());
+    Plan foreign = compiled(another, doubling_graph());
     CHECK(submitter.submit(foreign, {}, &slot) == Status::InvalidArgument);
     CHECK_THAT(host->take_log(), holds("another device's"));
   }

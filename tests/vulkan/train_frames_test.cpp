@@ -75,7 +75,7 @@ class Sliced {
   uint32_t seed_ = 0;
 };
 
-constexpr int64_t kWhole = 1 << 20;
+constexpr int64_t kWholeStep = 1 << 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -85,10 +85,10 @@ TEST_CASE("a training step over several frames leaves the same bits", "[vulkan][
   if (host == nullptr) return;
   Sliced sliced(*host);
   sliced.keep();
-  for (int64_t step = 0; step < 2; ++step) REQUIRE(sliced.parts(step, kInfinity, kWhole));
+  for (int64_t step = 0; step < 2; ++step) REQUIRE(sliced.parts(step, kInfinity, kWholeStep));
   const std::vector<std::byte> want = sliced.bits();
   sliced.restore();
-  for (int64_t step = 0; step < 2; ++step) REQUIRE(sliced.parts(step, step == 0 ? 0.0 : 0.5, kWhole));
+  for (int64_t step = 0; step < 2; ++step) REQUIRE(sliced.parts(step, step == 0 ? 0.0 : 0.5, kWholeStep));
   CHECK(sliced.bits() == want);
   CHECK(host->take_validation() == "");
 }
@@ -99,9 +99,9 @@ TEST_CASE("a training step that is given up between frames harms nothing", "[vul
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   Sliced sliced(*host);
-  REQUIRE(sliced.parts(0, kInfinity, kWhole));
+  REQUIRE(sliced.parts(0, kInfinity, kWholeStep));
   sliced.keep();
-  REQUIRE(sliced.parts(1, kInfinity, kWhole));
+  REQUIRE(sliced.parts(1, kInfinity, kWholeStep));
   const std::vector<std::byte> want = sliced.bits();
   sliced.restore();
   REQUIRE_FALSE(sliced.parts(1, 0.0, 1));
@@ -114,16 +114,16 @@ TEST_CASE("a training step that is given up between frames harms nothing", "[vul
   for (const int64_t parts : {int64_t{1}, all / 3, all / 2, all - last}) {
     INFO(parts << " of " << all << " dispatches");
     REQUIRE_FALSE(sliced.parts(7, 0.0, parts));  // another step, which nobody finishes
-    REQUIRE(sliced.parts(1, kInfinity, kWhole));
+    REQUIRE(sliced.parts(1, kInfinity, kWholeStep));
     CHECK(sliced.bits() == want);
     sliced.restore();
   }
   // One that is given up later has changed some of the weights. A copy of the State from before it undoes that.
   REQUIRE_FALSE(sliced.parts(7, 0.0, all - 1));
-  REQUIRE(sliced.parts(1, kInfinity, kWhole));
+  REQUIRE(sliced.parts(1, kInfinity, kWholeStep));
   CHECK(sliced.bits() != want);
   sliced.restore();
-  REQUIRE(sliced.parts(1, kInfinity, kWhole));
+  REQUIRE(sliced.parts(1, kInfinity, kWholeStep));
   CHECK(sliced.bits() == want);
   CHECK(host->take_validation() == "");
 }
