@@ -89,7 +89,7 @@ set_source_files_properties(${repeated} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
 # Each operation of a reproducible plan rounds once, on every instruction set.
 if(NOT MSVC)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/canon_matmul.cpp ${PROJECT_SOURCE_DIR}/engine/cpu/canon_rows.cpp
-                              PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+                              PROPERTIES COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 endif()
 if(HEED_SANITIZE)
   # Their loops over eight types take GCC over ten minutes with sanitizers; the stage memcheck looks at their accesses.
