@@ -23,12 +23,11 @@ void run_embedding(const Pass& pass) {
         store_row(out, r, row);
         continue;
       }
-      if (pass.packed_b != nullptr) {
+      const float* values = row;
+      if (pass.packed_b != nullptr)
         widen_row(*pass.packed_b, table.view.offset / n + id, n, *pass.kernels.matmul, row);
-        store_row(out, r, row);
-        continue;
-      }
-      const float* values = load(table, id * table.view.stride[0], table.view.stride[1], n, row);
+      else
+        values = load(table, id * table.view.stride[0], table.view.stride[1], n, row);
       if (canon != nullptr) {
         canon->flush(values, row, n);
         values = row;
