@@ -104,8 +104,10 @@ float epilogue(float sum, uint element, float column_bias, float other) {
 // activation is given lies as a residual would.
 void store_finished(Tile t, uint m, uint n, float sum, float column_bias, float other) {
   uint at = t.out_at + m * p.out_m + n;
+#ifndef CANON  // reproducible plans have no gradients
   if (has(HEED_MATMUL_KEEPS) && p.partial == 0u)
     kept[t.residual - p.offset[3] + p.offset[5] + m * p.residual_m + n] = TO_OUT(has(HEED_MATMUL_BIAS) ? sum * p.scale + column_bias : sum * p.scale);
+#endif
   if (p.partial != 0u) partial_sums[at] = sum;
   else result[at] = TO_OUT(epilogue(sum, (t.batch * p.m + m) * p.n + n, column_bias, other));
 }

@@ -40,6 +40,7 @@ Figures figures_of(std::string_view driver, const Compiled& compiled) {
   if (names->listing == nullptr) return figures;
   const Listing listing = read_listing(compiled.text(names->listing));
   figures.multiply_add_percent = listing.whole.percent(listing.whole.multiply_adds);
+  figures.fused = listing.whole.fused;
   figures.approximations = listing.whole.approximations;
   figures.matrix_percent = listing.whole.percent(listing.whole.matrix);
   figures.hottest = listing.hottest;

@@ -18,6 +18,7 @@ struct Figures {
   double occupancy = 0;         // subgroups that a core's registers have room for, in the compiler's own unit
   double instructions = 0;
   double cycles = 0;                                    // the compiler's estimate
+  double fused = 0;                                     // multiply-adds that round once
   double approximations = 0;                            // of exp, roots and the like by the hardware
   double multiply_add_percent = 0, matrix_percent = 0;  // of the instructions
   Mix hottest;                                          // of the inner loop; see mix.hpp

@@ -68,7 +68,7 @@ Results expected(const Oracle& oracle, const Inputs& in) {
       {"mean", oracle.mean(in.x, kColumns)},
       {"add", oracle.add(in.x, in.other)},
       {"multiply", oracle.multiply(in.x, in.other)},
-      {"nan", oracle.add(in.nan, in.other)},
+      {"added nan", oracle.add(in.nan, in.other)},
   };
   for (const auto& [name, kind] : kActivations) {
     Floats& y = results.emplace_back(name, Floats()).second;
@@ -93,7 +93,7 @@ Graph graph() {
   g.output("mean", g.mean(x, 0));
   g.output("add", g.add(x, other));
   g.output("multiply", g.mul(x, other));
-  g.output("nan", g.add(g.input("nan", {kRows, kColumns}), other));
+  g.output("added nan", g.add(g.input("nan", {kRows, kColumns}), other));
   const Tensor halves = g.scale(x, 0.5f);
   for (const auto& [name, kind] : kActivations) g.output(name, g.activation(halves, kind));
   return g;
@@ -123,7 +123,7 @@ TEST_CASE("reproducible: devices compute what plain loops do, bit for bit", "[re
     Device device = on.device;
     Plan plan;
     const Status status = device.compile(g, {}, &plan, {.reproducible = true});
-    ops::take_checked_messages();
+    INFO(ops::take_checked_messages());
     if (status == Status::Unsupported && device.info().kind != DeviceKind::Cpu) continue;
     REQUIRE(status == Status::Ok);
     for (const bool wild : {false, true}) {
