@@ -30,6 +30,7 @@ void deinitialize(void*, GDExtensionInitializationLevel level) {
   Gpu::begin_to_close();
   Worker::wait_for_all();
   Gpu::close_all();
+  Worker::wait_for_all();  // of those that what was closed let go
   for (const godot::Class* one : classes()) godot::unregister_class(*one);
 }
 

@@ -17,7 +17,7 @@ class Worker {
   // From any thread. The job, and what it holds, is destroyed on the worker's thread.
   void post(Job job);
 
-  // Waits until the threads of all workers that are gone have ended: once, before the library's code goes away.
+  // Waits until the threads of all workers that are gone have ended: before the library's code goes away.
   static void wait_for_all();
 
  private:
