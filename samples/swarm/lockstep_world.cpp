@@ -1,5 +1,7 @@
 #include "lockstep_world.hpp"
 
+
+#include <cstdlib>
 #include <cstring>
 
 #include "vulkan.hpp"
@@ -50,12 +52,21 @@ LockstepWorld::LockstepWorld(const std::string& device) : agents_(first_agents()
     if (first->empty()) *first = message;
   };
   heed::DeviceOptions options;
-  options.select = device;
+  if (const char* loader = std::getenv("HEED_VULKAN_LOADER"); loader != nullptr) options.vulkan_loader = loader;
   options.log = {keep, &said, heed::LogLevel::Error};
-  heed::Status status = heed::Device::open(options, &device_);
-  require(status, "--device " + device, said);
-  word_ = device_.info().word;
-  status = device_.compile(world(), {}, &plan_, {.reproducible = true});
+  heed::Status status = heed::Status::NotFound;
+  const auto open = [&](const std::string& select) {
+    said.clear();
+    options.select = select;
+    word_ = "--device " + select;
+    status = heed::Device::open(options, &device_);
+    if (status != heed::Status::Ok) return;
+    word_ = device_.info().word;
+    status = device_.compile(world(), {}, &plan_, {.reproducible = true});
+  };
+  // Unless one is named it is a Vulkan device, also in software as in the other modes, if there is one that promises the bits.
+  open(device.empty() ? "vulkan" : device);
+  if (device.empty() && status != heed::Status::Ok) open("cpu");
   require(status, word_, said);
   status = plan_.make_state(&state_);
   if (status == heed::Status::Ok) status = state_.write("agents", std::as_bytes(std::span(agents_)));
