@@ -1,6 +1,5 @@
 #include "lockstep_world.hpp"
 
-
 #include <cstdlib>
 #include <cstring>
 

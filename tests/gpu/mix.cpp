@@ -68,7 +68,7 @@ Listing read_listing(std::string_view text) {
       if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma",
                                  "hfma2", "mad.f"}))
         mix->multiply_adds += times;
-      if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma", "hfma2", "mad.f"}))
+      if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma", "hfma2"}))
         mix->fused += times;
       if (starts_with_any(
               word, {"v_exp_", "v_log_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_", "v_div_", "mufu.ex2", "mufu.lg2",

@@ -7,8 +7,10 @@ namespace heed::gpu_tests {
 
 struct Mix {
   int all = 0;
-  int multiply_adds = 0;   // of the vector unit, packed and dot products included
-  int fused = 0;           // those that round once. AMD's v_mad_f32 and v_mac_f32, up to RDNA 1, round twice
+  int multiply_adds = 0;  // of the vector unit, packed and dot products included
+  // Those that round once. AMD's v_mad_f32 and v_mac_f32, up to RDNA 1, round twice, as Qualcomm's mad.f32 must: Turnip makes
+  // it of products and sums that SPIR-V forbids to contract.
+  int fused = 0;
   int matrix = 0;          // of the matrix unit
   int approximations = 0;  // exp, log, sin, cos and roots of the hardware; divisions of integers take reciprocals
   double percent(int part) const { return all == 0 ? 0.0 : 100.0 * part / all; }
