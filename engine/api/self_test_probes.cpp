@@ -272,6 +272,19 @@ void attention_backward(Graph& g, DType t, Dim m, Dim n) {
   g.output("dv", made.value);
 }
 
+// Without masks the kernel of the queries makes the rows, too.
+void attention_backward_without_masks(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 4, m, 20}, t), k = g.input("k", {2, 2, n, 20}, t),
+               v = g.input("v", {2, 2, n, 12}, t);
+  AttentionOptions options;
+  options.causal = Causal::BottomRight;
+  const Tensor y = g.attention(q, k, v, options).output;
+  const auto made = detail::attention_backward(detail::data_of(g), y, g.input("dy", {2, 4, m, 12}, t), {});
+  g.output("dq", made.query);
+  g.output("dk", made.key);
+  g.output("dv", made.value);
+}
+
 // Steps of optimizers from states of zeros, with gradients that are clipped.
 constexpr UpdateSettings kStep = {.rate = 0.1f,
                                   .decay = 0.01f,
@@ -454,6 +467,7 @@ constexpr Probe kProbes[] = {
     {"embedding_backward", embedding_backward},
     {"slice_backward", slice_backward},
     {"attention_backward", attention_backward, true},
+    {"attention_backward", attention_backward_without_masks},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},
     HEED_REPRODUCIBLE_PROBES,
