@@ -1,4 +1,4 @@
-// What probes read and write at one run.
+// Operands: the arrays that a probe reads and writes at one run.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What decoders, BERT and language models share.
+// Decoders, BERT and language models read their options and files by these functions.
 #pragma once
 
 #include <heed/decoder.hpp>

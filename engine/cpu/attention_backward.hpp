@@ -160,7 +160,7 @@ struct BackwardProblem {
     }
   }
 
-  // Of some keys, what a query sees: all of them where that is not known by places alone.
+  // A query sees this part of `some` keys; it gets all of them where places alone do not tell what it sees.
   KeyRange seen_of(int64_t row, KeyRange some, float log_sum) const {
     if (log_sum == kHidden) return {0, 0};
     if (!by_place) return {0, some.size()};

@@ -32,7 +32,7 @@ HWY_INLINE Vector flushed(Vector x) { return hn::IfThenZeroElse(hn::Le(hn::Abs(x
 // Products of larger factors than 2^-51, and values above 2^-102, are multiples of 2^-125: none of their sums is subnormal.
 HWY_INLINE Vector coarse(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-51f)), x); }
 HWY_INLINE Vector on_grid(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-102f)), x); }
-// What is stored: of NaN there is one.
+// Every result is stored as this makes it: all NaN get the same bits.
 HWY_INLINE Vector canonical(Vector x) { return hn::IfThenElse(hn::IsNaN(x), of_bits(0x7fc00000u), flushed(x)); }
 
 HWY_INLINE Vector times(Vector a, Vector b) { return flushed(hn::Mul(a, b)); }

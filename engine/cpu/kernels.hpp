@@ -20,7 +20,7 @@ struct Kernels {
   const RowKernels* rows = nullptr;
   const AttentionKernels* attention = nullptr;
   const UpdateKernels* update = nullptr;
-  // What reproducible plans take in the place of `matmul` and `rows`.
+  // Reproducible plans take these instead of `matmul` and `rows`.
   const MatmulKernels* canon_matmul = nullptr;
   const RowKernels* canon_rows = nullptr;
 };

@@ -37,7 +37,7 @@ struct RowBlocks {
 constexpr size_t kSummed[] = {out::kGammaGradient, out::kBetaGradient, out::kRowSums};
 constexpr int64_t kColumnsAtOnce = 256;  // that are added up at once
 
-// What the blocks leave: for each of them as many sums as are wanted, `pitch` apart.
+// Each block of rows leaves its sums here, as many as are wanted, `pitch` apart.
 class BlockSums {
  public:
   BlockSums(const Pass& pass, int64_t n) : pass_(pass), n_(n), pitch_(row_pitch(n)) {

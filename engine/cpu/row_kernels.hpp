@@ -26,14 +26,14 @@ struct NormRow {
   const float* next = nullptr;  // a row of x that layernorm prefetches meanwhile
 };
 
-// What a row's gradient adds to, n floats each; null: nobody wants it.
+// A row's gradient adds to these, n floats each; null: nobody wants it.
 struct NormSums {
   float* gamma = nullptr;  // upstream times the normalized row
   float* beta = nullptr;   // upstream
   float* rows = nullptr;   // the gradient of x, with the residual
 };
 
-// What only reproducible plans need, whose rows have the bits of tests/reproducible/README.md.
+// Only reproducible plans have these functions, whose rows have the bits of tests/reproducible/README.md.
 struct CanonKernels {
   // x / max(length of x, eps).
   void (*l2_normalize)(const float* x, float eps, float* out, int64_t n) = nullptr;

@@ -30,11 +30,11 @@ int run_heed(const std::string& target, Compiler& compiler, int count, char** wo
   return good ? 0 : 1;
 }
 
-int run_trace(const std::string& target, Compiler& compiler, const std::string& library, const std::string& folder,
+int run_trace(const std::string& target, Compiler& compiler, const std::string& engine, const std::string& folder,
               const std::string& work) {
   Profile result;
   result.target = target;
-  result.library = library;
+  result.engine = engine;
   result.work = work;
   if (!profile_trace(folder, compiler, &result)) return 1;
   print(result);
@@ -42,13 +42,13 @@ int run_trace(const std::string& target, Compiler& compiler, const std::string& 
 }
 
 int run(int argc, char** argv) {
-  const std::string library = argc > 2 ? argv[2] : "";
-  if (library.empty() || (library != "heed" && argc != 5)) return 2;
+  const std::string engine = argc > 2 ? argv[2] : "";
+  if (engine.empty() || (engine != "heed" && argc != 5)) return 2;
   const std::unique_ptr<Compiler> compiler = Compiler::open({});
   if (compiler == nullptr) return 1;
   print_head();
-  if (library == "heed") return run_heed(argv[1], *compiler, argc - 3, argv + 3);
-  return run_trace(argv[1], *compiler, library, argv[3], argv[4]);
+  if (engine == "heed") return run_heed(argv[1], *compiler, argc - 3, argv + 3);
+  return run_trace(argv[1], *compiler, engine, argv[3], argv[4]);
 }
 
 }  // namespace

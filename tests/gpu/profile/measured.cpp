@@ -39,7 +39,7 @@ constexpr Column kColumns[] = {{"workgroups", &Counts::workgroups},
 
 void print_head() {
   std::printf(
-      "target,library,work,work_multiply_adds,work_bytes,barriers,kernel,constants,groups,invocations,subgroup,"
+      "target,engine,work,work_multiply_adds,work_bytes,barriers,kernel,constants,groups,invocations,subgroup,"
       "dispatches,sample,"
       "bound_bytes,registers,spills,scratch,shared,occupancy,instructions,cycles,loop_instructions,loop_multiply_adds,"
       "loop_matrix");
@@ -53,7 +53,7 @@ void print(const Profile& p) {
   for (const Measured& m : p.kernels) {
     std::printf("%s,%s,%s,%.0f,%.0f,%" PRIu64 ",%s,%s,%u %u %u,%u,%u,%" PRIu64 ",%" PRIu64
                 ",%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%d,%d,%d",
-                p.target.c_str(), p.library.c_str(), p.work.c_str(), p.multiply_adds, p.fewest_bytes, p.barriers,
+                p.target.c_str(), p.engine.c_str(), p.work.c_str(), p.multiply_adds, p.fewest_bytes, p.barriers,
                 m.kernel.c_str(), m.constants.c_str(), m.groups[0], m.groups[1], m.groups[2], m.invocations, m.subgroup,
                 m.dispatches, m.ran, m.bound_bytes, m.figures.registers, m.figures.spills, m.figures.scratch,
                 m.figures.shared, m.figures.occupancy, m.figures.instructions, m.figures.cycles, m.figures.hottest.all,

@@ -25,7 +25,7 @@ struct Measured {
 };
 
 struct Profile {
-  std::string target, library, work;
+  std::string target, engine, work;
   double multiply_adds = 0, fewest_bytes = 0;  // of the work, however it is computed; 0: not known
   uint64_t barriers = 0;                       // between its dispatches
   std::vector<Measured> kernels;

@@ -211,7 +211,7 @@ bool interpret(interpreter::Interpreter& interpreter, interpreter::Launch launch
 }
 
 bool profile(const Work& work, Compiler& compiler, Profile* result) {
-  result->library = "heed";
+  result->engine = "heed";
   result->work = work.name;
   return HeedWork(work, compiler, result).run();
 }

@@ -3,7 +3,7 @@
 
   table.py CSV...
 
-Columns are told in README.md. Where a work has rows of two libraries, ratios are heed's figure by the other's."""
+Columns are told in README.md. Where a work has rows of two engines, ratios are heed's figure by the other's."""
 import csv
 import json
 import pathlib
@@ -17,7 +17,7 @@ MATRIX_SLOTS = 32
 
 
 class Work:
-    """The rows of one work, library and target, summed over its dispatches."""
+    """The rows of one work, engine and target, summed over its dispatches."""
 
     def __init__(self, rows):
         self.rows = rows
@@ -90,29 +90,29 @@ def main():
     for name in sys.argv[1:]:
         with open(name, newline="") as file:
             for row in csv.DictReader(file):
-                works.setdefault(row["target"], {}).setdefault(row["work"], {}).setdefault(row["library"], []).append(row)
+                works.setdefault(row["target"], {}).setdefault(row["work"], {}).setdefault(row["engine"], []).append(row)
     for target, of_target in works.items():
         machines = {name: m for name, m in data["machines"].items() if m["target"] == target}
         segment = next(iter(machines.values()))["segment"]
         print("\n### %s: counts\n" % target)
         line(["work", ""] + TITLES)
         line(["---"] * (len(TITLES) + 2))
-        for name, libraries in of_target.items():
-            for library, rows in libraries.items():
+        for name, engines in of_target.items():
+            for engine, rows in engines.items():
                 work = Work(rows)
-                cells = figures(work, segment, float(libraries["heed"][0]["work_bytes"]) if "heed" in libraries else 0)
+                cells = figures(work, segment, float(engines["heed"][0]["work_bytes"]) if "heed" in engines else 0)
                 if work.lacking:
                     cells = cells[:5] + ["not interpreted: " + work.lacking[0]] + ["-"] * (len(cells) - 6)
-                line([name, library] + cells)
+                line([name, engine] + cells)
         print("\n### %s: least milliseconds, and what they are\n" % target)
         line(["work"] + [cell for name in machines for cell in (name + ", heed", "ggml", "heed / ggml")])
         line(["---"] * (1 + 3 * len(machines)))
-        for name, libraries in of_target.items():
+        for name, engines in of_target.items():
             cells = [name]
             for machine in machines.values():
                 found = []
-                for library in ("heed", "ggml"):
-                    work = Work(libraries[library]) if library in libraries else None
+                for engine in ("heed", "ggml"):
+                    work = Work(engines[engine]) if engine in engines else None
                     needs_matrix = work is not None and work.sum["matrix_multiply_adds"] and not machine["matrix"]
                     if work is None or work.lacking or needs_matrix:
                         found.append(None)
