@@ -44,7 +44,7 @@ void main() {
   }
 #ifdef CANON
   float sum = sum_of_row(squares), inverse = reciprocal_root(sum), eps = times(p.eps, scale);
-  // Of the length, or of eps where that is larger.
+  // The factor is the inverse of the length, or of eps where that is larger.
   float factor = times(sum, inverse) < eps ? reciprocal(eps) : inverse;
 #else
   float length = sqrt(sum_of_row(squares)), eps = p.eps * scale;

@@ -204,7 +204,7 @@ void multiply_blocks(uint row, uint column) {
       vec4 a_quad = sh_a[(row + i * ROWS_APART) * ROW + quad];
       [[unroll]] for (uint j = 0u; j < TN; ++j)
 #ifdef CANON
-        // In the order of k, whatever the tile.
+        // Sums run in the order of k, whatever the tile.
         [[unroll]] for (uint c = 0u; c < 4u; ++c)
           sums[i * TN + j] = multiply_add(a_quad[c], b_quads[j][c], sums[i * TN + j]);
 #else

@@ -1,7 +1,9 @@
 #include "api/self_test_probes.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <heed/train.hpp>
+#include <iterator>
 
 #include "graph/attention_backward.hpp"
 #include "graph/build.hpp"
@@ -391,24 +393,9 @@ void activations(Graph& g, DType t, Dim m, Dim n) {
     g.output(name, g.activation(x, kind));
 }
 
-#define HEED_REPRODUCIBLE_PROBES                                                                                   \
-  {"elementwise", add, false, true, true}, {"elementwise", mul, false, true, true},                                \
-      {"elementwise", copy, false, true, true}, {"elementwise", activations, false, true, true},                   \
-      {"elementwise", narrow_cast, false, true, true}, {"concat", concat, false, true, true},                      \
-      {"matmul", matmul, false, true, true}, {"matmul", matmul_batches, false, true, true},                        \
-      {"matmul", linear, false, true, true}, {"matmul", few_rows, false, true, true},                              \
-      {"matmul", deep, false, true, true}, {"matmul", narrow_weights, false, true, true},                          \
-      {"matmul", few_rows_by_narrow_weights, false, true, true}, {"matmul", quantized_weights, false, true, true}, \
-      {"softmax", plain_softmax, false, true, true}, {"softmax", softmax, false, true, true},                      \
-      {"attention", attention<24>, false, true, true}, {"attention", masked_attention, false, true, true},         \
-      {"dropout", dropout, true, true, true}, {"layernorm", layernorm, false, true, true},                         \
-      {"rmsnorm", rmsnorm, false, true, true}, {"embedding", embedding, false, true, true},                        \
-      {"embedding", narrow_table, false, true, true}, {"embedding", quantized_tables, false, true, true},          \
-      {"mean", mean, false, true, true}, {"mean", mean_inner, false, true, true},                                  \
-      {"l2_normalize", l2_normalize, false, true, true}, {"rotary", rotary, false, true, true},                    \
-      {"place", take<DType::F32>, false, true, true}, {"argmax", argmax, false, true, true}, {                     \
-    "sample", sample, false, true, true                                                                            \
-  }
+constexpr Probe reproducible(const char* name, decltype(Probe::build) build, bool training = false) {
+  return {name, build, training, true, true};
+}
 
 constexpr Probe kProbes[] = {
     {"elementwise", add},
@@ -470,17 +457,50 @@ constexpr Probe kProbes[] = {
     {"attention_backward", attention_backward_without_masks},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},
-    HEED_REPRODUCIBLE_PROBES,
+    // reproducible_probes() gives those from here on.
+    reproducible("elementwise", add),
+    reproducible("elementwise", mul),
+    reproducible("elementwise", copy),
+    reproducible("elementwise", activations),
+    reproducible("elementwise", narrow_cast),
+    reproducible("concat", concat),
+    reproducible("matmul", matmul),
+    reproducible("matmul", matmul_batches),
+    reproducible("matmul", linear),
+    reproducible("matmul", few_rows),
+    reproducible("matmul", deep),
+    reproducible("matmul", narrow_weights),
+    reproducible("matmul", few_rows_by_narrow_weights),
+    reproducible("matmul", quantized_weights),
+    reproducible("softmax", plain_softmax),
+    reproducible("softmax", softmax),
+    reproducible("attention", attention<24>),
+    reproducible("attention", masked_attention),
+    reproducible("dropout", dropout, true),
+    reproducible("layernorm", layernorm),
+    reproducible("rmsnorm", rmsnorm),
+    reproducible("embedding", embedding),
+    reproducible("embedding", narrow_table),
+    reproducible("embedding", quantized_tables),
+    reproducible("mean", mean),
+    reproducible("mean", mean_inner),
+    reproducible("l2_normalize", l2_normalize),
+    reproducible("rotary", rotary),
+    reproducible("place", take<DType::F32>),
+    reproducible("argmax", argmax),
+    reproducible("sample", sample),
 };
-
-constexpr Probe kReproducible[] = {HEED_REPRODUCIBLE_PROBES};
 
 constexpr ProbeSize kSizes[] = {{1, 7}, {3, 33}, {18, 130}, {kProbeRows, kProbeColumns}};
 
 }  // namespace
 
 std::span<const Probe> self_test_probes() { return kProbes; }
-std::span<const Probe> reproducible_probes() { return kReproducible; }
+std::span<const Probe> reproducible_probes() {
+  const auto* first =
+      std::find_if(std::begin(kProbes), std::end(kProbes), [](const Probe& probe) { return probe.reproducible; });
+  return {first, std::end(kProbes)};
+}
 std::span<const ProbeSize> self_test_sizes() { return kSizes; }
 
 }  // namespace heed

@@ -31,7 +31,8 @@ struct Lent {
 };
 thread_local constinit Lent lent;
 
-// Calls the host's function, which adds to the graph by its handle, while the graph takes a turn of nobody else.
+// Calls the host's function. It adds to the graph by its handle, and each of its calls takes the graph's turn, so the turn is given back
+// meanwhile.
 void build_adapted(void* user, heed::Graph& g, const CustomGradientCall& call) {
   const auto* adapter = static_cast<const CustomAdapter*>(user);
   Graph& graph = *lent.graph;

@@ -31,7 +31,7 @@ struct BackwardScratch {
     int64_t at = 0;
     const auto take = [&at](int64_t floats) { return std::exchange(at, at + row_pitch(floats)); };
     const int64_t wide_k = align_up(d_k, cols);
-    // Rows begin at other places of the first cache.
+    // Sixteen floats more keep rows from all beginning at the same place of the first cache.
     pitch_k = row_pitch(d_k) + 16;
     pitch_v = row_pitch(d_v) + 16;
     keys = take(panels * d_k * cols);
@@ -150,7 +150,7 @@ struct BackwardProblem {
       rows = rows_of(key, batch, head, n * cols, count, buffer, layout.pitch_k);
       attention.pack(rows.data, rows.pitch, count, d_k, 1.0f, memory + layout.keys + n * d_k * cols);
       if (!task.makes_queries) continue;
-      // Keys as they lie, in panels of columns: what the slopes are multiplied by.
+      // The slopes are multiplied by keys as they lie, in panels of columns.
       for (int64_t c = 0; c < d_k; c += cols) {
         float* const to = memory + layout.rows + n * cols * wide_k + c * cols;
         const int64_t width = std::min(cols, d_k - c);
@@ -168,7 +168,7 @@ struct BackwardProblem {
             std::clamp<int64_t>(masking.causal_keys(row) - some.begin, 0, some.size())};
   }
 
-  // Makes of products of queries and some keys, and of those of upstream and values, the dropped weights, and the slopes of the logits
+  // Turns the products of queries and some keys into dropped weights, and those of upstream and values into the slopes of the logits
   // times `scale`.
   void weigh(int64_t first_row, int64_t count, KeyRange some, const float* log_sums, const float* deltas, float scale,
              float* memory) const {
@@ -251,11 +251,11 @@ struct BackwardProblem {
   struct Panels {
     int64_t begin, end;
   };
-  // Where in memory a block's weights or slopes of a panel are.
+  // Gives the place in memory of a block's weights or slopes (`what`) of a panel.
   float* of_panel(float* memory, int64_t what, const Panels& some, int64_t panel) const {
     return memory + what + (panel - some.begin) * kBlockQueries * cols;
   }
-  // Makes the weights, and the slopes times `scale`, of those of the panels from .. stop - 1 that the block sees. None: an empty range.
+  // Makes the weights, and the slopes times `scale`, of the panels that the block sees of from .. stop - 1, and returns which these are.
   Panels weigh_group(const Block& block, int64_t from, int64_t stop, float scale, float* memory) const {
     const Panels some{std::max(from, block.seen.begin / cols), std::min(stop, ceil_div(block.seen.end, cols))};
     const float *const q = memory + layout.queries, *const g = memory + layout.upstream;
@@ -272,7 +272,7 @@ struct BackwardProblem {
     return some;
   }
 
-  // The gradients that a block of queries adds to, and its own.
+  // Adds to the gradients of keys and values what a block of queries gives them, and makes those of its queries.
   void run_block(const BackwardTask& task, int64_t head, int64_t first, int64_t count, float* memory) const {
     const Block block = load_block(task.head / key_heads, head, first, count, memory);
     const float *const q = memory + layout.queries, *const g = memory + layout.upstream;
@@ -283,11 +283,8 @@ struct BackwardProblem {
           weigh_group(block, from, std::min(from + kGroupPanels, task.end_panel), attrs.softmax.scale, memory);
       for (int64_t n = some.begin; n < some.end; ++n) {
         const int64_t r = first_to_see(block.row, count, n);
-        const float *const weights = of_panel(memory, layout.weights, some, n) + r * cols, *const slopes =
-                                                                                               of_panel(memory,
-                                                                                                        layout.slopes,
-                                                                                                        some, n) +
-                                                                                               r * cols;
+        const float* const weights = of_panel(memory, layout.weights, some, n) + r * cols;
+        const float* const slopes = of_panel(memory, layout.slopes, some, n) + r * cols;
         if (task.makes_keys) {
           multiply(d_v, count - r, g + r * layout.pitch_v, 1, layout.pitch_v, weights,
                    memory + layout.value_sums + n * d_v * cols, cols, true);
@@ -331,8 +328,9 @@ struct BackwardProblem {
   void run(const BackwardTask& task, float* memory) const {
     pack_all(task, memory);
     if (task.makes_keys) {
-      std::fill_n(memory + layout.key_sums, panels * d_k * cols, 0.0f);
-      std::fill_n(memory + layout.value_sums, panels * d_v * cols, 0.0f);
+      const int64_t own = (task.end_panel - task.first_panel) * cols, before = task.first_panel * cols;
+      std::fill_n(memory + layout.key_sums + before * d_k, own * d_k, 0.0f);
+      std::fill_n(memory + layout.value_sums + before * d_v, own * d_v, 0.0f);
     }
     const int64_t head = task.head % key_heads;
     for (int64_t h = head * group; h < (head + 1) * group; ++h)

@@ -27,8 +27,7 @@ struct StoredRows {
 // A query and some keys, for the gradient of attention: panels of as many keys as a block has queries, `panel_pitch` floats apart.
 struct SlopeRow {
   float* weights = nullptr;  // in: logits, before the scale; out: dropped weights
-  float* slopes =
-      nullptr;  // in: products of the upstream and the values; out: slopes of the logits, times the other scale
+  float* slopes = nullptr;   // in: products of upstream and values; out: slopes of the logits, times the other scale
   int64_t panels = 0, panel_pitch = 0;
   int64_t begin = 0, end = 0;  // of the keys that count; the others get zeros
   float logit_scale = 1.0f, scale = 1.0f, log_sum = 0.0f, delta = 0.0f;

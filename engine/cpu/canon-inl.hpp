@@ -14,6 +14,7 @@
 
 #include <heed/graph.hpp>
 
+#include "cpu/activation_type-inl.hpp"
 #include "cpu/vector_loops-inl.hpp"
 #include "hwy/highway.h"
 
@@ -27,7 +28,7 @@ HWY_INLINE Vector of_bits(uint32_t bits) {
   return hn::BitCast(Floats(), hn::Set(hn::RebindToUnsigned<Floats>(), bits));
 }
 
-// Up to 2^-126 a device may have flushed, or rounded early.
+// Values up to 2^-126 become 0, since a device may have flushed smaller ones, or rounded them up to that.
 HWY_INLINE Vector flushed(Vector x) { return hn::IfThenZeroElse(hn::Le(hn::Abs(x), set(0x1p-126f)), x); }
 // Products of larger factors than 2^-51, and values above 2^-102, are multiples of 2^-125: none of their sums is subnormal.
 HWY_INLINE Vector coarse(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-51f)), x); }
@@ -149,7 +150,7 @@ HWY_INLINE Vector tanh(Vector x) {
   return hn::IfThenElse(hn::Lt(t, set(0.625f)), near, signed_far);
 }
 
-// The activation as a type, so that loops over vectors are compiled for each. Of a value that is flushed; the result is.
+// The activation as a type, so that loops over vectors are compiled for each. It takes a value that is flushed, and gives one.
 template <Activation kKind>
 struct Activate {
   HWY_INLINE Vector operator()(Vector x) const {
@@ -165,14 +166,7 @@ struct Activate {
 
 template <class F>
 HWY_INLINE void with_activation(Activation kind, const F& f) {
-  switch (kind) {
-    case Activation::None: return f(Activate<Activation::None>());
-    case Activation::Relu: return f(Activate<Activation::Relu>());
-    case Activation::GeluErf: return f(Activate<Activation::GeluErf>());
-    case Activation::GeluTanh: return f(Activate<Activation::GeluTanh>());
-    case Activation::Silu: return f(Activate<Activation::Silu>());
-    case Activation::Tanh: return f(Activate<Activation::Tanh>());
-  }
+  activation_as_type<Activate>(kind, f);
 }
 
 }  // namespace canon

@@ -69,7 +69,7 @@ class CanonSums {
   HWY_ALIGN float at_[kCanonSums];
 };
 
-// A function of one number.
+// Applies a function of vectors to one number.
 template <class F>
 HWY_INLINE float scalar(float x, const F& f) {
   return hn::GetLane(f(canon::set(x)));
@@ -149,7 +149,7 @@ float canon_row_scale(uint32_t largest) {
   return hn::GetLane(canon::of_bits((254u - std::clamp(exponent, 1u, 253u)) << 23));
 }
 uint32_t bits_of_float(float x) { return hn::GetLane(canon::bits_of(canon::set(x))); }
-// About the bits of the square root.
+// These are about the bits of the square root.
 uint32_t bits_near_root(float x) { return (bits_of_float(x) >> 1) + 0x1fc00000u; }
 
 // Bits of magnitudes compare as the magnitudes do, NaN being the largest.
@@ -266,9 +266,6 @@ void canon_mean(const float* sums, int64_t count, float* out, int64_t n) {
 void canon_flush(const float* x, float* out, int64_t n) {
   map(x, out, n, [](Vector v) { return canon::canonical(v); });
 }
-void canon_coarsen(float* x, int64_t n) {
-  map(x, x, n, [](Vector v) { return canon::coarse(v); });
-}
 
 // Cosine and sine of an angle as in shaders/shared/turn.glsl.
 void canon_turn(uint32_t angle, float* cosine, float* sine) {
@@ -304,8 +301,8 @@ void canon_dropout(const DropoutRule& rule, uint64_t first, const float* x, floa
 }  // namespace
 
 const RowKernels* canon_row_table() {
-  static const CanonKernels kCanon = {canon_l2_normalize, canon_add_to, canon_mean,  canon_flush,
-                                      canon_coarsen,      canon_turn,   canon_rotate};
+  static const CanonKernels kCanon = {canon_l2_normalize, canon_add_to, canon_mean,
+                                      canon_flush,        canon_turn,   canon_rotate};
   static const RowKernels kKernels = [] {
     RowKernels kernels = *row_table();
     kernels.canon = &kCanon;

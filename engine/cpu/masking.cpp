@@ -21,6 +21,15 @@ bool all_bytes(const uint8_t* bytes, int64_t n, bool zero) {
   return true;
 }
 
+// Adds the bias. In reproducible plans -infinity hides a key whatever the other summand is. `bias` may be `buffer`.
+void add_bias(const RowKernels& kernels, const float* bias, int64_t n, float* some, float* buffer) {
+  if (kernels.canon == nullptr) return kernels.add(some, bias, some, n);
+  for (int64_t i = 0; i < n; ++i) buffer[i] = some[i] == kHidden ? kHidden : bias[i];
+  kernels.add(some, buffer, some, n);
+  for (int64_t i = 0; i < n; ++i)
+    if (buffer[i] == kHidden) some[i] = kHidden;
+}
+
 }  // namespace
 
 bool BoolMask::all_are(bool hidden, int64_t offset, int64_t n) const {
@@ -88,12 +97,7 @@ void Masking::apply(int64_t row, KeyRange range, float* some, float* buffer) con
   const auto first_of = [&](const Operand& x) { return range.begin * row_stride(x.view); };
   if (bias.valid()) {
     const int64_t offset = row_offset(bias.view, row) + first_of(bias);
-    const float* const added = load(bias, offset, row_stride(bias.view), n, buffer);
-    if (bias.kernels->canon != nullptr)  // -infinity hides a key whatever the other summand is
-      for (int64_t i = 0; i < n; ++i) buffer[i] = some[i] == kHidden || added[i] == kHidden ? kHidden : added[i];
-    const float* const rest = bias.kernels->canon != nullptr ? buffer : added;
-    bias.kernels->add(some, rest, some, n);
-    for (int64_t i = 0; i < n && bias.kernels->canon != nullptr; ++i) some[i] = rest[i] == kHidden ? kHidden : some[i];
+    add_bias(*bias.kernels, load(bias, offset, row_stride(bias.view), n, buffer), n, some, buffer);
   }
   if (mask.valid()) mask.apply(row_offset(mask.operand.view, row) + first_of(mask.operand), n, fill, some);
   if (key_padding.valid()) key_padding.apply(padding_offset(row) + first_of(key_padding.operand), n, fill, some);

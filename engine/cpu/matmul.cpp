@@ -287,7 +287,8 @@ void run_matmul(const Pass& pass) {
     }
     for (int64_t first = 0; first < panels; first += at_once) {
       const int64_t count = std::min(at_once, panels - first);
-      pack(pass, problem, first, count, of_b);
+      // If all panels fit, they still lie there from the rows before.
+      if (row == 0 || count < panels) pack(pass, problem, first, count, of_b);
       multiply(pass, problem, {reinterpret_cast<const std::byte*>(of_b), DType::F32, first, count}, band);
     }
   }

@@ -116,11 +116,11 @@ class Chunk {
     for (int64_t r = 0; r < rows_; ++r) to[r] = first + r * step;
   }
 
-  // Rows of a block of k as the tiles read them, `pitch` elements apart; and elements of a row, and tiles that follow each other.
+  // Says where tiles find the rows of a block of k: `pitch` elements lie between rows, and `step` between the elements of one.
   struct RowsOfA {
     const std::byte* data;
     int64_t pitch, step = 1;
-    int64_t next_tile = 0;  // bytes; 0: tiles have any height, and rows follow each other
+    int64_t next_tile = 0;  // bytes between tiles; 0: these have any height, and rows follow each other
   };
   RowsOfA rows_of_a(int64_t begin, int64_t length) {
     const Operand& a = problem_.operand[kA];

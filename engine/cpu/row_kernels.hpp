@@ -41,7 +41,6 @@ struct CanonKernels {
   void (*add_to)(const float* x, float* sums, int64_t n) = nullptr;
   void (*mean)(const float* sums, int64_t count, float* out, int64_t n) = nullptr;
   void (*flush)(const float* x, float* out, int64_t n) = nullptr;  // subnormals become 0, NaN the one that is stored
-  void (*coarsen)(float* x, int64_t n) = nullptr;                  // factors of products whose sums cannot be subnormal
   void (*turn)(uint32_t angle, float* cosine, float* sine) = nullptr;  // of 2^-32 turns
   void (*rotate)(float cosine, float sine, float* a, float* b) = nullptr;
 };

@@ -11,6 +11,7 @@
 
 #include <heed/graph.hpp>
 
+#include "cpu/activation_type-inl.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -269,14 +270,7 @@ struct Activate {
 // Calls f(Activate<kind>()).
 template <class F>
 HWY_INLINE void with_activation(Activation kind, const F& f) {
-  switch (kind) {
-    case Activation::None: return f(Activate<Activation::None>());
-    case Activation::Relu: return f(Activate<Activation::Relu>());
-    case Activation::GeluErf: return f(Activate<Activation::GeluErf>());
-    case Activation::GeluTanh: return f(Activate<Activation::GeluTanh>());
-    case Activation::Silu: return f(Activate<Activation::Silu>());
-    case Activation::Tanh: return f(Activate<Activation::Tanh>());
-  }
+  activation_as_type<Activate>(kind, f);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,5 +1,5 @@
-// Passes that gradients bring: activations apart from their products, since both are read again; sums of biases; and what joins
-// the gradients of queries, keys and values.
+// Gradients bring passes that others can do on the way: activations apart from their products, since both are read again; sums for
+// biases; and concatenations of the gradients of queries, keys and values.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -144,7 +144,7 @@ class GradientFusion {
     return build_.add_view(view, view.storage);
   }
 
-  // What AttentionBackward says of its outputs.
+  // Whether the outputs lie as node.hpp says of those of AttentionBackward.
   bool lie_well(const std::array<Tensor, 4>& outputs) {
     const SizeTable& sizes = graph_.sizes;
     for (const size_t i : {out::kQueryGradient, out::kKeyGradient, out::kValueGradient}) {

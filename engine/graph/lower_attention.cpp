@@ -202,8 +202,8 @@ bool may_join_rows(const Node& node) {
   return given > 3;
 }
 
-// One query of each head, where heads share keys: those that do become the queries of one head, and the heads of keys the rows of
-// the batch, so that a workgroup reads keys once for all of them. The output lies in memory as before:
+// Heads of one query each that share keys become the queries of one head, and the heads of keys become the rows of the batch, so that
+// a workgroup reads keys once for all of them. The output lies in memory as before:
 // q [1, H, 1, d] is seen as [G, 1, H / G, d], k and v [1, G, S_kv, d] as [G, 1, S_kv, d].
 // Causality from the end hides nothing from a single query.
 void gather_heads(GraphData* graph, Node* node) {
@@ -254,7 +254,7 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
       }
     }
     if (keep) nodes.push_back(node);
-    // Where it writes an output of any strides, it is the CPU's, which does such heads together by itself.
+    // A kernel that writes any strides is the CPU's, which works on such heads together by itself.
     if (keep && node.op == Op::Attention && !options.strided_attention) gather_heads(graph, &nodes.back());
     if (!keep) Expansion(graph, node, &nodes).run();
     if (!keep && node.outputs[out::kLogSumExp].valid()) Expansion(graph, node, &nodes).add_log_sum_exp();

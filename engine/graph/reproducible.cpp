@@ -1,4 +1,4 @@
-// What a plan may hold whose bits are the same on every device (CompileOptions::reproducible).
+// Says which passes and types a plan may have whose bits are the same on every device (CompileOptions::reproducible).
 #include "base/logging.hpp"
 #include "graph/schedule.hpp"
 

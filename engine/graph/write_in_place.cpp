@@ -76,7 +76,8 @@ class Placing {
     return true;
   }
 
-  // Which output of a node is this storage, of those that may be elsewhere; their count if none is. A norm's gradients may all be.
+  // Returns which output of a node is this storage and may be written elsewhere, or how many outputs there are if none is. Custom
+  // passes have no such output, norms' gradients may all be written elsewhere, and of others the first one may.
   static size_t made_as(const Node& node, uint32_t storage) {
     size_t i = 0;
     const size_t count = node.op == Op::Custom ? 0 : node.op == Op::NormBackward ? node.outputs.size() : 1;

@@ -3,7 +3,6 @@
 #include <heed/safetensors.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 
@@ -11,6 +10,7 @@
 #include "io/json_file.hpp"
 #include "io/json_tree.hpp"
 #include "io/safetensors_header.hpp"
+#include "io/whole_file.hpp"
 
 namespace heed::train {
 namespace {
@@ -43,20 +43,7 @@ std::string settings_text(const LoraOptions& options, std::string_view base, boo
   return text + "  \"bias\": \"none\",\n  \"inference_mode\": true\n}\n";
 }
 
-bool write_file(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::FILE* const file = std::fopen(part.c_str(), "wb");
-  if (file == nullptr) return false;
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  std::error_code error;
-  if (std::fclose(file) == 0 && written) fs::rename(part, path, error);
-  if (written && !error) return true;
-  std::error_code ignored;
-  fs::remove(part, ignored);
-  return false;
-}
-
-// What would make these adapters others than heed has.
+// Refuses adapters of kinds that heed does not have.
 void check_kind(Fields& fields) {
   if (fields.text("peft_type") != "LORA") fields.fail("peft_type", "only LORA can be read", Status::Unsupported);
   if (fields.text("bias", "none") != "none") fields.fail("bias", "biases cannot be read", Status::Unsupported);
@@ -161,7 +148,9 @@ Status Lora::save(std::string_view folder, std::span<const LoraMatrix> matrices,
   const bool in_out = std::any_of(adapters_.begin(), adapters_.end(), [](const Adapter& one) { return one.in_out; });
   std::error_code error;
   fs::create_directories(fs::path(folder), error);
-  if (!write_file(settings_path(folder), settings_text(options_, base, in_out)))
+  const std::string settings = settings_text(options_, base, in_out);
+  const std::span<const std::byte> parts[] = {std::as_bytes(std::span(settings))};
+  if (!write_whole_file(settings_path(folder), parts))
     return fail(log, Status::FileError, settings_path(folder) + " cannot be written");
   const std::pair<std::string, std::string> metadata[] = {{"format", "pt"}};
   return write_safetensors(tensors_path(folder), host_tensors(ordered), metadata, log);

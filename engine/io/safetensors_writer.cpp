@@ -6,18 +6,13 @@
 
 #include <heed/safetensors.hpp>
 
-#include <cstdio>
-#include <filesystem>
 #include <set>
-#include <system_error>
+#include <vector>
 
 #include "base/arith.hpp"
 #include "base/logging.hpp"
 #include "io/safetensors_header.hpp"
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
+#include "io/whole_file.hpp"
 
 namespace heed {
 namespace {
@@ -72,18 +67,6 @@ std::string header_of(std::span<const HostTensor> tensors,
   return length + text;
 }
 
-bool write_all(std::FILE* file, const std::string& header, std::span<const HostTensor> tensors) {
-  bool written = std::fwrite(header.data(), 1, header.size(), file) == header.size();
-  for (const HostTensor& tensor : tensors)
-    written = written && std::fwrite(tensor.data.data(), 1, tensor.data.size(), file) == tensor.data.size();
-  written = written && std::fflush(file) == 0;
-#if defined(__unix__) || defined(__APPLE__)
-  // Otherwise the new name might be on the disk before the data.
-  written = written && ::fsync(::fileno(file)) == 0;
-#endif
-  return written;
-}
-
 }  // namespace
 
 Status write_safetensors(std::string_view path, std::span<const HostTensor> tensors,
@@ -91,15 +74,10 @@ Status write_safetensors(std::string_view path, std::span<const HostTensor> tens
   std::set<std::string_view> names;
   for (const HostTensor& tensor : tensors)
     if (const Status status = check(tensor, log, &names); status != Status::Ok) return status;
-  const std::string name(path), part = name + ".part";
-  std::FILE* const file = std::fopen(part.c_str(), "wb");
-  bool written = file != nullptr && write_all(file, header_of(tensors, metadata), tensors);
-  if (file != nullptr) written = std::fclose(file) == 0 && written;
-  std::error_code error;
-  if (written) std::filesystem::rename(part, name, error);
-  if (written && !error) return Status::Ok;
-  std::error_code ignored;
-  if (file != nullptr) std::filesystem::remove(part, ignored);
+  const std::string name(path), header = header_of(tensors, metadata);
+  std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(header))};
+  for (const HostTensor& tensor : tensors) parts.push_back(tensor.data);
+  if (write_whole_file(name, parts)) return Status::Ok;
   return fail(log, Status::FileError, format("write_safetensors: %s cannot be written", name.c_str()));
 }
 

@@ -1,5 +1,8 @@
 #include "kernels/canon.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace heed::kernels {
 namespace {
 

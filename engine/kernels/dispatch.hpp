@@ -66,7 +66,7 @@ struct Capabilities {
   // select_kernels refuses a pass that still lists one.
   std::array<bool, kKernelCount> disabled{};
   std::shared_ptr<const Tuning> tuning;  // null: estimates choose
-  // What the device does not promise that reproducible plans need; null: it promises everything.
+  // Reproducible plans need this, and the device does not promise it; null: it promises everything.
   const char* irreproducible = "the device was not asked how it rounds";
 
   bool allows(KernelId id) const { return !disabled[static_cast<size_t>(id)]; }

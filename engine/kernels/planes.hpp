@@ -45,8 +45,8 @@ constexpr uint32_t number_of(DType type) {
 
 // Eights of a column (shaders/shared/blocks.glsl) that an invocation reads at a time where 128 invocations divide k among them:
 // four, which are 16 bytes of the lower bits, or one where four would leave invocations without work. Invocations with four read
-// rows of A 128 bytes apart, so that each has a line of the first cache to itself. Of several rows that would take longer than
-// B does from memory: one eight each puts four invocations on a line.
+// rows of A 128 bytes apart, so that each has a line of the first cache to itself. For several rows that would take longer than
+// reading B from memory; with one eight each, four invocations share a line.
 constexpr uint32_t run_of(int64_t k, uint32_t rows) { return rows == 1 && k >= 128 * 32 ? 4 : 1; }
 
 }  // namespace heed::kernels

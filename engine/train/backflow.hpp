@@ -44,7 +44,7 @@ class Backflow {
   bool flows_to(Tensor output) const { return flows_.count(key_of(output)) != 0; }
   // The gradient of a tensor that was asked for, all of it.
   Tensor result(Tensor of);
-  // What flows to a tensor with memory of its own that is computed again flows to `original`.
+  // `copy` is `original` computed again, with memory of its own: its gradient flows to the original.
   void is_copy(Tensor copy, Tensor original) { originals_[copy.id] = original.id; }
 
  private:

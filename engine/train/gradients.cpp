@@ -55,12 +55,12 @@ bool run(Backflow& flow, std::span<const Upstream> outputs, std::span<const Tens
     flow.add(given.output, gradient);
   }
   for (size_t n = count; n-- > 0 && !flow.build().failed();) {
-    Node node = flow.data().nodes[n];  // rules add nodes
+    const Node& original = flow.data().nodes[n];
     bool flows = false;
-    for (const Tensor output : node.outputs) flows = flows || (output.valid() && flow.flows_to(output));
-    if (!flows || flow.build().is_state(flow.info(node.outputs[0]).storage)) continue;
-    const std::string label = node.label;
-    node = remat.seen(n);
+    for (const Tensor output : original.outputs) flows = flows || (output.valid() && flow.flows_to(output));
+    if (!flows || flow.build().is_state(flow.info(original.outputs[0]).storage)) continue;
+    const std::string label = original.label;
+    const Node node = remat.seen(n);  // a copy, as rules add nodes
     flow.graph().push_label(label);
     apply_rule(flow, node);
     flow.graph().pop_label();

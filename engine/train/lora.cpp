@@ -45,12 +45,6 @@ bool names(const LoraOptions& options, std::string_view module) {
                                  [&](const std::string& one) { return ends_in_module(module, one); });
 }
 
-const NamedTensor* find_weight(const GraphData& data, std::string_view name) {
-  const auto found =
-      std::find_if(data.weights.begin(), data.weights.end(), [&](const NamedTensor& one) { return one.name == name; });
-  return found == data.weights.end() ? nullptr : &*found;
-}
-
 // Whether a product's b [in, out] shows all of a weight, which is stored as [out, in] or as [in, out].
 bool shows_weight(const GraphData& data, Tensor b, uint32_t weight, bool* in_out) {
   const TensorInfo &view = data.tensors[b.id], &whole = data.tensors[weight];
@@ -158,11 +152,10 @@ void Lora::apply(Graph& g) const {
       static_cast<void>(g.fail(status, format("lora: '%s' %s", adapter.module.c_str(), why)));
     };
     if (g.status() != Status::Ok) return;
-    const NamedTensor* const weight = find_weight(data, adapter.module + std::string(kWeightEnd));
-    if (weight == nullptr) return refuse(Status::MissingWeight, "has no weight in the graph");
+    const Tensor weight = g.find_weight(adapter.module + std::string(kWeightEnd));
+    if (!weight.valid()) return refuse(Status::MissingWeight, "has no weight in the graph");
     if (g.find_weight(name_of(adapter, 'A')).valid()) return refuse(Status::InvalidArgument, "has its adapter already");
-    const uint32_t of = weight->tensor;
-    const Shape stored = g.shape({of});
+    const Shape stored = g.shape(weight);
     if (stored.rank != 2 || stored[0] != Dim(adapter.in_out ? adapter.in : adapter.out) ||
         stored[1] != Dim(adapter.in_out ? adapter.out : adapter.in))
       return refuse(Status::ShapeMismatch, "has a weight of another shape");
@@ -170,7 +163,7 @@ void Lora::apply(Graph& g) const {
     const Tensor b = g.weight(name_of(adapter, 'B'), {adapter.out, options_.rank});
     for (size_t n = 0; n < data.nodes.size() && g.status() == Status::Ok; ++n) {
       bool in_out = false;
-      if (!is_product_with(data, data.nodes[n], of, &in_out) || in_out != adapter.in_out) continue;
+      if (!is_product_with(data, data.nodes[n], weight.id, &in_out) || in_out != adapter.in_out) continue;
       n += add_adapter(g, n, a, b, options_);
     }
   }

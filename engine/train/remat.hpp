@@ -13,7 +13,7 @@ class Remat {
  public:
   // Layers among the nodes that the graph has now.
   Remat(Backflow& flow, std::string_view name);
-  // Node number n, as its rule is to see it: of a layer that is computed again, a copy. The first call for a layer adds its copies.
+  // Gives node number n as its rule is to see it: a copy, if its layer is computed again. The first call for a layer adds its copies.
   Node seen(size_t n);
 
  private:

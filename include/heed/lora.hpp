@@ -39,9 +39,9 @@ struct LoraOptions {
   float dropout = 0.0f;  // in training plans
   // Weights "NAME.weight" get an adapter where NAME is one of these or ends in "." and one of these.
   std::vector<std::string> modules = {"q_proj", "v_proj"};
-  // Of these layers only, by the first number in NAME; none: of all.
+  // Only weights of these layers get one, by the first number in NAME. Empty: those of all layers do.
   std::vector<int64_t> layers = {};
-  // What PEFT puts before the names of a model's modules. Models with a head of their own for GPT-2 have "transformer." behind it.
+  // PEFT puts this before the names of a model's modules. Models with a head of their own for GPT-2 have "transformer." behind it.
   std::string prefix = "base_model.model.";
   // The network, if its weights come from a GGUF file: Llama's rows of queries and keys are in another order there
   // (RotaryPairs::Adjacent) than PEFT's users have them. Files of adapters then have PEFT's order, and memory that of the model.
@@ -85,8 +85,8 @@ class HEED_API Lora {
   // All matrices as a State has them.
   Status read(const Optimizer& optimizer, const State& state, std::vector<LoraMatrix>* matrices) const;
 
-  // The values of a weight with its adapter, in f32: W + alpha / rank * B A, summed in double. Of a weight without an adapter, its
-  // own. Quantized weights are widened. MissingWeight: a matrix is not among these. ShapeMismatch: `values` or a shape is of
+  // The values of a weight with its adapter, in f32: W + alpha / rank * B A, summed in double. A weight without an adapter
+  // keeps its own. Quantized weights are widened. MissingWeight: a matrix is not among these. ShapeMismatch: `values` or a shape is of
   // another size.
   Status merge(const HostTensor& weight, std::span<const LoraMatrix> matrices, std::span<float> values) const;
 

@@ -34,7 +34,7 @@ const uint PAIRS = OWN * VISIT;
 const uint PAIR_SUMS = (PAIRS + 127u) / 128u, PAIR_STEP = 128u / OWN;
 
 
-// Of keys and values, or of queries and dO.
+// These hold keys and values, or queries and dO.
 shared vec4 sh_own_k[OWN * K_PITCH];
 shared vec4 sh_own_v[OWN * V_PITCH];
 shared vec4 sh_visit_k[VISIT * K_PITCH];

@@ -9,8 +9,8 @@
 // broadcast, and has no gaps.
 //
 // Two of key padding, mask and bias may be there: in bindings 5 and 6, with strides of the scores' shape. Where there is none, the
-// kernel that owns queries comes first and makes the rows itself (variants with MAKES_ROWS), of the output, which lies as dO, and of
-// the log-sum-exp in these.
+// kernel that owns queries comes first and makes the rows itself (variants with MAKES_ROWS): bindings 5 and 6 then hold the output,
+// which lies as dO, and the log-sum-exp.
 #include "constants.h"
 #include "params.h"
 
@@ -48,6 +48,6 @@ HEED_CONSTANT(18, uint, OUT_TOKEN, 0)
 HEED_CONSTANT(19, uint, OUT_HEAD, 0)
 HEED_CONSTANT(20, uint, VALUE_AT, 0)  // modulo 2^32
 HEED_CONSTANT(21, uint, STORES, 3)    // of those that own keys: 1 dK, 2 dV
-// Of the gradient of the bias: bit i is set if it is broadcast along axis i of the scores.
+// The gradient of the bias needs this: bit i is set if the bias is broadcast along axis i of the scores.
 HEED_CONSTANT(22, uint, SUMS, 0)
 HEED_END_CONSTANTS

@@ -26,7 +26,7 @@ float coarse(float x) { return abs(x) < CANON_COARSE ? 0.0 : x; }
 vec4 coarse(vec4 x) { return vec4(coarse(x.x), coarse(x.y), coarse(x.z), coarse(x.w)); }
 float on_grid(float x) { return abs(x) < CANON_GRID ? 0.0 : x; }
 vec4 on_grid(vec4 x) { return vec4(on_grid(x.x), on_grid(x.y), on_grid(x.z), on_grid(x.w)); }
-// What is stored: of NaN there is one.
+// Results are stored as this makes them: all NaN get the same bits.
 float canonical(float x) { return is_nan(x) ? uintBitsToFloat(0x7fc00000u) : flushed(x); }
 vec4 canonical(vec4 x) { return vec4(canonical(x.x), canonical(x.y), canonical(x.z), canonical(x.w)); }
 
@@ -56,7 +56,7 @@ vec4 minus(vec4 a, vec4 b) {
   return flushed(result);
 }
 vec4 minus(vec4 a, float b) { return minus(a, vec4(b)); }
-// The same where no result can be subnormal.
+// These add and multiply where no result can be subnormal.
 float sum_of(float a, float b) {
   precise float result = a + b;
   return result;

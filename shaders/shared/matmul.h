@@ -1,4 +1,4 @@
-// out[b0, b1, m, n] = residual + dropout(act(scale * sum_k a[b0, b1, m, k] b[b0, b1, k, n] + bias[n])), or times it
+// out[b0, b1, m, n] = residual + dropout(act(scale * sum_k a[b0, b1, m, k] b[b0, b1, k, n] + bias[n])), or the residual times it;
 // or, with HEED_MATMUL_SLOPES, scale * sum_k a b times the derivative of act at the residual.
 // Strides in elements; 0 along broadcast batch dimensions. out and residual have an innermost stride of 1.
 #include "constants.h"

@@ -52,9 +52,9 @@ def call_run(functions: Sequence[HostFunction], run: Callable[[], int]) -> int:
     _waiting.append(thread)
     try:
         status = run()
-        for function in functions:
-            for error in function.take_raised([thread]):
-                raise error
+        raised = _first_raised(functions, [thread])
+        if raised is not None:
+            raise raised
         return status
     finally:
         _waiting.remove(thread)
@@ -62,7 +62,12 @@ def call_run(functions: Sequence[HostFunction], run: Callable[[], int]) -> int:
 
 def raised_elsewhere(functions: Sequence[HostFunction]) -> Optional[BaseException]:
     """What functions have raised in a started run that is over."""
-    found = [error for function in functions for error in function.take_raised(None)]
+    return _first_raised(functions, None)
+
+
+def _first_raised(functions: Sequence[HostFunction], threads: Optional[List[int]]) -> Optional[BaseException]:
+    """Takes all of them, so that none is left for a later run."""
+    found = [error for function in functions for error in function.take_raised(threads)]
     return found[0] if found else None
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Path = Union[str, "os.PathLike[str]"]
 
 
-
 def _fields_of(kind: Any, c: Any, words: Sequence[str], **known: Any) -> Dict[str, Any]:
     """The fields of a dataclass as a struct of C has them, some of them as words."""
     found = {f.name: getattr(c, f.name) for f in dataclasses.fields(kind) if f.name not in known}

@@ -130,7 +130,7 @@ void apply_setting(Capabilities* device) {
   if (basic) device->subgroup_arithmetic = device->subgroup_ballot = device->subgroup_shuffle = false;
 }
 
-// What the device lacks for reproducible plans; null if nothing.
+// Names what reproducible plans need and the device lacks; null if that is nothing.
 const char* why_irreproducible(const PhysicalDevice& device) {
   if (device.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2, in which shaders say how they round";
   if (!device.rounds_to_even) return "shaderRoundingModeRTEFloat32";
