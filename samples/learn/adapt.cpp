@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "../fingerprint.hpp"
 #include "../progress.hpp"
 #include "checkpoint.hpp"
 #include "modes.hpp"
@@ -17,11 +18,10 @@ constexpr size_t kShown = 3;        // of the lines that were held out, and what
 constexpr int64_t kMostAnswer = 40;
 constexpr const char* kAlsoAsked[] = {"What should I do tomorrow?", "How do I cook an egg?"};
 
-std::string fingerprint(const std::vector<Line>& lines) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const Line& line : lines)
-    for (const char c : line.said + "\n" + line.answer + "\n")
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+std::string fingerprint_of(const std::vector<Line>& lines) {
+  std::string all;
+  for (const Line& line : lines) all += line.said + "\n" + line.answer + "\n";
+  const uint64_t hash = samples::fingerprint(std::as_bytes(std::span(all)));
   char text[20];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
   return text;
@@ -109,7 +109,6 @@ int learn_lines(const Options& options, Voice& voice, Losses& losses, const Line
     std::printf("> %s\n%s\n", rows.shown[0].c_str(), answer.c_str());
     return kOk;
   };
-  if (static_cast<int64_t>(losses.of_steps.size()) >= task.steps) return kOk;
   if (const int code = train(task, losses); code != kOk) return code;
   std::printf("%s\n%s\n", adapters_path(options.out).c_str(), picture_path(options.out).c_str());
   return kOk;
@@ -128,16 +127,14 @@ int adapt(Options& options) {
   const bool goes_on = !options.fresh && is_there(options.out);
   Losses losses;
   VoiceConfig& config = options.voice;
-  if (!goes_on) config.lines = fingerprint(lines);
+  if (!goes_on) config.lines = fingerprint_of(lines);
   if (goes_on && !read_checkpoint(options.out, &config, &losses, &error)) return bad_input(error);
-  if (config.lines != fingerprint(lines))
+  if (config.lines != fingerprint_of(lines))
     return bad_input(options.out + " learned other lines; --fresh begins anew, --out takes another folder");
   heed::Device device;
-  heed::Status status = heed::Device::open({.select = options.device, .log = program_log()}, &device);
-  if (status != heed::Status::Ok) return failed("no device", status);
-  std::printf("%s\n", device.info().word.c_str());
+  if (const int code = open_device(options.device, &device); code != kOk) return code;
   Voice voice;
-  status = voice.open(std::move(device), options.model, config, program_log());
+  heed::Status status = voice.open(std::move(device), options.model, config, program_log());
   if (status != heed::Status::Ok) return failed(options.model, status);
   Lines rows;
   if (const int code = read_rows(lines, voice, &rows); code != kOk) return code;

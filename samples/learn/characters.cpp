@@ -93,11 +93,9 @@ int learn_text(Options& options) {
   }
   if (config.width % (2 * config.heads) != 0) return bad_input("--width must be a multiple of twice the --heads");
   heed::Device device;
-  heed::Status status = heed::Device::open({.select = options.device, .log = program_log()}, &device);
-  if (status != heed::Status::Ok) return failed("no device", status);
-  std::printf("%s\n", device.info().word.c_str());
+  if (const int code = open_device(options.device, &device); code != kOk) return code;
   Model model;
-  status = model.open(std::move(device), config, program_log());
+  const heed::Status status = model.open(std::move(device), config, program_log());
   if (status != heed::Status::Ok) return failed("the model", status);
   return learn_and_write(options, model, losses, text, goes_on);
 }

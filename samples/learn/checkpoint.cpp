@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <type_traits>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -14,41 +16,42 @@ using nlohmann::json;
 std::string config_path(const std::string& folder) { return (fs::path(folder) / "config.json").string(); }
 std::string losses_path(const std::string& folder) { return (fs::path(folder) / "losses.tsv").string(); }
 
-json to_json(const Config& config) {
-  json characters = json::array();  // bytes, since a text need not be UTF-8
-  for (const char c : config.characters) characters.push_back(static_cast<unsigned char>(c));
-  return {{"layers", config.layers}, {"width", config.width},     {"heads", config.heads}, {"context", config.context},
-          {"batch", config.batch},   {"dropout", config.dropout}, {"seed", config.seed},   {"steps", config.steps},
-          {"rate", config.rate},     {"characters", characters}};
+// The numbers of a config by their names in the file, which reading and writing share.
+template <class AnyConfig, class Each>
+void for_each_number(AnyConfig& config, const Each& each) {
+  each("batch", config.batch);
+  each("seed", config.seed);
+  each("steps", config.steps);
+  each("rate", config.rate);
+  if constexpr (std::is_same_v<std::remove_const_t<AnyConfig>, Config>) {
+    each("layers", config.layers);
+    each("width", config.width);
+    each("heads", config.heads);
+    each("context", config.context);
+    each("dropout", config.dropout);
+  } else {
+    each("rank", config.rank);
+    each("last_layers", config.layers);
+    each("lines", config.lines);
+  }
 }
 
-json to_json(const VoiceConfig& config) {
-  return {{"rank", config.rank},   {"last_layers", config.layers}, {"batch", config.batch}, {"seed", config.seed},
-          {"steps", config.steps}, {"rate", config.rate},          {"lines", config.lines}};
+template <class AnyConfig>
+json to_json(const AnyConfig& config) {
+  json to;
+  for_each_number(config, [&](const char* name, const auto& number) { to[name] = number; });
+  if constexpr (std::is_same_v<AnyConfig, Config>)  // bytes, since a text need not be UTF-8
+    to["characters"] = std::vector<unsigned char>(config.characters.begin(), config.characters.end());
+  return to;
 }
 
-void from_json(const json& from, VoiceConfig& config) {
-  from.at("rank").get_to(config.rank);
-  from.at("last_layers").get_to(config.layers);
-  from.at("batch").get_to(config.batch);
-  from.at("seed").get_to(config.seed);
-  from.at("steps").get_to(config.steps);
-  from.at("rate").get_to(config.rate);
-  from.at("lines").get_to(config.lines);
-}
-
-void from_json(const json& from, Config& config) {
-  config.characters.clear();
-  from.at("layers").get_to(config.layers);
-  from.at("width").get_to(config.width);
-  from.at("heads").get_to(config.heads);
-  from.at("context").get_to(config.context);
-  from.at("batch").get_to(config.batch);
-  from.at("dropout").get_to(config.dropout);
-  from.at("seed").get_to(config.seed);
-  from.at("steps").get_to(config.steps);
-  from.at("rate").get_to(config.rate);
-  for (const json& byte : from.at("characters")) config.characters += static_cast<char>(byte.get<unsigned char>());
+template <class AnyConfig>
+void from_json(const json& from, AnyConfig& config) {
+  for_each_number(config, [&](const char* name, auto& number) { from.at(name).get_to(number); });
+  if constexpr (std::is_same_v<AnyConfig, Config>) {
+    const auto bytes = from.at("characters").get<std::vector<unsigned char>>();
+    config.characters.assign(bytes.begin(), bytes.end());
+  }
 }
 
 }  // namespace
@@ -83,8 +86,8 @@ bool write_all(const std::string& folder, const Learner& learner, const Losses& 
   return status == heed::Status::Ok;
 }
 
-template <class Numbers>
-bool read_all(const std::string& folder, Numbers* config, Losses* losses, std::string* error) {
+template <class AnyConfig>
+bool read_all(const std::string& folder, AnyConfig* config, Losses* losses, std::string* error) {
   std::ifstream file(config_path(folder));
   try {
     from_json(json::parse(file), *config);

@@ -25,7 +25,7 @@ struct Config {
 
 class Model {
  public:
-  // Compiles the three plans. *reason says what failed, for programs that print one line.
+  // Compiles the three plans.
   heed::Status open(heed::Device device, const Config& config, const heed::Log& log);
   const Config& config() const { return config_; }
   int64_t weights() const;

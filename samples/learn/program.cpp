@@ -35,6 +35,13 @@ int failed(const std::string& what, heed::Status status) {
   return input ? kBadInput : kFailed;
 }
 
+int open_device(const std::string& select, heed::Device* device) {
+  const heed::Status status = heed::Device::open({.select = select, .log = program_log()}, device);
+  if (status != heed::Status::Ok) return failed("no device", status);
+  std::printf("%s\n", device->info().word.c_str());
+  return kOk;
+}
+
 void catch_interrupts() { std::signal(SIGINT, on_interrupt); }
 bool interrupted() { return was_interrupted != 0; }
 

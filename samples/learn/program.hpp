@@ -13,6 +13,8 @@ inline constexpr int kOk = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130;
 heed::Log program_log();
 int bad_input(const std::string& message);
 int failed(const std::string& what, heed::Status status);
+// Opens the device that an option names, and prints its word. An exit code.
+int open_device(const std::string& select, heed::Device* device);
 
 void catch_interrupts();
 bool interrupted();

@@ -26,7 +26,7 @@ struct Look {
 
 class Attention {
  public:
-  // For these flavours. With `spread`, record_part is used instead of record_look. It needs plans that measure their passes.
+  // Compiles plans for these flavours. With `spread`, record_part is used instead of record_look. It needs plans that measure their passes.
   Attention(const Gpu& gpu, const LookBuffers& look, const PickBuffers& pick, std::span<const Flavour> flavours,
             uint32_t slots, bool spread);
   heed::Device& device() { return device_; }

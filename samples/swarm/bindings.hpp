@@ -24,7 +24,7 @@ class Bindings {
   void set_font(VkImageView view);
   // Writes what shaders read about this frame. The GPU must be done with the slot.
   void write(uint32_t slot, const Frame& frame, std::span<const Box> boxes);
-  // What the last frame of this slot that the GPU has finished counted.
+  // Gives what a hunt had counted by the last frame of this slot that the GPU has finished.
   Counts tally(uint32_t slot) const;
   void bind(VkCommandBuffer commands, VkPipelineBindPoint point, uint32_t slot) const {
     vkCmdBindDescriptorSets(commands, point, layout_, 0, 1, &sets_[slot], 0, nullptr);

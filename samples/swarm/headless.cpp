@@ -46,9 +46,9 @@ uint32_t run_headless(const Options& options) {
     show.describe(&state);
     state.times = renderer.times();
     describe_hunt(renderer, &survival, &state);
-    build_overlay(font, state, options.size, &boxes);
     // Learning takes a thousand frames, of which a software driver would spend most on drawing.
     const bool draw = !options.learn.on || i < kSlots || i + 1 == frames;
+    if (draw) build_overlay(font, state, options.size, &boxes);
     renderer.render({.frame = show.frame(options.size), .step = show.take_step(), .boxes = boxes, .draw = draw});
     if (options.report && i == 0)
       print_report("first",

@@ -2,7 +2,6 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <vector>
 
@@ -137,13 +136,14 @@ std::vector<PressedKeys> play(const Socket& other, LockstepWorld& world, uint32_
   return all;
 }
 
+// Connects before the device is opened: the host hears from a closed connection that it could not be.
 void join(uint32_t port, const std::string& device, uint32_t frames) {
-  LockstepWorld world(device);
   const Socket socket_to(socket(AF_INET, SOCK_STREAM, 0));
   const sockaddr_in address = loopback(port);
   if (connect(socket_to.handle(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     throw Failure("--lockstep: nobody listens");
   socket_to.at_once();
+  LockstepWorld world(device);
   play(socket_to, world, frames, 1);
 }
 

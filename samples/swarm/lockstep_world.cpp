@@ -1,8 +1,8 @@
 #include "lockstep_world.hpp"
 
 #include <cstdlib>
-#include <cstring>
 
+#include "../fingerprint.hpp"
 #include "vulkan.hpp"
 
 namespace swarm {
@@ -86,12 +86,6 @@ void LockstepWorld::step(const PressedKeys& pressed) {
   require(status, word_, "");
 }
 
-// FNV-1a.
-uint64_t LockstepWorld::hash() const {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const std::byte byte : std::as_bytes(std::span(agents_)))
-    hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3u;
-  return hash;
-}
+uint64_t LockstepWorld::hash() const { return samples::fingerprint(std::as_bytes(std::span(agents_))); }
 
 }  // namespace swarm

@@ -17,7 +17,8 @@ using PressedKeys = std::array<Keys, 2>;  // of the team of the host, and of the
 
 class LockstepWorld {
  public:
-  // Opens a device by a part of its name; "": the best. Throws Failure, also if the device cannot promise the bits.
+  // Opens a device by a part of its name; "": a Vulkan device, or the CPU if none can promise the bits. Throws Failure, also if the
+  // named device cannot.
   explicit LockstepWorld(const std::string& device);
   // One frame.
   void step(const PressedKeys& pressed);

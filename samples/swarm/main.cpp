@@ -90,15 +90,16 @@ void add_options(CLI::App* app, Options* options, Words* words) {
   app->add_flag_callback("--no-links", [options] { options->links = false; }, "draw no lines from the picked agent");
   app->add_flag("--report", options->report,
                 "print how the crowd changed and GPU times; for a window, print what it showed last");
-  app->add_flag(
+  CLI::Option* lockstep = app->add_flag(
       "--lockstep", options->lockstep.wanted,
       "no window: two processes on two devices exchange key presses, and compare a hash of their worlds in every "
       "frame; --frames: 10,000 by default");
-  app->add_option("--beside", options->lockstep.beside,
-                  "with --lockstep: the device of the other process; default cpu");
-  app->add_option("--record", options->lockstep.record, "with --lockstep: write the pressed keys there");
+  app->add_option("--beside", options->lockstep.beside, "of --lockstep: the device of the other process; default cpu")
+      ->needs(lockstep);
+  app->add_option("--record", options->lockstep.record, "of --lockstep: write the pressed keys there")->needs(lockstep);
   app->add_option("--replay", options->lockstep.replay,
-                  "with --lockstep: play this file on one device, and print its end");
+                  "of --lockstep: play this file on one device, and print its end")
+      ->needs(lockstep);
   app->add_option("--join", options->lockstep.port)->group("");
   app->add_flag("--validate", options->validate, "use the Khronos validation layer; exit code 3 if it gives messages");
 }

@@ -84,7 +84,7 @@ constexpr Rules kCross = {
     .leaders = 0,
 };
 
-// What agents do beside what they learn.
+// These heads move agents of a hunt in addition to what they learn.
 constexpr Rules kHunt = {
     .name = "hunt",
     .attention = "learning to flee",

@@ -51,6 +51,7 @@ check hunters-without-learn 2 "hunters requires --learn" --hunters 2
 check too-many-hunters 2 "hunters" --learn --hunters 7
 check no-learn-budget 2 "learn-budget" --learn --learn-budget 0
 check seed-without-learn 2 "seed requires --learn" --seed 3
+check replay-without-lockstep 2 "replay requires --lockstep" --replay game.replay
 check seed-below-zero 2 "seed" --learn --seed -1
 check no-such-head 2 "heads" --heads 5
 check bad-size 2 "WIDTHxHEIGHT" --size 640
@@ -143,6 +144,9 @@ world=$("$swarm" --lockstep --replay "$keys" --device cpu 2>&1 | tail -n 1)
 there=$("$swarm" --lockstep --replay "$keys" 2>&1 | tail -n 1)
 report replays-agree "$([[ -n $world && ${world##* } == "${there##* }" ]] || echo "'$world' and '$there'")"
 printf 'something else' >"$folder/bad.replay"
+said=$(timeout 60 "$swarm" --lockstep --device cpu --beside nonsense --frames 2 </dev/null 2>&1)
+code=$?
+report no-device-beside "$([[ $code -eq 2 && $said == *"the other process is gone"* ]] || echo "exit code $code: ${said:0:300}")"
 check no-replay 2 "it is no replay" --lockstep --replay "$folder/bad.replay"
 
 # --- Pictures ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 
+#include "../fingerprint.hpp"
+
 namespace tour {
 namespace {
 
@@ -17,11 +19,7 @@ constexpr double kAlikeScore = 4.0;   // score of two equal words in a head that
 constexpr double kRandomScore = 1.7;  // deviation of the scores of a random head
 constexpr double kPlaceGain = 2.2;    // the wanted place weighs about five times as much as its neighbours
 
-uint64_t hash(std::string_view text) {  // FNV-1a
-  uint64_t h = 0xcbf29ce484222325u;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return h;
-}
+uint64_t hash(std::string_view text) { return samples::fingerprint(std::as_bytes(std::span(text))); }
 
 // Normal numbers that are the same with every standard library (std::normal_distribution is not).
 class Normal {

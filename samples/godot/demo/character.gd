@@ -4,9 +4,6 @@ extends Node3D
 
 const Scenery := preload("res://demo/scenery.gd")
 
-signal spoke(text: String)
-signal ended
-
 var title := ""
 var color := Color.WHITE
 var speaker: Node  # a HeedSpeaker, or what has its methods and signals
@@ -15,10 +12,8 @@ var bubble := PanelContainer.new()
 var above := Vector3(0, 2.1, 0)  # where the bubble points to
 var shift := Vector2.ZERO  # of the bubble, in pixels
 var shown_seconds := 20.0  # how long an answer stays
-var first_word_usec := 0
 var _words := RichTextLabel.new()
 var _asked := ""
-var _begun_usec := 0
 var _picked := -1
 var _looked := {}
 var _hides_at := INF
@@ -65,8 +60,6 @@ func ask(text: String) -> bool:
 	_looked = {}
 	_asked = text
 	_hides_at = INF
-	first_word_usec = 0
-	_begun_usec = Time.get_ticks_usec()
 	bubble.visible = true
 	if not is_open or speaker.say(text) != OK:
 		_show("[i]… says nothing: there is no model. See samples/godot/README.md.[/i]")
@@ -74,30 +67,25 @@ func ask(text: String) -> bool:
 	_show("[i]…[/i]")
 	return true
 
-# The word of the last answer, by its number.
+# Asks what the character looked at when it said this word of its last answer.
 func pick(word: int) -> void:
 	if speaker.look(word) == OK:
 		_picked = word
 		_show(_marked(speaker.get_answer()))
 
-func _on_token(text: String) -> void:
-	if first_word_usec == 0:
-		first_word_usec = Time.get_ticks_usec() - _begun_usec
+func _on_token(_text: String) -> void:
 	_show(_marked(speaker.get_answer()))
-	spoke.emit(text)
 
 func _on_end(_answer: String) -> void:
 	_hides_at = Time.get_ticks_msec() + 1000.0 * shown_seconds
 	_show(_marked(speaker.get_answer()))
-	ended.emit()
 
 func _on_failed(why: String) -> void:
 	_show("[i]" + why + "[/i]")
-	ended.emit()
 
 func _on_looked(words: PackedStringArray, weights: PackedFloat32Array) -> void:
 	_hides_at = INF
-	# What was looked at most, of the question and the answer; a word that is there twice counts once.
+	# The bubble marks what was looked at most; a word that is there twice counts once.
 	_looked = {}
 	for i in words.size():
 		var word := _bare(words[i])

@@ -10,9 +10,9 @@ const SQUARE := 3
 const VELOCITY := 4
 const PERCH := 7
 const THREAT := 8
-# Of a head's queries and keys: position, square, perch, threat, and two that stay 0.
+# Columns of a head's queries and keys: position, square, perch, threat, and two that stay 0.
 const KEY := 8
-# Of what a head gives: position, velocity, share of perches, share of threats.
+# Columns of what a head gives: position, velocity, share of perches, share of threats.
 const VALUE := 8
 const NEVER := -60.0
 
@@ -25,9 +25,9 @@ const HEADS: Array[Dictionary] = [
 	{name = "danger", reach = 0.0, perch = NEVER, threat = 30.0},
 ]
 
-static func columns(rows: int) -> PackedFloat32Array:
+static func zeros(count: int) -> PackedFloat32Array:
 	var weight := PackedFloat32Array()
-	weight.resize(rows * ROW)
+	weight.resize(count)
 	return weight
 
 # Opens the layer: x are `birds` rows, context is as many and `others` after them.
@@ -42,13 +42,10 @@ static func open(attention: HeedAttention, device: HeedDevice, birds: int, other
 	attention.scale = 1.0
 	attention.max_queries = birds
 	attention.max_keys = birds + others
-	var q := columns(HEADS.size() * KEY)
-	var k := columns(HEADS.size() * KEY)
-	var v := columns(HEADS.size() * VALUE)
-	var q_bias := PackedFloat32Array()
-	q_bias.resize(HEADS.size() * KEY)
-	var none := PackedFloat32Array()
-	none.resize(HEADS.size() * KEY)
+	var q := zeros(HEADS.size() * KEY * ROW)
+	var k := zeros(HEADS.size() * KEY * ROW)
+	var v := zeros(HEADS.size() * VALUE * ROW)
+	var q_bias := zeros(HEADS.size() * KEY)
 	for h in HEADS.size():
 		var head := HEADS[h]
 		var at := h * KEY
@@ -67,13 +64,10 @@ static func open(attention: HeedAttention, device: HeedDevice, birds: int, other
 			v[(h * VALUE + 3 + c) * ROW + VELOCITY + c] = 1.0
 		v[(h * VALUE + 6) * ROW + PERCH] = 1.0
 		v[(h * VALUE + 7) * ROW + THREAT] = 1.0
-	none.resize(HEADS.size() * VALUE)
 	attention.set_weight("q.weight", q)
 	attention.set_weight("q.bias", q_bias)
 	attention.set_weight("k.weight", k)
-	none.resize(HEADS.size() * KEY)
-	attention.set_weight("k.bias", none)
+	attention.set_weight("k.bias", zeros(HEADS.size() * KEY))
 	attention.set_weight("v.weight", v)
-	none.resize(HEADS.size() * VALUE)
-	attention.set_weight("v.bias", none)
+	attention.set_weight("v.bias", zeros(HEADS.size() * VALUE))
 	return attention.open_by_rule(device, 0)

@@ -28,9 +28,6 @@ func _frames(count: int) -> void:
 	for i in count:
 		await get_tree().process_frame
 
-func _seconds(count: float) -> void:
-	await get_tree().create_timer(count).timeout
-
 # Whoever is silent is asked something.
 func _keep_talking() -> void:
 	for person in village.people:

@@ -9,7 +9,7 @@ const Character := preload("res://demo/character.gd")
 const Panel_ := preload("res://demo/panel.gd")
 const Show := preload("res://demo/show.gd")
 
-# What a line can mean, beside something that is said to the one who was spoken to last.
+# A line means one of these, or is said to the one who was spoken to last.
 const INTENTS: Dictionary[String, String] = {
 	"Talk to the blacksmith Bram about swords, iron and tools": "smith",
 	"Ask the innkeeper Marta for a room, food or gossip": "inn",
@@ -81,7 +81,6 @@ func _people(scenery: Scenery) -> void:
 	for i in people.size():
 		add_child(people[i])
 		layer.add_child(people[i].bubble)
-		people[i].spoke.connect(func(_text: String) -> void: pass)
 		if options.model != "":
 			people[i].open(speech_device, options.model, options.personas.path_join(files[i]), options.budget)
 	layer.add_child(panel)
@@ -118,7 +117,7 @@ func _controls() -> void:
 		encoder.call("open", speech_device, options.encoder)
 		encoder.call("set_intents", PackedStringArray(INTENTS.keys()))
 
-# What the player typed. With a model of sentences, its meaning chooses who is spoken to, or what the birds do.
+# Takes what the player typed. With a model of sentences, its meaning chooses who is spoken to, or what the birds do.
 func say(text: String) -> void:
 	_line.clear()
 	if text.strip_edges() == "":

@@ -6,7 +6,7 @@
 
 namespace {
 
-// Values of a checkpoint for what the layer asks for. False: *problem names what is missing or of another shape.
+// Takes the values of a weight from a checkpoint. False: *problem names what is missing or of another shape.
 bool fill(const heed::Checkpoint& checkpoint, AttentionWeight* weight, std::string* problem) {
   const heed::SafeTensors::Entry* entry = checkpoint.find(weight->name);
   if (entry == nullptr) {
@@ -84,7 +84,7 @@ godot::Error HeedAttention::open(godot::Object device, const std::string& path, 
                  "; a path is one of the system, not of res://");
     return godot::Error::FileCannotBeRead;
   }
-  std::vector<AttentionWeight> weights = weights_of(attention_graph(shape_, prefix), prefix, shape_.encoder_layers);
+  std::vector<AttentionWeight> weights = weights_of(shape_, prefix);
   std::string problem;
   for (AttentionWeight& weight : weights)
     if (!fill(checkpoint, &weight, &problem)) {
@@ -95,7 +95,7 @@ godot::Error HeedAttention::open(godot::Object device, const std::string& path, 
 }
 
 godot::Error HeedAttention::open_by_rule(godot::Object device, int64_t seed) {
-  std::vector<AttentionWeight> weights = weights_of(attention_graph(shape_, ""), "", shape_.encoder_layers);
+  std::vector<AttentionWeight> weights = weights_of(shape_, "");
   for (AttentionWeight& weight : weights) {
     draw(static_cast<uint64_t>(seed), &weight);
     const auto given = given_.find(weight.name);
@@ -112,20 +112,20 @@ godot::Error HeedAttention::open_by_rule(godot::Object device, int64_t seed) {
 
 godot::Texts HeedAttention::weight_names() const {
   godot::Texts names;
-  for (const AttentionWeight& weight : weights_of(attention_graph(shape_, ""), "", shape_.encoder_layers))
-    names.push_back(weight.name);
+  for (const AttentionWeight& weight : weights_of(shape_, "")) names.push_back(weight.name);
   return names;
 }
 
 int64_t HeedAttention::weight_size(const std::string& name) const {
-  for (const AttentionWeight& weight : weights_of(attention_graph(shape_, ""), "", shape_.encoder_layers))
+  for (const AttentionWeight& weight : weights_of(shape_, ""))
     if (weight.name == name) return weight.elements();
   return 0;
 }
 
 godot::Error HeedAttention::set_weight(const std::string& name, const godot::Floats& values) {
+  if (!check_closed()) return godot::Error::InvalidParameter;
   const int64_t wanted = weight_size(name);
-  if (check_closed() && wanted > 0 && static_cast<int64_t>(values.size()) == wanted) {
+  if (wanted > 0 && static_cast<int64_t>(values.size()) == wanted) {
     given_[name] = values;
     return godot::Error::Ok;
   }
@@ -149,7 +149,7 @@ godot::Rid HeedAttention::make_buffer(const std::string& name) {
         (bytes == 0 ? "the layer has no " + name : "buffers are the GPU's, and the layer is on the CPU; use run()"));
   else if (!work_->gpu->is_alive() ||
            !work_->gpu->run([&] { buffer = work_->gpu->create_buffer(godot::Bytes(bytes)); }))
-    godot::error("HeedAttention.make_buffer: " + work_->gpu->problem());
+    godot::error("HeedAttention.make_buffer: " + work_->gpu->refusal());
   else if (buffer.id != 0)
     (void)bind(name, buffer);
   return buffer;
@@ -184,11 +184,8 @@ godot::Error HeedAttention::compute(int64_t queries, int64_t keys) {
                  (fits ? "no buffer is bound to " + missing : "rows must be from 1 to max_queries and max_keys"));
     return fits ? godot::Error::Unconfigured : godot::Error::InvalidParameter;
   }
-  if (!work_->gpu->is_alive()) {
-    godot::error("HeedAttention.compute: " + work_->gpu->problem());
-    return godot::Error::Unavailable;
-  }
-  if (work_->gpu->post([work = work_, queries, keys] { work->submit(queries, keys); })) return godot::Error::Ok;
+  if (work_->gpu->is_alive() && work_->gpu->post([work = work_, queries, keys] { work->submit(queries, keys); }))
+    return godot::Error::Ok;
   godot::error("HeedAttention.compute: " + work_->gpu->refusal());
   return godot::Error::Unavailable;
 }
@@ -210,10 +207,8 @@ godot::Floats HeedAttention::run(const godot::Floats& x, const godot::Floats& co
   godot::Floats y;
   const heed::Status status = work_->run(x, context, &y);
   if (status == heed::Status::Ok) return y;
-  const bool is_refused = status == heed::Status::NotReady && work_->gpu;
-  godot::error("HeedAttention.run: " + (work_->gpu && !work_->gpu->is_alive() ? work_->gpu->problem()
-                                        : is_refused                          ? work_->gpu->refusal()
-                                                                              : std::string(heed::to_string(status))));
+  const bool is_refused = work_->gpu && (status == heed::Status::NotReady || !work_->gpu->is_alive());
+  godot::error("HeedAttention.run: " + (is_refused ? work_->gpu->refusal() : std::string(heed::to_string(status))));
   return {};
 }
 

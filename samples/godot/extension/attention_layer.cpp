@@ -58,7 +58,7 @@ heed::Graph attention_graph(const AttentionShape& shape, const std::string& pref
   return g;
 }
 
-std::vector<AttentionWeight> weights_of(const heed::Graph& graph, const std::string& prefix, int64_t encoder_layers) {
+std::vector<AttentionWeight> weights_of(const AttentionShape& shape, const std::string& prefix) {
   std::vector<std::string> candidates;
   const auto add = [&](const std::string& layer, const std::string& attention) {
     for (const char* name : {"in_proj_weight", "in_proj_bias", "q.weight", "q.bias", "k.weight", "k.bias", "v.weight",
@@ -68,19 +68,20 @@ std::vector<AttentionWeight> weights_of(const heed::Graph& graph, const std::str
                              "norm1.bias", "norm2.weight", "norm2.bias"})
       candidates.push_back(joined(layer, name));
   };
-  if (encoder_layers == 0) add(prefix, prefix);
-  for (int64_t i = 0; i < encoder_layers; ++i) {
+  if (shape.encoder_layers == 0) add(prefix, prefix);
+  for (int64_t i = 0; i < shape.encoder_layers; ++i) {
     const std::string layer = joined(prefix, std::to_string(i));
     add(layer, layer + ".self_attn");
   }
+  const heed::Graph graph = attention_graph(shape, prefix);
   std::vector<AttentionWeight> all;
   for (const std::string& name : candidates) {
     const heed::Tensor tensor = graph.find_weight(name);
     if (!tensor.valid()) continue;
     AttentionWeight& weight = all.emplace_back();
     weight.name = name;
-    const heed::Shape shape = graph.shape(tensor);
-    for (int i = 0; i < shape.rank; ++i) weight.shape.push_back(shape[i].value);
+    const heed::Shape of_weight = graph.shape(tensor);
+    for (int i = 0; i < of_weight.rank; ++i) weight.shape.push_back(of_weight[i].value);
   }
   return all;
 }

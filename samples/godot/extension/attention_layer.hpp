@@ -4,7 +4,6 @@
 #include <heed/heed.hpp>
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -38,8 +37,8 @@ struct AttentionWeight {
   std::vector<float> values;  // empty until they are given
   int64_t elements() const;
 };
-// Without values.
-std::vector<AttentionWeight> weights_of(const heed::Graph& graph, const std::string& prefix, int64_t encoder_layers);
+// All weights that the layer's graph has, without values.
+std::vector<AttentionWeight> weights_of(const AttentionShape& shape, const std::string& prefix);
 // The same values on every machine: factors of norms are 1, their biases 0, all others drawn evenly from
 // +-1 / sqrt(columns), as PyTorch begins linear layers, by a hash of seed, name and place.
 void draw(uint64_t seed, AttentionWeight* weight);

@@ -39,8 +39,7 @@ heed::Status AttentionWork::make(const heed::Graph& graph, const std::vector<Att
   if (!gpu)
     upload();
   else if (!gpu->run(upload))
-    godot::error(
-        "HeedAttention: the render thread does not answer; open it where no other thread waits for the caller");
+    godot::error("HeedAttention: " + gpu->refusal());
   // Pipelines are made on the caller's thread, which may be one that loads.
   if (status == heed::Status::Ok)
     status = device().compile(graph, uploaded_, &plan_, {.timestamps = true, .record_slots = kSlots});

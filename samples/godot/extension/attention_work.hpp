@@ -15,7 +15,7 @@
 #include "attention_layer.hpp"
 #include "gpu.hpp"
 
-struct AttentionWork : std::enable_shared_from_this<AttentionWork> {
+struct AttentionWork {
   AttentionWork(const AttentionShape& of_shape, std::shared_ptr<Gpu> on_gpu, heed::Device on_cpu);
   ~AttentionWork();
 
@@ -47,7 +47,7 @@ struct AttentionWork : std::enable_shared_from_this<AttentionWork> {
 
   heed::Weights uploaded_;
   heed::Plan plan_;
-  // Of the GPU's thread.
+  // These are the GPU's thread's.
   heed::vulkan::Submitter submitter_;
   std::vector<uint32_t> under_way_;
   std::string said_;

@@ -38,10 +38,8 @@ bool HeedDevice::refuse_open(const char* method) const {
 
 godot::Error HeedDevice::open() {
   if (is_open()) return godot::Error::Ok;
-  const godot::Object main =
-      godot::call_for<godot::Object>(godot::singleton("RenderingServer"), "get_rendering_device");
   std::string why;
-  gpu_ = Gpu::of(main, &why);
+  gpu_ = Gpu::of(Gpu::main_device(), &why);
   if (gpu_) return godot::Error::Ok;
   const godot::Error error = open_cpu();
   reason_ = "The CPU computes, since " + why + ".";
@@ -89,12 +87,8 @@ bool HeedDevice::run_on_gpu(const char* method, const std::function<void(Gpu&)>&
   if (!gpu_)
     godot::error(caller + "buffers are the GPU's, and this device is " +
                  (is_open() ? "the CPU: see is_gpu()" : "not open"));
-  else if (!gpu_->is_alive())
-    godot::error(caller + gpu_->problem());
-  else if (!gpu_->run([&] { function(*gpu_); }))
-    godot::error(caller + (gpu_->is_local()
-                               ? "a local RenderingDevice belongs to the thread that made it; call it there"
-                               : "the render thread does not answer; does it wait for this thread?"));
+  else if (!gpu_->is_alive() || !gpu_->run([&] { function(*gpu_); }))
+    godot::error(caller + gpu_->refusal());
   else
     return true;
   return false;

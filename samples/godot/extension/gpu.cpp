@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <list>
-#include <map>
 #include <utility>
 
 namespace {
@@ -30,10 +29,6 @@ std::mutex all_mutex;
 std::list<std::pair<godot::Weak, std::weak_ptr<Gpu>>>& all() {
   static std::list<std::pair<godot::Weak, std::weak_ptr<Gpu>>> list;
   return list;
-}
-
-godot::Object main_device() {
-  return godot::call_for<godot::Object>(godot::singleton("RenderingServer"), "get_rendering_device");
 }
 
 // A call on the render thread that somebody waits for, who may give it up before it begins.
@@ -114,6 +109,10 @@ std::shared_ptr<Gpu> Gpu::of(godot::Object rendering_device, std::string* why) {
   return gpu;
 }
 
+godot::Object Gpu::main_device() {
+  return godot::call_for<godot::Object>(godot::singleton("RenderingServer"), "get_rendering_device");
+}
+
 void Gpu::begin_to_close() { is_closing = true; }
 
 void Gpu::close_all() {
@@ -189,7 +188,8 @@ std::string Gpu::problem() const {
   return "the GPU was lost; call open_cpu() of another HeedDevice, and open what computed on this one there";
 }
 
-std::string Gpu::refusal() const {
+std::string Gpu::refusal() {
+  if (!is_alive()) return problem();
   return is_local_ ? "a local RenderingDevice belongs to the thread that made it; call this there"
                    : "the render thread does not answer; call this where no other thread waits for the caller";
 }

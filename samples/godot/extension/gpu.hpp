@@ -19,12 +19,14 @@
 #include "godot.hpp"
 #include "vulkan_calls.hpp"
 
-class Gpu : public std::enable_shared_from_this<Gpu> {
+class Gpu {
  public:
   // The one that others hold for this RenderingDevice already, or a new one. Null: *why says in a sentence why heed cannot use it.
-  // For the main one from any thread, where it waits for the render thread.
+  // For the main RenderingDevice it may be called from any thread, and waits for the render thread.
   static std::shared_ptr<Gpu> of(godot::Object rendering_device, std::string* why);
-  // Before the library's code goes away. From the first on, nobody waits for the render thread any more, and submissions fail;
+  // The RenderingDevice that Godot draws with. Null: this renderer has none.
+  static godot::Object main_device();
+  // Both are called before the library's code goes away. From the first on, nobody waits for the render thread any more, and submissions fail;
   // from the second on, nothing that is left of any Gpu calls Vulkan.
   static void begin_to_close();
   static void close_all();
@@ -59,8 +61,8 @@ class Gpu : public std::enable_shared_from_this<Gpu> {
   // The same, and waits for its end. False, too, if the render thread does not answer within ten seconds, since it may be the one
   // that waits for the caller.
   bool run(std::function<void()> function);
-  // Why either gave false, and what to do.
-  std::string refusal() const;
+  // Why either gave false, or why it is not alive, and what to do, as a sentence.
+  std::string refusal();
 
   // All of these on the Gpu's thread.
   // Zero-filled, or with these bytes, which are on the GPU when the call returns. None: Godot refused.

@@ -25,6 +25,14 @@ class Stopwatch {
   Clock::time_point from_;
 };
 
+template <typename T>
+void set_unless_negative(const char* name, T value, T* property) {
+  if (value >= 0)
+    *property = value;
+  else
+    godot::error(std::string("HeedSpeaker.") + name + ": must be 0 or more");
+}
+
 }  // namespace
 
 int64_t HeedSpeaker::take_spent_usec() const { return spent_ns.exchange(0) / 1000; }
@@ -123,24 +131,11 @@ void HeedSpeaker::cancel() {
 }
 
 void HeedSpeaker::set_context_tokens(int64_t tokens) {
-  if (tokens >= 0)
-    context_tokens_ = tokens;
-  else
-    godot::error("HeedSpeaker.context_tokens: must be 0 or more");
+  set_unless_negative("context_tokens", tokens, &context_tokens_);
 }
-
-void HeedSpeaker::set_answer_tokens(int64_t tokens) {
-  if (tokens >= 0)
-    answer_tokens_ = tokens;
-  else
-    godot::error("HeedSpeaker.answer_tokens: must be 0 or more");
-}
-
+void HeedSpeaker::set_answer_tokens(int64_t tokens) { set_unless_negative("answer_tokens", tokens, &answer_tokens_); }
 void HeedSpeaker::set_budget_msec(double milliseconds) {
-  if (milliseconds >= 0)
-    budget_msec_ = milliseconds;
-  else
-    godot::error("HeedSpeaker.budget_msec: must be 0 or more");
+  set_unless_negative("budget_msec", milliseconds, &budget_msec_);
 }
 
 godot::Error HeedSpeaker::look(int64_t word) {
@@ -157,7 +152,7 @@ godot::Error HeedSpeaker::look(int64_t word) {
 
 // False: a handler freed the node.
 bool HeedSpeaker::tell_answer(const SpeakerAnswer::News& news) {
-  const std::string all = text_;
+  const std::string all = news.is_over ? text_ : "";  // handlers may change it
   if (!news.problem.empty()) godot::error("HeedSpeaker: " + news.problem);
   if (!news.text.empty() && !emit("token", {news.text})) return false;
   if (!news.is_over) return true;

@@ -33,7 +33,7 @@ class HeedSpeaker final : public godot::Instance {
 
   double budget_msec() const { return budget_msec_; }
   void set_budget_msec(double milliseconds);
-  // Of all answers so far.
+  // Counts those of all answers so far.
   int64_t tokens() const { return tokens_; }
 
   // How many microseconds the calls and frames of all speakers have taken since this was asked last, handlers of their

@@ -7,7 +7,7 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-// Where among the tokens the answer's word begins, or the answer's size.
+// Finds the token with which this word of the answer begins; the answer's size if it has no such word.
 size_t begin_of(const heed::Bpe& bpe, std::span<const int32_t> answer, int64_t word) {
   int64_t at = -1;
   bool behind_space = true;

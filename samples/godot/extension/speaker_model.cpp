@@ -129,13 +129,21 @@ void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::sha
   heed::TextPiece piece;
   const heed::Status status = talk->conversation.step(&piece);
   allowed_ms_ -= std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  if (status != heed::Status::Ok) return answer->fail(std::string("the answer broke off: ") + heed::to_string(status));
-  if (piece.token >= 0) talk->drawn.push_back(piece.token);
-  answer->add(piece);
-  if (piece.end == heed::TextEnd::None) post_step(talk, answer);
+  if (!pass_on({talk, answer}, status, piece)) post_step(talk, answer);
 }
 
-// On the GPU: the frame's part of a step, and what the last step gave.
+// Passes on what a step gave. True: the answer is over.
+bool SpeakerModel::pass_on(const Waiting& to, heed::Status status, const heed::TextPiece& piece) const {
+  if (status != heed::Status::Ok) {
+    to.answer->fail("the answer broke off: " + why(status));
+    return true;
+  }
+  if (piece.token >= 0) to.talk->drawn.push_back(piece.token);
+  to.answer->add(piece);
+  return piece.end != heed::TextEnd::None;
+}
+
+// Makes the frame's part of a step on the GPU, and passes on what the last step gave.
 void SpeakerModel::step_in_frame(double budget_ms) {
   std::erase_if(waiting_, [](const Waiting& one) { return one.answer->is_cancelled(); });
   if (waiting_.empty()) return;
@@ -144,18 +152,14 @@ void SpeakerModel::step_in_frame(double budget_ms) {
       frames_->advance(generator_, budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity(), &has_pieces);
   gpu_->note(status);
   if (status != heed::Status::Ok) {
-    for (const Waiting& one : std::exchange(waiting_, {})) one.answer->fail("the answer broke off: " + why(status));
+    for (const Waiting& one : std::exchange(waiting_, {})) (void)pass_on(one, status, {});
     return;
   }
   if (!has_pieces) return;
-  std::erase_if(waiting_, [](const Waiting& one) {
+  std::erase_if(waiting_, [&](const Waiting& one) {
     heed::TextPiece piece;
     const heed::Status polled = one.talk->conversation.poll(&piece);
-    if (polled != heed::Status::Ok) one.answer->fail(std::string("the answer broke off: ") + heed::to_string(polled));
-    if (polled != heed::Status::Ok) return true;
-    if (piece.token >= 0) one.talk->drawn.push_back(piece.token);
-    one.answer->add(piece);
-    return piece.end != heed::TextEnd::None;
+    return pass_on(one, polled, piece);
   });
 }
 

@@ -80,13 +80,18 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   static void leave(std::shared_ptr<SpeakerModel> model);
 
  private:
+  struct Waiting {
+    std::shared_ptr<SpeakerTalk> talk;
+    std::shared_ptr<SpeakerAnswer> answer;
+  };
   void open();
-  // As a sentence.
+  // Says what a status means for whoever asked, as a part of a sentence.
   std::string why(heed::Status status) const;
   heed::Status begin(SpeakerTalk& talk) const;
   void step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
   void step_in_frame(double budget_ms);
   void allow_time(double budget_ms);
+  bool pass_on(const Waiting& to, heed::Status status, const heed::TextPiece& piece) const;
   void post_step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer);
 
   const std::string path_;
@@ -96,10 +101,6 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   std::atomic<int64_t> frame_ = -1;  // of which time was allowed
   const std::shared_ptr<Gpu> gpu_;   // before what lives on its device
   // These are the worker's.
-  struct Waiting {
-    std::shared_ptr<SpeakerTalk> talk;
-    std::shared_ptr<SpeakerAnswer> answer;
-  };
   std::deque<Waiting> waiting_;  // for time, or on the GPU for the next frame
   double allowed_ms_ = 0;
   bool is_limited_ = false;

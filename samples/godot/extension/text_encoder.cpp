@@ -21,7 +21,7 @@ struct Found {
 
 }  // namespace
 
-// What the node and its worker share. Jobs keep it alive, so that freeing the node waits for nothing.
+// The node and its worker share this. Jobs keep it alive, so that freeing the node waits for nothing.
 struct EncoderModel {
   std::shared_ptr<Gpu> gpu;  // before what lives on its device
   // These are the worker's.
@@ -76,8 +76,10 @@ Found EncoderModel::find(const std::string& text) {
   return result;
 }
 
-HeedTextEncoder::~HeedTextEncoder() {
-  // The last that holds the model is then its worker, on whose thread it is destroyed.
+HeedTextEncoder::~HeedTextEncoder() { leave(); }
+
+// The last that holds the model is then its worker, on whose thread it is destroyed.
+void HeedTextEncoder::leave() {
   if (!model_) return;
   Worker& worker = model_->worker;
   worker.post([model = std::move(model_)] { (void)model; });
@@ -98,10 +100,7 @@ godot::Error HeedTextEncoder::open(godot::Object object, const std::string& path
   fresh->worker.post([model = fresh, path] {
     model->status = heed::TextEncoder::open(model->device, path, {.log = godot::log()}, &model->encoder);
   });
-  if (model_) {
-    Worker& worker = model_->worker;
-    worker.post([model = std::move(model_)] { (void)model; });
-  }
+  leave();
   model_ = std::move(fresh);
   return godot::Error::Ok;
 }

@@ -28,6 +28,7 @@ class HeedTextEncoder final : public godot::Instance {
 
  private:
   bool check_open(const char* method) const;
+  void leave();
 
   std::shared_ptr<EncoderModel> model_;
 };

@@ -22,7 +22,8 @@ class Learner {
   // Compiles all plans and makes the weights. Throws Failure.
   Learner(const Gpu& gpu, heed::Device& device, const Bindings& bindings, const LearnOptions& options);
 
-  // From Bindings::seen to Bindings::action. Of these calls, each synchronizes with compute shaders before and after it.
+  // Agents act: reads Bindings::seen, writes Bindings::action. Each of these calls synchronizes with compute shaders before and
+  // after it.
   void record_action(VkCommandBuffer commands, uint32_t agents, uint32_t slot) const;
   // Takes Bindings::tried into the memory, and goes on with a step, or begins one with Bindings::picks.
   void record_step(VkCommandBuffer commands, uint32_t agents, uint32_t slot);

@@ -14,7 +14,7 @@ class Survival {
   struct Bin {
     uint32_t caught = 0, fled = 0;
     uint32_t chases() const { return caught + fled; }
-    // Of those that were chased; 0 if there were none.
+    // The part of those chased that got away; 0 if none was chased.
     double share() const { return chases() == 0 ? 0.0 : static_cast<double>(fled) / chases(); }
   };
 
