@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/catch.hpp"
+#include "harness/source_path.hpp"
 
 namespace heed {
 namespace {
@@ -30,7 +31,7 @@ DType type_of(uint32_t number) {
 }  // namespace
 
 TEST_CASE("blocks have the values of gguf.quants.dequantize, bit for bit", "[base][quantized]") {
-  std::ifstream file(HEED_SOURCE_DIR "/tests/base/blocks.bin", std::ios::binary);
+  std::ifstream file(test::source_path("tests/base/blocks.bin"), std::ios::binary);
   REQUIRE(file.good());
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   std::set<DType> seen;

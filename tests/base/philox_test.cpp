@@ -5,11 +5,12 @@
 
 #include "harness/catch.hpp"
 #include "harness/reference.hpp"
+#include "harness/source_path.hpp"
 
 namespace heed {
 
 TEST_CASE("Philox4x32-10 gives the published known answers", "[base]") {
-  std::ifstream file(HEED_SOURCE_DIR "/tests/goldens/philox4x32-10.txt");
+  std::ifstream file(test::source_path("tests/goldens/philox4x32-10.txt"));
   REQUIRE(file.good());
   int answers = 0;
   for (std::string line; std::getline(file, line);) {

@@ -51,6 +51,7 @@ const Function kFunctions[] = {
   {#name, takes_handle(name), std::string_view(#name).ends_with("_destroy"), \
    [](void* first) { return call_first<name>(first, name); }},
 #include "c_functions.inc"
+#include "harness/source_path.hpp"
 #undef HEED_C
 };
 
@@ -79,9 +80,9 @@ struct Everything {
     done(heed_state_save(state_after_run(), blob.out()));
     done(heed_device_self_test(device, 0, &tested));
     done(heed_device_tune(device, 0, &tuned));
-    done(heed_checkpoint_open(HEED_SOURCE_DIR "/tests/models/llama.gguf", nullptr, checkpoint.out()));
-    done(heed_decoder_model_open(HEED_SOURCE_DIR "/tests/models/llama.gguf", nullptr, model.out()));
-    done(heed_text_generator_open(device, kTinySpeaker, nullptr, generator.out()));
+    done(heed_checkpoint_open(source_path("tests/models/llama.gguf").c_str(), nullptr, checkpoint.out()));
+    done(heed_decoder_model_open(source_path("tests/models/llama.gguf").c_str(), nullptr, model.out()));
+    done(heed_text_generator_open(device, kTinySpeaker.c_str(), nullptr, generator.out()));
     done(heed_text_generator_tokenizer(generator, tokenizer.out()));
     const int32_t ids[] = {1, 2};
     done(heed_text_generator_attention(generator, ids, 2, map.out()));

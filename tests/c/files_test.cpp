@@ -3,12 +3,13 @@
 #include <iterator>
 
 #include "c/kept.hpp"
+#include "harness/source_path.hpp"
 
 namespace heed::test {
 namespace {
 
-constexpr const char* kSafetensors = HEED_SOURCE_DIR "/tests/decoders/qwen2.safetensors";
-constexpr const char* kGguf = HEED_SOURCE_DIR "/tests/io/witness.gguf";
+const std::string kSafetensors = source_path("tests/decoders/qwen2.safetensors");
+const std::string kGguf = source_path("tests/io/witness.gguf");
 
 std::vector<char> bytes_of_file(const char* path) {
   std::ifstream file(path, std::ios::binary);
@@ -25,8 +26,8 @@ heed_meta meta_of(heed_checkpoint* checkpoint, const char* name) {
 
 TEST_CASE("C: a safetensors file, its tensors and metadata", "[c]") {
   KeptCheckpoint opened, parsed;
-  done(heed_checkpoint_open(kSafetensors, nullptr, opened.out()));
-  const std::vector<char> bytes = bytes_of_file(kSafetensors);
+  done(heed_checkpoint_open(kSafetensors.c_str(), nullptr, opened.out()));
+  const std::vector<char> bytes = bytes_of_file(kSafetensors.c_str());
   done(heed_checkpoint_parse(bytes.data(), bytes.size(), "memory", nullptr, parsed.out()));
   for (heed_checkpoint* checkpoint : {static_cast<heed_checkpoint*>(opened), static_cast<heed_checkpoint*>(parsed)}) {
     const size_t count = heed_checkpoint_count(checkpoint);
@@ -68,7 +69,7 @@ TEST_CASE("C: a safetensors file, its tensors and metadata", "[c]") {
 
 TEST_CASE("C: a GGUF file, its tensors and keys", "[c]") {
   KeptCheckpoint file;
-  done(heed_checkpoint_open(kGguf, nullptr, file.out()));
+  done(heed_checkpoint_open(kGguf.c_str(), nullptr, file.out()));
   auto tensor = sized<heed_file_tensor>();
   done(heed_checkpoint_find(file, "Q4_K", &tensor));
   CHECK((tensor.dtype == HEED_Q4_K && tensor.rank == 2 && tensor.shape[0] == 2 && tensor.shape[1] == 256));
@@ -115,7 +116,7 @@ TEST_CASE("C: files that are absent or damaged", "[c][misuse]") {
   heed_checkpoint* checkpoint = nullptr;
   refused(heed_checkpoint_open("/nonexistent/file", nullptr, &checkpoint), HEED_NOT_FOUND, "/nonexistent/file");
   refused(heed_checkpoint_open(nullptr, nullptr, &checkpoint), HEED_INVALID_ARGUMENT, "path is NULL");
-  for (const char* path : {kSafetensors, kGguf}) {
+  for (const char* path : {kSafetensors.c_str(), kGguf.c_str()}) {
     std::vector<char> bytes = bytes_of_file(path);
     refused(heed_checkpoint_parse(bytes.data(), bytes.size() - 1, "cut", nullptr, &checkpoint), HEED_INVALID_FILE,
             "cut");

@@ -4,9 +4,9 @@
 namespace heed::test {
 namespace {
 
-// y = x + x, on the CPU.
-struct Doubler {
-  explicit Doubler(const heed_device_options& options) {
+// y = x + x. Nothing destroys the handles but the tests.
+struct BareHandles {
+  explicit BareHandles(const heed_device_options& options) {
     done(heed_device_open(&options, &device));
     done(heed_graph_create(&graph));
     const heed_dim shape[] = {heed_graph_extent(graph, "n", kMost)};
@@ -56,8 +56,8 @@ heed_device_options on_cpu() {
 }  // namespace
 
 TEST_CASE("C: a started run keeps what it needs, whatever handles are destroyed", "[c]") {
-  Doubler all(on_cpu());
-  Job job(Doubler::kMost);
+  BareHandles all(on_cpu());
+  Job job(BareHandles::kMost);
   heed_run* run = nullptr;
   done(heed_plan_start(all.plan, &job.info, &run));
   done(heed_plan_destroy(all.plan));

@@ -6,6 +6,7 @@
 #include <heed/decoder_model.hpp>
 
 #include <filesystem>
+#include "harness/source_path.hpp"
 
 namespace heed::test {
 namespace {
@@ -37,7 +38,7 @@ void check_config(const heed_decoder_config& got, const DecoderConfig& want) {
 
 TEST_CASE("C: numbers of decoders are C++'s", "[c][models]") {
   for (const char* name : {"llama", "qwen2", "qwen3", "gpt2"}) {
-    const std::string file = std::string(HEED_SOURCE_DIR) + "/tests/models/" + name + ".gguf";
+    const std::string file = source_path("tests/models/") + name + ".gguf";
     INFO(file);
     DecoderModel plain;
     REQUIRE(DecoderModel::open(file, stderr_log(), &plain) == Status::Ok);
@@ -75,7 +76,7 @@ TEST_CASE("C: a decoder with its cache and attention gives the bits of C++", "[c
   KeptDevice device;
   open_c("cpu", &device);
   KeptModel model;
-  done(heed_decoder_model_open(kTinySpeaker, nullptr, model.out()));
+  done(heed_decoder_model_open(kTinySpeaker.c_str(), nullptr, model.out()));
   auto config = sized<heed_decoder_config>();
   done(heed_decoder_model_get_config(model, &config));
   KeptWeights weights;
@@ -226,8 +227,8 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
   KeptDevice device;
   open_c("cpu", &device);
   KeptModel model, other;
-  done(heed_decoder_model_open(kTinySpeaker, nullptr, model.out()));
-  done(heed_decoder_model_open(kTinySpeaker, nullptr, other.out()));
+  done(heed_decoder_model_open(kTinySpeaker.c_str(), nullptr, model.out()));
+  done(heed_decoder_model_open(kTinySpeaker.c_str(), nullptr, other.out()));
   heed_decoder_model* gone = other.gone();
   check_handles<heed_decoder_model>(gone, reinterpret_cast<heed_decoder_model*>(static_cast<heed_device*>(device)),
                                     {[](heed_decoder_model* m) { return heed_decoder_model_get_config(m, nullptr); },
@@ -243,7 +244,7 @@ TEST_CASE("C: functions of models refuse what makes no sense", "[c][hostile]") {
 
   KeptCheckpoint folder, file;
   done(heed_checkpoint_open(tiny_folder().c_str(), nullptr, folder.out()));
-  done(heed_checkpoint_open(kTinySpeaker, nullptr, file.out()));
+  done(heed_checkpoint_open(kTinySpeaker.c_str(), nullptr, file.out()));
   auto config = sized<heed_decoder_config>();
   auto bert = sized<heed_bert_config>();
   heed_weights* weights = nullptr;

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "harness/catch.hpp"
+#include "harness/source_path.hpp"
 
 #if !defined(_WIN32)
 namespace {
@@ -41,12 +42,12 @@ TEST_CASE("C: the page's program says what went wrong", "[c][readme]") {
 
 TEST_CASE("C: the page shows the compiled program", "[c][readme]") {
   const auto read = [](const char* path) {
-    std::ifstream file(std::string(HEED_SOURCE_DIR) + path, std::ios::binary);
+    std::ifstream file(heed::test::source_path(path), std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();
   };
-  const std::string program = read("/tests/c/program.c");
+  const std::string program = read("tests/c/program.c");
   CHECK(std::count(program.begin(), program.end(), '\n') <= 60);
-  CHECK_THAT(read("/include/heed/c/README.md"), holds("```c\n" + program + "```\n"));
+  CHECK_THAT(read("include/heed/c/README.md"), holds("```c\n" + program + "```\n"));
 }

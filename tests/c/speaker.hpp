@@ -11,7 +11,7 @@ inline constexpr const char* kAsked = "The dragon sleeps in the north, they say.
 inline void open_speaker(heed_device* device, KeptGenerator* generator) {
   auto options = sized<heed_text_generator_options>();
   options.context = 128;
-  done(heed_text_generator_open(device, kTinySpeaker, &options, generator->out()));
+  done(heed_text_generator_open(device, kTinySpeaker.c_str(), &options, generator->out()));
 }
 
 inline heed_text_sampling drawn_in_c(uint32_t seed) {

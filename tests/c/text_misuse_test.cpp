@@ -122,12 +122,13 @@ TEST_CASE("C: text functions refuse what makes no sense", "[c][hostile]") {
   auto speaking = sized<heed_text_generator_options>();
   heed_text_generator* no_generator = generator;
   speaking.dtype = 99;
-  refused(heed_text_generator_open(device, kTinySpeaker, &speaking, &no_generator), HEED_INVALID_ARGUMENT,
+  refused(heed_text_generator_open(device, kTinySpeaker.c_str(), &speaking, &no_generator), HEED_INVALID_ARGUMENT,
           "dtype is 99");
   CHECK(no_generator == nullptr);
   speaking.dtype = 0;
   speaking.together = 65;
-  refused(heed_text_generator_open(device, kTinySpeaker, &speaking, &no_generator), HEED_INVALID_ARGUMENT, "65");
+  refused(heed_text_generator_open(device, kTinySpeaker.c_str(), &speaking, &no_generator), HEED_INVALID_ARGUMENT,
+          "65");
   refused(heed_text_generator_open(device, "/nonexistent.gguf", nullptr, &no_generator), HEED_NOT_FOUND, "nonexistent");
   double mean = 0;
   id = 0;

@@ -220,7 +220,7 @@ TEST_CASE("C: a model's parts, losses and attention are C++'s", "[c][talk]") {
 
   KeptTokenizer tokenizer, from_file;
   done(heed_text_generator_tokenizer(generator, tokenizer.out()));
-  done(heed_tokenizer_open(kTinySpeaker, nullptr, from_file.out()));
+  done(heed_tokenizer_open(kTinySpeaker.c_str(), nullptr, from_file.out()));
   CHECK(heed_tokenizer_size(tokenizer) == model.tokenizer().size());
   std::vector<int32_t> wanted, ids(64);
   const std::string_view with_zero("the \0 dragon", 12);

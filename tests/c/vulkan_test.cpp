@@ -257,7 +257,7 @@ TEST_CASE("C: steps of a language model that a host records", "[c][vulkan][talk]
     auto options = sized<heed_text_generator_options>();
     options.context = 128;
     KeptGenerator generator;
-    done(heed_text_generator_open(device, kTinySpeaker, &options, generator.out()));
+    done(heed_text_generator_open(device, kTinySpeaker.c_str(), &options, generator.out()));
     auto sampling = sized<heed_text_sampling>();
     sampling.temperature = 1;
     sampling.top_k = -1;

@@ -6,13 +6,14 @@
 
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 
 using namespace heed;
 
 namespace {
 
 std::vector<uint32_t> spirv(const std::string& name) {
-  std::ifstream file(std::string(HEED_SOURCE_DIR) + "/tests/custom/" + name + ".spv", std::ios::binary);
+  std::ifstream file(test::source_path("tests/custom/") + name + ".spv", std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   REQUIRE(bytes.size() > 20);
   std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));

@@ -5,6 +5,7 @@
 #include "harness/catch.hpp"
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 
 using namespace heed;
 using namespace heed::test;
@@ -27,7 +28,7 @@ double number(const SafeTensors& file, const char* key, double otherwise = 0) {
 
 Spoken spoken(const std::string& name) {
   Spoken s;
-  const std::string path = HEED_SOURCE_DIR "/tests/decoders/" + name + ".safetensors";
+  const std::string path = source_path("tests/decoders/") + name + ".safetensors";
   REQUIRE(SafeTensors::open(path, stderr_log(), &s.file) == Status::Ok);
   REQUIRE(read_i32(*s.file.find("prompt"), stderr_log(), &s.prompt) == Status::Ok);
   REQUIRE(read_i32(*s.file.find("tokens"), stderr_log(), &s.tokens) == Status::Ok);

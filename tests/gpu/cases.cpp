@@ -226,7 +226,7 @@ void add_gradients(std::vector<GraphCase>* cases) {
     g.output("dbeta", made[2]);
     return made[0];
   }));
-  // What activations bring to the products before and behind them, where they are differentiated.
+  // Activations that are differentiated bring these to the products before and behind them.
   cases->push_back(row_wise("matmul_slopes", 512, 768, [](Graph& g, Tensor x) {
     const Tensor w = g.weight("w", {768, 768}, g.dtype(x));
     return gradient(g, g.linear(g.activation(x, Activation::GeluErf), w), x);

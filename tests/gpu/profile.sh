@@ -42,7 +42,7 @@ mkdir -p "$out"
 
 if [[ $peer -eq 1 ]]; then
   here=$root/tests/gpu/peer
-  g++ -std=c++20 -O2 -fPIC -shared "$here/layer.cpp" "$here/trace.cpp" -o "$out/libheed_peer.so" &&
+  g++ -std=c++20 -O2 -fPIC -shared -I"$root/tests" "$here/layer.cpp" "$here/trace.cpp" -o "$out/libheed_peer.so" &&
     g++ -std=c++20 -O2 -isystem "$HEED_DEBIAN_ROOT/usr/include" "$here/ggml_work.cpp" -o "$out/ggml_work" -L"$libraries" \
       -lggml -lggml-base -Wl,--allow-shlib-undefined || exit 1
   cp "$here/layer.json" "$out"

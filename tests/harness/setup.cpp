@@ -1,5 +1,7 @@
 #include "harness/setup.hpp"
 
+#include "graph/graph_data.hpp"
+
 namespace heed::test {
 
 Log Messages::log(LogLevel minimum) {
@@ -53,6 +55,16 @@ void Tensors::add(const std::string& name, std::vector<int64_t> shape, uint32_t 
 void Tensors::add(const std::string& name, std::vector<int64_t> shape, std::vector<float> data) {
   values[name] = std::move(data);
   shapes[name] = std::move(shape);
+}
+
+void Tensors::add_weights_of(const Graph& graph) {
+  uint32_t seed = 1;
+  for (const detail::NamedTensor& weight : graph.data().weights) {
+    const Shape shape = graph.shape({weight.tensor});
+    std::vector<int64_t> sizes;
+    for (int i = 0; i < shape.rank; ++i) sizes.push_back(shape[i].value);
+    add(weight.name, std::move(sizes), seed++);
+  }
 }
 
 std::vector<HostTensor> Tensors::list() const {

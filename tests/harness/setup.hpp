@@ -30,7 +30,8 @@ struct Tensors {
   std::map<std::string, std::vector<int64_t>> shapes;
   void add(const std::string& name, std::vector<int64_t> shape, uint32_t seed);
   void add(const std::string& name, std::vector<int64_t> shape, std::vector<float> data);
-  std::vector<HostTensor> list() const;  // valid while *this is
+  void add_weights_of(const Graph& graph);  // patterns, whose seeds count from 1
+  std::vector<HostTensor> list() const;     // valid while *this is
 };
 
 // |a - b| <= 2e-5 + 1e-4 |b| for every element; the first offender as text, or empty.

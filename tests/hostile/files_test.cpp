@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "golden_run.hpp"
+#include "harness/source_path.hpp"
 #include "hostile/hostile.hpp"
 #include "search/support.hpp"
 
@@ -175,9 +176,9 @@ TEST_CASE("hostile: changed safetensors files", "[hostile][io]") {
 }
 
 TEST_CASE("hostile: changed GGUF files", "[hostile][io][gguf]") {
-  const std::string sound[] = {read_file(HEED_SOURCE_DIR "/tests/io/witness.gguf"),
-                               read_file(HEED_SOURCE_DIR "/tests/models/qwen2.gguf"),
-                               read_file(HEED_SOURCE_DIR "/tests/models/llama.gguf")};
+  const std::string sound[] = {read_file(source_path("tests/io/witness.gguf")),
+                               read_file(source_path("tests/models/qwen2.gguf")),
+                               read_file(source_path("tests/models/llama.gguf"))};
   Device cpu = open_cpu({.threads = 1});
   int64_t taken = 0;
   const int64_t cases = hostile_cases("gguf", 600, [&](Random& r) {
@@ -270,7 +271,7 @@ TEST_CASE("hostile: changed tokenizers and text", "[hostile][bert]") {
 
 TEST_CASE("hostile: changed golden files", "[hostile][goldens]") {
   std::vector<std::string> sound;
-  for (const auto& file : std::filesystem::directory_iterator(HEED_SOURCE_DIR "/tests/goldens"))
+  for (const auto& file : std::filesystem::directory_iterator(source_path("tests/goldens")))
     if (file.path().extension() == ".safetensors" && file.file_size() < 5000) sound.push_back(file.path());
   std::sort(sound.begin(), sound.end());
   goldens::Messages messages;

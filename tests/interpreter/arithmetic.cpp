@@ -68,7 +68,7 @@ void Workgroup::compare(const Instruction& i, const Lanes& at, const F& f) {
   binary(i, at, [&](uint32_t a, uint32_t b) { return f(float_of(a, width), float_of(b, width)) ? 1u : 0u; });
 }
 
-// Of vectors of four bytes, as a word or as four slots; the second operand of SUDot has no sign.
+// Adds up the products of two vectors of four bytes, which are a word or four slots. The second operand of SUDot has no sign.
 void Workgroup::do_integer_dot(const Instruction& i, const Lanes& at) {
   const bool packed = module_.type_of(i.operands[0]).slots == 1;
   const bool signs[2] = {i.op != Op::UDot, i.op == Op::SDot};

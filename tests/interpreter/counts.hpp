@@ -1,4 +1,4 @@
-// What a kernel does, counted while it is interpreted: by which it is seen without a GPU which unit of one holds it up.
+// What a kernel does is counted while it is interpreted, so that one sees without a GPU which of its units holds the kernel up.
 //
 // Arithmetic is counted as compilers would issue it: a product that only a sum takes is one multiply-add with it (unless
 // `precise` forbids that), negation and absolute values cost nothing, neither does picking elements of vectors, and integers that

@@ -1,6 +1,6 @@
-// What kernels are counted to do. A hidden test prints how their accesses fit the memory of GPUs, which is neither right nor wrong:
+// Counts of kernels are what their problems need. A hidden test prints how their accesses fit the memory of GPUs, which is neither right
+// nor wrong:
 //   build/tests/heed_tests "[traffic]"
-
 #include "graph/graph_data.hpp"
 #include "harness/catch.hpp"
 #include "interpreter/device.hpp"

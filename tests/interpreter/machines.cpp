@@ -1,6 +1,7 @@
 #include "interpreter/machines.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "harness/environment.hpp"
 #include "ops/random.hpp"
@@ -84,7 +85,9 @@ const std::vector<Machine>& machines() {
 
 const Machine& machine_of(std::string_view word) {
   const std::vector<Machine>& all = machines();
-  return *std::find_if(all.begin(), all.end(), [&](const Machine& machine) { return machine.word == word; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Machine& machine) { return machine.word == word; });
+  if (found == all.end()) throw std::runtime_error("no machine " + std::string(word));
+  return *found;
 }
 
 }  // namespace heed::interpreter

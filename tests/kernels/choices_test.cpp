@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/logging.hpp"
+#include "harness/source_path.hpp"
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests {
@@ -188,7 +189,7 @@ TEST_CASE("the kernels chosen are those of the table", "[kernels]") {
     std::ofstream(path) << table.text();
     return;
   }
-  std::ifstream file(HEED_SOURCE_DIR "/tests/kernels/choices.csv");
+  std::ifstream file(test::source_path("tests/kernels/choices.csv"));
   std::istringstream text(table.text());
   const std::multiset<std::string> expected = lines_of(file), found = lines_of(text);
   REQUIRE(expected.size() == found.size());

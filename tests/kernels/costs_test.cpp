@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/source_path.hpp"
 #include "kernels/lowered.hpp"
 #include "kernels/matmul.hpp"
 
@@ -71,7 +72,7 @@ TEST_CASE("products: a tile that costs less for an element takes fewer cycles fo
   int compared = 0;
   // Qualcomm's cycles do not follow the work of a tile.
   for (const char* name : {"amd", "nvidia", "apple"}) {
-    const auto products = compiled_products(HEED_SOURCE_DIR "/tests/gpu/" + std::string(name) + "_isa.csv");
+    const auto products = compiled_products(test::source_path("tests/gpu/") + std::string(name) + "_isa.csv");
     for (const Compiled& a : products)
       for (const Compiled& b : products) {
         const auto kernel = costs.find(a.kernel);

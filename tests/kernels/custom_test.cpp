@@ -1,6 +1,7 @@
 // A device takes workgroups of a host's shader up to its limits. No device is needed.
 #include <fstream>
 
+#include "harness/source_path.hpp"
 #include "kernels/lowered.hpp"
 
 using namespace heed;
@@ -10,7 +11,7 @@ namespace {
 // volume.comp, whose size is in specialization constants 0, 1 and 2 by way of WorkgroupSize, or, if `by_mode`, in an
 // OpExecutionModeId with LocalSizeId, as newer compilers write it.
 std::vector<uint32_t> volume(bool by_mode) {
-  std::ifstream file(std::string(HEED_SOURCE_DIR) + "/tests/custom/volume.spv", std::ios::binary);
+  std::ifstream file(test::source_path("tests/custom/volume.spv"), std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
   std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));

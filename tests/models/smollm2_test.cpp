@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/source_path.hpp"
 #include "text/support.hpp"
 
 namespace heed::test {
@@ -15,7 +16,7 @@ struct Prompt {
 };
 
 std::vector<Prompt> prompts() {
-  std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
+  std::ifstream file(source_path("tests/models/smollm2-greedy.json"));
   const auto read = nlohmann::json::parse(file, nullptr, false);
   REQUIRE(read.is_array());
   std::vector<Prompt> all;

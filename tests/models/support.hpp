@@ -6,6 +6,7 @@
 
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 
 namespace heed::test {
 
@@ -14,12 +15,11 @@ inline constexpr const char* kTinyDecoders[] = {"llama", "qwen2", "qwen3", "gpt2
 
 inline SafeTensors tiny_decoder(const std::string& name) {
   SafeTensors file;
-  REQUIRE(SafeTensors::open(HEED_SOURCE_DIR "/tests/decoders/" + name + ".safetensors", stderr_log(), &file) ==
-          Status::Ok);
+  REQUIRE(SafeTensors::open(source_path("tests/decoders/") + name + ".safetensors", stderr_log(), &file) == Status::Ok);
   return file;
 }
 
-inline std::string tiny_gguf(const std::string& name) { return HEED_SOURCE_DIR "/tests/models/" + name + ".gguf"; }
+inline std::string tiny_gguf(const std::string& name) { return source_path("tests/models/") + name + ".gguf"; }
 
 // A conversation with a model: greedy, of one row.
 class ModelSpeaker {

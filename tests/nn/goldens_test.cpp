@@ -8,17 +8,18 @@
 #include "golden_run.hpp"
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 
 using namespace heed;
 
 namespace {
 
 constexpr size_t kCases = 108, kGradientCases = 107;
-constexpr const char *kForward = "/tests/goldens", *kGradients = "/tests/goldens-gradients";
+constexpr const char *kForward = "tests/goldens", *kGradients = "tests/goldens-gradients";
 
 std::vector<std::string> golden_files(const char* folder = kForward) {
   std::vector<std::string> paths;
-  for (const auto& file : std::filesystem::directory_iterator(std::string(HEED_SOURCE_DIR) + folder))
+  for (const auto& file : std::filesystem::directory_iterator(test::source_path(folder)))
     if (file.path().extension() == ".safetensors") paths.push_back(file.path().string());
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -126,7 +127,7 @@ struct Change {
 goldens::Verdict verdict_on(const Change& change, const char* folder) {
   goldens::Messages messages;
   Device cpu = test::open_cpu({.log = messages.log()});
-  const std::string path = std::string(HEED_SOURCE_DIR) + folder + "/" + change.file + ".safetensors";
+  const std::string path = test::source_path(folder + std::string("/")) + change.file + ".safetensors";
   SafeTensors file;
   REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
   const SafeTensors::Entry* entry = file.find(change.tensor);
@@ -185,7 +186,7 @@ TEST_CASE("goldens: a file of an unknown kind, or with half of what its kind nee
                       {"\"grad_out\"", "\"grad_owt\"", "grad"},
                       {"\"grad.x\"", "\"grad.y\"", "gradient"},
                       {"\"grad.", "\"gral.", "grad"}};
-  const std::string path = std::string(HEED_SOURCE_DIR) + kGradients + "/000_mha_toy.safetensors";
+  const std::string path = test::source_path(kGradients + std::string("/000_mha_toy.safetensors"));
   goldens::Messages messages;
   Device cpu = test::open_cpu({.log = messages.log()});
   for (const Row& row : rows) {

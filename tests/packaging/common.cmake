@@ -1,4 +1,4 @@
-# What the checks of packaging share. SOURCE, WORK, COMPILER, GENERATOR, LAUNCHER as check.cmake has them.
+# The checks of packaging share these functions. SOURCE, WORK, COMPILER, GENERATOR, LAUNCHER as check.cmake has them.
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)

@@ -14,7 +14,7 @@ import sys
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 RECIPES = os.path.join(ROOT, "engine", "packaging")
-# What heed's CMake finds, by the names that each tool has for it.
+# heed's CMake finds these, by the names that each tool has for them.
 NEEDS = {
     "vcpkg": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers"}, "": {"nlohmann-json"}},
     "conan": {"cpu": {"highway"}, "text": {"utf8proc"}, "vulkan": {"vulkan-headers"}, "": {"nlohmann_json"}},

@@ -70,7 +70,7 @@ class InPyTorch:
         return losses[-1].item(), norm.item()
 
 
-# What 20 steps may differ by: both sum in f32, in other orders. Seen: 5e-7.
+# After 20 steps both may differ by this, since they sum in f32 in other orders. Seen: 5e-7.
 def close(a, b, bound=5e-6):
     return bool((np.abs(np.asarray(a, np.float64) - b) <= bound + bound * np.abs(b)).all())
 

@@ -61,7 +61,7 @@ struct Oracle {
   Floats layernorm(const Floats& x, const Floats& gamma, const Floats& beta, int64_t n, float eps) const;
   Floats rmsnorm(const Floats& x, const Floats& gamma, int64_t n, float eps) const;
   Floats l2_normalize(const Floats& x, int64_t n, float eps) const;
-  // Of the rows: [m, n] to [n].
+  // The mean of all rows: [m, n] to [n].
   Floats mean(const Floats& x, int64_t n) const;
   Floats add(const Floats& a, const Floats& b) const;
   Floats multiply(const Floats& a, const Floats& b) const;

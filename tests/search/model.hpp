@@ -1,6 +1,7 @@
 // Where the tests look for all-MiniLM-L6-v2: $HEED_MODEL_DIR, else where samples/search/fetch_model.sh puts it.
 #pragma once
 
+#include "harness/source_path.hpp"
 #include "search/support.hpp"
 
 namespace heed::test {
@@ -8,9 +9,8 @@ namespace heed::test {
 // Empty, after a warning in the report, if the model is not there. With HEED_REQUIRE_MODEL=1 that is a failure.
 inline std::string minilm_folder() {
   const char* named = std::getenv("HEED_MODEL_DIR");
-  const auto folder = named != nullptr && *named != 0
-                          ? std::filesystem::path(named)
-                          : std::filesystem::path(HEED_SOURCE_DIR) / ".cache" / "all-MiniLM-L6-v2";
+  const auto folder = named != nullptr && *named != 0 ? std::filesystem::path(named)
+                                                      : std::filesystem::path(source_path(".cache/all-MiniLM-L6-v2"));
   std::error_code error;
   if (std::filesystem::exists(folder / "model.safetensors", error)) return folder.string();
   const char* required = std::getenv("HEED_REQUIRE_MODEL");

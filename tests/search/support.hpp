@@ -3,16 +3,15 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "harness/devices.hpp"
+#include "harness/files.hpp"
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 
 namespace heed::test {
 
-inline std::filesystem::path data_folder() {
-  return std::filesystem::path(HEED_SOURCE_DIR) / "tests" / "search" / "data";
-}
+inline std::filesystem::path data_folder() { return source_path("tests/search/data"); }
 
 inline std::string tiny_folder() { return (data_folder() / "tiny").string(); }
 
@@ -35,12 +34,6 @@ inline TextEncoder opened_on(const ops::TestDevice& on, const std::string& folde
   INFO(ops::take_checked_messages());
   REQUIRE(status == Status::Ok);
   return encoder;
-}
-
-inline std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE(file.good());
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 inline void write_file(const std::filesystem::path& path, std::string_view text) {

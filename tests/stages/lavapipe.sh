@@ -13,7 +13,7 @@ stage() {
       "$with" lavapipe-256 "$tests" "[ops]~[random]~[model_files]~[slow],[one_golden_each]"
     return
   fi
-  check_catch "tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=5 HEED_KERNELS=gpu \
+  check_catch "tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=10 HEED_KERNELS=gpu \
     "$with" lavapipe-256 "$tests" "[ops],[random],[drivers]"
   check_catch "goldens on lavapipe-256" env "${settings[@]}" "$with" lavapipe-256 "$tests" "[goldens]"
 }

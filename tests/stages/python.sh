@@ -1,7 +1,7 @@
-# Builds the wheel, installs it into a fresh virtual environment, and runs tests/python on the CPU and on lavapipe. PyTorch and
+# Builds the wheel, of the objects of the build, installs it into a fresh virtual environment, and runs tests/python on the CPU and on lavapipe. PyTorch and
 # matplotlib take part where Debian's packages are there.
 about="the wheel for Python builds, and its tests pass in a fresh virtual environment"
-needs="packages"
+needs="build"
 stage() {
   local venv=$build/python-venv python=/usr/bin/python3 driver drivers="lavapipe"
   "$root/tests/drivers/install.sh" python >"$logs/install.log" 2>&1 || true
@@ -15,7 +15,8 @@ stage() {
   fi
   # The tools are in the environment already, and a folder that stays lets the next build do only what changed.
   check "pip install ./engine/python" "$venv/bin/pip" install --disable-pip-version-check --no-build-isolation --force-reinstall \
-    --no-deps "--config-settings=build-dir=$root/build-python" --config-settings=cmake.define.HEED_WERROR=ON "$root/engine/python" || return
+    --no-deps "--config-settings=build-dir=$root/build-python" --config-settings=cmake.define.HEED_WERROR=ON "--config-settings=cmake.define.HEED_OBJECTS_OF=$build" \
+    "$root/engine/python" || return
   check "its dependencies" "$venv/bin/pip" install --quiet --disable-pip-version-check numpy cffi || return
   "$venv/bin/python" -c "import torch" 2>/dev/null || skip "python3-torch is not installed, so nothing was compared with PyTorch"
   for driver in $drivers; do

@@ -5,7 +5,7 @@
 about="all that is not in tables on the system's lavapipe: hosts, frames, failures, self-tests"
 needs="build"
 stage() {
-  local filter='~[.]~[model]~[language_model]~[ops]~[goldens]~[random]~[cpu]~[base]~[graph]~[io]~[bpe]~[tokenizer]'
+  local filter='~[.]~[model]~[language_model]~[ops]~[goldens]~[random]~[cpu]~[base]~[graph]~[io]~[bpe]~[tokenizer]~[reproducible]'
   local settings=(HEED_TEST_DEVICES=llvmpipe)
   [[ $quick -eq 0 ]] || {
     filter+='~"self-test: *"~[talk]~[chat]~[grammar]~[bert]~[narrow]~[decoder]~[slow]'

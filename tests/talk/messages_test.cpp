@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/source_path.hpp"
 #include "talk/support.hpp"
 
 namespace heed::test {
@@ -351,7 +352,7 @@ TEST_CASE("options that make no sense are refused", "[talk]") {
         TextGeneratorOptions{.weight_dtype = DType::Q8_0}})
     CHECK(TextGenerator::open(cpu, kTinySpeaker, options, &none) == Status::InvalidArgument);
   CHECK(TextGenerator::open(cpu, "no/such.gguf", {}, &none) == Status::NotFound);
-  CHECK(TextGenerator::open(cpu, HEED_SOURCE_DIR "/tests/models/llama.gguf", {}, &none) != Status::Ok);  // no tokenizer
+  CHECK(TextGenerator::open(cpu, source_path("tests/models/llama.gguf"), {}, &none) != Status::Ok);  // no tokenizer
   CHECK_FALSE(none.valid());
   CHECK(none.begin({}, nullptr) == Status::InvalidArgument);
 }

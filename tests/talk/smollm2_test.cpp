@@ -1,6 +1,7 @@
 // What SmolLM2 says in conversations, where its file is there.
 #include <nlohmann/json.hpp>
 
+#include "harness/source_path.hpp"
 #include "talk/support.hpp"
 #include "text/support.hpp"
 
@@ -8,7 +9,7 @@ namespace heed::test {
 namespace {
 
 nlohmann::json eight_prompts() {
-  std::ifstream file(HEED_SOURCE_DIR "/tests/models/smollm2-greedy.json");
+  std::ifstream file(source_path("tests/models/smollm2-greedy.json"));
   nlohmann::json prompts = nlohmann::json::parse(file, nullptr, false);
   REQUIRE(prompts.is_array());
   REQUIRE(prompts.size() == 8);
@@ -82,7 +83,7 @@ TEST_CASE("SmolLM2 takes a text to be as likely as in double", "[language_model]
   const std::string path = smollm2_file();
   if (path.empty()) return;
   constexpr double kMean = 3.4836332607191975;  // a perplexity of 32.5779
-  std::ifstream file(HEED_SOURCE_DIR "/tests/talk/story.txt", std::ios::binary);
+  std::ifstream file(source_path("tests/talk/story.txt"), std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   for (const ops::TestDevice& on : ops::test_devices()) {

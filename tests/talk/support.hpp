@@ -9,11 +9,12 @@
 
 #include "harness/devices.hpp"
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 
 namespace heed::test {
 
 // make.py makes it: a model that speaks nonsense.
-inline constexpr const char* kTinySpeaker = HEED_SOURCE_DIR "/tests/talk/tiny.gguf";
+inline const std::string kTinySpeaker = source_path("tests/talk/tiny.gguf");
 
 inline TextGenerator tiny_speaker(Device device, TextGeneratorOptions options = {}) {
   if (options.context == 0) options.context = 128;

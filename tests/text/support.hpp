@@ -5,20 +5,20 @@
 #include <filesystem>
 
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 #include "search/support.hpp"
 
 namespace heed::test {
 
-inline std::filesystem::path text_data() { return std::filesystem::path(HEED_SOURCE_DIR) / "tests" / "text" / "data"; }
+inline std::filesystem::path text_data() { return source_path("tests/text/data"); }
 
 // SmolLM2-135M-Instruct's GGUF file: $HEED_SMOLLM2, else where samples/run.sh talk puts it. Empty, after a warning in the report,
 // if it is not there. With HEED_REQUIRE_MODEL=1 that is a failure.
 inline std::string smollm2_file() {
   const char* named = std::getenv("HEED_SMOLLM2");
-  const std::string file =
-      named != nullptr && *named != 0
-          ? named
-          : std::string(HEED_SOURCE_DIR) + "/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf";
+  const std::string file = named != nullptr && *named != 0
+                               ? named
+                               : source_path(".cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
   std::error_code error;
   if (std::filesystem::exists(file, error)) return file;
   const char* required = std::getenv("HEED_REQUIRE_MODEL");

@@ -1,12 +1,12 @@
 // 200 steps of a small model beside PyTorch's, which make_curve.py took in double; the same bits at a second training, and from a
 // checkpoint on; devices beside each other.
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
 
 #include "harness/devices.hpp"
+#include "harness/environment.hpp"
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 #include "train/writer.hpp"
 
 namespace heed::train_tests {
@@ -23,11 +23,9 @@ double relative(float got, float want) {
   return std::abs(static_cast<double>(got) - static_cast<double>(want)) / std::abs(static_cast<double>(want));
 }
 
-// All of them with HEED_ALL_STEPS=1, or on the CPU as it is; otherwise enough to find what is wrong at once.
-int64_t steps_on(const ops::TestDevice& test) {
-  const char* const all = std::getenv("HEED_ALL_STEPS");
-  if (test.word == "cpu" || (all != nullptr && std::string_view(all) == "1")) return Writer::kSteps;
-  return 20;
+// The CPU takes all of them, other devices with HEED_ALL_STEPS=1; otherwise they take enough to find what is wrong at once.
+int64_t steps_on(const ops::TestDevice& on) {
+  return on.word == "cpu" || test::number_from("HEED_ALL_STEPS", 0) != 0 ? Writer::kSteps : 20;
 }
 
 bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
@@ -37,7 +35,7 @@ bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 TEST_CASE("curve: 200 steps of AdamW are PyTorch's, and the same bits again and from a checkpoint on",
           "[train][curve]") {
   SafeTensors file;
-  REQUIRE(SafeTensors::open(HEED_SOURCE_DIR "/tests/train/curve.safetensors", stderr_log(), &file) == Status::Ok);
+  REQUIRE(SafeTensors::open(test::source_path("tests/train/curve.safetensors"), stderr_log(), &file) == Status::Ok);
   const std::vector<float> losses = curve_of(file, "losses"), norms = curve_of(file, "norms"),
                            out = curve_of(file, "out");
   REQUIRE(losses.size() == static_cast<size_t>(Writer::kSteps));

@@ -1,12 +1,11 @@
 // Adapters beside frozen weights: what they give and learn, against sums in double; their names and files.
 #include <heed/lora.hpp>
 
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
 #include "graph/graph_data.hpp"
 #include "harness/devices.hpp"
+#include "harness/files.hpp"
 #include "harness/reference.hpp"
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
@@ -23,9 +22,6 @@ constexpr float kAlpha = 6.0f;
 const LoraOptions kOptions = {.rank = kRank, .alpha = kAlpha, .modules = {"proj"}};
 const std::string kA = "base_model.model.layers.0.proj.lora_A.weight",
                   kB = "base_model.model.layers.0.proj.lora_B.weight";
-
-Array turned_over(const Array& x) { return ops::permute(x, {1, 0}); }
-Array times(Array x, double factor) { return ops::scale(x, factor); }
 
 // y = x W^T + alpha / rank (x A^T) B^T and the gradients of x, A and B, where W is of any type.
 void check_product(const ops::TestDevice& test, DType dtype) {
@@ -53,12 +49,13 @@ void check_product(const ops::TestDevice& test, DType dtype) {
   const Array rows = run.input("x", ops::uniform({kRows, kIn}, 1)),
               given = run.input("up", ops::uniform({kRows, kOut}, 2));
   const double scale = static_cast<double>(kAlpha) / static_cast<double>(kRank);
-  const Array inner = ops::matmul(rows, turned_over(a));
-  run.expect("y", ops::add(ops::matmul(rows, turned_over(w)), times(ops::matmul(inner, turned_over(b)), scale)));
-  const Array back = times(ops::matmul(given, b), scale);  // the gradient of `inner`
+  const Array inner = ops::matmul(rows, ops::transposed(a));
+  run.expect(
+      "y", ops::add(ops::matmul(rows, ops::transposed(w)), ops::scale(ops::matmul(inner, ops::transposed(b)), scale)));
+  const Array back = ops::scale(ops::matmul(given, b), scale);  // the gradient of `inner`
   run.expect("dx", ops::add(ops::matmul(given, w), ops::matmul(back, a)));
-  run.expect("da", ops::matmul(turned_over(back), rows));
-  run.expect("db", times(ops::matmul(turned_over(given), inner), scale));
+  run.expect("da", ops::matmul(ops::transposed(back), rows));
+  run.expect("db", ops::scale(ops::matmul(ops::transposed(given), inner), scale));
   ops::Tally tally;
   CHECK(ops::check_trial(test.device, trial, &tally).difference == "");
 }
@@ -79,7 +76,7 @@ std::vector<LoraMatrix> drawn(const Lora& lora, uint32_t seed) {
   return matrices;
 }
 
-// How many matrices are not those of the same name; their order does not matter.
+// Counts the matrices that are not those of the same name; their order does not matter.
 int64_t differing(const std::vector<LoraMatrix>& got, const std::vector<LoraMatrix>& want) {
   const int64_t missing = static_cast<int64_t>(want.size()) - static_cast<int64_t>(got.size());
   return std::abs(missing) + std::count_if(want.begin(), want.end(), [&](const LoraMatrix& one) {
@@ -87,11 +84,6 @@ int64_t differing(const std::vector<LoraMatrix>& got, const std::vector<LoraMatr
              return other.name == one.name && other.shape == one.shape && other.values == one.values;
            });
          });
-}
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 std::vector<float> logits_of(Device device, const Graph& g, std::vector<HostTensor> weights,
@@ -145,12 +137,7 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
     const Tensor ids = g.input("ids", {1, 8}, DType::I32), labels = g.input("labels", {1, 8}, DType::I32);
     const Tensor logits = nn::decoder(g, ids, kTiny, {.all_logits = true}).logits;
     test::Tensors weights;
-    uint32_t seed = 1;
-    for (const detail::NamedTensor& weight : g.data().weights) {
-      std::vector<int64_t> shape;
-      for (int i = 0; i < g.shape({weight.tensor}).rank; ++i) shape.push_back(g.shape({weight.tensor})[i].value);
-      weights.add(weight.name, shape, seed++);
-    }
+    weights.add_weights_of(g);
     Lora lora({.rank = 2, .modules = {"q_proj", "down_proj"}, .layers = {1}});
     REQUIRE(lora.choose(g) == Status::Ok);
     REQUIRE(lora.adapters().size() == 2);
@@ -220,7 +207,8 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
   }
 }
 
-// As PEFT 0.10 and later save adapters of LlamaForCausalLM: get_peft_model_state_dict leaves the adapter's own name out.
+// PEFT 0.10 and later save adapters of LlamaForCausalLM by these names: get_peft_model_state_dict leaves the adapter's own name
+// out.
 TEST_CASE("lora: files have PEFT's names", "[train][lora]") {
   const test::ScratchFolder folder;
   Lora lora({.rank = 4, .alpha = 8.0f, .dropout = 0.05f, .modules = {"q_proj", "v_proj", "mlp.down_proj"}});
@@ -243,7 +231,7 @@ TEST_CASE("lora: files have PEFT's names", "[train][lora]") {
   }
   CHECK(shapes == wanted);
   CHECK(file.metadata("format") == "pt");
-  const nlohmann::json settings = nlohmann::json::parse(text_of(folder.path() + "/new/adapter_config.json"));
+  const nlohmann::json settings = nlohmann::json::parse(test::read_file(folder.path() + "/new/adapter_config.json"));
   CHECK(settings.at("peft_type") == "LORA");
   CHECK(settings.at("task_type") == "CAUSAL_LM");
   CHECK(settings.at("base_model_name_or_path") == "a \"model\"");
@@ -360,7 +348,7 @@ TEST_CASE("lora: files that are damaged, or of other kinds", "[train][lora]") {
   REQUIRE(lora.choose(decoder(kTiny)) == Status::Ok);
   const std::vector<LoraMatrix> matrices = drawn(lora, 1);
   REQUIRE(lora.save(folder.path(), matrices, "tiny") == Status::Ok);
-  const std::string settings = text_of(folder.path() + "/adapter_config.json");
+  const std::string settings = test::read_file(folder.path() + "/adapter_config.json");
   test::Messages messages;
   const Log log = messages.log();
   const auto open_with = [&](const std::string& from, const std::string& to) {

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include "harness/source_path.hpp"
 #endif
 
 namespace heed::train {
@@ -180,7 +181,7 @@ TEST_CASE("optimizers: AdamW and SGD do what PyTorch does", "[train]") {
                       {"sgd", {.rule = UpdateRule::Sgd, .momentum = false}},
                       {"momentum", {.rule = UpdateRule::Sgd}},
                       {"nesterov", {.rule = UpdateRule::Sgd, .nesterov = true}}};
-  const SafeTensors want = opened(HEED_SOURCE_DIR "/tests/train/optimizers.safetensors");
+  const SafeTensors want = opened(test::source_path("tests/train/optimizers.safetensors"));
   on_each([&](Device device) {
     for (const Row& row : rows) {
       INFO(row.name);

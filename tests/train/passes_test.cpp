@@ -1,4 +1,4 @@
-// How many passes and dispatches a training step takes for each layer of a model.
+// Counts the passes and dispatches that a training step takes for each layer of a model.
 #include "kernels/lowered.hpp"
 
 #include <map>

@@ -105,12 +105,7 @@ TEST_CASE("remat: the same gradients on every device", "[train][remat]") {
     const auto gradients_of = [&](std::string_view remat) {
       names.clear();
       const Graph g = decoder(2, remat, &names);
-      uint32_t seed = 1;
-      for (const detail::NamedTensor& weight : g.data().weights) {
-        std::vector<int64_t> shape;
-        for (int i = 0; i < g.shape({weight.tensor}).rank; ++i) shape.push_back(g.shape({weight.tensor})[i].value);
-        weights.add(weight.name, shape, seed++);
-      }
+      weights.add_weights_of(g);
       Device device = test.device;
       Plan plan = test::compiled(device, g, test::uploaded(device, weights.list()));
       std::vector<std::vector<float>> d;

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "harness/setup.hpp"
+#include "harness/source_path.hpp"
 
 namespace heed::train_tests {
 namespace {
@@ -49,7 +50,7 @@ float rate_of(int64_t step) {
 }  // namespace
 
 Writer::Writer(const train::OptimizerOptions& options, float dropout) : optimizer(options), dropout_(dropout) {
-  std::ifstream file(HEED_SOURCE_DIR "/samples/learn/genesis.txt", std::ios::binary);
+  std::ifstream file(test::source_path("samples/learn/genesis.txt"), std::ios::binary);
   std::string bytes(kBytes, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   REQUIRE(file);

@@ -24,12 +24,7 @@ struct Recorded {
     plain.debug_utils = false;
     REQUIRE(vulkan::adopt(plain, &device) == Status::Ok);
     Tensors tensors;
-    for (const detail::NamedTensor& weight : g.data().weights) {
-      const Shape shape = g.shape({weight.tensor});
-      std::vector<int64_t> dims;
-      for (int i = 0; i < shape.rank; ++i) dims.push_back(shape[i].value);
-      tensors.add(weight.name, dims, 1 + weight.tensor % 7);
-    }
+    tensors.add_weights_of(g);
     REQUIRE(device.upload(tensors.list(), &weights) == Status::Ok);
     REQUIRE(device.compile(g, weights, &plan, options) == Status::Ok);
     if (!g.data().states.empty()) REQUIRE(plan.make_state(&state) == Status::Ok);

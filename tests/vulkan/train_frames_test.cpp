@@ -20,17 +20,7 @@ class Sliced {
   }
   ~Sliced() { host_.free(memory_); }
 
-  // The inputs of a step.
-  void give(int64_t step) {
-    const Writer::Batch rows = writer.batch(step);
-    const auto settings = writer.words(step, true, 1);
-    std::memcpy(memory_.mapped + kIds, rows.ids.data(), rows.ids.size() * 4);
-    std::memcpy(memory_.mapped + kNext, rows.next.data(), rows.next.size() * 4);
-    std::memcpy(memory_.mapped + kSettings, settings.data(), settings.size() * sizeof settings[0]);
-    seed_ = static_cast<uint32_t>(step);
-  }
-
-  // Records and runs up to `most` parts; gives whether the step is done.
+  // Records and runs up to `most` parts of a step; gives whether it is done.
   bool parts(int64_t step, double budget, int64_t most) {
     give(step);
     const vulkan::Buffer buffers[] = {{"ids", memory_.buffer, kIds, kNext - kIds},
@@ -38,7 +28,7 @@ class Sliced {
                                       {"optimizer.settings", memory_.buffer, kSettings, kLoss - kSettings},
                                       {"loss", memory_.buffer, kLoss, 256},
                                       {"report", memory_.buffer, kReport, 256}};
-    const vulkan::RecordInfo info = {.buffers = buffers, .seed = seed_, .state = state};
+    const vulkan::RecordInfo info = {.buffers = buffers, .seed = static_cast<uint32_t>(step), .state = state};
     vulkan::Cursor cursor;
     for (int64_t part = 0; part < most && !cursor.done(); ++part) {
       const VkCommandBuffer commands = host_.begin();
@@ -67,12 +57,20 @@ class Sliced {
   uint32_t dispatches_left = 0;
 
  private:
+  // The inputs of a step.
+  void give(int64_t step) {
+    const Writer::Batch rows = writer.batch(step);
+    const auto settings = writer.words(step, true, 1);
+    std::memcpy(memory_.mapped + kIds, rows.ids.data(), rows.ids.size() * 4);
+    std::memcpy(memory_.mapped + kNext, rows.next.data(), rows.next.size() * 4);
+    std::memcpy(memory_.mapped + kSettings, settings.data(), settings.size() * sizeof settings[0]);
+  }
+
   static constexpr VkDeviceSize kIds = 0, kNext = 1024, kSettings = 2048, kLoss = 4096, kReport = 4352, kEnd = 4608;
   HostVulkan& host_;
   Device device_;
   HostVulkan::Memory memory_;
   State before_;
-  uint32_t seed_ = 0;
 };
 
 constexpr int64_t kWholeStep = 1 << 20;
@@ -93,8 +91,8 @@ TEST_CASE("a training step over several frames leaves the same bits", "[vulkan][
   CHECK(host->take_validation() == "");
 }
 
-// Without OptimizerOptions::accumulate, weights and moments are written by the last passes alone: what finds the norm, and one for each
-// group. Gradients that a step has left are overwritten by the next one.
+// Without OptimizerOptions::accumulate, weights and moments are written by the last passes alone: the one that finds the norm, and one
+// for each group. Gradients that a step has left are overwritten by the next one.
 TEST_CASE("a training step that is given up between frames harms nothing", "[vulkan][frames][train]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;

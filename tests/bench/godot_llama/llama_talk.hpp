@@ -17,7 +17,7 @@ struct LlamaSettings {
   int32_t threads = 2, gpu_layers = 0;  // gpu_layers: 0 is the CPU backend alone
 };
 
-// What came since the last call.
+// This came since the last call.
 struct LlamaNews {
   std::string text, problem;
   int32_t tokens = 0;
@@ -44,7 +44,7 @@ class LlamaTalk {
   std::string question_;
   bool is_asked_ = false, is_cancelled_ = false;
 
-  // Of the model's thread.
+  // These belong to the model's thread.
   llama_context* context_ = nullptr;
   Messages messages_;
   size_t read_bytes_ = 0;  // of the chat's text

@@ -130,7 +130,6 @@ def main():
     print("milliseconds: least of all rounds; after a peer's: its ratio to heed, median of rounds [least..most]\n")
     print(f"| {'work':<24} | {'heed':>9} | of peak | " + " | ".join(f"{name:<26}" for name in others) + " |")
     print("|" + "---|" * (3 + len(others)))
-    judged = None
     all_least, all_ratios, step_share = {}, {}, 0.0
     for work in works:
         least, ratios = compare(peers, work, int(rounds))
@@ -147,15 +146,13 @@ def main():
         print(f"| {work:<24} | {least['heed']:9.3f} | {100 * share:5.1f} % | " + " | ".join(cells) + " |", flush=True)
         all_least[work], all_ratios[work] = least, {name: statistics.median(every) for name, every in ratios.items()}
         step_share = share if work == STEP else step_share
-        if work == JUDGED:
-            judged = least, {name: statistics.median(every) for name, every in ratios.items()}
     if STEP in all_least:
         return int(judge_training(all_least, {work: of["PyTorch"] for work, of in all_ratios.items()}, step_share))
     print()
     rows_and_scaling(peers[0])
-    if judged is None:
+    if JUDGED not in all_least:
         return 0
-    least, ratio = judged
+    least, ratio = all_least[JUDGED], all_ratios[JUDGED]
     peers_ms = {name: ms for name, ms in least.items() if name != "heed"}
     if not peers_ms:
         print("no peer to compare with")

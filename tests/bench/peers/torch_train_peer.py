@@ -60,8 +60,8 @@ class Model(nn.Module):
         return self.head(self.norm(x))
 
     def matrices(self):
-        """Every matrix, with its number among the parameters as train_peer.cpp counts them: each layer has its attention's
-        four first, then a norm's two and so on, as heed's graph names them."""
+        """Every matrix, with its number among the parameters as train_peer.cpp counts them: in the order of heed's graph, which
+        ORDER is for a layer."""
         number = 0
         yield number, self.characters.weight
         number += 1

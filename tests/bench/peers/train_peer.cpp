@@ -34,7 +34,7 @@ Status open(heed::Device* device) {
   return heed::Device::open(options, device);
 }
 
-// What a part of a plan takes: passes of the forward part, of gradients, and of the optimizer.
+// Milliseconds of forward passes, of gradients and of the optimizer, and how many passes and dispatches these are together.
 struct Parts {
   double forward = 0, backward = 0, update = 0;
   uint32_t passes = 0, dispatches = 0;

@@ -58,7 +58,8 @@ struct Work {
   std::function<bool()> run;
   std::function<float(size_t i)> result;
   size_t count = 0;
-  std::function<double()> took = {};  // the milliseconds of the last run that count, where these are not all
+  std::function<double()> took =
+      {};  // milliseconds of the last run that count, where these are not all; negative: not known
 };
 using Prepare = std::function<bool(std::istream& arguments, Work* work)>;
 
@@ -72,7 +73,9 @@ inline std::string measure(const Work& work) {
   for (int i = 0; i < 3 || (i < 1000 && ms(Clock::now() - start) < kBudget); ++i) {
     const Clock::time_point begin = Clock::now();
     if (!work.run()) return "none";
-    least = std::min(least, work.took ? work.took() : ms(Clock::now() - begin));
+    const double took = work.took ? work.took() : ms(Clock::now() - begin);
+    if (took < 0.0) return "none";
+    least = std::min(least, took);
   }
   std::ostringstream line;
   line << least;

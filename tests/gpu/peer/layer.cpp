@@ -1,22 +1,19 @@
 // A Vulkan layer that writes down what a program dispatches (trace.hpp) and lets nothing run: work counts as done at once. So a
 // program can be watched on a driver whose GPU is not there. HEED_PEER_TRACE names the folder to write to.
-#include <vulkan/vk_layer.h>
-
-#include <cstring>
 #include <map>
 #include <mutex>
 
 #include "trace.hpp"
+#include "vulkan/layer_parts.hpp"
 
 namespace {
+
+using namespace heed::layers;
 
 heed::peer::Trace& trace() {
   static heed::peer::Trace* const only = new heed::peer::Trace;
   return *only;
 }
-
-// The first word of an object, which the loader dispatches by.
-void* key_of(const void* dispatchable) { return *static_cast<void* const*>(dispatchable); }
 
 struct Instance {
   VkInstance handle = VK_NULL_HANDLE;
@@ -42,16 +39,6 @@ F next_of(const void* dispatchable, const char* name) {
   return reinterpret_cast<F>(device.next(device.handle, name));
 }
 #define NEXT(object, name) next_of<PFN_##name>(object, #name)
-
-// The structure in a create call's chain by which the loader tells this layer of the next one.
-template <class Info>
-Info* find_link(const void* chain, VkStructureType type) {
-  for (auto* next = static_cast<const VkBaseInStructure*>(chain); next != nullptr; next = next->pNext) {
-    auto* info = reinterpret_cast<Info*>(const_cast<VkBaseInStructure*>(next));
-    if (next->sType == type && info->function == VK_LAYER_LINK_INFO) return info;
-  }
-  return nullptr;
-}
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* allocator,
                                                VkInstance* handle) {
@@ -163,47 +150,35 @@ VKAPI_ATTR VkResult VKAPI_CALL event_status(VkDevice, VkEvent) { return VK_EVENT
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, const char* name);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const char* name);
 
-struct Entry {
-  const char* name;
-  PFN_vkVoidFunction function;
-};
-#define ENTRY(name, function) {name, reinterpret_cast<PFN_vkVoidFunction>(function)}
-const Entry kInstanceEntries[] = {ENTRY("vkGetInstanceProcAddr", get_instance_proc),
-                                  ENTRY("vkCreateInstance", create_instance), ENTRY("vkCreateDevice", create_device)};
+const Entry kInstanceEntries[] = {HEED_ENTRY("vkGetInstanceProcAddr", get_instance_proc),
+                                  HEED_ENTRY("vkCreateInstance", create_instance),
+                                  HEED_ENTRY("vkCreateDevice", create_device)};
 const Entry kDeviceEntries[] = {
-    ENTRY("vkGetDeviceProcAddr", get_device_proc),
-    ENTRY("vkCreateShaderModule", create_module),
-    ENTRY("vkCreateComputePipelines", create_pipelines),
-    ENTRY("vkMapMemory", map_memory),
-    ENTRY("vkFreeMemory", free_memory),
-    ENTRY("vkCreateBuffer", create_buffer),
-    ENTRY("vkBindBufferMemory", bind_buffer),
-    ENTRY("vkUpdateDescriptorSets", update_sets),
-    ENTRY("vkCmdBindPipeline", bind_pipeline),
-    ENTRY("vkCmdBindDescriptorSets", bind_sets),
-    ENTRY("vkCmdPushConstants", push_constants),
-    ENTRY("vkCmdDispatch", dispatch),
-    ENTRY("vkCmdPipelineBarrier", barrier),
-    ENTRY("vkQueueSubmit", submit),
-    ENTRY("vkQueueSubmit2", submit2),
-    ENTRY("vkQueueSubmit2KHR", submit2),
-    ENTRY("vkQueueWaitIdle", wait_queue),
-    ENTRY("vkDeviceWaitIdle", wait_device),
-    ENTRY("vkWaitForFences", wait_fences),
-    ENTRY("vkGetFenceStatus", fence_status),
-    ENTRY("vkWaitSemaphores", wait_semaphores),
-    ENTRY("vkWaitSemaphoresKHR", wait_semaphores),
-    ENTRY("vkGetEventStatus", event_status),
+    HEED_ENTRY("vkGetDeviceProcAddr", get_device_proc),
+    HEED_ENTRY("vkCreateShaderModule", create_module),
+    HEED_ENTRY("vkCreateComputePipelines", create_pipelines),
+    HEED_ENTRY("vkMapMemory", map_memory),
+    HEED_ENTRY("vkFreeMemory", free_memory),
+    HEED_ENTRY("vkCreateBuffer", create_buffer),
+    HEED_ENTRY("vkBindBufferMemory", bind_buffer),
+    HEED_ENTRY("vkUpdateDescriptorSets", update_sets),
+    HEED_ENTRY("vkCmdBindPipeline", bind_pipeline),
+    HEED_ENTRY("vkCmdBindDescriptorSets", bind_sets),
+    HEED_ENTRY("vkCmdPushConstants", push_constants),
+    HEED_ENTRY("vkCmdDispatch", dispatch),
+    HEED_ENTRY("vkCmdPipelineBarrier", barrier),
+    HEED_ENTRY("vkQueueSubmit", submit),
+    HEED_ENTRY("vkQueueSubmit2", submit2),
+    HEED_ENTRY("vkQueueSubmit2KHR", submit2),
+    HEED_ENTRY("vkQueueWaitIdle", wait_queue),
+    HEED_ENTRY("vkDeviceWaitIdle", wait_device),
+    HEED_ENTRY("vkWaitForFences", wait_fences),
+    HEED_ENTRY("vkGetFenceStatus", fence_status),
+    HEED_ENTRY("vkWaitSemaphores", wait_semaphores),
+    HEED_ENTRY("vkWaitSemaphoresKHR", wait_semaphores),
+    HEED_ENTRY("vkGetEventStatus", event_status),
 };
-#undef ENTRY
 #undef NEXT
-
-template <size_t kCount>
-PFN_vkVoidFunction find(const Entry (&entries)[kCount], const char* name) {
-  for (const Entry& entry : entries)
-    if (std::strcmp(entry.name, name) == 0) return entry.function;
-  return nullptr;
-}
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const char* name) {
   const auto next = [&] {
@@ -222,12 +197,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, 
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
+extern "C" HEED_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* interface) {
-  if (interface->loaderLayerInterfaceVersion < 2) return VK_ERROR_INITIALIZATION_FAILED;
-  interface->loaderLayerInterfaceVersion = 2;
-  interface->pfnGetInstanceProcAddr = get_instance_proc;
-  interface->pfnGetDeviceProcAddr = get_device_proc;
-  interface->pfnGetPhysicalDeviceProcAddr = nullptr;
-  return VK_SUCCESS;
+  return negotiate(interface, get_instance_proc, get_device_proc);
 }

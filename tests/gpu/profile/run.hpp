@@ -10,9 +10,9 @@ namespace heed::gpu_tests {
 
 inline constexpr uint32_t kSample = 8;  // workgroups of a dispatch, evenly spread
 
-// A work of heed's, by its schedule. False, with the reason on stderr, if the device cannot do it.
+// Profiles a work of heed's by its schedule. False, with the reason on stderr, if the device cannot do it.
 bool profile(const Work& work, Compiler& compiler, Profile* result);
-// What another program dispatched, from the folder that tests/gpu/peer/layer.cpp wrote.
+// Profiles what another program dispatched, from the folder that tests/gpu/peer/layer.cpp wrote.
 bool profile_trace(const std::string& folder, Compiler& compiler, Profile* result);
 
 // Interprets a sample of a dispatch's workgroups. Fills ran, counts and lacking. False if the kernel did something wrong, as

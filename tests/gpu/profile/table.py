@@ -12,7 +12,7 @@ import sys
 COUNTS = ("workgroups multiply_adds floats specials integers exchanges matrix_multiply_adds matrix_operations issues lanes "
           "group_barriers indexed requests bytes shared_requests shared_bytes shared_turns fewest_turns segments_32 segments_64 "
           "segments_128 touched_32 touched_64 touched_128").split()
-# How many issue slots of one core a product of matrix units takes, in those of a multiply-add: 4,096 multiply-adds at 128 a clock.
+# A product of matrix units takes as many issue slots of one core as so many multiply-adds: it has 4,096 of them, at 128 a clock.
 MATRIX_SLOTS = 32
 
 

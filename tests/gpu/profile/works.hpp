@@ -1,4 +1,4 @@
-// What heed and its peer are profiled with. The peer's graphs of the same names are in tests/gpu/peer/works.cpp.
+// Heed and its peer are profiled with these works. The peer's graphs of the same names are in tests/gpu/peer/ggml_work.cpp.
 #pragma once
 
 #include <functional>

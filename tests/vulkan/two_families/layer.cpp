@@ -2,20 +2,18 @@
 // that have no such thing. The application, and a validation layer between it and this one, see two families
 // with a queue each and must transfer ownership; the driver sees one queue, and barriers without families.
 // Buffers of VK_SHARING_MODE_CONCURRENT and presentation are not translated.
-#include <vulkan/vk_layer.h>
-
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "vulkan/layer_parts.hpp"
+
 namespace {
 
-constexpr uint32_t kPretended = 1;  // the family that is not there
+using namespace heed::layers;
 
-// The first word of an object, which the loader dispatches by.
-void* key_of(const void* dispatchable) { return *static_cast<void* const*>(dispatchable); }
+constexpr uint32_t kPretended = 1;  // the family that is not there
 
 // A queue as the application sees it. The loader writes its dispatch table into the first member.
 struct Queue {
@@ -56,16 +54,6 @@ Device& device_of(const void* dispatchable) {
   return g_devices[key_of(dispatchable)];
 }
 VkQueue real(VkQueue queue) { return reinterpret_cast<Queue*>(queue)->real; }
-
-// The structure in a create call's chain by which the loader tells this layer of the next one.
-template <class Info>
-Info* find_link(const void* chain, VkStructureType type, VkLayerFunction function) {
-  for (auto* next = static_cast<const VkBaseInStructure*>(chain); next != nullptr; next = next->pNext) {
-    auto* info = reinterpret_cast<Info*>(const_cast<VkBaseInStructure*>(next));
-    if (next->sType == type && info->function == function) return info;
-  }
-  return nullptr;
-}
 
 // --- Instances and physical devices ---------------------------------------------------------------------------
 
@@ -234,11 +222,6 @@ VKAPI_ATTR void VKAPI_CALL barrier2_khr(VkCommandBuffer commands, const VkDepend
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, const char* name);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const char* name);
 
-struct Entry {
-  const char* name;
-  PFN_vkVoidFunction function;
-};
-#define HEED_ENTRY(name, function) {name, reinterpret_cast<PFN_vkVoidFunction>(function)}
 const Entry kInstanceEntries[] = {
     HEED_ENTRY("vkGetInstanceProcAddr", get_instance_proc),
     HEED_ENTRY("vkCreateInstance", create_instance),
@@ -261,14 +244,6 @@ const Entry kDeviceEntries[] = {
     HEED_ENTRY("vkCmdPipelineBarrier2", barrier2),
     HEED_ENTRY("vkCmdPipelineBarrier2KHR", barrier2_khr),
 };
-#undef HEED_ENTRY
-
-template <size_t kCount>
-PFN_vkVoidFunction find(const Entry (&entries)[kCount], const char* name) {
-  for (const Entry& entry : entries)
-    if (std::strcmp(entry.name, name) == 0) return entry.function;
-  return nullptr;
-}
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const char* name) {
   const PFN_vkVoidFunction next = device_of(device).next(device, name);
@@ -284,17 +259,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, 
 
 }  // namespace
 
-#ifdef _WIN32
-#define HEED_LAYER_EXPORT __declspec(dllexport)
-#else
-#define HEED_LAYER_EXPORT __attribute__((visibility("default")))
-#endif
 extern "C" HEED_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* interface) {
-  if (interface->loaderLayerInterfaceVersion < 2) return VK_ERROR_INITIALIZATION_FAILED;
-  interface->loaderLayerInterfaceVersion = 2;
-  interface->pfnGetInstanceProcAddr = get_instance_proc;
-  interface->pfnGetDeviceProcAddr = get_device_proc;
-  interface->pfnGetPhysicalDeviceProcAddr = nullptr;
-  return VK_SUCCESS;
+  return negotiate(interface, get_instance_proc, get_device_proc);
 }
