@@ -48,7 +48,7 @@ class Owned {
 
 }  // namespace
 
-std::unique_ptr<Compiler> Compiler::open(const MatrixSize& assumed) {
+std::unique_ptr<Compiler> Compiler::open() {
   std::unique_ptr<Compiler> compiler(new Compiler);
   compiler->instance_ = vulkan::Instance::create({.log = stderr_log()});
   if (compiler->instance_ == nullptr) return nullptr;
@@ -60,11 +60,6 @@ std::unique_ptr<Compiler> Compiler::open(const MatrixSize& assumed) {
   compiler->vk_ = compiler->instance_->functions();
   compiler->physical_ = vulkan::read_physical_device(compiler->vk_, devices[0], compiler->instance_->api_version());
   compiler->capabilities_ = vulkan::capabilities_of(compiler->physical_);
-  compiler->lists_matrix_ = compiler->capabilities_.matrix.m != 0;
-  if (!compiler->lists_matrix_ && assumed.m != 0) {
-    compiler->capabilities_.matrix = assumed;
-    compiler->capabilities_.matrix_subgroup = 32;
-  }
   return compiler->create_device() ? std::move(compiler) : nullptr;
 }
 
@@ -74,7 +69,8 @@ bool Compiler::create_device() {
   queue.queueFamilyIndex = vulkan::choose_queue_family(physical_.queue_families);
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  vulkan::Features wanted = lists_matrix_ ? vulkan::kMatrixFeatures : vulkan::Features{};
+  const bool lists_matrix = capabilities_.matrix.m != 0;
+  vulkan::Features wanted = lists_matrix ? vulkan::kMatrixFeatures : vulkan::Features{};
   wanted.storageBuffer16BitAccess = physical_.features.storageBuffer16BitAccess;
   vulkan::FeatureChain features(wanted);
   auto executable = structure<VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR>(
@@ -84,7 +80,7 @@ bool Compiler::create_device() {
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &executable);
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  if (lists_matrix_) extensions.push_back(vulkan::kMatrixExtension);
+  if (lists_matrix) extensions.push_back(vulkan::kMatrixExtension);
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   if (vk_.CreateDevice(physical_.handle, &info, nullptr, &device_) != VK_SUCCESS)

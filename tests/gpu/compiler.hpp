@@ -30,9 +30,8 @@ struct Compiled {
 // The only device of the driver. It makes nothing but pipelines, and so works where there is no such GPU.
 class Compiler {
  public:
-  // Null, with the reason on stderr. `assumed`: take the driver to have matrix units of this size, though it does not
-  // list them (yet); m == 0 for what it says.
-  static std::unique_ptr<Compiler> open(const MatrixSize& assumed);
+  // Null, with the reason on stderr.
+  static std::unique_ptr<Compiler> open();
   ~Compiler();
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
@@ -53,7 +52,6 @@ class Compiler {
   vulkan::Functions vk_;
   vulkan::PhysicalDevice physical_;
   Capabilities capabilities_;
-  bool lists_matrix_ = false;
   VkDevice device_ = VK_NULL_HANDLE;
   PFN_vkGetPipelineExecutablePropertiesKHR get_executables_ = nullptr;
   PFN_vkGetPipelineExecutableStatisticsKHR get_statistics_ = nullptr;

@@ -8,8 +8,8 @@
 #   tests/gpu/isa.sh ... --update     writes the tables
 #   tests/gpu/isa.sh ... --assembly FOLDER   also writes the assembly of every kernel there
 #
-# Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Three versions of Mesa are fetched from
-# Debian into build/drivers: 22.3.6 and 25.0.7, whose RADV (AMD) does without hardware, and 26.1 with libraries that
+# Needs a build (build/tests/heed_pipelines and heed_warm_start, or HEED_BUILD). Two versions of Mesa are fetched from
+# Debian into build/drivers: 25.0.7, whose RADV (AMD) does without hardware, and the newest with libraries that
 # play the part of a kernel's drivers: RADV, NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm). amd also times a
 # host's second start, which has the pipeline cache of the first. Exit code 3 where the drivers cannot be had.
 set -uo pipefail
@@ -39,7 +39,7 @@ done
 left_out="libc6 libgcc-s1 gcc-12-base libstdc++6"
 fetch() { "$root/tests/drivers/debian_root.sh" "$drivers/$1" "$2" "mesa-vulkan-drivers libvulkan1" "$left_out" || exit 3; }
 
-radv() {  # radv mesa-22|mesa-25 FAMILY COMMAND...
+radv() {  # radv mesa-25 FAMILY COMMAND...
   local family=$2 icd
   icd=$("$root/tests/drivers/icd.sh" "$drivers/$1" radeon) || return
   shift 2
@@ -57,14 +57,11 @@ run_on() {  # run_on MESA-CHIP COMMAND...
   esac 2> >(grep -v -e 'not a recognized processor' -e 'not a conformant' -e 'invalid pci' -e 'Unknown DRM_IOCTL' >&2)
 }
 
-# Compilers of one maker, as MESA-CHIP, and the size of matrix units to assume where that driver does not list them yet.
+# Compilers of one maker, as MESA-CHIP: a chip of each generation whose instructions differ.
 compilers_of() {
   case $1 in
-    amd)
-      printf '%s\n' mesa-22-{navi10,gfx1100,vega10} mesa-25-{vega10,navi31} 'mesa-25-gfx1201 16' \
-        mesa-26-{navi21,navi31,gfx1201}
-      ;;
-    nvidia) printf '%s\n' mesa-26-{tu102,ga102} ;;
+    amd) printf '%s\n' mesa-25-vega10 mesa-26-{navi21,navi31,gfx1201} ;;
+    nvidia) echo mesa-26-ga102 ;;
     apple) echo mesa-26-m1 ;;
     qualcomm) echo mesa-26-a740 ;;
   esac
@@ -74,12 +71,12 @@ compilers_of() {
 
 columns="compiler,kernel,constants,example,registers,scalar_registers,spills,scratch,shared,occupancy,instructions,cycles,multiply_add_percent,matrix_percent"
 
-# compile FOLDER MESA-CHIP [MATRIX]: makes that compiler's rows of the table.
+# compile FOLDER MESA-CHIP: makes that compiler's rows of the table.
 compile() {
   local file=$1/$2.csv part
   : >"$file"
   for ((part = 0; ; part++)); do
-    run_on "$2" "$program" "$2" "${assembly:--}" "${3:-0}" "$part" >"$file.part" || { rm -f "$file" "$file.part"; return; }
+    run_on "$2" "$program" "$2" "${assembly:--}" "$part" >"$file.part" || { rm -f "$file" "$file.part"; return; }
     [[ -s $file.part ]] || break
     cat "$file.part" >>"$file"
   done
@@ -119,14 +116,13 @@ check() {  # check MAKER
   mapfile -t compilers < <(compilers_of "$maker")
   for name in "${compilers[@]}"; do
     while [[ $(jobs -rp | wc -l) -ge ${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} ]]; do wait -n; done
-    # shellcheck disable=SC2086  # a name, and perhaps a size
-    compile "$parts" $name &
+    compile "$parts" "$name" &
   done
   wait
   echo "$columns" >"$new"
   for name in "${compilers[@]}"; do
-    [[ -s $parts/${name% *}.csv ]] || { echo "FAIL $name did not compile every kernel"; return 1; }
-    cat "$parts/${name% *}.csv" >>"$new"
+    [[ -s $parts/$name.csv ]] || { echo "FAIL $name did not compile every kernel"; return 1; }
+    cat "$parts/$name.csv" >>"$new"
   done
   [[ $update -eq 1 ]] && cp "$new" "$table" && echo "wrote $table"
   [[ -f $table ]] || { echo "FAIL no table $table"; return 1; }
@@ -137,7 +133,6 @@ check() {  # check MAKER
 failed=0
 for maker in "${makers[@]}"; do
   if [[ $maker == amd ]]; then
-    fetch mesa-22 bookworm
     fetch mesa-25 "bookworm bookworm-backports"
     run_on mesa-25-navi31 "$warm_start" mesa-25-navi31 || failed=1
   fi

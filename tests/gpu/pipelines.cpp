@@ -44,8 +44,8 @@ bool keeps_canon(const char* family, const ChosenKernel& chosen, const Figures& 
 constexpr std::ptrdiff_t kKernelsOfAPart = 256;
 
 // `part`: -1 for all kernels.
-int run(const char* family, const char* folder, uint32_t matrix, std::ptrdiff_t part) {
-  const std::unique_ptr<Compiler> compiler = Compiler::open({matrix, matrix, matrix});
+int run(const char* family, const char* folder, std::ptrdiff_t part) {
+  const std::unique_ptr<Compiler> compiler = Compiler::open();
   std::vector<ChosenKernel> chosen;
   if (compiler == nullptr || !choose_kernels(compiler->capabilities(), &chosen)) return 1;
   std::fprintf(stderr, "%s: %s, %s\n", family, compiler->physical().properties.deviceName,
@@ -79,7 +79,6 @@ int run(const char* family, const char* folder, uint32_t matrix, std::ptrdiff_t 
 
 int main(int argc, char** argv) {
   const char* folder = argc > 2 && std::strcmp(argv[2], "-") != 0 ? argv[2] : nullptr;
-  const int matrix = argc > 3 ? std::atoi(argv[3]) : 0;
-  const int part = argc > 4 ? std::atoi(argv[4]) : -1;
-  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, static_cast<uint32_t>(matrix), part);
+  const int part = argc > 3 ? std::atoi(argv[3]) : -1;
+  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, part);
 }

@@ -44,7 +44,7 @@ int run_trace(const std::string& target, Compiler& compiler, const std::string& 
 int run(int argc, char** argv) {
   const std::string engine = argc > 2 ? argv[2] : "";
   if (engine.empty() || (engine != "heed" && argc != 5)) return 2;
-  const std::unique_ptr<Compiler> compiler = Compiler::open({});
+  const std::unique_ptr<Compiler> compiler = Compiler::open();
   if (compiler == nullptr) return 1;
   print_head();
   if (engine == "heed") return run_heed(argv[1], *compiler, argc - 3, argv + 3);
