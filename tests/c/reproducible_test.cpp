@@ -197,7 +197,8 @@ TEST_CASE("C: rows are rounded for quantized weights as in C++", "[c]") {
   open_c("cpu", &device);
   KeptWeights weights;
   done(heed_device_upload(device, tensors, 1, nullptr, weights.out()));
-  const Weights plain_weights = uploaded(open_cpu(), plain_tensors);
+  const Device cpu = open_cpu();
+  const Weights plain_weights = uploaded(cpu, plain_tensors);
   Graph g;
   g.output("y", g.matmul(g.input("x", {kRows, 64}), g.weight("w", {kOut, 64}, DType::Q8_0), {.transpose_b = true}));
   KeptGraph graph;
@@ -216,7 +217,7 @@ TEST_CASE("C: rows are rounded for quantized weights as in C++", "[c]") {
     done(heed_device_compile(device, graph, weights, &options, plan.out()));
     std::vector<float> y(kRows * kOut), wanted(y.size());
     run(plan, {in("x", x)}, {out("y", y)});
-    Plan plain = compiled(open_cpu(), g, plain_weights, {.round_rows = rounds});
+    Plan plain = compiled(cpu, g, plain_weights, {.round_rows = rounds});
     REQUIRE(plain.run({{"x", x}, {"y", wanted}}) == Status::Ok);
     CHECK(y == wanted);
     auto pass = sized<heed_pass_info>();
