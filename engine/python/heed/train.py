@@ -62,8 +62,6 @@ def _graph_of(x: Any) -> Graph:
 
 # --- Numbers of a step ---------------------------------------------------------------------------------------------------
 
-_RULES = {"adamw": 0, "sgd": 1}
-
 
 @dataclasses.dataclass
 class StepNumbers:
@@ -129,11 +127,9 @@ class Optimizer(_c.Handle):
 
     def __init__(self, rule: str = "adamw", *, momentum: bool = True, nesterov: bool = False, accumulate: bool = False,
                  prefix: str = "optimizer") -> None:
-        if rule not in _RULES:
-            raise ValueError(f"rule is {rule!r}, must be one of {', '.join(map(repr, _RULES))}")
-        self._rule, self.prefix = _RULES[rule], prefix  # the prefix of names of states, and of the input
+        self._rule, self.prefix = _c.word("rule", rule), prefix  # the prefix of names of states, and of the input
         keep = Keep()
-        fields = dict(rule=self._rule, momentum=momentum, nesterov=nesterov, accumulate=accumulate, prefix=prefix)
+        fields = dict(rule=rule, momentum=momentum, nesterov=nesterov, accumulate=accumulate, prefix=prefix)
         self._own(_c.make(lib.heed_optimizer_create, pack("heed_optimizer_options", fields, keep)))
 
     # Weights.
