@@ -52,7 +52,7 @@ Slot* find(uintptr_t handle, Kind kind, uint64_t* generation, const char** why) 
   *generation = (handle >> (kKindBits + kIndexBits)) & (kGenerations - 1);
   Slot* chunk = chunks[index / kChunk].load(std::memory_order_acquire);
   const auto given = static_cast<Kind>(handle & ((1u << kKindBits) - 1));
-  if (chunk == nullptr || *generation == 0 || given == Kind::None || given > Kind::Optimizer) return nullptr;
+  if (chunk == nullptr || *generation == 0 || given == Kind::None || given > Kind::BitsReport) return nullptr;
   *why = "is a handle of another kind";
   if (given != kind) return nullptr;
   *why = "was destroyed";
@@ -92,6 +92,7 @@ const char* to_string(Kind kind) {
     case Kind::Conversation: return "conversation";
     case Kind::Submitter: return "submitter";
     case Kind::Optimizer: return "optimizer";
+    case Kind::BitsReport: return "bits report";
   }
   return "handle";
 }

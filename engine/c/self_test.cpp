@@ -1,4 +1,5 @@
-// The self-test and the tuning of a device.
+// The self-test and the tuning of a device, and the bits of its reproducible plans.
+#include <heed/reproducible.hpp>
 #include <heed/self_test.hpp>
 #include <heed/tuning.hpp>
 
@@ -17,6 +18,12 @@ struct TunedReport {
   using Handle = heed_tuning_report;
   static constexpr Kind kKind = Kind::TuningReport;
   TuningReport it;
+};
+
+struct BitsReport {
+  using Handle = heed_bits_report;
+  static constexpr Kind kKind = Kind::BitsReport;
+  std::vector<OperationBits> operations;
 };
 
 void read(const Tuned& from, heed_tuned* to) {
@@ -158,3 +165,35 @@ heed_status heed_tuning_report_blob(heed_tuning_report* handle, heed_blob** blob
 }
 
 heed_status heed_tuning_report_destroy(heed_tuning_report* report) { return destroy<TunedReport>(__func__, report); }
+
+heed_status heed_device_operation_bits(heed_device* handle, heed_bits_report** report) {
+  Call call(__func__);
+  const Pin<Device> device(call, handle);
+  if (!has_place(call, report, "report") || call.failed()) return call.status();
+  auto made = std::make_unique<BitsReport>();
+  heed::Device asked = device->get();
+  call.end(heed::operation_bits(asked, &made->operations), device->host.get());
+  return give(call, std::move(made), report);
+}
+
+size_t heed_bits_report_count(heed_bits_report* handle) {
+  Call call(__func__);
+  const Pin<BitsReport> report(call, handle);
+  return report ? report->operations.size() : 0;
+}
+
+heed_status heed_bits_report_get(heed_bits_report* handle, size_t index, heed_operation_bits* bits) {
+  Call call(__func__);
+  const Pin<BitsReport> report(call, handle);
+  Wanted<heed_operation_bits> wanted(call, bits, "bits");
+  if (call.failed() || !call.has_index(index, report->operations.size())) return call.status();
+  const heed::OperationBits& from = report->operations[index];
+  heed_operation_bits to = {};
+  to.operation = from.operation.c_str();
+  to.bits = from.bits;
+  to.known = from.known;
+  wanted.set(to);
+  return call.status();
+}
+
+heed_status heed_bits_report_destroy(heed_bits_report* report) { return destroy<BitsReport>(__func__, report); }

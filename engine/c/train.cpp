@@ -31,6 +31,27 @@ train::LossScale scale_of(const Given<heed_loss_scale>& given) {
   return made;
 }
 
+heed_status gradients_of(const char* function, heed_graph* graph, const heed_upstream* outputs, size_t output_count,
+                         const heed_tensor* of, size_t of_count, const heed_gradient_options* options,
+                         heed_tensor* gradients) {
+  Building on(function, graph);
+  Call& call = on.call();
+  const Given<heed_gradient_options> given(call, options, "the gradients' options");
+  if (call.has_array(gradients, of_count, "gradients")) std::fill_n(gradients, of_count, heed_tensor{0});
+  if (!call.has_array(outputs, output_count, "outputs") || !call.has_array(of, of_count, "of") || !on) return on.end();
+  std::vector<train::Upstream> from;
+  std::vector<heed::Tensor> wanted;
+  for (size_t i = 0; i < output_count; ++i)
+    from.push_back({on.tensor(outputs[i].output, "an output"), on.tensor_if(outputs[i].gradient)});
+  for (size_t i = 0; i < of_count; ++i) wanted.push_back(on.tensor(of[i]));
+  if (!on) return on.end();
+  const Lending lending(on.graph(), graph);
+  const train::GradientOptions wishes = {.remat = call.text_or(given->remat)};
+  const std::vector<heed::Tensor> made = train::gradients(on.graph().it, from, wanted, wishes);
+  for (size_t i = 0; i < of_count && on; ++i) gradients[i] = on.graph().name(made[i]);
+  return on.end();
+}
+
 static_assert(HEED_STEP_WORDS == train::kStepWords && sizeof(heed_step_report) == sizeof(train::StepReport));
 static_assert(HEED_UPDATE_SGD == static_cast<int>(train::UpdateRule::Sgd));
 
@@ -41,20 +62,13 @@ using namespace heed::c;
 
 heed_status heed_train_gradients(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
                                  const heed_tensor* of, size_t of_count, heed_tensor* gradients) {
-  Building on(__func__, graph);
-  Call& call = on.call();
-  if (call.has_array(gradients, of_count, "gradients")) std::fill_n(gradients, of_count, heed_tensor{0});
-  if (!call.has_array(outputs, output_count, "outputs") || !call.has_array(of, of_count, "of") || !on) return on.end();
-  std::vector<heed::train::Upstream> from;
-  std::vector<heed::Tensor> wanted;
-  for (size_t i = 0; i < output_count; ++i)
-    from.push_back({on.tensor(outputs[i].output, "an output"), on.tensor_if(outputs[i].gradient)});
-  for (size_t i = 0; i < of_count; ++i) wanted.push_back(on.tensor(of[i]));
-  if (!on) return on.end();
-  const Lending lending(on.graph(), graph);
-  const std::vector<heed::Tensor> made = heed::train::gradients(on.graph().it, from, wanted);
-  for (size_t i = 0; i < of_count && on; ++i) gradients[i] = on.graph().name(made[i]);
-  return on.end();
+  return gradients_of(__func__, graph, outputs, output_count, of, of_count, nullptr, gradients);
+}
+
+heed_status heed_train_gradients_with(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
+                                      const heed_tensor* of, size_t of_count, const heed_gradient_options* options,
+                                      heed_tensor* gradients) {
+  return gradients_of(__func__, graph, outputs, output_count, of, of_count, options, gradients);
 }
 
 heed_status heed_step_words(int32_t rule, const heed_step_numbers* numbers, float words[16]) {

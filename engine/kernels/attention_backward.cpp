@@ -31,6 +31,14 @@ std::optional<Tile> tile_for(const Capabilities& device, int64_t d_k, int64_t d_
   return {};
 }
 
+// Without rows that nobody has: a workgroup computes as much for these as for others. A pair for each invocation stays.
+Tile cut(Tile tile, int64_t owned, int64_t visited) {
+  const auto is_wide = [&] { return tile.own * tile.visit > kInvocations; };
+  while (is_wide() && tile.own / 2 >= owned) tile.own /= 2;
+  while (is_wide() && tile.visit / 2 >= visited) tile.visit /= 2;
+  return tile;
+}
+
 int64_t width_of(const Select& select, size_t input) { return select.max_of(select.info(input).dims[3]); }
 
 // The masks that are given, in the order of their bindings.
@@ -89,12 +97,15 @@ KernelUse& add_kernel_of(const Select& select, const Tile& tile, const ByStorage
   return use;
 }
 
-void add_pass(const Select& select, const Tile& tile, bool owns_keys, const char* why) {
+void add_pass(const Select& select, const Tile& most, bool owns_keys, const char* why) {
   constexpr ByStorage kIds = {KernelId::AttentionBackwardF32, KernelId::AttentionBackwardF16,
                               KernelId::AttentionBackwardBf16};
   constexpr ByStorage kFirst = {KernelId::AttentionBackwardFirstF32, KernelId::AttentionBackwardFirstF16,
                                 KernelId::AttentionBackwardFirstBf16};
   const bool makes_rows = !owns_keys && !has_rows_kernel(select.node);
+  const int64_t queries = select.max_of(select.info(in::kQuery).dims[2]);
+  const int64_t keys = select.max_of(select.info(in::kKey).dims[2]);
+  const Tile tile = owns_keys ? cut(most, keys, queries) : cut(most, queries, keys);
   KernelUse& use = add_kernel_of(select, tile, makes_rows ? kFirst : kIds, why);
   use.key.set(Spec::OWNS_KEYS, owns_keys);
   const Tensor key = select.node.outputs[out::kKeyGradient], value = select.node.outputs[out::kValueGradient];

@@ -1,6 +1,7 @@
 #include "kernels/lowering.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/canon.hpp"
 #include "kernels/operations.hpp"
@@ -183,8 +184,9 @@ Status select_kernels(const Schedule& schedule, const Node& node, const Capabili
   if (schedule.reproducible && device.irreproducible != nullptr)
     return fail(log, Status::Unsupported,
                 format("compile: reproducible plans need more than this device promises: %s", device.irreproducible));
-  const Capabilities limited = schedule.reproducible ? kernels::canon_device(device) : Capabilities{};
-  const kernels::Select select{schedule, node, schedule.reproducible ? limited : device, log, kernels};
+  std::optional<Capabilities> limited;
+  if (schedule.reproducible) limited = kernels::canon_device(device);
+  const kernels::Select select{schedule, node, limited ? *limited : device, log, kernels};
   Status status = kernels::check_ranges(select);
   if (status == Status::Ok) status = kernels::select_op(select);
   if (status == Status::Ok && schedule.reproducible) status = kernels::take_canon_kernels(select);

@@ -3,9 +3,23 @@
 namespace heed::kernels {
 namespace {
 
-// Workgroups: elements of out x invocations per element. Along an inner axis neighbours read neighbouring memory; along
-// the last axis a whole workgroup sums one row.
-constexpr std::array<uint32_t, 3> kColumns = {32, 4, 1}, kRow = {1, HEED_ROW_INVOCATIONS, 1};
+// A workgroup: elements of out x invocations per element, which add up what each of them has at barriers.
+struct Shape {
+  std::array<uint32_t, 3> workgroup;
+  const char* why;
+};
+
+// Along an inner axis neighbours read neighbouring memory. Along the last one short sums share a workgroup, as rows of other operations
+// do (rows.cpp): with one of a whole workgroup each, most invocations would have nothing to add and still meet at the barriers.
+Shape shape_for(const Select& select, const TensorInfo& x, int axis) {
+  if (axis != x.rank - 1 || select.reproducible()) return {{32, 4, 1}, "32 sums per workgroup, 4 invocations each"};
+  const int64_t n = select.max_of(x.dims[static_cast<size_t>(axis)]);
+  if (n <= 32) return {{16, 8, 1}, "short sums: 16 per workgroup"};
+  // Drivers for CPUs put neighbours along x into one vector, and wait long at a barrier of many vectors.
+  if (select.device.software) return {{8, 16, 1}, "8 sums per workgroup, a vector of them at once"};
+  if (n <= 256) return {{4, 32, 1}, "4 sums per workgroup"};
+  return {{1, HEED_ROW_INVOCATIONS, 1}, "long sums: a workgroup each"};
+}
 
 uint32_t flags_of(const Select& select) {
   const auto& attrs = select.node.as<MeanAttrs>();
@@ -27,10 +41,8 @@ Status select_mean(const Select& select) {
   if (select.out().dtype != x.dtype) return select.unsupported("result and input differ in type");
   if (select.has(in::kMeanMask) && attrs.axis != 1)
     return select.unsupported(format("a mask with axis %d; axis 1 is needed", attrs.axis));
-  const bool last = attrs.axis == x.rank - 1 && !select.reproducible();
-  KernelUse& use =
-      add_kernel(select, id, last ? kRow : kColumns,
-                 last ? "one workgroup per sum along the last axis" : "32 sums per workgroup, 4 invocations each");
+  const Shape shape = shape_for(select, x, attrs.axis);
+  KernelUse& use = add_kernel(select, id, shape.workgroup, shape.why);
   use.key.set(MeanConstants::FLAGS, flags_of(select));
   constexpr size_t kInputs[] = {in::kX, in::kMeanMask};
   bind(select, &use, kInputs);

@@ -90,6 +90,15 @@ Candidates lane_candidates(KernelId id) {
   return candidates;
 }
 
+Candidates summing_candidates(const Select& select, KernelId id) {
+  const uint32_t width = select.device.subgroup_size;
+  if (!select.device.software || select.reproducible() || width > kRowInvocations) return lane_candidates(id);
+  Candidates candidates;
+  add_shape(&candidates, id, width, kRowInvocations / width, INT64_MAX,
+            "a subgroup per row: many rows share each barrier, which is slow on a CPU");
+  return candidates;
+}
+
 uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length) {
   const auto problem_at = [&](std::span<const int64_t> sizes) {
     return RowProblem{sizes[static_cast<size_t>(length)]};

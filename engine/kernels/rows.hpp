@@ -22,6 +22,9 @@ void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_
 // the constants from 3 on.
 template <class Add>
 void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
+// The same for operations that sum up what their lanes have.
+template <class Add>
+void select_summing_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
 // Appends the dispatch over `rows` rows of `length` elements; `vec4`: whether is_vec4 holds for all operands.
 Dispatch& emit_rows(const Emit& emit, int64_t rows, int64_t length, bool vec4 = false);
 
@@ -38,13 +41,22 @@ Walk walk_rows(const View& target, std::span<const View* const> views, Params* p
 
 // A kernel each for short, middle and long rows; the last takes rows of any length.
 Candidates lane_candidates(KernelId id);
+// The same, but for drivers for CPUs, which wait long at barriers: there many rows share each of them.
+Candidates summing_candidates(const Select& select, KernelId id);
 uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length);
 
 template <class Add>
-void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
-  const Candidates candidates = lane_candidates(id);
+void add_lanes(const Select& select, const Candidates& candidates, SizeId length, const Add& add) {
   add_kept(select, candidates, keep_rows(select, candidates, length), Vec4::Never,
            [&](const Candidate& candidate, bool) { add(&add_candidate(select, candidate)); });
+}
+template <class Add>
+void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
+  add_lanes(select, lane_candidates(id), length, add);
+}
+template <class Add>
+void select_summing_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
+  add_lanes(select, summing_candidates(select, id), length, add);
 }
 
 }  // namespace heed::kernels

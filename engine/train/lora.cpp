@@ -2,7 +2,6 @@
 #include <heed/lora.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "base/logging.hpp"
 #include "base/philox.hpp"
 #include "graph/build.hpp"
+#include "train/layer_number.hpp"
 
 namespace heed::train {
 namespace {
@@ -28,14 +28,12 @@ bool ends_in_module(std::string_view name, std::string_view module) {
 
 // The first part of a dotted name that is a number; -1: none is.
 int64_t layer_of(std::string_view name) {
-  while (!name.empty()) {
-    const std::string_view part = name.substr(0, name.find('.'));
-    int64_t number = -1;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error == std::errc() && end == part.data() + part.size() && number >= 0) return number;
-    name.remove_prefix(std::min(part.size() + 1, name.size()));
+  while (true) {
+    if (const int64_t number = layer_number(name); number >= 0) return number;
+    const size_t dot = name.find('.');
+    if (dot == std::string_view::npos) return -1;
+    name.remove_prefix(dot + 1);
   }
-  return -1;
 }
 
 bool names(const LoraOptions& options, std::string_view module) {

@@ -1,7 +1,8 @@
 #include "train/remat.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "train/layer_number.hpp"
 
 namespace heed::train {
 namespace {
@@ -9,11 +10,7 @@ namespace {
 // The number of the layer NAME.i that a label is in; -1: it is in none.
 int64_t layer_of_label(std::string_view label, std::string_view name) {
   if (!label.starts_with(name) || label.size() <= name.size() || label[name.size()] != '.') return -1;
-  const std::string_view rest = label.substr(name.size() + 1);
-  const std::string_view digits = rest.substr(0, rest.find('.'));
-  int64_t number = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc() && end == digits.data() + digits.size() ? number : -1;
+  return layer_number(label.substr(name.size() + 1));
 }
 
 }  // namespace

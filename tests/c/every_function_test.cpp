@@ -80,6 +80,7 @@ struct Everything {
     done(heed_state_save(state_after_run(), blob.out()));
     done(heed_device_self_test(device, 0, &tested));
     done(heed_device_tune(device, 0, &tuned));
+    done(heed_device_operation_bits(device, &bits));
     done(heed_checkpoint_open(source_path("tests/models/llama.gguf").c_str(), nullptr, checkpoint.out()));
     done(heed_decoder_model_open(source_path("tests/models/llama.gguf").c_str(), nullptr, model.out()));
     done(heed_text_generator_open(device, kTinySpeaker.c_str(), nullptr, generator.out()));
@@ -88,14 +89,15 @@ struct Everything {
     done(heed_text_generator_attention(generator, ids, 2, map.out()));
     done(heed_conversation_begin(generator, nullptr, conversation.out()));
     done(heed_optimizer_create(nullptr, optimizer.out()));
-    handles = {blob,  device,     list,  weights,   tested, tuned,     graph,        plan,     run,
-               state, checkpoint, model, tokenizer, map,    generator, conversation, optimizer};
+    handles = {blob,  device,     list,  weights,   tested, tuned,     graph,        plan,      run,
+               state, checkpoint, model, tokenizer, map,    generator, conversation, optimizer, bits};
   }
   ~Everything() {
     CHECK(heed_run_destroy(run) == HEED_OK);
     CHECK(heed_device_list_destroy(list) == HEED_OK);
     CHECK(heed_self_test_report_destroy(tested) == HEED_OK);
     CHECK(heed_tuning_report_destroy(tuned) == HEED_OK);
+    CHECK(heed_bits_report_destroy(bits) == HEED_OK);
   }
   heed_state* state_after_run() {
     done(heed_run_wait(run));
@@ -113,6 +115,7 @@ struct Everything {
   KeptBlob blob;
   heed_self_test_report* tested = nullptr;
   heed_tuning_report* tuned = nullptr;
+  heed_bits_report* bits = nullptr;
   KeptCheckpoint checkpoint;
   KeptModel model;
   KeptGenerator generator;

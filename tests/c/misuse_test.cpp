@@ -17,7 +17,7 @@ concept IsHandle =
     std::is_same_v<T, heed_decoder_model> || std::is_same_v<T, heed_tokenizer> ||
     std::is_same_v<T, heed_attention_map> || std::is_same_v<T, heed_text_encoder> ||
     std::is_same_v<T, heed_text_generator> || std::is_same_v<T, heed_conversation> ||
-    std::is_same_v<T, heed_submitter> || std::is_same_v<T, heed_optimizer>;
+    std::is_same_v<T, heed_submitter> || std::is_same_v<T, heed_optimizer> || std::is_same_v<T, heed_bits_report>;
 
 // Calls a function with this handle first and zeros behind it. False if its first parameter is no handle.
 template <class Result, class First, class... Rest>

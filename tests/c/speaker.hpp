@@ -1,6 +1,8 @@
 // A model that speaks nonsense, through C.
 #pragma once
 
+#include <cstring>
+
 #include "c/kept.hpp"
 #include "talk/support.hpp"
 
@@ -30,6 +32,33 @@ inline void begin_drawn(heed_text_generator* generator, uint32_t seed, int64_t m
   options.sampling = &sampling;
   options.most_tokens = most;
   done(heed_conversation_begin(generator, &options, conversation->out()));
+}
+
+inline bool answers(heed_conversation* conversation) {
+  int32_t answering = 0;
+  done(heed_conversation_answering(conversation, &answering));
+  return answering != 0;
+}
+
+inline Told tell_in_c(heed_conversation* conversation,
+                      heed_status (*next)(heed_conversation*, heed_text_piece*) = heed_conversation_step) {
+  Told told;
+  while (answers(conversation)) {
+    auto piece = sized<heed_text_piece>();
+    done(next(conversation, &piece));
+    if (piece.done == 0) continue;
+    CHECK(std::strlen(piece.text) <= piece.text_bytes);
+    told.pieces.emplace_back(piece.text, piece.text_bytes);
+    if (piece.token >= 0) told.tokens.push_back(piece.token);
+    told.read += piece.read;
+    told.end = static_cast<TextEnd>(piece.end);
+  }
+  KeptBlob text;
+  int32_t end = -1;
+  done(heed_conversation_text(conversation, text.out(), &end));
+  CHECK(text_of(text).ends_with(told.text()));  // some of it may have been told before
+  CHECK(end == static_cast<int32_t>(told.end));
+  return told;
 }
 
 }  // namespace heed::test

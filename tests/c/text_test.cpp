@@ -1,37 +1,8 @@
 // Text through the C interface says what it says in C++.
-#include <cstring>
-
 #include "c/speaker.hpp"
 
 namespace heed::test {
 namespace {
-
-bool answers(heed_conversation* conversation) {
-  int32_t answering = 0;
-  done(heed_conversation_answering(conversation, &answering));
-  return answering != 0;
-}
-
-Told tell_in_c(heed_conversation* conversation,
-               heed_status (*next)(heed_conversation*, heed_text_piece*) = heed_conversation_step) {
-  Told told;
-  while (answers(conversation)) {
-    auto piece = sized<heed_text_piece>();
-    done(next(conversation, &piece));
-    if (piece.done == 0) continue;
-    CHECK(std::strlen(piece.text) <= piece.text_bytes);
-    told.pieces.emplace_back(piece.text, piece.text_bytes);
-    if (piece.token >= 0) told.tokens.push_back(piece.token);
-    told.read += piece.read;
-    told.end = static_cast<TextEnd>(piece.end);
-  }
-  KeptBlob text;
-  int32_t end = -1;
-  done(heed_conversation_text(conversation, text.out(), &end));
-  CHECK(text_of(text).ends_with(told.text()));  // some of it may have been told before
-  CHECK(end == static_cast<int32_t>(told.end));
-  return told;
-}
 
 std::vector<int32_t> ids_in_c(heed_conversation* conversation, int64_t* unread = nullptr) {
   size_t count = 0;
@@ -178,6 +149,30 @@ TEST_CASE("C: messages, answers by a callback, and what ends them", "[c][talk]")
   done(heed_conversation_say(ruled, "Hello!"));
   const std::string said = tell_in_c(ruled).text();
   CHECK((said == "\"yes\"" || said == "\"no\""));
+}
+
+TEST_CASE("C: a chat template takes the place of the file's", "[c][talk]") {
+  KeptDevice device;
+  open_c("cpu", &device);
+  auto options = sized<heed_text_generator_options>();
+  options.context = 128;
+  options.chat_template = "'[INST] ' + message + ' [/INST]' + answer + eos_token";
+  KeptGenerator generator;
+  done(heed_text_generator_open(device, kTinySpeaker.c_str(), &options, generator.out()));
+  TextGeneratorOptions wishes;
+  REQUIRE(ChatTemplate::recognize(options.chat_template, "test", stderr_log(), &wishes.chat.emplace()) == Status::Ok);
+  CHECK(wishes.chat->family() == ChatFamily::Mistral);
+  TextConversation plain = begun(tiny_speaker(open_cpu(), wishes), drawn(7, 9));
+  REQUIRE(plain.say("the sword") == Status::Ok);
+  KeptConversation conversation;
+  begin_drawn(generator, 7, 9, &conversation);
+  done(heed_conversation_say(conversation, "the sword"));
+  CHECK(ids_in_c(conversation) == std::vector<int32_t>(plain.ids().begin(), plain.ids().end()));
+  CHECK(tell_in_c(conversation) == tell(plain));
+  heed_text_generator* none = nullptr;
+  options.chat_template = "<start_of_turn>";
+  refused(heed_text_generator_open(device, kTinySpeaker.c_str(), &options, &none), HEED_UNSUPPORTED, "<start_of_turn>");
+  CHECK(none == nullptr);
 }
 
 TEST_CASE("C: another thread destroys conversations while one answers", "[c][talk]") {

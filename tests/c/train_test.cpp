@@ -131,6 +131,58 @@ struct Learner {
 
 }  // namespace
 
+TEST_CASE("C: activations that are computed again give the bits of C++", "[c][train]") {
+  constexpr int64_t kRows = 6, kSize = 8;
+  const heed_dim shape[] = {kRows, kSize}, w_shape[] = {kSize, kSize};
+  const Floats x = waves(kRows * kSize, 1), w0 = waves(kSize * kSize, 2), w1 = waves(kSize * kSize, 3),
+               up = waves(kRows * kSize, 4);
+  KeptDevice device;
+  open_c("cpu", &device);
+  size_t passes[2] = {};
+  for (const bool again : {false, true}) {
+    KeptGraph graph;
+    done(heed_graph_create(graph.out()));
+    Graph g;
+    heed_tensor y = heed_graph_input(graph, "x", shape, 2, HEED_F32), of[2] = {}, gradients[2] = {};
+    Tensor plain_y = g.input("x", {kRows, kSize});
+    std::vector<Tensor> plain_of;
+    for (int i = 0; i < 2; ++i) {
+      const std::string layer = "layers." + std::to_string(i), name = "w" + std::to_string(i);
+      done(heed_graph_push_label(graph, layer.c_str()));
+      of[i] = heed_graph_input(graph, name.c_str(), w_shape, 2, HEED_F32);
+      y = heed_graph_activation(graph, heed_graph_linear(graph, y, of[i], 0), HEED_ACTIVATION_GELU_ERF);
+      heed_graph_pop_label(graph);
+      g.push_label(layer);
+      plain_of.push_back(g.input(name, {kSize, kSize}));
+      plain_y = g.activation(g.linear(plain_y, plain_of.back()), Activation::GeluErf);
+      g.pop_label();
+    }
+    const heed_upstream from[] = {{y, heed_graph_input(graph, "up", shape, 2, HEED_F32)}};
+    const train::Upstream plain_from[] = {{plain_y, g.input("up", {kRows, kSize})}};
+    auto options = sized<heed_gradient_options>();
+    options.remat = again ? "layers" : nullptr;
+    done(heed_train_gradients_with(graph, from, 1, of, 2, &options, gradients));
+    const std::vector<Tensor> made = train::gradients(g, plain_from, plain_of, {.remat = again ? "layers" : ""});
+    for (size_t i = 0; i < 2; ++i) {
+      const std::string name = "d" + std::to_string(i);
+      done(heed_graph_output(graph, name.c_str(), gradients[i]));
+      g.output(name, made[i]);
+    }
+    KeptPlan plan;
+    done(heed_device_compile(device, graph, nullptr, nullptr, plan.out()));
+    Plan plain = compiled(open_cpu(), g);
+    passes[again] = heed_plan_pass_count(plan);
+    CHECK(passes[again] == plain.passes().size());
+    Floats d0(w0.size()), d1(w1.size()), plain_d0(w0.size()), plain_d1(w1.size());
+    run(plan, {in("x", x), in("w0", w0), in("w1", w1), in("up", up)}, {out("d0", d0), out("d1", d1)});
+    REQUIRE(plain.run({{"x", x}, {"w0", w0}, {"w1", w1}, {"up", up}, {"d0", plain_d0}, {"d1", plain_d1}}) ==
+            Status::Ok);
+    CHECK(d0 == plain_d0);
+    CHECK(d1 == plain_d1);
+  }
+  CHECK(passes[1] > passes[0]);
+}
+
 TEST_CASE("C: steps of optimizers leave the bits of C++", "[c][train]") {
   const Device cpu = open_cpu();
   for (const int32_t rule : {HEED_UPDATE_ADAMW, HEED_UPDATE_SGD}) {

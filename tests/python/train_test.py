@@ -193,6 +193,27 @@ def test_gradients(device):
     assert (found["of_apart"] == 0).all()
 
 
+def test_activations_that_are_computed_again(device):
+    random = np.random.default_rng(8)
+    arrays = {name: random.standard_normal((6, 6), np.float32) for name in ("x", "w0", "w1", "up")}
+
+    def found(remat):
+        g = heed.Graph()
+        y, of = g.input("x", [6, 6]), []
+        for i in range(2):
+            with g.label(f"layers.{i}"):
+                of.append(g.input(f"w{i}", [6, 6]))
+                y = g.activation(g.linear(y, of[-1]), "gelu_erf")
+        for i, d in enumerate(train.gradients([(y, g.input("up", [6, 6]))], of, remat=remat)):
+            g.output(f"d{i}", d)
+        plan = device.compile(g)
+        return plan.run(arrays), len(plan.passes())
+
+    (kept, fewer), (again, more) = found(None), found("layers")
+    assert more > fewer
+    assert all((kept[name] == again[name]).all() for name in ("d0", "d1"))
+
+
 def mistakes(g, optimizer, state):
     x, w = g.input("x", [2, 3]), g.weight("w", [4, 3])
     other = heed.Graph()

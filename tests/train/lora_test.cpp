@@ -340,6 +340,10 @@ TEST_CASE("lora: mistakes", "[train][lora]") {
   std::vector<float> values(256), few(255);
   CHECK(lora.merge(weights.list()[0], matrices, few) == Status::ShapeMismatch);
   CHECK(lora.merge(weights.list()[0], {}, values) == Status::MissingWeight);
+  HostTensor whole = weights.list()[0];
+  whole.dtype = DType::I32;
+  CHECK(lora.merge(whole, matrices, values) == Status::DTypeMismatch);
+  CHECK(values == std::vector<float>(256));
 }
 
 TEST_CASE("lora: files that are damaged, or of other kinds", "[train][lora]") {

@@ -48,6 +48,7 @@ heed_status heed_text_encoder_open(heed_device* device_handle, const char* folde
   if (given->max_batch != 0) wanted.max_batch = given->max_batch;
   wanted.max_tokens = given->max_tokens;
   wanted.timestamps = given->timestamps != 0;
+  wanted.reproducible = given->reproducible != 0;
   wanted.progress = {given->progress, given->progress_user};
   wanted.log = made->host->log();
   if (call.failed()) return call.status();

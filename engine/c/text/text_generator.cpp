@@ -22,6 +22,10 @@ heed_status heed_text_generator_open(heed_device* device_handle, const char* pat
   wanted.weight_dtype = call.dtype_if(given->weight_dtype);
   wanted.cache_dtype = call.dtype_if(given->cache_dtype);
   wanted.round_rows = given->round_rows != 0;
+  wanted.reproducible = given->reproducible != 0;
+  if (given->chat_template != nullptr)
+    call.end(heed::ChatTemplate::recognize(given->chat_template, "the chat template of the options",
+                                           speaker.host->log(), &wanted.chat.emplace()));
   wanted.progress = {given->progress, given->progress_user};
   wanted.log = speaker.host->log();
   if (call.failed()) return call.status();

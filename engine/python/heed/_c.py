@@ -171,6 +171,7 @@ _WORDS: Dict[str, Dict[Any, int]] = {
     "scaling": {None: 0, "none": 0, "linear": 1, "llama3": 2},
     "pipelines": {"now": 0, "deferred": 1, "background": 2},
     "overflow": {"drop_oldest": 0, "stop": 1},
+    "rule": {"adamw": 0, "sgd": 1},
 }
 for _name in ("dtype", "weight_dtype", "out_weight_dtype", "cache_dtype"):
     _WORDS[_name] = {None: 0, **DTYPES}

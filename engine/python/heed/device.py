@@ -87,6 +87,11 @@ def _tuned(c: Any) -> Tuned:
                  c.usual_ms, c.fastest_ms, c.variants)
 
 
+class OperationBits(NamedTuple):
+    bits: int  # a fingerprint of the operation's results on this device
+    known: int  # what every device must give in this version of heed
+
+
 class Weights(_c.Handle):
     """Named tensors on one device. Plans keep those that they use."""
 
@@ -164,6 +169,16 @@ class Device(_c.Handle):
     def use_tuning(self, results: bytes) -> None:
         """Uses TuningReport.results of an earlier start, of the same device, driver and version."""
         _c.check(lib.heed_device_use_tuning(self._c, ffi.from_buffer(results), len(results)))
+
+    def operation_bits(self) -> Dict[str, "OperationBits"]:
+        """Runs every operation that reproducible plans may have, on fixed values, and gives a fingerprint of each by its name, which two
+        machines can compare. Status.UNSUPPORTED: the device cannot promise the bits; the message says what it lacks."""
+        report = _c.make(lib.heed_device_operation_bits, self._c)
+        try:
+            found = [_c.filled("heed_operation_bits", lib.heed_bits_report_get, report, i) for i in range(lib.heed_bits_report_count(report))]
+            return {text(c.operation): OperationBits(c.bits, c.known) for c in found}
+        finally:
+            lib.heed_bits_report_destroy(report)
 
     def upload(self, tensors: Union[Mapping[str, Any], Checkpoint], *, dtype: Optional[str] = None,
                only_matrices: bool = False) -> Weights:

@@ -43,7 +43,7 @@ class Graph(_c.Handle):
         other._own(_c.make(lib.heed_graph_clone, self._c))
         other._names, other._inputs = dict(self._names), dict(self._inputs)
         other._outputs, other._states = dict(self._outputs), dict(self._states)
-        other._functions = list(self._functions)
+        other._functions, other._gradients = list(self._functions), list(self._gradients)
         return other
 
     # --- Between Python and C -------------------------------------------------------------------------------------------

@@ -83,16 +83,16 @@ class TextEncoder(_c.Handle):
         encoder = heed.TextEncoder(device, "all-MiniLM-L6-v2")
         a, b = encoder.encode(["where can I buy a sword", "visit the weapon shop"])
 
-    One thread at a time."""
+    With `reproducible`, vectors have the same bits on every device that does not refuse. One thread at a time."""
 
     _kind = "text_encoder"
 
     def __init__(self, device: Device, folder: Path, *, dtype: str = "f32", weight_dtype: Optional[str] = None,
-                 keep_weight_dtype: bool = False, max_batch: int = 32, max_tokens: int = 0) -> None:
+                 keep_weight_dtype: bool = False, max_batch: int = 32, max_tokens: int = 0, reproducible: bool = False) -> None:
         keep = Keep()
         options = pack("heed_text_encoder_options", dict(
             log=_c.log(keep), dtype=dtype, weight_dtype=weight_dtype, keep_weight_dtype=keep_weight_dtype, max_batch=max_batch,
-            max_tokens=max_tokens), keep)
+            max_tokens=max_tokens, reproducible=reproducible), keep)
         self._own(_c.make(lib.heed_text_encoder_open, device._c, encoded(os.fspath(folder), "folder"), options))
         info = _c.filled("heed_text_encoder_info", lib.heed_text_encoder_get_info, self._c)
         self.width: int = info.width
@@ -168,16 +168,19 @@ class TextGenerator(_c.Handle):
         for piece in smith.say("Where can I buy a sword?"):
             print(piece, end="", flush=True)
 
-    The model and all its conversations serve one thread at a time."""
+    With `reproducible`, answers are the same, token for token, on every device that does not refuse. `chat_template`, a text in
+    Jinja of a family that heed knows, takes the place of the file's. include/heed/text_generator.hpp describes the other options
+    (TextGeneratorOptions). The model and all its conversations serve one thread at a time."""
 
     _kind = "text_generator"
 
     def __init__(self, device: Device, path: Path, *, context: int = 0, read: int = 128, together: int = 1, dtype: str = "f32",
-                 weight_dtype: Optional[str] = None, cache_dtype: Optional[str] = None, round_rows: bool = False) -> None:
+                 weight_dtype: Optional[str] = None, cache_dtype: Optional[str] = None, round_rows: bool = False,
+                 reproducible: bool = False, chat_template: Optional[str] = None) -> None:
         keep = Keep()
         options = pack("heed_text_generator_options", dict(
             log=_c.log(keep), context=context, read=read, together=together, dtype=dtype, weight_dtype=weight_dtype,
-            cache_dtype=cache_dtype, round_rows=round_rows), keep)
+            cache_dtype=cache_dtype, round_rows=round_rows, reproducible=reproducible, chat_template=chat_template), keep)
         self._own(_c.make(lib.heed_text_generator_open, device._c, encoded(os.fspath(path), "path"), options))
         info = _c.filled("heed_text_generator_info", lib.heed_text_generator_get_info, self._c)
         self.context: int = info.context

@@ -37,12 +37,13 @@ from .tensor import Port, Tensor
 Upstream = Tuple[Tensor, Optional[Tensor]]
 
 
-def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor]) -> List[Tensor]:
+def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], *, remat: Optional[str] = None) -> List[Tensor]:
     """The gradient of a loss, which is one number, with respect to each tensor of `of`: a tensor of its shape and type. Or the gradient
     of the sum of output * gradient over pairs of these; None for a gradient is 1.
 
     `of` may be any floating-point tensors of the graph: weights, inputs, constants, states, and what lies between. Those on which no
-    output depends get zeros. A dropout draws the same bits as before. A pass of Graph.custom needs its `gradient`."""
+    output depends get zeros. A dropout draws the same bits as before. A pass of Graph.custom needs its `gradient`.
+    Activations of layers whose labels begin with "REMAT.i", for a number i, are computed again instead of kept."""
     pairs = [(outputs, None)] if isinstance(outputs, Tensor) else list(outputs)
     if not pairs:
         raise ValueError("outputs are empty, must be a loss or pairs of an output and its gradient")
@@ -50,7 +51,9 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor]) 
     c_outputs = ffi.new("heed_upstream[]", [(g._tensor_id(y, "an output"), g._tensor_id(d, "a gradient")) for y, d in pairs])
     c_of = ffi.new("heed_tensor[]", [g._tensor_id(t, "a tensor") for t in of])
     found = ffi.new("heed_tensor[]", len(c_of))
-    _c.check(call_gradients(g, lambda: lib.heed_train_gradients(g._c, c_outputs, len(c_outputs), c_of, len(c_of), found)))
+    keep = Keep()
+    options = pack("heed_gradient_options", dict(remat=remat), keep)
+    _c.check(call_gradients(g, lambda: lib.heed_train_gradients_with(g._c, c_outputs, len(c_outputs), c_of, len(c_of), options, found)))
     return [g._new(t) for t in found]
 
 
@@ -61,8 +64,6 @@ def _graph_of(x: Any) -> Graph:
 
 
 # --- Numbers of a step ---------------------------------------------------------------------------------------------------
-
-_RULES = {"adamw": 0, "sgd": 1}
 
 
 @dataclasses.dataclass
@@ -129,11 +130,9 @@ class Optimizer(_c.Handle):
 
     def __init__(self, rule: str = "adamw", *, momentum: bool = True, nesterov: bool = False, accumulate: bool = False,
                  prefix: str = "optimizer") -> None:
-        if rule not in _RULES:
-            raise ValueError(f"rule is {rule!r}, must be one of {', '.join(map(repr, _RULES))}")
-        self._rule, self.prefix = _RULES[rule], prefix  # the prefix of names of states, and of the input
+        self._rule, self.prefix = _c.word("rule", rule), prefix  # the prefix of names of states, and of the input
         keep = Keep()
-        fields = dict(rule=self._rule, momentum=momentum, nesterov=nesterov, accumulate=accumulate, prefix=prefix)
+        fields = dict(rule=rule, momentum=momentum, nesterov=nesterov, accumulate=accumulate, prefix=prefix)
         self._own(_c.make(lib.heed_optimizer_create, pack("heed_optimizer_options", fields, keep)))
 
     # Weights.

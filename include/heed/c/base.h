@@ -103,6 +103,7 @@ typedef struct heed_device_list heed_device_list;            // device.h: what d
 typedef struct heed_weights heed_weights;                    // device.h: named tensors on a device
 typedef struct heed_self_test_report heed_self_test_report;  // device.h
 typedef struct heed_tuning_report heed_tuning_report;        // device.h
+typedef struct heed_bits_report heed_bits_report;            // device.h
 typedef struct heed_graph heed_graph;                        // graph.h: operations on tensors
 typedef struct heed_plan heed_plan;                          // plan.h: a graph compiled for one device
 typedef struct heed_run heed_run;                      // plan.h: a run that goes on while the host does something else

@@ -198,6 +198,24 @@ HEED_API heed_status heed_tuning_report_get(heed_tuning_report* report, size_t i
 HEED_API heed_status heed_tuning_report_blob(heed_tuning_report* report, heed_blob** blob);
 HEED_API heed_status heed_tuning_report_destroy(heed_tuning_report* report);
 
+// --- The same bits on every device ------------------------------------------------------------------------------
+
+// Runs every operation that plans with heed_compile_options::reproducible may have, on fixed values, and gives a fingerprint of
+// each, which two machines can compare. This takes less than a second on a GPU and some on a software driver. Unsupported: the device
+// cannot promise the bits; the message says what it lacks.
+HEED_API heed_status heed_device_operation_bits(heed_device* device, heed_bits_report** report);
+
+// `operation` is valid until the report is destroyed.
+typedef struct heed_operation_bits {
+  size_t size;
+  const char* operation;  // "softmax", ...
+  uint64_t bits;          // the fingerprint of the results on this device
+  uint64_t known;         // what every device must give in this version of heed
+} heed_operation_bits;
+HEED_API size_t heed_bits_report_count(heed_bits_report* report);  // of operations; 0 if the handle is none
+HEED_API heed_status heed_bits_report_get(heed_bits_report* report, size_t index, heed_operation_bits* bits);
+HEED_API heed_status heed_bits_report_destroy(heed_bits_report* report);
+
 #ifdef __cplusplus
 }
 #endif

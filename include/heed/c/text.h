@@ -60,6 +60,8 @@ typedef struct heed_text_encoder_options {
   heed_dtype weight_dtype;    // of matrices and tables; default: dtype
   int32_t keep_weight_dtype;  // 1: store them as the checkpoint does
   int32_t timestamps;         // 1: heed_compile_options::timestamps
+  int32_t reproducible;       // 1: vectors have the same bits on every device; see heed_compile_options
+  int32_t reserved;           // 0
 } heed_text_encoder_options;
 // `folder` holds config.json, model.safetensors and tokenizer.json or vocab.txt, as sentence-transformers writes them. Unsupported: a
 // module other than a BERT, pooling by the mean, and normalizing.
@@ -115,6 +117,10 @@ typedef struct heed_text_generator_options {
   heed_dtype weight_dtype;  // F32, F16 or BF16; default: as in the file
   heed_dtype cache_dtype;   // of keys and values; default: dtype
   int32_t round_rows;       // see heed_compile_options
+  // Instead of the file's chat template: one in Jinja, of a family that heed knows. Unsupported: of another.
+  const char* chat_template;
+  int32_t reproducible;  // 1: answers are the same, token for token, on every device; see heed_compile_options
+  int32_t reserved;      // 0
 } heed_text_generator_options;
 // `path` is a GGUF file, or a folder with config.json, safetensors and tokenizer.json.
 HEED_API heed_status heed_text_generator_open(heed_device* device, const char* path,

@@ -34,6 +34,16 @@ typedef struct heed_upstream {
 // for those on which no output depends. A pass of the host's own needs heed_custom_pass::gradient. Returns the graph's status.
 HEED_API heed_status heed_train_gradients(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
                                           const heed_tensor* of, size_t of_count, heed_tensor* gradients);
+typedef struct heed_gradient_options {
+  size_t size;
+  // Layers NAME.i whose activations are computed again on the way back instead of kept, by the labels of their operations; NULL: all
+  // is kept. <heed/train.hpp> says what a layer is.
+  const char* remat;
+} heed_gradient_options;
+// The same with options, which may be NULL.
+HEED_API heed_status heed_train_gradients_with(heed_graph* graph, const heed_upstream* outputs, size_t output_count,
+                                               const heed_tensor* of, size_t of_count,
+                                               const heed_gradient_options* options, heed_tensor* gradients);
 
 // --- Optimizers ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,98 @@
+// How many workgroups short sums and small gradients get: none of which most invocations have nothing to do.
+#include "kernels/lowered.hpp"
+
+namespace heed::kernel_tests {
+namespace {
+
+Capabilities cpu_driver() {
+  Capabilities device;
+  device.software = device.subgroup_arithmetic = true;
+  device.subgroup_size = 8;
+  return device;
+}
+
+struct Launch {
+  int64_t workgroups = 0;
+  std::array<uint32_t, 3> invocations{};
+};
+// The only dispatch of the pass, or one of several.
+Launch launched(Lowered& lowered, Op op, uint32_t dispatch = 0) {
+  const auto [kernels, dispatches] = lowered.lower(lowered.pass(op));
+  REQUIRE(dispatch < dispatches.count);
+  const Dispatch& one = dispatches.dispatches[dispatch];
+  const auto& spec = kernels.uses[one.kernel].key.spec;
+  return {int64_t{one.groups[0]} * one.groups[1] * one.groups[2], {spec[0], spec[1], spec[2]}};
+}
+
+Graph means(int64_t rows, int64_t length) {
+  Graph g;
+  g.output("y", g.mean(g.input("x", {rows, length}), 1));
+  return g;
+}
+
+Graph attention_gradients(int64_t queries, int64_t keys) {
+  Graph g;
+  const std::array<Tensor, 3> of = {g.input("q", {64, 2, queries, 16}), g.input("k", {64, 2, keys, 16}),
+                                    g.input("v", {64, 2, keys, 16})};
+  const train::Upstream up{g.attention(of[0], of[1], of[2]).output, g.input("up", {64, 2, queries, 16})};
+  for (const Tensor gradient : train::gradients(g, {&up, 1}, of)) g.output("y" + std::to_string(gradient.id), gradient);
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("short sums along the last axis share a workgroup") {
+  struct Case {
+    int64_t length, workgroups, on_cpu;
+  };
+  for (const Case& c : {Case{16, 256, 256}, {32, 256, 256}, {33, 1024, 512}, {256, 1024, 512}, {257, 4096, 512}}) {
+    INFO(c.length);
+    const Graph g = means(4096, c.length);
+    Lowered gpu(g), cpu(g, false, cpu_driver());
+    CHECK(launched(gpu, Op::Mean).workgroups == c.workgroups);
+    CHECK(launched(cpu, Op::Mean).workgroups == c.on_cpu);
+    // A vector of a driver for CPUs holds neighbours along x.
+    CHECK(launched(cpu, Op::Mean).invocations[0] >= 8);
+  }
+}
+
+TEST_CASE("a driver for CPUs lets many rows share the barriers of gradients") {
+  Graph g;
+  const Tensor x = g.input("x", {4096, 384});
+  const train::Upstream up{g.layernorm(x, {}, {}, 1e-5f), g.input("up", {4096, 384})};
+  g.output("y", train::gradients(g, {&up, 1}, {&x, 1})[0]);
+  Lowered gpu(g), cpu(g, false, cpu_driver());
+  CHECK(launched(gpu, Op::NormBackward).workgroups == 4096);
+  CHECK(launched(cpu, Op::NormBackward).workgroups == 4096 / 16);
+}
+
+TEST_CASE("workgroups of attention's gradients own no more rows than there are") {
+  using Spec = AttentionBackwardConstants;
+  struct Case {
+    int64_t queries, keys;
+    std::array<uint32_t, 2> of_queries, of_keys;  // own, visit
+  };
+  const Case cases[] = {{1, 8, {8, 16}, {8, 16}},
+                        {12, 12, {16, 16}, {16, 16}},
+                        {1, 300, {8, 16}, {32, 4}},
+                        {300, 5, {32, 8}, {8, 16}},
+                        {300, 300, {32, 16}, {32, 16}}};
+  for (const Case& c : cases) {
+    INFO(c.queries << " queries, " << c.keys << " keys");
+    const Graph g = attention_gradients(c.queries, c.keys);
+    Capabilities device;
+    device.shared_bytes = 32768;
+    Lowered lowered(g, false, device);
+    const auto [kernels, dispatches] = lowered.lower(lowered.pass(Op::AttentionBackward));
+    REQUIRE(dispatches.count == 2);
+    for (uint32_t d = 0; d < 2; ++d) {
+      const auto& spec = kernels.uses[dispatches.dispatches[d].kernel].key.spec;
+      CHECK(std::array{spec[Spec::OWN], spec[Spec::VISIT]} == (d == 0 ? c.of_queries : c.of_keys));
+      CHECK(spec[Spec::OWN] * spec[Spec::VISIT] >= spec[0]);  // a pair for each invocation
+      const int64_t blocks = ((d == 0 ? c.queries : c.keys) + spec[Spec::OWN] - 1) / spec[Spec::OWN];
+      CHECK(launched(lowered, Op::AttentionBackward, d).workgroups == 128 * blocks);
+    }
+  }
+}
+
+}  // namespace heed::kernel_tests
