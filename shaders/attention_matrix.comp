@@ -34,7 +34,8 @@ const uint FN = V_PADDED / WAVES_N / NS;
 // The softmax:
 const uint ROWS = WM / WAVES_N;                       // rows of a subgroup
 const uint ROW_LANES = LANES > ROWS ? LANES / ROWS : 1u;  // lanes that divide a row
-const uint ROWS_EACH = ROWS * ROW_LANES / LANES;          // rows of a lane
+const uint ROWS_AT_ONCE = LANES / ROW_LANES;
+const uint ROWS_EACH = ROWS / ROWS_AT_ONCE;               // rows of a lane
 const uint VECS = BK / 4u / ROW_LANES;                    // groups of four logits of a lane in each row
 float largest[ROWS_EACH], total[ROWS_EACH];
 
@@ -54,26 +55,26 @@ void sync() {
 // Whether rows that start at `at`, `stride` apart, can be read 16 bytes at a time.
 bool is_whole(uint at, uint stride, uint size) { return ((at | stride) & 7u) == 0u && size % 8u == 0u; }
 
-// Fills BK rows of sh_k from row `to` on. A row whose bit is not set becomes zeros: what lies in its memory must not
-// reach a product.
-#define HEED_STAGE(name, scalars, vectors)                                                         \
-  void name(uint to, uint at, uint stride, uint bits) {                                            \
-    if (!is_whole(at, stride, D_K)) {                                                              \
-      for (uint n = gl_LocalInvocationID.x; n < BK * K_PADDED; n += gl_WorkGroupSize.x) {          \
-        uint row = n / K_PADDED, d = n % K_PADDED;                                                 \
-        bool wanted = d < D_K && ((bits >> row) & 1u) != 0u;                                       \
-        sh_k[(to + row) * K_ROW + d / 4u][d % 4u] = wanted ? scalars[at + row * stride + d] : float16_t(0.0); \
-      }                                                                                            \
-      return;                                                                                      \
-    }                                                                                              \
-    for (uint n = gl_LocalInvocationID.x; n < BK * (K_PADDED / 8u); n += gl_WorkGroupSize.x) {     \
-      uint row = n / (K_PADDED / 8u), d = n % (K_PADDED / 8u) * 8u;                                \
-      uvec4 eight = uvec4(0u);                                                                     \
-      if (d < D_K && ((bits >> row) & 1u) != 0u) eight = vectors[(at + row * stride + d) / 8u];    \
-      uint place = (to + row) * K_ROW + d / 4u;                                                    \
-      sh_k[place] = f16vec4(unpackFloat2x16(eight.x), unpackFloat2x16(eight.y));                   \
-      sh_k[place + 1u] = f16vec4(unpackFloat2x16(eight.z), unpackFloat2x16(eight.w));              \
-    }                                                                                              \
+// Fills BK rows of sh_k from row `to` on, eight elements at a time. A row whose bit is not set becomes zeros: what lies in
+// its memory must not reach a product.
+#define HEED_STAGE(name, scalars, vectors)                                                                         \
+  void name(uint to, uint at, uint stride, uint bits) {                                                            \
+    bool whole = is_whole(at, stride, D_K);                                                                        \
+    for (uint n = gl_LocalInvocationID.x; n < BK * (K_PADDED / 8u); n += gl_WorkGroupSize.x) {                     \
+      uint row = n / (K_PADDED / 8u), d = n % (K_PADDED / 8u) * 8u, from = at + row * stride + d;                  \
+      bool wanted = d < D_K && ((bits >> row) & 1u) != 0u;                                                         \
+      uvec4 eight = uvec4(0u);                                                                                     \
+      if (wanted && whole) eight = vectors[from / 8u];                                                             \
+      if (wanted && !whole) {                                                                                      \
+        [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                                                \
+          f16vec2 two = f16vec2(0.0);                                                                              \
+          if (d + 2u * c < D_K) two.x = scalars[from + 2u * c];                                                    \
+          if (d + 2u * c + 1u < D_K) two.y = scalars[from + 2u * c + 1u];                                          \
+          eight[c] = packFloat2x16(two);                                                                           \
+        }                                                                                                          \
+      }                                                                                                            \
+      sh_k[(to + row) * K_ROW + d / 8u] = eight;                                                                   \
+    }                                                                                                              \
   }
 HEED_STAGE(stage_queries, q, q16)
 HEED_STAGE(stage_keys, k, k16)
@@ -112,9 +113,13 @@ bool stage_values(uint at, uint stride, uint bits, bool watched, uint pick) {
     }
     return strange;
   }
+  // Invocations that store at a time have the same quads of several octets of columns. They begin with different columns of
+  // these, since columns eight apart lie in the same banks.
   const uint quads = BK / 4u;  // of keys
   for (uint n = gl_LocalInvocationID.x; n < quads * (V_PADDED / 8u); n += gl_WorkGroupSize.x) {
-    uint quad = n % quads, d = n / quads * 8u;
+    uint quad = n % quads, octet = n / quads, d = octet * 8u;
+    bool by_four = (octet & 1u) != 0u, by_two = quads < 8u && (octet & 2u) != 0u;
+    uint first = (by_four ? 4u : 0u) | (by_two ? 2u : 0u);
     uvec4 eight[4];
     [[unroll]] for (uint key = 0u; key < 4u; ++key) {
       bool wanted = d < D_V && ((bits >> (quad * 4u + key)) & 1u) != 0u;
@@ -123,11 +128,13 @@ bool stage_values(uint at, uint stride, uint bits, bool watched, uint pick) {
         if (watched && has_strange_half(eight[key][c])) strange = true;
         eight[key][c] = picked(pick, eight[key][c]);
       }
+      if (by_four) eight[key] = eight[key].zwxy;
+      if (by_two) eight[key] = eight[key].yxwz;
     }
     [[unroll]] for (uint c = 0u; c < 8u; ++c) {
       f16vec4 column;
       [[unroll]] for (uint key = 0u; key < 4u; ++key) column[key] = unpackFloat2x16(eight[key][c / 2u])[c % 2u];
-      sh_v[(d + c) * V_ROW + quad] = column;
+      sh_v[(d + (c ^ first)) * V_ROW + quad] = column;
     }
   }
   return strange;
@@ -152,7 +159,7 @@ void load_queries(Task t) {
       uint row = wave_row() + i * MS - first;  // for rows before `first` it wraps around, and is more than BK
       if (row >= BK) continue;
       [[unroll]] for (uint n = 0u; n < FK; ++n)
-        coopMatLoad(queries[i * FK + n], sh_k, row * K_ROW + n * KS / 4u, K_ROW, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(queries[i * FK + n], sh_k, row * K_ROW + n * KS / 8u, K_ROW, gl_CooperativeMatrixLayoutRowMajor);
     }
     barrier();
   }
@@ -165,11 +172,11 @@ void multiply(uint n) {
   [[unroll]] for (uint i = 0u; i < FM; ++i) {
     if (HOLD_Q) left[i] = queries[i * FK + n];
     else
-      coopMatLoad(left[i], sh_k, (BK + wave_row() + i * MS) * K_ROW + n * KS / 4u, K_ROW,
+      coopMatLoad(left[i], sh_k, (BK + wave_row() + i * MS) * K_ROW + n * KS / 8u, K_ROW,
                   gl_CooperativeMatrixLayoutRowMajor);
   }
   [[unroll]] for (uint j = 0u; j < FB; ++j) {
-    coopMatLoad(right, sh_k, (wave_column() * BN + j * NS) * K_ROW + n * KS / 4u, K_ROW,
+    coopMatLoad(right, sh_k, (wave_column() * BN + j * NS) * K_ROW + n * KS / 8u, K_ROW,
                 gl_CooperativeMatrixLayoutColumnMajor);
     [[unroll]] for (uint i = 0u; i < FM; ++i) logits[i * FB + j] = coopMatMulAdd(left[i], right, logits[i * FB + j]);
   }
@@ -190,16 +197,22 @@ void make_logits() {
 }
 
 // Row r of this invocation, counted among the workgroup's queries, and the invocation's number among the lanes of that
-// row.
+// row. Neighbours have different rows, which lie in different banks.
 uint row_of(uint r) {
-  return wave_row() + wave_column() * ROWS + gl_SubgroupInvocationID / ROW_LANES + r * (LANES / ROW_LANES);
+  return wave_row() + wave_column() * ROWS + gl_SubgroupInvocationID % ROWS_AT_ONCE + r * ROWS_AT_ONCE;
 }
-uint row_lane() { return gl_SubgroupInvocationID % ROW_LANES; }
+uint row_lane() { return gl_SubgroupInvocationID / ROWS_AT_ONCE; }
 
-// Puts `scale` into columns 0 .. NS - 1 of a row of sh_logits. A lane overwrites only logits that it has read itself,
-// so that nobody has to wait.
+// The place in a row of this invocation's n-th group of logits. Two groups follow each other wherever it has two, so that
+// it stores eight weights at a time.
+uint group_of(uint n) {
+  return VECS == 1u ? row_lane() : ((n / 2u) * ROW_LANES + row_lane()) * 2u + n % 2u;
+}
+
+// Puts `scale` into columns 0 .. NS - 1 of a row of sh_logits.
 void put_scale(uint row, float scale) {
-  for (uint n = row_lane(); n < NS / 4u; n += ROW_LANES) sh_logits[row * S_ROW + n] = vec4(scale);
+  [[unroll]] for (uint n = 0u; n < VECS; ++n)
+    if (group_of(n) < NS / 4u) sh_logits[row * S_ROW + group_of(n)] = uvec4(floatBitsToUint(scale));
 }
 
 // Turns the logits of row r, keys `tile` and on, into weights. Bit j of `kept`: the padding keeps key j of the tile.
@@ -210,8 +223,8 @@ void weigh(uint r, Task t, uint tile, uint kept) {
   uint taking_part = 0u;
   float now_largest = largest[r];
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
-    uint group = n * ROW_LANES + row_lane();
-    values[n] = sh_logits[row * S_ROW + group] * SCALE;
+    uint group = group_of(n);
+    values[n] = uintBitsToFloat(sh_logits[row * S_ROW + group]) * SCALE;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {
       float value = values[n][c];
       uint j = group * 4u + c;
@@ -222,12 +235,14 @@ void weigh(uint r, Task t, uint tile, uint kept) {
     }
   }
   [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u)
-    now_largest = max(now_largest, subgroupShuffleXor(now_largest, step));
+    now_largest = max(now_largest, subgroupShuffleXor(now_largest, step * ROWS_AT_ONCE));
   float shrink = total[r] == 0.0 ? 0.0 : exp(largest[r] - now_largest);
   largest[r] = now_largest;
+  subgroup_sync();  // weights replace logits that other lanes of the row read
   float sum = 0.0;
+  uvec4 eight;
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
-    uint group = n * ROW_LANES + row_lane();
+    uint group = group_of(n);
     vec4 weights;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {
       float weight = ((taking_part >> (n * 4u + c)) & 1u) != 0u ? exp(values[n][c] - now_largest) : 0.0;
@@ -236,9 +251,16 @@ void weigh(uint r, Task t, uint tile, uint kept) {
         weight = 0.0;
       weights[c] = weight * ONE;
     }
-    sh_weights[row * P_ROW + group] = f16vec4(weights);
+    f16vec4 rounded = f16vec4(weights);
+    uint words[2] = {packFloat2x16(rounded.xy), packFloat2x16(rounded.zw)};
+    if (VECS == 1u) {
+      [[unroll]] for (uint c = 0u; c < 2u; ++c) sh_logits[row * S_ROW + WEIGHTS_AT + group / 2u][group % 2u * 2u + c] = words[c];
+    } else {
+      eight = n % 2u == 0u ? uvec4(words[0], words[1], 0u, 0u) : uvec4(eight.xy, words[0], words[1]);
+      if (n % 2u == 1u) sh_logits[row * S_ROW + WEIGHTS_AT + group / 2u] = eight;
+    }
   }
-  [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u) sum += subgroupShuffleXor(sum, step);
+  [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u) sum += subgroupShuffleXor(sum, step * ROWS_AT_ONCE);
   total[r] = total[r] * shrink + sum;
   put_scale(row, shrink);
 }
@@ -257,7 +279,7 @@ void mix_values() {
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
   for (uint key = 0u; key < BK; key += KS) {
     [[unroll]] for (uint i = 0u; i < FM; ++i)
-      coopMatLoad(left[i], sh_weights, (wave_row() + i * MS) * P_ROW + key / 4u, P_ROW,
+      coopMatLoad(left[i], sh_logits, (wave_row() + i * MS) * S_ROW + WEIGHTS_AT + key / 8u, S_ROW,
                   gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
@@ -278,7 +300,7 @@ void add_infinities(float infinity) {
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       found = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
       [[dont_unroll]] for (uint key = 0u; key < BK; key += KS) {
-        coopMatLoad(left, sh_weights, (wave_row() + i * MS) * P_ROW + key / 4u, P_ROW,
+        coopMatLoad(left, sh_logits, (wave_row() + i * MS) * S_ROW + WEIGHTS_AT + key / 8u, S_ROW,
                     gl_CooperativeMatrixLayoutRowMajor);
         coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
                     gl_CooperativeMatrixLayoutColumnMajor);
@@ -288,7 +310,8 @@ void add_infinities(float infinity) {
       subgroup_sync();
       for (uint e = gl_SubgroupInvocationID; e < MS * NS / 4u; e += LANES) {
         uint at = place + e / (NS / 4u) * S_ROW + e % (NS / 4u);
-        [[unroll]] for (uint c = 0u; c < 4u; ++c) sh_logits[at][c] = sh_logits[at][c] == 0.0 ? 0.0 : infinity;
+        [[unroll]] for (uint c = 0u; c < 4u; ++c)
+          sh_logits[at][c] = uintBitsToFloat(sh_logits[at][c]) == 0.0 ? 0u : floatBitsToUint(infinity);
       }
       subgroup_sync();
       coopMatLoad(found, sh_logits, place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
@@ -329,10 +352,11 @@ void store_sums(Task t) {
     }
     subgroup_sync();
     for (uint e = gl_SubgroupInvocationID; e < WM * NS; e += LANES) {
-      uint row = wave_row() + e / NS, column = e % NS;
+      // Rows four apart are read at a time: neighbours would lie in the same banks.
+      uint at = e / NS, row = wave_row() + ((at & ~7u) | (at & 1u) << 2u | (at >> 1u & 3u)), column = e % NS;
       uint query = t.first_query + row, d = (wave_column() * FN + j) * NS + column;
       if (query > t.last_query || d >= D_V) continue;
-      float x = sh_logits[row * S_ROW + mine + column / 4u][column % 4u];
+      float x = uintBitsToFloat(sh_logits[row * S_ROW + mine + column / 4u][column % 4u]);
       if (has(HEED_ATTENTION_PARTIAL)) partial_result[partial_at(t, t.bh * p.s_q + query) + d] = x;
       else result[p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d] = TO_OUT(x);
     }

@@ -48,12 +48,12 @@ Block block_of_b(Tile tile, uint k0) {
   return block_of(at, p.b_k, p.b_n, depth, columns);
 }
 
-// The row of octet i of a block. Eight invocations store at a time. Where they store two rows of four octets, these are
-// four rows apart, since neighbouring rows would lie in the same banks.
-uint row_of(uint i, uint octets) {
-  uint row = i / octets;
-  return octets == 4u ? (row & ~7u) | (row & 1u) << 2u | (row >> 1u & 3u) : row;
-}
+// Rows in the order in which they are accessed: neighbours are four apart in shared memory, since two rows that follow
+// each other would lie in the same banks.
+uint spread(uint row) { return (row & ~7u) | (row & 1u) << 2u | (row >> 1u & 3u); }
+
+// The row of octet i of a block. Eight invocations store at a time: two rows of four octets.
+uint row_of(uint i, uint octets) { return octets == 4u ? spread(i / octets) : i / octets; }
 
 // An aligned block goes into registers by `read` and from there to shared memory by `keep`. Any other goes to shared
 // memory at once by `carry`. Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the
@@ -140,16 +140,19 @@ void main() {
     from_b = block_of_b(tile, k0 + BK);
   }
 
-  uint mine = gl_SubgroupID * FRAGMENT;  // the place in sh_sums that no other subgroup uses
+  barrier();  // for the place of A
+  uint mine = gl_SubgroupID * MS * SUM_ROW;
   // The inner loop picks a fragment by constant indices: sums that are indexed at run time would leave the registers.
   for (uint f = 0u; f < FM * FN; ++f) {
     [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
-      if (i == f) coopMatStore(sums[i], sh_sums, mine, NS, gl_CooperativeMatrixLayoutRowMajor);
+      if (i == f) coopMatStore(sums[i], sh_a, mine, SUM_ROW, gl_CooperativeMatrixLayoutRowMajor);
     subgroup_sync();
-    for (uint e = gl_SubgroupInvocationID; e < FRAGMENT; e += gl_SubgroupSize) {
-      uint m = tile.m + wave_m + f / FN * MS + e / NS;
-      uint n = tile.n + wave_n + f % FN * NS + e % NS;
-      if (m < p.m && n < p.n) store_sum(tile, m, n, sh_sums[mine + e]);
+    for (uint e = gl_SubgroupInvocationID; e < MS * NS; e += gl_SubgroupSize) {
+      uint row = spread(e / NS), column = e % NS;
+      uint m = tile.m + wave_m + f / FN * MS + row;
+      uint n = tile.n + wave_n + f % FN * NS + column;
+      float sum = uintBitsToFloat(sh_a[mine + row * SUM_ROW + column / 4u][column % 4u]);
+      if (m < p.m && n < p.n) store_sum(tile, m, n, sum);
     }
     subgroup_sync();
   }

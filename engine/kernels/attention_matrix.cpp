@@ -53,12 +53,13 @@ struct Fit {
 #include "shared/attention_matrix_memory.inc"
     return bytes;
   }
-  // Whether everything consists of whole fragments, and each invocation gets at least four logits of a row in the
-  // softmax.
+  // Whether everything consists of whole fragments, which begin where vectors of eight halves do, and each invocation gets
+  // at least four logits of a row in the softmax.
   bool divides() const {
     const uint32_t rows = tile.wm / tile.waves_n, row_lanes = std::max(lanes / rows, 1u);
-    return tile.wm % size.m == 0 && tile.bk % size.m == 0 && tile.bk % (size.n * tile.waves_n) == 0 &&
-           tile.bk % size.k == 0 && row_lanes * 4 <= tile.bk && rows * row_lanes % lanes == 0;
+    return (size.m | size.n | size.k) % 8 == 0 && tile.wm % size.m == 0 && tile.bk % size.m == 0 &&
+           tile.bk % (size.n * tile.waves_n) == 0 && tile.bk % size.k == 0 && row_lanes * 4 <= tile.bk &&
+           rows * row_lanes % lanes == 0;
   }
 };
 

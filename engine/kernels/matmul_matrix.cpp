@@ -6,21 +6,22 @@ namespace {
 
 using Matrix = MatmulMatrixConstants;
 
-// A workgroup makes bm x bn elements, each of its four subgroups wm x wn. It takes 32 of k at a time.
+// A workgroup makes bm x bn elements, each of its subgroups wm x wn. It takes 32 of k at a time.
 struct MatrixTile {
   uint32_t bm, bn, wm, wn;
-  double efficiency;  // multiply-adds per time, relative to 64x64 tiles without matrix units
+  uint32_t most_fragments;  // of a subgroup: more of sums would not fit its registers, however small they are
+  double efficiency;        // multiply-adds per time, relative to 64x64 tiles without matrix units
   const char* why;
-};
-constexpr uint32_t kSubgroups = 4, kDepth = 32;
-constexpr MatrixTile kMatrixTiles[] = {
-    {128, 128, 64, 64, 8.0, "matrix units, 128x128 tiles: many rows; f16 storage, f32 sums"},
-    {64, 64, 32, 32, 5.0, "matrix units, 64x64 tiles; f16 storage, f32 sums"},
-    {32, 64, 32, 16, 3.0, "matrix units, 32x64 tiles: few rows; f16 storage, f32 sums"},
-};
 
-// More fragments of sums do not fit the registers of a subgroup, however small they are.
-constexpr uint32_t kMaxFragments = 16;
+  uint32_t subgroups() const { return bm / wm * (bn / wn); }
+};
+constexpr uint32_t kDepth = 32;
+// With eight subgroups of 64x32, rather than four of 64x64, twice as many fit the registers of a core.
+constexpr MatrixTile kMatrixTiles[] = {
+    {128, 128, 64, 32, 8, 8.0, "matrix units, 128x128 tiles: many rows; f16 storage, f32 sums"},
+    {64, 64, 32, 32, 16, 5.0, "matrix units, 64x64 tiles; f16 storage, f32 sums"},
+    {32, 64, 32, 16, 16, 3.0, "matrix units, 32x64 tiles: few rows; f16 storage, f32 sums"},
+};
 
 // Operands lie in shared memory as vectors of eight halves, where fragments begin.
 constexpr uint32_t kOctet = 8;
@@ -37,9 +38,9 @@ uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size) {
 bool fits(const Select& select, const MatrixTile& tile) {
   const MatrixSize& size = select.device.matrix;
   return (size.m | size.n | size.k) % kOctet == 0 && tile.wm % size.m == 0 && tile.wn % size.n == 0 &&
-         kDepth % size.k == 0 && tile.wm / size.m * (tile.wn / size.n) <= kMaxFragments &&
+         kDepth % size.k == 0 && tile.wm / size.m * (tile.wn / size.n) <= tile.most_fragments &&
          shared_bytes(tile, size) <= select.device.shared_bytes &&
-         kSubgroups * select.device.matrix_subgroup <= select.device.max_invocations;
+         tile.subgroups() * select.device.matrix_subgroup <= select.device.max_invocations;
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
   const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
   for (const MatrixTile& tile : kMatrixTiles) {
     if (!fits(select, tile)) continue;
-    Candidate& one = add_tile(candidates, KernelId::MatmulF16Matrix, kSubgroups * device.matrix_subgroup, tile.bm,
+    Candidate& one = add_tile(candidates, KernelId::MatmulF16Matrix, tile.subgroups() * device.matrix_subgroup, tile.bm,
                               tile.bn, tile.bm * tile.bn / tile.efficiency * slower);
     one.set(Matrix::BK, kDepth).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
     one.set(Matrix::MS, size.m).set(Matrix::NS, size.n).set(Matrix::KS, size.k);

@@ -142,7 +142,11 @@ bool HeedWork::measure(const Node& pass, const KernelUse& use, const Dispatch& d
   double bytes = 0;
   for (uint32_t b = 0; b < use.buffer_count; ++b) {
     bindings[b] = bind(pass, use, b, &accesses[count]);
-    bytes += static_cast<double>(bindings[b].range);
+    // Absent operands have a buffer that another binding has, too.
+    const auto is_same = [&](const Binding& other) {
+      return other.memory == bindings[b].memory && other.offset == bindings[b].offset;
+    };
+    if (std::none_of(bindings.begin(), bindings.begin() + b, is_same)) bytes += static_cast<double>(bindings[b].range);
     if (accesses[count].end != 0) ++count;
   }
   if (hazards_.enter({accesses.data(), count})) ++result_->barriers;
