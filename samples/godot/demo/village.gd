@@ -42,7 +42,7 @@ func _ready() -> void:
 		return
 	flock_device.open()
 	# A software driver is no place for a language model: the CPU itself is faster.
-	if flock_device.is_software():
+	if options.speech == "cpu" or (options.speech == "auto" and flock_device.is_software()):
 		speech_device.open_cpu()
 	else:
 		speech_device.open()
@@ -53,7 +53,7 @@ func _ready() -> void:
 	camera.rotation_degrees = Vector3(-3, 0, 0)
 	camera.fov = 56
 	add_child(camera)
-	flock = Flock.new(flock_device)
+	flock = Flock.new(flock_device, options.birds)
 	add_child(flock)
 	_people(scenery)
 	_controls()

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "godot.hpp"
+#include "processor.hpp"
 #include "speaker_look.hpp"
 
 struct SpeakerTalk {
@@ -107,7 +108,8 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTa
   worker_.post([self = shared_from_this(), talk, answer, text = std::move(text)] {
     if (answer->is_cancelled()) return;
     if (self->status_ != heed::Status::Ok)
-      return answer->fail("the model could not be opened: " + self->why(self->status_));
+      return answer->fail("the model could not be opened: " + self->why(self->status_) +
+                          godot::why_no_file(self->path_));
     heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
     if (status == heed::Status::Ok) status = talk->conversation.say(text);
     talk->drawn.clear();
@@ -125,10 +127,10 @@ void SpeakerModel::post_step(const std::shared_ptr<SpeakerTalk>& talk, const std
 void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
   if (answer->is_cancelled()) return;
   if (frames_ || (is_limited_ && allowed_ms_ <= 0)) return waiting_.push_back({talk, answer});
-  const auto begin = std::chrono::steady_clock::now();
+  const ProcessorShare share;
   heed::TextPiece piece;
   const heed::Status status = talk->conversation.step(&piece);
-  allowed_ms_ -= std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  allowed_ms_ -= share.took_ms();
   if (!pass_on({talk, answer}, status, piece)) post_step(talk, answer);
 }
 
