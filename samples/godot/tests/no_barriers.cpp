@@ -30,13 +30,23 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_call(VkInstance instance, cons
 
 }  // namespace
 
-// Stands before the system's dlsym, by which heed finds its way into Vulkan.
+// These two stand before the system's. Godot opens extensions so that they find the system's functions first; without that, heed
+// finds its way into Vulkan by what is here.
+namespace {
+template <typename F>
+F next(const char* name) {
+  void* newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.34");
+  return reinterpret_cast<F>(newer != nullptr ? newer : dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5"));
+}
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file, int mode) noexcept {
+  static const auto open = next<void* (*)(const char*, int)>("dlopen");
+  return open(file, mode & ~RTLD_DEEPBIND);
+}
+
 extern "C" __attribute__((visibility("default"))) void* dlsym(void* library, const char* name) noexcept {
-  using Find = void* (*)(void*, const char*);
-  static const Find find = [] {
-    void* newer = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-    return reinterpret_cast<Find>(newer != nullptr ? newer : dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
-  }();
+  static const auto find = next<void* (*)(void*, const char*)>("dlsym");
   void* found = find(library, name);
   Dl_info caller{};
   if (std::strcmp(name, "vkGetInstanceProcAddr") != 0 || dladdr(__builtin_return_address(0), &caller) == 0 ||
