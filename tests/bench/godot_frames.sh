@@ -6,8 +6,9 @@
 #   --seconds S    of each row (60)
 #   --budget MS    of heed in each frame (4)
 #   --fps F        the most frames in a second (30; 0: as many as can be drawn, so that no processor has a rest)
-#   --size WxH     of the window (320x180, since a processor draws)
-#   --birds N      in the flock (80)
+#   --size WxH     of the window (160x90, since a processor draws)
+#   --birds N      in the flock (40)
+#   --detail D     full or plain (plain: without shadows, sky, glow and smooth edges, for the same reason)
 #   --markdown     prints the section "Frame times" of samples/godot/README.md, to be pasted there, and nothing else
 # Gets Godot and llama.cpp from Debian sid, in the root of samples/godot (root rights, debootstrap), and the model; builds the add-on and
 # the extension. Exit code 3: Godot or llama.cpp cannot be had here. GODOT_FRAMES_LIBRARY: an add-on that is built already.
@@ -16,12 +17,12 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-seconds=60 budget=4 fps=30 size=320x180 birds=80 form=text rows=()
+seconds=60 budget=4 fps=30 size=160x90 birds=40 detail=plain form=text rows=()
 command=tests/bench/godot_frames.sh${*:+ $*}
 while [[ $# -gt 0 ]]; do
   case $1 in
     --markdown) form=markdown ;;
-    --seconds | --budget | --fps | --size | --birds)
+    --seconds | --budget | --fps | --size | --birds | --detail)
       [[ $# -gt 1 ]] || { echo "godot_frames.sh: $1 needs a value" >&2; exit 2; }
       declare "${1#--}=$2"
       shift
@@ -83,7 +84,7 @@ play() {
   [[ $row != alone ]] || { headless=1 how=(--max-fps 60); }
   rm -f "$out/$row.txt"
   run_godot $((${seconds%.*} + 200)) "${how[@]}" -- --model /model.gguf --personas /personas --bench "$seconds" --birds "$birds" \
-    --log "/out/$row.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
+    --detail "$detail" --log "/out/$row.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
 }
 
 for row in "${rows[@]}"; do
@@ -101,6 +102,6 @@ for row in "${rows[@]}"; do
   esac
 done
 versions=$("$in_root" "$folder" dpkg-query -W -f '${Package} ${Version}, ' godot libllama0 libggml0 mesa-vulkan-drivers 2>/dev/null || true)
-setting="$size, $birds birds, $([[ $fps == 0 ]] && echo "no cap" || echo "at most $fps frames a second"), $seconds s a row"
+setting="$size, $detail, $birds birds, $([[ $fps == 0 ]] && echo "no cap" || echo "at most $fps frames a second"), $seconds s a row"
 setting+="; ${versions}heed $(git -C "$root" rev-parse --short HEAD), $(nproc) processors ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1))"
 exec python3 "$here/peers/godot_frames.py" --form "$form" --command "$command" --setting "$setting" "$budget" "$out" "${rows[@]}"

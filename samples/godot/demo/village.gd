@@ -47,6 +47,9 @@ func _ready() -> void:
 	else:
 		speech_device.open()
 	var scenery := Scenery.new()
+	if options.detail == "plain":
+		scenery.is_plain = true
+		get_viewport().msaa_3d = Viewport.MSAA_DISABLED
 	add_child(scenery)
 	var camera := Camera3D.new()
 	camera.position = Vector3(-0.4, 4.0, 10.5)

@@ -185,16 +185,18 @@ heed::Log log() {
 }
 
 namespace {
+std::filesystem::path named(const std::string& path) { return std::u8string(path.begin(), path.end()); }
 bool is_there(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::exists(std::u8string(path.begin(), path.end()), ignored);
+  return std::filesystem::exists(named(path), ignored);
 }
 }  // namespace
 
 std::string system_path(const std::string& path) {
   if (!path.starts_with("res://") && !path.starts_with("user://")) return path;
   const auto found = call_for<std::string>(singleton("ProjectSettings"), "globalize_path", {path});
-  return is_there(found) ? found : path;
+  // In an exported game Godot only takes "res://" away, which leaves a path from wherever the game was started.
+  return named(found).is_absolute() && is_there(found) ? found : path;
 }
 
 std::string why_no_file(const std::string& path) {
