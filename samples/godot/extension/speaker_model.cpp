@@ -1,7 +1,6 @@
 #include "speaker_model.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -165,15 +164,10 @@ void SpeakerModel::step_in_frame(double budget_ms) {
   });
 }
 
+// Debts stay for the frames that follow, but what nobody used does not, and steps without a limit leave no debts.
 void SpeakerModel::allow_time(double budget_ms) {
-  using Milliseconds = std::chrono::duration<double, std::milli>;
-  constexpr Milliseconds kLongest{1000};  // what nobody used is not saved up for longer
-  constexpr double kFrameMs = 1000.0 / 60;
-  const auto now = std::chrono::steady_clock::now();
-  const Milliseconds gone = std::min<Milliseconds>(now - std::exchange(allowed_at_, now), kLongest);
   is_limited_ = budget_ms > 0;
-  // Steps without a limit leave no debts.
-  allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms / kFrameMs * gone.count() : 0;
+  allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms : 0;
   if (is_limited_ && allowed_ms_ <= 0) return;
   for (const Waiting& one : std::exchange(waiting_, {})) post_step(one.talk, one.answer);
 }
