@@ -15,7 +15,7 @@ constexpr uint32_t kChunk = 1024, kChunks = (1u << kIndexBits) / kChunk;
 
 // Slots are made in chunks that stay where they are; nothing is freed, and nothing runs at exit.
 constinit std::atomic<Slot*> chunks[kChunks];
-constinit std::mutex mutex;  // of the two below
+std::mutex mutex;  // of the two below; a constant, too, but for the C++ library of MinGW, which makes it at the start
 constinit uint32_t slot_count = 0;
 constinit Slot* free_slots = nullptr;
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Builds the add-on for Windows on x86-64 (MinGW) and Linux on 64-bit Arm, into folders of addons/heed/bin, as heed.gdextension names them.
+# Builds the add-on for Windows on x86-64 (MinGW) and Linux on 64-bit Arm, into folders of addons/heed/bin, as heed.gdextension names
+# them; each is one file. Says how large it is, and fails if it needs more than such a system has, or shows more than its entry.
 #   cross.sh INTERFACE [windows] [arm64]     both if none is named; INTERFACE: a folder with Godot's gdextension_interface.h
-# What the libraries need is built or unpacked into build/windows and build/aarch64 by tests/drivers/windows.sh and aarch64.sh.
+# What they link is built or unpacked into build/windows and build/aarch64 by tests/drivers/windows.sh and aarch64.sh. HEED_JOBS:
+# compilers that run at once.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,27 +12,50 @@ interface=$(cd "${1:?usage: cross.sh INTERFACE [windows] [arm64]}" && pwd)
 shift
 [[ $# -gt 0 ]] || set -- windows arm64
 
+fail() { echo "cross.sh: $*" >&2; exit 1; }
+
+# build SYSTEM TOOLCHAIN OPTIONS...
 build() {
-  local folder=$root/build/godot-$1 toolchain=$2
-  shift 2
-  cmake -S "$here" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
-    -DHEED_GODOT_INTERFACE="$interface" -DHEED_GODOT_BIN="$here/addons/heed/bin/$system" -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=OFF "$@" >/dev/null
-  cmake --build "$folder" --target heed_godot
+  local folder=$root/build/godot-$1 log=$root/build/godot-$1.log
+  mkdir -p "$root/build"
+  {
+    cmake -S "$here" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE="$2" -DHEED_BUNDLE=ON \
+      -DHEED_GODOT_INTERFACE="$interface" -DHEED_GODOT_BIN="$here/addons/heed/bin/$1" -DHEED_BUILD_TESTS=OFF \
+      -DHEED_BUILD_SAMPLES=OFF "${@:3}" &&
+      cmake --build "$folder" --target heed_godot --parallel "${HEED_JOBS:-$(nproc)}"
+  } >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "the add-on for $1 cannot be built (all of it: $log)"; }
+}
+
+# check FILE NEEDED SHOWN ALLOWED: what the linker wrote that the file needs and shows; ALLOWED: a pattern of what may be needed.
+check() {
+  local file=$1 needed=$2 shown=$3 allowed=$4 more
+  [[ -n $needed ]] || fail "$file seems to need nothing"
+  more=$(grep -vE "$allowed" <<<"$needed" || true)
+  [[ -z $more ]] || fail "$file needs $(tr '\n' ' ' <<<"$more")"
+  [[ $shown == heed_godot_init ]] || fail "$file shows $(head -n 5 <<<"$shown" | tr '\n' ' '), and should show heed_godot_init alone"
+  echo "$file: $(stat -c %s "$file") bytes; needs $(tr '\n' ' ' <<<"$needed")"
 }
 
 for system in "$@"; do
+  "$root/tests/drivers/install.sh" cross
   case $system in
     windows)
-      "$root/tests/drivers/install.sh" windows
-      build windows "$("$root/tests/drivers/windows.sh" "$root/build/windows")" -DCMAKE_MODULE_LINKER_FLAGS=-static
-      ls -l "$here/addons/heed/bin/windows/heed_godot.dll"
+      toolchain=$("$root/tests/drivers/windows.sh" "$root/build/windows" library)
+      # The linker takes no library with undefined symbols for Windows.
+      build windows "$toolchain" "-DCMAKE_MODULE_LINKER_FLAGS=-static -s"
+      file=$here/addons/heed/bin/windows/heed_godot.dll
+      tables=$(x86_64-w64-mingw32-objdump -p "$file")
+      # What every Windows has had since version 7.
+      check "$file" "$(sed -n 's/^[[:space:]]*DLL Name: //p' <<<"$tables" | sort -u)" \
+        "$(sed -n '/Ordinal\/Name Pointer/,/^$/p' <<<"$tables" | awk '/\[ *[0-9]+\]/ { print $NF }')" '^(KERNEL32|ADVAPI32|USER32|msvcrt)\.dll$'
       ;;
     arm64)
-      build arm64 "$("$root/tests/drivers/aarch64.sh" "$root/build/aarch64")"
-      # Highway and utf8proc of that system go beside it, where the library looks for them.
-      find "$root/build/aarch64/root" \( -name 'libhwy.so.*' -o -name 'libutf8proc.so.*' \) -exec cp -L {} "$here/addons/heed/bin/arm64/" \;
-      ls -l "$here/addons/heed/bin/arm64/libheed_godot.so"
+      toolchain=$("$root/tests/drivers/aarch64.sh" "$root/build/aarch64" library)
+      build arm64 "$toolchain" "-DCMAKE_MODULE_LINKER_FLAGS=-Wl,--no-undefined -s"
+      file=$here/addons/heed/bin/arm64/libheed_godot.so
+      check "$file" "$(aarch64-linux-gnu-readelf -dW "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')" \
+        "$(aarch64-linux-gnu-nm -D --defined-only "$file" | awk '{ print $NF }')" '^(ld-linux-aarch64\.so\.1|lib(c|m|dl|pthread|gcc_s|stdc\+\+)\.so\.[0-9]+)$'
       ;;
-    *) echo "cross.sh: there is no $system" >&2; exit 2 ;;
+    *) fail "there is no $system" ;;
   esac
 done

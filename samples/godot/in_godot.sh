@@ -15,8 +15,10 @@ copy_project() {
   # The root may lack Highway and utf8proc, with which the library may be linked, so they are copied beside it.
   ldd "$2" | awk '$1 ~ /^lib(hwy|utf8proc)/ { print $3 }' | while read -r needed; do cp -L "$needed" "$project/addons/heed/bin/"; done
   echo 'res://addons/heed/heed.gdextension' >"$project/.godot/extension_list.cfg"
+  # Without the heuristic, what shaders read and write counts for nothing.
   cat >"$out/vk_layer_settings.txt" <<SETTINGS
 khronos_validation.validate_sync = true
+khronos_validation.syncval_shader_accesses_heuristic = true
 khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
 khronos_validation.log_filename = /out/validation.txt
 khronos_validation.report_flags = error,warn

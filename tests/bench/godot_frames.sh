@@ -1,18 +1,39 @@
 #!/usr/bin/env bash
 # Frame times of the Godot demo while its characters are silent, speak by heed under a budget and without one, and speak by llama.cpp
-# on a thread of the same process (tests/bench/godot_llama), by its CPU and its Vulkan backend. Prints a table.
-#   godot_frames.sh [SECONDS [BUDGET_MS [ROW...]]]    default: 60 seconds, 4 ms, all rows: silent heed unlimited alone llama llama-fewer llama-vulkan
+# on a thread of the same process (tests/bench/godot_llama), by its CPU and its Vulkan backend. Prints a table, and ok or missed for
+# each aim.
+#   godot_frames.sh [OPTIONS] [ROW...]    all rows if none is named: silent heed unlimited alone heed-gpu unlimited-gpu llama llama-fewer llama-vulkan
+#   --seconds S    of each row (60)
+#   --budget MS    of heed in each frame (4)
+#   --fps F        the most frames in a second (30; 0: as many as can be drawn, so that no processor has a rest)
+#   --size WxH     of the window (160x90, since a processor draws)
+#   --birds N      in the flock (40)
+#   --detail D     full or plain (plain: without shadows, sky, glow and smooth edges, for the same reason)
+#   --markdown     prints the section "Frame times" of samples/godot/README.md, to be pasted there, and nothing else
 # Gets Godot and llama.cpp from Debian sid, in the root of samples/godot (root rights, debootstrap), and the model; builds the add-on and
 # the extension. Exit code 3: Godot or llama.cpp cannot be had here. GODOT_FRAMES_LIBRARY: an add-on that is built already.
-# GODOT_FRAMES_SIZE: of the window; 640x360, since a processor draws.
 # Measure on an idle machine. All draw by Mesa's lavapipe there, so that drawing and speaking share the processor.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-seconds=${1:-60} budget=${2:-4} size=${GODOT_FRAMES_SIZE:-640x360}
-rows=("${@:3}")
-[[ ${#rows[@]} -gt 0 ]] || rows=(silent heed unlimited alone llama llama-fewer llama-vulkan)
+seconds=60 budget=4 fps=30 size=160x90 birds=40 detail=plain form=text rows=()
+command=tests/bench/godot_frames.sh${*:+ $*}
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --markdown) form=markdown ;;
+    --seconds | --budget | --fps | --size | --birds | --detail)
+      [[ $# -gt 1 ]] || { echo "godot_frames.sh: $1 needs a value" >&2; exit 2; }
+      declare "${1#--}=$2"
+      shift
+      ;;
+    -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
+    silent | heed | unlimited | alone | heed-gpu | unlimited-gpu | llama | llama-fewer | llama-vulkan) rows+=("$1") ;;
+    *) echo "godot_frames.sh: there is no row or option $1 (see --help)" >&2; exit 2 ;;
+  esac
+  shift
+done
+[[ ${#rows[@]} -gt 0 ]] || rows=(silent heed unlimited alone heed-gpu unlimited-gpu llama llama-fewer llama-vulkan)
 folder=$root/build/roots/godot
 out=$folder/out
 log=$root/build/godot-frames.log
@@ -57,28 +78,30 @@ cp -Lu "$model" "$folder/model.gguf"
 
 # play ROW OPTION...: the demo, drawn in a virtual screen, or without one for the row "alone".
 play() {
-  local row=$1 how=(--rendering-driver vulkan --resolution "$size") headless=0
+  local row=$1 how=(--rendering-driver vulkan --resolution "$size" --max-fps "$fps") headless=0
   shift
   # Without drawing the loop would spin, and take a processor.
   [[ $row != alone ]] || { headless=1 how=(--max-fps 60); }
   rm -f "$out/$row.txt"
-  run_godot $((${seconds%.*} + 200)) "${how[@]}" -- --model /model.gguf --personas /personas --bench "$seconds" \
-    --log "/out/$row.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
+  run_godot $((${seconds%.*} + 200)) "${how[@]}" -- --model /model.gguf --personas /personas --bench "$seconds" --birds "$birds" \
+    --detail "$detail" --log "/out/$row.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
 }
 
 for row in "${rows[@]}"; do
   case $row in
     silent) play silent --speak none ;;
-    heed) play heed --speak heed --budget "$budget" ;;
-    unlimited) play unlimited --speak heed --budget 0 ;;
-    alone) play alone --speak heed --budget 0 ;;
+    heed) play heed --speak heed --speech cpu --budget "$budget" ;;
+    unlimited) play unlimited --speak heed --speech cpu --budget 0 ;;
+    alone) play alone --speak heed --speech cpu --budget 0 ;;
+    heed-gpu) play heed-gpu --speak heed --speech gpu --budget "$budget" ;;
+    unlimited-gpu) play unlimited-gpu --speak heed --speech gpu --budget 0 ;;
     llama) variables="LLAMA_SPEAKER_THREADS=$(nproc)" play llama --speak LlamaSpeaker ;;
     llama-fewer) variables="LLAMA_SPEAKER_THREADS=$(($(nproc) > 1 ? $(nproc) - 1 : 1))" play llama-fewer --speak LlamaSpeaker ;;
     # ggml-vulkan leaves software drivers out unless it is told to take one.
     llama-vulkan) variables="LLAMA_SPEAKER_GPU_LAYERS=99 GGML_VK_VISIBLE_DEVICES=0" play llama-vulkan --speak LlamaSpeaker ;;
-    *) echo "there is no row $row" >&2; exit 2 ;;
   esac
 done
 versions=$("$in_root" "$folder" dpkg-query -W -f '${Package} ${Version}, ' godot libllama0 libggml0 mesa-vulkan-drivers 2>/dev/null || true)
-echo "${versions}heed $(git -C "$root" rev-parse --short HEAD), $(nproc) processors ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)), $size, $seconds s a row"
-exec python3 "$here/peers/godot_frames.py" "$budget" "$out" "${rows[@]}"
+setting="$size, $detail, $birds birds, $([[ $fps == 0 ]] && echo "no cap" || echo "at most $fps frames a second"), $seconds s a row"
+setting+="; ${versions}heed $(git -C "$root" rev-parse --short HEAD), $(nproc) processors ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1))"
+exec python3 "$here/peers/godot_frames.py" --form "$form" --command "$command" --setting "$setting" "$budget" "$out" "${rows[@]}"

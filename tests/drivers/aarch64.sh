@@ -3,6 +3,7 @@
 # a folder of their own, and a CMake toolchain file. Nothing foreign is installed into the system. Prints the file's
 # name.
 #   aarch64.sh FOLDER
+#   aarch64.sh FOLDER library    where nothing is to run, which needs no emulator
 # Programs then run with: qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=FOLDER/root/usr/lib/aarch64-linux-gnu
 set -euo pipefail
 
@@ -11,8 +12,10 @@ folder=$(cd "$1" && pwd)
 file=$folder/toolchain.cmake
 [[ ! -f $file ]] || { echo "$file"; exit 0; }
 
-for tool in aarch64-linux-gnu-g++ qemu-aarch64 apt-get dpkg; do
-  command -v $tool >/dev/null || { echo "aarch64.sh: there is no $tool (Debian: g++-aarch64-linux-gnu, qemu-user)" >&2; exit 1; }
+tools=(aarch64-linux-gnu-g++ apt-get dpkg)
+[[ ${2:-} == library ]] || tools+=(qemu-aarch64)
+for tool in "${tools[@]}"; do
+  command -v "$tool" >/dev/null || { echo "aarch64.sh: there is no $tool (Debian: g++-aarch64-linux-gnu, qemu-user)" >&2; exit 1; }
 done
 
 # apt gets lists and a cache of its own for that architecture alone.

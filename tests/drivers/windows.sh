@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes what a build for Windows needs beside Debian's MinGW: the libraries that heed links, built from Debian's sources
 # into a folder of their own, and a CMake toolchain file. Nothing is installed into the system. Prints the file's name.
-#   windows.sh FOLDER
+#   windows.sh FOLDER            and what tests and samples link
+#   windows.sh FOLDER library    no more than heed's library links, which needs no Wine
 # Programs then run with: WINEPREFIX=ANY_FOLDER WINEDEBUG=-all wine PROGRAM
 set -euo pipefail
 
@@ -10,8 +11,10 @@ folder=$(cd "$1" && pwd)
 file=$folder/toolchain.cmake
 [[ ! -f $file ]] || { echo "$file"; exit 0; }
 
-for tool in x86_64-w64-mingw32-g++-posix wine apt-get cmake ninja; do
-  command -v $tool >/dev/null || { echo "windows.sh: there is no $tool (tests/drivers/install.sh windows)" >&2; exit 1; }
+packages=(highway utf8proc nlohmann-json3) tools=(x86_64-w64-mingw32-g++-posix apt-get cmake ninja) set_name=cross
+[[ ${2:-} == library ]] || { packages+=(catch2 cli11); tools+=(wine); set_name=windows; }
+for tool in "${tools[@]}"; do
+  command -v "$tool" >/dev/null || { echo "windows.sh: there is no $tool (tests/drivers/install.sh $set_name)" >&2; exit 1; }
 done
 
 cat >"$file.tmp" <<TEXT
@@ -40,7 +43,6 @@ apt=(-qq -o Dir::Etc::sourcelist="$folder/apt/sources.list" -o Dir::Etc::sourcep
      -o Dir::State::lists="$folder/apt/lists" -o Dir::Cache="$folder/apt/cache" -o APT::Sandbox::User=root)
 apt-get "${apt[@]}" update >&2
 
-packages=(highway utf8proc catch2 nlohmann-json3 cli11)
 (cd "$folder/apt" && apt-get "${apt[@]}" --download-only source "${packages[@]}" >&2)
 for package in "${packages[@]}"; do
   source=$folder/source/$package

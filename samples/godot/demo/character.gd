@@ -8,6 +8,7 @@ var title := ""
 var color := Color.WHITE
 var speaker: Node  # a HeedSpeaker, or what has its methods and signals
 var is_open := false
+var has_failed := false
 var bubble := PanelContainer.new()
 var above := Vector3(0, 2.1, 0)  # where the bubble points to
 var shift := Vector2.ZERO  # of the bubble, in pixels
@@ -81,6 +82,7 @@ func _on_end(_answer: String) -> void:
 	_show(_marked(speaker.get_answer()))
 
 func _on_failed(why: String) -> void:
+	has_failed = true
 	_show("[i]" + why + "[/i]")
 
 func _on_looked(words: PackedStringArray, weights: PackedFloat32Array) -> void:

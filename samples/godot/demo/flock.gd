@@ -36,9 +36,9 @@ var _pipeline := RID()
 var _uniforms := RID()
 var _time := 0.0
 
-func _init(on: HeedDevice) -> void:
+func _init(on: HeedDevice, count: int) -> void:
 	device = on
-	birds = BIRDS_ON_GPU if device.is_gpu() else BIRDS_ON_CPU
+	birds = count if count > 0 else BIRDS_ON_GPU if device.is_gpu() else BIRDS_ON_CPU
 
 func _ready() -> void:
 	multimesh = MultiMesh.new()

@@ -3,6 +3,9 @@
 #   --budget MS       how much of each frame the characters may take; default 4, 0: no limit
 #   --speak none|heed|CLASS   whether the characters speak by themselves while --bench or --show goes on; CLASS: by nodes of another
 #                     class with HeedSpeaker's methods and signals
+#   --speech auto|cpu|gpu   where the characters' model computes; auto: on Godot's GPU, unless that is a software driver
+#   --birds COUNT     how many fly; 0: 320 on a GPU, 80 on the CPU
+#   --detail full|plain   plain: without shadows, sky, glow and smooth edges, for a processor that draws
 #   --bench SECONDS   plays for so long, and ends; --log FILE then has the time of each frame in ms, a line for each, and in its last
 #                     lines, after "#", what came of it
 #   --show WHAT --png FILE   plays, writes a picture and ends; WHAT: settle, scatter, talk or look
@@ -13,6 +16,9 @@ var encoder := ""
 var personas := ""
 var budget := 4.0
 var speak := "none"
+var speech := "auto"
+var birds := 0
+var detail := "full"
 var speaker: String:  # the class
 	get: return "HeedSpeaker" if speak in ["none", "heed"] else speak
 var bench := 0.0
@@ -31,6 +37,9 @@ func read(arguments: PackedStringArray) -> String:
 			"--personas": personas = value
 			"--budget": budget = value.to_float()
 			"--speak": speak = value
+			"--speech": speech = value
+			"--birds": birds = value.to_int()
+			"--detail": detail = value
 			"--bench": bench = value.to_float()
 			"--log": log_file = value
 			"--show": show = value
@@ -38,6 +47,12 @@ func read(arguments: PackedStringArray) -> String:
 			_: return "there is no %s" % arguments[i]
 	if not speak in ["none", "heed"] and not ClassDB.class_exists(speak):
 		return "--speak is none, heed or the name of a class"
+	if not speech in ["auto", "cpu", "gpu"]:
+		return "--speech is auto, cpu or gpu"
+	if not detail in ["full", "plain"]:
+		return "--detail is full or plain"
+	if birds < 0:
+		return "--birds is a count"
 	if not show in ["settle", "scatter", "talk", "look"]:
 		return "--show is settle, scatter, talk or look"
 	return ""

@@ -23,6 +23,7 @@ void sky() {
 }
 """
 
+var is_plain := false  # set before it comes into the tree: without what a processor that draws takes long for
 var _flames: Array[OmniLight3D] = []
 var _time := 0.0
 
@@ -109,16 +110,17 @@ func _sky() -> void:
 	sky.radiance_size = Sky.RADIANCE_SIZE_64
 	sky.process_mode = Sky.PROCESS_MODE_QUALITY
 	var environment := Environment.new()
-	environment.background_mode = Environment.BG_SKY
-	environment.sky = sky
+	environment.background_mode = Environment.BG_COLOR if is_plain else Environment.BG_SKY
+	environment.background_color = Color(0.42, 0.24, 0.34)
+	environment.sky = null if is_plain else sky
 	environment.ambient_light_source = Environment.AMBIENT_SOURCE_COLOR
 	environment.ambient_light_color = Color(0.40, 0.36, 0.58)
 	environment.ambient_light_energy = 0.55
 	environment.tonemap_mode = Environment.TONE_MAPPER_FILMIC
-	environment.glow_enabled = true
+	environment.glow_enabled = not is_plain
 	environment.glow_intensity = 0.55
 	environment.glow_bloom = 0.05
-	environment.fog_enabled = true
+	environment.fog_enabled = not is_plain
 	environment.fog_light_color = Color(0.60, 0.34, 0.34)
 	environment.fog_density = 0.009
 	environment.fog_sky_affect = 0.0
@@ -129,7 +131,7 @@ func _sky() -> void:
 	sun.rotation_degrees = Vector3(-13, 205, 0)
 	sun.light_color = Color(1.0, 0.58, 0.36)
 	sun.light_energy = 0.9
-	sun.shadow_enabled = true
+	sun.shadow_enabled = not is_plain
 	sun.directional_shadow_mode = DirectionalLight3D.SHADOW_ORTHOGONAL
 	sun.directional_shadow_max_distance = 40.0
 	add_child(sun)

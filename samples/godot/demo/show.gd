@@ -31,7 +31,7 @@ func _frames(count: int) -> void:
 # Whoever is silent is asked something.
 func _keep_talking() -> void:
 	for person in village.people:
-		if not person.speaker.is_speaking() and person.is_open:
+		if not person.speaker.is_speaking() and person.is_open and not person.has_failed:
 			person.ask(QUESTIONS[_asked % QUESTIONS.size()])
 			_asked += 1
 
@@ -48,7 +48,7 @@ func bench() -> void:
 		# The models are opened and the personas read before the clock runs.
 		_keep_talking()
 		var end_of_wait := Time.get_ticks_msec() + 60000
-		while Time.get_ticks_msec() < end_of_wait and village.people.any(func(person: Node) -> bool: return person.speaker.get_tokens() == 0):
+		while Time.get_ticks_msec() < end_of_wait and village.people.any(func(person: Node) -> bool: return person.speaker.is_speaking() and person.speaker.get_tokens() == 0):
 			await get_tree().process_frame
 	_times.clear()
 	var tokens_before := _tokens()

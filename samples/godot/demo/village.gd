@@ -42,18 +42,21 @@ func _ready() -> void:
 		return
 	flock_device.open()
 	# A software driver is no place for a language model: the CPU itself is faster.
-	if flock_device.is_software():
+	if options.speech == "cpu" or (options.speech == "auto" and flock_device.is_software()):
 		speech_device.open_cpu()
 	else:
 		speech_device.open()
 	var scenery := Scenery.new()
+	if options.detail == "plain":
+		scenery.is_plain = true
+		get_viewport().msaa_3d = Viewport.MSAA_DISABLED
 	add_child(scenery)
 	var camera := Camera3D.new()
 	camera.position = Vector3(-0.4, 4.0, 10.5)
 	camera.rotation_degrees = Vector3(-3, 0, 0)
 	camera.fov = 56
 	add_child(camera)
-	flock = Flock.new(flock_device)
+	flock = Flock.new(flock_device, options.birds)
 	add_child(flock)
 	_people(scenery)
 	_controls()

@@ -77,11 +77,11 @@ godot::Error HeedAttention::make(const char* method, godot::Object object, const
   return godot::Error::Ok;
 }
 
-godot::Error HeedAttention::open(godot::Object device, const std::string& path, const std::string& prefix) {
+godot::Error HeedAttention::open(godot::Object device, const std::string& given, const std::string& prefix) {
+  const std::string path = godot::system_path(given);
   heed::Checkpoint checkpoint;
   if (heed::Checkpoint::open(path, godot::log(), &checkpoint) != heed::Status::Ok) {
-    godot::error("HeedAttention.open: there are no weights at " + path +
-                 "; a path is one of the system, not of res://");
+    godot::error("HeedAttention.open: there are no weights in " + path + godot::why_no_file(path));
     return godot::Error::FileCannotBeRead;
   }
   std::vector<AttentionWeight> weights = weights_of(shape_, prefix);

@@ -28,7 +28,7 @@ class HeedAttention final : public godot::Instance {
   explicit HeedAttention(godot::Object object) : Instance(object) {}
   ~HeedAttention() override;
 
-  godot::Error open(godot::Object device, const std::string& path, const std::string& prefix);
+  godot::Error open(godot::Object device, const std::string& given, const std::string& prefix);
   godot::Error open_by_rule(godot::Object device, int64_t seed);
   void close() { work_.reset(); }
   bool is_open() const { return work_ != nullptr; }

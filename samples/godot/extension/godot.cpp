@@ -1,6 +1,7 @@
 #include "godot.hpp"
 
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <unordered_map>
 
@@ -181,6 +182,31 @@ heed::Log log() {
             level == heed::LogLevel::Error ? error(message) : warning(message);
           },
           nullptr, heed::LogLevel::Warning};
+}
+
+namespace {
+std::filesystem::path named(const std::string& path) { return std::u8string(path.begin(), path.end()); }
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(named(path), ignored);
+}
+}  // namespace
+
+std::string system_path(const std::string& path) {
+  if (!path.starts_with("res://") && !path.starts_with("user://")) return path;
+  const auto found = call_for<std::string>(singleton("ProjectSettings"), "globalize_path", {path});
+  // In an exported game Godot only takes "res://" away, which leaves a path from wherever the game was started.
+  return named(found).is_absolute() && is_there(found) ? found : path;
+}
+
+std::string why_no_file(const std::string& path) {
+  if (is_there(path)) return "";
+  const std::string nothing = "; nothing is at \"" + path + "\"";
+  if (!path.starts_with("res://")) return nothing;
+  return nothing +
+         " as a file of its own. In an exported game res:// is inside the .pck, which heed does not read: keep the "
+         "file beside "
+         "the program, and open OS.get_executable_path().get_base_dir().path_join(\"its name\")";
 }
 
 Instance::Instance(Object object) : object_(object) {

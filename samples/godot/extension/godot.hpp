@@ -40,6 +40,11 @@ void error(const std::string& message);
 void warning(const std::string& message);
 heed::Log log();
 
+// The system's path of one of res:// or user://, if something is there; else the path as it is.
+std::string system_path(const std::string& path);
+// What to add to a message that something could not be opened: nothing if it is there, else that it is not, and what to do.
+std::string why_no_file(const std::string& path);
+
 // Base of what stands behind an object of Godot's.
 class Instance {
  public:

@@ -28,9 +28,8 @@ void initialize(void*, GDExtensionInitializationLevel level) {
 void deinitialize(void*, GDExtensionInitializationLevel level) {
   if (level != GDEXTENSION_INITIALIZATION_SCENE) return;
   Gpu::begin_to_close();
-  Worker::wait_for_all();
+  Worker::end_all();
   Gpu::close_all();
-  Worker::wait_for_all();  // of those that what was closed let go
   for (const godot::Class* one : classes()) godot::unregister_class(*one);
 }
 

@@ -74,7 +74,8 @@ godot::Error HeedSpeaker::open(godot::Object object, const std::string& path) {
   if (!device->can_serve_models("HeedSpeaker.open")) return godot::Error::Unavailable;
   forget();
   // The new one is taken first, so that a speaker that opens its own model again keeps it.
-  auto before = std::exchange(model_, SpeakerModel::of(device->gpu(), device->cpu(), path, context_tokens_));
+  auto before =
+      std::exchange(model_, SpeakerModel::of(device->gpu(), device->cpu(), godot::system_path(path), context_tokens_));
   if (before) SpeakerModel::leave(std::move(before));
   return godot::Error::Ok;
 }
@@ -101,8 +102,8 @@ godot::Error HeedSpeaker::set_persona_file(const std::string& path) {
   if (refuse_speaking("set_persona_file")) return godot::Error::Busy;
   talk::Persona persona;
   std::string problem;
-  if (talk::read_persona(path, &persona, &problem)) return become(std::move(persona));
-  godot::error("HeedSpeaker.set_persona_file: " + problem);
+  if (talk::read_persona(godot::system_path(path), &persona, &problem)) return become(std::move(persona));
+  godot::error("HeedSpeaker.set_persona_file: " + problem + godot::why_no_file(godot::system_path(path)));
   return godot::Error::FileCannotBeRead;
 }
 

@@ -1,13 +1,13 @@
 #include "speaker_model.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "godot.hpp"
+#include "processor.hpp"
 #include "speaker_look.hpp"
 
 struct SpeakerTalk {
@@ -107,7 +107,8 @@ std::shared_ptr<SpeakerAnswer> SpeakerModel::say(const std::shared_ptr<SpeakerTa
   worker_.post([self = shared_from_this(), talk, answer, text = std::move(text)] {
     if (answer->is_cancelled()) return;
     if (self->status_ != heed::Status::Ok)
-      return answer->fail("the model could not be opened: " + self->why(self->status_));
+      return answer->fail("the model could not be opened: " + self->why(self->status_) +
+                          godot::why_no_file(self->path_));
     heed::Status status = talk->conversation.valid() ? heed::Status::Ok : self->begin(*talk);
     if (status == heed::Status::Ok) status = talk->conversation.say(text);
     talk->drawn.clear();
@@ -125,10 +126,10 @@ void SpeakerModel::post_step(const std::shared_ptr<SpeakerTalk>& talk, const std
 void SpeakerModel::step(const std::shared_ptr<SpeakerTalk>& talk, const std::shared_ptr<SpeakerAnswer>& answer) {
   if (answer->is_cancelled()) return;
   if (frames_ || (is_limited_ && allowed_ms_ <= 0)) return waiting_.push_back({talk, answer});
-  const auto begin = std::chrono::steady_clock::now();
+  const ProcessorShare share;
   heed::TextPiece piece;
   const heed::Status status = talk->conversation.step(&piece);
-  allowed_ms_ -= std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  allowed_ms_ -= share.took_ms();
   if (!pass_on({talk, answer}, status, piece)) post_step(talk, answer);
 }
 
@@ -163,15 +164,10 @@ void SpeakerModel::step_in_frame(double budget_ms) {
   });
 }
 
+// Debts stay for the frames that follow, but what nobody used does not, and steps without a limit leave no debts.
 void SpeakerModel::allow_time(double budget_ms) {
-  using Milliseconds = std::chrono::duration<double, std::milli>;
-  constexpr Milliseconds kLongest{1000};  // what nobody used is not saved up for longer
-  constexpr double kFrameMs = 1000.0 / 60;
-  const auto now = std::chrono::steady_clock::now();
-  const Milliseconds gone = std::min<Milliseconds>(now - std::exchange(allowed_at_, now), kLongest);
   is_limited_ = budget_ms > 0;
-  // Steps without a limit leave no debts.
-  allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms / kFrameMs * gone.count() : 0;
+  allowed_ms_ = is_limited_ ? std::min(allowed_ms_, 0.0) + budget_ms : 0;
   if (is_limited_ && allowed_ms_ <= 0) return;
   for (const Waiting& one : std::exchange(waiting_, {})) post_step(one.talk, one.answer);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -73,8 +72,8 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   // What the character looked at when it began this word of its last answer; words are parted by spaces.
   std::shared_ptr<SpeakerAnswer> look(const std::shared_ptr<SpeakerTalk>& talk, int64_t word);
   // Once in each frame while somebody speaks. 0: no limit. On the GPU, the frame gets a part of a step that takes about so many
-  // milliseconds. On the CPU, whose steps are not cut, they may take such a share of the time that goes by: so many of the
-  // milliseconds that a frame has at 60 frames a second. What a step takes beyond that, it pays by waiting afterwards.
+  // milliseconds. On the CPU, whose steps are not cut, they may take so much in each frame from others that want the processors
+  // (ProcessorShare). What a step takes beyond that, it pays by waiting for later frames.
   void allow(int64_t frame, double budget_ms);
   // Once for each `of`: a speaker lets go of the model, which it must hold by nothing else.
   static void leave(std::shared_ptr<SpeakerModel> model);
@@ -104,7 +103,6 @@ class SpeakerModel : public std::enable_shared_from_this<SpeakerModel> {
   std::deque<Waiting> waiting_;  // for time, or on the GPU for the next frame
   double allowed_ms_ = 0;
   bool is_limited_ = false;
-  std::chrono::steady_clock::time_point allowed_at_;
   heed::Device device_;
   heed::TextGenerator generator_;
   std::unique_ptr<SpeakerFrames> frames_;  // on the GPU

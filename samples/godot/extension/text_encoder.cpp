@@ -27,6 +27,7 @@ struct EncoderModel {
   // These are the worker's.
   heed::Device device;
   heed::TextEncoder encoder;
+  std::string path;
   heed::Status status = heed::Status::NotReady;
   godot::Texts intents;
   std::vector<float> vectors;  // [intents, width], each of length 1
@@ -59,7 +60,7 @@ Found EncoderModel::find(const std::string& text) {
   std::vector<float> vector;
   if (status == heed::Status::Ok && !intents.empty()) status = encode({text}, &vector);
   if (status != heed::Status::Ok) {
-    result.problem = std::string("the model cannot be used: ") + heed::to_string(status);
+    result.problem = std::string("the model cannot be used: ") + heed::to_string(status) + godot::why_no_file(path);
     return result;
   }
   std::vector<float> cosine(intents.size());
@@ -97,7 +98,8 @@ godot::Error HeedTextEncoder::open(godot::Object object, const std::string& path
   auto fresh = std::make_shared<EncoderModel>();
   fresh->gpu = device->gpu();
   fresh->device = fresh->gpu ? fresh->gpu->background() : device->cpu();
-  fresh->worker.post([model = fresh, path] {
+  fresh->worker.post([model = fresh, path = godot::system_path(path)] {
+    model->path = path;
     model->status = heed::TextEncoder::open(model->device, path, {.log = godot::log()}, &model->encoder);
   });
   leave();

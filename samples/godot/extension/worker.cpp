@@ -29,7 +29,7 @@ struct Worker::Jobs {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Job> jobs;
-  bool last_is_posted = false, is_over = false;
+  bool last_is_posted = false, is_cut_short = false, is_over = false;
   std::thread thread;
 
   void post(Job job) {
@@ -38,9 +38,17 @@ struct Worker::Jobs {
     changed.notify_one();
   }
 
+  void end(bool cuts_short) {
+    const std::lock_guard lock(mutex);
+    last_is_posted = true;
+    is_cut_short = is_cut_short || cuts_short;
+    changed.notify_one();
+  }
+
   void work() {
     while (true) {
       Job job;
+      bool is_dropped = false;
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [this] { return last_is_posted || !jobs.empty(); });
@@ -50,38 +58,32 @@ struct Worker::Jobs {
         }
         job = std::move(jobs.front());
         jobs.pop_front();
+        is_dropped = is_cut_short;
       }
-      job();  // and is destroyed without the lock, since what it holds may post
+      if (!is_dropped) job();  // and it is destroyed without the lock, since what it holds may post
     }
   }
 };
 
 namespace {
 
-// Those whose workers are gone, with threads that may still be at work.
-struct Leavers {
+// Every worker whose thread was not joined yet, also those that nobody has any more.
+struct Threads {
   std::mutex mutex;
   std::list<std::shared_ptr<void>> jobs;
 };
-Leavers& leavers() {
-  static Leavers all;
+Threads& threads() {
+  static Threads all;
   return all;
 }
 
 }  // namespace
 
 Worker::Worker() : jobs_(std::make_shared<Jobs>()) {
-  jobs_->thread = std::thread([jobs = jobs_.get()] {
-    yield_to_frames();
-    jobs->work();
-  });
-}
-
-Worker::~Worker() {
-  const std::lock_guard all(leavers().mutex);
+  const std::lock_guard all(threads().mutex);
   // Threads that have ended meanwhile are joined here, which takes no time, so that they do not pile up.
-  leavers().jobs.remove_if([](const std::shared_ptr<void>& leaver) {
-    Jobs& jobs = *static_cast<Jobs*>(leaver.get());
+  threads().jobs.remove_if([](const std::shared_ptr<void>& known) {
+    Jobs& jobs = *static_cast<Jobs*>(known.get());
     {
       const std::lock_guard lock(jobs.mutex);
       if (!jobs.is_over) return false;
@@ -89,26 +91,31 @@ Worker::~Worker() {
     jobs.thread.join();
     return true;
   });
-  leavers().jobs.push_back(jobs_);
-  const std::lock_guard lock(jobs_->mutex);
-  jobs_->last_is_posted = true;
-  jobs_->changed.notify_one();
+  jobs_->thread = std::thread([jobs = jobs_.get()] {
+    yield_to_frames();
+    jobs->work();
+  });
+  threads().jobs.push_back(jobs_);
 }
+
+Worker::~Worker() { jobs_->end(false); }
 
 void Worker::post(Job job) {
   const std::shared_ptr<Jobs> jobs = jobs_;  // the job may end the life of this worker
   jobs->post(std::move(job));
 }
 
-void Worker::wait_for_all() {
+void Worker::end_all() {
   while (true) {
-    std::shared_ptr<void> leaver;
+    std::shared_ptr<void> next;
     {
-      const std::lock_guard all(leavers().mutex);
-      if (leavers().jobs.empty()) return;
-      leaver = std::move(leavers().jobs.front());
-      leavers().jobs.pop_front();
+      const std::lock_guard all(threads().mutex);
+      if (threads().jobs.empty()) return;
+      next = std::move(threads().jobs.front());
+      threads().jobs.pop_front();
     }
-    static_cast<Jobs*>(leaver.get())->thread.join();
+    Jobs& jobs = *static_cast<Jobs*>(next.get());
+    jobs.end(true);
+    jobs.thread.join();
   }
 }

@@ -17,8 +17,9 @@ class Worker {
   // From any thread. The job, and what it holds, is destroyed on the worker's thread.
   void post(Job job);
 
-  // Waits until the threads of all workers that are gone have ended: before the library's code goes away.
-  static void wait_for_all();
+  // Ends the threads of all workers, also of those that somebody still has, and waits for them: before the library's code goes
+  // away. The jobs that they are at are done; others are only destroyed.
+  static void end_all();
 
  private:
   struct Jobs;

@@ -203,6 +203,8 @@ func from_file(device: HeedDevice, folder: String) -> void:
 	var x := drawn(QUERIES * WIDTH, 5)
 	var context := drawn(KEYS * WIDTH, 6)
 	compare(attention.run(x, context), expected(x, context), "weights of a file")
+	write_layer("user://layer.safetensors")
+	check(layer().open(device, "user://layer.safetensors", "birds") == OK, "open a file of user://")
 	check(layer().open(device, path, "fishes") == ERR_FILE_CANT_READ, "a prefix that is not there")
 	var other := layer()
 	other.heads = 5
