@@ -12,8 +12,8 @@ namespace {
 // [B, H, S_q, n] is seen as [B, G, H / G S_q, n].
 class Expansion {
  public:
-  Expansion(GraphData* graph, const Node& attention, std::vector<Node>* out)
-      : graph_(*graph), build_(*graph, "attention"), attention_(attention), out_(*out) {}
+  Expansion(GraphData* graph, const Node& attention, bool reproducible, std::vector<Node>* out)
+      : graph_(*graph), build_(*graph, "attention"), attention_(attention), reproducible_(reproducible), out_(*out) {}
 
   void run() {
     const auto& attrs = attention_.as<AttentionAttrs>();
@@ -47,7 +47,9 @@ class Expansion {
     // The output lies in memory token by token, where rows of the heads of one group lie apart: they are copied there.
     const Tensor output = attention_.outputs[0];
     const Tensor mixed = grouped_ ? like(output, build_.info(output)) : output;
-    add(Op::Matmul, {rows(used), value}, rows(mixed), MatmulAttrs{}, ".values");
+    MatmulAttrs values;
+    values.skips_zeros = reproducible_;
+    add(Op::Matmul, {rows(used), value}, rows(mixed), values, ".values");
     if (grouped_) static_cast<void>(copy(mixed, output, ".output"));
   }
 
@@ -111,6 +113,7 @@ class Expansion {
   GraphData& graph_;
   Build build_;
   const Node& attention_;
+  const bool reproducible_;
   std::vector<Node>& out_;
   bool grouped_ = false;
   SizeId key_heads_ = 0;
@@ -256,8 +259,9 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
     if (keep) nodes.push_back(node);
     // A kernel that writes any strides is the CPU's, which works on such heads together by itself.
     if (keep && node.op == Op::Attention && !options.strided_attention) gather_heads(graph, &nodes.back());
-    if (!keep) Expansion(graph, node, &nodes).run();
-    if (!keep && node.outputs[out::kLogSumExp].valid()) Expansion(graph, node, &nodes).add_log_sum_exp();
+    if (!keep) Expansion(graph, node, options.reproducible, &nodes).run();
+    if (!keep && node.outputs[out::kLogSumExp].valid())
+      Expansion(graph, node, options.reproducible, &nodes).add_log_sum_exp();
   }
   graph->nodes = std::move(nodes);
 }

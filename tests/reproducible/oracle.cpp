@@ -49,7 +49,8 @@ const char* to_string(Fault fault) {
                                     "NaN as they are",
                                     "-0 kept",
                                     "a fused polynomial",
-                                    "products rounded towards zero"};
+                                    "products rounded towards zero",
+                                    "values of hidden keys count"};
   return kNames[static_cast<size_t>(fault)];
 }
 
@@ -151,7 +152,7 @@ float Oracle::activate(Activation kind, float x) const {
 }
 
 Floats Oracle::product(const Floats& a, const Floats& b, const Floats& bias, int64_t m, int64_t n, float scale,
-                       Activation kind) const {
+                       Activation kind, Zeros zeros) const {
   const int64_t k = static_cast<int64_t>(a.size()) / m;
   const auto factor = [&](float x) { return fault == Fault::FineFactors ? x : coarse(x); };
   const auto sum = [&](int64_t row, int64_t column) {
@@ -163,6 +164,7 @@ Floats Oracle::product(const Floats& a, const Floats& b, const Floats& bias, int
       double wide = 0.0;
       for (int64_t p = first; p != end; p += step) {
         const auto [x, y] = term(p);
+        if (zeros == Zeros::Skipped && x == 0.0f && fault != Fault::HiddenValues) continue;
         if (fault == Fault::DoubleProducts) wide += static_cast<double>(x) * static_cast<double>(y);
         s = fault == Fault::FusedProducts ? std::fma(x, y, s) : s + product_of(fault, x, y);
       }
@@ -257,6 +259,19 @@ Floats Oracle::softmax(const Floats& x, int64_t n, float scale) const {
       v = v == 0.0f ? 0.0f : canonical(fault == Fault::DividedWeights ? v / sum : product_of(fault, v, inverse));
     return row;
   });
+}
+
+Floats Oracle::causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const {
+  const int64_t depth = static_cast<int64_t>(k.size()) / rows;
+  Floats turned;
+  for (int64_t p = 0; p < depth; ++p)
+    for (int64_t i = 0; i < rows; ++i) turned.push_back(k[static_cast<size_t>(i * depth + p)]);
+  Floats scores = product(q, turned, {}, rows, rows, scale, Activation::None);
+  for (int64_t i = 0; i < rows; ++i)
+    std::fill(scores.begin() + i * rows + i + 1, scores.begin() + (i + 1) * rows,
+              -std::numeric_limits<float>::infinity());
+  return product(softmax(scores, rows, 1.0f), v, {}, rows, static_cast<int64_t>(v.size()) / rows, 1.0f,
+                 Activation::None, Zeros::Skipped);
 }
 
 Floats Oracle::layernorm(const Floats& x, const Floats& gamma, const Floats& beta, int64_t n, float eps) const {

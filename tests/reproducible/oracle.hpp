@@ -32,14 +32,15 @@ enum class Fault : uint8_t {
   SignedZeros,       // -0 is kept
   FusedPolynomial,   // e^x by fused multiply-adds
   RoundedDown,       // products rounded towards zero
+  HiddenValues,      // values of hidden keys meet their weights of 0
 };
-inline constexpr Fault kFaults[] = {Fault::FusedProducts,   Fault::ReversedProducts, Fault::HalvesOfProducts,
-                                    Fault::LanesOfProducts, Fault::DoubleProducts,   Fault::FineFactors,
-                                    Fault::FusedEpilogue,   Fault::LanesOfRows,      Fault::NeighboursOfRows,
-                                    Fault::DoubleRows,      Fault::LibraryExp,       Fault::DividedWeights,
-                                    Fault::RoughReciprocal, Fault::LibraryRoot,      Fault::DividedMean,
-                                    Fault::KeptSubnormals,  Fault::FlushedBelow,     Fault::PayloadOfNan,
-                                    Fault::SignedZeros,     Fault::FusedPolynomial,  Fault::RoundedDown};
+inline constexpr Fault kFaults[] = {
+    Fault::FusedProducts,    Fault::ReversedProducts, Fault::HalvesOfProducts, Fault::LanesOfProducts,
+    Fault::DoubleProducts,   Fault::FineFactors,      Fault::FusedEpilogue,    Fault::LanesOfRows,
+    Fault::NeighboursOfRows, Fault::DoubleRows,       Fault::LibraryExp,       Fault::DividedWeights,
+    Fault::RoughReciprocal,  Fault::LibraryRoot,      Fault::DividedMean,      Fault::KeptSubnormals,
+    Fault::FlushedBelow,     Fault::PayloadOfNan,     Fault::SignedZeros,      Fault::FusedPolynomial,
+    Fault::RoundedDown,      Fault::HiddenValues};
 const char* to_string(Fault fault);
 
 using Floats = std::vector<float>;
@@ -54,8 +55,11 @@ struct Oracle {
   float activate(Activation kind, float x) const;
 
   // act(scale * (a x b) + bias), a [m, k], b [k, n], bias [n].
+  enum class Zeros : uint8_t { Multiplied, Skipped };  // elements of a that count as 0
   Floats product(const Floats& a, const Floats& b, const Floats& bias, int64_t m, int64_t n, float scale,
-                 Activation kind) const;
+                 Activation kind, Zeros zeros = Zeros::Multiplied) const;
+  // Of one head, with as many queries as keys.
+  Floats causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const;
   // Rows of n elements.
   Floats softmax(const Floats& x, int64_t n, float scale) const;
   Floats layernorm(const Floats& x, const Floats& gamma, const Floats& beta, int64_t n, float eps) const;
