@@ -45,7 +45,13 @@ void canon_finish_rows(const TileFinish& finish, const Activation& activate, int
     for (int64_t half = 0; half < 2; ++half) {
       const int64_t at = half * lanes();
       Vector value = canon::times(hn::LoadU(d, row + at), scale);
+      if (finish.slopes) {
+        if (other != nullptr) value = hn::Mul(value, activate.derivative(canon::flushed(hn::LoadU(d, other + at))));
+        hn::StoreU(canon::canonical(value), d, out + at);
+        continue;
+      }
       if (finish.bias != nullptr) value = canon::plus(value, canon::flushed(hn::LoadU(d, finish.bias + at)));
+      if (finish.kept != nullptr) hn::StoreU(canon::canonical(value), d, finish.kept + finish.residual_rows[r] + at);
       value = activate(value);
       if (other != nullptr) {
         const Vector last = canon::flushed(hn::LoadU(d, other + at));

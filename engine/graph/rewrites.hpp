@@ -15,7 +15,7 @@ void remove_idle_dropout(GraphData* graph, bool training);
 // Drops nodes whose results no output and no state needs.
 void remove_dead_nodes(GraphData* graph);
 // Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the options keep it, perhaps with lengths and
-// positions joined.
+// positions joined; in reproducible plans Op::AttentionBackward likewise.
 void lower_attention(GraphData* graph, const ScheduleOptions& options);
 // Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
 void isolate_outputs(GraphData* graph);

@@ -88,6 +88,7 @@ class Planner {
     if (options_.workspace == nullptr) return;
     detail::Build build(graph_, "compile");
     for (Node& node : graph_.nodes) {
+      if (options_.reproducible && node.op == Op::Matmul) continue;  // which is not split then
       const int64_t elements = options_.workspace(options_.context, graph_, max_values_, node);
       if (elements == 0) continue;
       TensorInfo info;

@@ -12,8 +12,8 @@ Status select_cross_entropy_backward(const Select& select) {
   if (status == Status::Ok) status = expect_dtype(select, in::kLossUpstream, "upstream", DType::F32);
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {in::kX, in::kLabels, in::kLossUpstream};
-  select_lanes(select, id, x.dims[static_cast<size_t>(x.rank - 1)],
-               [&](KernelUse* use) { bind(select, use, kInputs); });
+  select_summing_lanes(select, id, x.dims[static_cast<size_t>(x.rank - 1)],
+                       [&](KernelUse* use) { bind(select, use, kInputs); });
   return Status::Ok;
 }
 

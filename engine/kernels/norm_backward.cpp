@@ -87,7 +87,7 @@ Status select_norm_backward(const Select& select) {
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {in::kX, in::kUpstream, in::kBackwardGamma, in::kBackwardResidual};
   const Tensor rows = select.node.workspace;
-  select_lanes(select, id, x.dims[static_cast<size_t>(x.rank - 1)], [&](KernelUse* use) {
+  select_summing_lanes(select, id, x.dims[static_cast<size_t>(x.rank - 1)], [&](KernelUse* use) {
     use->key.set(NormBackwardConstants::KIND, number_of(select.node.as<NormBackwardAttrs>().kind));
     use->key.set(NormBackwardConstants::GAMMA, select.has(in::kBackwardGamma));
     use->key.set(NormBackwardConstants::RESIDUAL, select.has(in::kBackwardResidual));

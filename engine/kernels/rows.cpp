@@ -82,10 +82,12 @@ bool may_use_subgroups(const Select& select, const RowIds& ids) {
 
 }  // namespace
 
-Candidates lane_candidates(KernelId id) {
+Candidates lane_candidates(KernelId id, bool only_long) {
   Candidates candidates;
-  add_shape(&candidates, id, 8, 16, 32, "short rows: 16 per workgroup");
-  add_shape(&candidates, id, 32, 4, 256, "4 rows per workgroup");
+  if (!only_long) {
+    add_shape(&candidates, id, 8, 16, 32, "short rows: 16 per workgroup");
+    add_shape(&candidates, id, 32, 4, 256, "4 rows per workgroup");
+  }
   add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, "long rows: a workgroup each");
   return candidates;
 }

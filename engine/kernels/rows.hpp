@@ -22,6 +22,9 @@ void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_
 // the constants from 3 on.
 template <class Add>
 void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
+// The same for operations that sum up what their lanes have. In reproducible plans every row has 128 lanes.
+template <class Add>
+void select_summing_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
 // Appends the dispatch over `rows` rows of `length` elements; `vec4`: whether is_vec4 holds for all operands.
 Dispatch& emit_rows(const Emit& emit, int64_t rows, int64_t length, bool vec4 = false);
 
@@ -36,15 +39,24 @@ Walk walk_rows(const View& target, std::span<const View* const> views, Params* p
   return walk;
 }
 
-// A kernel each for short, middle and long rows; the last takes rows of any length.
-Candidates lane_candidates(KernelId id);
+// A kernel each for short, middle and long rows; the last takes rows of any length, and may be the only one.
+Candidates lane_candidates(KernelId id, bool only_long);
 uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length);
 
 template <class Add>
-void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
-  const Candidates candidates = lane_candidates(id);
+void add_lanes(const Select& select, KernelId id, SizeId length, bool only_long, const Add& add) {
+  const Candidates candidates = lane_candidates(id, only_long);
   add_kept(select, candidates, keep_rows(select, candidates, length), Vec4::Never,
            [&](const Candidate& candidate, bool) { add(&add_candidate(select, candidate)); });
+}
+
+template <class Add>
+void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
+  add_lanes(select, id, length, false, add);
+}
+template <class Add>
+void select_summing_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
+  add_lanes(select, id, length, select.reproducible(), add);
 }
 
 }  // namespace heed::kernels

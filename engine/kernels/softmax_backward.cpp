@@ -12,7 +12,7 @@ Status select_softmax_backward(const Select& select) {
   if (status == Status::Ok) status = expect_dtype(select, in::kVisible, "visible", weights.dtype);
   if (status != Status::Ok) return status;
   constexpr size_t kInputs[] = {in::kX, in::kUpstream, in::kVisible};
-  select_lanes(select, id, weights.dims[static_cast<size_t>(weights.rank - 1)], [&](KernelUse* use) {
+  select_summing_lanes(select, id, weights.dims[static_cast<size_t>(weights.rank - 1)], [&](KernelUse* use) {
     use->key.set(SoftmaxBackwardConstants::VISIBLE, select.has(in::kVisible));
     bind(select, use, kInputs);
   });
