@@ -89,8 +89,7 @@ void canon_loss_backward(const float* x, int64_t n, int64_t label, float smoothi
   CanonSums sums;
   each_vector(n, [&](int64_t i, int64_t count) { sums.add(i, take(out + i, count)); });
   const float others = sums.total(), total = others + own;
-  if (total == 0.0f)
-    return static_cast<void>(std::fill_n(out, n, hn::GetLane(canon::of_bits(0x7fc00000u))));
+  if (total == 0.0f) return static_cast<void>(std::fill_n(out, n, hn::GetLane(canon::of_bits(0x7fc00000u))));
   const float inverse = scalar_reciprocal(total), up = scalar_flushed(g);
   const float everywhere = scalar_times(smoothing, scalar_reciprocal(static_cast<float>(n)));
   map(out, out, n, [&](Vector power) {
@@ -114,8 +113,7 @@ void canon_softmax_backward(const float* p, const float* g, const float* visible
     const Vector weight = canon::coarse(take(p + i, count)), upstream = canon::flushed(take(g + i, count));
     Vector value = canon::times(by, canon::times(weight, canon::minus(upstream, sum)));
     value = hn::IfThenZeroElse(hn::Eq(weight, zero), canon::canonical(value));
-    if (visible != nullptr)
-      value = hn::IfThenZeroElse(hn::Eq(canon::flushed(take(visible + i, count)), zero), value);
+    if (visible != nullptr) value = hn::IfThenZeroElse(hn::Eq(canon::flushed(take(visible + i, count)), zero), value);
     put(value, out + i, count);
   });
 }
@@ -136,7 +134,8 @@ struct Normal {
 };
 
 Normal normal_of(Norm kind, const float* x, float eps, int64_t n) {
-  const float each = scalar_reciprocal(static_cast<float>(n)), first = kind == Norm::Layer ? scalar_flushed(x[0]) : 0.0f;
+  const float each = scalar_reciprocal(static_cast<float>(n)),
+              first = kind == Norm::Layer ? scalar_flushed(x[0]) : 0.0f;
   Normal normal;
   CanonSums sums;
   CanonMagnitudes magnitudes;
@@ -165,8 +164,7 @@ Normal normal_of(Norm kind, const float* x, float eps, int64_t n) {
   }
   const float difference = scalar_minus(scalar_times(sum, each), scalar_times(normal.rest, normal.rest));
   const float variance = difference < 0.0f ? 0.0f : difference;
-  normal.inverse =
-      scalar_root(scalar_plus(variance, scalar_times(scalar_times(eps, normal.scale), normal.scale)));
+  normal.inverse = scalar_root(scalar_plus(variance, scalar_times(scalar_times(eps, normal.scale), normal.scale)));
   return normal;
 }
 

@@ -52,8 +52,7 @@ UpdateFactors factors_of(const UpdateSettings& settings, const double* squares, 
   factors.step = steps;
   if (factors.taken <= 0.0f) return factors;
   factors.step = steps + 1.0f;
-  const float clipped =
-      most > 0.0f ? scalar_times(most, scalar_reciprocal(scalar_plus(norm, kLeastNorm))) : 1.0f;
+  const float clipped = most > 0.0f ? scalar_times(most, scalar_reciprocal(scalar_plus(norm, kLeastNorm))) : 1.0f;
   factors.gradient = clipped < 1.0f ? scalar_times(factor, clipped) : factor;
   return factors;
 }

@@ -50,8 +50,8 @@ float Oracle::root(float x) const {
 float Oracle::one_less_power(float x) const {
   if (x < -0.5f) return 1.0f - exp(x);
   float y = 2.75573192e-6f;
-  for (const float c : {2.48015873e-5f, 1.98412698e-4f, 1.38888889e-3f, 8.33333333e-3f, 4.16666667e-2f,
-                        1.66666667e-1f, 0.5f, 1.0f})
+  for (const float c :
+       {2.48015873e-5f, 1.98412698e-4f, 1.38888889e-3f, 8.33333333e-3f, 4.16666667e-2f, 1.66666667e-1f, 0.5f, 1.0f})
     y = multiply_add(y, x, c);
   return times(-x, y);
 }

@@ -12,12 +12,12 @@
 namespace heed::reproducible::training {
 namespace {
 
-constexpr int64_t kRows = 37, kColumns = 150, kDepth = 77, kTableRows = 5;
+constexpr int64_t kRows = 37, kColumns = 150, kDepth = 77, kTableRows = 5, kClasses = 3;
 constexpr float kEps = 1e-5f, kSmoothing = 0.1f, kScale = 0.3f;
 
 struct Inputs {
   Floats x, up, gamma, beta, a, b, of_product, of_loss;
-  std::vector<int32_t> labels, ids;
+  std::vector<int32_t> labels, classes, ids;
 
   explicit Inputs(bool wild)
       : x(values(kRows * kColumns, 21, wild)),
@@ -28,6 +28,7 @@ struct Inputs {
         b(values(kDepth * kColumns, 26, wild)),
         of_product(values(kRows * kColumns, 27, wild)),
         of_loss(values(kRows, 28, wild)) {
+    for (int32_t i = 0; i < kRows * kColumns / kClasses; ++i) classes.push_back(i % static_cast<int32_t>(kClasses));
     for (int32_t i = 0; i < kRows; ++i) {
       labels.push_back(i % 9 == 4 ? -100 : i * 17 % static_cast<int32_t>(kColumns));
       ids.push_back(i * 7 % 11 % static_cast<int32_t>(kTableRows));
@@ -49,6 +50,7 @@ Results expected(const Oracle& oracle, const Inputs& in) {
              l2 = oracle.norm_backward(Oracle::Norm::L2, in.x, in.up, {}, kColumns, kEps);
   Results results = {
       {"loss", oracle.loss(in.x, in.labels, kColumns, 0.0f)},
+      {"loss of classes", oracle.loss(in.x, in.classes, kClasses, 0.0f)},
       {"smoothed", oracle.loss(in.x, in.labels, kColumns, kSmoothing)},
       {"logits", oracle.loss_backward(in.x, in.labels, in.of_loss, kColumns, kSmoothing)},
       {"softmax", oracle.softmax_backward(oracle.softmax(in.x, kColumns, kScale), in.up, kColumns, kScale)},
@@ -87,10 +89,13 @@ Graph graph() {
   };
   const Tensor smoothed = g.cross_entropy(x, labels, kSmoothing);
   g.output("loss", g.cross_entropy(x, labels));
+  g.output("loss of classes", g.cross_entropy(g.reshape(x, {kRows * kColumns / kClasses, kClasses}),
+                                              g.input("classes", {kRows * kColumns / kClasses}, DType::I32)));
   g.output("smoothed", smoothed);
   outputs(smoothed, g.input("of_loss", {kRows}), {{"logits", x}});
   outputs(g.softmax(x, {.scale = kScale}), up, {{"softmax", x}});
-  outputs(g.layernorm(x, gamma, beta, kEps), up, {{"layernorm", x}, {"layernorm.gamma", gamma}, {"layernorm.beta", beta}});
+  outputs(g.layernorm(x, gamma, beta, kEps), up,
+          {{"layernorm", x}, {"layernorm.gamma", gamma}, {"layernorm.beta", beta}});
   outputs(g.rmsnorm(x, gamma, kEps), up, {{"rmsnorm", x}, {"rmsnorm.gamma", gamma}});
   outputs(g.l2_normalize(x, kEps), up, {{"l2_normalize", x}});
   outputs(g.embedding(table, ids), up, {{"table", table}});
@@ -103,11 +108,17 @@ Graph graph() {
 Results computed(Plan& plan, const Inputs& in, const Results& like) {
   Results results = like;
   const Floats table(static_cast<size_t>(kTableRows * kColumns), 1.0f);
-  std::vector<HostBuffer> buffers = {{"x", in.x},           {"up", in.up},
-                                     {"gamma", in.gamma},   {"beta", in.beta},
-                                     {"labels", in.labels}, {"ids", in.ids},
-                                     {"of_a", in.a},        {"of_b", in.b},
-                                     {"of_loss", in.of_loss}, {"of_product", in.of_product},
+  std::vector<HostBuffer> buffers = {{"x", in.x},
+                                     {"up", in.up},
+                                     {"gamma", in.gamma},
+                                     {"beta", in.beta},
+                                     {"labels", in.labels},
+                                     {"classes", in.classes},
+                                     {"ids", in.ids},
+                                     {"of_a", in.a},
+                                     {"of_b", in.b},
+                                     {"of_loss", in.of_loss},
+                                     {"of_product", in.of_product},
                                      {"table_of_rows", table}};
   for (auto& [name, values] : results) buffers.emplace_back(name, values);
   REQUIRE(plan.run(buffers) == Status::Ok);
