@@ -197,7 +197,8 @@ class Planner {
   static ScratchItem life(const Dataflow& flow, uint32_t storage, uint64_t bytes) {
     ScratchItem item;
     item.bytes = bytes;
-    item.first = item.last = static_cast<size_t>(flow.producer[storage]);
+    item.first = static_cast<size_t>(flow.first_producer[storage]);
+    item.last = static_cast<size_t>(flow.producer[storage]);
     for (const Dataflow::Reader& reader : flow.readers(storage)) item.last = std::max(item.last, reader.node);
     return item;
   }
