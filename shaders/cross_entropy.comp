@@ -33,8 +33,8 @@ void main() {
     if (is_minus_infinity(value)) {
       forbidden = 1.0;
     } else {
-      sum += exp(value - largest);
-      distances += value - largest;
+      ADD_ON_GRID(sum, EXP(SUBTRACT(value, largest)));
+      ADD_ON_GRID(distances, ON_GRID(SUBTRACT(value, largest)));
     }
   }
   sum = row_sum(sum);
@@ -53,10 +53,11 @@ void main() {
     } else if ((is_minus_infinity(own) && p.smoothing < 1.0) || (p.smoothing > 0.0 && forbidden > 0.0)) {
       bits = INFINITY_BITS;
     } else {
-      float loss = log(sum);
-      if (p.smoothing < 1.0) loss -= (1.0 - p.smoothing) * (own - largest);
-      if (p.smoothing > 0.0) loss -= p.smoothing * (distances / float(n));
-      bits = floatBitsToUint(loss);
+      float loss = LOG(sum);
+      if (p.smoothing < 1.0)
+        SUBTRACT_FROM(loss, MULTIPLY(SUBTRACT_ONCE(1.0, p.smoothing), SUBTRACT(own, largest)));
+      if (p.smoothing > 0.0) SUBTRACT_FROM(loss, MULTIPLY(p.smoothing, DIVIDE_BY_COUNT(distances, n)));
+      bits = floatBitsToUint(STORED(loss));
     }
   }
   result[p.offset[2] + DOT4(at, p.out_stride)] = uintBitsToFloat(bits);

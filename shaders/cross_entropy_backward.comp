@@ -14,7 +14,7 @@ layout(set = 0, binding = 3) writeonly buffer Out { OUT_T result[]; };
 const float LOWEST = -3.402823466e38;
 const uint INFINITY_BITS = 0x7f800000u, NAN_BITS = 0x7fc00000u;
 
-float power_of(float value, float largest) { return is_minus_infinity(value) ? 0.0 : exp(value - largest); }
+float power_of(float value, float largest) { return is_minus_infinity(value) ? 0.0 : EXP(SUBTRACT(value, largest)); }
 
 void main() {
   uint row = row_index();
@@ -36,24 +36,25 @@ void main() {
   // The label's share less 1 is that of all others, negated, which keeps its digits where it is small.
   float others = 0.0, own = 0.0;
   for (uint i = lane(); i < n && !strange; i += lanes())
-    if (i != label) others += power_of(FROM_A(x[x_row + i * p.x_stride[4]]), largest);
+    if (i != label) ADD_ON_GRID(others, power_of(FROM_A(x[x_row + i * p.x_stride[4]]), largest));
   others = row_sum(others);
   if (counts && !strange) own = power_of(FROM_A(x[x_row + label * p.x_stride[4]]), largest);
-  float total = others + own;
+  float total = ADD_ONCE(others, own);
   strange = strange || total == 0.0;
-  float inverse = strange ? 0.0 : 1.0 / total;
+  float inverse = strange ? 0.0 : INVERSE(total);
   float g = 0.0;
-  if (counts) g = upstream[p.offset[2] + DOT4(at, p.upstream_stride)];
-  float everywhere = p.smoothing / float(p.n);
+  if (counts) g = FLUSHED(upstream[p.offset[2] + DOT4(at, p.upstream_stride)]);
+  float everywhere = DIVIDE_BY_COUNT(p.smoothing, p.n);
 
   for (uint i = lane(); i < n; i += lanes()) {
     float value = 0.0;
     if (counts && strange) {
       value = uintBitsToFloat(NAN_BITS);
     } else if (counts && i == label) {
-      value = g * (p.smoothing - everywhere - others * inverse);
+      value = MULTIPLY(g, SUBTRACT(SUBTRACT(p.smoothing, everywhere), MULTIPLY(others, inverse)));
     } else if (counts) {
-      value = g * (power_of(FROM_A(x[x_row + i * p.x_stride[4]]), largest) * inverse - everywhere);
+      value = MULTIPLY(
+          g, SUBTRACT(MULTIPLY(power_of(FROM_A(x[x_row + i * p.x_stride[4]]), largest), inverse), everywhere));
     }
     result[p.offset[3] + row * p.n + i] = TO_OUT(value);
   }

@@ -4,11 +4,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/storage.glsl"
 #include "shared/groups.glsl"
-#ifdef CANON
-#include "shared/activation.glsl"
-#else
 #include "shared/activation_backward.glsl"
-#endif
 #include "shared/elementwise.h"
 
 #ifdef A_NARROW
@@ -47,13 +43,10 @@ void apply(uint element) {
     vec4 value = FOUR(a4, a_at);
     if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, FOUR(b4, b_at));
     if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, FOUR(b4, b_at));
-#ifndef CANON
     if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD) {
       vec4 before = FOUR(b4, b_at);
-      [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] *= activation_derivative(ACTIVATION, before[c]);
-    } else
-#endif
-    {
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) MULTIPLY_BY(value[c], activation_derivative(ACTIVATION, before[c]));
+    } else {
       MULTIPLY_BY(value, p.scale);
       [[unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(ACTIVATION, value[c]);
     }
@@ -63,11 +56,9 @@ void apply(uint element) {
   float value = ONE(a, a_at);
   if (KIND == HEED_ELEMENTWISE_ADD) ADD_TO(value, ONE(b, b_at));
   if (KIND == HEED_ELEMENTWISE_MUL) MULTIPLY_BY(value, ONE(b, b_at));
-#ifndef CANON
   if (KIND == HEED_ELEMENTWISE_ACTIVATION_BACKWARD)
-    value *= activation_derivative(ACTIVATION, ONE(b, b_at));
+    MULTIPLY_BY(value, activation_derivative(ACTIVATION, ONE(b, b_at)));
   else
-#endif
     value = activate(ACTIVATION, MULTIPLY(value, p.scale));
   result[out_at] = TO_OUT(value);
 }

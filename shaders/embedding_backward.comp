@@ -18,7 +18,7 @@ void main() {
   for (uint i = lane(); i < p.n; i += lanes()) {
     float sum = 0.0;
     for (uint at = first; at < first + p.count; ++at)
-      if (uint(ids[p.offset[1] + at]) == id) sum += FROM_A(rows[p.offset[0] + at * p.n + i]);
+      if (uint(ids[p.offset[1] + at]) == id) ADD_TO(sum, FROM_A(rows[p.offset[0] + at * p.n + i]));
     result[p.offset[2] + row * p.n + i] = TO_OUT(sum);
   }
 }

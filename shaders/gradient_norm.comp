@@ -18,7 +18,7 @@ void main() {
     if ((floatBitsToUint(value) & 0x7fffffffu) >= 0x7f800000u)
       strange = 1.0;
     else
-      sum += value * value;
+      ADD_ON_GRID(sum, MULTIPLY_COARSE(COARSE(value), COARSE(value)));
   }
   sum = row_sum(sum);
   strange = row_max(strange);

@@ -22,23 +22,27 @@ void main() {
     if (is_strange(value))
       strange = 1.0;
     else
-      sum += value;
+      ADD_ON_GRID(sum, value);
   }
   sum = row_sum(sum);
   strange = row_max(strange);
   if (lane() > 0u) return;
 
-  float factor = settings[p.offset[1] + HEED_UPDATE_GRADIENT], most = settings[p.offset[1] + HEED_UPDATE_MOST_NORM];
-  float norm = sqrt(sum) * abs(factor);
+  float factor = FLUSHED(settings[p.offset[1] + HEED_UPDATE_GRADIENT]);
+  float most = FLUSHED(settings[p.offset[1] + HEED_UPDATE_MOST_NORM]);
+  float norm = MULTIPLY(ROOT(sum), abs(factor));
   bool whole = strange == 0.0 && !is_strange(sum) && !is_strange(norm);
   bool applies = settings[p.offset[1] + HEED_UPDATE_APPLIES] != 0.0;
   float taken = !applies ? 0.0 : whole ? 1.0 : -1.0;
   if (whole && most > 0.0) {
-    float clipped = most / (norm + LEAST_NORM);
-    if (clipped < 1.0) factor *= clipped;
+    float clipped = DIVIDE(most, ADD(norm, LEAST_NORM));
+    if (clipped < 1.0) MULTIPLY_BY(factor, clipped);
   }
   float count = step_count[p.offset[2]];
-  if (taken > 0.0) step_count[p.offset[2]] = count += 1.0;
+  if (taken > 0.0) {
+    ADD_TO(count, 1.0);
+    step_count[p.offset[2]] = count;
+  }
   factors[p.offset[3] + HEED_FACTOR_GRADIENT] = taken > 0.0 ? factor : 0.0;
   factors[p.offset[3] + HEED_FACTOR_TAKEN] = taken;
   factors[p.offset[3] + HEED_FACTOR_NORM] = whole ? norm : uintBitsToFloat(0x7fc00000u);

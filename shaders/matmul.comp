@@ -205,8 +205,11 @@ void multiply_blocks(uint row, uint column) {
       [[unroll]] for (uint j = 0u; j < TN; ++j)
 #ifdef CANON
         // Sums run in the order of k, whatever the tile.
-        [[unroll]] for (uint c = 0u; c < 4u; ++c)
-          sums[i * TN + j] = multiply_add(a_quad[c], b_quads[j][c], sums[i * TN + j]);
+        [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+          float product = product_of(a_quad[c], b_quads[j][c]);
+          if (has(HEED_MATMUL_SKIPS_ZEROS) && a_quad[c] == 0.0) product = 0.0;
+          sums[i * TN + j] = sum_of(product, sums[i * TN + j]);
+        }
 #else
         sums[i * TN + j] += dot(a_quad, b_quads[j]);
 #endif

@@ -16,6 +16,26 @@ layout(set = 0, binding = 5) writeonly buffer Rows { vec4 rows[]; };
 
 const bool CENTERED = KIND == HEED_NORM_BACKWARD_LAYER;
 
+#ifdef CANON
+#define LEAST_BITS(eps) (KIND == HEED_NORM_BACKWARD_L2 ? floatBitsToUint(eps) : NEAR_ROOT_BITS(eps))
+#else
+#define LEAST_BITS(eps) floatBitsToUint(KIND == HEED_NORM_BACKWARD_L2 ? eps : sqrt(eps))
+#endif
+
+// The factor of rows that are divided by their own length, or by eps where that is larger.
+float factor_of_length(float squares, float eps, out bool divides) {
+#ifdef CANON
+  float inverse = reciprocal_root(squares);
+  divides = times(squares, inverse) >= eps;
+  return !divides ? reciprocal(eps) : squares == 0.0 ? 0.0 : inverse;
+#else
+  float length = sqrt(squares);
+  divides = length > eps;
+  float divisor = divides ? length : eps;
+  return divisor > 0.0 ? 1.0 / divisor : 0.0;
+#endif
+}
+
 void main() {
   uint row = row_index();
   uint n = row < p.rows ? p.n : 0u;
@@ -26,51 +46,52 @@ void main() {
 
   float shift = 0.0, sum = 0.0;
   if (CENTERED && n > 0u) shift = FROM_A(x[x_row]);
-  uint largest = floatBitsToUint(KIND == HEED_NORM_BACKWARD_L2 ? p.eps : sqrt(p.eps));
+  uint largest = LEAST_BITS(p.eps);
   for (uint i = lane(); i < n; i += lanes()) {
-    float difference = FROM_A(x[x_row + i * p.x_stride[4]]) - shift;
-    sum += difference;
+    float difference = SUBTRACT(FROM_A(x[x_row + i * p.x_stride[4]]), shift);
+    ADD_ON_GRID(sum, ON_GRID(difference));
     largest = max(largest, floatBitsToUint(difference) & 0x7fffffffu);
   }
   float scale = row_scale(uvec4(largest));
-  float mean = CENTERED ? shift + row_sum(sum) / count : 0.0;
+  float mean = CENTERED ? ADD(shift, DIVIDE(row_sum(sum), count)) : 0.0;
 
   float deviations = 0.0, squares = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
-    float deviation = (FROM_A(x[x_row + i * p.x_stride[4]]) - mean) * scale;
-    deviations += deviation;
-    squares += deviation * deviation;
+    float deviation = MULTIPLY(SUBTRACT(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
+    ADD_ON_GRID(deviations, ON_GRID(deviation));
+    ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
   }
   squares = row_sum(squares);
-  float left_over = CENTERED ? row_sum(deviations) / count : 0.0, inverse = 0.0;
+  float left_over = CENTERED ? DIVIDE(row_sum(deviations), count) : 0.0, inverse = 0.0;
   bool divides = true;  // by the row's own length
   if (KIND == HEED_NORM_BACKWARD_L2) {
-    float length = sqrt(squares), eps = p.eps * scale;
-    divides = length > eps;
-    float divisor = divides ? length : eps;
-    if (divisor > 0.0) inverse = 1.0 / divisor;
+    inverse = factor_of_length(squares, MULTIPLY(p.eps, scale), divides);
   } else {
-    float variance = max(squares / count - left_over * left_over, 0.0);
-    inverse = inversesqrt(variance + (p.eps * scale) * scale);
+    float variance = NOT_NEGATIVE(SUBTRACT(DIVIDE(squares, count), MULTIPLY(left_over, left_over)));
+    inverse = INVERSE_ROOT(ADD(variance, MULTIPLY(MULTIPLY(p.eps, scale), scale)));
   }
 
   float gradients = 0.0, products = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
     float gradient = FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]);
-    if (GAMMA) gradient *= FROM_A(gamma[p.offset[2] + i * p.gamma_stride]);
-    gradients += gradient;
-    products += gradient * (((FROM_A(x[x_row + i * p.x_stride[4]]) - mean) * scale - left_over) * inverse);
+    if (GAMMA) MULTIPLY_BY(gradient, FROM_A(gamma[p.offset[2] + i * p.gamma_stride]));
+    float deviation = MULTIPLY(SUBTRACT(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
+    float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
+    ADD_ON_GRID(gradients, ON_GRID(gradient));
+    ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
   }
   products = row_sum(products);
-  gradients = CENTERED ? row_sum(gradients) / count : 0.0;
-  float share = KIND != HEED_NORM_BACKWARD_L2 ? products / count : divides ? products : 0.0;
+  gradients = CENTERED ? DIVIDE(row_sum(gradients), count) : 0.0;
+  float share = KIND != HEED_NORM_BACKWARD_L2 ? DIVIDE(products, count) : divides ? products : 0.0;
 
   for (uint i = lane(); i < n; i += lanes()) {
     float gradient = FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]);
-    if (GAMMA) gradient *= FROM_A(gamma[p.offset[2] + i * p.gamma_stride]);
-    float normal = ((FROM_A(x[x_row + i * p.x_stride[4]]) - mean) * scale - left_over) * inverse;
-    float value = ((gradient - gradients) - normal * share) * inverse * scale;
-    if (RESIDUAL) value += FROM_A(residual[residual_row + i]);
+    if (GAMMA) MULTIPLY_BY(gradient, FROM_A(gamma[p.offset[2] + i * p.gamma_stride]));
+    float deviation = MULTIPLY(SUBTRACT(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
+    float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
+    float rest = SUBTRACT(SUBTRACT(gradient, gradients), MULTIPLY(normal, share));
+    float value = MULTIPLY(MULTIPLY(rest, inverse), scale);
+    if (RESIDUAL) ADD_TO(value, FROM_A(residual[residual_row + i]));
     result[p.offset[4] + row * p.n + i] = TO_OUT(value);
   }
   if (ROWS && lane() == 0u && n > 0u) rows[p.offset[5] + row] = vec4(mean, scale, left_over, inverse);

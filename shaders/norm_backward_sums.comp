@@ -20,7 +20,7 @@ float column_sum(float value) {
   sh_row[slot] = value;
   for (uint height = gl_WorkGroupSize.y / 2u; height > 0u; height /= 2u) {
     barrier();
-    if (gl_LocalInvocationID.y < height) sh_row[slot] += sh_row[slot + height * width];
+    if (gl_LocalInvocationID.y < height) ADD_ON_GRID(sh_row[slot], sh_row[slot + height * width]);
   }
   return sh_row[slot];
 }
@@ -38,10 +38,11 @@ void main() {
     if (GAMMA) {
       vec4 norm = rows[p.offset[3] + row];  // mean, scale, what the mean left over, and the factor
       float value = FROM_A(x[p.offset[0] + DOT4(at, p.x_stride) + column * p.x_stride[4]]);
-      products += gradient * (((value - norm.x) * norm.y - norm.z) * norm.w);
+      float normal = MULTIPLY(SUBTRACT(MULTIPLY(SUBTRACT(value, norm.x), norm.y), norm.z), norm.w);
+      ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
     }
-    gradients += gradient;
-    if (SUMS) results += FROM_A(made[p.offset[2] + row * p.n + column]);
+    ADD_ON_GRID(gradients, ON_GRID(gradient));
+    if (SUMS) ADD_ON_GRID(results, ON_GRID(FROM_A(made[p.offset[2] + row * p.n + column])));
   }
   if (GAMMA) products = column_sum(products);
   if (BETA) gradients = column_sum(gradients);

@@ -2,7 +2,14 @@
 // largest to the smallest, are its index in x, or are outside of x.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#ifdef COPY  // words, of which none changes
+#define A_T uint
+#define OUT_T uint
+#define FROM_A(word) uintBitsToFloat(word)
+#define TO_OUT(value) floatBitsToUint(value)
+#else
 #include "shared/storage.glsl"
+#endif
 #include "shared/groups.glsl"
 #include "shared/slice_backward.h"
 

@@ -20,15 +20,18 @@ void main() {
 
   float sum = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
-    float weight = FROM_A(weights[weights_row + i * p.weights_stride[4]]);
-    if (weight != 0.0) sum += weight * FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]);
+    float weight = COARSE(FROM_A(weights[weights_row + i * p.weights_stride[4]]));
+    if (weight != 0.0)
+      ADD_ON_GRID(sum, MULTIPLY_COARSE(weight, COARSE(FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]))));
   }
   sum = row_sum(sum);
   for (uint i = lane(); i < n; i += lanes()) {
-    float weight = FROM_A(weights[weights_row + i * p.weights_stride[4]]), value = 0.0;
+    float weight = COARSE(FROM_A(weights[weights_row + i * p.weights_stride[4]])), value = 0.0;
     bool passes = weight != 0.0;
     if (VISIBLE) passes = passes && FROM_A(visible[visible_row + i * p.visible_stride[4]]) != 0.0;
-    if (passes) value = p.scale * (weight * (FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]) - sum));
+    if (passes)
+      value = MULTIPLY(
+          p.scale, MULTIPLY(weight, SUBTRACT(FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]), sum)));
     result[p.offset[3] + row * p.n + i] = TO_OUT(value);
   }
 }

@@ -351,6 +351,13 @@ void sum(Graph& g, DType t, Dim m, Dim n) {
   differentiate(g, g.add(column, row), {{"y", column}, {"z", row}});
 }
 
+// The product stores what its activation is given, and another is multiplied by the derivative there.
+void linear_backward(Graph& g, DType t, Dim m, Dim) {
+  const Tensor x = g.input("x", {2, m, 24}, t), w = g.input("w", {20, 24}, t), v = g.input("v", {16, 20}, t);
+  const Tensor h = g.activation(g.linear(x, w, g.input("b", {20}, t)), Activation::GeluErf);
+  differentiate(g, g.linear(h, v), {{"dx", x}, {"dw", w}, {"dv", v}});
+}
+
 // Some keys are hidden, and their logits count in the sums.
 void softmax_backward(Graph& g, DType t, Dim m, Dim n) {
   const Tensor x = g.input("x", {m, n}, t), mask = g.input("mask", {m, n}, DType::U8);
@@ -463,6 +470,7 @@ constexpr Probe kProbes[] = {
     reproducible("elementwise", copy),
     reproducible("elementwise", activations),
     reproducible("elementwise", narrow_cast),
+    reproducible("elementwise", activation_backward),
     reproducible("concat", concat),
     reproducible("matmul", matmul),
     reproducible("matmul", matmul_batches),
@@ -472,6 +480,7 @@ constexpr Probe kProbes[] = {
     reproducible("matmul", narrow_weights),
     reproducible("matmul", few_rows_by_narrow_weights),
     reproducible("matmul", quantized_weights),
+    reproducible("matmul", linear_backward),
     reproducible("softmax", plain_softmax),
     reproducible("softmax", softmax),
     reproducible("attention", attention<24>),
@@ -484,11 +493,23 @@ constexpr Probe kProbes[] = {
     reproducible("embedding", quantized_tables),
     reproducible("mean", mean),
     reproducible("mean", mean_inner),
+    reproducible("mean", sum),
     reproducible("l2_normalize", l2_normalize),
     reproducible("rotary", rotary),
     reproducible("place", take<DType::F32>),
     reproducible("argmax", argmax),
     reproducible("sample", sample),
+    reproducible("cross_entropy", cross_entropy),
+    reproducible("softmax_backward", plain_softmax_backward),
+    reproducible("softmax_backward", softmax_backward),
+    reproducible("norm_backward", norm_backward),
+    reproducible("cross_entropy_backward", cross_entropy_backward),
+    reproducible("embedding_backward", embedding_backward),
+    reproducible("slice_backward", slice_backward),
+    reproducible("attention_backward", attention_backward, true),
+    reproducible("attention_backward", attention_backward_without_masks),
+    reproducible("gradient_norm", gradient_norm),
+    reproducible("update", update),
 };
 
 constexpr ProbeSize kSizes[] = {{1, 7}, {3, 33}, {18, 130}, {kProbeRows, kProbeColumns}};

@@ -100,17 +100,56 @@ HWY_INLINE Vector exp(Vector any) {
   return hn::IfThenZeroElse(hn::Lt(any, set(-87.0f)), hn::Mul(e, power_of_two(shifted)));
 }
 
+// sqrt(x), off by less than 3 ulp; 0 below 2^-102.
+HWY_INLINE Vector root(Vector x) {
+  const Vector y = on_grid(x);
+  return hn::IfThenZeroElse(hn::Eq(y, hn::Zero(Floats())), times(y, reciprocal_root(y)));
+}
+
+// log(x), off by less than 2 ulp from 1 on: x = 2^n m with m between sqrt(1/2) and sqrt(2), and a polynomial of m - 1.
+HWY_INLINE Vector log(Vector x) {
+  const hn::RebindToUnsigned<Floats> du;
+  const hn::RebindToSigned<Floats> di;
+  const auto least = hn::Set(du, 0x3f3504f3u), bits = hn::Sub(bits_of(x), least);
+  const Vector n = hn::ConvertTo(Floats(), hn::ShiftRight<23>(hn::BitCast(di, bits)));
+  const Vector m = hn::BitCast(Floats(), hn::Add(hn::And(bits, hn::Set(du, 0x007fffffu)), least));
+  const Vector f = hn::Sub(m, set(1.0f)), square = hn::Mul(f, f);
+  Vector y = multiply_add(7.03768363e-2f, f, -1.15146103e-1f);
+  y = multiply_add(y, f, 1.16769987e-1f);
+  y = multiply_add(y, f, -1.24201408e-1f);
+  y = multiply_add(y, f, 1.42493229e-1f);
+  y = multiply_add(y, f, -1.66680578e-1f);
+  y = multiply_add(y, f, 2.00007148e-1f);
+  y = multiply_add(y, f, -2.49999940e-1f);
+  y = multiply_add(y, f, 3.33333312e-1f);
+  y = hn::Mul(hn::Mul(y, f), square);
+  y = hn::Add(y, hn::Mul(n, set(-2.12194440e-4f)));
+  y = hn::Add(f, hn::Add(y, hn::Mul(square, set(-0.5f))));
+  return hn::Add(y, hn::Mul(n, set(0.693359375f)));
+}
+
+// 1 - e^x for x <= 0, by a series where the difference would round away.
+HWY_INLINE Vector one_less_power(Vector x) {
+  Vector y = multiply_add(2.75573192e-6f, x, 2.48015873e-5f);
+  y = multiply_add(y, x, 1.98412698e-4f);
+  y = multiply_add(y, x, 1.38888889e-3f);
+  y = multiply_add(y, x, 8.33333333e-3f);
+  y = multiply_add(y, x, 4.16666667e-2f);
+  y = multiply_add(y, x, 1.66666667e-1f);
+  y = multiply_add(y, x, 0.5f);
+  y = multiply_add(y, x, 1.0f);
+  return hn::IfThenElse(hn::Lt(x, set(-0.5f)), hn::Sub(set(1.0f), exp(x)), times(hn::Neg(x), y));
+}
+
 // 1 / (1 + e^-x), within (0, 1).
 HWY_INLINE Vector sigmoid(Vector x) {
   const Vector e = exp(hn::Neg(hn::Abs(x))), whole = reciprocal(hn::Add(set(1.0f), e));
   return hn::IfThenElse(hn::Lt(x, set(0.0f)), times(e, whole), whole);
 }
 
-// x Phi(x) = max(x, 0) - t Phi(-t), t = |x|, with Phi(-t) = 2^(polynomial of t) as in vector_math-inl.hpp.
-HWY_INLINE Vector gelu_erf(Vector x) {
-  const Vector zero = set(0.0f), positive = hn::IfThenElse(hn::Lt(x, zero), zero, x);
-  const auto beyond = hn::Gt(hn::Abs(x), set(6.0f));
-  const Vector t = hn::IfThenElse(beyond, set(6.0f), hn::Abs(x)), t2 = hn::Mul(t, t);
+// Phi(-t) = 2^(polynomial of t) for 0 <= t <= 6, as in vector_math-inl.hpp.
+HWY_INLINE Vector normal_tail(Vector t) {
+  const Vector t2 = hn::Mul(t, t);
   Vector q = multiply_add(set(-1.74112724e-8f), t2, multiply_add(5.65994128e-7f, t, -7.84307213e-6f));
   q = multiply_add(q, t2, multiply_add(5.84889312e-5f, t, -2.19328926e-4f));
   q = multiply_add(q, t2, multiply_add(-1.19846773e-4f, t, 7.08339456e-3f));
@@ -123,8 +162,15 @@ HWY_INLINE Vector gelu_erf(Vector x) {
   e = multiply_add(e, r, 2.40222424e-1f);
   e = multiply_add(e, r, 6.93147004e-1f);
   e = multiply_add(e, r, 1.0f);
-  const Vector tail = hn::Mul(e, power_of_two(shifted));
-  return hn::IfThenElse(beyond, positive, minus(positive, times(t, tail)));
+  return hn::Mul(e, power_of_two(shifted));
+}
+
+// x Phi(x) = max(x, 0) - t Phi(-t), t = |x|.
+HWY_INLINE Vector gelu_erf(Vector x) {
+  const Vector zero = set(0.0f), positive = hn::IfThenElse(hn::Lt(x, zero), zero, x);
+  const auto beyond = hn::Gt(hn::Abs(x), set(6.0f));
+  const Vector t = hn::IfThenElse(beyond, set(6.0f), hn::Abs(x));
+  return hn::IfThenElse(beyond, positive, minus(positive, times(t, normal_tail(t))));
 }
 
 HWY_INLINE Vector gelu_tanh(Vector x) {
@@ -150,6 +196,34 @@ HWY_INLINE Vector tanh(Vector x) {
   return hn::IfThenElse(hn::Lt(t, set(0.625f)), near, signed_far);
 }
 
+// Phi(x) + x phi(x).
+HWY_INLINE Vector gelu_erf_derivative(Vector x) {
+  const Vector one = set(1.0f), zero = set(0.0f);
+  const auto beyond = hn::Gt(hn::Abs(x), set(6.0f)), negative = hn::Lt(x, zero);
+  const Vector t = hn::IfThenElse(beyond, set(6.0f), hn::Abs(x)), tail = normal_tail(t);
+  const Vector slope = times(t, hn::Mul(exp(hn::Mul(hn::Mul(t, t), set(-0.5f))), set(0.398942280f)));
+  const Vector near = hn::IfThenElse(negative, minus(tail, slope), plus(hn::Sub(one, tail), slope));
+  return hn::IfThenElse(beyond, hn::IfThenElse(negative, zero, one), near);
+}
+
+HWY_INLINE Vector gelu_tanh_derivative(Vector x) {
+  const Vector limited = within(x, -9.0f, 9.0f), square = hn::Mul(limited, limited), root = set(1.59576912f);
+  const Vector twice = hn::Mul(hn::Mul(limited, multiply_add(square, set(0.044715f), 1.0f)), root);
+  const Vector slope = hn::Mul(multiply_add(square, set(0.134145f), 1.0f), root);
+  return times(sigmoid(twice), plus(set(1.0f), times(times(limited, slope), sigmoid(hn::Neg(twice)))));
+}
+
+HWY_INLINE Vector silu_derivative(Vector x) {
+  const Vector limited = within(x, -87.0f, 87.0f);
+  return times(sigmoid(limited), plus(set(1.0f), times(limited, sigmoid(hn::Neg(limited)))));
+}
+
+HWY_INLINE Vector tanh_derivative(Vector x) {
+  const Vector t = hn::IfThenElse(hn::Gt(hn::Abs(x), set(40.0f)), set(40.0f), hn::Abs(x));
+  const Vector e = exp(hn::Mul(t, set(-2.0f))), inverse = reciprocal(hn::Add(set(1.0f), e));
+  return hn::Mul(hn::Mul(hn::Mul(set(4.0f), e), inverse), inverse);
+}
+
 // The activation as a type, so that loops over vectors are compiled for each. It takes a value that is flushed, and gives one.
 template <Activation kKind>
 struct Activate {
@@ -161,6 +235,15 @@ struct Activate {
     if constexpr (kKind == Activation::Silu) y = silu(x);
     if constexpr (kKind == Activation::Tanh) y = tanh(x);
     return kKind == Activation::None ? x : hn::IfThenElse(hn::IsNaN(x), x, flushed(y));
+  }
+  HWY_INLINE Vector derivative(Vector x) const {
+    Vector y = set(1.0f);
+    if constexpr (kKind == Activation::Relu) y = hn::IfThenElseZero(hn::Gt(x, set(0.0f)), y);
+    if constexpr (kKind == Activation::GeluErf) y = gelu_erf_derivative(x);
+    if constexpr (kKind == Activation::GeluTanh) y = gelu_tanh_derivative(x);
+    if constexpr (kKind == Activation::Silu) y = silu_derivative(x);
+    if constexpr (kKind == Activation::Tanh) y = tanh_derivative(x);
+    return hn::IfThenElse(hn::IsNaN(x), x, y);
   }
 };
 

@@ -26,6 +26,13 @@ struct CanonArithmetic {
   static HWY_INLINE Vector factor(Vector b) { return canon::coarse(b); }
 };
 
+// The weights of an attention: where one counts as 0, its value adds nothing, even if it is infinite or NaN.
+struct SkippingArithmetic : CanonArithmetic {
+  static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) {
+    return hn::Add(hn::IfThenZeroElse(hn::Eq(a, hn::Zero(Floats())), hn::Mul(a, b)), c);
+  }
+};
+
 template <class Activation>
 void canon_finish_rows(const TileFinish& finish, const Activation& activate, int64_t rows, const float* sums,
                        int64_t pitch) {
@@ -38,7 +45,13 @@ void canon_finish_rows(const TileFinish& finish, const Activation& activate, int
     for (int64_t half = 0; half < 2; ++half) {
       const int64_t at = half * lanes();
       Vector value = canon::times(hn::LoadU(d, row + at), scale);
+      if (finish.slopes) {
+        if (other != nullptr) value = hn::Mul(value, activate.derivative(canon::flushed(hn::LoadU(d, other + at))));
+        hn::StoreU(canon::canonical(value), d, out + at);
+        continue;
+      }
       if (finish.bias != nullptr) value = canon::plus(value, canon::flushed(hn::LoadU(d, finish.bias + at)));
+      if (finish.kept != nullptr) hn::StoreU(canon::canonical(value), d, finish.kept + finish.residual_rows[r] + at);
       value = activate(value);
       if (other != nullptr) {
         const Vector last = canon::flushed(hn::LoadU(d, other + at));
@@ -58,17 +71,23 @@ void coarsen_rows(float* x, int64_t n) {
   map(x, x, n, [](Vector v) { return canon::coarse(v); });
 }
 
-template <class Panel>
+template <class Panel, class Arithmetic>
 MatmulKernels::Storage canon_storage() {
   static constexpr MatmulKernels::Tile kTiles[] = {
-      tile<Panel, 1, CanonArithmetic>,  tile<Panel, 2, CanonArithmetic>,  tile<Panel, 3, CanonArithmetic>,
-      tile<Panel, 4, CanonArithmetic>,  tile<Panel, 5, CanonArithmetic>,  tile<Panel, 6, CanonArithmetic>,
+      tile<Panel, 1, Arithmetic>,  tile<Panel, 2, Arithmetic>,  tile<Panel, 3, Arithmetic>,
+      tile<Panel, 4, Arithmetic>,  tile<Panel, 5, Arithmetic>,  tile<Panel, 6, Arithmetic>,
 #if HEED_TILE_ROWS == 12
-      tile<Panel, 7, CanonArithmetic>,  tile<Panel, 8, CanonArithmetic>,  tile<Panel, 9, CanonArithmetic>,
-      tile<Panel, 10, CanonArithmetic>, tile<Panel, 11, CanonArithmetic>, tile<Panel, 12, CanonArithmetic>,
+      tile<Panel, 7, Arithmetic>,  tile<Panel, 8, Arithmetic>,  tile<Panel, 9, Arithmetic>,
+      tile<Panel, 10, Arithmetic>, tile<Panel, 11, Arithmetic>, tile<Panel, 12, Arithmetic>,
 #endif
   };
-  return {.tile = kTiles, .thin = thin_tile<Panel, CanonArithmetic>, .step = Panel::kStep};
+  return {.tile = kTiles, .thin = thin_tile<Panel, Arithmetic>, .step = Panel::kStep};
+}
+
+// Values of 16 bits that are the same at every run are rare, so that their panels are always widened.
+template <class Panel>
+MatmulKernels::Storage widened_storage() {
+  return {.thin_panels = 1, .step = Panel::kStep, .widen = widen_panel<Panel>, .widen_from = 0};
 }
 
 // A value of a quantized weight is rounded once, so that panels are widened by the ordinary code, for any number of rows.
@@ -91,15 +110,22 @@ const MatmulKernels::Storage* canon_quantized() {
 }  // namespace
 
 const MatmulKernels* canon_matmul_table() {
-  static const MatmulKernels kernels = {kTileRows,
-                                        2 * static_cast<int64_t>(hn::Lanes(Floats())),
-                                        canon_storage<PanelF32>(),
-                                        canon_storage<PanelF16>(),
-                                        canon_storage<PanelBF16>(),
-                                        coarsen_rows,
-                                        canon_finish_tile,
-                                        canon_quantized(),
-                                        nullptr};
+  static const MatmulKernels kSkips = {.rows = kTileRows,
+                                       .cols = 2 * static_cast<int64_t>(hn::Lanes(Floats())),
+                                       .f32 = canon_storage<PanelF32, SkippingArithmetic>(),
+                                       .f16 = widened_storage<PanelF16>(),
+                                       .bf16 = widened_storage<PanelBF16>(),
+                                       .prepare_a = coarsen_rows,
+                                       .finish = canon_finish_tile,
+                                       .quantized = canon_quantized()};
+  static const MatmulKernels kernels = [] {
+    MatmulKernels all = kSkips;
+    all.f32 = canon_storage<PanelF32, CanonArithmetic>();
+    all.f16 = canon_storage<PanelF16, CanonArithmetic>();
+    all.bf16 = canon_storage<PanelBF16, CanonArithmetic>();
+    all.skips_zeros = &kSkips;
+    return all;
+  }();
   return &kernels;
 }
 

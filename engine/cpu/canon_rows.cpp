@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "cpu/canon-inl.hpp"
+#include "cpu/canon_rows-inl.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/philox-inl.hpp"
 #include "cpu/vector_loops-inl.hpp"
@@ -25,74 +26,16 @@ const RowKernels* row_table();  // row_kernels.cpp
 
 namespace {
 
-// Element i of a row goes to partial sum i % kCanonSums; these are added in halves. A GPU has a fourth as many lanes, each
-// with four neighbours.
-constexpr int64_t kCanonSums = 128;
-
-HWY_INLINE Vector take(const float* from, int64_t count) {
-  return count == lanes() ? hn::LoadU(Floats(), from) : load_some(from, count, 0.0f);
-}
-HWY_INLINE void put(Vector v, float* to, int64_t count) {
-  if (count == lanes()) return hn::StoreU(v, Floats(), to);
-  store_some(v, to, count);
-}
-// Calls step(i, count) for the vectors of a row, the last of which may have fewer than lanes() elements.
-template <class Step>
-HWY_INLINE void each_vector(int64_t n, const Step& step) {
-  int64_t i = 0;
-  for (; i + lanes() <= n; i += lanes()) step(i, lanes());
-  if (i < n) step(i, n - i);
-}
-HWY_INLINE Vector up_to(int64_t count, Vector x) {  // zeros from `count` on
-  return count == lanes() ? x : hn::IfThenElseZero(hn::FirstN(Floats(), static_cast<size_t>(count)), x);
-}
-
-class CanonSums {
- public:
-  CanonSums() { std::fill_n(at_, kCanonSums, 0.0f); }
-  // Adds elements i, i + 1, ..., of which those behind the row are 0. None of the sums may be subnormal.
-  HWY_INLINE void add(int64_t i, Vector x) {
-    float* const to = at_ + i % kCanonSums;
-    hn::Store(hn::Add(hn::Load(Floats(), to), x), Floats(), to);
-  }
-  float total() {
-    for (int64_t width = kCanonSums / 2; width > 0; width /= 2) {
-      int64_t i = 0;
-      for (; i + lanes() <= width; i += lanes())
-        hn::Store(hn::Add(hn::Load(Floats(), at_ + i), hn::LoadU(Floats(), at_ + i + width)), Floats(), at_ + i);
-      for (; i < width; ++i) at_[i] = at_[i] + at_[i + width];
-    }
-    return at_[0];
-  }
-
- private:
-  HWY_ALIGN float at_[kCanonSums];
-};
-
-// Applies a function of vectors to one number.
-template <class F>
-HWY_INLINE float scalar(float x, const F& f) {
-  return hn::GetLane(f(canon::set(x)));
-}
-float scalar_times(float a, float b) {
-  return scalar(a, [b](Vector x) { return canon::times(x, canon::set(b)); });
-}
-float scalar_plus(float a, float b) {
-  return scalar(a, [b](Vector x) { return canon::plus(x, canon::set(b)); });
-}
-float scalar_minus(float a, float b) {
-  return scalar(a, [b](Vector x) { return canon::minus(x, canon::set(b)); });
-}
-float scalar_reciprocal(float x) {
-  return scalar(x, [](Vector v) { return canon::reciprocal(v); });
-}
-float scalar_root(float x) {
-  return scalar(x, [](Vector v) { return canon::reciprocal_root(v); });
-}
-
 void canon_activate(Activation kind, const float* x, float* out, int64_t n) {
   canon::with_activation(
       kind, [&](const auto& f) { map(x, out, n, [&](Vector v) { return canon::canonical(f(canon::flushed(v))); }); });
+}
+void canon_activate_backward(Activation kind, const float* g, const float* x, float* out, int64_t n) {
+  canon::with_activation(kind, [&](const auto& f) {
+    map(g, x, out, n, [&](Vector a, Vector b) {
+      return canon::canonical(hn::Mul(canon::flushed(a), f.derivative(canon::flushed(b))));
+    });
+  });
 }
 void canon_add(const float* a, const float* b, float* out, int64_t n) {
   map(a, b, out, n, [](Vector x, Vector y) { return canon::canonical(hn::Add(canon::flushed(x), canon::flushed(y))); });
@@ -140,34 +83,6 @@ void canon_softmax(const float* x, float factor, float* out, int64_t n, const fl
     return hn::IfThenZeroElse(hn::Eq(e, hn::Zero(Floats())), canon::canonical(hn::Mul(e, inverse)));
   });
 }
-
-// A power of two that brings values far from 1 near to it, as in shaders/shared/row_scale.glsl. `largest`: bits of the
-// largest magnitude.
-float canon_row_scale(uint32_t largest) {
-  const uint32_t exponent = std::min(largest, 0x7f7fffffu) >> 23;
-  if (exponent > 127 - 20 && exponent < 127 + 20) return 1.0f;
-  return hn::GetLane(canon::of_bits((254u - std::clamp(exponent, 1u, 253u)) << 23));
-}
-uint32_t bits_of_float(float x) { return hn::GetLane(canon::bits_of(canon::set(x))); }
-// These are about the bits of the square root.
-uint32_t bits_near_root(float x) { return (bits_of_float(x) >> 1) + 0x1fc00000u; }
-
-// Bits of magnitudes compare as the magnitudes do, NaN being the largest.
-class CanonMagnitudes {
- public:
-  CanonMagnitudes() { hn::Store(hn::Zero(Ints()), Ints(), most_); }
-  HWY_INLINE void add(Vector x) {
-    hn::Store(hn::Max(hn::Load(Ints(), most_), hn::BitCast(Ints(), hn::Abs(x))), Ints(), most_);
-  }
-  uint32_t largest(uint32_t least) const {
-    for (int64_t i = 0; i < lanes(); ++i) least = std::max(least, static_cast<uint32_t>(most_[i]));
-    return least;
-  }
-
- private:
-  using Ints = hn::RebindToSigned<Floats>;
-  HWY_ALIGN int32_t most_[hn::MaxLanes(Floats())];
-};
 
 // Element i and those behind it of x + residual.
 HWY_INLINE Vector row_values(const NormRow& row, int64_t i, int64_t count) {
@@ -301,13 +216,14 @@ void canon_dropout(const DropoutRule& rule, uint64_t first, const float* x, floa
 }  // namespace
 
 const RowKernels* canon_row_table() {
-  static const CanonKernels kCanon = {canon_l2_normalize, canon_add_to, canon_mean,
-                                      canon_flush,        canon_turn,   canon_rotate};
+  static const CanonKernels kCanon = {canon_l2_normalize, canon_add_to,        canon_mean,
+                                      canon_flush,        canon_turn,          canon_rotate,
+                                      canon_loss,         canon_loss_backward, canon_l2_backward};
   static const RowKernels kKernels = [] {
     RowKernels kernels = *row_table();
     kernels.canon = &kCanon;
     kernels.activate = canon_activate;
-    kernels.activate_backward = nullptr;
+    kernels.activate_backward = canon_activate_backward;
     kernels.add = canon_add;
     kernels.multiply = canon_multiply;
     kernels.scale = canon_scale;
@@ -316,9 +232,9 @@ const RowKernels* canon_row_table() {
     kernels.powers = nullptr;
     kernels.layernorm = canon_layernorm;
     kernels.rmsnorm = canon_rmsnorm;
-    kernels.softmax_backward = nullptr;
-    kernels.layernorm_backward = nullptr;
-    kernels.rmsnorm_backward = nullptr;
+    kernels.softmax_backward = canon_softmax_backward;
+    kernels.layernorm_backward = canon_layernorm_backward;
+    kernels.rmsnorm_backward = canon_rmsnorm_backward;
     kernels.dropout = canon_dropout;
     return kernels;
   }();

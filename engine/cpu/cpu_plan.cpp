@@ -23,6 +23,7 @@ CpuPlan::CpuPlan(std::shared_ptr<Shared> shared, Schedule&& schedule, std::share
   if (schedule_.reproducible) {
     matmul_ = *kernels_.canon_matmul;
     kernels_.rows = kernels_.canon_rows;
+    kernels_.update = kernels_.canon_update;
   }
   if (options.round_rows && matmul_.rounded != nullptr) matmul_.quantized = matmul_.rounded;
   kernels_.matmul = &matmul_;

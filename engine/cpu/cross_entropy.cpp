@@ -48,6 +48,10 @@ void run_cross_entropy(const Pass& pass) {
       *to = 0.0f;
       if (label < 0 || label >= n) continue;
       const float* row = load_row(x, r, buffer);
+      if (const CanonKernels* canon = pass.kernels.rows->canon) {
+        *to = canon->loss(row, n, label, static_cast<float>(smoothing));
+        continue;
+      }
       *to = static_cast<float>(loss_of(*pass.kernels.rows, row, n, label, smoothing, buffer + row_pitch(n)));
     }
   });

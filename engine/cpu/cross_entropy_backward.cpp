@@ -48,6 +48,9 @@ void run_cross_entropy_backward(const Pass& pass) {
       float* to = row_target(out, r, buffer + row_pitch(n));
       if (label < 0 || label >= n)
         std::fill(to, to + n, 0.0f);
+      else if (const CanonKernels* canon = pass.kernels.rows->canon)
+        canon->loss_backward(load_row(x, r, buffer), n, label, static_cast<float>(smoothing), static_cast<float>(g),
+                             to);
       else
         gradient_of(*pass.kernels.rows, load_row(x, r, buffer), n, label, smoothing, g, to);
       store_row(out, r, to);

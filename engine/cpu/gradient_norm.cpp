@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "cpu/rows.hpp"
 #include "cpu/update_kernels.hpp"
@@ -54,12 +55,13 @@ void run_gradient_norm(const Pass& pass) {
     });
     count += blocks;
   }
-  double total = 0.0;
-  for (int64_t b = 0; b < count; ++b) total += sums[b];
   UpdateSettings settings;
   std::memcpy(&settings, pass.input(in::kNormSettings).data, sizeof settings);
   float* const steps = pass.output(out::kStep).at<float>(0);
-  const UpdateFactors factors = factors_of(settings, total, *steps);
+  const CanonUpdateKernels* const canon = pass.kernels.update->canon;
+  const UpdateFactors factors = canon != nullptr
+                                    ? canon->factors(settings, sums, count, *steps)
+                                    : factors_of(settings, std::accumulate(sums, sums + count, 0.0), *steps);
   *steps = factors.step;
   std::memcpy(pass.output().data, &factors, sizeof factors);
 }

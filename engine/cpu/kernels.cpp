@@ -27,8 +27,9 @@ const char* name_of(int64_t target) {
 }
 
 Kernels kernels_of(int64_t target) {
-  return {name_of(target),        matmul_kernels(target),       row_kernels(target),      attention_kernels(target),
-          update_kernels(target), canon_matmul_kernels(target), canon_row_kernels(target)};
+  return {name_of(target),           matmul_kernels(target),      row_kernels(target),
+          attention_kernels(target), update_kernels(target),      canon_matmul_kernels(target),
+          canon_row_kernels(target), canon_update_kernels(target)};
 }
 
 bool is_avx512(int64_t target) {

@@ -20,9 +20,10 @@ struct Kernels {
   const RowKernels* rows = nullptr;
   const AttentionKernels* attention = nullptr;
   const UpdateKernels* update = nullptr;
-  // Reproducible plans take these instead of `matmul` and `rows`.
+  // Reproducible plans take these instead of `matmul`, `rows` and `update`.
   const MatmulKernels* canon_matmul = nullptr;
   const RowKernels* canon_rows = nullptr;
+  const UpdateKernels* canon_update = nullptr;
 };
 
 // The kernels that this processor can run, best first; never empty.
@@ -40,5 +41,6 @@ const AttentionKernels* attention_kernels(int64_t target);
 const UpdateKernels* update_kernels(int64_t target);
 const MatmulKernels* canon_matmul_kernels(int64_t target);
 const RowKernels* canon_row_kernels(int64_t target);
+const UpdateKernels* canon_update_kernels(int64_t target);
 
 }  // namespace heed::cpu

@@ -71,6 +71,8 @@ struct MatmulKernels {
   const Storage* quantized = nullptr;  // by type, from DType::Q8_0 on; k of their tiles is a whole number of blocks
   // The same for rows of a that are rounded to 8 bits, for the same panels. Null where that is no faster.
   const Storage* rounded = nullptr;
+  // The same kernels, but elements of a that count as 0 add nothing, whatever b is. Only reproducible plans have these.
+  const MatmulKernels* skips_zeros = nullptr;
 };
 
 // MatmulKernels::quantized of one of Highway's targets.

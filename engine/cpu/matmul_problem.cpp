@@ -43,7 +43,9 @@ void Position::advance(const Axes& axes, int64_t index) {
   }
 }
 
-Problem::Problem(const Pass& pass) : attrs(pass.node.as<MatmulAttrs>()), kernels(*pass.kernels.matmul) {
+Problem::Problem(const Pass& pass)
+    : attrs(pass.node.as<MatmulAttrs>()),
+      kernels(attrs.skips_zeros ? *pass.kernels.matmul->skips_zeros : *pass.kernels.matmul) {
   operand[kA] = pass.input(in::kA);
   operand[kB] = pass.input(in::kB);
   operand[kOut] = pass.output();

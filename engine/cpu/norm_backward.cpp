@@ -25,13 +25,18 @@ void l2_backward(const float* x, const float* g, double eps, float* out, int64_t
   }
 }
 
-// Rows whose sums are added up one after the other; then blocks are. How they are cut depends on their number alone.
+// Rows whose sums are added up one after the other; then blocks are. How they are cut depends on their number alone. In reproducible
+// plans row r belongs to block r % 16.
 struct RowBlocks {
-  static constexpr int64_t kLeastRows = 16, kMostBlocks = 64;
-  int64_t rows = 1, count = 0;
+  static constexpr int64_t kLeastRows = 16, kMostBlocks = 64, kCanonBlocks = 16;
+  int64_t rows = 1, count = 0, step = 1;  // `step`: from row to row of a block
 
-  explicit RowBlocks(int64_t all)
-      : rows(std::max(kLeastRows, ceil_div(all, kMostBlocks))), count(ceil_div(all, rows)) {}
+  RowBlocks(int64_t all, bool canon)
+      : rows(std::max(kLeastRows, ceil_div(all, kMostBlocks))), count(ceil_div(all, rows)) {
+    if (canon) count = step = kCanonBlocks;
+  }
+  int64_t first(int64_t block) const { return step > 1 ? block : block * rows; }
+  int64_t end(int64_t block, int64_t all) const { return step > 1 ? all : std::min(all, (block + 1) * rows); }
 };
 
 constexpr size_t kSummed[] = {out::kGammaGradient, out::kBetaGradient, out::kRowSums};
@@ -61,6 +66,8 @@ class BlockSums {
       if (!outputs_[i].valid()) continue;
       const Operand& out = outputs_[i];
       pass_.parallel(pieces, 1, [&](uint32_t, int64_t begin, int64_t end) {
+        if (pass_.kernels.rows->canon != nullptr)
+          return finish_canon(places_[i], out, begin * kColumnsAtOnce, std::min(n_, end * kColumnsAtOnce));
         for (int64_t c = begin * kColumnsAtOnce; c < std::min(n_, end * kColumnsAtOnce); ++c) {
           double sum = 0.0;
           for (int64_t b = 0; b < blocks; ++b) sum += static_cast<double>(at(b, places_[i])[c]);
@@ -72,6 +79,18 @@ class BlockSums {
   }
 
  private:
+  // Adds the blocks in halves.
+  void finish_canon(int64_t place, const Operand& out, int64_t first, int64_t end) const {
+    for (int64_t height = RowBlocks::kCanonBlocks / 2; height > 0; height /= 2)
+      for (int64_t b = 0; b < height; ++b) {
+        float *to = at(b, place), *from = at(b + height, place);
+        for (int64_t c = first; c < end; ++c) to[c] += from[c];
+      }
+    float* const sums = at(0, place);
+    pass_.kernels.rows->canon->flush(sums + first, sums + first, end - first);
+    store(out, first * row_stride(out.view), row_stride(out.view), end - first, sums + first);
+  }
+
   float* at(int64_t block, int64_t place) const {
     return reinterpret_cast<float*>(pass_.shared_scratch) + (block * count_ + place) * pitch_;
   }
@@ -100,7 +119,8 @@ void run_norm_backward(const Pass& pass) {
   const auto& attrs = pass.node.as<NormBackwardAttrs>();
   const RowKernels& kernels = *pass.kernels.rows;
   const int64_t n = row_length(out.view), pitch = row_pitch(n), rows = row_count(out.view);
-  const RowBlocks blocks(rows);
+  const CanonKernels* const canon = kernels.canon;
+  const RowBlocks blocks(rows, canon != nullptr);
   const BlockSums sums(pass, n);
   pass.parallel(blocks.count, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     float* buffer = pass.scratch<float>(worker);
@@ -109,17 +129,20 @@ void run_norm_backward(const Pass& pass) {
     row.eps = attrs.eps;
     for (int64_t block = begin; block < end; ++block) {
       const NormSums add_to = sums.start(block);
-      for (int64_t r = block * blocks.rows; r < std::min(rows, (block + 1) * blocks.rows); ++r) {
+      for (int64_t r = blocks.first(block); r < blocks.end(block, rows); r += blocks.step) {
         row.x = load_row(x, r, buffer);
         if (residual.valid()) row.residual = load_row(residual, r, buffer + 4 * pitch);
         const float* g = load_row(upstream, r, buffer + 2 * pitch);
         float* to = row_target(out, r, buffer + 3 * pitch);
-        if (attrs.kind == Kind::L2)
+        if (attrs.kind == Kind::L2 && canon != nullptr)
+          canon->l2_backward(row, g, add_to, to, n);
+        else if (attrs.kind == Kind::L2)
           l2_backward(row.x, g, static_cast<double>(attrs.eps), to, n);
         else
           (attrs.kind == Kind::Layer ? kernels.layernorm_backward : kernels.rmsnorm_backward)(row, g, add_to, to, n);
-        if (attrs.kind == Kind::L2 && row.residual != nullptr) kernels.add(to, row.residual, to, n);
-        if (attrs.kind == Kind::L2 && add_to.rows != nullptr) kernels.add(add_to.rows, to, add_to.rows, n);
+        if (attrs.kind == Kind::L2 && canon == nullptr && row.residual != nullptr) kernels.add(to, row.residual, to, n);
+        if (attrs.kind == Kind::L2 && canon == nullptr && add_to.rows != nullptr)
+          kernels.add(add_to.rows, to, add_to.rows, n);
         store_row(out, r, to);
       }
     }

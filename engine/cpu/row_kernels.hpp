@@ -43,6 +43,11 @@ struct CanonKernels {
   void (*flush)(const float* x, float* out, int64_t n) = nullptr;  // subnormals become 0, NaN the one that is stored
   void (*turn)(uint32_t angle, float* cosine, float* sine) = nullptr;  // of 2^-32 turns
   void (*rotate)(float cosine, float sine, float* a, float* b) = nullptr;
+  // The cross-entropy of a row of logits, whose label is one of them; and its gradient, where that of the loss is g.
+  float (*loss)(const float* x, int64_t n, int64_t label, float smoothing) = nullptr;
+  void (*loss_backward)(const float* x, int64_t n, int64_t label, float smoothing, float g, float* out) = nullptr;
+  // As RowKernels::layernorm_backward, for l2_normalize.
+  void (*l2_backward)(const NormRow& row, const float* upstream, const NormSums& sums, float* out, int64_t n) = nullptr;
 };
 
 struct RowKernels {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kBlock = 4096;  // elements of an item
 
-UpdateNumbers numbers_of(const UpdateAttrs& attrs, const UpdateSettings& settings, const UpdateFactors& factors) {
+UpdateNumbers numbers_of(const UpdateAttrs& attrs, const UpdateSettings& settings, const UpdateFactors& factors,
+                         const CanonUpdateKernels* canon) {
   UpdateNumbers numbers;
   numbers.factor = factors.gradient;
   numbers.rate = settings.rate, numbers.decay = settings.decay;
@@ -20,6 +21,10 @@ UpdateNumbers numbers_of(const UpdateAttrs& attrs, const UpdateSettings& setting
   numbers.eps = settings.eps;
   numbers.nesterov = attrs.nesterov;
   if (attrs.rule != UpdateAttrs::Rule::AdamW) return numbers;
+  if (canon != nullptr) {
+    canon->correct(settings, factors.step, &numbers);
+    return numbers;
+  }
   const auto one_less_power = [&](float log) {
     return -std::expm1(static_cast<double>(factors.step) * static_cast<double>(log));
   };
@@ -43,11 +48,12 @@ void run_update(const Pass& pass) {
   const auto& attrs = pass.node.as<UpdateAttrs>();
   const auto factors = words_of<UpdateFactors>(pass.input(in::kFactors));
   if (factors.taken == 0.0f) return;
-  const UpdateNumbers numbers = numbers_of(attrs, words_of<UpdateSettings>(pass.input(in::kUpdateSettings)), factors);
   const Operand weights = pass.input(in::kUpdated), gradient = pass.input(in::kGradient);
   const Operand first = pass.input(in::kFirstMoment), second = pass.input(in::kSecondMoment);
   const int64_t n = weights.view.dim[0];
   const UpdateKernels& kernels = *pass.kernels.update;
+  const UpdateNumbers numbers =
+      numbers_of(attrs, words_of<UpdateSettings>(pass.input(in::kUpdateSettings)), factors, kernels.canon);
   pass.parallel(ceil_div(n, kBlock), 2, [&](uint32_t, int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t at = b * kBlock, count = std::min(kBlock, n - at);

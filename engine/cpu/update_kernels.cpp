@@ -85,7 +85,7 @@ void sgd(const UpdateNumbers& numbers, const float* gradient, float* weights, fl
 }  // namespace
 
 const UpdateKernels* update_table() {
-  static constexpr UpdateKernels kKernels = {squares, adamw, sgd};
+  static constexpr UpdateKernels kKernels = {nullptr, squares, adamw, sgd};
   return &kKernels;
 }
 

@@ -18,7 +18,16 @@ struct UpdateNumbers {
   bool nesterov = false;
 };
 
+// Only reproducible plans have these functions, whose numbers have the bits of tests/reproducible/README.md.
+struct CanonUpdateKernels {
+  // What a step does, by `count` sums of UpdateKernels::squares.
+  UpdateFactors (*factors)(const UpdateSettings& settings, const double* squares, int64_t count, float steps) = nullptr;
+  // Divides AdamW's rate, and 1, by what its moments lack after so many steps.
+  void (*correct)(const UpdateSettings& settings, float steps, UpdateNumbers* numbers) = nullptr;
+};
+
 struct UpdateKernels {
+  const CanonUpdateKernels* canon = nullptr;  // null but in reproducible plans
   // The sum of squares. Infinite, or NaN, if an element is, or a square is too large for f32.
   double (*squares)(const float* x, int64_t n) = nullptr;
   void (*adamw)(const UpdateNumbers& numbers, const float* gradient, float* weights, float* first, float* second,

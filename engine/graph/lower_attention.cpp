@@ -12,8 +12,8 @@ namespace {
 // [B, H, S_q, n] is seen as [B, G, H / G S_q, n].
 class Expansion {
  public:
-  Expansion(GraphData* graph, const Node& attention, std::vector<Node>* out)
-      : graph_(*graph), build_(*graph, "attention"), attention_(attention), out_(*out) {}
+  Expansion(GraphData* graph, const Node& attention, bool reproducible, std::vector<Node>* out)
+      : graph_(*graph), build_(*graph, "attention"), attention_(attention), reproducible_(reproducible), out_(*out) {}
 
   void run() {
     const auto& attrs = attention_.as<AttentionAttrs>();
@@ -47,8 +47,59 @@ class Expansion {
     // The output lies in memory token by token, where rows of the heads of one group lie apart: they are copied there.
     const Tensor output = attention_.outputs[0];
     const Tensor mixed = grouped_ ? like(output, build_.info(output)) : output;
-    add(Op::Matmul, {rows(used), value}, rows(mixed), MatmulAttrs{}, ".values");
+    MatmulAttrs values;
+    values.skips_zeros = reproducible_;
+    add(Op::Matmul, {rows(used), value}, rows(mixed), values, ".values");
     if (grouped_) static_cast<void>(copy(mixed, output, ".output"));
+  }
+
+  // Writes the gradient of an attention as the nodes it stands for; train/attention.cpp has the formulas. Weights that count as 0 pass
+  // nothing on, and keys that only these meet may be infinite or NaN.
+  void run_backward() {
+    const auto& attrs = attention_.as<AttentionAttrs>();
+    const auto& wanted = attention_.outputs;
+    const Tensor key = attention_.inputs[in::kKey], value = attention_.inputs[in::kValue];
+    key_heads_ = build_.info(key).dims[1];
+    grouped_ = build_.info(attention_.inputs[in::kQuery]).dims[1] != key_heads_;
+    const Tensor query = packed(attention_.inputs[in::kQuery], ".query");
+    const Tensor upstream = packed(attention_.inputs[in::kAttendedGradient], ".upstream");
+    TensorInfo shape = build_.info(query);
+    shape.dims[3] = build_.info(key).dims[2];
+    const MatmulAttrs scaled{attrs.softmax.scale, Activation::None, {}};
+
+    const Tensor scores = like(query, shape), weights = like(query, shape);
+    add(Op::Matmul, {rows(query), build_.add_transposed(key, 2, 3)}, rows(scores), scaled, ".scores");
+    SoftmaxAttrs softmax = attrs.softmax;
+    softmax.scale = 1.0f;
+    const std::array<Tensor, kMaxInputs> logits = {scores, attention_.inputs[in::kAttentionKeyPadding],
+                                                   attention_.inputs[in::kAttentionMask],
+                                                   attention_.inputs[in::kAttentionBias]};
+    add(Op::Softmax, logits, weights, softmax, ".softmax");
+    if (wanted[out::kValueGradient].valid())
+      add(Op::Matmul, {turned(dropped(weights, shape)), rows(upstream)}, wanted[out::kValueGradient], MatmulAttrs{},
+          ".values");
+    const bool makes_bias = wanted[out::kBiasGradient].valid(), makes_key = wanted[out::kKeyGradient].valid();
+    if (!attrs.makes_query && !makes_key && !makes_bias) return;
+
+    // Logits that are filled in are constants, and pass nothing on.
+    Tensor visible;
+    if (softmax.masked_fill) {
+      softmax.masked_fill.reset();
+      visible = like(query, shape);
+      add(Op::Softmax, logits, visible, softmax, ".visible");
+    }
+    const Tensor of_used = like(query, shape), of_logits = like(query, shape);
+    add(Op::Matmul, {rows(upstream), build_.add_transposed(value, 2, 3)}, rows(of_used), MatmulAttrs{}, ".weights");
+    add(Op::SoftmaxBackward, {weights, dropped(of_used, shape), visible}, of_logits, SoftmaxBackwardAttrs{}, ".logits");
+    if (makes_bias) sum_into_bias(of_logits);
+    if (makes_key) add(Op::Matmul, {turned(of_logits), rows(query)}, wanted[out::kKeyGradient], scaled, ".keys");
+    if (!attrs.makes_query) return;
+    const Tensor output = wanted[out::kQueryGradient];
+    const Tensor made = grouped_ ? like(output, build_.info(output)) : output;
+    MatmulAttrs by_keys = scaled;
+    by_keys.skips_zeros = true;
+    add(Op::Matmul, {rows(of_logits), key}, rows(made), by_keys, ".queries");
+    if (grouped_) static_cast<void>(copy(made, output, ".output"));
   }
 
   // None of these nodes gives the log-sum-exp. It does not depend on the values, so that a fused attention gives it, with a
@@ -77,6 +128,72 @@ class Expansion {
     node.attrs = std::move(attrs);
     node.label = attention_.label + suffix;
     out_.push_back(std::move(node));
+  }
+
+  // x, as rows() wants it.
+  Tensor packed(Tensor x, const char* suffix) {
+    return grouped_ && !build_.is_contiguous(build_.info(x)) ? copy(x, like(x, build_.info(x)), suffix) : x;
+  }
+
+  // Rows as columns.
+  Tensor turned(Tensor x) { return build_.add_transposed(rows(x), 2, 3); }
+
+  // What the dropout leaves of it, the same as in the attention.
+  Tensor dropped(Tensor x, const TensorInfo& shape) {
+    const DropoutAttrs dropout = attention_.as<AttentionAttrs>().dropout;
+    if (!(dropout.p > 0.0f)) return x;
+    const Tensor left = like(x, shape);
+    add(Op::Dropout, {x}, left, dropout, ".dropout");
+    return left;
+  }
+
+  // Sums the gradient of the logits over the axes along which the bias was broadcast, the last of them first.
+  void sum_into_bias(Tensor of_logits) {
+    const Tensor bias = attention_.outputs[out::kBiasGradient];
+    const TensorInfo target = build_.info(bias), full = build_.info(of_logits);
+    std::vector<int> axes;
+    for (int axis = 3; axis >= 0; --axis) {
+      const int own = axis - (4 - target.rank);
+      const bool same = own >= 0 && target.dims[static_cast<size_t>(own)] == full.dims[static_cast<size_t>(axis)];
+      if (!same) axes.push_back(axis);
+    }
+    Tensor x = of_logits;
+    for (size_t i = 0; i <= axes.size(); ++i) {
+      TensorInfo info = build_.info(x);
+      if (i < axes.size()) {
+        if (info.rank == 1) {  // the sum of a row is a row of one element
+          info.name.clear();
+          info.dims[1] = info.strides[1] = graph_.sizes.constant(1);
+          info.rank = 2;
+          x = build_.add_view(info, info.storage);
+        }
+        for (int axis = axes[i]; axis + 1 < info.rank; ++axis)
+          info.dims[static_cast<size_t>(axis)] = info.dims[static_cast<size_t>(axis + 1)];
+        --info.rank;
+      } else if (i > 0) {
+        return;
+      }
+      // The last one writes the bias, seen as it leaves it.
+      Tensor out;
+      if (i + 1 < axes.size()) {
+        out = like(x, info);
+      } else {
+        TensorInfo view = info;
+        view.name.clear();
+        build_.make_contiguous(&view);
+        view.offset = target.offset;
+        out = build_.add_view(view, target.storage);
+      }
+      if (i == axes.size()) {
+        static_cast<void>(copy(x, out, ".bias"));
+      } else {
+        MeanAttrs sum;
+        sum.axis = axes[i];
+        sum.sum = true;
+        add(Op::Mean, {x}, out, sum, ".bias");
+      }
+      x = out;
+    }
   }
 
   // x, or a copy of it whose rows lie in memory without gaps.
@@ -111,6 +228,7 @@ class Expansion {
   GraphData& graph_;
   Build build_;
   const Node& attention_;
+  const bool reproducible_;
   std::vector<Node>& out_;
   bool grouped_ = false;
   SizeId key_heads_ = 0;
@@ -202,6 +320,18 @@ bool may_join_rows(const Node& node) {
   return given > 3;
 }
 
+// The products that stand for a gradient do not read the log-sum-exp of its attention, for which there would have to be a fused one.
+void drop_log_sum_exp_of_gradients(GraphData* graph) {
+  std::vector<bool> read(graph->tensors.size(), false);
+  for (const NamedTensor& output : graph->outputs) read[graph->tensors[output.tensor].storage] = true;
+  for (const Node& node : graph->nodes)
+    for (const Tensor input : node.inputs)
+      if (input.valid() && node.op != Op::AttentionBackward) read[graph->tensors[input.id].storage] = true;
+  for (Node& node : graph->nodes)
+    if (Tensor& sum = node.outputs[out::kLogSumExp]; node.op == Op::Attention && sum.valid())
+      if (!read[graph->tensors[sum.id].storage]) sum = {};
+}
+
 // Heads of one query each that share keys become the queries of one head, and the heads of keys become the rows of the batch, so that
 // a workgroup reads keys once for all of them. The output lies in memory as before:
 // q [1, H, 1, d] is seen as [G, 1, H / G, d], k and v [1, G, S_kv, d] as [G, 1, S_kv, d].
@@ -243,7 +373,12 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
   const auto keeps = [&](const Node& node) {
     return options.keeps_attention != nullptr && options.keeps_attention(options.context, *graph, node);
   };
+  if (options.reproducible) drop_log_sum_exp_of_gradients(graph);
   for (const Node& node : graph->nodes) {
+    if (options.reproducible && node.op == Op::AttentionBackward) {
+      Expansion(graph, node, true, &nodes).run_backward();
+      continue;
+    }
     const bool keep = node.op != Op::Attention || keeps(node);
     if (!keep && may_join_rows(node)) {
       const Node joined = joiner.joined(node);
@@ -256,8 +391,9 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
     if (keep) nodes.push_back(node);
     // A kernel that writes any strides is the CPU's, which works on such heads together by itself.
     if (keep && node.op == Op::Attention && !options.strided_attention) gather_heads(graph, &nodes.back());
-    if (!keep) Expansion(graph, node, &nodes).run();
-    if (!keep && node.outputs[out::kLogSumExp].valid()) Expansion(graph, node, &nodes).add_log_sum_exp();
+    if (!keep) Expansion(graph, node, options.reproducible, &nodes).run();
+    if (!keep && node.outputs[out::kLogSumExp].valid())
+      Expansion(graph, node, options.reproducible, &nodes).add_log_sum_exp();
   }
   graph->nodes = std::move(nodes);
 }

@@ -49,7 +49,8 @@ struct DropoutAttrs {
 };
 
 // out = residual + dropout(act(scale * (a x b) + bias)), or the residual times it if `gated`; or, if `slopes`, scale * (a x b)
-// times the derivative of act at the residual, and no more.
+// times the derivative of act at the residual, and no more. If `skips_zeros`, elements of a that count as 0 add nothing, whatever
+// b is; only reproducible plans have that.
 // inputs: a [.., M, K], b [.., K, N] (transposes are already in the views' strides), bias [N], residual (shape of
 // out). out may have any strides with the innermost 1. Dropout counts elements of out's shape, row-major.
 struct MatmulAttrs {
@@ -58,6 +59,7 @@ struct MatmulAttrs {
   DropoutAttrs dropout;  // p == 0: none
   bool gated = false;
   bool slopes = false;
+  bool skips_zeros = false;
 };
 
 // inputs: x [..., S_q, S_k] (rank 1..4), key_padding [B, S_k], mask, bias (both broadcast to x), lengths and positions

@@ -7,7 +7,8 @@ namespace {
 
 bool is_covered(const Node& node) {
   switch (node.op) {
-    case Op::Matmul: return !node.as<MatmulAttrs>().slopes && !node.outputs[out::kBeforeActivation].valid();
+    case Op::Matmul:
+    case Op::Elementwise:
     case Op::Softmax:
     case Op::Dropout:
     case Op::LayerNorm:
@@ -19,8 +20,15 @@ bool is_covered(const Node& node) {
     case Op::Concat:
     case Op::Place:
     case Op::Argmax:
-    case Op::Sample: return true;
-    case Op::Elementwise: return node.as<ElementwiseAttrs>().kind != ElementwiseAttrs::Kind::ActivationBackward;
+    case Op::Sample:
+    case Op::CrossEntropy:
+    case Op::CrossEntropyBackward:
+    case Op::SoftmaxBackward:
+    case Op::NormBackward:
+    case Op::EmbeddingBackward:
+    case Op::SliceBackward:
+    case Op::GradientNorm:
+    case Op::Update: return true;
     default: return false;
   }
 }
@@ -39,10 +47,9 @@ bool widens(const Schedule& schedule, const Node& node, size_t input) {
 
 void plan_reproducibly(ScheduleOptions* options) {
   options->reproducible = true;
-  // An attention is a product, a softmax and a product, and no product is split or takes a norm along.
+  // An attention is a product, a softmax and a product, its gradient likewise, and no product is split or takes a norm along.
   options->keeps_attention = nullptr;
   options->projects = nullptr;
-  options->workspace = nullptr;
   options->converts_results = options->strided_attention = false;
 }
 

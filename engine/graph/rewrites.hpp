@@ -15,7 +15,7 @@ void remove_idle_dropout(GraphData* graph, bool training);
 // Drops nodes whose results no output and no state needs.
 void remove_dead_nodes(GraphData* graph);
 // Replaces Op::Attention by matmul, softmax, dropout, matmul, except where the options keep it, perhaps with lengths and
-// positions joined.
+// positions joined; in reproducible plans Op::AttentionBackward likewise.
 void lower_attention(GraphData* graph, const ScheduleOptions& options);
 // Makes every output a storage of its own: adds copies where an output is a view, an input, or given twice.
 void isolate_outputs(GraphData* graph);
@@ -47,8 +47,10 @@ struct Dataflow {
   std::span<const Reader> readers(uint32_t storage) const {
     return std::span(all_readers_).subspan(first_reader_[storage], first_reader_[storage + 1] - first_reader_[storage]);
   }
-  std::vector<bool> is_output;    // by storage id; states are outputs, too
-  std::vector<int64_t> producer;  // node that writes the storage, of a state the last; or -1
+  std::vector<bool> is_output;  // by storage id; states are outputs, too
+  std::vector<int64_t>
+      producer;  // node that writes the storage, the last if several write parts of it or a state; or -1
+  std::vector<int64_t> first_producer;
 
   // The reader of a storage that is read exactly once and is no output; otherwise null.
   const Reader* only_reader(uint32_t storage) const;

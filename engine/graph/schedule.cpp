@@ -88,6 +88,7 @@ class Planner {
     if (options_.workspace == nullptr) return;
     detail::Build build(graph_, "compile");
     for (Node& node : graph_.nodes) {
+      if (options_.reproducible && node.op == Op::Matmul) continue;  // which is not split then
       const int64_t elements = options_.workspace(options_.context, graph_, max_values_, node);
       if (elements == 0) continue;
       TensorInfo info;
@@ -196,7 +197,8 @@ class Planner {
   static ScratchItem life(const Dataflow& flow, uint32_t storage, uint64_t bytes) {
     ScratchItem item;
     item.bytes = bytes;
-    item.first = item.last = static_cast<size_t>(flow.producer[storage]);
+    item.first = static_cast<size_t>(flow.first_producer[storage]);
+    item.last = static_cast<size_t>(flow.producer[storage]);
     for (const Dataflow::Reader& reader : flow.readers(storage)) item.last = std::max(item.last, reader.node);
     return item;
   }

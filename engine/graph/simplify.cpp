@@ -10,6 +10,7 @@ namespace heed::detail {
 Dataflow::Dataflow(const GraphData& graph)
     : is_output(graph.tensors.size(), false),
       producer(graph.tensors.size(), -1),
+      first_producer(graph.tensors.size(), -1),
       first_reader_(graph.tensors.size() + 1, 0) {
   const auto for_inputs = [&](const auto& f) {
     for (size_t n = 0; n < graph.nodes.size(); ++n)
@@ -23,9 +24,14 @@ Dataflow::Dataflow(const GraphData& graph)
   for_inputs([&](uint32_t storage, size_t n, size_t i) { all_readers_[--first_reader_[storage]] = {n, i}; });
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    for (Tensor output : node.outputs)
-      if (output.valid()) producer[graph.tensors[output.id].storage] = static_cast<int64_t>(n);
-    if (node.workspace.valid()) producer[node.workspace.id] = static_cast<int64_t>(n);
+    for (Tensor output : node.outputs) {
+      if (!output.valid()) continue;
+      const uint32_t storage = graph.tensors[output.id].storage;
+      producer[storage] = static_cast<int64_t>(n);
+      if (first_producer[storage] < 0) first_producer[storage] = static_cast<int64_t>(n);
+    }
+    if (node.workspace.valid())
+      producer[node.workspace.id] = first_producer[node.workspace.id] = static_cast<int64_t>(n);
   }
   for (const auto* kept : {&graph.outputs, &graph.states})
     for (const NamedTensor& tensor : *kept) is_output[graph.tensors[tensor.tensor].storage] = true;

@@ -124,6 +124,7 @@ uint32_t flags_of(const Select& select) {
   if (select.node.as<MatmulAttrs>().gated) flags |= HEED_MATMUL_GATED;
   if (select.node.outputs[heed::out::kBeforeActivation].valid()) flags |= HEED_MATMUL_KEEPS;
   if (select.node.as<MatmulAttrs>().slopes) flags |= HEED_MATMUL_SLOPES;
+  if (select.node.as<MatmulAttrs>().skips_zeros) flags |= HEED_MATMUL_SKIPS_ZEROS;
   if (sizes.is_constant(a.strides[static_cast<size_t>(a.rank - 1)], 1)) flags |= HEED_MATMUL_A_K_FAST;
   if (is_b_k_fast(sizes, b)) flags |= HEED_MATMUL_B_K_FAST;
   if (b.dtype == DType::BF16) flags |= HEED_MATMUL_B_BFLOAT;

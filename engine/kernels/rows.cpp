@@ -14,6 +14,7 @@ constexpr uint32_t kMostHeld = 8, kMostHeldSoftware = 32;
 // The same where elements are read one by one: the driver takes long to compile more reads.
 constexpr uint32_t kMostHeldScalars = 8;
 constexpr uint32_t kRowInvocations = HEED_ROW_INVOCATIONS;
+constexpr const char* kLongRows = "long rows: a workgroup each";
 // The cost of a kernel that reads rows again: more than any other, whose cost is the elements that a row has room for.
 constexpr double kReadAgain = 1e9;
 
@@ -86,14 +87,18 @@ Candidates lane_candidates(KernelId id) {
   Candidates candidates;
   add_shape(&candidates, id, 8, 16, 32, "short rows: 16 per workgroup");
   add_shape(&candidates, id, 32, 4, 256, "4 rows per workgroup");
-  add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, "long rows: a workgroup each");
+  add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, kLongRows);
   return candidates;
 }
 
 Candidates summing_candidates(const Select& select, KernelId id) {
   const uint32_t width = select.device.subgroup_size;
-  if (!select.device.software || select.reproducible() || width > kRowInvocations) return lane_candidates(id);
   Candidates candidates;
+  if (select.reproducible()) {
+    add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, kLongRows);
+    return candidates;
+  }
+  if (!select.device.software || width > kRowInvocations) return lane_candidates(id);
   add_shape(&candidates, id, width, kRowInvocations / width, INT64_MAX,
             "a subgroup per row: many rows share each barrier, which is slow on a CPU");
   return candidates;

@@ -22,7 +22,7 @@ void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_
 // the constants from 3 on.
 template <class Add>
 void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
-// The same for operations that sum up what their lanes have.
+// The same for operations that sum up what their lanes have. In reproducible plans every row has 128 lanes.
 template <class Add>
 void select_summing_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
 // Appends the dispatch over `rows` rows of `length` elements; `vec4`: whether is_vec4 holds for all operands.
@@ -41,7 +41,8 @@ Walk walk_rows(const View& target, std::span<const View* const> views, Params* p
 
 // A kernel each for short, middle and long rows; the last takes rows of any length.
 Candidates lane_candidates(KernelId id);
-// The same, but for drivers for CPUs, which wait long at barriers: there many rows share each of them.
+// The same, but in reproducible plans only that for long rows, and for drivers for CPUs, which wait long at barriers, one whose
+// barriers are shared by many rows.
 Candidates summing_candidates(const Select& select, KernelId id);
 uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length);
 

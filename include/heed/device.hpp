@@ -159,9 +159,10 @@ struct CompileOptions {
   bool round_rows = false;
   // Results are the same bits on every device that can promise it, on every instruction set of the CPU, for any number of
   // threads, any batch and any split of the work: each operation sums in one order and rounds in one sequence, which
-  // tests/reproducible/README.md writes down. Two roundings take the place of a fused multiply-add, attention is a product, a
-  // softmax and a product, and exp, tanh and division are made of additions and multiplications; bounds of errors stay.
-  // Values of keys that a mask, a window or lengths hide must be finite here: they meet a weight of 0.
+  // tests/reproducible/README.md writes down, gradients and optimizers among them. Two roundings take the place of a fused
+  // multiply-add, attention is a product, a softmax and a product, its gradient likewise, and exp, tanh and division are made of
+  // additions and multiplications; bounds of errors stay.
+  // Values of keys with a weight below 2^-51, hidden ones among them, add nothing, even if they are infinite or NaN.
   // Unsupported, with what is missing: a Vulkan device that does not report shaderRoundingModeRTEFloat32 and
   // shaderSignedZeroInfNanPreserveFloat32; an operation or a type that the rules do not cover yet. round_rows does nothing.
   bool reproducible = false;

@@ -118,6 +118,31 @@ float reciprocal_root(float x) {
   return y;
 }
 
+// sqrt(x), off by less than 3 ulp; 0 below 2^-102.
+float canon_root(float x) {
+  float y = on_grid(x);
+  return y == 0.0 ? 0.0 : times(y, reciprocal_root(y));
+}
+
+// log(x), off by less than 2 ulp from 1 on: x = 2^n m with m between sqrt(1/2) and sqrt(2), and a polynomial of m - 1.
+float canon_log(float x) {
+  uint bits = floatBitsToUint(x) - 0x3f3504f3u;
+  float n = float(int(bits) >> 23), f = sum_of(uintBitsToFloat((bits & 0x007fffffu) + 0x3f3504f3u), -1.0);
+  float square = product_of(f, f), y = 7.03768363e-2;
+  y = multiply_add(y, f, -1.15146103e-1);
+  y = multiply_add(y, f, 1.16769987e-1);
+  y = multiply_add(y, f, -1.24201408e-1);
+  y = multiply_add(y, f, 1.42493229e-1);
+  y = multiply_add(y, f, -1.66680578e-1);
+  y = multiply_add(y, f, 2.00007148e-1);
+  y = multiply_add(y, f, -2.49999940e-1);
+  y = multiply_add(y, f, 3.33333312e-1);
+  y = product_of(product_of(y, f), square);
+  y = sum_of(y, product_of(n, -2.12194440e-4));
+  y = sum_of(f, sum_of(y, product_of(square, -0.5)));
+  return sum_of(y, product_of(n, 0.693359375));
+}
+
 // e^x, off by less than 2 ulp; 0 below -87, e^88 above 88.
 float canon_exp(float any) {
   float x = abs(any) < 9.31322575e-10 ? 0.0 : any;  // 2^-30, so that no power of what is left over is subnormal
@@ -142,9 +167,24 @@ float canon_sigmoid(float x) {
   return x < 0.0 ? times(e, whole) : whole;
 }
 
-// x Phi(x) = max(x, 0) - t Phi(-t), t = |x|, with Phi(-t) = 2^(polynomial of t): see engine/cpu/vector_math-inl.hpp.
-float canon_gelu_erf(float x) {
-  float positive = x < 0.0 ? 0.0 : x, t = abs(x) > 6.0 ? 6.0 : abs(x), t2 = product_of(t, t);
+// 1 - e^x for x <= 0, by a series where the difference would round away.
+float one_less_power(float x) {
+  if (x < -0.5) return sum_of(1.0, -canon_exp(x));
+  float y = 2.75573192e-6;  // 1 / 9!
+  y = multiply_add(y, x, 2.48015873e-5);
+  y = multiply_add(y, x, 1.98412698e-4);
+  y = multiply_add(y, x, 1.38888889e-3);
+  y = multiply_add(y, x, 8.33333333e-3);
+  y = multiply_add(y, x, 4.16666667e-2);
+  y = multiply_add(y, x, 1.66666667e-1);
+  y = multiply_add(y, x, 0.5);
+  y = multiply_add(y, x, 1.0);
+  return times(-x, y);
+}
+
+// Phi(-t) = 2^(polynomial of t) for 0 <= t <= 6: see engine/cpu/vector_math-inl.hpp.
+float canon_normal_tail(float t) {
+  float t2 = product_of(t, t);
   float q = multiply_add(-1.74112724e-8, t2, multiply_add(5.65994128e-7, t, -7.84307213e-6));
   q = multiply_add(q, t2, multiply_add(5.84889312e-5, t, -2.19328926e-4));
   q = multiply_add(q, t2, multiply_add(-1.19846773e-4, t, 7.08339456e-3));
@@ -157,8 +197,13 @@ float canon_gelu_erf(float x) {
   e = multiply_add(e, r, 2.40222424e-1);
   e = multiply_add(e, r, 6.93147004e-1);
   e = multiply_add(e, r, 1.0);
-  float tail = product_of(e, uintBitsToFloat((floatBitsToUint(shifted) << 23) + 0x3f800000u));
-  return abs(x) > 6.0 ? positive : minus(positive, times(t, tail));
+  return product_of(e, uintBitsToFloat((floatBitsToUint(shifted) << 23) + 0x3f800000u));
+}
+
+// x Phi(x) = max(x, 0) - t Phi(-t), t = |x|.
+float canon_gelu_erf(float x) {
+  float positive = positive_part(x), t = abs(x) > 6.0 ? 6.0 : abs(x);
+  return abs(x) > 6.0 ? positive : minus(positive, times(t, canon_normal_tail(t)));
 }
 
 float canon_gelu_tanh(float x) {

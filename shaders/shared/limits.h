@@ -21,6 +21,8 @@
 #define HEED_MATMUL_GATED 256u     // the residual multiplies; otherwise it is added
 #define HEED_MATMUL_KEEPS 1024u    // what the activation is given is stored, too, with the strides of a residual
 #define HEED_MATMUL_SLOPES 512u    // the activation's derivative at the residual multiplies, and there is nothing else
+#define HEED_MATMUL_SKIPS_ZEROS \
+  2048u  // elements of A that count as 0 add nothing, whatever B is; in CANON kernels alone
 
 #define HEED_SOFTMAX_CAUSAL 1u
 #define HEED_SOFTMAX_KEY_PADDING 2u

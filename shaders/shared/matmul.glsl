@@ -2,11 +2,7 @@
 #include "storage.glsl"
 #include "groups.glsl"
 #include "arithmetic.glsl"
-#ifdef CANON
-#include "activation.glsl"
-#else
 #include "activation_backward.glsl"
-#endif
 #include "philox.glsl"
 #include "matmul.h"
 
@@ -87,9 +83,7 @@ float residual_at(uint at) { return has(HEED_MATMUL_RESIDUAL) ? FROM_A(residual[
 // `other`.
 float epilogue(float sum, uint element, float column_bias, float other) {
   float value = MULTIPLY(sum, p.scale);
-#ifndef CANON  // reproducible plans have no gradients
-  if (has(HEED_MATMUL_SLOPES)) return value * activation_derivative(ACTIVATION, other);
-#endif
+  if (has(HEED_MATMUL_SLOPES)) return MULTIPLY(value, activation_derivative(ACTIVATION, other));
   if (has(HEED_MATMUL_BIAS)) ADD_TO(value, column_bias);
   value = activate(ACTIVATION, value);
   if (has(HEED_MATMUL_DROPOUT)) {
@@ -104,10 +98,9 @@ float epilogue(float sum, uint element, float column_bias, float other) {
 // activation is given lies as a residual would.
 void store_finished(Tile t, uint m, uint n, float sum, float column_bias, float other) {
   uint at = t.out_at + m * p.out_m + n;
-#ifndef CANON  // reproducible plans have no gradients
   if (has(HEED_MATMUL_KEEPS) && p.partial == 0u)
-    kept[t.residual - p.offset[3] + p.offset[5] + m * p.residual_m + n] = TO_OUT(has(HEED_MATMUL_BIAS) ? sum * p.scale + column_bias : sum * p.scale);
-#endif
+    kept[t.residual - p.offset[3] + p.offset[5] + m * p.residual_m + n] =
+        TO_OUT(has(HEED_MATMUL_BIAS) ? ADD(MULTIPLY(sum, p.scale), column_bias) : MULTIPLY(sum, p.scale));
   if (p.partial != 0u) partial_sums[at] = sum;
   else result[at] = TO_OUT(epilogue(sum, (t.batch * p.m + m) * p.n + n, column_bias, other));
 }

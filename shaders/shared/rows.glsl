@@ -5,6 +5,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #endif
 #include "classify.glsl"
+#include "arithmetic.glsl"
 #include "groups.glsl"
 
 // Reductions take the two halves in turn: results in one are read before the barriers of the next reduction in the
@@ -65,18 +66,17 @@ float row_max(float value) {
   return result;
 }
 #else
-#ifndef CANON
+// With CANON it counts on the 128 lanes of select_summing_lanes, and on values that are on the grid; sum_of_row serves others.
 float row_sum(float value) {
   uint base = next_half() + gl_LocalInvocationID.y * lanes();
   sh_row[base + lane()] = value;
   for (uint width = lanes() / 2u; width > 0u; width /= 2u) {
     barrier();
-    if (lane() < width) sh_row[base + lane()] += sh_row[base + lane() + width];
+    if (lane() < width) ADD_ON_GRID(sh_row[base + lane()], sh_row[base + lane() + width]);
   }
   barrier();
   return sh_row[base];
 }
-#endif
 
 float row_max(float value) {
   uint base = next_half() + gl_LocalInvocationID.y * lanes();

@@ -12,8 +12,6 @@ constexpr int64_t kSums = 128;
 
 uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
 float of_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
-float coarse(float x) { return std::fabs(x) < 0x1p-51f ? 0.0f : x; }
-float on_grid(float x) { return std::fabs(x) < 0x1p-102f ? 0.0f : x; }
 float upper_part(float x) { return of_bits(bits_of(x) & 0xfffff000u); }
 float within(float x, float low, float high) { return x > high ? high : x < low ? low : x; }
 
@@ -26,6 +24,9 @@ float product_of(Fault fault, float a, float b) {
 }
 
 }  // namespace
+
+float coarse(float x) { return std::fabs(x) < 0x1p-51f ? 0.0f : x; }
+float on_grid(float x) { return std::fabs(x) < 0x1p-102f ? 0.0f : x; }
 
 const char* to_string(Fault fault) {
   constexpr const char* kNames[] = {"none",
@@ -49,7 +50,11 @@ const char* to_string(Fault fault) {
                                     "NaN as they are",
                                     "-0 kept",
                                     "a fused polynomial",
-                                    "products rounded towards zero"};
+                                    "products rounded towards zero",
+                                    "values of hidden keys count",
+                                    "std::log",
+                                    "rows of a table from their end",
+                                    "rows of a norm one after the other"};
   return kNames[static_cast<size_t>(fault)];
 }
 
@@ -104,6 +109,22 @@ float Oracle::exp(float any) const {
   return any < -87.0f ? 0.0f : e * of_bits((bits_of(shifted) << 23) + 0x3f800000u);
 }
 
+float Oracle::normal_tail(float t) const {
+  const float t2 = t * t;
+  float q = multiply_add(-1.74112724e-8f, t2, multiply_add(5.65994128e-7f, t, -7.84307213e-6f));
+  q = multiply_add(q, t2, multiply_add(5.84889312e-5f, t, -2.19328926e-4f));
+  q = multiply_add(q, t2, multiply_add(-1.19846773e-4f, t, 7.08339456e-3f));
+  q = multiply_add(q, t2, multiply_add(-5.25237918e-2f, t, -4.59198058e-1f));
+  q = multiply_add(q, t2, multiply_add(-1.15110624f, t, -1.0f));
+  const float shifted = q + 12582912.0f, r = q - (shifted - 12582912.0f);
+  float e = multiply_add(1.32647273e-3f, r, 9.67151299e-3f);
+  e = multiply_add(e, r, 5.55073358e-2f);
+  e = multiply_add(e, r, 2.40222424e-1f);
+  e = multiply_add(e, r, 6.93147004e-1f);
+  e = multiply_add(e, r, 1.0f);
+  return e * of_bits((bits_of(shifted) << 23) + 0x3f800000u);
+}
+
 float Oracle::activate(Activation kind, float x) const {
   if (kind == Activation::None || x != x) return x;
   const auto sigmoid = [&](float at) {
@@ -114,20 +135,8 @@ float Oracle::activate(Activation kind, float x) const {
   switch (kind) {
     case Activation::Relu: return x < 0.0f ? 0.0f : x;
     case Activation::GeluErf: {
-      const float positive = x < 0.0f ? 0.0f : x, u = t > 6.0f ? 6.0f : t, u2 = u * u;
-      float q = multiply_add(-1.74112724e-8f, u2, multiply_add(5.65994128e-7f, u, -7.84307213e-6f));
-      q = multiply_add(q, u2, multiply_add(5.84889312e-5f, u, -2.19328926e-4f));
-      q = multiply_add(q, u2, multiply_add(-1.19846773e-4f, u, 7.08339456e-3f));
-      q = multiply_add(q, u2, multiply_add(-5.25237918e-2f, u, -4.59198058e-1f));
-      q = multiply_add(q, u2, multiply_add(-1.15110624f, u, -1.0f));
-      const float shifted = q + 12582912.0f, r = q - (shifted - 12582912.0f);
-      float e = multiply_add(1.32647273e-3f, r, 9.67151299e-3f);
-      e = multiply_add(e, r, 5.55073358e-2f);
-      e = multiply_add(e, r, 2.40222424e-1f);
-      e = multiply_add(e, r, 6.93147004e-1f);
-      e = multiply_add(e, r, 1.0f);
-      const float tail = e * of_bits((bits_of(shifted) << 23) + 0x3f800000u);
-      return t > 6.0f ? positive : flush(positive - times(u, tail));
+      const float positive = x < 0.0f ? 0.0f : x, u = t > 6.0f ? 6.0f : t;
+      return t > 6.0f ? positive : flush(positive - times(u, normal_tail(u)));
     }
     case Activation::GeluTanh: {
       const float bounded = within(x, -1.0e4f, 1.0e4f);
@@ -151,7 +160,7 @@ float Oracle::activate(Activation kind, float x) const {
 }
 
 Floats Oracle::product(const Floats& a, const Floats& b, const Floats& bias, int64_t m, int64_t n, float scale,
-                       Activation kind) const {
+                       Activation kind, Zeros zeros) const {
   const int64_t k = static_cast<int64_t>(a.size()) / m;
   const auto factor = [&](float x) { return fault == Fault::FineFactors ? x : coarse(x); };
   const auto sum = [&](int64_t row, int64_t column) {
@@ -163,6 +172,7 @@ Floats Oracle::product(const Floats& a, const Floats& b, const Floats& bias, int
       double wide = 0.0;
       for (int64_t p = first; p != end; p += step) {
         const auto [x, y] = term(p);
+        if (zeros == Zeros::Skipped && x == 0.0f && fault != Fault::HiddenValues) continue;
         if (fault == Fault::DoubleProducts) wide += static_cast<double>(x) * static_cast<double>(y);
         s = fault == Fault::FusedProducts ? std::fma(x, y, s) : s + product_of(fault, x, y);
       }
@@ -228,7 +238,8 @@ Floats by_rows(const Floats& x, int64_t n, const Row& row) {
   return out;
 }
 
-// The power of two for a row whose largest magnitude, or that of `least`, is this.
+}  // namespace
+
 float row_scale(const Floats& values, uint32_t least) {
   for (const float x : values) least = std::max(least, bits_of(x) & 0x7fffffffu);
   const uint32_t exponent = std::min(least, 0x7f7fffffu) >> 23;
@@ -236,8 +247,6 @@ float row_scale(const Floats& values, uint32_t least) {
   return of_bits((254u - std::clamp(exponent, 1u, 253u)) << 23);
 }
 uint32_t near_root(float eps) { return (bits_of(eps) >> 1) + 0x1fc00000u; }
-
-}  // namespace
 
 Floats Oracle::softmax(const Floats& x, int64_t n, float scale) const {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
@@ -257,6 +266,19 @@ Floats Oracle::softmax(const Floats& x, int64_t n, float scale) const {
       v = v == 0.0f ? 0.0f : canonical(fault == Fault::DividedWeights ? v / sum : product_of(fault, v, inverse));
     return row;
   });
+}
+
+Floats Oracle::causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const {
+  const int64_t depth = static_cast<int64_t>(k.size()) / rows;
+  Floats turned;
+  for (int64_t p = 0; p < depth; ++p)
+    for (int64_t i = 0; i < rows; ++i) turned.push_back(k[static_cast<size_t>(i * depth + p)]);
+  Floats scores = product(q, turned, {}, rows, rows, scale, Activation::None);
+  for (int64_t i = 0; i < rows; ++i)
+    std::fill(scores.begin() + i * rows + i + 1, scores.begin() + (i + 1) * rows,
+              -std::numeric_limits<float>::infinity());
+  return product(softmax(scores, rows, 1.0f), v, {}, rows, static_cast<int64_t>(v.size()) / rows, 1.0f,
+                 Activation::None, Zeros::Skipped);
 }
 
 Floats Oracle::layernorm(const Floats& x, const Floats& gamma, const Floats& beta, int64_t n, float eps) const {

@@ -32,17 +32,28 @@ enum class Fault : uint8_t {
   SignedZeros,       // -0 is kept
   FusedPolynomial,   // e^x by fused multiply-adds
   RoundedDown,       // products rounded towards zero
+  HiddenValues,      // values of hidden keys meet their weights of 0
+  LibraryLog,        // std::log
+  ReversedTable,     // rows with one id from their end
+  OneSumOfRows,      // rows of a norm one after the other, not by 16 sums
 };
-inline constexpr Fault kFaults[] = {Fault::FusedProducts,   Fault::ReversedProducts, Fault::HalvesOfProducts,
-                                    Fault::LanesOfProducts, Fault::DoubleProducts,   Fault::FineFactors,
-                                    Fault::FusedEpilogue,   Fault::LanesOfRows,      Fault::NeighboursOfRows,
-                                    Fault::DoubleRows,      Fault::LibraryExp,       Fault::DividedWeights,
-                                    Fault::RoughReciprocal, Fault::LibraryRoot,      Fault::DividedMean,
-                                    Fault::KeptSubnormals,  Fault::FlushedBelow,     Fault::PayloadOfNan,
-                                    Fault::SignedZeros,     Fault::FusedPolynomial,  Fault::RoundedDown};
+inline constexpr Fault kFaults[] = {
+    Fault::FusedProducts,    Fault::ReversedProducts, Fault::HalvesOfProducts, Fault::LanesOfProducts,
+    Fault::DoubleProducts,   Fault::FineFactors,      Fault::FusedEpilogue,    Fault::LanesOfRows,
+    Fault::NeighboursOfRows, Fault::DoubleRows,       Fault::LibraryExp,       Fault::DividedWeights,
+    Fault::RoughReciprocal,  Fault::LibraryRoot,      Fault::DividedMean,      Fault::KeptSubnormals,
+    Fault::FlushedBelow,     Fault::PayloadOfNan,     Fault::SignedZeros,      Fault::FusedPolynomial,
+    Fault::RoundedDown,      Fault::HiddenValues,     Fault::LibraryLog,       Fault::ReversedTable,
+    Fault::OneSumOfRows};
 const char* to_string(Fault fault);
 
 using Floats = std::vector<float>;
+
+float coarse(float x);
+float on_grid(float x);
+// The power of two for a row whose largest magnitude, or that of `least`, is this.
+float row_scale(const Floats& values, uint32_t least);
+uint32_t near_root(float eps);
 
 struct Oracle {
   Fault fault = Fault::None;
@@ -51,11 +62,15 @@ struct Oracle {
   float exp(float x) const;
   float reciprocal(float x) const;
   float reciprocal_root(float x) const;
+  float normal_tail(float t) const;  // Phi(-t)
   float activate(Activation kind, float x) const;
 
   // act(scale * (a x b) + bias), a [m, k], b [k, n], bias [n].
+  enum class Zeros : uint8_t { Multiplied, Skipped };  // elements of a that count as 0
   Floats product(const Floats& a, const Floats& b, const Floats& bias, int64_t m, int64_t n, float scale,
-                 Activation kind) const;
+                 Activation kind, Zeros zeros = Zeros::Multiplied) const;
+  // Of one head, with as many queries as keys.
+  Floats causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const;
   // Rows of n elements.
   Floats softmax(const Floats& x, int64_t n, float scale) const;
   Floats layernorm(const Floats& x, const Floats& gamma, const Floats& beta, int64_t n, float eps) const;
@@ -65,6 +80,32 @@ struct Oracle {
   Floats mean(const Floats& x, int64_t n) const;
   Floats add(const Floats& a, const Floats& b) const;
   Floats multiply(const Floats& a, const Floats& b) const;
+
+  // Of training: oracle_training.cpp.
+  float log(float x) const;
+  float root(float x) const;
+  float one_less_power(float x) const;
+  float derivative(Activation kind, float x) const;
+  // Rows of n logits with a label each; `upstream` is the gradient of the losses.
+  Floats loss(const Floats& x, const std::vector<int32_t>& labels, int64_t n, float smoothing) const;
+  Floats loss_backward(const Floats& x, const std::vector<int32_t>& labels, const Floats& upstream, int64_t n,
+                       float smoothing) const;
+  Floats softmax_backward(const Floats& weights, const Floats& upstream, int64_t n, float scale) const;
+  enum class Norm : uint8_t { Layer, Rms, L2 };
+  struct NormGradients {
+    Floats x, gamma, beta;
+  };
+  NormGradients norm_backward(Norm kind, const Floats& x, const Floats& upstream, const Floats& gamma, int64_t n,
+                              float eps) const;
+  Floats embedding_backward(const Floats& rows, const std::vector<int32_t>& ids, int64_t vocabulary, int64_t n) const;
+  // The root of the sum of squares of a gradient.
+  float norm_of(const Floats& gradient) const;
+  // A step of AdamW with numbers of one kind: rate, decay, the two factors and what they lack to 1, eps.
+  struct Adam {
+    float rate, decay, first, first_rest, second, second_rest, eps, log_first, log_second, most_norm;
+  };
+  void adamw(const Adam& numbers, float steps, const Floats& gradient, Floats* weights, Floats* first,
+             Floats* second) const;
 
  private:
   float flush(float x) const;

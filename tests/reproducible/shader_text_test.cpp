@@ -71,7 +71,11 @@ TEST_CASE("reproducible: the text of the shaders computes what the oracle does",
     compare("exp", x, glsl::canon_exp(x), oracle.exp(x));
     if (x > 0x1p-64f && x < 0x1p64f) compare("reciprocal", x, glsl::reciprocal(x), oracle.reciprocal(x));
     if (x > 0) compare("reciprocal_root", x, glsl::reciprocal_root(x), oracle.reciprocal_root(x));
+    if (x > 0) compare("log", x, glsl::canon_log(x), oracle.log(x));
+    if (x >= 0) compare("root", x, glsl::canon_root(x), oracle.root(x));
+    if (x <= 0 && x >= -0x1p20f) compare("one_less_power", x, glsl::one_less_power(x), oracle.one_less_power(x));
     if (x != x) return;
+    if (x >= 0 && x <= 6) compare("normal_tail", x, glsl::canon_normal_tail(x), oracle.normal_tail(x));
     compare("gelu_erf", x, glsl::canon_gelu_erf(x), oracle.activate(Activation::GeluErf, x));
     compare("gelu_tanh", x, glsl::canon_gelu_tanh(x), oracle.activate(Activation::GeluTanh, x));
     compare("silu", x, glsl::canon_silu(x), oracle.activate(Activation::Silu, x));
