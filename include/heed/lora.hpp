@@ -86,8 +86,8 @@ class HEED_API Lora {
   Status read(const Optimizer& optimizer, const State& state, std::vector<LoraMatrix>* matrices) const;
 
   // The values of a weight with its adapter, in f32: W + alpha / rank * B A, summed in double. A weight without an adapter
-  // keeps its own. Quantized weights are widened. MissingWeight: a matrix is not among these. ShapeMismatch: `values` or a shape is of
-  // another size.
+  // keeps its own. Quantized weights are widened. DTypeMismatch: the weight holds whole numbers. MissingWeight: a matrix is not
+  // among these. ShapeMismatch: `values` or a shape is of another size.
   Status merge(const HostTensor& weight, std::span<const LoraMatrix> matrices, std::span<float> values) const;
 
   // A folder as PEFT has it: adapter_model.safetensors and adapter_config.json. `base` is the name of the model that they belong
