@@ -36,6 +36,7 @@ check_validation() {
   rm -f "$out/validation.txt"
 }
 
+[[ $(nm -D --defined-only "$library" | awk '{ print $NF }') == heed_godot_init ]] || fail "$library shows more than its entry"
 copy_project "$here" "$library"
 cp -Lu "$model" "$folder/model.gguf"
 mkdir -p "$folder/encoder"

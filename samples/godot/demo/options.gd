@@ -1,6 +1,6 @@
 # What the command line asks for, after "--".
 #   --model FILE, --encoder FOLDER, --personas FOLDER   the language model, the model of sentences, and the characters' files
-#   --budget MS       how much of each frame the characters may take; default 4, 0: no limit
+#   --budget MS       how much of each frame the characters may take; default 4, and 0, no limit, with --png
 #   --speak none|heed|CLASS   whether the characters speak by themselves while --bench or --show goes on; CLASS: by nodes of another
 #                     class with HeedSpeaker's methods and signals
 #   --speech auto|cpu|gpu   where the characters' model computes; auto: on Godot's GPU, unless that is a software driver
@@ -47,6 +47,8 @@ func read(arguments: PackedStringArray) -> String:
 			_: return "there is no %s" % arguments[i]
 	if not speak in ["none", "heed"] and not ClassDB.class_exists(speak):
 		return "--speak is none, heed or the name of a class"
+	if png != "" and not "--budget" in arguments:
+		budget = 0.0
 	if not speech in ["auto", "cpu", "gpu"]:
 		return "--speech is auto, cpu or gpu"
 	if not detail in ["full", "plain"]:
