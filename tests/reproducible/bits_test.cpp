@@ -47,7 +47,8 @@ void check_bits(const TestDevice& on) {
 }  // namespace
 
 TEST_CASE("reproducible: every operation has the bits of this version on every device", "[reproducible]") {
-  for (const TestDevice& on : test_devices(ops::Kernels::All)) check_bits(on);
+  // Reproducible plans have no subgroup operations, so that GPUs with and without them run the same kernels.
+  for (const TestDevice& on : test_devices(ops::Kernels::Gpu)) check_bits(on);
 }
 
 #if defined(__SSE__)
@@ -55,7 +56,9 @@ TEST_CASE("reproducible: what a host's threads do with subnormals changes nothin
   const uint32_t usual = _mm_getcsr();
   for (const uint32_t flags : {0x0040u, 0x8000u, 0x8040u}) {  // flush inputs, results, both
     _mm_setcsr(usual | flags);
-    for (const TestDevice& on : test_devices()) check_bits(on);  // the interpreter computes by this thread
+    // The interpreter computes by this thread. Drivers compute by threads of their own, so that they are asked once.
+    for (const TestDevice& on : test_devices())
+      if (flags == 0x8040u || on.interpreted || on.device.info().kind == DeviceKind::Cpu) check_bits(on);
     _mm_setcsr(usual);
   }
 }
