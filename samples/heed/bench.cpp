@@ -55,6 +55,28 @@ Status measure(Prepared& prepared, double budget_ms, Timing* timing) {
   return status;
 }
 
+// How many times as long the reproducible plan of a row takes: both run in turn, so that a clock that drifts meets both, until the
+// budget is used up, but at least 3 times. 0: the device or the row has no reproducible plan.
+Status measure_cost(Device& device, const BenchCase& row, Prepared& usual, double budget_ms, double* cost) {
+  Prepared reproducible;
+  *cost = 0;
+  Status status = prepare(device, row, &reproducible, {.reproducible = true});
+  if (status == Status::Unsupported) return Status::Ok;
+  std::vector<double> of_usual, of_reproducible;
+  double unused = 0;
+  if (status == Status::Ok) status = run_once(reproducible, &unused);
+  const Clock::time_point start = Clock::now();
+  while (status == Status::Ok && (of_usual.size() < 3 || milliseconds_since(start) < 2 * budget_ms)) {
+    status = run_once(usual, &of_usual.emplace_back());
+    if (status == Status::Ok) status = run_once(reproducible, &of_reproducible.emplace_back());
+  }
+  if (status != Status::Ok) return status;
+  std::sort(of_usual.begin(), of_usual.end());
+  std::sort(of_reproducible.begin(), of_reproducible.end());
+  *cost = of_reproducible[of_reproducible.size() / 2] / std::max(of_usual[of_usual.size() / 2], 1e-9);
+  return status;
+}
+
 nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Timing& timing, const Limits& limits) {
   const std::vector<PassInfo> passes = prepared.plan.passes();
   const PassInfo total = total_of(passes);
@@ -83,21 +105,27 @@ nlohmann::json row_json(const BenchCase& row, const Prepared& prepared, const Ti
 void print(const nlohmann::json& row) {
   char share[16] = "-";
   if (!row["share"].is_null()) std::snprintf(share, sizeof share, "%.0f%%", row["share"].get<double>() * 100);
-  std::printf("%-20s %-22s %10.3f ms %8.1f %-8s %5s %6.2f  %4d  %s\n", row["op"].get<std::string>().c_str(),
+  std::printf("%-20s %-22s %10.3f ms %8.1f %-8s %5s %6.2f  %4d  ", row["op"].get<std::string>().c_str(),
               row["shape"].get<std::string>().c_str(), row["ms"].get<double>(), row["rate"].get<double>(),
               row["unit"].get<std::string>().c_str(), share,
-              row["bytes"].get<double>() / row["fewest_bytes"].get<double>(), row["repeats"].get<int>(),
-              row["kernels"].get<std::string>().c_str());
+              row["bytes"].get<double>() / row["fewest_bytes"].get<double>(), row["repeats"].get<int>());
+  if (row.contains("reproducible_cost")) {
+    char cost[16] = "-";
+    if (!row["reproducible_cost"].is_null())
+      std::snprintf(cost, sizeof cost, "%.2f", row["reproducible_cost"].get<double>());
+    std::printf("%12s  ", cost);
+  }
+  std::printf("%s\n", row["kernels"].get<std::string>().c_str());
   std::fflush(stdout);
 }
 
-void print(const DeviceInfo& info, const Limits& limits) {
+void print(const DeviceInfo& info, const Limits& limits, bool reproducible) {
   std::printf("%s  %s\n", info.word.c_str(), info.name.c_str());
   std::printf("limits: %.1f GFLOP/s (%s), %.1f GB/s (%s)\n", limits.gflops, limits.gflops_how, limits.gigabytes,
               limits.gigabytes_how);
   if (!limits.why.empty()) std::printf("not measured: %s\n", limits.why.c_str());
-  std::printf("%-20s %-22s %13s %17s %5s %6s  %4s  %s\n", "op", "shape", "median", "rate", "share", "moved", "runs",
-              "kernels");
+  std::printf("%-20s %-22s %13s %17s %5s %6s  %4s  %s%s\n", "op", "shape", "median", "rate", "share", "moved", "runs",
+              reproducible ? "reproducible  " : "", "kernels");
 }
 
 bool parse_ops(const std::string& list, std::vector<std::string>* ops) {
@@ -166,7 +194,7 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
   if (!options.json && options.passes)
     std::printf("%s  %s\n", device.info().word.c_str(), device.info().name.c_str());
   else if (!options.json)
-    print(device.info(), limits);
+    print(device.info(), limits, options.reproducible);
 
   int code = kSuccess;
   nlohmann::json rows = nlohmann::json::array();
@@ -174,7 +202,7 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
     if (!ops.empty() && std::find(ops.begin(), ops.end(), row.op) == ops.end()) continue;
     Prepared prepared;
     Timing timing;
-    status = prepare(device, row, &prepared, !options.trace.empty());
+    status = prepare(device, row, &prepared, {.traced = !options.trace.empty()});
     if (status == Status::Unsupported && row.may_be_unsupported) {
       messages.take();
       if (!options.json) std::printf("%-20s %-22s not supported by the device\n", row.op, row.shape.c_str());
@@ -185,12 +213,16 @@ int bench_device(const std::string& select, const std::vector<std::string>& ops,
       continue;
     }
     if (status == Status::Ok) status = measure(prepared, budget_ms, &timing);
+    double cost = 0;
+    if (status == Status::Ok && options.reproducible) status = measure_cost(device, row, prepared, budget_ms, &cost);
+    if (status == Status::Ok && options.reproducible) messages.take();  // why there is no reproducible plan
     if (status != Status::Ok) {
       code = failed(std::string(row.op) + " " + row.shape + " on " + device.info().word, status);
       continue;
     }
     if (!options.trace.empty()) add_to_trace(device, row, prepared, trace);
     rows.push_back(row_json(row, prepared, timing, limits));
+    if (options.reproducible) rows.back()["reproducible_cost"] = cost > 0 ? nlohmann::json(cost) : nlohmann::json();
     if (!options.json) print(rows.back());
   }
   report->push_back({{"device", device.info().word},

@@ -73,10 +73,11 @@ struct BenchOptions {
   bool round_rows = false;
   double seconds = 0.5;  // per row; slow rows run a few times, very slow ones once
   bool json = false;
-  bool startup = false;  // time starts instead of rows
-  bool passes = false;   // count the bytes of passes instead of timing rows
-  std::string trace;     // a file for the times of all passes; empty: none
-  std::string tuning;    // a file of `heed tune`; empty: none
+  bool startup = false;       // time starts instead of rows
+  bool passes = false;        // count the bytes of passes instead of timing rows
+  bool reproducible = false;  // also time reproducible plans
+  std::string trace;          // a file for the times of all passes; empty: none
+  std::string tuning;         // a file of `heed tune`; empty: none
 };
 int bench(const BenchOptions& options);
 int bench_model(const BenchOptions& options);     // of a folder

@@ -135,6 +135,11 @@ void add_bench(CLI::App& app, int* exit_code) {
                      "Print every pass with its dispatches, its bytes and the fewest possible bytes instead")
           ->excludes(model);
   command
+      ->add_flag("--reproducible", options->reproducible,
+                 "Also print how many times as long a reproducible plan of the row takes, both run in turn")
+      ->excludes(model)
+      ->excludes(passes);
+  command
       ->add_flag("--startup", options->startup,
                  "Time starts instead: without and with a pipeline cache, and with several threads that make pipelines")
       ->excludes(model)

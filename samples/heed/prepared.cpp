@@ -61,7 +61,7 @@ Status upload(Device& device, const BenchGraph& graph, Weights* weights) {
 
 }  // namespace
 
-Status prepare(Device& device, const BenchCase& row, Prepared* prepared, bool traced) {
+Status prepare(Device& device, const BenchCase& row, Prepared* prepared, const PrepareOptions& options) {
   BenchGraph graph;
   row.build(graph);
   Weights weights;
@@ -69,7 +69,9 @@ Status prepare(Device& device, const BenchCase& row, Prepared* prepared, bool tr
   if (status != Status::Ok) return status;
   prepared->gpu_time = device.info().kind != DeviceKind::Cpu;
   status = device.compile(graph.graph, weights, &prepared->plan,
-                          {.training = row.training, .timestamps = prepared->gpu_time || traced});
+                          {.training = row.training,
+                           .timestamps = prepared->gpu_time || options.traced,
+                           .reproducible = options.reproducible});
   if (status != Status::Ok) return status;
   if (prepared->plan.state_bytes() > 0) status = prepared->plan.make_state(&prepared->state);
   if (status != Status::Ok) return status;

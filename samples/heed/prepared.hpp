@@ -19,7 +19,10 @@ struct Prepared {
   std::vector<PassTime> times;  // of the last run, if the plan measures its passes
 };
 
-// `traced` has passes measured on the CPU device, too.
-Status prepare(Device& device, const BenchCase& row, Prepared* prepared, bool traced = false);
+struct PrepareOptions {
+  bool traced = false;  // measures passes on the CPU device, too
+  bool reproducible = false;
+};
+Status prepare(Device& device, const BenchCase& row, Prepared* prepared, const PrepareOptions& options = {});
 
 }  // namespace heed::program

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the README's two commands on systems with nothing but a C++ compiler: fresh clones of the last commit, in clean
 # roots of Debian. Says for each how many seconds it took, with all that it installed and built.
-#   roots.sh [samples] [tests] [bundle] [12] [13] [sid]    all systems if none is named; samples and tests if no command is
+#   roots.sh [samples] [tests] [bundle] [wheel] [12] [13] [sid]    all systems if none is named; samples and tests if no command is
 # bundle: links a program with the bundles that the stage packaging built here, and starts it, before anything is installed.
+# wheel: builds the wheel for that system's Python and runs its tests (tests/run.sh python).
 # Needs root rights, debootstrap, and 4 GB in build/roots, where the logs stay. A system whose root cannot be made is
 # skipped; exit code 3: all of them were. sid changes by the day: where its packages do not fit together, it is skipped, too.
 set -uo pipefail
@@ -12,7 +13,7 @@ root=$(cd "$here/../.." && pwd)
 commands=() systems=()
 for word in "$@"; do
   case $word in
-    samples | tests | bundle) commands+=("$word") ;;
+    samples | tests | bundle | wheel) commands+=("$word") ;;
     12 | 13 | sid) systems+=("$word") ;;
     *) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
   esac
@@ -41,26 +42,28 @@ fail() {
 # Whether a command's log says that packages could not be installed.
 lacks_packages() { grep -q -a '^heed: apt-get .* failed' "$1"; }
 
-# check SYSTEM COMMAND: runs in a copy of the base, so that neither command finds packages that the other one installed.
+# check SYSTEM samples|tests|wheel: runs in a copy of the base, so that neither command finds packages that the other one installed.
 check() {
   local system=$1 command=$2 log=$folder/debian-$1-$2.log code seconds last
+  local -a run=("/heed/$command/run.sh")
+  [[ $command != wheel ]] || run=(/heed/tests/run.sh python)
   checked=1
   rm -rf --one-file-system "$folder/run"
   cp -a "$folder/base" "$folder/run"
   git clone --quiet --no-hardlinks "$root" "$folder/run/heed" || { fail "$system" "git clone"; return; }
   seconds=$SECONDS
-  "$here/in_root.sh" "$folder/run" "/heed/$command/run.sh" </dev/null >"$log" 2>&1
+  "$here/in_root.sh" "$folder/run" "${run[@]}" </dev/null >"$log" 2>&1
   code=$?
   seconds=$((SECONDS - seconds))
   last=$(grep -a -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
   if [[ $code -eq 0 && ($command == samples || -n $last) ]]; then
-    echo "ok Debian $system: $command/run.sh, $seconds s${last:+: $last}"
+    echo "ok Debian $system: ${run[*]#/heed/}, $seconds s${last:+: $last}"
     grep -a '^SKIPPED' "$log" | sed 's/^/   /'
   elif [[ $system == sid ]] && lacks_packages "$log"; then
     skip "$system" "its packages do not fit together today ($log)"
   else
     tail -n 40 "$log"
-    fail "$system" "$command/run.sh ended with exit code $code after $seconds s${last:+: $last} (all of it: $log)"
+    fail "$system" "${run[*]#/heed/} ended with exit code $code after $seconds s${last:+: $last} (all of it: $log)"
   fi
 }
 
