@@ -1,10 +1,8 @@
 #include "cpu/support.hpp"
 
 // With this an allocation that fails is null, as without sanitizers, instead of ending the program.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HEED_SANITIZED
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-#endif
-#ifdef __SANITIZE_THREAD__
 extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 #endif
 
