@@ -48,9 +48,6 @@ HWY_INLINE Vector distances(const float* x, int64_t i, int64_t count, Vector lar
 HWY_INLINE Vector powers(Vector distance) {
   return hn::IfThenZeroElse(hn::Eq(distance, canon::set(-kInfinity)), canon::exp(distance));
 }
-HWY_INLINE float scalar_power(float distance) {
-  return scalar(distance, [](Vector v) { return powers(v); });
-}
 
 }  // namespace
 
