@@ -1,5 +1,5 @@
 # Finds kernels that give wrong results, with the layers that find accesses without a barrier: goldens in three sets,
-# the kernels of lavapipe, of GPUs, and of GPUs without subgroup operations; tables with those of GPUs. This stage,
+# the kernels of lavapipe, of GPUs, and of GPUs without subgroup operations; their gradients and tables with those of GPUs. This stage,
 # swiftshader and interpreter run different shares of each table, the CPU device all of it; widths runs a part with lavapipe's own
 # kernels, which take its compiler many times as long. The quick tier takes a GPU's kernels, on every 120th case
 # of each table, and one golden file of each system. All but a few of its seconds are the driver's compiler, which takes
@@ -15,5 +15,7 @@ stage() {
   fi
   check_catch "tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=10 HEED_KERNELS=gpu \
     "$with" lavapipe-256 "$tests" "[ops],[random],[drivers]"
-  check_catch "goldens on lavapipe-256" env "${settings[@]}" "$with" lavapipe-256 "$tests" "[goldens]"
+  check_catch "goldens on lavapipe-256" env "${settings[@]}" "$with" lavapipe-256 "$tests" '[goldens]~"goldens: gradients*"'
+  check_catch "gradients of goldens on lavapipe-256" env "${settings[@]}" HEED_KERNELS=gpu \
+    "$with" lavapipe-256 "$tests" '[goldens]"goldens: gradients*"'
 }
