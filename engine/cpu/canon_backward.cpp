@@ -32,17 +32,16 @@ float largest_logit(const float* x, int64_t n) {
   Vector most = canon::set(-kInfinity);
   bool nan = false;
   each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector v = count == lanes() ? hn::LoadU(Floats(), x + i) : load_some(x + i, count, -kInfinity);
+    const Vector v = take(x + i, count, -kInfinity);
     nan = nan || !hn::AllFalse(Floats(), hn::IsNaN(v));
     most = hn::IfThenElse(hn::Gt(canon::flushed(v), most), canon::flushed(v), most);
   });
-  return nan ? std::numeric_limits<float>::quiet_NaN() : hn::GetLane(hn::MaxOfLanes(Floats(), most));
+  return nan ? kNan : hn::GetLane(hn::MaxOfLanes(Floats(), most));
 }
 
 // Logits less the largest; -infinity stays, and behind the row there is nothing else.
 HWY_INLINE Vector distances(const float* x, int64_t i, int64_t count, Vector largest) {
-  const Vector hidden = canon::set(-kInfinity);
-  const Vector v = count == lanes() ? hn::LoadU(Floats(), x + i) : load_some(x + i, count, -kInfinity);
+  const Vector hidden = canon::set(-kInfinity), v = take(x + i, count, -kInfinity);
   return hn::IfThenElse(hn::Eq(v, hidden), hidden, canon::minus(canon::flushed(v), largest));
 }
 HWY_INLINE Vector powers(Vector distance) {
@@ -52,19 +51,18 @@ HWY_INLINE Vector powers(Vector distance) {
 }  // namespace
 
 float canon_loss(const float* x, int64_t n, int64_t label, float smoothing) {
-  const float largest = largest_logit(x, n), nan = hn::GetLane(canon::of_bits(0x7fc00000u));
+  const float largest = largest_logit(x, n);
   if (largest == -kInfinity) return kInfinity;
-  if (!(largest < kInfinity)) return nan;
+  if (!(largest < kInfinity)) return kNan;
+  if (x[label] == -kInfinity && smoothing < 1.0f) return kInfinity;
+  if (smoothing > 0.0f && std::find(x, x + n, -kInfinity) != x + n) return kInfinity;
   CanonSums sums, apart;
-  bool forbidden = false;
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector distance = distances(x, i, count, canon::set(largest));
     const auto hidden = hn::Eq(distance, canon::set(-kInfinity));
     sums.add(i, powers(distance));
     apart.add(i, hn::IfThenZeroElse(hidden, canon::on_grid(distance)));
   });
-  for (int64_t i = 0; i < n; ++i) forbidden = forbidden || x[i] == -kInfinity;
-  if ((x[label] == -kInfinity && smoothing < 1.0f) || (smoothing > 0.0f && forbidden)) return kInfinity;
   float loss = scalar(sums.total(), [](Vector v) { return canon::log(v); });
   if (smoothing < 1.0f)
     loss = scalar_minus(loss, scalar_times(1.0f - smoothing, scalar_minus(scalar_flushed(x[label]), largest)));
@@ -77,8 +75,7 @@ float canon_loss(const float* x, int64_t n, int64_t label, float smoothing) {
 
 void canon_loss_backward(const float* x, int64_t n, int64_t label, float smoothing, float g, float* out) {
   const float largest = largest_logit(x, n);
-  if (!(largest > -kInfinity && largest < kInfinity))
-    return static_cast<void>(std::fill_n(out, n, hn::GetLane(canon::of_bits(0x7fc00000u))));
+  if (!(largest > -kInfinity && largest < kInfinity)) return static_cast<void>(std::fill_n(out, n, kNan));
   const Vector most = canon::set(largest);
   each_vector(n, [&](int64_t i, int64_t count) { put(powers(distances(x, i, count, most)), out + i, count); });
   // The label's share less 1 is that of all others, negated, which keeps its digits where it is small.
@@ -86,7 +83,7 @@ void canon_loss_backward(const float* x, int64_t n, int64_t label, float smoothi
   CanonSums sums;
   each_vector(n, [&](int64_t i, int64_t count) { sums.add(i, take(out + i, count)); });
   const float others = sums.total(), total = others + own;
-  if (total == 0.0f) return static_cast<void>(std::fill_n(out, n, hn::GetLane(canon::of_bits(0x7fc00000u))));
+  if (total == 0.0f) return static_cast<void>(std::fill_n(out, n, kNan));
   const float inverse = scalar_reciprocal(total), up = scalar_flushed(g);
   const float everywhere = scalar_times(smoothing, scalar_reciprocal(static_cast<float>(n)));
   map(out, out, n, [&](Vector power) {
@@ -119,7 +116,7 @@ namespace {
 
 enum class Norm : uint8_t { Layer, Rms, L2 };
 
-// What a row is normalized by: ((x - mean) scale - rest) inverse; as the norms of canon_rows.cpp find it.
+// Normalizes elements of a row: ((x - mean) scale - rest) inverse, with the numbers that the norms of canon_rows.cpp find.
 struct Normal {
   float mean = 0.0f, scale = 1.0f, rest = 0.0f, inverse = 0.0f;
   bool divides = true;  // by a length that depends on the row

@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 
 #include "cpu/canon-inl.hpp"
 #include "cpu/row_kernels.hpp"
@@ -32,8 +33,11 @@ namespace {
 // with four neighbours.
 constexpr int64_t kCanonSums = 128;
 
-HWY_INLINE Vector take(const float* from, int64_t count) {
-  return count == lanes() ? hn::LoadU(Floats(), from) : load_some(from, count, 0.0f);
+constexpr float kNan = std::bit_cast<float>(0x7fc00000u);  // the one that is stored
+
+// The elements behind `count` are `rest`.
+HWY_INLINE Vector take(const float* from, int64_t count, float rest = 0.0f) {
+  return count == lanes() ? hn::LoadU(Floats(), from) : load_some(from, count, rest);
 }
 HWY_INLINE void put(Vector v, float* to, int64_t count) {
   if (count == lanes()) return hn::StoreU(v, Floats(), to);

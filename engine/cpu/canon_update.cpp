@@ -20,7 +20,7 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Is added to the norm, as PyTorch's clip_grad_norm_ does.
+// The norm gets this added before it divides, as in PyTorch's clip_grad_norm_.
 constexpr float kLeastNorm = 1e-6f;
 
 HWY_INLINE Vector setting(float x) { return canon::flushed(canon::set(x)); }
@@ -48,7 +48,7 @@ UpdateFactors factors_of(const UpdateSettings& settings, const double* squares, 
   const bool whole = std::isfinite(norm);
   UpdateFactors factors{};
   factors.taken = settings.applies == 0.0f ? 0.0f : whole ? 1.0f : -1.0f;
-  factors.norm = whole ? norm : hn::GetLane(canon::of_bits(0x7fc00000u));
+  factors.norm = whole ? norm : kNan;
   factors.step = steps;
   if (factors.taken <= 0.0f) return factors;
   factors.step = steps + 1.0f;

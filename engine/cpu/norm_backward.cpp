@@ -8,8 +8,11 @@ namespace heed::cpu {
 namespace {
 
 // y = x / max(|x|, eps). Where |x| is larger: (g - y sum of g y) / |x|; elsewhere g / eps. Sums are double, since squares of
-// values above 1e19 or below 1e-19 leave the range of f32.
-void l2_backward(const float* x, const float* g, double eps, float* out, int64_t n) {
+// values above 1e19 or below 1e-19 leave the range of f32. Takes what RowKernels::layernorm_backward does.
+void l2_backward(const RowKernels& kernels, const NormRow& row, const float* g, const NormSums& sums, float* out,
+                 int64_t n) {
+  const float* const x = row.x;
+  const auto eps = static_cast<double>(row.eps);
   double squares = 0.0, products = 0.0;
   for (int64_t i = 0; i < n; ++i) {
     const auto value = static_cast<double>(x[i]);
@@ -23,20 +26,25 @@ void l2_backward(const float* x, const float* g, double eps, float* out, int64_t
     const double gradient = (static_cast<double>(g[i]) - static_cast<double>(x[i]) * share) * inverse;
     out[i] = static_cast<float>(length == 0.0 && eps == 0.0 ? 0.0 : gradient);
   }
+  if (row.residual != nullptr) kernels.add(out, row.residual, out, n);
+  if (sums.rows != nullptr) kernels.add(sums.rows, out, sums.rows, n);
 }
 
 // Rows whose sums are added up one after the other; then blocks are. How they are cut depends on their number alone. In reproducible
 // plans row r belongs to block r % 16.
 struct RowBlocks {
   static constexpr int64_t kLeastRows = 16, kMostBlocks = 64, kCanonBlocks = 16;
-  int64_t rows = 1, count = 0, step = 1;  // `step`: from row to row of a block
+  int64_t all = 0, apart = 1, count = 0;  // `apart`: from the first row of a block to that of the next
+  int64_t step = 1, length = 0;           // from row to row of a block, and from its first one to its end
 
-  RowBlocks(int64_t all, bool canon)
-      : rows(std::max(kLeastRows, ceil_div(all, kMostBlocks))), count(ceil_div(all, rows)) {
-    if (canon) count = step = kCanonBlocks;
+  RowBlocks(int64_t all_rows, bool canon) : all(all_rows) {
+    length = canon ? all : std::max(kLeastRows, ceil_div(all, kMostBlocks));
+    apart = canon ? 1 : length;
+    count = canon ? kCanonBlocks : ceil_div(all, length);
+    step = canon ? kCanonBlocks : 1;
   }
-  int64_t first(int64_t block) const { return step > 1 ? block : block * rows; }
-  int64_t end(int64_t block, int64_t all) const { return step > 1 ? all : std::min(all, (block + 1) * rows); }
+  int64_t first(int64_t block) const { return block * apart; }
+  int64_t end(int64_t block) const { return std::min(all, first(block) + length); }
 };
 
 constexpr size_t kSummed[] = {out::kGammaGradient, out::kBetaGradient, out::kRowSums};
@@ -120,6 +128,10 @@ void run_norm_backward(const Pass& pass) {
   const RowKernels& kernels = *pass.kernels.rows;
   const int64_t n = row_length(out.view), pitch = row_pitch(n), rows = row_count(out.view);
   const CanonKernels* const canon = kernels.canon;
+  const auto backward = attrs.kind == Kind::Layer ? kernels.layernorm_backward
+                        : attrs.kind == Kind::Rms ? kernels.rmsnorm_backward
+                        : canon != nullptr        ? canon->l2_backward
+                                                  : nullptr;
   const RowBlocks blocks(rows, canon != nullptr);
   const BlockSums sums(pass, n);
   pass.parallel(blocks.count, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
@@ -129,20 +141,15 @@ void run_norm_backward(const Pass& pass) {
     row.eps = attrs.eps;
     for (int64_t block = begin; block < end; ++block) {
       const NormSums add_to = sums.start(block);
-      for (int64_t r = blocks.first(block); r < blocks.end(block, rows); r += blocks.step) {
+      for (int64_t r = blocks.first(block); r < blocks.end(block); r += blocks.step) {
         row.x = load_row(x, r, buffer);
         if (residual.valid()) row.residual = load_row(residual, r, buffer + 4 * pitch);
         const float* g = load_row(upstream, r, buffer + 2 * pitch);
         float* to = row_target(out, r, buffer + 3 * pitch);
-        if (attrs.kind == Kind::L2 && canon != nullptr)
-          canon->l2_backward(row, g, add_to, to, n);
-        else if (attrs.kind == Kind::L2)
-          l2_backward(row.x, g, static_cast<double>(attrs.eps), to, n);
+        if (backward != nullptr)
+          backward(row, g, add_to, to, n);
         else
-          (attrs.kind == Kind::Layer ? kernels.layernorm_backward : kernels.rmsnorm_backward)(row, g, add_to, to, n);
-        if (attrs.kind == Kind::L2 && canon == nullptr && row.residual != nullptr) kernels.add(to, row.residual, to, n);
-        if (attrs.kind == Kind::L2 && canon == nullptr && add_to.rows != nullptr)
-          kernels.add(add_to.rows, to, add_to.rows, n);
+          l2_backward(kernels, row, g, add_to, to, n);
         store_row(out, r, to);
       }
     }

@@ -20,7 +20,7 @@ struct UpdateNumbers {
 
 // Only reproducible plans have these functions, whose numbers have the bits of tests/reproducible/README.md.
 struct CanonUpdateKernels {
-  // What a step does, by `count` sums of UpdateKernels::squares.
+  // Decides what a step does. `squares` are `count` sums of UpdateKernels::squares, of all gradients.
   UpdateFactors (*factors)(const UpdateSettings& settings, const double* squares, int64_t count, float steps) = nullptr;
   // Divides AdamW's rate, and 1, by what its moments lack after so many steps.
   void (*correct)(const UpdateSettings& settings, float steps, UpdateNumbers* numbers) = nullptr;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -138,7 +139,7 @@ class Expansion {
   // Rows as columns.
   Tensor turned(Tensor x) { return build_.add_transposed(rows(x), 2, 3); }
 
-  // What the dropout leaves of it, the same as in the attention.
+  // Adds the dropout of the attention, which drops the same elements of x as of the weights.
   Tensor dropped(Tensor x, const TensorInfo& shape) {
     const DropoutAttrs dropout = attention_.as<AttentionAttrs>().dropout;
     if (!(dropout.p > 0.0f)) return x;
@@ -147,53 +148,44 @@ class Expansion {
     return left;
   }
 
-  // Sums the gradient of the logits over the axes along which the bias was broadcast, the last of them first.
+  // Sums the gradient of the logits over the axes along which the bias was broadcast, the last of them first. The last sum writes the
+  // bias, seen as that sum leaves it.
   void sum_into_bias(Tensor of_logits) {
-    const Tensor bias = attention_.outputs[out::kBiasGradient];
-    const TensorInfo target = build_.info(bias), full = build_.info(of_logits);
+    const TensorInfo bias = build_.info(attention_.outputs[out::kBiasGradient]), full = build_.info(of_logits);
+    const auto seen_as = [&](TensorInfo view) {
+      view.name.clear();
+      build_.make_contiguous(&view);
+      view.offset = bias.offset;
+      return build_.add_view(view, bias.storage);
+    };
     std::vector<int> axes;
     for (int axis = 3; axis >= 0; --axis) {
-      const int own = axis - (4 - target.rank);
-      const bool same = own >= 0 && target.dims[static_cast<size_t>(own)] == full.dims[static_cast<size_t>(axis)];
-      if (!same) axes.push_back(axis);
+      const int own = axis - (4 - bias.rank);
+      if (own < 0 || bias.dims[static_cast<size_t>(own)] != full.dims[static_cast<size_t>(axis)]) axes.push_back(axis);
     }
+    if (axes.empty()) return static_cast<void>(copy(of_logits, seen_as(full), ".bias"));
     Tensor x = of_logits;
-    for (size_t i = 0; i <= axes.size(); ++i) {
+    for (const int axis : axes) {
+      if (build_.info(x).rank == 1) x = as_column(x);
       TensorInfo info = build_.info(x);
-      if (i < axes.size()) {
-        if (info.rank == 1) {  // the sum of a row is a row of one element
-          info.name.clear();
-          info.dims[1] = info.strides[1] = graph_.sizes.constant(1);
-          info.rank = 2;
-          x = build_.add_view(info, info.storage);
-        }
-        for (int axis = axes[i]; axis + 1 < info.rank; ++axis)
-          info.dims[static_cast<size_t>(axis)] = info.dims[static_cast<size_t>(axis + 1)];
-        --info.rank;
-      } else if (i > 0) {
-        return;
-      }
-      // The last one writes the bias, seen as it leaves it.
-      Tensor out;
-      if (i + 1 < axes.size()) {
-        out = like(x, info);
-      } else {
-        TensorInfo view = info;
-        view.name.clear();
-        build_.make_contiguous(&view);
-        view.offset = target.offset;
-        out = build_.add_view(view, target.storage);
-      }
-      if (i == axes.size()) {
-        static_cast<void>(copy(x, out, ".bias"));
-      } else {
-        MeanAttrs sum;
-        sum.axis = axes[i];
-        sum.sum = true;
-        add(Op::Mean, {x}, out, sum, ".bias");
-      }
-      x = out;
+      std::copy(info.dims.begin() + axis + 1, info.dims.begin() + info.rank, info.dims.begin() + axis);
+      --info.rank;
+      MeanAttrs sum;
+      sum.axis = axis;
+      sum.sum = true;
+      const Tensor made = axis == axes.back() ? seen_as(info) : like(x, info);
+      add(Op::Mean, {x}, made, sum, ".bias");
+      x = made;
     }
+  }
+
+  // [n] as [n, 1], since the sum of a row is a row of one element.
+  Tensor as_column(Tensor x) {
+    TensorInfo info = build_.info(x);
+    info.name.clear();
+    info.dims[1] = info.strides[1] = graph_.sizes.constant(1);
+    info.rank = 2;
+    return build_.add_view(info, info.storage);
   }
 
   // x, or a copy of it whose rows lie in memory without gaps.

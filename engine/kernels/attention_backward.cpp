@@ -31,7 +31,8 @@ std::optional<Tile> tile_for(const Capabilities& device, int64_t d_k, int64_t d_
   return {};
 }
 
-// Without rows that nobody has: a workgroup computes as much for these as for others. A pair for each invocation stays.
+// Halves a tile while no row is lost, since a workgroup computes as much for rows that are not there as for others. Each
+// invocation keeps a pair.
 Tile cut(Tile tile, int64_t owned, int64_t visited) {
   const auto is_wide = [&] { return tile.own * tile.visit > kInvocations; };
   while (is_wide() && tile.own / 2 >= owned) tile.own /= 2;

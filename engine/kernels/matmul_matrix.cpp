@@ -16,7 +16,7 @@ struct MatrixTile {
   uint32_t subgroups() const { return bm / wm * (bn / wn); }
 };
 constexpr uint32_t kDepth = 32;
-// With eight subgroups of 64x32, rather than four of 64x64, twice as many fit the registers of a core.
+// Twice as many subgroups of 64x32 fit the registers of a core as of 64x64, so that the largest tile has eight of them.
 constexpr MatrixTile kMatrixTiles[] = {
     {128, 128, 64, 32, 8, 8.0, "matrix units, 128x128 tiles: many rows; f16 storage, f32 sums"},
     {64, 64, 32, 32, 16, 5.0, "matrix units, 64x64 tiles; f16 storage, f32 sums"},

@@ -22,8 +22,8 @@ struct OperationBits {
   uint64_t known = 0;     // what every device must give in this version of heed
 };
 
-// Runs every operation that reproducible plans may have, on fixed values, and gives a fingerprint for each. This takes less
-// than a second on a GPU and some on a software driver. Unsupported: the device cannot promise what such plans need, or
+// Runs every operation that reproducible plans may have, on fixed values, and gives a fingerprint for each. Most of its time
+// goes to compiling their kernels, which software drivers take seconds for. Unsupported: the device cannot promise what such plans need, or
 // a kernel failed its self-test, as compile would say. InvalidArgument: no device, or null.
 HEED_API Status operation_bits(Device& device, std::vector<OperationBits>* operations);
 

@@ -2,8 +2,8 @@
 # Builds the add-on for Windows on x86-64 (MinGW) and Linux on 64-bit Arm, into folders of addons/heed/bin, as heed.gdextension names
 # them; each is one file. Says how large it is, and fails if it needs more than such a system has, or shows more than its entry.
 #   cross.sh INTERFACE [windows] [arm64]     both if none is named; INTERFACE: a folder with Godot's gdextension_interface.h
-# What they link is built or unpacked into build/windows and build/aarch64 by tests/drivers/windows.sh and aarch64.sh. HEED_JOBS:
-# compilers that run at once.
+# tests/drivers/windows.sh and aarch64.sh build or unpack the libraries that it links into build/windows and build/aarch64.
+# HEED_JOBS says how many compilers run at once.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -45,7 +45,7 @@ for system in "$@"; do
       build windows "$toolchain" "-DCMAKE_MODULE_LINKER_FLAGS=-static -s"
       file=$here/addons/heed/bin/windows/heed_godot.dll
       tables=$(x86_64-w64-mingw32-objdump -p "$file")
-      # What every Windows has had since version 7.
+      # Every Windows since version 7 has these libraries.
       check "$file" "$(sed -n 's/^[[:space:]]*DLL Name: //p' <<<"$tables" | sort -u)" \
         "$(sed -n '/Ordinal\/Name Pointer/,/^$/p' <<<"$tables" | awk '/\[ *[0-9]+\]/ { print $NF }')" '^(KERNEL32|ADVAPI32|USER32|msvcrt)\.dll$'
       ;;

@@ -134,16 +134,18 @@ void add_bench(CLI::App& app, int* exit_code) {
           ->add_flag("--passes", options->passes,
                      "Print every pass with its dispatches, its bytes and the fewest possible bytes instead")
           ->excludes(model);
-  command
-      ->add_flag("--reproducible", options->reproducible,
-                 "Also print how many times as long a reproducible plan of the row takes, both run in turn")
-      ->excludes(model)
-      ->excludes(passes);
+  CLI::Option* reproducible =
+      command
+          ->add_flag("--reproducible", options->reproducible,
+                     "Also print how many times as long a reproducible plan of the row takes, both run in turn")
+          ->excludes(model)
+          ->excludes(passes);
   command
       ->add_flag("--startup", options->startup,
                  "Time starts instead: without and with a pipeline cache, and with several threads that make pipelines")
       ->excludes(model)
-      ->excludes(passes);
+      ->excludes(passes)
+      ->excludes(reproducible);
   command->callback([=] {
     std::error_code error;
     if (options->startup)

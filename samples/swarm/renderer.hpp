@@ -35,7 +35,7 @@ class Renderer {
   // Records a frame into that slot and submits it.
   void render(const FrameJob& job);
   const Times& times() const { return times_; }
-  // What a hunt has counted by the last frame that is known to be finished.
+  // Gives what a hunt had counted by the last frame that is known to be finished.
   const Counts& counts() const { return counts_; }
 
  private:

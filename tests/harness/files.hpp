@@ -1,4 +1,4 @@
-// What a file holds.
+// Reads whole files.
 #pragma once
 
 #include <filesystem>

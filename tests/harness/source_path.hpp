@@ -1,4 +1,4 @@
-// Where the files of this checkout are.
+// Finds files of this checkout.
 #pragma once
 
 #include <string>

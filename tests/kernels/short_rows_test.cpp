@@ -1,4 +1,4 @@
-// How many workgroups short sums and small gradients get: none of which most invocations have nothing to do.
+// Short sums and small gradients get no workgroups most of whose invocations have nothing to do.
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests {

@@ -7,6 +7,8 @@
 
 #include <heed/graph.hpp>
 
+#include "base/update.hpp"
+
 namespace heed::reproducible {
 
 enum class Fault : uint8_t {
@@ -69,7 +71,7 @@ struct Oracle {
   enum class Zeros : uint8_t { Multiplied, Skipped };  // elements of a that count as 0
   Floats product(const Floats& a, const Floats& b, const Floats& bias, int64_t m, int64_t n, float scale,
                  Activation kind, Zeros zeros = Zeros::Multiplied) const;
-  // Of one head, with as many queries as keys.
+  // The attention of one head, with as many queries as keys.
   Floats causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const;
   // Rows of n elements.
   Floats softmax(const Floats& x, int64_t n, float scale) const;
@@ -81,7 +83,7 @@ struct Oracle {
   Floats add(const Floats& a, const Floats& b) const;
   Floats multiply(const Floats& a, const Floats& b) const;
 
-  // Of training: oracle_training.cpp.
+  // oracle_training.cpp has the functions of training.
   float log(float x) const;
   float root(float x) const;
   float one_less_power(float x) const;
@@ -100,11 +102,8 @@ struct Oracle {
   Floats embedding_backward(const Floats& rows, const std::vector<int32_t>& ids, int64_t vocabulary, int64_t n) const;
   // The root of the sum of squares of a gradient.
   float norm_of(const Floats& gradient) const;
-  // A step of AdamW with numbers of one kind: rate, decay, the two factors and what they lack to 1, eps.
-  struct Adam {
-    float rate, decay, first, first_rest, second, second_rest, eps, log_first, log_second, most_norm;
-  };
-  void adamw(const Adam& numbers, float steps, const Floats& gradient, Floats* weights, Floats* first,
+  // A step of AdamW, number `steps`, whose gradient is clipped; it is multiplied by nothing else.
+  void adamw(const UpdateSettings& numbers, float steps, const Floats& gradient, Floats* weights, Floats* first,
              Floats* second) const;
 
  private:

@@ -252,7 +252,7 @@ float Oracle::norm_of(const Floats& gradient) const {
   return root(row_sum(blocks));
 }
 
-void Oracle::adamw(const Adam& numbers, float steps, const Floats& gradient, Floats* weights, Floats* first,
+void Oracle::adamw(const UpdateSettings& numbers, float steps, const Floats& gradient, Floats* weights, Floats* first,
                    Floats* second) const {
   const auto inverse = [&](float log) { return reciprocal(one_less_power(times(steps, log))); };
   const float clipped = times(numbers.most_norm, reciprocal(plus(norm_of(gradient), 1e-6f)));

@@ -126,34 +126,24 @@ Results computed(Plan& plan, const Inputs& in, const Results& like) {
 }
 
 constexpr int64_t kWeights = 9001;
-constexpr Oracle::Adam kAdam = {.rate = 0.1f,
-                                .decay = 0.01f,
-                                .first = 0.9f,
-                                .first_rest = 0.1f,
-                                .second = 0.99f,
-                                .second_rest = 0.01f,
-                                .eps = 1e-3f,
-                                .log_first = -0.105360516f,
-                                .log_second = -0.010050336f,
-                                .most_norm = 7.0f};
+constexpr UpdateSettings kAdam = {.rate = 0.1f,
+                                  .decay = 0.01f,
+                                  .first = 0.9f,
+                                  .first_rest = 0.1f,
+                                  .second = 0.99f,
+                                  .second_rest = 0.01f,
+                                  .eps = 1e-3f,
+                                  .log_first = -0.105360516f,
+                                  .log_second = -0.010050336f,
+                                  .gradient = 1.0f,
+                                  .most_norm = 7.0f,
+                                  .applies = 1.0f,
+                                  .loss_scale = 1.0f,
+                                  .unused = {}};
 
 Graph step_graph() {
   Graph g;
-  const UpdateSettings settings = {.rate = kAdam.rate,
-                                   .decay = kAdam.decay,
-                                   .first = kAdam.first,
-                                   .first_rest = kAdam.first_rest,
-                                   .second = kAdam.second,
-                                   .second_rest = kAdam.second_rest,
-                                   .eps = kAdam.eps,
-                                   .log_first = kAdam.log_first,
-                                   .log_second = kAdam.log_second,
-                                   .gradient = 1.0f,
-                                   .most_norm = kAdam.most_norm,
-                                   .applies = 1.0f,
-                                   .loss_scale = 1.0f,
-                                   .unused = {}};
-  const auto words = std::bit_cast<std::array<float, detail::kUpdateWords>>(settings);
+  const auto words = std::bit_cast<std::array<float, detail::kUpdateWords>>(kAdam);
   const Tensor row = g.constant("settings", {1, detail::kUpdateWords}, std::span<const float>(words));
   const Tensor gradient = g.input("gradient", {kWeights});
   const auto state = [&](const char* name) { return g.state(name, {kWeights}); };

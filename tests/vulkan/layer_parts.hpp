@@ -1,5 +1,4 @@
-// What the layers of Vulkan among the tests share: how the loader tells a layer of the next one, and how a layer's own functions are
-// found by their names.
+// The Vulkan layers among the tests share these: how the loader tells a layer of the next one, and how it finds a layer's functions.
 #pragma once
 
 #include <vulkan/vk_layer.h>

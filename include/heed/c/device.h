@@ -201,8 +201,8 @@ HEED_API heed_status heed_tuning_report_destroy(heed_tuning_report* report);
 // --- The same bits on every device ------------------------------------------------------------------------------
 
 // Runs every operation that plans with heed_compile_options::reproducible may have, on fixed values, and gives a fingerprint of
-// each, which two machines can compare. This takes less than a second on a GPU and some on a software driver. Unsupported: the device
-// cannot promise the bits; the message says what it lacks.
+// each, which two machines can compare. Most of its time goes to compiling their kernels, which software drivers take seconds for.
+// Unsupported: the device cannot promise the bits; the message says what it lacks.
 HEED_API heed_status heed_device_operation_bits(heed_device* device, heed_bits_report** report);
 
 // `operation` is valid until the report is destroyed.

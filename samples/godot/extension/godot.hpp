@@ -42,7 +42,7 @@ heed::Log log();
 
 // The system's path of one of res:// or user://, if something is there; else the path as it is.
 std::string system_path(const std::string& path);
-// What to add to a message that something could not be opened: nothing if it is there, else that it is not, and what to do.
+// Ends a message that something could not be opened: says that nothing is at the path, and what to do. Empty: something is there.
 std::string why_no_file(const std::string& path);
 
 // Base of what stands behind an object of Godot's.

@@ -1,4 +1,4 @@
-// What a thread's work costs the others of a computer.
+// Measures how much processor time a thread takes from others that want it.
 #pragma once
 
 #include <chrono>
