@@ -41,6 +41,7 @@ in_root=$root/tests/drivers/in_root.sh
 mkdir -p "$root/build"
 : >"$log"
 
+for needed in talk roots; do "$root/tests/drivers/install.sh" "$needed" >&2 || exit 3; done
 "$root/samples/godot/get_godot.sh" "$folder" || exit 3
 if [[ ! -e $folder/usr/include/llama.h ]]; then
   "$in_root" "$folder" sh -c 'apt-get -qq update && apt-get -qq -y --no-install-recommends install g++ libllama-dev libggml-dev \
