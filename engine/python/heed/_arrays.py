@@ -122,4 +122,6 @@ def _host_tensor(name: str, value: Any, keep: Keep) -> List[Any]:
 
 def host_tensors(tensors: Mapping[str, Any], keep: Keep) -> Any:
     """Named arrays as heed_host_tensor[]; those of int64 are left out."""
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"tensors must be a dict of arrays, not {type(tensors).__name__}")
     return ffi.new("heed_host_tensor[]", [entry for name, value in tensors.items() for entry in _host_tensor(name, value, keep)])
