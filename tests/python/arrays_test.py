@@ -87,9 +87,12 @@ def test_wrong_names_and_containers(cpu):
 
 
 def calls_with_wrong_types(device):
-    g, plan = heed.Graph(), doubled(device)
-    x, options = g.input("x", [1, 4, 8]), heed.nn.MultiHeadOptions
-    optimizer, state = heed.train.Optimizer(), plan.make_state()
+    g, plan, other = heed.Graph(), doubled(device), heed.Graph()
+    x, kept = g.input("x", [1, 4, 8]), other.state("kept", [8])
+    other.output("part", other.slice(kept, 0, other.position("at", 4), 2))
+    remembering, optimizer = device.compile(other), heed.train.Optimizer()
+    state = remembering.make_state()
+    assert (remembering.run({}, extents={"at": np.int64(4)}, state=state)["part"] == 0).all()
     return {
         "an array in place of a tensor": lambda: heed.nn.linear(X, "fc", 3),
         "an array among tensors": lambda: g.add(x, X),
@@ -99,16 +102,17 @@ def calls_with_wrong_types(device):
         "half a head": lambda: heed.nn.self_attention(x, "a", heads=2.5),
         "a text as a number": lambda: heed.nn.self_attention(x, "a", heads="2"),
         "an option that is not there": lambda: heed.nn.self_attention(x, "a", head=2),
-        "options of another kind": lambda: heed.nn.encoder_layer(x, "a", options()),
+        "options of another kind": lambda: heed.nn.encoder_layer(x, "a", heed.nn.MultiHeadOptions()),
         "a negative number": lambda: heed.nn.self_attention(x, "a", heads=2, kv_heads=-(1 << 40)),
         "a size of half": lambda: g.input("z", [1, 2.5]),
         "a negative size": lambda: g.input("z", [1, -2]),
         "bytes as a name": lambda: g.input(b"z", [1]),
-        "half a place": lambda: plan.run({"x": X}, extents={"n": 2.5}),
+        "half a place": lambda: remembering.run({}, extents={"at": 2.5}, state=state),
         "threads": lambda: heed.Device("cpu", threads=-1),
         "threads of half": lambda: heed.Device("cpu", threads=1.5),
         "a number as a device": lambda: heed.Device(0),
         "a list of tensors": lambda: device.upload([X]),
+        "a place far away": lambda: remembering.run({}, extents={"at": 1 << 70}, state=state),
         "a plan as weights": lambda: device.compile(g, plan),
         "no state": lambda: state.copy(plan),
         "a state that is none": lambda: optimizer.load(plan, {}),
@@ -124,7 +128,7 @@ def calls_with_wrong_types(device):
 
 @pytest.mark.parametrize("name", calls_with_wrong_types(heed.Device("cpu", vulkan_loader="/nonexistent")))
 def test_a_wrong_type(cpu, name):
-    with pytest.raises((TypeError, ValueError, heed.Error)) as failure:
+    with pytest.raises((TypeError, ValueError, OverflowError, heed.Error)) as failure:
         calls_with_wrong_types(cpu)[name]()
     assert str(failure.value)
 
