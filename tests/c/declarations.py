@@ -200,11 +200,11 @@ def main():
         good &= told is not None and report("C#", wanted, told.splitlines())
     else:
         print("SKIPPED: C#: mcs and mono are not installed")
-    zig = ["zig"] if shutil.which("zig") else [sys.executable, "-m", "ziglang"] if importlib.util.find_spec("ziglang") else None
-    if zig:
+    compiler = ["zig"] if shutil.which("zig") else [sys.executable, "-m", "ziglang"] if importlib.util.find_spec("ziglang") else None
+    if compiler:
         write(folder / "check.zig", zig_check(interface, library))
         found = {**os.environ, "LD_LIBRARY_PATH": str(library.parent)} if library else None
-        told = run("Zig", [*zig, "test", "check.zig", "-lc", *([str(library)] if library else [])], cwd=folder, env=found)
+        told = run("Zig", [*compiler, "test", "check.zig", "-lc", *([str(library)] if library else [])], cwd=folder, env=found)
         good &= told is not None
         if told is not None:
             print("ok Zig: sizes and places")
