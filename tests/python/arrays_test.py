@@ -99,6 +99,7 @@ def calls_with_wrong_types(device):
         "an array as a mask": lambda: g.softmax(x, mask=X),
         "a tensor as a mask": lambda: g.softmax(x, mask=x),
         "an array as a bias": lambda: g.softmax(x, bias=X),
+        "a masked array": lambda: plan.run({"x": np.ma.masked_less(X, 3)}),
         "half a head": lambda: heed.nn.self_attention(x, "a", heads=2.5),
         "a text as a number": lambda: heed.nn.self_attention(x, "a", heads="2"),
         "an option that is not there": lambda: heed.nn.self_attention(x, "a", head=2),

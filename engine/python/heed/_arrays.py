@@ -41,6 +41,8 @@ def _is_torch(value: Any) -> bool:
 
 def as_array(value: Any, what: str) -> Tuple[np.ndarray, bool]:
     """The array, without a copy where it lies in host memory, and whether its type is bf16 held as uint16."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{what} is a masked array: its filled() says what stands at hidden places")
     if isinstance(value, np.ndarray):
         return value, False
     if _is_torch(value):
