@@ -1,9 +1,9 @@
-#include "train/softmax.hpp"
-
 #include "train/rules.hpp"
 
 namespace heed::train {
+namespace {
 
+// Of a softmax with masked_fill: its weights as if hidden keys were left out, which are 0 for these. Otherwise invalid.
 Tensor visible_weights(Backflow& flow, const Node& softmax) {
   if (!softmax.as<SoftmaxAttrs>().masked_fill) return {};
   Build build(flow.data(), "visible");
@@ -14,6 +14,8 @@ Tensor visible_weights(Backflow& flow, const Node& softmax) {
   build.add_node(Op::Softmax, {}, visible, again.attrs).inputs = again.inputs;
   return visible;
 }
+
+}  // namespace
 
 void softmax_rule(Backflow& flow, const Node& node) {
   const Tensor x = node.inputs[in::kX], bias = node.inputs[in::kSoftmaxBias], weights = node.outputs[0];

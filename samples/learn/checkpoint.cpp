@@ -67,23 +67,49 @@ bool is_there(const std::string& folder) {
 
 namespace {
 
+// Files that are written beside those that are there, and take their names once all of them are whole.
+class Unfinished {
+ public:
+  Unfinished() = default;
+  Unfinished(const Unfinished&) = delete;
+  ~Unfinished() {
+    std::error_code none;
+    for (const std::string& path : paths_) fs::remove(place_of(path), none);
+  }
+  // Where to write what `path` will name.
+  std::string add(const std::string& path) { return place_of(paths_.emplace_back(path)); }
+  bool finish(std::string* error) {
+    std::error_code failed;
+    for (const std::string& path : paths_) {
+      if (!failed) fs::rename(place_of(path), path, failed);
+      if (failed && error->empty()) *error = path + " cannot be written";
+    }
+    return !failed;
+  }
+
+ private:
+  static std::string place_of(const std::string& path) { return path + ".new"; }
+  std::vector<std::string> paths_;
+};
+
 template <class Learner>
 bool write_all(const std::string& folder, const Learner& learner, const Losses& losses, std::string* error) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  std::ofstream file(config_path(folder));
+  Unfinished files;
+  std::ofstream file(files.add(config_path(folder)));
   file << to_json(learner.config()).dump(2) << '\n';
   file.close();
   if (!file) {
     *error = config_path(folder) + " cannot be written";
     return false;
   }
-  // The weights come last: whoever goes on counts the steps of which there are weights.
-  if (!write_losses(losses, losses_path(folder), error)) return false;
-  const heed::Status status = learner.save(weights_path(folder));
+  // Whoever goes on counts the losses, which must be those of the steps that the weights took.
+  if (!write_losses(losses, files.add(losses_path(folder)), error)) return false;
+  const heed::Status status = learner.save(files.add(weights_path(folder)));
   if (status != heed::Status::Ok)
     *error = weights_path(folder) + " cannot be written: " + std::string(heed::to_string(status));
-  return status == heed::Status::Ok;
+  return status == heed::Status::Ok && files.finish(error);
 }
 
 template <class AnyConfig>
