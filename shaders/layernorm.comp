@@ -6,6 +6,13 @@
 #include "shared/norm.glsl"
 #include "shared/row_scale.glsl"
 
+// Makes elements past the end of the row 0 again, after a difference has been taken.
+vec4 masked(vec4 x, uint i, uint n) {
+  [[unroll]] for (uint c = 1u; c < 4u; ++c)
+    if (!in_row(i, c, n)) x[c] = 0.0;
+  return x;
+}
+
 void main() {
   Row row = this_row();
   uint groups = group_count(row.n);

@@ -78,28 +78,23 @@ int64_t norm_backward_workspace(const Need& need) {
 
 Status select_norm_backward(const Select& select) {
   const TensorInfo& x = select.info(in::kX);
-  Status status = check_storage(select, x.dtype);
+  KernelId id{};
+  constexpr ByStorage kIds = {KernelId::NormBackwardF32, KernelId::NormBackwardF16, KernelId::NormBackwardBf16};
+  Status status = pick_storage(select, x.dtype, kIds, &id);
   if (status == Status::Ok) status = expect_dtype(select, in::kUpstream, "upstream", x.dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kBackwardGamma, "gamma", x.dtype);
   if (status == Status::Ok) status = expect_dtype(select, in::kBackwardResidual, "residual", x.dtype);
   if (status != Status::Ok) return status;
-  constexpr RowIds kIds = {
-      {KernelId::NormBackwardF32, KernelId::NormBackwardF16, KernelId::NormBackwardBf16},
-      {KernelId::NormBackwardF32Subgroup, KernelId::NormBackwardF16Subgroup, KernelId::NormBackwardBf16Subgroup}};
   constexpr size_t kInputs[] = {in::kX, in::kUpstream, in::kBackwardGamma, in::kBackwardResidual};
-  const auto& inputs = select.node.inputs;
-  const Tensor operands[] = {inputs[in::kX], inputs[in::kUpstream], inputs[in::kBackwardGamma],
-                             inputs[in::kBackwardResidual], select.node.outputs[0]};
   const Tensor rows = select.node.workspace;
-  uint32_t flags = number_of(select.node.as<NormBackwardAttrs>().kind);
-  if (select.has(in::kBackwardGamma)) flags |= HEED_NORM_BACKWARD_GAMMA;
-  if (select.has(in::kBackwardResidual)) flags |= HEED_NORM_BACKWARD_RESIDUAL;
-  if (rows.valid()) flags |= HEED_NORM_BACKWARD_ROWS;
-  select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], flags, operands, kInputs);
-  for (uint32_t i = 0; i < select.kernels->count; ++i) {
-    KernelUse& use = select.kernels->uses[i];
-    use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, rows.valid() ? rows : select.node.outputs[0]};
-  }
+  select_summing_lanes(select, id, x.dims[static_cast<size_t>(x.rank - 1)], [&](KernelUse* use) {
+    use->key.set(NormBackwardConstants::KIND, number_of(select.node.as<NormBackwardAttrs>().kind));
+    use->key.set(NormBackwardConstants::GAMMA, select.has(in::kBackwardGamma));
+    use->key.set(NormBackwardConstants::RESIDUAL, select.has(in::kBackwardResidual));
+    use->key.set(NormBackwardConstants::ROWS, rows.valid());
+    bind(select, use, kInputs);
+    use->buffers[use->buffer_count++] = {BufferUse::Kind::Tensor, true, rows.valid() ? rows : select.node.outputs[0]};
+  });
   if (rows.valid()) select_sums(select);
   return Status::Ok;
 }
@@ -115,10 +110,8 @@ void emit_norm_backward(const Emit& emit) {
   p.offset[1] = u32(upstream.offset);
   p.offset[3] = u32(residual.offset);
   p.offset[4] = u32(out.offset);
-  bool vec4 = is_vec4(x) && is_vec4(upstream) && is_vec4(residual) && is_vec4(out);
   if (emit.has(in::kBackwardGamma)) {
     const View gamma = emit.in(in::kBackwardGamma);
-    vec4 = vec4 && is_vec4(gamma);
     p.offset[2] = u32(gamma.offset);
     p.gamma_stride = u32(gamma.stride[0]);
   }
@@ -127,7 +120,7 @@ void emit_norm_backward(const Emit& emit) {
   put(p.residual_stride, walk.stride[2], 1);
   p.eps = emit.node.as<NormBackwardAttrs>().eps;
 
-  Dispatch& dispatch = emit_rows(emit, p.rows, p.n, vec4);
+  Dispatch& dispatch = emit_rows(emit, p.rows, p.n);
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);
   if (emit.node.workspace.valid()) emit_sums(emit, p);

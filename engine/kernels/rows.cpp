@@ -6,7 +6,7 @@ namespace heed::kernels {
 namespace {
 
 constexpr size_t kFlags = SoftmaxConstants::FLAGS, kHeld = RowGroupConstants::HELD;
-static_assert(kFlags == NormConstants::FLAGS && kFlags == NormBackwardConstants::FLAGS);
+static_assert(kFlags == NormConstants::FLAGS);
 
 // Groups of four that a lane keeps at most; longer rows are read again in every walk. On a GPU 32 elements leave
 // registers for many workgroups at once. On a CPU registers are memory anyway, and the limit keeps compiling short.

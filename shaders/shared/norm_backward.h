@@ -1,7 +1,7 @@
 // out = the gradient of x in a norm of rows of n elements, for the gradient g of what the norm gave. With h = g gamma, y the
 // normalized row and f what a deviation was multiplied by:
 //   layernorm f (h - mean of h - y mean of h y), rmsnorm f (h - y mean of h y), l2_normalize f (h - y sum of h y)
-// and the residual, if there is one, added to it. With HEED_NORM_BACKWARD_ROWS, what norm_backward_sums.h needs of each row goes to `rows`.
+// and the residual, if there is one, added to it. With ROWS, what norm_backward_sums.h needs of each row goes to `rows`.
 #include "constants.h"
 #include "params.h"
 
@@ -17,5 +17,8 @@ float eps;
 HEED_END_PARAMS
 
 HEED_BEGIN_CONSTANTS(NormBackwardConstants)
-HEED_CONSTANT(3, uint, FLAGS, 0)
+HEED_CONSTANT(3, uint, KIND, 0)  // HEED_NORM_BACKWARD_..
+HEED_CONSTANT(4, bool, GAMMA, false)
+HEED_CONSTANT(5, bool, RESIDUAL, false)
+HEED_CONSTANT(6, bool, ROWS, false)
 HEED_END_CONSTANTS

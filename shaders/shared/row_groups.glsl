@@ -12,12 +12,6 @@ uint group_count(uint n) { return HELD > 0u ? HELD : (n + 4u * lanes() - 1u) / (
 uint group_start(uint g) { return (g * lanes() + lane()) * 4u; }
 // Whether element c of a group that starts at i, itself within the row, is in the row too.
 bool in_row(uint i, uint c, uint n) { return VEC4 || i + c < n; }
-// Makes elements past the end of the row 0 again, after a difference has been taken.
-vec4 masked(vec4 x, uint i, uint n) {
-  [[unroll]] for (uint c = 1u; c < 4u; ++c)
-    if (!in_row(i, c, n)) x[c] = 0.0;
-  return x;
-}
 
 #ifdef CANON
 shared vec4 sh_fours[2u * HEED_ROW_INVOCATIONS];
