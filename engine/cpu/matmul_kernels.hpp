@@ -73,6 +73,7 @@ struct MatmulKernels {
   const Storage* rounded = nullptr;
   // The same kernels, but elements of a that count as 0 add nothing, whatever b is. Only reproducible plans have these.
   const MatmulKernels* skips_zeros = nullptr;
+  bool skips = false;  // whether these are such kernels
 };
 
 // MatmulKernels::quantized of one of Highway's targets.
