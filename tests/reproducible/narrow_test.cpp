@@ -83,8 +83,7 @@ Expected expected(const Inputs& in) {
   Floats gelu;
   for (const float v : oracle.multiply(x, Floats(x.size(), 0.5f)))
     gelu.push_back(oracle.canonical(oracle.activate(Activation::GeluTanh, v)));
-  const Floats linear =
-      oracle.product(of("a"), of("b"), of("bias"), kRows, kProductColumns, 0.37f, Activation::Silu);
+  const Floats linear = oracle.product(of("a"), of("b"), of("bias"), kRows, kProductColumns, 0.37f, Activation::Silu);
   return {{{"layernorm", rounded(in.type, oracle.layernorm(x, of("gamma"), of("beta"), kColumns, kEps))},
            {"linear", rounded(in.type, linear)},
            {"attention", rounded(in.type, oracle.causal_attention(q, k, of("v"), kRows, kAttentionScale))},
