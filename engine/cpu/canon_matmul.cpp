@@ -127,7 +127,10 @@ void coarsen_blocks(int64_t k, const void* panel, float* out) {
 template <size_t... kTypes>
 const MatmulKernels::Storage* canon_quantized(std::index_sequence<kTypes...>) {
   static const MatmulKernels::Storage kStorages[] = {
-      {.thin_panels = 1, .step = quantized_storages(HWY_TARGET)[kTypes].step, .widen = coarsen_blocks<kTypes>}...};
+      {.thin_panels = 1,
+       .step = quantized_storages(HWY_TARGET)[kTypes].step,
+       .widen = coarsen_blocks<kTypes>,
+       .widen_for_row = quantized_storages(HWY_TARGET)[kTypes].widen}...};  // whose tile makes them coarse
   return kStorages;
 }
 

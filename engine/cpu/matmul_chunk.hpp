@@ -155,7 +155,8 @@ class Chunk {
         tiles_.tile != nullptr && tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
     const bool widened = tiles_.widen != nullptr && (count >= tiles_.widen_from || too_tall);
     const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
-    for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));
+    const auto widen = rows_ == 1 && tiles_.widen_for_row != nullptr ? tiles_.widen_for_row : tiles_.widen;
+    for (int64_t p = 0; widened && p < count_; ++p) widen(length, panel(p, begin), wide(p, length));
     for (int64_t t = 0, r = 0; t < count; ++t) {
       const int64_t rows = std::min(rows_ - r, height + (t < taller ? 1 : 0));
       const std::byte* const data = a.data + (a.next_tile != 0 ? t * a.next_tile : r * row_bytes);
