@@ -38,6 +38,7 @@ folder=$root/build/roots/godot
 out=$folder/out
 log=$root/build/godot-frames.log
 in_root=$root/tests/drivers/in_root.sh
+mkdir -p "$root/build"
 : >"$log"
 
 "$root/samples/godot/get_godot.sh" "$folder" || exit 3
