@@ -27,6 +27,11 @@ class Expansion {
     const Tensor weights =
         attention_.outputs[out::kWeights].valid() ? attention_.outputs[out::kWeights] : like(query, shape);
     add(Op::Softmax, logits(query), weights, unscaled(), ".softmax");
+    // Its kernel has no place for where the host's buffer starts.
+    if (const Tensor wanted = attention_.outputs[out::kLogSumExp]; reproducible_ && wanted.valid()) {
+      const Tensor sums = out_.back().outputs[out::kLogSumExp] = like(wanted, build_.info(wanted));
+      static_cast<void>(copy(sums, wanted, ".log_sum_exp"));
+    }
     MatmulAttrs values;
     values.skips_zeros = reproducible_;
     // The output lies in memory token by token, where rows of the heads of one group lie apart: they are copied there.
@@ -362,7 +367,7 @@ bool may_join_rows(const Node& node) {
   return given > 3;
 }
 
-// The products that stand for a gradient do not read the log-sum-exp of its attention, for which there would have to be a fused one.
+// The products that stand for a gradient do not read the log-sum-exp of its attention, which is left out where nobody else does.
 void drop_log_sum_exp_of_gradients(GraphData* graph) {
   std::vector<bool> read(graph->tensors.size(), false);
   for (const NamedTensor& output : graph->outputs) read[graph->tensors[output.tensor].storage] = true;
@@ -442,8 +447,8 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
     // A kernel that writes any strides is the CPU's, which works on such heads together by itself.
     if (keep && node.op == Op::Attention && !options.strided_attention) gather_heads(graph, &nodes.back());
     if (!keep) Expansion(graph, node, options.reproducible, &nodes).run();
-    if (!keep && node.outputs[out::kLogSumExp].valid())
-      Expansion(graph, node, options.reproducible, &nodes).add_log_sum_exp();
+    if (!keep && node.outputs[out::kLogSumExp].valid() && !options.reproducible)
+      Expansion(graph, node, false, &nodes).add_log_sum_exp();
   }
   graph->nodes = std::move(nodes);
 }
