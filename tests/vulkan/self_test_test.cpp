@@ -58,7 +58,8 @@ bool is_for_gpus(const std::string& kernel) { return kernel.starts_with("project
 void keep_kernels(Device& device, std::initializer_list<std::string_view> prefixes) {
   std::vector<std::string> others;
   for (const std::string& name : device.impl()->kernel_names())
-    if (std::none_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) { return name.starts_with(prefix); }))
+    if (std::none_of(prefixes.begin(), prefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); }))
       others.push_back(name);
   device.impl()->disable_kernels(others);
 }
