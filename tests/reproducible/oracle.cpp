@@ -231,10 +231,8 @@ namespace {
 template <class Row>
 Floats by_rows(const Floats& x, int64_t n, const Row& row) {
   Floats out;
-  for (auto first = x.begin(); first != x.end(); first += n) {
-    const Floats one = row(Floats(first, first + n));
-    out.insert(out.end(), one.begin(), one.end());
-  }
+  for (auto first = x.begin(); first != x.end(); first += n)
+    for (const float v : row(Floats(first, first + n))) out.push_back(v);
   return out;
 }
 
