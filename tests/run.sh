@@ -17,8 +17,6 @@ with=$root/tests/drivers/with.sh
 tests=$build/tests/heed_tests
 heed=$build/samples/heed/heed
 export HEED_DRIVER_FOLDER=${HEED_DRIVER_FOLDER:-$build/drivers}
-# LLVM does not optimize what Mesa's software driver compiles: that takes most of the seconds of kernels that run once.
-export GALLIVM_PERF=${GALLIVM_PERF-nopt}
 
 # In the order in which they start.
 quick_stages="packages self_test format build lavapipe cpu interpreter vulkan headers"

@@ -4,7 +4,7 @@
 about="reproducible plans: the same bits on every driver and instruction set"
 needs="build"
 stage() {
-  local driver filter canon=(env HEED_RANDOM_CASES=20 HEED_COMPOSITIONS=2)
+  local driver filter canon=(env GALLIVM_PERF=nopt HEED_RANDOM_CASES=20 HEED_COMPOSITIONS=2)
   check_catch "the canon on the CPU" "${canon[@]}" HEED_TEST_DEVICES=cpu "$with" none "$tests" "[reproducible]~[language_model]"
   check_catch "the canon on interpreted kernels" "${canon[@]}" HEED_TEST_DEVICES=spirv:floor,spirv:amd "$with" none "$tests" \
     "reproducible: devices compute*,reproducible: losses*,reproducible: steps*,reproducible: f16*,reproducible: random*,reproducible: compositions*"

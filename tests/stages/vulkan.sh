@@ -1,7 +1,7 @@
 # Finds calls that the validation layers refuse, failures that are not told, and mistakes of heed inside a host. The
 # stage cpu has what needs no Vulkan device. The quick tier leaves out the self-tests of whole devices, which compile every
 # kernel, language models and encoders of text, which the stage cpu has, and what is slow: of the tests that let each call
-# fail it keeps one.
+# fail it keeps one. LLVM does not optimize for it, since the driver's compiler takes most of its seconds.
 about="all that is not in tables on the system's lavapipe: hosts, frames, failures, self-tests"
 needs="build"
 stage() {
@@ -9,7 +9,7 @@ stage() {
   local settings=(HEED_TEST_DEVICES=llvmpipe)
   [[ $quick -eq 0 ]] || {
     filter+='~"self-test: *"~[talk]~[chat]~[grammar]~[bert]~[narrow]~[decoder]~[slow]'
-    settings+=(HEED_KERNELS=gpu)
+    settings+=(HEED_KERNELS=gpu GALLIVM_PERF=nopt)
   }
   check_catch "the other tests on lavapipe-256" env "${settings[@]}" "$with" lavapipe-256 "$tests" "$filter"
 }

@@ -5,7 +5,7 @@ needs="build"
 stage() {
   local width
   for width in 128 512; do
-    check_catch "tables on lavapipe-$width" env HEED_TEST_EVERY=24+$((width == 512 ? 12 : 0)) HEED_TEST_DEVICES=llvmpipe \
+    check_catch "tables on lavapipe-$width" env HEED_TEST_EVERY=24+$((width == 512 ? 12 : 0)) HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt \
       "$with" lavapipe-$width "$tests" "[ops],[one_golden_each],[random],[drivers]"
   done
 }
