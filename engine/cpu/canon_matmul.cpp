@@ -20,7 +20,7 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Of panels whose elements are coarse already.
+// Multiplies panels whose elements have been made coarse.
 struct CanonArithmetic {
   static constexpr bool kAddsLast = false;  // a block of k goes on from what the one before has left
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return canon::multiply_add(a, b, c); }
@@ -34,7 +34,7 @@ struct SkippingArithmetic : CanonArithmetic {
   }
 };
 
-// Of panels as they are.
+// Does the same with panels as they lie in memory: their elements are made coarse on the way.
 template <class Arithmetic>
 struct Coarse : Arithmetic {
   static HWY_INLINE Vector factor(Vector b) { return canon::coarse(b); }

@@ -73,7 +73,7 @@ float softmax_row(const float* x, float factor, float* out, int64_t n) {
   const Vector top = canon::set(largest);
   CanonSums sums;
   if (!std::isfinite(largest)) {
-    // What is visible and has a weight becomes NaN.
+    // A row with NaN or infinity has no sum: each weight that would not be 0 is NaN.
     each_vector(n, [&](int64_t i, int64_t count) {
       const Vector v = take(out + i, count, kHidden), e = canon::exp(canon::minus(v, top));
       const auto nothing = hn::Or(hn::Eq(v, hidden), hn::Eq(e, hn::Zero(Floats())));

@@ -126,7 +126,7 @@ class Widening {
  private:
   DType type(Tensor t) const { return t.valid() ? graph_.tensors[t.id].dtype : DType::F32; }
 
-  // What the host sees keeps its type, what a cast makes, and copies of these.
+  // Three kinds of tensors keep their types, all others become f32: those that the host sees, results of casts, and copies of both.
   void find_kept() {
     const auto keep = [&](uint32_t tensor) { keeps_[graph_.tensors[tensor].storage] = true; };
     for (const auto* list : {&graph_.inputs, &graph_.weights, &graph_.states})

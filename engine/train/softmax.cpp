@@ -3,7 +3,8 @@
 namespace heed::train {
 namespace {
 
-// Of a softmax with masked_fill: its weights as if hidden keys were left out, which are 0 for these. Otherwise invalid.
+// Adds the weights that a softmax with masked_fill would have without hidden keys, at which they are 0: the gradient flows to visible
+// keys alone. Other softmaxes need none, and get an invalid tensor.
 Tensor visible_weights(Backflow& flow, const Node& softmax) {
   if (!softmax.as<SoftmaxAttrs>().masked_fill) return {};
   Build build(flow.data(), "visible");

@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <fstream>
 #include <type_traits>
-#include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "unfinished.hpp"
 
 namespace learn {
 namespace {
@@ -66,31 +67,6 @@ bool is_there(const std::string& folder) {
 }
 
 namespace {
-
-// Files that are written beside those that are there, and take their names once all of them are whole.
-class Unfinished {
- public:
-  Unfinished() = default;
-  Unfinished(const Unfinished&) = delete;
-  ~Unfinished() {
-    std::error_code none;
-    for (const std::string& path : paths_) fs::remove(place_of(path), none);
-  }
-  // Where to write what `path` will name.
-  std::string add(const std::string& path) { return place_of(paths_.emplace_back(path)); }
-  bool finish(std::string* error) {
-    std::error_code failed;
-    for (const std::string& path : paths_) {
-      if (!failed) fs::rename(place_of(path), path, failed);
-      if (failed && error->empty()) *error = path + " cannot be written";
-    }
-    return !failed;
-  }
-
- private:
-  static std::string place_of(const std::string& path) { return path + ".new"; }
-  std::vector<std::string> paths_;
-};
 
 template <class Learner>
 bool write_all(const std::string& folder, const Learner& learner, const Losses& losses, std::string* error) {

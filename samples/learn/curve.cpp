@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "../drawing.hpp"
+#include "unfinished.hpp"
 
 namespace learn {
 namespace {
@@ -120,15 +120,8 @@ bool draw_losses(const Losses& losses, const std::string& title, const std::stri
                   static_cast<double>(losses.held_out.back().loss));
     samples::write(c, text, kWidth - kRight, kTop + 26, 1);
   }
-  const std::string unfinished = path + ".new";
-  std::error_code failed;
-  if (page.write_png(unfinished, error)) {
-    std::filesystem::rename(unfinished, path, failed);
-    if (!failed) return true;
-    *error = path + " cannot be written";
-  }
-  std::filesystem::remove(unfinished, failed);
-  return false;
+  Unfinished file;
+  return page.write_png(file.add(path), error) && file.finish(error);
 }
 
 bool write_losses(const Losses& losses, const std::string& path, std::string* error) {

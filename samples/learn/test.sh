@@ -62,7 +62,7 @@ report "a full disk leaves what was there" "$(diff -r "$folder/before" "$halves"
 check "the same command goes on" 0 "step 300 of 300|^[0-9]+ weights" --out "$halves" --steps 300 "${small[@]}"
 same "to the same bits" "$whole/model.safetensors" "$halves/model.safetensors"
 
-# What overflows is told, and does not end a training for good.
+# A training whose numbers overflow says so, and its folder can still be gone on with.
 check "a rate that is too large" 0 "step 40 of 40" --out "$folder/wild" --steps 40 --rate 1 "${small[@]}"
 sed -i 's/^7\t.*/7\tnan/' "$folder/wild/losses.tsv"
 check "a loss that is no number" 0 "Adam" --out "$folder/wild" --start Adam --steps 40

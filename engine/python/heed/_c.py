@@ -105,7 +105,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Handle:
+class Typed:
+    """Base of what stands for a handle of the C interface, `_c`."""
+
+    @classmethod
+    def _c_of(cls, value: Any, what: str) -> Any:
+        """The handle of an argument, which must be of this class."""
+        if not isinstance(value, cls):
+            raise TypeError(f"{what} must be {cls.__name__}, not {type(value).__name__}")
+        return value._c
+
+
+class Handle(Typed):
     """Owns one handle of the C interface, and destroys it when Python lets go of it."""
 
     _kind = ""  # "device", as in heed_device_destroy
@@ -121,13 +132,6 @@ class Handle:
             raise Error(Status.INVALID_ARGUMENT, f"this {self._kind.replace('_', ' ')} was made before the process forked, "
                                                  "and serves the parent process only; make another one in this process")
         return self._pointer
-
-    @classmethod
-    def _c_of(cls, value: Any, what: str) -> Any:
-        """The handle of an argument, which must be of this class."""
-        if not isinstance(value, cls):
-            raise TypeError(f"{what} must be {cls.__name__}, not {type(value).__name__}")
-        return value._c
 
     def __reduce__(self) -> Any:
         raise TypeError(f"a {type(self).__name__} cannot be pickled")

@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 Path = Union[str, "os.PathLike[str]"]
 
 
-def _checkpoint(value: Any) -> Any:
-    """Its handle."""
-    if not isinstance(value, Checkpoint):
-        raise TypeError(f"checkpoint must be a Checkpoint, not {type(value).__name__}")
-    return value._c
-
-
 def _fields_of(kind: Any, c: Any, words: Sequence[str], **known: Any) -> Dict[str, Any]:
     """The fields of a dataclass as a struct of C has them, some of them as words."""
     found = {f.name: getattr(c, f.name) for f in dataclasses.fields(kind) if f.name not in known}
@@ -79,7 +72,7 @@ class DecoderConfig:
     @classmethod
     def read(cls, checkpoint: Checkpoint) -> "DecoderConfig":
         """Of a GGUF file's metadata."""
-        return cls._of(_c.filled("heed_decoder_config", lib.heed_decoder_config_read, _checkpoint(checkpoint)))
+        return cls._of(_c.filled("heed_decoder_config", lib.heed_decoder_config_read, Checkpoint._c_of(checkpoint, "checkpoint")))
 
     @classmethod
     def parse(cls, json: str, name: str = "config.json") -> "DecoderConfig":
@@ -188,7 +181,7 @@ class BertConfig:
     def upload(self, device: Device, checkpoint: Checkpoint, *, dtype: Optional[str] = None, only_matrices: bool = False) -> Weights:
         """The tensors of safetensors in the form that heed.nn.bert asks for, with one weight for queries, keys and values."""
         options = pack("heed_upload_options", dict(dtype=dtype, only_matrices=only_matrices), Keep())
-        return Weights(_c.make(lib.heed_bert_upload, _checkpoint(checkpoint), pack("heed_bert_config", self, Keep()),
+        return Weights(_c.make(lib.heed_bert_upload, Checkpoint._c_of(checkpoint, "checkpoint"), pack("heed_bert_config", self, Keep()),
                              Device._c_of(device, "device"), options))
 
 
