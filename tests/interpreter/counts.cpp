@@ -88,8 +88,9 @@ void Workgroup::count_segments(const Place& place, std::span<const uint64_t> add
       if (segment == last) continue;
       last = segment;
       ++counts.segments[i];
-      counts.touched[i] +=
-          touched_[i].insert(std::bit_cast<uintptr_t>(place.memory) + segment * kSegments[i]).second ? 1 : 0;
+      // A segment is known by where its first byte lies, which no other buffer has, wherever the buffers begin.
+      const uintptr_t first = std::bit_cast<uintptr_t>(place.memory->data()) + segment * kSegments[i];
+      counts.touched[i] += touched_[i].insert(first).second ? 1 : 0;
     }
   }
 }
