@@ -132,7 +132,8 @@ TEST_CASE("self-test: the kernels that stand in for variants are right, too", "[
   for (const std::string& name : device.impl()->kernel_names()) {
     const bool is_variant = name.ends_with("_subgroup") || name.ends_with("_software") || name.ends_with("_matrix");
     // elementwise passes make what others read, and reproducible plans have no variants.
-    const bool is_needed = has_one_of(name, with_variants) ? !name.ends_with("_canon") : name.starts_with("elementwise");
+    const bool is_needed =
+        has_one_of(name, with_variants) ? !name.ends_with("_canon") : name.starts_with("elementwise");
     (is_variant || !is_needed ? disabled : kept).push_back(name);
   }
   device.impl()->disable_kernels(disabled);
