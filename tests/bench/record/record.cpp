@@ -164,21 +164,24 @@ int main() {
     check(device.compile(encoder.graph, weights, &another), "compile");
   });
 
-  const auto begin = reinterpret_cast<PFN_vkBeginCommandBuffer>(host.heed.get_instance_proc_addr(host.heed.instance, "vkBeginCommandBuffer"));
-  const auto end = reinterpret_cast<PFN_vkEndCommandBuffer>(host.heed.get_instance_proc_addr(host.heed.instance, "vkEndCommandBuffer"));
+  const auto begin = reinterpret_cast<PFN_vkBeginCommandBuffer>(
+      host.heed.get_instance_proc_addr(host.heed.instance, "vkBeginCommandBuffer"));
+  const auto end = reinterpret_cast<PFN_vkEndCommandBuffer>(
+      host.heed.get_instance_proc_addr(host.heed.instance, "vkEndCommandBuffer"));
   const VkDeviceSize half = kRows * kWidth * sizeof(float);
   const heed::vulkan::Buffer buffers[] = {{"x", host.buffer, 0, half}, {"y", host.buffer, half, half}};
   double record = 1e9;
   int64_t rows = kRows;
   for (int i = 0; i < kRecordings; i += 20) {
     // The least of medians: what a disturbed machine adds is left out.
-    record = std::min(record, time(20, [&] {
-      const VkCommandBufferBeginInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-      const heed::ExtentValue extents[] = {{"rows", rows = rows == kRows ? 77 : kRows}};
-      check(begin(host.commands, &info), "vkBeginCommandBuffer");
-      check(heed::vulkan::record(plan, host.commands, {.buffers = buffers, .extents = extents}), "record");
-      check(end(host.commands), "vkEndCommandBuffer");
-    }));
+    record =
+        std::min(record, time(20, [&] {
+                   const VkCommandBufferBeginInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+                   const heed::ExtentValue extents[] = {{"rows", rows = rows == kRows ? 77 : kRows}};
+                   check(begin(host.commands, &info), "vkBeginCommandBuffer");
+                   check(heed::vulkan::record(plan, host.commands, {.buffers = buffers, .extents = extents}), "record");
+                   check(end(host.commands), "vkEndCommandBuffer");
+                 }));
   }
   uint32_t dispatches = 0;
   for (const auto& pass : plan.passes()) dispatches += pass.dispatches;
