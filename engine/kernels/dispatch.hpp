@@ -30,6 +30,9 @@ struct MatrixSize {
 inline constexpr uint32_t kFloorInvocations = 128, kFloorSharedBytes = 16384;
 
 // All that lowering may know of a device. Defaults are the portability floor.
+// Enough for every kernel: compilers of GPUs that have as many, each of 32 bits, keep all values of an invocation there.
+inline constexpr uint32_t kManyRegisters = 256;
+
 struct Capabilities {
   uint32_t max_invocations = kFloorInvocations;        // per workgroup of heed's, which is a row
   uint32_t max_group_invocations = kFloorInvocations;  // per workgroup of a host's, which may be a box
@@ -49,6 +52,7 @@ struct Capabilities {
   bool subgroup_shuffle = false;
   // Taking another lane's value costs as much as many multiply-adds, as on SwiftShader.
   bool slow_shuffle = false;
+  uint32_t registers = kManyRegisters;  // of an invocation; with fewer, kernels get smaller tiles
   // A driver that runs shaders on the CPU. Its subgroups have exactly subgroup_size invocations, workgroups
   // run one after the other on each core, and a barrier costs more than much arithmetic.
   bool software = false;

@@ -22,6 +22,8 @@ struct Tile {
   Why why;
 
   constexpr uint32_t invocations() const { return (bm / tm) * (bn / tn); }
+  // Sums, and what compilers need beside them: two blocks on their way and the factors at hand.
+  constexpr uint32_t registers() const { return tm * tn + 72; }
   constexpr uint32_t shared_bytes() const {
     using uint = uint32_t;
     const uint BM = bm, BN = bn, BK = bk;
@@ -32,6 +34,7 @@ struct Tile {
 };
 constexpr Tile kTiles[] = {
     {128, 128, 16, 8, 8, 1.2, HEED_MATMUL_WHY("128x128 tiles: many rows and columns")},
+    {128, 64, 16, 8, 4, 1.1, HEED_MATMUL_WHY("128x64 tiles: many rows")},
     {64, 64, 16, 8, 4, 1.0, HEED_MATMUL_WHY("64x64 tiles: many rows")},
     {16, 64, 32, 2, 4, 0.6, HEED_MATMUL_WHY("16x64 tiles: few rows")},
     {4, 64, 32, 2, 1, 0.25, HEED_MATMUL_WHY("4x64 tiles: up to 4 rows")},
@@ -41,7 +44,7 @@ constexpr Tile kTiles[] = {
 constexpr bool fits_floor(const Tile& tile) {
   return tile.invocations() <= kFloorInvocations && tile.shared_bytes() <= kFloorSharedBytes;
 }
-static_assert(fits_floor(kTiles[1]) && fits_floor(kTiles[2]) && fits_floor(kTiles[3]));
+static_assert(fits_floor(kTiles[2]) && fits_floor(kTiles[3]) && fits_floor(kTiles[4]));
 
 // matmul.comp takes this for granted where its invocations divide the rows, columns and fours of k of a block.
 static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& tile) {
@@ -49,10 +52,10 @@ static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& t
   return all % (tile.bk / 4) == 0 && all % tile.bm == 0 && all % tile.bn == 0 && tile.bn % 4 == 0;
 }));
 
-// A tile beyond the portability floor is for GPUs that have room for it.
+// A tile beyond the portability floor is for GPUs that have room for it. Of the two that are, a device gets one.
 bool fits(const Capabilities& device, const Tile& tile) {
   return fits_floor(tile) || (!device.software && tile.invocations() <= device.max_invocations &&
-                              tile.shared_bytes() <= device.shared_bytes);
+                              tile.shared_bytes() <= device.shared_bytes && tile.registers() <= device.registers);
 }
 
 }  // namespace
@@ -60,7 +63,7 @@ bool fits(const Capabilities& device, const Tile& tile) {
 void list_tiles(const Select& select, Candidates* candidates) {
   const Operands operands = operands_of(select);
   for (const Tile& tile : kTiles) {
-    if (!fits(select.device, tile)) continue;
+    if (!fits(select.device, tile) || (&tile == &kTiles[1] && fits(select.device, kTiles[0]))) continue;
     const double group = tile.bm * tile.bn / tile.efficiency * (select.device.software ? kBarriersOnCpu : 1);
     Candidate& one = add_tile(candidates, kTileKernels.of(operands), tile.invocations(), tile.bm, tile.bn, group);
     one.set(Tiles::BK, tile.bk).set(Tiles::TM, tile.tm).set(Tiles::TN, tile.tn);
