@@ -55,7 +55,7 @@ void sync() {
 // Whether rows that start at `at`, `stride` apart, can be read 16 bytes at a time.
 bool is_whole(uint at, uint stride, uint size) { return ((at | stride) & 7u) == 0u && size % 8u == 0u; }
 
-// Fills BK rows of sh_k from row `to` on, eight elements at a time. A row whose bit is not set becomes zeros: what lies in
+// Fills BK rows of sh_rows from row `to` on, eight elements at a time. A row whose bit is not set becomes zeros: what lies in
 // its memory must not reach a product.
 #define HEED_STAGE(name, scalars, vectors)                                                                         \
   void name(uint to, uint at, uint stride, uint bits) {                                                            \
@@ -73,7 +73,7 @@ bool is_whole(uint at, uint stride, uint size) { return ((at | stride) & 7u) == 
           eight[c] = packFloat2x16(two);                                                                           \
         }                                                                                                          \
       }                                                                                                            \
-      sh_k[(to + row) * K_ROW + d / 8u] = eight;                                                                   \
+      sh_rows[(to + row) * K_ROW + d / 8u] = eight;                                                                \
     }                                                                                                              \
   }
 HEED_STAGE(stage_queries, q, q16)
@@ -152,14 +152,14 @@ void load_queries(Task t) {
   uint count = t.last_query - t.first_query + 1u;
   for (uint first = 0u; first < BM; first += BK) {
     uint bits = first_bits(count > first ? count - first : 0u);
-    stage_queries(HOLD_Q ? 0u : BK + first, at + first * p.q_s, p.q_s, bits);
+    stage_queries(HOLD_Q ? 0u : first, at + first * p.q_s, p.q_s, bits);
     if (!HOLD_Q) continue;
     barrier();
     [[unroll]] for (uint i = 0u; i < FM; ++i) {
       uint row = wave_row() + i * MS - first;  // for rows before `first` it wraps around, and is more than BK
       if (row >= BK) continue;
       [[unroll]] for (uint n = 0u; n < FK; ++n)
-        coopMatLoad(queries[i * FK + n], sh_k, row * K_ROW + n * KS / 8u, K_ROW, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(queries[i * FK + n], sh_rows, row * K_ROW + n * KS / 8u, K_ROW, gl_CooperativeMatrixLayoutRowMajor);
     }
     barrier();
   }
@@ -172,11 +172,11 @@ void multiply(uint n) {
   [[unroll]] for (uint i = 0u; i < FM; ++i) {
     if (HOLD_Q) left[i] = queries[i * FK + n];
     else
-      coopMatLoad(left[i], sh_k, (BK + wave_row() + i * MS) * K_ROW + n * KS / 8u, K_ROW,
+      coopMatLoad(left[i], sh_rows, (wave_row() + i * MS) * K_ROW + n * KS / 8u, K_ROW,
                   gl_CooperativeMatrixLayoutRowMajor);
   }
   [[unroll]] for (uint j = 0u; j < FB; ++j) {
-    coopMatLoad(right, sh_k, (wave_column() * BN + j * NS) * K_ROW + n * KS / 8u, K_ROW,
+    coopMatLoad(right, sh_rows, KEYS_AT + (wave_column() * BN + j * NS) * K_ROW + n * KS / 8u, K_ROW,
                 gl_CooperativeMatrixLayoutColumnMajor);
     [[unroll]] for (uint i = 0u; i < FM; ++i) logits[i * FB + j] = coopMatMulAdd(left[i], right, logits[i * FB + j]);
   }
@@ -190,9 +190,10 @@ void make_logits() {
   } else {
     [[dont_unroll]] for (uint n = 0u; n < FK; ++n) multiply(n);
   }
+  barrier();  // logits replace keys that other subgroups read
   [[unroll]] for (uint i = 0u; i < FM; ++i)
     [[unroll]] for (uint j = 0u; j < FB; ++j)
-      coopMatStore(logits[i * FB + j], sh_logits, (wave_row() + i * MS) * S_ROW + (wave_column() * BN + j * NS) / 4u,
+      coopMatStore(logits[i * FB + j], sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + (wave_column() * BN + j * NS) / 4u,
                    S_ROW, gl_CooperativeMatrixLayoutRowMajor);
 }
 
@@ -209,10 +210,10 @@ uint group_of(uint n) {
   return VECS == 1u ? row_lane() : ((n / 2u) * ROW_LANES + row_lane()) * 2u + n % 2u;
 }
 
-// Puts `scale` into columns 0 .. NS - 1 of a row of sh_logits.
+// Puts `scale` into columns 0 .. NS - 1 of a row of sh_rows.
 void put_scale(uint row, float scale) {
   [[unroll]] for (uint n = 0u; n < VECS; ++n)
-    if (group_of(n) < NS / 4u) sh_logits[row * S_ROW + group_of(n)] = uvec4(floatBitsToUint(scale));
+    if (group_of(n) < NS / 4u) sh_rows[KEYS_AT + row * S_ROW + group_of(n)] = uvec4(floatBitsToUint(scale));
 }
 
 // Turns the logits of row r, keys `tile` and on, into weights. Bit j of `kept`: the padding keeps key j of the tile.
@@ -224,7 +225,7 @@ void weigh(uint r, Task t, uint tile, uint kept) {
   float now_largest = largest[r];
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
     uint group = group_of(n);
-    values[n] = uintBitsToFloat(sh_logits[row * S_ROW + group]) * SCALE;
+    values[n] = uintBitsToFloat(sh_rows[KEYS_AT + row * S_ROW + group]) * SCALE;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {
       float value = values[n][c];
       uint j = group * 4u + c;
@@ -254,10 +255,10 @@ void weigh(uint r, Task t, uint tile, uint kept) {
     f16vec4 rounded = f16vec4(weights);
     uint words[2] = {packFloat2x16(rounded.xy), packFloat2x16(rounded.zw)};
     if (VECS == 1u) {
-      [[unroll]] for (uint c = 0u; c < 2u; ++c) sh_logits[row * S_ROW + WEIGHTS_AT + group / 2u][group % 2u * 2u + c] = words[c];
+      [[unroll]] for (uint c = 0u; c < 2u; ++c) sh_rows[KEYS_AT + row * S_ROW + WEIGHTS_AT + group / 2u][group % 2u * 2u + c] = words[c];
     } else {
       eight = n % 2u == 0u ? uvec4(words[0], words[1], 0u, 0u) : uvec4(eight.xy, words[0], words[1]);
-      if (n % 2u == 1u) sh_logits[row * S_ROW + WEIGHTS_AT + group / 2u] = eight;
+      if (n % 2u == 1u) sh_rows[KEYS_AT + row * S_ROW + WEIGHTS_AT + group / 2u] = eight;
     }
   }
   [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u) sum += subgroupShuffleXor(sum, step * ROWS_AT_ONCE);
@@ -269,7 +270,7 @@ void weigh(uint r, Task t, uint tile, uint kept) {
 void scale_sums() {
   coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> scale;
   [[unroll]] for (uint i = 0u; i < FM; ++i) {
-    coopMatLoad(scale, sh_logits, (wave_row() + i * MS) * S_ROW, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatLoad(scale, sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint j = 0u; j < FN; ++j) sums[i * FN + j] = sums[i * FN + j] * scale;
   }
 }
@@ -279,7 +280,7 @@ void mix_values() {
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
   for (uint key = 0u; key < BK; key += KS) {
     [[unroll]] for (uint i = 0u; i < FM; ++i)
-      coopMatLoad(left[i], sh_logits, (wave_row() + i * MS) * S_ROW + WEIGHTS_AT + key / 8u, S_ROW,
+      coopMatLoad(left[i], sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + WEIGHTS_AT + key / 8u, S_ROW,
                   gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
@@ -300,21 +301,21 @@ void add_infinities(float infinity) {
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       found = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
       [[dont_unroll]] for (uint key = 0u; key < BK; key += KS) {
-        coopMatLoad(left, sh_logits, (wave_row() + i * MS) * S_ROW + WEIGHTS_AT + key / 8u, S_ROW,
+        coopMatLoad(left, sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + WEIGHTS_AT + key / 8u, S_ROW,
                     gl_CooperativeMatrixLayoutRowMajor);
         coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
                     gl_CooperativeMatrixLayoutColumnMajor);
         found = coopMatMulAdd(left, right, found);
       }
-      coopMatStore(found, sh_logits, place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(found, sh_rows, KEYS_AT + place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
       subgroup_sync();
       for (uint e = gl_SubgroupInvocationID; e < MS * NS / 4u; e += LANES) {
         uint at = place + e / (NS / 4u) * S_ROW + e % (NS / 4u);
         [[unroll]] for (uint c = 0u; c < 4u; ++c)
-          sh_logits[at][c] = uintBitsToFloat(sh_logits[at][c]) == 0.0 ? 0u : floatBitsToUint(infinity);
+          sh_rows[KEYS_AT + at][c] = uintBitsToFloat(sh_rows[KEYS_AT + at][c]) == 0.0 ? 0u : floatBitsToUint(infinity);
       }
       subgroup_sync();
-      coopMatLoad(found, sh_logits, place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(found, sh_rows, KEYS_AT + place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
       sums[i * FN + j] = sums[i * FN + j] + found;
       subgroup_sync();
     }
@@ -347,7 +348,7 @@ void store_sums(Task t) {
     [[unroll]] for (uint n = 0u; n < FN; ++n) {
       if (n != j) continue;
       [[unroll]] for (uint i = 0u; i < FM; ++i)
-        coopMatStore(sums[i * FN + n], sh_logits, (wave_row() + i * MS) * S_ROW + mine, S_ROW,
+        coopMatStore(sums[i * FN + n], sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + mine, S_ROW,
                      gl_CooperativeMatrixLayoutRowMajor);
     }
     subgroup_sync();
@@ -356,7 +357,7 @@ void store_sums(Task t) {
       uint at = e / NS, row = wave_row() + ((at & ~7u) | (at & 1u) << 2u | (at >> 1u & 3u)), column = e % NS;
       uint query = t.first_query + row, d = (wave_column() * FN + j) * NS + column;
       if (query > t.last_query || d >= D_V) continue;
-      float x = uintBitsToFloat(sh_logits[row * S_ROW + mine + column / 4u][column % 4u]);
+      float x = uintBitsToFloat(sh_rows[KEYS_AT + row * S_ROW + mine + column / 4u][column % 4u]);
       if (has(HEED_ATTENTION_PARTIAL)) partial_result[partial_at(t, t.bh * p.s_q + query) + d] = x;
       else result[p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d] = TO_OUT(x);
     }
@@ -388,7 +389,7 @@ void main() {
       if (kept == 0u && !has(HEED_SOFTMAX_FILL)) continue;
     }
     uint wanted = has(HEED_SOFTMAX_FILL) ? in_range : kept;
-    stage_keys(0u, k_base + tile * p.k_s, p.k_s, wanted);
+    stage_keys(KEYS_AT / K_ROW, k_base + tile * p.k_s, p.k_s, wanted);
     uint v_tile = v_base + tile * p.v_s;
     bool watched = may_hide(t, tile, tile + count);
     bool strange = stage_values(v_tile, p.v_s, wanted, watched, PICK_ALL);

@@ -1,19 +1,25 @@
 // Rows to or from places that differ from row to row; see shared/place.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#ifdef COPY  // types without arithmetic: I32 as words, U8 as bytes of words
+#ifdef COPY  // types without arithmetic: I32 as words, U8 as bytes of words; and bits of f16 and bf16
+#if A_BITS == 16
+#extension GL_EXT_shader_16bit_storage : require
+#define A_T uint16_t
+#else
+#define A_T uint
+#endif
 #include "shared/rows.glsl"
 #include "shared/place.h"
 #define VALUE_T uint
-layout(set = 0, binding = 0) readonly buffer X { uint x[]; };
-layout(set = 0, binding = 2) buffer Out { uint result[]; };
+layout(set = 0, binding = 0) readonly buffer X { A_T x[]; };
+layout(set = 0, binding = 2) buffer Out { A_T result[]; };
 #if A_BITS == 8
 #include "shared/bytes.glsl"
 uint load(uint at) { return byte_in(x[at / 4u], at); }
 void store(uint at, uint value) { HEED_STORE_BYTE(result, at, value); }
 #else
-uint load(uint at) { return x[at]; }
-void store(uint at, uint value) { result[at] = value; }
+uint load(uint at) { return uint(x[at]); }
+void store(uint at, uint value) { result[at] = A_T(value); }
 #endif
 #else
 #include "shared/storage.glsl"

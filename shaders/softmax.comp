@@ -19,6 +19,9 @@ layout(set = 0, binding = 4) readonly buffer Lengths { int lengths[]; };
 layout(set = 0, binding = 5) readonly buffer Positions { int positions[]; };
 layout(set = 0, binding = 6) writeonly buffer Out { OUT_T result[]; };
 layout(set = 0, binding = 6) writeonly buffer Out4 { OUT_VEC4 result4[]; };
+#ifdef CANON
+layout(set = 0, binding = 7) writeonly buffer LogSumExp { float log_sum_exp[]; };
+#endif
 
 HEED_LOAD_GROUP(load_x, x, x4)
 HEED_LOAD_GROUP(load_bias, bias, bias4)
@@ -147,6 +150,10 @@ void main() {
   // The largest visible key adds 1: a sum of 0 is a row without any.
 #ifdef CANON
   float inverse = reciprocal(sum);
+  if ((FLAGS & HEED_SOFTMAX_LOG_SUM_EXP) != 0u && in_range && lane() == 0u) {
+    float stored = (floatBitsToUint(largest) & 0x7fffffffu) < 0x7f800000u ? canonical(plus(largest, canon_log(sum))) : uintBitsToFloat(0x7fc00000u);
+    log_sum_exp[index] = sum == 0.0 ? MINUS_INFINITY : stored;
+  }
 #else
   float inverse = sum != 0.0 ? 1.0 / sum : 0.0;
 #endif

@@ -21,7 +21,7 @@ export HEED_DRIVER_FOLDER=${HEED_DRIVER_FOLDER:-$build/drivers}
 # In the order in which they start.
 quick_stages="packages self_test format build lavapipe cpu interpreter vulkan headers"
 all_stages="packages self_test format shaders headers build roots lavapipe samples widths lavapipe-26 swiftshader sanitize
-  interpreter compilers swarm search models talk learn python packaging c fetch recipes reproducible bounds tsan vulkan memcheck cpu
+  interpreter compilers swarm search models talk learn python packaging c recipes reproducible bounds tsan vulkan memcheck cpu
   tour glsl capture godot"
 other_stages="random aarch64 windows"  # slow, or in need of what only some systems have: only by name
 

@@ -59,6 +59,15 @@ Status add_probe(Device& device, const Probe& probe, Fingerprint* fingerprint) {
   return status;
 }
 
+// Whether the device stores what the probe makes: some have no 16-bit storage.
+bool can_store(const Device& device, const Probe& probe) {
+  const Graph graph = probes::graph_of(probe, DType::F32);
+  const auto& outputs = graph.data().outputs;
+  return std::all_of(outputs.begin(), outputs.end(), [&](const detail::NamedTensor& output) {
+    return device.impl()->supports(graph.data().tensors[output.tensor].dtype);
+  });
+}
+
 }  // namespace
 
 Status operation_bits(Device& device, std::vector<OperationBits>* operations) {
@@ -66,6 +75,10 @@ Status operation_bits(Device& device, std::vector<OperationBits>* operations) {
   std::vector<OperationBits> found;
   const std::span<const Probe> all = reproducible_probes();
   for (size_t i = 0; i < all.size();) {
+    if (!can_store(device, all[i])) {
+      ++i;
+      continue;
+    }
     OperationBits& one = found.emplace_back();
     one.operation = all[i].name;
     Fingerprint fingerprint;

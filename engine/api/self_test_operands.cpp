@@ -1,5 +1,6 @@
 #include "api/self_test_operands.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -61,6 +62,13 @@ void fill(Operand* operand, uint32_t state) {
   }
 }
 
+// By name. Compilers differ in which of a call's arguments they make first, and so in the order in which graphs name their
+// tensors, but all must fill them alike.
+std::vector<detail::NamedTensor> sorted(std::vector<detail::NamedTensor> list) {
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return list;
+}
+
 }  // namespace
 
 std::vector<Operand> operands_of(const detail::GraphData& graph, const std::vector<detail::NamedTensor>& list,
@@ -68,7 +76,7 @@ std::vector<Operand> operands_of(const detail::GraphData& graph, const std::vect
   std::vector<int64_t> extents;
   for (const detail::ExtentInfo& extent : graph.extents) extents.push_back(extent.name == "m" ? size.m : size.n);
   std::vector<Operand> result;
-  for (const detail::NamedTensor& named : list) {
+  for (const detail::NamedTensor& named : sorted(list)) {
     const TensorInfo& info = graph.tensors[named.tensor];
     size_t elements = 1;
     for (int i = 0; i < info.rank; ++i)
@@ -86,12 +94,13 @@ void fill_all(std::vector<Operand>* operands) {
 
 Status upload_weights(Device& device, const detail::GraphData& graph, Weights* weights) {
   if (graph.weights.empty()) return Status::Ok;
+  const std::vector<detail::NamedTensor> weights_by_name = sorted(graph.weights);
   std::vector<Operand> values = operands_of(graph, graph.weights, {});
   fill_all(&values);
   std::vector<HostTensor> tensors;
   std::vector<std::array<int64_t, kMaxRank>> shapes(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    const TensorInfo& info = graph.tensors[graph.weights[i].tensor];
+    const TensorInfo& info = graph.tensors[weights_by_name[i].tensor];
     const auto rank = static_cast<size_t>(info.rank);
     for (size_t d = 0; d < rank; ++d) shapes[i][d] = graph.sizes.evaluate(info.dims[d], {});
     tensors.push_back({values[i].name, values[i].dtype, std::span(shapes[i]).first(rank), values[i].data});

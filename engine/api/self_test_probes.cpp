@@ -105,6 +105,19 @@ void narrow_cast(Graph& g, DType, Dim m, Dim n) {
   g.output("y", g.cast(g.input("x", {m, n}, DType::BF16), DType::F32));
 }
 
+// Rounds to each type, and reads, moves and writes tensors of it.
+void casts(Graph& g, DType, Dim m, Dim n) {
+  for (const DType to : {DType::F16, DType::BF16}) {
+    const std::string name = to_string(to);
+    const Tensor x = g.cast(g.input("x of " + name, {m, n}), to);
+    g.output("y of " + name, x);
+    g.output("norm of " + name, g.rmsnorm(x, g.input("gamma of " + name, {n}, to), 1e-5f));
+    g.output("turned " + name, g.transpose(x, 0, 1));
+    g.output("taken " + name,
+             g.take(g.input("rows of " + name, {7, n}, to), 0, g.input("at of " + name, {m}, DType::I32)));
+  }
+}
+
 void softmax(Graph& g, DType t, Dim m, Dim n) {
   const Tensor x = g.input("x", {2, 3, m, n}, t);
   SoftmaxOptions options;
@@ -134,6 +147,15 @@ void masked_attention(Graph& g, DType t, Dim m, Dim) {
   options.mask = keep(g.input("mask", {1, 1, m, m}, DType::U8));
   options.bias = g.input("bias", {3, m, m}, t);
   g.output("y", g.attention(q, k, v, options).output);
+}
+
+void log_sum_exp(Graph& g, DType t, Dim m, Dim n) {
+  const Tensor q = g.input("q", {2, 3, m, 20}, t), k = g.input("k", {2, 1, n, 20}, t),
+               v = g.input("v", {2, 1, n, 4}, t);
+  AttentionOptions options;
+  options.key_padding = exclude(g.input("padding", {2, n}, DType::U8));
+  options.return_log_sum_exp = true;
+  g.output("y", g.attention(q, k, v, options).log_sum_exp);
 }
 
 void narrow_attention(Graph& g, DType, Dim m, Dim n) {
@@ -471,6 +493,7 @@ constexpr Probe kProbes[] = {
     reproducible("elementwise", activations),
     reproducible("elementwise", narrow_cast),
     reproducible("elementwise", activation_backward),
+    reproducible("cast", casts),
     reproducible("concat", concat),
     reproducible("matmul", matmul),
     reproducible("matmul", matmul_batches),
@@ -485,6 +508,7 @@ constexpr Probe kProbes[] = {
     reproducible("softmax", softmax),
     reproducible("attention", attention<24>),
     reproducible("attention", masked_attention),
+    reproducible("log_sum_exp", log_sum_exp),
     reproducible("dropout", dropout, true),
     reproducible("layernorm", layernorm),
     reproducible("rmsnorm", rmsnorm),

@@ -29,16 +29,19 @@ void run_attention_backward(const Pass& pass) {
   if (heads >= 2 * static_cast<int64_t>(pass.pool.workers()))
     return run(heads,
                [&](int64_t i) { return BackwardTask{i, 0, problem.panels, 0, problem.queries, of_query, of_keys}; });
-  const int64_t ranges = ceil_div(problem.panels, kGroupPanels), blocks = ceil_div(problem.queries, kBlockQueries);
+  const int64_t ranges = ceil_div(problem.panels, kGroupPanels);
   run(of_keys ? heads * ranges : 0, [&](int64_t i) {
     const int64_t first = i % ranges * kGroupPanels;
     return BackwardTask{i / ranges, first, std::min(first + kGroupPanels, problem.panels), 0, problem.queries,
                         false,      true};
   });
-  run(of_query ? heads * blocks : 0, [&](int64_t i) {
-    const int64_t first = i % blocks * kBlockQueries;
-    return BackwardTask{i / blocks, 0,    problem.panels, first, std::min(first + kBlockQueries, problem.queries),
-                        true,       false};
+  // An item packs the keys that its queries see, which pays for several blocks; and there are enough items for all workers.
+  const int64_t most = ceil_div(int64_t{8} * pass.pool.workers(), heads);
+  const int64_t some = ceil_div(ceil_div(problem.queries, kBlockQueries), most) * kBlockQueries;
+  const int64_t parts = ceil_div(problem.queries, some);
+  run(of_query ? heads * parts : 0, [&](int64_t i) {
+    const int64_t first = i % parts * some, end = std::min(first + some, problem.queries);
+    return BackwardTask{i / parts, 0, problem.panels_before(end), first, end, true, false};
   });
 }
 

@@ -138,6 +138,11 @@ struct BackwardProblem {
       matmul.f32.tile[std::min(height, m - r) - 1](k, a + r * a_row, a_row, a_k, b, c + r * c_pitch, c_pitch, add, {});
   }
 
+  // As many panels as the queries before `end`, of any head, see.
+  int64_t panels_before(int64_t end) const {
+    return fills() ? panels : ceil_div(masking.visited_keys(0, end - 1).end, cols);
+  }
+
   int64_t keys_of(int64_t panel) const { return std::min(cols, keys - panel * cols); }
 
   void pack_all(const BackwardTask& task, float* memory) const {

@@ -83,10 +83,10 @@ HWY_INLINE Vector within(Vector x, float low, float high) {
   return hn::IfThenElse(hn::Gt(x, set(high)), set(high), bounded);
 }
 
-// e^x, off by less than 2 ulp; 0 below -87, e^88 above 88.
-HWY_INLINE Vector exp(Vector any) {
-  // Nothing remains below 2^-30, so that no power of what is left over is subnormal.
-  const Vector x = within(hn::IfThenZeroElse(hn::Lt(hn::Abs(any), set(0x1p-30f)), any), -87.0f, 88.0f);
+// Nothing remains below 2^-30, so that no power of what exp rounds off is subnormal.
+HWY_INLINE Vector exponent(Vector x) { return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), set(0x1p-30f)), x); }
+// e^x for a bounded exponent; 0 where `any`, from which it was made, is below -87.
+HWY_INLINE Vector bounded_exp(Vector x, Vector any) {
   const Vector rounder = set(12582912.0f);
   const Vector shifted = multiply_add(x, set(1.44269504f), rounder), n = hn::Sub(shifted, rounder);
   Vector r = hn::Sub(x, hn::Mul(n, set(0.693359375f)));
@@ -99,6 +99,10 @@ HWY_INLINE Vector exp(Vector any) {
   e = hn::Add(e, set(1.0f));
   return hn::IfThenZeroElse(hn::Lt(any, set(-87.0f)), hn::Mul(e, power_of_two(shifted)));
 }
+// e^x, off by less than 2 ulp; 0 below -87, e^88 above 88.
+HWY_INLINE Vector exp(Vector x) { return bounded_exp(within(exponent(x), -87.0f, 88.0f), x); }
+// The same for an x up to 0 that is no NaN.
+HWY_INLINE Vector exp_up_to_1(Vector x) { return bounded_exp(hn::Max(exponent(x), set(-87.0f)), x); }
 
 // sqrt(x), off by less than 3 ulp; 0 below 2^-102.
 HWY_INLINE Vector root(Vector x) {

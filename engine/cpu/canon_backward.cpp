@@ -132,13 +132,13 @@ Normal normal_of(Norm kind, const float* x, float eps, int64_t n) {
               first = kind == Norm::Layer ? scalar_flushed(x[0]) : 0.0f;
   Normal normal;
   CanonSums sums;
-  CanonMagnitudes magnitudes;
+  auto most = hn::Zero(Magnitudes());
   each_vector(n, [&](int64_t i, int64_t count) {
     const Vector difference = up_to(count, canon::minus(canon::flushed(take(x + i, count)), canon::set(first)));
     sums.add(i, canon::on_grid(difference));
-    magnitudes.add(difference);
+    most = hn::Max(most, magnitude(difference));
   });
-  normal.scale = canon_row_scale(magnitudes.largest(kind == Norm::L2 ? bits_of_float(eps) : bits_near_root(eps)));
+  normal.scale = canon_row_scale(largest_of(most, kind == Norm::L2 ? bits_of_float(eps) : bits_near_root(eps)));
   if (kind == Norm::Layer) normal.mean = scalar_plus(first, scalar_times(sums.total(), each));
   CanonSums deviations, squares;
   each_vector(n, [&](int64_t i, int64_t count) {

@@ -1,6 +1,6 @@
 // MatmulKernels whose bits are the same on every device: every sum runs over k in order, with two roundings for each
 // element. tests/reproducible/README.md has the rules.
-#include <array>
+#include <utility>
 
 #include "cpu/kernels.hpp"
 #include "cpu/matmul_kernels.hpp"
@@ -20,10 +20,11 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
+// Multiplies panels whose elements have been made coarse.
 struct CanonArithmetic {
   static constexpr bool kAddsLast = false;  // a block of k goes on from what the one before has left
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) { return canon::multiply_add(a, b, c); }
-  static HWY_INLINE Vector factor(Vector b) { return canon::coarse(b); }
+  static HWY_INLINE Vector factor(Vector b) { return b; }
 };
 
 // The weights of an attention: where one counts as 0, its value adds nothing, even if it is infinite or NaN.
@@ -31,6 +32,12 @@ struct SkippingArithmetic : CanonArithmetic {
   static HWY_INLINE Vector multiply_add(Vector a, Vector b, Vector c) {
     return hn::Add(hn::IfThenZeroElse(hn::Eq(a, hn::Zero(Floats())), hn::Mul(a, b)), c);
   }
+};
+
+// Does the same with panels as they lie in memory: their elements are made coarse on the way.
+template <class Arithmetic>
+struct Coarse : Arithmetic {
+  static HWY_INLINE Vector factor(Vector b) { return canon::coarse(b); }
 };
 
 template <class Activation>
@@ -71,59 +78,82 @@ void coarsen_rows(float* x, int64_t n) {
   map(x, x, n, [](Vector v) { return canon::coarse(v); });
 }
 
-template <class Panel, class Arithmetic>
+// Panels that a single row reads are made coarse on the way. For more rows they are copied, coarse and in f32, once for all tiles.
+template <class Panel>
+void coarsen_panel(int64_t k, const void* panel, float* out) {
+  widen_panel<Panel>(k, panel, out);
+  coarsen_rows(out, k * 2 * lanes());
+}
+template <>
+void coarsen_panel<PanelF32>(int64_t k, const void* panel, float* out) {
+  map(static_cast<const float*>(panel), out, k * 2 * lanes(), [](Vector v) { return canon::coarse(v); });
+}
+
+template <class Arithmetic>
 MatmulKernels::Storage canon_storage() {
+  using Panel = PanelF32;
   static constexpr MatmulKernels::Tile kTiles[] = {
-      tile<Panel, 1, Arithmetic>,  tile<Panel, 2, Arithmetic>,  tile<Panel, 3, Arithmetic>,
-      tile<Panel, 4, Arithmetic>,  tile<Panel, 5, Arithmetic>,  tile<Panel, 6, Arithmetic>,
+      tile<Panel, 1, Coarse<Arithmetic>>, tile<Panel, 2, Arithmetic>,  tile<Panel, 3, Arithmetic>,
+      tile<Panel, 4, Arithmetic>,         tile<Panel, 5, Arithmetic>,  tile<Panel, 6, Arithmetic>,
 #if HEED_TILE_ROWS == 12
-      tile<Panel, 7, Arithmetic>,  tile<Panel, 8, Arithmetic>,  tile<Panel, 9, Arithmetic>,
-      tile<Panel, 10, Arithmetic>, tile<Panel, 11, Arithmetic>, tile<Panel, 12, Arithmetic>,
+      tile<Panel, 7, Arithmetic>,         tile<Panel, 8, Arithmetic>,  tile<Panel, 9, Arithmetic>,
+      tile<Panel, 10, Arithmetic>,        tile<Panel, 11, Arithmetic>, tile<Panel, 12, Arithmetic>,
 #endif
   };
-  return {.tile = kTiles, .thin = thin_tile<Panel, Arithmetic>, .step = Panel::kStep};
+  return {.tile = kTiles, .thin = thin_tile<Panel, Coarse<Arithmetic>>, .widen = coarsen_panel<Panel>};
+}
+
+template <class Panel>
+MatmulKernels::Storage narrow_storage() {
+  static constexpr MatmulKernels::Tile kTiles[] = {tile<Panel, 1, Coarse<CanonArithmetic>>};
+  return {.tile = kTiles,
+          .thin = thin_tile<Panel, Coarse<CanonArithmetic>>,
+          .step = Panel::kStep,
+          .widen = coarsen_panel<Panel>};
 }
 
 // Values of 16 bits that are the same at every run are rare, so that their panels are always widened.
 template <class Panel>
 MatmulKernels::Storage widened_storage() {
-  return {.thin_panels = 1, .step = Panel::kStep, .widen = widen_panel<Panel>, .widen_from = 0};
+  return {.thin_panels = 1, .step = Panel::kStep, .widen = coarsen_panel<Panel>};
 }
 
 // A value of a quantized weight is rounded once, so that panels are widened by the ordinary code, for any number of rows.
-const MatmulKernels::Storage* canon_quantized() {
-  constexpr size_t kTypes = static_cast<size_t>(kDTypes) - static_cast<size_t>(DType::Q8_0);
-  static const auto kStorages = [] {
-    std::array<MatmulKernels::Storage, kTypes> storages;
-    for (size_t i = 0; i < kTypes; ++i) {
-      storages[i] = quantized_storages(HWY_TARGET)[i];
-      storages[i].tile = nullptr;
-      storages[i].thin = nullptr;
-      storages[i].thin_panels = 1;
-      storages[i].widen_from = 0;
-    }
-    return storages;
-  }();
-  return kStorages.data();
+template <size_t kType>
+void coarsen_blocks(int64_t k, const void* panel, float* out) {
+  quantized_storages(HWY_TARGET)[kType].widen(k, panel, out);
+  coarsen_rows(out, k * 2 * lanes());
+}
+template <size_t... kTypes>
+const MatmulKernels::Storage* canon_quantized(std::index_sequence<kTypes...>) {
+  static const MatmulKernels::Storage kStorages[] = {
+      {.thin_panels = 1,
+       .step = quantized_storages(HWY_TARGET)[kTypes].step,
+       .widen = coarsen_blocks<kTypes>,
+       .widen_for_row = quantized_storages(HWY_TARGET)[kTypes].widen}...};  // whose tile makes them coarse
+  return kStorages;
 }
 
 }  // namespace
 
 const MatmulKernels* canon_matmul_table() {
+  constexpr size_t kQuantizedTypes = static_cast<size_t>(kDTypes) - static_cast<size_t>(DType::Q8_0);
   static const MatmulKernels kSkips = {.rows = kTileRows,
                                        .cols = 2 * static_cast<int64_t>(hn::Lanes(Floats())),
-                                       .f32 = canon_storage<PanelF32, SkippingArithmetic>(),
+                                       .f32 = canon_storage<SkippingArithmetic>(),
                                        .f16 = widened_storage<PanelF16>(),
                                        .bf16 = widened_storage<PanelBF16>(),
                                        .prepare_a = coarsen_rows,
                                        .finish = canon_finish_tile,
-                                       .quantized = canon_quantized()};
+                                       .quantized = canon_quantized(std::make_index_sequence<kQuantizedTypes>()),
+                                       .skips = true};
   static const MatmulKernels kernels = [] {
     MatmulKernels all = kSkips;
-    all.f32 = canon_storage<PanelF32, CanonArithmetic>();
-    all.f16 = canon_storage<PanelF16, CanonArithmetic>();
-    all.bf16 = canon_storage<PanelBF16, CanonArithmetic>();
+    all.f32 = canon_storage<CanonArithmetic>();
+    all.f16 = narrow_storage<PanelF16>();
+    all.bf16 = narrow_storage<PanelBF16>();
     all.skips_zeros = &kSkips;
+    all.skips = false;
     return all;
   }();
   return &kernels;

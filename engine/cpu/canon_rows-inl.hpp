@@ -59,7 +59,7 @@ class CanonSums {
   CanonSums() { std::fill_n(at_, kCanonSums, 0.0f); }
   // Adds elements i, i + 1, ..., of which those behind the row are 0. None of the sums may be subnormal.
   HWY_INLINE void add(int64_t i, Vector x) {
-    float* const to = at_ + i % kCanonSums;
+    float* const to = at_ + static_cast<uint64_t>(i) % kCanonSums;
     hn::Store(hn::Add(hn::Load(Floats(), to), x), Floats(), to);
   }
   float total() {
@@ -109,21 +109,11 @@ HWY_INLINE uint32_t bits_of_float(float x) { return hn::GetLane(canon::bits_of(c
 HWY_INLINE uint32_t bits_near_root(float x) { return (bits_of_float(x) >> 1) + 0x1fc00000u; }
 
 // Bits of magnitudes compare as the magnitudes do, NaN being the largest.
-class CanonMagnitudes {
- public:
-  CanonMagnitudes() { hn::Store(hn::Zero(Ints()), Ints(), most_); }
-  HWY_INLINE void add(Vector x) {
-    hn::Store(hn::Max(hn::Load(Ints(), most_), hn::BitCast(Ints(), hn::Abs(x))), Ints(), most_);
-  }
-  uint32_t largest(uint32_t least) const {
-    for (int64_t i = 0; i < lanes(); ++i) least = std::max(least, static_cast<uint32_t>(most_[i]));
-    return least;
-  }
-
- private:
-  using Ints = hn::RebindToSigned<Floats>;
-  HWY_ALIGN int32_t most_[hn::MaxLanes(Floats())];
-};
+using Magnitudes = hn::RebindToSigned<Floats>;
+HWY_INLINE auto magnitude(Vector x) { return hn::BitCast(Magnitudes(), hn::Abs(x)); }
+HWY_INLINE uint32_t largest_of(hn::Vec<Magnitudes> most, uint32_t least) {
+  return std::max(least, static_cast<uint32_t>(hn::GetLane(hn::MaxOfLanes(Magnitudes(), most))));
+}
 
 }  // namespace
 }  // namespace HWY_NAMESPACE

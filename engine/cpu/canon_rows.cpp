@@ -1,5 +1,6 @@
 // RowKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/half.hpp"
@@ -48,40 +49,52 @@ void canon_scale(const float* x, float factor, float* out, int64_t n) {
   map(x, out, n, [&](Vector v) { return canon::canonical(hn::Mul(canon::flushed(v), by)); });
 }
 
-// The largest visible logit, or NaN if one is; the least finite number if there is none. `seen`: whether there is one.
-float canon_largest(const float* logits, int64_t n, bool* seen) {
-  const Vector hidden = canon::set(-std::numeric_limits<float>::infinity());
-  Vector most = hidden;
-  bool nan = false, any = false;
-  each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector v = count == lanes() ? hn::LoadU(Floats(), logits + i)
-                                      : load_some(logits + i, count, -std::numeric_limits<float>::infinity());
-    nan = nan || !hn::AllFalse(Floats(), hn::IsNaN(v));
-    any = any || !hn::AllTrue(Floats(), hn::Eq(v, hidden));
-    most = hn::IfThenElse(hn::Gt(v, most), v, most);
-  });
-  *seen = any;
-  return nan ? std::numeric_limits<float>::quiet_NaN() : hn::GetLane(hn::MaxOfLanes(Floats(), most));
-}
+enum class LogSumExp : uint8_t { None, Made };
 
-void canon_softmax(const float* x, float factor, float* out, int64_t n, const float*) {
-  const Vector by = canon::set(factor), hidden = canon::set(-std::numeric_limits<float>::infinity());
-  each_vector(
-      n, [&](int64_t i, int64_t count) { put(canon::times(canon::flushed(take(x + i, count)), by), out + i, count); });
-  bool seen = false;
-  const Vector largest = canon::set(canon_largest(out, n, &seen));
-  if (!seen) return static_cast<void>(std::fill_n(out, n, 0.0f));
-  CanonSums sums;
+template <LogSumExp kSum>
+float softmax_row(const float* x, float factor, float* out, int64_t n) {
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  const Vector by = canon::set(factor), hidden = canon::set(kHidden);
+  Vector most = hidden;
+  auto is_nan = hn::IsNaN(hidden);
   each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector v = take(out + i, count), e = canon::exp(canon::minus(v, largest));
-    const Vector power = up_to(count, hn::IfThenZeroElse(hn::Eq(v, hidden), e));
+    Vector v = canon::times(canon::flushed(take(x + i, count)), by);
+    put(v, out + i, count);
+    if (count != lanes()) v = hn::IfThenElse(hn::FirstN(Floats(), static_cast<size_t>(count)), v, hidden);
+    is_nan = hn::Or(is_nan, hn::IsNaN(v));
+    most = hn::Max(most, v);
+  });
+  const bool has_nan = !hn::AllFalse(Floats(), is_nan);
+  const float largest = has_nan ? kNan : hn::GetLane(hn::MaxOfLanes(Floats(), most));
+  if (largest == kHidden) {
+    std::fill_n(out, n, 0.0f);
+    return kHidden;
+  }
+  const Vector top = canon::set(largest);
+  CanonSums sums;
+  if (!std::isfinite(largest)) {
+    // A row with NaN or infinity has no sum: each weight that would not be 0 is NaN.
+    each_vector(n, [&](int64_t i, int64_t count) {
+      const Vector v = take(out + i, count, kHidden), e = canon::exp(canon::minus(v, top));
+      const auto nothing = hn::Or(hn::Eq(v, hidden), hn::Eq(e, hn::Zero(Floats())));
+      put(hn::IfThenZeroElse(nothing, canon::set(kNan)), out + i, count);
+    });
+    return kNan;
+  }
+  each_vector(n, [&](int64_t i, int64_t count) {
+    const Vector power = canon::exp_up_to_1(hn::Sub(take(out + i, count, kHidden), top));
     put(power, out + i, count);
     sums.add(i, power);
   });
-  const Vector inverse = canon::set(scalar_reciprocal(sums.total()));
-  map(out, out, n, [&](Vector e) {
-    return hn::IfThenZeroElse(hn::Eq(e, hn::Zero(Floats())), canon::canonical(hn::Mul(e, inverse)));
-  });
+  const float sum = sums.total();
+  const Vector inverse = canon::set(scalar_reciprocal(sum));
+  map(out, out, n, [&](Vector e) { return canon::times(e, inverse); });
+  if (kSum == LogSumExp::None) return 0.0f;
+  return scalar(sum, [&](Vector v) { return canon::canonical(hn::Add(top, canon::log(v))); });
+}
+
+void canon_softmax(const float* x, float factor, float* out, int64_t n, const float*) {
+  softmax_row<LogSumExp::None>(x, factor, out, n);
 }
 
 // Element i and those behind it of x + residual.
@@ -89,86 +102,120 @@ HWY_INLINE Vector row_values(const NormRow& row, int64_t i, int64_t count) {
   const Vector x = canon::flushed(take(row.x + i, count));
   return row.residual == nullptr ? x : canon::plus(x, canon::flushed(take(row.residual + i, count)));
 }
+// `value` need not be flushed.
 HWY_INLINE void put_normal(const NormRow& row, Vector value, float* out, int64_t i, int64_t count) {
-  if (row.gamma != nullptr) value = canon::times(value, canon::flushed(take(row.gamma + i, count)));
-  if (row.beta != nullptr) value = canon::plus(value, canon::flushed(take(row.beta + i, count)));
+  if (row.gamma != nullptr) value = hn::Mul(canon::flushed(value), canon::flushed(take(row.gamma + i, count)));
+  if (row.beta != nullptr) value = hn::Add(canon::flushed(value), canon::flushed(take(row.beta + i, count)));
   put(canon::canonical(value), out + i, count);
 }
-
-void canon_layernorm_row(const NormRow& row, float* out, int64_t n) {
-  const float each = scalar_reciprocal(static_cast<float>(n));
-  const float first = hn::GetLane(row_values(row, 0, 1));
-  const Vector shift = canon::set(first);
-  CanonSums sums;
-  CanonMagnitudes magnitudes;
-  each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector difference = up_to(count, canon::minus(row_values(row, i, count), shift));
-    sums.add(i, canon::on_grid(difference));
-    magnitudes.add(difference);
-  });
-  const float scale = canon_row_scale(magnitudes.largest(bits_near_root(row.eps)));
-  const float mean = scalar_plus(first, scalar_times(sums.total(), each));
-  const Vector center = canon::set(mean), by = canon::set(scale);
-  CanonSums deviations, squares;
-  const auto deviation = [&](int64_t i, int64_t count) {
-    return canon::times(canon::minus(row_values(row, i, count), center), by);
-  };
-  each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector each_deviation = up_to(count, deviation(i, count)), factor = canon::coarse(each_deviation);
-    deviations.add(i, canon::on_grid(each_deviation));
-    squares.add(i, hn::Mul(factor, factor));
-  });
-  const float rest = scalar_times(deviations.total(), each);
-  const float difference = scalar_minus(scalar_times(squares.total(), each), scalar_times(rest, rest));
-  const float variance = difference < 0.0f ? 0.0f : difference;
-  const float eps = scalar_times(scalar_times(row.eps, scale), scale);
-  const Vector inverse = canon::set(scalar_root(scalar_plus(variance, eps))), left_over = canon::set(rest);
-  each_vector(n, [&](int64_t i, int64_t count) {
-    put_normal(row, canon::times(canon::minus(deviation(i, count), left_over), inverse), out, i, count);
-  });
+// Values times a power of two, which is mostly 1.
+template <class F>
+HWY_INLINE void with_scale(float scale, const F& f) {
+  const Vector by = canon::set(scale);
+  if (scale == 1.0f)
+    f([](Vector v) { return v; });
+  else
+    f([&](Vector v) { return canon::times(v, by); });
 }
+
+// A row of layernorm, whose values, then their deviations, lie in `out` meanwhile. Each step waits for the one before, so that
+// several rows take turns.
+class LayerNormRow {
+ public:
+  void find_mean(const NormRow& row, float* out, int64_t n, float each) {
+    row_ = &row;
+    out_ = out;
+    const float first = hn::GetLane(row_values(row, 0, 1));
+    const Vector shift = canon::set(first);
+    CanonSums sums;
+    auto most = hn::Zero(Magnitudes());
+    each_vector(n, [&](int64_t i, int64_t count) {
+      const Vector v = row_values(row, i, count);
+      put(v, out + i, count);
+      const Vector difference = up_to(count, hn::Sub(v, shift));
+      sums.add(i, canon::on_grid(difference));
+      most = hn::Max(most, magnitude(difference));
+    });
+    scale_ = canon_row_scale(largest_of(most, bits_near_root(row.eps)));
+    mean_ = scalar_plus(first, scalar_times(sums.total(), each));
+  }
+  void find_variance(int64_t n, float each) {
+    const Vector center = canon::set(mean_);
+    CanonSums deviations, squares;
+    with_scale(scale_, [&](const auto& scaled) {
+      each_vector(n, [&](int64_t i, int64_t count) {
+        const Vector deviation = scaled(canon::minus(take(out_ + i, count), center));
+        put(deviation, out_ + i, count);
+        const Vector counted = up_to(count, deviation), factor = canon::coarse(counted);
+        deviations.add(i, canon::on_grid(counted));
+        squares.add(i, hn::Mul(factor, factor));
+      });
+    });
+    rest_ = scalar_times(deviations.total(), each);
+    const float difference = scalar_minus(scalar_times(squares.total(), each), scalar_times(rest_, rest_));
+    const float variance = difference < 0.0f ? 0.0f : difference;
+    inverse_ = scalar_root(scalar_plus(variance, scalar_times(scalar_times(row_->eps, scale_), scale_)));
+  }
+  void finish(int64_t n) const {
+    const Vector rest = canon::set(rest_), inverse = canon::set(inverse_);
+    each_vector(n, [&](int64_t i, int64_t count) {
+      put_normal(*row_, hn::Mul(canon::minus(take(out_ + i, count), rest), inverse), out_, i, count);
+    });
+  }
+
+ private:
+  const NormRow* row_ = nullptr;
+  float* out_ = nullptr;
+  float scale_ = 1.0f, mean_ = 0.0f, rest_ = 0.0f, inverse_ = 0.0f;
+};
+
 void canon_layernorm(const NormRow* rows, float* const* outs, int64_t count, int64_t n) {
-  for (int64_t r = 0; r < count; ++r) canon_layernorm_row(rows[r], outs[r], n);
+  const float each = scalar_reciprocal(static_cast<float>(n));
+  LayerNormRow states[RowKernels::kNormRows];
+  for (int64_t r = 0; r < count; ++r) states[r].find_mean(rows[r], outs[r], n, each);
+  for (int64_t r = 0; r < count; ++r) states[r].find_variance(n, each);
+  for (int64_t r = 0; r < count; ++r) states[r].finish(n);
 }
 
-// Sum of the squares of scaled values.
+// Sum of the squares of scaled values, which are left in `out`.
 template <class Values>
-HWY_INLINE float canon_squares(int64_t n, Vector by, const Values& values) {
+HWY_INLINE float canon_squares(int64_t n, float scale, float* out, const Values& values) {
   CanonSums squares;
-  each_vector(n, [&](int64_t i, int64_t count) {
-    const Vector factor = canon::coarse(canon::times(up_to(count, values(i, count)), by));
-    squares.add(i, hn::Mul(factor, factor));
+  with_scale(scale, [&](const auto& scaled) {
+    each_vector(n, [&](int64_t i, int64_t count) {
+      const Vector value = scaled(values(i, count)), factor = canon::coarse(up_to(count, value));
+      put(value, out + i, count);
+      squares.add(i, hn::Mul(factor, factor));
+    });
   });
   return squares.total();
 }
+// The power of two for a row of such values.
+template <class Values>
+HWY_INLINE float scale_of(int64_t n, uint32_t least, const Values& values) {
+  auto most = hn::Zero(Magnitudes());
+  each_vector(n, [&](int64_t i, int64_t count) { most = hn::Max(most, magnitude(up_to(count, values(i, count)))); });
+  return canon_row_scale(largest_of(most, least));
+}
 
 void canon_rmsnorm(const NormRow& row, float* out, int64_t n) {
-  CanonMagnitudes magnitudes;
   const auto values = [&](int64_t i, int64_t count) { return row_values(row, i, count); };
-  each_vector(n, [&](int64_t i, int64_t count) { magnitudes.add(up_to(count, values(i, count))); });
-  const float scale = canon_row_scale(magnitudes.largest(bits_near_root(row.eps)));
-  const Vector by = canon::set(scale);
-  const float mean = scalar_times(canon_squares(n, by, values), scalar_reciprocal(static_cast<float>(n)));
+  const float scale = scale_of(n, bits_near_root(row.eps), values);
+  const float mean = scalar_times(canon_squares(n, scale, out, values), scalar_reciprocal(static_cast<float>(n)));
   const Vector inverse = canon::set(scalar_root(scalar_plus(mean, scalar_times(scalar_times(row.eps, scale), scale))));
-  each_vector(n, [&](int64_t i, int64_t count) {
-    put_normal(row, canon::times(canon::times(values(i, count), by), inverse), out, i, count);
-  });
+  each_vector(
+      n, [&](int64_t i, int64_t count) { put_normal(row, hn::Mul(take(out + i, count), inverse), out, i, count); });
 }
 
 void canon_l2_normalize(const float* x, float eps, float* out, int64_t n) {
-  CanonMagnitudes magnitudes;
   const auto values = [&](int64_t i, int64_t count) { return canon::flushed(take(x + i, count)); };
-  each_vector(n, [&](int64_t i, int64_t count) { magnitudes.add(up_to(count, values(i, count))); });
-  const float scale = canon_row_scale(magnitudes.largest(bits_of_float(eps)));
-  const Vector by = canon::set(scale);
-  const float squares = canon_squares(n, by, values), least = scalar_times(eps, scale);
+  const float scale = scale_of(n, bits_of_float(eps), values);
+  const float squares = canon_squares(n, scale, out, values), least = scalar_times(eps, scale);
   const float inverse = scalar_root(squares);
   // The inverse is that of the length, or of eps where that is larger.
   const bool is_short = scalar_times(squares, inverse) < least;
   const Vector factor = canon::set(is_short ? scalar_reciprocal(least) : inverse);
-  each_vector(n, [&](int64_t i, int64_t count) {
-    put(canon::canonical(hn::Mul(canon::times(values(i, count), by), factor)), out + i, count);
-  });
+  map(out, out, n, [&](Vector v) { return canon::canonical(hn::Mul(v, factor)); });
 }
 
 void canon_add_to(const float* x, float* sums, int64_t n) {
@@ -216,9 +263,9 @@ void canon_dropout(const DropoutRule& rule, uint64_t first, const float* x, floa
 }  // namespace
 
 const RowKernels* canon_row_table() {
-  static const CanonKernels kCanon = {canon_l2_normalize, canon_add_to,        canon_mean,
-                                      canon_flush,        canon_turn,          canon_rotate,
-                                      canon_loss,         canon_loss_backward, canon_l2_backward};
+  static const CanonKernels kCanon = {canon_l2_normalize,  canon_add_to,     canon_mean,   softmax_row<LogSumExp::Made>,
+                                      canon_flush,         canon_turn,       canon_rotate, canon_loss,
+                                      canon_loss_backward, canon_l2_backward};
   static const RowKernels kKernels = [] {
     RowKernels kernels = *row_table();
     kernels.canon = &kCanon;

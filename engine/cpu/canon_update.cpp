@@ -20,9 +20,6 @@ namespace heed::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// The norm gets this added before it divides, as in PyTorch's clip_grad_norm_.
-constexpr float kLeastNorm = 1e-6f;
-
 HWY_INLINE Vector setting(float x) { return canon::flushed(canon::set(x)); }
 HWY_INLINE float scalar_setting(float x) { return hn::GetLane(setting(x)); }
 
@@ -42,19 +39,13 @@ UpdateFactors factors_of(const UpdateSettings& settings, const double* squares, 
     for (int64_t j = 0; j < n; ++j) some[j] = static_cast<float>(squares[i + j]);
     sums.add(i, take(some, n));
   });
-  float factor = scalar_setting(settings.gradient);
+  const float factor = scalar_setting(settings.gradient);
   const float root = scalar(sums.total(), [](Vector v) { return canon::root(v); });
   const float norm = scalar_times(root, std::fabs(factor)), most = scalar_setting(settings.most_norm);
-  const bool whole = std::isfinite(norm);
-  UpdateFactors factors{};
-  factors.taken = settings.applies == 0.0f ? 0.0f : whole ? 1.0f : -1.0f;
-  factors.norm = whole ? norm : kNan;
-  factors.step = steps;
-  if (factors.taken <= 0.0f) return factors;
-  factors.step = steps + 1.0f;
-  const float clipped = most > 0.0f ? scalar_times(most, scalar_reciprocal(scalar_plus(norm, kLeastNorm))) : 1.0f;
-  factors.gradient = clipped < 1.0f ? scalar_times(factor, clipped) : factor;
-  return factors;
+  return cpu::factors_of(settings, norm, steps, [&] {
+    const float clipped = most > 0.0f ? scalar_times(most, scalar_reciprocal(scalar_plus(norm, kLeastNorm))) : 1.0f;
+    return clipped < 1.0f ? scalar_times(factor, clipped) : factor;
+  });
 }
 
 void correct(const UpdateSettings& settings, float steps, UpdateNumbers* numbers) {

@@ -66,7 +66,7 @@ struct Operands {
       kernels.activate(attrs.activation, v, to, n);
       v = to;
     }
-    if (v != to && kernels.canon != nullptr) {  // a cast
+    if (a.view.dtype != out.view.dtype && kernels.canon != nullptr) {  // a cast
       kernels.canon->flush(v, to, n);
       v = to;
     }

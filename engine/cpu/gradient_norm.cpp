@@ -10,23 +10,14 @@
 namespace heed::cpu {
 namespace {
 
-// Is added to the norm, as PyTorch's clip_grad_norm_ does.
-constexpr double kLeastNorm = 1e-6;
-
 int64_t blocks_of(int64_t elements) { return ceil_div<int64_t>(elements, kSquaresBlock); }
 
-UpdateFactors factors_of(const UpdateSettings& settings, double squares, float steps) {
-  const double norm = std::sqrt(squares) * std::fabs(static_cast<double>(settings.gradient));
-  const bool whole = std::isfinite(static_cast<float>(norm));
-  UpdateFactors factors{};
-  factors.taken = settings.applies == 0.0f ? 0.0f : whole ? 1.0f : -1.0f;
-  factors.norm = static_cast<float>(norm);
-  factors.step = steps;
-  if (factors.taken <= 0.0f) return factors;
-  factors.step = steps + 1.0f;
-  const double most = settings.most_norm, clipped = most > 0.0 ? most / (norm + kLeastNorm) : 1.0;
-  factors.gradient = static_cast<float>(settings.gradient * (clipped < 1.0 ? clipped : 1.0));
-  return factors;
+UpdateFactors plain_factors(const UpdateSettings& settings, double squares, float steps) {
+  const double norm = std::sqrt(squares) * std::fabs(static_cast<double>(settings.gradient)), most = settings.most_norm;
+  return factors_of(settings, static_cast<float>(norm), steps, [&] {
+    const double clipped = most > 0.0 ? most / (norm + static_cast<double>(kLeastNorm)) : 1.0;
+    return static_cast<float>(settings.gradient * (clipped < 1.0 ? clipped : 1.0));
+  });
 }
 
 }  // namespace
@@ -61,7 +52,7 @@ void run_gradient_norm(const Pass& pass) {
   const CanonUpdateKernels* const canon = pass.kernels.update->canon;
   const UpdateFactors factors = canon != nullptr
                                     ? canon->factors(settings, sums, count, *steps)
-                                    : factors_of(settings, std::accumulate(sums, sums + count, 0.0), *steps);
+                                    : plain_factors(settings, std::accumulate(sums, sums + count, 0.0), *steps);
   *steps = factors.step;
   std::memcpy(pass.output().data, &factors, sizeof factors);
 }

@@ -129,8 +129,12 @@ bool may_collide(const Schedule& schedule, Tensor a, int64_t k, int64_t rows) {
   const SizeId stride = info.strides[static_cast<size_t>(info.rank - 2)];
   return !schedule.sizes.is_constant(stride) || schedule.sizes.is_multiple(stride, kWay);
 }
+// Rows that tiles take otherwise than they lie are packed once for all panels.
+bool changes_a(const MatmulKernels& kernels, const MatmulKernels::Storage& tiles) {
+  return tiles.narrow != nullptr || kernels.prepare_a != nullptr;
+}
 bool packs_a(const Pass& pass, const Problem& problem, const MatmulKernels::Storage& tiles) {
-  if (tiles.narrow != nullptr) return true;
+  if (changes_a(problem.kernels, tiles)) return true;
   return problem.direct_a && problem.batches.size() == 1 && problem.rows.count == 1 &&
          problem.rows.stride[kA][0] * static_cast<int64_t>(sizeof(float)) % kWayBytes == 0 &&
          may_collide(pass.schedule, pass.node.inputs[in::kA], problem.k, problem.rows.size());
@@ -155,13 +159,15 @@ void pack_rows(const Pass& pass, const Problem& problem, const MatmulKernels::St
     for (int64_t r = from; r < to; ++r) {
       Position at = batch;
       at.advance(problem.rows, band.first + r);
+      float* const row = reinterpret_cast<float*>(packed) + r * band.pitch;
       // Blocks of k fit the buffer, and their length is a multiple of every step.
       for (int64_t k = 0; k < problem.k; k += kBlockK) {
         const int64_t length = std::min(kBlockK, problem.k - k), offset = at.offset[kA] + k * stride;
         if (tiles.narrow != nullptr)
           tiles.narrow(load(a, offset, stride, length, buffer), packed + tiles.bytes_of_a(r * band.pitch + k), length);
         else
-          load_copy(a, offset, stride, length, reinterpret_cast<float*>(packed) + r * band.pitch + k);
+          load_copy(a, offset, stride, length, row + k);
+        if (problem.kernels.prepare_a != nullptr) problem.kernels.prepare_a(row + k, length);
       }
     }
   });
@@ -241,7 +247,7 @@ ScratchNeed packed_scratch(const ScratchQuery& query, uint64_t per_worker) {
   const MatmulKernels& kernels = *query.kernels.matmul;
   const MatmulKernels::Storage& tiles = kernels.of(query.view(query.node.inputs[in::kB]).dtype);
   const int64_t rows = row_count(out), k = row_length(a);
-  if (tiles.narrow == nullptr && !may_collide(query.schedule, query.node.inputs[in::kA], k, rows))
+  if (!changes_a(kernels, tiles) && !may_collide(query.schedule, query.node.inputs[in::kA], k, rows))
     return {.shared = 0, .per_worker = per_worker};
   const PackedRows packed(kernels, tiles, k);
   return {.shared = static_cast<uint64_t>(std::min(rows, packed.at_once) * packed.bytes), .per_worker = per_worker};

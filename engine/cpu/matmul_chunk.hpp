@@ -155,22 +155,36 @@ class Chunk {
         tiles_.tile != nullptr && tiles_.tile_rows != 0 && height + (taller > 0 ? 1 : 0) > tiles_.tile_rows;
     const bool widened = tiles_.widen != nullptr && (count >= tiles_.widen_from || too_tall);
     const MatmulKernels::Tile* tiles = widened ? kernels_.f32.tile : tiles_.tile;
-    for (int64_t p = 0; widened && p < count_; ++p) tiles_.widen(length, panel(p, begin), wide(p, length));
+    const auto widen = rows_ == 1 && tiles_.widen_for_row != nullptr ? tiles_.widen_for_row : tiles_.widen;
+    for (int64_t p = 0; widened && p < count_; ++p) widen(length, panel(p, begin), wide(p, length));
     for (int64_t t = 0, r = 0; t < count; ++t) {
       const int64_t rows = std::min(rows_ - r, height + (t < taller ? 1 : 0));
       const std::byte* const data = a.data + (a.next_tile != 0 ? t * a.next_tile : r * row_bytes);
       const auto tile = tiles[rows - 1];
+      const int64_t used = kernels_.skips ? used_steps(data, rows, a.pitch, steps) : steps;
       for (int64_t p = 0; p < count_; ++p) {
         float* sums = scratch<float>(layout_.sums) + (blocked ? r * pitch_ + p * kernels_.cols : 0);
         const std::byte* b = panel(p, begin);
         Prefetch prefetch = upcoming(b, last ? next_ - bytes_of_steps(begin) : bytes_of_steps(length), t, count, steps);
         if (last && problem_.direct_finish) prefetch_out(r, rows, p, &prefetch);
         const void* read = widened ? static_cast<const void*>(wide(p, length)) : b;
-        tile(steps, data, a.pitch, a.step, read, sums, pitch_, begin > 0, prefetch);
+        tile(used, data, a.pitch, a.step, read, sums, pitch_, begin > 0, prefetch);
         if (last) finish(r, rows, p, sums);
       }
       r += rows;
     }
+  }
+
+  // The steps up to the last one at which a row has an element that counts. Keys that a causal attention hides are behind it.
+  static int64_t used_steps(const std::byte* data, int64_t rows, int64_t pitch, int64_t steps) {
+    int64_t used = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      const auto* const row = reinterpret_cast<const float*>(data) + r * pitch;
+      int64_t k = steps;
+      while (k > used && row[k - 1] == 0.0f) --k;
+      used = k;
+    }
+    return used;
   }
 
   // A single row of tiles prefetches the panel that it reads itself. Where several rows of tiles read a panel, it comes

@@ -49,6 +49,8 @@ struct MatmulKernels {
     // Converts k rows of a panel to f32, which pays where at least widen_from tiles read them. Null: never.
     void (*widen)(int64_t k, const void* panel, float* out) = nullptr;
     int64_t widen_from = 0;
+    // The same for a single row, if that wants less done; null: it does not.
+    void (*widen_for_row)(int64_t k, const void* panel, float* out) = nullptr;
 
     // Bytes of so many elements of a row as the tiles read it, a multiple of narrow_block.elements.
     int64_t bytes_of_a(int64_t elements) const {
@@ -73,6 +75,7 @@ struct MatmulKernels {
   const Storage* rounded = nullptr;
   // The same kernels, but elements of a that count as 0 add nothing, whatever b is. Only reproducible plans have these.
   const MatmulKernels* skips_zeros = nullptr;
+  bool skips = false;  // whether these are such kernels
 };
 
 // MatmulKernels::quantized of one of Highway's targets.

@@ -40,6 +40,8 @@ struct CanonKernels {
   // sums[i] += x[i]; then out[i] = sums[i] / count, or 0 where there is nothing.
   void (*add_to)(const float* x, float* sums, int64_t n) = nullptr;
   void (*mean)(const float* sums, int64_t count, float* out, int64_t n) = nullptr;
+  // As RowKernels::softmax; gives the log-sum-exp of the row, which is -infinity where there is nothing else.
+  float (*softmax)(const float* x, float scale, float* out, int64_t n) = nullptr;
   void (*flush)(const float* x, float* out, int64_t n) = nullptr;  // subnormals become 0, NaN the one that is stored
   void (*turn)(uint32_t angle, float* cosine, float* sine) = nullptr;  // of 2^-32 turns
   void (*rotate)(float cosine, float sine, float* a, float* b) = nullptr;

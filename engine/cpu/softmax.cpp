@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cpu/masking.hpp"
 
 namespace heed::cpu {
@@ -11,6 +13,13 @@ void run_softmax(const Pass& pass) {
                         pass.input(in::kSoftmaxLengths), pass.input(in::kSoftmaxPositions));
   const int64_t n = row_length(out.view);
   const RowKernels& kernels = *pass.kernels.rows;
+  const Operand sums = pass.output(heed::out::kLogSumExp);
+  const auto softmax = [&](int64_t row, const float* values, float scale, float* to, int64_t count, const float* next) {
+    if (sums.valid())
+      *sums.at<float>(row) = kernels.canon->softmax(values, scale, to, count);
+    else
+      kernels.softmax(values, scale, to, count, next);
+  };
   pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
     float* logits = pass.scratch<float>(worker);
     float* buffer = logits + row_pitch(n);
@@ -18,11 +27,14 @@ void run_softmax(const Pass& pass) {
       const float* values = load_row(x, row, buffer);
       float* to = row_target(out, row, logits);
       if (masking.changes_nothing()) {
-        kernels.softmax(values, attrs.scale, to, n, next_row(x, out, row, end));
+        softmax(row, values, attrs.scale, to, n, next_row(x, out, row, end));
       } else {
-        kernels.scale(values, attrs.scale, logits, n);
-        masking.apply(row, {0, n}, logits, buffer);
-        kernels.softmax(logits, 1.0f, to, n, next_row(x, out, row, end));
+        // Sums of reproducible plans are the same without the keys at the end of which none is seen.
+        const int64_t seen = kernels.canon != nullptr ? masking.visited_keys(row, row).end : n;
+        kernels.scale(values, attrs.scale, logits, seen);
+        masking.apply(row, {0, seen}, logits, buffer);
+        softmax(row, logits, 1.0f, to, seen, next_row(x, out, row, end));
+        std::fill(to + seen, to + n, 0.0f);
       }
       store_row(out, row, to);
     }

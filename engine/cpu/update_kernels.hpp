@@ -1,11 +1,29 @@
 // Vector code of optimizers, one table per instruction set. Arrays have any length and alignment.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "base/update.hpp"
 
 namespace heed::cpu {
+
+// Is added to the norm before it divides, as PyTorch's clip_grad_norm_ does.
+inline constexpr float kLeastNorm = 1e-6f;
+
+// Decides what a step does after `steps` others: none is taken whose norm is infinite or NaN. factor() is what gradients are
+// multiplied by where one is taken.
+template <class Factor>
+UpdateFactors factors_of(const UpdateSettings& settings, float norm, float steps, const Factor& factor) {
+  const bool whole = std::isfinite(norm);
+  UpdateFactors factors{};
+  factors.taken = settings.applies == 0.0f ? 0.0f : whole ? 1.0f : -1.0f;
+  factors.norm = whole ? norm : std::numeric_limits<float>::quiet_NaN();
+  factors.step = factors.taken > 0.0f ? steps + 1.0f : steps;
+  if (factors.taken > 0.0f) factors.gradient = factor();
+  return factors;
+}
 
 // Numbers of one step. The gradient is multiplied by `factor` first.
 struct UpdateNumbers {

@@ -1,4 +1,4 @@
-// The gradient of attention as one pass, without the weights [.., S_q, S_kv] in memory.
+// The gradients of attention: as one pass, without the weights [.., S_q, S_kv] in memory, or as many.
 #pragma once
 
 #include "graph/graph_data.hpp"
@@ -21,5 +21,15 @@ struct AttentionBackward {
 };
 AttentionBackward attention_backward(GraphData& data, Tensor output, Tensor upstream,
                                      const AttentionBackwardWanted& wanted = {});
+
+// The gradients of an attention's results; each may be invalid, but not all of them.
+struct AttentionUpstream {
+  Tensor output, weights, log_sum_exp;
+};
+// The same as products, a softmax that is computed again, and its gradient: all weights [B, H, S_q, S_kv] are in memory. Serves every
+// attention, but for a log-sum-exp beside masked_fill. Gradients have the type of the query; that of the bias has the shape of the
+// weights, not yet summed to its own, and is there with that of query or key, too. Values without the output's gradient have none.
+AttentionBackward composed_attention_backward(GraphData& data, Node attention, const AttentionUpstream& upstream,
+                                              const AttentionBackwardWanted& wanted);
 
 }  // namespace heed::detail

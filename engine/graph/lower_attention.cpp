@@ -2,105 +2,128 @@
 #include <array>
 #include <utility>
 
+#include "graph/attention_backward.hpp"
 #include "graph/build.hpp"
 #include "graph/rewrites.hpp"
 
 namespace heed::detail {
 namespace {
 
-// Writes an attention as the nodes it stands for. The product is scaled before it is stored, so that f16 scores stay in
-// range. Where several heads of queries share one head of keys, their queries are the rows of one product:
+// Writes an attention, or its gradients, as the nodes these stand for. The product is scaled before it is stored, so that f16 scores
+// stay in range. Where several heads of queries share one head of keys, their queries are the rows of one product:
 // [B, H, S_q, n] is seen as [B, G, H / G S_q, n].
 class Expansion {
  public:
   Expansion(GraphData* graph, const Node& attention, bool reproducible, std::vector<Node>* out)
-      : graph_(*graph), build_(*graph, "attention"), attention_(attention), reproducible_(reproducible), out_(*out) {}
-
-  void run() {
-    const auto& attrs = attention_.as<AttentionAttrs>();
-    const Tensor value = attention_.inputs[in::kValue];
-    Tensor query = attention_.inputs[in::kQuery];
-    const Tensor key = build_.add_transposed(attention_.inputs[in::kKey], 2, 3);
-    key_heads_ = build_.info(key).dims[1];
-    grouped_ = build_.info(query).dims[1] != key_heads_;
-    if (grouped_ && !build_.is_contiguous(build_.info(query)))
-      query = copy(query, like(query, build_.info(query)), ".query");
-
-    TensorInfo shape = build_.info(query);
-    shape.dims[3] = build_.info(key).dims[3];
-    const Tensor scores = like(query, shape);
-    const Tensor weights =
-        attention_.outputs[out::kWeights].valid() ? attention_.outputs[out::kWeights] : like(query, shape);
-    add(Op::Matmul, {rows(query), key}, rows(scores), MatmulAttrs{attrs.softmax.scale, Activation::None, {}},
-        ".scores");
-    SoftmaxAttrs softmax = attrs.softmax;
-    softmax.scale = 1.0f;
-    add(Op::Softmax,
-        {scores, attention_.inputs[in::kAttentionKeyPadding], attention_.inputs[in::kAttentionMask],
-         attention_.inputs[in::kAttentionBias], dense(attention_.inputs[in::kLengths]),
-         dense(attention_.inputs[in::kQueryPositions])},
-        weights, softmax, ".softmax");
-    Tensor used = weights;
-    if (attrs.dropout.p > 0.0f) {
-      used = like(query, shape);
-      add(Op::Dropout, {weights}, used, attrs.dropout, ".dropout");
-    }
-    // The output lies in memory token by token, where rows of the heads of one group lie apart: they are copied there.
-    const Tensor output = attention_.outputs[0];
-    const Tensor mixed = grouped_ ? like(output, build_.info(output)) : output;
-    MatmulAttrs values;
-    values.skips_zeros = reproducible_;
-    add(Op::Matmul, {rows(used), value}, rows(mixed), values, ".values");
-    if (grouped_) static_cast<void>(copy(mixed, output, ".output"));
+      : graph_(*graph), build_(*graph, "attention"), attention_(attention), reproducible_(reproducible), out_(*out) {
+    key_heads_ = build_.info(attention_.inputs[in::kKey]).dims[1];
+    grouped_ = build_.info(attention_.inputs[in::kQuery]).dims[1] != key_heads_;
   }
 
-  // Writes the gradient of an attention as the nodes it stands for; train/attention.cpp has the formulas. Weights that count as 0 pass
-  // nothing on, and keys that only these meet may be infinite or NaN.
-  void run_backward() {
-    const auto& attrs = attention_.as<AttentionAttrs>();
-    const auto& wanted = attention_.outputs;
+  void run() {
+    const Tensor query = packed(attention_.inputs[in::kQuery], ".query"), value = attention_.inputs[in::kValue];
+    TensorInfo shape = build_.info(query);
+    shape.dims[3] = build_.info(attention_.inputs[in::kKey]).dims[2];
+    const Tensor weights =
+        attention_.outputs[out::kWeights].valid() ? attention_.outputs[out::kWeights] : like(query, shape);
+    add(Op::Softmax, logits(query), weights, unscaled(), ".softmax");
+    // Its kernel has no place for where the host's buffer starts.
+    if (const Tensor wanted = attention_.outputs[out::kLogSumExp]; reproducible_ && wanted.valid()) {
+      const Tensor sums = out_.back().outputs[out::kLogSumExp] = like(wanted, build_.info(wanted));
+      static_cast<void>(copy(sums, wanted, ".log_sum_exp"));
+    }
+    MatmulAttrs values;
+    values.skips_zeros = reproducible_;
+    // The output lies in memory token by token, where rows of the heads of one group lie apart: they are copied there.
+    product(dropped(weights), value, values, ".values", attention_.outputs[0]);
+  }
+
+  // Writes the gradients that are wanted, from those of the attention's results. They get to the tensors that *made has, or it gets the
+  // tensors where they are. *made's bias is that of the logits, [B, H, S_q, S_kv]. With P = softmax(scale Q K^T + bias), D the
+  // dropout, O = D(P) V and L the log-sum-exp:
+  //   dV = D(P)^T dO, dP = D(dO V^T), dS = P (dP - sum of P dP + dL), dQ = scale dS K, dK = scale dS^T Q
+  // (Vaswani et al. 2017; Dao et al. 2022, arXiv:2205.14135, appendix B.2). Reproducible weights that count as 0 pass nothing on, and
+  // keys that only these meet may be infinite or NaN.
+  void run_backward(const AttentionUpstream& upstream, const AttentionBackwardWanted& wanted, AttentionBackward* made) {
     const Tensor key = attention_.inputs[in::kKey], value = attention_.inputs[in::kValue];
-    key_heads_ = build_.info(key).dims[1];
-    grouped_ = build_.info(attention_.inputs[in::kQuery]).dims[1] != key_heads_;
     const Tensor query = packed(attention_.inputs[in::kQuery], ".query");
-    const Tensor upstream = packed(attention_.inputs[in::kAttendedGradient], ".upstream");
+    const Tensor output = upstream.output.valid() ? packed(upstream.output, ".upstream") : Tensor{};
+    SoftmaxAttrs softmax = unscaled();
     TensorInfo shape = build_.info(query);
     shape.dims[3] = build_.info(key).dims[2];
-    const MatmulAttrs scaled{attrs.softmax.scale, Activation::None, {}};
-
-    const Tensor scores = like(query, shape), weights = like(query, shape);
-    add(Op::Matmul, {rows(query), build_.add_transposed(key, 2, 3)}, rows(scores), scaled, ".scores");
-    SoftmaxAttrs softmax = attrs.softmax;
-    softmax.scale = 1.0f;
-    const std::array<Tensor, kMaxInputs> logits = {scores, attention_.inputs[in::kAttentionKeyPadding],
-                                                   attention_.inputs[in::kAttentionMask],
-                                                   attention_.inputs[in::kAttentionBias]};
-    add(Op::Softmax, logits, weights, softmax, ".softmax");
-    if (wanted[out::kValueGradient].valid())
-      add(Op::Matmul, {turned(dropped(weights, shape)), rows(upstream)}, wanted[out::kValueGradient], MatmulAttrs{},
+    // An attention that gave its weights does not compute them again.
+    Tensor weights = attention_.outputs[out::kWeights];
+    std::array<Tensor, kMaxInputs> masked{};
+    if (!weights.valid() || softmax.masked_fill) masked = logits(query);
+    if (!weights.valid()) add(Op::Softmax, masked, weights = like(query, shape), softmax, ".softmax");
+    const auto into = [&](Tensor to, Tensor operand) {
+      return to.valid() ? to : build_.add_like(build_.info(operand), build_.info(query).dtype);
+    };
+    if (wanted.value && output.valid())
+      add(Op::Matmul, {turned(dropped(weights)), rows(output)}, made->value = into(made->value, value), MatmulAttrs{},
           ".values");
-    const bool makes_bias = wanted[out::kBiasGradient].valid(), makes_key = wanted[out::kKeyGradient].valid();
-    if (!attrs.makes_query && !makes_key && !makes_bias) return;
+    if (!wanted.query && !wanted.key && !wanted.bias) return;
 
-    // Logits that are filled in are constants, and pass nothing on.
-    Tensor visible;
-    if (softmax.masked_fill) {
-      softmax.masked_fill.reset();
-      visible = like(query, shape);
-      add(Op::Softmax, logits, visible, softmax, ".visible");
+    Tensor of_weights = upstream.weights, of_logits;
+    if (output.valid()) {
+      const Tensor used = dropped(product(output, build_.add_transposed(value, 2, 3), MatmulAttrs{}, ".weights"));
+      of_weights = of_weights.valid() ? combined(ElementwiseAttrs::Kind::Add, of_weights, used) : used;
     }
-    const Tensor of_used = like(query, shape), of_logits = like(query, shape);
-    add(Op::Matmul, {rows(upstream), build_.add_transposed(value, 2, 3)}, rows(of_used), MatmulAttrs{}, ".weights");
-    add(Op::SoftmaxBackward, {weights, dropped(of_used, shape), visible}, of_logits, SoftmaxBackwardAttrs{}, ".logits");
-    if (makes_bias) sum_into_bias(of_logits);
-    if (makes_key) add(Op::Matmul, {turned(of_logits), rows(query)}, wanted[out::kKeyGradient], scaled, ".keys");
-    if (!attrs.makes_query) return;
-    const Tensor output = wanted[out::kQueryGradient];
-    const Tensor made = grouped_ ? like(output, build_.info(output)) : output;
+    if (of_weights.valid()) {
+      // Logits that are filled in are constants, and pass nothing on.
+      Tensor visible;
+      if (softmax.masked_fill) {
+        softmax.masked_fill.reset();
+        add(Op::Softmax, masked, visible = like(query, shape), softmax, ".visible");
+      }
+      add(Op::SoftmaxBackward, {weights, of_weights, visible}, of_logits = like(query, shape), SoftmaxBackwardAttrs{},
+          ".logits");
+    }
+    if (upstream.log_sum_exp.valid()) {
+      Tensor each = upstream.log_sum_exp;
+      if (build_.info(each).dtype != build_.info(weights).dtype)
+        each = copy(each, like(weights, build_.info(each)), ".logits");
+      const Tensor of_sum = combined(ElementwiseAttrs::Kind::Mul, weights, as_last_column(each));
+      of_logits = of_logits.valid() ? combined(ElementwiseAttrs::Kind::Add, of_logits, of_sum) : of_sum;
+    }
+    made->bias = of_logits;
+    const MatmulAttrs scaled{attention_.as<AttentionAttrs>().softmax.scale, Activation::None, {}};
+    if (wanted.key)
+      add(Op::Matmul, {turned(of_logits), rows(query)}, made->key = into(made->key, key), scaled, ".keys");
     MatmulAttrs by_keys = scaled;
-    by_keys.skips_zeros = true;
-    add(Op::Matmul, {rows(of_logits), key}, rows(made), by_keys, ".queries");
-    if (grouped_) static_cast<void>(copy(made, output, ".output"));
+    by_keys.skips_zeros = reproducible_;
+    if (wanted.query) made->query = product(of_logits, key, by_keys, ".queries", made->query);
+  }
+
+  // Sums the gradient of the logits over the axes along which the bias was broadcast, the last of them first. The last sum writes the
+  // bias, seen as that sum leaves it.
+  void sum_into(Tensor of_logits, Tensor of_bias) {
+    const TensorInfo bias = build_.info(of_bias), full = build_.info(of_logits);
+    const auto seen_as = [&](TensorInfo view) {
+      view.name.clear();
+      build_.make_contiguous(&view);
+      view.offset = bias.offset;
+      return build_.add_view(view, bias.storage);
+    };
+    std::vector<int> axes;
+    for (int axis = 3; axis >= 0; --axis) {
+      const int own = axis - (4 - bias.rank);
+      if (own < 0 || bias.dims[static_cast<size_t>(own)] != full.dims[static_cast<size_t>(axis)]) axes.push_back(axis);
+    }
+    if (axes.empty()) return static_cast<void>(copy(of_logits, seen_as(full), ".bias"));
+    Tensor x = of_logits;
+    for (const int axis : axes) {
+      if (build_.info(x).rank == 1) x = as_last_column(x);
+      TensorInfo info = build_.info(x);
+      std::copy(info.dims.begin() + axis + 1, info.dims.begin() + info.rank, info.dims.begin() + axis);
+      --info.rank;
+      MeanAttrs sum;
+      sum.axis = axis;
+      sum.sum = true;
+      const Tensor made = axis == axes.back() ? seen_as(info) : like(x, info);
+      add(Op::Mean, {x}, made, sum, ".bias");
+      x = made;
+    }
   }
 
   // None of these nodes gives the log-sum-exp. It does not depend on the values, so that a fused attention gives it, with a
@@ -131,6 +154,49 @@ class Expansion {
     out_.push_back(std::move(node));
   }
 
+  SoftmaxAttrs unscaled() const {
+    SoftmaxAttrs softmax = attention_.as<AttentionAttrs>().softmax;
+    softmax.scale = 1.0f;
+    return softmax;
+  }
+
+  // Operands of the softmax. The query is packed.
+  std::array<Tensor, kMaxInputs> logits(Tensor query) {
+    const MatmulAttrs scaled{attention_.as<AttentionAttrs>().softmax.scale, Activation::None, {}};
+    const Tensor keys = build_.add_transposed(attention_.inputs[in::kKey], 2, 3);
+    return {product(query, keys, scaled, ".scores"), attention_.inputs[in::kAttentionKeyPadding],
+            attention_.inputs[in::kAttentionMask],   attention_.inputs[in::kAttentionBias],
+            dense(attention_.inputs[in::kLengths]),  dense(attention_.inputs[in::kQueryPositions])};
+  }
+
+  // The product of rows of queries, [B, H, S_q, n], which are packed, and a matrix for each head of keys. It gets to `to` if that is
+  // valid.
+  Tensor product(Tensor x, Tensor matrix, const MatmulAttrs& attrs, const char* suffix, Tensor to = {}) {
+    TensorInfo shape = build_.info(x);
+    shape.dims[3] = build_.info(matrix).dims[3];
+    if (!grouped_) {
+      if (!to.valid()) to = like(x, shape);
+      add(Op::Matmul, {x, matrix}, to, attrs, suffix);
+      return to;
+    }
+    const Tensor made = like(to.valid() ? to : x, of_groups(shape));
+    add(Op::Matmul, {rows(x), matrix}, made, attrs, suffix);
+    build_.make_contiguous(&shape);
+    shape.name.clear();
+    shape.dtype = build_.info(made).dtype;
+    const Tensor heads = build_.add_view(shape, made.id);
+    return to.valid() ? copy(heads, to, ".output") : heads;
+  }
+
+  // a and b, which is broadcast to it, added or multiplied.
+  Tensor combined(ElementwiseAttrs::Kind kind, Tensor a, Tensor b) {
+    const Tensor result = like(a, build_.info(a));
+    ElementwiseAttrs attrs;
+    attrs.kind = kind;
+    add(Op::Elementwise, {a, b}, result, attrs, ".logits");
+    return result;
+  }
+
   // x, as rows() wants it.
   Tensor packed(Tensor x, const char* suffix) {
     return grouped_ && !build_.is_contiguous(build_.info(x)) ? copy(x, like(x, build_.info(x)), suffix) : x;
@@ -140,51 +206,20 @@ class Expansion {
   Tensor turned(Tensor x) { return build_.add_transposed(rows(x), 2, 3); }
 
   // Adds the dropout of the attention, which drops the same elements of x as of the weights.
-  Tensor dropped(Tensor x, const TensorInfo& shape) {
+  Tensor dropped(Tensor x) {
     const DropoutAttrs dropout = attention_.as<AttentionAttrs>().dropout;
     if (!(dropout.p > 0.0f)) return x;
-    const Tensor left = like(x, shape);
+    const Tensor left = like(x, build_.info(x));
     add(Op::Dropout, {x}, left, dropout, ".dropout");
     return left;
   }
 
-  // Sums the gradient of the logits over the axes along which the bias was broadcast, the last of them first. The last sum writes the
-  // bias, seen as that sum leaves it.
-  void sum_into_bias(Tensor of_logits) {
-    const TensorInfo bias = build_.info(attention_.outputs[out::kBiasGradient]), full = build_.info(of_logits);
-    const auto seen_as = [&](TensorInfo view) {
-      view.name.clear();
-      build_.make_contiguous(&view);
-      view.offset = bias.offset;
-      return build_.add_view(view, bias.storage);
-    };
-    std::vector<int> axes;
-    for (int axis = 3; axis >= 0; --axis) {
-      const int own = axis - (4 - bias.rank);
-      if (own < 0 || bias.dims[static_cast<size_t>(own)] != full.dims[static_cast<size_t>(axis)]) axes.push_back(axis);
-    }
-    if (axes.empty()) return static_cast<void>(copy(of_logits, seen_as(full), ".bias"));
-    Tensor x = of_logits;
-    for (const int axis : axes) {
-      if (build_.info(x).rank == 1) x = as_column(x);
-      TensorInfo info = build_.info(x);
-      std::copy(info.dims.begin() + axis + 1, info.dims.begin() + info.rank, info.dims.begin() + axis);
-      --info.rank;
-      MeanAttrs sum;
-      sum.axis = axis;
-      sum.sum = true;
-      const Tensor made = axis == axes.back() ? seen_as(info) : like(x, info);
-      add(Op::Mean, {x}, made, sum, ".bias");
-      x = made;
-    }
-  }
-
-  // [n] as [n, 1], since the sum of a row is a row of one element.
-  Tensor as_column(Tensor x) {
+  // [.., n] as [.., n, 1].
+  Tensor as_last_column(Tensor x) {
     TensorInfo info = build_.info(x);
     info.name.clear();
-    info.dims[1] = info.strides[1] = graph_.sizes.constant(1);
-    info.rank = 2;
+    const auto last = static_cast<size_t>(info.rank++);
+    info.dims[last] = info.strides[last] = graph_.sizes.constant(1);
     return build_.add_view(info, info.storage);
   }
 
@@ -203,14 +238,18 @@ class Expansion {
   // A contiguous tensor of this shape, with the element type of `typed`.
   Tensor like(Tensor typed, TensorInfo shape) { return build_.add_like(shape, build_.info(typed).dtype); }
 
-  // Contiguous [B, H, S, n] with the rows of each group of heads together.
+  // [B, H, S, n] with the rows of each group of heads together.
+  TensorInfo of_groups(TensorInfo shape) {
+    const int64_t shared = build_.max_of(shape.dims[1]) / build_.max_of(key_heads_);
+    shape.dims[1] = key_heads_;
+    shape.dims[2] = graph_.sizes.mul(graph_.sizes.constant(shared), shape.dims[2]);
+    return shape;
+  }
+  // Likewise a view of what is contiguous.
   Tensor rows(Tensor x) {
     if (!grouped_) return x;
-    TensorInfo view = build_.info(x);
+    TensorInfo view = of_groups(build_.info(x));
     const SizeId offset = view.offset;
-    const int64_t shared = build_.max_of(view.dims[1]) / build_.max_of(key_heads_);
-    view.dims[1] = key_heads_;
-    view.dims[2] = graph_.sizes.mul(graph_.sizes.constant(shared), view.dims[2]);
     build_.make_contiguous(&view);
     view.offset = offset;
     view.name.clear();
@@ -225,6 +264,22 @@ class Expansion {
   bool grouped_ = false;
   SizeId key_heads_ = 0;
 };
+
+// In reproducible plans, which have no fused gradient.
+void lower_backward(GraphData* graph, const Node& node, std::vector<Node>* nodes) {
+  Node attention = node;
+  attention.outputs = {};
+  for (const size_t input : {in::kAttended, in::kAttendedGradient, in::kAttendedLogSumExp})
+    attention.inputs[input] = {};
+  const Tensor bias = node.outputs[out::kBiasGradient];
+  AttentionBackward made{{}, node.outputs[out::kKeyGradient], node.outputs[out::kValueGradient], {}};
+  const AttentionBackwardWanted wanted{node.as<AttentionAttrs>().makes_query, made.key.valid(), made.value.valid(),
+                                       bias.valid()};
+  if (wanted.query) made.query = node.outputs[out::kQueryGradient];
+  Expansion expansion(graph, attention, true, nodes);
+  expansion.run_backward({node.inputs[in::kAttendedGradient], {}, {}}, wanted, &made);
+  if (bias.valid()) expansion.sum_into(made.bias, bias);
+}
 
 // Joins the lengths and positions of an attention, so that a kernel reads them from one binding. Attentions that are given the
 // same, as the layers of a network are, share what was joined.
@@ -312,7 +367,7 @@ bool may_join_rows(const Node& node) {
   return given > 3;
 }
 
-// The products that stand for a gradient do not read the log-sum-exp of its attention, for which there would have to be a fused one.
+// The products that stand for a gradient do not read the log-sum-exp of its attention, which is left out where nobody else does.
 void drop_log_sum_exp_of_gradients(GraphData* graph) {
   std::vector<bool> read(graph->tensors.size(), false);
   for (const NamedTensor& output : graph->outputs) read[graph->tensors[output.tensor].storage] = true;
@@ -358,6 +413,14 @@ void gather_heads(GraphData* graph, Node* node) {
 
 }  // namespace
 
+AttentionBackward composed_attention_backward(GraphData& data, Node attention, const AttentionUpstream& upstream,
+                                              const AttentionBackwardWanted& wanted) {
+  AttentionBackward made;
+  attention.label = data.labels.empty() ? "attention" : data.labels.back();
+  Expansion(&data, attention, false, &data.nodes).run_backward(upstream, wanted, &made);
+  return made;
+}
+
 void lower_attention(GraphData* graph, const ScheduleOptions& options) {
   std::vector<Node> nodes;
   nodes.reserve(graph->nodes.size());
@@ -368,7 +431,7 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
   if (options.reproducible) drop_log_sum_exp_of_gradients(graph);
   for (const Node& node : graph->nodes) {
     if (options.reproducible && node.op == Op::AttentionBackward) {
-      Expansion(graph, node, true, &nodes).run_backward();
+      lower_backward(graph, node, &nodes);
       continue;
     }
     const bool keep = node.op != Op::Attention || keeps(node);
@@ -384,8 +447,8 @@ void lower_attention(GraphData* graph, const ScheduleOptions& options) {
     // A kernel that writes any strides is the CPU's, which works on such heads together by itself.
     if (keep && node.op == Op::Attention && !options.strided_attention) gather_heads(graph, &nodes.back());
     if (!keep) Expansion(graph, node, options.reproducible, &nodes).run();
-    if (!keep && node.outputs[out::kLogSumExp].valid())
-      Expansion(graph, node, options.reproducible, &nodes).add_log_sum_exp();
+    if (!keep && node.outputs[out::kLogSumExp].valid() && !options.reproducible)
+      Expansion(graph, node, false, &nodes).add_log_sum_exp();
   }
   graph->nodes = std::move(nodes);
 }

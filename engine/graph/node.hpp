@@ -63,7 +63,8 @@ struct MatmulAttrs {
 };
 
 // inputs: x [..., S_q, S_k] (rank 1..4), key_padding [B, S_k], mask, bias (both broadcast to x), lengths and positions
-// (both I32 [B] without gaps, and only from a lowered attention, whose x has rank 4).
+// (both I32 [B] without gaps, and only from a lowered attention, whose x has rank 4). In reproducible plans a lowered attention may
+// also have the log-sum-exp, at the attention's place among the outputs: F32 [B, H, S_q], which starts a tensor without gaps.
 struct SoftmaxAttrs {
   float scale = 1.0f;
   Causal causal = Causal::None;

@@ -34,6 +34,7 @@ class Planner {
     detail::remove_dead_nodes(&graph_);
     detail::lower_attention(&graph_, options_);
     detail::isolate_outputs(&graph_);
+    if (options_.reproducible) detail::widen_activations(&graph_);
     detail::fuse(&graph_, options_);
     detail::fuse_gradients(&graph_);
     detail::write_in_place(&graph_, options_, detail::Products::Whole);

@@ -27,6 +27,8 @@ constexpr Twin kTwins[] = {
     {KernelId::SampleF32, KernelId::SampleF32Canon},
     {KernelId::ElementwiseF32, KernelId::ElementwiseF32Canon},
     {KernelId::ElementwiseF32Narrow, KernelId::ElementwiseF32NarrowCanon},
+    {KernelId::ElementwiseF32F16, KernelId::ElementwiseF32F16Canon},
+    {KernelId::ElementwiseF32Bf16, KernelId::ElementwiseF32Bf16Canon},
     {KernelId::CrossEntropyF32, KernelId::CrossEntropyF32Canon},
     {KernelId::CrossEntropyBackwardF32, KernelId::CrossEntropyBackwardF32Canon},
     {KernelId::SoftmaxBackwardF32, KernelId::SoftmaxBackwardF32Canon},
@@ -39,9 +41,12 @@ constexpr Twin kTwins[] = {
     // These compute nothing.
     {KernelId::SliceBackwardF32, KernelId::SliceBackwardI32},
     {KernelId::PlaceF32, KernelId::PlaceI32},
+    {KernelId::PlaceF16, KernelId::PlaceU16},
+    {KernelId::PlaceBf16, KernelId::PlaceU16},
     {KernelId::PlaceI32, KernelId::PlaceI32},
     {KernelId::PlaceU8, KernelId::PlaceU8},
     {KernelId::CopyI32, KernelId::CopyI32},
+    {KernelId::CopyU16, KernelId::CopyU16},
     {KernelId::CopyU8, KernelId::CopyU8},
 };
 

@@ -10,7 +10,7 @@ constexpr uint32_t kInvocations = 128, kPerInvocation = 4;
 using Spec = ElementwiseConstants;
 
 Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
-  if (id == KernelId::CopyI32 || id == KernelId::CopyU8) return Vec4::Never;
+  if (id == KernelId::CopyI32 || id == KernelId::CopyU16 || id == KernelId::CopyU8) return Vec4::Never;
   return worse(worse(vec4_of(select, a), vec4_of(select, b)), vec4_of(select, select.node.outputs[0]));
 }
 
@@ -25,10 +25,9 @@ ByStorage kernels_from(DType from) {
 Status pick_variant(const Select& select, const ElementwiseAttrs& attrs, DType from, DType to, KernelId* id) {
   const bool plain = attrs.scale == 1.0f && attrs.activation == Activation::None;
   const bool copies = attrs.kind == ElementwiseAttrs::Kind::Copy;
-  if (select.reproducible() && plain && copies && from == DType::F32 && to == DType::F32) {
-    *id = KernelId::CopyI32;  // which moves words
-    return Status::Ok;
-  }
+  if (select.reproducible() && plain && copies && from == to &&
+      (from == DType::F32 || is_16_bit_float(from)))  // bits move
+    return pick_storage(select, to, {KernelId::CopyI32, KernelId::CopyU16, KernelId::CopyU16}, id);
   if (from == to && (from == DType::I32 || from == DType::U8)) {
     const bool adds = attrs.kind == ElementwiseAttrs::Kind::Add && from == DType::I32;
     if (!plain || !(copies || adds))
@@ -59,6 +58,7 @@ const char* why_variant(KernelId id) {
     case KernelId::ElementwiseF16F32: return "cast from f16 to f32, exact";
     case KernelId::ElementwiseF32Narrow: return "cast from two bytes to f32, exact";
     case KernelId::CopyI32: return "copy or sum of words";
+    case KernelId::CopyU16: return "copy of 16 bits";
     default: return "copy of bytes, by atomic operations on words";
   }
 }

@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kGroupsPerCore = 2;
 // A split of fewer k is not worth the trip of its sums through memory.
 constexpr int64_t kLeastDepth = 512;
+// The invocations of a workgroup for few rows divide k among them, and read this many elements of b before another dispatch begins.
+constexpr int64_t kLeastOfFew = 1 << 14;
 // Over this many k a 64x64 tile takes about 10 ms on a slow GPU, whose workgroups do 10 GFLOP/s each.
 constexpr int64_t kMostDepth = 16384;
 // Splits begin at multiples of this, so that a kernel that could read 16 bytes at a time still can.
@@ -31,15 +33,17 @@ int64_t depth_of_split(const Problem& problem, int64_t splits) {
   return align_up(ceil_div(problem.k, splits), std::max(kDepthStep, problem.depth_step));
 }
 
-int64_t splits_to_fill(int64_t groups, int64_t enough, int64_t k) {
-  return groups < enough ? std::min(ceil_div(enough, groups), k / kLeastDepth) : 1;
+int64_t splits_to_fill(int64_t groups, int64_t enough, int64_t most) {
+  return groups < enough ? std::min(ceil_div(enough, groups), most) : 1;
 }
 
 }  // namespace
 
 int64_t splits_of(const Problem& problem, const Traits& traits) {
   const int64_t elements = elements_of(problem);
-  const int64_t fill = splits_to_fill(problem.tiles(traits), problem.cores * kGroupsPerCore, problem.k);
+  const bool few = traits.least_depth > 0;
+  const int64_t least = few ? std::max(kLeastDepth, kLeastOfFew / traits.columns) : kLeastDepth;
+  const int64_t fill = splits_to_fill(problem.tiles(traits), problem.cores * kGroupsPerCore, problem.k / least);
   const int64_t wanted = std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
   if (wanted <= 1) return 1;
   return ceil_div(problem.k, depth_of_split(problem, wanted));

@@ -11,6 +11,7 @@ uint32_t flags_of(const Select& select) {
   uint32_t flags = masking_flags(select, select.node.as<SoftmaxAttrs>(), in::kKeyPadding, in::kMask, in::kSoftmaxBias);
   if (select.has(in::kSoftmaxLengths)) flags |= HEED_SOFTMAX_LENGTHS;
   if (select.has(in::kSoftmaxPositions)) flags |= HEED_SOFTMAX_POSITIONS;
+  if (select.node.outputs[out::kLogSumExp].valid()) flags |= HEED_SOFTMAX_LOG_SUM_EXP;
   return flags;
 }
 
@@ -51,9 +52,13 @@ Status select_softmax(const Select& select) {
   select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], flags_of(select), operands, kInputs);
   const auto& attrs = select.node.as<SoftmaxAttrs>();
   for (uint32_t i = 0; i < select.kernels->count; ++i) {
-    KernelKey& key = select.kernels->uses[i].key;
+    KernelUse& use = select.kernels->uses[i];
+    KernelKey& key = use.key;
     if (attrs.masked_fill) key.set(SoftmaxConstants::FILL_BITS, std::bit_cast<uint32_t>(*attrs.masked_fill));
     if (attrs.window > 0) key.set(SoftmaxConstants::WINDOW, attrs.window);
+    if (!select.reproducible()) continue;
+    const Tensor sums = select.node.outputs[out::kLogSumExp];
+    use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, sums.valid() ? sums : select.node.outputs[0]};
   }
   return Status::Ok;
 }

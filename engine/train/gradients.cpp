@@ -14,6 +14,21 @@ void apply_rule(Backflow& flow, const Node& node) {
   }
 }
 
+// Whether what a rule read of its node, which is what the rule's nodes from number `first` on read, is what the states among it hold:
+// a view that a rule makes of a state shows it as it is by then.
+bool reads_no_older_state(Backflow& flow, const Node& node, size_t first) {
+  Build& build = flow.build();
+  const auto is_read = [&](Tensor t) {
+    for (size_t n = first; n < flow.data().nodes.size(); ++n)
+      for (const Tensor input : flow.data().nodes[n].inputs)
+        if (input.valid() && flow.info(input).storage == flow.info(t).storage) return true;
+    return false;
+  };
+  for (const Tensor t : node.inputs)
+    if (t.valid() && build.is_state(flow.info(t).storage) && is_read(t) && !build.needs_of_any_type({t})) return false;
+  return true;
+}
+
 bool is_float_tensor(Build& build, Tensor t, const char* what) {
   if (!build.needs_of_any_type({t})) return false;
   if (is_float(build.info(t).dtype)) return true;
@@ -61,9 +76,12 @@ bool run(Backflow& flow, std::span<const Upstream> outputs, std::span<const Tens
     if (!flows || flow.build().is_state(flow.info(original.outputs[0]).storage)) continue;
     const std::string label = original.label;
     const Node node = remat.seen(n);  // a copy, as rules add nodes
+    const size_t first = flow.data().nodes.size();
     flow.graph().push_label(label);
     apply_rule(flow, node);
     flow.graph().pop_label();
+    // Rules of custom passes call the graph, which looks at each operand, and may write states themselves.
+    if (node.op != Op::Custom && !flow.build().failed() && !reads_no_older_state(flow, node, first)) return false;
   }
   return !flow.build().failed();
 }

@@ -1,9 +1,10 @@
-#include "train/softmax.hpp"
-
 #include "train/rules.hpp"
 
 namespace heed::train {
+namespace {
 
+// Adds the weights that a softmax with masked_fill would have without hidden keys, at which they are 0: the gradient flows to visible
+// keys alone. Other softmaxes need none, and get an invalid tensor.
 Tensor visible_weights(Backflow& flow, const Node& softmax) {
   if (!softmax.as<SoftmaxAttrs>().masked_fill) return {};
   Build build(flow.data(), "visible");
@@ -14,6 +15,8 @@ Tensor visible_weights(Backflow& flow, const Node& softmax) {
   build.add_node(Op::Softmax, {}, visible, again.attrs).inputs = again.inputs;
   return visible;
 }
+
+}  // namespace
 
 void softmax_rule(Backflow& flow, const Node& node) {
   const Tensor x = node.inputs[in::kX], bias = node.inputs[in::kSoftmaxBias], weights = node.outputs[0];

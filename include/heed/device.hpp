@@ -161,10 +161,11 @@ struct CompileOptions {
   // threads, any batch and any split of the work: each operation sums in one order and rounds in one sequence, which
   // tests/reproducible/README.md writes down, gradients and optimizers among them. Two roundings take the place of a fused
   // multiply-add, attention is a product, a softmax and a product, its gradient likewise, and exp, tanh and division are made of
-  // additions and multiplications; bounds of errors stay.
+  // additions and multiplications; bounds of errors stay. Tensors of f16 and bf16 are rounded to nearest even where the host sees them and
+  // by casts; what lies between passes is f32, and takes its memory.
   // Values of keys with a weight below 2^-51, hidden ones among them, add nothing, even if they are infinite or NaN.
   // Unsupported, with what is missing: a Vulkan device that does not report shaderRoundingModeRTEFloat32 and
-  // shaderSignedZeroInfNanPreserveFloat32; an operation or a type that the rules do not cover yet. round_rows does nothing.
+  // shaderSignedZeroInfNanPreserveFloat32; a pass of the host's own. round_rows does nothing.
   bool reproducible = false;
   // Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost:
   // run names it in the log, vulkan::last_completed tells it to the host. Each pass then also fills 4 bytes; the

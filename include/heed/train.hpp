@@ -46,7 +46,8 @@ struct GradientOptions {
 //
 //  - A view shows the gradient of what it shows: of a slice of w, the slice of the gradient of w.
 //  - A state is differentiated as it was when the call returned the tensor that `of` names. No gradient passes through a write
-//    to a state: what append and assign return counts as given.
+//    to a state: what append and assign return counts as given. A gradient that needs what a state was before it was written is a
+//    mistake (InvalidArgument).
 //  - Masked logits, with masked_fill too, are constants: no gradient passes to them. A query without a visible key passes none.
 //  - A dropout draws the same bits as before, so that training plans differentiate what they computed.
 //  - Quantized weights pass gradients on to what they multiply. Their own do not exist (DTypeMismatch).

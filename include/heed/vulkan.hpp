@@ -21,11 +21,6 @@
 
 namespace heed::vulkan {
 
-// Everything that heed may use of the host's device. The host keeps these objects, which must outlive the Device made
-// from them. Whatever the physical device could do, heed uses functions of Vulkan 1.1, and of extensions only if they
-// are listed here. Vulkan cannot tell whether `device`, `queue` and `pipeline_cache` belong together, or which family
-// `queue` has: the host is responsible for that.
-//
 // How heed submits to a queue that others use, too. Each function is called within the calls that HostDevice::queue names, by
 // their thread, with `user`. The CPU device never calls them.
 struct QueueAccess {
@@ -39,6 +34,11 @@ struct QueueAccess {
   VkResult (*submit)(void* user, VkQueue queue, const VkSubmitInfo& info, VkFence fence) = nullptr;
 };
 
+// Everything that heed may use of the host's device. The host keeps these objects, which must outlive the Device made
+// from them. Whatever the physical device could do, heed uses functions of Vulkan 1.1, and of extensions only if they
+// are listed here. Vulkan cannot tell whether `device`, `queue` and `pipeline_cache` belong together, or which family
+// `queue` has: the host is responsible for that.
+//
 // The three handles and the queue family are enough. What a host does not tell, heed does without: features and
 // extensions count as not enabled, and DeviceInfo::reason names the field that would tell them.
 struct HostDevice {

@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <fstream>
 #include <type_traits>
-#include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "unfinished.hpp"
 
 namespace learn {
 namespace {
@@ -71,19 +72,20 @@ template <class Learner>
 bool write_all(const std::string& folder, const Learner& learner, const Losses& losses, std::string* error) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  std::ofstream file(config_path(folder));
+  Unfinished files;
+  std::ofstream file(files.add(config_path(folder)));
   file << to_json(learner.config()).dump(2) << '\n';
   file.close();
   if (!file) {
     *error = config_path(folder) + " cannot be written";
     return false;
   }
-  // The weights come last: whoever goes on counts the steps of which there are weights.
-  if (!write_losses(losses, losses_path(folder), error)) return false;
-  const heed::Status status = learner.save(weights_path(folder));
+  // Whoever goes on counts the losses, which must be those of the steps that the weights took.
+  if (!write_losses(losses, files.add(losses_path(folder)), error)) return false;
+  const heed::Status status = learner.save(files.add(weights_path(folder)));
   if (status != heed::Status::Ok)
     *error = weights_path(folder) + " cannot be written: " + std::string(heed::to_string(status));
-  return status == heed::Status::Ok;
+  return status == heed::Status::Ok && files.finish(error);
 }
 
 template <class AnyConfig>

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "../drawing.hpp"
+#include "unfinished.hpp"
 
 namespace learn {
 namespace {
@@ -118,7 +120,8 @@ bool draw_losses(const Losses& losses, const std::string& title, const std::stri
                   static_cast<double>(losses.held_out.back().loss));
     samples::write(c, text, kWidth - kRight, kTop + 26, 1);
   }
-  return page.write_png(path, error);
+  Unfinished file;
+  return page.write_png(file.add(path), error) && file.finish(error);
 }
 
 bool write_losses(const Losses& losses, const std::string& path, std::string* error) {
@@ -139,11 +142,13 @@ bool read_losses(const std::string& path, Losses* losses, std::string* error) {
   while (std::getline(file, line)) {
     std::istringstream words(line);
     int64_t step = -1;
-    float loss = 0;
     const bool held_out = line.rfind("held-out", 0) == 0;
     if (held_out) words >> word;
-    words >> step >> loss;
-    if (!words || step < 0 || (!held_out && static_cast<size_t>(step) != read.of_steps.size())) {
+    words >> step >> word;
+    char* end = word.data();
+    const float loss = std::strtof(word.c_str(), &end);  // a loss may be NaN or infinite, which streams do not read
+    if (!words || end == word.data() || *end != '\0' || step < 0 ||
+        (!held_out && static_cast<size_t>(step) != read.of_steps.size())) {
       *error = path + " has a line that is no loss: " + line;
       return false;
     }

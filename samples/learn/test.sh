@@ -53,8 +53,19 @@ kill -INT $pid 2>/dev/null
 wait $pid
 code=$?
 report "Ctrl-C keeps what was learned" "$([[ $code -eq 130 ]] && [[ -s $halves/model.safetensors ]] || echo "exit code $code: $(<"$folder/log")")"
+# A disk that is full, of which a limit on the size of files is one kind, leaves what was there.
+cp -r "$halves" "$folder/before"
+full=$(trap '' XFSZ; ulimit -f 100; check "a full disk" 2 "model.safetensors cannot be written" --out "$halves" --steps 300 "${small[@]}")
+echo "$full"
+[[ $full == ok* ]] || failures=$((failures + 1))
+report "a full disk leaves what was there" "$(diff -r "$folder/before" "$halves" 2>&1)"
 check "the same command goes on" 0 "step 300 of 300|^[0-9]+ weights" --out "$halves" --steps 300 "${small[@]}"
 same "to the same bits" "$whole/model.safetensors" "$halves/model.safetensors"
+
+# A training whose numbers overflow says so, and its folder can still be gone on with.
+check "a rate that is too large" 0 "step 40 of 40" --out "$folder/wild" --steps 40 --rate 1 "${small[@]}"
+sed -i 's/^7\t.*/7\tnan/' "$folder/wild/losses.tsv"
+check "a loss that is no number" 0 "Adam" --out "$folder/wild" --start Adam --steps 40
 
 check "writes with what was learned" 0 "Adam" --out "$whole" --write 50 --start "Adam"
 a=$("$program" "${on[@]}" --out "$whole" --write 80 2>/dev/null) b=$("$program" "${on[@]}" --out "$whole" --write 80 2>/dev/null)

@@ -93,6 +93,16 @@ float half_of(uint word) {
   value = magnitude < 0x0400u ? small : value;
   return (word & 0x8000u) != 0u ? -value : value;
 }
+// The nearest f16, ties to even.
+uint half_bits(float x) {
+  uint bits = floatBitsToUint(x), sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return sign | 0x7e00u;
+  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // 65520 and more round to infinity
+  // Below 2^-14 f16 has steps of 2^-24, as f32 has from 0.5 on.
+  uint small = floatBitsToUint(sum_of(uintBitsToFloat(magnitude), 0.5)) - 0x3f000000u;
+  uint large = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  return sign | (magnitude < 0x38800000u ? small : large);
+}
 vec2 halves_of(uint word) { return vec2(half_of(word), half_of(word >> 16)); }
 
 // The upper 12 digits of x; the rest has 12, too, so that products of such parts are exact.

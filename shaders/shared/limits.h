@@ -32,6 +32,7 @@
 #define HEED_SOFTMAX_BIAS 32u
 #define HEED_SOFTMAX_FILL 64u
 #define HEED_SOFTMAX_BOTTOM_RIGHT 256u  // with HEED_SOFTMAX_CAUSAL; otherwise top-left
+#define HEED_SOFTMAX_LOG_SUM_EXP 2048u  // stores the log-sum-exp of each row; in CANON kernels alone
 #define HEED_SOFTMAX_LENGTHS 8192u
 #define HEED_SOFTMAX_POSITIONS 16384u
 

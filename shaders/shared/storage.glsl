@@ -37,7 +37,7 @@
 #endif
 #endif
 
-#ifdef OUT_BFLOAT
+#if defined(OUT_BFLOAT) || (OUT_BITS == 16 && defined(CANON))
 #define OUT_T uint16_t
 #define OUT_VEC4 uvec2
 #elif OUT_BITS == 16
@@ -74,7 +74,16 @@ uint bfloat_bits(float value) {
   return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
 }
 
+#if OUT_BITS == 16 && defined(CANON)
+// A conversion by the device may flush what is subnormal in f16.
 #ifdef OUT_BFLOAT
+uint bits_of_16(float x) { return bfloat_bits(canonical(x)); }
+#else
+uint bits_of_16(float x) { return half_bits(canonical(x)); }
+#endif
+#define TO_OUT(value) uint16_t(bits_of_16(value))
+#define TO_OUT4(value) uvec2(bits_of_16(value.x) | bits_of_16(value.y) << 16, bits_of_16(value.z) | bits_of_16(value.w) << 16)
+#elif defined(OUT_BFLOAT)
 uvec2 bfloat_bits4(vec4 x) {
   return uvec2(bfloat_bits(x.x) | bfloat_bits(x.y) << 16, bfloat_bits(x.z) | bfloat_bits(x.w) << 16);
 }

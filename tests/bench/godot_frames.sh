@@ -4,6 +4,8 @@
 # each aim.
 #   godot_frames.sh [OPTIONS] [ROW...]    all rows if none is named: silent heed unlimited alone heed-gpu unlimited-gpu llama llama-fewer llama-vulkan
 #   --seconds S    of each row (60)
+#   --rounds N     in which each row is played, in turn with the others, for a part of its seconds: what else a machine does changes by the
+#                  minute, and is spread over all rows so (3)
 #   --budget MS    of heed in each frame (4)
 #   --fps F        the most frames in a second (30; 0: as many as can be drawn, so that no processor has a rest)
 #   --size WxH     of the window (160x90, since a processor draws)
@@ -17,12 +19,12 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-seconds=60 budget=4 fps=30 size=160x90 birds=40 detail=plain form=text rows=()
+seconds=60 rounds=3 budget=4 fps=30 size=160x90 birds=40 detail=plain form=text rows=()
 command=tests/bench/godot_frames.sh${*:+ $*}
 while [[ $# -gt 0 ]]; do
   case $1 in
     --markdown) form=markdown ;;
-    --seconds | --budget | --fps | --size | --birds | --detail)
+    --seconds | --rounds | --budget | --fps | --size | --birds | --detail)
       [[ $# -gt 1 ]] || { echo "godot_frames.sh: $1 needs a value" >&2; exit 2; }
       declare "${1#--}=$2"
       shift
@@ -38,8 +40,10 @@ folder=$root/build/roots/godot
 out=$folder/out
 log=$root/build/godot-frames.log
 in_root=$root/tests/drivers/in_root.sh
+mkdir -p "$root/build"
 : >"$log"
 
+for needed in talk roots; do "$root/tests/drivers/install.sh" "$needed" >&2 || exit 3; done
 "$root/samples/godot/get_godot.sh" "$folder" || exit 3
 if [[ ! -e $folder/usr/include/llama.h ]]; then
   "$in_root" "$folder" sh -c 'apt-get -qq update && apt-get -qq -y --no-install-recommends install g++ libllama-dev libggml-dev \
@@ -76,18 +80,19 @@ cp "$sources/libllama_speaker.so" "$folder/project/llama/bin/"
 echo res://llama/llama_speaker.gdextension >>"$folder/project/.godot/extension_list.cfg"
 cp -Lu "$model" "$folder/model.gguf"
 
-# play ROW OPTION...: the demo, drawn in a virtual screen, or without one for the row "alone".
+# play ROW OPTION...: a round of the demo, drawn in a virtual screen, or without one for the row "alone".
 play() {
   local row=$1 how=(--rendering-driver vulkan --resolution "$size" --max-fps "$fps") headless=0
   shift
   # Without drawing the loop would spin, and take a processor.
   [[ $row != alone ]] || { headless=1 how=(--max-fps 60); }
-  rm -f "$out/$row.txt"
-  run_godot $((${seconds%.*} + 200)) "${how[@]}" -- --model /model.gguf --personas /personas --bench "$seconds" --birds "$birds" \
-    --detail "$detail" --log "/out/$row.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
+  run_godot $((part + 200)) "${how[@]}" -- --model /model.gguf --personas /personas --bench "$part" --birds "$birds" \
+    --detail "$detail" --log "/out/$row.$round.txt" "$@" >>"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "the row $row ended early ($log)" >&2; }
 }
 
-for row in "${rows[@]}"; do
+part=$((seconds / rounds))
+rm -f "$out"/*.[0-9]*.txt
+for ((round = 0; round < rounds; ++round)); do for row in "${rows[@]}"; do
   case $row in
     silent) play silent --speak none ;;
     heed) play heed --speak heed --speech cpu --budget "$budget" ;;
@@ -100,8 +105,8 @@ for row in "${rows[@]}"; do
     # ggml-vulkan leaves software drivers out unless it is told to take one.
     llama-vulkan) variables="LLAMA_SPEAKER_GPU_LAYERS=99 GGML_VK_VISIBLE_DEVICES=0" play llama-vulkan --speak LlamaSpeaker ;;
   esac
-done
+done; done
 versions=$("$in_root" "$folder" dpkg-query -W -f '${Package} ${Version}, ' godot libllama0 libggml0 mesa-vulkan-drivers 2>/dev/null || true)
-setting="$size, $detail, $birds birds, $([[ $fps == 0 ]] && echo "no cap" || echo "at most $fps frames a second"), $seconds s a row"
+setting="$size, $detail, $birds birds, $([[ $fps == 0 ]] && echo "no cap" || echo "at most $fps frames a second"), $seconds s a row in $rounds rounds"
 setting+="; ${versions}heed $(git -C "$root" rev-parse --short HEAD), $(nproc) processors ($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1))"
 exec python3 "$here/peers/godot_frames.py" --form "$form" --command "$command" --setting "$setting" "$budget" "$out" "${rows[@]}"

@@ -3,9 +3,10 @@
 
   declarations.py FOLDER [LIBRARY]   writes Heed.cs and heed.zig there; one line per check, exit code 1 if one fails, 3 without pycparser
 
-What the declarations' own types take is computed here, and by the compilers where they are at hand: mcs (mono) and zig, which with
-LIBRARY, a shared libheed, also call it.
+What the declarations' own types take is computed here, and by the compilers where they are at hand: mcs (mono), and zig or PyPI's
+ziglang, which with LIBRARY, a shared libheed, also call it.
 """
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -199,15 +200,16 @@ def main():
         good &= told is not None and report("C#", wanted, told.splitlines())
     else:
         print("SKIPPED: C#: mcs and mono are not installed")
-    if shutil.which("zig"):
+    compiler = ["zig"] if shutil.which("zig") else [sys.executable, "-m", "ziglang"] if importlib.util.find_spec("ziglang") else None
+    if compiler:
         write(folder / "check.zig", zig_check(interface, library))
         found = {**os.environ, "LD_LIBRARY_PATH": str(library.parent)} if library else None
-        told = run("Zig", ["zig", "test", "check.zig", "-lc", *([str(library)] if library else [])], cwd=folder, env=found)
+        told = run("Zig", [*compiler, "test", "check.zig", "-lc", *([str(library)] if library else [])], cwd=folder, env=found)
         good &= told is not None
         if told is not None:
             print("ok Zig: sizes and places")
     else:
-        print("SKIPPED: Zig: zig is not installed")
+        print("SKIPPED: Zig: neither zig nor PyPI's ziglang is installed")
     return 0 if good else 1
 
 

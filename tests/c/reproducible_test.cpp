@@ -2,6 +2,7 @@
 // the same words.
 #include <functional>
 
+#include <heed/custom.hpp>
 #include <heed/reproducible.hpp>
 
 #include "c/speaker.hpp"
@@ -91,11 +92,19 @@ TEST_CASE("C: reproducible plans have C++'s bits on every device", "[c][reproduc
 TEST_CASE("C: what reproducible plans cannot have is refused in C++'s words", "[c][reproducible]") {
   Twin cpu("cpu");
   Graph g;
-  g.output("y", g.scale(g.input("x", {3, 4}, DType::F16), 2));
+  const CustomOutput outputs[] = {{{4}}};
+  const CustomFunction nothing = {[](void*, const CustomCall&) {}, nullptr};
+  g.output("y", g.custom({.name = "nothing", .outputs = outputs, .cpu = nothing}, {g.input("x", {4})}).outputs[0]);
   KeptGraph graph;
   done(heed_graph_create(graph.out()));
-  const heed_dim shape[] = {3, 4};
-  done(heed_graph_output(graph, "y", heed_graph_scale(graph, heed_graph_input(graph, "x", shape, 2, HEED_F16), 2)));
+  const heed_dim shape[] = {4};
+  const heed_custom_output output = {shape, 1, HEED_F32, 0};
+  auto pass = sized<heed_custom_pass>();
+  pass.name = "nothing", pass.outputs = &output, pass.output_count = 1;
+  pass.cpu = [](void*, const heed_custom_call*) {};
+  heed_tensor x = heed_graph_input(graph, "x", shape, 1, HEED_F32), y{};
+  done(heed_graph_custom(graph, &pass, &x, 1, &y));
+  done(heed_graph_output(graph, "y", y));
   auto options = sized<heed_compile_options>();
   options.reproducible = 1;
   heed_plan* none = nullptr;

@@ -37,6 +37,7 @@ if [[ $set_name == all-tests ]]; then
           valgrind:valgrind rustc:rustc abidiff:abigail-tools)
   libraries+=(xvfb xdotool libc6-dbg)  # valgrind wants the last
   python3 -c 'import pycparser' 2>/dev/null || libraries+=(python3-pycparser)
+  command -v mcs >/dev/null || wishes+=(mono-mcs)
 fi
 if [[ $set_name == python ]]; then
   libraries+=(python3-venv python3-torch python3-matplotlib binutils)

@@ -3,7 +3,8 @@
 # roots of Debian. Says for each how many seconds it took, with all that it installed and built.
 #   roots.sh [samples] [tests] [bundle] [wheel] [12] [13] [sid]    all systems if none is named; samples and tests if no command is
 # bundle: links a program with the bundles that the stage packaging built here, and starts it, before anything is installed.
-# wheel: builds the wheel for that system's Python and runs its tests (tests/run.sh python).
+# wheel: builds and installs the wheel by its one command into a fresh virtual environment, with that system's Python, and runs tests/python
+# there, without Vulkan and on that system's lavapipe. It installs no more than the wheel and its tests need.
 # Needs root rights, debootstrap, and 4 GB in build/roots, where the logs stay. A system whose root cannot be made is
 # skipped; exit code 3: all of them were. sid changes by the day: where its packages do not fit together, it is skipped, too.
 set -uo pipefail
@@ -42,11 +43,20 @@ fail() {
 # Whether a command's log says that packages could not be installed.
 lacks_packages() { grep -q -a '^heed: apt-get .* failed' "$1"; }
 
+wheel='cd /heed
+  tests/drivers/install.sh python
+  /usr/bin/python3 -m venv --system-site-packages /venv
+  /venv/bin/pip install --quiet --disable-pip-version-check ./engine/python "pytest>=7"
+  for driver in none lavapipe; do
+    PYTHONDONTWRITEBYTECODE=1 tests/drivers/with.sh $driver /venv/bin/python -m pytest -q -p no:cacheprovider -o python_files="*_test.py" tests/python
+  done
+  echo "versions: $(/venv/bin/python --version) $(/venv/bin/pip list --format freeze | grep -E "^(heed|numpy|cffi|torch)==" | tr "\n" " ")"'
+
 # check SYSTEM samples|tests|wheel: runs in a copy of the base, so that neither command finds packages that the other one installed.
 check() {
   local system=$1 command=$2 log=$folder/debian-$1-$2.log code seconds last
   local -a run=("/heed/$command/run.sh")
-  [[ $command != wheel ]] || run=(/heed/tests/run.sh python)
+  [[ $command != wheel ]] || run=(bash -ec "$wheel")
   checked=1
   rm -rf --one-file-system "$folder/run"
   cp -a "$folder/base" "$folder/run"
@@ -55,15 +65,15 @@ check() {
   "$here/in_root.sh" "$folder/run" "${run[@]}" </dev/null >"$log" 2>&1
   code=$?
   seconds=$((SECONDS - seconds))
-  last=$(grep -a -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+  last=$(grep -a -E '^[0-9]+ passed(, [0-9]+ failed$|.* in [0-9.]+s)' "$log" | tail -n 1)
   if [[ $code -eq 0 && ($command == samples || -n $last) ]]; then
-    echo "ok Debian $system: ${run[*]#/heed/}, $seconds s${last:+: $last}"
-    grep -a '^SKIPPED' "$log" | sed 's/^/   /'
+    echo "ok Debian $system: $command, $seconds s${last:+: $last}"
+    grep -a -E '^(SKIPPED|versions:)' "$log" | sed 's/^/   /'
   elif [[ $system == sid ]] && lacks_packages "$log"; then
     skip "$system" "its packages do not fit together today ($log)"
   else
     tail -n 40 "$log"
-    fail "$system" "${run[*]#/heed/} ended with exit code $code after $seconds s${last:+: $last} (all of it: $log)"
+    fail "$system" "$command ended with exit code $code after $seconds s${last:+: $last} (all of it: $log)"
   fi
 }
 

@@ -73,7 +73,8 @@ for target in "${targets[@]}"; do
     { failed=1; tail -n 3 "$out/$target.log" >&2; }
   append "$file" "$out/$target-heed.csv"
   if [[ $peer -eq 1 ]]; then
-    while read -r work; do run_peer "$target" "$work" "$file"; done < <(tail -n +2 "$out/$target-heed.csv" | cut -d, -f3 | uniq)
+    while read -r work; do run_peer "$target" "$work" "$file"; done < <(
+      tail -n +2 "$out/$target-heed.csv" | cut -d, -f3 | grep -v '^training' | uniq)
   fi
   [[ $update -eq 0 ]] || cp "$file" "$root/tests/gpu/profile/$target.csv"
   python3 "$root/tests/gpu/profile/table.py" "$file"

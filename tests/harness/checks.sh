@@ -63,10 +63,10 @@ count_lines() {  # NAME LOG EXIT_CODE
 #   All tests passed (123 assertions in 45 test cases)
 #   test cases: 45 | 44 passed | 1 failed
 # A run that ends without either line has crashed, which is one failure. Version 2 counts cases that skip themselves
-# with a warning as passed; they are taken off.
+# with a warning as passed; they are taken off. The log says how long each case took.
 check_catch() {
   local name=$1 code line good=0 bad=0 skipped=0
-  run_logged "$@"
+  run_logged "$@" -d yes
   code=$?
   line=$(grep -a -E '^(All tests passed \(|test cases: )' "$log" | tail -n 1)
   if [[ $line =~ ^All\ tests\ passed\ \(.*\ in\ ([0-9]+)\ test\ case ]]; then

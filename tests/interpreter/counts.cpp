@@ -44,7 +44,10 @@ bool is_special(Glsl op) {
 
 Counts& Counts::operator+=(const Counts& other) {
   each_count([&](auto member) { this->*member += other.*member; });
-  for (size_t i = 0; i < kSegments.size(); ++i) segments[i] += other.segments[i], touched[i] += other.touched[i];
+  for (size_t i = 0; i < kSegments.size(); ++i) {
+    segments[i] += other.segments[i], touched[i] += other.touched[i];
+    for (const auto& [place, count] : other.touched_at) touched_at[place][i] += count[i];
+  }
   return *this;
 }
 
@@ -53,7 +56,10 @@ void Counts::scale(uint64_t all, uint64_t some) {
     return static_cast<uint64_t>(static_cast<double>(count) * static_cast<double>(all) / static_cast<double>(some));
   };
   each_count([&](auto member) { this->*member = scaled(this->*member); });
-  for (size_t i = 0; i < kSegments.size(); ++i) segments[i] = scaled(segments[i]), touched[i] = scaled(touched[i]);
+  for (size_t i = 0; i < kSegments.size(); ++i) {
+    segments[i] = scaled(segments[i]), touched[i] = scaled(touched[i]);
+    for (auto& [place, count] : touched_at) count[i] = scaled(count[i]);
+  }
 }
 
 // --- Memory -------------------------------------------------------------------------------------------------------------
@@ -81,6 +87,7 @@ void Workgroup::count_segments(const Place& place, std::span<const uint64_t> add
   for (const uint64_t address : addresses) add_words(words, address, bytes);
   sort_once(words);
   counts.bytes += words.size() * kWord;
+  std::array<uint64_t, kSegments.size()>& touched_there = counts.touched_at[{place.memory, place.offset}];
   for (size_t i = 0; i < kSegments.size(); ++i) {
     uint64_t last = UINT64_MAX;
     for (const uint64_t word : words) {
@@ -88,8 +95,11 @@ void Workgroup::count_segments(const Place& place, std::span<const uint64_t> add
       if (segment == last) continue;
       last = segment;
       ++counts.segments[i];
-      counts.touched[i] +=
-          touched_[i].insert(std::bit_cast<uintptr_t>(place.memory) + segment * kSegments[i]).second ? 1 : 0;
+      // A segment is known by where its first byte lies, which no other buffer has, wherever the buffers begin.
+      const uintptr_t first = std::bit_cast<uintptr_t>(place.memory->data()) + segment * kSegments[i];
+      if (!touched_[i].insert(first).second) continue;
+      ++counts.touched[i];
+      ++touched_there[i];
     }
   }
 }
@@ -260,6 +270,7 @@ void Workgroup::count_arithmetic(const Instruction& i, const Lanes& at) {
     case Op::LogicalOr: return count_integers(slots, i.result, at);
     // A quotient of integers by a number that is not known takes some twenty instructions (a shift, where it is a constant).
     case Op::UDiv:
+    case Op::SDiv:
     case Op::UMod:
       return count_integers(module_.constants().contains(i.operands[1]) ? slots : 20 * slots, i.result, at);
     case Op::UMulExtended:

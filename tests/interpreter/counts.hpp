@@ -8,8 +8,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <utility>
 
 namespace heed::interpreter {
+
+class Memory;
 
 struct Counts {
   uint64_t workgroups = 0, subgroups = 0;
@@ -35,6 +39,8 @@ struct Counts {
   uint64_t segments[3] = {};  // of 32, 64 and 128 bytes, per request: see kSegments
   uint64_t touched[3] =
       {};  // the same, each once per workgroup: what reaches a core, if its first cache holds a workgroup's data
+  // The same of each buffer, by where its binding begins: bindings of one buffer at one place count as one.
+  std::map<std::pair<const Memory*, uint64_t>, std::array<uint64_t, 3>> touched_at;
   uint64_t atomics = 0;
 
   // Shared memory.

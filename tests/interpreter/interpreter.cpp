@@ -7,11 +7,21 @@ namespace heed::interpreter {
 namespace {
 
 // One from each of `some` equal parts of all, at places in them that no period of the grid has.
-uint64_t sampled(uint64_t i, uint64_t all, uint64_t some) {
+uint64_t spread(uint64_t i, uint64_t all, uint64_t some) {
   constexpr double kGolden = 0.6180339887498949;
   const double place = (static_cast<double>(i) + 0.5) * kGolden;
   return static_cast<uint64_t>((static_cast<double>(i) + place - std::floor(place)) * static_cast<double>(all) /
                                static_cast<double>(some));
+}
+
+// Grids often repeat after a power of two, such as the blocks of queries of a head, and under causality work grows from the first to
+// the last of them. So the last bits of the numbers are those of i, again and again: each bit is set in half of the sample if `some`
+// is a power of two, and the mean over the sample, modulo any power of two from `some` on, is that over all.
+uint64_t sampled(uint64_t i, uint64_t all, uint64_t some) {
+  const uint64_t period = all & (~all + 1);
+  uint64_t digits = i;
+  for (uint64_t step = some; step < period; step *= some) digits += i * step;
+  return spread(i, all / period, some) * period + digits % period;
 }
 
 }  // namespace

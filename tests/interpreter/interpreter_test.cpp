@@ -1,12 +1,14 @@
 // Tests what the interpreter computes and notices, by kernels of a few instructions.
 #include "interpreter/interpreter.hpp"
 
+#include <deque>
+
 #include "harness/catch.hpp"
 
 namespace heed::interpreter {
 namespace {
 
-// A kernel of 64 invocations with a buffer of words at binding 0 and 64 shared words. Tests give only the body.
+// A kernel of 64 invocations with buffers of words at bindings 0 and 1 and 64 shared words. Tests give only the body.
 class Kernel {
  public:
   Kernel() {
@@ -21,6 +23,8 @@ class Kernel {
     add(Op::MemberDecorate, {kBlock, 0, 35, 0});                     // Offset
     add(Op::Decorate, {kBuffer, 34, 0});                             // DescriptorSet
     add(Op::Decorate, {kBuffer, 33, 0});                             // Binding
+    add(Op::Decorate, {kOther, 34, 0});
+    add(Op::Decorate, {kOther, 33, 1});
     add(Op::TypeVoid, {kVoid});
     add(Op::TypeFunction, {kFunctionType, kVoid});
     add(Op::TypeBool, {kBool});
@@ -39,6 +43,7 @@ class Kernel {
     add(Op::TypePointer, {kSharedWordPointer, 4, kUint});
     add(Op::Variable, {kLocalPointer, kLocalVariable, 1});
     add(Op::Variable, {kBufferPointer, kBuffer, 12});
+    add(Op::Variable, {kBufferPointer, kOther, 12});
     add(Op::Variable, {kSharedPointer, kShared, 4});
     add(Op::Function, {kVoid, kMain, 0, kFunctionType});
     add(Op::Label, {next()});
@@ -59,9 +64,8 @@ class Kernel {
   uint32_t shared(uint32_t at) {
     return value(Op::Load, kUint, {value(Op::AccessChain, kSharedWordPointer, {kShared, at})});
   }
-  uint32_t word(uint32_t at) {
-    return value(Op::Load, kUint, {value(Op::AccessChain, kWordPointer, {kBuffer, kZero, at})});
-  }
+  uint32_t word(uint32_t at) { return loaded(kBuffer, at); }
+  uint32_t word_of_other(uint32_t at) { return loaded(kOther, at); }
   void set_shared(uint32_t at, uint32_t to) {
     add(Op::Store, {value(Op::AccessChain, kSharedWordPointer, {kShared, at}), to});
   }
@@ -93,20 +97,22 @@ class Kernel {
 
   // Returns what was wrong, or nothing. The buffer has as many words as `words`, which count as written if `written`.
   std::string run(std::vector<uint32_t>* words, uint32_t groups = 1, uint32_t subgroup = 16, bool written = true) {
-    std::vector<uint32_t> whole = words_;
-    const auto finish = [&](Op op) { whole.push_back(1u << 16 | static_cast<uint32_t>(op)); };
-    finish(Op::Return), finish(Op::FunctionEnd);
     Memory memory(words->size() * 4, true);
     std::memcpy(memory.data(), words->data(), words->size() * 4);
     const Binding binding = {&memory, 0, words->size() * 4, written};
-    Interpreter interpreter;
     Report report;
-    interpreter.run({.words = whole, .subgroup = subgroup, .bindings = {&binding, 1}, .groups = {groups, 1, 1}},
-                    &report);
+    run({&binding, 1}, groups, subgroup, &report);
     std::memcpy(words->data(), memory.data(), words->size() * 4);
     std::string all;
     for (const std::string& wrong : report.wrongs) all += wrong + "\n";
     return all;
+  }
+  void run(std::span<const Binding> bindings, uint32_t groups, uint32_t subgroup, Report* report) const {
+    std::vector<uint32_t> whole = words_;
+    const auto finish = [&](Op op) { whole.push_back(1u << 16 | static_cast<uint32_t>(op)); };
+    finish(Op::Return), finish(Op::FunctionEnd);
+    Interpreter interpreter;
+    interpreter.run({.words = whole, .subgroup = subgroup, .bindings = bindings, .groups = {groups, 1, 1}}, report);
   }
   std::string run() {
     std::vector<uint32_t> words(64);
@@ -118,13 +124,16 @@ class Kernel {
   static constexpr uint32_t kMain = 1, kVoid = 2, kFunctionType = 3, kBool = 4, kUint = 5, kUint3 = 6, kCount = 7,
                             kSharedOrder = 8, kSharedType = 9, kWordsType = 10, kBlock = 11, kLocalPointer = 12,
                             kBufferPointer = 13, kWordPointer = 14, kSharedPointer = 15, kSharedWordPointer = 16,
-                            kLocalVariable = 17, kBuffer = 18, kShared = 19, kZero = 30, kFirst = 40;
+                            kLocalVariable = 17, kBuffer = 18, kShared = 19, kOther = 20, kZero = 30, kFirst = 40;
   static constexpr uint32_t kSize = 64;
 
   uint32_t next() { return ++last_; }
   void add(Op op, std::vector<uint32_t> operands) {
     words_.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | static_cast<uint32_t>(op));
     words_.insert(words_.end(), operands.begin(), operands.end());
+  }
+  uint32_t loaded(uint32_t buffer, uint32_t at) {
+    return value(Op::Load, kUint, {value(Op::AccessChain, kWordPointer, {buffer, kZero, at})});
   }
   uint32_t value(Op op, uint32_t type, std::vector<uint32_t> operands) {
     const uint32_t id = next();
@@ -233,6 +242,34 @@ TEST_CASE("interpreter: accesses outside of what is bound, and to what is only r
   Kernel shared;
   shared.set_shared(shared.add_up(shared.local, shared.number(1)), shared.local);
   CHECK(says(shared.run(), "leaves a shared variable"));
+}
+
+TEST_CASE("interpreter: segments of two buffers never count as one", "[interpreter]") {
+  Kernel kernel;
+  kernel.set_word(kernel.local, kernel.word_of_other(kernel.local));
+  constexpr uint64_t kBytes = 64 * 4;
+  // These objects lie whole segments apart, which says nothing of their bytes. Those begin at any multiple of 16.
+  struct alignas(kSegments[2]) Buffer {
+    explicit Buffer(uint64_t bytes) : memory(bytes, true, false) {}
+    Memory memory;
+  };
+  std::deque<Buffer> buffers;
+  for (uint64_t i = 0; i < 16; ++i) buffers.emplace_back(2 * kBytes + 16 * i);
+  // A binding may begin within a segment, and end in one more.
+  for (const uint64_t offset : {0, 4, 100, 128})
+    for (size_t i = 0; i + 1 < buffers.size(); ++i) {
+      const Binding bindings[] = {{&buffers[i].memory, offset, kBytes, true},
+                                  {&buffers[i + 1].memory, 0, kBytes, false}};
+      Counts counts;
+      Report report;
+      report.counts = &counts;
+      kernel.run(bindings, 1, 16, &report);
+      CHECK(report.wrongs.empty());
+      for (size_t s = 0; s < kSegments.size(); ++s) {
+        INFO(offset << " " << i << " " << kSegments[s]);
+        CHECK(counts.touched[s] == 2 * kBytes / kSegments[s] + (offset % kSegments[s] != 0 ? 1 : 0));
+      }
+    }
 }
 
 TEST_CASE("interpreter: a kernel without an end is stopped, and what is unknown refused", "[interpreter]") {

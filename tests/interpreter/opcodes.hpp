@@ -15,7 +15,7 @@ enum class Op : uint16_t {
   FunctionParameter, FunctionEnd, FunctionCall, Variable = 59, Load = 61, Store, AccessChain = 65, InBoundsAccessChain,
   Decorate = 71, MemberDecorate, VectorExtractDynamic = 77, VectorInsertDynamic, VectorShuffle, CompositeConstruct,
   CompositeExtract, CompositeInsert, CopyObject, Transpose, ConvertFToU = 109, ConvertFToS, ConvertSToF, ConvertUToF,
-  UConvert, SConvert, FConvert, Bitcast = 124, SNegate = 126, FNegate, IAdd, FAdd, ISub, FSub, IMul, FMul, UDiv, FDiv = 136, UMod,
+  UConvert, SConvert, FConvert, Bitcast = 124, SNegate = 126, FNegate, IAdd, FAdd, ISub, FSub, IMul, FMul, UDiv, SDiv, FDiv, UMod,
   VectorTimesScalar = 142, MatrixTimesScalar, VectorTimesMatrix, MatrixTimesVector, Dot = 148, IAddCarry,
   UMulExtended = 151, Any = 154, All, IsNan, IsInf, LogicalEqual = 164, LogicalNotEqual, LogicalOr, LogicalAnd,
   LogicalNot, Select, IEqual, INotEqual, UGreaterThan, SGreaterThan, UGreaterThanEqual, SGreaterThanEqual, ULessThan,

@@ -16,6 +16,12 @@ bool use_operation(Op op, uint32_t mask, const Use& use) {
     case Op::ISub: return use([=](U a, U b) { return (a - b) & mask; });
     case Op::IMul: return use([=](U a, U b) { return (a * b) & mask; });
     case Op::UDiv: return use([](U a, U b) { return b == 0 ? UINT32_MAX : a / b; });
+    // Of the least number by -1 there is no quotient.
+    case Op::SDiv:
+      return use([=](U a, U b) {
+        const bool none = b == 0 || (as_signed(a) == INT32_MIN && as_signed(b) == -1);
+        return (none ? UINT32_MAX : static_cast<U>(as_signed(a) / as_signed(b))) & mask;
+      });
     case Op::UMod: return use([](U a, U b) { return b == 0 ? UINT32_MAX : a % b; });
     case Op::BitwiseAnd:
     case Op::LogicalAnd: return use([](U a, U b) { return a & b; });

@@ -63,7 +63,7 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
     CHECK(module.version == kVersion13);
     std::set<uint32_t> expected = {kCapabilityShader};
     expected.merge(subgroup_capabilities(name));
-    const bool stores_16_bits = name.find("f16") != std::string::npos || name.find("_cache") != std::string::npos;
+    const bool stores_16_bits = name.find("16") != std::string::npos || name.find("_cache") != std::string::npos;
     if (stores_16_bits) expected.insert(kCapabilityStorageBuffer16);
     if (name.find("matrix") != std::string::npos)
       expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());

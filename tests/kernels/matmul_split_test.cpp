@@ -53,11 +53,12 @@ TEST_CASE("k is cut where tiles are few or sums long, and only there") {
     int64_t m, n, k;
     bool cut;
   };
-  const Row rows[] = {{{}, 4096, 4096, 4096, false}, {{}, 1, 4096, 4096, false}, {{}, 64, 64, 256, false},
-                      {{}, 64, 64, 4096, true},      {{}, 1, 16, 1100, true},    {{}, 1, 1, 1000003, true},
-                      {{}, 300, 200, 16400, true},   {{3}, 5, 7, 1100, true},    {{}, 16, 30, 999999, true},
-                      {{2, 3}, 5, 7, 1664, true},    {{2, 1}, 5, 7, 1100, true}, {{4, 50}, 64, 64, 2048, false},
-                      {{2, 2}, 1, 64, 40000, true}};
+  // Few rows are cut after more k where b lies along k, since their workgroups have fewer columns.
+  const Row rows[] = {{{}, 4096, 4096, 4096, false}, {{}, 1, 4096, 4096, false},     {{}, 64, 64, 256, false},
+                      {{}, 64, 64, 4096, true},      {{}, 1, 16, 1100, false},       {{}, 1, 16, 9100, true},
+                      {{1}, 1, 16, 1100, true},      {{}, 1, 1, 1000003, true},      {{}, 300, 200, 16400, true},
+                      {{3}, 5, 7, 1100, true},       {{}, 16, 30, 999999, true},     {{2, 3}, 5, 7, 1664, true},
+                      {{2, 1}, 5, 7, 1100, true},    {{4, 50}, 64, 64, 2048, false}, {{2, 2}, 1, 64, 40000, true}};
   for (const Row& row : rows) {
     Shape a, b;
     int64_t batches = 1;

@@ -141,7 +141,7 @@ Case special_cast_case(int64_t count) {
             const double inf = INFINITY;
             const double special[] = {0.0,    -0.0,       1.0 + 0x1p-8, 1.0 + 3 * 0x1p-8, 1.0 + 0x1p-8 + 0x1p-20,
                                       inf,    -inf,       0x1.fep127,   0x1.ffp127,       -0x1.fffffep127,
-                                      0x1p-8, 0x1.01p-14, -3.0,         65504.0,          0x1p-126};
+                                      0x1p-8, 0x1.01p-14, -3.0,         65504.0,          0x1.02p-126};
             Array x({count});
             for (int64_t i = 0; i < count; ++i) x.at(i) = special[static_cast<size_t>(i) % std::size(special)];
             Array h = x;  // those that f16 and bf16 can have

@@ -1,17 +1,12 @@
 # One way of getting heed into a program, from start to end: cmake -DHOW=... -P check.cmake
 #   HOW      static        install, move the folder, find_package
 #            shared        the same with a shared library; its exported symbols are checked
-#            fetch         FetchContent, which ends in add_subdirectory, with a shared library; warnings are errors, and each file
-#                          is compiled alone, which finds those that do not include what they use
+#            fetch         FetchContent, which ends in add_subdirectory, with a shared library
 #   SOURCE   heed's source folder
-#   BUILD    heed's build folder; for HOW=shared, empty where its objects cannot be taken
+#   BUILD    heed's build folder; for HOW=shared and fetch, empty where its objects cannot be taken
 #   WORK     a folder for what is made here; emptied first
 #   COMPILER, GENERATOR, LAUNCHER   as heed was built
-#   CLANG    for HOW=fetch: clang++, if there is one
 cmake_minimum_required(VERSION 3.21)
-if(HOW STREQUAL "fetch" AND CLANG)
-  set(COMPILER ${CLANG})
-endif()
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
@@ -71,9 +66,7 @@ elseif(HOW STREQUAL "fetch")
   # An archive of the sources, as a download would be.
   run(${CMAKE_COMMAND} -E chdir ${SOURCE} ${CMAKE_COMMAND} -E tar czf ${WORK}/heed.tar.gz
       CMakeLists.txt LICENSE engine include shaders)
-  # Symbols for a debugger would take a fourth of the time, and are left out.
-  check_consumer(-DHEED_FROM=fetch -DHEED_SOURCE=${WORK}/heed.tar.gz -DBUILD_SHARED_LIBS=ON -DHEED_WERROR=ON -DHEED_UNITY=OFF
-                 -DCMAKE_CXX_FLAGS_DEBUG=)
+  check_consumer(-DHEED_FROM=fetch -DHEED_SOURCE=${WORK}/heed.tar.gz -DBUILD_SHARED_LIBS=ON -DHEED_OBJECTS_OF=${BUILD})
 else()
   message(FATAL_ERROR "HOW is '${HOW}'")
 endif()

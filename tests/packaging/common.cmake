@@ -22,7 +22,7 @@ function(build_library)
   run(${CMAKE_COMMAND} --build ${WORK}/build)
 endfunction()
 
-# Builds the consumer against heed and runs it. Without optimization where that includes heed: it takes half the time.
+# Builds the consumer against heed and runs it.
 function(check_consumer)
   run(${configure} -S ${SOURCE}/tests/packaging/consumer -B ${WORK}/consumer -DCMAKE_BUILD_TYPE=Debug ${ARGN})
   run(${CMAKE_COMMAND} --build ${WORK}/consumer)

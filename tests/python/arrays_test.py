@@ -86,6 +86,54 @@ def test_wrong_names_and_containers(cpu):
             wrong()
 
 
+def calls_with_wrong_types(device):
+    g, plan, other = heed.Graph(), doubled(device), heed.Graph()
+    x, kept = g.input("x", [1, 4, 8]), other.state("kept", [8])
+    other.output("part", other.slice(kept, 0, other.position("at", 4), 2))
+    remembering, optimizer = device.compile(other), heed.train.Optimizer()
+    state = remembering.make_state()
+    assert (remembering.run({}, extents={"at": np.int64(4)}, state=state)["part"] == 0).all()
+    return {
+        "an array in place of a tensor": lambda: heed.nn.linear(X, "fc", 3),
+        "an array among tensors": lambda: g.add(x, X),
+        "an array as a mask": lambda: g.softmax(x, mask=X),
+        "a tensor as a mask": lambda: g.softmax(x, mask=x),
+        "an array as a bias": lambda: g.softmax(x, bias=X),
+        "a masked array": lambda: plan.run({"x": np.ma.masked_less(X, 3)}),
+        "half a head": lambda: heed.nn.self_attention(x, "a", heads=2.5),
+        "a text as a number": lambda: heed.nn.self_attention(x, "a", heads="2"),
+        "an option that is not there": lambda: heed.nn.self_attention(x, "a", head=2),
+        "options of another kind": lambda: heed.nn.encoder_layer(x, "a", heed.nn.MultiHeadOptions()),
+        "a negative number": lambda: heed.nn.self_attention(x, "a", heads=2, kv_heads=-(1 << 40)),
+        "a size of half": lambda: g.input("z", [1, 2.5]),
+        "a negative size": lambda: g.input("z", [1, -2]),
+        "bytes as a name": lambda: g.input(b"z", [1]),
+        "half a place": lambda: remembering.run({}, extents={"at": 2.5}, state=state),
+        "threads": lambda: heed.Device("cpu", threads=-1),
+        "threads of half": lambda: heed.Device("cpu", threads=1.5),
+        "a number as a device": lambda: heed.Device(0),
+        "a list of tensors": lambda: device.upload([X]),
+        "a place far away": lambda: remembering.run({}, extents={"at": 1 << 70}, state=state),
+        "a plan as weights": lambda: device.compile(g, plan),
+        "no state": lambda: state.copy(plan),
+        "a state that is none": lambda: optimizer.load(plan, {}),
+        "a graph that is none": lambda: optimizer.add_weights(plan),
+        "tensors that are none": lambda: optimizer.load(state, [X]),
+        "a device that is none": lambda: heed.TextEncoder("cpu", "folder"),
+        "a device that is none, for a model": lambda: heed.TextGenerator(None, "model.gguf"),
+        "a path that is none": lambda: heed.Checkpoint(3),
+        "no array to read into": lambda: state.read("none", [1, 2]),
+        "a seed": lambda: plan.run({"x": X}, seed=1.5),
+    }
+
+
+@pytest.mark.parametrize("name", calls_with_wrong_types(heed.Device("cpu", vulkan_loader="/nonexistent")))
+def test_a_wrong_type(cpu, name):
+    with pytest.raises((TypeError, ValueError, OverflowError, heed.Error)) as failure:
+        calls_with_wrong_types(cpu)[name]()
+    assert str(failure.value)
+
+
 def test_outputs_of_the_caller(device):
     plan = doubled(device)
     out = np.zeros((3, 4), np.float32)

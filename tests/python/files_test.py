@@ -127,3 +127,9 @@ def test_wrong_models_and_options(cpu, model, tmp_path):
     with pytest.raises(ValueError):
         model.begin(system="a\0b")
     assert status_of(lambda: model.begin(sampling=heed.TextSampling(top_p=2))) == heed.Status.INVALID_ARGUMENT
+    for ids in ([1, 2.5], [1, 1 << 40], np.array([1, 2 + (1 << 32)]), [float("nan")]):
+        for call in (model.loss, model.attention, model.tokenizer.decode, model.begin().prompt):
+            assert status_of(lambda: call(ids)) == heed.Status.DTYPE_MISMATCH
+    for wrong in (lambda: model.tokenizer.encode(b"bytes"), lambda: model.begin().say(3), lambda: heed.Tokenizer(None)):
+        with pytest.raises(TypeError):
+            wrong()

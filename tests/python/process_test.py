@@ -114,6 +114,21 @@ def test_an_interrupt_comes_when_the_run_is_over(cpu):
     assert (plan.run(arrays)["y"] == expected).all()
 
 
+def test_an_interrupt_just_behind_the_start_leaves_no_run(cpu, monkeypatch):
+    plan, arrays = slow(cpu, 256, 10)
+    expected = plan.run(arrays)["y"]
+
+    def interrupted(status):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(heed._c, "check", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            plan.start(arrays)
+    gc.collect()
+    assert (plan.run(arrays)["y"] == expected).all()  # so the run was waited for
+
+
 def in_child(call):
     """What the call says in a forked child."""
     reading, writing = os.pipe()

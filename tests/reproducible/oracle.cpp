@@ -231,10 +231,8 @@ namespace {
 template <class Row>
 Floats by_rows(const Floats& x, int64_t n, const Row& row) {
   Floats out;
-  for (auto first = x.begin(); first != x.end(); first += n) {
-    const Floats one = row(Floats(first, first + n));
-    out.insert(out.end(), one.begin(), one.end());
-  }
+  for (auto first = x.begin(); first != x.end(); first += n)
+    for (const float v : row(Floats(first, first + n))) out.push_back(v);
   return out;
 }
 
@@ -268,17 +266,41 @@ Floats Oracle::softmax(const Floats& x, int64_t n, float scale) const {
   });
 }
 
-Floats Oracle::causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const {
-  const int64_t depth = static_cast<int64_t>(k.size()) / rows;
-  Floats turned;
-  for (int64_t p = 0; p < depth; ++p)
-    for (int64_t i = 0; i < rows; ++i) turned.push_back(k[static_cast<size_t>(i * depth + p)]);
-  Floats scores = product(q, turned, {}, rows, rows, scale, Activation::None);
+Floats Oracle::log_sum_exp(const Floats& x, int64_t n) const {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return by_rows(x, n, [&](Floats row) {
+    float largest = -kInfinity;
+    bool nan = false;
+    for (const float v : row) {
+      nan = nan || v != v || v == kInfinity;
+      largest = v > largest ? v : largest;
+    }
+    if (nan) return Floats{of_bits(0x7fc00000u)};
+    if (largest == -kInfinity) return Floats{largest};
+    for (float& v : row) v = v == -kInfinity ? 0.0f : exp(flush(v - largest));
+    return Floats{canonical(largest + log(row_sum(row)))};
+  });
+}
+
+Floats turned(const Floats& x, int64_t rows) {
+  const int64_t columns = static_cast<int64_t>(x.size()) / rows;
+  Floats result;
+  for (int64_t c = 0; c < columns; ++c)
+    for (int64_t r = 0; r < rows; ++r) result.push_back(x[static_cast<size_t>(r * columns + c)]);
+  return result;
+}
+
+Floats Oracle::causal_scores(const Floats& q, const Floats& k, int64_t rows, float scale) const {
+  Floats scores = product(q, turned(k, rows), {}, rows, rows, scale, Activation::None);
   for (int64_t i = 0; i < rows; ++i)
     std::fill(scores.begin() + i * rows + i + 1, scores.begin() + (i + 1) * rows,
               -std::numeric_limits<float>::infinity());
-  return product(softmax(scores, rows, 1.0f), v, {}, rows, static_cast<int64_t>(v.size()) / rows, 1.0f,
-                 Activation::None, Zeros::Skipped);
+  return scores;
+}
+
+Floats Oracle::causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const {
+  return product(softmax(causal_scores(q, k, rows, scale), rows, 1.0f), v, {}, rows,
+                 static_cast<int64_t>(v.size()) / rows, 1.0f, Activation::None, Zeros::Skipped);
 }
 
 Floats Oracle::layernorm(const Floats& x, const Floats& gamma, const Floats& beta, int64_t n, float eps) const {

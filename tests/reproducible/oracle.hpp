@@ -51,6 +51,8 @@ const char* to_string(Fault fault);
 
 using Floats = std::vector<float>;
 
+Floats turned(const Floats& x, int64_t rows);  // rows as columns
+
 float coarse(float x);
 float on_grid(float x);
 // The power of two for a row whose largest magnitude, or that of `least`, is this.
@@ -71,10 +73,12 @@ struct Oracle {
   enum class Zeros : uint8_t { Multiplied, Skipped };  // elements of a that count as 0
   Floats product(const Floats& a, const Floats& b, const Floats& bias, int64_t m, int64_t n, float scale,
                  Activation kind, Zeros zeros = Zeros::Multiplied) const;
-  // The attention of one head, with as many queries as keys.
+  // The attention of one head, with as many queries as keys: its scores, -infinity where a key is hidden, and its output.
+  Floats causal_scores(const Floats& q, const Floats& k, int64_t rows, float scale) const;
   Floats causal_attention(const Floats& q, const Floats& k, const Floats& v, int64_t rows, float scale) const;
   // Rows of n elements.
   Floats softmax(const Floats& x, int64_t n, float scale) const;
+  Floats log_sum_exp(const Floats& x, int64_t n) const;
   Floats layernorm(const Floats& x, const Floats& gamma, const Floats& beta, int64_t n, float eps) const;
   Floats rmsnorm(const Floats& x, const Floats& gamma, int64_t n, float eps) const;
   Floats l2_normalize(const Floats& x, int64_t n, float eps) const;
@@ -93,6 +97,11 @@ struct Oracle {
   Floats loss_backward(const Floats& x, const std::vector<int32_t>& labels, const Floats& upstream, int64_t n,
                        float smoothing) const;
   Floats softmax_backward(const Floats& weights, const Floats& upstream, int64_t n, float scale) const;
+  struct AttentionGradients {
+    Floats q, k, v;
+  };
+  AttentionGradients causal_attention_backward(const Floats& q, const Floats& k, const Floats& v,
+                                               const Floats& upstream, int64_t rows, float scale) const;
   enum class Norm : uint8_t { Layer, Rms, L2 };
   struct NormGradients {
     Floats x, gamma, beta;
@@ -100,9 +109,12 @@ struct Oracle {
   NormGradients norm_backward(Norm kind, const Floats& x, const Floats& upstream, const Floats& gamma, int64_t n,
                               float eps) const;
   Floats embedding_backward(const Floats& rows, const std::vector<int32_t>& ids, int64_t vocabulary, int64_t n) const;
-  // The root of the sum of squares of a gradient.
+  // The root of the sum of squares of a gradient; what clipping multiplies it by.
   float norm_of(const Floats& gradient) const;
-  // A step of AdamW, number `steps`, whose gradient is clipped; it is multiplied by nothing else.
+  float clip(const UpdateSettings& numbers, const Floats& gradient) const;
+  // A step of SGD, with a first moment if it is not empty, and one of AdamW, number `steps`. The gradient is clipped, and multiplied by
+  // nothing else.
+  void sgd(const UpdateSettings& numbers, bool nesterov, const Floats& gradient, Floats* weights, Floats* first) const;
   void adamw(const UpdateSettings& numbers, float steps, const Floats& gradient, Floats* weights, Floats* first,
              Floats* second) const;
 

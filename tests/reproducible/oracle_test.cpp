@@ -45,6 +45,7 @@ Results expected(const Oracle& oracle, const Inputs& in) {
       {"linear", oracle.product(in.a, in.b, in.bias, kRows, kProductColumns, 0.37f, Activation::GeluErf)},
       {"softmax", oracle.softmax(in.x, kColumns, 0.3f)},
       {"attention", oracle.causal_attention(in.q, in.k, in.v, kRows, kAttentionScale)},
+      {"log_sum_exp", oracle.log_sum_exp(oracle.causal_scores(in.q, in.k, kRows, kAttentionScale), kRows)},
       {"layernorm", oracle.layernorm(in.x, in.gamma, in.beta, kColumns, kEps)},
       {"rmsnorm", oracle.rmsnorm(in.x, in.gamma, kColumns, kEps)},
       {"l2_normalize", oracle.l2_normalize(in.x, kColumns, kEps)},
@@ -71,9 +72,11 @@ Graph graph() {
                                   Activation::GeluErf));
   g.output("softmax", g.softmax(x, {.scale = 0.3f}));
   const auto head = [&](const char* name, int64_t width) { return g.input(name, {1, 1, kRows, width}); };
-  g.output("attention", g.attention(head("q", kDepth), head("k", kDepth), head("v", kColumns),
-                                    {.scale = kAttentionScale, .causal = Causal::TopLeft})
-                            .output);
+  const AttentionResult attention =
+      g.attention(head("q", kDepth), head("k", kDepth), head("v", kColumns),
+                  {.scale = kAttentionScale, .causal = Causal::TopLeft, .return_log_sum_exp = true});
+  g.output("attention", attention.output);
+  g.output("log_sum_exp", attention.log_sum_exp);
   g.output("layernorm", g.layernorm(x, gamma, beta, kEps));
   g.output("rmsnorm", g.rmsnorm(x, gamma, kEps));
   g.output("l2_normalize", g.l2_normalize(x, kEps));

@@ -164,6 +164,17 @@ Floats Oracle::softmax_backward(const Floats& weights, const Floats& upstream, i
   return out;
 }
 
+Oracle::AttentionGradients Oracle::causal_attention_backward(const Floats& q, const Floats& k, const Floats& v,
+                                                             const Floats& upstream, int64_t rows, float scale) const {
+  const int64_t depth = static_cast<int64_t>(q.size()) / rows, width = static_cast<int64_t>(v.size()) / rows;
+  const Floats weights = softmax(causal_scores(q, k, rows, scale), rows, 1.0f);
+  const Floats of_weights = product(upstream, turned(v, rows), {}, rows, rows, 1.0f, Activation::None);
+  const Floats of_logits = softmax_backward(weights, of_weights, rows, 1.0f);
+  return {product(of_logits, k, {}, rows, depth, scale, Activation::None, Zeros::Skipped),
+          product(turned(of_logits, rows), q, {}, rows, depth, scale, Activation::None),
+          product(turned(weights, rows), upstream, {}, rows, width, 1.0f, Activation::None)};
+}
+
 Oracle::NormGradients Oracle::norm_backward(Norm kind, const Floats& x, const Floats& upstream, const Floats& gamma,
                                             int64_t n, float eps) const {
   constexpr size_t kSums = 16;
@@ -252,11 +263,30 @@ float Oracle::norm_of(const Floats& gradient) const {
   return root(row_sum(blocks));
 }
 
+float Oracle::clip(const UpdateSettings& numbers, const Floats& gradient) const {
+  const float clipped = times(numbers.most_norm, reciprocal(plus(norm_of(gradient), 1e-6f)));
+  return clipped < 1.0f ? clipped : 1.0f;
+}
+
+void Oracle::sgd(const UpdateSettings& numbers, bool nesterov, const Floats& gradient, Floats* weights,
+                 Floats* first) const {
+  const float factor = clip(numbers, gradient);
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const float w = flush((*weights)[i]), g = plus(times(flush(gradient[i]), factor), times(numbers.decay, w));
+    float moved = g;
+    if (!first->empty()) {
+      const float m = plus(times(numbers.first, flush((*first)[i])), times(numbers.first_rest, g));
+      (*first)[i] = canonical(m);
+      moved = nesterov ? plus(g, times(numbers.first, m)) : m;
+    }
+    (*weights)[i] = canonical(flush(w - times(numbers.rate, moved)));
+  }
+}
+
 void Oracle::adamw(const UpdateSettings& numbers, float steps, const Floats& gradient, Floats* weights, Floats* first,
                    Floats* second) const {
   const auto inverse = [&](float log) { return reciprocal(one_less_power(times(steps, log))); };
-  const float clipped = times(numbers.most_norm, reciprocal(plus(norm_of(gradient), 1e-6f)));
-  const float factor = clipped < 1.0f ? clipped : 1.0f;
+  const float factor = clip(numbers, gradient);
   const float rate = times(numbers.rate, inverse(numbers.log_first)), scale = inverse(numbers.log_second);
   for (size_t i = 0; i < gradient.size(); ++i) {
     const float g = times(flush(gradient[i]), factor), w = flush((*weights)[i]);

@@ -13,10 +13,11 @@ namespace heed::reproducible::training {
 namespace {
 
 constexpr int64_t kRows = 37, kColumns = 150, kDepth = 77, kTableRows = 5, kClasses = 3;
-constexpr float kEps = 1e-5f, kSmoothing = 0.1f, kScale = 0.3f;
+constexpr int64_t kSlice = 41;
+constexpr float kEps = 1e-5f, kSmoothing = 0.1f, kScale = 0.3f, kAttentionScale = 0.01f;
 
 struct Inputs {
-  Floats x, up, gamma, beta, a, b, of_product, of_loss;
+  Floats x, up, gamma, beta, a, b, of_product, of_loss, of_slice, q, k, v;
   std::vector<int32_t> labels, classes, ids;
 
   explicit Inputs(bool wild)
@@ -27,7 +28,11 @@ struct Inputs {
         a(values(kRows * kDepth, 25, wild)),
         b(values(kDepth * kColumns, 26, wild)),
         of_product(values(kRows * kColumns, 27, wild)),
-        of_loss(values(kRows, 28, wild)) {
+        of_loss(values(kRows, 28, wild)),
+        of_slice(values(kRows * kSlice, 29, wild)),
+        q(values(kRows * kDepth, 33, wild)),
+        k(values(kRows * kDepth, 34, wild)),
+        v(values(kRows * kColumns, 35, wild)) {
     for (int32_t i = 0; i < kRows * kColumns / kClasses; ++i) classes.push_back(i % static_cast<int32_t>(kClasses));
     for (int32_t i = 0; i < kRows; ++i) {
       labels.push_back(i % 9 == 4 ? -100 : i * 17 % static_cast<int32_t>(kColumns));
@@ -36,11 +41,11 @@ struct Inputs {
   }
 };
 
-Floats turned(const Floats& x, int64_t rows) {
-  const int64_t columns = static_cast<int64_t>(x.size()) / rows;
-  Floats result;
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t r = 0; r < rows; ++r) result.push_back(x[static_cast<size_t>(r * columns + c)]);
+// Columns kSlice .. 2 kSlice - 1 put back among zeros, bit for bit.
+Floats put_back(const Floats& slice) {
+  Floats result(kRows * kColumns, 0.0f);
+  for (int64_t r = 0; r < kRows; ++r)
+    std::copy_n(slice.begin() + r * kSlice, kSlice, result.begin() + r * kColumns + kSlice);
   return result;
 }
 
@@ -48,6 +53,7 @@ Results expected(const Oracle& oracle, const Inputs& in) {
   const auto layer = oracle.norm_backward(Oracle::Norm::Layer, in.x, in.up, in.gamma, kColumns, kEps),
              rms = oracle.norm_backward(Oracle::Norm::Rms, in.x, in.up, in.gamma, kColumns, kEps),
              l2 = oracle.norm_backward(Oracle::Norm::L2, in.x, in.up, {}, kColumns, kEps);
+  const auto attention = oracle.causal_attention_backward(in.q, in.k, in.v, in.up, kRows, kAttentionScale);
   Results results = {
       {"loss", oracle.loss(in.x, in.labels, kColumns, 0.0f)},
       {"loss of classes", oracle.loss(in.x, in.classes, kClasses, 0.0f)},
@@ -61,6 +67,10 @@ Results expected(const Oracle& oracle, const Inputs& in) {
       {"rmsnorm.gamma", rms.gamma},
       {"l2_normalize", l2.x},
       {"table", oracle.embedding_backward(in.up, in.ids, kTableRows, kColumns)},
+      {"slice", put_back(in.of_slice)},
+      {"q", attention.q},
+      {"k", attention.k},
+      {"v", attention.v},
       {"a", oracle.product(in.of_product, turned(in.b, kDepth), {}, kRows, kDepth, 1.0f, Activation::None)},
       {"b", oracle.product(turned(in.a, kRows), in.of_product, {}, kDepth, kColumns, 1.0f, Activation::None)},
   };
@@ -88,6 +98,11 @@ Graph graph() {
     for (const auto& one : of) g.output(one.first, made[i++]);
   };
   const Tensor smoothed = g.cross_entropy(x, labels, kSmoothing);
+  const auto head = [&](const char* name, int64_t width) { return g.input(name, {1, 1, kRows, width}); };
+  const Tensor q = head("of_q", kDepth), k = head("of_k", kDepth), v = head("of_v", kColumns);
+  outputs(g.attention(q, k, v, {.scale = kAttentionScale, .causal = Causal::TopLeft}).output,
+          g.reshape(up, {1, 1, kRows, kColumns}), {{"q", q}, {"k", k}, {"v", v}});
+  outputs(g.slice(x, 1, kSlice, kSlice), g.input("of_slice", {kRows, kSlice}), {{"slice", x}});
   g.output("loss", g.cross_entropy(x, labels));
   g.output("loss of classes", g.cross_entropy(g.reshape(x, {kRows * kColumns / kClasses, kClasses}),
                                               g.input("classes", {kRows * kColumns / kClasses}, DType::I32)));
@@ -119,6 +134,10 @@ Results computed(Plan& plan, const Inputs& in, const Results& like) {
                                      {"of_b", in.b},
                                      {"of_loss", in.of_loss},
                                      {"of_product", in.of_product},
+                                     {"of_slice", in.of_slice},
+                                     {"of_q", in.q},
+                                     {"of_k", in.k},
+                                     {"of_v", in.v},
                                      {"table_of_rows", table}};
   for (auto& [name, values] : results) buffers.emplace_back(name, values);
   REQUIRE(plan.run(buffers) == Status::Ok);
@@ -141,7 +160,11 @@ constexpr UpdateSettings kAdam = {.rate = 0.1f,
                                   .loss_scale = 1.0f,
                                   .unused = {}};
 
-Graph step_graph() {
+// AdamW, and SGD by the gradient, with its moment, and by Nesterov's rule.
+enum class Rule : uint8_t { AdamW, Sgd, Moment, Nesterov };
+constexpr Rule kRules[] = {Rule::AdamW, Rule::Sgd, Rule::Moment, Rule::Nesterov};
+
+Graph step_graph(Rule rule) {
   Graph g;
   const auto words = std::bit_cast<std::array<float, detail::kUpdateWords>>(kAdam);
   const Tensor row = g.constant("settings", {1, detail::kUpdateWords}, std::span<const float>(words));
@@ -149,18 +172,47 @@ Graph step_graph() {
   const auto state = [&](const char* name) { return g.state(name, {kWeights}); };
   detail::GraphData& data = detail::data_of(g);
   const Tensor factors = detail::gradient_norm(data, std::span(&gradient, 1), row, g.state("step", {1})).factors;
-  detail::update(data, {state("w"), state("m"), state("v"), gradient}, factors, row, 0, {});
-  for (const char* name : {"w", "m", "v"}) g.output(std::string(name) + ".out", state(name));
+  const Tensor first = rule == Rule::Sgd ? Tensor{} : state("m"), second = rule == Rule::AdamW ? state("v") : Tensor{};
+  detail::update(data, {state("w"), first, second, gradient}, factors, row, 0,
+                 {.rule = rule == Rule::AdamW ? UpdateAttrs::Rule::AdamW : UpdateAttrs::Rule::Sgd,
+                  .nesterov = rule == Rule::Nesterov,
+                  .clears = false});
+  g.output("w.out", state("w"));
+  if (first.valid()) g.output("m.out", state("m"));
+  if (second.valid()) g.output("v.out", state("v"));
+  REQUIRE(g.status() == Status::Ok);
   return g;
 }
 
-Results steps_of(const Oracle& oracle, bool wild) {
-  const Floats zeros(kWeights, 0.0f);
-  Results results = {{"w.out", zeros}, {"m.out", zeros}, {"v.out", zeros}};
-  for (const int step : {1, 2, 3})
-    oracle.adamw(kAdam, static_cast<float>(step), values(kWeights, 30 + static_cast<uint32_t>(step), wild),
-                 &results[0].second, &results[1].second, &results[2].second);
+Results steps_of(const Oracle& oracle, Rule rule, bool wild) {
+  Floats w(kWeights, 0.0f), m = rule == Rule::Sgd ? Floats() : w, v = w;
+  for (const int step : {1, 2, 3}) {
+    const Floats gradient = values(kWeights, 30 + static_cast<uint32_t>(step), wild);
+    if (rule == Rule::AdamW)
+      oracle.adamw(kAdam, static_cast<float>(step), gradient, &w, &m, &v);
+    else
+      oracle.sgd(kAdam, rule == Rule::Nesterov, gradient, &w, &m);
+  }
+  Results results = {{"w.out", w}};
+  if (rule != Rule::Sgd) results.emplace_back("m.out", m);
+  if (rule == Rule::AdamW) results.emplace_back("v.out", v);
   return results;
+}
+
+void check_steps(Plan& plan, Rule rule) {
+  for (const bool wild : {false, true}) {
+    const Results want = steps_of({}, rule, wild);
+    Results got = want;
+    State state;
+    REQUIRE(plan.make_state(&state) == Status::Ok);
+    for (const int step : {1, 2, 3}) {
+      const Floats gradient = values(kWeights, 30 + static_cast<uint32_t>(step), wild);
+      std::vector<HostBuffer> buffers = {{"gradient", gradient}};
+      for (auto& [name, values] : got) buffers.emplace_back(name, values);
+      REQUIRE(plan.run(buffers, {}, {.state = state}) == Status::Ok);
+    }
+    check_bits_of(got, want, wild ? " of wild values" : "");
+  }
 }
 
 }  // namespace
@@ -175,22 +227,8 @@ TEST_CASE("reproducible: losses and gradients are what plain loops give, bit for
   });
 }
 
-TEST_CASE("reproducible: steps of AdamW are what plain loops give, bit for bit", "[reproducible]") {
-  on_devices(step_graph(), [](Plan& plan) {
-    for (const bool wild : {false, true}) {
-      const Results want = steps_of({}, wild);
-      Results got = want;
-      State state;
-      REQUIRE(plan.make_state(&state) == Status::Ok);
-      for (const int step : {1, 2, 3}) {
-        const Floats gradient = values(kWeights, 30 + static_cast<uint32_t>(step), wild);
-        std::vector<HostBuffer> buffers = {{"gradient", gradient}};
-        for (auto& [name, values] : got) buffers.emplace_back(name, values);
-        REQUIRE(plan.run(buffers, {}, {.state = state}) == Status::Ok);
-      }
-      check_bits_of(got, want, wild ? " of wild values" : "");
-    }
-  });
+TEST_CASE("reproducible: steps of optimizers are what plain loops give, bit for bit", "[reproducible]") {
+  for (const Rule rule : kRules) on_devices(step_graph(rule), [&](Plan& plan) { check_steps(plan, rule); });
 }
 
 TEST_CASE("reproducible: each fault changes some bits of losses, gradients and steps", "[reproducible]") {
@@ -201,7 +239,7 @@ TEST_CASE("reproducible: each fault changes some bits of losses, gradients and s
     std::string noticed;
     for (const bool wild : {false, true}) {
       noticed += differing(expected({}, Inputs(wild)), expected({fault}, Inputs(wild)));
-      noticed += differing(steps_of({}, wild), steps_of({fault}, wild));
+      noticed += differing(steps_of({}, Rule::AdamW, wild), steps_of({fault}, Rule::AdamW, wild));
     }
     CHECK_FALSE(noticed.empty());
   }

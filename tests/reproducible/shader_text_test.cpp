@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/half.hpp"
 #include "harness/catch.hpp"
 #include "reproducible/oracle.hpp"
 
@@ -74,6 +75,7 @@ TEST_CASE("reproducible: the text of the shaders computes what the oracle does",
     if (x > 0) compare("log", x, glsl::canon_log(x), oracle.log(x));
     if (x >= 0) compare("root", x, glsl::canon_root(x), oracle.root(x));
     if (x <= 0 && x >= -0x1p20f) compare("one_less_power", x, glsl::one_less_power(x), oracle.one_less_power(x));
+    compare("half_bits", any, static_cast<float>(glsl::half_bits(any)), static_cast<float>(float_to_half(any)));
     if (x != x) return;
     if (x >= 0 && x <= 6) compare("normal_tail", x, glsl::canon_normal_tail(x), oracle.normal_tail(x));
     compare("gelu_erf", x, glsl::canon_gelu_erf(x), oracle.activate(Activation::GeluErf, x));

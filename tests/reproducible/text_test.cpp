@@ -9,9 +9,10 @@ namespace heed::test {
 namespace {
 
 // The tokens that a model says on this device; none if the device cannot promise them.
-std::vector<int32_t> said_on(Device device, const std::string& path, int64_t tokens) {
+std::vector<int32_t> said_on(Device device, const std::string& path, int64_t tokens, DType cache) {
   TextGenerator model;
-  const Status status = TextGenerator::open(device, path, {.context = 128, .read = 16, .reproducible = true}, &model);
+  const TextGeneratorOptions options = {.context = 128, .read = 16, .cache_dtype = cache, .reproducible = true};
+  const Status status = TextGenerator::open(device, path, options, &model);
   ops::take_checked_messages();
   if (status == Status::Unsupported && device.info().kind != DeviceKind::Cpu) return {};
   REQUIRE(status == Status::Ok);
@@ -22,14 +23,14 @@ std::vector<int32_t> said_on(Device device, const std::string& path, int64_t tok
   return told.tokens;
 }
 
-// Compares with the CPU device, which says `tokens`; other devices say the first `elsewhere` of them.
-void compare(const std::string& path, int64_t tokens, int64_t elsewhere) {
-  const std::vector<int32_t> want = said_on(open_cpu(), path, tokens);
+// Compares with the CPU device, which says `tokens`; other devices say the first `elsewhere` of them. `cache`: of keys and values.
+void compare(const std::string& path, int64_t tokens, int64_t elsewhere, DType cache = DType::F32) {
+  const std::vector<int32_t> want = said_on(open_cpu(), path, tokens, cache);
   for (const ops::TestDevice& on : ops::test_devices()) {
     INFO(on.word);
     if (on.interpreted) continue;
     const bool cpu = on.device.info().kind == DeviceKind::Cpu;
-    const std::vector<int32_t> said = said_on(on.device, path, cpu ? tokens : elsewhere);
+    const std::vector<int32_t> said = said_on(on.device, path, cpu ? tokens : elsewhere, cache);
     if (said.empty()) continue;
     REQUIRE(said.size() == std::min(want.size(), static_cast<size_t>(cpu ? tokens : elsewhere)));
     CHECK(std::equal(said.begin(), said.end(), want.begin()));
@@ -39,6 +40,10 @@ void compare(const std::string& path, int64_t tokens, int64_t elsewhere) {
 }  // namespace
 
 TEST_CASE("reproducible: a model says the same on every device", "[reproducible]") { compare(kTinySpeaker, 24, 24); }
+
+TEST_CASE("reproducible: a model whose keys and values have 16 bits says the same on every device", "[reproducible]") {
+  for (const DType cache : {DType::F16, DType::BF16}) compare(kTinySpeaker, 24, 24, cache);
+}
 
 // HEED_ALL_STEPS=1: 64 on every device, which takes minutes of a driver in software.
 TEST_CASE("reproducible: SmolLM2 says the same 64 tokens on every device", "[language_model][reproducible]") {

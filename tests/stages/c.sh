@@ -2,12 +2,11 @@
 # are not those of the last release, declarations of C# and Zig that lay structs out in another way, a shared library that Rust
 # cannot link or call.
 about="the C interface: its tests, what the last release had, a program in Rust, declarations for C# and Zig"
-needs="packaging"  # whose shared library it takes
+needs="packaging samples"  # whose shared library and program it takes
 stage() {
   local library program=$logs/attention line
   library=$(find "$build/packaging/shared/moved" -name libheed.so 2>/dev/null | head -n 1)
   [[ -n $library ]] || { fail "the stage packaging left no shared library"; return; }
-  check "build" cmake --build "$build" --target heed_c_tests || return
   check_catch "heed_c_tests without Vulkan" "$with" none "$build/tests/heed_c_tests"
   check_catch "heed_c_tests on lavapipe" env HEED_KERNELS=gpu "$with" lavapipe "$build/tests/heed_c_tests"
   check_lines "ABI" "$root/tests/c/abi.py" "$library"

@@ -5,6 +5,6 @@ about="tables, goldens and random graphs on Mesa 26's lavapipe, its matrix units
 needs="build"
 stage() {
   is_to_be_had lavapipe-26 || return
-  check_catch "tables on lavapipe-26" env HEED_TEST_EVERY=48 HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt \
-    "$with" lavapipe-26 "$tests" '"*on every device"~"goldens*"~[reproducible],[one_golden_each],[random],[matrix],[drivers],adopt*'
+  check_catch "tables on lavapipe-26" env HEED_TEST_EVERY=48 "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-75}" HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt \
+    "$with" lavapipe-26 "$tests" '"*on every device"~"goldens*"~[reproducible],[one_golden_each],[random],[matrix],[drivers]~[slow],adopt*'
 }

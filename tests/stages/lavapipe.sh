@@ -13,8 +13,8 @@ stage() {
       "$with" lavapipe-256 "$tests" "[ops]~[random]~[model_files]~[slow],[one_golden_each]"
     return
   fi
-  check_catch "tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=10 HEED_KERNELS=gpu \
-    "$with" lavapipe-256 "$tests" "[ops],[random],[drivers]"
+  check_catch "tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=12 HEED_KERNELS=gpu "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-150}" \
+    "$with" lavapipe-256 "$tests" "[ops],[random],[drivers]~[slow]"
   check_catch "goldens on lavapipe-256" env "${settings[@]}" "$with" lavapipe-256 "$tests" '[goldens]~"goldens: gradients*"'
   check_catch "gradients of goldens on lavapipe-256" env "${settings[@]}" HEED_KERNELS=gpu \
     "$with" lavapipe-256 "$tests" '[goldens]"goldens: gradients*"'

@@ -1,5 +1,5 @@
-# Builds the wheel, of the objects of the build, installs it into a fresh virtual environment, and runs tests/python on the CPU and on lavapipe. PyTorch and
-# matplotlib take part where Debian's packages are there.
+# Builds the wheel, of the objects of the build, installs it into a fresh virtual environment, and runs tests/python on the CPU and on
+# lavapipe, whose compiler takes most of the time. PyTorch and matplotlib take part where Debian's packages are there.
 about="the wheel for Python builds, and its tests pass in a fresh virtual environment"
 needs="build"
 stage() {
@@ -21,8 +21,8 @@ stage() {
   "$venv/bin/python" -c "import torch" 2>/dev/null || skip "python3-torch is not installed, so nothing was compared with PyTorch"
   for driver in $drivers; do
     is_to_be_had $driver || driver=none
-    check_pytest "tests/python on $driver" env PYTHONDONTWRITEBYTECODE=1 "$with" $driver "$venv/bin/python" -m pytest \
-      -q -p no:cacheprovider -o python_files='*_test.py' "$root/tests/python"
+    check_pytest "tests/python on $driver" env PYTHONDONTWRITEBYTECODE=1 GALLIVM_PERF=nopt "$with" $driver "$venv/bin/python" -m pytest \
+      -q -p no:cacheprovider --durations=20 -o python_files='*_test.py' "$root/tests/python"
   done
 }
 

@@ -126,6 +126,20 @@ TEST_CASE("gradients: mistakes name what is wrong", "[train][graph]") {
          g.assign(w, x);
          ask(g, y, g.input("up", {1, 3}), x);
        }},
+      {"keys in a state that has been written since", Status::InvalidArgument, "before it was written",
+       [](Graph& g) {
+         const Tensor x = g.input("x", {1, 2, 3, 4}), keys = g.state("keys", {1, 2, 3, 4});
+         const Tensor y = g.attention(x, keys, x).output;
+         g.assign(keys, x);
+         ask(g, y, g.input("up", {1, 2, 3, 4}), x);
+       }},
+      {"positions in a state that has been written since", Status::InvalidArgument, "before it was written",
+       [](Graph& g) {
+         const Tensor x = g.input("x", {1, 2, 3, 4}), places = g.state("places", {3}, DType::I32);
+         const Tensor y = g.rotary(x, {.positions = places});
+         g.assign(places, g.input("next", {3}, DType::I32));
+         ask(g, y, g.input("up", {1, 2, 3, 4}), x);
+       }},
   };
   for (const Mistake& mistake : mistakes) {
     INFO(mistake.name);

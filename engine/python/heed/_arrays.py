@@ -41,6 +41,8 @@ def _is_torch(value: Any) -> bool:
 
 def as_array(value: Any, what: str) -> Tuple[np.ndarray, bool]:
     """The array, without a copy where it lies in host memory, and whether its type is bf16 held as uint16."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{what} is a masked array: its filled() says what stands at hidden places")
     if isinstance(value, np.ndarray):
         return value, False
     if _is_torch(value):
@@ -122,4 +124,6 @@ def _host_tensor(name: str, value: Any, keep: Keep) -> List[Any]:
 
 def host_tensors(tensors: Mapping[str, Any], keep: Keep) -> Any:
     """Named arrays as heed_host_tensor[]; those of int64 are left out."""
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"tensors must be a dict of arrays, not {type(tensors).__name__}")
     return ffi.new("heed_host_tensor[]", [entry for name, value in tensors.items() for entry in _host_tensor(name, value, keep)])

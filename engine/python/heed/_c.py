@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import logging
+import operator
 import os
 import pathlib
 import sys
 import _thread
 from typing import Any, Callable, Dict, List, Optional
+
+import numpy as np
 
 from ._ffi import ffi
 
@@ -102,7 +105,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Handle:
+class Typed:
+    """Base of what stands for a handle of the C interface, `_c`."""
+
+    @classmethod
+    def _c_of(cls, value: Any, what: str) -> Any:
+        """The handle of an argument, which must be of this class."""
+        if not isinstance(value, cls):
+            raise TypeError(f"{what} must be {cls.__name__}, not {type(value).__name__}")
+        return value._c
+
+
+class Handle(Typed):
     """Owns one handle of the C interface, and destroys it when Python lets go of it."""
 
     _kind = ""  # "device", as in heed_device_destroy
@@ -190,6 +204,14 @@ def word(name: str, value: Any) -> int:
         raise ValueError(f"{name} is {value!r}, must be one of {known}") from None
 
 
+def whole(value: Any, what: str) -> int:
+    """A whole number or a truth. Others are not rounded."""
+    try:
+        return int(value) if isinstance(value, np.bool_) else operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}, must be a whole number") from None
+
+
 def word_of(name: str, number: int) -> Any:
     """The first word for a number."""
     return next(key for key, value in _WORDS[name].items() if value == number)
@@ -224,10 +246,17 @@ def pack(ctype: str, options: Any, keep: Keep, graph: Any = None) -> Any:
     return struct
 
 
+def masked(value: Any, name: str) -> Any:
+    """The tensor of a Mask, and what its elements mean."""
+    if not hasattr(value, "_checked"):
+        raise TypeError(f"{name} must be made by heed.keep or heed.exclude, not {type(value).__name__}")
+    return value._checked(name)
+
+
 def _set(struct: Any, members: Dict[str, Any], name: str, value: Any, keep: Keep, graph: Any) -> None:
     kind = members[name].type
     if name + "_meaning" in members:
-        value, meaning = value._checked(name)
+        value, meaning = masked(value, name)
         setattr(struct, name + "_meaning", meaning)
     if "has_" + name in members:
         setattr(struct, "has_" + name, 1)
@@ -246,8 +275,11 @@ def _set(struct: Any, members: Dict[str, Any], name: str, value: Any, keep: Keep
     elif name in _WORDS:
         value = word(name, value)
     else:
-        value = float(value) if kind.cname in ("float", "double") else int(value)
-    setattr(struct, name, value)
+        value = float(value) if kind.cname in ("float", "double") else whole(value, name)
+    try:
+        setattr(struct, name, value)
+    except OverflowError:
+        raise ValueError(f"{name} is {value}, which is out of its range") from None
 
 
 # --- Messages ------------------------------------------------------------------------------------------------------------

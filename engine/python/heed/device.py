@@ -200,12 +200,8 @@ class Device(_c.Handle):
         options = pack("heed_compile_options", dict(
             training=training, timestamps=timestamps, memory_limit=memory_limit, pipelines=pipelines, round_rows=round_rows,
             progress=progress, reproducible=reproducible), Keep())
-        if not isinstance(graph, Graph):
-            raise TypeError(f"graph must be a Graph, not {type(graph).__name__}")
-        if weights is not None and not isinstance(weights, Weights):
-            raise TypeError(f"weights must be what upload returned, not {type(weights).__name__}")
-        pointer = _c.make(lib.heed_device_compile, self._c, graph._c, ffi.NULL if weights is None else weights._c, options)
-        return Plan(pointer, graph)
+        c_graph, c_weights = Graph._c_of(graph, "graph"), ffi.NULL if weights is None else Weights._c_of(weights, "weights")
+        return Plan(_c.make(lib.heed_device_compile, self._c, c_graph, c_weights, options), graph)
 
     def __repr__(self) -> str:
         return f"Device({self.info.word!r})"

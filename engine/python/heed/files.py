@@ -32,7 +32,7 @@ class _Bytes:
                                     "typestr": np.dtype(dtype).str}
 
 
-class Checkpoint(Mapping):  # type: ignore[type-arg]
+class Checkpoint(_c.Typed, Mapping):  # type: ignore[type-arg]
     """The tensors of a .safetensors or GGUF file, of a *.index.json, or of a folder with model.safetensors or an index, by name.
 
         checkpoint = heed.Checkpoint("model.safetensors")

@@ -315,7 +315,7 @@ class Graph(_c.Handle):
 
     def mean(self, x: Tensor, axis: int, mask: Optional[Mask] = None) -> Tensor:
         """Over one axis, which is removed. For x [B, S, C] and axis 1, a mask [B, S] leaves tokens out."""
-        tensor, meaning = (None, 0) if mask is None else mask._checked("mask")
+        tensor, meaning = (None, 0) if mask is None else _c.masked(mask, "mask")
         return self._unary("mean", x, axis, self._tensor_id(tensor, "mask"), meaning)
 
     def concat(self, parts: Sequence[Tensor], axis: int) -> Tensor:

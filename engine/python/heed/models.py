@@ -18,7 +18,7 @@ from ._c import Keep, encoded, ffi, lib, pack
 from .device import Device, Weights
 from .files import Checkpoint
 from .graph import Graph
-from .tensor import Mask, Tensor
+from .tensor import Mask, Tensor, graph_of
 
 if TYPE_CHECKING:
     from .nn import Cache
@@ -72,7 +72,7 @@ class DecoderConfig:
     @classmethod
     def read(cls, checkpoint: Checkpoint) -> "DecoderConfig":
         """Of a GGUF file's metadata."""
-        return cls._of(_c.filled("heed_decoder_config", lib.heed_decoder_config_read, checkpoint._c))
+        return cls._of(_c.filled("heed_decoder_config", lib.heed_decoder_config_read, Checkpoint._c_of(checkpoint, "checkpoint")))
 
     @classmethod
     def parse(cls, json: str, name: str = "config.json") -> "DecoderConfig":
@@ -104,7 +104,7 @@ def decoder(ids: Tensor, config: DecoderConfig, *, cache: Optional["Cache"] = No
             prefix: Optional[str] = None) -> DecoderResult:
     """Ids i32 [B, S] -> logits, with weights of Hugging Face's names behind the prefix. Without a cache every run has all tokens.
     `last`, i32 [B, 1], says which token of each row gives logits. `weight_dtype` is the storage of matrices and tables."""
-    g, keep = ids._graph, Keep()
+    g, keep = graph_of(ids, "ids"), Keep()
     fields = dict(cache=cache, last=last, all_logits=all_logits, attention=attention, dtype=dtype, weight_dtype=weight_dtype,
                   prefix=prefix)
     options, numbers = pack("heed_decoder_options", fields, keep, g), pack("heed_decoder_config", config, keep)
@@ -132,12 +132,12 @@ class DecoderModel(_c.Handle):
 
     def upload(self, device: Device, *, dtype: str = "f32", weight_dtype: Optional[str] = None) -> Weights:
         """If dtype is "f32", matrices stay as they are in the file, or become weight_dtype."""
-        return Weights(_c.make(lib.heed_decoder_model_upload, self._c, device._c, _storage(dtype, weight_dtype), ffi.NULL))
+        return Weights(_c.make(lib.heed_decoder_model_upload, self._c, Device._c_of(device, "device"), _storage(dtype, weight_dtype), ffi.NULL))
 
     def build(self, ids: Tensor, *, cache: Optional["Cache"] = None, last: Optional[Tensor] = None, all_logits: bool = False,
               attention: bool = False, dtype: str = "f32", weight_dtype: Optional[str] = None) -> DecoderResult:
         """As decoder(), with the same dtype and weight_dtype as the upload."""
-        g, keep = ids._graph, Keep()
+        g, keep = graph_of(ids, "ids"), Keep()
         fields = dict(cache=cache, last=last, all_logits=all_logits, attention=attention, dtype=dtype, weight_dtype=weight_dtype)
         options = pack("heed_decoder_options", fields, keep, g)
         result, weights = _add(lib.heed_decoder_model_build, "heed_decoder_result", g, (self._c, g._c, g._tensor_id(ids, "ids")),
@@ -181,7 +181,8 @@ class BertConfig:
     def upload(self, device: Device, checkpoint: Checkpoint, *, dtype: Optional[str] = None, only_matrices: bool = False) -> Weights:
         """The tensors of safetensors in the form that heed.nn.bert asks for, with one weight for queries, keys and values."""
         options = pack("heed_upload_options", dict(dtype=dtype, only_matrices=only_matrices), Keep())
-        return Weights(_c.make(lib.heed_bert_upload, checkpoint._c, pack("heed_bert_config", self, Keep()), device._c, options))
+        return Weights(_c.make(lib.heed_bert_upload, Checkpoint._c_of(checkpoint, "checkpoint"), pack("heed_bert_config", self, Keep()),
+                             Device._c_of(device, "device"), options))
 
 
 class BertResult(NamedTuple):
@@ -194,10 +195,10 @@ def bert(ids: Tensor, padding: Mask, config: BertConfig, *, types: Optional[Tens
          weight_dtype: Optional[str] = None, pooler: bool = False, attention: bool = False, separate_qkv: bool = False) -> BertResult:
     """BERT's encoder on ids i32 [B, S] with padding u8 [B, S]. Weights have the names of BertConfig.upload, or with separate_qkv those
     of a checkpoint. `types` are token types i32 [B, S]; without them all are 0."""
-    g, keep = ids._graph, Keep()
+    g, keep = graph_of(ids, "ids"), Keep()
     fields = dict(types=types, dtype=dtype, weight_dtype=weight_dtype, pooler=pooler, attention=attention, separate_qkv=separate_qkv)
     options, numbers = pack("heed_bert_options", fields, keep, g), pack("heed_bert_config", config, keep)
-    mask, meaning = padding._checked("padding")
+    mask, meaning = _c.masked(padding, "padding")
     before = (g._c, g._tensor_id(ids, "ids"), g._tensor_id(mask, "padding"), meaning, numbers)
     result, weights = _add(lib.heed_nn_bert, "heed_bert_result", g, before, options, config.layers)
     return BertResult(g._new(result.tokens), g._new(result.pooled) if pooler else None, weights)
@@ -205,6 +206,6 @@ def bert(ids: Tensor, padding: Mask, config: BertConfig, *, types: Optional[Tens
 
 def mean_sentence(tokens: Tensor, padding: Mask) -> Tensor:
     """The mean of the kept tokens, [B, S, C] -> [B, C], with each row scaled to length 1."""
-    g = tokens._graph
-    mask, meaning = padding._checked("padding")
+    g = graph_of(tokens, "tokens")
+    mask, meaning = _c.masked(padding, "padding")
     return g._new(lib.heed_nn_mean_sentence(g._c, g._tensor_id(tokens, "tokens"), g._tensor_id(mask, "padding"), meaning))

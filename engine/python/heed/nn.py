@@ -17,9 +17,8 @@ from typing import Any, NamedTuple, Optional, Tuple, Type, TypeVar, Union
 
 from . import _c
 from ._c import Keep, encoded, ffi, lib, pack
-from .graph import Graph
 from .models import BertResult, DecoderResult, bert, decoder, mean_sentence
-from .tensor import AttentionResult, Mask, Size, Tensor
+from .tensor import AttentionResult, Mask, Size, Tensor, graph_of
 
 # --- Options -------------------------------------------------------------------------------------------------------------
 
@@ -211,15 +210,9 @@ def _options(kind: Type[T], options: Optional[T], fields: Any) -> T:
     return dataclasses.replace(options, **fields) if fields else options  # type: ignore[type-var]
 
 
-def _graph_of(x: Tensor) -> Graph:
-    if not isinstance(x, Tensor):
-        raise TypeError(f"x must be a Tensor, not {type(x).__name__}")
-    return x._graph
-
-
 def _call(function: str, tensors: Tuple[Tensor, ...], prefix: str, *more: Any, keep: Optional[Keep] = None) -> Result:
     """heed_nn_FUNCTION, with the weights that it gave through `keep`."""
-    g = _graph_of(tensors[0])
+    g = graph_of(tensors[0])
     ids = [g._tensor_id(t, "a tensor") for t in tensors]
     y = g._new(getattr(lib, "heed_nn_" + function)(g._c, *ids, encoded(prefix, "prefix"), *more))
     if keep is None or not any(keep.weights):
@@ -250,7 +243,7 @@ def rmsnorm(x: Tensor, prefix: str, eps: float = 1e-6) -> Tensor:
 def _attention(function: str, tensors: Tuple[Tensor, ...], prefix: str, options: Any, fields: Any) -> Result:
     keep = Keep()
     options = _options(MultiHeadOptions, options, fields)
-    struct = pack("heed_multi_head_options", options, keep, _graph_of(tensors[0]))
+    struct = pack("heed_multi_head_options", options, keep, graph_of(tensors[0]))
     return _call(function, tensors, prefix, struct, keep=keep)
 
 
@@ -281,7 +274,7 @@ def single_head(query: Tensor, key: Tensor, value: Tensor, *, scale: Optional[fl
                 masked_fill: Optional[float] = None, dropout: float = 0.0, return_weights: bool = False,
                 return_log_sum_exp: bool = False) -> AttentionResult:
     """Attention without projections: query [S_q, d_k], key [S_kv, d_k], value [S_kv, d_v], or all with a batch in front."""
-    g = _graph_of(query)
+    g = graph_of(query)
     fields = dict(scale=scale, causal=causal, key_padding=key_padding, mask=mask, bias=bias, masked_fill=masked_fill,
                   dropout=dropout, return_weights=return_weights, return_log_sum_exp=return_log_sum_exp)
     ids = [g._tensor_id(t, "a tensor") for t in (query, key, value)]
@@ -293,7 +286,7 @@ def single_head(query: Tensor, key: Tensor, value: Tensor, *, scale: Optional[fl
 def project_streams(query: Tensor, key: Tensor, value: Tensor, prefix: str, twice: bool,
                     weight_dtype: Optional[str] = None) -> Streams:
     """Linear layers in front of an attention: prefix.q, .k, .v and then prefix.qa, .ka, .va; without `twice` only the latter."""
-    g = _graph_of(query)
+    g = graph_of(query)
     streams = ffi.new("heed_tensor[3]", [g._tensor_id(t, "a stream") for t in (query, key, value)])
     _c.check(lib.heed_nn_project_streams(g._c, streams, encoded(prefix, "prefix"), int(twice), _c.word("weight_dtype", weight_dtype)))
     return Streams(*(g._new(t) for t in streams))
@@ -302,7 +295,7 @@ def project_streams(query: Tensor, key: Tensor, value: Tensor, prefix: str, twic
 def attention_block(query: Tensor, key: Tensor, value: Tensor, prefix: str, names: Optional[AttentionBlockNames] = None,
                     options: Optional[MultiHeadOptions] = None, norm: Optional[NormOptions] = None) -> Result:
     """An attention with its residual connection and norm."""
-    g, keep = _graph_of(query), Keep()
+    g, keep = graph_of(query), Keep()
     structs = (pack("heed_attention_block_names", names or AttentionBlockNames(), keep, g),
                pack("heed_multi_head_options", options or MultiHeadOptions(), keep, g),
                pack("heed_norm_options", norm or NormOptions(), keep, g))
@@ -312,14 +305,14 @@ def attention_block(query: Tensor, key: Tensor, value: Tensor, prefix: str, name
 def feed_forward(x: Tensor, prefix: str, options: Optional[FeedForwardOptions] = None, **fields: Any) -> Tensor:
     """second(activation(first(x))), without a residual."""
     keep = Keep()
-    struct = pack("heed_feed_forward_options", _options(FeedForwardOptions, options, fields), keep, _graph_of(x))
+    struct = pack("heed_feed_forward_options", _options(FeedForwardOptions, options, fields), keep, graph_of(x))
     return _call("feed_forward", (x,), prefix, struct, keep=keep)
 
 
 def feed_forward_block(x: Tensor, prefix: str, names: Optional[FeedForwardBlockNames] = None,
                        options: Optional[FeedForwardOptions] = None, norm: Optional[NormOptions] = None) -> Tensor:
     """A feed-forward with its residual connection and norm."""
-    g, keep = _graph_of(x), Keep()
+    g, keep = graph_of(x), Keep()
     structs = (pack("heed_feed_forward_block_names", names or FeedForwardBlockNames(), keep, g),
                pack("heed_feed_forward_options", options or FeedForwardOptions(), keep, g),
                pack("heed_norm_options", norm or NormOptions(), keep, g))
@@ -329,7 +322,7 @@ def feed_forward_block(x: Tensor, prefix: str, names: Optional[FeedForwardBlockN
 def encoder_layer(x: Tensor, prefix: str, options: Optional[EncoderLayerOptions] = None, **fields: Any) -> Result:
     """x [B, S, C] -> [B, S, C], with the weights of torch.nn.TransformerEncoderLayer."""
     keep = Keep()
-    struct = pack("heed_encoder_layer_options", _options(EncoderLayerOptions, options, fields), keep, _graph_of(x))
+    struct = pack("heed_encoder_layer_options", _options(EncoderLayerOptions, options, fields), keep, graph_of(x))
     return _call("encoder_layer", (x,), prefix, struct, keep=keep)
 
 
@@ -337,7 +330,7 @@ def decoder_layer(x: Tensor, memory: Tensor, prefix: str, options: Optional[Deco
     """x [B, S, C] with memory [B, S_kv, C], the encoder's output, and the weights of torch.nn.TransformerDecoderLayer. With
     return_weights in one of the attentions: (output, weights, weights of the cross-attention), None for those not asked for."""
     keep = Keep()
-    struct = pack("heed_decoder_layer_options", _options(DecoderLayerOptions, options, fields), keep, _graph_of(x))
+    struct = pack("heed_decoder_layer_options", _options(DecoderLayerOptions, options, fields), keep, graph_of(x))
     return _call("decoder_layer", (x, memory), prefix, struct, keep=keep)
 
 
@@ -345,7 +338,7 @@ def encoder_stack(x: Tensor, prefix: str, options: Optional[EncoderLayerOptions]
                   final_norm: Optional[str] = None, **fields: Any) -> Result:
     """Layers prefix.0, prefix.1, ..., then, if it is named, a norm."""
     keep = Keep()
-    struct = pack("heed_encoder_layer_options", _options(EncoderLayerOptions, options, fields), keep, _graph_of(x))
+    struct = pack("heed_encoder_layer_options", _options(EncoderLayerOptions, options, fields), keep, graph_of(x))
     return _call("encoder_stack", (x,), prefix, struct, layers, _c_text(final_norm, "final_norm"), keep=keep)
 
 
@@ -353,7 +346,7 @@ def decoder_stack(x: Tensor, memory: Tensor, prefix: str, options: Optional[Deco
                   final_norm: Optional[str] = None, **fields: Any) -> Result:
     """Layers prefix.0, prefix.1, ..., each with the same memory, then, if it is named, a norm."""
     keep = Keep()
-    struct = pack("heed_decoder_layer_options", _options(DecoderLayerOptions, options, fields), keep, _graph_of(x))
+    struct = pack("heed_decoder_layer_options", _options(DecoderLayerOptions, options, fields), keep, graph_of(x))
     return _call("decoder_stack", (x, memory), prefix, struct, layers, _c_text(final_norm, "final_norm"), keep=keep)
 
 
@@ -364,7 +357,7 @@ def transformer(source: Tensor, target: Tensor, prefix: str = "", *, vocabulary:
                 decoder_final_norm: Optional[str] = None, positional_encoding: bool = True, input_dropout: float = 0.0,
                 out: str = "out", out_weight_dtype: Optional[str] = None) -> TransformerResult:
     """source [B, S, C] and target [B, T, C] are embedded tokens. Every decoder layer gets the last encoder layer's output."""
-    g, keep = _graph_of(source), Keep()
+    g, keep = graph_of(source), Keep()
     fields = dict(encoder=encoder or EncoderLayerOptions(), decoder=decoder or DecoderLayerOptions(), vocabulary=vocabulary,
                   encoder_layers=encoder_layers, decoder_layers=decoder_layers, encoder_prefix=encoder_prefix,
                   decoder_prefix=decoder_prefix, encoder_final_norm=encoder_final_norm, decoder_final_norm=decoder_final_norm,

@@ -34,12 +34,14 @@ class Run:
     """A run that goes on while Python does something else. It keeps its arrays until it is over, also when Python lets go of it.
     Until then inputs must not change, and nobody may read or write outputs."""
 
-    def __init__(self, pointer: Any, results: Dict[str, np.ndarray], functions: List[HostFunction], keep: Keep) -> None:
-        self._pointer, self._results, self._born = pointer, results, _c._generation
+    def __init__(self, plan: Any, info: Any, results: Dict[str, np.ndarray], functions: List[HostFunction], keep: Keep) -> None:
+        self._out, self._results, self._born = ffi.new("heed_run **"), results, _c._generation
         self._functions = functions
         self._raised: Optional[BaseException] = None
-        # When Python drops the run or exits, its end is waited for, and the arrays are kept until then.
-        self._finish = weakref.finalize(self, _finish, pointer, results, keep, self._born)
+        # When Python drops the run or exits, its end is waited for, and the arrays are kept until then. This stands before the run
+        # begins, so that an interrupt just behind that finds it.
+        self._finish = weakref.finalize(self, _finish, self._out, results, keep, self._born)
+        _c.check(lib.heed_plan_start(plan, info, self._out))
 
     def _check(self) -> None:
         if self._born != _c._generation:
@@ -48,12 +50,12 @@ class Run:
     def done(self) -> bool:
         """Whether the run is over. Does not wait."""
         self._check()
-        return bool(_c.number(lib.heed_run_done, self._pointer))
+        return bool(_c.number(lib.heed_run_done, self._out[0]))
 
     def wait(self) -> Dict[str, np.ndarray]:
         """Waits until the run is over, and returns what Plan.run would have returned. May be called again."""
         self._check()
-        status = lib.heed_run_wait(self._pointer)
+        status = lib.heed_run_wait(self._out[0])
         self._raised = self._raised or raised_elsewhere(self._functions)
         if self._raised is not None:
             raise self._raised
@@ -61,9 +63,9 @@ class Run:
         return dict(self._results)
 
 
-def _finish(pointer: Any, results: Any, keep: Any, born: int) -> None:
+def _finish(out: Any, results: Any, keep: Any, born: int) -> None:
     if born == _c._generation:
-        lib.heed_run_destroy(pointer)
+        lib.heed_run_destroy(out[0])
 
 
 class Plan(_c.Handle):
@@ -106,7 +108,7 @@ class Plan(_c.Handle):
               timeout_ms: int = 0) -> Run:
         """Begins a run and returns at once."""
         info, results, keep = self._prepare(inputs, outputs, extents, state, seed, timeout_ms)
-        return Run(_c.make(lib.heed_plan_start, self._c, info), results, self._graph._functions, keep)
+        return Run(self._c, info, results, self._graph._functions, keep)
 
     def make_state(self) -> State:
         """A State for the graph's states, all zero."""
@@ -166,12 +168,10 @@ class Plan(_c.Handle):
                              else np.empty(shape, numpy_dtype(port.dtype)))
         c_inputs = ffi.new("heed_input[]", [self._buffer(n, a, g._inputs[n].dtype, False, keep) for n, a in given.items()])
         c_outputs = ffi.new("heed_output[]", [self._buffer(n, a, g._outputs[n].dtype, True, keep) for n, a in results.items()])
-        if state is not None and not isinstance(state, State):
-            raise TypeError(f"state must be a State, not {type(state).__name__}")
         info = ffi.new("heed_run_info *", dict(
             size=ffi.sizeof("heed_run_info"), inputs=c_inputs, input_count=len(c_inputs), outputs=c_outputs,
             output_count=len(c_outputs), extents=c_extents, extent_count=len(values),
-            state=ffi.NULL if state is None else state._c, seed=seed, timeout_ms=timeout_ms))
+            state=ffi.NULL if state is None else State._c_of(state, "state"), seed=seed, timeout_ms=timeout_ms))
         keep.extend((given, c_inputs, c_outputs, c_extents, g._functions))
         return info, results, keep
 
@@ -198,7 +198,7 @@ class Plan(_c.Handle):
                     if value != size:
                         raise Error(Status.SHAPE_MISMATCH, f"input '{name}' has the shape {list(array.shape)}, must have "
                                                            f"{list(port.shape)} where {dim} is {value}")
-        return {self._extents[dim]: int(extents[name]) for dim, name in g._names.items() if name in extents}
+        return {self._extents[dim]: _c.whole(extents[name], name) for dim, name in g._names.items() if name in extents}
 
 
 def _all_of(ports: Dict[str, Port], arrays: Mapping[str, Any], what: str) -> Dict[str, Any]:

@@ -32,11 +32,11 @@ class State(_c.Handle):
 
     def copy(self, other: "State") -> None:
         """Takes the contents of another State of the same device and tensors: a conversation forks."""
-        _c.check(lib.heed_state_copy(self._c, other._c))
+        _c.check(lib.heed_state_copy(self._c, State._c_of(other, "other")))
 
     def copy_row(self, other: "State", from_row: int, to_row: int) -> None:
         """Takes one row, an index of all tensors' first axis, of another State or of this one."""
-        _c.check(lib.heed_state_copy_row(self._c, other._c, from_row, to_row))
+        _c.check(lib.heed_state_copy_row(self._c, State._c_of(other, "other"), from_row, to_row))
 
     def save(self) -> builtins.bytes:
         """All tensors with names, shapes, types and a checksum, for any device."""
@@ -59,7 +59,7 @@ class State(_c.Handle):
         elif name in self._ports:
             out = as_output(out, self._ports[name].dtype, np.shape(out), f"the array for '{name}'")
         else:
-            out = as_output(out, "f32" if out.dtype.itemsize == 4 else "f16", np.shape(out), f"the array for '{name}'")
+            out = as_output(out, "f16" if getattr(out, "dtype", None) == np.float16 else "f32", np.shape(out), f"the array for '{name}'")
         data = memory(out, True)
         _c.check(lib.heed_state_read(self._c, encoded(name, "name"), _part(axis, begin, size), data, out.nbytes))
         return out

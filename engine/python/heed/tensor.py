@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple, Union
 
 from . import _c
 from ._c import lib
@@ -71,6 +71,12 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"Tensor({list(self.shape)}, {self.dtype})"
+
+
+def graph_of(x: Any, what: str = "x") -> "Graph":
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{what} must be a Tensor, not {type(x).__name__}")
+    return x._graph
 
 
 class Mask:

@@ -9,6 +9,7 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Union
 import numpy as np
 
 from . import _c
+from ._arrays import of_list
 from ._c import Keep, encoded, ffi, lib, pack, text
 from .device import Device
 from .state import State
@@ -17,7 +18,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 def _ids(ids: Any) -> Any:
-    array = np.ascontiguousarray(ids, np.int32).reshape(-1)
+    array = np.ascontiguousarray(of_list(ids, "i32", "ids")).reshape(-1)
     return ffi.from_buffer("int32_t[]", array)
 
 
@@ -69,6 +70,8 @@ class Tokenizer(_c.Handle):
     def encode(self, value: str, *, read_special: bool = False, add_special: bool = False) -> np.ndarray:
         """The ids of a text, int32. read_special: control tokens that are written in it become these tokens. add_special: adds what
         the model wants in front and behind."""
+        if not isinstance(value, str):
+            raise TypeError(f"a text must be str, not {type(value).__name__}")
         data = value.encode("utf-8")
         return _read_ids(lib.heed_tokenizer_encode, self._c, data, len(data), int(read_special), int(add_special))
 
@@ -93,7 +96,7 @@ class TextEncoder(_c.Handle):
         options = pack("heed_text_encoder_options", dict(
             log=_c.log(keep), dtype=dtype, weight_dtype=weight_dtype, keep_weight_dtype=keep_weight_dtype, max_batch=max_batch,
             max_tokens=max_tokens, reproducible=reproducible), keep)
-        self._own(_c.make(lib.heed_text_encoder_open, device._c, encoded(os.fspath(folder), "folder"), options))
+        self._own(_c.make(lib.heed_text_encoder_open, Device._c_of(device, "device"), encoded(os.fspath(folder), "folder"), options))
         info = _c.filled("heed_text_encoder_info", lib.heed_text_encoder_get_info, self._c)
         self.width: int = info.width
         self.max_tokens: int = info.max_tokens
@@ -181,7 +184,7 @@ class TextGenerator(_c.Handle):
         options = pack("heed_text_generator_options", dict(
             log=_c.log(keep), context=context, read=read, together=together, dtype=dtype, weight_dtype=weight_dtype,
             cache_dtype=cache_dtype, round_rows=round_rows, reproducible=reproducible, chat_template=chat_template), keep)
-        self._own(_c.make(lib.heed_text_generator_open, device._c, encoded(os.fspath(path), "path"), options))
+        self._own(_c.make(lib.heed_text_generator_open, Device._c_of(device, "device"), encoded(os.fspath(path), "path"), options))
         info = _c.filled("heed_text_generator_info", lib.heed_text_generator_get_info, self._c)
         self.context: int = info.context
         self.conversation_bytes: int = info.conversation_bytes

@@ -30,7 +30,7 @@ from .custom import call_gradients
 from .files import Checkpoint
 from .graph import Graph
 from .state import State
-from .tensor import Port, Tensor
+from .tensor import Port, Tensor, graph_of
 
 # --- Gradients -----------------------------------------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], 
     pairs = [(outputs, None)] if isinstance(outputs, Tensor) else list(outputs)
     if not pairs:
         raise ValueError("outputs are empty, must be a loss or pairs of an output and its gradient")
-    g = _graph_of(pairs[0][0])
+    g = graph_of(pairs[0][0], "an output")
     c_outputs = ffi.new("heed_upstream[]", [(g._tensor_id(y, "an output"), g._tensor_id(d, "a gradient")) for y, d in pairs])
     c_of = ffi.new("heed_tensor[]", [g._tensor_id(t, "a tensor") for t in of])
     found = ffi.new("heed_tensor[]", len(c_of))
@@ -55,12 +55,6 @@ def gradients(outputs: Union[Tensor, Sequence[Upstream]], of: Sequence[Tensor], 
     options = pack("heed_gradient_options", dict(remat=remat), keep)
     _c.check(call_gradients(g, lambda: lib.heed_train_gradients_with(g._c, c_outputs, len(c_outputs), c_of, len(c_of), options, found)))
     return [g._new(t) for t in found]
-
-
-def _graph_of(x: Any) -> Graph:
-    if not isinstance(x, Tensor):
-        raise TypeError(f"a Tensor is needed, not {type(x).__name__}")
-    return x._graph
 
 
 # --- Numbers of a step ---------------------------------------------------------------------------------------------------
@@ -144,7 +138,7 @@ class Optimizer(_c.Handle):
     def add_weights(self, g: Graph) -> None:
         """Declares all weights of f32 that the graph has so far: those of rank 2 and more in group 0, others, which are commonly not
         decayed, in group 1."""
-        _c.check(lib.heed_optimizer_add_weights(self._c, g._c))
+        _c.check(lib.heed_optimizer_add_weights(self._c, Graph._c_of(g, "g")))
 
     @property
     def parameters(self) -> List[Parameter]:
@@ -164,29 +158,29 @@ class Optimizer(_c.Handle):
 
     def keep(self, g: Graph) -> None:
         """Makes the declared weights that the graph has views of states, also for all that was built with them. step() does so, too."""
-        _c.check(lib.heed_optimizer_keep(self._c, g._c))
+        _c.check(lib.heed_optimizer_keep(self._c, Graph._c_of(g, "g")))
 
     def weights(self, g: Graph) -> List[Tensor]:
         """The declared weights, all of which the graph must have."""
         found, count = ffi.new("heed_tensor[]", int(lib.heed_optimizer_count(self._c))), ffi.new("size_t *")
-        _c.check(lib.heed_optimizer_weights(self._c, g._c, found, len(found), count))
+        _c.check(lib.heed_optimizer_weights(self._c, Graph._c_of(g, "g"), found, len(found), count))
         return [g._new(t) for t in found]
 
     def settings(self, g: Graph) -> Tensor:
         """The input PREFIX.settings, whose values words() makes."""
-        settings = g._new(lib.heed_optimizer_settings(self._c, g._c))
+        settings = g._new(lib.heed_optimizer_settings(self._c, Graph._c_of(g, "g")))
         g._inputs[self.prefix + ".settings"] = Port(settings.shape, "f32")
         return settings
 
     def loss_scale(self, settings: Tensor) -> Tensor:
         """f32 [1], to multiply the loss by."""
-        g = _graph_of(settings)
+        g = graph_of(settings, "settings")
         return g._new(lib.heed_optimizer_loss_scale(self._c, g._c, settings._id))
 
     def step(self, gradients: Sequence[Tensor], settings: Tensor) -> Tensor:
         """Adds the step: `gradients` are those of parameters, each of its weight's shape. It comes behind all that reads the weights.
         Gives a StepReport, f32 [4]."""
-        g = _graph_of(settings)
+        g = graph_of(settings, "settings")
         ids = ffi.new("heed_tensor[]", [g._tensor_id(t, "a gradient") for t in gradients])
         return g._new(lib.heed_optimizer_step(self._c, g._c, ids, len(ids), settings._id))
 
@@ -211,22 +205,22 @@ class Optimizer(_c.Handle):
         """Takes weights from arrays by their names, such as the state dict of a module of PyTorch, or from a Checkpoint; moments and
         the count of steps as save() names them, else they become zero. Others do not matter. Takes all, or raises an Error."""
         if isinstance(tensors, Checkpoint):
-            _c.check(lib.heed_optimizer_load_checkpoint(self._c, state._c, tensors._c))
+            _c.check(lib.heed_optimizer_load_checkpoint(self._c, State._c_of(state, "state"), tensors._c))
             return
         keep = Keep()
         arrays = host_tensors(tensors, keep)
-        _c.check(lib.heed_optimizer_load(self._c, state._c, arrays, len(arrays)))
+        _c.check(lib.heed_optimizer_load(self._c, State._c_of(state, "state"), arrays, len(arrays)))
 
     def save(self, state: State, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes a file of safetensors: weights by their names, moments as PREFIX.NAME.exp_avg and PREFIX.NAME.exp_avg_sq ("sgd":
         PREFIX.NAME.momentum_buffer), and the count of steps as PREFIX.step. It is there as a whole or not at all."""
-        _c.check(lib.heed_optimizer_save(self._c, state._c, encoded(os.fspath(path), "path")))
+        _c.check(lib.heed_optimizer_save(self._c, State._c_of(state, "state"), encoded(os.fspath(path), "path")))
 
     def read(self, state: State, name: str) -> np.ndarray:
         """One weight, as the State has it."""
         shape = next((p.shape for p in self.parameters if p.name == name), (0,))
         values = np.empty(shape, np.float32)
-        _c.check(lib.heed_optimizer_read(self._c, state._c, encoded(name, "name"),
+        _c.check(lib.heed_optimizer_read(self._c, State._c_of(state, "state"), encoded(name, "name"),
                                          ffi.from_buffer("float[]", values.reshape(-1), require_writable=True), values.size))
         return values
 

@@ -143,10 +143,12 @@ godot::Rid HeedAttention::make_buffer(const std::string& name) {
   const int64_t rows = work_->most_rows_of(name), width = work_->width_of(name);
   const auto bytes = static_cast<size_t>(rows * width) * sizeof(float);
   godot::Rid buffer;
-  if (!work_->gpu || bytes == 0)
-    godot::error(
-        std::string("HeedAttention.make_buffer: ") +
-        (bytes == 0 ? "the layer has no " + name : "buffers are the GPU's, and the layer is on the CPU; use run()"));
+  if (!work_->gpu || bytes == 0 || bytes > UINT32_MAX)
+    godot::error(std::string("HeedAttention.make_buffer: ") +
+                 (bytes == 0 ? "the layer has no " + name
+                  : !work_->gpu
+                      ? "buffers are the GPU's, and the layer is on the CPU; use run()"
+                      : name + " would have " + std::to_string(bytes) + " bytes; Godot makes buffers below 4 GiB"));
   else if (!work_->gpu->is_alive() ||
            !work_->gpu->run([&] { buffer = work_->gpu->create_buffer(godot::Bytes(bytes)); }))
     godot::error("HeedAttention.make_buffer: " + work_->gpu->refusal());

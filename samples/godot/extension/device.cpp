@@ -5,6 +5,18 @@
 #include <thread>
 #include <utility>
 
+namespace {
+
+bool is_buffer_size(const char* method, int64_t bytes) {
+  const bool is_one = bytes >= 4 && bytes % 4 == 0 && bytes <= int64_t{UINT32_MAX};
+  if (!is_one)
+    godot::error(std::string("HeedDevice.") + method +
+                 ": a buffer has 4 bytes or a multiple of that, below 4 GiB; asked for " + std::to_string(bytes));
+  return is_one;
+}
+
+}  // namespace
+
 uint32_t computing_threads(int64_t asked, uint32_t processors) {
   if (asked > 0) return static_cast<uint32_t>(std::min<int64_t>(asked, UINT32_MAX));
   return std::max(processors, 2u) - 1;
@@ -96,24 +108,21 @@ bool HeedDevice::run_on_gpu(const char* method, const std::function<void(Gpu&)>&
 
 godot::Rid HeedDevice::create(const char* method, const godot::Bytes& bytes) {
   godot::Rid buffer;
-  if (bytes.size() < 4 || bytes.size() % 4 != 0 || bytes.size() > UINT32_MAX)
-    godot::error(std::string("HeedDevice.") + method +
-                 ": a buffer has 4 bytes or a multiple of that, below 4 GiB; asked for " +
-                 std::to_string(bytes.size()));
-  else if (run_on_gpu(method, [&](Gpu& gpu) { buffer = gpu.create_buffer(bytes); }) && buffer.id == 0)
+  if (run_on_gpu(method, [&](Gpu& gpu) { buffer = gpu.create_buffer(bytes); }) && buffer.id == 0)
     godot::error(std::string("HeedDevice.") + method + ": Godot made no buffer of " + std::to_string(bytes.size()) +
                  " bytes");
   return buffer;
 }
 
 godot::Rid HeedDevice::create_buffer(int64_t bytes) {
-  const bool is_absurd = bytes < 0 || bytes > UINT32_MAX;
-  return create("create_buffer", godot::Bytes(is_absurd ? 0 : static_cast<size_t>(bytes)));
+  if (!is_buffer_size("create_buffer", bytes)) return {};
+  return create("create_buffer", godot::Bytes(static_cast<size_t>(bytes)));
 }
 
 godot::Rid HeedDevice::create_buffer_from(const godot::Floats& floats) {
+  if (!is_buffer_size("create_buffer_from", static_cast<int64_t>(floats.size() * sizeof(float)))) return {};
   godot::Bytes bytes(floats.size() * sizeof(float));
-  if (!bytes.empty()) std::memcpy(bytes.data(), floats.data(), bytes.size());
+  std::memcpy(bytes.data(), floats.data(), bytes.size());
   return create("create_buffer_from", bytes);
 }
 

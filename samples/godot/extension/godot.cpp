@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 #include "interface.hpp"
@@ -50,27 +51,42 @@ Value argument_of(Kind kind, GDExtensionConstVariantPtr given) {
   return static_cast<double>(std::get<int64_t>(from_variant(Kind::Int, given)));
 }
 
+// Calls with the arguments that `argument` reads, and gives what comes of it to `deliver`. An exception would end the game: heed throws
+// none, but a script may ask for sizes beyond all memory.
+template <typename Read, typename Deliver>
+void answer(const Method& method, GDExtensionClassInstancePtr self, const Read& argument, const Deliver& deliver) {
+  try {
+    std::vector<Value> arguments;
+    for (size_t i = 0; i < method.arguments.size(); ++i) arguments.push_back(argument(method.arguments[i].kind, i));
+    Value value;
+    method.call(*static_cast<Instance*>(self), arguments.data(), &value);
+    deliver(value);
+  } catch (const std::bad_alloc&) {
+    error(std::string(method.name) + ": there is not enough memory for such sizes");
+    deliver(method.without_memory);
+  }
+}
+
 void call(void* userdata, GDExtensionClassInstancePtr self, const GDExtensionConstVariantPtr* given,
           GDExtensionInt count, GDExtensionVariantPtr result, GDExtensionCallError* problem) {
   const Method& method = *static_cast<const Method*>(userdata);
   if (!fits(method, given, count, problem)) return;
-  std::vector<Value> arguments;
-  for (size_t i = 0; i < method.arguments.size(); ++i)
-    arguments.push_back(argument_of(method.arguments[i].kind, given[i]));
-  Value value;
-  method.call(*static_cast<Instance*>(self), arguments.data(), &value);
-  if (kind_of(value) != Kind::None) to_variant(value, result);  // what Godot gives is nil already
+  answer(
+      method, self, [&](Kind kind, size_t i) { return argument_of(kind, given[i]); },
+      [&](const Value& value) {
+        if (kind_of(value) != Kind::None) to_variant(value, result);  // what Godot gives is nil already
+      });
 }
 
 void typed_call(void* userdata, GDExtensionClassInstancePtr self, const GDExtensionConstTypePtr* given,
                 GDExtensionTypePtr result) {
   const Method& method = *static_cast<const Method*>(userdata);
-  std::vector<Value> arguments;
-  for (size_t i = 0; i < method.arguments.size(); ++i) arguments.push_back(read(method.arguments[i].kind, given[i]));
-  Value value;
-  method.call(*static_cast<Instance*>(self), arguments.data(), &value);
-  destroy(method.result.kind, result);  // Godot passes an empty one
-  write(value, result);
+  answer(
+      method, self, [&](Kind kind, size_t i) { return read(kind, given[i]); },
+      [&](const Value& value) {
+        destroy(method.result.kind, result);  // Godot passes an empty one
+        write(value, result);
+      });
 }
 
 // Properties point at names, so that all of them stay in place until Godot has copied them.
@@ -234,6 +250,17 @@ bool Instance::emit(const char* signal, std::initializer_list<Value> values) con
 }
 
 void Instance::set_process(bool on) const { godot::call(object_, "set_process", {on}); }
+
+void Node::ready() {
+  thread_ = std::this_thread::get_id();
+  set_process(true);
+}
+
+bool Node::refuse_thread(const char* method) const {
+  if (std::this_thread::get_id() == thread_) return false;
+  error(std::string(method) + ": called on another thread than the node's; use call_deferred()");
+  return true;
+}
 
 void register_class(const Class& description) {
   Name name(description.name), parent(description.parent);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -29,6 +30,7 @@ enum class Error : int64_t {
   Failed = 1,
   Unavailable = 2,
   Unconfigured = 3,
+  OutOfMemory = 6,
   FileCannotBeRead = 14,
   InvalidParameter = 31,
   DoesNotExist = 33,
@@ -68,6 +70,21 @@ class Instance {
   Object object_;
 };
 
+// Base of nodes that have process() called in each frame. All calls belong to the thread that made the node, and when it is in the tree
+// to the tree's, so that threads may load scenes.
+class Node : public Instance {
+ public:
+  explicit Node(Object object) : Instance(object), thread_(std::this_thread::get_id()) {}
+  void ready() override;
+
+ protected:
+  // True, with an error in the console: the caller is another thread. `method` is "Class.method".
+  bool refuse_thread(const char* method) const;
+
+ private:
+  std::thread::id thread_;
+};
+
 struct Argument {
   const char* name;
   Kind kind = Kind::None;
@@ -79,6 +96,7 @@ struct Method {
   std::vector<Argument> arguments;
   Argument result;
   void (*call)(Instance& self, Value* arguments, Value* result);
+  Value without_memory = {};  // what it returns where memory is not to be had
 };
 
 struct Signal {
@@ -142,6 +160,10 @@ struct Member {
     Method result{name, {}, argument<std::remove_cvref_t<R>>(""), [](Instance& self, Value* with, Value* to) {
                     call(static_cast<C&>(self), with, to, std::index_sequence_for<A...>());
                   }};
+    if constexpr (std::is_same_v<R, Error>)
+      result.without_memory = static_cast<int64_t>(Error::OutOfMemory);
+    else if constexpr (!std::is_void_v<R>)
+      result.without_memory = Stored<std::remove_cvref_t<R>>{};
     for (size_t i = 0; i < sizeof...(A); ++i)
       result.arguments.push_back({named[i].name, kinds[i].kind, named[i].class_name});
     return result;

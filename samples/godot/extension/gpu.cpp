@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <list>
 #include <utility>
 
@@ -41,12 +42,18 @@ class Call {
       if (stage_ == Stage::GivenUp) return;
       stage_ = Stage::Begun;
     }
-    function_();
+    std::exception_ptr thrown;
+    try {
+      function_();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
     const std::lock_guard lock(mutex_);
+    thrown_ = thrown;
     stage_ = Stage::Over;
     changed_.notify_all();
   }
-  // False: it was given up.
+  // False: it was given up. Throws what the call threw.
   bool wait(std::chrono::seconds most) {
     std::unique_lock lock(mutex_);
     const auto end = std::chrono::steady_clock::now() + most;
@@ -58,6 +65,7 @@ class Call {
       }
     }
     changed_.wait(lock, [this] { return stage_ == Stage::Over; });
+    if (thrown_) std::rethrow_exception(thrown_);
     return true;
   }
 
@@ -66,6 +74,7 @@ class Call {
   std::mutex mutex_;
   std::condition_variable changed_;
   Stage stage_ = Stage::Waiting;
+  std::exception_ptr thrown_;
   std::function<void()> function_;
 };
 

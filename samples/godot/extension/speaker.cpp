@@ -52,13 +52,6 @@ void HeedSpeaker::forget() {
   talk_.reset();
 }
 
-bool HeedSpeaker::refuse_thread(const char* method) const {
-  if (std::this_thread::get_id() == thread_) return false;
-  godot::error(std::string("HeedSpeaker.") + method +
-               ": called on a thread that did not make the node; use call_deferred()");
-  return true;
-}
-
 bool HeedSpeaker::refuse_speaking(const char* method) const {
   if (!speaking()) return false;
   godot::error(std::string("HeedSpeaker.") + method +
@@ -68,7 +61,7 @@ bool HeedSpeaker::refuse_speaking(const char* method) const {
 
 godot::Error HeedSpeaker::open(godot::Object object, const std::string& path) {
   const Stopwatch stopwatch;
-  if (refuse_thread("open")) return godot::Error::Unavailable;
+  if (refuse_thread("HeedSpeaker.open")) return godot::Error::Unavailable;
   const HeedDevice* device = HeedDevice::opened(object, "HeedSpeaker.open");
   if (device == nullptr) return godot::Error::InvalidParameter;
   if (!device->can_serve_models("HeedSpeaker.open")) return godot::Error::Unavailable;
@@ -89,7 +82,7 @@ godot::Error HeedSpeaker::become(talk::Persona persona) {
 
 godot::Error HeedSpeaker::set_persona(const std::string& text) {
   const Stopwatch stopwatch;
-  if (refuse_thread("set_persona")) return godot::Error::Unavailable;
+  if (refuse_thread("HeedSpeaker.set_persona")) return godot::Error::Unavailable;
   if (refuse_speaking("set_persona")) return godot::Error::Busy;
   talk::Persona persona;
   persona.system = text;
@@ -98,7 +91,7 @@ godot::Error HeedSpeaker::set_persona(const std::string& text) {
 
 godot::Error HeedSpeaker::set_persona_file(const std::string& path) {
   const Stopwatch stopwatch;
-  if (refuse_thread("set_persona_file")) return godot::Error::Unavailable;
+  if (refuse_thread("HeedSpeaker.set_persona_file")) return godot::Error::Unavailable;
   if (refuse_speaking("set_persona_file")) return godot::Error::Busy;
   talk::Persona persona;
   std::string problem;
@@ -109,7 +102,7 @@ godot::Error HeedSpeaker::set_persona_file(const std::string& path) {
 
 godot::Error HeedSpeaker::say(const std::string& text) {
   const Stopwatch stopwatch;
-  if (refuse_thread("say")) return godot::Error::Unavailable;
+  if (refuse_thread("HeedSpeaker.say")) return godot::Error::Unavailable;
   if (!model_) {
     godot::error("HeedSpeaker.say: there is no model; call open() first");
     return godot::Error::Unconfigured;
@@ -124,7 +117,7 @@ godot::Error HeedSpeaker::say(const std::string& text) {
 void HeedSpeaker::cancel() {
   {
     const Stopwatch stopwatch;
-    if (refuse_thread("cancel") || !speaking()) return;
+    if (refuse_thread("HeedSpeaker.cancel") || !speaking()) return;
     model_->cancel(talk_, *answer_);
     answer_.reset();
   }
@@ -141,7 +134,7 @@ void HeedSpeaker::set_budget_msec(double milliseconds) {
 
 godot::Error HeedSpeaker::look(int64_t word) {
   const Stopwatch stopwatch;
-  if (refuse_thread("look")) return godot::Error::Unavailable;
+  if (refuse_thread("HeedSpeaker.look")) return godot::Error::Unavailable;
   if (refuse_speaking("look")) return godot::Error::Busy;
   if (!talk_ || text_.empty() || word < 0) {
     godot::error("HeedSpeaker.look: there is no such word; ask after finished, with the word's number from 0 on");

@@ -5,16 +5,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "godot.hpp"
 #include "speaker_model.hpp"
 
-class HeedSpeaker final : public godot::Instance {
+class HeedSpeaker final : public godot::Node {
  public:
   static const godot::Class& description();
 
-  explicit HeedSpeaker(godot::Object object) : Instance(object), thread_(std::this_thread::get_id()) {}
+  using Node::Node;
   ~HeedSpeaker() override;
 
   godot::Error open(godot::Object device, const std::string& path);
@@ -40,18 +39,15 @@ class HeedSpeaker final : public godot::Instance {
   // signals not counted.
   int64_t take_spent_usec() const;
 
-  void ready() override { set_process(true); }
   void process() override;
 
  private:
-  bool refuse_thread(const char* method) const;
   bool refuse_speaking(const char* method) const;
   godot::Error become(talk::Persona persona);
   void forget();
   [[nodiscard]] bool tell_answer(const SpeakerAnswer::News& news);
   void tell_look();
 
-  std::thread::id thread_;  // the one that made the node; all of its calls belong there
   std::shared_ptr<SpeakerModel> model_;
   std::shared_ptr<SpeakerTalk> talk_;      // null: the next question begins one
   std::shared_ptr<SpeakerAnswer> answer_;  // null: the character is silent

@@ -31,6 +31,7 @@ struct EncoderModel {
   heed::Status status = heed::Status::NotReady;
   godot::Texts intents;
   std::vector<float> vectors;  // [intents, width], each of length 1
+  heed::Status status_of_intents = heed::Status::Ok;
 
   std::mutex mutex;  // of these two
   std::deque<Found> found;
@@ -57,10 +58,16 @@ struct EncoderModel {
 
 Found EncoderModel::find(const std::string& text) {
   Found result{text, "", {}, {}};
-  std::vector<float> vector;
-  if (status == heed::Status::Ok && !intents.empty()) status = encode({text}, &vector);
   if (status != heed::Status::Ok) {
     result.problem = std::string("the model cannot be used: ") + heed::to_string(status) + godot::why_no_file(path);
+    return result;
+  }
+  // A text that fails says nothing of the next one.
+  std::vector<float> vector;
+  heed::Status encoded = status_of_intents;
+  if (encoded == heed::Status::Ok && !intents.empty()) encoded = encode({text}, &vector);
+  if (encoded != heed::Status::Ok) {
+    result.problem = std::string("nothing can be compared: ") + heed::to_string(encoded);
     return result;
   }
   std::vector<float> cosine(intents.size());
@@ -92,6 +99,7 @@ bool HeedTextEncoder::check_open(const char* method) const {
 }
 
 godot::Error HeedTextEncoder::open(godot::Object object, const std::string& path) {
+  if (refuse_thread("HeedTextEncoder.open")) return godot::Error::Unavailable;
   const HeedDevice* device = HeedDevice::opened(object, "HeedTextEncoder.open");
   if (device == nullptr) return godot::Error::InvalidParameter;
   if (!device->can_serve_models("HeedTextEncoder.open")) return godot::Error::Unavailable;
@@ -108,15 +116,19 @@ godot::Error HeedTextEncoder::open(godot::Object object, const std::string& path
 }
 
 godot::Error HeedTextEncoder::set_intents(const godot::Texts& intents) {
+  if (refuse_thread("HeedTextEncoder.set_intents")) return godot::Error::Unavailable;
   if (!check_open("set_intents")) return godot::Error::Unconfigured;
   model_->worker.post([model = model_, intents] {
     model->intents = intents;
-    if (model->status == heed::Status::Ok && !intents.empty()) model->status = model->encode(intents, &model->vectors);
+    model->status_of_intents = heed::Status::Ok;
+    if (model->status == heed::Status::Ok && !intents.empty())
+      model->status_of_intents = model->encode(intents, &model->vectors);
   });
   return godot::Error::Ok;
 }
 
 godot::Error HeedTextEncoder::ask(const std::string& text) {
+  if (refuse_thread("HeedTextEncoder.ask")) return godot::Error::Unavailable;
   if (!check_open("ask")) return godot::Error::Unconfigured;
   {
     const std::lock_guard lock(model_->mutex);

@@ -11,11 +11,11 @@
 
 struct EncoderModel;
 
-class HeedTextEncoder final : public godot::Instance {
+class HeedTextEncoder final : public godot::Node {
  public:
   static const godot::Class& description();
 
-  explicit HeedTextEncoder(godot::Object object) : Instance(object) {}
+  using Node::Node;
   ~HeedTextEncoder() override;
 
   godot::Error open(godot::Object device, const std::string& path);
@@ -23,7 +23,6 @@ class HeedTextEncoder final : public godot::Instance {
   godot::Error ask(const std::string& text);
   bool is_asking() const;
 
-  void ready() override { set_process(true); }
   void process() override;
 
  private:

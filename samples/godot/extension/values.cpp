@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "interface.hpp"
@@ -32,6 +33,7 @@ struct Packed {
     method(array, nullptr, &result, 0);
     return static_cast<size_t>(result);
   }
+  // An array of so many elements; of none, and an exception, where Godot has not the memory.
   static void make(void* place, size_t elements) {
     static const GDExtensionPtrConstructor constructor = variant_get_ptr_constructor(type, 0);
     static const GDExtensionPtrBuiltInMethod method = [] {
@@ -43,6 +45,7 @@ struct Packed {
     const void* arguments[] = {&wanted};
     int64_t result = 0;
     method(place, arguments, &result, 1);
+    if (result != 0) throw std::bad_alloc();
   }
 };
 using PackedBytes = Packed<GDEXTENSION_VARIANT_TYPE_PACKED_BYTE_ARRAY>;

@@ -28,6 +28,23 @@ func ones(count: int) -> PackedFloat32Array:
 	values.fill(1.0)
 	return values
 
+func texture() -> RID:
+	var made: Array[RID] = []
+	RenderingServer.call_on_render_thread(func() -> void:
+		var format := RDTextureFormat.new()
+		format.width = 8
+		format.height = 8
+		format.format = RenderingDevice.DATA_FORMAT_R32_SFLOAT
+		format.usage_bits = RenderingDevice.TEXTURE_USAGE_STORAGE_BIT
+		made.append(RenderingServer.get_rendering_device().texture_create(format, RDTextureView.new())))
+	RenderingServer.force_sync()
+	return made[0]
+
+# Some machines promise any memory that is asked for, and end the program that uses it.
+func promises_all_memory() -> bool:
+	var setting := FileAccess.open("/proc/sys/vm/overcommit_memory", FileAccess.READ)
+	return setting == null or setting.get_line() == "1"
+
 # Frames go on, and how many runs the layer has ended is known afterwards.
 func runs_after_frames(attention: HeedAttention) -> int:
 	for frame in 4:
@@ -52,6 +69,11 @@ func properties() -> void:
 	check(attention.open_by_rule(device, 1) == ERR_INVALID_PARAMETER, "64 wide for three heads")
 	check(attention.set_weight("in_proj_bias", ones(3)) == ERR_INVALID_PARAMETER, "a weight of another size")
 	check(attention.set_weight("none", ones(3)) == ERR_INVALID_PARAMETER, "a weight that is not there")
+	attention.heads = 1024
+	attention.key_width = 1024
+	attention.width = 65536
+	if not promises_all_memory():
+		check(attention.open_by_rule(device, 1) == ERR_OUT_OF_MEMORY, "weights of a terabyte")
 	check(not HeedDevice.new().create_buffer(16).is_valid(), "a buffer of a device that is not open")
 
 func buffers() -> void:
@@ -78,12 +100,14 @@ func buffers() -> void:
 	check(attention.bind_buffer("y", x) == OK, "one buffer for input and output")
 	before = attention.get_runs()
 	check(await runs_after_frames(attention) == before, "nothing is computed in place")
+	var image := texture()
+	check(attention.bind_buffer("y", image) == OK, "bind")
+	check(await runs_after_frames(attention) == before, "nothing is computed into a texture")
 	check(attention.run(ones(3), PackedFloat32Array()).is_empty(), "no whole row")
 	check(attention.run(ones(ROWS * WIDTH), ones(8)).is_empty(), "a context that the layer has not")
 	check(attention.run(ones(ROWS * WIDTH), PackedFloat32Array()).size() == ROWS * WIDTH, "and it goes on")
-	device.free_buffer(x)
-	device.free_buffer(small)
-	device.free_buffer(RID())
+	for buffer: RID in [x, small, image, RID()]:
+		device.free_buffer(buffer)
 
 func threads() -> void:
 	var local := RenderingServer.create_local_rendering_device()

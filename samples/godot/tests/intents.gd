@@ -37,6 +37,9 @@ func run(path: String) -> void:
 	var told := []
 	var node := encoder(device, path, told)
 	check(node.set_intents(PackedStringArray(INTENTS)) == OK, "set_intents")
+	var thread := Thread.new()
+	thread.start(func() -> int: return node.ask("from a thread"))
+	check(thread.wait_to_finish() == ERR_UNAVAILABLE, "ask on another thread")
 	for text: String in ["I need a new blade", "where can I sleep tonight?", "shoo! get off the roof, you crows"]:
 		check(node.ask(text) == OK and node.is_asking(), "ask")
 	check(await until(func() -> bool: return told.size() == 3), "three answers")
@@ -44,6 +47,11 @@ func run(path: String) -> void:
 		check(told[i].size() == 3 and told[i][1][0] == INTENTS[i], "what '%s' means: %s" % [told[i][0], told[i][1]])
 		check(told[i][1].size() == 3 and told[i][2][0] >= told[i][2][1] and told[i][2][1] >= told[i][2][2] and told[i][2][0] < 1.001, "the nearest first")
 	check(not node.is_asking(), "nothing is left")
+	# Whatever is typed has an answer.
+	told.clear()
+	for text: String in ["", "   ", "sword ".repeat(20000), char(0xFFFD), char(0x1F5E1)]:
+		node.ask(text)
+	check(await until(func() -> bool: return told.size() == 5) and told.all(func(one: Array) -> bool: return one.size() == 3), "odd texts")
 	# The same text is itself.
 	told.clear()
 	node.ask(INTENTS[1])

@@ -109,6 +109,21 @@ func two_at_once() -> void:
 	check(await until(func() -> bool: return finished.size() == 1), "a second answer")
 	smith.free()
 
+# As scenes do that a thread loads.
+func made_on_a_thread() -> void:
+	var maker := Thread.new()
+	maker.start(func() -> HeedSpeaker: return HeedSpeaker.new())
+	var node: HeedSpeaker = maker.wait_to_finish()
+	check(node.open(device, model) == ERR_UNAVAILABLE, "open on another thread than the maker's")
+	root.add_child(node)
+	check(node.open(device, model) == OK, "open in the tree")
+	node.answer_tokens = 2
+	finished.clear()
+	node.finished.connect(func(answer: String) -> void: finished[0] = answer)
+	check(node.say("Hello?") == OK, "say in the tree")
+	check(await until(func() -> bool: return finished.size() == 1), "an answer of a node that a thread made")
+	node.free()
+
 # What the first and the last word of an answer looked at has the word that was asked, and nothing that comes later.
 func looks(node: HeedSpeaker, asked: String) -> void:
 	var words := node.get_answer().split(" ", false)
@@ -150,7 +165,7 @@ func budgets() -> void:
 		check(await until(func() -> bool: return finished.size() == 1), "an answer within a budget of %s ms" % budget)
 		took[budget] = Time.get_ticks_msec() - begin
 	print("12 tokens took %d ms, with a budget of 0.5 ms %d ms" % [took[0.0], took[0.5]])
-	check(took[0.5] > 2 * took[0.0], "half a millisecond of a frame is a small part")
+	check(took[0.5] > 2 * mini(took[0.0], took[-1.0]), "half a millisecond of a frame is a small part")
 	rest[0] = true
 	for other in others:
 		other.wait_to_finish()
@@ -264,6 +279,7 @@ func _initialize() -> void:
 func run(hostile: String, persona: String) -> void:
 	wrong_calls()
 	await two_at_once()
+	await made_on_a_thread()
 	await budgets()
 	await cancelled()
 	await freed_by_handlers()

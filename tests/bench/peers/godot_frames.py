@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the table of godot_frames.sh from the logs of its rows: a line of milliseconds for each frame, and a last one of "# ..." that
-says how many tokens came in how many seconds.
+"""Prints the table of godot_frames.sh from the logs of its rows, FOLDER/ROW.ROUND.txt: a line of milliseconds for each frame, and a last
+one of "# ..." that says how many tokens came in how many seconds.
 
     godot_frames.py [--form text|markdown] [--command COMMAND] [--setting TEXT] BUDGET_MS FOLDER ROW...
 
@@ -8,6 +8,7 @@ Says behind the table which aims are met, "ok", or missed. On the CPU and on the
 1.25 times the silent one plus the budget, the worst frame at most twice that percentile, and at least half of the tokens arrive that
 come without a budget: on the CPU, of those with nothing drawn; on the GPU, which is there only where frames are drawn, beside frames."""
 import argparse
+import glob
 import os
 
 NAMES = {
@@ -21,13 +22,17 @@ LIMITED = {"heed": "alone", "heed-gpu": "unlimited-gpu"}
 
 
 class Row:
-    def __init__(self, path):
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().split("\n")
-        self.frames = sorted(float(line) for line in lines if line and not line.startswith("#"))
-        words = next(line for line in reversed(lines) if line.startswith("#")).split()[1:]
-        told = dict(zip(words[::2], words[1::2]))
-        self.seconds, self.tokens = float(told["seconds"]), int(told["tokens"])
+    def __init__(self, paths):
+        self.frames, self.seconds, self.tokens = [], 0, 0
+        for path in paths:
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            self.frames += [float(line) for line in lines if line and not line.startswith("#")]
+            words = next(line for line in reversed(lines) if line.startswith("#")).split()[1:]
+            told = dict(zip(words[::2], words[1::2]))
+            self.seconds += float(told["seconds"])
+            self.tokens += int(told["tokens"])
+        self.frames.sort()
 
     def at(self, share):
         """The frame time that so large a share of frames does not exceed."""
@@ -76,8 +81,8 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("rows", nargs="+", choices=NAMES)
     given = parser.parse_args()
-    paths = {row: os.path.join(given.folder, row + ".txt") for row in given.rows}
-    read = {row: Row(path) for row, path in paths.items() if os.path.exists(path)}
+    logs = {row: glob.glob(os.path.join(given.folder, row + ".[0-9]*.txt")) for row in given.rows}
+    read = {row: Row(paths) for row, paths in logs.items() if paths}
     lines = list(table(given.budget, given.rows, read))
     if given.form == "markdown":
         print(f"`{given.command}`: {given.setting}.\n")

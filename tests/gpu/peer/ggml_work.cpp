@@ -40,7 +40,8 @@ struct Words {
 };
 
 ggml_type type_of(const std::string& word) {
-  for (const ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q8_0})
+  for (const ggml_type type :
+       {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q8_0})
     if (word == ggml_type_name(type)) return type;
   return GGML_TYPE_F32;
 }

@@ -19,7 +19,7 @@ struct Measured {
   uint64_t dispatches = 0;
   uint64_t ran = 0;            // workgroups of one that were interpreted
   interpreter::Counts counts;  // of one
-  double bound_bytes = 0;      // of what one is bound to
+  double bound_bytes = 0;      // of what one is bound to and touches
   Figures figures;
   std::string lacking;  // why nothing was counted
 };

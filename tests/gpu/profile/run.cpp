@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <random>
 
@@ -139,14 +140,8 @@ bool HeedWork::measure(const Node& pass, const KernelUse& use, const Dispatch& d
   std::array<Binding, kMaxBindings> bindings;
   std::array<vulkan::Access, kMaxBindings> accesses;
   size_t count = 0;
-  double bytes = 0;
   for (uint32_t b = 0; b < use.buffer_count; ++b) {
     bindings[b] = bind(pass, use, b, &accesses[count]);
-    // Absent operands have a buffer that another binding has, too.
-    const auto is_same = [&](const Binding& other) {
-      return other.memory == bindings[b].memory && other.offset == bindings[b].offset;
-    };
-    if (std::none_of(bindings.begin(), bindings.begin() + b, is_same)) bytes += static_cast<double>(bindings[b].range);
     if (accesses[count].end != 0) ++count;
   }
   if (hazards_.enter({accesses.data(), count})) ++result_->barriers;
@@ -161,7 +156,6 @@ bool HeedWork::measure(const Node& pass, const KernelUse& use, const Dispatch& d
     fresh.constants.append(i == 0 ? "" : " ").append(std::to_string(use.key.spec[i]));
   fresh.groups = dispatch.groups;
   fresh.dispatches = 1;
-  fresh.bound_bytes = bytes;
   fresh.subgroup = use.key.subgroup != 0 ? use.key.subgroup : compiler_.capabilities().subgroup_size;
   Compiled compiled;
   if (!compiler_.compile(use.key, &compiled)) return false;
@@ -193,6 +187,19 @@ bool HeedWork::run() {
   return true;
 }
 
+// Of each binding no more than it holds, and no more than was touched there: some go on behind what a kernel needs of them.
+double bound_bytes(const interpreter::Counts& counts, std::span<const Binding> bindings) {
+  std::map<std::pair<const Memory*, uint64_t>, uint64_t> ranges;
+  for (const Binding& binding : bindings) {
+    uint64_t& range = ranges[{binding.memory, binding.offset}];
+    range = std::max(range, binding.range);
+  }
+  uint64_t bytes = 0;
+  for (const auto& [place, segments] : counts.touched_at)
+    bytes += std::min(ranges[place], segments[0] * interpreter::kSegments[0]);
+  return static_cast<double>(bytes);
+}
+
 }  // namespace
 
 bool interpret(interpreter::Interpreter& interpreter, interpreter::Launch launch, Measured* measured) {
@@ -206,6 +213,7 @@ bool interpret(interpreter::Interpreter& interpreter, interpreter::Launch launch
     interpreter.run(launch, &report);
     measured->ran = measured->counts.workgroups;
     measured->counts.scale(all, measured->ran);
+    measured->bound_bytes = bound_bytes(measured->counts, launch.bindings);
   } catch (const std::runtime_error& error) {
     measured->lacking = error.what();
     measured->counts = {};

@@ -3,7 +3,7 @@
 
   table.py CSV...
 
-Columns are told in README.md. Where a work has rows of two engines, ratios are heed's figure by the other's."""
+Columns and aims are told in README.md."""
 import csv
 import json
 import pathlib
@@ -67,17 +67,58 @@ def figures(work, segment, least_bytes):
     cache, _ = work.all_moved(segment)
     per = (lambda amount: "-" if not multiplied else "%.3g" % (amount / multiplied))
     lanes = sum(int(row["issues"]) * int(row["subgroup"]) * int(row["dispatches"]) for row in work.rows)
-    slots = int(main["loop_instructions"]) + (MATRIX_SLOTS - 1) * int(main["loop_matrix"])
-    in_loop = int(main["loop_multiply_adds"]) + MATRIX_SLOTS * int(main["loop_matrix"])
+    loop = share_of_loop(work)
     return ["%d / %d" % (work.dispatches, work.barriers), main["registers"],
             "%d" % sum(int(row["spills"]) > 0 or int(row["scratch"]) > 0 for row in work.rows), main["shared"], main["occupancy"],
+            main["cycles"],
             per(cache), per(least_bytes) if least_bytes else "-", per(s["shared_bytes"]),
             percent(s["shared_turns"] - s["fewest_turns"], s["shared_turns"]), percent(s["bytes"], s["segments_%d" % segment] * segment),
-            percent(s["lanes"], lanes), "%.3g" % (s["group_barriers"] / max(1, s["workgroups"])), percent(in_loop, slots)]
+            percent(s["lanes"], lanes), "%.3g" % (s["group_barriers"] / max(1, s["workgroups"])),
+            "%.0f %%" % (100 * loop) if loop else "-"]
 
 
-TITLES = ["dispatches / barriers", "registers", "kernels that spill", "shared, bytes", "occupancy", "bytes a multiply-add", "least",
+TITLES = ["dispatches / barriers", "registers", "kernels that spill", "shared, bytes", "occupancy", "cycles", "bytes a multiply-add", "least",
           "shared bytes a multiply-add", "conflicts", "wanted of segments", "lanes at work", "barriers a group", "inner loop multiplies"]
+
+
+def share_of_loop(work):
+    """Of the issue slots in the inner loop of the main kernel, those that multiply; 0: not known."""
+    main = work.main
+    slots = int(main["loop_instructions"]) + (MATRIX_SLOTS - 1) * int(main["loop_matrix"])
+    return (int(main["loop_multiply_adds"]) + MATRIX_SLOTS * int(main["loop_matrix"])) / slots if slots else 0
+
+
+AIMS = ["bytes", "shared bytes", "conflicts", "inner loop multiplies", "bound", "dispatches", "barriers", "subgroups"]
+
+
+def aims(heed, ggml, machine, launch):
+    """heed's figure by ggml's for each of AIMS, of conflicts heed's own; bold where the aim is missed, - where there is none."""
+    name = heed.rows[0]["work"]
+    segment = machine["segment"]
+
+    def cell(value, good, text="%.2f"):
+        return (text if good else "**" + text + "**") % value
+
+    def ratio(a, b, good):
+        return cell(a / b, good(a / b)) if a and b else "-"
+
+    turns = heed.sum["shared_turns"]
+    conflicts = 100.0 * (turns - heed.sum["fewest_turns"]) / turns if turns else None
+    loops = share_of_loop(heed), share_of_loop(ggml)
+    # Of f32 tiles what counts is heed's own share: the peer's are products of matrix units, after rounding to f16.
+    tiles = name.startswith("product f32") and heed.main["kernel"] == "matmul_f32"
+    whole = name.startswith(("smollm2", "encoder"))
+    needs_matrix = any(w.sum["matrix_multiply_adds"] and not machine["matrix"] for w in (heed, ggml))
+    bounds = [max(w.times(machine, launch).values()) for w in (heed, ggml)]
+    on_matrix = int(heed.main["matrix_operations"]) > 0
+    return [ratio(heed.all_moved(segment)[0], ggml.all_moved(segment)[0], lambda x: x <= 0.9),
+            ratio(heed.sum["shared_bytes"], ggml.sum["shared_bytes"], lambda x: x <= 0.9),
+            "-" if conflicts is None else cell(conflicts, conflicts <= 2, "%.0f %%"),
+            cell(100 * loops[0], loops[0] >= 0.85, "%.0f %%") if tiles else ratio(*loops, lambda x: x >= 1.1),
+            "-" if needs_matrix else ratio(*bounds, lambda x: x <= 0.85),
+            ratio(heed.dispatches, ggml.dispatches, lambda x: x <= 0.5) if whole else "-",
+            ratio(heed.barriers, ggml.barriers, lambda x: x <= 0.5) if whole else "-",
+            ratio(float(heed.main["occupancy"]), float(ggml.main["occupancy"]), lambda x: x >= 1) if on_matrix else "-"]
 
 
 def line(cells):
@@ -102,8 +143,15 @@ def main():
                 work = Work(rows)
                 cells = figures(work, segment, float(engines["heed"][0]["work_bytes"]) if "heed" in engines else 0)
                 if work.lacking:
-                    cells = cells[:5] + ["not interpreted: " + work.lacking[0]] + ["-"] * (len(cells) - 6)
+                    cells = cells[:6] + ["not interpreted: " + work.lacking[0]] + ["-"] * (len(cells) - 7)
                 line([name, engine] + cells)
+        name, machine = next(iter(machines.items()))
+        print("\n### %s: heed's figures by ggml's, the bound that of %s\n" % (target, name))
+        line(["work"] + AIMS)
+        line(["---"] * (1 + len(AIMS)))
+        for name, engines in of_target.items():
+            if len(engines) == 2 and not any(row["lacking"] for rows in engines.values() for row in rows):
+                line([name] + aims(Work(engines["heed"]), Work(engines["ggml"]), machine, data["launch"]))
         print("\n### %s: least milliseconds, and what they are\n" % target)
         line(["work"] + [cell for name in machines for cell in (name + ", heed", "ggml", "heed / ggml")])
         line(["---"] * (1 + 3 * len(machines)))

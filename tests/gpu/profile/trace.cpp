@@ -88,14 +88,12 @@ bool Trace::dispatch(std::istream& line) {
   line >> same.pipeline >> same.groups[0] >> same.groups[1] >> same.groups[2] >> all;
   same.push = all.substr(0, 8 * kWordsThatCount);
   std::array<Binding, 16> bindings;
-  double bytes = 0;
   for (std::string text; line >> text;) {
     unsigned number = 0, buffer = 0;
     unsigned long long offset = 0, range = 0;
     if (std::sscanf(text.c_str(), "%u:%u:%llu:%llu", &number, &buffer, &offset, &range) != 4) return false;
     if (number >= bindings.size()) return false;
     bindings[number] = {buffers_.at(buffer).get(), offset, range, true};
-    bytes += static_cast<double>(range);
   }
   const auto [known, is_new] = same_.emplace(same, result_->kernels.size());
   if (!is_new) {
@@ -108,7 +106,6 @@ bool Trace::dispatch(std::istream& line) {
   fresh.constants = pipeline.constants;
   fresh.groups = same.groups;
   fresh.dispatches = 1;
-  fresh.bound_bytes = bytes;
   fresh.subgroup = pipeline.key.subgroup != 0 ? pipeline.key.subgroup : compiler_.capabilities().subgroup_size;
   std::vector<std::byte> push;
   for (size_t i = 0; i + 1 < all.size(); i += 2)

@@ -14,7 +14,7 @@ std::string text(std::initializer_list<int64_t> sizes) {
 
 // Rows are f32 beside quantized weights, as in language models, and else of the weights' type.
 Work product(DType type, int64_t m, int64_t n, int64_t k) {
-  const DType rows = type == DType::F16 ? DType::F16 : DType::F32;
+  const DType rows = type == DType::F16 || type == DType::BF16 ? type : DType::F32;
   return {std::string("product ") + to_string(type) + " " + text({m, n, k}),
           [=](Graph& g) { g.output("y", g.linear(g.input("x", {m, k}, rows), g.weight("w", {n, k}, type))); }};
 }
@@ -24,15 +24,17 @@ struct Heads {
 };
 constexpr Heads kSmall = {12, 12, 64}, kLarge = {32, 8, 128};
 
+// Token by token, all heads of one beside each other, as both engines' kernels leave it for the product behind.
+void output_of_tokens(Graph& g, const AttentionResult& attended) { g.output("y", g.transpose(attended.output, 1, 2)); }
+
 Work attention(DType type, const Heads& heads, int64_t tokens, bool causal) {
   std::string name = std::string("attention ") + to_string(type) + " " + text({heads.queries, heads.width});
   return {name + " " + std::to_string(tokens) + (causal ? " causal" : ""), [=](Graph& g) {
             const auto input = [&](const char* what, int64_t count) {
               return g.input(what, {1, count, tokens, heads.width}, type);
             };
-            g.output("y", g.attention(input("q", heads.queries), input("k", heads.keys), input("v", heads.keys),
-                                      {.causal = causal ? Causal::TopLeft : Causal::None})
-                              .output);
+            output_of_tokens(g, g.attention(input("q", heads.queries), input("k", heads.keys), input("v", heads.keys),
+                                            {.causal = causal ? Causal::TopLeft : Causal::None}));
           }};
 }
 
@@ -41,7 +43,7 @@ Work token_after(DType type, const Heads& heads, int64_t keys) {
           [=](Graph& g) {
             const Tensor q = g.input("q", {1, heads.queries, 1, heads.width}, type);
             const auto past = [&](const char* what) { return g.input(what, {1, heads.keys, keys, heads.width}, type); };
-            g.output("y", g.attention(q, past("k"), past("v")).output);
+            output_of_tokens(g, g.attention(q, past("k"), past("v")));
           }};
 }
 
@@ -81,14 +83,33 @@ Work encoder(DType type, int64_t tokens) {
           }};
 }
 
+// A step of AdamW on two layers of that encoder; the classes of the tokens are its columns.
+Work training(DType type, int64_t tokens) {
+  return {std::string("training ") + to_string(type) + " " + std::to_string(tokens), [=](Graph& g) {
+            constexpr int64_t kWidth = 768;
+            const nn::EncoderLayerOptions layer = {.attention = {.heads = 12},
+                                                   .feed_forward = {.hidden = 3072, .activation = Activation::GeluErf}};
+            const Tensor x = g.input("x", {1, tokens, kWidth}, type);
+            const Tensor y = nn::encoder_stack(g, x, "layers", layer, {.layers = 2});
+            const Tensor losses =
+                g.cross_entropy(g.reshape(y, {tokens, kWidth}), g.input("classes", {tokens}, DType::I32));
+            const Tensor loss = g.mean(g.reshape(losses, {1, tokens}), 1);
+            train::Optimizer optimizer;
+            static_cast<void>(optimizer.add_weights(g));
+            const std::vector<Tensor> gradients = train::gradients(g, loss, optimizer.weights(g));
+            g.output("loss", loss);
+            g.output("step", optimizer.step(g, gradients, optimizer.settings(g)));
+          }};
+}
+
 std::vector<Work> make_works() {
   std::vector<Work> all;
-  for (const DType type : {DType::F16, DType::F32}) {
+  for (const DType type : {DType::F16, DType::BF16, DType::F32}) {
     all.push_back(product(type, 512, 3072, 768));
     all.push_back(product(type, 512, 768, 3072));
     all.push_back(product(type, 4096, 4096, 4096));
   }
-  for (const DType type : {DType::F16, DType::F32, DType::Q4_0, DType::Q8_0})
+  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::Q4_0, DType::Q8_0})
     for (const int64_t m : {1, 4, 8}) all.push_back(product(type, m, 4096, 4096));
   all.push_back(product(DType::Q8_0, 512, 4096, 4096));
   for (const Heads& heads : {kSmall, kLarge})
@@ -108,6 +129,7 @@ std::vector<Work> make_works() {
   }));
   all.push_back(smollm2(DType::Q4_1, 512));
   all.push_back(encoder(DType::F16, 512));
+  all.push_back(training(DType::F32, 512));
   return all;
 }
 

@@ -1,0 +1,36 @@
+// Files that are whole, or not there.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace learn {
+
+// Files that are written beside those that are there, and take their names once all of them are whole.
+class Unfinished {
+ public:
+  Unfinished() = default;
+  Unfinished(const Unfinished&) = delete;
+  ~Unfinished() {
+    std::error_code none;
+    for (const std::string& path : paths_) std::filesystem::remove(place_of(path), none);
+  }
+  // Where to write what `path` will name.
+  std::string add(const std::string& path) { return place_of(paths_.emplace_back(path)); }
+  bool finish(std::string* error) {
+    std::error_code failed;
+    for (const std::string& path : paths_) {
+      if (!failed) std::filesystem::rename(place_of(path), path, failed);
+      if (failed && error->empty()) *error = path + " cannot be written";
+    }
+    return !failed;
+  }
+
+ private:
+  static std::string place_of(const std::string& path) { return path + ".new"; }
+  std::vector<std::string> paths_;
+};
+
+}  // namespace learn
