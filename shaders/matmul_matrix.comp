@@ -96,7 +96,7 @@ coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
 void multiply_blocks(uint wave_m, uint wave_n) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
-  [[unroll]] for (uint k = 0u; k < BK; k += KS) {
+  for (uint k = 0u; k < BK; k += KS) {
     [[unroll]] for (uint i = 0u; i < FM; ++i) {
       uint m = wave_m + i * MS;
       if (A_K_FAST) coopMatLoad(left[i], sh_a, m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);

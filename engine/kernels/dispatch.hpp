@@ -29,10 +29,10 @@ struct MatrixSize {
 // The portability floor: invocations of a workgroup, and its bytes of shared memory.
 inline constexpr uint32_t kFloorInvocations = 128, kFloorSharedBytes = 16384;
 
-// All that lowering may know of a device. Defaults are the portability floor.
-// Enough for every kernel: compilers of GPUs that have as many, each of 32 bits, keep all values of an invocation there.
+// Registers of an invocation, of 32 bits each, in which compilers keep all values of every kernel.
 inline constexpr uint32_t kManyRegisters = 256;
 
+// All that lowering may know of a device. Defaults are the portability floor.
 struct Capabilities {
   uint32_t max_invocations = kFloorInvocations;        // per workgroup of heed's, which is a row
   uint32_t max_group_invocations = kFloorInvocations;  // per workgroup of a host's, which may be a box

@@ -22,8 +22,6 @@ struct Tile {
   Why why;
 
   constexpr uint32_t invocations() const { return (bm / tm) * (bn / tn); }
-  // Sums, and what compilers need beside them: two blocks on their way and the factors at hand.
-  constexpr uint32_t registers() const { return tm * tn + 72; }
   constexpr uint32_t shared_bytes() const {
     using uint = uint32_t;
     const uint BM = bm, BN = bn, BK = bk;
@@ -40,7 +38,7 @@ constexpr Tile kTiles[] = {
     {4, 64, 32, 2, 1, 0.25, HEED_MATMUL_WHY("4x64 tiles: up to 4 rows")},
 };
 
-// Whether a tile fits every device, as all but the largest must.
+// Whether a tile fits every device, as all but the two largest must.
 constexpr bool fits_floor(const Tile& tile) {
   return tile.invocations() <= kFloorInvocations && tile.shared_bytes() <= kFloorSharedBytes;
 }
@@ -52,10 +50,14 @@ static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& t
   return all % (tile.bk / 4) == 0 && all % tile.bm == 0 && all % tile.bn == 0 && tile.bn % 4 == 0;
 }));
 
-// A tile beyond the portability floor is for GPUs that have room for it. Of the two that are, a device gets one.
+// The 64 sums of an invocation of the largest tile, two blocks on their way and the factors at hand.
+constexpr uint32_t kRegistersOfLargest = 136;
+
+// A tile beyond the portability floor is for GPUs that have room for it; which of the two, their registers say.
 bool fits(const Capabilities& device, const Tile& tile) {
-  return fits_floor(tile) || (!device.software && tile.invocations() <= device.max_invocations &&
-                              tile.shared_bytes() <= device.shared_bytes && tile.registers() <= device.registers);
+  const Tile& large = kTiles[device.registers < kRegistersOfLargest ? 1 : 0];
+  return fits_floor(tile) || (&tile == &large && !device.software && tile.invocations() <= device.max_invocations &&
+                              tile.shared_bytes() <= device.shared_bytes);
 }
 
 }  // namespace
@@ -63,7 +65,7 @@ bool fits(const Capabilities& device, const Tile& tile) {
 void list_tiles(const Select& select, Candidates* candidates) {
   const Operands operands = operands_of(select);
   for (const Tile& tile : kTiles) {
-    if (!fits(select.device, tile) || (&tile == &kTiles[1] && fits(select.device, kTiles[0]))) continue;
+    if (!fits(select.device, tile)) continue;
     const double group = tile.bm * tile.bn / tile.efficiency * (select.device.software ? kBarriersOnCpu : 1);
     Candidate& one = add_tile(candidates, kTileKernels.of(operands), tile.invocations(), tile.bm, tile.bn, group);
     one.set(Tiles::BK, tile.bk).set(Tiles::TM, tile.tm).set(Tiles::TN, tile.tn);
