@@ -4,6 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "shared/matmul.glsl"
+#include "shared/spread.glsl"
 #include "shared/matmul_tiles.h"
 #include "shared/matmul_tiles_memory.inc"
 
@@ -81,8 +82,10 @@ struct Place {
   uint row, quad;
 };
 Place first_place(uint across, bool k_fast) {
-  uint i = gl_LocalInvocationID.x;
-  return k_fast ? Place(i / QUADS, i % QUADS) : Place(i % across, i / across);
+  uint i = gl_LocalInvocationID.x, row = i / QUADS;
+  // Eight invocations store at a time: two rows of four quads.
+  if (k_fast) return Place(QUADS == 4u ? spread(row) : row, i % QUADS);
+  return Place(i % across, i / across);
 }
 Place first_a = first_place(BM, A_K_FAST);
 Place first_b = first_place(BN / B_COLUMNS, B_K_FAST);

@@ -9,6 +9,7 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
 #include "shared/matmul.glsl"
+#include "shared/spread.glsl"
 #include "shared/subgroup_sync.glsl"
 #include "shared/matmul_matrix.h"
 
@@ -47,10 +48,6 @@ Block block_of_b(Tile tile, uint k0) {
   if (B_K_FAST) return block_of(at, p.b_n, p.b_k, columns, depth);
   return block_of(at, p.b_k, p.b_n, depth, columns);
 }
-
-// Rows in the order in which they are accessed: neighbours are four apart in shared memory, since two rows that follow
-// each other would lie in the same banks.
-uint spread(uint row) { return (row & ~7u) | (row & 1u) << 2u | (row >> 1u & 3u); }
 
 // The row of octet i of a block. Eight invocations store at a time: two rows of four octets.
 uint row_of(uint i, uint octets) { return octets == 4u ? spread(i / octets) : i / octets; }

@@ -16,9 +16,10 @@ constexpr uint32_t kInvocations = 128;
 // Rows that a workgroup owns and visits.
 struct Tile {
   uint32_t own, visit;
+  uint32_t registers = 0;  // that an invocation must have
 };
-// The first that fits the shared memory is taken.
-constexpr Tile kTiles[] = {{32, 16}, {32, 8}, {16, 8}, {8, 4}, {4, 2}};
+// The first that fits the registers and the shared memory is taken.
+constexpr Tile kTiles[] = {{32, 16, kManyRegisters}, {32, 8}, {16, 8}, {8, 4}, {4, 2}};
 
 uint32_t bytes_of(const Tile& tile, int64_t d_k, int64_t d_v) {
   const int64_t row = 16 * (ceil_div<int64_t>(d_k, 4) + ceil_div<int64_t>(d_v, 4) + 2);
@@ -27,7 +28,7 @@ uint32_t bytes_of(const Tile& tile, int64_t d_k, int64_t d_v) {
 
 std::optional<Tile> tile_for(const Capabilities& device, int64_t d_k, int64_t d_v) {
   for (const Tile& tile : kTiles)
-    if (bytes_of(tile, d_k, d_v) <= device.shared_bytes) return tile;
+    if (tile.registers <= device.registers && bytes_of(tile, d_k, d_v) <= device.shared_bytes) return tile;
   return {};
 }
 

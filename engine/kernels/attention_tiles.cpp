@@ -29,18 +29,25 @@ constexpr uint32_t kManyInvocations = 128, kFewInvocations = 32;  // for many qu
 // Elements of a query, and as many of an output, that a lane keeps in registers. With 64 of each AMD's compilers of
 // 2022 spill some on RDNA 3. Where queries are few each gets more lanes, since most lanes would be idle otherwise.
 constexpr int64_t kElementsPerLane = 40, kElementsPerLaneOfFew = 16;
+// The same where an invocation has fewer than kManyRegisters; it also keeps four logits at a time instead of eight if it has more
+// than kElementsBesideEight.
+constexpr int64_t kElementsPerLaneOfSmall = 32, kElementsBesideEight = 20;
 // A workgroup for many queries takes nearly as long as two for few: its invocations have more elements of a head each.
 constexpr double kTimeOfFew = 1.0, kTimeOfMany = 1.95;
 // With more shared memory fewer workgroups would fit on a core.
 constexpr uint32_t kSharedBytes = 16384;
 
-Tile tile_for(const Heads& heads, uint32_t invocations) {
+Tile tile_for(const Heads& heads, uint32_t invocations, uint32_t registers) {
   Tile tile;
   tile.invocations = invocations;
-  const int64_t elements = invocations == kFewInvocations ? kElementsPerLaneOfFew : kElementsPerLane;
-  while (std::max(heads.d_k, heads.d_v) > elements * tile.lanes) tile.lanes *= 2;
+  const int64_t most = invocations == kFewInvocations ? kElementsPerLaneOfFew
+                       : registers < kManyRegisters   ? kElementsPerLaneOfSmall
+                                                      : kElementsPerLane;
+  const int64_t width = std::max(heads.d_k, heads.d_v);
+  while (width > most * tile.lanes) tile.lanes *= 2;
+  const bool eight = registers >= kManyRegisters || width <= kElementsBesideEight * tile.lanes;
   // Lanes wait for each other once per tk keys, so that a small tile with tk = 8 comes before a large one with tk = 4.
-  for (tile.bk = 32; tile.bk >= 16; tile.bk -= 8)
+  for (tile.bk = 32; eight && tile.bk >= 16; tile.bk -= 8)
     if (tile.shared_bytes(heads) <= kSharedBytes) return tile;
   tile.tk = 4;
   for (tile.bk = 28; tile.bk > 4; tile.bk -= 4)
@@ -66,7 +73,7 @@ void list_tiles(const Asked& asked, const char* without, Candidates* candidates)
   if (!asked.device.allows(id)) return;
   for (const uint32_t invocations : {kManyInvocations, kFewInvocations}) {
     const bool few = invocations == kFewInvocations;
-    const Tile tile = tile_for(asked.heads, invocations);
+    const Tile tile = tile_for(asked.heads, invocations, asked.device.registers);
     Candidate& one = add_queries(candidates, id, invocations, tile.queries());
     one.traits.group = (few ? kTimeOfFew : kTimeOfMany) * (asked.device.software ? kBarriersOnCpu : 1);
     if (few) one.most_split = tile.queries();

@@ -29,6 +29,9 @@ struct MatrixSize {
 // The portability floor: invocations of a workgroup, and its bytes of shared memory.
 inline constexpr uint32_t kFloorInvocations = 128, kFloorSharedBytes = 16384;
 
+// Registers of an invocation, of 32 bits each, in which compilers keep all values of every kernel.
+inline constexpr uint32_t kManyRegisters = 256;
+
 // All that lowering may know of a device. Defaults are the portability floor.
 struct Capabilities {
   uint32_t max_invocations = kFloorInvocations;        // per workgroup of heed's, which is a row
@@ -49,6 +52,7 @@ struct Capabilities {
   bool subgroup_shuffle = false;
   // Taking another lane's value costs as much as many multiply-adds, as on SwiftShader.
   bool slow_shuffle = false;
+  uint32_t registers = kManyRegisters;  // of an invocation; with fewer, kernels get smaller tiles
   // A driver that runs shaders on the CPU. Its subgroups have exactly subgroup_size invocations, workgroups
   // run one after the other on each core, and a barrier costs more than much arithmetic.
   bool software = false;

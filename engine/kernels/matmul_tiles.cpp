@@ -32,16 +32,17 @@ struct Tile {
 };
 constexpr Tile kTiles[] = {
     {128, 128, 16, 8, 8, 1.2, HEED_MATMUL_WHY("128x128 tiles: many rows and columns")},
+    {128, 64, 16, 8, 4, 1.1, HEED_MATMUL_WHY("128x64 tiles: many rows")},
     {64, 64, 16, 8, 4, 1.0, HEED_MATMUL_WHY("64x64 tiles: many rows")},
     {16, 64, 32, 2, 4, 0.6, HEED_MATMUL_WHY("16x64 tiles: few rows")},
     {4, 64, 32, 2, 1, 0.25, HEED_MATMUL_WHY("4x64 tiles: up to 4 rows")},
 };
 
-// Whether a tile fits every device, as all but the largest must.
+// Whether a tile fits every device, as all but the two largest must.
 constexpr bool fits_floor(const Tile& tile) {
   return tile.invocations() <= kFloorInvocations && tile.shared_bytes() <= kFloorSharedBytes;
 }
-static_assert(fits_floor(kTiles[1]) && fits_floor(kTiles[2]) && fits_floor(kTiles[3]));
+static_assert(fits_floor(kTiles[2]) && fits_floor(kTiles[3]) && fits_floor(kTiles[4]));
 
 // matmul.comp takes this for granted where its invocations divide the rows, columns and fours of k of a block.
 static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& tile) {
@@ -49,9 +50,13 @@ static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& t
   return all % (tile.bk / 4) == 0 && all % tile.bm == 0 && all % tile.bn == 0 && tile.bn % 4 == 0;
 }));
 
-// A tile beyond the portability floor is for GPUs that have room for it.
+// The 64 sums of an invocation of the largest tile, two blocks on their way and the factors at hand.
+constexpr uint32_t kRegistersOfLargest = 136;
+
+// A tile beyond the portability floor is for GPUs that have room for it; which of the two, their registers say.
 bool fits(const Capabilities& device, const Tile& tile) {
-  return fits_floor(tile) || (!device.software && tile.invocations() <= device.max_invocations &&
+  const Tile& large = kTiles[device.registers < kRegistersOfLargest ? 1 : 0];
+  return fits_floor(tile) || (&tile == &large && !device.software && tile.invocations() <= device.max_invocations &&
                               tile.shared_bytes() <= device.shared_bytes);
 }
 

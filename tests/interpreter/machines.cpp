@@ -27,6 +27,7 @@ Machine drawn_machine(int64_t number) {
   device.subgroup_arithmetic = random.coin(), device.subgroup_ballot = random.coin(),
   device.subgroup_shuffle = random.coin();
   device.slow_shuffle = random.one_in(6);
+  device.registers = one_of({128, 192, 256});
   device.software = random.one_in(4);
   if (device.software) machine.subgroup = device.subgroup_size;
   device.storage_16bit = !random.one_in(4);

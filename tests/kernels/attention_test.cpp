@@ -73,6 +73,25 @@ TEST_CASE("attention kernels fit the portability floor at every head size") {
   }
 }
 
+TEST_CASE("an invocation of attention keeps less where it has few registers") {
+  Capabilities device;
+  for (int64_t d = 1; d <= 256; ++d) {
+    Graph g;
+    const auto input = [&](const char* name) { return g.input(name, {1, 2, 300, d}); };
+    g.output("y", g.attention(input("q"), input("k"), input("v")).output);
+    // Of queries and outputs, and logits.
+    const auto kept = [&](uint32_t registers) {
+      device.registers = registers;
+      Lowered lowered(g, false, device);
+      const auto lowering = lowered.lower(Op::Attention);
+      const auto& spec = lowering.use(0).key.spec;
+      return 2 * ((d + 4 * spec[TileSpec::LANES] - 1) / (4 * spec[TileSpec::LANES]) * 4) + spec[TileSpec::TK];
+    };
+    CHECK(kept(kManyRegisters) <= 88);
+    CHECK(kept(kManyRegisters - 1) <= 68);
+  }
+}
+
 struct Split {
   int64_t batch, heads, queries, keys, d_k, d_v;
   bool split;

@@ -127,6 +127,19 @@ TEST_CASE("tiles follow the number of rows at each run") {
   }
 }
 
+TEST_CASE("an invocation has fewer sums where it has few registers") {
+  Graph g;
+  g.output("y", g.linear(g.input("x", {4096, 512}), g.input("w", {4096, 512})));
+  Capabilities device = device_with_units();
+  for (const auto& [registers, columns] : {std::pair<uint32_t, uint32_t>{256, 128}, {192, 128}, {128, 64}}) {
+    device.registers = registers;
+    Lowered lowered(g, false, device);
+    const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
+    CHECK(lowering.tile_rows() == 128);
+    CHECK(lowering.use(0).key.spec[MatmulConstants::BN] == columns);
+  }
+}
+
 TEST_CASE("few rows take one kernel for few rows, or tiles where sums are short") {
   struct Row {
     Shape a, b;

@@ -130,6 +130,9 @@ TEST_CASE("the floor: every limit that is too low is named with both values", "[
   CHECK(capabilities_of(device).max_group_invocations == 1024);
   limits.maxComputeWorkGroupSize[0] = 2048;
   CHECK(capabilities_of(device).max_invocations == 1024);
+  CHECK(capabilities_of(device).registers == heed::kManyRegisters);
+  device.driver_id = VK_DRIVER_ID_MOLTENVK;
+  CHECK(capabilities_of(device).registers == 128);
   limits.maxComputeSharedMemorySize = 8192;
   CHECK(below_floor(device) == "maxComputeSharedMemorySize is 8192; 16384 is needed");
   device.queue_families.clear();

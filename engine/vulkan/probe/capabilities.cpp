@@ -130,6 +130,18 @@ void apply_setting(Capabilities* device) {
   if (basic) device->subgroup_arithmetic = device->subgroup_ballot = device->subgroup_shuffle = false;
 }
 
+// Apple's GPUs have 256 halves for an invocation, Qualcomm's 48 vectors of four, AMD's and NVIDIA's 256 registers.
+uint32_t registers_of(const PhysicalDevice& device) {
+  constexpr int kHoneykrisp = 26;  // of Mesa; older headers of Vulkan lack its name
+  switch (static_cast<int>(device.driver_id)) {
+    case VK_DRIVER_ID_MOLTENVK:
+    case kHoneykrisp: return 128;
+    case VK_DRIVER_ID_MESA_TURNIP:
+    case VK_DRIVER_ID_QUALCOMM_PROPRIETARY: return 192;
+    default: return kManyRegisters;
+  }
+}
+
 // Names what reproducible plans need and the device lacks; null if that is nothing.
 const char* why_irreproducible(const PhysicalDevice& device) {
   if (device.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2, in which shaders say how they round";
@@ -157,6 +169,7 @@ Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_m
   result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
   result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+  result.registers = registers_of(device);
   result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   if (device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) result.invocation_work *= 10;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
