@@ -35,30 +35,31 @@ unpacked_glslc() {
   glslc_loader=$loader glslc_libraries=$libraries
 }
 
-glslc() {
+tool() {  # tool NAME ARGUMENT...: a program of the compiler's packages
+  program=$1
+  shift
   if [ -n "$glslc_loader" ]; then
-    "$glslc_loader" --library-path "$glslc_libraries" "$toolchain/root/usr/bin/glslc" "$@"
+    "$glslc_loader" --library-path "$glslc_libraries" "$toolchain/root/usr/bin/$program" "$@"
   else
-    command glslc "$@"
+    command "$program" "$@"
   fi
 }
+glslc() { tool glslc "$@"; }
 
 # The compiler's own spirv-val: an older one does not know all that it makes. Nothing is checked where it is missing.
 validate() {
-  if [ -z "$glslc_loader" ]; then
-    command -v spirv-val >/dev/null || return 0
-    spirv-val "$@"
-  elif [ -x "$toolchain/root/usr/bin/spirv-val" ]; then
-    "$glslc_loader" --library-path "$glslc_libraries" "$toolchain/root/usr/bin/spirv-val" "$@"
-  fi
+  if [ -n "$glslc_loader" ] || command -v spirv-val >/dev/null; then tool spirv-val "$@"; fi
 }
 
-strip_names() {
-  if [ -z "$glslc_loader" ]; then
-    spirv-opt --strip-debug "$1" -o "$1"
-  else
-    "$glslc_loader" --library-path "$glslc_libraries" "$toolchain/root/usr/bin/spirv-opt" --strip-debug "$1" -o "$1"
-  fi
+# The compiler knows no bf16. This makes bf16 of f16 in a module that has it in matrices alone, by numbers of
+# SPV_KHR_bfloat16, which the assembler takes as they are: 0 is the encoding of the type, and the capabilities are
+# BFloat16TypeKHR, in the place of Float16, and BFloat16CooperativeMatrixKHR.
+make_bfloat() {  # make_bfloat FILE
+  tool spirv-dis --raw-id --no-indent "$1" -o "$1.f16" &&
+    sed -e 's/^OpCapability Float16$/OpCapability !5116\nOpCapability !5118/' \
+      -e 's/^OpExtension "SPV_KHR_cooperative_matrix"$/OpExtension "SPV_KHR_bfloat16"\n&/' \
+      -e 's/= OpTypeFloat 16$/& !0/' "$1.f16" > "$1.bf16" &&
+    tool spirv-as --target-env spv1.3 --preserve-numeric-ids "$1.bf16" -o "$1" && rm "$1.f16" "$1.bf16"
 }
 
 # A private apt: own sources, lists and cache, so that the system's package state is neither read nor changed.
@@ -125,8 +126,9 @@ compile_all() {  # compile_all DIRECTORY
     # shellcheck disable=SC2086  # one word per define
     glslc $optimize --target-env=vulkan1.1 -Werror -I "$root/shaders" $options \
       -o "$1/$name.spv" "$root/shaders/$source" || die "$name ($source) does not compile"
-    [ $optimize = -O ] || strip_names "$1/$name.spv"  # which the optimizer does, too
+    [ $optimize = -O ] || tool spirv-opt --strip-debug "$1/$name.spv" -o "$1/$name.spv"  # which -O does, too
     validate --target-env vulkan1.1 "$1/$name.spv" || die "$name is not valid SPIR-V"
+    case $name in *_bf16_matrix) make_bfloat "$1/$name.spv" || die "$name does not become bf16" ;; esac
   done
 }
 

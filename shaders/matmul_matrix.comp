@@ -13,6 +13,10 @@
 #include "shared/subgroup_sync.glsl"
 #include "shared/matmul_matrix.h"
 
+// Operands as they lie in memory: what follows moves 16 bits, be they f16 or bf16.
+layout(set = 0, binding = 0) readonly buffer ABits { uint16_t a_bits[]; };
+layout(set = 0, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
+
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
 const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 #include "shared/matmul_matrix_memory.inc"
@@ -79,20 +83,20 @@ uint row_of(uint i, uint octets) { return octets == 4u ? spread(i / octets) : i 
       uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                                     \
       uvec4 octet = uvec4(0u);                                                                            \
       [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                                         \
-        f16vec2 two = f16vec2(0.0);                                                                       \
         bool inside = slow < s.slow_end;                                                                  \
-        if (inside && fast + 2u * c < s.fast_end) two.x = scalars[from + 2u * c * s.fast_stride];         \
-        if (inside && fast + 2u * c + 1u < s.fast_end) two.y = scalars[from + (2u * c + 1u) * s.fast_stride]; \
-        octet[c] = packFloat2x16(two);                                                                    \
+        if (inside && fast + 2u * c < s.fast_end) octet[c] = uint(scalars[from + 2u * c * s.fast_stride]); \
+        if (inside && fast + 2u * c + 1u < s.fast_end)                                                    \
+          octet[c] |= uint(scalars[from + (2u * c + 1u) * s.fast_stride]) << 16u;                         \
       }                                                                                                   \
       target[slow * ROW + i % (FAST / 8u)] = octet;                                                       \
     }                                                                                                     \
   }
-HEED_BLOCK(read_a, keep_a, carry_a, next_a, a, a16, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW)
-HEED_BLOCK(read_b, keep_b, carry_b, next_b, b, b16, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW)
+HEED_BLOCK(read_a, keep_a, carry_a, next_a, a_bits, a16, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW)
+HEED_BLOCK(read_b, keep_b, carry_b, next_b, b_bits, b16, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW)
 
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
 
+// compile.sh makes bf16 of the float16_t in here, the only ones, where operands are that.
 void multiply_blocks(uint wave_m, uint wave_n) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;

@@ -11,16 +11,16 @@ struct MatrixTile {
   uint32_t bm, bn, wm, wn;
   uint32_t most_fragments;  // of a subgroup: more of sums would not fit its registers, however small they are
   double efficiency;        // multiply-adds per time, relative to 64x64 tiles without matrix units
-  const char* why;
+  Why why;
 
   uint32_t subgroups() const { return bm / wm * (bn / wn); }
 };
 constexpr uint32_t kDepth = 32;
 // Twice as many subgroups of 64x32 fit the registers of a core as of 64x64, so that the largest tile has eight of them.
 constexpr MatrixTile kMatrixTiles[] = {
-    {128, 128, 64, 32, 8, 8.0, "matrix units, 128x128 tiles: many rows; f16 storage, f32 sums"},
-    {64, 64, 32, 32, 16, 5.0, "matrix units, 64x64 tiles; f16 storage, f32 sums"},
-    {32, 64, 32, 16, 16, 3.0, "matrix units, 32x64 tiles: few rows; f16 storage, f32 sums"},
+    {128, 128, 64, 32, 8, 8.0, HEED_MATMUL_WHY("matrix units, 128x128 tiles: many rows")},
+    {64, 64, 32, 32, 16, 5.0, HEED_MATMUL_WHY("matrix units, 64x64 tiles")},
+    {32, 64, 32, 16, 16, 3.0, HEED_MATMUL_WHY("matrix units, 32x64 tiles: few rows")},
 };
 
 // Operands lie in shared memory as vectors of eight halves, where fragments begin.
@@ -35,8 +35,7 @@ uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size) {
   return bytes;
 }
 
-bool fits(const Select& select, const MatrixTile& tile) {
-  const MatrixSize& size = select.device.matrix;
+bool fits(const Select& select, const MatrixTile& tile, const MatrixSize& size) {
   return (size.m | size.n | size.k) % kOctet == 0 && tile.wm % size.m == 0 && tile.wn % size.n == 0 &&
          kDepth % size.k == 0 && tile.wm / size.m * (tile.wn / size.n) <= tile.most_fragments &&
          shared_bytes(tile, size) <= select.device.shared_bytes &&
@@ -47,18 +46,20 @@ bool fits(const Select& select, const MatrixTile& tile) {
 
 void list_matrix_units(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
-  const MatrixSize& size = device.matrix;
-  if (size.m == 0 || select.out().dtype != DType::F16 || !device.allows(KernelId::MatmulF16Matrix)) return;
-  if (is_quantized(select.info(in::kB).dtype)) return;
+  const Operands operands = operands_of(select);
+  const bool bfloat = operands == Operands::Bf16;
+  const MatrixSize& size = bfloat ? device.bfloat_matrix : device.matrix;
+  const KernelId id = bfloat ? KernelId::MatmulBf16Matrix : KernelId::MatmulF16Matrix;
+  if (size.m == 0 || (!bfloat && operands != Operands::F16) || !device.allows(id)) return;
   const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
   for (const MatrixTile& tile : kMatrixTiles) {
-    if (!fits(select, tile)) continue;
-    Candidate& one = add_tile(candidates, KernelId::MatmulF16Matrix, tile.subgroups() * device.matrix_subgroup, tile.bm,
-                              tile.bn, tile.bm * tile.bn / tile.efficiency * slower);
+    if (!fits(select, tile, size)) continue;
+    Candidate& one = add_tile(candidates, id, tile.subgroups() * device.matrix_subgroup, tile.bm, tile.bn,
+                              tile.bm * tile.bn / tile.efficiency * slower);
     one.set(Matrix::BK, kDepth).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
     one.set(Matrix::MS, size.m).set(Matrix::NS, size.n).set(Matrix::KS, size.k);
     one.key.subgroup = device.matrix_subgroup;
-    one.why = tile.why;
+    one.why = tile.why.of(operands);
   }
 }
 

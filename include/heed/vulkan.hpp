@@ -57,7 +57,7 @@ struct HostDevice {
   VkQueue queue = VK_NULL_HANDLE;
   QueueAccess queue_access = {};
   // Device extensions. Of all there are, heed uses VK_EXT_memory_budget and, where the features they need are told
-  // (DeviceInfo::reason names them) and api_version is at least 1.3, VK_KHR_cooperative_matrix.
+  // (DeviceInfo::reason names them) and api_version is at least 1.3, VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16.
   std::span<const char* const> enabled_extensions = {};
   // The features that the host enabled: a VkPhysicalDeviceFeatures2 with its pNext chain, or null for none. If
   // vulkanMemoryModel is among them, vulkanMemoryModelDeviceScope must be, too.

@@ -69,18 +69,18 @@ bool Compiler::create_device() {
   queue.queueFamilyIndex = vulkan::choose_queue_family(physical_.queue_families);
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  const bool lists_matrix = capabilities_.matrix.m != 0;
-  vulkan::Features wanted = lists_matrix ? vulkan::kMatrixFeatures : vulkan::Features{};
+  vulkan::MatrixNeeds needs = vulkan::matrix_needs(capabilities_);
+  vulkan::Features& wanted = needs.features;
   wanted.storageBuffer16BitAccess = physical_.features.storageBuffer16BitAccess;
   vulkan::FeatureChain features(wanted);
   auto executable = structure<VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR, features.first());
   executable.pipelineExecutableInfo = VK_TRUE;
-  std::vector<const char*> extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME};
+  std::vector<const char*>& extensions = needs.extensions;
+  extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &executable);
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  if (lists_matrix) extensions.push_back(vulkan::kMatrixExtension);
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   if (vk_.CreateDevice(physical_.handle, &info, nullptr, &device_) != VK_SUCCESS)

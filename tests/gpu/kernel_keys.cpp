@@ -59,7 +59,8 @@ bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>*
       return false;
     if (!example.both_types || !device.storage_16bit) continue;
     if (!choose(example, DType::F16, Plans::Usual, device, chosen)) return false;
-    // A kernel for bf16 differs from the one for f16 in loads and stores alone, so that each is taken once.
+    // A kernel for bf16 differs from the one for f16 in loads and stores, and in the type of matrices, so that each is
+    // taken once.
     std::vector<ChosenKernel> bf16;
     if (!choose(example, DType::BF16, Plans::Usual, device, &bf16)) return false;
     const auto is_known = [&](const ChosenKernel& one) {

@@ -35,6 +35,7 @@ void Workgroup::binary(const Instruction& i, const Lanes& at, const F& f) {
 
 uint32_t Workgroup::number_width(uint32_t type) const {
   const Type& scalar = module_.scalar_of(type);
+  if (scalar.bfloat || module_.type(scalar.element).bfloat) throw Unknown("arithmetic of bf16");
   return scalar.kind == Type::Kind::CooperativeMatrix ? shape_of(type).width : scalar.width;
 }
 

@@ -92,6 +92,9 @@ TEST_CASE("interpreter: counts of a product", "[interpreter]") {
   CHECK(matrix.matrix_multiply_adds == kAll);
   CHECK(matrix.matrix_operations == kAll / (16 * 16 * 16));
   CHECK(matrix.barriers > 0);
+  const Counts bfloat = sum_of(counts_of(machine_of("spirv:nvidia"), product, DType::BF16));
+  CHECK(bfloat.matrix_multiply_adds == kAll);
+  CHECK(bfloat.matrix_operations == kAll / (16 * 8 * 16));
 }
 
 TEST_CASE("interpreter: counts of rows", "[interpreter]") {

@@ -36,6 +36,7 @@ Machine drawn_machine(int64_t number) {
   device.matrix_subgroup = one_of({8, 16, 32, 64});
   device.matrix_always = random.coin();
   device.subgroup_shuffle = !random.one_in(6);
+  if (random.coin()) device.bfloat_matrix = {one_of({8, 16}), one_of({8, 16}), one_of({8, 16})};
   return machine;
 }
 
@@ -55,11 +56,11 @@ const std::vector<Machine>& machines() {
     large.max_workgroup_size = {1024, 1024, 64};
     large.shared_bytes = 65536;
     large.storage_alignment = 4;
-    large.matrix = {16, 16, 16};
+    large.matrix = large.bfloat_matrix = {16, 16, 16};
 
     Capabilities intel = large;  // XMX
     intel.subgroup_size = 32;
-    intel.matrix.m = 8;
+    intel.matrix.m = intel.bfloat_matrix.m = 8;
     intel.matrix_subgroup = 16;
     list.push_back({"spirv:intel", intel, 8, 64});
 
@@ -74,6 +75,7 @@ const std::vector<Machine>& machines() {
     nvidia.storage_alignment = 16;
     nvidia.subgroup_size = nvidia.matrix_subgroup = 32;
     nvidia.cores = 132;
+    nvidia.bfloat_matrix.n = 8;
     nvidia.matrix_always = true;
     list.push_back({"spirv:nvidia", nvidia, 32, 0});
 

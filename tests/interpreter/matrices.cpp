@@ -8,7 +8,8 @@ namespace heed::interpreter {
 Workgroup::Shape Workgroup::shape_of(uint32_t id) const {
   const Type& type = module_.type(id);
   if (type.kind != Type::Kind::CooperativeMatrix) throw Unknown("this is no cooperative matrix");
-  return {type.rows, type.columns, type.sharers, module_.type(type.element).width};
+  const Type& number = module_.type(type.element);
+  return {type.rows, type.columns, type.sharers, number.width, number.bfloat};
 }
 
 uint32_t& Workgroup::element(uint32_t value, const Shape& shape, uint32_t first, uint32_t index) {
@@ -69,10 +70,14 @@ void Workgroup::multiply(const Instruction& i, const Lanes& at) {
   const uint32_t ids[3] = {i.operands[0], i.operands[1], i.operands[2]};
   const Shape a = shape_of(module_.type_id_of(ids[0])), b = shape_of(module_.type_id_of(ids[1])), c = shape_of(i.type);
   if (a.columns != b.rows || a.rows != c.rows || b.columns != c.columns) throw Unknown("matrices that do not fit");
+  if (c.bfloat) throw Unknown("sums of bf16");
+  const auto number = [](uint32_t bits, const Shape& of) {
+    return of.bfloat ? as_float(bits << 16) : float_of(bits, of.width);
+  };
   std::vector<float> left(a.elements()), right(b.elements()), sum(c.elements());
   for (const uint32_t first : sharers(i, c, at)) {
-    for (uint32_t e = 0; e < a.elements(); ++e) left[e] = float_of(element(ids[0], a, first, e), a.width);
-    for (uint32_t e = 0; e < b.elements(); ++e) right[e] = float_of(element(ids[1], b, first, e), b.width);
+    for (uint32_t e = 0; e < a.elements(); ++e) left[e] = number(element(ids[0], a, first, e), a);
+    for (uint32_t e = 0; e < b.elements(); ++e) right[e] = number(element(ids[1], b, first, e), b);
     for (uint32_t e = 0; e < c.elements(); ++e) sum[e] = float_of(element(ids[2], c, first, e), c.width);
     for (uint32_t m = 0; m < a.rows; ++m)
       for (uint32_t k = 0; k < a.columns; ++k) {

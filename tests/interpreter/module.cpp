@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x07230203, kHeaderWords = 5;
 constexpr uint32_t kLocalSize = 17, kLocalSizeId = 38;
+constexpr uint32_t kBfloatEncoding = 0;  // SPV_KHR_bfloat16
 
 bool has_no_result(Op op) {
   switch (op) {
@@ -152,6 +153,10 @@ bool Module::decode_type(Op op, Operands o) {
     case Op::TypeFloat:
       if (o[1] > 32) throw Unknown("numbers of 64 bits");
       fresh(o[0], op == Op::TypeInt ? Kind::Int : Kind::Float, 1).width = o[1];
+      if (op == Op::TypeFloat && o.size() > 2) {
+        if (o[2] != kBfloatEncoding) throw Unknown("numbers of 8 bits");
+        types_[o[0]].bfloat = true;
+      }
       return true;
     case Op::TypeVector:
     case Op::TypeMatrix: {

@@ -33,6 +33,7 @@ struct Type {
   };
   Kind kind = Kind::Void;
   uint32_t width = 32;            // bits of a scalar
+  bool bfloat = false;            // a float of 16 bits is bf16
   uint32_t element = 0;           // type of what a vector, matrix, array, pointer has
   uint32_t count = 0;             // of elements; 0: as many as the buffer holds
   uint32_t stride = 0;            // bytes from element to element

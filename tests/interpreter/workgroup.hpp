@@ -125,6 +125,7 @@ class Workgroup {
   // matrices.cpp
   struct Shape {
     uint32_t rows, columns, sharers, width;
+    bool bfloat;
     uint32_t elements() const { return rows * columns; }
     // The invocation that holds an element. Drivers choose it as they like, so that this is not the one that comes to
     // mind.

@@ -10,8 +10,11 @@ namespace {
 constexpr uint32_t kMagic = 0x07230203, kVersion13 = 0x00010300;
 constexpr uint32_t kOpSource = 3, kOpCapability = 17, kOpTypePointer = 32, kOpVariable = 59;
 constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
-// Float16, GroupNonUniform, VulkanMemoryModel, CooperativeMatrixKHR: what engine/vulkan/matrix_units asks a device for.
-constexpr std::array<uint32_t, 4> kMatrixCapabilities = {9, 61, 5345, 6022};
+// GroupNonUniform, VulkanMemoryModel, CooperativeMatrixKHR and Float16: what engine/vulkan/matrix_units asks a device for.
+// For bf16 instead of Float16, BFloat16TypeKHR and BFloat16CooperativeMatrixKHR.
+constexpr std::array<uint32_t, 3> kMatrixCapabilities = {61, 5345, 6022};
+constexpr uint32_t kCapabilityFloat16 = 9;
+constexpr std::array<uint32_t, 2> kBfloatCapabilities = {5116, 5118};
 constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
                    kCapabilityShuffle = 65;
 // RoundingModeRTE and SignedZeroInfNanPreserve, which devices of reproducible plans promise.
@@ -65,8 +68,13 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
     expected.merge(subgroup_capabilities(name));
     const bool stores_16_bits = name.find("16") != std::string::npos || name.find("_cache") != std::string::npos;
     if (stores_16_bits) expected.insert(kCapabilityStorageBuffer16);
-    if (name.find("matrix") != std::string::npos)
+    if (name.ends_with("_matrix")) {
       expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
+      if (name.find("_bf16_") == std::string::npos)
+        expected.insert(kCapabilityFloat16);
+      else
+        expected.insert(kBfloatCapabilities.begin(), kBfloatCapabilities.end());
+    }
     if (name.ends_with("_canon")) expected.insert(kFloatControls.begin(), kFloatControls.end());
     CHECK(module.capabilities == expected);
   }

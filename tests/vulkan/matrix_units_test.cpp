@@ -65,6 +65,31 @@ TEST_CASE("matrix units: the largest size that divides the tiles", "[vulkan][mat
   }
 }
 
+TEST_CASE("matrix units: bf16 has sizes of its own and is asked of a device only where they are used",
+          "[vulkan][matrix]") {
+  MatrixUnits units = units_of({{16, 16, 16}});
+  std::string why;
+  CHECK(choose_bfloat_matrix(units, &why).m == 0);
+  CHECK_THAT(why, holds("no size for bf16"));
+  units.bfloat_sizes = {{8, 8, 8}, {16, 8, 16}};
+  CHECK(choose_bfloat_matrix(units, &why).k == 16);
+  CHECK(why.empty());
+  units.bfloat_missing = "the driver has no shaderBFloat16Type";
+  CHECK(choose_bfloat_matrix(units, &why).m == 0);
+  CHECK(why == units.bfloat_missing);
+
+  Capabilities device;
+  CHECK(matrix_needs(device).extensions.empty());
+  device.matrix = {16, 16, 16};
+  CHECK(matrix_needs(device).extensions.size() == 1);
+  CHECK(missing_features(matrix_needs(device).features, kMatrixFeatures).empty());
+  CHECK_FALSE(matrix_needs(device).features.shaderBFloat16Type);
+  device.bfloat_matrix = {16, 8, 16};
+  CHECK(matrix_needs(device).extensions.size() == 2);
+  CHECK(missing_features(matrix_needs(device).features, kMatrixFeatures).empty());
+  CHECK(missing_features(matrix_needs(device).features, kBfloatFeatures).empty());
+}
+
 TEST_CASE("matrix units: not on a processor unless forced, never when forbidden or missing", "[vulkan][matrix]") {
   const MatrixUnits units = units_of({{8, 8, 8}});
   std::string why;
@@ -120,6 +145,11 @@ TEST_CASE("matrix units: a host must have told all they need", "[vulkan][matrix]
   FeatureChain single(kMatrixFeatures);
   host.features.pNext = single.first();
   CHECK(lacks().empty());
+  constexpr const char* kBfloat[] = {"VK_KHR_shader_bfloat16"};
+  CHECK(untold_for_bfloat(read_features(&host.features), kExtensions) ==
+        "VK_KHR_shader_bfloat16 in HostDevice::enabled_extensions, shaderBFloat16Type, "
+        "shaderBFloat16CooperativeMatrix in HostDevice::enabled_features");
+  CHECK(untold_for_bfloat(read_features(FeatureChain(kBfloatFeatures).first()), kBfloat).empty());
 }
 
 TEST_CASE("features: a chain says what it was made of and links no structure in vain", "[vulkan]") {
@@ -140,26 +170,34 @@ TEST_CASE("features: a chain says what it was made of and links no structure in 
   CHECK(read_features(&core11).storageBuffer16BitAccess);
 }
 
-TEST_CASE("matrix units: products of f16 use them, others and devices without do not", "[kernels][matrix]") {
+TEST_CASE("matrix units: products of f16 and bf16 use those of their type, others and devices without do not",
+          "[kernels][matrix]") {
   struct Row {
     DType type;
-    MatrixSize size;
+    MatrixSize size, bfloat_size;
     bool always, used;
   };
-  const Row rows[] = {{DType::F16, {16, 16, 16}, false, true},
-                      {DType::F16, {8, 8, 8}, true, true},
-                      {DType::F16, {}, false, false},
-                      {DType::F32, {16, 16, 16}, true, false}};
+  const Row rows[] = {{DType::F16, {16, 16, 16}, {}, false, true},
+                      {DType::F16, {8, 8, 8}, {}, true, true},
+                      {DType::F16, {}, {}, false, false},
+                      {DType::F32, {16, 16, 16}, {16, 16, 16}, true, false},
+                      {DType::BF16, {16, 16, 16}, {}, true, false},
+                      {DType::BF16, {16, 16, 16}, {16, 16, 16}, false, true},
+                      {DType::BF16, {16, 16, 16}, {8, 8, 8}, true, true}};
   for (const Row& row : rows) {
     Graph g;
     g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, row.type)));
     kernel_tests::Lowered lowered(g);
     lowered.device.storage_16bit = true;
     lowered.device.matrix = row.size;
+    lowered.device.bfloat_matrix = row.bfloat_size;
+    const bool bfloat = row.type == DType::BF16;
+    const KernelId id = bfloat ? KernelId::MatmulBf16Matrix : KernelId::MatmulF16Matrix;
+    const MatrixSize size = bfloat ? row.bfloat_size : row.size;
     lowered.device.matrix_always = row.always;
     lowered.device.matrix_subgroup = row.size.m == 8 ? 8 : 32;
     const auto [kernels, dispatches] = lowered.lower(Op::Matmul);
-    const auto uses_matrix = [&](uint32_t i) { return kernels.uses[i].key.id == KernelId::MatmulF16Matrix; };
+    const auto uses_matrix = [&](uint32_t i) { return kernels.uses[i].key.id == id; };
     CHECK(uses_matrix(0) == row.used);
     CHECK(uses_matrix(kernels.count - 1) == row.used);
     CHECK(uses_matrix(dispatches.dispatches[0].kernel) == row.used);
@@ -168,8 +206,9 @@ TEST_CASE("matrix units: products of f16 use them, others and devices without do
       CHECK(key.subgroup == lowered.device.matrix_subgroup);
       CHECK(key.spec[0] == 4 * key.subgroup);
       CHECK(key.spec[0] <= lowered.device.max_invocations);
-      CHECK(key.spec[MatmulMatrixConstants::WM] % row.size.m == 0);
-      CHECK(key.spec[MatmulMatrixConstants::WN] % row.size.n == 0);
+      CHECK(key.spec[MatmulMatrixConstants::MS] == size.m);
+      CHECK(key.spec[MatmulMatrixConstants::WM] % size.m == 0);
+      CHECK(key.spec[MatmulMatrixConstants::WN] % size.n == 0);
     }
   }
 }

@@ -103,6 +103,9 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   context_.physical.memory_budget = contains(host.enabled_extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   if (!untold.empty() && context_.physical.matrix_units.missing.empty())
     context_.physical.matrix_units.missing = "the host told no " + untold;
+  const std::string untold_bfloat = untold_for_bfloat(told, host.enabled_extensions);
+  if (!untold_bfloat.empty() && context_.physical.matrix_units.bfloat_missing.empty())
+    context_.physical.matrix_units.bfloat_missing = "the host told no " + untold_bfloat;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,

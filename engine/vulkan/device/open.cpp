@@ -69,22 +69,20 @@ Status VulkanDevice::create_device() {
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
   // robustBufferAccess stays off: kernels check their bounds, and it would cost a comparison per load.
-  const bool matrices = context_.capabilities.matrix.m != 0;
-  Features wanted = matrices ? kMatrixFeatures : Features{};
+  MatrixNeeds needs = matrix_needs(context_.capabilities);
+  Features& wanted = needs.features;
   wanted.storageBuffer16BitAccess = context_.physical.features.storageBuffer16BitAccess;
   wanted.maintenance4 = context_.physical.features.maintenance4;
   FeatureChain features(wanted);
-  const char* extensions[3] = {};
-  uint32_t extension_count = 0;
-  if (context_.physical.portability_subset) extensions[extension_count++] = "VK_KHR_portability_subset";
-  if (context_.physical.memory_budget) extensions[extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
-  if (matrices) extensions[extension_count++] = kMatrixExtension;
+  std::vector<const char*>& extensions = needs.extensions;
+  if (context_.physical.portability_subset) extensions.push_back("VK_KHR_portability_subset");
+  if (context_.physical.memory_budget) extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   info.pNext = features.first();
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = extension_count;
-  info.ppEnabledExtensionNames = extensions;
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   VkDevice device = VK_NULL_HANDLE;
   const Status status =
       context_.check("vkCreateDevice", context_.vk.CreateDevice(context_.physical.handle, &info, nullptr, &device));

@@ -60,6 +60,7 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   const bool listed = contains(extensions, kMatrixExtension);
   const bool matrices = listed && device.api_version >= VK_API_VERSION_1_3;
   Features asked = matrices ? kMatrixFeatures : Features{};
+  asked.shaderBFloat16Type = asked.shaderBFloat16CooperativeMatrix = matrices && contains(extensions, kBfloatExtension);
   asked.storageBuffer16BitAccess = true;
   asked.maintenance4 = device.api_version >= VK_API_VERSION_1_3;
   device.features = device.offered = read_features(vk, handle, asked);
@@ -152,7 +153,7 @@ const char* why_irreproducible(const PhysicalDevice& device) {
 
 }  // namespace
 
-Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_matrix) {
+Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
   Capabilities result;
   result.max_invocations = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
@@ -176,14 +177,16 @@ Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_m
   result.storage_16bit = device.features.storageBuffer16BitAccess;
   result.local_size_id = device.features.maintenance4;
   result.irreproducible = why_irreproducible(device);
-  std::string why = "16-bit storage is not used";
-  if (result.storage_16bit) result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &why);
+  WhyNoMatrix reasons = {"16-bit storage is not used", ""};
+  if (result.storage_16bit)
+    result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &reasons.f16);
   if (result.matrix.m != 0) {
+    result.bfloat_matrix = choose_bfloat_matrix(device.matrix_units, &reasons.bf16);
     result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
     result.matrix_always = matrix_use() == MatrixUse::Always;
   }
   apply_setting(&result);
-  if (why_no_matrix != nullptr) *why_no_matrix = std::move(why);
+  if (why != nullptr) *why = std::move(reasons);
   return result;
 }
 

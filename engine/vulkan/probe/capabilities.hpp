@@ -47,9 +47,14 @@ uint32_t choose_queue_family(const std::vector<VkQueueFamilyProperties>& familie
 // Empty if the device meets heed's floor; otherwise every limit that is too low, with both values.
 std::string below_floor(const PhysicalDevice& device);
 
+// The reasons why matrix units are not used, each empty if they are.
+struct WhyNoMatrix {
+  std::string f16, bf16;
+};
+
 // The capabilities that lowering may use: all that a driver offers where heed opens the device, what the host told where
-// it adopts one. `why_no_matrix`, if given, gets the reason why matrix units are not used; empty if they are.
-Capabilities capabilities_of(const PhysicalDevice& device, std::string* why_no_matrix = nullptr);
+// it adopts one.
+Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why = nullptr);
 
 // Everything of DeviceInfo. `word` is made from the name alone; see make_unique.
 DeviceInfo describe(const PhysicalDevice& device);

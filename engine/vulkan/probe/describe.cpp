@@ -78,12 +78,12 @@ void list_limits(const PhysicalDevice& device, DeviceInfo* info) {
   add("timestamp period", format("%g ns", static_cast<double>(limits.timestampPeriod)));
 }
 
-std::string matrix_text(const MatrixSize& size, const std::string& why_not) {
-  if (size.m == 0) return "matrix units: not used, because " + why_not;
-  return format(
-      "matrix units: used for f16 products and attention, not for bf16, which their kernels do not take "
-      "(VK_KHR_cooperative_matrix, %ux%ux%u)",
-      size.m, size.n, size.k);
+std::string matrix_text(const Capabilities& can, const WhyNoMatrix& why) {
+  const auto text = [](const MatrixSize& size) { return format("%ux%ux%u", size.m, size.n, size.k); };
+  if (can.matrix.m == 0) return "matrix units: not used, because " + why.f16;
+  return "matrix units: used for f16 products and attention (VK_KHR_cooperative_matrix, " + text(can.matrix) +
+         (can.bfloat_matrix.m != 0 ? "), and bf16 products (VK_KHR_shader_bfloat16, " + text(can.bfloat_matrix) + ")"
+                                   : "), not for bf16, because " + why.bf16);
 }
 
 std::string subgroup_text(const Capabilities& can) {
@@ -102,10 +102,10 @@ std::string what_heed_uses(const PhysicalDevice& device) {
                        ? "the host told no storageBuffer16BitAccess in HostDevice::enabled_features"
                        : "the driver has no storageBuffer16BitAccess");
   text += "\nweights and tables of f16 and bf16 beside f32: used, read as words";
-  std::string why_not;
-  const Capabilities can = capabilities_of(device, &why_not);
+  WhyNoMatrix why;
+  const Capabilities can = capabilities_of(device, &why);
   text.append("\n").append(subgroup_text(can));
-  text.append("\n").append(matrix_text(can.matrix, why_not));
+  text.append("\n").append(matrix_text(can, why));
   const uint32_t family = choose_queue_family(device.queue_families);
   text += device.queue_families[family].timestampValidBits != 0
               ? "\ntimestamps: used where a plan asks for them"

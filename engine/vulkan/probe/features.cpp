@@ -28,6 +28,8 @@ constexpr Place kPlaces[] = {
     HEED_PLACE(SUBGROUP_SIZE_CONTROL_FEATURES, SubgroupSizeControlFeatures, subgroupSizeControl),
     HEED_PLACE(SUBGROUP_SIZE_CONTROL_FEATURES, SubgroupSizeControlFeatures, computeFullSubgroups),
     HEED_PLACE(MAINTENANCE_4_FEATURES, Maintenance4Features, maintenance4),
+    HEED_PLACE(SHADER_BFLOAT16_FEATURES_KHR, ShaderBfloat16FeaturesKHR, shaderBFloat16Type),
+    HEED_PLACE(SHADER_BFLOAT16_FEATURES_KHR, ShaderBfloat16FeaturesKHR, shaderBFloat16CooperativeMatrix),
     HEED_PLACE(VULKAN_1_1_FEATURES, Vulkan11Features, storageBuffer16BitAccess),
     HEED_PLACE(VULKAN_1_2_FEATURES, Vulkan12Features, shaderFloat16),
     HEED_PLACE(VULKAN_1_2_FEATURES, Vulkan12Features, vulkanMemoryModel),
@@ -78,6 +80,7 @@ FeatureChain::FeatureChain(const Features& features, VkBool32 value) {
       first_ = fresh;
     }
   };
+  add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR, &bfloat_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, &maintenance_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, &subgroup_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES, &model_);

@@ -18,6 +18,7 @@ struct Features {
   bool vulkanMemoryModel = false, vulkanMemoryModelDeviceScope = false;
   bool subgroupSizeControl = false, computeFullSubgroups = false;
   bool maintenance4 = false;
+  bool shaderBFloat16Type = false, shaderBFloat16CooperativeMatrix = false;
 };
 
 // Reads a pNext chain, which may say a feature in an extension's structure or in one of Vulkan 1.1, 1.2 or 1.3.
@@ -44,6 +45,7 @@ class FeatureChain {
   VkPhysicalDeviceVulkanMemoryModelFeatures model_;
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_;
   VkPhysicalDeviceMaintenance4Features maintenance_;
+  VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat_;
 };
 
 // Whether this extension is among those of a device, or of a host's list.

@@ -17,22 +17,31 @@ bool fits_tiles(const MatrixSize& size) {
   return fits(size.m) && fits(size.n) && fits(size.k);
 }
 
-std::vector<MatrixSize> read_sizes(const Functions& vk, VkPhysicalDevice device) {
-  std::vector<MatrixSize> sizes;
+void read_sizes(const Functions& vk, VkPhysicalDevice device, MatrixUnits* units) {
   uint32_t count = 0;
   if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR == nullptr ||
       vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, nullptr) < 0)
-    return sizes;
+    return;
   std::vector<VkCooperativeMatrixPropertiesKHR> listed(
       count, structure<VkCooperativeMatrixPropertiesKHR>(VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR));
-  if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, listed.data()) < 0) return sizes;
+  if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, listed.data()) < 0) return;
   listed.resize(count);
   for (const VkCooperativeMatrixPropertiesKHR& one : listed) {
-    const bool halves = one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR;
     const bool floats = one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR;
-    if (halves && floats && one.scope == VK_SCOPE_SUBGROUP_KHR) sizes.push_back({one.MSize, one.NSize, one.KSize});
+    if (one.AType != one.BType || !floats || one.scope != VK_SCOPE_SUBGROUP_KHR) continue;
+    const MatrixSize size = {one.MSize, one.NSize, one.KSize};
+    if (one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR) units->sizes.push_back(size);
+    if (one.AType == VK_COMPONENT_TYPE_BFLOAT16_KHR) units->bfloat_sizes.push_back(size);
   }
-  return sizes;
+}
+
+// The largest one: the fewest instructions. m == 0 with the reason in *why if none fits.
+MatrixSize largest_of(std::span<const MatrixSize> sizes, const char* type, std::string* why) {
+  MatrixSize best;
+  for (const MatrixSize& size : sizes)
+    if (fits_tiles(size) && size.m * size.n * size.k > best.m * best.n * best.k) best = size;
+  if (best.m == 0) *why = format("no size for %s with f32 sums divides heed's tiles", type);
+  return best;
 }
 
 // Most subgroups of any kernel's workgroup.
@@ -48,12 +57,23 @@ std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProper
   return {};
 }
 
+std::string untold(const Features& told, std::span<const char* const> extensions, const char* extension,
+                   const Features& needed) {
+  std::string text;
+  if (!contains(extensions, extension)) text = format("%s in HostDevice::enabled_extensions", extension);
+  const std::string features = missing_features(told, needed);
+  if (!features.empty()) text += (text.empty() ? "" : ", ") + features + " in HostDevice::enabled_features";
+  return text;
+}
+
 }  // namespace
 
 MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, const Features& features) {
   MatrixUnits units;
   const std::string lacks = missing_features(features, kMatrixFeatures);
   units.missing = lacks.empty() ? "" : "the driver has no " + lacks;
+  const std::string lacks_bfloat = missing_features(features, kBfloatFeatures);
+  units.bfloat_missing = lacks_bfloat.empty() ? "" : "the driver has no " + lacks_bfloat;
   auto control = structure<VkPhysicalDeviceSubgroupSizeControlProperties>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
   auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &control);
@@ -62,16 +82,25 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, cons
   units.largest_subgroup = control.maxSubgroupSize;
   units.fixed_subgroup = (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0;
   if (units.missing.empty()) units.missing = unsuitable_subgroups(control, units.fixed_subgroup);
-  units.sizes = read_sizes(vk, device);
+  read_sizes(vk, device, &units);
   return units;
 }
 
 std::string untold_for_matrices(const Features& told, std::span<const char* const> extensions) {
-  std::string text;
-  if (!contains(extensions, kMatrixExtension)) text = format("%s in HostDevice::enabled_extensions", kMatrixExtension);
-  const std::string features = missing_features(told, kMatrixFeatures);
-  if (!features.empty()) text += (text.empty() ? "" : ", ") + features + " in HostDevice::enabled_features";
-  return text;
+  return untold(told, extensions, kMatrixExtension, kMatrixFeatures);
+}
+
+std::string untold_for_bfloat(const Features& told, std::span<const char* const> extensions) {
+  return untold(told, extensions, kBfloatExtension, kBfloatFeatures);
+}
+
+MatrixNeeds matrix_needs(const Capabilities& device) {
+  if (device.matrix.m == 0) return {};
+  MatrixNeeds needs = {kMatrixFeatures, {kMatrixExtension}};
+  if (device.bfloat_matrix.m == 0) return needs;
+  needs.features.shaderBFloat16Type = needs.features.shaderBFloat16CooperativeMatrix = true;
+  needs.extensions.push_back(kBfloatExtension);
+  return needs;
 }
 
 MatrixUse matrix_use() {
@@ -88,12 +117,12 @@ MatrixSize choose_matrix(const MatrixUnits& units, bool software, MatrixUse use,
   else if (software && use != MatrixUse::Always)
     *why = "this driver runs them on the CPU, slower than plain arithmetic";
   if (!why->empty()) return {};
-  // The largest one: the fewest instructions.
-  MatrixSize best;
-  for (const MatrixSize& size : units.sizes)
-    if (fits_tiles(size) && size.m * size.n * size.k > best.m * best.n * best.k) best = size;
-  if (best.m == 0) *why = "no size for f16 with f32 sums divides heed's tiles";
-  return best;
+  return largest_of(units.sizes, "f16", why);
+}
+
+MatrixSize choose_bfloat_matrix(const MatrixUnits& units, std::string* why) {
+  *why = units.bfloat_missing;
+  return why->empty() ? largest_of(units.bfloat_sizes, "bf16", why) : MatrixSize();
 }
 
 uint32_t choose_matrix_subgroup(const MatrixUnits& units, uint32_t reported) {

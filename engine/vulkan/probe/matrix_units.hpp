@@ -3,6 +3,7 @@
 //
 // heed asks for Vulkan 1.3, the extension and kMatrixFeatures, of which other kernels need
 // vulkanMemoryModelDeviceScope once the model is on; on an adopted device the host must have enabled them and told so.
+// Products of bf16 need VK_KHR_shader_bfloat16 and kBfloatFeatures beside them.
 #pragma once
 
 #include <span>
@@ -17,8 +18,9 @@ namespace heed::vulkan {
 struct MatrixUnits {
   // Says in words what is missing; empty if matrix units can be used.
   std::string missing = "the driver has no VK_KHR_cooperative_matrix";
-  // Sizes for products of f16 with sums in f32 by one subgroup.
-  std::vector<MatrixSize> sizes;
+  std::string bfloat_missing;  // the same for bf16, beside what f16 needs
+  // Sizes for products of f16, and of bf16, with sums in f32 by one subgroup.
+  std::vector<MatrixSize> sizes, bfloat_sizes;
   uint32_t smallest_subgroup = 0, largest_subgroup = 0;
   // Compute shaders have one subgroup size, and pipelines must not ask for it.
   bool fixed_subgroup = false;
@@ -34,8 +36,20 @@ inline constexpr Features kMatrixFeatures = {.cooperativeMatrix = true,
                                              .vulkanMemoryModelDeviceScope = true,
                                              .subgroupSizeControl = true,
                                              .computeFullSubgroups = true};
-// Whatever matrix units need and a host did not tell, each with the field that would tell it; empty if nothing.
+inline constexpr const char* kBfloatExtension = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
+inline constexpr Features kBfloatFeatures = {.shaderBFloat16Type = true, .shaderBFloat16CooperativeMatrix = true};
+
+// Whatever matrix units need, or bf16 on them, and a host did not tell, each with the field that would tell it; empty if
+// nothing.
 std::string untold_for_matrices(const Features& told, std::span<const char* const> extensions);
+std::string untold_for_bfloat(const Features& told, std::span<const char* const> extensions);
+
+// What a device is made with for the matrix units that heed uses.
+struct MatrixNeeds {
+  Features features;
+  std::vector<const char*> extensions;
+};
+MatrixNeeds matrix_needs(const Capabilities& device);
 
 // The test setting HEED_MATRIX_UNITS: "always" takes them wherever they can run; "never"; otherwise they are used where
 // they are expected to be faster.
@@ -45,6 +59,8 @@ MatrixUse matrix_use();
 // The size to use, or m == 0 with the reason in *why. `software`: the driver runs shaders on the CPU, where
 // matrix products are slower than plain arithmetic.
 MatrixSize choose_matrix(const MatrixUnits& units, bool software, MatrixUse use, std::string* why);
+// The same for bf16, where f16 has a size to use.
+MatrixSize choose_bfloat_matrix(const MatrixUnits& units, std::string* why);
 // The subgroup size that kernels with matrices ask for.
 uint32_t choose_matrix_subgroup(const MatrixUnits& units, uint32_t reported);
 
