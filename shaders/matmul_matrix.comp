@@ -1,6 +1,7 @@
 // Matrix product on matrix units (VK_KHR_cooperative_matrix), with epilogue; see shared/matmul.h. One workgroup makes
 // one BM x BN tile of one batch, each of its subgroups WM x WN of that, in fragments of MS x NS x KS, a size that the
-// device lists. Blocks of A and B go through shared memory, so that strides, offsets and edges may be any.
+// device lists. Blocks of A and B go through shared memory, so that strides, offsets and edges may be any. Elements of f32
+// go there as two terms of f16 (shared/matmul_terms.glsl).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -14,6 +15,7 @@
 
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
 const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
+const uint TERMS = A_BITS == 32 ? 2u : 1u;
 #include "shared/matmul_matrix_memory.inc"
 
 const uint FM = WM / MS;  // fragments of one subgroup
@@ -55,6 +57,9 @@ uint spread(uint row) { return (row & ~7u) | (row & 1u) << 2u | (row >> 1u & 3u)
 // The row of octet i of a block. Eight invocations store at a time: two rows of four octets.
 uint row_of(uint i, uint octets) { return octets == 4u ? spread(i / octets) : i / octets; }
 
+#if A_BITS == 32
+#include "shared/matmul_terms.glsl"
+#else
 // An aligned block goes into registers by `read` and from there to shared memory by `keep`. Any other goes to shared
 // memory at once by `carry`. Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the
 // padding of the other.
@@ -95,22 +100,35 @@ HEED_BLOCK(read_a, keep_a, carry_a, next_a, a, a16, sh_a, A_LOADS, A_OCTETS, A_F
 HEED_BLOCK(read_b, keep_b, carry_b, next_b, b, b16, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW)
 
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
+#endif
 
 void multiply_blocks(uint wave_m, uint wave_n) {
-  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
-  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[TERMS * FM];
+  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[TERMS];
   for (uint k = 0u; k < BK; k += KS) {
-    [[unroll]] for (uint i = 0u; i < FM; ++i) {
-      uint m = wave_m + i * MS;
-      if (A_K_FAST) coopMatLoad(left[i], sh_a, m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      else coopMatLoad(left[i], sh_a, k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+    [[unroll]] for (uint i = 0u; i < TERMS * FM; ++i) {
+      uint m = wave_m + i % FM * MS, term = i / FM * A_VECTORS;
+      if (A_K_FAST) coopMatLoad(left[i], sh_a, term + m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      else coopMatLoad(left[i], sh_a, term + k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
     }
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       uint n = wave_n + j * NS;
-      if (B_K_FAST) coopMatLoad(right, sh_b, n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
-      else coopMatLoad(right, sh_b, k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      [[unroll]] for (uint i = 0u; i < FM; ++i)
-        sums[i * FN + j] = coopMatMulAdd(left[i], right, sums[i * FN + j]);
+      [[unroll]] for (uint t = 0u; t < TERMS; ++t) {
+        uint term = t * B_VECTORS;
+        if (B_K_FAST) coopMatLoad(right[t], sh_b, term + n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+        else coopMatLoad(right[t], sh_b, term + k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      }
+      [[unroll]] for (uint i = 0u; i < FM; ++i) {
+#if A_BITS == 32
+        coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> part =
+            coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
+        part = coopMatMulAdd(left[i], right[1], part);
+        part = coopMatMulAdd(left[FM + i], right[0], part) * (1.0 / LOW_SCALE);
+        sums[i * FN + j] += coopMatMulAdd(left[i], right[0], part);
+#else
+        sums[i * FN + j] = coopMatMulAdd(left[i], right[0], sums[i * FN + j]);
+#endif
+      }
     }
   }
 }
@@ -124,17 +142,33 @@ void main() {
 
   [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
     sums[i] = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
+#if A_BITS == 32
+  forget_largest(0u);
+  barrier();
+#endif
   // An aligned block comes into registers while the one before is multiplied, and waits there until all are done with
   // shared memory.
   Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
   for (uint k0 = 0u;; k0 += BK) {
-    if (from_a.aligned) read_a(from_a);  // past the end this reads nothing
-    if (from_b.aligned) read_b(from_b);
+    if (A_BITS == 32 || from_a.aligned) read_a(from_a);  // past the end this reads nothing
+    if (A_BITS == 32 || from_b.aligned) read_b(from_b);
     if (k0 > 0u) multiply_blocks(wave_m, wave_n);
     if (k0 >= p.k) break;
+#if A_BITS == 32
+    uint slot = k0 / BK & 1u;
+    note_largest(slot);
+    barrier();
+    if (!scale_terms(slot)) {
+      multiply_plainly(tile);
+      return;
+    }
+    keep_a(scale_of(exponents.x));
+    keep_b(scale_of(exponents.y));
+#else
     barrier();
     if (from_a.aligned) keep_a(); else carry_a(from_a);
     if (from_b.aligned) keep_b(); else carry_b(from_b);
+#endif
     barrier();
     from_a = block_of_a(tile, k0 + BK);
     from_b = block_of_b(tile, k0 + BK);
@@ -152,6 +186,9 @@ void main() {
       uint m = tile.m + wave_m + f / FN * MS + row;
       uint n = tile.n + wave_n + f % FN * NS + column;
       float sum = uintBitsToFloat(sh_a[mine + row * SUM_ROW + column / 4u][column % 4u]);
+#if A_BITS == 32
+      sum = unscaled(sum);
+#endif
       if (m < p.m && n < p.n) store_sum(tile, m, n, sum);
     }
     subgroup_sync();

@@ -131,13 +131,14 @@ Status select_matmul(const Select& select) {
   if (out.rank < 2 || out.rank > 4)
     return select.unsupported(format("result of rank %d; 2 to 4 are possible", out.rank));
   Candidates candidates;
+  bool emulates = false;
   if (!select.reproducible()) {  // whose sums run over k in order
     matmul::list_software(select, &candidates);
     matmul::list_vectors(select, &candidates);
-    matmul::list_matrix_units(select, &candidates);
+    emulates = matmul::list_matrix_units(select, &candidates);
   }
   matmul::list_tiles(select, &candidates);
-  candidates.measured_on(select.device);
+  if (!emulates) candidates.measured_on(select.device);  // a tuning has not timed kernels that emulate f32
   const auto problem_at = [&](std::span<const int64_t> sizes) {
     const RunValues values = {.sizes = sizes};
     return matmul::problem_of({select.schedule, select.node, select.device, *select.kernels, values, nullptr});

@@ -10,56 +10,68 @@ using Matrix = MatmulMatrixConstants;
 struct MatrixTile {
   uint32_t bm, bn, wm, wn;
   uint32_t most_fragments;  // of a subgroup: more of sums would not fit its registers, however small they are
-  double efficiency;        // multiply-adds per time, relative to 64x64 tiles without matrix units
-  const char* why;
+  double efficiency;        // multiply-adds of f16 per time, relative to 64x64 tiles without matrix units
+  const char *why_f16, *why_f32;
 
   uint32_t subgroups() const { return bm / wm * (bn / wn); }
 };
 constexpr uint32_t kDepth = 32;
+#define HEED_MATRIX_WHY(text) text "; f16 storage, f32 sums", text "; f32 storage, two terms of f16, f32 sums"
 // Twice as many subgroups of 64x32 fit the registers of a core as of 64x64, so that the largest tile has eight of them.
 constexpr MatrixTile kMatrixTiles[] = {
-    {128, 128, 64, 32, 8, 8.0, "matrix units, 128x128 tiles: many rows; f16 storage, f32 sums"},
-    {64, 64, 32, 32, 16, 5.0, "matrix units, 64x64 tiles; f16 storage, f32 sums"},
-    {32, 64, 32, 16, 16, 3.0, "matrix units, 32x64 tiles: few rows; f16 storage, f32 sums"},
+    {128, 128, 64, 32, 8, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles: many rows")},
+    {64, 64, 32, 32, 16, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles")},
+    {32, 64, 32, 16, 16, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles: few rows")},
 };
 
 // Operands lie in shared memory as vectors of eight halves, where fragments begin.
 constexpr uint32_t kOctet = 8;
 
-uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size) {
+// Elements of f32 lie there as two terms, and are multiplied by three products.
+constexpr uint32_t kTerms = 2, kTermProducts = 3;
+constexpr uint32_t kLargestBytes = 16;  // sh_largest of shared/matmul_terms.glsl
+
+uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size, uint32_t terms) {
   using uint = uint32_t;
-  const uint BM = tile.bm, BN = tile.bn, BK = kDepth, WM = tile.wm, WN = tile.wn, MS = size.m, NS = size.n;
+  const uint BM = tile.bm, BN = tile.bn, BK = kDepth, WM = tile.wm, WN = tile.wn, MS = size.m, NS = size.n,
+             TERMS = terms;
   const bool A_K_FAST = BM > BK, B_K_FAST = BN > BK;  // the layouts with more rows, which take more padding
-  uint bytes = 0;
+  uint bytes = terms == kTerms ? kLargestBytes : 0;
 #include "shared/matmul_matrix_memory.inc"
   return bytes;
 }
 
-bool fits(const Select& select, const MatrixTile& tile) {
+bool fits(const Select& select, const MatrixTile& tile, uint32_t terms) {
   const MatrixSize& size = select.device.matrix;
   return (size.m | size.n | size.k) % kOctet == 0 && tile.wm % size.m == 0 && tile.wn % size.n == 0 &&
          kDepth % size.k == 0 && tile.wm / size.m * (tile.wn / size.n) <= tile.most_fragments &&
-         shared_bytes(tile, size) <= select.device.shared_bytes &&
+         shared_bytes(tile, size, terms) <= select.device.shared_bytes &&
          tile.subgroups() * select.device.matrix_subgroup <= select.device.max_invocations;
 }
 
 }  // namespace
 
-void list_matrix_units(const Select& select, Candidates* candidates) {
+bool list_matrix_units(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
   const MatrixSize& size = device.matrix;
-  if (size.m == 0 || select.out().dtype != DType::F16 || !device.allows(KernelId::MatmulF16Matrix)) return;
-  if (is_quantized(select.info(in::kB).dtype)) return;
+  const bool emulates = select.schedule.emulate_f32 && operands_of(select) == Operands::F32;
+  const KernelId id = emulates ? KernelId::MatmulF32Matrix : KernelId::MatmulF16Matrix;
+  if (size.m == 0 || !device.allows(id) || (!emulates && operands_of(select) != Operands::F16)) return false;
+  if (emulates && !(device.subgroup_arithmetic && device.subgroup_ballot)) return false;
   const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
+  bool any = false;
   for (const MatrixTile& tile : kMatrixTiles) {
-    if (!fits(select, tile)) continue;
-    Candidate& one = add_tile(candidates, KernelId::MatmulF16Matrix, tile.subgroups() * device.matrix_subgroup, tile.bm,
-                              tile.bn, tile.bm * tile.bn / tile.efficiency * slower);
+    if (!fits(select, tile, emulates ? kTerms : 1)) continue;
+    any = true;
+    const double efficiency = tile.efficiency / (emulates ? kTermProducts : 1);
+    Candidate& one = add_tile(candidates, id, tile.subgroups() * device.matrix_subgroup, tile.bm, tile.bn,
+                              tile.bm * tile.bn / efficiency * slower);
     one.set(Matrix::BK, kDepth).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
     one.set(Matrix::MS, size.m).set(Matrix::NS, size.n).set(Matrix::KS, size.k);
     one.key.subgroup = device.matrix_subgroup;
-    one.why = tile.why;
+    one.why = emulates ? tile.why_f32 : tile.why_f16;
   }
+  return any && emulates;
 }
 
 }  // namespace heed::kernels::matmul

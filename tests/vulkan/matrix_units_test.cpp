@@ -144,27 +144,38 @@ TEST_CASE("matrix units: products of f16 use them, others and devices without do
   struct Row {
     DType type;
     MatrixSize size;
-    bool always, used;
+    bool always, used, emulates = false, reproducible = false;
   };
   const Row rows[] = {{DType::F16, {16, 16, 16}, false, true},
                       {DType::F16, {8, 8, 8}, true, true},
                       {DType::F16, {}, false, false},
-                      {DType::F32, {16, 16, 16}, true, false}};
+                      {DType::F32, {16, 16, 16}, true, false},
+                      {DType::F32, {16, 16, 16}, false, true, true},
+                      {DType::F32, {8, 8, 8}, true, true, true},
+                      {DType::F32, {}, false, false, true},
+                      {DType::F32, {16, 16, 16}, true, false, true, true},
+                      {DType::F16, {16, 16, 16}, false, true, true}};
   for (const Row& row : rows) {
     Graph g;
     g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, row.type)));
     kernel_tests::Lowered lowered(g);
-    lowered.device.storage_16bit = true;
+    lowered.schedule.emulate_f32 = row.emulates;
+    lowered.schedule.reproducible = row.reproducible;
+    lowered.device.irreproducible = nullptr;
+    lowered.device.storage_16bit = lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = true;
+    lowered.device.shared_bytes = 32768;
     lowered.device.matrix = row.size;
     lowered.device.matrix_always = row.always;
     lowered.device.matrix_subgroup = row.size.m == 8 ? 8 : 32;
     const auto [kernels, dispatches] = lowered.lower(Op::Matmul);
-    const auto uses_matrix = [&](uint32_t i) { return kernels.uses[i].key.id == KernelId::MatmulF16Matrix; };
+    const KernelId on_units = row.type == DType::F16 ? KernelId::MatmulF16Matrix : KernelId::MatmulF32Matrix;
+    const auto uses_matrix = [&](uint32_t i) { return kernels.uses[i].key.id == on_units; };
     CHECK(uses_matrix(0) == row.used);
     CHECK(uses_matrix(kernels.count - 1) == row.used);
     CHECK(uses_matrix(dispatches.dispatches[0].kernel) == row.used);
     for (uint32_t i = 0; i < kernels.count && uses_matrix(i); ++i) {
       const KernelKey& key = kernels.uses[i].key;
+      CHECK(kernel_tests::shared_bytes(key) <= lowered.device.shared_bytes);
       CHECK(key.subgroup == lowered.device.matrix_subgroup);
       CHECK(key.spec[0] == 4 * key.subgroup);
       CHECK(key.spec[0] <= lowered.device.max_invocations);
