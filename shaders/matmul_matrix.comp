@@ -100,38 +100,26 @@ HEED_BLOCK(read_a, keep_a, carry_a, next_a, a, a16, sh_a, A_LOADS, A_OCTETS, A_F
 HEED_BLOCK(read_b, keep_b, carry_b, next_b, b, b16, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW)
 
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
-#endif
 
 void multiply_blocks(uint wave_m, uint wave_n) {
-  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[TERMS * FM];
-  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[TERMS];
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
+  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
   for (uint k = 0u; k < BK; k += KS) {
-    [[unroll]] for (uint i = 0u; i < TERMS * FM; ++i) {
-      uint m = wave_m + i % FM * MS, term = i / FM * A_VECTORS;
-      if (A_K_FAST) coopMatLoad(left[i], sh_a, term + m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      else coopMatLoad(left[i], sh_a, term + k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+    [[unroll]] for (uint i = 0u; i < FM; ++i) {
+      uint m = wave_m + i * MS;
+      if (A_K_FAST) coopMatLoad(left[i], sh_a, m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      else coopMatLoad(left[i], sh_a, k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
     }
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       uint n = wave_n + j * NS;
-      [[unroll]] for (uint t = 0u; t < TERMS; ++t) {
-        uint term = t * B_VECTORS;
-        if (B_K_FAST) coopMatLoad(right[t], sh_b, term + n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
-        else coopMatLoad(right[t], sh_b, term + k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      }
-      [[unroll]] for (uint i = 0u; i < FM; ++i) {
-#if A_BITS == 32
-        coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> part =
-            coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
-        part = coopMatMulAdd(left[i], right[1], part);
-        part = coopMatMulAdd(left[FM + i], right[0], part) * (1.0 / LOW_SCALE);
-        sums[i * FN + j] += coopMatMulAdd(left[i], right[0], part);
-#else
-        sums[i * FN + j] = coopMatMulAdd(left[i], right[0], sums[i * FN + j]);
-#endif
-      }
+      if (B_K_FAST) coopMatLoad(right, sh_b, n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      else coopMatLoad(right, sh_b, k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      [[unroll]] for (uint i = 0u; i < FM; ++i)
+        sums[i * FN + j] = coopMatMulAdd(left[i], right, sums[i * FN + j]);
     }
   }
 }
+#endif
 
 void main() {
   uint index = workgroup_index();

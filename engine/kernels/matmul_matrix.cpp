@@ -6,7 +6,7 @@ namespace {
 
 using Matrix = MatmulMatrixConstants;
 
-// A workgroup makes bm x bn elements, each of its subgroups wm x wn. It takes 32 of k at a time.
+// A workgroup makes bm x bn elements, each of its subgroups wm x wn. It takes depth_of(terms) of k at a time.
 struct MatrixTile {
   uint32_t bm, bn, wm, wn;
   uint32_t most_fragments;  // of a subgroup: more of sums would not fit its registers, however small they are
@@ -15,7 +15,8 @@ struct MatrixTile {
 
   uint32_t subgroups() const { return bm / wm * (bn / wn); }
 };
-constexpr uint32_t kDepth = 32;
+// Two terms take no more shared memory than one, of which more would leave AMD's cores half of their subgroups.
+constexpr uint32_t depth_of(uint32_t terms) { return 32 / terms; }
 #define HEED_MATRIX_WHY(text) text "; f16 storage, f32 sums", text "; f32 storage, two terms of f16, f32 sums"
 // Twice as many subgroups of 64x32 fit the registers of a core as of 64x64, so that the largest tile has eight of them.
 constexpr MatrixTile kMatrixTiles[] = {
@@ -33,7 +34,7 @@ constexpr uint32_t kLargestBytes = 16;  // sh_largest of shared/matmul_terms.gls
 
 uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size, uint32_t terms) {
   using uint = uint32_t;
-  const uint BM = tile.bm, BN = tile.bn, BK = kDepth, WM = tile.wm, WN = tile.wn, MS = size.m, NS = size.n,
+  const uint BM = tile.bm, BN = tile.bn, BK = depth_of(terms), WM = tile.wm, WN = tile.wn, MS = size.m, NS = size.n,
              TERMS = terms;
   const bool A_K_FAST = BM > BK, B_K_FAST = BN > BK;  // the layouts with more rows, which take more padding
   uint bytes = terms == kTerms ? kLargestBytes : 0;
@@ -44,7 +45,7 @@ uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size, uint32_t t
 bool fits(const Select& select, const MatrixTile& tile, uint32_t terms) {
   const MatrixSize& size = select.device.matrix;
   return (size.m | size.n | size.k) % kOctet == 0 && tile.wm % size.m == 0 && tile.wn % size.n == 0 &&
-         kDepth % size.k == 0 && tile.wm / size.m * (tile.wn / size.n) <= tile.most_fragments &&
+         depth_of(terms) % size.k == 0 && tile.wm / size.m * (tile.wn / size.n) <= tile.most_fragments &&
          shared_bytes(tile, size, terms) <= select.device.shared_bytes &&
          tile.subgroups() * select.device.matrix_subgroup <= select.device.max_invocations;
 }
@@ -55,18 +56,19 @@ bool list_matrix_units(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
   const MatrixSize& size = device.matrix;
   const bool emulates = select.schedule.emulate_f32 && operands_of(select) == Operands::F32;
+  const uint32_t terms = emulates ? kTerms : 1;
   const KernelId id = emulates ? KernelId::MatmulF32Matrix : KernelId::MatmulF16Matrix;
   if (size.m == 0 || !device.allows(id) || (!emulates && operands_of(select) != Operands::F16)) return false;
   if (emulates && !(device.subgroup_arithmetic && device.subgroup_ballot)) return false;
   const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
   bool any = false;
   for (const MatrixTile& tile : kMatrixTiles) {
-    if (!fits(select, tile, emulates ? kTerms : 1)) continue;
+    if (!fits(select, tile, terms)) continue;
     any = true;
     const double efficiency = tile.efficiency / (emulates ? kTermProducts : 1);
     Candidate& one = add_tile(candidates, id, tile.subgroups() * device.matrix_subgroup, tile.bm, tile.bn,
                               tile.bm * tile.bn / efficiency * slower);
-    one.set(Matrix::BK, kDepth).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
+    one.set(Matrix::BK, depth_of(terms)).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
     one.set(Matrix::MS, size.m).set(Matrix::NS, size.n).set(Matrix::KS, size.k);
     one.key.subgroup = device.matrix_subgroup;
     one.why = emulates ? tile.why_f32 : tile.why_f16;

@@ -24,6 +24,12 @@ void split(vec2 x, out uint high, out uint low) {
   low = packHalf2x16((x - near) * LOW_SCALE);
 }
 
+// Rows of two octets are three vectors apart, so that the four that are stored at a time are two rows apart.
+uint row_of_terms(uint i, uint octets) {
+  uint row = i / octets;
+  return octets == 2u ? (row & ~7u) | (row & 3u) << 1u | (row >> 2u & 1u) : row_of(i, octets);
+}
+
 uint larger(uint most, vec4 x) {
   uvec4 bits = floatBitsToUint(x) & 0x7fffffffu;
   return max(max(most, max(bits.x, bits.y)), max(bits.z, bits.w));
@@ -34,7 +40,7 @@ uint larger(uint most, vec4 x) {
   void read(Block s) {                                                                                    \
     [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
       uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
-      uint slow = row_of(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                      \
+      uint slow = row_of_terms(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                \
       uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                                     \
       bool inside = (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end;               \
       [[unroll]] for (uint half_octet = 0u; half_octet < 2u; ++half_octet) {                              \
@@ -58,7 +64,7 @@ uint larger(uint most, vec4 x) {
   void keep(float scale) {                                                                                \
     [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
       uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
-      uint place = row_of(i, FAST / 8u) * ROW + i % (FAST / 8u);                                          \
+      uint place = row_of_terms(i, FAST / 8u) * ROW + i % (FAST / 8u);                                    \
       uvec4 high, low;                                                                                    \
       [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                                         \
         vec4 four = next[2u * load + c / 2u];                                                             \
@@ -109,6 +115,34 @@ float scale_of(uint exponent) { return power_of_two(int(SCALED_EXPONENT) - int(e
 float unscaled(float sum) {
   int exponent = int(exponents.x + exponents.y) - int(2u * SCALED_EXPONENT);
   return sum * power_of_two(exponent / 2) * power_of_two(exponent - exponent / 2);
+}
+
+// Fragments of B stay in registers, which are fewer than those of A.
+void multiply_blocks(uint wave_m, uint wave_n) {
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[2];
+  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[2u * FN];
+  coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> part;
+  for (uint k = 0u; k < BK; k += KS) {
+    [[unroll]] for (uint j = 0u; j < 2u * FN; ++j) {
+      uint n = wave_n + j / 2u * NS, term = j % 2u * B_VECTORS;
+      if (B_K_FAST) coopMatLoad(right[j], sh_b, term + n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      else coopMatLoad(right[j], sh_b, term + k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
+    }
+    [[unroll]] for (uint i = 0u; i < FM; ++i) {
+      uint m = wave_m + i * MS;
+      [[unroll]] for (uint t = 0u; t < 2u; ++t) {
+        uint term = t * A_VECTORS;
+        if (A_K_FAST) coopMatLoad(left[t], sh_a, term + m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
+        else coopMatLoad(left[t], sh_a, term + k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      }
+      [[unroll]] for (uint j = 0u; j < FN; ++j) {
+        part = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
+        part = coopMatMulAdd(left[0], right[2u * j + 1u], part);
+        part = coopMatMulAdd(left[1], right[2u * j], part) * (1.0 / LOW_SCALE);
+        sums[i * FN + j] += coopMatMulAdd(left[0], right[2u * j], part);
+      }
+    }
+  }
 }
 
 void multiply_plainly(Tile tile) {
