@@ -1,5 +1,4 @@
 // Every function of the C interface with a live handle of every kind, its own and all others, and zeros behind it.
-#include <tuple>
 #include <type_traits>
 
 #include "c/kept.hpp"
@@ -21,18 +20,20 @@ inline constexpr bool kIsHandle =
 template <class T>
 concept Complete = requires { sizeof(T); };
 
+template <auto kFunction, class First, class... Rest>
+auto call_with(void* first, std::type_identity<First>, std::type_identity<Rest>...) {
+  if constexpr (kIsHandle<First>)
+    return kFunction(static_cast<First>(first), Rest{}...);
+  else
+    return kFunction(First{}, Rest{}...);
+}
+template <auto kFunction>
+auto call_with(void*) {
+  return kFunction();
+}
 template <auto kFunction, class Result, class... Parameters>
 bool call_first(void* first, Result (*)(Parameters...)) {
-  bool is_first = true;
-  [[maybe_unused]] const auto argument = [&]<class T>(std::type_identity<T>) -> T {
-    if constexpr (kIsHandle<T>)
-      if (std::exchange(is_first, false)) return static_cast<T>(first);
-    is_first = false;
-    return T{};
-  };
-  // Braces put the arguments in their order.
-  std::tuple<Parameters...> arguments{argument(std::type_identity<Parameters>())...};
-  const Result result = std::apply(kFunction, arguments);
+  const Result result = call_with<kFunction>(first, std::type_identity<Parameters>()...);
   if constexpr (std::is_same_v<Result, heed_status>) return result == HEED_INVALID_ARGUMENT;
   return result == Result{};
 }

@@ -1,6 +1,5 @@
 // Every function of the C interface, with handles that are none and with nothing at all.
 #include <thread>
-#include <tuple>
 #include <type_traits>
 
 #include "c/kept.hpp"
@@ -24,8 +23,7 @@ template <class Result, class First, class... Rest>
 bool call_with(Result (*function)(First, Rest...), uintptr_t handle, Result* result) {
   if constexpr (std::is_pointer_v<First>) {
     if constexpr (IsHandle<std::remove_pointer_t<First>>) {
-      *result =
-          std::apply(function, std::tuple_cat(std::tuple(reinterpret_cast<First>(handle)), std::tuple<Rest...>()));
+      *result = function(reinterpret_cast<First>(handle), Rest{}...);
       return true;
     }
   }
@@ -40,7 +38,7 @@ bool call_with(Result (*)(), uintptr_t, Result*) {
 // What a function without handles does with zeros is no crash.
 template <class Result, class... All>
 void call_with_nothing(Result (*function)(All...)) {
-  (void)std::apply(function, std::tuple<All...>());
+  (void)function(All{}...);
 }
 
 struct BadHandle {
@@ -49,14 +47,13 @@ struct BadHandle {
 };
 
 // Every kind of function answers a handle that is none as its header says.
-template <class Function>
-int check_function(const char* name, Function* function, std::span<const BadHandle> handles) {
+template <class Result, class... All>
+int check_function(const char* name, Result (*function)(All...), std::span<const BadHandle> handles) {
   INFO(name);
   const std::string_view text = name;
   const bool destroys = text.ends_with("_destroy");
   for (const BadHandle& bad : handles) {
     INFO(bad.text);
-    using Result = decltype(std::function(function))::result_type;
     Result result{};
     if (!call_with(function, bad.number, &result)) {
       call_with_nothing(function);
