@@ -15,7 +15,11 @@
 
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
 const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
-const uint TERMS = A_BITS == 32 ? 2u : 1u;
+#if A_BITS == 32
+#define HEED_TERMS(vectors) (2u * (vectors))
+#else
+#define HEED_TERMS(vectors) (vectors)
+#endif
 #include "shared/matmul_matrix_memory.inc"
 
 const uint FM = WM / MS;  // fragments of one subgroup
@@ -138,8 +142,13 @@ void main() {
   // shared memory.
   Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
   for (uint k0 = 0u;; k0 += BK) {
-    if (A_BITS == 32 || from_a.aligned) read_a(from_a);  // past the end this reads nothing
-    if (A_BITS == 32 || from_b.aligned) read_b(from_b);
+#if A_BITS == 32
+    read_a(from_a);
+    read_b(from_b);
+#else
+    if (from_a.aligned) read_a(from_a);  // past the end this reads nothing
+    if (from_b.aligned) read_b(from_b);
+#endif
     if (k0 > 0u) multiply_blocks(wave_m, wave_n);
     if (k0 >= p.k) break;
 #if A_BITS == 32

@@ -34,11 +34,12 @@ constexpr uint32_t kLargestBytes = 16;  // sh_largest of shared/matmul_terms.gls
 
 uint32_t shared_bytes(const MatrixTile& tile, const MatrixSize& size, uint32_t terms) {
   using uint = uint32_t;
-  const uint BM = tile.bm, BN = tile.bn, BK = depth_of(terms), WM = tile.wm, WN = tile.wn, MS = size.m, NS = size.n,
-             TERMS = terms;
+  const uint BM = tile.bm, BN = tile.bn, BK = depth_of(terms), WM = tile.wm, WN = tile.wn, MS = size.m, NS = size.n;
   const bool A_K_FAST = BM > BK, B_K_FAST = BN > BK;  // the layouts with more rows, which take more padding
   uint bytes = terms == kTerms ? kLargestBytes : 0;
+#define HEED_TERMS(vectors) (terms * (vectors))
 #include "shared/matmul_matrix_memory.inc"
+#undef HEED_TERMS
   return bytes;
 }
 

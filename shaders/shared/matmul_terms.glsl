@@ -8,6 +8,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 
+const uint B_VECTORS = B_SLOW * B_ROW;
 const float LOW_SCALE = 2048.0, LEAST_HALF = 6.103515625e-5;  // 2^11, 2^-14
 // Exponents are biased, as f32 has them. A least one keeps the scale finite.
 const uint LEAST_EXPONENT = 14u, SCALED_EXPONENT = 141u, STRANGE_EXPONENT = 255u;
@@ -35,7 +36,7 @@ uint larger(uint most, vec4 x) {
   return max(max(most, max(bits.x, bits.y)), max(bits.z, bits.w));
 }
 
-#define HEED_TERMS(read, keep, largest, next, scalars, vectors, target, LOADS, OCTETS, FAST, ROW, LOW)    \
+#define HEED_BLOCK(read, keep, largest, next, scalars, vectors, target, LOADS, OCTETS, FAST, ROW, LOW)    \
   vec4 next[2u * LOADS];                                                                                  \
   void read(Block s) {                                                                                    \
     [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
@@ -76,8 +77,8 @@ uint larger(uint most, vec4 x) {
       }                                                                                                   \
     }                                                                                                     \
   }
-HEED_TERMS(read_a, keep_a, largest_a, next_a, a, a4, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW, A_VECTORS)
-HEED_TERMS(read_b, keep_b, largest_b, next_b, b, b4, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW, B_VECTORS)
+HEED_BLOCK(read_a, keep_a, largest_a, next_a, a, a4, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW, A_VECTORS)
+HEED_BLOCK(read_b, keep_b, largest_b, next_b, b, b4, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW, B_VECTORS)
 
 void forget_largest(uint slot) {
   if (gl_LocalInvocationID.x < 2u) sh_largest[2u * slot + gl_LocalInvocationID.x] = 0u;
