@@ -122,6 +122,17 @@ Status check_types(const Select& select) {
   return status;
 }
 
+// Whether there are kernels that emulate f32 and none was timed: what was measured of the others does not tell which is the fastest.
+bool lacks_emulation(const Candidates& candidates) {
+  bool any = false;
+  for (uint32_t i = 0; i < candidates.count; ++i) {
+    if (candidates.list[i].key.id != KernelId::MatmulF32Matrix) continue;
+    if (candidates.list[i].traits.tuned != 0) return false;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 Status select_matmul(const Select& select) {
@@ -131,14 +142,15 @@ Status select_matmul(const Select& select) {
   if (out.rank < 2 || out.rank > 4)
     return select.unsupported(format("result of rank %d; 2 to 4 are possible", out.rank));
   Candidates candidates;
-  bool emulates = false;
   if (!select.reproducible()) {  // whose sums run over k in order
     matmul::list_software(select, &candidates);
     matmul::list_vectors(select, &candidates);
-    emulates = matmul::list_matrix_units(select, &candidates);
+    matmul::list_matrix_units(select, &candidates);
   }
   matmul::list_tiles(select, &candidates);
-  if (!emulates) candidates.measured_on(select.device);  // a tuning has not timed kernels that emulate f32
+  candidates.measured_on(select.device);
+  if (lacks_emulation(candidates))
+    for (uint32_t i = 0; i < candidates.count; ++i) candidates.list[i].traits.tuned = 0;
   const auto problem_at = [&](std::span<const int64_t> sizes) {
     const RunValues values = {.sizes = sizes};
     return matmul::problem_of({select.schedule, select.node, select.device, *select.kernels, values, nullptr});

@@ -93,8 +93,7 @@ Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, u
 // Each family appends its kernels that may run the product.
 void list_tiles(const Select& select, Candidates* candidates);
 void list_software(const Select& select, Candidates* candidates);
-// True if there are any of CompileOptions::emulate_f32.
-bool list_matrix_units(const Select& select, Candidates* candidates);
+void list_matrix_units(const Select& select, Candidates* candidates);
 void list_vectors(const Select& select, Candidates* candidates);
 
 // Into how many splits k is cut, so that few tiles keep a GPU busy and no tile takes long; 1: k is not cut.

@@ -53,19 +53,17 @@ bool fits(const Select& select, const MatrixTile& tile, uint32_t terms) {
 
 }  // namespace
 
-bool list_matrix_units(const Select& select, Candidates* candidates) {
+void list_matrix_units(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
   const MatrixSize& size = device.matrix;
   const bool emulates = select.schedule.emulate_f32 && operands_of(select) == Operands::F32;
   const uint32_t terms = emulates ? kTerms : 1;
   const KernelId id = emulates ? KernelId::MatmulF32Matrix : KernelId::MatmulF16Matrix;
-  if (size.m == 0 || !device.allows(id) || (!emulates && operands_of(select) != Operands::F16)) return false;
-  if (emulates && !(device.subgroup_arithmetic && device.subgroup_ballot)) return false;
+  if (size.m == 0 || !device.allows(id) || (!emulates && operands_of(select) != Operands::F16)) return;
+  if (emulates && !(device.subgroup_arithmetic && device.subgroup_ballot)) return;
   const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
-  bool any = false;
   for (const MatrixTile& tile : kMatrixTiles) {
     if (!fits(select, tile, terms)) continue;
-    any = true;
     const double efficiency = tile.efficiency / (emulates ? kTermProducts : 1);
     Candidate& one = add_tile(candidates, id, tile.subgroups() * device.matrix_subgroup, tile.bm, tile.bn,
                               tile.bm * tile.bn / efficiency * slower);
@@ -74,7 +72,6 @@ bool list_matrix_units(const Select& select, Candidates* candidates) {
     one.key.subgroup = device.matrix_subgroup;
     one.why = emulates ? tile.why_f32 : tile.why_f16;
   }
-  return any && emulates;
 }
 
 }  // namespace heed::kernels::matmul

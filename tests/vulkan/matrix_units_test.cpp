@@ -184,3 +184,20 @@ TEST_CASE("matrix units: products of f16 use them, others and devices without do
     }
   }
 }
+
+TEST_CASE("matrix units: a tuning chooses among kernels that emulate f32 only if it has timed one",
+          "[kernels][matrix]") {
+  Graph g;
+  g.output("y", g.linear(g.input("x", {500, 64}), g.weight("w", {96, 64})));
+  for (const char* timed : {"matmul_f32 64x64", "matmul_f32_matrix 32x64"}) {
+    kernel_tests::Lowered lowered(g, false, kernel_tests::device_with_units());
+    lowered.schedule.emulate_f32 = true;
+    lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = true;
+    auto tuning = std::make_shared<Tuning>();
+    tuning->choices.push_back({timed, Tuning::kEverywhere});
+    lowered.device.tuning = tuning;
+    const KernelKey key = lowered.lower(Op::Matmul).use(0).key;
+    CHECK(key.id == KernelId::MatmulF32Matrix);
+    CHECK((variant_name(key) == timed) == (timed == std::string_view("matmul_f32_matrix 32x64")));
+  }
+}
