@@ -1,6 +1,7 @@
 // Matrix product on matrix units (VK_KHR_cooperative_matrix), with epilogue; see shared/matmul.h. One workgroup makes
 // one BM x BN tile of one batch, each of its subgroups WM x WN of that, in fragments of MS x NS x KS, a size that the
-// device lists. Blocks of A and B go through shared memory, so that strides, offsets and edges may be any.
+// device lists. Blocks of A and B go through shared memory, so that strides, offsets and edges may be any. Elements of f32
+// go there as two terms of f16 (shared/matmul_terms.glsl).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -13,12 +14,13 @@
 #include "shared/subgroup_sync.glsl"
 #include "shared/matmul_matrix.h"
 
-// Operands as they lie in memory: what follows moves 16 bits, be they f16 or bf16.
-layout(set = 0, binding = 0) readonly buffer ABits { uint16_t a_bits[]; };
-layout(set = 0, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
-
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
 const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
+#if A_BITS == 32
+#define HEED_TERMS(vectors) (2u * (vectors))
+#else
+#define HEED_TERMS(vectors) (vectors)
+#endif
 #include "shared/matmul_matrix_memory.inc"
 
 const uint FM = WM / MS;  // fragments of one subgroup
@@ -55,6 +57,13 @@ Block block_of_b(Tile tile, uint k0) {
 
 // The row of octet i of a block. Eight invocations store at a time: two rows of four octets.
 uint row_of(uint i, uint octets) { return octets == 4u ? spread(i / octets) : i / octets; }
+
+#if A_BITS == 32
+#include "shared/matmul_terms.glsl"
+#else
+// Operands as they lie in memory: what follows moves 16 bits, be they f16 or bf16.
+layout(set = 0, binding = 0) readonly buffer ABits { uint16_t a_bits[]; };
+layout(set = 0, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
 
 // An aligned block goes into registers by `read` and from there to shared memory by `keep`. Any other goes to shared
 // memory at once by `carry`. Blocks of A and B are both 0 past the end of k, so that an infinity of one never meets the
@@ -115,6 +124,7 @@ void multiply_blocks(uint wave_m, uint wave_n) {
     }
   }
 }
+#endif
 
 void main() {
   uint index = workgroup_index();
@@ -125,17 +135,38 @@ void main() {
 
   [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
     sums[i] = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
+#if A_BITS == 32
+  forget_largest(0u);
+  barrier();
+#endif
   // An aligned block comes into registers while the one before is multiplied, and waits there until all are done with
   // shared memory.
   Block from_a = block_of_a(tile, 0u), from_b = block_of_b(tile, 0u);
   for (uint k0 = 0u;; k0 += BK) {
+#if A_BITS == 32
+    read_a(from_a);
+    read_b(from_b);
+#else
     if (from_a.aligned) read_a(from_a);  // past the end this reads nothing
     if (from_b.aligned) read_b(from_b);
+#endif
     if (k0 > 0u) multiply_blocks(wave_m, wave_n);
     if (k0 >= p.k) break;
+#if A_BITS == 32
+    uint slot = k0 / BK & 1u;
+    note_largest(slot);
+    barrier();
+    if (!scale_terms(slot)) {
+      multiply_plainly(tile);
+      return;
+    }
+    keep_a(scale_of(exponents.x));
+    keep_b(scale_of(exponents.y));
+#else
     barrier();
     if (from_a.aligned) keep_a(); else carry_a(from_a);
     if (from_b.aligned) keep_b(); else carry_b(from_b);
+#endif
     barrier();
     from_a = block_of_a(tile, k0 + BK);
     from_b = block_of_b(tile, k0 + BK);
@@ -153,6 +184,9 @@ void main() {
       uint m = tile.m + wave_m + f / FN * MS + row;
       uint n = tile.n + wave_n + f % FN * NS + column;
       float sum = uintBitsToFloat(sh_a[mine + row * SUM_ROW + column / 4u][column % 4u]);
+#if A_BITS == 32
+      sum = unscaled(sum);
+#endif
       if (m < p.m && n < p.n) store_sum(tile, m, n, sum);
     }
     subgroup_sync();

@@ -127,6 +127,7 @@ class Tester {
     CompileOptions options;
     options.training = probe.training;
     options.reproducible = probe.reproducible;
+    options.emulate_f32 = probe.emulate_f32;
     Weights weights, reference_weights;
     Status status = upload_weights(cpu_, graph.data(), &reference_weights);
     if (status == Status::Ok) status = cpu_.compile(graph, reference_weights, &reference, options);

@@ -438,6 +438,7 @@ constexpr Probe kProbes[] = {
     {"matmul", matmul},
     {"matmul", matmul_batches},
     {"matmul", linear},
+    {.name = "matmul", .build = matmul, .once = true, .emulate_f32 = true},
     {"matmul", few_rows},
     {"matmul", deep},
     {"matmul", narrow_weights, false, true},

@@ -118,6 +118,7 @@ CompileOptions options_of(Call& call, const Given<heed_compile_options>& given) 
   options.round_rows = given->round_rows != 0;
   options.progress = given->progress != 0;
   options.reproducible = given->reproducible != 0;
+  options.emulate_f32 = given->emulate_f32 != 0;
   return options;
 }
 

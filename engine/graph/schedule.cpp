@@ -218,6 +218,7 @@ class Planner {
     schedule->states = std::move(graph_.states);
     schedule->constants = std::move(graph_.constants);
     schedule->reproducible = options_.reproducible;
+    schedule->emulate_f32 = options_.emulate_f32;
     schedule->scratch_bytes = scratch_bytes_;
     schedule->max_values = std::move(max_values_);
   }

@@ -122,6 +122,17 @@ Status check_types(const Select& select) {
   return status;
 }
 
+// Whether there are kernels that emulate f32 and none was timed: what was measured of the others does not tell which is the fastest.
+bool lacks_emulation(const Candidates& candidates) {
+  bool any = false;
+  for (uint32_t i = 0; i < candidates.count; ++i) {
+    if (candidates.list[i].key.id != KernelId::MatmulF32Matrix) continue;
+    if (candidates.list[i].traits.tuned != 0) return false;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 Status select_matmul(const Select& select) {
@@ -138,6 +149,8 @@ Status select_matmul(const Select& select) {
   }
   matmul::list_tiles(select, &candidates);
   candidates.measured_on(select.device);
+  if (lacks_emulation(candidates))
+    for (uint32_t i = 0; i < candidates.count; ++i) candidates.list[i].traits.tuned = 0;
   const auto problem_at = [&](std::span<const int64_t> sizes) {
     const RunValues values = {.sizes = sizes};
     return matmul::problem_of({select.schedule, select.node, select.device, *select.kernels, values, nullptr});

@@ -157,6 +157,17 @@ struct CompileOptions {
   // does it where its instructions make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside
   // each other); all others, and Vulkan devices, compute as without it. PassInfo::why tells what a pass does.
   bool round_rows = false;
+  // Lets Vulkan devices with matrix units (VK_KHR_cooperative_matrix, f16 with sums in f32) multiply matrices of many rows on them whose
+  // a [.., m, k] and b [.., k, n] are both f32: each element is split into two terms of f16, and three products of terms are added up in
+  // f32. With A and B the largest magnitudes of finite elements of a and b, but at least 2^-113, an element of the product is off by at most
+  //   2^-21 * (sum over k of |a| |b|) + 2^-38 * k * A * B,
+  // beside the error of sums in f32; below 2^-126 it may be 0. So elements of any magnitude count, fully down to 2^-16 of their operand's
+  // largest; one below 2^-39 of it may be taken for 0. If an infinity or NaN is among the rows of a and columns of b that a
+  // tile of 32x64 to 128x128 results is made of, f32 arithmetic makes the tile, as IEEE 754 has it and without the bound's terms, in
+  // many times the time. The last bits of a result may depend on rows and columns beside its own. It pays where matrix units have more
+  // than three times the rate of f32 (tests/gpu/profile/README.md), which no driver tells. All else computes as without it: other
+  // types, few rows, devices without matrix units, the CPU device. PassInfo::why tells what a pass does.
+  bool emulate_f32 = false;
   // Results are the same bits on every device that can promise it, on every instruction set of the CPU, for any number of
   // threads, any batch and any split of the work: each operation sums in one order and rounds in one sequence, which
   // tests/reproducible/README.md writes down, gradients and optimizers among them. Two roundings take the place of a fused
@@ -165,7 +176,8 @@ struct CompileOptions {
   // by casts; what lies between passes is f32, and takes its memory.
   // Values of keys with a weight below 2^-51, hidden ones among them, add nothing, even if they are infinite or NaN.
   // Unsupported, with what is missing: a Vulkan device that does not report shaderRoundingModeRTEFloat32 and
-  // shaderSignedZeroInfNanPreserveFloat32; a pass of the host's own. round_rows does nothing.
+  // shaderSignedZeroInfNanPreserveFloat32; a pass of the host's own. round_rows and
+  // emulate_f32 do nothing.
   bool reproducible = false;
   // Vulkan: note each finished pass in host-visible memory, so that the last one can be named when the device is lost:
   // run names it in the log, vulkan::last_completed tells it to the host. Each pass then also fills 4 bytes; the

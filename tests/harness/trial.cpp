@@ -57,6 +57,20 @@ Array rounded(const Array& x, DType dtype) {
   return y;
 }
 
+Array magnitudes(const Array& x) {
+  Array y(x.shape);
+  for (int64_t i = 0; i < x.size(); ++i) y.at(i) = std::abs(x.at(i));
+  return y;
+}
+
+// Of what is finite, and at least what CompileOptions::emulate_f32 takes for it.
+double largest_of(const Array& x) {
+  double largest = 0x1p-113;
+  for (const double v : x.value)
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  return largest;
+}
+
 }  // namespace
 
 Array Run::input(const std::string& name, const Array& values) { return input(name, values, dtype); }
@@ -79,6 +93,15 @@ void Run::expect_within(const std::string& name, const Array& reference, DType t
 
 void Run::expect_exact(const std::string& name, const Array& reference, DType type) {
   expectations.push_back({name, type, rounded(reference, type), 0.0, true});
+}
+
+Array Trial::product(const Array& a, const Array& b, double factor) const {
+  Array y = matmul(a, b, factor);
+  if (!options.emulate_f32 || dtype != DType::F32) return y;
+  const Array sums = matmul(magnitudes(a), magnitudes(b), std::abs(factor));
+  const double largest = std::abs(factor) * static_cast<double>(a.dim(0)) * largest_of(a) * largest_of(b);
+  for (int64_t i = 0; i < y.size(); ++i) y.err(i) += 0x1p-21 * sums.at(i) + 0x1p-38 * largest + 0x1p-126;
+  return y;
 }
 
 Tensor Trial::weight(const std::string& name, Array* values) { return weight(name, values, dtype); }

@@ -91,6 +91,8 @@ class Trial {
   CompileOptions options;
   std::list<Run> runs;
   bool keeps_narrow = false;  // a state has f16 or bf16, which the device may lack
+  // What matmul of reference.hpp gives, with the bound of CompileOptions::emulate_f32 where the plan has that.
+  Array product(const Array& a, const Array& b, double factor = 1.0) const;
   // Passes the plan must have, by operation in order; empty: any.
   std::vector<std::string> passes;
 

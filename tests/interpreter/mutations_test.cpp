@@ -96,6 +96,34 @@ TEST_CASE("interpreter: kernels without one of their barriers are noticed", "[.]
   CHECK(missed * 5 >= reached * 4);  // some would be missed only with more keys or columns than these graphs have
 }
 
+TEST_CASE("interpreter: emulated products without one of their three terms are noticed", "[.][interpreter]") {
+  Device device = open(machine_of("spirv:nvidia"), {});
+  ops::Trial trial(DType::F32);
+  trial.options.emulate_f32 = true;
+  trial.graph.output("y", trial.graph.matmul(trial.input("a", {70, 64}), trial.input("b", {64, 72})));
+  ops::Run& run = trial.run();
+  const ops::Array a = run.input("a", ops::uniform({70, 64}, 1)), b = run.input("b", ops::uniform({64, 72}, 2));
+  run.expect_within("y", trial.product(a, b));
+  ops::Tally tally;
+  CHECK(check_trial(device, trial, &tally).difference.empty());
+  const KernelId id = KernelId::MatmulF32Matrix;
+  REQUIRE(trials_of(device).ran.contains(id));
+  const std::vector<uint32_t> words = words_of(id);
+  int products = 0;
+  for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+    if ((words[at] & 0xffffu) != static_cast<uint32_t>(Op::CooperativeMatrixMulAdd)) continue;
+    ++products;
+    std::vector<uint32_t> changed = words;
+    // The sum alone, in the place of the product added to it.
+    changed[at] = 4u << 16 | static_cast<uint32_t>(Op::CopyObject);
+    changed[at + 3] = words[at + 5];
+    for (size_t k = 4; k < words[at] >> 16; ++k) changed[at + k] = 1u << 16;  // OpNop
+    trials_of(device).replaced[id] = changed;
+    CHECK_FALSE(check_trial(device, trial, &tally).difference.empty());
+  }
+  CHECK(products == 3);
+}
+
 TEST_CASE("interpreter: dispatches without the barriers between them are noticed", "[.][interpreter]") {
   Device device = open(machine_of("spirv:nvidia"), {});
   for (const bool without : {false, true}) {

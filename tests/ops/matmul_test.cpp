@@ -1,3 +1,6 @@
+#include <cmath>
+#include <functional>
+
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 
@@ -33,7 +36,7 @@ Case product_case(const Product& p) {
             Array va = run.input("a", uniform(sa, 1, -size, size)), vb = run.input("b", uniform(sb, 2));
             if (p.transpose_a) va = transposed(va);
             if (p.transpose_b) vb = transposed(vb);
-            run.expect("y", matmul(va, vb, static_cast<double>(factor)), static_cast<double>(va.dim(0)));
+            run.expect("y", t.product(va, vb, static_cast<double>(factor)), static_cast<double>(va.dim(0)));
           }};
 }
 
@@ -86,7 +89,7 @@ Case fused_projection_case(int64_t batch, int64_t tokens, int64_t heads, int64_t
             const auto ref = [&](int64_t i) {
               return permute(reshape(slice(v, 2, i, 1), {batch, tokens, heads, width}), {0, 2, 1, 3});
             };
-            run.expect("y", matmul(ref(0), transposed(ref(1))), static_cast<double>(width));
+            run.expect("y", t.product(ref(0), transposed(ref(1))), static_cast<double>(width));
           }};
 }
 
@@ -100,7 +103,7 @@ Case odd_slice_case(int64_t m, int64_t n, int64_t k) {
             Run& run = t.run();
             const Array va = run.input("a", uniform({m + 2, k + 3}, 4)),
                         vb = run.input("b", uniform({k + 1, n + 5}, 5));
-            run.expect("y", matmul(slice(slice(va, 0, 1, m), 1, 3, k), slice(slice(vb, 0, 1, k), 1, 1, n)),
+            run.expect("y", t.product(slice(slice(va, 0, 1, m), 1, 3, k), slice(slice(vb, 0, 1, k), 1, 1, n)),
                        static_cast<double>(k));
           }};
 }
@@ -119,7 +122,7 @@ Case extents_case() {
           const Array va = run.input("a", uniform({s[0], s[1], s[3]}, 6));
           const Array vb = run.input("b", uniform({s[0], s[3], s[2]}, 7));
           const Array vr = run.input("r", uniform({s[0], s[1], s[2]}, 8));
-          run.expect("y", add(t.stored(matmul(va, vb)), vr), static_cast<double>(s[3]), 2);
+          run.expect("y", add(t.stored(t.product(va, vb)), vr), static_cast<double>(s[3]), 2);
         }
       }};
 }
@@ -153,7 +156,7 @@ Case epilogue_case(const Epilogue& e, int64_t batch, int64_t m, int64_t n, int64
             Array w = uniform({n, k}, 9, -2.0, 2.0), b = uniform({n}, 10);
             const Array vx = run.input("x", uniform({batch, m, k}, 11));
             Tensor y = t.graph.linear(x, t.weight("w", &w));
-            Array v = t.stored(matmul(vx, transposed(w)));
+            Array v = t.stored(t.product(vx, transposed(w)));
             int parts = 0;
             const auto next = [&](Tensor tensor, const Array& reference) {
               if (apart) {
@@ -232,7 +235,7 @@ Case odd_epilogue_case() {
             Run& run = t.run();
             const Array va = run.input("a", uniform({20, 30}, 13)), vb = run.input("b", uniform({30, 40}, 14));
             const Array vr = run.input("r", uniform({40, 20}, 15)), vc = run.input("c", uniform({20, 1}, 16));
-            const Array sum = t.stored(add(t.stored(matmul(va, vb)), vc));
+            const Array sum = t.stored(add(t.stored(t.product(va, vb)), vc));
             run.expect("y", add(sum, transposed(vr)), 64.0, 3);
           }};
 }
@@ -244,7 +247,7 @@ Case weight_case(int64_t m, int64_t n, int64_t k, bool transpose) {
             const Tensor b = t.weight("w", &w);
             t.graph.output("y", t.graph.matmul(t.input("a", {m, k}), b, {.transpose_b = transpose}));
             Run& run = t.run();
-            run.expect("y", matmul(run.input("a", uniform({m, k}, 18)), transpose ? transposed(w) : w),
+            run.expect("y", t.product(run.input("a", uniform({m, k}, 18)), transpose ? transposed(w) : w),
                        static_cast<double>(k));
             t.passes = {"matmul"};
           }};
@@ -267,10 +270,10 @@ Case weight_parts_case() {
             const Array va = run.input("a", uniform({2, 9, 120}, 20)), vh = run.input("h", uniform({2, 3, 4, 40}, 21));
             const auto ref = [&](int64_t i) { return reshape(slice(w, 0, i, 1), {40, 50}); };
             const Array vp = slice(slice(va, 2, 40, 40), 1, 2, 5);
-            run.expect("x", matmul(vp, ref(1)), 40.0);
-            run.expect("y", matmul(vp, slice(ref(2), 1, 7, 33)), 40.0);
-            run.expect("z", matmul(slice(slice(va, 2, 0, 50), 1, 3, 1), transposed(ref(1))), 50.0);
-            run.expect("batched", matmul(vh, w), 40.0);
+            run.expect("x", t.product(vp, ref(1)), 40.0);
+            run.expect("y", t.product(vp, slice(ref(2), 1, 7, 33)), 40.0);
+            run.expect("z", t.product(slice(slice(va, 2, 0, 50), 1, 3, 1), transposed(ref(1))), 50.0);
+            run.expect("batched", t.product(vh, w), 40.0);
           }};
 }
 
@@ -290,6 +293,80 @@ void add_weights(std::vector<Case>* cases) {
   cases->push_back(weight_parts_case());
 }
 
+std::vector<Case> all_products() {
+  std::vector<Case> cases;
+  add_products(&cases);
+  cases.push_back(fused_projection_case(2, 19, 3, 8));
+  cases.push_back(fused_projection_case(1, 65, 2, 33));
+  cases.push_back(fused_projection_case(3, 1, 4, 5));
+  cases.push_back(odd_slice_case(33, 31, 65));
+  cases.push_back(odd_slice_case(64, 64, 64));
+  cases.push_back(odd_slice_case(1, 130, 7));
+  cases.push_back(odd_slice_case(3, 66, 300));
+  cases.push_back(extents_case());
+  add_epilogues(&cases);
+  cases.push_back(odd_epilogue_case());
+  add_weights(&cases);
+  return cases;
+}
+
+// --- Products of f32 by two terms of f16 (CompileOptions::emulate_f32)
+
+// Elements of f32 of any magnitude: element (i, k) of a is near 2^exponent(i, k).
+Case magnitudes_case(const char* name, int64_t m, int64_t n, int64_t k, double b_size,
+                     const std::function<int64_t(int64_t, int64_t)>& exponent) {
+  return {name, [=](Trial& t) {
+            t.options.emulate_f32 = true;
+            t.graph.output("y", t.graph.matmul(t.input("a", {m, k}), t.input("b", {k, n})));
+            Run& run = t.run();
+            Array a = uniform({m, k}, 22, 0.5, 1.0), b = uniform({k, n}, 23, -b_size, b_size);
+            for (int64_t i = 0; i < a.size(); ++i)
+              a.at(i) = std::ldexp(i % 3 == 0 ? -a.at(i) : a.at(i), static_cast<int>(exponent(i / k, i % k)));
+            const Array va = run.input("a", a), vb = run.input("b", b);
+            run.expect_within("y", t.product(va, vb));
+          }};
+}
+
+// Infinities and NaN are what IEEE 754 has, and rows and columns without them have their bound.
+Case strange_case(int64_t m, int64_t n, int64_t k) {
+  return {"infinities and NaN " + text_of({m, n, k}), [=](Trial& t) {
+            t.options.emulate_f32 = true;
+            t.graph.output("y", t.graph.matmul(t.input("a", {m, k}), t.input("b", {k, n})));
+            Run& run = t.run();
+            Array a = uniform({m, k}, 24), b = uniform({k, n}, 25);
+            a.at(2 * k + k - 1) = INFINITY;
+            a.at(5 * k) = NAN;
+            b.at(7) = -INFINITY;
+            b.at((k - 1) * n + 9) = 0.0;  // times infinity: NaN
+            const Array va = run.input("a", a), vb = run.input("b", b);
+            run.expect_within("y", t.product(va, vb));
+          }};
+}
+
+std::vector<Case> emulated_products() {
+  std::vector<Case> cases = {
+      magnitudes_case("all tiny", 70, 66, 100, 1e-20, [](int64_t, int64_t) { return -60; }),
+      magnitudes_case("all huge", 70, 66, 100, 1e10, [](int64_t, int64_t) { return 80; }),
+      magnitudes_case("subnormal products", 40, 40, 40, 1e-30, [](int64_t, int64_t) { return -100; }),
+      magnitudes_case("largest", 40, 40, 40, 0.01, [](int64_t, int64_t) { return 127; }),
+      magnitudes_case("beside f16's range", 70, 66, 100, 1.0, [](int64_t i, int64_t k) { return i * 7 % 40 - k % 20; }),
+      magnitudes_case("growing along k", 40, 70, 300, 1.0, [](int64_t, int64_t k) { return k / 3 - 60; }),
+      magnitudes_case("shrinking along k", 40, 70, 300, 1.0, [](int64_t, int64_t k) { return 60 - k / 3; }),
+      magnitudes_case("leaping along k", 40, 70, 300, 1.0, [](int64_t, int64_t k) { return k < 100 ? -140 : 100; }),
+      strange_case(70, 66, 100),
+      strange_case(140, 300, 33),
+  };
+  for (Case& one : all_products()) {
+    const auto build = one.build;
+    one.build = [build](Trial& t) {
+      t.options.emulate_f32 = true;
+      build(t);
+    };
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
 }  // namespace
 
 TEST_CASE("matmul with activations at their limits on every device", "[ops]") {
@@ -302,21 +379,10 @@ TEST_CASE("matmul with activations at their limits on every device", "[ops]") {
   check(operation);
 }
 
-TEST_CASE("matmul on every device", "[ops]") {
-  Operation operation{"matmul", {}};
-  add_products(&operation.cases);
-  operation.cases.push_back(fused_projection_case(2, 19, 3, 8));
-  operation.cases.push_back(fused_projection_case(1, 65, 2, 33));
-  operation.cases.push_back(fused_projection_case(3, 1, 4, 5));
-  operation.cases.push_back(odd_slice_case(33, 31, 65));
-  operation.cases.push_back(odd_slice_case(64, 64, 64));
-  operation.cases.push_back(odd_slice_case(1, 130, 7));
-  operation.cases.push_back(odd_slice_case(3, 66, 300));
-  operation.cases.push_back(extents_case());
-  add_epilogues(&operation.cases);
-  operation.cases.push_back(odd_epilogue_case());
-  add_weights(&operation.cases);
-  check(operation);
+TEST_CASE("matmul on every device", "[ops]") { check({"matmul", all_products()}); }
+
+TEST_CASE("matmul that may emulate f32 on every device", "[ops]") {
+  check({"matmul, emulated", emulated_products(), {DType::F32}});
 }
 
 }  // namespace heed::ops

@@ -50,6 +50,7 @@ void build_product(Trial& t, Random& random, Kind kind) {
                       static_cast<Activation>(random.below(6))};
   const float scale = random.coin() ? 1.0f : 0.5f;
   t.options.training = true;
+  t.options.emulate_f32 = random.one_in(3);
 
   Drawn drawn(t, random);
   const int64_t most_m = few ? random.pick({1, 4, 8}) : deep ? random.pick({1, 8, 30}) : 70;
@@ -82,7 +83,7 @@ void build_product(Trial& t, Random& random, Kind kind) {
     if (rank >= 3) sizes.push_back(s[0]);
     const Array va = a.give(run, "a", sizes, s[1], s[3], seed),
                 vb = b.give(run, "b", shared ? Sizes() : sizes, s[3], s[2], seed + 1);
-    Array v = matmul(va, vb, static_cast<double>(scale));
+    Array v = t.product(va, vb, static_cast<double>(scale));
     if (e.bias) v = add(v, run.input("bias", uniform({s[2]}, seed + 2)));
     if (e.activation != Activation::None) v = activation(v, e.activation);
     if (e.dropout) v = dropout(t.stored(v), static_cast<double>(0.3f), run.options.seed, 0);

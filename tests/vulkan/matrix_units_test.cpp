@@ -175,12 +175,17 @@ TEST_CASE("matrix units: products of f16 and bf16 use those of their type, other
   struct Row {
     DType type;
     MatrixSize size, bfloat_size;
-    bool always, used;
+    bool always, used, emulates = false, reproducible = false;
   };
   const Row rows[] = {{DType::F16, {16, 16, 16}, {}, false, true},
                       {DType::F16, {8, 8, 8}, {}, true, true},
                       {DType::F16, {}, {}, false, false},
                       {DType::F32, {16, 16, 16}, {16, 16, 16}, true, false},
+                      {DType::F32, {16, 16, 16}, {}, false, true, true},
+                      {DType::F32, {8, 8, 8}, {}, true, true, true},
+                      {DType::F32, {}, {16, 16, 16}, false, false, true},
+                      {DType::F32, {16, 16, 16}, {}, true, false, true, true},
+                      {DType::F16, {16, 16, 16}, {}, false, true, true},
                       {DType::BF16, {16, 16, 16}, {}, true, false},
                       {DType::BF16, {16, 16, 16}, {16, 16, 16}, false, true},
                       {DType::BF16, {16, 16, 16}, {8, 8, 8}, true, true}};
@@ -188,11 +193,17 @@ TEST_CASE("matrix units: products of f16 and bf16 use those of their type, other
     Graph g;
     g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, row.type)));
     kernel_tests::Lowered lowered(g);
-    lowered.device.storage_16bit = true;
+    lowered.schedule.emulate_f32 = row.emulates;
+    lowered.schedule.reproducible = row.reproducible;
+    lowered.device.irreproducible = nullptr;
+    lowered.device.storage_16bit = lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = true;
+    lowered.device.shared_bytes = 32768;
     lowered.device.matrix = row.size;
     lowered.device.bfloat_matrix = row.bfloat_size;
     const bool bfloat = row.type == DType::BF16;
-    const KernelId id = bfloat ? KernelId::MatmulBf16Matrix : KernelId::MatmulF16Matrix;
+    const KernelId id = bfloat                     ? KernelId::MatmulBf16Matrix
+                        : row.type == DType::F16 ? KernelId::MatmulF16Matrix
+                                                 : KernelId::MatmulF32Matrix;
     const MatrixSize size = bfloat ? row.bfloat_size : row.size;
     lowered.device.matrix_always = row.always;
     lowered.device.matrix_subgroup = row.size.m == 8 ? 8 : 32;
@@ -203,6 +214,7 @@ TEST_CASE("matrix units: products of f16 and bf16 use those of their type, other
     CHECK(uses_matrix(dispatches.dispatches[0].kernel) == row.used);
     for (uint32_t i = 0; i < kernels.count && uses_matrix(i); ++i) {
       const KernelKey& key = kernels.uses[i].key;
+      CHECK(kernel_tests::shared_bytes(key) <= lowered.device.shared_bytes);
       CHECK(key.subgroup == lowered.device.matrix_subgroup);
       CHECK(key.spec[0] == 4 * key.subgroup);
       CHECK(key.spec[0] <= lowered.device.max_invocations);
@@ -210,5 +222,22 @@ TEST_CASE("matrix units: products of f16 and bf16 use those of their type, other
       CHECK(key.spec[MatmulMatrixConstants::WM] % size.m == 0);
       CHECK(key.spec[MatmulMatrixConstants::WN] % size.n == 0);
     }
+  }
+}
+
+TEST_CASE("matrix units: a tuning chooses among kernels that emulate f32 only if it has timed one",
+          "[kernels][matrix]") {
+  Graph g;
+  g.output("y", g.linear(g.input("x", {500, 64}), g.weight("w", {96, 64})));
+  for (const char* timed : {"matmul_f32 64x64", "matmul_f32_matrix 32x64"}) {
+    kernel_tests::Lowered lowered(g, false, kernel_tests::device_with_units());
+    lowered.schedule.emulate_f32 = true;
+    lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = true;
+    auto tuning = std::make_shared<Tuning>();
+    tuning->choices.push_back({timed, Tuning::kEverywhere});
+    lowered.device.tuning = tuning;
+    const KernelKey key = lowered.lower(Op::Matmul).use(0).key;
+    CHECK(key.id == KernelId::MatmulF32Matrix);
+    CHECK((variant_name(key) == timed) == (timed == std::string_view("matmul_f32_matrix 32x64")));
   }
 }

@@ -31,6 +31,7 @@ class Lowered {
   Lowered(const Trial& trial, const Capabilities& device) : trial_(trial), device_(device) {
     ScheduleOptions options;
     options.training = trial.options.training;
+    options.emulate_f32 = trial.options.emulate_f32;
     plan_for(device, &options);
     REQUIRE(make_schedule(trial.graph.data(), options, {}, &schedule_) == Status::Ok);
     kernels_.resize(schedule_.passes.size());

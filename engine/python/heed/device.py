@@ -194,12 +194,12 @@ class Device(_c.Handle):
 
     def compile(self, graph: Graph, weights: Optional[Weights] = None, *, training: bool = False, timestamps: bool = False,
                 memory_limit: Optional[int] = None, pipelines: str = "now", round_rows: bool = False,
-                progress: bool = False, reproducible: bool = False) -> Plan:
+                progress: bool = False, reproducible: bool = False, emulate_f32: bool = False) -> Plan:
         """Checks the graph, chooses kernels, lays out memory and makes pipelines. include/heed/device.hpp describes the options
         (CompileOptions). The graph may be changed afterwards."""
         options = pack("heed_compile_options", dict(
             training=training, timestamps=timestamps, memory_limit=memory_limit, pipelines=pipelines, round_rows=round_rows,
-            progress=progress, reproducible=reproducible), Keep())
+            progress=progress, reproducible=reproducible, emulate_f32=emulate_f32), Keep())
         c_graph, c_weights = Graph._c_of(graph, "graph"), ffi.NULL if weights is None else Weights._c_of(weights, "weights")
         return Plan(_c.make(lib.heed_device_compile, self._c, c_graph, c_weights, options), graph)
 

@@ -77,6 +77,7 @@ bool HeedWork::plan() {
   weights_ = std::make_unique<test::GivenWeights>(graph);
   ScheduleOptions options;
   options.weights = weights_.get();
+  options.emulate_f32 = work_.emulate_f32;
   plan_for(compiler_.capabilities(), &options);
   if (make_schedule(graph.data(), options, stderr_log(), &schedule_) != Status::Ok) return false;
   for (const detail::NamedTensor& weight : schedule_.weights) entries_.push_back(weights_->find(weight.name));

@@ -24,6 +24,12 @@ struct Heads {
 };
 constexpr Heads kSmall = {12, 12, 64}, kLarge = {32, 8, 128};
 
+Work emulated(Work work) {
+  work.name += " emulated";
+  work.emulate_f32 = true;
+  return work;
+}
+
 // Token by token, all heads of one beside each other, as both engines' kernels leave it for the product behind.
 void output_of_tokens(Graph& g, const AttentionResult& attended) { g.output("y", g.transpose(attended.output, 1, 2)); }
 
@@ -112,6 +118,7 @@ std::vector<Work> make_works() {
   for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::Q4_0, DType::Q8_0})
     for (const int64_t m : {1, 4, 8}) all.push_back(product(type, m, 4096, 4096));
   all.push_back(product(DType::Q8_0, 512, 4096, 4096));
+  all.push_back(emulated(product(DType::F32, 512, 3072, 768)));
   for (const Heads& heads : {kSmall, kLarge})
     for (const int64_t tokens : {512, 4096})
       for (const bool causal : {false, true}) all.push_back(attention(DType::F16, heads, tokens, causal));

@@ -1,0 +1,158 @@
+// f32 operands of matmul_matrix.comp: each element goes to shared memory as two terms of f16,
+//   scale * x = high + low / 2^11,
+// and a product of two is high high + (high low + low high) / 2^11, three products of matrix units. The power of two
+// between the terms and sums outside of the units, whose rounding nobody promises, are from H. Ootomo and R. Yokota,
+// "Recovering single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022.
+// Each operand of a tile has one scale, a power of two that takes its largest element so far below 2^15, so that elements
+// of any magnitude have terms. A tile with an infinity or NaN among its operands is multiplied without matrix units.
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+
+const uint B_VECTORS = B_SLOW * B_ROW;
+const float LOW_SCALE = 2048.0, LEAST_HALF = 6.103515625e-5;  // 2^11, 2^-14
+// Exponents are biased, as f32 has them. A least one keeps the scale finite.
+const uint LEAST_EXPONENT = 14u, SCALED_EXPONENT = 141u, STRANGE_EXPONENT = 255u;
+
+uvec2 exponents = uvec2(LEAST_EXPONENT);  // of the largest element so far, of A and of B
+shared uint sh_largest[4];                // magnitudes, as bits, of A and B of this block and of the next
+
+// Two elements as halves. The high terms are rounded here, since a driver may round in any direction. What would be
+// subnormal is left to the low term, since matrix units may take it for 0.
+void split(vec2 x, out uint high, out uint low) {
+  vec2 near = uintBitsToFloat((floatBitsToUint(x) + 0x1000u) & ~0x1fffu);
+  near = mix(near, vec2(0.0), lessThan(abs(near), vec2(LEAST_HALF)));
+  high = packHalf2x16(near);
+  low = packHalf2x16((x - near) * LOW_SCALE);
+}
+
+// Rows of two octets are three vectors apart, so that the four that are stored at a time are two rows apart.
+uint row_of_terms(uint i, uint octets) {
+  uint row = i / octets;
+  return octets == 2u ? (row & ~7u) | (row & 3u) << 1u | (row >> 2u & 1u) : row_of(i, octets);
+}
+
+uint larger(uint most, vec4 x) {
+  uvec4 bits = floatBitsToUint(x) & 0x7fffffffu;
+  return max(max(most, max(bits.x, bits.y)), max(bits.z, bits.w));
+}
+
+#define HEED_BLOCK(read, keep, largest, next, scalars, vectors, target, LOADS, OCTETS, FAST, ROW, LOW)    \
+  vec4 next[2u * LOADS];                                                                                  \
+  void read(Block s) {                                                                                    \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
+      uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
+      uint slow = row_of_terms(i, FAST / 8u), fast = i % (FAST / 8u) * 8u;                                \
+      uint from = s.at + slow * s.slow_stride + fast * s.fast_stride;                                     \
+      bool inside = (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end;               \
+      [[unroll]] for (uint half_octet = 0u; half_octet < 2u; ++half_octet) {                              \
+        vec4 four = vec4(0.0);                                                                            \
+        if (s.aligned) {                                                                                  \
+          if (inside && fast < s.fast_end) four = vectors[from / 4u + half_octet];                        \
+        } else {                                                                                          \
+          [[unroll]] for (uint c = 0u; c < 4u; ++c)                                                       \
+            if (inside && fast + 4u * half_octet + c < s.fast_end)                                        \
+              four[c] = scalars[from + (4u * half_octet + c) * s.fast_stride];                            \
+        }                                                                                                 \
+        next[2u * load + half_octet] = four;                                                              \
+      }                                                                                                   \
+    }                                                                                                     \
+  }                                                                                                       \
+  uint largest() {                                                                                        \
+    uint most = 0u;                                                                                       \
+    [[unroll]] for (uint v = 0u; v < 2u * LOADS; ++v) most = larger(most, next[v]);                       \
+    return subgroupMax(most);                                                                             \
+  }                                                                                                       \
+  void keep(float scale) {                                                                                \
+    [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
+      uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;                                        \
+      uint place = row_of_terms(i, FAST / 8u) * ROW + i % (FAST / 8u);                                    \
+      uvec4 high, low;                                                                                    \
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                                         \
+        vec4 four = next[2u * load + c / 2u];                                                             \
+        split((c % 2u == 0u ? four.xy : four.zw) * scale, high[c], low[c]);                               \
+      }                                                                                                   \
+      if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) {                                              \
+        target[place] = high;                                                                             \
+        target[LOW + place] = low;                                                                        \
+      }                                                                                                   \
+    }                                                                                                     \
+  }
+HEED_BLOCK(read_a, keep_a, largest_a, next_a, a, a4, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW, A_VECTORS)
+HEED_BLOCK(read_b, keep_b, largest_b, next_b, b, b4, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW, B_VECTORS)
+
+void forget_largest(uint slot) {
+  if (gl_LocalInvocationID.x < 2u) sh_largest[2u * slot + gl_LocalInvocationID.x] = 0u;
+}
+
+// Notes the largest elements of the blocks in registers, ahead of the barrier before `scale_terms`.
+void note_largest(uint slot) {
+  uvec2 most = uvec2(largest_a(), largest_b());
+  if (!subgroupElect()) return;
+  atomicMax(sh_largest[2u * slot], most.x);
+  atomicMax(sh_largest[2u * slot + 1u], most.y);
+}
+
+float power_of_two(int exponent) { return exponent < -126 ? 0.0 : uintBitsToFloat(uint(127 + exponent) << 23); }
+
+coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
+
+// False if there is an infinity or NaN. Otherwise blocks and sums have scales for the largest elements after it.
+bool scale_terms(uint slot) {
+  uvec2 most = uvec2(sh_largest[2u * slot], sh_largest[2u * slot + 1u]) >> 23;
+  most = subgroupBroadcast(max(most, exponents), 0u);
+  forget_largest(1u - slot);
+  if (max(most.x, most.y) == STRANGE_EXPONENT) return false;
+  if (most != exponents) {
+    float shrink = power_of_two(int(exponents.x + exponents.y) - int(most.x + most.y));
+    [[unroll]] for (uint i = 0u; i < FM * FN; ++i) sums[i] *= shrink;
+    exponents = most;
+  }
+  return true;
+}
+
+float scale_of(uint exponent) { return power_of_two(int(SCALED_EXPONENT) - int(exponent)); }
+
+// In two steps, of which one alone could leave f32.
+float unscaled(float sum) {
+  int exponent = int(exponents.x + exponents.y) - int(2u * SCALED_EXPONENT);
+  return sum * power_of_two(exponent / 2) * power_of_two(exponent - exponent / 2);
+}
+
+// Fragments of B stay in registers, which are fewer than those of A.
+void multiply_blocks(uint wave_m, uint wave_n) {
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[2];
+  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[2u * FN];
+  coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> part;
+  for (uint k = 0u; k < BK; k += KS) {
+    [[unroll]] for (uint j = 0u; j < 2u * FN; ++j) {
+      uint n = wave_n + j / 2u * NS, term = j % 2u * B_VECTORS;
+      if (B_K_FAST) coopMatLoad(right[j], sh_b, term + n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      else coopMatLoad(right[j], sh_b, term + k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
+    }
+    [[unroll]] for (uint i = 0u; i < FM; ++i) {
+      uint m = wave_m + i * MS;
+      [[unroll]] for (uint t = 0u; t < 2u; ++t) {
+        uint term = t * A_VECTORS;
+        if (A_K_FAST) coopMatLoad(left[t], sh_a, term + m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
+        else coopMatLoad(left[t], sh_a, term + k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
+      }
+      [[unroll]] for (uint j = 0u; j < FN; ++j) {
+        part = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
+        part = coopMatMulAdd(left[0], right[2u * j + 1u], part);
+        part = coopMatMulAdd(left[1], right[2u * j], part) * (1.0 / LOW_SCALE);
+        sums[i * FN + j] += coopMatMulAdd(left[0], right[2u * j], part);
+      }
+    }
+  }
+}
+
+void multiply_plainly(Tile tile) {
+  for (uint e = gl_LocalInvocationID.x; e < BM * BN; e += gl_WorkGroupSize.x) {
+    uint m = tile.m + e / BN, n = tile.n + e % BN;
+    if (m >= p.m || n >= p.n) continue;
+    float sum = 0.0;
+    for (uint k = 0u; k < p.k; ++k)
+      sum = fma(a_at(tile.a + m * p.a_m + k * p.a_k), b_at(tile.b + k * p.b_k + n * p.b_n), sum);
+    store_sum(tile, m, n, sum);
+  }
+}
