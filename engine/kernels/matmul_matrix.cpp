@@ -58,7 +58,9 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
   const Operands operands = operands_of(select);
   const bool emulates = operands == Operands::F32 && select.schedule.emulate_f32, bfloat = operands == Operands::Bf16;
   const MatrixSize& size = bfloat ? device.bfloat_matrix : device.matrix;
-  const KernelId id = emulates ? KernelId::MatmulF32Matrix : bfloat ? KernelId::MatmulBf16Matrix : KernelId::MatmulF16Matrix;
+  const KernelId id = emulates ? KernelId::MatmulF32Matrix
+                      : bfloat ? KernelId::MatmulBf16Matrix
+                               : KernelId::MatmulF16Matrix;
   if (size.m == 0 || !device.allows(id) || (!emulates && !bfloat && operands != Operands::F16)) return;
   if (emulates && !(device.subgroup_arithmetic && device.subgroup_ballot)) return;
   const uint32_t terms = emulates ? kTerms : 1;

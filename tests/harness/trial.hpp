@@ -15,8 +15,8 @@
 namespace heed::ops {
 
 // An output that a run must give: |device - value| <= bound for every element, and the normalized mean square error
-// below `nmse`, since an average sees a drift that stays within a worst-case bound (unless the values are smaller than that
-// themselves). Infinities must have the same sign, and NaN must be NaN.
+// below `nmse`, since an average (of eight elements or more) sees a drift that stays within a worst-case bound. Infinities must
+// have the same sign, and NaN must be NaN.
 struct Expectation {
   std::string name;
   DType dtype = DType::F32;

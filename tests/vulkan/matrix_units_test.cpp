@@ -201,7 +201,7 @@ TEST_CASE("matrix units: products of f16 and bf16 use those of their type, other
     lowered.device.matrix = row.size;
     lowered.device.bfloat_matrix = row.bfloat_size;
     const bool bfloat = row.type == DType::BF16;
-    const KernelId id = bfloat                     ? KernelId::MatmulBf16Matrix
+    const KernelId id = bfloat                   ? KernelId::MatmulBf16Matrix
                         : row.type == DType::F16 ? KernelId::MatmulF16Matrix
                                                  : KernelId::MatmulF32Matrix;
     const MatrixSize size = bfloat ? row.bfloat_size : row.size;
