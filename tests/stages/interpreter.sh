@@ -1,4 +1,4 @@
-# Goldens, an eighth of each table and random graphs on machines that differ in subgroups and matrix units
+# Goldens, a twelfth of each table and random graphs on machines that differ in subgroups and matrix units
 # (tests/interpreter/device.hpp). Finds races, accesses outside of what is bound, reads of memory that nobody has
 # written and missing barriers in the kernels of GPUs that are not here. The quick tier takes a sixtieth of each table.
 # These commands run everything on one of the machines, and list the barriers that nobody would miss:
@@ -7,7 +7,7 @@
 about="kernels on an interpreter of SPIR-V, with the capabilities of GPUs"
 needs="build"
 stage() {
-  local part on_machines=(env HEED_TEST_DEVICES=spirv HEED_RANDOM_CASES=200 HEED_COMPOSITIONS=20 "$with" none "$tests")
+  local part on_machines=(env HEED_TEST_DEVICES=spirv HEED_RANDOM_CASES=100 HEED_COMPOSITIONS=20 "$with" none "$tests")
   if [[ $quick -eq 1 ]]; then
     check_catch "some of the tables on interpreted kernels" env HEED_TEST_EVERY=60 "${on_machines[@]}" \
       '"*on every device"~"goldens*"~"compositions*"~"gradients are what*"~[reproducible]'
@@ -16,7 +16,7 @@ stage() {
   check_catch "faults put into kernels are noticed" "${on_machines[@]}" "[interpreter]"
   check_catch "goldens and random graphs on interpreted kernels" "${on_machines[@]}" \
     "goldens: pass*,random graphs on every*,compositions of operations*"
-  check_catch "tables on interpreted kernels" env HEED_TEST_EVERY=8+2 "${on_machines[@]}" \
+  check_catch "tables on interpreted kernels" env HEED_TEST_EVERY=12+2 "${on_machines[@]}" \
     '"*on every device"~"goldens*"~"compositions*"~[reproducible]'
   for part in $(grep -a -o 'spirv:[a-z0-9]*' "$log" | sort -u); do echo "   on $part"; done
 }
