@@ -62,13 +62,6 @@ void fill(Operand* operand, uint32_t state) {
   }
 }
 
-// By name. Compilers differ in which of a call's arguments they make first, and so in the order in which graphs name their
-// tensors, but all must fill them alike.
-std::vector<detail::NamedTensor> sorted(std::vector<detail::NamedTensor> list) {
-  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return list;
-}
-
 }  // namespace
 
 std::vector<Operand> operands_of(const detail::GraphData& graph, const std::vector<detail::NamedTensor>& list,
@@ -76,15 +69,16 @@ std::vector<Operand> operands_of(const detail::GraphData& graph, const std::vect
   std::vector<int64_t> extents;
   for (const detail::ExtentInfo& extent : graph.extents) extents.push_back(extent.name == "m" ? size.m : size.n);
   std::vector<Operand> result;
-  for (const detail::NamedTensor& named : sorted(list)) {
+  for (const detail::NamedTensor& named : list) {
     const TensorInfo& info = graph.tensors[named.tensor];
     size_t elements = 1;
     for (int i = 0; i < info.rank; ++i)
       elements *= static_cast<size_t>(graph.sizes.evaluate(info.dims[static_cast<size_t>(i)], extents));
-    Operand& operand = result.emplace_back(Operand{named.name, info.dtype, {}});
+    Operand& operand = result.emplace_back(Operand{named.name, info.dtype, {}, named.tensor});
     // An output that nobody writes must not look right: with all bits set, values are NaN, -1 and 255.
     operand.data.assign(bytes_of(info.dtype, elements), std::byte{0xff});
   }
+  std::sort(result.begin(), result.end(), [](const Operand& a, const Operand& b) { return a.name < b.name; });
   return result;
 }
 
@@ -94,13 +88,12 @@ void fill_all(std::vector<Operand>* operands) {
 
 Status upload_weights(Device& device, const detail::GraphData& graph, Weights* weights) {
   if (graph.weights.empty()) return Status::Ok;
-  const std::vector<detail::NamedTensor> weights_by_name = sorted(graph.weights);
   std::vector<Operand> values = operands_of(graph, graph.weights, {});
   fill_all(&values);
   std::vector<HostTensor> tensors;
   std::vector<std::array<int64_t, kMaxRank>> shapes(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    const TensorInfo& info = graph.tensors[weights_by_name[i].tensor];
+    const TensorInfo& info = graph.tensors[values[i].tensor];
     const auto rank = static_cast<size_t>(info.rank);
     for (size_t d = 0; d < rank; ++d) shapes[i][d] = graph.sizes.evaluate(info.dims[d], {});
     tensors.push_back({values[i].name, values[i].dtype, std::span(shapes[i]).first(rank), values[i].data});

@@ -17,6 +17,7 @@ struct Operand {
   std::string name;
   DType dtype = DType::F32;
   std::vector<std::byte> data;
+  uint32_t tensor = 0;  // of the graph
 
   size_t count() const { return data.size() / size_of(dtype); }
   double value(size_t i) const;
@@ -24,7 +25,8 @@ struct Operand {
 
 // All graphs have both extents, whether they use them or not.
 Graph graph_of(const Probe& probe, DType storage);
-// The tensors of a list at these sizes, with all bits set.
+// The tensors of a list at these sizes, with all bits set, in the order of their names. Compilers differ in which of a call's
+// arguments they make first, and so in the order in which a graph names its tensors, but fill_all must fill them alike.
 std::vector<Operand> operands_of(const detail::GraphData& graph, const std::vector<detail::NamedTensor>& list,
                                  const ProbeSize& size);
 void fill_all(std::vector<Operand>* operands);

@@ -13,8 +13,6 @@ namespace {
 constexpr int64_t kGroupsPerCore = 2;
 // A split of fewer k is not worth the trip of its sums through memory.
 constexpr int64_t kLeastDepth = 512;
-// The invocations of a workgroup for few rows divide k among them, and read this many elements of b before another dispatch begins.
-constexpr int64_t kLeastOfFew = 1 << 14;
 // Over this many k a 64x64 tile takes about 10 ms on a slow GPU, whose workgroups do 10 GFLOP/s each.
 constexpr int64_t kMostDepth = 16384;
 // Splits begin at multiples of this, so that a kernel that could read 16 bytes at a time still can.
@@ -41,8 +39,7 @@ int64_t splits_to_fill(int64_t groups, int64_t enough, int64_t most) {
 
 int64_t splits_of(const Problem& problem, const Traits& traits) {
   const int64_t elements = elements_of(problem);
-  const bool few = traits.least_depth > 0;
-  const int64_t least = few ? std::max(kLeastDepth, kLeastOfFew / traits.columns) : kLeastDepth;
+  const int64_t least = std::max<int64_t>(kLeastDepth, traits.least_split);
   const int64_t fill = splits_to_fill(problem.tiles(traits), problem.cores * kGroupsPerCore, problem.k / least);
   const int64_t wanted = std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
   if (wanted <= 1) return 1;

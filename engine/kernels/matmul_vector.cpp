@@ -12,6 +12,8 @@ constexpr uint32_t kColumnsAlongK = 4;
 constexpr uint32_t kLanesAlongN = 8;
 // The invocations of a workgroup divide k among them: with fewer k most would have nothing to do.
 constexpr int64_t kLeastDepth = 256;
+// A workgroup's invocations divide k among them, and read this many elements of b before another dispatch begins.
+constexpr uint32_t kLeastOfSplit = 1 << 14;
 
 // Multiply-adds per time, relative to 64x64 tiles; few rows take as long as reading b.
 constexpr double kEfficiency = 2;
@@ -73,6 +75,7 @@ void list_vectors(const Select& select, Candidates* candidates) {
     Candidate& one = add_tile(candidates, id, invocations, rows.rows, columns, group);
     one.traits.most = rows.rows;
     one.traits.least_depth = kLeastDepth;
+    one.traits.least_split = kLeastOfSplit / columns;
     if (is_quantized(select.info(in::kB).dtype))
       one.set(MatmulBlockConstants::RUN, run_of(select.max_of(depth), rows.rows));
     one.why = rows.why.of(operands);

@@ -338,7 +338,8 @@ class HEED_API Graph {
   // --- Everything else ------------------------------------------------------------------------------------
   // In training plans, zeroes elements with probability p and scales the others by 1/(1-p); in other plans, does
   // nothing. Random bits come from Philox4x32-10 (Salmon et al. 2011) with the key (seed of the run, stream) and the
-  // counter element index / 4. The default stream is the number of earlier dropout calls in this graph.
+  // counter element index / 4. The default stream is the number of earlier dropout calls in this graph; of two that are arguments
+  // of one call, the compiler chooses which is earlier.
   Tensor dropout(Tensor x, float p, std::optional<uint32_t> stream = {});
   // Rows of a table: table [V, C], ids I32 [...] -> [..., C] of type `dtype`: F32, F16 or BF16. The table may be any
   // tensor, also one that the graph computes or an input; one that is not contiguous is copied as a whole first.

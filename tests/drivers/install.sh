@@ -38,6 +38,7 @@ if [[ $set_name == all-tests ]]; then
   libraries+=(xvfb xdotool libc6-dbg)  # valgrind wants the last
   python3 -c 'import pycparser' 2>/dev/null || libraries+=(python3-pycparser)
   command -v mcs >/dev/null || wishes+=(mono-mcs)
+  wishes+=(libclang-rt-dev)  # Clang's sanitizers, where they are not a part of its package
 fi
 if [[ $set_name == python ]]; then
   libraries+=(python3-venv python3-torch python3-matplotlib binutils)

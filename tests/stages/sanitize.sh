@@ -9,11 +9,11 @@ stage() {
   local folder=$root/build-sanitize compiler=()
   export ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
   export LSAN_OPTIONS=suppressions=$root/tests/drivers/leaks.txt:print_suppressions=0
-  if command -v clang++ >/dev/null; then
+  if echo 'int main() {}' | clang++ -fsanitize=address,undefined -x c++ - -o "$logs/sanitized" 2>"$logs/clang.log"; then
     compiler=(-DCMAKE_CXX_COMPILER=clang++ -DHEED_WERROR=ON)
   else  # sanitizers make GCC 12 warn of its own library
     compiler=(-DHEED_WERROR=OFF)
-    skip "clang++ is not installed, so nothing was compiled by Clang"
+    skip "clang++ or its sanitizers are not installed, so nothing was compiled by Clang: $(tail -n 1 "$logs/clang.log")"
   fi
   check "configure" configure "$folder" "${compiler[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHEED_PRECOMPILE=OFF \
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DHEED_SANITIZE=address,undefined -DHEED_TESTS_OF="$build" &&

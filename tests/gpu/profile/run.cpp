@@ -187,7 +187,8 @@ bool HeedWork::run() {
   return true;
 }
 
-// Of each binding no more than it holds, and no more than was touched there: some go on behind what a kernel needs of them.
+// The bytes that must come from memory. A binding counts what was touched of it, since some reach beyond what the kernel needs, and
+// never more than it holds, since whole segments are counted.
 double bound_bytes(const interpreter::Counts& counts, std::span<const Binding> bindings) {
   std::map<std::pair<const Memory*, uint64_t>, uint64_t> ranges;
   for (const Binding& binding : bindings) {
