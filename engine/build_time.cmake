@@ -18,6 +18,11 @@ if(HEED_PRECOMPILE AND CMAKE_HOST_UNIX AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "
   list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros)
 endif()
 
+# GCC for 64-bit Arm crashes where arm_sve.h comes behind a precompiled header.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(HEED_PRECOMPILE OFF)
+endif()
+
 # heed_precompile(TARGET HEADER...) or heed_precompile(TARGET REUSE_FROM TARGET). Every file still includes what it uses:
 # some stages of tests/run.sh build with HEED_PRECOMPILE=OFF.
 function(heed_precompile target)

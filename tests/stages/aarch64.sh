@@ -1,5 +1,5 @@
-# NEON and SVE, by an emulator: every golden file on each instruction set, at every length of vectors that it may have;
-# all cases of the operations with NEON and with the longest vectors of SVE2, every third with its shorter ones; and the
+# NEON and SVE, by an emulator: every golden file, and the bits of reproducible plans, on each instruction set, at every length of
+# vectors that it may have; all cases of the operations with NEON and with the longest vectors of SVE2, every third with its shorter ones; and the
 # CPU device's own tests. The last line says what ran.
 about="the CPU device on 64-bit Arm, emulated"
 needs="packages"
@@ -12,7 +12,9 @@ emulated() {
 }
 
 stage() {
-  local toolchain bits set sets ran=() every
+  local toolchain bits set sets ran=() every canon
+  # The fingerprints are those of x86, and the oracle is compiled for the emulated processor.
+  canon="reproducible: every operation*,reproducible: devices compute*,reproducible: losses*,reproducible: steps*,reproducible: f16*"
   mkdir -p "$folder"
   if ! toolchain=$("$root/tests/drivers/aarch64.sh" "$folder/sysroot" 2>"$folder/sysroot.log"); then
     skip "no cross compiler, emulator or libraries, so nothing was checked on 64-bit Arm: $(tail -n 1 "$folder/sysroot.log")"
@@ -27,6 +29,7 @@ stage() {
     for set in $sets; do
       [[ $set == SVE* || $bits -eq 128 ]] || continue  # the others' vectors have one length
       check_catch "goldens with $set, vectors of $bits bits" emulated $bits "$set" 1 "goldens: pass on every device"
+      check_catch "reproducible plans with $set, vectors of $bits bits" emulated $bits "$set" 1 "$canon"
       ran+=("$set at $bits bits")
     done
   done
