@@ -132,9 +132,9 @@ typedef struct heed_compile_options {
   int32_t round_rows;     // 1: products with quantized weights may round their rows to 8 bits where that is faster
   int32_t progress;  // Vulkan, 1: note each finished pass, so that the last one can be named when the device is lost
   int32_t reproducible;  // 1: the same bits on every device; HEED_UNSUPPORTED where that cannot be promised
-  // Vulkan, 1: products of f32 may run on matrix units as three products of f16; <heed/device.hpp> has the bound of their error
-  int32_t emulate_f32;
-  int32_t reserved;  // 0
+  // Vulkan, 1: products of f32 may run on matrix units as three products of f16; <heed/device.hpp> has the bound of their error.
+  // It has 64 bits, so that no byte of the struct is without a name.
+  int64_t emulate_f32;
 } heed_compile_options;
 
 // Checks the graph, chooses kernels, lays out memory, makes pipelines. `weights` may be NULL if the graph names none. The graph
