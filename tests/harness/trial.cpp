@@ -63,7 +63,7 @@ Array magnitudes(const Array& x) {
   return y;
 }
 
-// Of what is finite, and at least what CompileOptions::emulate_f32 takes for it.
+// The largest finite magnitude, and at least what CompileOptions::emulate_f32 takes for it.
 double largest_of(const Array& x) {
   double largest = 0x1p-113;
   for (const double v : x.value)

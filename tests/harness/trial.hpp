@@ -15,8 +15,8 @@
 namespace heed::ops {
 
 // An output that a run must give: |device - value| <= bound for every element, and the normalized mean square error
-// below `nmse`, since an average (of eight elements or more) sees a drift that stays within a worst-case bound. Infinities must
-// have the same sign, and NaN must be NaN.
+// below `nmse`, since an average sees a drift that stays within a worst-case bound. Infinities must have the same sign,
+// and NaN must be NaN.
 struct Expectation {
   std::string name;
   DType dtype = DType::F32;
@@ -91,7 +91,7 @@ class Trial {
   CompileOptions options;
   std::list<Run> runs;
   bool keeps_narrow = false;  // a state has f16 or bf16, which the device may lack
-  // What matmul of reference.hpp gives, with the bound of CompileOptions::emulate_f32 where the plan has that.
+  // Multiplies as matmul of reference.hpp does, with the bound of CompileOptions::emulate_f32 where the plan has that.
   Array product(const Array& a, const Array& b, double factor = 1.0) const;
   // Passes the plan must have, by operation in order; empty: any.
   std::vector<std::string> passes;

@@ -79,7 +79,7 @@ TEST_CASE("an invocation of attention keeps less where it has few registers") {
     Graph g;
     const auto input = [&](const char* name) { return g.input(name, {1, 2, 300, d}); };
     g.output("y", g.attention(input("q"), input("k"), input("v")).output);
-    // Of queries and outputs, and logits.
+    // Counts the elements of queries and outputs, and the logits, that an invocation keeps.
     const auto kept = [&](uint32_t registers) {
       device.registers = registers;
       Lowered lowered(g, false, device);

@@ -44,7 +44,7 @@ inline constexpr Features kBfloatFeatures = {.shaderBFloat16Type = true, .shader
 std::string untold_for_matrices(const Features& told, std::span<const char* const> extensions);
 std::string untold_for_bfloat(const Features& told, std::span<const char* const> extensions);
 
-// What a device is made with for the matrix units that heed uses.
+// A device is made with these, so that its matrix units can be used.
 struct MatrixNeeds {
   Features features;
   std::vector<const char*> extensions;
