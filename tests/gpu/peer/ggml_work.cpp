@@ -1,10 +1,15 @@
-// Computes one of the works of tests/gpu/profile/works.cpp once with ggml's Vulkan backend, so that the layer beside it can watch.
-//   ggml_work BACKENDS WORK      BACKENDS: the folder with libggml-vulkan.so
+// Computes works of tests/gpu/profile/works.cpp with ggml's Vulkan backend.
+//   ggml_work BACKENDS WORK                 once, so that the layer beside it can watch. BACKENDS: the folder with libggml-vulkan.so
+//   ggml_work BACKENDS --seconds S WORK...  again and again. Prints "wall,WORK,median,least,most" in microseconds by the host's clock,
+//                                           with what changes from token to token going in, and the result coming out. Before each
+//                                           line what GGML_VK_PERF_LOGGER=1 prints of its runs, if that is set
 // Exit code 4: ggml has no such work, or not on this device.
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
 #include <ggml.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -149,10 +154,10 @@ ggml_tensor* build(const Words& w, Build& b, ggml_cgraph* graph) {
   return nullptr;
 }
 
-// Numbers that are neither all alike nor large; a mask hides what is to come. Other types are zeros.
+// Numbers that are neither all alike nor large; a mask hides what is to come. Integers are zeros.
 void fill(ggml_tensor* tensor) {
   const auto count = static_cast<size_t>(ggml_nelements(tensor));
-  if (tensor->type != GGML_TYPE_F32 && tensor->type != GGML_TYPE_F16) {
+  if (tensor->type == GGML_TYPE_I32 || tensor->type == GGML_TYPE_I64) {
     const std::vector<char> zeros(ggml_nbytes(tensor));
     return ggml_backend_tensor_set(tensor, zeros.data(), 0, zeros.size());
   }
@@ -166,12 +171,37 @@ void fill(ggml_tensor* tensor) {
     if (mask) values[i] = i % keys > i / keys ? -INFINITY : 0.0f;
   }
   if (tensor->type == GGML_TYPE_F32) return ggml_backend_tensor_set(tensor, values.data(), 0, count * 4);
-  std::vector<ggml_fp16_t> halves(count);
-  ggml_fp32_to_fp16_row(values.data(), halves.data(), static_cast<int64_t>(count));
-  ggml_backend_tensor_set(tensor, halves.data(), 0, count * 2);
+  std::vector<char> bytes(ggml_nbytes(tensor));
+  ggml_quantize_chunk(tensor->type, values.data(), bytes.data(), 0, static_cast<int64_t>(count) / tensor->ne[0],
+                      tensor->ne[0], nullptr);
+  ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
 }
 
-int run(ggml_backend_t backend, const std::string& work) {
+// As many runs as `seconds` allow, of 200 at most, after two that make pipelines.
+bool measure(ggml_backend_t backend, ggml_cgraph* graph, Build& b, ggml_tensor* result, double seconds,
+             const std::string& work) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<char> bytes(ggml_nbytes(result));
+  std::vector<double> times;
+  const Clock::time_point start = Clock::now();
+  while (times.size() < 7 ||
+         (times.size() < 202 && std::chrono::duration<double>(Clock::now() - start).count() < seconds)) {
+    const Clock::time_point begin = Clock::now();
+    for (ggml_tensor* input : b.inputs)
+      if (input->type == GGML_TYPE_I32 || input->type == GGML_TYPE_I64) fill(input);
+    if (ggml_backend_graph_compute(backend, graph) != GGML_STATUS_SUCCESS) return false;
+    ggml_backend_tensor_get(result, bytes.data(), 0, bytes.size());
+    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+  times.erase(times.begin(), times.begin() + 2);
+  std::sort(times.begin(), times.end());
+  std::fflush(nullptr);
+  std::fprintf(stderr, "wall,%s,%.1f,%.1f,%.1f\n", work.c_str(), times[times.size() / 2], times.front(), times.back());
+  return true;
+}
+
+// `seconds` 0: once.
+int run(ggml_backend_t backend, const std::string& work, double seconds) {
   ggml_context* ctx =
       ggml_init({ggml_tensor_overhead() * 8192 + ggml_graph_overhead_custom(8192, false), nullptr, true});
   Build b{ctx};
@@ -184,8 +214,15 @@ int run(ggml_backend_t backend, const std::string& work) {
       std::fprintf(stderr, "%s: ggml does not do %s\n", work.c_str(), ggml_op_desc(ggml_graph_node(graph, i)));
       return 4;
     }
-  if (ggml_backend_alloc_ctx_tensors(ctx, backend) == nullptr) return 4;
+  ggml_backend_buffer_t memory = ggml_backend_alloc_ctx_tensors(ctx, backend);
+  if (memory == nullptr) return 4;
   for (ggml_tensor* input : b.inputs) fill(input);
+  if (seconds > 0) {
+    const bool measured = measure(backend, graph, b, result, seconds, work);
+    ggml_backend_buffer_free(memory);
+    ggml_free(ctx);
+    return measured ? 0 : 1;
+  }
   const bool good = ggml_backend_graph_compute(backend, graph) == GGML_STATUS_SUCCESS;
   ggml_backend_synchronize(backend);
   std::fprintf(stderr, "%s: %d nodes\n", work.c_str(), ggml_graph_n_nodes(graph));
@@ -195,7 +232,8 @@ int run(ggml_backend_t backend, const std::string& work) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  const bool timed = argc > 4 && std::strcmp(argv[2], "--seconds") == 0;
+  if (argc != 3 && !timed) return 2;
   ggml_backend_load((std::string(argv[1]) + "/libggml-vulkan.so").c_str());
   ggml_backend_dev_t device = ggml_backend_dev_count() > 0 ? ggml_backend_dev_get(0) : nullptr;
   ggml_backend_t backend = device != nullptr ? ggml_backend_dev_init(device, nullptr) : nullptr;
@@ -204,7 +242,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::fprintf(stderr, "%s\n", ggml_backend_dev_description(device));
-  const int result = run(backend, argv[2]);
+  int result = timed ? 0 : run(backend, argv[2], 0);
+  for (int i = 4; timed && i < argc; ++i)
+    if (const int failed = run(backend, argv[i], std::atof(argv[3])); failed != 0) result = failed;
   // Its threads and the driver's may not end, for nothing was computed.
   std::fflush(nullptr);
   std::_Exit(result);

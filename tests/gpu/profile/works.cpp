@@ -119,6 +119,7 @@ std::vector<Work> make_works() {
     for (const int64_t m : {1, 4, 8}) all.push_back(product(type, m, 4096, 4096));
   all.push_back(product(DType::Q8_0, 512, 4096, 4096));
   all.push_back(emulated(product(DType::F32, 512, 3072, 768)));
+  all.push_back(emulated(product(DType::F32, 4096, 4096, 4096)));
   for (const Heads& heads : {kSmall, kLarge})
     for (const int64_t tokens : {512, 4096})
       for (const bool causal : {false, true}) all.push_back(attention(DType::F16, heads, tokens, causal));

@@ -1,0 +1,190 @@
+// Times the works of tests/gpu/profile/works.cpp on a device, by the GPU's timestamps before and behind each pass.
+//   heed_times DEVICE SECONDS [WORK...]      DEVICE as Device::open takes it; WORK: how some of them begin; default: all
+// Prints lines of CSV, times in microseconds: the median, least and most of all passes together, the median by the host's clock,
+// with inputs going in and outputs coming out, and how much of the median each kernel has. ggml's lines come from tests/gpu/peer/ggml_work.cpp.
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <heed/heed.hpp>
+#include <map>
+#include <string>
+
+#include "base/half.hpp"
+#include "gpu/profile/works.hpp"
+#include "graph/graph_data.hpp"
+
+namespace heed::gpu_tests {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kFewest = 5, kMost = 200;
+
+// A tensor that a run gets from the host, or gives it.
+struct Given {
+  std::string name;
+  DType type = DType::F32;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+};
+
+// Small values that are no powers of two. Of quantized blocks each word of 16 bits that may be a scale becomes one that is
+// finite; integers are 0, which is a place in every table.
+void fill(Given* tensor, int64_t count) {
+  uint32_t state = 1;
+  const auto next = [&] { return state = state * 1664525u + 1013904223u; };
+  tensor->bytes.resize(bytes_of(tensor->type, static_cast<uint64_t>(count)));
+  if (tensor->type == DType::I32) return;
+  if (tensor->type == DType::F32 || tensor->type == DType::F16 || tensor->type == DType::BF16) {
+    std::vector<float> values(static_cast<size_t>(count));
+    for (float& value : values) value = static_cast<float>(next() >> 8) * 0x1p-25f - 0.25f;
+    return convert_floats(values.data(), DType::F32, tensor->bytes.data(), tensor->type, values.size());
+  }
+  // The exponent of an f16 stays below that of 1.
+  for (size_t i = 0; i < tensor->bytes.size(); ++i)
+    tensor->bytes[i] = static_cast<std::byte>((next() >> 16) & (i % 2 == 1 ? 0xabu : 0xffu));
+}
+
+Given make_given(const detail::GraphData& graph, const detail::NamedTensor& named, std::span<const int64_t> extents,
+                 bool filled) {
+  const TensorInfo& info = graph.tensors[named.tensor];
+  Given given;
+  given.name = named.name;
+  given.type = info.dtype;
+  int64_t count = 1;
+  for (int i = 0; i < info.rank; ++i) {
+    given.shape.push_back(graph.sizes.evaluate(info.dims[static_cast<size_t>(i)], extents));
+    count *= given.shape.back();
+  }
+  if (filled)
+    fill(&given, count);
+  else
+    given.bytes.resize(bytes_of(given.type, static_cast<uint64_t>(count)));
+  return given;
+}
+
+std::vector<int64_t> values_of(const detail::GraphData& graph, const Work& work) {
+  std::vector<int64_t> values;
+  for (const auto& extent : graph.extents)
+    for (const ExtentValue& value : work.extents)
+      if (value.name == extent.name) values.push_back(value.value);
+  return values;
+}
+
+double median(std::vector<double> all) {
+  std::sort(all.begin(), all.end());
+  return all.empty() ? 0 : all[all.size() / 2];
+}
+
+class Timed {
+ public:
+  Timed(Device& device, const Work& work) : device_(device), work_(work) {}
+
+  Status prepare() {
+    work_.build(graph_);
+    const detail::GraphData& data = graph_.data();
+    const std::vector<int64_t> extents = values_of(data, work_);
+    std::vector<Given> weights;
+    for (const auto& named : data.weights) weights.push_back(make_given(data, named, {}, true));
+    for (const auto& named : data.inputs) buffers_.push_back(make_given(data, named, extents, true));
+    for (const auto& named : data.outputs) buffers_.push_back(make_given(data, named, extents, false));
+    std::vector<HostTensor> tensors;
+    for (const Given& weight : weights) tensors.push_back({weight.name, weight.type, weight.shape, weight.bytes});
+    Weights uploaded;
+    Status status = tensors.empty() ? Status::Ok : device_.upload(tensors, &uploaded);
+    if (status == Status::Ok)
+      status = device_.compile(graph_, uploaded, &plan_, {.timestamps = true, .emulate_f32 = work_.emulate_f32});
+    if (status == Status::Ok && !data.states.empty()) status = plan_.make_state(&state_);
+    return status;
+  }
+
+  Status measure(double seconds) {
+    const Clock::time_point start = Clock::now();
+    std::vector<PassTime> times;
+    for (size_t i = 0; i < kMost; ++i) {
+      const Clock::time_point begin = Clock::now();
+      if (i >= kFewest + 2 && std::chrono::duration<double>(begin - start).count() > seconds) break;
+      std::vector<HostBuffer> buffers;
+      for (Given& given : buffers_) buffers.emplace_back(given.name, given.bytes);
+      Status status = plan_.run(buffers, work_.extents, {.state = state_});
+      const double wall = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+      if (status == Status::Ok) status = plan_.timings(&times);
+      if (status != Status::Ok) return status;
+      if (i < 2) continue;  // pipelines and clocks warm up
+      walls_.push_back(wall);
+      double all = 0;
+      passes_.resize(times.size());
+      for (size_t pass = 0; pass < times.size(); ++pass) {
+        passes_[pass].push_back(1e3 * times[pass].milliseconds);
+        all += passes_[pass].back();
+      }
+      all_.push_back(all);
+    }
+    return Status::Ok;
+  }
+
+  void print() const {
+    std::map<std::string, std::pair<int, double>> kernels;
+    const std::vector<PassInfo> infos = plan_.passes();
+    for (size_t i = 0; i < passes_.size(); ++i) {
+      auto& [count, sum] = kernels[infos[i].kernel];
+      ++count;
+      sum += median(passes_[i]);
+    }
+    const auto [least, most] = std::minmax_element(all_.begin(), all_.end());
+    std::printf("heed,%s,%.2f,%.2f,%.2f,%.1f,%zu,", work_.name.c_str(), median(all_), *least, *most, median(walls_),
+                passes_.size());
+    const char* between = "";
+    for (const auto& [name, kernel] : kernels) {
+      std::printf("%s%s x%d %.1f", between, name.c_str(), kernel.first, kernel.second);
+      between = "; ";
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  Device& device_;
+  const Work& work_;
+  Graph graph_;
+  Plan plan_;
+  State state_;
+  std::vector<Given> buffers_;
+  std::vector<double> all_, walls_;
+  std::vector<std::vector<double>> passes_;
+};
+
+bool is_wanted(const std::string& name, int count, char** words) {
+  return count == 0 || std::any_of(words, words + count, [&](const char* word) { return name.starts_with(word); });
+}
+
+int run(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: heed_times DEVICE SECONDS [WORK...]\n");
+    return 2;
+  }
+  Device device;
+  if (Device::open({.select = argv[1], .log = stderr_log()}, &device) != Status::Ok) return 1;
+  std::fprintf(stderr, "%s, %s\n", device.info().name.c_str(), device.info().driver.c_str());
+  std::printf("engine,work,us,least,most,wall,passes,kernels\n");
+  int failed = 0;
+  for (const Work& work : works()) {
+    if (!is_wanted(work.name, argc - 3, argv + 3)) continue;
+    Timed timed(device, work);
+    Status status = timed.prepare();
+    if (status == Status::Ok) status = timed.measure(std::atof(argv[2]));
+    if (status == Status::Ok)
+      timed.print();
+    else
+      ++failed, std::fprintf(stderr, "%s: %s\n", work.name.c_str(), to_string(status));
+  }
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace heed::gpu_tests
+
+int main(int argc, char** argv) { return heed::gpu_tests::run(argc, argv); }
