@@ -125,7 +125,7 @@ void main() {
         largest[r] = now_largest;
         float sum = 0.0;
         [[unroll]] for (uint t = 0u; t < TK; ++t) {
-          float weight = (taking_part >> t & 1u) != 0u ? exp(logits[r * TK + t] - now_largest) : 0.0;
+          float weight = (taking_part >> t & 1u) != 0u ? exp(SUBTRACT_FIRST(logits[r * TK + t], now_largest)) : 0.0;
           sum += weight;
           if (has(HEED_ATTENTION_DROPOUT) && dropout_word(bh * p.s_q + i, tile + j0 + t) < DROPOUT_THRESHOLD)
             weight = 0.0;

@@ -246,7 +246,7 @@ void weigh(uint r, Task t, uint tile, uint kept) {
     uint group = group_of(n);
     vec4 weights;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      float weight = ((taking_part >> (n * 4u + c)) & 1u) != 0u ? exp(values[n][c] - now_largest) : 0.0;
+      float weight = ((taking_part >> (n * 4u + c)) & 1u) != 0u ? exp(SUBTRACT_FIRST(values[n][c], now_largest)) : 0.0;
       sum += weight;
       if (has(HEED_ATTENTION_DROPOUT) && dropout_word(t.bh * p.s_q + i, tile + group * 4u + c) < DROPOUT_THRESHOLD)
         weight = 0.0;

@@ -63,7 +63,7 @@ void weigh(uint r, uint i, Task t, uint j, uint kept) {
   largest[r] = now_largest;
   float sum = 0.0;
   [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-    float weight = (taking_part >> c & 1u) != 0u ? exp(logits[r][c] - now_largest) : 0.0;
+    float weight = (taking_part >> c & 1u) != 0u ? exp(SUBTRACT_FIRST(logits[r][c], now_largest)) : 0.0;
     sum += weight;
     logits[r][c] = weight;
   }

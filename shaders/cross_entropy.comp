@@ -33,8 +33,9 @@ void main() {
     if (is_minus_infinity(value)) {
       forbidden = 1.0;
     } else {
-      ADD_ON_GRID(sum, EXP(SUBTRACT(value, largest)));
-      ADD_ON_GRID(distances, ON_GRID(SUBTRACT(value, largest)));
+      float distance = SUBTRACT_FIRST(value, largest);
+      ADD_ON_GRID(sum, EXP(distance));
+      ADD_ON_GRID(distances, ON_GRID(distance));
     }
   }
   sum = row_sum(sum);
@@ -55,7 +56,7 @@ void main() {
     } else {
       float loss = LOG(sum);
       if (p.smoothing < 1.0)
-        SUBTRACT_FROM(loss, MULTIPLY(SUBTRACT_ONCE(1.0, p.smoothing), SUBTRACT(own, largest)));
+        SUBTRACT_FROM(loss, MULTIPLY(SUBTRACT_ONCE(1.0, p.smoothing), SUBTRACT_FIRST(own, largest)));
       if (p.smoothing > 0.0) SUBTRACT_FROM(loss, MULTIPLY(p.smoothing, DIVIDE_BY_COUNT(distances, n)));
       bits = floatBitsToUint(STORED(loss));
     }

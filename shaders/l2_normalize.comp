@@ -39,7 +39,7 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= n) continue;
-    vec4 values = COARSE(MULTIPLY(group_of(x_row, g, i, n), scale));
+    vec4 values = COARSE(MULTIPLY_FIRST(group_of(x_row, g, i, n), scale));
     ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
   }
 #ifdef CANON
@@ -54,7 +54,7 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= n) continue;
-    vec4 values = MULTIPLY(group_of(x_row, g, i, n), scale);
+    vec4 values = MULTIPLY_FIRST(group_of(x_row, g, i, n), scale);
 #ifdef CANON
     values = times(values, factor);
 #else

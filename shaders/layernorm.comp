@@ -28,7 +28,7 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 difference = masked(SUBTRACT(group_of(row, g, i), shift), i, row.n);
+    vec4 difference = masked(SUBTRACT_FIRST(group_of(row, g, i), shift), i, row.n);
     ADD_ON_GRID(sum, ON_GRID(difference));
     largest = larger_magnitudes(largest, difference);
   }
@@ -39,19 +39,20 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 deviation = masked(MULTIPLY(SUBTRACT(group_of(row, g, i), mean), scale), i, row.n);
+    vec4 deviation = masked(MULTIPLY_FIRST(SUBTRACT_FIRST(group_of(row, g, i), mean), scale), i, row.n);
     ADD_ON_GRID(deviations, ON_GRID(deviation));
     ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
   }
   float left_over = DIVIDE_BY_COUNT(sum_of_row(deviations), p.n);
   float variance =
       NOT_NEGATIVE(SUBTRACT(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), MULTIPLY(left_over, left_over)));
-  float inverse = INVERSE_ROOT(ADD(variance, MULTIPLY(MULTIPLY(p.eps, scale), scale)));
+  float inverse = INVERSE_ROOT(ADD(variance, MULTIPLY(MULTIPLY_FIRST(p.eps, scale), scale)));
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = MULTIPLY(SUBTRACT(MULTIPLY(SUBTRACT(group_of(row, g, i), mean), scale), left_over), inverse);
+    vec4 deviation = MULTIPLY(SUBTRACT_FIRST(group_of(row, g, i), mean), scale);
+    vec4 values = MULTIPLY_FIRST(SUBTRACT(deviation, left_over), inverse);
     if ((FLAGS & HEED_NORM_GAMMA) != 0u) MULTIPLY_BY(values, load_gamma(p.offset[1], p.gamma_stride, i, row.n));
     if ((FLAGS & HEED_NORM_BETA) != 0u) ADD_TO(values, load_beta(p.offset[2], p.beta_stride, i, row.n));
     store_result(row.out_at, p.out_stride[4], i, row.n, values);

@@ -48,7 +48,7 @@ void main() {
   if (CENTERED && n > 0u) shift = FROM_A(x[x_row]);
   uint largest = LEAST_BITS(p.eps);
   for (uint i = lane(); i < n; i += lanes()) {
-    float difference = SUBTRACT(FROM_A(x[x_row + i * p.x_stride[4]]), shift);
+    float difference = SUBTRACT_FIRST(FROM_A(x[x_row + i * p.x_stride[4]]), shift);
     ADD_ON_GRID(sum, ON_GRID(difference));
     largest = max(largest, floatBitsToUint(difference) & 0x7fffffffu);
   }
@@ -57,7 +57,7 @@ void main() {
 
   float deviations = 0.0, squares = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
-    float deviation = MULTIPLY(SUBTRACT(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
+    float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
     ADD_ON_GRID(deviations, ON_GRID(deviation));
     ADD_ON_GRID(squares, MULTIPLY_COARSE(COARSE(deviation), COARSE(deviation)));
   }
@@ -68,14 +68,14 @@ void main() {
     inverse = factor_of_length(squares, MULTIPLY(p.eps, scale), divides);
   } else {
     float variance = NOT_NEGATIVE(SUBTRACT(DIVIDE(squares, count), MULTIPLY(left_over, left_over)));
-    inverse = INVERSE_ROOT(ADD(variance, MULTIPLY(MULTIPLY(p.eps, scale), scale)));
+    inverse = INVERSE_ROOT(ADD(variance, MULTIPLY(MULTIPLY_FIRST(p.eps, scale), scale)));
   }
 
   float gradients = 0.0, products = 0.0;
   for (uint i = lane(); i < n; i += lanes()) {
     float gradient = FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]);
     if (GAMMA) MULTIPLY_BY(gradient, FROM_A(gamma[p.offset[2] + i * p.gamma_stride]));
-    float deviation = MULTIPLY(SUBTRACT(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
+    float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
     float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
     ADD_ON_GRID(gradients, ON_GRID(gradient));
     ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
@@ -87,10 +87,10 @@ void main() {
   for (uint i = lane(); i < n; i += lanes()) {
     float gradient = FROM_A(upstream[upstream_row + i * p.upstream_stride[4]]);
     if (GAMMA) MULTIPLY_BY(gradient, FROM_A(gamma[p.offset[2] + i * p.gamma_stride]));
-    float deviation = MULTIPLY(SUBTRACT(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
+    float deviation = MULTIPLY_FIRST(SUBTRACT_FIRST(FROM_A(x[x_row + i * p.x_stride[4]]), mean), scale);
     float normal = MULTIPLY(SUBTRACT(deviation, left_over), inverse);
     float rest = SUBTRACT(SUBTRACT(gradient, gradients), MULTIPLY(normal, share));
-    float value = MULTIPLY(MULTIPLY(rest, inverse), scale);
+    float value = MULTIPLY(MULTIPLY_FIRST(rest, inverse), scale);
     if (RESIDUAL) ADD_TO(value, FROM_A(residual[residual_row + i]));
     result[p.offset[4] + row * p.n + i] = TO_OUT(value);
   }

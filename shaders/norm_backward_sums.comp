@@ -38,7 +38,8 @@ void main() {
     if (GAMMA) {
       vec4 norm = rows[p.offset[3] + row];  // mean, scale, what the mean left over, and the factor
       float value = FROM_A(x[p.offset[0] + DOT4(at, p.x_stride) + column * p.x_stride[4]]);
-      float normal = MULTIPLY(SUBTRACT(MULTIPLY(SUBTRACT(value, norm.x), norm.y), norm.z), norm.w);
+      float deviation = MULTIPLY(SUBTRACT_FIRST(value, norm.x), norm.y);
+      float normal = MULTIPLY_FIRST(SUBTRACT(deviation, norm.z), norm.w);
       ADD_ON_GRID(products, MULTIPLY_COARSE(COARSE(gradient), COARSE(normal)));
     }
     ADD_ON_GRID(gradients, ON_GRID(gradient));

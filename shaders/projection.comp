@@ -182,7 +182,7 @@ void sum_blocks(Tile t, uint type) {
         [[unroll]] for (uint i = 0u; i < BM; ++i) {
           vec4 left = four_of_x(row_at(i) + place[half_of]);
           if (NORM) {
-            left *= scales[i];
+            left = MULTIPLY_FIRST(left, scales[i]);
             sums[BM * COLUMNS + i] += dot(left, left);
           }
           if (has(HEED_PROJECTION_GAMMA)) left *= gamma;
@@ -212,7 +212,7 @@ void sum(Tile t) {
       Wide left = wide_x(row_at(i) + k);
       [[unroll]] for (uint c = 0u; c < FOURS; ++c) {
         if (NORM) {
-          left.fours[c] *= scales[i];
+          left.fours[c] = MULTIPLY_FIRST(left.fours[c], scales[i]);
           sums[BM * COLUMNS + i] += dot(left.fours[c], left.fours[c]);
         }
         if (has(HEED_PROJECTION_GAMMA)) left.fours[c] *= gamma.fours[c];
@@ -226,7 +226,8 @@ void sum(Tile t) {
 // What the product gives for row i and sum c, before it turns or meets its gate.
 float product(Tile t, uint i, uint c) {
   float value = total(i * COLUMNS + c);
-  if (NORM) value *= inversesqrt(total(BM * COLUMNS + i) / float(K) + (EPS * sh_scales[i]) * sh_scales[i]);
+  if (NORM)
+    value *= inversesqrt(total(BM * COLUMNS + i) / float(K) + MULTIPLY_FIRST(EPS, sh_scales[i]) * sh_scales[i]);
   uint part = part_of(t, c);
   if (has(HEED_PROJECTION_BIAS << part)) value += FROM_A(vectors[p.bias[part] + column_of(t, c)]);
   return value;

@@ -20,16 +20,16 @@ void main() {
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = COARSE(MULTIPLY(group_of(row, g, i), scale));
+    vec4 values = COARSE(MULTIPLY_FIRST(group_of(row, g, i), scale));
     ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
   }
   float inverse = INVERSE_ROOT(
-      ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), MULTIPLY(MULTIPLY(p.eps, scale), scale)));
+      ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), MULTIPLY(MULTIPLY_FIRST(p.eps, scale), scale)));
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);
     if (i >= row.n) continue;
-    vec4 values = MULTIPLY(MULTIPLY(group_of(row, g, i), scale), inverse);
+    vec4 values = MULTIPLY(MULTIPLY_FIRST(group_of(row, g, i), scale), inverse);
     if ((FLAGS & HEED_NORM_GAMMA) != 0u) MULTIPLY_BY(values, load_gamma(p.offset[1], p.gamma_stride, i, row.n));
     store_result(row.out_at, p.out_stride[4], i, row.n, values);
   }

@@ -1,5 +1,12 @@
 // How kernels add and multiply f32: as drivers like it, or, in kernels that define CANON, with the same bits everywhere
 // (shared/canon.glsl).
+//
+// Vulkan lets a driver regroup what it multiplies and adds, and some do: (x * a) * b may become x * (a * b). MULTIPLY_FIRST and
+// SUBTRACT_FIRST are made as they stand before another operation takes them: for x * a, where a * b may leave the range of f32,
+// and for x - a, where x or a is far larger than their difference. Loops around them must not be unrolled by shaders/compile.sh, in
+// whose copies they are like others: not those over a literal number of elements.
+#ifndef HEED_ARITHMETIC_GLSL
+#define HEED_ARITHMETIC_GLSL
 #ifdef CANON
 #include "canon.glsl"
 #define FLUSHED(x) flushed(x)
@@ -8,6 +15,8 @@
 #define MULTIPLY_BY(product, x) product = times(product, x)
 #define SUBTRACT(a, b) minus(a, b)
 #define MULTIPLY(a, b) times(a, b)
+#define MULTIPLY_FIRST(a, b) times(a, b)
+#define SUBTRACT_FIRST(a, b) minus(a, b)
 // Sums and products of values that ON_GRID and COARSE gave.
 #define ADD_ON_GRID(sum, x) sum = sum_of(sum, x)
 #define MULTIPLY_COARSE(a, b) product_of(a, b)
@@ -29,12 +38,30 @@
 #define SCALE_EXACTLY(x, by) x = product_of(x, by)
 #define HALVES(word) halves_of(word)
 #else
+float first_product(float a, float b) {
+  precise float result = a * b;
+  return result;
+}
+vec4 first_product(vec4 a, float b) {
+  precise vec4 result = a * b;
+  return result;
+}
+float first_difference(float a, float b) {
+  precise float result = a - b;
+  return result;
+}
+vec4 first_difference(vec4 a, float b) {
+  precise vec4 result = a - b;
+  return result;
+}
 #define FLUSHED(x) (x)
 #define ADD(a, b) ((a) + (b))
 #define ADD_TO(sum, x) sum += x
 #define MULTIPLY_BY(product, x) product *= x
 #define SUBTRACT(a, b) ((a) - (b))
 #define MULTIPLY(a, b) ((a) * (b))
+#define MULTIPLY_FIRST(a, b) first_product(a, b)
+#define SUBTRACT_FIRST(a, b) first_difference(a, b)
 #define ADD_ON_GRID(sum, x) sum += x
 #define MULTIPLY_COARSE(a, b) ((a) * (b))
 #define ON_GRID(x) (x)
@@ -54,4 +81,5 @@
 #define SUBTRACT_ONCE(a, b) ((a) - (b))
 #define SCALE_EXACTLY(x, by) x *= by
 #define HALVES(word) unpackHalf2x16(word)
+#endif
 #endif

@@ -1,6 +1,7 @@
 // Shared by the attention kernels: bindings, the work of a workgroup, and which keys a query sees.
 #include "storage.glsl"
 #include "groups.glsl"
+#include "arithmetic.glsl"
 #include "philox.glsl"
 #include "classify.glsl"
 #include "log_sum_exp.glsl"

@@ -1,6 +1,7 @@
 // Shared by the kernels of attention's gradients: operands, rows in shared memory, and weights that are computed again.
 #include "storage.glsl"
 #include "groups.glsl"
+#include "arithmetic.glsl"
 #include "philox.glsl"
 #include "classify.glsl"
 #include "attention_backward.h"
@@ -128,7 +129,7 @@ void weigh(uint b, uint h, uint i, uint j, vec2 row, float score, float steep, o
       logit += added;
     }
   }
-  weight = exp(logit - row.x);
+  weight = exp(SUBTRACT_FIRST(logit, row.x));
   float kept = 1.0;
   if (has(HEED_ATTENTION_DROPOUT))
     kept = dropout_word((b * p.heads + h) * p.s_q + i, j) < DROPOUT_THRESHOLD ? 0.0 : KEEP_SCALE;

@@ -115,7 +115,7 @@ float scale_of(uint exponent) { return power_of_two(int(SCALED_EXPONENT) - int(e
 // In two steps, of which one alone could leave f32.
 float unscaled(float sum) {
   int exponent = int(exponents.x + exponents.y) - int(2u * SCALED_EXPONENT);
-  return sum * power_of_two(exponent / 2) * power_of_two(exponent - exponent / 2);
+  return MULTIPLY_FIRST(sum, power_of_two(exponent / 2)) * power_of_two(exponent - exponent / 2);
 }
 
 // Fragments of B stay in registers, which are fewer than those of A.
