@@ -28,7 +28,7 @@ bool in_subgroups() {
 void add_lanes(uint tid, bool shuffles) {
   if (shuffles) {
     [[unroll]] for (uint n = 0u; n < LOGITS; ++n)
-      for (uint step = 1u; step < LANES; step *= 2u) logits[n] += subgroupShuffleXor(logits[n], step);
+      [[unroll]] for (uint step = 1u; step < LANES; step *= 2u) logits[n] += subgroupShuffleXor(logits[n], step);
     return;
   }
   [[unroll]] for (uint n = 0u; n < LOGITS; ++n) {
@@ -56,7 +56,7 @@ void main() {
   vec4 q_part[TQ * K_VECS];
   vec4 sums[TQ * V_VECS];
   float largest[TQ], total[TQ];
-  bool whole = whole_q();
+  const bool whole = has(HEED_ATTENTION_VEC4);
   [[unroll]] for (uint r = 0u; r < TQ; ++r) {
     query[r] = min(task.first_query + r, task.last_query);
     sight[r] = sight_of(task, query[r]);
@@ -68,7 +68,6 @@ void main() {
     total[r] = 0.0;
   }
 
-  bool aligned_k = whole_k(), aligned_v = whole_v();
   for (uint first = task.begin; first < task.end; first += GROUPS * TK) {
     // Loads of all keys and values at hand are under way before the first is used. Keys past the end repeat the last.
     vec4 keys[TK * K_VECS], values[TK * V_VECS];
@@ -79,9 +78,9 @@ void main() {
       j = min(j, task.end - 1u);
       if (inside && (!has(HEED_SOFTMAX_KEY_PADDING) || !padding_hides(task.b, j))) kept |= 1u << t;
       [[unroll]] for (uint n = 0u; n < K_VECS; ++n)
-        keys[t * K_VECS + n] = load_k(k_base + j * p.k_s, (n * LANES + lane) * 4u, aligned_k);
+        keys[t * K_VECS + n] = load_k(k_base + j * p.k_s, (n * LANES + lane) * 4u, whole);
       [[unroll]] for (uint n = 0u; n < V_VECS; ++n)
-        values[t * V_VECS + n] = load_v(v_base + j * p.v_s, (n * LANES + lane) * 4u, aligned_v);
+        values[t * V_VECS + n] = load_v(v_base + j * p.v_s, (n * LANES + lane) * 4u, whole);
     }
     [[unroll]] for (uint r = 0u; r < TQ; ++r) {
       [[unroll]] for (uint t = 0u; t < TK; ++t) {
@@ -109,7 +108,7 @@ void main() {
       [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] *= shrink;
       [[unroll]] for (uint t = 0u; t < TK; ++t) {
         bool takes_part = (taking_part >> t & 1u) != 0u;
-        float weight = takes_part ? exp(logits[r * TK + t] - now_largest) : 0.0;
+        float weight = takes_part ? exp(SUBTRACT_FIRST(logits[r * TK + t], now_largest)) : 0.0;
         sum += weight;
         if (has(HEED_ATTENTION_DROPOUT) &&
             dropout_word(task.bh * p.s_q + query[r], first + t * GROUPS + group) < DROPOUT_THRESHOLD)

@@ -46,7 +46,7 @@ void main() {
   float left_over = DIVIDE_BY_COUNT(sum_of_row(deviations), p.n);
   float variance =
       NOT_NEGATIVE(SUBTRACT(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), MULTIPLY(left_over, left_over)));
-  float inverse = INVERSE_ROOT(ADD(variance, MULTIPLY(MULTIPLY_FIRST(p.eps, scale), scale)));
+  float inverse = INVERSE_ROOT(ADD(variance, scaled_twice(p.eps, scale)));
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);

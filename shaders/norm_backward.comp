@@ -16,11 +16,7 @@ layout(set = 0, binding = 5) writeonly buffer Rows { vec4 rows[]; };
 
 const bool CENTERED = KIND == HEED_NORM_BACKWARD_LAYER;
 
-#ifdef CANON
 #define LEAST_BITS(eps) (KIND == HEED_NORM_BACKWARD_L2 ? floatBitsToUint(eps) : NEAR_ROOT_BITS(eps))
-#else
-#define LEAST_BITS(eps) floatBitsToUint(KIND == HEED_NORM_BACKWARD_L2 ? eps : sqrt(eps))
-#endif
 
 // The factor of rows that are divided by their own length, or by eps where that is larger.
 float factor_of_length(float squares, float eps, out bool divides) {
@@ -68,7 +64,7 @@ void main() {
     inverse = factor_of_length(squares, MULTIPLY(p.eps, scale), divides);
   } else {
     float variance = NOT_NEGATIVE(SUBTRACT(DIVIDE(squares, count), MULTIPLY(left_over, left_over)));
-    inverse = INVERSE_ROOT(ADD(variance, MULTIPLY(MULTIPLY_FIRST(p.eps, scale), scale)));
+    inverse = INVERSE_ROOT(ADD(variance, scaled_twice(p.eps, scale)));
   }
 
   float gradients = 0.0, products = 0.0;

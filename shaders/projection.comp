@@ -126,7 +126,7 @@ shared float sh_scales[BM];
 
 void scale_rows() {
   [[unroll]] for (uint i = 0u; i < BM; ++i) {
-    uvec4 largest = uvec4(floatBitsToUint(sqrt(EPS)));
+    uvec4 largest = uvec4(NEAR_ROOT_BITS(EPS));
     for (uint k = lane() * WIDTH; k < K; k += INVOCATIONS * WIDTH) {
       Wide values = wide_x(row_at(i) + k);
       [[unroll]] for (uint c = 0u; c < FOURS; ++c) largest = larger_magnitudes(largest, values.fours[c]);
@@ -227,7 +227,7 @@ void sum(Tile t) {
 float product(Tile t, uint i, uint c) {
   float value = total(i * COLUMNS + c);
   if (NORM)
-    value *= inversesqrt(total(BM * COLUMNS + i) / float(K) + MULTIPLY_FIRST(EPS, sh_scales[i]) * sh_scales[i]);
+    value *= inversesqrt(total(BM * COLUMNS + i) / float(K) + scaled_twice(EPS, sh_scales[i]));
   uint part = part_of(t, c);
   if (has(HEED_PROJECTION_BIAS << part)) value += FROM_A(vectors[p.bias[part] + column_of(t, c)]);
   return value;

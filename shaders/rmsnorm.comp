@@ -24,7 +24,7 @@ void main() {
     ADD_ON_GRID(squares, MULTIPLY_COARSE(values, values));
   }
   float inverse = INVERSE_ROOT(
-      ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), MULTIPLY(MULTIPLY_FIRST(p.eps, scale), scale)));
+      ADD(DIVIDE_BY_COUNT(sum_of_row(squares), p.n), scaled_twice(p.eps, scale)));
 
   [[unroll]] for (uint g = 0u; g < groups; ++g) {
     uint i = group_start(g);

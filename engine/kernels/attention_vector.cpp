@@ -55,6 +55,7 @@ bool list_vector(const Asked& asked, Candidates* candidates) {
     Candidate& one = add_queries(candidates, id, kInvocations, queries);
     one.traits.group = (kTime + kTimeOfQuery * queries) * std::max(shape.lanes, kUsualLanes) / kUsualLanes;
     one.set(VectorSpec::LANES, shape.lanes).set(VectorSpec::TQ, queries).set(VectorSpec::TK, keys);
+    one.reads_vec4 = true;
     one.why = "fused, for few queries: keys and values are read once for all of them, straight to registers";
   }
   return candidates->count > before;

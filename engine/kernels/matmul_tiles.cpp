@@ -53,9 +53,13 @@ static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& t
 // The 64 sums of an invocation of the largest tile, two blocks on their way and the factors at hand.
 constexpr uint32_t kRegistersOfLargest = 136;
 
-// A tile beyond the portability floor is for GPUs that have room for it; which of the two, their registers say.
-bool fits(const Capabilities& device, const Tile& tile) {
-  const Tile& large = kTiles[device.registers < kRegistersOfLargest ? 1 : 0];
+// A tile beyond the portability floor is for GPUs that have room for it; which of the two, their registers say. Where two
+// workgroups of the largest do not share a core, 64x64 is faster than either, unless blocks of b are widened for each tile
+// (tests/gpu/h100).
+bool fits(const Capabilities& device, const Tile& tile, bool quantized) {
+  const bool share_core = device.core_registers / 2 >= kTiles[0].invocations() * kRegistersOfLargest;
+  if (!share_core && !quantized) return fits_floor(tile);
+  const Tile& large = kTiles[share_core && device.registers >= kRegistersOfLargest ? 0 : 1];
   return fits_floor(tile) || (&tile == &large && !device.software && tile.invocations() <= device.max_invocations &&
                               tile.shared_bytes() <= device.shared_bytes);
 }
@@ -65,7 +69,7 @@ bool fits(const Capabilities& device, const Tile& tile) {
 void list_tiles(const Select& select, Candidates* candidates) {
   const Operands operands = operands_of(select);
   for (const Tile& tile : kTiles) {
-    if (!fits(select.device, tile)) continue;
+    if (!fits(select.device, tile, is_quantized(select.info(in::kB).dtype))) continue;
     const double group = tile.bm * tile.bn / tile.efficiency * (select.device.software ? kBarriersOnCpu : 1);
     Candidate& one = add_tile(candidates, kTileKernels.of(operands), tile.invocations(), tile.bm, tile.bn, group);
     one.set(Tiles::BK, tile.bk).set(Tiles::TM, tile.tm).set(Tiles::TN, tile.tn);

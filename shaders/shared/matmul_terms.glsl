@@ -112,10 +112,13 @@ bool scale_terms(uint slot) {
 
 float scale_of(uint exponent) { return power_of_two(int(SCALED_EXPONENT) - int(exponent)); }
 
-// In two steps, of which one alone could leave f32.
+// Adds to the exponent: as a product it would take two factors, whose own product a driver might make first, beyond f32. What
+// would be subnormal becomes 0.
 float unscaled(float sum) {
-  int exponent = int(exponents.x + exponents.y) - int(2u * SCALED_EXPONENT);
-  return MULTIPLY_FIRST(sum, power_of_two(exponent / 2)) * power_of_two(exponent - exponent / 2);
+  uint bits = floatBitsToUint(sum), sign = bits & 0x80000000u;
+  int exponent = int(bits >> 23 & 0xffu) + int(exponents.x + exponents.y) - int(2u * SCALED_EXPONENT);
+  if (exponent <= 0 || (bits & 0x7f800000u) == 0u) return 0.0;
+  return uintBitsToFloat(exponent >= 255 ? sign | 0x7f800000u : (bits & 0x807fffffu) | uint(exponent) << 23);
 }
 
 // Fragments of B stay in registers, which are fewer than those of A.

@@ -9,8 +9,20 @@ uvec4 larger_magnitudes(uvec4 largest, vec4 values) { return max(largest, floatB
 #define NEAR_ROOT_BITS(x) ((floatBitsToUint(x) >> 1) + 0x1fc00000u)
 #else
 #define FAR_EXPONENT 45u
-#define NEAR_ROOT_BITS(x) floatBitsToUint(sqrt(x))
+// A driver may make sqrt(0) of x and 1 / sqrt(x), which is NaN.
+#define NEAR_ROOT_BITS(x) ((x) > 0.0 ? floatBitsToUint(sqrt(x)) : 0u)
 #endif
+
+// x * scale * scale, in this order, since scale * scale may leave f32.
+float scaled_twice(float x, float scale) {
+#ifdef CANON
+  return times(times(x, scale), scale);
+#else
+  precise float once = x * scale;
+  precise float twice = once * scale;
+  return twice;
+#endif
+}
 
 // `largest`: bits of the largest magnitudes that this lane knows of. Every lane of a row gets the row's factor.
 float row_scale(uvec4 largest) {

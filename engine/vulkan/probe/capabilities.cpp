@@ -143,6 +143,12 @@ uint32_t registers_of(const PhysicalDevice& device) {
   }
 }
 
+// NVIDIA's own compiler takes more registers than fewer would do, and a core has 65,536 (CUDA C++ Programming Guide, technical
+// specifications by compute capability).
+uint32_t core_registers_of(const PhysicalDevice& device) {
+  return device.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY ? 65536 : Capabilities{}.core_registers;
+}
+
 // Names what reproducible plans need and the device lacks; null if that is nothing.
 const char* why_irreproducible(const PhysicalDevice& device) {
   if (device.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2, in which shaders say how they round";
@@ -171,6 +177,7 @@ Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   result.registers = registers_of(device);
+  result.core_registers = core_registers_of(device);
   result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   if (device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) result.invocation_work *= 10;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
