@@ -1,5 +1,5 @@
 // Declarations that the files of fused attention share. Each family of kernels has a file that lists them with their
-// costs: attention_tiles.cpp, attention_software.cpp, attention_matrix.cpp.
+// costs: attention_tiles.cpp, attention_vector.cpp, attention_software.cpp, attention_matrix.cpp.
 #pragma once
 
 #include "kernels/chooser.hpp"
@@ -9,6 +9,7 @@ namespace heed::kernels::attention {
 using Spec = AttentionConstants;
 using TileSpec = AttentionTileConstants;
 using SoftwareSpec = AttentionSoftwareConstants;
+using VectorSpec = AttentionVectorConstants;
 using MatrixSpec = AttentionMatrixConstants;
 
 constexpr size_t kOutBinding = 6, kLogSumExpBinding = 7;
@@ -25,7 +26,7 @@ struct Problem {
   int64_t queries = 1, keys = 1, heads = 1, head_size = 1;
   bool vec4 = false;  // queries, keys and values can be read four elements at a time
 
-  // Traits::rows counts the queries of a workgroup. The unit is the time of a workgroup for few queries.
+  // Traits::rows counts the queries of a workgroup. The unit is the time of a workgroup of attention.comp for few queries.
   double cost(const Traits& traits) const {
     return traits.start + traits.group * static_cast<double>(ceil_div<int64_t>(queries, traits.rows));
   }
@@ -56,8 +57,11 @@ Candidate& add_queries(Candidates* candidates, KernelId id, uint32_t invocations
 // Each family appends its kernels that may run the attention.
 void list_software(const Asked& asked, Candidates* candidates);
 bool is_software(KernelId id);
-// Appends a kernel for many queries and one for few. `without` says why matrix units are not used, or is null.
-void list_tiles(const Asked& asked, const char* without, Candidates* candidates);
+// Returns whether there are such kernels, for few queries.
+bool list_vector(const Asked& asked, Candidates* candidates);
+bool is_vector(KernelId id);
+// Appends a kernel for many queries and, if `for_few`, one for few. `without` says why matrix units are not used, or is null.
+void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates);
 // Returns why the device's matrix units are not used; null if they are used or the device has none.
 const char* list_matrix(const Asked& asked, Candidates* candidates);
 bool is_matrix(const KernelKey& key);

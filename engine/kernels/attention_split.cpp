@@ -13,6 +13,8 @@ constexpr int64_t kFillingInvocations = 512;
 // With fewer keys a split would gain less than combining it costs. Larger workgroups have more queries to combine, so
 // that the bound is for each invocation.
 constexpr int64_t kLeastKeysPerInvocation = 8;
+// The same for a group of lanes that has keys of its own.
+constexpr int64_t kLeastKeysPerGroup = 32;
 // This many workgroups fill any device.
 constexpr int64_t kMostGroups = 4096;
 // AttentionParams has eight bits for their number.
@@ -32,12 +34,17 @@ constexpr ByStorage kIds = {KernelId::AttentionCombineF32, KernelId::AttentionCo
 // Floats that a split stores for each query.
 int64_t row_elements(const Heads& heads) { return heads.d_v + 2; }
 
+int64_t least_keys(const KernelKey& key) {
+  const int64_t invocations = key.spec[0];
+  if (is_vector(key.id)) return kLeastKeysPerGroup * invocations / key.spec[VectorSpec::LANES];
+  return kLeastKeysPerInvocation * invocations;
+}
+
 // Splits that fill the device together: 1 where `groups` workgroups do so already, or keys are few.
 int64_t splits_to_fill(const Capabilities& device, int64_t groups, const KernelKey& key, int64_t keys) {
   if (is_software(key.id)) return 1;  // a few workgroups fill a CPU
   const int64_t invocations = key.spec[0], filling = device.cores * kFillingInvocations / invocations;
-  const int64_t splits =
-      std::min(filling / std::max<int64_t>(groups, 1), keys / (kLeastKeysPerInvocation * invocations));
+  const int64_t splits = std::min(filling / std::max<int64_t>(groups, 1), keys / least_keys(key));
   return std::clamp<int64_t>(splits, 1, kMostSplits);
 }
 

@@ -68,11 +68,12 @@ const char* why_for(DType dtype, bool narrow, bool few) {
 
 }  // namespace
 
-void list_tiles(const Asked& asked, const char* without, Candidates* candidates) {
+void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates) {
   const KernelId id = asked.narrow ? KernelId::AttentionF32Narrow : kIds.of(asked.dtype);
   if (!asked.device.allows(id)) return;
   for (const uint32_t invocations : {kManyInvocations, kFewInvocations}) {
     const bool few = invocations == kFewInvocations;
+    if (few && !for_few) continue;
     const Tile tile = tile_for(asked.heads, invocations, asked.device.registers);
     Candidate& one = add_queries(candidates, id, invocations, tile.queries());
     one.traits.group = (few ? kTimeOfFew : kTimeOfMany) * (asked.device.software ? kBarriersOnCpu : 1);

@@ -9,6 +9,7 @@
 #include "shared/attention_matrix.h"
 #include "shared/attention_software.h"
 #include "shared/attention_tiles.h"
+#include "shared/attention_vector.h"
 #include "shared/cross_entropy.h"
 #include "shared/cross_entropy_backward.h"
 #include "shared/dropout.h"

@@ -19,7 +19,10 @@ constexpr Names kDrivers[] = {{"radv", "VGPRs", "SGPRs", "Spilled VGPRs", "Spill
                               {"Honeykrisp", "GPRs", "Uniforms", "Spills", nullptr, "Scratch", nullptr, "Threads",
                                "Instructions", "ALU", nullptr},
                               {"turnip", "Registers used", nullptr, "STP Count", nullptr, nullptr, nullptr,
-                               "Max Waves Per Core", "Instruction Count", nullptr, "IR3 Assembly"}};
+                               "Max Waves Per Core", "Instruction Count", nullptr, "IR3 Assembly"},
+                              // "Local Memory Size" of NVIDIA's own driver is the same for all kernels.
+                              {"NVIDIA", "Register Count", nullptr, nullptr, nullptr, "Stack Size",
+                               "Shared Memory Size", nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
 

@@ -24,8 +24,8 @@ struct Figures {
   Mix hottest;                                          // of the inner loop; see mix.hpp
 };
 
-// `driver` is a name and version. Mesa's RADV (AMD), NVK (NVIDIA), Honeykrisp (Apple) and Turnip (Qualcomm) are known;
-// others have 0 everywhere.
+// `driver` is a name and version. Mesa's RADV (AMD), NVK (NVIDIA), Honeykrisp (Apple), Turnip (Qualcomm) and NVIDIA's own
+// driver are known; others have 0 everywhere.
 Figures figures_of(std::string_view driver, const Compiled& compiled);
 
 }  // namespace heed::gpu_tests

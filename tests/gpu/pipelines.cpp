@@ -1,7 +1,6 @@
 // Compiles every kernel that heed would choose on the driver's device, and prints a line of CSV for each: see figures.hpp.
-//   heed_pipelines [FAMILY] [FOLDER or -] [MATRIX] [PART]
-// FAMILY becomes the first column; FOLDER receives all statistics of the driver's, and the assembly. MATRIX: take the device to have matrix units of this size,
-// say 16, though its driver does not list them. PART: only these 256 of the kernels, counted from 0. Exit code 1 if a kernel does not compile.
+//   heed_pipelines [FAMILY] [FOLDER or -] [PART]
+// FAMILY becomes the first column; FOLDER receives all statistics of the driver's, and the assembly. PART: only these 256 of the kernels, counted from 0. Exit code 1 if a kernel does not compile.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

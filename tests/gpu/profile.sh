@@ -14,7 +14,6 @@ set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${HEED_BUILD:-$root/build}
-drivers=${HEED_DRIVER_FOLDER:-$root/build/drivers}
 program=$build/tests/heed_profile
 with=$root/tests/drivers/with.sh
 update=0 peer=1
@@ -32,19 +31,16 @@ done
 [[ ${#targets[@]} -gt 0 ]] || targets=(navi31 ga102 m1 a740)
 [[ -x $program ]] || { echo "no $program; build its target heed_profile first" >&2; exit 2; }
 
-"$root/tests/drivers/debian_root.sh" "$drivers/sid" sid \
-  "mesa-vulkan-drivers mesa-drm-shim libvulkan1 libstdc++6 libggml-dev libggml0-backend-vulkan" || exit 3
-HEED_DEBIAN_ROOT=$(cd "$drivers/sid" && pwd)
-export HEED_DEBIAN_ROOT
-libraries=$(dirname "$(find "$HEED_DEBIAN_ROOT/usr/lib" -name libvulkan_radeon.so | head -n 1)")
+# shellcheck source=tests/gpu/peer/sid.sh
+source "$root/tests/gpu/peer/sid.sh"
+unpack_sid || exit 3
 out=$build/profile
 mkdir -p "$out"
 
 if [[ $peer -eq 1 ]]; then
   here=$root/tests/gpu/peer
   g++ -std=c++20 -O2 -fPIC -shared -I"$root/tests" "$here/layer.cpp" "$here/trace.cpp" -o "$out/libheed_peer.so" &&
-    g++ -std=c++20 -O2 -isystem "$HEED_DEBIAN_ROOT/usr/include" "$here/ggml_work.cpp" -o "$out/ggml_work" -L"$libraries" \
-      -lggml -lggml-base -Wl,--allow-shlib-undefined || exit 1
+    build_ggml_work "$out/ggml_work" || exit 1
   cp "$here/layer.json" "$out"
 fi
 

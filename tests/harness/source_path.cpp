@@ -1,8 +1,13 @@
 // This file alone is compiled with the path of the checkout, so that ccache takes the others from another checkout.
 #include "harness/source_path.hpp"
 
+#include <cstdlib>
+
 namespace heed::test {
 
-std::string source_path(std::string_view path) { return std::string(HEED_SOURCE_DIR "/").append(path); }
+std::string source_path(std::string_view path) {
+  const char* root = std::getenv("HEED_TEST_ROOT");
+  return std::string(root != nullptr ? root : HEED_SOURCE_DIR).append("/").append(path);
+}
 
 }  // namespace heed::test

@@ -1,4 +1,4 @@
-// Finds files of this checkout.
+// Finds files of this checkout, or of the folder that the variable HEED_TEST_ROOT names: tests may run where no checkout is.
 #pragma once
 
 #include <string>

@@ -119,7 +119,8 @@ TEST_CASE("attention uses matrix units for many queries of f16 only", "[kernels]
 
 TEST_CASE("attention is fused on matrix units alone where the other kernels failed", "[kernels][matrix]") {
   Capabilities device = device_with({{16, 16, 16}, 32, 65536});
-  device.disabled[static_cast<size_t>(KernelId::AttentionF16)] = true;
+  for (const KernelId id : {KernelId::AttentionF16, KernelId::AttentionF16Vector})
+    device.disabled[static_cast<size_t>(id)] = true;
   Lowered lowered(graph_of(DType::F16, 1, 4000, 64, 64), false, device);
   const auto [kernels, dispatches] = lowered.lower(Op::Attention);
   REQUIRE(dispatches.count == 2);

@@ -1,8 +1,9 @@
 // Computes works of tests/gpu/profile/works.cpp with ggml's Vulkan backend.
 //   ggml_work BACKENDS WORK                 once, so that the layer beside it can watch. BACKENDS: the folder with libggml-vulkan.so
-//   ggml_work BACKENDS --seconds S WORK...  again and again. Prints "wall,WORK,median,least,most" in microseconds by the host's clock,
-//                                           with what changes from token to token going in, and the result coming out. Before each
-//                                           line what GGML_VK_PERF_LOGGER=1 prints of its runs, if that is set
+//   ggml_work BACKENDS --seconds S WORK...  again and again. Prints "wall,WORK,median,least,most,runs,copies" in microseconds by the
+//                                           host's clock, with what changes from token to token going in, and the result coming out;
+//                                           `runs` were counted. With GGML_VK_PERF_LOGGER=1 what it prints of each run comes before
+//                                           that line, and a run does a work of few nodes as often as `copies` says
 // Exit code 4: ggml has no such work, or not on this device.
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -24,8 +25,14 @@ namespace {
 struct Build {
   ggml_context* ctx;
   std::vector<ggml_tensor*> inputs = {};
-  ggml_tensor* tensor(ggml_type type, int64_t a, int64_t b = 1, int64_t c = 1) {
+  std::vector<ggml_tensor*> shared = {};  // those of `inputs` that every copy of a work reads
+  size_t next = 0;                        // of `shared`
+  ggml_tensor* own(ggml_type type, int64_t a, int64_t b = 1, int64_t c = 1) {
     return inputs.emplace_back(ggml_new_tensor_3d(ctx, type, a, b, c));
+  }
+  ggml_tensor* tensor(ggml_type type, int64_t a, int64_t b = 1, int64_t c = 1) {
+    if (next == shared.size()) shared.push_back(own(type, a, b, c));
+    return shared[next++];
   }
 };
 
@@ -136,7 +143,8 @@ ggml_tensor* build(const Words& w, Build& b, ggml_cgraph* graph) {
     return attention(b, type_of(w.words[3]), w.sizes(4), 1, w.sizes(2)[0], false);
   }
   const ggml_type type = type_of(w.words[1]);
-  if (what == "product") return ggml_mul_mat(b.ctx, b.tensor(type, s[2], s[1]), b.tensor(GGML_TYPE_F32, s[2], s[0]));
+  // Rows are each copy's own, since ggml converts the same rows once for products one after the other.
+  if (what == "product") return ggml_mul_mat(b.ctx, b.tensor(type, s[2], s[1]), b.own(GGML_TYPE_F32, s[2], s[0]));
   if (what == "attention") {
     const int64_t tokens = w.sizes(3)[0];
     return attention(b, type, s, tokens, tokens, w.words.back() == "causal");
@@ -177,26 +185,33 @@ void fill(ggml_tensor* tensor) {
   ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
 }
 
-// As many runs as `seconds` allow, of 200 at most, after two that make pipelines.
+// A GPU lowers its clock while it has little to do, and takes a while to raise it again: works of at most kFewNodes are done kCopies times
+// where the GPU's own clock tells their time, and nothing is counted in the first kWarmUp seconds.
+constexpr int kFewNodes = 4, kCopies = 16;
+constexpr double kWarmUp = 0.3;
+
+// As many runs as `seconds` allow, after two that make pipelines.
 bool measure(ggml_backend_t backend, ggml_cgraph* graph, Build& b, ggml_tensor* result, double seconds,
-             const std::string& work) {
+             const std::string& work, int copies) {
   using Clock = std::chrono::steady_clock;
   std::vector<char> bytes(ggml_nbytes(result));
   std::vector<double> times;
   const Clock::time_point start = Clock::now();
-  while (times.size() < 7 ||
-         (times.size() < 202 && std::chrono::duration<double>(Clock::now() - start).count() < seconds)) {
+  for (int i = 0;; ++i) {
     const Clock::time_point begin = Clock::now();
+    const double spent = std::chrono::duration<double>(begin - start).count();
+    if (times.size() >= 5 && spent > kWarmUp + seconds) break;
     for (ggml_tensor* input : b.inputs)
       if (input->type == GGML_TYPE_I32 || input->type == GGML_TYPE_I64) fill(input);
     if (ggml_backend_graph_compute(backend, graph) != GGML_STATUS_SUCCESS) return false;
-    ggml_backend_tensor_get(result, bytes.data(), 0, bytes.size());
-    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+    if (copies == 1) ggml_backend_tensor_get(result, bytes.data(), 0, bytes.size());
+    if (i >= 2 && spent >= kWarmUp)
+      times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
   }
-  times.erase(times.begin(), times.begin() + 2);
   std::sort(times.begin(), times.end());
   std::fflush(nullptr);
-  std::fprintf(stderr, "wall,%s,%.1f,%.1f,%.1f\n", work.c_str(), times[times.size() / 2], times.front(), times.back());
+  std::fprintf(stderr, "wall,%s,%.1f,%.1f,%.1f,%zu,%d\n", work.c_str(), times[times.size() / 2], times.front(),
+               times.back(), times.size(), copies);
   return true;
 }
 
@@ -209,6 +224,13 @@ int run(ggml_backend_t backend, const std::string& work, double seconds) {
   ggml_tensor* result = build(Words(work), b, graph);
   if (result == nullptr) return 4;
   ggml_build_forward_expand(graph, result);
+  const bool few =
+      seconds > 0 && std::getenv("GGML_VK_PERF_LOGGER") != nullptr && ggml_graph_n_nodes(graph) <= kFewNodes;
+  const int copies = few ? kCopies : 1;
+  for (int i = 1; i < copies; ++i) {
+    b.next = 0;
+    ggml_build_forward_expand(graph, build(Words(work), b, graph));
+  }
   for (int i = 0; i < ggml_graph_n_nodes(graph); ++i)
     if (!ggml_backend_supports_op(backend, ggml_graph_node(graph, i))) {
       std::fprintf(stderr, "%s: ggml does not do %s\n", work.c_str(), ggml_op_desc(ggml_graph_node(graph, i)));
@@ -218,7 +240,7 @@ int run(ggml_backend_t backend, const std::string& work, double seconds) {
   if (memory == nullptr) return 4;
   for (ggml_tensor* input : b.inputs) fill(input);
   if (seconds > 0) {
-    const bool measured = measure(backend, graph, b, result, seconds, work);
+    const bool measured = measure(backend, graph, b, result, seconds, work, copies);
     ggml_backend_buffer_free(memory);
     ggml_free(ctx);
     return measured ? 0 : 1;

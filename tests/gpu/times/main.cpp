@@ -1,5 +1,5 @@
 // Times the works of tests/gpu/profile/works.cpp on a device, by the GPU's timestamps before and behind each pass.
-//   heed_times DEVICE SECONDS [WORK...]      DEVICE as Device::open takes it; WORK: how some of them begin; default: all
+//   heed_times DEVICE SECONDS [WORK...]      DEVICE as Device::open takes it; SECONDS for each work; WORK: how some of them begin; default: all
 // Prints lines of CSV, times in microseconds: the median, least and most of all passes together, the median by the host's clock,
 // with inputs going in and outputs coming out, and how much of the median each kernel has. ggml's lines come from tests/gpu/peer/ggml_work.cpp.
 #include <algorithm>
@@ -21,7 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kFewest = 5, kMost = 200;
+constexpr size_t kFewest = 5;
+// A GPU lowers its clock while it has little to do, as between two works, and takes a while to raise it again.
+constexpr double kWarmUp = 0.3;  // seconds
 
 // A tensor that a run gets from the host, or gives it.
 struct Given {
@@ -104,16 +106,17 @@ class Timed {
   Status measure(double seconds) {
     const Clock::time_point start = Clock::now();
     std::vector<PassTime> times;
-    for (size_t i = 0; i < kMost; ++i) {
+    for (size_t i = 0;; ++i) {
       const Clock::time_point begin = Clock::now();
-      if (i >= kFewest + 2 && std::chrono::duration<double>(begin - start).count() > seconds) break;
+      const double spent = std::chrono::duration<double>(begin - start).count();
+      if (all_.size() >= kFewest && spent > kWarmUp + seconds) break;
       std::vector<HostBuffer> buffers;
       for (Given& given : buffers_) buffers.emplace_back(given.name, given.bytes);
       Status status = plan_.run(buffers, work_.extents, {.state = state_});
       const double wall = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
       if (status == Status::Ok) status = plan_.timings(&times);
       if (status != Status::Ok) return status;
-      if (i < 2) continue;  // pipelines and clocks warm up
+      if (i < 2 || spent < kWarmUp) continue;  // pipelines are made in the first
       walls_.push_back(wall);
       double all = 0;
       passes_.resize(times.size());

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Prints what was measured on a GPU beside the least time that its published figures allow for what ga102.csv counted.
+
+  measured.py DEVICE CSV...     DEVICE: its name, in which the name of a machine of machines.json is looked for; CSV: of times.py
+
+Times are the GPU's, least and median; a bound is in microseconds, too. README.md says what bounds are.
+"""
+import csv
+import json
+import pathlib
+import sys
+
+from table import Work, line
+
+
+def bounds_of(device):
+    """The name of the machine, and for each work the least microseconds and what takes them; nothing for a machine not known."""
+    here = pathlib.Path(__file__).parent
+    data = json.loads((here / "machines.json").read_text())
+    found = [name for name in data["machines"] if all(word in device.lower() for word in name.lower().split())]
+    if not found:
+        return None, {}
+    machine, rows = data["machines"][found[0]], {}
+    with open(here / (machine["target"] + ".csv"), newline="") as file:
+        for row in csv.DictReader(file):
+            if row["engine"] == "heed":
+                rows.setdefault(row["work"], []).append(row)
+    bounds = {}
+    for work, of_work in rows.items():
+        unit, seconds = max(Work(of_work).times(machine, data["launch"]).items(), key=lambda pair: pair[1])
+        bounds[work] = 1e6 * seconds, unit
+    return found[0], bounds
+
+
+def main():
+    times = {}
+    for name in sys.argv[2:]:
+        with open(name, newline="") as file:
+            for row in csv.DictReader(file):
+                told = {column: row[column] for column in ("us", "least", "wall", "clock") if row[column]}
+                of_work = times.setdefault(row["work"], {})
+                if "us" not in told:  # without a time of the GPU only the host's counts
+                    told = {"wall": told["wall"]}
+                of_work[row["engine"]] = {**of_work.get(row["engine"], {}), **told}
+    machine, bounds = bounds_of(sys.argv[1])
+    line(["work", "heed, us", "least", "MHz", "ggml, us", "least", "MHz", "heed / ggml", "bound" + (" on " + machine if machine else ""),
+          "heed / bound", "heed by the host's clock", "ggml", "heed / ggml"])
+    line(["---"] * 13)
+    for work, engines in times.items():
+        heed, ggml = engines.get("heed", {}), engines.get("ggml", {})
+
+        def ratio(column):
+            return "%.2f" % (float(heed[column]) / float(ggml[column])) if column in heed and column in ggml else "-"
+
+        def number(value):
+            return "%.0f" % value if value >= 1000 else "%.4g" % value
+
+        def cells(of, *columns):
+            return [number(float(of[column])) if column in of else "-" for column in columns]
+
+        bound, unit = bounds.get(work, (None, ""))
+        line([work, *cells(heed, "us", "least", "clock"), *cells(ggml, "us", "least", "clock"), ratio("us"),
+              "%s %s" % (number(bound), unit) if bound else "-",
+              "%.2f" % (float(heed["us"]) / bound) if bound and "us" in heed else "-",
+              *cells(heed, "wall"), *cells(ggml, "wall"), ratio("wall")])
+
+
+if __name__ == "__main__":
+    main()
