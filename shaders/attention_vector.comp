@@ -109,7 +109,7 @@ void main() {
       [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] *= shrink;
       [[unroll]] for (uint t = 0u; t < TK; ++t) {
         bool takes_part = (taking_part >> t & 1u) != 0u;
-        float weight = takes_part ? exp(logits[r * TK + t] - now_largest) : 0.0;
+        float weight = takes_part ? exp(SUBTRACT_FIRST(logits[r * TK + t], now_largest)) : 0.0;
         sum += weight;
         if (has(HEED_ATTENTION_DROPOUT) &&
             dropout_word(task.bh * p.s_q + query[r], first + t * GROUPS + group) < DROPOUT_THRESHOLD)
