@@ -1,6 +1,7 @@
 // Instructions that every invocation does on its own.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "interpreter/operations.hpp"
 #include "interpreter/workgroup.hpp"
@@ -147,7 +148,63 @@ bool Workgroup::do_arithmetic(const Instruction& i, const Lanes& at) {
   }
 }
 
+// Slot s of a vector, or a scalar.
+float Workgroup::value_of(uint32_t value, uint32_t s, uint32_t l) {
+  return as_float(slot(value, module_.type_of(value).slots == 1 ? 0 : s)[l]);
+}
+
+// A product as its first factor and the product of the others, or as one value. Two of the former have the product of the first
+// factors, and that of the others. What would be subnormal becomes 0.
+Workgroup::Factors Workgroup::multiplied(Factors x, Factors y) {
+  const auto times = [](float a, float b) {
+    return std::fabs(a * b) < std::numeric_limits<float>::min() ? 0.0f : a * b;
+  };
+  if (!x.others && !y.others) return {x.first, y.first};
+  if (!x.others) std::swap(x, y);
+  if (!y.others) return {x.first, times(*x.others, y.first)};
+  return {times(x.first, y.first), times(*x.others, *y.others)};
+}
+
+Workgroup::Factors Workgroup::factors_of(uint32_t value, uint32_t s, uint32_t l) {
+  const Module::Parts& parts = module_.parts(value);
+  if (parts.op != Op::FMul && parts.op != Op::VectorTimesScalar) return {value_of(value, s, l), {}};
+  return multiplied(factors_of(parts.a, s, l), factors_of(parts.b, s, l));
+}
+
+// (a b) c as a (b c), and (a b) (c d) as (a c) (b d).
+float Workgroup::regrouped_product(uint32_t a, uint32_t b, uint32_t s, uint32_t l) {
+  const Factors product = multiplied(factors_of(a, s, l), factors_of(b, s, l));
+  return product.first * *product.others;
+}
+
+// (a + b) + c as a + (b + c), with signs.
+float Workgroup::regrouped_sum(const Module::Parts& sum, uint32_t s, uint32_t l) {
+  const auto is_sum = [](const Module::Parts& parts) { return parts.op == Op::FAdd || parts.op == Op::FSub; };
+  const float sign = sum.op == Op::FSub ? -1.0f : 1.0f;
+  for (const bool second : {false, true}) {
+    const Module::Parts& inner = module_.parts(second ? sum.b : sum.a);
+    if (!is_sum(inner)) continue;
+    const float of_inner = second ? sign : 1.0f, of_rest = second ? 1.0f : sign;
+    const float a = value_of(inner.a, s, l),
+                b = inner.op == Op::FSub ? -value_of(inner.b, s, l) : value_of(inner.b, s, l);
+    return of_inner * a + (of_inner * b + of_rest * value_of(second ? sum.a : sum.b, s, l));
+  }
+  return value_of(sum.a, s, l) + sign * value_of(sum.b, s, l);
+}
+
+bool Workgroup::do_regrouped(const Instruction& i, const Lanes& at) {
+  const Module::Parts& parts = module_.parts(i.result);
+  if (!parts || (!module_.parts(parts.a) && !module_.parts(parts.b))) return false;
+  const bool is_sum = parts.op == Op::FAdd || parts.op == Op::FSub;
+  for (uint32_t s = 0; s < module_.type(i.type).slots; ++s)
+    each(at, [&](uint32_t l) {
+      slot(i.result, s)[l] = as_bits(is_sum ? regrouped_sum(parts, s, l) : regrouped_product(parts.a, parts.b, s, l));
+    });
+  return true;
+}
+
 bool Workgroup::do_floats(const Instruction& i, const Lanes& at) {
+  if (do_regrouped(i, at)) return true;
   const auto two = [&](const auto& f) {
     float_binary(i, at, i.operands[0], i.operands[1], f);
     return true;
@@ -350,7 +407,14 @@ bool Workgroup::do_matrix(const Instruction& i, const Lanes& at) {
         });
       return true;
     }
-    case Op::Dot: return sum(size_of_first(), kth, kth);
+    case Op::Dot:
+      if (!module_.parts(i.operands[0]) && !module_.parts(i.operands[1])) return sum(size_of_first(), kth, kth);
+      each(at, [&](uint32_t l) {
+        float total = 0.0f;
+        for (uint32_t k = 0; k < size_of_first(); ++k) total += regrouped_product(i.operands[0], i.operands[1], k, l);
+        slot(i.result)[l] = as_bits(total);
+      });
+      return true;
     case Op::VectorTimesMatrix: {
       const uint32_t rows = size_of_first();
       return sum(rows, kth, [=](uint32_t s, uint32_t k) { return s * rows + k; });

@@ -29,9 +29,10 @@ uint64_t sampled(uint64_t i, uint64_t all, uint64_t some) {
 const Module& Interpreter::module(const Launch& launch) {
   constexpr size_t kMost = 256;
   if (modules_.size() > kMost) modules_.clear();
-  Key key = {launch.words.data(), {launch.constants.begin(), launch.constants.end()}, launch.subgroup};
+  Key key = {launch.words.data(), {launch.constants.begin(), launch.constants.end()}, launch.subgroup, launch.regroups};
   std::unique_ptr<Module>& module = modules_[std::move(key)];
-  if (module == nullptr) module = std::make_unique<Module>(launch.words, launch.constants, launch.subgroup);
+  if (module == nullptr)
+    module = std::make_unique<Module>(launch.words, launch.constants, launch.subgroup, launch.regroups);
   return *module;
 }
 

@@ -25,6 +25,7 @@ struct Launch {
   std::span<const uint32_t> words = {};      // SPIR-V; must live as long as the interpreter
   std::span<const uint32_t> constants = {};  // by SpecId
   uint32_t subgroup = 32;                    // invocations of a subgroup
+  bool regroups = false;                     // see Module::Parts
   std::span<const Binding> bindings = {};    // by number
   std::span<const std::byte> push = {};
   std::array<uint32_t, 3> groups = {1, 1, 1};
@@ -43,6 +44,7 @@ class Interpreter {
     const uint32_t* words;
     std::vector<uint32_t> constants;
     uint32_t subgroup;
+    bool regroups;
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, std::unique_ptr<Module>> modules_;

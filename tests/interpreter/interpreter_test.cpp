@@ -1,6 +1,7 @@
 // Tests what the interpreter computes and notices, by kernels of a few instructions.
 #include "interpreter/interpreter.hpp"
 
+#include <cmath>
 #include <deque>
 
 #include "harness/catch.hpp"
@@ -29,6 +30,7 @@ class Kernel {
     add(Op::TypeFunction, {kFunctionType, kVoid});
     add(Op::TypeBool, {kBool});
     add(Op::TypeInt, {kUint, 32, 0});
+    add(Op::TypeFloat, {kFloat, 32});
     add(Op::TypeVector, {kUint3, kUint, 3});
     for (uint32_t n = 0; n < 8; ++n) add(Op::Constant, {kUint, kZero + n, n});
     add(Op::Constant, {kUint, kCount, kSize});
@@ -51,12 +53,21 @@ class Kernel {
     local = value(Op::CompositeExtract, kUint, {last_, 0});
   }
 
+  bool regroups = false;                                   // see Module::Parts
   uint32_t local = 0;                                      // x of LocalInvocationId
   uint32_t number(uint32_t n) const { return kZero + n; }  // below 8
 
   uint32_t add_up(uint32_t a, uint32_t b) { return value(Op::IAdd, kUint, {a, b}); }
   uint32_t times(uint32_t a, uint32_t b) { return value(Op::IMul, kUint, {a, b}); }
   uint32_t either(uint32_t a, uint32_t b) { return value(Op::BitwiseXor, kUint, {a, b}); }  // xor
+  // a op b of f32 in words; `exact`: with NoContraction.
+  uint32_t calculated(Op op, uint32_t a, uint32_t b, bool exact = false) {
+    const uint32_t result = value(op, kFloat, {a, b});
+    if (exact) add(Op::Decorate, {result, 42});
+    return result;
+  }
+  uint32_t as_number(uint32_t a) { return value(Op::Bitcast, kFloat, {a}); }
+  uint32_t as_word(uint32_t a) { return value(Op::Bitcast, kUint, {a}); }
   uint32_t is_below(uint32_t a, uint32_t b) { return value(Op::ULessThan, kBool, {a, b}); }
   uint32_t shuffled(uint32_t a, uint32_t from) {
     return value(Op::GroupNonUniformShuffle, kUint, {number(3), a, from});
@@ -112,7 +123,9 @@ class Kernel {
     const auto finish = [&](Op op) { whole.push_back(1u << 16 | static_cast<uint32_t>(op)); };
     finish(Op::Return), finish(Op::FunctionEnd);
     Interpreter interpreter;
-    interpreter.run({.words = whole, .subgroup = subgroup, .bindings = bindings, .groups = {groups, 1, 1}}, report);
+    interpreter.run(
+        {.words = whole, .subgroup = subgroup, .regroups = regroups, .bindings = bindings, .groups = {groups, 1, 1}},
+        report);
   }
   std::string run() {
     std::vector<uint32_t> words(64);
@@ -124,7 +137,8 @@ class Kernel {
   static constexpr uint32_t kMain = 1, kVoid = 2, kFunctionType = 3, kBool = 4, kUint = 5, kUint3 = 6, kCount = 7,
                             kSharedOrder = 8, kSharedType = 9, kWordsType = 10, kBlock = 11, kLocalPointer = 12,
                             kBufferPointer = 13, kWordPointer = 14, kSharedPointer = 15, kSharedWordPointer = 16,
-                            kLocalVariable = 17, kBuffer = 18, kShared = 19, kOther = 20, kZero = 30, kFirst = 40;
+                            kLocalVariable = 17, kBuffer = 18, kShared = 19, kOther = 20, kFloat = 21, kZero = 30,
+                            kFirst = 40;
   static constexpr uint32_t kSize = 64;
 
   uint32_t next() { return ++last_; }
@@ -269,6 +283,34 @@ TEST_CASE("interpreter: segments of two buffers never count as one", "[interpret
         INFO(offset << " " << i << " " << kSegments[s]);
         CHECK(counts.touched[s] == 2 * kBytes / kSegments[s] + (offset % kSegments[s] != 0 ? 1 : 0));
       }
+    }
+}
+
+// (a op b) op c, with a of the invocation's word and b and c of the last one.
+float result_of(Op op, float a, float b, bool regroups, bool exact) {
+  Kernel kernel;
+  kernel.regroups = regroups;
+  std::vector<uint32_t> words(65, as_bits(a));
+  words[64] = as_bits(b);
+  const uint32_t last = kernel.times(kernel.add_up(kernel.number(7), kernel.number(1)),
+                                     kernel.add_up(kernel.number(7), kernel.number(1)));
+  const uint32_t x = kernel.as_number(kernel.word(kernel.local)), y = kernel.as_number(kernel.word(last));
+  const uint32_t inner = kernel.calculated(op == Op::FSub ? Op::FAdd : op, x, y, exact);
+  kernel.set_word(kernel.local, kernel.as_word(kernel.calculated(op, inner, y)));
+  CHECK(kernel.run(&words).empty());
+  return as_float(words[0]);
+}
+
+TEST_CASE("interpreter: products and sums are regrouped where a driver may, and nowhere else", "[interpreter]") {
+  for (const bool regroups : {true, false})
+    for (const bool exact : {true, false}) {
+      INFO(regroups << " " << exact);
+      const bool taken_apart = regroups && !exact;
+      const auto result = [&](Op op, float a, float b) { return result_of(op, a, b, regroups, exact); };
+      CHECK(std::isnan(result(Op::FMul, 0.0f, 1e20f)) == taken_apart);
+      CHECK((result(Op::FMul, 1e38f, 1e-20f) == 0.0f) == taken_apart);
+      CHECK((result(Op::FAdd, 16777216.0f, 1.0f) == 16777218.0f) == taken_apart);
+      CHECK((result(Op::FSub, 1.0f, 16777216.0f) == 1.0f) == taken_apart);
     }
 }
 

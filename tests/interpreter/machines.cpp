@@ -16,6 +16,7 @@ Machine drawn_machine(int64_t number) {
   Machine machine;
   machine.word = "drawn:" + std::to_string(number);
   machine.host_offset = one_of({0, 0, 4, 16, 64});
+  machine.regroups = number % 2 == 1;
   Capabilities& device = machine.capabilities;
   device.max_invocations = one_of({128, 256, 384, 512, 1024});
   device.max_workgroup_size = {device.max_invocations, one_of({128, device.max_invocations}), 64};
@@ -77,7 +78,7 @@ const std::vector<Machine>& machines() {
     nvidia.cores = 132;
     nvidia.bfloat_matrix.n = 8;
     nvidia.matrix_always = true;
-    list.push_back({"spirv:nvidia", nvidia, 32, 0});
+    list.push_back({"spirv:nvidia", nvidia, 32, 0, true});
 
     for (int64_t number = 0; number < drawn; ++number) list.push_back(drawn_machine(number));
     for (Machine& machine : list) machine.capabilities.irreproducible = nullptr;

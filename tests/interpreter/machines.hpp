@@ -15,6 +15,7 @@ struct Machine {
   Capabilities capabilities;
   uint32_t subgroup = 32;    // where a kernel does not ask for another
   uint32_t host_offset = 0;  // bytes of the buffers of inputs and outputs before their first element; a multiple of 4
+  bool regroups = false;     // its driver makes a * (b * c) of (a * b) * c, and likewise of sums, where it may
 };
 
 // Kinds of GPUs that differ in the kernels they get; and HEED_DRAWN_MACHINES of them, by default a few, with

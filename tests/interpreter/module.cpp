@@ -32,7 +32,7 @@ bool has_no_result(Op op) {
 
 }  // namespace
 
-Module::Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup)
+Module::Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup, bool regroups)
     : subgroup_(subgroup) {
   if (words.size() < kHeaderWords || words[0] != kMagic) throw Unknown("this is no SPIR-V");
   types_.resize(words[3]);
@@ -40,18 +40,32 @@ Module::Module(std::span<const uint32_t> words, std::span<const uint32_t> consta
   blocks_.resize(words[3]);
   decode(words, constants);
   fuse();
+  parts_.resize(words[3]);
+  if (regroups) find_parts();
+}
+
+template <class F>
+void Module::each_instruction(const F& f) const {
+  for (const auto& [id, function] : functions_)
+    for (const Block& block : function.blocks) {
+      for (const Instruction& phi : block.phis) f(phi);
+      for (const Instruction& i : block.instructions) f(i);
+    }
+}
+
+void Module::find_parts() {
+  each_instruction([&](const Instruction& i) {
+    if (i.op != Op::FMul && i.op != Op::VectorTimesScalar && i.op != Op::FAdd && i.op != Op::FSub) return;
+    const Type& scalar = scalar_of(i.type);
+    if (scalar.kind != Type::Kind::Float || scalar.width != 32) return;
+    if (own_decoration(i.result, Decoration::NoContraction, 0) == 0)
+      parts_[i.result] = {i.op, i.operands[0], i.operands[1]};
+  });
 }
 
 void Module::fuse() {
   std::vector<uint32_t> uses(types_.size());
   fused_.resize(types_.size());
-  const auto each_instruction = [&](const auto& f) {
-    for (const auto& [id, function] : functions_)
-      for (const Block& block : function.blocks) {
-        for (const Instruction& phi : block.phis) f(phi);
-        for (const Instruction& i : block.instructions) f(i);
-      }
-  };
   std::vector<Op> made_by(types_.size());
   const auto is_exact = [&](uint32_t id) { return own_decoration(id, Decoration::NoContraction, 0) != 0; };
   each_instruction([&](const Instruction& i) {

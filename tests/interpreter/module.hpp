@@ -79,8 +79,9 @@ struct Variable {
 
 class Module {
  public:
-  // `words` must live as long as the module. constants[i] is for SpecId i. Throws Unknown.
-  Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup);
+  // `words` must live as long as the module. constants[i] is for SpecId i. `regroups`: see Parts. Throws Unknown.
+  Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup,
+         bool regroups = false);
 
   const Type& type(uint32_t id) const { return types_[id]; }
   const Type& type_of(uint32_t value) const { return types_[value_types_[value]]; }
@@ -102,6 +103,14 @@ class Module {
   // Products that only a sum takes become a part of it, and the sum of a dot product a part of that.
   enum class Fused : uint8_t { No, IntoSum, Product, IntoDot };
   Fused fused(uint32_t value) const { return fused_[value]; }
+  // A product or sum of f32 without NoContraction, which a driver that regroups may take apart where another takes it. No parts: it
+  // is none, or this module's driver does not regroup.
+  struct Parts {
+    Op op{};
+    uint32_t a = 0, b = 0;  // values
+    explicit operator bool() const { return a != 0; }
+  };
+  const Parts& parts(uint32_t value) const { return parts_[value]; }
   // Bytes from the start of a value of this type in memory, by slot.
   const std::vector<uint32_t>& bytes_of_slots(uint32_t type) const;
   const std::vector<uint32_t>& widths_of_slots(uint32_t type) const;  // bits
@@ -124,6 +133,9 @@ class Module {
   void place_members(Type* type, const Decorated& decorated);
   Type& fresh(uint32_t id, Type::Kind kind, uint32_t slots);
   void fuse();
+  void find_parts();
+  template <class F>
+  void each_instruction(const F& f) const;
   uint32_t own_decoration(uint32_t id, Decoration which, uint32_t otherwise) const;
 
   uint32_t subgroup_ = 0, entry_ = 0, shared_bytes_ = 0;
@@ -136,6 +148,7 @@ class Module {
   std::map<uint32_t, Function> functions_;
   Function* open_ = nullptr;
   std::vector<Fused> fused_;  // by id
+  std::vector<Parts> parts_;  // by id
   mutable std::map<uint32_t, std::vector<uint32_t>> slot_bytes_, slot_widths_;
 };
 

@@ -211,6 +211,7 @@ void InterpretedPlan::run_dispatch(const Node& pass, const KernelList& kernels, 
     launch.words = found->second;
   launch.constants = {use.key.spec.data(), use.key.spec_count};
   launch.subgroup = use.key.subgroup != 0 ? use.key.subgroup : machine_.subgroup;
+  launch.regroups = machine_.regroups;
   launch.bindings = {bindings.data(), use.buffer_count};
   launch.push = {dispatch.push.data(), dispatch.push_bytes};
   launch.groups = dispatch.groups;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -81,6 +82,16 @@ class Workgroup {
   bool do_matrix(const Instruction& i, const Lanes& at);
   void do_glsl(const Instruction& i, const Lanes& at);
   void do_integer_dot(const Instruction& i, const Lanes& at);
+  bool do_regrouped(const Instruction& i, const Lanes& at);
+  struct Factors {
+    float first;
+    std::optional<float> others;
+  };
+  static Factors multiplied(Factors x, Factors y);
+  Factors factors_of(uint32_t value, uint32_t s, uint32_t l);
+  float regrouped_product(uint32_t a, uint32_t b, uint32_t s, uint32_t l);
+  float regrouped_sum(const Module::Parts& sum, uint32_t s, uint32_t l);
+  float value_of(uint32_t value, uint32_t s, uint32_t l);
   void convert_bits(const Instruction& i, const Lanes& at);
   uint32_t slot_offset(uint32_t type, std::span<const uint32_t> indices) const;
 

@@ -140,6 +140,19 @@ TEST_CASE("an invocation has fewer sums where it has few registers") {
   }
 }
 
+TEST_CASE("several workgroups of a product share a core where its registers are few") {
+  for (const auto& [weight, rows, columns] : {std::tuple<DType, uint32_t, uint32_t>{DType::F32, 64, 64}, {DType::Q8_0, 128, 64}}) {
+    Graph g;
+    g.output("y", g.linear(g.input("x", {4096, 512}), g.weight("w", {4096, 512}, weight)));
+    Capabilities device = device_with_units();
+    device.core_registers = 65536;
+    Lowered lowered(g, false, device);
+    const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
+    CHECK(lowering.tile_rows() == rows);
+    CHECK(lowering.use(0).key.spec[MatmulConstants::BN] == columns);
+  }
+}
+
 TEST_CASE("few rows take one kernel for few rows, or tiles where sums are short") {
   struct Row {
     Shape a, b;
