@@ -28,7 +28,8 @@ struct Shape {
 
   Shape(const Heads& heads, uint32_t subgroup) {
     const int64_t width = std::max(heads.d_k, heads.d_v);
-    lanes = std::min(std::bit_ceil(u32(ceil_div(width, kElementsPerLane))), std::bit_floor(std::min(subgroup, kInvocations)));
+    lanes = std::min(std::bit_ceil(u32(ceil_div(width, kElementsPerLane))),
+                     std::bit_floor(std::min(subgroup, kInvocations)));
     vecs = u32(ceil_div<int64_t>(width, 4 * lanes));
   }
   uint32_t shared_bytes(const Heads& heads, uint32_t queries) const {

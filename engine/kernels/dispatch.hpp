@@ -52,7 +52,7 @@ struct Capabilities {
   bool subgroup_shuffle = false;
   // Taking another lane's value costs as much as many multiply-adds, as on SwiftShader.
   bool slow_shuffle = false;
-  uint32_t registers = kManyRegisters;  // of an invocation; with fewer, kernels get smaller tiles
+  uint32_t registers = kManyRegisters;   // of an invocation; with fewer, kernels get smaller tiles
   uint32_t core_registers = UINT32_MAX;  // which the workgroups of a core share; a lone workgroup waits at its barriers
   // A driver that runs shaders on the CPU. Its subgroups have exactly subgroup_size invocations, workgroups
   // run one after the other on each core, and a barrier costs more than much arithmetic.

@@ -141,7 +141,8 @@ TEST_CASE("an invocation has fewer sums where it has few registers") {
 }
 
 TEST_CASE("several workgroups of a product share a core where its registers are few") {
-  for (const auto& [weight, rows, columns] : {std::tuple<DType, uint32_t, uint32_t>{DType::F32, 64, 64}, {DType::Q8_0, 128, 64}}) {
+  for (const auto& [weight, rows, columns] :
+       {std::tuple<DType, uint32_t, uint32_t>{DType::F32, 64, 64}, {DType::Q8_0, 128, 64}}) {
     Graph g;
     g.output("y", g.linear(g.input("x", {4096, 512}), g.weight("w", {4096, 512}, weight)));
     Capabilities device = device_with_units();
