@@ -15,6 +15,8 @@ const uint INVOCATIONS = gl_WorkGroupSize.x;
 const uint K_VECS = (D_K + 4u * LANES - 1u) / (4u * LANES);
 #include "shared/attention_vector_memory.inc"
 
+const bool WHOLE = (FLAGS & HEED_ATTENTION_VEC4) != 0u;
+
 const uint LOGITS = TQ * TK;
 float logits[LOGITS];
 
@@ -56,13 +58,12 @@ void main() {
   vec4 q_part[TQ * K_VECS];
   vec4 sums[TQ * V_VECS];
   float largest[TQ], total[TQ];
-  const bool whole = has(HEED_ATTENTION_VEC4);
   [[unroll]] for (uint r = 0u; r < TQ; ++r) {
     query[r] = min(task.first_query + r, task.last_query);
     sight[r] = sight_of(task, query[r]);
     uint at = p.offset[0] + task.b * p.q_b + task.h * p.q_h + query[r] * p.q_s;
     [[unroll]] for (uint n = 0u; n < K_VECS; ++n)
-      q_part[r * K_VECS + n] = load_q(at, (n * LANES + lane) * 4u, whole) * SCALE;
+      q_part[r * K_VECS + n] = load_q(at, (n * LANES + lane) * 4u, WHOLE) * SCALE;
     [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] = vec4(0.0);
     largest[r] = LOWEST;
     total[r] = 0.0;
@@ -78,9 +79,9 @@ void main() {
       j = min(j, task.end - 1u);
       if (inside && (!has(HEED_SOFTMAX_KEY_PADDING) || !padding_hides(task.b, j))) kept |= 1u << t;
       [[unroll]] for (uint n = 0u; n < K_VECS; ++n)
-        keys[t * K_VECS + n] = load_k(k_base + j * p.k_s, (n * LANES + lane) * 4u, whole);
+        keys[t * K_VECS + n] = load_k(k_base + j * p.k_s, (n * LANES + lane) * 4u, WHOLE);
       [[unroll]] for (uint n = 0u; n < V_VECS; ++n)
-        values[t * V_VECS + n] = load_v(v_base + j * p.v_s, (n * LANES + lane) * 4u, whole);
+        values[t * V_VECS + n] = load_v(v_base + j * p.v_s, (n * LANES + lane) * 4u, WHOLE);
     }
     [[unroll]] for (uint r = 0u; r < TQ; ++r) {
       [[unroll]] for (uint t = 0u; t < TK; ++t) {
