@@ -1,7 +1,7 @@
 // Times the works of tests/gpu/profile/works.cpp on a device, by the GPU's timestamps before and behind each pass.
 //   heed_times DEVICE SECONDS [WORK...]      DEVICE as Device::open takes it; SECONDS for each work; WORK: how some of them begin; default: all
 // Prints lines of CSV, times in microseconds: the median, least and most of all passes together, the median by the host's clock,
-// with inputs going in and outputs coming out, and how much of the median each kernel has. ggml's lines come from tests/gpu/peer/ggml_work.cpp.
+// of a plan without timestamps, with inputs going in and outputs coming out, and how much of the median each kernel has. ggml's lines come from tests/gpu/peer/ggml_work.cpp.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -97,9 +97,11 @@ class Timed {
     for (const Given& weight : weights) tensors.push_back({weight.name, weight.type, weight.shape, weight.bytes});
     Weights uploaded;
     Status status = tensors.empty() ? Status::Ok : device_.upload(tensors, &uploaded);
-    if (status == Status::Ok)
-      status = device_.compile(graph_, uploaded, &plan_, {.timestamps = true, .emulate_f32 = work_.emulate_f32});
-    if (status == Status::Ok && !data.states.empty()) status = plan_.make_state(&state_);
+    for (Ready* one : {&stamped_, &plain_}) {
+      const CompileOptions options = {.timestamps = one == &stamped_, .emulate_f32 = work_.emulate_f32};
+      if (status == Status::Ok) status = device_.compile(graph_, uploaded, &one->plan, options);
+      if (status == Status::Ok && !data.states.empty()) status = one->plan.make_state(&one->state);
+    }
     return status;
   }
 
@@ -112,9 +114,10 @@ class Timed {
       if (all_.size() >= kFewest && spent > kWarmUp + seconds) break;
       std::vector<HostBuffer> buffers;
       for (Given& given : buffers_) buffers.emplace_back(given.name, given.bytes);
-      Status status = plan_.run(buffers, work_.extents, {.state = state_});
+      Status status = plain_.plan.run(buffers, work_.extents, {.state = plain_.state});
       const double wall = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-      if (status == Status::Ok) status = plan_.timings(&times);
+      if (status == Status::Ok) status = stamped_.plan.run(buffers, work_.extents, {.state = stamped_.state});
+      if (status == Status::Ok) status = stamped_.plan.timings(&times);
       if (status != Status::Ok) return status;
       if (i < 2 || spent < kWarmUp) continue;  // pipelines are made in the first
       walls_.push_back(wall);
@@ -131,7 +134,7 @@ class Timed {
 
   void print() const {
     std::map<std::string, std::pair<int, double>> kernels;
-    const std::vector<PassInfo> infos = plan_.passes();
+    const std::vector<PassInfo> infos = stamped_.plan.passes();
     for (size_t i = 0; i < passes_.size(); ++i) {
       auto& [count, sum] = kernels[infos[i].kernel];
       ++count;
@@ -150,11 +153,15 @@ class Timed {
   }
 
  private:
+  struct Ready {
+    Plan plan;
+    State state = {};
+  };
+
   Device& device_;
   const Work& work_;
   Graph graph_;
-  Plan plan_;
-  State state_;
+  Ready stamped_, plain_;
   std::vector<Given> buffers_;
   std::vector<double> all_, walls_;
   std::vector<std::vector<double>> passes_;
