@@ -31,41 +31,23 @@ void add_lanes(bool first) {
   }
 }
 
-// Loads that are under way before the first of them is waited for.
-const uint AHEAD = 4;
-const bool WHOLE = (FLAGS & HEED_ATTENTION_VEC4) != 0u;
-
 // Brings a tile of keys and values to shared memory. Those whose bit is not set become zeros: what lies in their memory
-// must not reach a product. Returns whether this invocation has read an infinite or NaN value, if `watched`. Keys that are
-// not read repeat key `tile`, so that no load is behind a branch.
+// must not reach a product. Returns whether this invocation has read an infinite or NaN value, if `watched`.
 bool load_tile(uint k_base, uint v_base, uint tile, uint bits, bool watched) {
   bool strange = false;
-  for (uint first = gl_LocalInvocationID.x; first < BK * K_ROW; first += AHEAD * gl_WorkGroupSize.x) {
-    vec4 keys[AHEAD];
-    [[unroll]] for (uint i = 0u; i < AHEAD; ++i) {
-      uint n = first + i * gl_WorkGroupSize.x, j = n / K_ROW;
-      bool wanted = n < BK * K_ROW && ((bits >> j) & 1u) != 0u;
-      keys[i] = load_k(k_base + (wanted ? tile + j : tile) * p.k_s, n % K_ROW * 4u, WHOLE);
-      if (!wanted) keys[i] = vec4(0.0);
-    }
-    [[unroll]] for (uint i = 0u; i < AHEAD; ++i) {
-      uint n = first + i * gl_WorkGroupSize.x;
-      if (n < BK * K_ROW) sh_k[n] = keys[i];
-    }
+  bool whole = whole_k();
+  for (uint n = gl_LocalInvocationID.x; n < BK * K_ROW; n += gl_WorkGroupSize.x) {
+    uint j = n / K_ROW;
+    bool wanted = ((bits >> j) & 1u) != 0u;
+    sh_k[n] = wanted ? load_k(k_base + (tile + j) * p.k_s, n % K_ROW * 4u, whole) : vec4(0.0);
   }
-  for (uint first = gl_LocalInvocationID.x; first < BK * V_ROW; first += AHEAD * gl_WorkGroupSize.x) {
-    vec4 values[AHEAD];
-    [[unroll]] for (uint i = 0u; i < AHEAD; ++i) {
-      uint n = first + i * gl_WorkGroupSize.x, j = n / V_ROW;
-      bool wanted = n < BK * V_ROW && ((bits >> j) & 1u) != 0u;
-      values[i] = load_v(v_base + (wanted ? tile + j : tile) * p.v_s, n % V_ROW * 4u, WHOLE);
-      if (!wanted) values[i] = vec4(0.0);
-    }
-    [[unroll]] for (uint i = 0u; i < AHEAD; ++i) {
-      uint n = first + i * gl_WorkGroupSize.x;
-      if (watched && has_strange(values[i])) strange = true;
-      if (n < BK * V_ROW) sh_v[n] = values[i];
-    }
+  whole = whole_v();
+  for (uint n = gl_LocalInvocationID.x; n < BK * V_ROW; n += gl_WorkGroupSize.x) {
+    uint j = n / V_ROW;
+    bool wanted = ((bits >> j) & 1u) != 0u;
+    vec4 value = wanted ? load_v(v_base + (tile + j) * p.v_s, n % V_ROW * 4u, whole) : vec4(0.0);
+    if (watched && has_strange(value)) strange = true;
+    sh_v[n] = value;
   }
   return strange;
 }
@@ -86,12 +68,13 @@ void main() {
   vec4 q_part[TQ * K_VECS];
   vec4 sums[TQ * V_VECS];
   float largest[TQ], total[TQ];
+  bool whole = whole_q();
   [[unroll]] for (uint r = 0u; r < TQ; ++r) {
     query[r] = task.first_query + tid / LANES + r * slots;
     uint i = min(query[r], last_query);
     uint at = p.offset[0] + b * p.q_b + h * p.q_h + i * p.q_s;
     [[unroll]] for (uint n = 0u; n < K_VECS; ++n)
-      q_part[r * K_VECS + n] = load_q(at, (n * LANES + lane) * 4u, WHOLE) * SCALE;
+      q_part[r * K_VECS + n] = load_q(at, (n * LANES + lane) * 4u, whole) * SCALE;
     [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] = vec4(0.0);
     largest[r] = LOWEST;
     total[r] = 0.0;

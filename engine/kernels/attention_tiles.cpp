@@ -79,7 +79,6 @@ void list_tiles(const Asked& asked, const char* without, bool for_few, Candidate
     one.traits.group = (few ? kTimeOfFew : kTimeOfMany) * (asked.device.software ? kBarriersOnCpu : 1);
     if (few) one.most_split = tile.queries();
     one.set(TileSpec::LANES, tile.lanes).set(TileSpec::TQ, tile.tq).set(TileSpec::TK, tile.tk);
-    one.reads_vec4 = true;
     one.set(TileSpec::BK, tile.bk).set(TileSpec::PARTIALS, tile.partials());
     one.why = without != nullptr && !few ? without : why_for(asked.dtype, asked.narrow, few);
   }

@@ -14,7 +14,7 @@ constexpr int64_t kElementsPerLane = 8;
 constexpr uint32_t kHeldVecs = 8;
 constexpr uint32_t kMostQueries = 4;
 // Keys that it reads ahead; fewer where an invocation has less than kManyRegisters.
-constexpr uint32_t kKeys = 4, kKeysOfSmall = 2;
+constexpr uint32_t kKeys = 4, kKeysOfSmall = 1;
 // Times of a workgroup in the unit of Problem::cost where a group is kUsualLanes wide, and of each of its queries. Wider groups
 // have as many times the keys.
 constexpr double kTime = 0.2, kTimeOfQuery = 0.03;

@@ -66,6 +66,9 @@ HEED_LOAD4(load_v, ONE_OF_NARROW, FOUR_OF_NARROW, v2, v4, D_V)
 HEED_LOAD4(load_k, ONE_OF_A, FOUR_OF_A, k, k4, D_K)
 HEED_LOAD4(load_v, ONE_OF_A, FOUR_OF_A, v, v4, D_V)
 #endif
+bool whole_q() { return ((p.offset[0] | p.q_b | p.q_h | p.q_s) & 3u) == 0u; }
+bool whole_k() { return ((p.offset[1] | p.k_b | p.k_h | p.k_s) & 3u) == 0u; }
+bool whole_v() { return ((p.offset[2] | p.v_b | p.v_h | p.v_s) & 3u) == 0u; }
 
 // The work of a workgroup: queries first_query .. last_query of head h of batch b, over the keys begin .. end - 1.
 struct Task {
