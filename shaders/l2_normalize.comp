@@ -47,7 +47,7 @@ void main() {
   // The factor is the inverse of the length, or of eps where that is larger.
   float factor = times(sum, inverse) < eps ? reciprocal(eps) : inverse;
 #else
-  float length = sqrt(sum_of_row(squares)), eps = p.eps * scale;
+  float length = ROOT(sum_of_row(squares)), eps = p.eps * scale;
   float divisor = length < eps ? eps : length;
 #endif
 

@@ -25,7 +25,7 @@ float factor_of_length(float squares, float eps, out bool divides) {
   divides = times(squares, inverse) >= eps;
   return !divides ? reciprocal(eps) : squares == 0.0 ? 0.0 : inverse;
 #else
-  float length = sqrt(squares);
+  float length = ROOT(squares);
   divides = length > eps;
   float divisor = divides ? length : eps;
   return divisor > 0.0 ? 1.0 / divisor : 0.0;

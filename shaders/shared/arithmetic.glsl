@@ -1,7 +1,7 @@
 // How kernels add and multiply f32: as drivers like it, or, in kernels that define CANON, with the same bits everywhere
 // (shared/canon.glsl).
 //
-// Vulkan lets a driver regroup what it multiplies and adds, and some do: (x * a) * b may become x * (a * b). MULTIPLY_FIRST and
+// Vulkan lets a driver regroup what it multiplies and adds: (x * a) * b may become x * (a * b). MULTIPLY_FIRST and
 // SUBTRACT_FIRST are made as they stand before another operation takes them: for x * a, where a * b may leave the range of f32,
 // and for x - a, where x or a is far larger than their difference. Loops around them must not be unrolled by shaders/compile.sh, in
 // whose copies they are like others: not those over a literal number of elements.
@@ -54,6 +54,8 @@ vec4 first_difference(vec4 a, float b) {
   precise vec4 result = a - b;
   return result;
 }
+// A driver may make a root of x and 1 / sqrt(x), as NVIDIA's does, which is NaN for 0.
+float root_of(float x) { return x == 0.0 ? 0.0 : sqrt(x); }
 #define FLUSHED(x) (x)
 #define ADD(a, b) ((a) + (b))
 #define ADD_TO(sum, x) sum += x
@@ -70,7 +72,7 @@ vec4 first_difference(vec4 a, float b) {
 #define DIVIDE_BY_COUNT(x, n) ((x) / float(n))
 #define DIVIDE(a, b) ((a) / (b))
 #define INVERSE(x) (1.0 / (x))
-#define ROOT(x) sqrt(x)
+#define ROOT(x) root_of(x)
 #define LOG(x) log(x)
 #define STORED(x) (x)
 #define INVERSE_ROOT(x) inversesqrt(x)

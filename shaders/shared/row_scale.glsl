@@ -9,8 +9,7 @@ uvec4 larger_magnitudes(uvec4 largest, vec4 values) { return max(largest, floatB
 #define NEAR_ROOT_BITS(x) ((floatBitsToUint(x) >> 1) + 0x1fc00000u)
 #else
 #define FAR_EXPONENT 45u
-// A driver may make sqrt(0) of x and 1 / sqrt(x), which is NaN.
-#define NEAR_ROOT_BITS(x) ((x) > 0.0 ? floatBitsToUint(sqrt(x)) : 0u)
+#define NEAR_ROOT_BITS(x) floatBitsToUint(ROOT(x))
 #endif
 
 // x * scale * scale, in this order, since scale * scale may leave f32.

@@ -470,7 +470,8 @@ void Workgroup::do_glsl(const Instruction& i, const Lanes& at) {
     case Glsl::Exp2: return one([](float x) { return std::exp2(x); });
     case Glsl::Log: return one([](float x) { return std::log(x); });
     case Glsl::Log2: return one([](float x) { return std::log2(x); });
-    case Glsl::Sqrt: return one([](float x) { return std::sqrt(x); });
+    case Glsl::Sqrt:
+      return one([this](float x) { return module_.regroups() ? x * (1.0f / std::sqrt(x)) : std::sqrt(x); });
     case Glsl::InverseSqrt: return one([](float x) { return 1.0f / std::sqrt(x); });
     case Glsl::Pow: return two([](float x, float y) { return std::pow(x, y); });
     case Glsl::FMin: return two([](float x, float y) { return y < x ? y : x; });

@@ -33,7 +33,7 @@ bool has_no_result(Op op) {
 }  // namespace
 
 Module::Module(std::span<const uint32_t> words, std::span<const uint32_t> constants, uint32_t subgroup, bool regroups)
-    : subgroup_(subgroup) {
+    : subgroup_(subgroup), regroups_(regroups) {
   if (words.size() < kHeaderWords || words[0] != kMagic) throw Unknown("this is no SPIR-V");
   types_.resize(words[3]);
   value_types_.resize(words[3]);

@@ -103,6 +103,8 @@ class Module {
   // Products that only a sum takes become a part of it, and the sum of a dot product a part of that.
   enum class Fused : uint8_t { No, IntoSum, Product, IntoDot };
   Fused fused(uint32_t value) const { return fused_[value]; }
+  // Its driver takes products and sums apart, and makes a root of x and 1 / sqrt(x), which is NaN for 0.
+  bool regroups() const { return regroups_; }
   // A product or sum of f32 without NoContraction, which a driver that regroups may take apart where another takes it. No parts: it
   // is none, or this module's driver does not regroup.
   struct Parts {
@@ -149,6 +151,7 @@ class Module {
   Function* open_ = nullptr;
   std::vector<Fused> fused_;  // by id
   std::vector<Parts> parts_;  // by id
+  bool regroups_;
   mutable std::map<uint32_t, std::vector<uint32_t>> slot_bytes_, slot_widths_;
 };
 
