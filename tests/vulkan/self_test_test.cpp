@@ -58,8 +58,10 @@ std::string kernels_of(const Plan& plan) {
   return names;
 }
 
-// Software drivers run the passes that a projection would join.
-bool is_for_gpus(const std::string& kernel) { return kernel.starts_with("projection"); }
+// Software drivers run the passes that a projection would join, and have kernels of their own for few queries.
+bool is_for_gpus(const std::string& kernel) {
+  return kernel.starts_with("projection") || (kernel.starts_with("attention") && kernel.ends_with("_vector"));
+}
 
 // Takes all kernels out of use but those whose names begin with one of these, since each takes a software driver's compiler a while.
 void keep_kernels(Device& device, Prefixes prefixes) {
@@ -149,7 +151,9 @@ TEST_CASE("self-test: the kernels that only GPUs get are tested on a GPU", "[vul
   const auto host = HostVulkan::create({.f16 = true});
   if (host == nullptr) return;
   Device device = host->adopt();
-  keep_kernels(device, {"projection", "elementwise"});  // elementwise passes make what projections read
+  // Elementwise passes make what projections read.
+  keep_kernels(device, {"projection", "elementwise", "attention_f32_vector", "attention_f32_narrow_vector",
+                        "attention_f16_vector", "attention_bf16_vector"});
   const SelfTestReport report = tested(device);
   for (const KernelTest& test : report.kernels) {
     if (!is_for_gpus(test.kernel) || (test.kernel.find("f16") != std::string::npos && !host->has_f16())) continue;
