@@ -114,7 +114,7 @@ void main() {
         if (has(HEED_ATTENTION_DROPOUT) &&
             dropout_word(task.bh * p.s_q + query[r], first + t * GROUPS + group) < DROPOUT_THRESHOLD)
           weight = 0.0;
-        // What lies in the memory of hidden keys must not reach a product.
+        // Hidden keys are left out, since 0 times an infinity or NaN in their memory would be NaN.
         if (may_hide() ? weight == 0.0 : !takes_part) continue;
         [[unroll]] for (uint n = 0u; n < V_VECS; ++n) sums[r * V_VECS + n] += weight * values[t * V_VECS + n];
       }

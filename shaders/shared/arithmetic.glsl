@@ -54,7 +54,7 @@ vec4 first_difference(vec4 a, float b) {
   precise vec4 result = a - b;
   return result;
 }
-// A driver may make a root of x and 1 / sqrt(x), as NVIDIA's does, which is NaN for 0.
+// A driver may make a root of x and 1 / sqrt(x), as NVIDIA's seems to, which is NaN for 0.
 float root_of(float x) { return x == 0.0 ? 0.0 : sqrt(x); }
 #define FLUSHED(x) (x)
 #define ADD(a, b) ((a) + (b))

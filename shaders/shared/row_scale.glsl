@@ -14,13 +14,7 @@ uvec4 larger_magnitudes(uvec4 largest, vec4 values) { return max(largest, floatB
 
 // x * scale * scale, in this order, since scale * scale may leave f32.
 float scaled_twice(float x, float scale) {
-#ifdef CANON
-  return times(times(x, scale), scale);
-#else
-  precise float once = x * scale;
-  precise float twice = once * scale;
-  return twice;
-#endif
+  return MULTIPLY_FIRST(MULTIPLY_FIRST(x, scale), scale);
 }
 
 // `largest`: bits of the largest magnitudes that this lane knows of. Every lane of a row gets the row's factor.

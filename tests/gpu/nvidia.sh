@@ -42,7 +42,7 @@ for name in libGLdispatch.so.0 libGLX.so.0 libEGL.so.1 libX11.so.6 libXext.so.6 
   place=$(library "$name")
   [[ -z $place ]] || cp -L "$place" "$bundle/spare/$name"
 done
-# What tests read: all that is no source.
+# Tests read these files, which are all that is no source.
 git -C "$root" ls-files tests samples/learn/genesis.txt | grep -v -E '\.(cpp|hpp|h|c|cmake|comp|md|sh|py)$|^tests/(gpu|search)/|CMakeLists' |
   (cd "$root" && xargs cp --parents -t "$bundle")
 cp "$root"/tests/gpu/{run.sh,run_tests.py,times.py,compare.py,torch_rows.py} "$bundle/"
@@ -60,7 +60,7 @@ if [[ $ggml -eq 1 ]]; then
   for file in "$bundle"/ggml/{ggml_work,libggml-vulkan.so}; do
     "$bundle/ggml/ld.so" --library-path "$libraries" --list "$file"
   done | awk '$1 !~ /\// && $2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | xargs cp -L -t "$bundle/ggml"
-  # Of the same C library, for the driver.
+  # The driver links to these parts of the same C library.
   for name in libpthread.so.0 librt.so.1 libdl.so.2; do cp -L "$libraries/$name" "$bundle/ggml/"; done
 fi
 

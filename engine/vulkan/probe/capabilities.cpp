@@ -143,8 +143,8 @@ uint32_t registers_of(const PhysicalDevice& device) {
   }
 }
 
-// NVIDIA's own compiler takes more registers than fewer would do, and a core has 65,536 (CUDA C++ Programming Guide, technical
-// specifications by compute capability).
+// A core of NVIDIA's has 65,536 registers (CUDA C++ Programming Guide, technical specifications by compute capability). Other
+// drivers' compilers take few enough, so that no number is told for them.
 uint32_t core_registers_of(const PhysicalDevice& device) {
   return device.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY ? 65536 : Capabilities{}.core_registers;
 }
