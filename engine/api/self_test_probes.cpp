@@ -439,6 +439,8 @@ constexpr Probe kProbes[] = {
     {"matmul", matmul_batches},
     {"matmul", linear},
     {.name = "matmul", .build = matmul, .once = true, .emulate_f32 = true},
+    {.name = "matmul", .build = quantized_weights, .once = true, .emulate_f32 = true},
+    {.name = "matmul", .build = quantized_weights, .once = true, .round_rows = true},
     {"matmul", few_rows},
     {"matmul", deep},
     {"matmul", narrow_weights, false, true},
