@@ -44,7 +44,11 @@ uint larger(uint most, vec4 x) {
   return max(max(most, max(bits.x, bits.y)), max(bits.z, bits.w));
 }
 
-#define HEED_READ(read, next, scalars, vectors, LOADS, OCTETS, FAST)                                      \
+// Whether A and B can be read four elements at a time. Where that is known no load waits for a branch.
+const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u && A_K_FAST;
+const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
+
+#define HEED_READ(read, next, scalars, vectors, FOURS, LOADS, OCTETS, FAST)                               \
   vec4 next[2u * LOADS];                                                                                  \
   void read(Block s) {                                                                                    \
     [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
@@ -54,8 +58,8 @@ uint larger(uint most, vec4 x) {
       bool inside = (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end;               \
       [[unroll]] for (uint half_octet = 0u; half_octet < 2u; ++half_octet) {                              \
         vec4 four = vec4(0.0);                                                                            \
-        if (s.aligned) {                                                                                  \
-          if (inside && fast < s.fast_end) four = vectors[from / 4u + half_octet];                        \
+        if (FOURS || s.aligned) {                                                                         \
+          if (inside && fast + 4u * half_octet < s.fast_end) four = vectors[from / 4u + half_octet];      \
         } else {                                                                                          \
           [[unroll]] for (uint c = 0u; c < 4u; ++c)                                                       \
             if (inside && fast + 4u * half_octet + c < s.fast_end)                                        \
@@ -65,7 +69,7 @@ uint larger(uint most, vec4 x) {
       }                                                                                                   \
     }                                                                                                     \
   }
-HEED_READ(read_a, next_a, a, a4, A_LOADS, A_OCTETS, A_FAST)
+HEED_READ(read_a, next_a, a, a4, A_FOURS, A_LOADS, A_OCTETS, A_FAST)
 #ifdef B_BLOCKS
 // What is read of a quantized b stays as it lies in memory while the block before is multiplied. Past an edge it stands for 0.
 Words next_words[2u * B_LOADS];
@@ -96,7 +100,7 @@ float b_at(uint at) {
   return widen_read_four(BLOCK_TYPE, read_four(BLOCK_TYPE, blocks_of_b(), block, first), block, first)[at & 3u];
 }
 #else
-HEED_READ(read_b, next_b, b, b4, B_LOADS, B_OCTETS, B_FAST)
+HEED_READ(read_b, next_b, b, b4, B_FOURS, B_LOADS, B_OCTETS, B_FAST)
 #endif
 
 #define HEED_KEEP(keep, largest, next, target, LOADS, OCTETS, FAST, ROW, LOW)                             \
