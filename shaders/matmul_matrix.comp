@@ -1,7 +1,7 @@
 // Matrix product on matrix units (VK_KHR_cooperative_matrix), with epilogue; see shared/matmul.h. One workgroup makes
 // one BM x BN tile of one batch, each of its subgroups WM x WN of that, in fragments of MS x NS x KS, a size that the
 // device lists. Blocks of A and B go through shared memory, so that strides, offsets and edges may be any. Elements of f32
-// go there as two terms of f16 (shared/matmul_terms.glsl).
+// and quantized weights go there as one or two terms of f16 (shared/matmul_terms.glsl).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -15,11 +15,12 @@
 #include "shared/matmul_matrix.h"
 
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
-const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
-#if A_BITS == 32
-#define HEED_TERMS(vectors) (2u * (vectors))
+#ifdef B_BLOCKS
+const bool B_K_FAST = true;
+#define TERMS BLOCK_TERMS
 #else
-#define HEED_TERMS(vectors) (vectors)
+const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
+#define TERMS (A_BITS == 32 ? 2u : 1u)
 #endif
 #include "shared/matmul_matrix_memory.inc"
 
@@ -50,8 +51,8 @@ Block block_of_a(Tile tile, uint k0) {
   return block_of(at, p.a_k, p.a_m, depth, rows);
 }
 Block block_of_b(Tile tile, uint k0) {
-  uint at = tile.b + tile.n * p.b_n + k0 * p.b_k, columns = p.n - tile.n, depth = max(p.k, k0) - k0;
-  if (B_K_FAST) return block_of(at, p.b_n, p.b_k, columns, depth);
+  uint at = tile.b + tile.n * p.b_n + k0 * B_K, columns = p.n - tile.n, depth = max(p.k, k0) - k0;
+  if (B_K_FAST) return block_of(at, p.b_n, B_K, columns, depth);
   return block_of(at, p.b_k, p.b_n, depth, columns);
 }
 
@@ -154,6 +155,9 @@ void main() {
     if (k0 >= p.k) break;
 #if A_BITS == 32
     uint slot = k0 / BK & 1u;
+#ifdef B_BLOCKS
+    widen_b(from_b);
+#endif
     note_largest(slot);
     barrier();
     if (!scale_terms(slot)) {

@@ -43,6 +43,7 @@ Status Device::compile(const Graph& graph, const Weights& weights, Plan* plan, c
   ScheduleOptions schedule_options = impl_->schedule_options();
   schedule_options.training = options.training;
   schedule_options.emulate_f32 = options.emulate_f32;
+  schedule_options.round_rows = options.round_rows;
   schedule_options.weights = weights.impl().get();
   if (options.reproducible) plan_reproducibly(&schedule_options);
   Status status = make_schedule(graph.data(), schedule_options, impl_->log(), &schedule);

@@ -86,6 +86,12 @@ void quantized_weights(Graph& g, DType t, Dim m, Dim) {
   }
 }
 
+// One type alone: kernels on matrix units take long to compile, and read blocks as all others do.
+void weights_in_fives(Graph& g, DType t, Dim m, Dim) {
+  g.output("y", g.matmul(g.input("x", {m, 256}, t), g.weight("w", {37, 256}, DType::Q5_1),
+                         {.transpose_b = true, .scale = 0.1f}));
+}
+
 // Reads of 16 bytes, and sums that are split.
 void deep_quantized_weights(Graph& g, DType t, Dim m, Dim) {
   const Tensor x = g.input("x", {m, 4352}, t);
@@ -439,6 +445,8 @@ constexpr Probe kProbes[] = {
     {"matmul", matmul_batches},
     {"matmul", linear},
     {.name = "matmul", .build = matmul, .once = true, .emulate_f32 = true},
+    {.name = "matmul", .build = weights_in_fives, .once = true, .emulate_f32 = true},
+    {.name = "matmul", .build = weights_in_fives, .once = true, .round_rows = true},
     {"matmul", few_rows},
     {"matmul", deep},
     {"matmul", narrow_weights, false, true},

@@ -18,6 +18,7 @@ struct Probe {
   bool once = false;          // does not depend on `storage`
   bool reproducible = false;  // compiled with CompileOptions::reproducible: not a bit may differ
   bool emulate_f32 = false;   // compiled with CompileOptions::emulate_f32
+  bool round_rows = false;    // compiled with CompileOptions::round_rows
 };
 // Operations that others build on come first, so that a wrong one is found before it makes others look wrong.
 std::span<const Probe> self_test_probes();

@@ -219,6 +219,7 @@ class Planner {
     schedule->constants = std::move(graph_.constants);
     schedule->reproducible = options_.reproducible;
     schedule->emulate_f32 = options_.emulate_f32;
+    schedule->round_rows = options_.round_rows;
     schedule->scratch_bytes = scratch_bytes_;
     schedule->max_values = std::move(max_values_);
   }

@@ -40,6 +40,7 @@ struct Schedule {
   std::vector<detail::ConstantInfo> constants;
   bool reproducible = false;  // passes have the bits of tests/reproducible/README.md
   bool emulate_f32 = false;   // see CompileOptions
+  bool round_rows = false;    // see CompileOptions
   uint64_t scratch_bytes = 0;
   std::vector<int64_t> max_values;  // every size at the extents' maxima
 
@@ -62,6 +63,7 @@ struct ScheduleOptions {
   bool training = false;
   bool reproducible = false;               // see plan_reproducibly
   bool emulate_f32 = false;                // see CompileOptions
+  bool round_rows = false;                 // see CompileOptions
   uint64_t alignment = 256;                // of every tensor in scratch
   uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
   // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.

@@ -122,11 +122,13 @@ Status check_types(const Select& select) {
   return status;
 }
 
-// Whether there are kernels that emulate f32 and none was timed: what was measured of the others does not tell which is the fastest.
-bool lacks_emulation(const Candidates& candidates) {
+// Whether there are kernels that only an option allows and none was timed: what was measured of the others does not tell which is the
+// fastest.
+bool lacks_optional(const Candidates& candidates) {
   bool any = false;
   for (uint32_t i = 0; i < candidates.count; ++i) {
-    if (candidates.list[i].key.id != KernelId::MatmulF32Matrix) continue;
+    const KernelId id = candidates.list[i].key.id;
+    if (id != KernelId::MatmulF32Matrix && id != KernelId::MatmulF32QuantizedMatrix) continue;
     if (candidates.list[i].traits.tuned != 0) return false;
     any = true;
   }
@@ -149,7 +151,7 @@ Status select_matmul(const Select& select) {
   }
   matmul::list_tiles(select, &candidates);
   candidates.measured_on(select.device);
-  if (lacks_emulation(candidates))
+  if (lacks_optional(candidates))
     for (uint32_t i = 0; i < candidates.count; ++i) candidates.list[i].traits.tuned = 0;
   const auto problem_at = [&](std::span<const int64_t> sizes) {
     const RunValues values = {.sizes = sizes};

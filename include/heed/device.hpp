@@ -155,10 +155,16 @@ struct CompileOptions {
   // The error of a result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an
   // infinite value or NaN gives NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device
   // does it where its instructions make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside
-  // each other); all others, and Vulkan devices, compute as without it. PassInfo::why tells what a pass does.
+  // each other).
+  // Vulkan devices with matrix units round many rows of f32 and the weights to f16 instead, for one product of f16 with sums in f32. With
+  // A and B the largest magnitudes of finite elements of rows and weights, but at least 2^-113, the error of a result is at most
+  //   2^-9 * (1 + 2^-11) * (sum over k of |a| |b|) + 2^-28 * k * A * B,
+  // beside that of f32 sums: the first term is below half of the CPU's bound. What emulate_f32 says of infinities and NaN, of results
+  // below 2^-126 and of their last bits is true here, too; a product that both options allow is rounded.
+  // All else computes as without it. PassInfo::why tells what a pass does.
   bool round_rows = false;
   // Lets Vulkan devices with matrix units (VK_KHR_cooperative_matrix, f16 with sums in f32) multiply matrices of many rows on them whose
-  // a [.., m, k] and b [.., k, n] are both f32: each element is split into two terms of f16, and three products of terms are added up in
+  // a [.., m, k] is f32 and whose b [.., k, n] is f32 or quantized: each element is split into two terms of f16, and three products of terms are added up in
   // f32. With A and B the largest magnitudes of finite elements of a and b, but at least 2^-113, an element of the product is off by at most
   //   2^-21 * (sum over k of |a| |b|) + 2^-38 * k * A * B,
   // beside the error of sums in f32; below 2^-126 it may be 0. So elements of any magnitude count, fully down to 2^-16 of their operand's

@@ -71,7 +71,7 @@ struct TextGeneratorOptions {
   // Storage of keys and values (nn::Cache::dtype): F16 or BF16 beside a dtype of F32, for half the memory of a conversation, where
   // the device can.
   std::optional<DType> cache_dtype = {};
-  // Lets products with quantized weights round their rows to 8 bits where that is faster (CompileOptions::round_rows).
+  // Lets products with quantized weights round their rows where that is faster (CompileOptions::round_rows).
   // Answers may differ in words.
   bool round_rows = false;
   // Answers are the same, token for token, on every device (CompileOptions::reproducible).

@@ -122,7 +122,8 @@ void add_bench(CLI::App& app, int* exit_code) {
       ->needs(model);
   command
       ->add_flag("--round-rows", options->round_rows,
-                 "With a language model: round values to 8 bits where quantized weights multiply them (CompileOptions)")
+                 "With a language model: round values, to 8 bits or f16, where quantized weights multiply them "
+                 "(CompileOptions)")
       ->needs(model);
   add_tuning(command, &options->tuning, "Choose kernels by this file of `heed tune`");
   command

@@ -42,7 +42,7 @@ void add_options(CLI::App& app, talk::Options* options) {
   app.add_option("--cache", options->cache, "storage of keys and values; f16 and bf16 take half of f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_flag("--round-rows", options->round_rows,
-               "round values to 8 bits where quantized weights multiply them: faster on the CPU, less exact");
+               "round values, to 8 bits or f16, where quantized weights multiply them: faster, less exact");
   app.add_option("--stop", options->stop, "a text that ends an answer; may be given several times");
   CLI::Option* grammar =
       app.add_option("--grammar", options->grammar, "answers keep to the grammar in this file (GBNF)");

@@ -1,10 +1,12 @@
-// f32 operands of matmul_matrix.comp: each element goes to shared memory as two terms of f16,
+// f32 operands and quantized weights of matmul_matrix.comp: each element goes to shared memory as two terms of f16,
 //   scale * x = high + low / 2^11,
 // and a product of two is high high + (high low + low high) / 2^11, three products of matrix units. The power of two
 // between the terms and sums outside of the units, whose rounding nobody promises, are from H. Ootomo and R. Yokota,
 // "Recovering single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022.
 // Each operand of a tile has one scale, a power of two that takes its largest element so far below 2^15, so that elements
 // of any magnitude have terms. A tile with an infinity or NaN among its operands is multiplied without matrix units.
+//
+// With one of TERMS an element is rounded to f16, and there is one product.
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 
@@ -17,8 +19,14 @@ uvec2 exponents = uvec2(LEAST_EXPONENT);  // of the largest element so far, of A
 shared uint sh_largest[4];                // magnitudes, as bits, of A and B of this block and of the next
 
 // Two elements as halves. The high terms are rounded here, since a driver may round in any direction. What would be
-// subnormal is left to the low term, since matrix units may take it for 0.
+// subnormal is left to the low term, since matrix units may take it for 0. A single term is rounded in the way that the driver
+// has an instruction for.
 void split(vec2 x, out uint high, out uint low) {
+  if (TERMS == 1u) {
+    high = packHalf2x16(x);
+    low = 0u;
+    return;
+  }
   vec2 near = uintBitsToFloat((floatBitsToUint(x) + 0x1000u) & ~0x1fffu);
   near = mix(near, vec2(0.0), lessThan(abs(near), vec2(LEAST_HALF)));
   high = packHalf2x16(near);
@@ -36,7 +44,11 @@ uint larger(uint most, vec4 x) {
   return max(max(most, max(bits.x, bits.y)), max(bits.z, bits.w));
 }
 
-#define HEED_BLOCK(read, keep, largest, next, scalars, vectors, target, LOADS, OCTETS, FAST, ROW, LOW)    \
+// Whether A and B can be read four elements at a time. Where that is known no load waits for a branch.
+const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u && A_K_FAST;
+const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
+
+#define HEED_READ(read, next, scalars, vectors, FOURS, LOADS, OCTETS, FAST)                               \
   vec4 next[2u * LOADS];                                                                                  \
   void read(Block s) {                                                                                    \
     [[unroll]] for (uint load = 0u; load < LOADS; ++load) {                                               \
@@ -46,8 +58,8 @@ uint larger(uint most, vec4 x) {
       bool inside = (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) && slow < s.slow_end;               \
       [[unroll]] for (uint half_octet = 0u; half_octet < 2u; ++half_octet) {                              \
         vec4 four = vec4(0.0);                                                                            \
-        if (s.aligned) {                                                                                  \
-          if (inside && fast < s.fast_end) four = vectors[from / 4u + half_octet];                        \
+        if (FOURS || s.aligned) {                                                                         \
+          if (inside && fast + 4u * half_octet < s.fast_end) four = vectors[from / 4u + half_octet];      \
         } else {                                                                                          \
           [[unroll]] for (uint c = 0u; c < 4u; ++c)                                                       \
             if (inside && fast + 4u * half_octet + c < s.fast_end)                                        \
@@ -56,7 +68,42 @@ uint larger(uint most, vec4 x) {
         next[2u * load + half_octet] = four;                                                              \
       }                                                                                                   \
     }                                                                                                     \
-  }                                                                                                       \
+  }
+HEED_READ(read_a, next_a, a, a4, A_FOURS, A_LOADS, A_OCTETS, A_FAST)
+#ifdef B_BLOCKS
+// What is read of a quantized b stays as it lies in memory while the block before is multiplied. Past an edge it stands for 0.
+Words next_words[2u * B_LOADS];
+vec4 next_b[2u * B_LOADS];
+uint at_of_b(Block s, uint four, out bool inside) {
+  uint i = gl_LocalInvocationID.x + four / 2u * gl_WorkGroupSize.x;
+  uint column = row_of_terms(i, B_FAST / 8u), k = i % (B_FAST / 8u) * 8u + four % 2u * 4u;
+  inside = (B_OCTETS % gl_WorkGroupSize.x == 0u || i < B_OCTETS) && column < s.slow_end && k < s.fast_end;
+  return s.at + column * s.slow_stride + k;
+}
+void read_b(Block s) {
+  [[unroll]] for (uint four = 0u; four < 2u * B_LOADS; ++four) {
+    bool inside;
+    uint at = at_of_b(s, four, inside);
+    next_words[four] = Words(uvec4(0u), uvec4(0u), uvec4(0u), 0u);
+    if (inside) next_words[four] = read_four(BLOCK_TYPE, blocks_of_b(), at / BLOCK, at % BLOCK);
+  }
+}
+void widen_b(Block s) {
+  [[unroll]] for (uint four = 0u; four < 2u * B_LOADS; ++four) {
+    bool inside;
+    uint at = at_of_b(s, four, inside);
+    next_b[four] = widen_read_four(BLOCK_TYPE, next_words[four], at / BLOCK, at % BLOCK);
+  }
+}
+float b_at(uint at) {
+  uint block = at / BLOCK, first = at % BLOCK & ~3u;
+  return widen_read_four(BLOCK_TYPE, read_four(BLOCK_TYPE, blocks_of_b(), block, first), block, first)[at & 3u];
+}
+#else
+HEED_READ(read_b, next_b, b, b4, B_FOURS, B_LOADS, B_OCTETS, B_FAST)
+#endif
+
+#define HEED_KEEP(keep, largest, next, target, LOADS, OCTETS, FAST, ROW, LOW)                             \
   uint largest() {                                                                                        \
     uint most = 0u;                                                                                       \
     [[unroll]] for (uint v = 0u; v < 2u * LOADS; ++v) most = larger(most, next[v]);                       \
@@ -73,12 +120,12 @@ uint larger(uint most, vec4 x) {
       }                                                                                                   \
       if (OCTETS % gl_WorkGroupSize.x == 0u || i < OCTETS) {                                              \
         target[place] = high;                                                                             \
-        target[LOW + place] = low;                                                                        \
+        if (TERMS == 2u) target[LOW + place] = low;                                                       \
       }                                                                                                   \
     }                                                                                                     \
   }
-HEED_BLOCK(read_a, keep_a, largest_a, next_a, a, a4, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW, A_VECTORS)
-HEED_BLOCK(read_b, keep_b, largest_b, next_b, b, b4, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW, B_VECTORS)
+HEED_KEEP(keep_a, largest_a, next_a, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW, A_VECTORS)
+HEED_KEEP(keep_b, largest_b, next_b, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW, B_VECTORS)
 
 void forget_largest(uint slot) {
   if (gl_LocalInvocationID.x < 2u) sh_largest[2u * slot + gl_LocalInvocationID.x] = 0u;
@@ -123,27 +170,31 @@ float unscaled(float sum) {
 
 // Fragments of B stay in registers, which are fewer than those of A.
 void multiply_blocks(uint wave_m, uint wave_n) {
-  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[2];
-  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[2u * FN];
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[TERMS];
+  coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right[TERMS * FN];
   coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> part;
   for (uint k = 0u; k < BK; k += KS) {
-    [[unroll]] for (uint j = 0u; j < 2u * FN; ++j) {
-      uint n = wave_n + j / 2u * NS, term = j % 2u * B_VECTORS;
+    [[unroll]] for (uint j = 0u; j < TERMS * FN; ++j) {
+      uint n = wave_n + j / TERMS * NS, term = j % TERMS * B_VECTORS;
       if (B_K_FAST) coopMatLoad(right[j], sh_b, term + n * B_ROW + k / 8u, B_ROW, gl_CooperativeMatrixLayoutColumnMajor);
       else coopMatLoad(right[j], sh_b, term + k * B_ROW + n / 8u, B_ROW, gl_CooperativeMatrixLayoutRowMajor);
     }
     [[unroll]] for (uint i = 0u; i < FM; ++i) {
       uint m = wave_m + i * MS;
-      [[unroll]] for (uint t = 0u; t < 2u; ++t) {
+      [[unroll]] for (uint t = 0u; t < TERMS; ++t) {
         uint term = t * A_VECTORS;
         if (A_K_FAST) coopMatLoad(left[t], sh_a, term + m * A_ROW + k / 8u, A_ROW, gl_CooperativeMatrixLayoutRowMajor);
         else coopMatLoad(left[t], sh_a, term + k * A_ROW + m / 8u, A_ROW, gl_CooperativeMatrixLayoutColumnMajor);
       }
       [[unroll]] for (uint j = 0u; j < FN; ++j) {
+        if (TERMS == 1u) {
+          sums[i * FN + j] = coopMatMulAdd(left[0], right[j], sums[i * FN + j]);
+          continue;
+        }
         part = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
-        part = coopMatMulAdd(left[0], right[2u * j + 1u], part);
-        part = coopMatMulAdd(left[1], right[2u * j], part) * (1.0 / LOW_SCALE);
-        sums[i * FN + j] += coopMatMulAdd(left[0], right[2u * j], part);
+        part = coopMatMulAdd(left[0], right[TERMS * j + TERMS - 1u], part);
+        part = coopMatMulAdd(left[TERMS - 1u], right[TERMS * j], part) * (1.0 / LOW_SCALE);
+        sums[i * FN + j] += coopMatMulAdd(left[0], right[TERMS * j], part);
       }
     }
   }
@@ -155,7 +206,7 @@ void multiply_plainly(Tile tile) {
     if (m >= p.m || n >= p.n) continue;
     float sum = 0.0;
     for (uint k = 0u; k < p.k; ++k)
-      sum = fma(a_at(tile.a + m * p.a_m + k * p.a_k), b_at(tile.b + k * p.b_k + n * p.b_n), sum);
+      sum = fma(a_at(tile.a + m * p.a_m + k * p.a_k), b_at(tile.b + k * B_K + n * p.b_n), sum);
     store_sum(tile, m, n, sum);
   }
 }

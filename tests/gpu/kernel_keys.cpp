@@ -11,7 +11,7 @@
 namespace heed::gpu_tests {
 namespace {
 
-enum class Plans : uint8_t { Usual, Reproducible, Emulated };
+enum class Plans : uint8_t { Usual, Reproducible, Emulated, Rounded };
 
 bool plan(const GraphCase& example, DType type, Plans plans, const Capabilities& device, Schedule* schedule) {
   Graph graph;
@@ -23,6 +23,7 @@ bool plan(const GraphCase& example, DType type, Plans plans, const Capabilities&
   plan_for(device, &options);
   if (plans == Plans::Reproducible) plan_reproducibly(&options);
   options.emulate_f32 = plans == Plans::Emulated;
+  options.round_rows = plans == Plans::Rounded;
   return make_schedule(graph.data(), options, stderr_log(), schedule) == Status::Ok;
 }
 
@@ -58,7 +59,8 @@ bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>*
     if (!choose(example, DType::F32, Plans::Usual, device, chosen)) return false;
     if (device.irreproducible == nullptr && !choose(example, DType::F32, Plans::Reproducible, device, chosen))
       return false;
-    if (device.matrix.m != 0 && !choose(example, DType::F32, Plans::Emulated, device, chosen)) return false;
+    for (const Plans plans : {Plans::Emulated, Plans::Rounded})
+      if (device.matrix.m != 0 && !choose(example, DType::F32, plans, device, chosen)) return false;
     if (!example.both_types || !device.storage_16bit) continue;
     if (!choose(example, DType::F16, Plans::Usual, device, chosen)) return false;
     // A kernel for bf16 differs from the one for f16 in loads and stores, and in the type of matrices, so that each is

@@ -38,6 +38,7 @@ struct Run {
   std::vector<Input> inputs;
   std::vector<Expectation> expectations;
   DType dtype = DType::F32;
+  bool rounds = false;  // elements have bounds for CompileOptions::round_rows, and no mean square error is expected
   std::vector<std::vector<std::byte>> bits;  // outputs of a reproducible plan, of the first device that ran it
 
   // Gives an input in the trial's dtype, and returns the values as stored.
@@ -91,7 +92,10 @@ class Trial {
   CompileOptions options;
   std::list<Run> runs;
   bool keeps_narrow = false;  // a state has f16 or bf16, which the device may lack
-  // Multiplies as matmul of reference.hpp does, with the bound of CompileOptions::emulate_f32 where the plan has that.
+  bool rounds_to_f16 =
+      false;  // CompileOptions::round_rows has its bound for matrix units, else one that CPUs keep, too
+  // Multiplies as matmul of reference.hpp does, with the bound of CompileOptions::round_rows, where b is quantized, or emulate_f32 where
+  // the plan has that.
   Array product(const Array& a, const Array& b, double factor = 1.0) const;
   // Passes the plan must have, by operation in order; empty: any.
   std::vector<std::string> passes;

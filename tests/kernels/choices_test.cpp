@@ -66,8 +66,10 @@ class Table {
  public:
   // Writes a line: the kernels that are chosen as `extent` goes through `sizes`, and how many kernels the plan keeps.
   void line(const Machine& machine, const std::string& what, const Graph& graph, Op op, const char* extent,
-            const std::vector<int64_t>& sizes) {
+            const std::vector<int64_t>& sizes, const CompileOptions& options = {}) {
     Lowered lowered(graph, false, machine.device);
+    lowered.schedule.round_rows = options.round_rows;
+    lowered.schedule.emulate_f32 = options.emulate_f32;
     lowered.device.max_storage_range = UINT32_MAX;
     const Node& pass = lowered.pass(op);
     const KernelList kernels = lowered.selected(pass);
@@ -102,8 +104,8 @@ struct Product {
     Graph g;
     const Dim rows = varies ? g.extent("m", m) : Dim(m);
     g.output("y",
-             g.matmul(g.input("x", {rows, k}, dtype), g.weight("w", transpose_b ? Shape{n, k} : Shape{k, n}, dtype),
-                      {.transpose_b = transpose_b}));
+             g.matmul(g.input("x", {rows, k}, is_quantized(dtype) ? DType::F32 : dtype),
+                      g.weight("w", transpose_b ? Shape{n, k} : Shape{k, n}, dtype), {.transpose_b = transpose_b}));
     return g;
   }
   std::string name(const char* rows) const {
@@ -129,6 +131,16 @@ void add_products(const Machine& machine, Table* table) {
                         {m});
         }
   }
+}
+
+void add_quantized(const Machine& machine, Table* table) {
+  const std::pair<const char*, CompileOptions> ways[] = {
+      {"up to 4096", {}}, {"up to 4096 rounded", {.round_rows = true}}, {"up to 4096 emulated", {.emulate_f32 = true}}};
+  for (const auto& [name, options] : ways)
+    for (const int64_t n : {63, 4096}) {
+      const Product product = {DType::Q8_0, n, 1024, true};
+      table->line(machine, product.name(name), product.graph(4096, true), Op::Matmul, "m", kRows, options);
+    }
 }
 
 void add_attentions(const Machine& machine, Table* table) {
@@ -181,6 +193,7 @@ TEST_CASE("the kernels chosen are those of the table", "[kernels]") {
   Table table;
   for (const Machine& machine : machines()) {
     add_products(machine, &table);
+    add_quantized(machine, &table);
     add_attentions(machine, &table);
     add_rows(machine, &table);
   }

@@ -44,7 +44,8 @@ struct Module {
 std::set<uint32_t> subgroup_capabilities(const std::string& name) {
   if (name == "attention_f16_matrix" || (name.starts_with("attention") && name.ends_with("_vector")))
     return {kCapabilitySubgroup, kCapabilityShuffle};
-  if (name == "matmul_f32_matrix") return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityBallot};
+  if (name == "matmul_f32_matrix" || name == "matmul_f32_quantized_matrix")
+    return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityBallot};
   if (name.ends_with("_subgroup")) return {kCapabilitySubgroup, kCapabilityArithmetic};
   if (!name.ends_with("_software")) return {};
   if (name.starts_with("matmul")) return {kCapabilitySubgroup, kCapabilityBallot, kCapabilityShuffle};

@@ -2,6 +2,8 @@
 
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
+#include "interpreter/device.hpp"
+#include "kernels/dispatch.hpp"
 
 namespace heed::ops {
 namespace {
@@ -24,7 +26,8 @@ Case layer_case(const Layer& l) {
                 "y", t.graph.activation(t.graph.linear(t.input("x", {l.m, l.k()}), weight, bias), Activation::Silu));
             Run& run = t.run();
             const Array x = run.input("x", uniform({l.m, l.k()}, 43));
-            run.expect("y", activation(add(matmul(x, transposed(w)), b), Activation::Silu), static_cast<double>(l.k()));
+            run.expect("y", activation(add(t.product(x, transposed(w)), b), Activation::Silu),
+                       static_cast<double>(l.k()));
             t.passes = {"matmul"};
           }};
 }
@@ -48,13 +51,13 @@ Case parts_case(DType type) {
             Run& run = t.run();
             const Array vx = run.input("x", uniform({5, k}, 46)), vy = run.input("y", uniform({3, 4, k}, 47));
             const auto terms = static_cast<double>(k);
-            run.expect("whole", matmul(vx, transposed(w)), terms);
+            run.expect("whole", t.product(vx, transposed(w)), terms);
             for (const int64_t first : {32, 64, 3})
-              run.expect("from" + std::to_string(first), matmul(vx, transposed(slice(w, 0, first, 33))), terms);
-            run.expect("view", matmul(vx, transposed(w)), terms);
-            run.expect("folded", matmul(vx, transposed(reshape(w, {4, 25, k}))), terms);
-            run.expect("batched", matmul(vy, transposed(h)), terms);
-            run.expect("head", matmul(vx, transposed(reshape(slice(h, 0, 1, 1), {37, k}))), terms);
+              run.expect("from" + std::to_string(first), t.product(vx, transposed(slice(w, 0, first, 33))), terms);
+            run.expect("view", t.product(vx, transposed(w)), terms);
+            run.expect("folded", t.product(vx, transposed(reshape(w, {4, 25, k}))), terms);
+            run.expect("batched", t.product(vy, transposed(h)), terms);
+            run.expect("head", t.product(vx, transposed(reshape(slice(h, 0, 1, 1), {37, k}))), terms);
           }};
 }
 
@@ -76,7 +79,7 @@ Case tied_case(DType type) {
               const Array x = embedding(w, v);
               run.expect_exact("rows", x, t.dtype);
               run.expect_exact("part", embedding(slice(w, 0, 20, 40), v), t.dtype);
-              run.expect("logits", matmul(t.stored(scale(t.stored(x), 0.5)), transposed(w)),
+              run.expect("logits", t.product(t.stored(scale(t.stored(x), 0.5)), transposed(w)),
                          static_cast<double>(k) + 16.0, 3);
             }
           }};
@@ -92,7 +95,7 @@ Case epilogue_case(DType type, int64_t m, bool gated) {
             t.graph.output("y", gated ? t.graph.mul(y, r) : t.graph.add(y, r));
             Run& run = t.run();
             const Array x = run.input("x", uniform({m, k}, 51)), v = run.input("r", uniform({m, n}, 52));
-            const Array product = matmul(x, transposed(w), 0.25);
+            const Array product = t.product(x, transposed(w), 0.25);
             run.expect("y", gated ? mul(product, v) : add(product, v), static_cast<double>(k), 2);
             t.passes = {"matmul"};
           }};
@@ -100,49 +103,118 @@ Case epilogue_case(DType type, int64_t m, bool gated) {
 
 }  // namespace
 
-TEST_CASE("quantized weights on every device", "[ops][quantized]") {
-  Operation operation{"quantized", {}};
+namespace {
+
+std::vector<Case> all_products() {
+  std::vector<Case> cases;
   for (const DType type : kQuantized) {
-    for (int64_t m = 1; m <= 13; ++m) operation.cases.push_back(layer_case({m, 37, 1 + m % 3, type}));
-    for (const int64_t m : {23, 24, 25, 31, 33, 130}) operation.cases.push_back(layer_case({m, 67, 2, type}));
+    for (int64_t m = 1; m <= 13; ++m) cases.push_back(layer_case({m, 37, 1 + m % 3, type}));
+    for (const int64_t m : {23, 24, 25, 31, 33, 130}) cases.push_back(layer_case({m, 67, 2, type}));
     // Few and many columns; k in several blocks of the CPU's, the last of them shorter.
     for (const int64_t m : {1, 2, 33})
-      for (const int64_t n : {1, 2, 31, 32, 33, 257}) operation.cases.push_back(layer_case({m, n, 1, type}));
+      for (const int64_t n : {1, 2, 31, 32, 33, 257}) cases.push_back(layer_case({m, n, 1, type}));
     const int64_t long_k = 2048 / block_of(type).elements;
-    for (const int64_t m : {1, 5, 12, 40}) operation.cases.push_back(layer_case({m, 41, long_k + 1, type}));
+    for (const int64_t m : {1, 5, 12, 40}) cases.push_back(layer_case({m, 41, long_k + 1, type}));
     // From 4,096 on an invocation of a GPU reads more of one row at a time, but not of several.
-    for (const int64_t m : {1, 5}) operation.cases.push_back(layer_case({m, 3, 2 * long_k + 1, type}));
-    operation.cases.push_back(parts_case(type));
-    operation.cases.push_back(tied_case(type));
+    for (const int64_t m : {1, 5}) cases.push_back(layer_case({m, 3, 2 * long_k + 1, type}));
+    cases.push_back(parts_case(type));
+    cases.push_back(tied_case(type));
     for (const int64_t m : {1, 8, 13})
-      for (const bool gated : {false, true}) operation.cases.push_back(epilogue_case(type, m, gated));
+      for (const bool gated : {false, true}) cases.push_back(epilogue_case(type, m, gated));
   }
-  check(operation);
+  return cases;
 }
 
-// Only the CPU device rounds rows (tests/cpu/rounded_rows_test.cpp).
-TEST_CASE("rounded rows: Vulkan devices take the option, and compute as without it", "[ops][quantized]") {
-  for (const TestDevice& on : test_devices()) {
-    Device device = on.device;
-    if (device.info().kind == DeviceKind::Cpu || on.interpreted) continue;
+// Rows of which element (i, k) is near 2^exponent(i, k), not by their own k in memory, by weights of which some have this value.
+struct Strange {
+  const char* name;
+  std::function<int64_t(int64_t, int64_t)> exponent;
+  float value = 0.0f;
+};
+Case strange_case(DType type, const Strange& strange) {
+  return {std::string(strange.name) + " " + to_string(type), [=](Trial& t) {
+            const int64_t m = 70, n = 66, k = 512;
+            Array w;
+            const Tensor weight = t.blocks("w", {n, k}, type, 55, &w), x = t.input("x", {k, m});
+            t.graph.output("y", t.graph.matmul(t.graph.transpose(x, 0, 1), weight, {.transpose_b = true}));
+            Run& run = t.run();
+            Array a = uniform({k, m}, 56, 0.5, 1.0);
+            for (int64_t i = 0; i < a.size(); ++i)
+              a.at(i) = std::ldexp(i % 3 == 0 ? -a.at(i) : a.at(i), static_cast<int>(strange.exponent(i % m, i / m)));
+            if (strange.value != 0) a.at(500 * m + 5) = static_cast<double>(strange.value);
+            run.expect_within("y", t.product(transposed(run.input("x", a)), transposed(w)));
+          }};
+}
+
+std::vector<Case> on_matrix_units(const CompileOptions& options) {
+  std::vector<Case> cases = all_products();
+  for (const DType type : {DType::Q8_0, DType::Q5_1, DType::Q6_K})
+    for (const Strange& strange : std::initializer_list<Strange>{
+             {"growing along k", [](int64_t, int64_t k) { return k / 8 - 60; }},
+             {"shrinking along k", [](int64_t, int64_t k) { return 60 - k / 8; }},
+             {"beside f16's range", [](int64_t i, int64_t k) { return i * 7 % 40 - k % 20; }},
+             {"infinity", [](int64_t, int64_t) { return 0; }, INFINITY},
+             {"NaN", [](int64_t, int64_t) { return 0; }, NAN}})
+      cases.push_back(strange_case(type, strange));
+  for (Case& one : cases) {
+    const auto build = one.build;
+    one.build = [build, options](Trial& t) {
+      t.options = options;
+      t.rounds_to_f16 = true;
+      build(t);
+    };
+  }
+  return cases;
+}
+
+std::vector<TestDevice> vulkan_devices() {
+  std::vector<TestDevice> devices = test_devices(Kernels::Gpu);
+  std::erase_if(devices,
+                [](const TestDevice& on) { return on.device.info().kind == DeviceKind::Cpu && !on.interpreted; });
+  return devices;
+}
+
+}  // namespace
+
+TEST_CASE("quantized weights on every device", "[ops][quantized]") { check({"quantized", all_products()}); }
+
+// tests/cpu/rounded_rows_test.cpp has the CPU's way.
+TEST_CASE("quantized weights by rows that matrix units round to f16", "[ops][quantized][matrix]") {
+  check({"quantized rounded", on_matrix_units({.round_rows = true}), {DType::F32}}, vulkan_devices());
+}
+
+TEST_CASE("quantized weights by two terms of f16", "[ops][quantized][matrix]") {
+  check({"quantized emulated", on_matrix_units({.emulate_f32 = true}), {DType::F32}}, vulkan_devices());
+}
+
+TEST_CASE(
+    "rounded rows: Vulkan devices with matrix units say that they round many, all others compute as without the option",
+    "[ops][quantized][matrix]") {
+  constexpr int64_t kRows = 40;
+  for (const TestDevice& on : vulkan_devices()) {
+    const Capabilities* device = interpreter::capabilities_of(on.device);
+    REQUIRE(device != nullptr);
+    const bool has_units = device->matrix.m != 0 && device->subgroup_arithmetic && device->subgroup_ballot;
     INFO(on.word);
     Trial trial(DType::F32);
     Array w;
-    const Tensor weight = trial.blocks("w", {40, 64}, DType::Q4_1, 53, &w);
-    trial.graph.output("y", trial.graph.linear(trial.input("x", {3, 64}), weight));
+    const Tensor weight = trial.blocks("w", {kRows, 64}, DType::Q4_1, 53, &w);
+    trial.graph.output("y", trial.graph.linear(trial.input("x", {kRows, 64}), weight));
+    Device opened = on.device;
     Weights weights;
-    REQUIRE(device.upload(trial.host_weights(), &weights) == Status::Ok);
-    const Array values = uniform({3, 64}, 54);
+    REQUIRE(opened.upload(trial.host_weights(), &weights) == Status::Ok);
+    const Array values = uniform({kRows, 64}, 54);
     const std::vector<float> x(values.value.begin(), values.value.end());
     std::vector<float> results[2];
     for (const bool rounds : {false, true}) {
       Plan plan;
-      REQUIRE(device.compile(trial.graph, weights, &plan, {.round_rows = rounds}) == Status::Ok);
-      CHECK(plan.passes()[0].why.find("rounded") == std::string::npos);
-      results[rounds].resize(3 * 40);
+      REQUIRE(opened.compile(trial.graph, weights, &plan, {.round_rows = rounds}) == Status::Ok);
+      if (!on.interpreted)  // whose plans do not tell
+        CHECK((plan.passes()[0].why.find("both rounded to f16") != std::string::npos) == (rounds && has_units));
+      results[rounds].resize(kRows * kRows);
       REQUIRE(plan.run({{"x", x}, {"y", results[rounds]}}) == Status::Ok);
     }
-    CHECK(results[0] == results[1]);
+    CHECK((results[0] == results[1]) == !has_units);
     CHECK(take_checked_messages().empty());
   }
 }

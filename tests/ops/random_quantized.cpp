@@ -20,9 +20,12 @@ void build_quantized(Trial& t, Random& random) {
   t.graph.output("y", t.graph.activation(y, activated));
   if (gathers) t.graph.output("rows", t.graph.embedding(weight, t.graph.input("ids", {tokens}, DType::I32), t.dtype));
   const Array part = slice(w, 0, first, n);
+  const int64_t option = random.below(3);
+  t.options.round_rows = option == 1;
+  t.options.emulate_f32 = option == 2;
   drawn.fill_runs([&](Run& run, const Sizes& s) {
     const uint64_t seed = random.next();
-    Array v = matmul(run.input("x", uniform({s[0], k}, seed)), transposed(part), static_cast<double>(scale));
+    Array v = t.product(run.input("x", uniform({s[0], k}, seed)), transposed(part), static_cast<double>(scale));
     if (bias) v = add(v, run.input("bias", uniform({n}, seed + 1)));
     run.expect("y", activation(v, activated), static_cast<double>(k) + 16.0, 2);
     if (gathers)

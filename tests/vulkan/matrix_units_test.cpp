@@ -174,26 +174,40 @@ TEST_CASE("matrix units: products of f16 and bf16 use those of their type, other
           "[kernels][matrix]") {
   struct Row {
     DType type;
-    MatrixSize size, bfloat_size;
-    bool always, used, emulates = false, reproducible = false;
+    MatrixSize size, bfloat_size = {};
+    bool always = false, used, emulates = false, reproducible = false, rounds = false, quantized = false;
   };
-  const Row rows[] = {{DType::F16, {16, 16, 16}, {}, false, true},
-                      {DType::F16, {8, 8, 8}, {}, true, true},
-                      {DType::F16, {}, {}, false, false},
-                      {DType::F32, {16, 16, 16}, {16, 16, 16}, true, false},
-                      {DType::F32, {16, 16, 16}, {}, false, true, true},
-                      {DType::F32, {8, 8, 8}, {}, true, true, true},
-                      {DType::F32, {}, {16, 16, 16}, false, false, true},
-                      {DType::F32, {16, 16, 16}, {}, true, false, true, true},
-                      {DType::F16, {16, 16, 16}, {}, false, true, true},
-                      {DType::BF16, {16, 16, 16}, {}, true, false},
-                      {DType::BF16, {16, 16, 16}, {16, 16, 16}, false, true},
-                      {DType::BF16, {16, 16, 16}, {8, 8, 8}, true, true}};
+  const Row rows[] = {
+      {DType::F16, {16, 16, 16}, {}, false, true},
+      {DType::F16, {8, 8, 8}, {}, true, true},
+      {DType::F16, {}, {}, false, false},
+      {DType::F32, {16, 16, 16}, {16, 16, 16}, true, false},
+      {DType::F32, {16, 16, 16}, {}, false, true, true},
+      {DType::F32, {8, 8, 8}, {}, true, true, true},
+      {DType::F32, {}, {16, 16, 16}, false, false, true},
+      {DType::F32, {16, 16, 16}, {}, true, false, true, true},
+      {DType::F16, {16, 16, 16}, {}, false, true, true},
+      {DType::BF16, {16, 16, 16}, {}, true, false},
+      {DType::BF16, {16, 16, 16}, {16, 16, 16}, false, true},
+      {DType::BF16, {16, 16, 16}, {8, 8, 8}, true, true},
+      {.type = DType::F32, .size = {16, 16, 16}, .always = true, .used = false, .quantized = true},
+      {.type = DType::F32, .size = {16, 16, 16}, .used = true, .rounds = true, .quantized = true},
+      {.type = DType::F32, .size = {8, 8, 8}, .always = true, .used = true, .emulates = true, .quantized = true},
+      {.type = DType::F32,
+       .size = {16, 16, 16},
+       .used = false,
+       .reproducible = true,
+       .rounds = true,
+       .quantized = true},
+      {.type = DType::F32, .size = {16, 16, 16}, .used = false, .rounds = true},
+      {.type = DType::F16, .size = {16, 16, 16}, .used = false, .rounds = true, .quantized = true}};
   for (const Row& row : rows) {
     Graph g;
-    g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, row.type)));
+    const DType weights = row.quantized ? DType::Q8_0 : row.type;
+    g.output("y", g.linear(g.input("x", {500, 64}, row.type), g.weight("w", {96, 64}, weights)));
     kernel_tests::Lowered lowered(g);
     lowered.schedule.emulate_f32 = row.emulates;
+    lowered.schedule.round_rows = row.rounds;
     lowered.schedule.reproducible = row.reproducible;
     lowered.device.irreproducible = nullptr;
     lowered.device.storage_16bit = lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = true;
@@ -202,6 +216,7 @@ TEST_CASE("matrix units: products of f16 and bf16 use those of their type, other
     lowered.device.bfloat_matrix = row.bfloat_size;
     const bool bfloat = row.type == DType::BF16;
     const KernelId id = bfloat                   ? KernelId::MatmulBf16Matrix
+                        : row.quantized          ? KernelId::MatmulF32QuantizedMatrix
                         : row.type == DType::F16 ? KernelId::MatmulF16Matrix
                                                  : KernelId::MatmulF32Matrix;
     const MatrixSize size = bfloat ? row.bfloat_size : row.size;

@@ -32,6 +32,7 @@ class Lowered {
     ScheduleOptions options;
     options.training = trial.options.training;
     options.emulate_f32 = trial.options.emulate_f32;
+    options.round_rows = trial.options.round_rows;
     plan_for(device, &options);
     REQUIRE(make_schedule(trial.graph.data(), options, {}, &schedule_) == Status::Ok);
     kernels_.resize(schedule_.passes.size());

@@ -78,6 +78,7 @@ bool HeedWork::plan() {
   ScheduleOptions options;
   options.weights = weights_.get();
   options.emulate_f32 = work_.emulate_f32;
+  options.round_rows = work_.round_rows;
   plan_for(compiler_.capabilities(), &options);
   if (make_schedule(graph.data(), options, stderr_log(), &schedule_) != Status::Ok) return false;
   for (const detail::NamedTensor& weight : schedule_.weights) entries_.push_back(weights_->find(weight.name));

@@ -19,6 +19,12 @@ Work product(DType type, int64_t m, int64_t n, int64_t k) {
           [=](Graph& g) { g.output("y", g.linear(g.input("x", {m, k}, rows), g.weight("w", {n, k}, type))); }};
 }
 
+Work rounded(Work work) {
+  work.name += " rounded";
+  work.round_rows = true;
+  return work;
+}
+
 struct Heads {
   int64_t queries, keys, width;
 };
@@ -120,6 +126,9 @@ std::vector<Work> make_works() {
   all.push_back(product(DType::Q8_0, 512, 4096, 4096));
   all.push_back(emulated(product(DType::F32, 512, 3072, 768)));
   all.push_back(emulated(product(DType::F32, 4096, 4096, 4096)));
+  all.push_back(emulated(product(DType::Q8_0, 512, 4096, 4096)));
+  for (const DType type : {DType::Q8_0, DType::Q4_0, DType::Q4_K})
+    all.push_back(rounded(product(type, 512, 4096, 4096)));
   for (const Heads& heads : {kSmall, kLarge})
     for (const int64_t tokens : {512, 4096})
       for (const bool causal : {false, true}) all.push_back(attention(DType::F16, heads, tokens, causal));

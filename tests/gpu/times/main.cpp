@@ -98,7 +98,8 @@ class Timed {
     Weights uploaded;
     Status status = tensors.empty() ? Status::Ok : device_.upload(tensors, &uploaded);
     for (Ready* one : {&stamped_, &plain_}) {
-      const CompileOptions options = {.timestamps = one == &stamped_, .emulate_f32 = work_.emulate_f32};
+      const CompileOptions options = {
+          .timestamps = one == &stamped_, .round_rows = work_.round_rows, .emulate_f32 = work_.emulate_f32};
       if (status == Status::Ok) status = device_.compile(graph_, uploaded, &one->plan, options);
       if (status == Status::Ok && !data.states.empty()) status = one->plan.make_state(&one->state);
     }
