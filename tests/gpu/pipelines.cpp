@@ -1,6 +1,8 @@
 // Compiles every kernel that heed would choose on the driver's device, and prints a line of CSV for each: see figures.hpp.
-//   heed_pipelines [FAMILY] [FOLDER or -] [PART]
-// FAMILY becomes the first column; FOLDER receives all statistics of the driver's, and the assembly. PART: only these 256 of the kernels, counted from 0. Exit code 1 if a kernel does not compile.
+//   heed_pipelines [FAMILY] [FOLDER or -] [PART [EVERY]]
+// FAMILY becomes the first column; FOLDER receives all statistics of the driver's, and the assembly. EVERY: with N, each Nth
+// kernel is compiled, and lines of the others end where figures begin. PART: only the P-th 256 of those that are compiled, counted
+// from 0. Exit code 1 if a kernel does not compile.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -23,11 +25,16 @@ std::string constants_of(const KernelKey& key) {
   return text;
 }
 
+void print_name(const char* family, const ChosenKernel& chosen) {
+  std::printf("%s,%s,%s,%s", family, kernel_info(chosen.key.id).name, constants_of(chosen.key).c_str(),
+              chosen.example.c_str());
+}
+
 void print(const char* family, const ChosenKernel& chosen, const Figures& of) {
-  std::printf("%s,%s,%s,%s,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.1f,%.1f\n", family,
-              kernel_info(chosen.key.id).name, constants_of(chosen.key).c_str(), chosen.example.c_str(), of.registers,
-              of.scalar_registers, of.spills, of.scratch, of.shared, of.occupancy, of.instructions, of.cycles,
-              of.multiply_add_percent, of.matrix_percent);
+  print_name(family, chosen);
+  std::printf(",%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.0f,%.1f,%.1f\n", of.registers, of.scalar_registers, of.spills,
+              of.scratch, of.shared, of.occupancy, of.instructions, of.cycles, of.multiply_add_percent,
+              of.matrix_percent);
 }
 
 // Kernels of reproducible plans round after each operation, and leave nothing to the hardware's functions.
@@ -43,7 +50,7 @@ bool keeps_canon(const char* family, const ChosenKernel& chosen, const Figures& 
 constexpr std::ptrdiff_t kKernelsOfAPart = 256;
 
 // `part`: -1 for all kernels.
-int run(const char* family, const char* folder, std::ptrdiff_t part) {
+int run(const char* family, const char* folder, std::ptrdiff_t part, std::ptrdiff_t every) {
   const std::unique_ptr<Compiler> compiler = Compiler::open();
   std::vector<ChosenKernel> chosen;
   if (compiler == nullptr || !choose_kernels(compiler->capabilities(), &chosen)) return 1;
@@ -52,7 +59,12 @@ int run(const char* family, const char* folder, std::ptrdiff_t part) {
   bool good = !chosen.empty();
   for (const ChosenKernel& kernel : chosen) {
     const std::ptrdiff_t number = &kernel - chosen.data();
-    if (part >= 0 && number / kKernelsOfAPart != part) continue;
+    if (part >= 0 && number / (kKernelsOfAPart * every) != part) continue;
+    if (number % every != 0) {
+      print_name(family, kernel);
+      std::puts("");
+      continue;
+    }
     Compiled compiled;
     if (!compiler->compile(kernel.key, &compiled)) {
       good = false;
@@ -79,6 +91,6 @@ int run(const char* family, const char* folder, std::ptrdiff_t part) {
 
 int main(int argc, char** argv) {
   const char* folder = argc > 2 && std::strcmp(argv[2], "-") != 0 ? argv[2] : nullptr;
-  const int part = argc > 3 ? std::atoi(argv[3]) : -1;
-  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, part);
+  const int part = argc > 3 ? std::atoi(argv[3]) : -1, every = argc > 4 ? std::atoi(argv[4]) : 1;
+  return heed::gpu_tests::run(argc > 1 ? argv[1] : "device", folder, part, every > 0 ? every : 1);
 }

@@ -57,6 +57,8 @@ def row_of_ggml(line, totals):
 
 
 def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     name, seconds = sys.argv[1], float(sys.argv[2])
     clock, totals = Clock(), []
     process = subprocess.Popen(sys.argv[3:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

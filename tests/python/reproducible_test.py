@@ -38,12 +38,12 @@ def test_plans(device, cpu):
         assert plan.run(inputs)["y"].tobytes() == wanted.tobytes()
 
 
-def test_operations(device, cpu):
-    bits = or_refused(device, device.operation_bits)
-    if bits is not None:
-        assert len(bits) >= 14 and bits == cpu.operation_bits()
-        for name, one in bits.items():
-            assert one.bits == one.known, name
+def test_operations(cpu):
+    # A driver's kernels are compared by the stage reproducible, which takes its compiler a minute.
+    bits = cpu.operation_bits()
+    assert len(bits) >= 14
+    for name, one in bits.items():
+        assert one.bits == one.known, name
 
 
 def test_what_no_rule_covers(cpu):

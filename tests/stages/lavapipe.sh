@@ -14,7 +14,7 @@ stage() {
       "$with" lavapipe-256 "$tests" '[ops]~[random]~[model_files]~[slow]~"sample:*"~"decoders*",goldens: one of each system passes*'
     return
   fi
-  check_catch "tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=24 HEED_KERNELS=gpu "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-100}" \
+  check_catch "tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=48 HEED_KERNELS=gpu "HEED_RANDOM_CASES=${HEED_RANDOM_CASES:-75}" \
     "$with" lavapipe-256 "$tests" "[ops],[random],[drivers]~[slow]"
   check_catch "goldens on lavapipe-256" env "${settings[@]}" HEED_KERNELS=gpu "$with" lavapipe-256 "$tests" \
     "goldens: pass*,goldens: gradients of one*"

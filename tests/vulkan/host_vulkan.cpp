@@ -320,6 +320,9 @@ void HostVulkan::submit_and_wait(std::span<const VkCommandBuffer> commands) {
   REQUIRE(vk_.ResetFences(device_, 1, &fence_) == VK_SUCCESS);
   REQUIRE(vk_.QueueSubmit(queue_, 1, &info, fence_) == VK_SUCCESS);
   REQUIRE(vk_.WaitForFences(device_, 1, &fence_, VK_TRUE, 60'000'000'000ull) == VK_SUCCESS);
+  // A layer that checks accesses looks at what ran in a thread of its own, which must be done before anything is destroyed.
+  const auto wait = reinterpret_cast<PFN_vkQueueWaitIdle>(vk_.GetDeviceProcAddr(device_, "vkQueueWaitIdle"));
+  REQUIRE((wait != nullptr && wait(queue_) == VK_SUCCESS));
 }
 
 void HostVulkan::record_and_wait(const Plan& plan, const vulkan::RecordInfo& info, uint32_t index) {

@@ -33,8 +33,12 @@ def bounds_of(device):
 
 
 def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     times = {}
     for name in sys.argv[2:]:
+        if not pathlib.Path(name).is_file():
+            sys.exit(f"measured.py: there is no file {name}")
         with open(name, newline="") as file:
             for row in csv.DictReader(file):
                 told = {column: row[column] for column in ("us", "least", "wall", "clock") if row[column]}
