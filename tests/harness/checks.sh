@@ -116,18 +116,6 @@ is_to_be_had() {
 }
 
 golden_folders=("$root/tests/goldens")  # those of the last check
-# check_goldens DRIVER: checks every golden file by the heed program, on that driver's device; on SwiftShader, whose compiler
-# is slow, without those of gradients.
-check_goldens() {
-  golden_folders=("$root/tests/goldens" "$root/tests/goldens-gradients")
-  if [[ $1 == swiftshader ]]; then golden_folders=("$root/tests/goldens"); fi
-  check_lines "heed verify on $1" "$with" "$1" "$heed" verify --device all "${golden_folders[@]}"
-  case $1 in
-    lavapipe*) all_goldens_on llvmpipe ;;
-    swiftshader) all_goldens_on swiftshader ;;
-    none) all_goldens_on cpu ;;
-  esac
-}
 # all_goldens_on WORD: whether the last log says that every file passed on a device of that name.
 all_goldens_on() {
   local cases lines
