@@ -4,7 +4,10 @@
 // A workgroup is a grid of WAVES_M x WAVES_N subgroups. The subgroups of a grid row share WM queries: each makes the
 // logits of BN of a tile's BK keys, and some columns of the outputs. Fragments are MS x NS x KS, a size that the device
 // lists. Vulkan does not say which invocation holds which element of a fragment, so that logits go through shared
-// memory to the softmax, and weights in f16 go back to the matrix units; so do the factors of the sums.
+// memory to the softmax, and weights go back to the matrix units, in f16 or as two terms of bf16; so do the factors of the
+// sums.
+//
+// Where operands are aligned, the loads of a tile's keys and values are under way before the first of them is waited for.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -18,12 +21,23 @@
 #include "shared/strange_values.glsl"
 #include "shared/subgroup_sync.glsl"
 #include "shared/attention_matrix.h"
+#ifdef A_BFLOAT
+const uint TERMS = 2u;  // of which a weight is the sum
+#else
+const uint TERMS = 1u;
+#endif
 #include "shared/attention_matrix_memory.inc"
 
-// Operands that are read 16 bytes at a time, where rows are aligned to that.
+// Operands as they lie in memory, 16 bits each, be they f16 or bf16, and 16 bytes at a time.
+layout(set = 0, binding = 0) readonly buffer QueryBits { uint16_t q_bits[]; };
+layout(set = 0, binding = 1) readonly buffer KeyBits { uint16_t k_bits[]; };
+layout(set = 0, binding = 2) readonly buffer ValueBits { uint16_t v_bits[]; };
 layout(set = 0, binding = 0) readonly buffer Query16 { uvec4 q16[]; };
 layout(set = 0, binding = 1) readonly buffer Key16 { uvec4 k16[]; };
 layout(set = 0, binding = 2) readonly buffer Value16 { uvec4 v16[]; };
+
+// Whether all operands can be read 16 bytes at a time.
+const bool WHOLE = (FLAGS & HEED_ATTENTION_VEC4) != 0u;
 
 const uint BN = BK / WAVES_N;  // keys of a subgroup
 const uint FM = WM / MS;       // fragments of one subgroup
@@ -40,7 +54,11 @@ const uint VECS = BK / 4u / ROW_LANES;                    // groups of four logi
 float largest[ROWS_EACH], total[ROWS_EACH];
 
 // Weights are multiplied by this, since the smallest would be subnormal in f16, or 0. Sums are divided by it again.
+#ifdef A_BFLOAT
+const float ONE = 1.0;
+#else
 const float ONE = 32768.0;
+#endif
 
 // A subgroup's first query in the workgroup, and its number among the subgroups that share that query.
 uint wave_row() { return gl_SubgroupID / WAVES_N * WM; }
@@ -52,89 +70,162 @@ void sync() {
   else barrier();
 }
 
-// Whether rows that start at `at`, `stride` apart, can be read 16 bytes at a time.
-bool is_whole(uint at, uint stride, uint size) { return ((at | stride) & 7u) == 0u && size % 8u == 0u; }
+// BK rows of queries or keys are octets, elements d .. d + 7 of a row. An invocation has those a workgroup apart.
+const uint K_OCTETS = BK * (K_PADDED / 8u);
+const uint K_LOADS = (K_OCTETS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
+// A tile of values is blocks of an octet of columns by four keys, or by two where an invocation has no more.
+const uint V_KEYS = BK / 4u * (V_PADDED / 8u) < gl_WorkGroupSize.x ? 2u : 4u;
+const uint V_BLOCKS = BK / V_KEYS * (V_PADDED / 8u);
+const uint V_LOADS = (V_BLOCKS + gl_WorkGroupSize.x - 1u) / gl_WorkGroupSize.x;
+// Whether registers are enough to read values before keys are kept.
+const bool TOGETHER = K_LOADS + V_LOADS * V_KEYS <= 8u;
 
-// Fills BK rows of sh_rows from row `to` on, eight elements at a time. A row whose bit is not set becomes zeros: what lies in
-// its memory must not reach a product.
-#define HEED_STAGE(name, scalars, vectors)                                                                         \
-  void name(uint to, uint at, uint stride, uint bits) {                                                            \
-    bool whole = is_whole(at, stride, D_K);                                                                        \
-    for (uint n = gl_LocalInvocationID.x; n < BK * (K_PADDED / 8u); n += gl_WorkGroupSize.x) {                     \
-      uint row = n / (K_PADDED / 8u), d = n % (K_PADDED / 8u) * 8u, from = at + row * stride + d;                  \
-      bool wanted = d < D_K && ((bits >> row) & 1u) != 0u;                                                         \
-      uvec4 eight = uvec4(0u);                                                                                     \
-      if (wanted && whole) eight = vectors[from / 8u];                                                             \
-      if (wanted && !whole) {                                                                                      \
-        [[unroll]] for (uint c = 0u; c < 4u; ++c) {                                                                \
-          f16vec2 two = f16vec2(0.0);                                                                              \
-          if (d + 2u * c < D_K) two.x = scalars[from + 2u * c];                                                    \
-          if (d + 2u * c + 1u < D_K) two.y = scalars[from + 2u * c + 1u];                                          \
-          eight[c] = packFloat2x16(two);                                                                           \
-        }                                                                                                          \
-      }                                                                                                            \
-      sh_rows[(to + row) * K_ROW + d / 8u] = eight;                                                                \
-    }                                                                                                              \
+// One octet of a row that starts at `at`. No load is behind a branch, behind which a compiler may wait for each: what the
+// operand does not have is read elsewhere in it.
+#define HEED_READ8(name, scalars, vectors, SIZE)                                \
+  uvec4 name(uint at, uint d) {                                                 \
+    if (WHOLE) return vectors[(at + (d < SIZE ? d : 0u)) / 8u];                 \
+    uvec4 eight = uvec4(0u);                                                    \
+    [[unroll]] for (uint c = 0u; c < 8u; ++c) {                                 \
+      uint element = uint(scalars[at + min(d + c, SIZE - 1u)]);                 \
+      eight[c / 2u] |= (d + c < SIZE ? element : 0u) << (c % 2u * 16u);         \
+    }                                                                           \
+    return eight;                                                               \
   }
-HEED_STAGE(stage_queries, q, q16)
-HEED_STAGE(stage_keys, k, k16)
+HEED_READ8(octet_of_q, q_bits, q16, D_K)
+HEED_READ8(octet_of_k, k_bits, k16, D_K)
+HEED_READ8(octet_of_v, v_bits, v16, D_V)
 
-// Ways in which stage_values changes values. NaN counts as both infinities.
+// All bits if bit `row` is set and the octet lies in a row of `size` elements, else none.
+uint kept_bits(uint bits, uint row, uint octet, uint size) {
+  uint all = 0u - ((bits >> row) & 1u);
+  return octet * 8u < size ? all : 0u;
+}
+
+// Puts an invocation's octet into sh_rows from row `to` on. A row whose bit is not set becomes zeros: what lies in its memory must
+// not reach a product.
+void keep_octet(uint load, uvec4 eight, uint to, uint bits) {
+  uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, row = i / (K_PADDED / 8u), octet = i % (K_PADDED / 8u);
+  if (K_OCTETS % gl_WorkGroupSize.x == 0u || i < K_OCTETS)
+    sh_rows[(to + row) * K_ROW + octet] = eight & kept_bits(bits, row, octet, D_K);
+}
+
+// `read` reads the first `count`, at least one, of BK rows, and keep_rows keeps them. Where operands are not aligned, `carry` reads and
+// keeps one octet after the other instead.
+uvec4 next_rows[WHOLE ? K_LOADS : 1u];
+#define HEED_ROWS(next, read, carry, octet_of)                                                               \
+  uvec4 next(uint load, uint at, uint stride, uint count) {                                                  \
+    uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, row = min(i / (K_PADDED / 8u), count - 1u); \
+    return octet_of(at + row * stride, i % (K_PADDED / 8u) * 8u);                                            \
+  }                                                                                                          \
+  void read(uint at, uint stride, uint count) {                                                              \
+    if (!WHOLE) return;                                                                                      \
+    [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) next_rows[load] = next(load, at, stride, count); \
+  }                                                                                                          \
+  void carry(uint at, uint stride, uint count, uint to, uint bits) {                                         \
+    if (WHOLE) return;                                                                                       \
+    [[dont_unroll]] for (uint load = 0u; load < K_LOADS; ++load)                                             \
+      keep_octet(load, next(load, at, stride, count), to, bits);                                             \
+  }
+HEED_ROWS(next_of_q, read_queries, carry_queries, octet_of_q)
+HEED_ROWS(next_of_k, read_keys, carry_keys, octet_of_k)
+
+void keep_rows(uint to, uint bits) {
+  if (!WHOLE) return;
+  [[unroll]] for (uint load = 0u; load < K_LOADS; ++load) keep_octet(load, next_rows[load], to, bits);
+}
+
+// Ways in which keep_block changes values. NaN counts as both infinities.
 #define PICK_ALL 0u             // all stay as they are
 #define PICK_FINITE 1u          // infinities and NaN become 0
 #define PICK_INFINITE 2u        // infinity becomes 1, all else 0
 #define PICK_MINUS_INFINITE 3u  // minus infinity becomes 1, all else 0
 
-bool is_strange_half(uint half_bits) { return (half_bits & 0x7c00u) == 0x7c00u; }
-bool has_strange_half(uint word) { return is_strange_half(word) || is_strange_half(word >> 16); }
+// Bits of the two numbers of a word: the parts of each, 1, and the lowest of the exponent. What is added to them below does not
+// carry from one number to the other.
+#ifdef A_BFLOAT
+const uint EXPONENTS = 0x7f807f80u, FRACTIONS = 0x007f007fu, ONES = 0x3f80u, LOWEST_OF_EXPONENTS = 0x00800080u;
+#else
+const uint EXPONENTS = 0x7c007c00u, FRACTIONS = 0x03ff03ffu, ONES = 0x3c00u, LOWEST_OF_EXPONENTS = 0x04000400u;
+#endif
+const uint SIGNS = 0x80008000u;
 
-uint picked_half(uint pick, uint half_bits) {
-  if (pick == PICK_FINITE) return is_strange_half(half_bits) ? 0u : half_bits;
-  bool nan = (half_bits & 0x3ffu) != 0u, negative = (half_bits & 0x8000u) != 0u;
-  return is_strange_half(half_bits) && (nan || negative == (pick == PICK_MINUS_INFINITE)) ? 0x3c00u : 0u;
-}
-// The same for the two halves of a word.
+// The sign bit of each number in a word that is infinite or NaN; other bits may be set, too.
+uint strange_of(uint word) { return (word & EXPONENTS) + LOWEST_OF_EXPONENTS; }
+
 uint picked(uint pick, uint word) {
-  return pick == PICK_ALL ? word : picked_half(pick, word & 0xffffu) | picked_half(pick, word >> 16) << 16;
+  if (pick == PICK_ALL) return word;
+  uint strange = strange_of(word) & SIGNS;
+  if (pick == PICK_FINITE) return word & ~((strange >> 15) * 0xffffu);
+  uint nan = (word & FRACTIONS) + 0x7fff7fffu, sign = pick == PICK_INFINITE ? ~word : word;
+  return ((strange & (nan | sign)) >> 15) * ONES;
 }
 
-// Fills sh_v column by column. Matrix units read both factors of a product along the sum, here the keys; since values
-// are turned here, once, every subgroup reads many keys at a time. Returns whether this invocation has read an infinite
-// or NaN value, if `watched`.
-bool stage_values(uint at, uint stride, uint bits, bool watched, uint pick) {
-  bool strange = false;
-  if (!is_whole(at, stride, D_V)) {
-    for (uint n = gl_LocalInvocationID.x; n < BK * V_PADDED; n += gl_WorkGroupSize.x) {
-      uint row = n / V_PADDED, d = n % V_PADDED;
-      bool wanted = d < D_V && ((bits >> row) & 1u) != 0u;
-      uint word = wanted ? packFloat2x16(f16vec2(v[at + row * stride + d], float16_t(0.0))) : 0u;
-      if (watched && has_strange_half(word)) strange = true;
-      sh_v[d * V_ROW + row / 4u][row % 4u] = unpackFloat2x16(picked(pick, word)).x;
-    }
-    return strange;
-  }
-  // Invocations that store at a time have the same quads of several octets of columns. They begin with different columns of
+void next_of_v(uint load, uint at, uint stride, uint count, out uvec4 eight[V_KEYS]) {
+  uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x;
+  [[unroll]] for (uint key = 0u; key < V_KEYS; ++key)
+    eight[key] = octet_of_v(at + min(i % (BK / V_KEYS) * V_KEYS + key, count - 1u) * stride, i / (BK / V_KEYS) * 8u);
+}
+
+// Puts an invocation's block into sh_v column by column. Matrix units read both factors of a product along the sum, here the
+// keys; since values are turned here, once, every subgroup reads many keys at a time. A key whose bit is not set becomes zeros.
+// Returns whether a value is infinite or NaN, if `watched`.
+bool keep_block(uint load, uvec4 eight[V_KEYS], uint bits, bool watched, uint pick) {
+  uint i = gl_LocalInvocationID.x + load * gl_WorkGroupSize.x, first = i % (BK / V_KEYS) * V_KEYS, octet = i / (BK / V_KEYS);
+  uint strange = 0u, quad = first / 4u;
+  // Invocations that store at a time have the same keys of several octets of columns. They begin with different columns of
   // these, since columns eight apart lie in the same banks.
-  const uint quads = BK / 4u;  // of keys
-  for (uint n = gl_LocalInvocationID.x; n < quads * (V_PADDED / 8u); n += gl_WorkGroupSize.x) {
-    uint quad = n % quads, octet = n / quads, d = octet * 8u;
-    bool by_four = (octet & 1u) != 0u, by_two = quads < 8u && (octet & 2u) != 0u;
-    uint first = (by_four ? 4u : 0u) | (by_two ? 2u : 0u);
-    uvec4 eight[4];
-    [[unroll]] for (uint key = 0u; key < 4u; ++key) {
-      bool wanted = d < D_V && ((bits >> (quad * 4u + key)) & 1u) != 0u;
-      eight[key] = wanted ? v16[(at + (quad * 4u + key) * stride + d) / 8u] : uvec4(0u);
-      [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-        if (watched && has_strange_half(eight[key][c])) strange = true;
-        eight[key][c] = picked(pick, eight[key][c]);
-      }
-      if (by_four) eight[key] = eight[key].zwxy;
-      if (by_two) eight[key] = eight[key].yxwz;
+  bool by_four = (octet & 1u) != 0u, by_two = BK < 32u && (octet & 2u) != 0u;
+  uint four = by_four ? 4u : 0u, two = by_two ? 2u : 0u;
+  uint to[2] = {(octet * 8u + four) * V_ROW + quad, (octet * 8u + 4u - four) * V_ROW + quad};
+  [[unroll]] for (uint key = 0u; key < V_KEYS; ++key) {
+    eight[key] &= kept_bits(bits, first + key, octet, D_V);
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+      if (watched) strange |= strange_of(eight[key][c]);
+      eight[key][c] = picked(pick, eight[key][c]);
     }
+    if (by_four) eight[key] = eight[key].zwxy;
+    if (by_two) eight[key] = eight[key].yxwz;
+  }
+  if (V_BLOCKS % gl_WorkGroupSize.x == 0u || i < V_BLOCKS) {
     [[unroll]] for (uint c = 0u; c < 8u; ++c) {
-      f16vec4 column;
-      [[unroll]] for (uint key = 0u; key < 4u; ++key) column[key] = unpackFloat2x16(eight[key][c / 2u])[c % 2u];
-      sh_v[(d + (c ^ first)) * V_ROW + quad] = column;
+      uvec2 column;  // a word of two keys
+      [[unroll]] for (uint key = 0u; key < V_KEYS; key += 2u) {
+        uint a = eight[key][c / 2u], b = eight[key + 1u][c / 2u];
+        column[key / 2u] = c % 2u == 0u ? (a & 0xffffu) | b << 16 : a >> 16 | (b & 0xffff0000u);
+      }
+      uint at = to[c / 4u] + (c / 2u % 2u == 0u ? two : 2u - two) * V_ROW + c % 2u * V_ROW;
+      if (V_KEYS == 4u) sh_v[at] = column;
+      else sh_v[at][first / 2u % 2u] = column.x;
+    }
+  }
+  return (strange & SIGNS) != 0u;
+}
+
+// As read_keys and so on, for a tile of values.
+uvec4 next_values[(WHOLE ? V_LOADS : 1u) * V_KEYS];
+void read_values(uint at, uint stride, uint count) {
+  if (!WHOLE) return;
+  [[unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
+    uvec4 eight[V_KEYS];
+    next_of_v(load, at, stride, count, eight);
+    [[unroll]] for (uint key = 0u; key < V_KEYS; ++key) next_values[load * V_KEYS + key] = eight[key];
+  }
+}
+
+// Keeps what read_values has read, or reads it, too.
+bool keep_values(uint at, uint stride, uint count, uint bits, bool watched, uint pick) {
+  bool strange = false;
+  uvec4 eight[V_KEYS];
+  if (WHOLE) {
+    [[unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
+      [[unroll]] for (uint key = 0u; key < V_KEYS; ++key) eight[key] = next_values[load * V_KEYS + key];
+      if (keep_block(load, eight, bits, watched, pick)) strange = true;
+    }
+  } else {
+    [[dont_unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
+      next_of_v(load, at, stride, count, eight);
+      if (keep_block(load, eight, bits, watched, pick)) strange = true;
     }
   }
   return strange;
@@ -143,6 +234,7 @@ bool stage_values(uint at, uint stride, uint bits, bool watched, uint pick) {
 // Bits of the first `count` rows of a tile.
 uint first_bits(uint count) { return count == 0u ? 0u : 0xffffffffu >> (32u - min(count, 32u)); }
 
+// compile.sh makes bf16 of the float16_t of matrices, the only ones, where operands are that.
 coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> queries[HOLD_Q ? FM * FK : 1u];
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> logits[FM * FB];
 coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
@@ -151,8 +243,11 @@ void load_queries(Task t) {
   uint at = p.offset[0] + t.b * p.q_b + t.h * p.q_h + t.first_query * p.q_s;
   uint count = t.last_query - t.first_query + 1u;
   for (uint first = 0u; first < BM; first += BK) {
-    uint bits = first_bits(count > first ? count - first : 0u);
-    stage_queries(HOLD_Q ? 0u : first, at + first * p.q_s, p.q_s, bits);
+    uint here = count > first ? count - first : 0u;
+    uint from = at + (here == 0u ? 0u : first * p.q_s), to = HOLD_Q ? 0u : first;
+    read_queries(from, p.q_s, max(here, 1u));
+    keep_rows(to, first_bits(here));
+    carry_queries(from, p.q_s, max(here, 1u), to, first_bits(here));
     if (!HOLD_Q) continue;
     barrier();
     [[unroll]] for (uint i = 0u; i < FM; ++i) {
@@ -190,7 +285,9 @@ void make_logits() {
   } else {
     [[dont_unroll]] for (uint n = 0u; n < FK; ++n) multiply(n);
   }
-  barrier();  // logits replace keys that other subgroups read
+}
+
+void store_logits() {
   [[unroll]] for (uint i = 0u; i < FM; ++i)
     [[unroll]] for (uint j = 0u; j < FB; ++j)
       coopMatStore(logits[i * FB + j], sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + (wave_column() * BN + j * NS) / 4u,
@@ -216,23 +313,37 @@ void put_scale(uint row, float scale) {
     if (group_of(n) < NS / 4u) sh_rows[KEYS_AT + row * S_ROW + group_of(n)] = uvec4(floatBitsToUint(scale));
 }
 
+// Four weights as the matrix units take them.
+#ifdef A_BFLOAT
+// One bf16 would round them by 2^-8, as much again as the result is rounded when it is stored, so that they are two: the upper half
+// of the f32, and that of what remains. Less than 2^-14 is left out. NaN stays NaN in one of them.
+uvec2 take_term(inout vec4 weights) {
+  uvec4 bits = floatBitsToUint(weights);
+  weights -= uintBitsToFloat(bits & 0xffff0000u);
+  return uvec2(bits.x >> 16 | (bits.y & 0xffff0000u), bits.z >> 16 | (bits.w & 0xffff0000u));
+}
+#else
+uvec2 take_term(vec4 weights) {
+  f16vec4 rounded = f16vec4(weights);
+  return uvec2(packFloat2x16(rounded.xy), packFloat2x16(rounded.zw));
+}
+#endif
+
 // Turns the logits of row r, keys `tile` and on, into weights. Bit j of `kept`: the padding keeps key j of the tile.
 void weigh(uint r, Task t, uint tile, uint kept) {
   uint row = row_of(r), i = min(t.first_query + row, t.last_query);
   Sight sight = sight_of(t, i);
+  if (has(HEED_SOFTMAX_CAUSAL)) kept &= first_bits(max(sight.visible, tile) - tile);
+  if (WINDOW != 0u) kept &= ~first_bits(max(sight.passed, tile) - tile);
   vec4 values[VECS];
-  uint taking_part = 0u;
   float now_largest = largest[r];
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
     uint group = group_of(n);
     values[n] = uintBitsToFloat(sh_rows[KEYS_AT + row * S_ROW + group]) * SCALE;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      float value = values[n][c];
       uint j = group * 4u + c;
-      if (!has_weight(sight, tile + j, t.end, ((kept >> j) & 1u) != 0u, value)) continue;
-      taking_part |= 1u << (n * 4u + c);
-      values[n][c] = value;
-      now_largest = max(now_largest, value);
+      values[n][c] = logit_of(sight, tile + j, t.end, ((kept >> j) & 1u) == 0u, values[n][c]);
+      now_largest = max(now_largest, values[n][c]);
     }
   }
   [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u)
@@ -241,24 +352,27 @@ void weigh(uint r, Task t, uint tile, uint kept) {
   largest[r] = now_largest;
   subgroup_sync();  // weights replace logits that other lanes of the row read
   float sum = 0.0;
-  uvec4 eight;
+  uvec4 eight[TERMS];
   [[unroll]] for (uint n = 0u; n < VECS; ++n) {
     uint group = group_of(n);
     vec4 weights;
     [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      float weight = ((taking_part >> (n * 4u + c)) & 1u) != 0u ? exp(SUBTRACT_FIRST(values[n][c], now_largest)) : 0.0;
+      float weight = exp(SUBTRACT_FIRST(values[n][c], now_largest));
+      weight = is_minus_infinity(values[n][c]) ? 0.0 : weight;
       sum += weight;
       if (has(HEED_ATTENTION_DROPOUT) && dropout_word(t.bh * p.s_q + i, tile + group * 4u + c) < DROPOUT_THRESHOLD)
         weight = 0.0;
       weights[c] = weight * ONE;
     }
-    f16vec4 rounded = f16vec4(weights);
-    uint words[2] = {packFloat2x16(rounded.xy), packFloat2x16(rounded.zw)};
-    if (VECS == 1u) {
-      [[unroll]] for (uint c = 0u; c < 2u; ++c) sh_rows[KEYS_AT + row * S_ROW + WEIGHTS_AT + group / 2u][group % 2u * 2u + c] = words[c];
-    } else {
-      eight = n % 2u == 0u ? uvec4(words[0], words[1], 0u, 0u) : uvec4(eight.xy, words[0], words[1]);
-      if (n % 2u == 1u) sh_rows[KEYS_AT + row * S_ROW + WEIGHTS_AT + group / 2u] = eight;
+    [[unroll]] for (uint term = 0u; term < TERMS; ++term) {
+      uvec2 words = take_term(weights);
+      uint at = KEYS_AT + row * S_ROW + WEIGHTS_AT + term * (BK / 8u) + group / 2u;
+      if (VECS == 1u) {
+        [[unroll]] for (uint c = 0u; c < 2u; ++c) sh_rows[at][group % 2u * 2u + c] = words[c];
+      } else {
+        eight[term] = n % 2u == 0u ? uvec4(words, 0u, 0u) : uvec4(eight[term].xy, words);
+        if (n % 2u == 1u) sh_rows[at] = eight[term];
+      }
     }
   }
   [[unroll]] for (uint step = 1u; step < ROW_LANES; step *= 2u) sum += subgroupShuffleXor(sum, step * ROWS_AT_ONCE);
@@ -276,16 +390,20 @@ void scale_sums() {
 }
 
 void mix_values() {
-  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
+  coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM * TERMS];
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
   for (uint key = 0u; key < BK; key += KS) {
-    [[unroll]] for (uint i = 0u; i < FM; ++i)
-      coopMatLoad(left[i], sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + WEIGHTS_AT + key / 8u, S_ROW,
+    [[unroll]] for (uint i = 0u; i < FM * TERMS; ++i)
+      coopMatLoad(left[i], sh_rows,
+                  KEYS_AT + (wave_row() + i / TERMS * MS) * S_ROW + WEIGHTS_AT + i % TERMS * (BK / 8u) + key / 8u, S_ROW,
                   gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint j = 0u; j < FN; ++j) {
       coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
                   gl_CooperativeMatrixLayoutColumnMajor);
-      [[unroll]] for (uint i = 0u; i < FM; ++i) sums[i * FN + j] = coopMatMulAdd(left[i], right, sums[i * FN + j]);
+      [[unroll]] for (uint i = 0u; i < FM * TERMS; ++i) {
+        uint sum = i / TERMS * FN + j;
+        sums[sum] = coopMatMulAdd(left[i], right, sums[sum]);
+      }
     }
   }
 }
@@ -296,29 +414,28 @@ void add_infinities(float infinity) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left;
   coopmat<float16_t, gl_ScopeSubgroup, KS, NS, gl_MatrixUseB> right;
   coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> found;
-  [[unroll]] for (uint i = 0u; i < FM; ++i) {
-    uint place = (wave_row() + i * MS) * S_ROW + mine;
-    [[unroll]] for (uint j = 0u; j < FN; ++j) {
-      found = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
-      [[dont_unroll]] for (uint key = 0u; key < BK; key += KS) {
-        coopMatLoad(left, sh_rows, KEYS_AT + (wave_row() + i * MS) * S_ROW + WEIGHTS_AT + key / 8u, S_ROW,
-                    gl_CooperativeMatrixLayoutRowMajor);
-        coopMatLoad(right, sh_v, (wave_column() * FN + j) * NS * V_ROW + key / 4u, V_ROW,
-                    gl_CooperativeMatrixLayoutColumnMajor);
-        found = coopMatMulAdd(left, right, found);
-      }
-      coopMatStore(found, sh_rows, KEYS_AT + place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      subgroup_sync();
-      for (uint e = gl_SubgroupInvocationID; e < MS * NS / 4u; e += LANES) {
-        uint at = place + e / (NS / 4u) * S_ROW + e % (NS / 4u);
-        [[unroll]] for (uint c = 0u; c < 4u; ++c)
-          sh_rows[KEYS_AT + at][c] = uintBitsToFloat(sh_rows[KEYS_AT + at][c]) == 0.0 ? 0u : floatBitsToUint(infinity);
-      }
-      subgroup_sync();
-      coopMatLoad(found, sh_rows, KEYS_AT + place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
-      sums[i * FN + j] = sums[i * FN + j] + found;
-      subgroup_sync();
+  [[dont_unroll]] for (uint n = 0u; n < FM * FN; ++n) {
+    uint row = wave_row() + n / FN * MS, place = KEYS_AT + row * S_ROW + mine;
+    found = coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>(0.0);
+    [[dont_unroll]] for (uint key = 0u; key < BK; key += KS) {
+      coopMatLoad(left, sh_rows, KEYS_AT + row * S_ROW + WEIGHTS_AT + key / 8u, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(right, sh_v, (wave_column() * FN + n % FN) * NS * V_ROW + key / 4u, V_ROW,
+                  gl_CooperativeMatrixLayoutColumnMajor);
+      found = coopMatMulAdd(left, right, found);
     }
+    coopMatStore(found, sh_rows, place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+    subgroup_sync();
+    for (uint e = gl_SubgroupInvocationID; e < MS * NS / 4u; e += LANES) {
+      uint at = place + e / (NS / 4u) * S_ROW + e % (NS / 4u);
+      [[unroll]] for (uint c = 0u; c < 4u; ++c)
+        sh_rows[at][c] = uintBitsToFloat(sh_rows[at][c]) == 0.0 ? 0u : floatBitsToUint(infinity);
+    }
+    subgroup_sync();
+    coopMatLoad(found, sh_rows, place, S_ROW, gl_CooperativeMatrixLayoutRowMajor);
+    // Picks a sum by constant indices: sums that are indexed at run time would leave the registers.
+    [[unroll]] for (uint sum = 0u; sum < FM * FN; ++sum)
+      if (sum == n) sums[sum] = sums[sum] + found;
+    subgroup_sync();
   }
 }
 
@@ -344,7 +461,7 @@ void finish(uint r, Task t) {
 void store_sums(Task t) {
   uint mine = wave_column() * NS / 4u;
   for (uint j = 0u; j < FN; ++j) {
-    // Picks a column by constant indices: sums that are indexed at run time would leave the registers.
+    // Picks a column by constant indices, as add_infinities does.
     [[unroll]] for (uint n = 0u; n < FN; ++n) {
       if (n != j) continue;
       [[unroll]] for (uint i = 0u; i < FM; ++i)
@@ -389,31 +506,42 @@ void main() {
       if (kept == 0u && !has(HEED_SOFTMAX_FILL)) continue;
     }
     uint wanted = has(HEED_SOFTMAX_FILL) ? in_range : kept;
-    stage_keys(KEYS_AT / K_ROW, k_base + tile * p.k_s, p.k_s, wanted);
-    uint v_tile = v_base + tile * p.v_s;
+    uint k_tile = k_base + tile * p.k_s, v_tile = v_base + tile * p.v_s;
     bool watched = may_hide(t, tile, tile + count);
-    bool strange = stage_values(v_tile, p.v_s, wanted, watched, PICK_ALL);
+    read_keys(k_tile, p.k_s, count);
+    if (TOGETHER) read_values(v_tile, p.v_s, count);
+    keep_rows(KEYS_AT / K_ROW, wanted);
+    carry_keys(k_tile, p.k_s, count, KEYS_AT / K_ROW, wanted);
+    if (!TOGETHER) read_values(v_tile, p.v_s, count);
+    bool strange = keep_values(v_tile, p.v_s, count, wanted, watched, PICK_ALL);
     if (watched) put_strange(strange);
     barrier();
-    strange = watched && any_strange();
-    if (strange) {
-      stage_values(v_tile, p.v_s, wanted, false, PICK_FINITE);
-      barrier();
-    }
     make_logits();
+    barrier();  // logits replace keys that other subgroups read
+    strange = watched && any_strange();
+    store_logits();
+    
     sync();
     [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) weigh(r, t, tile, kept);
     sync();
     scale_sums();
-    mix_values();
-    barrier();
-    if (strange) {
-      [[dont_unroll]] for (uint pick = PICK_INFINITE; pick <= PICK_MINUS_INFINITE; ++pick) {
-        stage_values(v_tile, p.v_s, wanted, false, pick);
-        barrier();
-        add_infinities(uintBitsToFloat(pick == PICK_INFINITE ? 0x7f800000u : 0xff800000u));
+    if (!may_hide()) {
+      mix_values();
+      barrier();
+      continue;
+    }
+    // Strange values are mixed in three turns.
+    [[dont_unroll]] for (uint pick = strange ? PICK_FINITE : PICK_ALL; pick <= PICK_MINUS_INFINITE; ++pick) {
+      if (strange) {
+        if (pick == PICK_FINITE) barrier();  // values replace those that other subgroups may still read
+        read_values(v_tile, p.v_s, count);
+        keep_values(v_tile, p.v_s, count, wanted, false, pick);
         barrier();
       }
+      if (pick <= PICK_FINITE) mix_values();
+      else add_infinities(uintBitsToFloat(pick == PICK_INFINITE ? 0x7f800000u : 0xff800000u));
+      barrier();
+      if (pick == PICK_ALL) break;
     }
   }
 

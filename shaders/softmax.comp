@@ -28,7 +28,6 @@ HEED_LOAD_GROUP(load_bias, bias, bias4)
 HEED_STORE_GROUP(store_result, result, result4)
 
 const float LOWEST = -3.402823466e38;
-#define MINUS_INFINITY uintBitsToFloat(0xff800000u)
 
 struct Row {
   uint x, key_padding, mask, bias;  // where the row starts in each operand

@@ -128,13 +128,17 @@ Status select_attention(const Select& select) {
   if (candidates.count == 0)
     return select.unsupported(
         "no fused kernel, which alone gives the log-sum-exp: d_k and d_v must be constants up to 256");
-  Vec4 known = Vec4::Always;
-  for (const size_t input : {in::kQuery, in::kKey, in::kValue})
-    known = worse(known, vec4_of(select, node.inputs[input]));
-  add_kept(select, candidates, keep_some(need, heads, candidates), known, [&](const Candidate& candidate, bool vec4) {
+  const auto known = [&](int64_t width) {
+    Vec4 worst = Vec4::Always;
+    for (const size_t input : {in::kQuery, in::kKey, in::kValue})
+      worst = worse(worst, vec4_of(select, node.inputs[input], width));
+    return worst;
+  };
+  const auto add_both = [&](const Candidate& candidate, bool vec4) {
     add(select, heads, candidate, vec4);
     add_partial(select, heads, candidate, select.kernels->count - 1);
-  });
+  };
+  add_kept(select, candidates, keep_some(need, heads, candidates), known(4), add_both, known(8));
   if (node.workspace.valid()) add_combine(select, heads);
   return Status::Ok;
 }
@@ -144,8 +148,8 @@ void emit_attention(const Emit& emit) {
   const View q = emit.in(in::kQuery), k = emit.in(in::kKey), v = emit.in(in::kValue);
   const AttentionParams p = params_of(emit, q, k, v);
   const Heads heads = {q.dim[3], v.dim[3]};
-  const Problem problem = {q.dim[2], k.dim[2], q.dim[0] * q.dim[1], std::max(heads.d_k, heads.d_v),
-                           is_vec4(q) && is_vec4(k) && is_vec4(v)};
+  const auto whole = [&](int64_t width) { return is_vec4(q, width) && is_vec4(k, width) && is_vec4(v, width); };
+  const Problem problem = {q.dim[2], k.dim[2], q.dim[0] * q.dim[1], std::max(heads.d_k, heads.d_v), whole(4), whole(8)};
   const uint32_t kernel = choose(emit.kernels, problem);
   const Work work = {problem, heads, emit.kernels.uses[kernel]};
   const Splits splits = splits_of(emit, work);

@@ -24,7 +24,7 @@ Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, cons
 // The sizes of an attention in one run.
 struct Problem {
   int64_t queries = 1, keys = 1, heads = 1, head_size = 1;
-  bool vec4 = false;  // queries, keys and values can be read four elements at a time
+  bool vec4 = false, vec8 = false;  // queries, keys and values can be read four, or eight, elements at a time
 
   // Traits::rows counts the queries of a workgroup. The unit is the time of a workgroup of attention.comp for few queries.
   double cost(const Traits& traits) const {

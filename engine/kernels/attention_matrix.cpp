@@ -37,7 +37,7 @@ struct Fit {
   const Tile& tile;
   const MatrixSize& size;
   const Heads& heads;
-  uint32_t lanes;
+  uint32_t lanes, terms;
 
   bool hold_queries() const {
     const int64_t padded = align_up<int64_t>(heads.d_k, std::max(size.k, 8u));
@@ -47,7 +47,7 @@ struct Fit {
   uint32_t shared_bytes() const {
     using uint = uint32_t;
     const uint D_K = u32(heads.d_k), D_V = u32(heads.d_v), WAVES_M = tile.waves_m, WAVES_N = tile.waves_n, WM = tile.wm,
-               BK = tile.bk, NS = size.n, KS = size.k;
+               BK = tile.bk, NS = size.n, KS = size.k, TERMS = terms;
     const bool HOLD_Q = hold_queries();
     uint bytes = 4 * (HEED_KEPT_TURNS + HEED_STRANGE_TURNS);
 #include "shared/attention_matrix_memory.inc"
@@ -63,33 +63,45 @@ struct Fit {
   }
 };
 
-constexpr const char* kWhy = "fused, on matrix units, online softmax over key tiles; f16 storage, f32 sums";
+// The numbers of one type on matrix units. A weight is one f16 or the sum of two bf16.
+struct Type {
+  KernelId id;
+  uint32_t terms;
+  const char *why, *no_size, *failed, *no_shuffle, *no_memory;
+};
+#define HEED_NOT_ON_MATRIX_UNITS(type, reason) \
+  "fused, online softmax over key tiles; " type " storage, f32 sums; not on matrix units: " reason
+#define HEED_MATRIX_TYPE(id, terms, type, weights)                                                 \
+  {id,                                                                                             \
+   terms,                                                                                          \
+   "fused, on matrix units, online softmax over key tiles; " type " storage, " weights "f32 sums", \
+   HEED_NOT_ON_MATRIX_UNITS(type, "they have no size for " type),                                  \
+   HEED_NOT_ON_MATRIX_UNITS(type, "failed the self-test"),                                         \
+   HEED_NOT_ON_MATRIX_UNITS(type, "no subgroup shuffles"),                                         \
+   HEED_NOT_ON_MATRIX_UNITS(type, "too little shared memory")}
+constexpr Type kHalf = HEED_MATRIX_TYPE(KernelId::AttentionF16Matrix, 1, "f16", ""),
+               kBfloat = HEED_MATRIX_TYPE(KernelId::AttentionBf16Matrix, 2, "bf16", "weights of two terms, ");
 
 }  // namespace
 
-bool is_matrix(const KernelKey& key) { return key.id == KernelId::AttentionF16Matrix; }
+bool is_matrix(const KernelKey& key) { return key.id == kHalf.id || key.id == kBfloat.id; }
 
 const char* list_matrix(const Asked& asked, Candidates* candidates) {
   const Capabilities& device = asked.device;
   if (device.matrix.m == 0 || !is_16_bit_float(asked.dtype)) return nullptr;
-  if (asked.dtype == DType::BF16)
-    return "fused, online softmax over key tiles; bf16 storage, f32 sums; not on matrix units, whose kernels "
-           "take f16";
-  if (!device.allows(KernelId::AttentionF16Matrix))
-    return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: failed the "
-           "self-test";
-  if (!device.subgroup_shuffle)
-    return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: no subgroup "
-           "shuffles";
+  const Type& type = asked.dtype == DType::BF16 ? kBfloat : kHalf;
+  const MatrixSize& size = asked.dtype == DType::BF16 ? device.bfloat_matrix : device.matrix;
+  if (size.m == 0) return type.no_size;
+  if (!device.allows(type.id)) return type.failed;
+  if (!device.subgroup_shuffle) return type.no_shuffle;
   const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
   for (const Tile& tile : kTiles) {
-    const MatrixSize& size = device.matrix;
-    const Fit fit = {tile, size, asked.heads, device.matrix_subgroup};
+    const Fit fit = {tile, size, asked.heads, device.matrix_subgroup, type.terms};
     if (!tile.suits(asked.heads, device.software) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
         tile.waves() * device.matrix_subgroup > device.max_invocations)
       continue;
-    Candidate& one =
-        add_queries(candidates, KernelId::AttentionF16Matrix, tile.waves() * device.matrix_subgroup, tile.queries());
+    Candidate& one = add_queries(candidates, type.id, tile.waves() * device.matrix_subgroup, tile.queries());
+    one.reads_vec4 = one.traits.octets = true;
     one.traits.start = tile.start * slower;
     one.traits.group = tile.each * tile.queries() * slower;
     one.set(MatrixSpec::WAVES_M, tile.waves_m)
@@ -102,11 +114,10 @@ const char* list_matrix(const Asked& asked, Candidates* candidates) {
         .set(MatrixSpec::LANES, fit.lanes)
         .set(MatrixSpec::HOLD_Q, fit.hold_queries());
     one.key.subgroup = device.matrix_subgroup;
-    one.why = kWhy;
+    one.why = type.why;
   }
   if (candidates->count > 0) return nullptr;
-  return "fused, online softmax over key tiles; f16 storage, f32 sums; not on matrix units: too little "
-         "shared memory";
+  return type.no_memory;
 }
 
 }  // namespace heed::kernels::attention

@@ -7,7 +7,8 @@
 // At compile, keep says which candidates a plan needs; at record, choose takes one of those. Both are pure functions,
 // and prefer the kernel that was measured to be the fastest for a class of sizes (Tuning) to the one that costs least.
 //
-// A Problem is one run of a pass:  double cost(const Traits&) const;  uint32_t size_class() const;  bool vec4.
+// A Problem is one run of a pass:  double cost(const Traits&) const;  uint32_t size_class() const;  bool vec4, and vec8 where
+// kernels have Traits::octets.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,8 @@ struct Candidate {
   KernelKey key;  // without the constants that all kernels of the operation share
   Traits traits;
   const char* why = "";
-  bool reads_vec4 = false;         // it is two kernels: one that reads four elements at a time, one for other operands
+  bool reads_vec4 =
+      false;  // it is two kernels: one that reads four elements (Traits::octets: eight) at a time, one for other operands
   int64_t most_split = INT64_MAX;  // rows, at most, of a run that takes it and splits its work
 
   Candidate& set(size_t constant, uint32_t value) {
@@ -85,8 +87,11 @@ bool is_measured(const Traits& traits, const Problem& problem) {
   return traits.tuned != 0 && (traits.tuned >> problem.size_class() & 1) != 0;
 }
 
-inline bool can_read(const Traits& traits, bool vec4) {
-  return traits.reads == Traits::Reads::Any || (traits.reads == Traits::Reads::Vec4) == vec4;
+template <class Problem>
+bool can_read(const Traits& traits, const Problem& problem) {
+  bool whole = problem.vec4;
+  if constexpr (requires { problem.vec8; }) whole = traits.octets ? problem.vec8 : problem.vec4;
+  return traits.reads == Traits::Reads::Any || (traits.reads == Traits::Reads::Vec4) == whole;
 }
 
 // Bit i is set if the plan needs candidate i: at some size it was measured to be the fastest, or no other kernel that
@@ -114,9 +119,11 @@ uint32_t keep(const Need& need, const Candidates& candidates, double worth, cons
   return by_cost | measured;
 }
 
-// Calls add(candidate, vec4) for each kernel that the plan needs: twice where only a run tells how its operands lie.
+// Calls add(candidate, vec4) for each kernel that the plan needs: twice where only a run tells how its operands lie. `known8`: what is
+// known of eight elements.
 template <class Add>
-void add_kept(const Select& select, const Candidates& candidates, uint32_t kept, Vec4 known, const Add& add) {
+void add_kept(const Select& select, const Candidates& candidates, uint32_t kept, Vec4 known, const Add& add,
+              Vec4 known8 = Vec4::Never) {
   select.kernels->overflowed |= candidates.overflowed;
   for (uint32_t i = 0; i < candidates.count; ++i) {
     if ((kept >> i & 1) == 0) continue;
@@ -125,7 +132,7 @@ void add_kept(const Select& select, const Candidates& candidates, uint32_t kept,
       add(candidate, false);
       continue;
     }
-    add_vec4_kernels(known, [&](bool vec4, Traits::Reads reads) {
+    add_vec4_kernels(candidate.traits.octets ? known8 : known, [&](bool vec4, Traits::Reads reads) {
       Candidate one = candidate;
       one.traits.reads = reads;
       add(one, vec4);
@@ -144,7 +151,7 @@ uint32_t choose(const KernelList& kernels, const Problem& problem, uint32_t inpu
   };
   for (uint32_t i = 0; i < kernels.count; ++i) {
     const KernelUse& use = kernels.uses[i];
-    if (use.role != KernelUse::Role::Whole || use.input != input || !can_read(use.traits, problem.vec4)) continue;
+    if (use.role != KernelUse::Role::Whole || use.input != input || !can_read(use.traits, problem)) continue;
     // A single kernel needs no costs.
     if (first == kNoKernel) {
       first = i;

@@ -127,7 +127,8 @@ struct Traits {
   bool in_waves = true;            // workgroups run side by side on the cores; a wave lasts as long as its slowest one
   // Two kernels may do the same: one for operands that can be read four elements at a time, one for all others.
   enum class Reads : uint8_t { Any, Vec4, Others } reads = Reads::Any;
-  uint64_t tuned = 0;  // bit i: it was measured to be the fastest of the pass's kernels for sizes of class i
+  bool octets = false;  // it is eight elements at a time instead
+  uint64_t tuned = 0;   // bit i: it was measured to be the fastest of the pass's kernels for sizes of class i
 };
 
 // One kernel a pass may use, with its bindings 0..buffer_count-1 in order.

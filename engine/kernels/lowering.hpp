@@ -109,16 +109,17 @@ void put(uint32_t (&target)[N], const std::array<int64_t, kMaxRank>& from, int s
   for (size_t i = 0; i < N; ++i) target[i] = u32(from[static_cast<size_t>(kMaxRank - skip) - N + i]);
 }
 
-// --- Operands that are read four elements at a time
+// --- Operands that are read four elements at a time, or another `width`
 
 // Whether a view can be read so: its last dimension is dense, and the length of that, the distances of rows and the
-// offset are multiples of four elements.
-bool is_vec4(const View& view);
+// offset are multiples of as many elements.
+bool is_vec4(const View& view, int64_t width = 4);
 // Whether is_vec4 will hold, as far as compile knows: strides that depend on extents and the places of the host's
 // buffers come with each run.
 enum class Vec4 : uint8_t { Never, AtSomeRuns, Always };
-Vec4 vec4_of(const Select& select, Tensor tensor);
-Vec4 vec4_of(const Select& select, const TensorInfo& info);  // for a view that is no tensor of the graph
+Vec4 vec4_of(const Select& select, Tensor tensor, int64_t width = 4);
+Vec4 vec4_of(const Select& select, const TensorInfo& info,
+             int64_t width = 4);  // for a view that is no tensor of the graph
 inline Vec4 worse(Vec4 a, Vec4 b) { return a < b ? a : b; }
 // Calls add(vec4, reads) for each kernel that is needed: the one that reads four elements at a time, the other, or
 // both.

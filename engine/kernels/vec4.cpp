@@ -2,22 +2,22 @@
 
 namespace heed::kernels {
 
-bool is_vec4(const View& view) {
+bool is_vec4(const View& view, int64_t width) {
   const int last = view.rank - 1;
-  if (view.rank < 1 || view.stride[last] != 1 || view.dim[last] % 4 != 0 || view.offset % 4 != 0) return false;
+  if (view.rank < 1 || view.stride[last] != 1 || view.dim[last] % width != 0 || view.offset % width != 0) return false;
   for (int i = 0; i < last; ++i)
-    if (view.dim[i] > 1 && view.stride[i] % 4 != 0) return false;
+    if (view.dim[i] > 1 && view.stride[i] % width != 0) return false;
   return true;
 }
 
-Vec4 vec4_of(const Select& select, Tensor tensor) {
-  return tensor.valid() ? vec4_of(select, select.schedule.info(tensor)) : Vec4::Always;
+Vec4 vec4_of(const Select& select, Tensor tensor, int64_t width) {
+  return tensor.valid() ? vec4_of(select, select.schedule.info(tensor), width) : Vec4::Always;
 }
 
-Vec4 vec4_of(const Select& select, const TensorInfo& info) {
+Vec4 vec4_of(const Select& select, const TensorInfo& info, int64_t width) {
   const SizeTable& sizes = select.schedule.sizes;
   const auto multiple = [&](SizeId size) {
-    if (sizes.is_multiple(size, 4)) return Vec4::Always;
+    if (sizes.is_multiple(size, width)) return Vec4::Always;
     return sizes.is_constant(size) ? Vec4::Never : Vec4::AtSomeRuns;
   };
   const auto last = static_cast<size_t>(info.rank - 1);

@@ -106,7 +106,12 @@ Task task_of(uint index, uint queries, uint tile) {
   Task t;
   uint blocks_q = (p.s_q + queries - 1u) / queries;
   uint first = has(HEED_ATTENTION_PARTIAL) ? p.offset[7] : 0u, blocks = p.end_block - first;
-  uint block = p.end_block - 1u - index % blocks;  // under causality the longest rows start first
+  uint block = p.end_block - 1u - index % blocks;
+  if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_ATTENTION_PARTIAL)) {
+    // The longest rows of all heads start first, so that the cores are done at about the same time.
+    uint rows = p.end_block / blocks_q;
+    block = index % rows * blocks_q + block / rows;
+  }
   t.splits = has(HEED_ATTENTION_PARTIAL) ? (p.heads_splits >> 24) + 1u : 1u;
   t.split = index / blocks;
   t.first_row = first / blocks_q * p.s_q + first % blocks_q * queries;
@@ -164,18 +169,21 @@ Sight sight_of(Task t, uint i) {
                p.offset[5] + t.b * p.bias_b + t.h * p.bias_h + i * p.bias_q);
 }
 
+// The logit of key j for a query, of which `value` is the scaled product; -inf if it is `hidden` or the mask hides it.
+float logit_of(Sight sight, uint j, uint end, bool hidden, float value) {
+  if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(sight.mask_at, j);
+  if (has(HEED_SOFTMAX_BIAS) && !hidden) value += FROM_A(bias[sight.bias_at + j * p.bias_k]);
+  float instead = has(HEED_SOFTMAX_FILL) && j < end ? FILL : MINUS_INFINITY;
+  return hidden ? instead : value;
+}
+
 // Whether key j has a weight for a query; `kept`: the padding keeps it. `value`, the scaled product, becomes its logit.
 bool has_weight(Sight sight, uint j, uint end, bool kept, inout float value) {
   bool hidden = !kept;
   if (has(HEED_SOFTMAX_CAUSAL) && j >= sight.visible) hidden = true;
   if (WINDOW != 0u && j < sight.passed) hidden = true;
-  if (has(HEED_SOFTMAX_MASK) && !hidden) hidden = mask_hides(sight.mask_at, j);
-  if (has(HEED_SOFTMAX_BIAS) && !hidden) value += FROM_A(bias[sight.bias_at + j * p.bias_k]);
-  if (hidden && has(HEED_SOFTMAX_FILL) && j < end) {
-    hidden = false;
-    value = FILL;
-  }
-  return !hidden && !is_minus_infinity(value);
+  value = logit_of(sight, j, end, hidden, value);
+  return !is_minus_infinity(value);
 }
 
 // Whether a key that the padding keeps may be hidden from a query, or dropped by it. Then a weight of 0 may meet a

@@ -4,6 +4,7 @@
 #define HEED_CLASSIFY_GLSL
 
 bool is_nan(float value) { return (floatBitsToUint(value) & 0x7fffffffu) > 0x7f800000u; }
+#define MINUS_INFINITY uintBitsToFloat(0xff800000u)
 bool is_minus_infinity(float value) { return floatBitsToUint(value) == 0xff800000u; }
 // Whether any element is infinite or NaN.
 bool has_strange(vec4 x) {

@@ -15,7 +15,7 @@ struct Units {
 
 Capabilities device_with(const Units& units) {
   Capabilities device = device_with_units();
-  device.matrix = units.size;
+  device.matrix = device.bfloat_matrix = units.size;
   device.matrix_subgroup = units.subgroup;
   device.shared_bytes = units.shared_bytes;
   return device;
@@ -69,10 +69,11 @@ TEST_CASE("attention on matrix units fits the device at every head size", "[kern
     size_t fitting = 0;
     for (int64_t d = 1; d <= 256; ++d)
       for (const int64_t d_v : {d, 257 - d})
-        for (const int64_t queries : {64, 500}) {
-          INFO(units.size.m << "x" << units.size.n << "x" << units.size.k << ", " << units.subgroup
-                            << " lanes, heads of " << d << " and " << d_v);
-          Lowered lowered(graph_of(DType::F16, queries, 40, d, d_v), false, device);
+        for (const auto& [type, queries] :
+             {std::pair<DType, int64_t>{DType::F16, 64}, {DType::F16, 500}, {DType::BF16, 500}}) {
+          INFO(to_string(type) << ", " << units.size.m << "x" << units.size.n << "x" << units.size.k << ", "
+                               << units.subgroup << " lanes, heads of " << d << " and " << d_v);
+          Lowered lowered(graph_of(type, queries, 40, d, d_v), false, device);
           const auto [kernels, dispatches] = lowered.lower(Op::Attention);
           const KernelUse& use = kernels.uses[dispatches.dispatches[0].kernel];
           if (!is_matrix(use.key)) {
@@ -88,32 +89,52 @@ TEST_CASE("attention on matrix units fits the device at every head size", "[kern
           REQUIRE(int64_t{groups[0]} * groups[1] * groups[2] >= 6 * ((queries + per_group - 1) / per_group));
         }
     // A device with 64 KiB of shared memory takes all heads.
-    CHECK(fitting > (units.shared_bytes == 65536 ? 1023u : 0u));
+    CHECK(fitting > (units.shared_bytes == 65536 ? 1535u : 0u));
   }
 }
 
-TEST_CASE("attention uses matrix units for many queries of f16 only", "[kernels][matrix]") {
+TEST_CASE("attention uses matrix units for many queries of f16, and of bf16 where they have it", "[kernels][matrix]") {
   struct Row {
     DType type;
     int64_t queries;
-    bool shuffles, failed, matrix;
+    bool bfloat, shuffles, failed, matrix;
     const char* why;
   };
-  const Row rows[] = {{DType::F16, 500, true, false, true, "on matrix units"},
-                      {DType::F16, 1, true, false, false, "for few queries"},
-                      {DType::F32, 500, true, false, false, "f32 storage"},
-                      {DType::F16, 500, false, false, false, "not on matrix units: no subgroup shuffles"},
-                      {DType::F16, 500, true, true, false, "not on matrix units: failed the self-test"}};
+  const Row rows[] = {
+      {DType::F16, 500, false, true, false, true, "on matrix units, online softmax over key tiles; f16 storage"},
+      {DType::F16, 1, true, true, false, false, "for few queries"},
+      {DType::F32, 500, true, true, false, false, "f32 storage"},
+      {DType::F16, 500, true, false, false, false, "f16 storage, f32 sums; not on matrix units: no subgroup shuffles"},
+      {DType::F16, 500, true, true, true, false, "not on matrix units: failed the self-test"},
+      {DType::BF16, 500, true, true, false, true, "on matrix units, online softmax over key tiles; bf16 storage"},
+      {DType::BF16, 500, false, true, false, false,
+       "bf16 storage, f32 sums; not on matrix units: they have no size for bf16"},
+      {DType::BF16, 500, true, true, true, false, "not on matrix units: failed the self-test"}};
   for (const Row& row : rows) {
     Capabilities device = device_with({{16, 16, 16}, 32, 65536});
+    if (!row.bfloat) device.bfloat_matrix = {};
     device.subgroup_shuffle = row.shuffles;
-    device.disabled[static_cast<size_t>(KernelId::AttentionF16Matrix)] = row.failed;
+    for (const KernelId id : {KernelId::AttentionF16Matrix, KernelId::AttentionBf16Matrix})
+      device.disabled[static_cast<size_t>(id)] = row.failed;
     Lowered lowered(graph_of(row.type, row.queries, 40, 64, 64), false, device);
     const auto [kernels, dispatches] = lowered.lower(Op::Attention);
     const KernelUse& use = kernels.uses[dispatches.dispatches[0].kernel];
     INFO(use.why);
     for (uint32_t i = 0; i < kernels.count; ++i) CHECK(is_matrix(kernels.uses[i].key) == row.matrix);
     CHECK(std::string_view(use.why).find(row.why) != std::string_view::npos);
+  }
+}
+
+TEST_CASE("attention on matrix units reads eight elements at a time where all operands are aligned to that",
+          "[kernels][matrix]") {
+  const Capabilities device = device_with({{16, 16, 16}, 32, 65536});
+  for (const int64_t d : {64, 68}) {
+    Lowered lowered(graph_of(DType::F16, 500, 40, d, 64), false, device);
+    const auto [kernels, dispatches] = lowered.lower(Op::Attention);
+    const KernelUse& use = kernels.uses[dispatches.dispatches[0].kernel];
+    INFO("keys of " << d);
+    CHECK(is_matrix(use.key));
+    CHECK(((use.key.spec[Spec::FLAGS] & HEED_ATTENTION_VEC4) != 0) == (d % 8 == 0));
   }
 }
 

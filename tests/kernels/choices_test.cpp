@@ -26,7 +26,7 @@ std::vector<Machine> machines() {
   gpu.storage_16bit = gpu.subgroup_arithmetic = gpu.subgroup_ballot = gpu.subgroup_shuffle = true;
   Capabilities large = gpu;
   large.cores = 132;
-  large.matrix = {16, 16, 16};
+  large.matrix = large.bfloat_matrix = {16, 16, 16};
   large.matrix_subgroup = 32;
   Capabilities intel = gpu;
   intel.cores = 8;
@@ -144,8 +144,9 @@ void add_quantized(const Machine& machine, Table* table) {
 }
 
 void add_attentions(const Machine& machine, Table* table) {
-  for (const DType dtype : {DType::F32, DType::F16}) {
+  for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
     if (dtype != DType::F32 && !machine.device.storage_16bit) continue;
+    if (dtype == DType::BF16 && machine.device.bfloat_matrix.m == 0) continue;  // as f16 without matrix units
     for (const int64_t head : {32, 64, 256})
       for (const int64_t keys : {70, 4096})
         for (const int64_t queries : {0, 1, 40}) {

@@ -42,7 +42,7 @@ struct Module {
 
 // Subgroup operations of the variants that select_kernels takes only where the device has them.
 std::set<uint32_t> subgroup_capabilities(const std::string& name) {
-  if (name == "attention_f16_matrix" || (name.starts_with("attention") && name.ends_with("_vector")))
+  if (name.starts_with("attention") && (name.ends_with("_matrix") || name.ends_with("_vector")))
     return {kCapabilitySubgroup, kCapabilityShuffle};
   if (name == "matmul_f32_matrix" || name == "matmul_f32_quantized_matrix")
     return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityBallot};
