@@ -520,7 +520,6 @@ void main() {
     barrier();  // logits replace keys that other subgroups read
     strange = watched && any_strange();
     store_logits();
-    
     sync();
     [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) weigh(r, t, tile, kept);
     sync();

@@ -32,8 +32,8 @@ struct Candidate {
   KernelKey key;  // without the constants that all kernels of the operation share
   Traits traits;
   const char* why = "";
-  bool reads_vec4 =
-      false;  // it is two kernels: one that reads four elements (Traits::octets: eight) at a time, one for other operands
+  // It is two kernels: one that reads four elements at a time (Traits::octets: eight), one for other operands.
+  bool reads_vec4 = false;
   int64_t most_split = INT64_MAX;  // rows, at most, of a run that takes it and splits its work
 
   Candidate& set(size_t constant, uint32_t value) {

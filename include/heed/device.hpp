@@ -164,8 +164,8 @@ struct CompileOptions {
   // All else computes as without it. PassInfo::why tells what a pass does.
   bool round_rows = false;
   // Lets Vulkan devices with matrix units (VK_KHR_cooperative_matrix, f16 with sums in f32) multiply matrices of many rows on them whose
-  // a [.., m, k] is f32 and whose b [.., k, n] is f32 or quantized: each element is split into two terms of f16, and three products of terms are added up in
-  // f32. With A and B the largest magnitudes of finite elements of a and b, but at least 2^-113, an element of the product is off by at most
+  // a [.., m, k] is f32 and whose b [.., k, n] is f32 or quantized: each element is split into two terms of f16, and three
+  // products of terms are added up in f32. With A and B the largest magnitudes of finite elements of a and b, but at least 2^-113, an element of the product is off by at most
   //   2^-21 * (sum over k of |a| |b|) + 2^-38 * k * A * B,
   // beside the error of sums in f32; below 2^-126 it may be 0. So elements of any magnitude count, fully down to 2^-16 of their operand's
   // largest; one below 2^-39 of it may be taken for 0. If an infinity or NaN is among the rows of a and columns of b that a

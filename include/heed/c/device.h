@@ -129,11 +129,11 @@ typedef struct heed_compile_options {
   int32_t host_scratch;   // Vulkan, 1: the host gives scratch by heed_plan_bind_scratch
   uint32_t record_slots;  // how many recordings may be in flight at once, 1 to 16; 0: 2
   int32_t pipelines;      // HEED_PIPELINES_*
-  int32_t
-      round_rows;    // 1: products with quantized weights may round their rows, to 8 bits or f16, where that is faster
+  int32_t round_rows;     // 1: products with quantized weights may round rows, to 8 bits or f16, where that is faster
   int32_t progress;  // Vulkan, 1: note each finished pass, so that the last one can be named when the device is lost
   int32_t reproducible;  // 1: the same bits on every device; HEED_UNSUPPORTED where that cannot be promised
-  // Vulkan, 1: products of f32, also by quantized weights, may run on matrix units as three products of f16; <heed/device.hpp> has the bound of their error.
+  // Vulkan, 1: products of f32, also by quantized weights, may run on matrix units as three products of f16;
+  // <heed/device.hpp> has the bound of their error.
   // It has 64 bits, so that no byte of the struct is without a name.
   int64_t emulate_f32;
 } heed_compile_options;
