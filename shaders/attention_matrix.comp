@@ -213,7 +213,8 @@ void read_values(uint at, uint stride, uint count) {
   }
 }
 
-// Keeps what read_values has read, or reads it, too.
+// Keeps what read_values has read, or reads it, too, in no loop: Mesa 26's lavapipe takes the binding that a loop has found for later
+// reads, and has none where the loop had no turn.
 bool keep_values(uint at, uint stride, uint count, uint bits, bool watched, uint pick) {
   bool strange = false;
   uvec4 eight[V_KEYS];
@@ -223,7 +224,7 @@ bool keep_values(uint at, uint stride, uint count, uint bits, bool watched, uint
       if (keep_block(load, eight, bits, watched, pick)) strange = true;
     }
   } else {
-    [[dont_unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
+    [[unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
       next_of_v(load, at, stride, count, eight);
       if (keep_block(load, eight, bits, watched, pick)) strange = true;
     }
@@ -439,12 +440,16 @@ void add_infinities(float infinity) {
   }
 }
 
+// Whether a workgroup's task is none past the end of the work, which has no key. It does not return early: drivers for CPUs, which run
+// what follows without an invocation at work, read bindings all the same.
+bool is_work(Task t) { return t.split < t.splits; }
+
 // Finishes row r after the last key: stores the log-sum-exp, or what attention_combine.comp reads, and puts the factor
 // of its sums.
 void finish(uint r, Task t) {
   uint query = t.first_query + row_of(r);
   float factor = has(HEED_ATTENTION_DROPOUT) ? KEEP_SCALE / ONE : 1.0 / ONE;
-  bool stores = query <= t.last_query && row_lane() == 0u;
+  bool stores = is_work(t) && query <= t.last_query && row_lane() == 0u;
   if (has(HEED_ATTENTION_PARTIAL)) {
     uint at = partial_at(t, t.bh * p.s_q + query) + D_V;
     if (stores) {
@@ -473,7 +478,7 @@ void store_sums(Task t) {
       // Rows four apart are read at a time: neighbours would lie in the same banks.
       uint at = e / NS, row = wave_row() + ((at & ~7u) | (at & 1u) << 2u | (at >> 1u & 3u)), column = e % NS;
       uint query = t.first_query + row, d = (wave_column() * FN + j) * NS + column;
-      if (query > t.last_query || d >= D_V) continue;
+      if (!is_work(t) || query > t.last_query || d >= D_V) continue;
       float x = uintBitsToFloat(sh_rows[KEYS_AT + row * S_ROW + mine + column / 4u][column % 4u]);
       if (has(HEED_ATTENTION_PARTIAL)) partial_result[partial_at(t, t.bh * p.s_q + query) + d] = x;
       else result[p.offset[6] + ((t.b * p.s_q + query) * heads() + t.h) * D_V + d] = TO_OUT(x);
@@ -484,7 +489,6 @@ void store_sums(Task t) {
 
 void main() {
   Task t = task_of(workgroup_index(), BM, BK);
-  if (t.split >= t.splits) return;
   uint k_base = p.offset[1] + t.b * p.k_b + t.h / GROUP * p.k_h;
   uint v_base = p.offset[2] + t.b * p.v_b + t.h / GROUP * p.v_h;
   load_queries(t);
@@ -524,23 +528,20 @@ void main() {
     [[unroll]] for (uint r = 0u; r < ROWS_EACH; ++r) weigh(r, t, tile, kept);
     sync();
     scale_sums();
-    if (!may_hide()) {
+    if (!strange) {
       mix_values();
       barrier();
       continue;
     }
     // Strange values are mixed in three turns.
-    [[dont_unroll]] for (uint pick = strange ? PICK_FINITE : PICK_ALL; pick <= PICK_MINUS_INFINITE; ++pick) {
-      if (strange) {
-        if (pick == PICK_FINITE) barrier();  // values replace those that other subgroups may still read
-        read_values(v_tile, p.v_s, count);
-        keep_values(v_tile, p.v_s, count, wanted, false, pick);
-        barrier();
-      }
-      if (pick <= PICK_FINITE) mix_values();
+    [[dont_unroll]] for (uint pick = PICK_FINITE; pick <= PICK_MINUS_INFINITE; ++pick) {
+      if (pick == PICK_FINITE) barrier();  // values replace those that other subgroups may still read
+      read_values(v_tile, p.v_s, count);
+      keep_values(v_tile, p.v_s, count, wanted, false, pick);
+      barrier();
+      if (pick == PICK_FINITE) mix_values();
       else add_infinities(uintBitsToFloat(pick == PICK_INFINITE ? 0x7f800000u : 0xff800000u));
       barrier();
-      if (pick == PICK_ALL) break;
     }
   }
 
