@@ -213,21 +213,17 @@ void read_values(uint at, uint stride, uint count) {
   }
 }
 
-// Keeps what read_values has read, or reads it, too, in no loop: Mesa 26's lavapipe takes the binding that a loop has found for later
-// reads, and has none where the loop had no turn.
+// Keeps the values that read_values has read; where operands are not aligned, it reads them, too. Its loop is unrolled: Mesa 26's
+// lavapipe crashed where a binding was first read in a loop that had no turn, and then again behind it.
 bool keep_values(uint at, uint stride, uint count, uint bits, bool watched, uint pick) {
   bool strange = false;
-  uvec4 eight[V_KEYS];
-  if (WHOLE) {
-    [[unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
+  [[unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
+    uvec4 eight[V_KEYS];
+    if (WHOLE)
       [[unroll]] for (uint key = 0u; key < V_KEYS; ++key) eight[key] = next_values[load * V_KEYS + key];
-      if (keep_block(load, eight, bits, watched, pick)) strange = true;
-    }
-  } else {
-    [[unroll]] for (uint load = 0u; load < V_LOADS; ++load) {
+    else
       next_of_v(load, at, stride, count, eight);
-      if (keep_block(load, eight, bits, watched, pick)) strange = true;
-    }
+    if (keep_block(load, eight, bits, watched, pick)) strange = true;
   }
   return strange;
 }
@@ -440,8 +436,8 @@ void add_infinities(float infinity) {
   }
 }
 
-// Whether a workgroup's task is none past the end of the work, which has no key. It does not return early: drivers for CPUs, which run
-// what follows without an invocation at work, read bindings all the same.
+// Whether a workgroup has work: those past the end have no keys, and store nothing. They do not return early, since drivers for CPUs
+// run the rest without an invocation at work, and lavapipe crashed at its reads.
 bool is_work(Task t) { return t.split < t.splits; }
 
 // Finishes row r after the last key: stores the log-sum-exp, or what attention_combine.comp reads, and puts the factor

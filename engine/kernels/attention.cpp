@@ -149,7 +149,8 @@ void emit_attention(const Emit& emit) {
   const AttentionParams p = params_of(emit, q, k, v);
   const Heads heads = {q.dim[3], v.dim[3]};
   const auto whole = [&](int64_t width) { return is_vec4(q, width) && is_vec4(k, width) && is_vec4(v, width); };
-  const Problem problem = {q.dim[2], k.dim[2], q.dim[0] * q.dim[1], std::max(heads.d_k, heads.d_v), whole(4), whole(8)};
+  const bool vec4 = whole(4), vec8 = vec4 && whole(8);
+  const Problem problem = {q.dim[2], k.dim[2], q.dim[0] * q.dim[1], std::max(heads.d_k, heads.d_v), vec4, vec8};
   const uint32_t kernel = choose(emit.kernels, problem);
   const Work work = {problem, heads, emit.kernels.uses[kernel]};
   const Splits splits = splits_of(emit, work);

@@ -31,7 +31,8 @@ constexpr MatrixTile kMatrixTiles[] = {
 // Operands lie in shared memory as vectors of eight halves, where fragments begin.
 constexpr uint32_t kOctet = 8;
 
-// What the units multiply: elements as they lie in memory, or as terms (shared/matmul_terms.glsl). Two terms take three products.
+// Matrix units multiply elements as they lie in memory, or `split` into one or two terms of f16 (shared/matmul_terms.glsl). Two terms
+// take three products.
 struct Elements {
   KernelId id;
   uint32_t terms = 1;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs swarm on the driver of the environment (see tests/drivers/with.sh), with the validation layer and its
+# Runs swarm on the driver of the environment (see tests/drivers/with.sh), short runs with the validation layer and its
 # synchronization validation. One line per case: "ok NAME" or "FAIL NAME: why".
 #   test.sh FOLDER_OF_PROGRAMS [FOLDER]           behaviour, pictures, wrong input
 #   test.sh FOLDER_OF_PROGRAMS FOLDER --short     a picture, a window, lockstep and wrong input, for slow drivers

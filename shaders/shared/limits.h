@@ -39,9 +39,8 @@
 // Attention has these, and the flags of softmax but for LENGTHS and POSITIONS: LENGTHS_AT and POSITIONS_AT say which bindings
 // hold those.
 #define HEED_ATTENTION_DROPOUT 128u
-#define HEED_ATTENTION_PARTIAL 512u  // one split of the keys: stores sums, largest logit and total
-#define HEED_ATTENTION_VEC4 \
-  1024u  // queries, keys and values can be read four elements at a time, on matrix units eight
+#define HEED_ATTENTION_PARTIAL 512u       // one split of the keys: stores sums, largest logit and total
+#define HEED_ATTENTION_VEC4 1024u         // operands can be read four elements at a time, on matrix units eight
 #define HEED_ATTENTION_LOG_SUM_EXP 2048u  // stores the log-sum-exp of each row
 #define HEED_ATTENTION_KEYS_BFLOAT 4096u  // keys and values that are narrower than queries are bf16; otherwise f16
 

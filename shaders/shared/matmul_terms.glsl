@@ -71,7 +71,8 @@ const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
   }
 HEED_READ(read_a, next_a, a, a4, A_FOURS, A_LOADS, A_OCTETS, A_FAST)
 #ifdef B_BLOCKS
-// What is read of a quantized b stays as it lies in memory while the block before is multiplied. Past an edge it stands for 0.
+// Weights that are quantized stay in registers as they lie in memory while the block before theirs is multiplied; widen_b then makes
+// f32 of them. Zeros, which are read past an edge of b, become 0.
 Words next_words[2u * B_LOADS];
 vec4 next_b[2u * B_LOADS];
 uint at_of_b(Block s, uint four, out bool inside) {

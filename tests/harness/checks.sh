@@ -115,7 +115,7 @@ is_to_be_had() {
   esac
 }
 
-golden_folders=("$root/tests/goldens")  # those of the last check
+golden_folders=("$root/tests/goldens")  # of which all_goldens_on counts the files
 # all_goldens_on WORD: whether the last log says that every file passed on a device of that name.
 all_goldens_on() {
   local cases lines

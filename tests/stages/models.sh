@@ -1,5 +1,6 @@
-# What SmolLM2-135M-Instruct says, if it can be downloaded: all prompts on the CPU device, two on lavapipe. Its reproducible plans on
-# lavapipe are left out, a minute of the driver's compiler, since the stage reproducible has those of tiny models there.
+# Finds answers of SmolLM2-135M-Instruct that its weights do not give, where the model can be downloaded. The CPU device answers eight
+# prompts, lavapipe two. Reproducible plans of the model are left out on lavapipe, whose compiler takes a minute for them, since
+# the stage reproducible runs plans of tiny models there.
 about="SmolLM2-135M-Instruct from its GGUF file"
 needs="build"
 stage() {

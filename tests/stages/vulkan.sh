@@ -1,7 +1,7 @@
 # Finds calls that the validation layers refuse, failures that are not told, and mistakes of heed inside a host. The stage cpu has
 # what needs no Vulkan device. Of lavapipe's own kernels, which take the driver's compiler many times as long as those of GPUs,
 # only the self-tests are run here; lavapipe and widths have more. The quick tier leaves out the self-tests of whole devices,
-# which compile every kernel, language models, encoders of text and long trainings, which the stage cpu has, and what is slow: of
+# which compile every kernel, language models, encoders of text and nearly all trainings, which the stage cpu has, and what is slow: of
 # the tests that let each call fail it keeps one. LLVM does not optimize for it, since the driver's compiler takes most of its
 # seconds.
 about="all that is not in tables on the system's lavapipe: hosts, frames, failures, self-tests"
