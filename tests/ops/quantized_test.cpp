@@ -2,10 +2,8 @@
 
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
-#include "interpreter/device.hpp"
-#include "kernels/dispatch.hpp"
 
-namespace heed::ops {
+namespace heed::ops::quantized_test {
 namespace {
 
 constexpr DType kQuantized[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
@@ -187,36 +185,4 @@ TEST_CASE("quantized weights by two terms of f16", "[ops][quantized][matrix]") {
   check({"quantized emulated", on_matrix_units({.emulate_f32 = true}), {DType::F32}}, vulkan_devices());
 }
 
-TEST_CASE(
-    "rounded rows: Vulkan devices with matrix units say that they round many, all others compute as without the option",
-    "[ops][quantized][matrix]") {
-  constexpr int64_t kRows = 40;
-  for (const TestDevice& on : vulkan_devices()) {
-    const Capabilities* device = interpreter::capabilities_of(on.device);
-    REQUIRE(device != nullptr);
-    const bool has_units = device->matrix.m != 0 && device->subgroup_arithmetic && device->subgroup_ballot;
-    INFO(on.word);
-    Trial trial(DType::F32);
-    Array w;
-    const Tensor weight = trial.blocks("w", {kRows, 64}, DType::Q4_1, 53, &w);
-    trial.graph.output("y", trial.graph.linear(trial.input("x", {kRows, 64}), weight));
-    Device opened = on.device;
-    Weights weights;
-    REQUIRE(opened.upload(trial.host_weights(), &weights) == Status::Ok);
-    const Array values = uniform({kRows, 64}, 54);
-    const std::vector<float> x(values.value.begin(), values.value.end());
-    std::vector<float> results[2];
-    for (const bool rounds : {false, true}) {
-      Plan plan;
-      REQUIRE(opened.compile(trial.graph, weights, &plan, {.round_rows = rounds}) == Status::Ok);
-      if (!on.interpreted)  // whose plans do not tell
-        CHECK((plan.passes()[0].why.find("both rounded to f16") != std::string::npos) == (rounds && has_units));
-      results[rounds].resize(kRows * kRows);
-      REQUIRE(plan.run({{"x", x}, {"y", results[rounds]}}) == Status::Ok);
-    }
-    CHECK((results[0] == results[1]) == !has_units);
-    CHECK(take_checked_messages().empty());
-  }
-}
-
-}  // namespace heed::ops
+}  // namespace heed::ops::quantized_test
