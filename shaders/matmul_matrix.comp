@@ -39,9 +39,16 @@ struct Block {
   bool aligned;  // an octet is one uvec4, and either inside the matrix or outside
 };
 
+// Whether that is known of all octets, so that no load waits for a branch. Loads of f32 ask for fours (matmul_terms.glsl).
+#if A_BITS == 16
+const bool ALIGNED = (FLAGS & HEED_MATMUL_A_VEC4) != 0u;
+#else
+const bool ALIGNED = false;
+#endif
+
 Block block_of(uint at, uint slow_stride, uint fast_stride, uint slow_end, uint fast_end) {
   return Block(at, slow_stride, fast_stride, slow_end, fast_end,
-               fast_stride == 1u && ((at | slow_stride | fast_end) & 7u) == 0u);
+               ALIGNED || (fast_stride == 1u && ((at | slow_stride | fast_end) & 7u) == 0u));
 }
 
 // k0 is a multiple of 8, so that `aligned` is the same for all blocks of a tile.

@@ -158,10 +158,11 @@ Status select_matmul(const Select& select) {
     return matmul::problem_of({select.schedule, select.node, select.device, *select.kernels, values, nullptr});
   };
   const uint32_t kept = keep(select.need(), candidates, select.device.software ? kWorthOnCpu : 1, problem_at);
-  add_kept(select, candidates, kept, matmul::known_vec4(select), [&](const Candidate& candidate, bool vec4) {
+  const auto add_both = [&](const Candidate& candidate, bool vec4) {
     matmul::add(select, candidate, vec4);
     matmul::add_partial(select, select.kernels->count - 1);
-  });
+  };
+  add_kept(select, candidates, kept, matmul::known_vec4(select), add_both, matmul::known_vec8(select));
   matmul::add_sum(select);
   return Status::Ok;
 }

@@ -25,6 +25,7 @@ struct Problem {
   int64_t depth_step = 1;       // k is cut at multiples of this
   bool b_k_fast = false;        // b's columns lie in memory one after the other
   bool vec4 = false;  // both a and b can be read four elements at a time along k, or b along n if not b_k_fast
+  bool vec8 = false;  // both can be read eight elements at a time, each along the axis where its neighbours lie
 
   int64_t tiles(const Traits& traits) const;  // workgroups that this kernel needs
   // Time for one k, in units of which a workgroup with a 64x64 tile takes 4096; see kernels/chooser.hpp.
@@ -40,8 +41,9 @@ bool rows_vary(const Select& select);
 
 // The HEED_MATMUL_* flags for the epilogue and the operands' layouts.
 uint32_t flags_of(const Select& select);
-// Whether Problem::vec4 will be true, as far as compile knows.
+// Whether Problem::vec4 and vec8 will be true, as far as compile knows.
 Vec4 known_vec4(const Select& select);
+Vec4 known_vec8(const Select& select);
 
 // How a and b are stored. b may be narrower than a, as weights that take half the bytes, or quantized.
 enum class Operands : uint8_t {

@@ -93,7 +93,8 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
     one.set(Matrix::BK, depth_of(elements.terms)).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
     one.set(Matrix::MS, size.m).set(Matrix::NS, size.n).set(Matrix::KS, size.k);
     if (operands == Operands::F32ByBlocks) one.set(Matrix::BLOCK_TERMS, elements.terms);
-    one.reads_vec4 = elements.split;
+    one.reads_vec4 = true;
+    one.traits.octets = !elements.split;
     one.key.subgroup = device.matrix_subgroup;
     one.why = tile.*elements.why;
   }

@@ -37,18 +37,35 @@ bool merge_inner_batch(Problem* p) {
   return true;
 }
 
+bool is_a_k_fast(const SizeTable& sizes, const TensorInfo& a) {
+  return sizes.is_constant(a.strides[static_cast<size_t>(a.rank - 1)], 1);
+}
 bool is_b_k_fast(const SizeTable& sizes, const TensorInfo& b) {
   return sizes.is_constant(b.strides[static_cast<size_t>(b.rank - 2)], 1);
 }
 
+// Whether `width` neighbours along an axis, `step` apart and `size` in all, can be read at a time, on each of `count` rows.
+bool is_whole(const Problem::Operand& o, int64_t step, int64_t size, int64_t apart, int64_t count, int64_t width) {
+  return step == 1 && (o.offset | o.b0 | o.b1 | size | (count > 1 ? apart : 0)) % width == 0;
+}
+bool is_b_whole(const Problem& p, int64_t width) {
+  return p.b_k_fast ? is_whole(p.b, p.b.row, p.k, p.b.column, p.n, width)
+                    : is_whole(p.b, p.b.column, p.n, p.b.row, p.k, width);
+}
 bool reads_vec4(const Problem& p) {
-  const auto whole = [](const Problem::Operand& o, int64_t apart) {
-    return ((o.offset | o.b0 | o.b1 | apart) & 3) == 0;
-  };
-  const bool a_dense = p.a.column == 1 && whole(p.a, p.m > 1 ? p.a.row : 0);
-  const bool b_dense = p.b_k_fast ? p.b.row == 1 && whole(p.b, p.n > 1 ? p.b.column : 0)
-                                  : p.b.column == 1 && p.n % 4 == 0 && whole(p.b, p.b.row);
-  return p.k % 4 == 0 && a_dense && b_dense;
+  return p.k % 4 == 0 && is_whole(p.a, p.a.column, p.k, p.a.row, p.m, 4) && is_b_whole(p, 4);
+}
+bool reads_vec8(const Problem& p, bool a_k_fast) {
+  const bool is_a_whole =
+      a_k_fast ? is_whole(p.a, p.a.column, p.k, p.a.row, p.m, 8) : is_whole(p.a, p.a.row, p.m, p.a.column, p.k, 8);
+  return is_a_whole && is_b_whole(p, 8);
+}
+
+TensorInfo turned(TensorInfo matrix) {
+  const auto last = static_cast<size_t>(matrix.rank - 1);
+  std::swap(matrix.dims[last], matrix.dims[last - 1]);
+  std::swap(matrix.strides[last], matrix.strides[last - 1]);
+  return matrix;
 }
 
 }  // namespace
@@ -74,6 +91,7 @@ Problem problem_of(const Emit& emit) {
   if (merge_inner_batch(&p)) (void)merge_inner_batch(&p);
   p.b_k_fast = is_b_k_fast(emit.schedule.sizes, emit.schedule.info(emit.node.inputs[in::kB]));
   p.vec4 = reads_vec4(p);
+  p.vec8 = reads_vec8(p, is_a_k_fast(emit.schedule.sizes, emit.schedule.info(emit.node.inputs[in::kA])));
   if (is_quantized(b.dtype)) {
     p.b_blocks = blocks_of(emit.schedule, emit.node.inputs[in::kB]);
     p.depth_step = block_of(b.dtype).elements;
@@ -125,19 +143,23 @@ uint32_t flags_of(const Select& select) {
   if (select.node.outputs[heed::out::kBeforeActivation].valid()) flags |= HEED_MATMUL_KEEPS;
   if (select.node.as<MatmulAttrs>().slopes) flags |= HEED_MATMUL_SLOPES;
   if (select.node.as<MatmulAttrs>().skips_zeros) flags |= HEED_MATMUL_SKIPS_ZEROS;
-  if (sizes.is_constant(a.strides[static_cast<size_t>(a.rank - 1)], 1)) flags |= HEED_MATMUL_A_K_FAST;
+  if (is_a_k_fast(sizes, a)) flags |= HEED_MATMUL_A_K_FAST;
   if (is_b_k_fast(sizes, b)) flags |= HEED_MATMUL_B_K_FAST;
   if (b.dtype == DType::BF16) flags |= HEED_MATMUL_B_BFLOAT;
   return flags;
 }
 
 Vec4 known_vec4(const Select& select) {
-  const Vec4 a = vec4_of(select, select.node.inputs[in::kA]);
-  TensorInfo b = select.info(in::kB);
-  if ((flags_of(select) & HEED_MATMUL_B_K_FAST) == 0) return worse(a, vec4_of(select, select.node.inputs[in::kB]));
-  std::swap(b.dims[static_cast<size_t>(b.rank - 1)], b.dims[static_cast<size_t>(b.rank - 2)]);
-  std::swap(b.strides[static_cast<size_t>(b.rank - 1)], b.strides[static_cast<size_t>(b.rank - 2)]);
-  return worse(a, vec4_of(select, b));
+  const TensorInfo& b = select.info(in::kB);
+  const bool b_k_fast = is_b_k_fast(select.schedule.sizes, b);
+  return worse(vec4_of(select, select.info(in::kA)), vec4_of(select, b_k_fast ? turned(b) : b));
+}
+
+Vec4 known_vec8(const Select& select) {
+  const SizeTable& sizes = select.schedule.sizes;
+  const TensorInfo &a = select.info(in::kA), &b = select.info(in::kB);
+  return worse(vec4_of(select, is_a_k_fast(sizes, a) ? a : turned(a), 8),
+               vec4_of(select, is_b_k_fast(sizes, b) ? turned(b) : b, 8));
 }
 
 }  // namespace heed::kernels::matmul

@@ -14,7 +14,7 @@
 #define HEED_MATMUL_A_K_FAST 8u  // neighbouring elements of A lie along k, not along m
 #define HEED_MATMUL_B_K_FAST 16u
 // The operand can be read in groups of four along its fast side: the length of that side, the operand's start and the
-// strides of its rows and batches are multiples of four elements.
+// strides of its rows and batches are multiples of four elements, and of eight on matrix units if it has 16 bits.
 #define HEED_MATMUL_A_VEC4 32u
 #define HEED_MATMUL_B_VEC4 64u
 #define HEED_MATMUL_B_BFLOAT 128u  // a B that is narrower than A is bf16; otherwise f16

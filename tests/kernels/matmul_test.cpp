@@ -140,6 +140,33 @@ TEST_CASE("an invocation has fewer sums where it has few registers") {
   }
 }
 
+TEST_CASE("matrix units read eight elements at a time where both operands lie whole along their fast axes") {
+  struct Row {
+    bool transpose_a, transpose_b;
+    int64_t m, n, k;
+    bool whole;
+  };
+  for (const Row& row : {Row{false, true, 100, 50, 64, true},
+                         {false, true, 100, 50, 60, false},
+                         {false, false, 100, 64, 64, true},
+                         {false, false, 100, 60, 64, false},
+                         {true, false, 96, 64, 50, true},
+                         {true, false, 100, 64, 64, false},
+                         {true, true, 96, 50, 64, true},
+                         {true, true, 96, 50, 50, false}}) {
+    INFO(row.m << " x " << row.n << " x " << row.k << ", transposed: " << row.transpose_a << row.transpose_b);
+    Graph g;
+    const Tensor a = g.input("a", row.transpose_a ? Shape{row.k, row.m} : Shape{row.m, row.k}, DType::F16);
+    const Tensor b = g.input("b", row.transpose_b ? Shape{row.n, row.k} : Shape{row.k, row.n}, DType::F16);
+    g.output("y", g.matmul(a, b, {.transpose_a = row.transpose_a, .transpose_b = row.transpose_b}));
+    Lowered lowered(g, false, device_with_units());
+    const MatmulLowering lowering(lowered, lowered.pass(Op::Matmul));
+    CHECK(lowering.use(0).key.id == KernelId::MatmulF16Matrix);
+    CHECK((lowering.use(0).key.spec[MatmulConstants::FLAGS] & HEED_MATMUL_A_VEC4) ==
+          (row.whole ? HEED_MATMUL_A_VEC4 : 0));
+  }
+}
+
 TEST_CASE("several workgroups of a product share a core where its registers are few") {
   for (const auto& [weight, rows, columns] :
        {std::tuple<DType, uint32_t, uint32_t>{DType::F32, 64, 64}, {DType::Q8_0, 128, 64}}) {
