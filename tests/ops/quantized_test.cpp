@@ -8,6 +8,7 @@
 namespace heed::ops {
 namespace {
 
+constexpr char kToF16[] = "both rounded to f16", kToBytes[] = "rounded to 8 bits";
 constexpr DType kQuantized[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
                                 DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
 
@@ -141,12 +142,16 @@ Case strange_case(DType type, const Strange& strange) {
             Array a = uniform({k, m}, 56, 0.5, 1.0);
             for (int64_t i = 0; i < a.size(); ++i)
               a.at(i) = std::ldexp(i % 3 == 0 ? -a.at(i) : a.at(i), static_cast<int>(strange.exponent(i % m, i / m)));
-            if (strange.value != 0) a.at(500 * m + 5) = static_cast<double>(strange.value);
-            run.expect_within("y", t.product(transposed(run.input("x", a)), transposed(w)));
+            const int64_t at = 500 * m + 5;
+            if (strange.value != 0) a.at(at) = static_cast<double>(strange.value);
+            Array seen = run.input("x", a);
+            if (!t.rounds_to_f16 && !std::isfinite(seen.at(at)))
+              seen.at(at) = NAN;  // all that comes of a row rounded to bytes
+            run.expect_within("y", t.product(transposed(seen), transposed(w)));
           }};
 }
 
-std::vector<Case> on_matrix_units(const CompileOptions& options) {
+std::vector<Case> rounded_products(const CompileOptions& options, bool to_f16) {
   std::vector<Case> cases = all_products();
   for (const DType type : {DType::Q8_0, DType::Q5_1, DType::Q6_K})
     for (const Strange& strange : std::initializer_list<Strange>{
@@ -158,9 +163,9 @@ std::vector<Case> on_matrix_units(const CompileOptions& options) {
       cases.push_back(strange_case(type, strange));
   for (Case& one : cases) {
     const auto build = one.build;
-    one.build = [build, options](Trial& t) {
+    one.build = [=](Trial& t) {
       t.options = options;
-      t.rounds_to_f16 = true;
+      t.rounds_to_f16 = to_f16;
       build(t);
     };
   }
@@ -174,27 +179,45 @@ std::vector<TestDevice> vulkan_devices() {
   return devices;
 }
 
+// What the reason for a kernel says where a device rounds many rows; null: it does not.
+const char* rounding_of(const TestDevice& on) {
+  const Capabilities* device = interpreter::capabilities_of(on.device);
+  REQUIRE(device != nullptr);
+  if (device->matrix.m != 0 && device->subgroup_arithmetic && device->subgroup_ballot) return kToF16;
+  return device->integer_dots ? kToBytes : nullptr;
+}
+std::vector<TestDevice> devices_that_round(const char* how) {
+  std::vector<TestDevice> devices = vulkan_devices();
+  std::erase_if(devices, [&](const TestDevice& on) { return rounding_of(on) != how; });
+  return devices;
+}
+
 }  // namespace
 
 TEST_CASE("quantized weights on every device", "[ops][quantized]") { check({"quantized", all_products()}); }
 
 // tests/cpu/rounded_rows_test.cpp has the CPU's way.
 TEST_CASE("quantized weights by rows that matrix units round to f16", "[ops][quantized][matrix]") {
-  check({"quantized rounded", on_matrix_units({.round_rows = true}), {DType::F32}}, vulkan_devices());
+  check({"quantized rounded to f16", rounded_products({.round_rows = true}, true), {DType::F32}},
+        devices_that_round(kToF16));
+}
+
+TEST_CASE("quantized weights by rows rounded to bytes on every device", "[ops][quantized][dots]") {
+  check({"quantized rounded to bytes", rounded_products({.round_rows = true}, false), {DType::F32}},
+        devices_that_round(kToBytes));
 }
 
 TEST_CASE("quantized weights by two terms of f16", "[ops][quantized][matrix]") {
-  check({"quantized emulated", on_matrix_units({.emulate_f32 = true}), {DType::F32}}, vulkan_devices());
+  check({"quantized emulated", rounded_products({.emulate_f32 = true}, true), {DType::F32}}, vulkan_devices());
 }
 
 TEST_CASE(
-    "rounded rows: Vulkan devices with matrix units say that they round many, all others compute as without the option",
-    "[ops][quantized][matrix]") {
+    "rounded rows: Vulkan devices with matrix units or dot products say that they round many, all others compute as "
+    "without the option",
+    "[ops][quantized][matrix][dots]") {
   constexpr int64_t kRows = 40;
   for (const TestDevice& on : vulkan_devices()) {
-    const Capabilities* device = interpreter::capabilities_of(on.device);
-    REQUIRE(device != nullptr);
-    const bool has_units = device->matrix.m != 0 && device->subgroup_arithmetic && device->subgroup_ballot;
+    const char* const rounding = rounding_of(on);
     INFO(on.word);
     Trial trial(DType::F32);
     Array w;
@@ -210,11 +233,12 @@ TEST_CASE(
       Plan plan;
       REQUIRE(opened.compile(trial.graph, weights, &plan, {.round_rows = rounds}) == Status::Ok);
       if (!on.interpreted)  // whose plans do not tell
-        CHECK((plan.passes()[0].why.find("both rounded to f16") != std::string::npos) == (rounds && has_units));
+        for (const char* how : {kToF16, kToBytes})
+          CHECK((plan.passes()[0].why.find(how) != std::string::npos) == (rounds && rounding == how));
       results[rounds].resize(kRows * kRows);
       REQUIRE(plan.run({{"x", x}, {"y", results[rounds]}}) == Status::Ok);
     }
-    CHECK((results[0] == results[1]) == !has_units);
+    CHECK((results[0] == results[1]) == (rounding == nullptr));
     CHECK(take_checked_messages().empty());
   }
 }
