@@ -125,13 +125,12 @@ void store_spans(Tile tile, uint k0) {
     if (has_load(load, BN)) store_b(tile, load, k0);
 }
 
-int dot_of(uvec4 a_bytes, uvec4 b_bytes) {
-  int sum = 0;
+int add_dot(int sum, uvec4 a_bytes, uvec4 b_bytes) {
   [[unroll]] for (uint c = 0u; c < 4u; ++c) sum += dotPacked4x8EXT(int(a_bytes[c]), int(b_bytes[c]));
   return sum;
 }
 
-// Products of scales alone could leave the range of f32, where sums are 0.
+// The product of a scale of A and one of B could leave the range of f32, so that one of B is multiplied by a sum first.
 void multiply_spans(uint row, uint column) {
   for (uint span = 0u; span < SPANS; ++span) {
     uvec4 b_low[TN], b_high[TN];
@@ -147,10 +146,9 @@ void multiply_spans(uint row, uint column) {
       uvec4 a_low = sh_a[m * ROW + 2u * span], a_high = sh_a[m * ROW + 2u * span + 1u];
       vec2 a_scale = sh_a_scales[span * BM + m];
       [[unroll]] for (uint j = 0u; j < TN; ++j) {
-        int low = dot_of(a_low, b_low[j]), high = dot_of(a_high, b_high[j]);
-        float sum;
-        if (has_scale_of_half()) sum = b_scales[j].x * float(low) + b_scales[j].y * float(high);
-        else sum = b_scales[j].x * float(low + high);
+        int low = add_dot(0, a_low, b_low[j]), high = add_dot(has_scale_of_half() ? 0 : low, a_high, b_high[j]);
+        float sum = MULTIPLY_FIRST(b_scales[j].x, float(has_scale_of_half() ? low : high));
+        if (has_scale_of_half()) sum += b_scales[j].y * float(high);
         if (has_offsets()) sum += b_scales[j].y * a_scale.y;
         sums[i * TN + j] += a_scale.x * sum;
       }

@@ -1,4 +1,6 @@
 // Kernels of matmul whose rows are rounded to bytes: matmul_dot.comp.
+#include <algorithm>
+
 #include "kernels/matmul.hpp"
 
 namespace heed::kernels::matmul {
@@ -30,13 +32,19 @@ constexpr DotTile kDotTiles[] = {
     {32, 64, 4, 4, 2.0, HEED_DOT_WHY("32x64 tiles: few rows")},
 };
 
+// They are faster, and the kernels of both would be more than a pass may have.
+bool has_matrix_units(const Candidates& candidates) {
+  return std::any_of(candidates.list.begin(), candidates.list.begin() + candidates.count,
+                     [](const Candidate& one) { return one.key.id == KernelId::MatmulF32QuantizedMatrix; });
+}
+
 }  // namespace
 
 void list_dots(const Select& select, Candidates* candidates) {
   const Capabilities& device = select.device;
   constexpr KernelId kId = KernelId::MatmulF32QuantizedDot;
   const bool rounds = select.schedule.round_rows && operands_of(select) == Operands::F32ByBlocks;
-  if (!rounds || !device.integer_dots || !device.allows(kId)) return;
+  if (!rounds || !device.integer_dots || !device.allows(kId) || has_matrix_units(*candidates)) return;
   for (const DotTile& tile : kDotTiles) {
     if (tile.invocations() > device.max_invocations || tile.shared_bytes() > device.shared_bytes) continue;
     const double group = tile.bm * tile.bn / tile.efficiency * (device.software ? kBarriersOnCpu : 1);

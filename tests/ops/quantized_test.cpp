@@ -151,6 +151,30 @@ Case strange_case(DType type, const Strange& strange) {
           }};
 }
 
+// Rows whose 32 neighbours are near whole multiples of their scale, so that their bytes are known: the product is that of the
+// multiples, with no other error than that of its sums.
+Case multiples_case(DType type) {
+  return {std::string("multiples ") + to_string(type), [=](Trial& t) {
+            const int64_t m = 70, n = 130, k = 3 * block_of(type).elements;
+            t.options.round_rows = true;
+            Array w, multiples = whole_numbers({m, k}, 58, -126, 126), near = multiples;
+            const Tensor weight = t.blocks("w", {n, k}, type, 57, &w), x = t.input("x", {m, k});
+            t.graph.output("y", t.graph.linear(x, weight));
+            for (int64_t i = 0; i < m * k; ++i) {
+              const int64_t span = i / 32;
+              if (i % 32 == span % 32)
+                multiples.at(i) = near.at(i) = i % 3 == 0 ? -127.0 : 127.0;
+              else
+                near.at(i) += 0.375 * static_cast<double>(i % 3 - 1);
+              for (Array* values : {&multiples, &near})
+                values->at(i) = std::ldexp(values->at(i), static_cast<int>(span % 9) - 12);
+            }
+            Run& run = t.run();
+            run.input("x", near);
+            run.expect_within("y", matmul(multiples, transposed(w)));
+          }};
+}
+
 std::vector<Case> rounded_products(const CompileOptions& options, bool to_f16) {
   std::vector<Case> cases = all_products();
   for (const DType type : {DType::Q8_0, DType::Q5_1, DType::Q6_K})
@@ -205,6 +229,13 @@ TEST_CASE("quantized weights by rows that matrix units round to f16", "[ops][qua
 TEST_CASE("quantized weights by rows rounded to bytes on every device", "[ops][quantized][dots]") {
   check({"quantized rounded to bytes", rounded_products({.round_rows = true}, false), {DType::F32}},
         devices_that_round(kToBytes));
+}
+
+TEST_CASE("quantized weights by multiples of the scales of rows rounded to bytes on every device",
+          "[ops][quantized][dots]") {
+  std::vector<Case> cases;
+  for (const DType type : kQuantized) cases.push_back(multiples_case(type));
+  check({"quantized by multiples", cases, {DType::F32}}, devices_that_round(kToBytes));
 }
 
 TEST_CASE("quantized weights by two terms of f16", "[ops][quantized][matrix]") {

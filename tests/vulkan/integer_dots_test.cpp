@@ -27,7 +27,8 @@ TEST_CASE("dot products: where the driver has fast ones and they are enabled", "
   const Row rows[] = {
       {[](PhysicalDevice&) {}, ""},
       {[](PhysicalDevice& device) { device.api_version = VK_API_VERSION_1_2; }, "Vulkan 1.3 is needed"},
-      {[](PhysicalDevice& device) { device.features = device.offered = {}; }, "the driver has no shaderIntegerDotProduct"},
+      {[](PhysicalDevice& device) { device.features = device.offered = {}; },
+       "the driver has no shaderIntegerDotProduct"},
       {[](PhysicalDevice& device) { device.features = {}; }, "the host told no shaderIntegerDotProduct"},
       {[](PhysicalDevice& device) { device.fast_dots = false; }, "no fast instruction"}};
   for (const Row& row : rows) {
@@ -48,22 +49,18 @@ TEST_CASE("dot products: a host tells them in either structure", "[vulkan][dots]
   CHECK(read_features(&core).shaderIntegerDotProduct);
 }
 
-TEST_CASE("dot products: many rows of f32 by quantized weights take them where rows may be rounded", "[kernels][dots]") {
+TEST_CASE("dot products: many rows of f32 by quantized weights take them where rows may be rounded",
+          "[kernels][dots]") {
   struct Row {
     bool dots = true, rounds = true, reproducible = false, units = false, failed = false, used = false;
     DType rows = DType::F32, weights = DType::Q5_K;
     int64_t m = 500;
   };
-  const Row table[] = {{.used = true},
-                       {.used = true, .weights = DType::Q8_0},
-                       {.dots = false},
-                       {.rounds = false},
-                       {.reproducible = true},
-                       {.units = true},
-                       {.failed = true},
-                       {.rows = DType::F16},
-                       {.weights = DType::F32},
-                       {.m = 1}};
+  const Row table[] = {{.used = true},          {.used = true, .weights = DType::Q8_0},
+                       {.dots = false},         {.rounds = false},
+                       {.reproducible = true},  {.units = true},
+                       {.failed = true},        {.rows = DType::F16},
+                       {.weights = DType::F32}, {.m = 1}};
   for (const Row& row : table) {
     Graph g;
     g.output("y", g.linear(g.input("x", {row.m, 256}, row.rows), g.weight("w", {96, 256}, row.weights)));
@@ -82,6 +79,29 @@ TEST_CASE("dot products: many rows of f32 by quantized weights take them where r
     CHECK(kernel_tests::shared_bytes(use.key) <= lowered.device.shared_bytes);
     CHECK(use.key.spec[0] <= lowered.device.max_invocations);
     CHECK_THAT(std::string(use.why), holds("rounded to 8 bits"));
+  }
+}
+
+TEST_CASE("dot products: a device with all there is can list every kernel of a product", "[kernels][dots]") {
+  Graph g;
+  g.output("y", g.linear(g.input("x", {g.extent("m", 512), 4096}), g.weight("w", {768, 4096}, DType::Q8_0)));
+  for (const bool units : {false, true}) {
+    Capabilities device = kernel_tests::device_with_units();
+    if (!units) device.matrix = {};
+    device.integer_dots = device.subgroup_arithmetic = device.subgroup_ballot = true;
+    auto tuning = std::make_shared<Tuning>();
+    tuning->lists_all = true;
+    device.tuning = tuning;
+    kernel_tests::Lowered lowered(g, false, device);
+    lowered.schedule.round_rows = true;
+    const KernelList kernels = lowered.selected(Op::Matmul);
+    CHECK_FALSE(kernels.overflowed);
+    const auto has = [&](KernelId id) {
+      return std::any_of(kernels.uses.begin(), kernels.uses.begin() + kernels.count,
+                         [&](const KernelUse& use) { return use.key.id == id; });
+    };
+    CHECK(has(KernelId::MatmulF32QuantizedDot) == !units);
+    CHECK(has(KernelId::MatmulF32QuantizedMatrix) == units);
   }
 }
 
