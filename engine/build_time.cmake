@@ -42,8 +42,8 @@ function(heed_precompile target)
   endif()
 endfunction()
 
-# heed_unity(TARGET [FOLDER...]): files of a folder are compiled up to eight together, since what they include takes most of
-# their time. Files of those folders stay alone, as do those with options of their own.
+# heed_unity(TARGET): files of a folder are compiled up to eight together, since what they include takes most of their time.
+# Files with options of their own stay alone.
 function(heed_unity target)
   if(NOT HEED_UNITY)
     return()
@@ -52,10 +52,6 @@ function(heed_unity target)
   foreach(source IN LISTS sources)
     get_filename_component(folder ${source} DIRECTORY)
     file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
-    if(folder IN_LIST ARGN)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-      continue()
-    endif()
     string(MAKE_C_IDENTIFIER ${folder} folder)
     list(APPEND folders ${folder})
     list(APPEND in_${folder} ${source})

@@ -3,7 +3,7 @@
 #include "kernels/attention.hpp"
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests {
+namespace heed::kernel_tests::attention_test {
 namespace {
 
 using namespace kernels::attention;
@@ -304,4 +304,4 @@ TEST_CASE("fused attention over 8,192 tokens needs no scratch") {
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests
+}  // namespace heed::kernel_tests::attention_test

@@ -6,7 +6,7 @@
 #include "kernels/lowered.hpp"
 #include "kernels/matmul.hpp"
 
-namespace heed::kernel_tests {
+namespace heed::kernel_tests::costs_test {
 namespace {
 
 using Tile = std::pair<uint32_t, uint32_t>;  // rows, columns
@@ -89,4 +89,4 @@ TEST_CASE("products: a tile that costs less for an element takes fewer cycles fo
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests
+}  // namespace heed::kernel_tests::costs_test

@@ -5,7 +5,7 @@
 #include "graph/update.hpp"
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests {
+namespace heed::kernel_tests::lowering_test {
 namespace {
 
 struct OpCase {
@@ -429,4 +429,4 @@ TEST_CASE("a tensor above the device's binding range is refused with both number
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests
+}  // namespace heed::kernel_tests::lowering_test

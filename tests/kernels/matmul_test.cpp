@@ -4,7 +4,7 @@
 
 #include "kernels/lowered.hpp"
 
-namespace heed::kernel_tests {
+namespace heed::kernel_tests::matmul_test {
 namespace {
 
 struct MatmulLowering : LoweredPass {
@@ -206,4 +206,4 @@ TEST_CASE("the epilogue is in flags and push constants") {
 }
 
 }  // namespace
-}  // namespace heed::kernel_tests
+}  // namespace heed::kernel_tests::matmul_test

@@ -5,7 +5,7 @@
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 
-namespace heed::ops {
+namespace heed::ops::attention_backward_test {
 namespace {
 
 struct Sample {
@@ -416,4 +416,4 @@ TEST_CASE("attention_backward says which attentions it serves", "[graph]") {
   }
 }
 
-}  // namespace heed::ops
+}  // namespace heed::ops::attention_backward_test

@@ -3,18 +3,18 @@
 namespace heed::ops {
 namespace {
 
-enum Kind : uint8_t { kLayerNorm, kRmsNorm, kL2Normalize };
+enum Norm : uint8_t { kLayerNorm, kRmsNorm, kL2Normalize };
 
-void build_norm(Trial& t, Random& random, Kind kind) {
-  const bool scaled = kind != kL2Normalize && random.coin(), shifted = kind == kLayerNorm && random.coin(),
-             residual = kind != kL2Normalize && random.coin();
+void build_norm(Trial& t, Random& random, Norm norm) {
+  const bool scaled = norm != kL2Normalize && random.coin(), shifted = norm == kLayerNorm && random.coin(),
+             residual = norm != kL2Normalize && random.coin();
   Drawn drawn(t, random);
   const Dim rows = drawn.size("rows", 40), n = drawn.size("n", random.pick({40, 300, 1200}), random.coin());
   Tensor x = t.input("x", {2, rows, n});
   const Tensor gamma = scaled ? t.input("gamma", {n}) : Tensor{}, beta = shifted ? t.input("beta", {n}) : Tensor{};
   if (residual) x = t.graph.add(x, t.input("residual", {2, rows, n}));
-  t.graph.output("y", kind == kLayerNorm ? t.graph.layernorm(x, gamma, beta, 1e-5f)
-                      : kind == kRmsNorm ? t.graph.rmsnorm(x, gamma, 1e-5f)
+  t.graph.output("y", norm == kLayerNorm ? t.graph.layernorm(x, gamma, beta, 1e-5f)
+                      : norm == kRmsNorm ? t.graph.rmsnorm(x, gamma, 1e-5f)
                                          : t.graph.l2_normalize(x));
   drawn.fill_runs([&](Run& run, const Sizes& s) {
     const uint64_t seed = random.next();
@@ -25,8 +25,8 @@ void build_norm(Trial& t, Random& random, Kind kind) {
     if (residual) v = add(v, run.input("residual", uniform(shape, seed + 3)));
     const Array *const g = scaled ? &scale : nullptr, *const b = shifted ? &shift : nullptr;
     constexpr auto kEps = static_cast<double>(1e-5f);
-    const Array y = kind == kLayerNorm ? layernorm(v, g, b, kEps)
-                    : kind == kRmsNorm ? rmsnorm(v, g, kEps)
+    const Array y = norm == kLayerNorm ? layernorm(v, g, b, kEps)
+                    : norm == kRmsNorm ? rmsnorm(v, g, kEps)
                                        : l2_normalize(v, static_cast<double>(1e-12f));
     run.expect("y", y, static_cast<double>(s[1]) + 64.0, 2);
   });

@@ -5,7 +5,7 @@
 #include "harness/setup.hpp"
 #include "ops/sample_reference.hpp"
 
-namespace heed::ops {
+namespace heed::ops::sample_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -436,4 +436,4 @@ TEST_CASE("sample: a text that grows in a state is the text that a host writes",
   }
 }
 
-}  // namespace heed::ops
+}  // namespace heed::ops::sample_test

@@ -11,7 +11,7 @@
 #include "harness/trial.hpp"
 #include "models/support.hpp"
 
-namespace heed::train {
+namespace heed::train::lora_test {
 namespace {
 
 using ops::Array;
@@ -393,4 +393,4 @@ TEST_CASE("lora: files that are damaged, or of other kinds", "[train][lora]") {
   CHECK(lora.save(folder.path() + "/file/x", matrices, "tiny", log) == Status::FileError);
 }
 
-}  // namespace heed::train
+}  // namespace heed::train::lora_test

@@ -15,7 +15,7 @@
 #include "harness/source_path.hpp"
 #endif
 
-namespace heed::train {
+namespace heed::train::optimizer_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -507,4 +507,4 @@ TEST_CASE("optimizers: the scale of the loss falls at once and grows slowly", "[
   CHECK(scale.scale == 1.0f);
 }
 
-}  // namespace heed::train
+}  // namespace heed::train::optimizer_test
