@@ -293,7 +293,7 @@ TEST_CASE("self-test: dot products of bytes are tested where they are used", "[v
   const std::string word = first_gpu();
   if (word.empty()) return;
   constexpr const char* kKernel = "matmul_f32_quantized_dot";
-  const SetVariable gpu("HEED_KERNELS", "gpu");
+  const SetVariable gpu("HEED_KERNELS", "gpu"), no_units("HEED_MATRIX_UNITS", "never");
   for (const char* spoiled : {"none", kKernel}) {
     const SetVariable wrong("HEED_SABOTAGE_WRONG", spoiled);
     Device device = open_device({.select = word, .vulkan_loader = HEED_SABOTAGE_PATH});
