@@ -62,6 +62,7 @@ struct Capabilities {
   // Matrix units for f16 with sums in f32; m == 0: none, or none that pays. Where there are, the same for bf16.
   MatrixSize matrix, bfloat_matrix;
   uint32_t matrix_subgroup = 0;  // the subgroup size that their kernels ask for
+  bool integer_dots = false;     // fast dot products of four bytes (OpSDot) in shaders
   // Floating-point operations that one invocation of a slow GPU does in about 10 ms, if workgroups of 128 have 10 GFLOP/s
   // each; ten times that on discrete GPUs, as for dispatches (recording/split.hpp). Sums of more are split where they can
   // be. Tests lower it.

@@ -128,7 +128,9 @@ bool lacks_optional(const Candidates& candidates) {
   bool any = false;
   for (uint32_t i = 0; i < candidates.count; ++i) {
     const KernelId id = candidates.list[i].key.id;
-    if (id != KernelId::MatmulF32Matrix && id != KernelId::MatmulF32QuantizedMatrix) continue;
+    if (id != KernelId::MatmulF32Matrix && id != KernelId::MatmulF32QuantizedMatrix &&
+        id != KernelId::MatmulF32QuantizedDot)
+      continue;
     if (candidates.list[i].traits.tuned != 0) return false;
     any = true;
   }
@@ -148,6 +150,7 @@ Status select_matmul(const Select& select) {
     matmul::list_software(select, &candidates);
     matmul::list_vectors(select, &candidates);
     matmul::list_matrix_units(select, &candidates);
+    matmul::list_dots(select, &candidates);
   }
   matmul::list_tiles(select, &candidates);
   candidates.measured_on(select.device);

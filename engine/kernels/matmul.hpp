@@ -1,5 +1,5 @@
 // Declarations that the files of matmul share. Each family of kernels has a file that lists them with their costs:
-// matmul_tiles.cpp, matmul_software.cpp, matmul_vector.cpp, matmul_matrix.cpp.
+// matmul_tiles.cpp, matmul_software.cpp, matmul_vector.cpp, matmul_matrix.cpp, matmul_dot.cpp.
 #pragma once
 
 #include "kernels/chooser.hpp"
@@ -96,6 +96,7 @@ Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, u
 void list_tiles(const Select& select, Candidates* candidates);
 void list_software(const Select& select, Candidates* candidates);
 void list_matrix_units(const Select& select, Candidates* candidates);
+void list_dots(const Select& select, Candidates* candidates);
 void list_vectors(const Select& select, Candidates* candidates);
 
 // Into how many splits k is cut, so that few tiles keep a GPU busy and no tile takes long; 1: k is not cut.

@@ -49,7 +49,8 @@ int64_t splits_of(const Problem& problem, const Traits& traits) {
 void add_partial(const Select& select, uint32_t kernel) {
   if (!select.node.workspace.valid()) return;
   KernelList& list = *select.kernels;
-  KernelUse& partial = list.add() = list.uses[kernel];
+  const KernelUse whole = list.uses[kernel];  // a full list makes its last one anew
+  KernelUse& partial = list.add() = whole;
   partial.role = KernelUse::Role::Partial;
   // Neither the result nor what its activation is given is written yet.
   for (const uint32_t binding : {partial.buffer_count - 2, partial.buffer_count - 1})

@@ -22,6 +22,7 @@
 #include "shared/limits.h"
 #include "shared/matmul.h"
 #include "shared/matmul_blocks.h"
+#include "shared/matmul_dot.h"
 #include "shared/matmul_matrix.h"
 #include "shared/matmul_software.h"
 #include "shared/matmul_tiles.h"

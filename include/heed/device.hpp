@@ -155,7 +155,8 @@ struct CompileOptions {
   // The error of a result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an
   // infinite value or NaN gives NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device
   // does it where its instructions make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside
-  // each other).
+  // each other). Vulkan devices without matrix units do it with many rows of f32 where their drivers have fast dot products of bytes
+  // (Vulkan 1.3 with shaderIntegerDotProduct, integerDotProduct4x8BitPackedSignedAccelerated; DeviceInfo::reason tells).
   // Vulkan devices with matrix units round many rows of f32 and the weights to f16 instead, for one product of f16 with sums in f32. With
   // A and B the largest magnitudes of finite elements of rows and weights, but at least 2^-113, the error of a result is at most
   //   2^-9 * (1 + 2^-11) * (sum over k of |a| |b|) + 2^-28 * k * A * B,

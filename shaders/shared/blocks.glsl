@@ -110,6 +110,34 @@ ivec4 whole_numbers_of(uint type, Words w, uint v, uint q, uint part) {
   return ivec4(numbers);
 }
 
+// The whole numbers of half `part` of four eights, of which `w` was read from v on, as signed bytes. Numbers that begin below 0
+// do so here, too, where whole_numbers_of has them from 0 on.
+uvec4 bytes_of(uint type, Words w, uint v, uint part) {
+  if (type == HEED_BLOCKS_Q8_0) return part == 0u ? w.low : w.high;
+  uvec4 bytes = w.low >> (part * 4u) & 0x0f0f0f0fu;
+  // The product puts copies of four bits beside each other, so that each is at its byte in one of them.
+  if (has_fifths(type))
+    bytes |= ((uvec4(w.high.x) >> (part * 16u + uvec4(0u, 4u, 8u, 12u)) & 15u) * 0x204081u & 0x01010101u) << 4u;
+  if (type == HEED_BLOCKS_Q5_K) bytes |= (w.high >> (v / 8u * 2u + part) & 0x01010101u) << 4u;
+  if (type == HEED_BLOCKS_Q6_K) bytes |= (w.high >> (v / 8u % 2u * 2u + part * 4u) & 0x03030303u) << 4u;
+  const uint SIGNS = 0x80808080u;  // keep what is taken from a byte out of the others
+  if (type == HEED_BLOCKS_Q4_0) bytes = (bytes | SIGNS) - 0x08080808u ^ SIGNS;
+  if (type == HEED_BLOCKS_Q5_0) bytes = (bytes | SIGNS) - 0x10101010u ^ SIGNS;
+  if (type == HEED_BLOCKS_Q6_K) bytes = (bytes | SIGNS) - 0x20202020u ^ SIGNS;
+  return bytes;
+}
+
+// The scale of elements 32 * span to 32 * span + 31 of a block, and their offset, where the type has any; of Q6_K the scales of
+// the two halves.
+vec2 scales_of_span(uint type, Words w, uint block, uint span) {
+  if (has_pairs(type)) return scale_and_offset(w.scales, span) * vec2(1.0, -1.0);
+  if (has_offset(type)) return HALVES(w.scale);
+  vec2 scales = vec2(scale_of(w, block), 0.0);
+  if (type != HEED_BLOCKS_Q6_K) return scales;
+  uint word = span < 4u ? (span < 2u ? w.scales.x : w.scales.y) : (span < 6u ? w.scales.z : w.scales.w);
+  return scales.x * vec2(ivec2(uvec2(word) << (uvec2(24u, 16u) - span % 2u * 16u)) >> 24);
+}
+
 // The values of that half. Every product is exact in f32, so that a value is rounded once, with or without fused
 // multiply-adds.
 vec4 widen_four(uint type, Words w, uint block, uint v, uint q, uint part) {

@@ -60,7 +60,8 @@ bool choose_kernels(const Capabilities& device_alone, std::vector<ChosenKernel>*
     if (device.irreproducible == nullptr && !choose(example, DType::F32, Plans::Reproducible, device, chosen))
       return false;
     for (const Plans plans : {Plans::Emulated, Plans::Rounded})
-      if (device.matrix.m != 0 && !choose(example, DType::F32, plans, device, chosen)) return false;
+      if ((device.matrix.m != 0 || device.integer_dots) && !choose(example, DType::F32, plans, device, chosen))
+        return false;
     if (!example.both_types || !device.storage_16bit) continue;
     if (!choose(example, DType::F16, Plans::Usual, device, chosen)) return false;
     // A kernel for bf16 differs from the one for f16 in loads and stores, and in the type of matrices, so that each is

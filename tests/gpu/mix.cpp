@@ -66,7 +66,7 @@ Listing read_listing(std::string_view text) {
     for (Mix* mix : {&result.whole, &block}) {
       if (starts_with_any(word, {"v_wmma", "v_mfma", "v_swmmac", "hmma", "imma"})) mix->matrix += times;
       if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mac", "v_mad_f", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma",
-                                 "hfma2", "mad.f"}))
+                                 "hfma2", "mad.f", "idp4"}))
         mix->multiply_adds += times;
       if (starts_with_any(word, {"v_fma", "v_pk_fma", "v_mad_mix", "v_dual_fmac", "v_dot", "ffma", "hfma2"}))
         mix->fused += times;

@@ -94,7 +94,7 @@ if is_part works; then
   files=("$out/heed.csv")
   if [[ -d $here/ggml ]]; then
     # Products that emulate f32 and training are heed's alone.
-    mapfile -t works < <(tail -n +2 "$out/heed.csv" | cut -d, -f2 | grep -v -E '(emulated|rounded)$|^training')
+    mapfile -t works < <(tail -n +2 "$out/heed.csv" | cut -d, -f2 | grep -v -E '(emulated|rounded|rounded to bytes)$|^training')
     GGML_VK_PERF_LOGGER=1 ggml "$out/ggml.csv" "${works[@]}"
     # Without the logger, which waits for each kernel: of whole works the host's clock counts.
     ggml "$out/ggml_wall.csv" "${works[@]}"

@@ -225,7 +225,10 @@ void Workgroup::count_arithmetic(const Instruction& i, const Lanes& at) {
     // Four products of bytes in one instruction.
     case Op::SDot:
     case Op::UDot:
-    case Op::SUDot: counts.multiply_adds += 3 * lanes; return issue(&Counts::multiply_adds, 1);
+    case Op::SUDot:
+      counts.byte_dots += lanes;
+      counts.multiply_adds += 3 * lanes;
+      return issue(&Counts::multiply_adds, 1);
     case Op::FDiv: return issue(&Counts::specials, slots);
     case Op::FConvert:
     case Op::ConvertUToF:

@@ -18,7 +18,8 @@ class Memory;
 struct Counts {
   uint64_t workgroups = 0, subgroups = 0;
   // Instructions for one invocation; a vector of four counts four times.
-  uint64_t multiply_adds = 0;  // fused
+  uint64_t multiply_adds = 0;  // fused; four of each dot product of bytes
+  uint64_t byte_dots = 0;      // these, each of which is one instruction
   uint64_t floats = 0;         // other sums, products, comparisons and conversions of floating-point numbers
   uint64_t specials = 0;       // exp, log, sin, square roots, quotients: a fourth of the speed or less everywhere
   uint64_t integers = 0;       // that differ between invocations of a subgroup
@@ -50,13 +51,29 @@ struct Counts {
   // Calls f with each member but the arrays.
   template <class F>
   static void each_count(const F& f) {
-    for (uint64_t Counts::* member :
-         {&Counts::workgroups,   &Counts::subgroups,   &Counts::multiply_adds,   &Counts::floats,
-          &Counts::specials,     &Counts::integers,    &Counts::exchanges,       &Counts::matrix_multiply_adds,
-          &Counts::scalars,      &Counts::issues,      &Counts::multiply_issues, &Counts::matrix_operations,
-          &Counts::lanes,        &Counts::barriers,    &Counts::indexed,         &Counts::requests,
-          &Counts::bytes,        &Counts::atomics,     &Counts::shared_requests, &Counts::shared_bytes,
-          &Counts::shared_turns, &Counts::fewest_turns})
+    for (uint64_t Counts::* member : {&Counts::workgroups,
+                                      &Counts::subgroups,
+                                      &Counts::multiply_adds,
+                                      &Counts::floats,
+                                      &Counts::byte_dots,
+                                      &Counts::specials,
+                                      &Counts::integers,
+                                      &Counts::exchanges,
+                                      &Counts::matrix_multiply_adds,
+                                      &Counts::scalars,
+                                      &Counts::issues,
+                                      &Counts::multiply_issues,
+                                      &Counts::matrix_operations,
+                                      &Counts::lanes,
+                                      &Counts::barriers,
+                                      &Counts::indexed,
+                                      &Counts::requests,
+                                      &Counts::bytes,
+                                      &Counts::atomics,
+                                      &Counts::shared_requests,
+                                      &Counts::shared_bytes,
+                                      &Counts::shared_turns,
+                                      &Counts::fewest_turns})
       f(member);
   }
   Counts& operator+=(const Counts& other);

@@ -29,6 +29,7 @@ Machine drawn_machine(int64_t number) {
   device.subgroup_shuffle = random.coin();
   device.slow_shuffle = random.one_in(6);
   device.registers = one_of({128, 192, 256});
+  device.integer_dots = number % 4 < 2;
   device.software = random.one_in(4);
   if (device.software) machine.subgroup = device.subgroup_size;
   device.storage_16bit = !random.one_in(4);
@@ -47,12 +48,13 @@ const std::vector<Machine>& machines() {
   static const std::vector<Machine> all = [] {
     std::vector<Machine> list;
     const int64_t drawn = test::number_from("HEED_DRAWN_MACHINES", 6);
-    Capabilities floor;  // a phone: no subgroup operations, f32 alone
+    Capabilities floor;  // a phone: no subgroup operations, no 16-bit storage
+    floor.integer_dots = true;
     list.push_back({"spirv:floor", floor, 16, 4});
 
     Capabilities large;
     large.subgroup_arithmetic = large.subgroup_ballot = large.subgroup_shuffle = true;
-    large.storage_16bit = true;
+    large.storage_16bit = large.integer_dots = true;
     large.max_invocations = 1024;
     large.max_workgroup_size = {1024, 1024, 64};
     large.shared_bytes = 65536;

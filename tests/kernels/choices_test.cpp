@@ -24,6 +24,7 @@ std::vector<Machine> machines() {
   gpu.shared_bytes = 49152;
   gpu.subgroup_size = 32;
   gpu.storage_16bit = gpu.subgroup_arithmetic = gpu.subgroup_ballot = gpu.subgroup_shuffle = true;
+  gpu.integer_dots = true;
   Capabilities large = gpu;
   large.cores = 132;
   large.matrix = large.bfloat_matrix = {16, 16, 16};
@@ -39,6 +40,7 @@ std::vector<Machine> machines() {
   lavapipe.shared_bytes = 32768;
   lavapipe.subgroup_size = 8;
   lavapipe.software = true;
+  lavapipe.integer_dots = false;
   lavapipe.cores = 2;
   Capabilities lavapipe_128 = lavapipe;
   lavapipe_128.subgroup_size = 4;

@@ -14,6 +14,8 @@ constexpr uint32_t kCapabilityShader = 1, kCapabilityStorageBuffer16 = 4433;
 // For bf16 instead of Float16, BFloat16TypeKHR and BFloat16CooperativeMatrixKHR.
 constexpr std::array<uint32_t, 3> kMatrixCapabilities = {61, 5345, 6022};
 constexpr uint32_t kCapabilityFloat16 = 9;
+// DotProductInput4x8BitPacked and DotProduct, for which devices have shaderIntegerDotProduct.
+constexpr std::array<uint32_t, 2> kDotCapabilities = {6018, 6019};
 constexpr std::array<uint32_t, 2> kBfloatCapabilities = {5116, 5118};
 constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
                    kCapabilityShuffle = 65;
@@ -78,6 +80,7 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
       else
         expected.insert(kBfloatCapabilities.begin(), kBfloatCapabilities.end());
     }
+    if (name.ends_with("_dot")) expected.insert(kDotCapabilities.begin(), kDotCapabilities.end());
     if (name.ends_with("_canon")) expected.insert(kFloatControls.begin(), kFloatControls.end());
     CHECK(module.capabilities == expected);
   }

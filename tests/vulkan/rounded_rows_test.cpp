@@ -1,18 +1,62 @@
-// CompileOptions::round_rows on Vulkan devices: what their plans say of it. tests/ops/quantized_test.cpp has the results.
+// CompileOptions::round_rows and emulate_f32 on Vulkan devices: products by quantized weights, and what plans say of them.
+// tests/cpu/rounded_rows_test.cpp has the CPU's way.
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 #include "interpreter/device.hpp"
+#include "ops/rounded_products.hpp"
 
-namespace heed::ops {
+namespace heed::ops::quantized_test {
+namespace {
+
+constexpr char kToF16[] = "both rounded to f16", kToBytes[] = "rounded to 8 bits";
+
+std::vector<TestDevice> vulkan_devices() {
+  std::vector<TestDevice> devices = test_devices(Kernels::Gpu);
+  std::erase_if(devices, [](const TestDevice& on) { return interpreter::capabilities_of(on.device) == nullptr; });
+  return devices;
+}
+
+// What the reason for a kernel says where a device rounds many rows; null: it does not.
+const char* rounding_of(const TestDevice& on) {
+  const Capabilities& device = *interpreter::capabilities_of(on.device);
+  if (device.matrix.m != 0 && device.subgroup_arithmetic && device.subgroup_ballot) return kToF16;
+  return device.integer_dots ? kToBytes : nullptr;
+}
+
+std::vector<TestDevice> devices_that_round(const char* how) {
+  std::vector<TestDevice> devices = vulkan_devices();
+  std::erase_if(devices, [&](const TestDevice& on) { return rounding_of(on) != how; });
+  return devices;
+}
+
+}  // namespace
+
+TEST_CASE("quantized weights by rows that matrix units round to f16", "[ops][quantized][matrix]") {
+  check({"quantized rounded to f16", rounded_products({.round_rows = true}, true), {DType::F32}},
+        devices_that_round(kToF16));
+}
+
+TEST_CASE("quantized weights by rows rounded to bytes on every device", "[ops][quantized][dots]") {
+  check({"quantized rounded to bytes", rounded_products({.round_rows = true}, false), {DType::F32}},
+        devices_that_round(kToBytes));
+}
+
+TEST_CASE("quantized weights by multiples of the scales of rows rounded to bytes on every device",
+          "[ops][quantized][dots]") {
+  check({"quantized by multiples", products_of_multiples(), {DType::F32}}, devices_that_round(kToBytes));
+}
+
+TEST_CASE("quantized weights by two terms of f16", "[ops][quantized][matrix]") {
+  check({"quantized emulated", rounded_products({.emulate_f32 = true}, true), {DType::F32}}, vulkan_devices());
+}
 
 TEST_CASE(
-    "rounded rows: Vulkan devices with matrix units say that they round many, all others compute as without the option",
-    "[ops][quantized][matrix]") {
+    "rounded rows: Vulkan devices with matrix units or dot products say that they round many, all others compute as "
+    "without the option",
+    "[ops][quantized][matrix][dots]") {
   constexpr int64_t kRows = 40;
-  for (const TestDevice& on : test_devices(Kernels::Gpu)) {
-    const Capabilities* device = interpreter::capabilities_of(on.device);
-    if (device == nullptr) continue;  // the CPU device
-    const bool has_units = device->matrix.m != 0 && device->subgroup_arithmetic && device->subgroup_ballot;
+  for (const TestDevice& on : vulkan_devices()) {
+    const char* const rounding = rounding_of(on);
     INFO(on.word);
     Trial trial(DType::F32);
     Array w;
@@ -28,13 +72,14 @@ TEST_CASE(
       Plan plan;
       REQUIRE(opened.compile(trial.graph, weights, &plan, {.round_rows = rounds}) == Status::Ok);
       if (!on.interpreted)  // whose plans do not tell
-        CHECK((plan.passes()[0].why.find("both rounded to f16") != std::string::npos) == (rounds && has_units));
+        for (const char* how : {kToF16, kToBytes})
+          CHECK((plan.passes()[0].why.find(how) != std::string::npos) == (rounds && rounding == how));
       results[rounds].resize(kRows * kRows);
       REQUIRE(plan.run({{"x", x}, {"y", results[rounds]}}) == Status::Ok);
     }
-    CHECK((results[0] == results[1]) == !has_units);
+    CHECK((results[0] == results[1]) == (rounding == nullptr));
     CHECK(take_checked_messages().empty());
   }
 }
 
-}  // namespace heed::ops
+}  // namespace heed::ops::quantized_test

@@ -72,6 +72,7 @@ Status VulkanDevice::create_device() {
   MatrixNeeds needs = matrix_needs(context_.capabilities);
   Features& wanted = needs.features;
   wanted.storageBuffer16BitAccess = context_.physical.features.storageBuffer16BitAccess;
+  wanted.shaderIntegerDotProduct = context_.capabilities.integer_dots;
   wanted.maintenance4 = context_.physical.features.maintenance4;
   FeatureChain features(wanted);
   std::vector<const char*>& extensions = needs.extensions;

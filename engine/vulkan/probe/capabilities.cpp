@@ -41,6 +41,9 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   auto floats =
       structure<VkPhysicalDeviceFloatControlsProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES);
   driver.pNext = &floats;
+  auto dots = structure<VkPhysicalDeviceShaderIntegerDotProductProperties>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES);
+  if (device.api_version >= VK_API_VERSION_1_3) floats.pNext = &dots;
   device.subgroup.pNext = knows_driver ? &driver : nullptr;
   device.memory_limits.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
   device.memory_limits.pNext = &device.subgroup;
@@ -50,6 +53,7 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   device.memory_limits.pNext = device.subgroup.pNext = nullptr;
   device.driver_id = driver.driverID;
   device.rounds_to_even = floats.shaderRoundingModeRTEFloat32 != VK_FALSE;
+  device.fast_dots = dots.integerDotProduct4x8BitPackedSignedAccelerated != VK_FALSE;
   device.keeps_infinities = floats.shaderSignedZeroInfNanPreserveFloat32 != VK_FALSE;
   if (knows_driver) device.driver = format("%s %s", driver.driverName, driver.driverInfo);
 
@@ -62,7 +66,7 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   Features asked = matrices ? kMatrixFeatures : Features{};
   asked.shaderBFloat16Type = asked.shaderBFloat16CooperativeMatrix = matrices && contains(extensions, kBfloatExtension);
   asked.storageBuffer16BitAccess = true;
-  asked.maintenance4 = device.api_version >= VK_API_VERSION_1_3;
+  asked.maintenance4 = asked.shaderIntegerDotProduct = device.api_version >= VK_API_VERSION_1_3;
   device.features = device.offered = read_features(vk, handle, asked);
   if (matrices)
     device.matrix_units = read_matrix_units(vk, handle, device.features);
@@ -119,12 +123,14 @@ std::string below_floor(const PhysicalDevice& device) {
 
 namespace {
 
+bool runs_kernels_of_gpus(std::string_view setting) { return setting == "gpu" || setting == "basic"; }
+
 // The test setting HEED_KERNELS=gpu makes a software driver run what a GPU runs, and "basic" leaves out subgroup
 // operations too, so that tests and timings reach those kernels without one.
 void apply_setting(Capabilities* device) {
   const std::string_view value = test_setting("HEED_KERNELS");
   const bool basic = value == "basic";
-  if (basic || value == "gpu") {
+  if (runs_kernels_of_gpus(value)) {
     device->software = false;
     device->cores = Capabilities{}.cores;
   }
@@ -149,6 +155,8 @@ uint32_t core_registers_of(const PhysicalDevice& device) {
   return device.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY ? 65536 : Capabilities{}.core_registers;
 }
 
+bool is_software(const PhysicalDevice& device) { return device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
+
 // Names what reproducible plans need and the device lacks; null if that is nothing.
 const char* why_irreproducible(const PhysicalDevice& device) {
   if (device.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2, in which shaders say how they round";
@@ -158,6 +166,15 @@ const char* why_irreproducible(const PhysicalDevice& device) {
 }
 
 }  // namespace
+
+std::string why_no_dots(const PhysicalDevice& device) {
+  if (device.api_version < VK_API_VERSION_1_3) return needs_version(VK_API_VERSION_1_3, device);
+  if (!device.offered.shaderIntegerDotProduct) return "the driver has no shaderIntegerDotProduct";
+  if (!device.features.shaderIntegerDotProduct)
+    return "the host told no shaderIntegerDotProduct in HostDevice::enabled_features";
+  const bool slow = is_software(device) ? !runs_kernels_of_gpus(test_setting("HEED_KERNELS")) : !device.fast_dots;
+  return slow ? "this driver has no fast instruction for them" : "";
+}
 
 Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   const VkPhysicalDeviceLimits& limits = device.properties.limits;
@@ -178,12 +195,13 @@ Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   result.registers = registers_of(device);
   result.core_registers = core_registers_of(device);
-  result.software = device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  result.software = is_software(device);
   if (device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) result.invocation_work *= 10;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
   result.storage_16bit = device.features.storageBuffer16BitAccess;
   result.local_size_id = device.features.maintenance4;
   result.irreproducible = why_irreproducible(device);
+  result.integer_dots = why_no_dots(device).empty();
   WhyNoMatrix reasons = {"16-bit storage is not used", ""};
   if (result.storage_16bit)
     result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &reasons.f16);

@@ -27,6 +27,7 @@ struct PhysicalDevice {
   std::vector<VkQueueFamilyProperties> queue_families;
   uint32_t cores = 0;                                     // 0: no extension tells
   bool rounds_to_even = false, keeps_infinities = false;  // shaders of f32 may ask for these
+  bool fast_dots = false;                                 // OpSDot of four bytes takes one instruction or few
   Features offered;                                       // what the driver has
   Features features;                                      // the same, or if adopted, what the host told
   MatrixUnits matrix_units;
@@ -55,6 +56,9 @@ struct WhyNoMatrix {
 // The capabilities that lowering may use: all that a driver offers where heed opens the device, what the host told where
 // it adopts one.
 Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why = nullptr);
+
+// The reason why kernels have no dot products of bytes; empty if they have.
+std::string why_no_dots(const PhysicalDevice& device);
 
 // Everything of DeviceInfo. `word` is made from the name alone; see make_unique.
 DeviceInfo describe(const PhysicalDevice& device);

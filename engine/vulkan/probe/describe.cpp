@@ -106,6 +106,9 @@ std::string what_heed_uses(const PhysicalDevice& device) {
   const Capabilities can = capabilities_of(device, &why);
   text.append("\n").append(subgroup_text(can));
   text.append("\n").append(matrix_text(can, why));
+  const std::string no_dots = why_no_dots(device);
+  text += "\ndot products of bytes: " + (no_dots.empty() ? "used where rows may be rounded (CompileOptions::round_rows)"
+                                                         : "not used, because " + no_dots);
   const uint32_t family = choose_queue_family(device.queue_families);
   text += device.queue_families[family].timestampValidBits != 0
               ? "\ntimestamps: used where a plan asks for them"

@@ -28,6 +28,7 @@ constexpr Place kPlaces[] = {
     HEED_PLACE(SUBGROUP_SIZE_CONTROL_FEATURES, SubgroupSizeControlFeatures, subgroupSizeControl),
     HEED_PLACE(SUBGROUP_SIZE_CONTROL_FEATURES, SubgroupSizeControlFeatures, computeFullSubgroups),
     HEED_PLACE(MAINTENANCE_4_FEATURES, Maintenance4Features, maintenance4),
+    HEED_PLACE(SHADER_INTEGER_DOT_PRODUCT_FEATURES, ShaderIntegerDotProductFeatures, shaderIntegerDotProduct),
     HEED_PLACE(SHADER_BFLOAT16_FEATURES_KHR, ShaderBfloat16FeaturesKHR, shaderBFloat16Type),
     HEED_PLACE(SHADER_BFLOAT16_FEATURES_KHR, ShaderBfloat16FeaturesKHR, shaderBFloat16CooperativeMatrix),
     HEED_PLACE(VULKAN_1_1_FEATURES, Vulkan11Features, storageBuffer16BitAccess),
@@ -37,6 +38,7 @@ constexpr Place kPlaces[] = {
     HEED_PLACE(VULKAN_1_3_FEATURES, Vulkan13Features, subgroupSizeControl),
     HEED_PLACE(VULKAN_1_3_FEATURES, Vulkan13Features, computeFullSubgroups),
     HEED_PLACE(VULKAN_1_3_FEATURES, Vulkan13Features, maintenance4),
+    HEED_PLACE(VULKAN_1_3_FEATURES, Vulkan13Features, shaderIntegerDotProduct),
 };
 #undef HEED_PLACE
 
@@ -81,6 +83,7 @@ FeatureChain::FeatureChain(const Features& features, VkBool32 value) {
     }
   };
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR, &bfloat_);
+  add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES, &dot_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, &maintenance_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, &subgroup_);
   add(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES, &model_);

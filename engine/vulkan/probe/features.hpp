@@ -18,6 +18,7 @@ struct Features {
   bool vulkanMemoryModel = false, vulkanMemoryModelDeviceScope = false;
   bool subgroupSizeControl = false, computeFullSubgroups = false;
   bool maintenance4 = false;
+  bool shaderIntegerDotProduct = false;
   bool shaderBFloat16Type = false, shaderBFloat16CooperativeMatrix = false;
 };
 
@@ -45,6 +46,7 @@ class FeatureChain {
   VkPhysicalDeviceVulkanMemoryModelFeatures model_;
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_;
   VkPhysicalDeviceMaintenance4Features maintenance_;
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot_;
   VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat_;
 };
 

@@ -15,6 +15,7 @@ struct Column {
 constexpr Column kColumns[] = {{"workgroups", &Counts::workgroups},
                                {"subgroups", &Counts::subgroups},
                                {"multiply_adds", &Counts::multiply_adds},
+                               {"byte_dots", &Counts::byte_dots},
                                {"floats", &Counts::floats},
                                {"specials", &Counts::specials},
                                {"integers", &Counts::integers},

@@ -40,7 +40,10 @@ void fill(Memory& memory, DType type) {
 
 class HeedWork {
  public:
-  HeedWork(const Work& work, Compiler& compiler, Profile* result) : work_(work), compiler_(compiler), result_(result) {}
+  HeedWork(const Work& work, Compiler& compiler, Profile* result)
+      : work_(work), compiler_(compiler), device_(compiler.capabilities()), result_(result) {
+    if (work.no_units) device_.matrix = device_.bfloat_matrix = {};
+  }
   bool run();
 
  private:
@@ -59,6 +62,7 @@ class HeedWork {
 
   const Work& work_;
   Compiler& compiler_;
+  Capabilities device_;
   Profile* result_;
   Schedule schedule_;
   std::unique_ptr<test::GivenWeights> weights_;
@@ -79,7 +83,7 @@ bool HeedWork::plan() {
   options.weights = weights_.get();
   options.emulate_f32 = work_.emulate_f32;
   options.round_rows = work_.round_rows;
-  plan_for(compiler_.capabilities(), &options);
+  plan_for(device_, &options);
   if (make_schedule(graph.data(), options, stderr_log(), &schedule_) != Status::Ok) return false;
   for (const detail::NamedTensor& weight : schedule_.weights) entries_.push_back(weights_->find(weight.name));
   std::vector<int64_t> extents(schedule_.extents.size());
@@ -158,7 +162,7 @@ bool HeedWork::measure(const Node& pass, const KernelUse& use, const Dispatch& d
     fresh.constants.append(i == 0 ? "" : " ").append(std::to_string(use.key.spec[i]));
   fresh.groups = dispatch.groups;
   fresh.dispatches = 1;
-  fresh.subgroup = use.key.subgroup != 0 ? use.key.subgroup : compiler_.capabilities().subgroup_size;
+  fresh.subgroup = use.key.subgroup != 0 ? use.key.subgroup : device_.subgroup_size;
   Compiled compiled;
   if (!compiler_.compile(use.key, &compiled)) return false;
   fresh.figures = figures_of(compiler_.physical().driver, compiled);
@@ -181,8 +185,8 @@ bool HeedWork::run() {
   DispatchList list;
   for (const Node& pass : schedule_.passes) {
     result_->multiply_adds += cost_of(schedule_, pass, values).flops / 2;
-    if (select_kernels(schedule_, pass, compiler_.capabilities(), stderr_log(), &kernels) != Status::Ok) return false;
-    emit_dispatches(schedule_, pass, compiler_.capabilities(), kernels, values, &list);
+    if (select_kernels(schedule_, pass, device_, stderr_log(), &kernels) != Status::Ok) return false;
+    emit_dispatches(schedule_, pass, device_, kernels, values, &list);
     for (uint32_t d = 0; d < list.count; ++d)
       if (!measure(pass, kernels.uses[list.dispatches[d].kernel], list.dispatches[d])) return false;
   }

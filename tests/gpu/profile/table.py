@@ -9,7 +9,7 @@ import json
 import pathlib
 import sys
 
-COUNTS = ("workgroups multiply_adds floats specials integers exchanges matrix_multiply_adds matrix_operations issues lanes "
+COUNTS = ("workgroups multiply_adds byte_dots floats specials integers exchanges matrix_multiply_adds matrix_operations issues lanes "
           "group_barriers indexed requests bytes shared_requests shared_bytes shared_turns fewest_turns segments_32 segments_64 "
           "segments_128 touched_32 touched_64 touched_128").split()
 # A product of matrix units takes as many issue slots of one core as so many multiply-adds: it has 4,096 of them, at 128 a clock.
@@ -25,7 +25,7 @@ class Work:
         self.barriers = int(first["barriers"])
         self.dispatches = sum(int(row["dispatches"]) for row in rows)
         self.lacking = [row["lacking"] for row in rows if row["lacking"]]
-        self.sum = {name: sum(int(row[name]) * int(row["dispatches"]) for row in rows) for name in COUNTS}
+        self.sum = {name: sum(int(row.get(name) or 0) * int(row["dispatches"]) for row in rows) for name in COUNTS}
         # The kernel in which most is multiplied stands for the work where no sum makes sense.
         self.main = max(rows, key=lambda row: (int(row["multiply_adds"]) + int(row["matrix_multiply_adds"]) + int(row["bytes"]))
                         * int(row["dispatches"]))
@@ -43,7 +43,7 @@ class Work:
         rate = machine["cores"] * machine["clock"]
         cache, memory = self.all_moved(machine["segment"])
         s = self.sum
-        units = {"arithmetic": (s["multiply_adds"] + s["floats"] + s["exchanges"], rate * machine["fma"]),
+        units = {"arithmetic": (s["multiply_adds"] - 3 * s["byte_dots"] + s["floats"] + s["exchanges"], rate * machine["fma"]),
                  "special": (s["specials"], machine["special"] and rate * machine["special"]),
                  "matrix": (s["matrix_multiply_adds"], machine["matrix"] and rate * machine["matrix"]),
                  # A turn of the banks moves as much as they have, wanted or not.

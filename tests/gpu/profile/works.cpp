@@ -25,6 +25,13 @@ Work rounded(Work work) {
   return work;
 }
 
+Work rounded_to_bytes(Work work) {
+  work = rounded(std::move(work));
+  work.name += " to bytes";
+  work.no_units = true;
+  return work;
+}
+
 struct Heads {
   int64_t queries, keys, width;
 };
@@ -127,8 +134,8 @@ std::vector<Work> make_works() {
   all.push_back(emulated(product(DType::F32, 512, 3072, 768)));
   all.push_back(emulated(product(DType::F32, 4096, 4096, 4096)));
   all.push_back(emulated(product(DType::Q8_0, 512, 4096, 4096)));
-  for (const DType type : {DType::Q8_0, DType::Q4_0, DType::Q4_K})
-    all.push_back(rounded(product(type, 512, 4096, 4096)));
+  for (const auto way : {rounded, rounded_to_bytes})
+    for (const DType type : {DType::Q8_0, DType::Q4_0, DType::Q4_K}) all.push_back(way(product(type, 512, 4096, 4096)));
   for (const Heads& heads : {kSmall, kLarge})
     for (const int64_t tokens : {512, 4096})
       for (const bool causal : {false, true}) all.push_back(attention(DType::F16, heads, tokens, causal));

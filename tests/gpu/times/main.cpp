@@ -182,8 +182,9 @@ int run(int argc, char** argv) {
   std::fprintf(stderr, "%s, %s\n", device.info().name.c_str(), device.info().driver.c_str());
   std::printf("engine,work,us,least,most,wall,passes,kernels\n");
   int failed = 0;
+  const bool has_units = device.info().reason.find("matrix units: used") != std::string::npos;
   for (const Work& work : works()) {
-    if (!is_wanted(work.name, argc - 3, argv + 3)) continue;
+    if (!is_wanted(work.name, argc - 3, argv + 3) || (work.no_units && has_units)) continue;
     Timed timed(device, work);
     Status status = timed.prepare();
     if (status == Status::Ok) status = timed.measure(std::atof(argv[2]));

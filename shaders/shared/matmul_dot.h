@@ -1,0 +1,7 @@
+// The constants of matmul_dot.comp, beside those of matmul.h and matmul_blocks.h.
+#include "constants.h"
+
+HEED_BEGIN_CONSTANTS(MatmulDotConstants)
+HEED_CONSTANT(9, uint, TM, 8)
+HEED_CONSTANT(10, uint, TN, 4)
+HEED_END_CONSTANTS
