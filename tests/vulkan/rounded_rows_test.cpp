@@ -56,6 +56,7 @@ TEST_CASE(
     "[ops][quantized][matrix][dots]") {
   constexpr int64_t kRows = 40;
   for (const TestDevice& on : vulkan_devices()) {
+    if (on.word.starts_with("drawn")) continue;  // may have matrix units, and no room for a tile
     const char* const rounding = rounding_of(on);
     INFO(on.word);
     Trial trial(DType::F32);
