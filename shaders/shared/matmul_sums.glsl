@@ -1,4 +1,4 @@
-// What an invocation of a kernel with tiles in shared memory sums up, and how it leaves that: TM x TN elements of a tile.
+// An invocation of a kernel with tiles in shared memory sums up TM x TN elements of a tile here, and store_sums finishes and stores them.
 float sums[TM * TN];
 
 // Rows and columns of one invocation lie BM/TM and BN/TN apart: neighbours read and write neighbouring elements.

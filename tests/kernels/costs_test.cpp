@@ -59,8 +59,8 @@ std::vector<Compiled> compiled_products(const std::string& path) {
     const std::vector<std::string> constants = split(fields[2], ' ');
     using namespace kernels::matmul;
     const auto number = [&](size_t i) { return static_cast<uint32_t>(std::stoul(constants[i])); };
-    // Of kernels for aligned 16-bit operands on matrix units compilers count the loop over fragments most, and unroll it where a
-    // tile is small. They have the tiles and costs of those for other operands, which are compared.
+    // Compilers count the loop over fragments most in kernels for aligned 16-bit operands on matrix units, and unroll it where a
+    // tile is small. The kernels for other operands have the same tiles and costs, and are compared.
     if (fields[1].ends_with("16_matrix") && (number(Spec::FLAGS) & HEED_MATMUL_A_VEC4) != 0) continue;
     products.push_back({fields[0] + "; " + fields[1] + "; " + fields[3] + "; flags " + constants[Spec::FLAGS],
                         fields[1],

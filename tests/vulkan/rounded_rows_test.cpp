@@ -16,7 +16,7 @@ std::vector<TestDevice> vulkan_devices() {
   return devices;
 }
 
-// What the reason for a kernel says where a device rounds many rows; null: it does not.
+// A device that rounds many rows has this in the reason for its kernel; null: it rounds none.
 const char* rounding_of(const TestDevice& on) {
   const Capabilities& device = *interpreter::capabilities_of(on.device);
   if (device.matrix.m != 0 && device.subgroup_arithmetic && device.subgroup_ballot) return kToF16;

@@ -58,9 +58,9 @@ std::string kernels_of(const Plan& plan) {
   return names;
 }
 
-// Software drivers run the passes that a projection would join, and have kernels of their own for few queries. Dot products of
-// bytes need Vulkan 1.3, which HostVulkan has not.
+// Dot products of bytes need Vulkan 1.3, which HostVulkan has not.
 bool is_dot(const std::string& kernel) { return kernel.ends_with("_dot"); }
+// Software drivers run the passes that a projection would join, and have kernels of their own for few queries.
 bool is_for_gpus(const std::string& kernel) {
   return kernel.starts_with("projection") || is_dot(kernel) ||
          (kernel.starts_with("attention") && kernel.ends_with("_vector"));
