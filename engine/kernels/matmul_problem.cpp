@@ -52,13 +52,10 @@ bool is_b_whole(const Problem& p, int64_t width) {
   return p.b_k_fast ? is_whole(p.b, p.b.row, p.k, p.b.column, p.n, width)
                     : is_whole(p.b, p.b.column, p.n, p.b.row, p.k, width);
 }
-bool reads_vec4(const Problem& p) {
-  return p.k % 4 == 0 && is_whole(p.a, p.a.column, p.k, p.a.row, p.m, 4) && is_b_whole(p, 4);
-}
-bool reads_vec8(const Problem& p, bool a_k_fast) {
-  const bool is_a_whole =
-      a_k_fast ? is_whole(p.a, p.a.column, p.k, p.a.row, p.m, 8) : is_whole(p.a, p.a.row, p.m, p.a.column, p.k, 8);
-  return is_a_whole && is_b_whole(p, 8);
+bool are_whole(const Problem& p, bool a_k_fast, int64_t width) {
+  const bool is_a_whole = a_k_fast ? is_whole(p.a, p.a.column, p.k, p.a.row, p.m, width)
+                                   : is_whole(p.a, p.a.row, p.m, p.a.column, p.k, width);
+  return is_a_whole && is_b_whole(p, width);
 }
 
 TensorInfo turned(TensorInfo matrix) {
@@ -90,8 +87,8 @@ Problem problem_of(const Emit& emit) {
     p.residual = {0, p.out.b0, p.out.b1, p.out.row, 1};  // never read; these strides do not prevent merging
   if (merge_inner_batch(&p)) (void)merge_inner_batch(&p);
   p.b_k_fast = is_b_k_fast(emit.schedule.sizes, emit.schedule.info(emit.node.inputs[in::kB]));
-  p.vec4 = reads_vec4(p);
-  p.vec8 = reads_vec8(p, is_a_k_fast(emit.schedule.sizes, emit.schedule.info(emit.node.inputs[in::kA])));
+  p.vec4 = are_whole(p, true, 4);
+  p.vec8 = are_whole(p, is_a_k_fast(emit.schedule.sizes, emit.schedule.info(emit.node.inputs[in::kA])), 8);
   if (is_quantized(b.dtype)) {
     p.b_blocks = blocks_of(emit.schedule, emit.node.inputs[in::kB]);
     p.depth_step = block_of(b.dtype).elements;
@@ -149,17 +146,19 @@ uint32_t flags_of(const Select& select) {
   return flags;
 }
 
-Vec4 known_vec4(const Select& select) {
-  const TensorInfo& b = select.info(in::kB);
-  const bool b_k_fast = is_b_k_fast(select.schedule.sizes, b);
-  return worse(vec4_of(select, select.info(in::kA)), vec4_of(select, b_k_fast ? turned(b) : b));
+namespace {
+
+Vec4 known_whole(const Select& select, bool a_k_fast, int64_t width) {
+  const TensorInfo &a = select.info(in::kA), &b = select.info(in::kB);
+  return worse(vec4_of(select, a_k_fast ? a : turned(a), width),
+               vec4_of(select, is_b_k_fast(select.schedule.sizes, b) ? turned(b) : b, width));
 }
 
+}  // namespace
+
+Vec4 known_vec4(const Select& select) { return known_whole(select, true, 4); }
 Vec4 known_vec8(const Select& select) {
-  const SizeTable& sizes = select.schedule.sizes;
-  const TensorInfo &a = select.info(in::kA), &b = select.info(in::kB);
-  return worse(vec4_of(select, is_a_k_fast(sizes, a) ? a : turned(a), 8),
-               vec4_of(select, is_b_k_fast(sizes, b) ? turned(b) : b, 8));
+  return known_whole(select, is_a_k_fast(select.schedule.sizes, select.info(in::kA)), 8);
 }
 
 }  // namespace heed::kernels::matmul
