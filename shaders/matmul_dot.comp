@@ -1,7 +1,6 @@
 // Product of f32 rows by quantized weights through dot products of bytes (SPV_KHR_integer_dot_product), with epilogue; see
-// shared/matmul.h. One workgroup makes one BM x BN tile of one batch, each invocation TM x TN elements of it. Rows are rounded
-// on their way to shared memory as the CPU rounds them (cpu/rounded_row.hpp): a span is 32 neighbours, each as 8 bits, with
-// one scale. The weights' whole numbers are bytes without rounding. Sums are whole numbers within a span, and f32 across spans.
+// shared/matmul.h. One workgroup makes one BM x BN tile of one batch, each invocation TM x TN elements of it. Sums are whole
+// numbers within a span of shared/matmul_spans.glsl, and f32 across spans.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -12,40 +11,23 @@
 #include "shared/matmul_dot_memory.inc"
 #include "shared/matmul_sums.glsl"
 
-const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u;
-const uint SPAN = 32u, QUADS = 8u;  // elements of a span, and fours of them
 const uint INVOCATIONS = BM / TM * (BN / TN);
+#include "shared/matmul_spans.glsl"
+
+void keep_span_of_b(Place to, uvec4 words[2], vec2 scales) {
+  sh_b[to.row * ROW + 2u * to.span] = words[0];
+  sh_b[to.row * ROW + 2u * to.span + 1u] = words[1];
+  sh_b_scales[to.span * BN + to.row] = scales;
+}
+
+const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u;
+const uint QUADS = SPAN / 4u;  // fours of a span
 const uint A_LOADS = (BM * SPANS + INVOCATIONS - 1u) / INVOCATIONS;
-const uint B_LOADS = (BN * SPANS + INVOCATIONS - 1u) / INVOCATIONS;
 
-bool has_scale_of_half() { return BLOCK_TYPE == HEED_BLOCKS_Q6_K; }
-bool has_offsets() { return has_offset(BLOCK_TYPE) || has_pairs(BLOCK_TYPE); }
-
-// An invocation loads whole spans: of a row of A or a column of B.
-struct Place {
-  uint row, span;
-};
-Place place_of(uint load) {
-  uint i = gl_LocalInvocationID.x + load * INVOCATIONS;
-  return Place(spread(i / SPANS), i % SPANS);
-}
-// Only some invocations may have a last load.
-bool has_load(uint load, uint rows) {
-  return rows * SPANS % INVOCATIONS == 0u || gl_LocalInvocationID.x + load * INVOCATIONS < rows * SPANS;
-}
-
-// Where a load lies in the quantized weight: a block, and the number of the span in it.
-uvec2 span_of_load(Tile tile, Place place, uint k0) {
-  uint at = tile.b + (tile.n + place.row) * p.b_n + k0 + SPAN * place.span;
-  return uvec2(at / BLOCK, at % BLOCK / SPAN);
-}
-
-// The next spans, as they lie in memory: nothing waits for them while those before are multiplied. Past the end of k, where
-// whole spans lie, all is 0.
 vec4 next_a[A_LOADS * QUADS];
-Words next_b[B_LOADS * 2u];  // of each span, where blocks are long: its first and its last four eights
 
-void read_spans(Tile tile, uint k0) {
+// An invocation loads whole spans of A, too.
+void read_a(Tile tile, uint k0) {
   [[unroll]] for (uint load = 0u; load < A_LOADS; ++load) {
     Place place = place_of(load);
     uint m = tile.m + place.row, k = k0 + SPAN * place.span, at = tile.a + m * p.a_m + k * p.a_k;
@@ -58,71 +40,29 @@ void read_spans(Tile tile, uint k0) {
       next_a[load * QUADS + quad] = four;
     }
   }
-  [[unroll]] for (uint load = 0u; load < B_LOADS; ++load) {
-    Place place = place_of(load);
-    next_b[2u * load] = next_b[2u * load + 1u] = Words(uvec4(0u), uvec4(0u), uvec4(0u), 0u);
-    if (!has_load(load, BN) || tile.n + place.row >= p.n || k0 + SPAN * place.span >= p.k) continue;
-    uvec2 from = span_of_load(tile, place, k0);
-    uint v = half_of_four(BLOCK_TYPE, SPAN * from.y).x;
-    next_b[2u * load] = read_words(BLOCK_TYPE, blocks_of_b(), from.x, v, true, true);
-    if (is_long(BLOCK_TYPE))
-      next_b[2u * load + 1u] = read_words(BLOCK_TYPE, blocks_of_b(), from.x, v + 4u, true, true);
-  }
 }
 
-// A span whose largest magnitude is below 2^-100 counts as zeros, since the quotient by it could be infinite. One that has
-// an infinity or NaN gets NaN for its scale, and so does all that comes of it.
-const uint LEAST = 0x0d800000u, STRANGE = 0x7f800000u, NOT_A_NUMBER = 0x7fc00000u;
-
-void store_a(uint load) {
-  uint largest = 0u;
-  [[unroll]] for (uint quad = 0u; quad < QUADS; ++quad) {
-    uvec4 bits = floatBitsToUint(next_a[load * QUADS + quad]) & 0x7fffffffu;
-    largest = max(max(largest, max(bits.x, bits.y)), max(bits.z, bits.w));
-  }
-  uvec4 words[2] = uvec4[2](uvec4(0u), uvec4(0u));
-  vec2 scale = vec2(largest >= STRANGE ? uintBitsToFloat(NOT_A_NUMBER) : 0.0, 0.0);
-  if (largest >= LEAST && largest < STRANGE) {
-    // A divisor above 2^126 may give anything.
-    const float SHRINK = 0.0625;
-    float factor = SHRINK * (127.0 / MULTIPLY_FIRST(uintBitsToFloat(largest), SHRINK));
+void store_a() {
+  [[unroll]] for (uint load = 0u; load < A_LOADS; ++load) {
+    if (!has_load(load, BM)) continue;
+    uint largest = 0u;
+    [[unroll]] for (uint quad = 0u; quad < QUADS; ++quad)
+      largest = larger_magnitude(largest, next_a[load * QUADS + quad]);
+    uvec4 words[2] = uvec4[2](uvec4(0u), uvec4(0u));
     int sum = 0;
-    [[unroll]] for (uint quad = 0u; quad < QUADS; ++quad) {
-      uvec4 whole = uvec4(ivec4(roundEven(next_a[load * QUADS + quad] * factor))) & 255u;
-      uint word = whole.x | whole.y << 8u | whole.z << 16u | whole.w << 24u;
-      words[quad / 4u][quad % 4u] = word;
-      if (has_offsets()) sum += dotPacked4x8EXT(int(word), 0x01010101);
+    if (has_bytes(largest)) {
+      float factor = factor_of_bytes(largest);
+      [[unroll]] for (uint quad = 0u; quad < QUADS; ++quad) {
+        uint word = bytes_of_whole(roundEven(next_a[load * QUADS + quad] * factor));
+        words[quad / 4u][quad % 4u] = word;
+        if (has_offsets()) sum += dotPacked4x8EXT(int(word), 0x01010101);
+      }
     }
-    scale = vec2(uintBitsToFloat(largest) / 127.0, float(sum));
+    Place to = place_of(load);
+    sh_a[to.row * ROW + 2u * to.span] = words[0];
+    sh_a[to.row * ROW + 2u * to.span + 1u] = words[1];
+    sh_a_scales[to.span * BM + to.row] = vec2(scale_of_bytes(largest), float(sum));
   }
-  Place to = place_of(load);
-  sh_a[to.row * ROW + 2u * to.span] = words[0];
-  sh_a[to.row * ROW + 2u * to.span + 1u] = words[1];
-  sh_a_scales[to.span * BM + to.row] = scale;
-}
-
-void store_b(Tile tile, uint load, uint k0) {
-  Place to = place_of(load);
-  uvec2 from = span_of_load(tile, to, k0), at = half_of_four(BLOCK_TYPE, SPAN * from.y);
-  Words first = next_b[2u * load], last = next_b[2u * load + 1u];
-  uvec4 words[2];
-  if (is_long(BLOCK_TYPE)) {
-    words[0] = bytes_of(BLOCK_TYPE, first, at.x, at.y);
-    words[1] = bytes_of(BLOCK_TYPE, last, at.x + 4u, at.y);
-  } else {
-    words[0] = bytes_of(BLOCK_TYPE, first, 0u, 0u);
-    words[1] = bytes_of(BLOCK_TYPE, first, 0u, 1u);
-  }
-  sh_b[to.row * ROW + 2u * to.span] = words[0];
-  sh_b[to.row * ROW + 2u * to.span + 1u] = words[1];
-  sh_b_scales[to.span * BN + to.row] = scales_of_span(BLOCK_TYPE, first, from.x, from.y);
-}
-
-void store_spans(Tile tile, uint k0) {
-  [[unroll]] for (uint load = 0u; load < A_LOADS; ++load)
-    if (has_load(load, BM)) store_a(load);
-  [[unroll]] for (uint load = 0u; load < B_LOADS; ++load)
-    if (has_load(load, BN)) store_b(tile, load, k0);
 }
 
 int add_dot(int sum, uvec4 a_bytes, uvec4 b_bytes) {
@@ -165,11 +105,13 @@ void main() {
   [[unroll]] for (uint i = 0u; i < TM * TN; ++i) sums[i] = 0.0;
 
   for (uint k0 = 0u;; k0 += SPANS * SPAN) {
-    read_spans(tile, k0);  // past the end this reads nothing
+    read_a(tile, k0);  // past the end this reads nothing
+    read_b(tile, k0);
     if (k0 > 0u) multiply_spans(row, column);
     if (k0 >= p.k) break;
     barrier();
-    store_spans(tile, k0);
+    store_a();
+    store_b(tile, k0);
     barrier();
   }
   store_sums(tile, row, column);

@@ -11,7 +11,6 @@
 #extension GL_KHR_cooperative_matrix : require
 #include "shared/matmul.glsl"
 #include "shared/spread.glsl"
-#include "shared/subgroup_sync.glsl"
 #include "shared/matmul_matrix.h"
 
 const bool A_K_FAST = (FLAGS & HEED_MATMUL_A_K_FAST) != 0u;
@@ -24,8 +23,14 @@ const bool B_K_FAST = (FLAGS & HEED_MATMUL_B_K_FAST) != 0u;
 #endif
 #include "shared/matmul_matrix_memory.inc"
 
-const uint FM = WM / MS;  // fragments of one subgroup
-const uint FN = WN / NS;
+#define SUMS sh_a
+#if A_BITS == 32
+float unscaled(float sum);
+#define FINAL(sum) unscaled(sum)
+#else
+#define FINAL(sum) sum
+#endif
+#include "shared/matmul_fragments.glsl"
 
 // A block comes in octets, 8 elements along its fast axis; those of one invocation lie a workgroup apart.
 const uint A_OCTETS = A_SLOW * A_FAST / 8u;
@@ -111,8 +116,6 @@ layout(set = 0, binding = 1) readonly buffer BBits { uint16_t b_bits[]; };
 HEED_BLOCK(read_a, keep_a, carry_a, next_a, a_bits, a16, sh_a, A_LOADS, A_OCTETS, A_FAST, A_ROW)
 HEED_BLOCK(read_b, keep_b, carry_b, next_b, b_bits, b16, sh_b, B_LOADS, B_OCTETS, B_FAST, B_ROW)
 
-coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
-
 // compile.sh makes bf16 of the float16_t in here, the only ones, where operands are that.
 void multiply_blocks(uint wave_m, uint wave_n) {
   coopmat<float16_t, gl_ScopeSubgroup, MS, KS, gl_MatrixUseA> left[FM];
@@ -182,24 +185,5 @@ void main() {
     from_a = block_of_a(tile, k0 + BK);
     from_b = block_of_b(tile, k0 + BK);
   }
-
-  barrier();  // for the place of A
-  uint mine = gl_SubgroupID * MS * SUM_ROW;
-  // The inner loop picks a fragment by constant indices: sums that are indexed at run time would leave the registers.
-  for (uint f = 0u; f < FM * FN; ++f) {
-    [[unroll]] for (uint i = 0u; i < FM * FN; ++i)
-      if (i == f) coopMatStore(sums[i], sh_a, mine, SUM_ROW, gl_CooperativeMatrixLayoutRowMajor);
-    subgroup_sync();
-    for (uint e = gl_SubgroupInvocationID; e < MS * NS; e += gl_SubgroupSize) {
-      uint row = spread(e / NS), column = e % NS;
-      uint m = tile.m + wave_m + f / FN * MS + row;
-      uint n = tile.n + wave_n + f % FN * NS + column;
-      float sum = uintBitsToFloat(sh_a[mine + row * SUM_ROW + column / 4u][column % 4u]);
-#if A_BITS == 32
-      sum = unscaled(sum);
-#endif
-      if (m < p.m && n < p.n) store_sum(tile, m, n, sum);
-    }
-    subgroup_sync();
-  }
+  store_fragments(tile, wave_m, wave_n);
 }

@@ -55,7 +55,7 @@ constexpr Twin kTwins[] = {
 Capabilities canon_device(const Capabilities& device) {
   Capabilities result = device;
   result.subgroup_arithmetic = result.subgroup_ballot = result.subgroup_shuffle = false;
-  result.matrix = result.bfloat_matrix = {};
+  result.matrix = result.bfloat_matrix = result.byte_matrix = {};
   result.tuning = nullptr;
   return result;
 }

@@ -59,8 +59,9 @@ struct Capabilities {
   bool software = false;
   bool storage_16bit = false;  // 16-bit storage buffers are enabled: activations may be f16 and bf16
   bool local_size_id = false;  // maintenance4 is enabled: a host's SPIR-V may tell its workgroup size by LocalSizeId
-  // Matrix units for f16 with sums in f32; m == 0: none, or none that pays. Where there are, the same for bf16.
-  MatrixSize matrix, bfloat_matrix;
+  // Matrix units for f16 with sums in f32; m == 0: none, or none that pays. Where there are, the same for bf16, and those for
+  // signed bytes with sums of 32 bits.
+  MatrixSize matrix, bfloat_matrix, byte_matrix;
   uint32_t matrix_subgroup = 0;  // the subgroup size that their kernels ask for
   bool integer_dots = false;     // fast dot products of four bytes (OpSDot) in shaders
   // Floating-point operations that one invocation of a slow GPU does in about 10 ms, if workgroups of 128 have 10 GFLOP/s

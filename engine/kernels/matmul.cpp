@@ -129,7 +129,7 @@ bool lacks_optional(const Candidates& candidates) {
   for (uint32_t i = 0; i < candidates.count; ++i) {
     const KernelId id = candidates.list[i].key.id;
     if (id != KernelId::MatmulF32Matrix && id != KernelId::MatmulF32QuantizedMatrix &&
-        id != KernelId::MatmulF32QuantizedDot)
+        id != KernelId::MatmulF32QuantizedBytes && id != KernelId::MatmulF32QuantizedDot)
       continue;
     if (candidates.list[i].traits.tuned != 0) return false;
     any = true;

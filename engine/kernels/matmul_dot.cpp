@@ -34,8 +34,9 @@ constexpr DotTile kDotTiles[] = {
 
 // They are faster, and the kernels of both would be more than a pass may have.
 bool has_matrix_units(const Candidates& candidates) {
-  return std::any_of(candidates.list.begin(), candidates.list.begin() + candidates.count,
-                     [](const Candidate& one) { return one.key.id == KernelId::MatmulF32QuantizedMatrix; });
+  return std::any_of(candidates.list.begin(), candidates.list.begin() + candidates.count, [](const Candidate& one) {
+    return one.key.id == KernelId::MatmulF32QuantizedMatrix || one.key.id == KernelId::MatmulF32QuantizedBytes;
+  });
 }
 
 }  // namespace

@@ -155,10 +155,11 @@ struct CompileOptions {
   // The error of a result is at most the sum over k of |weight| * scale / 2, beside that of f32 sums; a row with an
   // infinite value or NaN gives NaN. Without it weights enter the sums exactly as they are dequantized. The CPU device
   // does it where its instructions make it faster (x86 with AVX2 or AVX-512; tests/bench/README.md has both ways beside
-  // each other). Vulkan devices without matrix units do it with many rows of f32 where their drivers have fast dot products of bytes
-  // (Vulkan 1.3 with shaderIntegerDotProduct, integerDotProduct4x8BitPackedSignedAccelerated; DeviceInfo::reason tells).
-  // Vulkan devices with matrix units round many rows of f32 and the weights to f16 instead, for one product of f16 with sums in f32. With
-  // A and B the largest magnitudes of finite elements of rows and weights, but at least 2^-113, the error of a result is at most
+  // each other). Vulkan devices do it with many rows of f32 where their drivers have matrix units for bytes that are deeper than those
+  // for f16 (VK_KHR_cooperative_matrix with shaderInt8; those of Q6_K must be 16 deep at most), or no matrix units and fast dot
+  // products of bytes (Vulkan 1.3 with shaderIntegerDotProduct, integerDotProduct4x8BitPackedSignedAccelerated); DeviceInfo::reason tells.
+  // With other matrix units Vulkan devices round many rows of f32 and the weights to f16 instead, for one product of f16 with sums in f32.
+  // With A and B the largest magnitudes of finite elements of rows and weights, but at least 2^-113, the error of a result is at most
   //   2^-9 * (1 + 2^-11) * (sum over k of |a| |b|) + 2^-28 * k * A * B,
   // beside that of f32 sums: the first term is below half of the CPU's bound. What emulate_f32 says of infinities and NaN, of results
   // below 2^-126 and of their last bits is true here, too; a product that both options allow is rounded.

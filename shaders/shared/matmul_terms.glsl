@@ -142,8 +142,6 @@ void note_largest(uint slot) {
 
 float power_of_two(int exponent) { return exponent < -126 ? 0.0 : uintBitsToFloat(uint(127 + exponent) << 23); }
 
-coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator> sums[FM * FN];
-
 // False if there is an infinity or NaN. Otherwise blocks and sums have scales for the largest elements after it.
 bool scale_terms(uint slot) {
   uvec2 most = uvec2(sh_largest[2u * slot], sh_largest[2u * slot + 1u]) >> 23;

@@ -125,7 +125,9 @@ void Workgroup::count(const Place& place, const uint32_t* offsets, uint32_t byte
   count_issues(1, at);
 }
 
-// Matrix units take eight lines of 16 bytes at a time ("PTX ISA", ldmatrix). Of buffers, a matrix is one request.
+// Matrix units take eight lines of 16 bytes at a time ("PTX ISA", ldmatrix). Of buffers, a matrix is one request. Lines that are one and
+// the same are read by invocations, of which each holds elements of the same line in a few numbers of it: eight at a time ("PTX ISA",
+// fragments of mma), as NVK does.
 void Workgroup::count_matrix(const Place& place, uint32_t base, uint32_t stride, uint32_t lines, uint32_t bytes) {
   if (report_->counts == nullptr) return;
   Counts& counts = *report_->counts;
@@ -138,6 +140,13 @@ void Workgroup::count_matrix(const Place& place, uint32_t base, uint32_t stride,
     return count_segments(place, addresses, bytes);
   }
   ++counts.shared_requests;
+  if (stride == 0) {
+    for (uint32_t part = 0; part < bytes; part += 32) {
+      addresses.assign(1, place.offset + base + part);
+      count_turns(addresses, std::min(32u, bytes - part));
+    }
+    return;
+  }
   for (uint32_t first = 0; first < lines; first += 8)
     for (uint32_t part = 0; part < bytes; part += 16) {
       addresses.clear();
@@ -301,6 +310,7 @@ void Workgroup::count_arithmetic(const Instruction& i, const Lanes& at) {
       const uint64_t times = lanes / c.sharers;
       counts.matrix_operations += times;
       counts.matrix_multiply_adds += times * c.elements() * a.columns;
+      if (a.width == 8) counts.byte_matrix_multiply_adds += times * c.elements() * a.columns;
       return;
     }
     default:

@@ -24,7 +24,8 @@ struct Counts {
   uint64_t specials = 0;       // exp, log, sin, square roots, quotients: a fourth of the speed or less everywhere
   uint64_t integers = 0;       // that differ between invocations of a subgroup
   uint64_t exchanges = 0;      // values of other invocations of the subgroup
-  uint64_t matrix_multiply_adds = 0;  // of matrix units
+  uint64_t matrix_multiply_adds = 0;       // of matrix units
+  uint64_t byte_matrix_multiply_adds = 0;  // of these, products of bytes
   // Instructions of whole subgroups.
   uint64_t scalars = 0;            // integers that all of a subgroup have alike, and branches
   uint64_t issues = 0;             // of the vector units: all of the above but scalars, and requests to memory
@@ -60,6 +61,7 @@ struct Counts {
                                       &Counts::integers,
                                       &Counts::exchanges,
                                       &Counts::matrix_multiply_adds,
+                                      &Counts::byte_matrix_multiply_adds,
                                       &Counts::scalars,
                                       &Counts::issues,
                                       &Counts::multiply_issues,

@@ -39,6 +39,7 @@ Machine drawn_machine(int64_t number) {
   device.matrix_always = random.coin();
   device.subgroup_shuffle = !random.one_in(6);
   if (random.coin()) device.bfloat_matrix = {one_of({8, 16}), one_of({8, 16}), one_of({8, 16})};
+  if (random.coin()) device.byte_matrix = {one_of({8, 16}), one_of({8, 16}), one_of({8, 16, 32})};
   return machine;
 }
 
@@ -64,6 +65,7 @@ const std::vector<Machine>& machines() {
     Capabilities intel = large;  // XMX
     intel.subgroup_size = 32;
     intel.matrix.m = intel.bfloat_matrix.m = 8;
+    intel.byte_matrix = {8, 16, 32};
     intel.matrix_subgroup = 16;
     list.push_back({"spirv:intel", intel, 8, 64});
 
@@ -79,6 +81,7 @@ const std::vector<Machine>& machines() {
     nvidia.subgroup_size = nvidia.matrix_subgroup = 32;
     nvidia.cores = 132;
     nvidia.bfloat_matrix.n = 8;
+    nvidia.byte_matrix = {16, 16, 32};
     nvidia.matrix_always = true;
     list.push_back({"spirv:nvidia", nvidia, 32, 0, true});
 

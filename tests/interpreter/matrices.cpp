@@ -71,6 +71,7 @@ void Workgroup::multiply(const Instruction& i, const Lanes& at) {
   const Shape a = shape_of(module_.type_id_of(ids[0])), b = shape_of(module_.type_id_of(ids[1])), c = shape_of(i.type);
   if (a.columns != b.rows || a.rows != c.rows || b.columns != c.columns) throw Unknown("matrices that do not fit");
   if (c.bfloat) throw Unknown("sums of bf16");
+  if (module_.scalar_of(module_.type(i.type).element).kind == Type::Kind::Int) return multiply_whole(i, at);
   const auto number = [](uint32_t bits, const Shape& of) {
     return of.bfloat ? as_float(bits << 16) : float_of(bits, of.width);
   };
@@ -85,6 +86,29 @@ void Workgroup::multiply(const Instruction& i, const Lanes& at) {
         for (uint32_t n = 0; n < b.columns; ++n) sum[m * b.columns + n] += factor * right[k * b.columns + n];
       }
     for (uint32_t e = 0; e < c.elements(); ++e) element(i.result, c, first, e) = bits_of(sum[e], c.width);
+  }
+}
+
+// Signed bytes with sums of 32 bits.
+void Workgroup::multiply_whole(const Instruction& i, const Lanes& at) {
+  constexpr uint32_t kAllSigned = 0xf;  // of the operands A, B, C and the result
+  const uint32_t ids[3] = {i.operands[0], i.operands[1], i.operands[2]};
+  const Shape a = shape_of(module_.type_id_of(ids[0])), b = shape_of(module_.type_id_of(ids[1])), c = shape_of(i.type);
+  if (a.width != 8 || b.width != 8 || c.width != 32 || i.operands.size() < 4 || i.operands[3] != kAllSigned)
+    throw Unknown("products of whole numbers but for signed bytes");
+  const auto number = [](uint32_t byte) {
+    return static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(byte)));
+  };
+  std::vector<uint32_t> right(b.elements());
+  for (const uint32_t first : sharers(i, c, at)) {
+    for (uint32_t e = 0; e < b.elements(); ++e) right[e] = number(element(ids[1], b, first, e));
+    for (uint32_t m = 0; m < a.rows; ++m)
+      for (uint32_t n = 0; n < b.columns; ++n) {
+        uint32_t sum = element(ids[2], c, first, m * b.columns + n);
+        for (uint32_t k = 0; k < a.columns; ++k)
+          sum += number(element(ids[0], a, first, m * a.columns + k)) * right[k * b.columns + n];
+        element(i.result, c, first, m * b.columns + n) = sum;
+      }
   }
 }
 

@@ -156,6 +156,7 @@ class Workgroup {
   void load_matrix(const Instruction& i, const Lanes& at);
   void store_matrix(const Instruction& i, const Lanes& at);
   void multiply(const Instruction& i, const Lanes& at);
+  void multiply_whole(const Instruction& i, const Lanes& at);
 
   Slot slot(uint32_t value, uint32_t index = 0) { return values_[value].data() + size_t{index} * n_; }
   template <class F>

@@ -33,6 +33,7 @@ std::vector<Machine> machines() {
   intel.cores = 8;
   intel.shared_bytes = 65536;
   intel.matrix = {8, 16, 16};
+  intel.byte_matrix = {8, 16, 32};
   intel.matrix_subgroup = 16;
   Capabilities always = large;
   always.matrix_always = true;

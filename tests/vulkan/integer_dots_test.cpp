@@ -41,14 +41,6 @@ TEST_CASE("dot products: where the driver has fast ones and they are enabled", "
   }
 }
 
-TEST_CASE("dot products: a host tells them in either structure", "[vulkan][dots]") {
-  CHECK(read_features(FeatureChain({.shaderIntegerDotProduct = true}).first()).shaderIntegerDotProduct);
-  auto core = structure<VkPhysicalDeviceVulkan13Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
-  CHECK_FALSE(read_features(&core).shaderIntegerDotProduct);
-  core.shaderIntegerDotProduct = VK_TRUE;
-  CHECK(read_features(&core).shaderIntegerDotProduct);
-}
-
 TEST_CASE("dot products: many rows of f32 by quantized weights take them where rows may be rounded",
           "[kernels][dots]") {
   struct Row {
@@ -85,10 +77,12 @@ TEST_CASE("dot products: many rows of f32 by quantized weights take them where r
 TEST_CASE("dot products: a device with all there is can list every kernel of a product", "[kernels][dots]") {
   Graph g;
   g.output("y", g.linear(g.input("x", {g.extent("m", 512), 4096}), g.weight("w", {768, 4096}, DType::Q8_0)));
-  for (const bool units : {false, true}) {
+  for (const KernelId expected :
+       {KernelId::MatmulF32QuantizedDot, KernelId::MatmulF32QuantizedMatrix, KernelId::MatmulF32QuantizedBytes}) {
     Capabilities device = kernel_tests::device_with_units();
-    if (!units) device.matrix = {};
-    device.integer_dots = device.subgroup_arithmetic = device.subgroup_ballot = true;
+    if (expected == KernelId::MatmulF32QuantizedDot) device.matrix = {};
+    if (expected == KernelId::MatmulF32QuantizedBytes) device.byte_matrix = {16, 8, 32};
+    device.integer_dots = device.subgroup_arithmetic = device.subgroup_ballot = device.subgroup_shuffle = true;
     auto tuning = std::make_shared<Tuning>();
     tuning->lists_all = true;
     device.tuning = tuning;
@@ -100,8 +94,9 @@ TEST_CASE("dot products: a device with all there is can list every kernel of a p
       return std::any_of(kernels.uses.begin(), kernels.uses.begin() + kernels.count,
                          [&](const KernelUse& use) { return use.key.id == id; });
     };
-    CHECK(has(KernelId::MatmulF32QuantizedDot) == !units);
-    CHECK(has(KernelId::MatmulF32QuantizedMatrix) == units);
+    for (const KernelId id :
+         {KernelId::MatmulF32QuantizedDot, KernelId::MatmulF32QuantizedMatrix, KernelId::MatmulF32QuantizedBytes})
+      CHECK(has(id) == (id == expected));
   }
 }
 

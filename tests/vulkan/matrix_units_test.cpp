@@ -90,6 +90,39 @@ TEST_CASE("matrix units: bf16 has sizes of its own and is asked of a device only
   CHECK(missing_features(matrix_needs(device).features, kBfloatFeatures).empty());
 }
 
+TEST_CASE("matrix units: bytes are used where their fragments are deeper than those of f16, or always",
+          "[vulkan][matrix]") {
+  struct Row {
+    std::vector<MatrixSize> sizes;
+    MatrixUse use;
+    uint32_t k;
+    const char* why;
+  };
+  const Row rows[] = {{{{16, 8, 16}, {16, 8, 32}}, MatrixUse::Auto, 32, ""},
+                      {{{16, 16, 16}}, MatrixUse::Auto, 0, "no deeper"},
+                      {{{16, 16, 16}}, MatrixUse::Always, 16, ""},
+                      {{{16, 16, 64}}, MatrixUse::Auto, 0, "no size for bytes"},
+                      {{}, MatrixUse::Always, 0, "no size for bytes"}};
+  const MatrixSize half = {16, 16, 16};
+  for (const Row& row : rows) {
+    MatrixUnits units = units_of({half});
+    units.byte_sizes = row.sizes;
+    std::string why;
+    CHECK(choose_byte_matrix(units, half, row.use, &why).k == row.k);
+    CHECK(why.empty() == (row.k != 0));
+    CHECK_THAT(why, holds(row.why));
+    units.byte_missing = "the driver has no shaderInt8";
+    CHECK(choose_byte_matrix(units, half, row.use, &why).m == 0);
+    CHECK(why == units.byte_missing);
+  }
+  Capabilities device;
+  device.matrix = half;
+  CHECK_FALSE(matrix_needs(device).features.shaderInt8);
+  device.byte_matrix = {16, 8, 32};
+  CHECK(matrix_needs(device).features.shaderInt8);
+  CHECK(matrix_needs(device).extensions.size() == 1);
+}
+
 TEST_CASE("matrix units: not on a processor unless forced, never when forbidden or missing", "[vulkan][matrix]") {
   const MatrixUnits units = units_of({{8, 8, 8}});
   std::string why;
@@ -164,10 +197,70 @@ TEST_CASE("features: a chain says what it was made of and links no structure in 
   const Features model = read_features(FeatureChain({.vulkanMemoryModel = true}).first());
   CHECK(model.vulkanMemoryModel);
   CHECK_FALSE(model.vulkanMemoryModelDeviceScope);
-  auto core11 = structure<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
-  CHECK_FALSE(read_features(&core11).storageBuffer16BitAccess);
-  core11.storageBuffer16BitAccess = VK_TRUE;
-  CHECK(read_features(&core11).storageBuffer16BitAccess);
+}
+
+TEST_CASE("features: a host tells each in an extension's structure or in Vulkan's own", "[vulkan]") {
+  const auto check_both = [](auto core, VkBool32 decltype(core)::* member, bool Features::* feature) {
+    Features single;
+    single.*feature = true;
+    CHECK(read_features(FeatureChain(single).first()).*feature);
+    CHECK_FALSE(read_features(&core).*feature);
+    core.*member = VK_TRUE;
+    CHECK(read_features(&core).*feature);
+  };
+  using Core11 = VkPhysicalDeviceVulkan11Features;
+  using Core12 = VkPhysicalDeviceVulkan12Features;
+  using Core13 = VkPhysicalDeviceVulkan13Features;
+  check_both(structure<Core11>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES),
+             &Core11::storageBuffer16BitAccess, &Features::storageBuffer16BitAccess);
+  const auto core12 = structure<Core12>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  check_both(core12, &Core12::shaderFloat16, &Features::shaderFloat16);
+  check_both(core12, &Core12::shaderInt8, &Features::shaderInt8);
+  check_both(core12, &Core12::vulkanMemoryModel, &Features::vulkanMemoryModel);
+  const auto core13 = structure<Core13>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+  check_both(core13, &Core13::subgroupSizeControl, &Features::subgroupSizeControl);
+  check_both(core13, &Core13::maintenance4, &Features::maintenance4);
+  check_both(core13, &Core13::shaderIntegerDotProduct, &Features::shaderIntegerDotProduct);
+}
+
+TEST_CASE("matrix units: many rows of f32 by quantized weights take those for bytes where rows may be rounded",
+          "[kernels][matrix]") {
+  struct Row {
+    bool used = false;
+    MatrixSize size = {16, 8, 32};
+    DType weights = DType::Q5_K;
+    bool rounds = true, shuffle = true, failed = false;
+    int64_t m = 500;
+  };
+  const Row rows[] = {{.used = true},
+                      {.used = true, .size = {8, 8, 8}, .weights = DType::Q6_K},
+                      {.used = true, .size = {16, 16, 16}, .weights = DType::Q6_K},
+                      {.size = {16, 16, 32}, .weights = DType::Q6_K},  // of which 16 have a scale
+                      {.size = {}},
+                      {.rounds = false},
+                      {.shuffle = false},
+                      {.failed = true},
+                      {.m = 1}};
+  for (const Row& row : rows) {
+    Graph g;
+    g.output("y", g.linear(g.input("x", {row.m, 256}), g.weight("w", {96, 256}, row.weights)));
+    kernel_tests::Lowered lowered(g, false, kernel_tests::device_with_units());
+    Capabilities& device = lowered.device;
+    lowered.schedule.round_rows = row.rounds;
+    lowered.schedule.emulate_f32 = true;
+    device.byte_matrix = row.size;
+    device.subgroup_shuffle = row.shuffle;
+    device.subgroup_arithmetic = device.subgroup_ballot = true;
+    device.disabled[static_cast<size_t>(KernelId::MatmulF32QuantizedBytes)] = row.failed;
+    const auto [kernels, dispatches] = lowered.lower(Op::Matmul);
+    const KernelUse& use = kernels.uses[dispatches.dispatches[0].kernel];
+    CHECK((use.key.id == KernelId::MatmulF32QuantizedBytes) == row.used);
+    CHECK((use.key.id == KernelId::MatmulF32QuantizedMatrix) == (!row.used && row.m > 1));
+    if (!row.used) continue;
+    CHECK(kernel_tests::shared_bytes(use.key) <= device.shared_bytes);
+    CHECK(use.key.subgroup == device.matrix_subgroup);
+    CHECK_THAT(std::string(use.why), holds("rounded to 8 bits"));
+  }
 }
 
 TEST_CASE("matrix units: products of f16 and bf16 use those of their type, others and devices without do not",

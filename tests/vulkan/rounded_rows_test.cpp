@@ -16,38 +16,54 @@ std::vector<TestDevice> vulkan_devices() {
   return devices;
 }
 
-// A device that rounds many rows has this in the reason for its kernel; null: it rounds none.
-const char* rounding_of(const TestDevice& on) {
+// A device that rounds many rows which this type multiplies has this in the reason for its kernel; null: it rounds none. Of Q6_K a
+// fragment must lie within 16 elements, which have a scale of their own.
+const char* rounding_of(const TestDevice& on, DType type) {
   const Capabilities& device = *interpreter::capabilities_of(on.device);
+  if (device.byte_matrix.m != 0 && device.byte_matrix.k <= (type == DType::Q6_K ? 16 : 32) && device.subgroup_shuffle)
+    return kToBytes;
   if (device.matrix.m != 0 && device.subgroup_arithmetic && device.subgroup_ballot) return kToF16;
   return device.integer_dots ? kToBytes : nullptr;
 }
 
-std::vector<TestDevice> devices_that_round(const char* how) {
-  std::vector<TestDevice> devices = vulkan_devices();
-  std::erase_if(devices, [&](const TestDevice& on) { return rounding_of(on) != how; });
-  return devices;
+// Calls check(devices, types) for the types that the same devices round so.
+template <class Check>
+void check_rounding(const char* how, const Check& check) {
+  static_assert(kQuantized[0] == DType::Q6_K);
+  const std::span<const DType> all = kQuantized;
+  for (const std::span<const DType> types : {all.first(1), all.subspan(1)}) {
+    std::vector<TestDevice> devices = vulkan_devices();
+    std::erase_if(devices, [&](const TestDevice& on) { return rounding_of(on, types[0]) != how; });
+    check(std::move(devices), types);
+  }
+}
+
+void check_rounded(const char* name, const char* how) {
+  check_rounding(how, [&](std::vector<TestDevice> devices, std::span<const DType> types) {
+    check({name, rounded_products({.round_rows = true}, how == kToF16, types), {DType::F32}}, std::move(devices));
+  });
 }
 
 }  // namespace
 
 TEST_CASE("quantized weights by rows that matrix units round to f16", "[ops][quantized][matrix]") {
-  check({"quantized rounded to f16", rounded_products({.round_rows = true}, true), {DType::F32}},
-        devices_that_round(kToF16));
+  check_rounded("quantized rounded to f16", kToF16);
 }
 
 TEST_CASE("quantized weights by rows rounded to bytes on every device", "[ops][quantized][dots]") {
-  check({"quantized rounded to bytes", rounded_products({.round_rows = true}, false), {DType::F32}},
-        devices_that_round(kToBytes));
+  check_rounded("quantized rounded to bytes", kToBytes);
 }
 
 TEST_CASE("quantized weights by multiples of the scales of rows rounded to bytes on every device",
           "[ops][quantized][dots]") {
-  check({"quantized by multiples", products_of_multiples(), {DType::F32}}, devices_that_round(kToBytes));
+  check_rounding(kToBytes, [](std::vector<TestDevice> devices, std::span<const DType> types) {
+    check({"quantized by multiples", products_of_multiples(types), {DType::F32}}, std::move(devices));
+  });
 }
 
 TEST_CASE("quantized weights by two terms of f16", "[ops][quantized][matrix]") {
-  check({"quantized emulated", rounded_products({.emulate_f32 = true}, true), {DType::F32}}, vulkan_devices());
+  check({"quantized emulated", rounded_products({.emulate_f32 = true}, true, kQuantized), {DType::F32}},
+        vulkan_devices());
 }
 
 TEST_CASE(
@@ -57,7 +73,7 @@ TEST_CASE(
   constexpr int64_t kRows = 40;
   for (const TestDevice& on : vulkan_devices()) {
     if (on.word.starts_with("drawn")) continue;  // may have matrix units, and no room for a tile
-    const char* const rounding = rounding_of(on);
+    const char* const rounding = rounding_of(on, DType::Q4_1);
     INFO(on.word);
     Trial trial(DType::F32);
     Array w;

@@ -289,18 +289,25 @@ TEST_CASE("self-test: a device that heed opened is opened again when it hangs", 
   CHECK(device.compile(g, {}, &plan) == Status::Unsupported);
 }
 
-TEST_CASE("self-test: dot products of bytes are tested where they are used", "[vulkan][self_test][dots]") {
+TEST_CASE("self-test: products of bytes are tested where they are used", "[vulkan][self_test][dots][matrix]") {
   const std::string word = first_gpu();
   if (word.empty()) return;
-  constexpr const char* kKernel = "matmul_f32_quantized_dot";
-  const SetVariable gpu("HEED_KERNELS", "gpu"), no_units("HEED_MATRIX_UNITS", "never");
-  for (const char* spoiled : {"none", kKernel}) {
-    const SetVariable wrong("HEED_SABOTAGE_WRONG", spoiled);
-    Device device = open_device({.select = word, .vulkan_loader = HEED_SABOTAGE_PATH});
-    if (device.info().reason.find("dot products of bytes: used") == std::string::npos) return;
-    keep_kernels(device, {"matmul_f32_quantized"});
-    const SelfTestReport report = tested(device);
-    CHECK(test_of(report, kKernel).verdict == (spoiled == kKernel ? SelfTestVerdict::Wrong : SelfTestVerdict::Passed));
+  struct Row {
+    const char *kernel, *units, *used;
+  };
+  const SetVariable gpu("HEED_KERNELS", "gpu");
+  for (const Row& row : {Row{"matmul_f32_quantized_dot", "never", "dot products of bytes: used"},
+                         Row{"matmul_f32_quantized_bytes", "always", "for bytes where rows may be rounded"}}) {
+    const SetVariable units("HEED_MATRIX_UNITS", row.units);
+    for (const char* spoiled : {"none", row.kernel}) {
+      const SetVariable wrong("HEED_SABOTAGE_WRONG", spoiled);
+      Device device = open_device({.select = word, .vulkan_loader = HEED_SABOTAGE_PATH});
+      if (device.info().reason.find(row.used) == std::string::npos) break;
+      keep_kernels(device, {row.kernel});
+      const SelfTestReport report = tested(device);
+      CHECK(test_of(report, row.kernel).verdict ==
+            (spoiled == row.kernel ? SelfTestVerdict::Wrong : SelfTestVerdict::Passed));
+    }
   }
 }
 

@@ -106,6 +106,9 @@ Status VulkanDevice::adopt(const HostDevice& host) {
   const std::string untold_bfloat = untold_for_bfloat(told, host.enabled_extensions);
   if (!untold_bfloat.empty() && context_.physical.matrix_units.bfloat_missing.empty())
     context_.physical.matrix_units.bfloat_missing = "the host told no " + untold_bfloat;
+  const std::string untold_bytes = untold_for_bytes(told);
+  if (!untold_bytes.empty() && context_.physical.matrix_units.byte_missing.empty())
+    context_.physical.matrix_units.byte_missing = "the host told no " + untold_bytes;
   context_.info = describe(context_.physical);
   if (!context_.info.usable)
     return fail(host.log, Status::Unsupported,

@@ -65,6 +65,7 @@ PhysicalDevice read_physical_device(const Functions& vk, VkPhysicalDevice handle
   const bool matrices = listed && device.api_version >= VK_API_VERSION_1_3;
   Features asked = matrices ? kMatrixFeatures : Features{};
   asked.shaderBFloat16Type = asked.shaderBFloat16CooperativeMatrix = matrices && contains(extensions, kBfloatExtension);
+  asked.shaderInt8 = matrices;
   asked.storageBuffer16BitAccess = true;
   asked.maintenance4 = asked.shaderIntegerDotProduct = device.api_version >= VK_API_VERSION_1_3;
   device.features = device.offered = read_features(vk, handle, asked);
@@ -202,11 +203,12 @@ Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   result.local_size_id = device.features.maintenance4;
   result.irreproducible = why_irreproducible(device);
   result.integer_dots = why_no_dots(device).empty();
-  WhyNoMatrix reasons = {"16-bit storage is not used", ""};
+  WhyNoMatrix reasons = {"16-bit storage is not used", "", ""};
   if (result.storage_16bit)
     result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &reasons.f16);
   if (result.matrix.m != 0) {
     result.bfloat_matrix = choose_bfloat_matrix(device.matrix_units, &reasons.bf16);
+    result.byte_matrix = choose_byte_matrix(device.matrix_units, result.matrix, matrix_use(), &reasons.bytes);
     result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
     result.matrix_always = matrix_use() == MatrixUse::Always;
   }

@@ -50,7 +50,7 @@ std::string below_floor(const PhysicalDevice& device);
 
 // The reasons why matrix units are not used, each empty if they are.
 struct WhyNoMatrix {
-  std::string f16, bf16;
+  std::string f16, bf16, bytes;
 };
 
 // The capabilities that lowering may use: all that a driver offers where heed opens the device, what the host told where

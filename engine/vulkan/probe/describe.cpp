@@ -83,7 +83,10 @@ std::string matrix_text(const Capabilities& can, const WhyNoMatrix& why) {
   if (can.matrix.m == 0) return "matrix units: not used, because " + why.f16;
   return "matrix units: used for f16 products and attention (VK_KHR_cooperative_matrix, " + text(can.matrix) +
          (can.bfloat_matrix.m != 0 ? "), and bf16 products (VK_KHR_shader_bfloat16, " + text(can.bfloat_matrix) + ")"
-                                   : "), not for bf16, because " + why.bf16);
+                                   : "), not for bf16, because " + why.bf16) +
+         (can.byte_matrix.m != 0
+              ? "; for bytes where rows may be rounded (CompileOptions::round_rows, " + text(can.byte_matrix) + ")"
+              : "; not for bytes, because " + why.bytes);
 }
 
 std::string subgroup_text(const Capabilities& can) {

@@ -14,7 +14,7 @@ namespace heed::vulkan {
 struct Features {
   bool storageBuffer16BitAccess = false;
   bool cooperativeMatrix = false;
-  bool shaderFloat16 = false;
+  bool shaderFloat16 = false, shaderInt8 = false;
   bool vulkanMemoryModel = false, vulkanMemoryModelDeviceScope = false;
   bool subgroupSizeControl = false, computeFullSubgroups = false;
   bool maintenance4 = false;

@@ -27,11 +27,13 @@ void read_sizes(const Functions& vk, VkPhysicalDevice device, MatrixUnits* units
   if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, &count, listed.data()) < 0) return;
   listed.resize(count);
   for (const VkCooperativeMatrixPropertiesKHR& one : listed) {
-    const bool floats = one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR;
-    if (one.AType != one.BType || !floats || one.scope != VK_SCOPE_SUBGROUP_KHR) continue;
+    if (one.AType != one.BType || one.CType != one.ResultType || one.scope != VK_SCOPE_SUBGROUP_KHR) continue;
     const MatrixSize size = {one.MSize, one.NSize, one.KSize};
-    if (one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR) units->sizes.push_back(size);
-    if (one.AType == VK_COMPONENT_TYPE_BFLOAT16_KHR) units->bfloat_sizes.push_back(size);
+    const bool floats = one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR;
+    const bool whole = one.CType == VK_COMPONENT_TYPE_SINT32_KHR && one.saturatingAccumulation == VK_FALSE;
+    if (floats && one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR) units->sizes.push_back(size);
+    if (floats && one.AType == VK_COMPONENT_TYPE_BFLOAT16_KHR) units->bfloat_sizes.push_back(size);
+    if (whole && one.AType == VK_COMPONENT_TYPE_SINT8_KHR) units->byte_sizes.push_back(size);
   }
 }
 
@@ -40,7 +42,7 @@ MatrixSize largest_of(std::span<const MatrixSize> sizes, const char* type, std::
   MatrixSize best;
   for (const MatrixSize& size : sizes)
     if (fits_tiles(size) && size.m * size.n * size.k > best.m * best.n * best.k) best = size;
-  if (best.m == 0) *why = format("no size for %s with f32 sums divides heed's tiles", type);
+  if (best.m == 0) *why = format("no size for %s divides heed's tiles", type);
   return best;
 }
 
@@ -60,7 +62,8 @@ std::string unsuitable_subgroups(const VkPhysicalDeviceSubgroupSizeControlProper
 std::string untold(const Features& told, std::span<const char* const> extensions, const char* extension,
                    const Features& needed) {
   std::string text;
-  if (!contains(extensions, extension)) text = format("%s in HostDevice::enabled_extensions", extension);
+  if (extension != nullptr && !contains(extensions, extension))
+    text = format("%s in HostDevice::enabled_extensions", extension);
   const std::string features = missing_features(told, needed);
   if (!features.empty()) text += (text.empty() ? "" : ", ") + features + " in HostDevice::enabled_features";
   return text;
@@ -74,6 +77,8 @@ MatrixUnits read_matrix_units(const Functions& vk, VkPhysicalDevice device, cons
   units.missing = lacks.empty() ? "" : "the driver has no " + lacks;
   const std::string lacks_bfloat = missing_features(features, kBfloatFeatures);
   units.bfloat_missing = lacks_bfloat.empty() ? "" : "the driver has no " + lacks_bfloat;
+  const std::string lacks_bytes = missing_features(features, kByteFeatures);
+  units.byte_missing = lacks_bytes.empty() ? "" : "the driver has no " + lacks_bytes;
   auto control = structure<VkPhysicalDeviceSubgroupSizeControlProperties>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
   auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &control);
@@ -94,9 +99,12 @@ std::string untold_for_bfloat(const Features& told, std::span<const char* const>
   return untold(told, extensions, kBfloatExtension, kBfloatFeatures);
 }
 
+std::string untold_for_bytes(const Features& told) { return untold(told, {}, nullptr, kByteFeatures); }
+
 MatrixNeeds matrix_needs(const Capabilities& device) {
   if (device.matrix.m == 0) return {};
   MatrixNeeds needs = {kMatrixFeatures, {kMatrixExtension}};
+  needs.features.shaderInt8 = device.byte_matrix.m != 0;
   if (device.bfloat_matrix.m == 0) return needs;
   needs.features.shaderBFloat16Type = needs.features.shaderBFloat16CooperativeMatrix = true;
   needs.extensions.push_back(kBfloatExtension);
@@ -117,12 +125,21 @@ MatrixSize choose_matrix(const MatrixUnits& units, bool software, MatrixUse use,
   else if (software && use != MatrixUse::Always)
     *why = "this driver runs them on the CPU, slower than plain arithmetic";
   if (!why->empty()) return {};
-  return largest_of(units.sizes, "f16", why);
+  return largest_of(units.sizes, "f16 with f32 sums", why);
 }
 
 MatrixSize choose_bfloat_matrix(const MatrixUnits& units, std::string* why) {
   *why = units.bfloat_missing;
-  return why->empty() ? largest_of(units.bfloat_sizes, "bf16", why) : MatrixSize();
+  return why->empty() ? largest_of(units.bfloat_sizes, "bf16 with f32 sums", why) : MatrixSize();
+}
+
+MatrixSize choose_byte_matrix(const MatrixUnits& units, const MatrixSize& matrix, MatrixUse use, std::string* why) {
+  *why = units.byte_missing;
+  if (!why->empty()) return {};
+  const MatrixSize size = largest_of(units.byte_sizes, "bytes with sums of 32 bits", why);
+  if (size.m == 0 || size.k > matrix.k || use == MatrixUse::Always) return size;
+  *why = "their fragments are no deeper than those of f16";
+  return {};
 }
 
 uint32_t choose_matrix_subgroup(const MatrixUnits& units, uint32_t reported) {

@@ -3,7 +3,7 @@
 //
 // heed asks for Vulkan 1.3, the extension and kMatrixFeatures, of which other kernels need
 // vulkanMemoryModelDeviceScope once the model is on; on an adopted device the host must have enabled them and told so.
-// Products of bf16 need VK_KHR_shader_bfloat16 and kBfloatFeatures beside them.
+// Products of bf16 need VK_KHR_shader_bfloat16 and kBfloatFeatures beside them, those of bytes kByteFeatures.
 #pragma once
 
 #include <span>
@@ -18,9 +18,9 @@ namespace heed::vulkan {
 struct MatrixUnits {
   // Says in words what is missing; empty if matrix units can be used.
   std::string missing = "the driver has no VK_KHR_cooperative_matrix";
-  std::string bfloat_missing;  // the same for bf16, beside what f16 needs
-  // Sizes for products of f16, and of bf16, with sums in f32 by one subgroup.
-  std::vector<MatrixSize> sizes, bfloat_sizes;
+  std::string bfloat_missing, byte_missing;  // the same for bf16 and for bytes, beside what f16 needs
+  // Sizes for products of f16, and of bf16, with sums in f32 by one subgroup; and of signed bytes with sums of 32 bits.
+  std::vector<MatrixSize> sizes, bfloat_sizes, byte_sizes;
   uint32_t smallest_subgroup = 0, largest_subgroup = 0;
   // Compute shaders have one subgroup size, and pipelines must not ask for it.
   bool fixed_subgroup = false;
@@ -39,10 +39,13 @@ inline constexpr Features kMatrixFeatures = {.cooperativeMatrix = true,
 inline constexpr const char* kBfloatExtension = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
 inline constexpr Features kBfloatFeatures = {.shaderBFloat16Type = true, .shaderBFloat16CooperativeMatrix = true};
 
-// Whatever matrix units need, or bf16 on them, and a host did not tell, each with the field that would tell it; empty if
+inline constexpr Features kByteFeatures = {.shaderInt8 = true};
+
+// Whatever matrix units need, or bf16 or bytes on them, and a host did not tell, each with the field that would tell it; empty if
 // nothing.
 std::string untold_for_matrices(const Features& told, std::span<const char* const> extensions);
 std::string untold_for_bfloat(const Features& told, std::span<const char* const> extensions);
+std::string untold_for_bytes(const Features& told);
 
 // A device is made with these, so that its matrix units can be used.
 struct MatrixNeeds {
@@ -61,6 +64,9 @@ MatrixUse matrix_use();
 MatrixSize choose_matrix(const MatrixUnits& units, bool software, MatrixUse use, std::string* why);
 // The same for bf16, where f16 has a size to use.
 MatrixSize choose_bfloat_matrix(const MatrixUnits& units, std::string* why);
+// The same for bytes. No driver tells rates: they are used where fragments of bytes are deeper than those of f16 (`matrix`), since
+// such units multiply bytes faster, as those of NVIDIA and Intel.
+MatrixSize choose_byte_matrix(const MatrixUnits& units, const MatrixSize& matrix, MatrixUse use, std::string* why);
 // The subgroup size that kernels with matrices ask for.
 uint32_t choose_matrix_subgroup(const MatrixUnits& units, uint32_t reported);
 

@@ -42,7 +42,7 @@ class HeedWork {
  public:
   HeedWork(const Work& work, Compiler& compiler, Profile* result)
       : work_(work), compiler_(compiler), device_(compiler.capabilities()), result_(result) {
-    if (work.no_units) device_.matrix = device_.bfloat_matrix = {};
+    if (work.no_units) device_.matrix = device_.bfloat_matrix = device_.byte_matrix = {};
   }
   bool run();
 

@@ -9,11 +9,12 @@ import json
 import pathlib
 import sys
 
-COUNTS = ("workgroups multiply_adds byte_dots floats specials integers exchanges matrix_multiply_adds matrix_operations issues lanes "
+COUNTS = ("workgroups multiply_adds byte_dots floats specials integers exchanges matrix_multiply_adds byte_matrix_multiply_adds matrix_operations issues lanes "
           "group_barriers indexed requests bytes shared_requests shared_bytes shared_turns fewest_turns segments_32 segments_64 "
           "segments_128 touched_32 touched_64 touched_128").split()
 # A product of matrix units takes as many issue slots of one core as so many multiply-adds: it has 4,096 of them, at 128 a clock.
 MATRIX_SLOTS = 32
+BYTE_SLOTS = 16  # the same of bytes: NVIDIA's has 4,096 at 256 a clock
 
 
 class Work:
@@ -38,6 +39,11 @@ class Work:
     def all_moved(self, segment):
         return [sum(self.moved(row, segment)[i] * int(row["dispatches"]) for row in self.rows) for i in (0, 1)]
 
+    @staticmethod
+    def saved(machine):
+        """The share of the time that a multiply-add of bytes takes less than one of f16."""
+        return 1 - machine["matrix"] / machine["bytes"] if machine.get("bytes") else 0
+
     def times(self, machine, launch):
         """Least seconds of each unit of a machine."""
         rate = machine["cores"] * machine["clock"]
@@ -45,7 +51,8 @@ class Work:
         s = self.sum
         units = {"arithmetic": (s["multiply_adds"] - 3 * s["byte_dots"] + s["floats"] + s["exchanges"], rate * machine["fma"]),
                  "special": (s["specials"], machine["special"] and rate * machine["special"]),
-                 "matrix": (s["matrix_multiply_adds"], machine["matrix"] and rate * machine["matrix"]),
+                 "matrix": (s["matrix_multiply_adds"] - s["byte_matrix_multiply_adds"] * self.saved(machine),
+                            machine["matrix"] and rate * machine["matrix"]),
                  # A turn of the banks moves as much as they have, wanted or not.
                  "shared": (s["shared_turns"] * 128, machine["shared"] and rate * machine["shared"]),
                  # A core's first cache looks up one line of 128 bytes at a time.
@@ -84,8 +91,9 @@ TITLES = ["dispatches / barriers", "registers", "kernels that spill", "shared, b
 def share_of_loop(work):
     """Of the issue slots in the inner loop of the main kernel, those that multiply; 0: not known."""
     main = work.main
-    slots = int(main["loop_instructions"]) + (MATRIX_SLOTS - 1) * int(main["loop_matrix"])
-    return (int(main["loop_multiply_adds"]) + MATRIX_SLOTS * int(main["loop_matrix"])) / slots if slots else 0
+    each = BYTE_SLOTS if int(main.get("byte_matrix_multiply_adds") or 0) else MATRIX_SLOTS
+    slots = int(main["loop_instructions"]) + (each - 1) * int(main["loop_matrix"])
+    return (int(main["loop_multiply_adds"]) + each * int(main["loop_matrix"])) / slots if slots else 0
 
 
 AIMS = ["bytes", "shared bytes", "conflicts", "inner loop multiplies", "bound", "dispatches", "barriers", "subgroups"]

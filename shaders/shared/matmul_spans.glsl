@@ -1,0 +1,88 @@
+// Rows and quantized weights as bytes in shared memory: a span is 32 neighbours of a row of A, or of a column of B. Rows are rounded on
+// their way as the CPU rounds them (cpu/rounded_row.hpp): a span has one scale, the largest magnitude / 127. The weights' whole
+// numbers are bytes without rounding. A kernel defines SPANS and INVOCATIONS before, and keep_span_of_b behind.
+const uint SPAN = 32u;
+
+bool has_scale_of_half() { return BLOCK_TYPE == HEED_BLOCKS_Q6_K; }
+bool has_offsets() { return has_offset(BLOCK_TYPE) || has_pairs(BLOCK_TYPE); }
+
+// A span whose largest magnitude is below 2^-100 counts as zeros, since the quotient by it could be infinite. One that has
+// an infinity or NaN gets NaN for its scale, and so does all that comes of it.
+const uint LEAST = 0x0d800000u, STRANGE = 0x7f800000u, NOT_A_NUMBER = 0x7fc00000u;
+
+uint larger_magnitude(uint largest, vec4 four) {
+  uvec4 bits = floatBitsToUint(four) & 0x7fffffffu;
+  return max(max(largest, max(bits.x, bits.y)), max(bits.z, bits.w));
+}
+bool has_bytes(uint largest) { return largest >= LEAST && largest < STRANGE; }
+float scale_of_bytes(uint largest) {
+  if (has_bytes(largest)) return uintBitsToFloat(largest) / 127.0;
+  return largest >= STRANGE ? uintBitsToFloat(NOT_A_NUMBER) : 0.0;
+}
+// By which elements become bytes. A divisor above 2^126 may give anything.
+float factor_of_bytes(uint largest) {
+  const float SHRINK = 0.0625;
+  return SHRINK * (127.0 / MULTIPLY_FIRST(uintBitsToFloat(largest), SHRINK));
+}
+uint bytes_of_whole(vec4 whole) {
+  uvec4 bytes = uvec4(ivec4(whole)) & 255u;
+  return bytes.x | bytes.y << 8u | bytes.z << 16u | bytes.w << 24u;
+}
+
+// An invocation loads whole spans of B.
+struct Place {
+  uint row, span;
+};
+Place place_of(uint load) {
+  uint i = gl_LocalInvocationID.x + load * INVOCATIONS;
+  return Place(spread(i / SPANS), i % SPANS);
+}
+// Only some invocations may have a last load.
+bool has_load(uint load, uint rows) {
+  return rows * SPANS % INVOCATIONS == 0u || gl_LocalInvocationID.x + load * INVOCATIONS < rows * SPANS;
+}
+const uint B_LOADS = (BN * SPANS + INVOCATIONS - 1u) / INVOCATIONS;
+
+// Where a load lies in the quantized weight: a block, and the number of the span in it.
+uvec2 span_of_load(Tile tile, Place place, uint k0) {
+  uint at = tile.b + (tile.n + place.row) * p.b_n + k0 + SPAN * place.span;
+  return uvec2(at / BLOCK, at % BLOCK / SPAN);
+}
+
+// The next spans, as they lie in memory: nothing waits for them while those before are multiplied. Past the end of k, where
+// whole spans lie, all is 0.
+Words next_b[B_LOADS * 2u];  // of each span, where blocks are long: its first and its last four eights
+
+void read_b(Tile tile, uint k0) {
+  [[unroll]] for (uint load = 0u; load < B_LOADS; ++load) {
+    Place place = place_of(load);
+    next_b[2u * load] = next_b[2u * load + 1u] = Words(uvec4(0u), uvec4(0u), uvec4(0u), 0u);
+    if (!has_load(load, BN) || tile.n + place.row >= p.n || k0 + SPAN * place.span >= p.k) continue;
+    uvec2 from = span_of_load(tile, place, k0);
+    uint v = half_of_four(BLOCK_TYPE, SPAN * from.y).x;
+    next_b[2u * load] = read_words(BLOCK_TYPE, blocks_of_b(), from.x, v, true, true);
+    if (is_long(BLOCK_TYPE))
+      next_b[2u * load + 1u] = read_words(BLOCK_TYPE, blocks_of_b(), from.x, v + 4u, true, true);
+  }
+}
+
+// Of a span of B: the bytes, the scale, and the offset or the scale of the upper half.
+void keep_span_of_b(Place to, uvec4 words[2], vec2 scales);
+
+void store_b(Tile tile, uint k0) {
+  [[unroll]] for (uint load = 0u; load < B_LOADS; ++load) {
+    if (!has_load(load, BN)) continue;
+    Place to = place_of(load);
+    uvec2 from = span_of_load(tile, to, k0), at = half_of_four(BLOCK_TYPE, SPAN * from.y);
+    Words first = next_b[2u * load], last = next_b[2u * load + 1u];
+    uvec4 words[2];
+    if (is_long(BLOCK_TYPE)) {
+      words[0] = bytes_of(BLOCK_TYPE, first, at.x, at.y);
+      words[1] = bytes_of(BLOCK_TYPE, last, at.x + 4u, at.y);
+    } else {
+      words[0] = bytes_of(BLOCK_TYPE, first, 0u, 0u);
+      words[1] = bytes_of(BLOCK_TYPE, first, 0u, 1u);
+    }
+    keep_span_of_b(to, words, scales_of_span(BLOCK_TYPE, first, from.x, from.y));
+  }
+}
