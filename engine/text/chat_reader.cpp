@@ -143,8 +143,9 @@ class ChatReader {
     if (!has("[/INST]")) return unknown("it has [INST] without [/INST]");
     if (has("[THINK]")) return unknown("it has [INST] and also [THINK]");
     chat_ = ChatTemplate(ChatFamily::Mistral);
-    chat_.open_ = has_literal(" [INST] ") ? " [INST] " : has_literal("[INST] ") ? "[INST] " : "[INST]";
-    chat_.close_ = has_literal(" [/INST]") ? " [/INST]" : "[/INST]";
+    // Strings are moved here, since GCC 12 warns of a copy.
+    chat_.open_ = std::string(has_literal(" [INST] ") ? " [INST] " : has_literal("[INST] ") ? "[INST] " : "[INST]");
+    chat_.close_ = std::string(has_literal(" [/INST]") ? " [/INST]" : "[/INST]");
     chat_.before_answer_ = has_any({"' ' + message", "\" \" + message"}) ? " " : "";
     chat_.behind_answer_ = has_any({"eos_token + ' '", "eos_token + \" \"", "eos_token+' '"}) ? " " : "";
     chat_.trims_ = trims();
