@@ -72,9 +72,9 @@ void visit_sizes(const Need& need, std::optional<SizeId> only,
   }
 }
 
-void Candidates::measured_on(const Capabilities& device) {
+void Candidates::measured_on(const Capabilities& device, const char* among) {
   for (uint32_t i = 0; i < count && device.tuning != nullptr; ++i)
-    list[i].traits.tuned = device.tuning->classes_of(list[i].key);
+    list[i].traits.tuned = device.tuning->classes_of(list[i].key, among);
 }
 
 KernelUse& add_candidate(const Select& select, const Candidate& candidate) {

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "kernels/lowering.hpp"
+#include "kernels/tuning.hpp"
 
 namespace heed::kernels {
 
@@ -54,8 +55,11 @@ struct Candidates {
     std::copy(workgroup.begin(), workgroup.end(), one.key.spec.begin());
     return one;
   }
-  // Notes down what was measured on the device.
-  void measured_on(const Capabilities& device);
+  bool has(KernelId id) const {
+    return std::any_of(list.begin(), list.begin() + count, [&](const Candidate& one) { return one.key.id == id; });
+  }
+  // Notes down what was measured on the device. `among`: a name in Tuning.
+  void measured_on(const Capabilities& device, const char* among = Tuning::kUsual);
 };
 
 // Calls visit(sizes) for sizes that stand for all runs, the largest first: each extent that the node's operands depend

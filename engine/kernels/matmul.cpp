@@ -122,19 +122,13 @@ Status check_types(const Select& select) {
   return status;
 }
 
-// Whether there are kernels that only an option allows and none was timed: what was measured of the others does not tell which is the
-// fastest.
-bool lacks_optional(const Candidates& candidates) {
-  bool any = false;
-  for (uint32_t i = 0; i < candidates.count; ++i) {
-    const KernelId id = candidates.list[i].key.id;
-    if (id != KernelId::MatmulF32Matrix && id != KernelId::MatmulF32QuantizedMatrix &&
-        id != KernelId::MatmulF32QuantizedBytes && id != KernelId::MatmulF32QuantizedDot)
-      continue;
-    if (candidates.list[i].traits.tuned != 0) return false;
-    any = true;
-  }
-  return any;
+// What was measured without the kernels that only an option allows does not tell which is the fastest where there are some.
+const char* measured_among(const Schedule& schedule, const Candidates& candidates) {
+  if (candidates.has(KernelId::MatmulF32Matrix)) return Tuning::kEmulated;
+  if (!candidates.has(KernelId::MatmulF32QuantizedMatrix) && !candidates.has(KernelId::MatmulF32QuantizedBytes) &&
+      !candidates.has(KernelId::MatmulF32QuantizedDot))
+    return Tuning::kUsual;
+  return schedule.round_rows ? Tuning::kRounded : Tuning::kEmulated;
 }
 
 }  // namespace
@@ -153,9 +147,7 @@ Status select_matmul(const Select& select) {
     matmul::list_dots(select, &candidates);
   }
   matmul::list_tiles(select, &candidates);
-  candidates.measured_on(select.device);
-  if (lacks_optional(candidates))
-    for (uint32_t i = 0; i < candidates.count; ++i) candidates.list[i].traits.tuned = 0;
+  candidates.measured_on(select.device, measured_among(select.schedule, candidates));
   const auto problem_at = [&](std::span<const int64_t> sizes) {
     const RunValues values = {.sizes = sizes};
     return matmul::problem_of({select.schedule, select.node, select.device, *select.kernels, values, nullptr});

@@ -1,6 +1,4 @@
 // Kernels of matmul whose rows are rounded to bytes: matmul_dot.comp.
-#include <algorithm>
-
 #include "kernels/matmul.hpp"
 
 namespace heed::kernels::matmul {
@@ -34,9 +32,7 @@ constexpr DotTile kDotTiles[] = {
 
 // They are faster, and the kernels of both would be more than a pass may have.
 bool has_matrix_units(const Candidates& candidates) {
-  return std::any_of(candidates.list.begin(), candidates.list.begin() + candidates.count, [](const Candidate& one) {
-    return one.key.id == KernelId::MatmulF32QuantizedMatrix || one.key.id == KernelId::MatmulF32QuantizedBytes;
-  });
+  return candidates.has(KernelId::MatmulF32QuantizedMatrix) || candidates.has(KernelId::MatmulF32QuantizedBytes);
 }
 
 }  // namespace

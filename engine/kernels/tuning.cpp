@@ -27,12 +27,11 @@ constexpr int64_t kHeadSizeLimits[] = {80};
 
 }  // namespace
 
-uint64_t Tuning::classes_of(const KernelKey& key) const { return classes_of(variant_name(key)); }
-
-uint64_t Tuning::classes_of(const std::string& variant) const {
+uint64_t Tuning::classes_of(const KernelKey& key, const char* among) const {
+  const std::string name = variant_name(key), whole = name + among;
   uint64_t classes = 0;
   for (const Choice& choice : choices)
-    if (choice.variant == variant) classes |= choice.classes;
+    if (choice.variant == whole || (choice.variant == name && choice.classes == kEverywhere)) classes |= choice.classes;
   return classes;
 }
 

@@ -12,17 +12,18 @@ namespace heed {
 struct KernelKey;
 
 struct Tuning {
+  // kRounded and kEmulated: among the kernels that CompileOptions::round_rows, or emulate_f32, adds to the others.
+  static constexpr const char *kUsual = "", *kRounded = " rounded", *kEmulated = " emulated";
   struct Choice {
-    std::string variant;   // variant_name of a kernel
+    std::string variant;   // variant_name of a kernel, and among which kernels
     uint64_t classes = 0;  // bit i: it is the best for sizes of class i
   };
-  static constexpr uint64_t kEverywhere = UINT64_MAX;
+  static constexpr uint64_t kEverywhere = UINT64_MAX;  // and among all kernels
   std::vector<Choice> choices;
   // Passes list every kernel that could run them, so that all can be timed.
   bool lists_all = false;
 
-  uint64_t classes_of(const KernelKey& key) const;
-  uint64_t classes_of(const std::string& variant) const;
+  uint64_t classes_of(const KernelKey& key, const char* among = kUsual) const;
 };
 
 // Names a kernel and how it cuts the work: by rows and columns of a tile, "matmul_f32 64x64", or by invocations and

@@ -22,7 +22,7 @@ struct Measurement {
 inline constexpr double kClearlyFaster = 0.95;
 size_t fastest_of(std::span<const Measurement> measurements);
 
-// Adds that `variant` is the best for this class of sizes.
+// Adds that `variant` (Tuning::Choice) is the best for this class of sizes.
 void choose(Tuning* tuning, const std::string& variant, uint32_t size_class);
 
 // `key` names device, driver and kernels.

@@ -27,7 +27,7 @@ namespace heed {
 
 struct TuningOptions {
   // At least 1. Sizes that are not measured within this time keep the estimates' choice. One attention, and one product
-  // of each storage type that the device computes on, are always measured.
+  // of each storage type that the device computes on and of each option of TunedProduct, are always measured.
   uint32_t time_limit_ms = 10000;
 };
 
@@ -41,8 +41,10 @@ struct Tuned {
   uint32_t variants = 0;  // how many kernels and cuts were timed
 };
 
-// A product a [m, k] x b [k, n], both of type `dtype`. Kernels are named with their tiles: "matmul_f32 64x64".
+// A product a [m, k] x b [k, n], a of type `dtype`. Kernels are named with their tiles: "matmul_f32 64x64".
 struct TunedProduct : Tuned {
+  DType b_dtype = DType::F32;                    // dtype, or Q8_0 where rows are rounded
+  bool round_rows = false, emulate_f32 = false;  // timed with the kernels that this of CompileOptions adds
   int64_t m = 0, n = 0, k = 0;
   bool transpose_b = false;  // b lies in memory as [n, k], as weights of linear layers do
 };

@@ -15,7 +15,13 @@ namespace {
 using goldens::Messages;
 
 nlohmann::json sizes_of(const TunedProduct& p) {
-  return {{"m", p.m}, {"n", p.n}, {"k", p.k}, {"transpose_b", p.transpose_b}};
+  return {{"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"transpose_b", p.transpose_b},
+          {"b_dtype", to_string(p.b_dtype)},
+          {"round_rows", p.round_rows},
+          {"emulate_f32", p.emulate_f32}};
 }
 
 nlohmann::json sizes_of(const TunedAttention& a) {
@@ -45,6 +51,8 @@ void print_times(const Tuned& t) {
 void print(const TunedProduct& p) {
   std::printf("matmul    %-4s %5lld x %lld x %lld%-4s", to_string(p.dtype), static_cast<long long>(p.m),
               static_cast<long long>(p.n), static_cast<long long>(p.k), p.transpose_b ? " b^T" : "");
+  if (p.round_rows) std::printf(", by %s, round_rows", to_string(p.b_dtype));
+  if (p.emulate_f32) std::printf(", emulate_f32");
   print_times(p);
 }
 

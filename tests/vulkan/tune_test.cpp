@@ -3,6 +3,7 @@
 #include "graph/backend.hpp"
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
+#include "interpreter/device.hpp"
 #include "kernels/tuning_choice.hpp"
 
 namespace heed::ops {
@@ -41,17 +42,21 @@ TEST_CASE("tune: times products and attention, and its blob serves another start
     const Status status = tune(fresh, {.time_limit_ms = 1}, &report);  // one size of each kind and type
     INFO(take_checked_messages());
     REQUIRE(status == Status::Ok);
-    std::set<DType> types;
+    std::set<std::tuple<DType, bool, bool>> kinds;
     for (const TunedProduct& product : report.products) {
-      types.insert(product.dtype);
+      kinds.insert({product.dtype, product.round_rows, product.emulate_f32});
+      CHECK(product.b_dtype == (product.round_rows ? DType::Q8_0 : product.dtype));
       CHECK(product.usual.starts_with(std::string("matmul_") + to_string(product.dtype)));
       CHECK(product.usual_ms > 0);
       CHECK(product.fastest_ms <= product.usual_ms);
       CHECK(product.variants > 0);
     }
-    CHECK(report.products.size() == types.size());
+    CHECK(report.products.size() == kinds.size());
     for (const DType dtype : {DType::F32, DType::F16, DType::BF16})
-      CHECK(types.contains(dtype) == fresh.impl()->supports(dtype));
+      CHECK(kinds.contains({dtype, false, false}) == fresh.impl()->supports(dtype));
+    const Capabilities& can = *interpreter::capabilities_of(fresh);
+    CHECK(kinds.contains({DType::F32, true, false}) == (can.matrix.m != 0 || can.integer_dots));
+    CHECK(kinds.contains({DType::F32, false, true}) == (can.matrix.m != 0));
     REQUIRE(report.attentions.size() == 1);
     const TunedAttention& attention = report.attentions[0];
     INFO(attention.usual << " " << attention.fastest);

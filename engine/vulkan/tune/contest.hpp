@@ -50,13 +50,14 @@ struct ContestResult {
   bool held() const { return !measured.empty(); }
   // If it was held: what the report says, and the choice for this class of sizes if there is one to make.
   Tuned report() const;
-  void choose(Tuning* found, uint32_t size_class) const;
+  void choose(Tuning* found, uint32_t size_class, const char* among = Tuning::kUsual) const;
 };
 
 // The device must not choose by a tuning meanwhile.
 class Contest {
  public:
-  Contest(Device& device, const Graph& graph, const Weights& weights, DType dtype);
+  // Of `options` round_rows and emulate_f32 count.
+  Contest(Device& device, const Graph& graph, const Weights& weights, DType dtype, const CompileOptions& options = {});
 
   // `graph` is one pass, with one output, "y", of `dtype`.
   Status begin();
@@ -86,6 +87,7 @@ class Contest {
   const Graph& graph_;
   const Weights& weights_;
   const DType dtype_;
+  CompileOptions options_;
   Lowered usual_;
   std::vector<Variant> variants_;
 };
