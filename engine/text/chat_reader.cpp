@@ -143,11 +143,12 @@ class ChatReader {
     if (!has("[/INST]")) return unknown("it has [INST] without [/INST]");
     if (has("[THINK]")) return unknown("it has [INST] and also [THINK]");
     chat_ = ChatTemplate(ChatFamily::Mistral);
-    // Strings are moved here, since GCC 12 warns of a copy.
+    // Strings are moved here, since GCC 12 warns of copies.
+    const auto space_if = [](bool is) { return std::string(is ? 1 : 0, ' '); };
     chat_.open_ = std::string(has_literal(" [INST] ") ? " [INST] " : has_literal("[INST] ") ? "[INST] " : "[INST]");
-    chat_.close_ = std::string(has_literal(" [/INST]") ? " [/INST]" : "[/INST]");
-    chat_.before_answer_ = has_any({"' ' + message", "\" \" + message"}) ? " " : "";
-    chat_.behind_answer_ = has_any({"eos_token + ' '", "eos_token + \" \"", "eos_token+' '"}) ? " " : "";
+    chat_.close_ = space_if(has_literal(" [/INST]")) + "[/INST]";
+    chat_.before_answer_ = space_if(has_any({"' ' + message", "\" \" + message"}));
+    chat_.behind_answer_ = space_if(has_any({"eos_token + ' '", "eos_token + \" \"", "eos_token+' '"}));
     chat_.trims_ = trims();
     chat_.tags_system_ = has("[SYSTEM_PROMPT]");
     chat_.needs_system_ = chat_.tags_system_ && has("default_system_message");
