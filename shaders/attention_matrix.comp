@@ -16,6 +16,7 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
+#define LONGEST_FIRST
 #include "shared/attention.glsl"
 #include "shared/kept_keys.glsl"
 #include "shared/strange_values.glsl"

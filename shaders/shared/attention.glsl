@@ -101,17 +101,20 @@ uint visible_keys(Task t, uint i) { return visible_to(int(i) + t.offset, t.keys)
 uint passed_keys(Task t, uint i) { return passed_by(int(i) + t.offset, t.keys); }
 
 // The task of workgroup `index`. Each workgroup has `queries` queries and takes keys in tiles of `tile`. Past the end
-// of the work the split is none of the splits.
+// of the work the split is none of the splits. Under causality the longest rows of a head start first; with LONGEST_FIRST those of
+// all heads, so that the cores of a GPU are done at about the same time. Drivers in software give each processor workgroups that
+// follow each other, so that one would have all long rows.
 Task task_of(uint index, uint queries, uint tile) {
   Task t;
   uint blocks_q = (p.s_q + queries - 1u) / queries;
   uint first = has(HEED_ATTENTION_PARTIAL) ? p.offset[7] : 0u, blocks = p.end_block - first;
   uint block = p.end_block - 1u - index % blocks;
+#ifdef LONGEST_FIRST
   if (has(HEED_SOFTMAX_CAUSAL) && !has(HEED_ATTENTION_PARTIAL)) {
-    // The longest rows of all heads start first, so that the cores are done at about the same time.
     uint rows = p.end_block / blocks_q;
     block = index % rows * blocks_q + block / rows;
   }
+#endif
   t.splits = has(HEED_ATTENTION_PARTIAL) ? (p.heads_splits >> 24) + 1u : 1u;
   t.split = index / blocks;
   t.first_row = first / blocks_q * p.s_q + first % blocks_q * queries;
