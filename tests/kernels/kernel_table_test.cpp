@@ -17,6 +17,7 @@ constexpr uint32_t kCapabilityFloat16 = 9;
 // DotProductInput4x8BitPacked and DotProduct, for which devices have shaderIntegerDotProduct.
 constexpr std::array<uint32_t, 2> kDotCapabilities = {6018, 6019};
 constexpr std::array<uint32_t, 2> kBfloatCapabilities = {5116, 5118};
+constexpr uint32_t kCapabilityInt8 = 39;
 constexpr uint32_t kCapabilitySubgroup = 61, kCapabilityArithmetic = 63, kCapabilityBallot = 64,
                    kCapabilityShuffle = 65;
 // RoundingModeRTE and SignedZeroInfNanPreserve, which devices of reproducible plans promise.
@@ -48,6 +49,7 @@ std::set<uint32_t> subgroup_capabilities(const std::string& name) {
     return {kCapabilitySubgroup, kCapabilityShuffle};
   if (name == "matmul_f32_matrix" || name == "matmul_f32_quantized_matrix")
     return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityBallot};
+  if (name.ends_with("_bytes")) return {kCapabilitySubgroup, kCapabilityShuffle};
   if (name.ends_with("_subgroup")) return {kCapabilitySubgroup, kCapabilityArithmetic};
   if (!name.ends_with("_software")) return {};
   if (name.starts_with("matmul")) return {kCapabilitySubgroup, kCapabilityBallot, kCapabilityShuffle};
@@ -79,6 +81,10 @@ TEST_CASE("every shader variant is SPIR-V that asks only for what its storage an
         expected.insert(kCapabilityFloat16);
       else
         expected.insert(kBfloatCapabilities.begin(), kBfloatCapabilities.end());
+    }
+    if (name.ends_with("_bytes")) {
+      expected.insert(kMatrixCapabilities.begin(), kMatrixCapabilities.end());
+      expected.insert(kCapabilityInt8);
     }
     if (name.ends_with("_dot")) expected.insert(kDotCapabilities.begin(), kDotCapabilities.end());
     if (name.ends_with("_canon")) expected.insert(kFloatControls.begin(), kFloatControls.end());
