@@ -1,5 +1,8 @@
 // Tuning on real drivers: its choices are used, kept, and given to another start.
 
+#include <set>
+#include <tuple>
+
 #include "graph/backend.hpp"
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
