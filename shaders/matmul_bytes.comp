@@ -92,7 +92,7 @@ void store_a() {
 
 #define FRAGMENT coopmat<float, gl_ScopeSubgroup, MS, NS, gl_MatrixUseAccumulator>
 
-// One number for each row of a fragment, or for each column.
+// A fragment gets one number for each of its rows, or for each of its columns: a stride of 0 repeats them.
 #define HEED_ROWS_OF(fragment, numbers, at) coopMatLoad(fragment, numbers, at, 0u, gl_CooperativeMatrixLayoutColumnMajor)
 #define HEED_COLUMNS_OF(fragment, numbers, at) coopMatLoad(fragment, numbers, at, 0u, gl_CooperativeMatrixLayoutRowMajor)
 

@@ -122,7 +122,8 @@ Status check_types(const Select& select) {
   return status;
 }
 
-// What was measured without the kernels that only an option allows does not tell which is the fastest where there are some.
+// A time that was measured without the kernels that an option adds does not tell whether one of these is faster, so that each
+// option has measurements of its own.
 const char* measured_among(const Schedule& schedule, const Candidates& candidates) {
   if (candidates.has(KernelId::MatmulF32Matrix)) return Tuning::kEmulated;
   if (!candidates.has(KernelId::MatmulF32QuantizedMatrix) && !candidates.has(KernelId::MatmulF32QuantizedBytes) &&

@@ -30,7 +30,7 @@ constexpr MatrixTile kMatrixTiles[] = {
 // Operands lie in shared memory as vectors of eight halves, where fragments begin.
 constexpr uint32_t kOctet = 8;
 
-// What matrix units multiply: elements as they lie in memory, one or two terms of f16 of each (shared/matmul_terms.glsl), or bytes
+// A kernel multiplies elements as they lie in memory (Whole), as one or two terms of f16 (shared/matmul_terms.glsl), or as bytes
 // (shared/matmul_spans.glsl).
 enum class Form : uint8_t { Whole, OneTerm, TwoTerms, Bytes };
 struct Elements {
@@ -41,10 +41,11 @@ struct Elements {
 
   uint32_t terms() const { return form == Form::TwoTerms ? 2 : 1; }
   bool split() const { return form == Form::OneTerm || form == Form::TwoTerms; }
-  // Of k at a time. Two terms take no more shared memory than one, of which more would leave AMD's cores half of their
-  // subgroups.
+  // A workgroup takes this much of k at a time. Two terms take half as much as one, and so the same shared memory: with more
+  // of it AMD's cores would hold half as many subgroups.
   uint32_t depth() const { return form == Form::Bytes ? 64 : 32 / terms(); }
-  // Products of the time that one of f16 takes. Two terms take three; half of what bytes take is rounding and scaling.
+  // A product takes as long as this many products of f16. Two terms take three; bytes take half of one, since rounding and
+  // scaling take as long as matrix units do.
   double products() const { return form == Form::TwoTerms ? 3 : form == Form::Bytes ? 0.5 : 1; }
 };
 

@@ -12,7 +12,8 @@ namespace heed {
 struct KernelKey;
 
 struct Tuning {
-  // kRounded and kEmulated: among the kernels that CompileOptions::round_rows, or emulate_f32, adds to the others.
+  // A choice is made among the usual kernels, or among these and the ones that CompileOptions::round_rows (kRounded) or
+  // emulate_f32 (kEmulated) adds.
   static constexpr const char *kUsual = "", *kRounded = " rounded", *kEmulated = " emulated";
   struct Choice {
     std::string variant;   // variant_name of a kernel, and among which kernels

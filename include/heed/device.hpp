@@ -173,8 +173,8 @@ struct CompileOptions {
   // largest; one below 2^-39 of it may be taken for 0. If an infinity or NaN is among the rows of a and columns of b that a
   // tile of 32x64 to 128x128 results is made of, f32 arithmetic makes the tile, as IEEE 754 has it and without the bound's terms, in
   // many times the time. The last bits of a result may depend on rows and columns beside its own. It pays where matrix units have more
-  // than three times the rate of f32 (tests/gpu/profile/README.md), which no driver tells: after heed::tune products of f32 take them only where they
-  // were faster. All else computes as without it: other
+  // than three times the rate of f32 (tests/gpu/profile/README.md), which no driver tells and heed::tune measures: sizes for which
+  // f32 arithmetic was clearly faster keep it. All else computes as without it: other
   // types, few rows, devices without matrix units, the CPU device. PassInfo::why tells what a pass does.
   bool emulate_f32 = false;
   // Results are the same bits on every device that can promise it, on every instruction set of the CPU, for any number of

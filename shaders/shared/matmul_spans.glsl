@@ -19,7 +19,7 @@ float scale_of_bytes(uint largest) {
   if (has_bytes(largest)) return uintBitsToFloat(largest) / 127.0;
   return largest >= STRANGE ? uintBitsToFloat(NOT_A_NUMBER) : 0.0;
 }
-// By which elements become bytes. A divisor above 2^126 may give anything.
+// An element times this factor is rounded to a byte. A divisor above 2^126 may give anything.
 float factor_of_bytes(uint largest) {
   const float SHRINK = 0.0625;
   return SHRINK * (127.0 / MULTIPLY_FIRST(uintBitsToFloat(largest), SHRINK));
@@ -66,7 +66,7 @@ void read_b(Tile tile, uint k0) {
   }
 }
 
-// Of a span of B: the bytes, the scale, and the offset or the scale of the upper half.
+// The kernel keeps a span of B here: its bytes, its scale, and its offset or the scale of its upper half.
 void keep_span_of_b(Place to, uvec4 words[2], vec2 scales);
 
 void store_b(Tile tile, uint k0) {

@@ -69,10 +69,10 @@ Contest::Contest(Device& device, const Graph& graph, const Weights& weights, DTy
       graph_(graph),
       weights_(weights),
       dtype_(dtype),
-      options_(options) {
-  options_.timestamps = true;
-  options_.record_slots = 1;
-}
+      options_({.timestamps = true,
+                .record_slots = 1,
+                .round_rows = options.round_rows,
+                .emulate_f32 = options.emulate_f32}) {}
 
 Status Contest::begin() {
   Status status = lower(&usual_);

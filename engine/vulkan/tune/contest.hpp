@@ -56,7 +56,7 @@ struct ContestResult {
 // The device must not choose by a tuning meanwhile.
 class Contest {
  public:
-  // Of `options` round_rows and emulate_f32 count.
+  // Plans are made with round_rows and emulate_f32 of `options`; the rest of it is not looked at.
   Contest(Device& device, const Graph& graph, const Weights& weights, DType dtype, const CompileOptions& options = {});
 
   // `graph` is one pass, with one output, "y", of `dtype`.

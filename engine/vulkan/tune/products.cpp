@@ -47,7 +47,7 @@ struct Matrix {
     g.output("y", g.matmul(a, g.weight("b", b_shape(), kind.b), {.transpose_b = transpose_b}));
     return g;
   }
-  // Bits of f16 are a scale of 2^-7 and whole numbers for Q8_0.
+  // A block of Q8_0 is a scale of f16, here 2^-7, and whole numbers of 8 bits, which any bytes are.
   std::vector<std::byte> values_of_b() const {
     if (!is_quantized(kind.b)) return tuning_values(kind.b, n * k);
     const TypeBlock block = block_of(kind.b);
