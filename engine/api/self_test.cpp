@@ -141,6 +141,7 @@ class Tester {
     refuses_bits_ = refuses_bits_ || (probe.reproducible && status == Status::Unsupported && !has_failed_canon());
     if (status == Status::Unsupported) return Status::Ok;
     if (status != Status::Ok) return status;
+    plan.impl()->spoil_before_runs();
     // Kernels of bf16 differ from those of f16 in loads and stores, and in the type of matrices, so that one probe of each
     // kernel is enough.
     if (storage == DType::BF16 && all_passed(plan)) return Status::Ok;

@@ -73,6 +73,9 @@ class PlanImpl {
   virtual bool ended() { return true; }
   // Waits for the run that was started, and does the rest of run.
   virtual Status finish() { return Status::Ok; }
+  // Each later run sets all bits of outputs and scratch before its passes. Device memory may still hold the right results of
+  // an earlier plan, which would hide a kernel that writes nothing.
+  virtual void spoil_before_runs() {}
   virtual uint64_t state_bytes() const = 0;
   // The State's memory is the device's own if `memory` is null, else *memory.
   virtual Status make_state(const std::span<std::byte>* memory, std::shared_ptr<StateImpl>* state) = 0;

@@ -87,7 +87,8 @@ Status VulkanPlan::allocate_memory() {
   }
   Status status = check_memory_limit();
   if (status == Status::Ok && schedule_.scratch_bytes != 0 && !options_.host_scratch)
-    status = scratch_.create(context_, "scratch", schedule_.scratch_bytes, kScratchUsage, MemoryUse::Device);
+    status = scratch_.create(context_, "scratch", schedule_.scratch_bytes,
+                             kScratchUsage | VK_BUFFER_USAGE_TRANSFER_DST_BIT, MemoryUse::Device);
   scratch_at_ = {scratch_.handle(), 0, schedule_.scratch_bytes};
   if (status == Status::Ok && constant_bytes_ != 0) status = create_constants();
   if (status == Status::Ok && !faulting_passes_.empty()) status = create_faults();

@@ -100,6 +100,7 @@ class VulkanPlan final : public detail::PlanImpl {
                const RunOptions& options) override;
   bool ended() override;
   Status finish() override;
+  void spoil_before_runs() override { spoils_ = true; }
   uint64_t state_bytes() const override { return state_layout_->bytes; }
   Status make_state(const std::span<std::byte>* memory, std::shared_ptr<detail::StateImpl>* state) override;
   uint64_t scratch_bytes() const override { return schedule_.scratch_bytes; }
@@ -176,6 +177,7 @@ class VulkanPlan final : public detail::PlanImpl {
 
   // run.cpp
   Status prepare_run();
+  void record_spoiling(VkCommandBuffer commands);
 
   // Bytes of one slot's fault words, and of one word with the gap that descriptor alignment asks for.
   uint64_t fault_word_bytes() const { return context_.buffer_alignment(); }
@@ -210,6 +212,7 @@ class VulkanPlan final : public detail::PlanImpl {
   std::atomic<uint64_t> run_{0};  // the last that was begun
   std::vector<Slot> slots_;
   std::unique_ptr<HostIo> host_io_;  // made by the first run
+  bool spoils_ = false;              // see spoil_before_runs
   // The run that is going on: the host's buffers, inputs first, with the bytes that it uses of each. finish copies outputs
   // into them.
   std::vector<const HostBuffer*> run_buffers_;

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "base/arith.hpp"
+#include "vulkan/calls/barrier.hpp"
 #include "vulkan/plan/plan.hpp"
 
 namespace heed::vulkan {
@@ -54,11 +55,23 @@ Status VulkanPlan::start(std::span<const HostBuffer> buffers, std::span<const Ex
   if (status == Status::Ok) status = io.submission().begin(&commands);
   if (status != Status::Ok) return status;
   io.record_inputs(commands, bytes);
+  if (spoils_) record_spoiling(commands);
   status = record(commands,
                   {.buffers = run_bound_, .extents = extents, .seed = options.seed, .slot = 0, .state = options.state});
   if (status != Status::Ok) return status;
   io.record_outputs(commands, bytes);
   return io.submission().submit(options.timeout_ms);
+}
+
+void VulkanPlan::record_spoiling(VkCommandBuffer commands) {
+  const auto set_all_bits = [&](const BufferRange& range) {
+    if (range.bytes != 0) context_.vk.CmdFillBuffer(commands, range.buffer, range.offset, range.bytes, ~0u);
+  };
+  for (size_t i = schedule_.inputs.size(); i < run_bound_.size(); ++i)
+    set_all_bits({run_bound_[i].buffer, run_bound_[i].offset, run_bound_[i].bytes});
+  if (scratch_.handle() != VK_NULL_HANDLE) set_all_bits({scratch_.handle(), 0, VK_WHOLE_SIZE});
+  memory_barrier(context_.vk, commands, {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT},
+                 {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, kShaderAccess});
 }
 
 bool VulkanPlan::ended() { return host_io_->submission().ended(); }
