@@ -15,7 +15,7 @@ stage() {
       "$with" $driver "$tests" "compositions of operations on every device"
     grep -a -A 20 '^compositions: ' "$log" | grep -a -E '^(compositions|  [a-z].* compositions)'
     check_catch "gradients on $driver" env "HEED_RANDOM_CASES=$count" HEED_KERNELS=gpu \
-      "$with" $driver "$tests" "gradients are what central differences say, on every device"
+      "$with" $driver "$tests" "gradients are what central differences say*"
     check_catch "200 steps of training on $driver" env HEED_ALL_STEPS=1 "$with" $driver "$tests" "[curve]"
   done
   check_catch "random graphs on interpreted kernels" env "HEED_RANDOM_CASES=$count" HEED_TEST_DEVICES=spirv \
