@@ -170,7 +170,8 @@ const uint TOP_K = 0u, TOP_P = 1u, DRAW = 2u;
 const uvec2 SKIPPED = uvec2(0xffffffffu);
 
 // Finds the first place, in order, at which the sum of what is left passes a target: a number of tokens (TOP_K) or a share of
-// all weight (TOP_P, DRAW). Gives `last` if the sum never does. Where only the key of the place counts, its index is NONE.
+// all weight (TOP_P, DRAW). Gives `last` if the sum never does. Where only the key of the place counts, its index is NONE, or that
+// of `last` if they have the same key.
 Place find(uint what, uvec2 share) {
   weighted = what != TOP_K;
   uvec2 target = share;
@@ -191,7 +192,7 @@ Place find(uint what, uvec2 share) {
       found = found << width | pick_bin(target, amount);
       if (walk_kind == BY_KEY && left == 0u) {
         place.key = found_key = ~found;
-        place.index = NONE;
+        place.index = found_key == last.key ? last.index : NONE;
         uint one = weighted ? weight_of(found_key, largest, rate, reach) : 1u;
         if (what != DRAW && amount == uvec2(one, 0u)) return place;
       }

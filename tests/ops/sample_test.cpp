@@ -25,6 +25,8 @@ const Setting kSettings[] = {
     {"none but the first", {.top_p = 0.0f}},
     {"a hundredth", {.min_p = 0.01f}},
     {"all of them", {.temperature = 0.7f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}},
+    {"a share of the first", {.top_k = 1, .top_p = 0.9f}},  // which may have many equals
+    {"a share of three", {.top_k = 3, .top_p = 0.8f}},
 };
 
 // Expects the reference's tokens, most of which must be clear.
