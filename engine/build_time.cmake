@@ -42,7 +42,7 @@ function(heed_precompile target)
   endif()
 endfunction()
 
-# heed_unity(TARGET): files of a folder are compiled up to eight together, since what they include takes most of their time.
+# heed_unity(TARGET): files of a folder are compiled up to 32 together, since what they include takes most of their time.
 # Files with options of their own stay alone.
 function(heed_unity target)
   if(NOT HEED_UNITY)
@@ -59,7 +59,7 @@ function(heed_unity target)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH in_${folder} count)
-    math(EXPR groups "(${count} + 7) / 8")
+    math(EXPR groups "(${count} + 31) / 32")
     set(index 0)
     foreach(source IN LISTS in_${folder})
       math(EXPR group "${index} * ${groups} / ${count}")

@@ -50,9 +50,7 @@ function(heed_layer name)
     target_include_directories(${target} PRIVATE ${root})
   endforeach()
   target_include_directories(${target} PRIVATE ${LAYER_INCLUDES})
-  if(NOT name STREQUAL "kernels")  # whose families give the same names to their own tiles and costs
-    heed_unity(${target})
-  endif()
+  heed_unity(${target})
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${list} CONTENT "$<JOIN:$<TARGET_OBJECTS:${target}>,\n>\n")
 endfunction()
 

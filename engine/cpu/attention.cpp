@@ -25,11 +25,11 @@ constexpr int64_t kFewQueries = 4;
 // Parts of the keys of few queries, at most.
 constexpr int64_t kMostParts = 32;
 
-// Scratch of one worker, in floats from its start.
-struct Scratch {
+// Offsets of one worker's scratch, in floats from its start.
+struct AttentionScratch {
   int64_t query, scores, values, state, rows, keys, block_values, sums, size;
 
-  Scratch(const AttentionKernels& kernels, int64_t d_k, int64_t d_v) {
+  AttentionScratch(const AttentionKernels& kernels, int64_t d_k, int64_t d_v) {
     const int64_t queries = kernels.queries;
     int64_t at = 0;
     const auto take = [&at](int64_t floats) { return std::exchange(at, at + row_pitch(floats)); };
@@ -46,7 +46,7 @@ struct Scratch {
   }
 };
 
-struct Problem {
+struct AttentionProblem {
   Operand query, key, value, out, log_sum_exp;
   const AttentionAttrs& attrs;
   Masking masking;
@@ -55,9 +55,9 @@ struct Problem {
   const MatmulKernels& matmul;
   const RowKernels& row_kernels;
   int64_t heads, group, queries, keys, d_k, d_v;
-  Scratch layout;
+  AttentionScratch layout;
 
-  explicit Problem(const Pass& pass)
+  explicit AttentionProblem(const Pass& pass)
       : query(pass.input(in::kQuery)),
         key(pass.input(in::kKey)),
         value(pass.input(in::kValue)),
@@ -184,7 +184,7 @@ struct Few {
 // Attention of few queries over blocks of keys, each of which is read once for all of them.
 class FewQueries {
  public:
-  FewQueries(const Problem& problem, Few few, float* scratch) : p_(problem), few_(few), scratch_(scratch) {
+  FewQueries(const AttentionProblem& problem, Few few, float* scratch) : p_(problem), few_(few), scratch_(scratch) {
     for (int64_t i = 0; i < few_.count; ++i)
       load_copy(p_.query, p_.offset(p_.query, head(i), query(i)), p_.query.view.stride[3], p_.d_k,
                 queries() + i * p_.d_k);
@@ -251,13 +251,13 @@ class FewQueries {
     }
   }
 
-  const Problem& p_;
+  const AttentionProblem& p_;
   Few few_;
   float* scratch_;
 };
 
 // Computes one query of one head.
-void run_query(const Problem& p, int64_t head, int64_t query, float* scratch) {
+void run_query(const AttentionProblem& p, int64_t head, int64_t query, float* scratch) {
   const FewQueries one(p, {head / p.group, head % p.group * p.queries + query, 1}, scratch);
   const Partial sum(scratch + p.layout.sums, p.d_v);
   sum.clear();
@@ -274,7 +274,7 @@ struct Place {
 class Block {
  public:
   // `next`: where the worker probably goes on.
-  Block(const Problem& problem, Place place, Place next, float* scratch)
+  Block(const AttentionProblem& problem, Place place, Place next, float* scratch)
       : p_(problem),
         lanes_(problem.kernels.queries),
         head_(place.head),
@@ -488,7 +488,7 @@ class Block {
       cpu::store(p_.out, offset + i * p_.out.view.stride[2], stride, p_.d_v, rows + i * p_.d_v);
   }
 
-  const Problem& p_;
+  const AttentionProblem& p_;
   int64_t lanes_, head_, first_;
   Place next_;
   int64_t count_, padding_;  // queries; offset of the first key in the key padding
@@ -502,7 +502,7 @@ class Block {
 // share goes through the heads one after the other, so that keys and values of a head stay in that worker's cache.
 class Shares {
  public:
-  Shares(const Problem& problem, int64_t workers)
+  Shares(const AttentionProblem& problem, int64_t workers)
       : problem_(problem),
         heads_(problem.heads),
         blocks_(ceil_div(problem.queries, problem.kernels.queries)),
@@ -525,13 +525,13 @@ class Shares {
  private:
   int64_t begin(int64_t share) const { return blocks_ * share / count_; }  // first block
 
-  const Problem& problem_;
+  const AttentionProblem& problem_;
   int64_t heads_, blocks_, items_, count_;
 };
 
 // Runs few queries. An item is a part of the keys of one head, for all queries that share it, so that keys and values are read
 // once, in long streams. The sums of parts are then added in their order.
-void run_few(const Pass& pass, const Problem& p) {
+void run_few(const Pass& pass, const AttentionProblem& p) {
   const int64_t shared_heads = p.query.view.dim[0] * p.heads / p.group, sharing = p.group * p.queries;
   const int64_t blocks = ceil_div(p.keys, kBlockKeys), part = ceil_div(blocks, kMostParts) * kBlockKeys;
   const int64_t parts = std::max<int64_t>(1, ceil_div(p.keys, part)), floats = Partial::floats(p.d_v);
@@ -576,7 +576,7 @@ bool fuses_attention(const Node& node) { return !node.outputs[out::kWeights].val
 ScratchNeed attention_scratch(const ScratchQuery& query) {
   const View q = query.view(query.node.inputs[in::kQuery]), key = query.view(query.node.inputs[in::kKey]);
   const View value = query.view(query.node.inputs[in::kValue]);
-  const Scratch layout(*query.kernels.attention, key.dim[3], value.dim[3]);
+  const AttentionScratch layout(*query.kernels.attention, key.dim[3], value.dim[3]);
   // This is the need of a run with few queries. A run with fewer keys has no more parts.
   const int64_t rows = q.dim[0] * q.dim[1] * std::min(q.dim[2], kFewQueries);
   const int64_t parts = std::min(ceil_div(key.dim[2], kBlockKeys), kMostParts);
@@ -585,7 +585,7 @@ ScratchNeed attention_scratch(const ScratchQuery& query) {
 }
 
 void run_attention(const Pass& pass) {
-  const Problem problem(pass);
+  const AttentionProblem problem(pass);
   if (problem.queries <= kFewQueries) return run_few(pass, problem);
   const Shares shares(problem, pass.pool.workers());
   pass.parallel(shares.items(), 1, [&](uint32_t worker, int64_t begin, int64_t end) {

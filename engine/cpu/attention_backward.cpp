@@ -6,7 +6,7 @@
 namespace heed::cpu {
 
 using backward::BackwardProblem, backward::BackwardScratch, backward::BackwardTask, backward::kBlockQueries,
-    backward::kGroupPanels;
+    backward::kKeyPanels;
 
 ScratchNeed attention_backward_scratch(const ScratchQuery& query) {
   const View key = query.view(query.node.inputs[in::kKey]), value = query.view(query.node.inputs[in::kValue]);
@@ -29,10 +29,10 @@ void run_attention_backward(const Pass& pass) {
   if (heads >= 2 * static_cast<int64_t>(pass.pool.workers()))
     return run(heads,
                [&](int64_t i) { return BackwardTask{i, 0, problem.panels, 0, problem.queries, of_query, of_keys}; });
-  const int64_t ranges = ceil_div(problem.panels, kGroupPanels);
+  const int64_t ranges = ceil_div(problem.panels, kKeyPanels);
   run(of_keys ? heads * ranges : 0, [&](int64_t i) {
-    const int64_t first = i % ranges * kGroupPanels;
-    return BackwardTask{i / ranges, first, std::min(first + kGroupPanels, problem.panels), 0, problem.queries,
+    const int64_t first = i % ranges * kKeyPanels;
+    return BackwardTask{i / ranges, first, std::min(first + kKeyPanels, problem.panels), 0, problem.queries,
                         false,      true};
   });
   // An item packs the keys that its queries see, which pays for several blocks; and there are enough items for all workers.

@@ -16,7 +16,7 @@
 namespace heed::cpu::backward {
 
 inline constexpr int64_t kBlockQueries = 64;
-inline constexpr int64_t kGroupPanels = 4;  // of keys, which are worked on together
+inline constexpr int64_t kKeyPanels = 4;  // of keys, which are worked on together
 
 // BackwardScratch of one worker, in floats from its start. Widths are rounded up to whole panels.
 struct BackwardScratch {
@@ -41,11 +41,11 @@ struct BackwardScratch {
     value_sums = take(panels * d_v * cols);
     queries = take(kBlockQueries * pitch_k);
     upstream = take(kBlockQueries * pitch_v);
-    weights = take(kBlockQueries * kGroupPanels * cols);
-    slopes = take(kBlockQueries * kGroupPanels * cols);
-    row = take(std::max({4 * kGroupPanels * cols, d_v, cols * std::max(pitch_k, pitch_v)}));
+    weights = take(kBlockQueries * kKeyPanels * cols);
+    slopes = take(kBlockQueries * kKeyPanels * cols);
+    row = take(std::max({4 * kKeyPanels * cols, d_v, cols * std::max(pitch_k, pitch_v)}));
     query_sums = take(kBlockQueries * wide_k);
-    bias_sums = take(kBlockQueries * kGroupPanels * cols);
+    bias_sums = take(kBlockQueries * kKeyPanels * cols);
     size = at;
   }
 };
@@ -183,7 +183,7 @@ struct BackwardProblem {
     of_row.logit_scale = by_place ? attrs.softmax.scale : 1.0f;
     of_row.scale = scale;
     float* const buffers = memory + layout.row;
-    const int64_t length = kGroupPanels * cols;
+    const int64_t length = kKeyPanels * cols;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t row = first_row + i;
       const KeyRange seen = seen_of(row, some, log_sums[i]);
@@ -205,7 +205,7 @@ struct BackwardProblem {
 
   // Makes logits of products of a query and some keys, and says which of them pass gradients on if hidden ones have weights.
   void mask_row(int64_t row, KeyRange some, float* buffers, SlopeRow* of_row) const {
-    const int64_t n = some.size(), length = kGroupPanels * cols;
+    const int64_t n = some.size(), length = kKeyPanels * cols;
     float *const logits = buffers, *const buffer = buffers + length, *const passes = buffer + length;
     for (int64_t p = 0; p < of_row->panels; ++p)
       std::copy_n(of_row->weights + p * of_row->panel_pitch, cols, logits + p * cols);
@@ -283,9 +283,9 @@ struct BackwardProblem {
     const float *const q = memory + layout.queries, *const g = memory + layout.upstream;
     float* const sums = memory + layout.query_sums;
     if (task.makes_queries) std::fill_n(sums, kBlockQueries * wide_k, 0.0f);
-    for (int64_t from = task.first_panel; from < task.end_panel; from += kGroupPanels) {
+    for (int64_t from = task.first_panel; from < task.end_panel; from += kKeyPanels) {
       const Panels some =
-          weigh_group(block, from, std::min(from + kGroupPanels, task.end_panel), attrs.softmax.scale, memory);
+          weigh_group(block, from, std::min(from + kKeyPanels, task.end_panel), attrs.softmax.scale, memory);
       for (int64_t n = some.begin; n < some.end; ++n) {
         const int64_t r = first_to_see(block.row, count, n);
         const float* const weights = of_panel(memory, layout.weights, some, n) + r * cols;

@@ -23,15 +23,15 @@ struct Axis {
 // Adds the slopes of one head to sums [query][key of a group].
 void add_head(const BackwardProblem& problem, int64_t batch, int64_t head, Along queries, Along panels,
               bool sums_queries, float* memory) {
-  const int64_t cols = problem.cols, pitch = kGroupPanels * cols,
+  const int64_t cols = problem.cols, pitch = kKeyPanels * cols,
                 key_head = batch * problem.key_heads + head / problem.group;
   float* const sums = memory + problem.layout.bias_sums;
   problem.pack_all({key_head, panels.begin, panels.end, 0, 0, false, false}, memory);
   for (int64_t first = queries.begin; first < queries.end; first += kBlockQueries) {
     const BackwardProblem::Block block =
         problem.load_block(batch, head, first, std::min(kBlockQueries, queries.end - first), memory);
-    for (int64_t from = panels.begin; from < panels.end; from += kGroupPanels) {
-      const auto some = problem.weigh_group(block, from, std::min(from + kGroupPanels, panels.end), 1.0f, memory);
+    for (int64_t from = panels.begin; from < panels.end; from += kKeyPanels) {
+      const auto some = problem.weigh_group(block, from, std::min(from + kKeyPanels, panels.end), 1.0f, memory);
       for (int64_t n = some.begin; n < some.end; ++n)
         for (int64_t i = problem.first_to_see(block.row, block.count, n); i < block.count; ++i) {
           float* const to = sums + (sums_queries ? 0 : i) * pitch + (n - from) * cols;
@@ -45,12 +45,12 @@ void add_head(const BackwardProblem& problem, int64_t batch, int64_t head, Along
 
 void run_bias(const Pass& pass, const BackwardProblem& problem) {
   const Operand& out = problem.of_bias;
-  const int64_t cols = problem.cols, pitch = kGroupPanels * cols;
+  const int64_t cols = problem.cols, pitch = kKeyPanels * cols;
   const auto axis = [&](int number, int64_t size, int64_t block) {
     return Axis{size, block, out.view.stride[number] == 0 && problem.masking.logits.dim[number] > 1};
   };
   const Axis batches = axis(0, problem.query.view.dim[0], 1), heads = axis(1, problem.heads, 1),
-             queries = axis(2, problem.queries, kBlockQueries), keys = axis(3, problem.panels, kGroupPanels);
+             queries = axis(2, problem.queries, kBlockQueries), keys = axis(3, problem.panels, kKeyPanels);
   const int64_t items = batches.parts() * heads.parts() * queries.parts() * keys.parts();
   pass.parallel(items, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
     float* const memory = pass.scratch<float>(worker);

@@ -7,7 +7,7 @@ namespace heed::kernels::attention {
 namespace {
 
 // A workgroup is waves_m x waves_n subgroups. The waves_n of a row share wm queries; a tile has bk keys.
-struct Tile {
+struct MatrixTile {
   uint32_t waves_m, waves_n, wm, bk;
   double start, each;            // time of a run, and of each query: see Problem::cost
   int64_t widest_head;           // wider heads would take too many registers
@@ -21,7 +21,7 @@ struct Tile {
 };
 // These kernels take longer to begin than attention.comp does for few queries, and less time for each query than it
 // does for many. By these times a larger tile comes first unless most of it would be padding.
-constexpr Tile kTiles[] = {
+constexpr MatrixTile kMatrixTiles[] = {
     {4, 1, 32, 32, 1.60, 0.0008, 32, 4},  // every key and value in shared memory is used by 32 rows of matrix units
     {4, 1, 16, 32, 1.62, 0.0010, 128, 8},
     {2, 2, 16, 32, 1.64, 0.0015, 256, 0},   // two subgroups share the outputs of wide heads
@@ -34,7 +34,7 @@ constexpr Tile kTiles[] = {
 constexpr int64_t kMostHeldWords = 32;
 
 struct Fit {
-  const Tile& tile;
+  const MatrixTile& tile;
   const MatrixSize& size;
   const Heads& heads;
   uint32_t lanes, terms;
@@ -95,7 +95,7 @@ const char* list_matrix(const Asked& asked, Candidates* candidates) {
   if (!device.allows(type.id)) return type.failed;
   if (!device.subgroup_shuffle) return type.no_shuffle;
   const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
-  for (const Tile& tile : kTiles) {
+  for (const MatrixTile& tile : kMatrixTiles) {
     const Fit fit = {tile, size, asked.heads, device.matrix_subgroup, type.terms};
     if (!tile.suits(asked.heads, device.software) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
         tile.waves() * device.matrix_subgroup > device.max_invocations)

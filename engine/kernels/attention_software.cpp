@@ -6,8 +6,8 @@
 namespace heed::kernels::attention {
 namespace {
 
-constexpr ByStorage kIds = {KernelId::AttentionF32Software, KernelId::AttentionF16Software,
-                            KernelId::AttentionBf16Software};
+constexpr ByStorage kSoftwareIds = {KernelId::AttentionF32Software, KernelId::AttentionF16Software,
+                                    KernelId::AttentionBf16Software};
 
 // Queries of one subgroup. With more of them each key and value that was read is used more often, but wide values take
 // a driver long to compile.
@@ -16,8 +16,8 @@ uint32_t most_queries_of(uint32_t lanes, int64_t d_v) {
   return groups <= 2 ? 16 : groups <= 4 ? 8 : 4;
 }
 
-constexpr KernelId kNarrow = KernelId::AttentionF32NarrowSoftware;
-KernelId id_of(const Asked& asked) { return asked.narrow ? kNarrow : kIds.of(asked.dtype); }
+constexpr KernelId kNarrowSoftware = KernelId::AttentionF32NarrowSoftware;
+KernelId id_of(const Asked& asked) { return asked.narrow ? kNarrowSoftware : kSoftwareIds.of(asked.dtype); }
 
 // A driver takes minutes to compile the kernel for subgroups of any size but 8, which lavapipe usually has.
 bool may_use(const Capabilities& device, KernelId id) {
@@ -30,7 +30,7 @@ constexpr double kSingle = 1.0, kSeveral = 1.75;
 
 }  // namespace
 
-bool is_software(KernelId id) { return kIds.has(id) || id == kNarrow; }
+bool is_software(KernelId id) { return kSoftwareIds.has(id) || id == kNarrowSoftware; }
 
 void list_software(const Asked& asked, Candidates* candidates) {
   if (!may_use(asked.device, id_of(asked))) return;

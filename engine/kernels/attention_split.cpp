@@ -26,10 +26,8 @@ constexpr int64_t kUsualElements = 4 << 20, kMostElements = 64 << 20;
 // Workgroups on matrix units are at least as fast as this many invocations.
 constexpr int64_t kLeastSpeed = 128;
 
-constexpr uint32_t kInvocations = 128;
-
-constexpr ByStorage kIds = {KernelId::AttentionCombineF32, KernelId::AttentionCombineF16,
-                            KernelId::AttentionCombineBf16};
+constexpr ByStorage kCombineIds = {KernelId::AttentionCombineF32, KernelId::AttentionCombineF16,
+                                   KernelId::AttentionCombineBf16};
 
 // Floats that a split stores for each query.
 int64_t row_elements(const Heads& heads) { return heads.d_v + 2; }
@@ -87,7 +85,7 @@ void emit_combine(const Emit& emit, const Work& work, AttentionCombineParams p, 
 
 }  // namespace
 
-bool can_combine(const Need& need) { return need.device.allows(kIds.of(need.info(in::kQuery).dtype)); }
+bool can_combine(const Need& need) { return need.device.allows(kCombineIds.of(need.info(in::kQuery).dtype)); }
 
 int64_t split_elements(const Need& need, const Heads& heads, const Candidate& candidate) {
   const TensorInfo& query = need.info(in::kQuery);
@@ -140,7 +138,7 @@ void add_partial(const Select& select, const Heads& heads, const Candidate& cand
 }
 
 void add_combine(const Select& select, const Heads& heads) {
-  KernelUse& use = add_kernel(select, kIds.of(select.out().dtype), {kInvocations, 1, 1},
+  KernelUse& use = add_kernel(select, kCombineIds.of(select.out().dtype), {kInvocations, 1, 1},
                               "combines what the splits of the keys gave");
   use.key.set(AttentionCombineConstants::D_V, u32(heads.d_v));
   use.key.set(AttentionCombineConstants::FLAGS, flags_of(select) & HEED_ATTENTION_LOG_SUM_EXP);

@@ -55,7 +55,7 @@ Tile tile_for(const Heads& heads, uint32_t invocations, uint32_t registers) {
   return tile;
 }
 
-constexpr ByStorage kIds = {KernelId::AttentionF32, KernelId::AttentionF16, KernelId::AttentionBf16};
+constexpr ByStorage kTileIds = {KernelId::AttentionF32, KernelId::AttentionF16, KernelId::AttentionBf16};
 
 const char* why_for(DType dtype, bool narrow, bool few) {
   if (narrow)
@@ -69,7 +69,7 @@ const char* why_for(DType dtype, bool narrow, bool few) {
 }  // namespace
 
 void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates) {
-  const KernelId id = asked.narrow ? KernelId::AttentionF32Narrow : kIds.of(asked.dtype);
+  const KernelId id = asked.narrow ? KernelId::AttentionF32Narrow : kTileIds.of(asked.dtype);
   if (!asked.device.allows(id)) return;
   for (const uint32_t invocations : {kManyInvocations, kFewInvocations}) {
     const bool few = invocations == kFewInvocations;

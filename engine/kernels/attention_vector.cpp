@@ -7,9 +7,8 @@
 namespace heed::kernels::attention {
 namespace {
 
-constexpr uint32_t kInvocations = 128;
 // A lane takes eight elements of a key, or more where subgroups are small.
-constexpr int64_t kElementsPerLane = 8;
+constexpr int64_t kElementsPerVectorLane = 8;
 // It keeps as many vectors of four elements of its queries in registers at most, and as many sums.
 constexpr uint32_t kHeldVecs = 8;
 constexpr uint32_t kMostQueries = 4;
@@ -20,15 +19,16 @@ constexpr uint32_t kKeys = 4, kKeysOfSmall = 1;
 constexpr double kTime = 0.2, kTimeOfQuery = 0.03;
 constexpr uint32_t kUsualLanes = 8;
 
-constexpr ByStorage kIds = {KernelId::AttentionF32Vector, KernelId::AttentionF16Vector, KernelId::AttentionBf16Vector};
-constexpr KernelId kNarrow = KernelId::AttentionF32NarrowVector;
+constexpr ByStorage kVectorIds = {KernelId::AttentionF32Vector, KernelId::AttentionF16Vector,
+                                  KernelId::AttentionBf16Vector};
+constexpr KernelId kNarrowVector = KernelId::AttentionF32NarrowVector;
 
 struct Shape {
   uint32_t lanes, vecs;
 
   Shape(const Heads& heads, uint32_t subgroup) {
     const int64_t width = std::max(heads.d_k, heads.d_v);
-    lanes = std::min(std::bit_ceil(u32(ceil_div(width, kElementsPerLane))),
+    lanes = std::min(std::bit_ceil(u32(ceil_div(width, kElementsPerVectorLane))),
                      std::bit_floor(std::min(subgroup, kInvocations)));
     vecs = u32(ceil_div<int64_t>(width, 4 * lanes));
   }
@@ -43,11 +43,11 @@ struct Shape {
 
 }  // namespace
 
-bool is_vector(KernelId id) { return kIds.has(id) || id == kNarrow; }
+bool is_vector(KernelId id) { return kVectorIds.has(id) || id == kNarrowVector; }
 
 bool list_vector(const Asked& asked, Candidates* candidates) {
   const Capabilities& device = asked.device;
-  const KernelId id = asked.narrow ? kNarrow : kIds.of(asked.dtype);
+  const KernelId id = asked.narrow ? kNarrowVector : kVectorIds.of(asked.dtype);
   if (!device.allows(id) || device.software || !device.subgroup_shuffle || device.slow_shuffle) return false;
   const Shape shape(asked.heads, device.subgroup_size);
   const uint32_t before = candidates->count, keys = device.registers < kManyRegisters ? kKeysOfSmall : kKeys;

@@ -5,9 +5,7 @@
 namespace heed::kernels {
 namespace {
 
-constexpr uint32_t kInvocations = 128;
 constexpr int64_t kPerGroup = 4 * kInvocations;  // an invocation makes the four elements of a Philox block
-constexpr double kOperations = 30.0;             // per element: a quarter of a block's ten rounds of about a dozen
 constexpr WhyStorage kWhy = {"f32 storage; one Philox block per 4 elements",
                              "f16 storage; one Philox block per 4 elements",
                              "bf16 storage; one Philox block per 4 elements"};
@@ -57,6 +55,7 @@ void emit_dropout(const Emit& emit) {
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.kernel = choose(emit.kernels, RowProblem{0, is_vec4(x) && is_vec4(out)});
   dispatch.groups = fold_groups(ceil_div<int64_t>(elements, kPerGroup));
+  constexpr double kOperations = 30.0;  // per element: a quarter of a block's ten rounds of about a dozen
   dispatch.work = static_cast<double>(elements) * kOperations;
   dispatch.set_push(p);
 }

@@ -5,9 +5,7 @@ namespace heed::kernels {
 namespace {
 
 // 512 elements per workgroup: enough work to hide its start, and few idle invocations at the end.
-constexpr uint32_t kInvocations = 128, kPerInvocation = 4;
-
-using Spec = ElementwiseConstants;
+constexpr uint32_t kPerInvocation = 4;
 
 Vec4 known_of(const Select& select, KernelId id, Tensor a, Tensor b) {
   if (id == KernelId::CopyI32 || id == KernelId::CopyU16 || id == KernelId::CopyU8) return Vec4::Never;
@@ -75,10 +73,10 @@ Status add_elementwise(const Select& select, const ElementwiseAttrs& attrs, Tens
     KernelUse& use = add_kernel(select, id, {kInvocations, 1, 1}, why_variant(id));
     use.input = static_cast<uint8_t>(input);
     use.traits.reads = reads;
-    use.key.set(Spec::KIND, static_cast<uint32_t>(attrs.kind));
-    use.key.set(Spec::ACTIVATION, static_cast<uint32_t>(attrs.activation));
-    use.key.set(Spec::PER_INVOCATION, vec4 ? 1 : kPerInvocation);
-    use.key.set(Spec::VEC4, vec4).set(Spec::BFLOAT, from == DType::BF16);
+    use.key.set(ElementwiseConstants::KIND, static_cast<uint32_t>(attrs.kind));
+    use.key.set(ElementwiseConstants::ACTIVATION, static_cast<uint32_t>(attrs.activation));
+    use.key.set(ElementwiseConstants::PER_INVOCATION, vec4 ? 1 : kPerInvocation);
+    use.key.set(ElementwiseConstants::VEC4, vec4).set(ElementwiseConstants::BFLOAT, from == DType::BF16);
     use.buffer_count = 3;
     use.buffers[0].tensor = a;
     use.buffers[1].tensor = b.valid() ? b : a;

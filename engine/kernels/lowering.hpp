@@ -72,6 +72,7 @@ Status expect_dtype(const Select& select, size_t position, const char* what, DTy
 // The bits HEED_SOFTMAX_* that softmax and attention share. The last three: where the node has those inputs.
 uint32_t masking_flags(const Select& select, const SoftmaxAttrs& attrs, size_t key_padding, size_t mask, size_t bias);
 
+constexpr uint32_t kInvocations = 128;  // of a workgroup whose invocations share nothing
 // Appends a kernel with its workgroup size. The caller sets further constants from `spec_count` on.
 KernelUse& add_kernel(const Select& select, KernelId id, std::array<uint32_t, 3> workgroup, const char* why);
 // Binds inputs in this order, then the output. The binding of an absent input gets input 0, which the kernel does not

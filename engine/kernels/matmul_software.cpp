@@ -12,7 +12,7 @@ constexpr Family kSoftwareKernels = {KernelId::MatmulF32Software,
                                       KernelId::MatmulBf16QuantizedSoftware}};
 
 // A lane makes tm rows of tn columns. In a higher tile each element of b that was read is used more often.
-struct Tile {
+struct SoftwareTile {
   uint32_t tm, tn;
   Why why;
 
@@ -22,9 +22,10 @@ struct Tile {
     return 108.0 * reads + 6.3 * tm * tn;
   }
 };
-constexpr Tile kTiles[] = {{32, 4, HEED_MATMUL_WHY("32 rows per subgroup, no barrier: a CPU runs this driver")},
-                           {4, 8, HEED_MATMUL_WHY("4 rows per subgroup, no barrier: a CPU runs this driver")},
-                           {1, 8, HEED_MATMUL_WHY("a row per subgroup, no barrier: a CPU runs this driver")}};
+constexpr SoftwareTile kSoftwareTiles[] = {
+    {32, 4, HEED_MATMUL_WHY("32 rows per subgroup, no barrier: a CPU runs this driver")},
+    {4, 8, HEED_MATMUL_WHY("4 rows per subgroup, no barrier: a CPU runs this driver")},
+    {1, 8, HEED_MATMUL_WHY("a row per subgroup, no barrier: a CPU runs this driver")}};
 }  // namespace
 
 void list_software(const Select& select, Candidates* candidates) {
@@ -35,7 +36,7 @@ void list_software(const Select& select, Candidates* candidates) {
   const bool shuffles = device.subgroup_ballot && device.subgroup_shuffle && !device.slow_shuffle;
   if (!device.software || !shuffles || !device.allows(id)) return;
   if (lanes != 4 && lanes != 8 && lanes != 16) return;
-  for (const Tile& tile : kTiles) {
+  for (const SoftwareTile& tile : kSoftwareTiles) {
     Candidate& one = add_tile(candidates, id, lanes, tile.tm, tile.tn * lanes, tile.cycles(lanes));
     one.traits.in_waves = false;
     one.set(MatmulSoftwareConstants::LANES, lanes);

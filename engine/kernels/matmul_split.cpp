@@ -12,7 +12,7 @@ namespace {
 // With two workgroups on each core one of them computes while the other waits for memory.
 constexpr int64_t kGroupsPerCore = 2;
 // A split of fewer k is not worth the trip of its sums through memory.
-constexpr int64_t kLeastDepth = 512;
+constexpr int64_t kLeastSplitDepth = 512;
 // Over this many k a 64x64 tile takes about 10 ms on a slow GPU, whose workgroups do 10 GFLOP/s each.
 constexpr int64_t kMostDepth = 16384;
 // Splits begin at multiples of this, so that a kernel that could read 16 bytes at a time still can.
@@ -39,7 +39,7 @@ int64_t splits_to_fill(int64_t groups, int64_t enough, int64_t most) {
 
 int64_t splits_of(const Problem& problem, const Traits& traits) {
   const int64_t elements = elements_of(problem);
-  const int64_t least = std::max<int64_t>(kLeastDepth, traits.least_split);
+  const int64_t least = std::max<int64_t>(kLeastSplitDepth, traits.least_split);
   const int64_t fill = splits_to_fill(problem.tiles(traits), problem.cores * kGroupsPerCore, problem.k / least);
   const int64_t wanted = std::min(std::max(fill, ceil_div(problem.k, kMostDepth)), problem.workspace / elements);
   if (wanted <= 1) return 1;
@@ -115,7 +115,7 @@ int64_t matmul_workspace(const Need& need) {
   // No kernel's tiles are larger than 128x128, so that a result of this size fills the device without splits.
   const int64_t groups = need.device.cores * kGroupsPerCore;
   const bool enough = !vary && elements >= groups * 128 * 128;
-  const int64_t fill = enough ? 1 : std::min(groups, k / kLeastDepth), bound = ceil_div(k, kMostDepth);
+  const int64_t fill = enough ? 1 : std::min(groups, k / kLeastSplitDepth), bound = ceil_div(k, kMostDepth);
   const int64_t to_fill = fill > 1 ? mul_up_to(elements, fill, need.device.cores * kMostToFill) : 0;
   const int64_t to_bound = bound > 1 ? mul_up_to(elements, bound, kMostToBound) : 0;
   const auto most = static_cast<int64_t>(need.device.max_storage_range / sizeof(float));

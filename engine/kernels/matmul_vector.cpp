@@ -11,7 +11,7 @@ constexpr uint32_t kColumnsAlongK = 4;
 // Neighbouring lanes along n where b lies so. Each reads 16 bytes, together a cache line.
 constexpr uint32_t kLanesAlongN = 8;
 // The invocations of a workgroup divide k among them: with fewer k most would have nothing to do.
-constexpr int64_t kLeastDepth = 256;
+constexpr int64_t kLeastVectorDepth = 256;
 // A workgroup's invocations divide k among them, and read this many elements of b before another dispatch begins.
 constexpr uint32_t kLeastOfSplit = 1 << 14;
 
@@ -63,7 +63,7 @@ void list_vectors(const Select& select, Candidates* candidates) {
   const bool vary = rows_vary(select);
   const Operands operands = operands_of(select);
   const KernelId id = id_for(select, operands);
-  if (select.max_of(depth) < kLeastDepth || (most > kMostRows && !vary) || !select.device.allows(id)) return;
+  if (select.max_of(depth) < kLeastVectorDepth || (most > kMostRows && !vary) || !select.device.allows(id)) return;
   const bool along_k = (flags_of(select) & HEED_MATMUL_B_K_FAST) != 0;
   const uint32_t columns = along_k ? kColumnsAlongK : kLanesAlongN * (operands == Operands::F32 ? 4 : 8);
   const bool by_subgroups = along_k && id == kReducing.of(operands);
@@ -74,7 +74,7 @@ void list_vectors(const Select& select, Candidates* candidates) {
     const double group = rows.rows * columns / kEfficiency * (select.device.software ? kBarriersOnCpu : 1);
     Candidate& one = add_tile(candidates, id, invocations, rows.rows, columns, group);
     one.traits.most = rows.rows;
-    one.traits.least_depth = kLeastDepth;
+    one.traits.least_depth = kLeastVectorDepth;
     one.traits.least_split = kLeastOfSplit / columns;
     if (is_quantized(select.info(in::kB).dtype))
       one.set(MatmulBlockConstants::RUN, run_of(select.max_of(depth), rows.rows));

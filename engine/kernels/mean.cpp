@@ -21,7 +21,7 @@ Shape shape_for(const Select& select, const TensorInfo& x, int axis) {
   return {{1, HEED_ROW_INVOCATIONS, 1}, "long sums: a workgroup each"};
 }
 
-uint32_t flags_of(const Select& select) {
+uint32_t mean_flags(const Select& select) {
   const auto& attrs = select.node.as<MeanAttrs>();
   if (attrs.sum) return HEED_MEAN_SUM;
   if (!select.has(in::kMeanMask)) return 0;
@@ -43,7 +43,7 @@ Status select_mean(const Select& select) {
     return select.unsupported(format("a mask with axis %d; axis 1 is needed", attrs.axis));
   const Shape shape = shape_for(select, x, attrs.axis);
   KernelUse& use = add_kernel(select, id, shape.workgroup, shape.why);
-  use.key.set(MeanConstants::FLAGS, flags_of(select));
+  use.key.set(MeanConstants::FLAGS, mean_flags(select));
   constexpr size_t kInputs[] = {in::kX, in::kMeanMask};
   bind(select, &use, kInputs);
   return Status::Ok;

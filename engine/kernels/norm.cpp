@@ -3,9 +3,7 @@
 namespace heed::kernels {
 namespace {
 
-constexpr double kOperations = 12.0;  // per element: up to three walks
-
-uint32_t flags_of(const Select& select) {
+uint32_t norm_flags(const Select& select) {
   uint32_t flags = 0;
   if (select.has(in::kGamma)) flags |= HEED_NORM_GAMMA;
   if (select.has(in::kBeta)) flags |= HEED_NORM_BETA;
@@ -28,7 +26,7 @@ Status select_norm(const Select& select, const RowIds& ids) {
   const auto& inputs = select.node.inputs;
   const Tensor operands[] = {inputs[in::kX], inputs[in::kGamma], inputs[in::kBeta], inputs[in::kNormResidual],
                              select.node.outputs[0]};
-  select_rows(select, ids, x.dims[static_cast<size_t>(x.rank - 1)], flags_of(select), operands, kInputs);
+  select_rows(select, ids, x.dims[static_cast<size_t>(x.rank - 1)], norm_flags(select), operands, kInputs);
   return Status::Ok;
 }
 
@@ -57,6 +55,7 @@ void emit_norm(const Emit& emit) {
   p.eps = emit.node.as<NormAttrs>().eps;
 
   Dispatch& dispatch = emit_rows(emit, p.rows, p.n, vec4);
+  constexpr double kOperations = 12.0;  // per element: up to three walks
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);
 }

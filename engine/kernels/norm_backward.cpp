@@ -11,7 +11,7 @@ using Sums = NormBackwardSumsConstants;
 constexpr std::array<uint32_t, 3> kColumns = {8, HEED_ROW_INVOCATIONS / 8, 1};
 constexpr int64_t kNumbers = 4;  // of a row
 
-uint32_t number_of(NormBackwardAttrs::Kind kind) {
+uint32_t kind_of(NormBackwardAttrs::Kind kind) {
   switch (kind) {
     case NormBackwardAttrs::Kind::Layer: return HEED_NORM_BACKWARD_LAYER;
     case NormBackwardAttrs::Kind::Rms: return HEED_NORM_BACKWARD_RMS;
@@ -88,7 +88,7 @@ Status select_norm_backward(const Select& select) {
   constexpr size_t kInputs[] = {in::kX, in::kUpstream, in::kBackwardGamma, in::kBackwardResidual};
   const Tensor rows = select.node.workspace;
   select_summing_lanes(select, id, x.dims[static_cast<size_t>(x.rank - 1)], [&](KernelUse* use) {
-    use->key.set(NormBackwardConstants::KIND, number_of(select.node.as<NormBackwardAttrs>().kind));
+    use->key.set(NormBackwardConstants::KIND, kind_of(select.node.as<NormBackwardAttrs>().kind));
     use->key.set(NormBackwardConstants::GAMMA, select.has(in::kBackwardGamma));
     use->key.set(NormBackwardConstants::RESIDUAL, select.has(in::kBackwardResidual));
     use->key.set(NormBackwardConstants::ROWS, rows.valid());

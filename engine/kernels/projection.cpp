@@ -10,9 +10,7 @@
 namespace heed::kernels {
 namespace {
 
-using Spec = ProjectionConstants;
-
-constexpr uint32_t kColumns = 4;  // of a workgroup
+constexpr uint32_t kColumnsOfMany = 4;  // of a workgroup
 // With one row and quantized weights, where subgroups are small: more columns share what is read of the row and its norm. It
 // could not hold as many values of other weights, and drivers take minutes to compile it for 16 columns.
 constexpr uint32_t kColumnsOfOne = 8;
@@ -77,7 +75,7 @@ struct Problem {
 
 Problem problem_of(const View& x) { return {x.elements() / x.dim[x.rank - 1]}; }
 
-uint32_t flags_of(const Select& select) {
+uint32_t projection_flags(const Select& select) {
   const auto& attrs = select.node.as<ProjectionAttrs>();
   uint32_t flags = attrs.turned * HEED_PROJECTION_TURNED;
   if (attrs.norm_eps) flags |= HEED_PROJECTION_NORM;
@@ -121,7 +119,7 @@ bool divide(const Select& select, uint32_t columns) {
 
 uint32_t columns_of(const Select& select, KernelId id, uint32_t rows) {
   const bool reads_much = rows == 1 && has_small_subgroups(select.device) && kReducing.is_quantized_one(id);
-  return reads_much && divide(select, kColumnsOfOne) ? kColumnsOfOne : kColumns;
+  return reads_much && divide(select, kColumnsOfOne) ? kColumnsOfOne : kColumnsOfMany;
 }
 
 // Where there are fewer weights, the first one stands for the others, so that the kernel knows of one type.
@@ -141,14 +139,15 @@ void set_blocks(const Select& select, uint32_t rows, KernelUse* use) {
 void add(const Select& select, const Candidate& candidate) {
   const auto& attrs = select.node.as<ProjectionAttrs>();
   KernelUse& use = add_candidate(select, candidate);
-  use.key.set(Spec::FLAGS, flags_of(select)).set(Spec::ACTIVATION, static_cast<uint32_t>(attrs.activation));
-  use.key.set(Spec::K, u32(select.max_of(select.info(in::kProjectionWeights).dims[0])));
+  use.key.set(ProjectionConstants::FLAGS, projection_flags(select))
+      .set(ProjectionConstants::ACTIVATION, static_cast<uint32_t>(attrs.activation));
+  use.key.set(ProjectionConstants::K, u32(select.max_of(select.info(in::kProjectionWeights).dims[0])));
   const uint32_t columns = candidate.traits.columns;
   const int64_t second = tiles_of(attrs, 0, columns), third = second + tiles_of(attrs, 1, columns);
-  use.key.set(Spec::SECOND, attrs.gated || attrs.count < 2 ? UINT32_MAX : u32(second));
-  use.key.set(Spec::THIRD, attrs.count < 3 ? UINT32_MAX : u32(third));
-  use.key.set(Spec::HEAD, u32(attrs.head)).set(Spec::PAIRS, u32(pairs_of(select)));
-  use.key.set(Spec::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
+  use.key.set(ProjectionConstants::SECOND, attrs.gated || attrs.count < 2 ? UINT32_MAX : u32(second));
+  use.key.set(ProjectionConstants::THIRD, attrs.count < 3 ? UINT32_MAX : u32(third));
+  use.key.set(ProjectionConstants::HEAD, u32(attrs.head)).set(ProjectionConstants::PAIRS, u32(pairs_of(select)));
+  use.key.set(ProjectionConstants::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
   if (is_quantized(select.info(in::kProjectionWeights).dtype)) set_blocks(select, candidate.traits.rows, &use);
 
   const auto tensor = [&](size_t input) { use.buffers[use.buffer_count++].tensor = select.node.inputs[input]; };
@@ -200,7 +199,9 @@ Status select_projection(const Select& select) {
   const uint32_t invocations = kReducing.has(id) ? invocations_along_k(select.device) : kMostAlongK;
   for (const uint32_t count : kRowCounts) {
     const uint32_t columns = columns_of(select, id, count);
-    Candidate& one = candidates.add(id, {invocations, 1, 1}).set(Spec::BM, count).set(Spec::COLUMNS, columns);
+    Candidate& one = candidates.add(id, {invocations, 1, 1})
+                         .set(ProjectionConstants::BM, count)
+                         .set(ProjectionConstants::COLUMNS, columns);
     one.traits.rows = count;
     one.traits.columns = columns;
     one.traits.most = count;

@@ -8,8 +8,6 @@
 namespace heed::kernels {
 namespace {
 
-constexpr double kOperations = 30;  // about, of an element in a walk over its row
-
 // The most walks over a row: for the largest key, then, for each of top-k, top-p and the draw, for each digit of a key and of
 // an index.
 uint32_t most_walks(uint32_t index_bits) {
@@ -84,6 +82,7 @@ void emit_sample(const Emit& emit) {
 
   Dispatch& dispatch = emit.dispatches->add();
   dispatch.groups = fold_groups(p.rows);
+  constexpr double kOperations = 30.0;  // about, of an element in a walk over its row
   dispatch.work = static_cast<double>(walk.elements()) * most_walks(p.index_bits) * kOperations;
   dispatch.set_push(p);
 }

@@ -1,12 +1,6 @@
 #include "kernels/operations.hpp"
 
 namespace heed::kernels {
-namespace {
-
-constexpr uint32_t kInvocations = 128;
-
-}  // namespace
-
 Status select_slice_backward(const Select& select) {
   const TensorInfo& x = select.info(in::kX);
   KernelId id{};

@@ -5,9 +5,7 @@
 namespace heed::kernels {
 namespace {
 
-constexpr double kOperations = 40.0;  // per logit: three walks, two exponentials
-
-uint32_t flags_of(const Select& select) {
+uint32_t softmax_flags(const Select& select) {
   uint32_t flags = masking_flags(select, select.node.as<SoftmaxAttrs>(), in::kKeyPadding, in::kMask, in::kSoftmaxBias);
   if (select.has(in::kSoftmaxLengths)) flags |= HEED_SOFTMAX_LENGTHS;
   if (select.has(in::kSoftmaxPositions)) flags |= HEED_SOFTMAX_POSITIONS;
@@ -49,7 +47,7 @@ Status select_softmax(const Select& select) {
   // Masks are not among them, since they are read byte by byte.
   const auto& inputs = select.node.inputs;
   const Tensor operands[] = {inputs[in::kX], inputs[in::kSoftmaxBias], select.node.outputs[0]};
-  select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], flags_of(select), operands, kInputs);
+  select_rows(select, kIds, x.dims[static_cast<size_t>(x.rank - 1)], softmax_flags(select), operands, kInputs);
   const auto& attrs = select.node.as<SoftmaxAttrs>();
   for (uint32_t i = 0; i < select.kernels->count; ++i) {
     KernelUse& use = select.kernels->uses[i];
@@ -89,6 +87,7 @@ void emit_softmax(const Emit& emit) {
   p.scale = attrs.scale;
 
   Dispatch& dispatch = emit_rows(emit, walk.elements(1), p.dim[3], vec4);
+  constexpr double kOperations = 40.0;  // per logit: three walks, two exponentials
   dispatch.work = static_cast<double>(walk.elements()) * kOperations;
   dispatch.set_push(p);
 }

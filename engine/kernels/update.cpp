@@ -18,9 +18,7 @@ static_assert(offsetof(UpdateSettings, rate) == HEED_UPDATE_RATE * 4 &&
               offsetof(UpdateSettings, log_first) == HEED_UPDATE_LOG_FIRST * 4 &&
               offsetof(UpdateSettings, log_second) == HEED_UPDATE_LOG_SECOND * 4);
 
-constexpr uint32_t kInvocations = 128;
-
-uint32_t flags_of(const Node& node) {
+uint32_t update_flags(const Node& node) {
   const auto& attrs = node.as<UpdateAttrs>();
   uint32_t flags = attrs.rule == UpdateAttrs::Rule::AdamW ? HEED_UPDATE_ADAMW : 0;
   if (node.inputs[in::kFirstMoment].valid()) flags |= HEED_UPDATE_MOMENT;
@@ -37,7 +35,7 @@ Status select_update(const Select& select) {
   const bool clears = node.as<UpdateAttrs>().clears;
   KernelUse& use =
       add_kernel(select, KernelId::UpdateF32, {kInvocations, 1, 1}, "four elements per invocation, in place");
-  use.key.set(UpdateConstants::FLAGS, flags_of(node));
+  use.key.set(UpdateConstants::FLAGS, update_flags(node));
   const auto state = [&](size_t input) {
     // The kernel might write any of them, as far as drivers know: moments that are absent are bound as the weights.
     use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true,

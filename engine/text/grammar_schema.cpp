@@ -43,7 +43,7 @@ constexpr std::string_view kNotes[] = {"title", "description", "default",  "exam
 constexpr std::string_view kTypes[] = {"object", "array", "string", "integer", "number", "boolean", "null"};
 
 // A text as a grammar has it.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string all = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') all.append(1, '\\');
@@ -164,7 +164,7 @@ class SchemaWriter {
     for (const JsonTree& one : is_list ? std::span(all.parts) : std::span(&all, 1)) {
       if (type != nullptr && !fits(one, *type))
         return invalid(place, printable(one.written()) + " does not fit 'type'");
-      text.append(text.empty() ? "" : " | ").append(quoted(one.written()));
+      text.append(text.empty() ? "" : " | ").append(in_quotes(one.written()));
     }
     return rule(text);
   }
@@ -223,7 +223,7 @@ class SchemaWriter {
     const std::optional<uint64_t> most = count(schema, "maxItems", place);
     const std::string item = items != nullptr ? value(*items, place + "/items") : common("value");
     if (most && *most < least) return invalid(place, "'maxItems' is below 'minItems'");
-    if (most && *most == 0) return quoted("[]");
+    if (most && *most == 0) return in_quotes("[]");
     const std::string more = most ? std::to_string(*most - 1) : "";
     const std::string list = format("%s (\",\" %s %s){%llu,%s}", item.c_str(), common("space").c_str(), item.c_str(),
                                     static_cast<unsigned long long>(least > 0 ? least - 1 : 0), more.c_str());
@@ -247,7 +247,7 @@ class SchemaWriter {
       const std::string& name = properties->names[i];
       if (properties->field(name) != &properties->parts[i]) continue;  // another of this name counts
       const std::string written = value(properties->parts[i], place + "/properties/" + name);
-      all.push_back({name, quoted(json_text(name) + ":") + " " + common("space") + " " + written});
+      all.push_back({name, in_quotes(json_text(name) + ":") + " " + common("space") + " " + written});
     }
     if (required != nullptr) mark_required(*required, place, &all);
     return status_ == Status::Ok ? rule("\"{\" " + pairs(all) + " \"}\"") : std::string();
