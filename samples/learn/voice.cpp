@@ -13,7 +13,7 @@ namespace {
 
 using heed::Status;
 
-constexpr int64_t kMostAnswer = 64;
+constexpr int64_t kLongestAnswer = 64;
 
 }  // namespace
 
@@ -70,9 +70,9 @@ Status Voice::compile() {
   if (status != Status::Ok) return status;
 
   heed::Graph speaks;
-  const heed::Dim past = speaks.position("past", kMostTokens + kMostAnswer - 1);
+  const heed::Dim past = speaks.position("past", kMostTokens + kLongestAnswer - 1);
   const heed::Tensor heard = speaks.input("ids", {1, speaks.extent("tokens", kMostTokens)}, heed::DType::I32);
-  const heed::DecoderOptions with_cache = {.cache = {.capacity = kMostTokens + kMostAnswer, .past = past}};
+  const heed::DecoderOptions with_cache = {.cache = {.capacity = kMostTokens + kLongestAnswer, .past = past}};
   speaks.output("next", speaks.argmax(model_.build(speaks, heard, with_cache).logits));
   lora_.apply(speaks);
   optimizer_.keep(speaks);
@@ -169,7 +169,7 @@ Status Voice::answer(const std::string& said, bool learned, int64_t most, std::s
   if (status == Status::Ok) status = speech_.prompt(said, &ids);
   if (status == Status::Ok && std::cmp_greater(ids.size(), kMostTokens)) status = Status::InvalidArgument;
   int64_t past = 0;
-  while (status == Status::Ok && std::cmp_less(answer.size(), std::min(most, kMostAnswer))) {
+  while (status == Status::Ok && std::cmp_less(answer.size(), std::min(most, kLongestAnswer))) {
     int32_t next = -1;
     const heed::HostBuffer buffers[] = {{"ids", ids}, {"next", std::span(&next, 1)}};
     const auto count = static_cast<int64_t>(ids.size());

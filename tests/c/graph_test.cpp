@@ -101,7 +101,7 @@ void check_same(const char* what, size_t bytes, const std::function<heed_tensor(
   CHECK(std::any_of(got.begin(), got.end(), [](std::byte b) { return b != std::byte{0}; }));
 }
 
-constexpr size_t kRows = 2 * kTokens, kBytes = kRows * 8 * 4;
+constexpr size_t kTokenRows = 2 * kTokens, kBytes = kTokenRows * 8 * 4;
 
 }  // namespace
 
@@ -189,7 +189,7 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
         return c.add(c.add(mean, row), c.add(last, taken));
       });
   check_same(
-      "tokens", kRows * 4,
+      "tokens", kTokenRows * 4,
       [](Given& g) {
         auto sample = sized<heed_sample_options>();
         sample.top_k = 5;
@@ -215,7 +215,7 @@ TEST_CASE("C: operations of graphs are those of C++", "[c]") {
         return c.add(drawn, c.argmax(g.cpp_x));
       });
   check_same(
-      "losses", kRows * 4, [](Given& g) { return heed_graph_cross_entropy(g.c, g.x, g.ids, 0.1f); },
+      "losses", kTokenRows * 4, [](Given& g) { return heed_graph_cross_entropy(g.c, g.x, g.ids, 0.1f); },
       [](Given& g) { return g.cpp.cross_entropy(g.cpp_x, g.cpp_ids, 0.1f); });
   check_same(
       "attention with a mask and its log of sums", 2 * 2 * kTokens * 4,
