@@ -9,6 +9,8 @@
 namespace heed::kernels {
 namespace {
 
+using Backward = AttentionBackwardConstants;
+
 // Rows that a workgroup owns and visits.
 struct Tile {
   uint32_t own, visit;
@@ -74,29 +76,24 @@ KernelUse& add_kernel_of(const Select& select, const Tile& tile, const ByStorage
   uint32_t flags =
       masking_flags(select, attrs.softmax, in::kAttentionKeyPadding, in::kAttentionMask, in::kAttentionBias);
   if (attrs.dropout.p > 0.0f) flags |= HEED_ATTENTION_DROPOUT;
-  use.key.set(AttentionBackwardConstants::D_K, u32(width_of(select, in::kKey)))
-      .set(AttentionBackwardConstants::D_V, u32(width_of(select, in::kValue)));
-  use.key.set(AttentionBackwardConstants::FLAGS, flags)
-      .set(AttentionBackwardConstants::SCALE_BITS, std::bit_cast<uint32_t>(attrs.softmax.scale));
-  use.key.set(AttentionBackwardConstants::FILL_BITS, std::bit_cast<uint32_t>(attrs.softmax.masked_fill.value_or(0.0f)));
-  use.key.set(AttentionBackwardConstants::DROPOUT_THRESHOLD, words.threshold);
-  use.key.set(AttentionBackwardConstants::KEEP_SCALE_BITS, std::bit_cast<uint32_t>(words.keep_scale));
-  use.key.set(AttentionBackwardConstants::GROUP,
+  use.key.set(Backward::D_K, u32(width_of(select, in::kKey))).set(Backward::D_V, u32(width_of(select, in::kValue)));
+  use.key.set(Backward::FLAGS, flags).set(Backward::SCALE_BITS, std::bit_cast<uint32_t>(attrs.softmax.scale));
+  use.key.set(Backward::FILL_BITS, std::bit_cast<uint32_t>(attrs.softmax.masked_fill.value_or(0.0f)));
+  use.key.set(Backward::DROPOUT_THRESHOLD, words.threshold);
+  use.key.set(Backward::KEEP_SCALE_BITS, std::bit_cast<uint32_t>(words.keep_scale));
+  use.key.set(Backward::GROUP,
               u32(select.max_of(select.info(in::kQuery).dims[1]) / select.max_of(select.info(in::kKey).dims[1])));
-  use.key.set(AttentionBackwardConstants::WINDOW, attrs.softmax.window);
-  use.key.set(AttentionBackwardConstants::OWN, tile.own).set(AttentionBackwardConstants::VISIT, tile.visit);
+  use.key.set(Backward::WINDOW, attrs.softmax.window);
+  use.key.set(Backward::OWN, tile.own).set(Backward::VISIT, tile.visit);
   const auto read = [&](Tensor tensor) { use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, false, tensor}; };
   for (const size_t i : {in::kQuery, in::kKey, in::kValue, in::kAttendedGradient}) read(select.node.inputs[i]);
   read(select.node.workspace);
   const Masks masks = masks_of([&](size_t i) { return select.has(i); });
-  for (const size_t constant : {AttentionBackwardConstants::PADDING_AT, AttentionBackwardConstants::MASK_AT,
-                                AttentionBackwardConstants::BIAS_AT})
-    use.key.set(constant, 0);
+  for (const size_t constant : {Backward::PADDING_AT, Backward::MASK_AT, Backward::BIAS_AT}) use.key.set(constant, 0);
   for (uint32_t m = 0; m < masks.inputs.size(); ++m) {
     read(select.node.inputs[m < masks.count ? masks.inputs[m] : in::kQuery]);
     if (m < masks.count)
-      use.key.set(AttentionBackwardConstants::PADDING_AT + (masks.inputs[m] - in::kAttentionKeyPadding),
-                  kFirstMask + m);
+      use.key.set(Backward::PADDING_AT + (masks.inputs[m] - in::kAttentionKeyPadding), kFirstMask + m);
   }
   return use;
 }
@@ -111,23 +108,21 @@ void add_pass(const Select& select, const Tile& most, bool owns_keys, const char
   const int64_t keys = select.max_of(select.info(in::kKey).dims[2]);
   const Tile tile = owns_keys ? cut(most, keys, queries) : cut(most, queries, keys);
   KernelUse& use = add_kernel_of(select, tile, makes_rows ? kFirst : kIds, why);
-  use.key.set(AttentionBackwardConstants::OWNS_KEYS, owns_keys);
+  use.key.set(Backward::OWNS_KEYS, owns_keys);
   const Tensor key = select.node.outputs[out::kKeyGradient], value = select.node.outputs[out::kValueGradient];
   const Tensor first = first_result(select.node, owns_keys);
   const auto constant = [&](SizeId size) { return u32(select.max_of(size)); };
   const TensorInfo& made = select.schedule.info(first);
-  use.key.set(AttentionBackwardConstants::OUT_TOKEN, constant(made.strides[2]))
-      .set(AttentionBackwardConstants::OUT_HEAD, constant(made.strides[1]));
-  use.key.set(AttentionBackwardConstants::STORES, (key.valid() ? 1 : 0) + (value.valid() ? 2 : 0));
+  use.key.set(Backward::OUT_TOKEN, constant(made.strides[2])).set(Backward::OUT_HEAD, constant(made.strides[1]));
+  use.key.set(Backward::STORES, (key.valid() ? 1 : 0) + (value.valid() ? 2 : 0));
   if (makes_rows) {
     use.buffers[kRows].write = true;
     use.buffers[kFirstMask].tensor = select.node.inputs[in::kAttended];
     use.buffers[kFirstMask + 1].tensor = select.node.inputs[in::kAttendedLogSumExp];
   }
-  use.key.set(AttentionBackwardConstants::VALUE_AT,
-              owns_keys && key.valid() && value.valid()
-                  ? constant(select.schedule.info(value).offset) - constant(made.offset)
-                  : 0);
+  use.key.set(Backward::VALUE_AT, owns_keys && key.valid() && value.valid()
+                                      ? constant(select.schedule.info(value).offset) - constant(made.offset)
+                                      : 0);
   use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, first};
 }
 
@@ -148,9 +143,8 @@ void add_bias(const Select& select, const Tile& tile) {
                               KernelId::AttentionBackwardBiasBf16};
   KernelUse& use =
       add_kernel_of(select, tile, kIds, "workgroups own elements of the bias and go over what it is broadcast to");
-  use.key.set(AttentionBackwardConstants::OWNS_KEYS, true).set(AttentionBackwardConstants::SUMS, summed_axes(select));
-  for (const size_t unused : {AttentionBackwardConstants::OUT_TOKEN, AttentionBackwardConstants::OUT_HEAD,
-                              AttentionBackwardConstants::VALUE_AT, AttentionBackwardConstants::STORES})
+  use.key.set(Backward::OWNS_KEYS, true).set(Backward::SUMS, summed_axes(select));
+  for (const size_t unused : {Backward::OUT_TOKEN, Backward::OUT_HEAD, Backward::VALUE_AT, Backward::STORES})
     use.key.set(unused, 0);
   use.buffers[use.buffer_count++] = {BufferUse::Kind::Tensor, true, select.node.outputs[out::kBiasGradient]};
 }
@@ -221,18 +215,16 @@ void emit_tasks(const Emit& emit, uint32_t kernel, AttentionBackwardParams p, in
 
 void emit_pass(const Emit& emit, uint32_t kernel, const AttentionBackwardParams& p, int64_t heads, int64_t owned,
                double work) {
-  emit_tasks(emit, kernel, p,
-             heads * ceil_div<int64_t>(owned, emit.kernels.uses[kernel].key.spec[AttentionBackwardConstants::OWN]),
+  emit_tasks(emit, kernel, p, heads * ceil_div<int64_t>(owned, emit.kernels.uses[kernel].key.spec[Backward::OWN]),
              work);
 }
 
 void emit_bias(const Emit& emit, uint32_t kernel, const AttentionBackwardParams& p, double work) {
   const auto& spec = emit.kernels.uses[kernel].key.spec;
   const auto parts = [&](int axis, int64_t size, int64_t block) {
-    return (spec[AttentionBackwardConstants::SUMS] >> axis & 1) != 0 ? 1 : ceil_div(size, block);
+    return (spec[Backward::SUMS] >> axis & 1) != 0 ? 1 : ceil_div(size, block);
   };
-  const int64_t blocks = parts(2, p.s_q, spec[AttentionBackwardConstants::VISIT]) *
-                         parts(3, p.s_kv, spec[AttentionBackwardConstants::OWN]);
+  const int64_t blocks = parts(2, p.s_q, spec[Backward::VISIT]) * parts(3, p.s_kv, spec[Backward::OWN]);
   emit_tasks(emit, kernel, p, parts(0, p.batches, 1) * parts(1, p.heads, 1) * blocks, work);
 }
 

@@ -10,6 +10,8 @@
 namespace heed::kernels {
 namespace {
 
+using Projection = ProjectionConstants;
+
 constexpr uint32_t kColumnsOfMany = 4;  // of a workgroup
 // With one row and quantized weights, where subgroups are small: more columns share what is read of the row and its norm. It
 // could not hold as many values of other weights, and drivers take minutes to compile it for 16 columns.
@@ -139,15 +141,15 @@ void set_blocks(const Select& select, uint32_t rows, KernelUse* use) {
 void add(const Select& select, const Candidate& candidate) {
   const auto& attrs = select.node.as<ProjectionAttrs>();
   KernelUse& use = add_candidate(select, candidate);
-  use.key.set(ProjectionConstants::FLAGS, projection_flags(select))
-      .set(ProjectionConstants::ACTIVATION, static_cast<uint32_t>(attrs.activation));
-  use.key.set(ProjectionConstants::K, u32(select.max_of(select.info(in::kProjectionWeights).dims[0])));
+  use.key.set(Projection::FLAGS, projection_flags(select))
+      .set(Projection::ACTIVATION, static_cast<uint32_t>(attrs.activation));
+  use.key.set(Projection::K, u32(select.max_of(select.info(in::kProjectionWeights).dims[0])));
   const uint32_t columns = candidate.traits.columns;
   const int64_t second = tiles_of(attrs, 0, columns), third = second + tiles_of(attrs, 1, columns);
-  use.key.set(ProjectionConstants::SECOND, attrs.gated || attrs.count < 2 ? UINT32_MAX : u32(second));
-  use.key.set(ProjectionConstants::THIRD, attrs.count < 3 ? UINT32_MAX : u32(third));
-  use.key.set(ProjectionConstants::HEAD, u32(attrs.head)).set(ProjectionConstants::PAIRS, u32(pairs_of(select)));
-  use.key.set(ProjectionConstants::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
+  use.key.set(Projection::SECOND, attrs.gated || attrs.count < 2 ? UINT32_MAX : u32(second));
+  use.key.set(Projection::THIRD, attrs.count < 3 ? UINT32_MAX : u32(third));
+  use.key.set(Projection::HEAD, u32(attrs.head)).set(Projection::PAIRS, u32(pairs_of(select)));
+  use.key.set(Projection::EPS, std::bit_cast<uint32_t>(attrs.norm_eps.value_or(0.0f)));
   if (is_quantized(select.info(in::kProjectionWeights).dtype)) set_blocks(select, candidate.traits.rows, &use);
 
   const auto tensor = [&](size_t input) { use.buffers[use.buffer_count++].tensor = select.node.inputs[input]; };
@@ -199,9 +201,8 @@ Status select_projection(const Select& select) {
   const uint32_t invocations = kReducing.has(id) ? invocations_along_k(select.device) : kMostAlongK;
   for (const uint32_t count : kRowCounts) {
     const uint32_t columns = columns_of(select, id, count);
-    Candidate& one = candidates.add(id, {invocations, 1, 1})
-                         .set(ProjectionConstants::BM, count)
-                         .set(ProjectionConstants::COLUMNS, columns);
+    Candidate& one =
+        candidates.add(id, {invocations, 1, 1}).set(Projection::BM, count).set(Projection::COLUMNS, columns);
     one.traits.rows = count;
     one.traits.columns = columns;
     one.traits.most = count;
