@@ -51,6 +51,12 @@ vec4 b4_at(uint at) { return FROM_A4(b4[at / 4u]); }
 #define B_K p.b_k
 #endif
 
+// The largest of a magnitude and those of four elements, as bits, which compare as magnitudes do, NaN being the largest.
+uint larger_magnitude(uint largest, vec4 four) {
+  uvec4 bits = floatBitsToUint(four) & 0x7fffffffu;
+  return max(max(largest, max(bits.x, bits.y)), max(bits.z, bits.w));
+}
+
 // The corner of a tile, and where its batch, or its split of k, starts in the operands.
 struct Tile {
   uint m, n, batch;

@@ -10,10 +10,6 @@ bool has_offsets() { return has_offset(BLOCK_TYPE) || has_pairs(BLOCK_TYPE); }
 // an infinity or NaN gets NaN for its scale, and so does all that comes of it.
 const uint LEAST = 0x0d800000u, STRANGE = 0x7f800000u, NOT_A_NUMBER = 0x7fc00000u;
 
-uint larger_magnitude(uint largest, vec4 four) {
-  uvec4 bits = floatBitsToUint(four) & 0x7fffffffu;
-  return max(max(largest, max(bits.x, bits.y)), max(bits.z, bits.w));
-}
 bool has_bytes(uint largest) { return largest >= LEAST && largest < STRANGE; }
 float scale_of_bytes(uint largest) {
   if (has_bytes(largest)) return uintBitsToFloat(largest) / 127.0;

@@ -39,11 +39,6 @@ uint row_of_terms(uint i, uint octets) {
   return octets == 2u ? (row & ~7u) | (row & 3u) << 1u | (row >> 2u & 1u) : row_of(i, octets);
 }
 
-uint larger(uint most, vec4 x) {
-  uvec4 bits = floatBitsToUint(x) & 0x7fffffffu;
-  return max(max(most, max(bits.x, bits.y)), max(bits.z, bits.w));
-}
-
 // Whether A and B can be read four elements at a time. Where that is known no load waits for a branch.
 const bool A_FOURS = (FLAGS & HEED_MATMUL_A_VEC4) != 0u && A_K_FAST;
 const bool B_FOURS = (FLAGS & HEED_MATMUL_B_VEC4) != 0u;
@@ -107,7 +102,7 @@ HEED_READ(read_b, next_b, b, b4, B_FOURS, B_LOADS, B_OCTETS, B_FAST)
 #define HEED_KEEP(keep, largest, next, target, LOADS, OCTETS, FAST, ROW, LOW)                             \
   uint largest() {                                                                                        \
     uint most = 0u;                                                                                       \
-    [[unroll]] for (uint v = 0u; v < 2u * LOADS; ++v) most = larger(most, next[v]);                       \
+    [[unroll]] for (uint v = 0u; v < 2u * LOADS; ++v) most = larger_magnitude(most, next[v]);             \
     return subgroupMax(most);                                                                             \
   }                                                                                                       \
   void keep(float scale) {                                                                                \
