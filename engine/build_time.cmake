@@ -68,6 +68,12 @@ function(heed_unity target)
     endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # Object files of Windows have room for the sections of this many functions only when they are told so.
+  if(MSVC)
+    target_compile_options(${target} PRIVATE /bigobj)
+  elseif(MINGW)
+    target_compile_options(${target} PRIVATE -Wa,-mbig-obj)
+  endif()
 endfunction()
 
 # Most files of the library spend two thirds of their time to compile on these.
