@@ -1,6 +1,4 @@
 // Plan::run and Plan::start: one run at a time of a plan and of a State, waited for now or later.
-#include <optional>
-
 #include "base/logging.hpp"
 #include "base/thread.hpp"
 #include "graph/backend.hpp"
@@ -12,17 +10,18 @@ class RunImpl {
  public:
   // Copies of the handles, as the host may drop or replace its own while the plan runs.
   RunImpl(std::shared_ptr<PlanImpl> of, const State& state)
-      : plan_(std::move(of)), state_(state.impl()), plan_claim_(&plan_->running) {
-    if (plan_claim_->is_mine())
-      state_claim_.emplace(state_ == nullptr || plan_->state_bytes() == 0 ? nullptr : &state_->running);
-  }
+      : plan_(std::move(of)),
+        state_(state.impl()),
+        plan_claim_(&plan_->running),
+        state_claim_(plan_claim_.is_mine() && plan_->state_bytes() > 0 && state_ != nullptr ? &state_->running
+                                                                                            : nullptr) {}
   ~RunImpl() { (void)wait(); }  // the log has told what failed
   RunImpl(const RunImpl&) = delete;
   RunImpl& operator=(const RunImpl&) = delete;
 
   // Ok if no other run uses the plan or the State.
   Status check(const char* call) const {
-    const char* used = !plan_claim_->is_mine() ? "plan" : !state_claim_->is_mine() ? "State" : nullptr;
+    const char* used = !plan_claim_.is_mine() ? "plan" : !state_claim_.is_mine() ? "State" : nullptr;
     if (used == nullptr) return Status::Ok;
     return fail(
         plan_->host_log(), Status::InvalidArgument,
@@ -49,8 +48,8 @@ class RunImpl {
     status_ = is_of_parent() ? fail(plan_->host_log(), Status::InvalidArgument,
                                     "wait: the run was started before the process was forked, and goes on in the other")
                              : plan_->finish();
-    state_claim_.reset();
-    plan_claim_.reset();
+    state_claim_.release();
+    plan_claim_.release();
     return status_;
   }
   bool is_going() const { return is_going_; }
@@ -60,7 +59,7 @@ class RunImpl {
 
   std::shared_ptr<PlanImpl> plan_;
   std::shared_ptr<StateImpl> state_;
-  std::optional<Claim> plan_claim_, state_claim_;
+  Claim plan_claim_, state_claim_;
   std::vector<HostBuffer> buffers_;
   bool is_going_ = false;
   Status status_ = Status::Ok;

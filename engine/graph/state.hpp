@@ -45,12 +45,14 @@ class Claim {
  public:
   explicit Claim(std::atomic<bool>* flag)
       : flag_(flag), mine_(flag == nullptr || !flag->exchange(true, std::memory_order_acquire)) {}
-  ~Claim() {
-    if (flag_ != nullptr && mine_) flag_->store(false, std::memory_order_release);
-  }
+  ~Claim() { release(); }
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
   bool is_mine() const { return mine_; }
+  void release() {
+    if (flag_ != nullptr && mine_) flag_->store(false, std::memory_order_release);
+    flag_ = nullptr;
+  }
 
  private:
   std::atomic<bool>* flag_;
