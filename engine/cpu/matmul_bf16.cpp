@@ -1,6 +1,6 @@
 #include "cpu/matmul_bf16.hpp"
 
-// Clang 17 crashes on these instructions in functions that alone may use them.
+// Clang 17 crashes on what follows, at -O3 at least.
 #if defined(__x86_64__) && defined(__GNUC__) && !(defined(__clang__) && __clang_major__ == 17)
 #include <cpuid.h>
 #include <immintrin.h>
