@@ -1,7 +1,8 @@
 #include "cpu/matmul_bf16.hpp"
 
-// Clang 17 crashes on what follows, at -O3 at least.
-#if defined(__x86_64__) && defined(__GNUC__) && !(defined(__clang__) && __clang_major__ == 17)
+// Clang 16 and 17 crash on what follows, at -O3 at least.
+#if defined(__x86_64__) && defined(__GNUC__) && \
+    !(defined(__clang__) && (__clang_major__ == 16 || __clang_major__ == 17))
 #include <cpuid.h>
 #include <immintrin.h>
 
