@@ -21,6 +21,9 @@ struct Heads {
 };
 Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node);
 
+// Factor for workgroups that are fewer than Traits::least_groups: nothing else runs while one waits at its barriers.
+inline constexpr double kTimeAlone = 2.0;
+
 // The sizes of an attention in one run.
 struct Problem {
   int64_t queries = 1, keys = 1, heads = 1, head_size = 1;
@@ -28,7 +31,9 @@ struct Problem {
 
   // Traits::rows counts the queries of a workgroup. The unit is the time of a workgroup of attention.comp for few queries.
   double cost(const Traits& traits) const {
-    return traits.start + traits.group * static_cast<double>(ceil_div<int64_t>(queries, traits.rows));
+    const int64_t groups = ceil_div<int64_t>(queries, traits.rows);
+    const double alone = groups * heads < traits.least_groups ? kTimeAlone : 1.0;
+    return traits.start + traits.group * static_cast<double>(groups) * alone;
   }
   uint32_t size_class() const { return attention_class(queries, keys, heads, head_size); }
 };

@@ -32,25 +32,33 @@ constexpr int64_t kElementsPerLane = 40, kElementsPerLaneOfFew = 16;
 // The same where an invocation has fewer than kManyRegisters; it also keeps four logits at a time instead of eight if it has more
 // than kElementsBesideEight.
 constexpr int64_t kElementsPerLaneOfSmall = 32, kElementsBesideEight = 20;
-// A workgroup for many queries takes nearly as long as two for few: its invocations have more elements of a head each.
-constexpr double kTimeOfFew = 1.0, kTimeOfMany = 1.95;
+// Keys of a tile, at most, where an invocation has two queries: compilers unroll loops over more of them, which takes registers.
+constexpr uint32_t kKeysOfTwo = 8;
+// A workgroup for many queries takes nearly as long as two for few: its invocations have more elements of a head each. With two
+// queries for each invocation it has twice as many, and reads keys and values from shared memory once for both: it takes 1.04 of the
+// time where that bounds it, and twice the time where arithmetic does (tests/gpu/profile).
+constexpr double kTimeOfFew = 1.0, kTimeOfMany = 1.95, kTimeOfTwo = 2.6;
+// Workgroups for each core, without which nothing runs while one waits at its barriers.
+constexpr uint32_t kLeastGroupsOfTwo = 2;
 // With more shared memory fewer workgroups would fit on a core.
 constexpr uint32_t kSharedBytes = 16384;
 
-Tile tile_for(const Heads& heads, uint32_t invocations, uint32_t registers) {
+Tile tile_for(const Heads& heads, uint32_t invocations, uint32_t queries, uint32_t registers) {
   Tile tile;
   tile.invocations = invocations;
-  const int64_t most = invocations == kFewInvocations ? kElementsPerLaneOfFew
-                       : registers < kManyRegisters   ? kElementsPerLaneOfSmall
-                                                      : kElementsPerLane;
+  tile.tq = queries;
+  const int64_t most = invocations == kFewInvocations               ? kElementsPerLaneOfFew
+                       : registers < kManyRegisters || queries == 2 ? kElementsPerLaneOfSmall
+                                                                    : kElementsPerLane;
   const int64_t width = std::max(heads.d_k, heads.d_v);
   while (width > most * tile.lanes) tile.lanes *= 2;
   const bool eight = registers >= kManyRegisters || width <= kElementsBesideEight * tile.lanes;
   // Lanes wait for each other once per tk keys, so that a small tile with tk = 8 comes before a large one with tk = 4.
-  for (tile.bk = 32; eight && tile.bk >= 16; tile.bk -= 8)
+  const uint32_t keys = queries == 2 ? kKeysOfTwo : 32;
+  for (tile.bk = keys; eight && tile.bk >= std::min(keys, 16u); tile.bk -= 8)
     if (tile.shared_bytes(heads) <= kSharedBytes) return tile;
   tile.tk = 4;
-  for (tile.bk = 28; tile.bk > 4; tile.bk -= 4)
+  for (tile.bk = keys - 4; tile.bk > 4; tile.bk -= 4)
     if (tile.shared_bytes(heads) <= kSharedBytes) return tile;
   return tile;
 }
@@ -71,12 +79,20 @@ const char* why_for(DType dtype, bool narrow, bool few) {
 void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates) {
   const KernelId id = asked.narrow ? KernelId::AttentionF32Narrow : kTileIds.of(asked.dtype);
   if (!asked.device.allows(id)) return;
-  for (const uint32_t invocations : {kManyInvocations, kFewInvocations}) {
-    const bool few = invocations == kFewInvocations;
-    if (few && !for_few) continue;
-    const Tile tile = tile_for(asked.heads, invocations, asked.device.registers);
+  struct Kind {
+    uint32_t invocations, queries;  // of each
+  };
+  const uint32_t registers = asked.device.registers;
+  for (const auto& [invocations, queries] : {Kind{kManyInvocations, 1}, {kManyInvocations, 2}, {kFewInvocations, 1}}) {
+    const bool few = invocations == kFewInvocations, two = queries == 2;
+    if ((few && !for_few) || (two && (registers < kManyRegisters || asked.device.software))) continue;
+    const Tile tile = tile_for(asked.heads, invocations, queries, registers);
+    double time = few ? kTimeOfFew : kTimeOfMany;
+    // With more lanes for a query than one query of each invocation has, a workgroup has no more of them.
+    if (two) time = kTimeOfTwo * tile_for(asked.heads, invocations, 1, registers).lanes / tile.lanes;
     Candidate& one = add_queries(candidates, id, invocations, tile.queries());
-    one.traits.group = (few ? kTimeOfFew : kTimeOfMany) * (asked.device.software ? kBarriersOnCpu : 1);
+    one.traits.group = time * (asked.device.software ? kBarriersOnCpu : 1);
+    if (two) one.traits.least_groups = kLeastGroupsOfTwo * asked.device.cores;
     if (few) one.most_split = tile.queries();
     one.set(TileSpec::LANES, tile.lanes).set(TileSpec::TQ, tile.tq).set(TileSpec::TK, tile.tk);
     one.set(TileSpec::BK, tile.bk).set(TileSpec::PARTIALS, tile.partials());

@@ -125,6 +125,7 @@ struct Traits {
   int64_t most = INT64_MAX;        // rows of a run, or elements of a row, that it can do at most
   double start = 0, group = 0;     // time that every run takes, and time of each workgroup
   uint32_t least_depth = 0;        // sums over fewer elements leave most invocations without work
+  uint32_t least_groups = 0;       // with fewer workgroups in a run each takes longer
   uint32_t least_split = 0;        // elements of a sum that each split of it has at least, where splits fill a device
   bool in_waves = true;            // workgroups run side by side on the cores; a wave lasts as long as its slowest one
   // Two kernels may do the same: one for operands that can be read four elements at a time, one for all others.

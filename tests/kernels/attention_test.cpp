@@ -92,6 +92,42 @@ TEST_CASE("an invocation of attention keeps less where it has few registers") {
   }
 }
 
+TEST_CASE("an invocation of attention has two queries where workgroups fill a device with many registers") {
+  Capabilities device;
+  const auto kernel_of = [&](int64_t heads, int64_t queries, int64_t d) {
+    Graph g;
+    const auto input = [&](const char* name) { return g.input(name, {1, heads, queries, d}); };
+    g.output("y", g.attention(input("q"), input("k"), input("v")).output);
+    Lowered lowered(g, false, device);
+    const auto [kernels, dispatches] = lowered.lower(Op::Attention);
+    return kernels.uses[dispatches.dispatches[0].kernel].key;
+  };
+  for (int64_t d = 1; d <= 256; ++d) {
+    INFO("d " << d);
+    const KernelKey key = kernel_of(64, 512, d);
+    const auto& spec = key.spec;
+    REQUIRE(spec[TileSpec::TQ] == 2);
+    REQUIRE(spec[0] <= device.max_invocations);
+    REQUIRE(spec[TileSpec::BK] % spec[TileSpec::TK] == 0);
+    if (d % 8 < 2) REQUIRE(shared_bytes(key) <= device.shared_bytes);
+    if (spec[TileSpec::LANES] > 1) REQUIRE(spec[TileSpec::PARTIALS] == spec[0] * 2 * spec[TileSpec::TK]);
+    // Elements of two queries and two outputs, and the logits, that an invocation keeps.
+    const int64_t elements = 4 * ((d + 4 * spec[TileSpec::LANES] - 1) / (4 * spec[TileSpec::LANES]));
+    REQUIRE(4 * elements + 2 * spec[TileSpec::TK] <= 144);
+  }
+  CHECK(kernel_of(64, 512, 64).spec[TileSpec::LANES] == kernel_of(1, 512, 64).spec[TileSpec::LANES]);
+  // 2 x 32 cores of the default device: 16 heads have 64 workgroups of 128 queries, 15 have 60.
+  CHECK(kernel_of(16, 512, 64).spec[TileSpec::TQ] == 2);
+  CHECK(kernel_of(15, 512, 64).spec[TileSpec::TQ] == 1);
+  device.cores = 33;
+  CHECK(kernel_of(16, 512, 64).spec[TileSpec::TQ] == 1);
+  device.registers = kManyRegisters - 1;
+  CHECK(kernel_of(64, 512, 64).spec[TileSpec::TQ] == 1);
+  device = {};
+  device.software = true;
+  CHECK(kernel_of(64, 512, 64).spec[TileSpec::TQ] == 1);
+}
+
 struct Split {
   int64_t batch, heads, queries, keys, d_k, d_v;
   bool split;
@@ -158,11 +194,11 @@ void check_split(Lowered& lowered, const DispatchList& dispatches, const KernelL
 
 TEST_CASE("attention splits its keys where queries and heads do not fill a device") {
   const Split rows[] = {
-      {1, 1, 1, 2048, 64, 64, true},    {1, 32, 1, 16384, 128, 128, true},   {2, 3, 5, 700, 7, 33, true},
-      {1, 1, 40, 4000, 64, 64, true},   {1, 8, 512, 2048, 64, 64, true},     {1, 12, 512, 512, 64, 64, false},
-      {1, 1, 1, 511, 64, 64, false},    {1, 16, 8192, 8192, 64, 64, false},  {1, 16, 16384, 16384, 64, 64, true},
-      {3, 5, 700, 20000, 64, 80, true}, {64, 32, 1, 131072, 128, 128, true}, {1, 1, 1, 1000000, 256, 256, true},
-      {64, 64, 1, 600, 64, 64, false}};
+      {1, 1, 1, 2048, 64, 64, true},       {1, 32, 1, 16384, 128, 128, true},  {2, 3, 5, 700, 7, 33, true},
+      {1, 1, 40, 4000, 64, 64, true},      {1, 8, 512, 2048, 64, 64, true},    {1, 12, 512, 512, 64, 64, false},
+      {1, 1, 1, 511, 64, 64, false},       {1, 16, 4096, 4096, 64, 64, false}, {1, 16, 8192, 8192, 64, 64, true},
+      {1, 16, 16384, 16384, 64, 64, true}, {3, 5, 700, 20000, 64, 80, true},   {64, 32, 1, 131072, 128, 128, true},
+      {1, 1, 1, 1000000, 256, 256, true},  {64, 64, 1, 600, 64, 64, false}};
   for (const Split& s : rows) {
     INFO(s.batch << " x " << s.heads << " heads, " << s.queries << " x " << s.keys);
     Lowered lowered(graph_of(s), false, unbounded(Capabilities{}));

@@ -140,7 +140,7 @@ std::vector<Work> make_works() {
     for (const int64_t tokens : {512, 4096})
       for (const bool causal : {false, true}) all.push_back(attention(DType::F16, heads, tokens, causal));
   for (const Heads& heads : {kSmall, kLarge}) all.push_back(attention(DType::BF16, heads, 4096, false));
-  all.push_back(attention(DType::F32, kSmall, 512, false));
+  for (const int64_t tokens : {512, 4096}) all.push_back(attention(DType::F32, kSmall, tokens, false));
   for (const int64_t keys : {512, 8192}) all.push_back(token_after(DType::F16, kLarge, keys));
   all.push_back(rows("softmax", 6144, 512, [](Graph& g, Tensor x) { return g.softmax(x); }));
   all.push_back(rows("layernorm", 512, 768, [](Graph& g, Tensor x) {
