@@ -35,7 +35,7 @@ endfunction()
 # heed_write_kernel_table(VARIANTS SPIRV_DIR OUTPUT): the build step, run as `cmake -P`.
 function(heed_write_kernel_table variants spirv output)
   heed_read_variants(${variants} rows)
-  # Written bit by bit: CMake copies a variable at each change.
+  # The file grows kernel by kernel, since CMake copies a variable at each change.
   file(WRITE ${output} "// Made from shaders/variants.txt and shaders/spirv.
 #include \"kernels/kernel_table.hpp\"
 #include \"kernels/params.hpp\"

@@ -88,7 +88,7 @@ void list_tiles(const Asked& asked, const char* without, bool for_few, Candidate
     if ((few && !for_few) || (two && (registers < kManyRegisters || asked.device.software))) continue;
     const Tile tile = tile_for(asked.heads, invocations, queries, registers);
     double time = few ? kTimeOfFew : kTimeOfMany;
-    // With more lanes for a query than one query of each invocation has, a workgroup has no more of them.
+    // Each query of two may have more lanes than a single one, so that a workgroup has no more queries.
     if (two) time = kTimeOfTwo * tile_for(asked.heads, invocations, 1, registers).lanes / tile.lanes;
     Candidate& one = add_queries(candidates, id, invocations, tile.queries());
     one.traits.group = time * (asked.device.software ? kBarriersOnCpu : 1);

@@ -1,5 +1,8 @@
 // The self-test, on healthy devices and on devices whose driver is sabotaged.
 
+#include <functional>
+#include <set>
+
 #include "api/self_test_suspects.hpp"
 #include "graph/backend.hpp"
 #include "graph/self_test_blob.hpp"
