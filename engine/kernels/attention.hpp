@@ -21,8 +21,9 @@ struct Heads {
 };
 Heads heads_of(const SizeTable& sizes, std::span<const TensorInfo> tensors, const Node& node);
 
-// Factor for workgroups that are fewer than Traits::least_groups: nothing else runs while one waits at its barriers.
-inline constexpr double kTimeAlone = 2.0;
+// Factor for a run of fewer workgroups than Traits::least_groups, where nothing else runs while one waits at its barriers, or of more
+// keys than Traits::most, which would be split.
+inline constexpr double kTimeOfMisfit = 2.0;
 
 // The sizes of an attention in one run.
 struct Problem {
@@ -32,8 +33,8 @@ struct Problem {
   // Traits::rows counts the queries of a workgroup. The unit is the time of a workgroup of attention.comp for few queries.
   double cost(const Traits& traits) const {
     const int64_t groups = ceil_div<int64_t>(queries, traits.rows);
-    const double alone = groups * heads < traits.least_groups ? kTimeAlone : 1.0;
-    return traits.start + traits.group * static_cast<double>(groups) * alone;
+    const bool fits = groups * heads >= traits.least_groups && keys <= traits.most;
+    return traits.start + traits.group * static_cast<double>(groups) * (fits ? 1.0 : kTimeOfMisfit);
   }
   uint32_t size_class() const { return attention_class(queries, keys, heads, head_size); }
 };
@@ -95,6 +96,8 @@ void emit_blocks(const Emit& emit, const Work& work, uint32_t kernel, AttentionP
 
 // The rest is about splits of the keys: attention_split.cpp. Whether the device may run the kernel that combines them.
 bool can_combine(const Need& need);
+// Keys that a workgroup goes over in the time that one may take; of more, splits are made.
+int64_t keys_in_time(const Capabilities& device, const Heads& heads, const KernelKey& key);
 // Floats of workspace for the runs of this kernel: 0 if none of them is split.
 int64_t split_elements(const Need& need, const Heads& heads, const Candidate& candidate);
 // Adds the twin of a kernel that goes over a split of the keys, if any run may be split.

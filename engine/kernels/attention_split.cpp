@@ -49,10 +49,7 @@ int64_t splits_to_fill(const Capabilities& device, int64_t groups, const KernelK
 // Splits that bound the time of a workgroup.
 int64_t splits_in_time(const Capabilities& device, const Heads& heads, const KernelKey& key, int64_t keys) {
   if (is_software(key.id)) return 1;  // no watchdog looks after a CPU
-  const int64_t speed = is_matrix(key) ? std::max<int64_t>(key.spec[0], kLeastSpeed) : key.spec[0];
-  const int64_t tile_work = 2 * (heads.d_k + heads.d_v) * queries_of(key) * tile_keys_of(key);
-  const int64_t tiles = std::max<int64_t>(device.invocation_work * speed / tile_work, 1);
-  return std::min(ceil_div(keys, tiles * tile_keys_of(key)), kMostSplits);
+  return std::min(ceil_div(keys, keys_in_time(device, heads, key)), kMostSplits);
 }
 
 // The most keys that a workgroup goes over in any run.
@@ -84,6 +81,13 @@ void emit_combine(const Emit& emit, const Work& work, AttentionCombineParams p, 
 }
 
 }  // namespace
+
+int64_t keys_in_time(const Capabilities& device, const Heads& heads, const KernelKey& key) {
+  const int64_t speed = is_matrix(key) ? std::max<int64_t>(key.spec[0], kLeastSpeed) : key.spec[0];
+  const int64_t tile_work = 2 * (heads.d_k + heads.d_v) * queries_of(key) * tile_keys_of(key);
+  const int64_t tiles = std::max<int64_t>(device.invocation_work * speed / tile_work, 1);
+  return tiles * tile_keys_of(key);
+}
 
 bool can_combine(const Need& need) { return need.device.allows(kCombineIds.of(need.info(in::kQuery).dtype)); }
 

@@ -122,7 +122,7 @@ inline constexpr uint32_t kNoKernel = UINT32_MAX;
 // its own.
 struct Traits {
   uint32_t rows = 1, columns = 1;  // of the result that a workgroup makes
-  int64_t most = INT64_MAX;        // rows of a run, or elements of a row, that it can do at most
+  int64_t most = INT64_MAX;        // rows or keys of a run, or elements of a row, that it is for at most
   double start = 0, group = 0;     // time that every run takes, and time of each workgroup
   uint32_t least_depth = 0;        // sums over fewer elements leave most invocations without work
   uint32_t least_groups = 0;       // with fewer workgroups in a run each takes longer

@@ -119,6 +119,11 @@ TEST_CASE("an invocation of attention has two queries where workgroups fill a de
   // 2 x 32 cores of the default device: 16 heads have 64 workgroups of 128 queries, 15 have 60.
   CHECK(kernel_of(16, 512, 64).spec[TileSpec::TQ] == 2);
   CHECK(kernel_of(15, 512, 64).spec[TileSpec::TQ] == 1);
+  // By its flops a workgroup of a slow GPU takes too long for more keys, and would be split.
+  CHECK(kernel_of(16, 4096, 64).spec[TileSpec::TQ] == 2);
+  CHECK(kernel_of(16, 4104, 64).spec[TileSpec::TQ] == 1);
+  device.invocation_work *= 2;
+  CHECK(kernel_of(16, 4104, 64).spec[TileSpec::TQ] == 2);
   device.cores = 33;
   CHECK(kernel_of(16, 512, 64).spec[TileSpec::TQ] == 1);
   device.registers = kManyRegisters - 1;
@@ -194,11 +199,11 @@ void check_split(Lowered& lowered, const DispatchList& dispatches, const KernelL
 
 TEST_CASE("attention splits its keys where queries and heads do not fill a device") {
   const Split rows[] = {
-      {1, 1, 1, 2048, 64, 64, true},       {1, 32, 1, 16384, 128, 128, true},  {2, 3, 5, 700, 7, 33, true},
-      {1, 1, 40, 4000, 64, 64, true},      {1, 8, 512, 2048, 64, 64, true},    {1, 12, 512, 512, 64, 64, false},
-      {1, 1, 1, 511, 64, 64, false},       {1, 16, 4096, 4096, 64, 64, false}, {1, 16, 8192, 8192, 64, 64, true},
-      {1, 16, 16384, 16384, 64, 64, true}, {3, 5, 700, 20000, 64, 80, true},   {64, 32, 1, 131072, 128, 128, true},
-      {1, 1, 1, 1000000, 256, 256, true},  {64, 64, 1, 600, 64, 64, false}};
+      {1, 1, 1, 2048, 64, 64, true},    {1, 32, 1, 16384, 128, 128, true},   {2, 3, 5, 700, 7, 33, true},
+      {1, 1, 40, 4000, 64, 64, true},   {1, 8, 512, 2048, 64, 64, true},     {1, 12, 512, 512, 64, 64, false},
+      {1, 1, 1, 511, 64, 64, false},    {1, 16, 8192, 8192, 64, 64, false},  {1, 16, 16384, 16384, 64, 64, true},
+      {3, 5, 700, 20000, 64, 80, true}, {64, 32, 1, 131072, 128, 128, true}, {1, 1, 1, 1000000, 256, 256, true},
+      {64, 64, 1, 600, 64, 64, false}};
   for (const Split& s : rows) {
     INFO(s.batch << " x " << s.heads << " heads, " << s.queries << " x " << s.keys);
     Lowered lowered(graph_of(s), false, unbounded(Capabilities{}));
