@@ -66,7 +66,7 @@ bool is_software(KernelId id);
 // Returns whether there are such kernels, for few queries.
 bool list_vector(const Asked& asked, Candidates* candidates);
 bool is_vector(KernelId id);
-// Appends a kernel for many queries and, if `for_few`, one for few. `without` says why matrix units are not used, or is null.
+// Appends kernels for many queries and, if `for_few`, one for few. `without` says why matrix units are not used, or is null.
 void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates);
 // Returns why the device's matrix units are not used; null if they are used or the device has none.
 const char* list_matrix(const Asked& asked, Candidates* candidates);

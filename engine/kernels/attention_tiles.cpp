@@ -95,8 +95,10 @@ void list_tiles(const Asked& asked, const char* without, bool for_few, Candidate
     if (few) one.most_split = tile.queries();
     one.set(TileSpec::LANES, tile.lanes).set(TileSpec::TQ, tile.tq).set(TileSpec::TK, tile.tk);
     one.set(TileSpec::BK, tile.bk).set(TileSpec::PARTIALS, tile.partials());
-    if (two) one.traits.least_groups = kLeastGroupsOfTwo * asked.device.cores;
-    if (two) one.traits.most = keys_in_time(asked.device, asked.heads, one.key);
+    if (two) {
+      one.traits.least_groups = kLeastGroupsOfTwo * asked.device.cores;
+      one.traits.most = keys_in_time(asked.device, asked.heads, one.key);
+    }
     one.why = without != nullptr && !few ? without : why_for(asked.dtype, asked.narrow, few);
   }
 }
