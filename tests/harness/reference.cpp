@@ -18,19 +18,11 @@ uint64_t hash(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-Sizes index_of(const Sizes& shape, int64_t flat) {
-  Sizes index(shape.size());
-  for (size_t i = shape.size(); i-- > 0;) {
-    index[i] = flat % shape[i];
-    flat /= shape[i];
-  }
-  return index;
-}
-
-int64_t flat_of(const Sizes& shape, const Sizes& index) {
-  int64_t flat = 0;
-  for (size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + index[i];
-  return flat;
+// How many elements lie between neighbours along each axis.
+Sizes steps_of(const Sizes& shape) {
+  Sizes steps(shape.size(), 1);
+  for (size_t a = shape.size(); a-- > 1;) steps[a - 1] = steps[a] * shape[a];
+  return steps;
 }
 
 // Applies f(value, bound, position) to all elements.
@@ -40,14 +32,20 @@ Array map(const Array& x, const std::function<void(double*, double*)>& f) {
   return y;
 }
 
-// y[i] = x[from(index of i in y)], with its bound.
-template <class From>
-Array gather(const Array& x, const Sizes& shape, const From& from) {
+// y[i, j, ...] = x[begin + i steps[0] + j steps[1] + ...], with its bound.
+Array gather(const Array& x, const Sizes& shape, const Sizes& steps, int64_t begin = 0) {
   Array y(shape);
+  Sizes index(shape.size());
+  int64_t from = begin;
   for (int64_t i = 0; i < y.size(); ++i) {
-    const int64_t source = flat_of(x.shape, from(index_of(shape, i)));
-    y.at(i) = x.at(source);
-    y.err(i) = x.err(source);
+    y.at(i) = x.at(from);
+    y.err(i) = x.err(from);
+    for (size_t a = shape.size(); a-- > 0;) {
+      from += steps[a];
+      if (++index[a] < shape[a]) break;
+      from -= shape[a] * steps[a];
+      index[a] = 0;
+    }
   }
   return y;
 }
@@ -164,51 +162,51 @@ Array reshape(Array x, const Sizes& shape) {
 }
 
 Array permute(const Array& x, const std::vector<int>& axes) {
-  Sizes shape;
-  for (const int axis : axes) shape.push_back(x.shape[static_cast<size_t>(axis)]);
-  return gather(x, shape, [&](const Sizes& to) {
-    Sizes from(to.size());
-    for (size_t a = 0; a < axes.size(); ++a) from[static_cast<size_t>(axes[a])] = to[a];
-    return from;
-  });
+  const Sizes steps = steps_of(x.shape);
+  Sizes shape, from;
+  for (const int axis : axes) {
+    shape.push_back(x.shape[static_cast<size_t>(axis)]);
+    from.push_back(steps[static_cast<size_t>(axis)]);
+  }
+  return gather(x, shape, from);
 }
 
 Array slice(const Array& x, int axis, int64_t begin, int64_t size) {
+  const Sizes steps = steps_of(x.shape);
   Sizes shape = x.shape;
   shape[static_cast<size_t>(axis)] = size;
-  return gather(x, shape, [&](Sizes index) {
-    index[static_cast<size_t>(axis)] += begin;
-    return index;
-  });
+  return gather(x, shape, steps, begin * steps[static_cast<size_t>(axis)]);
 }
 
 Array concat(const std::vector<Array>& parts, int axis) {
-  Sizes shape = parts[0].shape;
   const auto a = static_cast<size_t>(axis);
+  Sizes shape = parts[0].shape;
   shape[a] = 0;
   for (const Array& part : parts) shape[a] += part.shape[a];
   Array y(shape);
+  // All that a part has for one index of the axes before `axis` stays together.
+  const int64_t step = steps_of(shape)[a], row = shape[a] * step;
   int64_t begin = 0;
   for (const Array& part : parts) {
+    const int64_t together = part.shape[a] * step;
     for (int64_t i = 0; i < part.size(); ++i) {
-      Sizes index = index_of(part.shape, i);
-      index[a] += begin;
-      const int64_t target = flat_of(shape, index);
+      const int64_t target = i / together * row + begin + i % together;
       y.at(target) = part.at(i);
       y.err(target) = part.err(i);
     }
-    begin += part.shape[a];
+    begin += together;
   }
   return y;
 }
 
 Array broadcast(const Array& x, const Sizes& shape) {
   if (x.shape == shape) return x;
-  return gather(x, shape, [&](const Sizes& to) {
-    Sizes from(x.shape.size());
-    for (size_t a = 0; a < from.size(); ++a) from[a] = x.shape[a] == 1 ? 0 : to[to.size() - from.size() + a];
-    return from;
-  });
+  const Sizes steps = steps_of(x.shape);
+  const size_t before = shape.size() - x.shape.size();
+  Sizes from(shape.size(), 0);
+  for (size_t a = 0; a < x.shape.size(); ++a)
+    if (x.shape[a] > 1) from[before + a] = steps[a];
+  return gather(x, shape, from);
 }
 
 // --- Operations --------------------------------------------------------------------------------------------
