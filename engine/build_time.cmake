@@ -23,6 +23,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarc
   set(HEED_PRECOMPILE OFF)
 endif()
 
+# GCC searches its memory again and again for what it no longer needs, which takes a tenth of its time. Where it does not, the
+# largest groups of files take 0.8 GB instead of 0.7.
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_compile_options(--param=ggc-min-heapsize=1000000)
+endif()
+
 # heed_precompile(TARGET HEADER...) or heed_precompile(TARGET REUSE_FROM TARGET). Every file still includes what it uses:
 # some stages of tests/run.sh build with HEED_PRECOMPILE=OFF.
 function(heed_precompile target)
