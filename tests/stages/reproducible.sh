@@ -7,7 +7,7 @@ needs="build"
 stage() {
   local driver filter canon=(env GALLIVM_PERF=nopt HEED_RANDOM_CASES=10 HEED_COMPOSITIONS=2)
   check_catch "the canon on the CPU" "${canon[@]}" HEED_TEST_DEVICES=cpu "$with" none "$tests" "[reproducible]~[language_model]"
-  check_catch "the canon on interpreted kernels" "${canon[@]}" HEED_TEST_DEVICES=spirv:floor,spirv:amd "$with" none "$tests" \
+  check_catch "the canon on interpreted kernels" "${canon[@]}" HEED_RANDOM_CASES=4 HEED_TEST_DEVICES=spirv:floor,spirv:amd "$with" none "$tests" \
     "reproducible: devices compute*,reproducible: losses*,reproducible: steps*,reproducible: f16*,reproducible: random*,reproducible: compositions*"
   check_catch "tables of reproducible plans on the CPU" env HEED_TEST_REPRODUCIBLE=1 HEED_TEST_DEVICES=cpu HEED_TEST_EVERY=8 \
     "$with" none "$tests" '[ops]~[slow]~[random]~"matmul that may emulate*"'
