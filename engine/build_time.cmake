@@ -2,7 +2,7 @@
 # result make builds short. tests/build_time.sh measures them.
 
 option(HEED_CCACHE "Compile through ccache where that is installed" ${PROJECT_IS_TOP_LEVEL})
-option(HEED_UNITY "Compile files of a folder together" ON)
+option(HEED_UNITY "Compile files together" ON)
 option(HEED_PRECOMPILE "Precompile the headers that most files include (GCC, Clang)" ${PROJECT_IS_TOP_LEVEL})
 
 if(HEED_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
@@ -48,30 +48,20 @@ function(heed_precompile target)
   endif()
 endfunction()
 
-# heed_unity(TARGET): files of a folder are compiled up to 32 together, since what they include takes most of their time.
-# Files with options of their own stay alone.
+# heed_unity(TARGET): up to 32 files, of one folder or of neighbours, are compiled together, since what they include takes
+# most of their time. Files with options of their own stay alone.
 function(heed_unity target)
   if(NOT HEED_UNITY)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources count)
+  math(EXPR groups "(${count} + 31) / 32")
+  set(index 0)
   foreach(source IN LISTS sources)
-    get_filename_component(folder ${source} DIRECTORY)
-    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
-    string(MAKE_C_IDENTIFIER ${folder} folder)
-    list(APPEND folders ${folder})
-    list(APPEND in_${folder} ${source})
-  endforeach()
-  list(REMOVE_DUPLICATES folders)
-  foreach(folder IN LISTS folders)
-    list(LENGTH in_${folder} count)
-    math(EXPR groups "(${count} + 31) / 32")
-    set(index 0)
-    foreach(source IN LISTS in_${folder})
-      math(EXPR group "${index} * ${groups} / ${count}")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
-      math(EXPR index "${index} + 1")
-    endforeach()
+    math(EXPR group "${index} * ${groups} / ${count}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${group})
+    math(EXPR index "${index} + 1")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # Object files of Windows have room for the sections of this many functions only when they are told so.

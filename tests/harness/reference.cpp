@@ -73,7 +73,7 @@ double half_value(uint16_t bits) {
   const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
   double magnitude;
   if (exponent == 31)
-    magnitude = mantissa == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    magnitude = mantissa == 0 ? kInfinity : std::numeric_limits<double>::quiet_NaN();
   else if (exponent == 0)
     magnitude = std::ldexp(mantissa, -24);
   else
@@ -279,7 +279,7 @@ Array activation(const Array& x, Activation kind) {
 }
 
 Array limit_values(const Sizes& shape) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const double list[] = {kInfinity, -kInfinity, kNan, -kNan, 3e38, -3e38, 1e30, -1e30, 5000.0, -5000.0, 0.0, -0.0};
   Array x(shape);
   // Neighbours differ, and no value has the same place in every group of four.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <heed/graph.hpp>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace heed::ops {
 inline constexpr double kUnit = 0x1p-24;       // of f32
 inline constexpr double kHalfUnit = 0x1p-11;   // of f16
 inline constexpr double kBfloatUnit = 0x1p-8;  // of bf16
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Sizes = std::vector<int64_t>;
 

@@ -1,14 +1,11 @@
 // Softmax, log-sum-exp, cross entropy and norms, which go over whole rows.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "harness/reference.hpp"
 
 namespace heed::ops {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One row of softmax from its logits; -infinity: left out. With d = x - max and E a bound of the error of d, the
 // relative error of e^d is at most e^E - 1 plus that of the device's exp (3 + 2|d| ulp). The quotient doubles the

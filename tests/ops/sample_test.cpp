@@ -8,8 +8,6 @@
 namespace heed::ops::sample_test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Setting {
   const char* name;
   SampleOptions options;

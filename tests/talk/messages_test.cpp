@@ -19,7 +19,7 @@ std::vector<int32_t> template_ids(const TextGenerator& model, const Exchange& me
   return ids;
 }
 
-std::vector<int32_t> ids_of(const TextConversation& conversation) {
+std::vector<int32_t> tokens_of(const TextConversation& conversation) {
   return {conversation.ids().begin(), conversation.ids().end()};
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("messages are read as the template writes them, and answers become mes
   for (size_t i = 1; i + 1 < wanted.size(); ++i) REQUIRE(other.add(wanted[i].first, wanted[i].second) == Status::Ok);
   wanted.pop_back();
   REQUIRE(other.answer_now() == Status::Ok);
-  CHECK(ids_of(other) == template_ids(model, wanted));
+  CHECK(tokens_of(other) == template_ids(model, wanted));
 }
 
 TEST_CASE("what is read ahead need not be read again", "[talk]") {
@@ -120,7 +120,7 @@ TEST_CASE("a message without an answer and the next one are one message", "[talk
   REQUIRE(conversation.say("Wait") == Status::Ok);
   conversation.cancel();
   REQUIRE(conversation.say("the sword") == Status::Ok);
-  CHECK(ids_of(conversation) == template_ids(model, {{"user", "Wait\nthe sword"}}));
+  CHECK(tokens_of(conversation) == template_ids(model, {{"user", "Wait\nthe sword"}}));
 }
 
 TEST_CASE("what was cancelled counts as said", "[talk]") {
@@ -136,7 +136,7 @@ TEST_CASE("what was cancelled counts as said", "[talk]") {
   }
   conversation.cancel();
   REQUIRE(conversation.say("Go on") == Status::Ok);
-  CHECK(ids_of(conversation) == template_ids(model, {{"user", "Hm"}, {"assistant", said}, {"user", "Go on"}}));
+  CHECK(tokens_of(conversation) == template_ids(model, {{"user", "Hm"}, {"assistant", said}, {"user", "Go on"}}));
 }
 
 TEST_CASE("reset forgets all but the system message", "[talk]") {
@@ -185,7 +185,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
     options.keep_tokens = 6;
     TextConversation conversation = begun(model, options);
     REQUIRE(conversation.prompt("Once upon the sword") == Status::Ok);
-    const std::vector<int32_t> before = ids_of(conversation);
+    const std::vector<int32_t> before = tokens_of(conversation);
     std::vector<int32_t> all = before;
     TextPiece piece;
     size_t slid = 0;
@@ -231,7 +231,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
         if (wanted[1].first == "assistant") wanted.erase(wanted.begin() + 1);
         ++dropped;
       }
-      CHECK(ids_of(conversation) == template_ids(model, wanted));
+      CHECK(tokens_of(conversation) == template_ids(model, wanted));
       const Told told = tell(conversation);
       if (!told.text().empty()) wanted.emplace_back("assistant", told.text());
       if (told.text().empty()) wanted.back().second += "\n";
@@ -247,7 +247,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
     const size_t prompt = template_ids(model, {{"system", "I"}, {"user", "in"}}).size();
     REQUIRE(
         template_ids(model, {{"system", "I"}, {"user", "the sword"}, {"assistant", "or the ring"}, {"user", "in"}}) ==
-        ids_of(conversation));
+        tokens_of(conversation));
     std::vector<int32_t> said;
     TextPiece piece;
     bool dropped = false;
@@ -259,7 +259,7 @@ TEST_CASE("a full context ends an answer, or the oldest is dropped", "[talk]") {
       dropped = true;
       std::vector<int32_t> wanted = template_ids(model, {{"system", "I"}, {"user", "in"}});
       wanted.insert(wanted.end(), said.begin(), said.end());
-      CHECK(ids_of(conversation) == wanted);
+      CHECK(tokens_of(conversation) == wanted);
     }
     if (conversation.end() == TextEnd::ContextFull) {
       CHECK(dropped);

@@ -6,9 +6,7 @@
 #include "harness/setup.hpp"
 #include "vulkan/host_vulkan.hpp"
 
-using namespace heed;
-using namespace heed::test;
-
+namespace heed::test::sample_test {
 namespace {
 
 constexpr int64_t kRoom = 24, kWords = 300, kWidth = 16;
@@ -111,3 +109,5 @@ TEST_CASE("sample: steps in one command buffer, and each over several frames", "
   CHECK(host->take_validation() == "");
   CHECK(host->take_log() == "");
 }
+
+}  // namespace heed::test::sample_test
