@@ -9,29 +9,31 @@
 namespace swarm {
 namespace {
 
-constexpr int64_t kWidth = 32, kHeads = 2, kHidden = 64, kSeen = SWARM_TOKENS * SWARM_SEEN;
+constexpr int64_t kFeatures = 32, kHeads = 2, kHidden = 64, kSeen = SWARM_TOKENS * SWARM_SEEN;
 
-// Attention of self [rows, 1, kWidth] over x [rows, SWARM_TOKENS, kWidth]. It is written out, in products of whole tensors: the
+// Attention of self [rows, 1, kFeatures] over x [rows, SWARM_TOKENS, kFeatures]. It is written out, in products of whole tensors: the
 // fused pass is made for many queries, and would compute a tile of 64 x 64 for each agent's one query and eight keys.
 heed::Tensor attend(heed::Graph& g, heed::Tensor self, heed::Tensor x, heed::Dim rows) {
   // Sum up a head's elements; repeat a head's number for all of them; sum up tokens.
-  std::array<float, kHeads * kWidth> sum{}, repeat{};
-  std::vector<float> tokens(kWidth * SWARM_TOKENS * kWidth);
-  for (size_t c = 0; c < kWidth; ++c) {
-    const size_t head = c / (kWidth / kHeads);
-    sum[head * kWidth + c] = repeat[c * kHeads + head] = 1.0f;
-    for (size_t t = 0; t < SWARM_TOKENS; ++t) tokens[(c * SWARM_TOKENS + t) * kWidth + c] = 1.0f;
+  std::array<float, kHeads * kFeatures> sum{}, repeat{};
+  std::vector<float> tokens(kFeatures * SWARM_TOKENS * kFeatures);
+  for (size_t c = 0; c < kFeatures; ++c) {
+    const size_t head = c / (kFeatures / kHeads);
+    sum[head * kFeatures + c] = repeat[c * kHeads + head] = 1.0f;
+    for (size_t t = 0; t < SWARM_TOKENS; ++t) tokens[(c * SWARM_TOKENS + t) * kFeatures + c] = 1.0f;
   }
-  const heed::Tensor query = heed::nn::linear(g, self, "attention.q", kWidth);
-  const heed::Tensor keys = heed::nn::linear(g, x, "attention.k", kWidth);
-  const heed::Tensor values = heed::nn::linear(g, x, "attention.v", kWidth);
-  const heed::Tensor logits = g.linear(g.mul(query, keys), g.constant("heads.sum", {kHeads, kWidth}, sum));
+  const heed::Tensor query = heed::nn::linear(g, self, "attention.q", kFeatures);
+  const heed::Tensor keys = heed::nn::linear(g, x, "attention.k", kFeatures);
+  const heed::Tensor values = heed::nn::linear(g, x, "attention.v", kFeatures);
+  const heed::Tensor logits = g.linear(g.mul(query, keys), g.constant("heads.sum", {kHeads, kFeatures}, sum));
   const heed::Tensor weights =
-      g.softmax(g.transpose(logits, 1, 2), {.scale = 1.0f / std::sqrt(static_cast<float>(kWidth / kHeads))});
-  const heed::Tensor each = g.linear(g.transpose(weights, 1, 2), g.constant("heads.repeat", {kWidth, kHeads}, repeat));
-  const heed::Tensor weighted = g.reshape(g.mul(each, values), {rows, 1, SWARM_TOKENS * kWidth});
-  const heed::Tensor mixed = g.linear(weighted, g.constant("tokens.sum", {kWidth, SWARM_TOKENS * kWidth}, tokens));
-  return heed::nn::linear(g, mixed, "attention.out", kWidth);
+      g.softmax(g.transpose(logits, 1, 2), {.scale = 1.0f / std::sqrt(static_cast<float>(kFeatures / kHeads))});
+  const heed::Tensor each =
+      g.linear(g.transpose(weights, 1, 2), g.constant("heads.repeat", {kFeatures, kHeads}, repeat));
+  const heed::Tensor weighted = g.reshape(g.mul(each, values), {rows, 1, SWARM_TOKENS * kFeatures});
+  const heed::Tensor mixed =
+      g.linear(weighted, g.constant("tokens.sum", {kFeatures, SWARM_TOKENS * kFeatures}, tokens));
+  return heed::nn::linear(g, mixed, "attention.out", kFeatures);
 }
 
 struct Steered {
@@ -40,12 +42,12 @@ struct Steered {
 
 // seen [rows, SWARM_TOKENS, SWARM_SEEN]
 Steered policy_network(heed::Graph& g, heed::Tensor seen, heed::Dim rows) {
-  const heed::Tensor x = heed::nn::linear(g, seen, "embed", kWidth);
+  const heed::Tensor x = heed::nn::linear(g, seen, "embed", kFeatures);
   heed::Tensor self = g.slice(x, 1, 0, 1);
   self = g.add(self, attend(g, self, x, rows));
   self = g.add(self, heed::nn::feed_forward(g, self, "feed_forward",
                                             {.hidden = kHidden, .activation = heed::Activation::GeluTanh}));
-  const heed::Tensor out = heed::nn::linear(g, g.reshape(self, {rows, kWidth}), "out", 4);
+  const heed::Tensor out = heed::nn::linear(g, g.reshape(self, {rows, kFeatures}), "out", 4);
   return {g.activation(g.slice(out, 1, 0, 3), heed::Activation::Tanh), g.slice(out, 1, 3, 1)};
 }
 
