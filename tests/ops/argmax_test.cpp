@@ -17,7 +17,6 @@ Case rows_case(const Sizes& shape, int64_t different) {
 
 Case infinities_case() {
   return {"infinities", [](Trial& t) {
-            constexpr double kInfinity = std::numeric_limits<double>::infinity();
             t.graph.output("y", t.graph.argmax(t.input("x", {4, 3})));
             Run& run = t.run();
             const Array v = run.input("x", values({4, 3}, {-kInfinity, -kInfinity, -kInfinity, -kInfinity, -5, -7, 1,

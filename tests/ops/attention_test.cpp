@@ -124,12 +124,12 @@ void make_strange(Array* v) {
 
 // weights x v, where a weight of 0 gives 0 for any value.
 Array mix_values(const Array& weights, const Array& v) {
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  if (std::all_of(v.value.begin(), v.value.end(), is_finite)) return matmul(weights, v);
   Array finite = v;
-  bool all = true;
   for (double& x : finite.value)
-    if (!std::isfinite(x)) x = 0.0, all = false;
+    if (!is_finite(x)) x = 0.0;
   Array y = matmul(weights, finite);
-  if (all) return y;
   const int64_t queries = weights.dim(1), keys = v.dim(1), width = v.dim(0);
   for (int64_t row = 0; row < y.size() / width; ++row)
     for (int64_t key = 0; key < keys; ++key)

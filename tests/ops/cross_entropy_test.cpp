@@ -6,7 +6,7 @@
 namespace heed::ops::cross_entropy_test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Of n labels about one in eight is none, before the first or behind the last.
 Array labels_for(const Sizes& rows, int64_t n, uint64_t seed) {

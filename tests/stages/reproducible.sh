@@ -1,7 +1,7 @@
 # Finds devices whose reproducible plans have other bits than this version of heed must give, and changes of the canon that
-# nobody meant: fingerprints, an oracle, planted faults, training, random graphs, and a part of all tables, each device beside the CPU's
-# instruction sets. Interpreted kernels have no fingerprints, which would take minutes; products that may emulate f32 are left out,
-# since reproducible plans do not.
+# nobody meant: fingerprints, an oracle, planted faults, training, random graphs, and a part of all tables, each device beside the
+# CPU's instruction sets. Interpreted kernels have no fingerprints and few random graphs, which would take minutes; products that
+# may emulate f32 are left out, since reproducible plans do not.
 about="reproducible plans: the same bits on every driver and instruction set"
 needs="build"
 stage() {

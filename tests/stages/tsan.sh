@@ -1,4 +1,5 @@
-# Threads of the CPU device: its pool, a host's, and several plans at once. A third of the random graphs, which come one after the other.
+# Finds races between threads of the CPU device: its pool, a host's, and several plans at once. Random graphs, which run one
+# after the other, are left to other stages but for a third.
 about="thread sanitizer, on the CPU device"
 needs="packages"
 stage() {

@@ -11,8 +11,9 @@ namespace {
 
 constexpr int64_t kFeatures = 32, kHeads = 2, kHidden = 64, kSeen = SWARM_TOKENS * SWARM_SEEN;
 
-// Attention of self [rows, 1, kFeatures] over x [rows, SWARM_TOKENS, kFeatures]. It is written out, in products of whole tensors: the
-// fused pass is made for many queries, and would compute a tile of 64 x 64 for each agent's one query and eight keys.
+// Attention of self [rows, 1, kFeatures] over x [rows, SWARM_TOKENS, kFeatures]. It is written out, in products of whole
+// tensors: the fused pass is made for many queries, and would compute a tile of 64 x 64 for each agent's one query and eight
+// keys.
 heed::Tensor attend(heed::Graph& g, heed::Tensor self, heed::Tensor x, heed::Dim rows) {
   // Sum up a head's elements; repeat a head's number for all of them; sum up tokens.
   std::array<float, kHeads * kFeatures> sum{}, repeat{};
