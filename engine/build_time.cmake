@@ -48,8 +48,9 @@ function(heed_precompile target)
   endif()
 endfunction()
 
-# heed_unity(TARGET): up to 32 files, of one folder or of neighbours, are compiled together, since what they include takes
-# most of their time. Files with options of their own stay alone.
+# heed_unity(TARGET): some 32 files, of one folder or of neighbours, are compiled together, since what they include takes
+# most of their time. Groups have about the same size, so that no processor waits for the last one. Files with options of their
+# own stay alone.
 function(heed_unity target)
   if(NOT HEED_UNITY)
     return()
@@ -57,11 +58,18 @@ function(heed_unity target)
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
   math(EXPR groups "(${count} + 31) / 32")
-  set(index 0)
+  set(bytes 0)
+  set(sizes "")
   foreach(source IN LISTS sources)
-    math(EXPR group "${index} * ${groups} / ${count}")
+    file(SIZE ${source} size)
+    list(APPEND sizes ${size})
+    math(EXPR bytes "${bytes} + ${size}")
+  endforeach()
+  set(done 0)
+  foreach(source size IN ZIP_LISTS sources sizes)
+    math(EXPR group "(${done} + ${size} / 2) * ${groups} / ${bytes}")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${group})
-    math(EXPR index "${index} + 1")
+    math(EXPR done "${done} + ${size}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # Object files of Windows have room for the sections of this many functions only when they are told so.
@@ -76,14 +84,17 @@ endfunction()
 set(HEED_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstdio> <cstring> <limits> <memory> <optional> <span>
                           <string> <string_view> <utility> <vector>)
 
-# For tests and programs, which are compiled more often than they run for long; the library, which computes, is optimized as
-# the build type says. Files that compute much take HEED_OPTIMIZED as an option of their own, and those that run once for
-# milliseconds, as what reads the command line, take HEED_UNOPTIMIZED.
+# For tests, programs and layers without loops over elements, which are compiled more often than they run for long; what
+# computes or records is optimized as the build type says. Files that compute much take HEED_OPTIMIZED as an option of their own,
+# and those that run once for milliseconds, as what reads the command line, take HEED_UNOPTIMIZED. Builds with sanitizers say for
+# themselves how they are optimized.
 add_library(heed_light INTERFACE)
 set(HEED_OPTIMIZED "")
 set(HEED_UNOPTIMIZED "")
-if(NOT MSVC)
+if(NOT MSVC AND NOT HEED_SANITIZE)
   target_compile_options(heed_light INTERFACE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+endif()
+if(NOT MSVC)
   set(HEED_OPTIMIZED $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
   if(NOT MINGW)  # its object files have no room for the sections of all functions that are not inlined
     set(HEED_UNOPTIMIZED $<$<CONFIG:Release,RelWithDebInfo>:-O0>)

@@ -1,4 +1,4 @@
-# Goldens, a twelfth of each table and random graphs on machines that differ in subgroups and matrix units
+# Goldens, a sixteenth of each table and random graphs on machines that differ in subgroups and matrix units
 # (tests/interpreter/device.hpp). Finds races, accesses outside of what is bound, reads of memory that nobody has
 # written and missing barriers in the kernels of GPUs that are not here. The quick tier takes a sixtieth of each table, and no
 # decoder.
@@ -17,7 +17,7 @@ stage() {
   check_catch "faults put into kernels are noticed" "${on_machines[@]}" "[interpreter]"
   check_catch "goldens and random graphs on interpreted kernels" "${on_machines[@]}" \
     "goldens: pass*,random graphs on every*,compositions of operations*"
-  check_catch "tables on interpreted kernels" env HEED_TEST_EVERY=12+2 "${on_machines[@]}" \
+  check_catch "tables on interpreted kernels" env HEED_TEST_EVERY=16+2 "${on_machines[@]}" \
     '"*on every device"~"goldens*"~"compositions*"~[reproducible]'
   for part in $(grep -a -o 'spirv:[a-z0-9]*' "$log" | sort -u); do echo "   on $part"; done
 }
