@@ -1,8 +1,8 @@
 # Finds accesses outside of memory, leaks and undefined arithmetic, in the tests that need no Vulkan device and in the tour. The
-# library is compiled by Clang where that is installed, without the precompiled header and mostly without optimization: finds what Clang warns of, as errors,
-# and files that lean on that header. The tests are those of the stage build, linked with that library. The cpu stage runs
-# all of each table, this one a 24th; it leaves out a test of speed, 200 steps of one training, kernels for
-# every size of heads, and what looks at the instruction sets of the ordinary build.
+# library is compiled by Clang where that is installed, without the precompiled header, and mostly without optimization, which
+# takes half the time: finds what Clang warns of, as errors, and files that lean on that header. The tests are those of the stage
+# build, linked with that library. The cpu stage runs all of each table, this one a 24th; it leaves out a test of speed, 200 steps
+# of one training, kernels for every size of heads, and what looks at the instruction sets of the ordinary build.
 about="address and undefined behaviour sanitizers, on the CPU device; the library compiled by Clang"
 needs="samples"  # which builds the tests
 stage() {
