@@ -18,11 +18,11 @@ tests=$build/tests/heed_tests
 heed=$build/samples/heed/heed
 export HEED_DRIVER_FOLDER=${HEED_DRIVER_FOLDER:-$build/drivers}
 
-# In the order in which they start.
+# In the order in which they start: long ones early, so that no processor waits for the last one.
 quick_stages="packages self_test format build lavapipe cpu interpreter vulkan headers"
 all_stages="packages self_test format shaders headers build roots lavapipe samples widths lavapipe-26 swiftshader sanitize
-  interpreter compilers swarm search models talk learn python packaging c recipes reproducible bounds tsan vulkan memcheck cpu
-  tour glsl capture godot"
+  interpreter compilers godot swarm search models talk learn python packaging c recipes reproducible bounds tsan vulkan memcheck
+  cpu tour glsl capture"
 other_stages="random aarch64 windows"  # slow, or in need of what only some systems have: only by name
 
 source "$root/tests/harness/checks.sh"
