@@ -84,7 +84,7 @@ endfunction()
 set(HEED_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstdio> <cstring> <limits> <memory> <optional> <span>
                           <string> <string_view> <utility> <vector>)
 
-# For tests, programs and layers without loops over elements, which are compiled more often than they run for long; what
+# For tests, programs and layers that are LIGHT (layers.cmake), which are compiled more often than they run for long; what
 # computes or records is optimized as the build type says. Files that compute much take HEED_OPTIMIZED as an option of their own,
 # and those that run once for milliseconds, as what reads the command line, take HEED_UNOPTIMIZED. Builds with sanitizers say for
 # themselves how they are optimized.

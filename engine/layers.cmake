@@ -13,7 +13,8 @@ if(HEED_OBJECTS_OF)
 endif()
 
 # heed_layer(NAME [LIGHT] [SEES name...] [LIBRARIES target...] [INCLUDES folder...] [DEFINES name...])
-# LIGHT: runs at start-up or hands calls on, and has no loops over elements or characters; it is compiled in two thirds of the time.
+# LIGHT: describes graphs, asks drivers at start-up or hands calls on, without loops over elements or characters; it is compiled in
+# two thirds of the time.
 function(heed_layer name)
   cmake_parse_arguments(LAYER "LIGHT" "" "SEES;LIBRARIES;INCLUDES;DEFINES" ${ARGN})
   string(REPLACE "/" "_" layer ${name})
@@ -71,7 +72,7 @@ function(heed_vulkan_rooms)
   set(tune base graph kernels vulkan/calls vulkan/probe vulkan/context vulkan/pipelines vulkan/device)
   foreach(room calls probe context memory pipelines recording plan device tune)
     set(light "")
-    if(NOT room MATCHES "^(memory|recording|plan)$")  # memory takes quantized weights apart, and a host records in its frame
+    if(room MATCHES "^(probe|tune)$")  # the others take part in a host's frames, or in uploads
       set(light LIGHT)
     endif()
     heed_layer(vulkan/${room} ${light} SEES ${${room}} INCLUDES ${HEED_VULKAN_INCLUDE})
@@ -105,7 +106,7 @@ if(HEED_SANITIZE)
 endif()
 heed_layer(nn LIGHT)
 heed_layer(train SEES base graph)
-heed_layer(io LIGHT SEES base LIBRARIES nlohmann_json::nlohmann_json)
+heed_layer(io SEES base LIBRARIES nlohmann_json::nlohmann_json)
 if(HEED_TEXT)
   heed_layer(text SEES base io LIBRARIES heed::utf8proc)
 endif()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian, Ubuntu), builds heed and tests it. The last line is "N passed, N failed"; the exit code is
 # 0 if nothing failed.
-#   tests/run.sh            the quick tier: what tells most within five minutes. It says at its end what it left out
+#   tests/run.sh            the quick tier: what tells most within some minutes. It says at its end what it left out
 #   tests/run.sh --all      everything
 #   tests/run.sh STAGE...   these stages, whole, and what they need
 #   tests/run.sh --list     the stages, a line for each
