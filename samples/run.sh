@@ -60,7 +60,7 @@ quietly() {
 generator=()
 if [[ ! -f $build/CMakeCache.txt ]]; then
   generator=(-G Ninja)
-  echo "building heed, a minute or two the first time ..."
+  echo "building heed, some minutes the first time ..."
 fi
 quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
   -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_SAMPLES=ON
