@@ -99,14 +99,13 @@ if(HEED_CPU AND MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(heed_cpu PRIVATE -Wa,-muse-unaligned-vector-move)
 endif()
 # Highway compiles each of these once for each instruction set.
-set(repeated attention_kernels canon_backward canon_matmul canon_rows canon_update matmul_blocks matmul_kernels matmul_rounded row_kernels update_kernels)
+set(repeated attention_kernels canon matmul_blocks matmul_kernels matmul_rounded row_kernels update_kernels)
 list(TRANSFORM repeated REPLACE ".+" "${PROJECT_SOURCE_DIR}/engine/cpu/\\0.cpp")
 set_source_files_properties(${repeated} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # Each operation of a reproducible plan rounds once, on every instruction set.
 if(NOT MSVC)
-  set(canon ${repeated})
-  list(FILTER canon INCLUDE REGEX "/canon_")
-  set_source_files_properties(${canon} PROPERTIES COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/canon.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off
+                                                                                  SKIP_PRECOMPILE_HEADERS ON)
 endif()
 if(HEED_SANITIZE)
   # Their loops over eight types take GCC over ten minutes with sanitizers; the stage memcheck looks at their accesses.

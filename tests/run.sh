@@ -19,7 +19,7 @@ heed=$build/samples/heed/heed
 export HEED_DRIVER_FOLDER=${HEED_DRIVER_FOLDER:-$build/drivers}
 
 # In the order in which they start: long ones early, so that no processor waits for the last one.
-quick_stages="packages self_test format build lavapipe cpu interpreter vulkan headers"
+quick_stages="packages build lavapipe cpu interpreter vulkan headers format self_test"
 all_stages="packages self_test format shaders headers build roots lavapipe samples widths lavapipe-26 swiftshader sanitize
   interpreter compilers godot swarm search models talk learn python packaging c recipes reproducible bounds tsan vulkan memcheck
   cpu tour glsl capture"

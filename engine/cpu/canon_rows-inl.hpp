@@ -18,15 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu {
 namespace HWY_NAMESPACE {
-
-// canon_backward.cpp
-float canon_loss(const float* x, int64_t n, int64_t label, float smoothing);
-void canon_loss_backward(const float* x, int64_t n, int64_t label, float smoothing, float g, float* out);
-void canon_softmax_backward(const float* p, const float* g, const float* visible, float scale, float* out, int64_t n);
-void canon_layernorm_backward(const NormRow& row, const float* upstream, const NormSums& sums, float* out, int64_t n);
-void canon_rmsnorm_backward(const NormRow& row, const float* upstream, const NormSums& sums, float* out, int64_t n);
-void canon_l2_backward(const NormRow& row, const float* upstream, const NormSums& sums, float* out, int64_t n);
-
 namespace {
 
 // Element i of a row goes to partial sum i % kCanonSums; these are added in halves. A GPU has a fourth as many lanes, each

@@ -10,7 +10,8 @@ needs="build"
 stage() {
   local part on_machines=(env HEED_TEST_DEVICES=spirv HEED_RANDOM_CASES=100 HEED_COMPOSITIONS=20 "$with" none "$tests")
   if [[ $quick -eq 1 ]]; then
-    check_catch "some of the tables on interpreted kernels" env HEED_TEST_EVERY=60 "${on_machines[@]}" \
+    # Tables from their second case on, which spares the large product among each 60.
+    check_catch "some of the tables on interpreted kernels" env HEED_TEST_EVERY=60+1 "${on_machines[@]}" \
       '"*on every device"~"goldens*"~"compositions*"~"gradients are what*"~"remat*"~"decoder*"~"models in*"~[reproducible]'
     return
   fi

@@ -190,7 +190,7 @@ TEST_CASE("started: a device that is found lost by asking", "[vulkan][started][f
 }
 
 TEST_CASE("started: whatever call fails, the failure is returned and nothing is left behind",
-          "[vulkan][started][failure]") {
+          "[vulkan][started][failure][slow]") {
   const auto host = HostVulkan::create({});
   if (host == nullptr) return;
   std::vector<float> x = filled(2), y(16);

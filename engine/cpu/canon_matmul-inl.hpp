@@ -1,17 +1,17 @@
 // MatmulKernels whose bits are the same on every device: every sum runs over k in order, with two roundings for each
 // element. tests/reproducible/README.md has the rules.
+// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+#if defined(HEED_CPU_CANON_MATMUL_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_CPU_CANON_MATMUL_INL
+#undef HEED_CPU_CANON_MATMUL_INL
+#else
+#define HEED_CPU_CANON_MATMUL_INL
+#endif
+
 #include <utility>
 
-#include "cpu/kernels.hpp"
-#include "cpu/matmul_kernels.hpp"
-#include "cpu/targets.hpp"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/canon_matmul.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-//
 #include "cpu/canon-inl.hpp"
-#include "cpu/dispatch.hpp"
+#include "cpu/matmul_kernels.hpp"
 #include "cpu/matmul_tile-inl.hpp"
 #include "hwy/highway.h"
 
@@ -163,9 +163,4 @@ const MatmulKernels* canon_matmul_table() {
 }  // namespace heed::cpu
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace heed::cpu {
-HWY_EXPORT(canon_matmul_table);
-const MatmulKernels* canon_matmul_kernels(int64_t target) { return HEED_FOR_TARGET(canon_matmul_table, target)(); }
-}  // namespace heed::cpu
 #endif

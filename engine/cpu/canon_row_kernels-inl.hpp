@@ -1,21 +1,22 @@
 // RowKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
+// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+#if defined(HEED_CPU_CANON_ROW_KERNELS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_CPU_CANON_ROW_KERNELS_INL
+#undef HEED_CPU_CANON_ROW_KERNELS_INL
+#else
+#define HEED_CPU_CANON_ROW_KERNELS_INL
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/half.hpp"
-#include "cpu/kernels.hpp"
-#include "cpu/row_kernels.hpp"
-#include "cpu/targets.hpp"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/canon_rows.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-//
 #include "cpu/canon-inl.hpp"
+#include "cpu/canon_backward-inl.hpp"
 #include "cpu/canon_rows-inl.hpp"
-#include "cpu/dispatch.hpp"
 #include "cpu/philox-inl.hpp"
+#include "cpu/row_kernels.hpp"
 #include "cpu/vector_loops-inl.hpp"
 #include "hwy/highway.h"
 
@@ -292,9 +293,4 @@ const RowKernels* canon_row_table() {
 }  // namespace heed::cpu
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace heed::cpu {
-HWY_EXPORT(canon_row_table);
-const RowKernels* canon_row_kernels(int64_t target) { return HEED_FOR_TARGET(canon_row_table, target)(); }
-}  // namespace heed::cpu
 #endif

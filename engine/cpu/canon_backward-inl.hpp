@@ -1,18 +1,19 @@
 // The loss and the gradients of RowKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
+// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+#if defined(HEED_CPU_CANON_BACKWARD_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_CPU_CANON_BACKWARD_INL
+#undef HEED_CPU_CANON_BACKWARD_INL
+#else
+#define HEED_CPU_CANON_BACKWARD_INL
+#endif
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "cpu/kernels.hpp"
-#include "cpu/row_kernels.hpp"
-#include "cpu/targets.hpp"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/canon_backward.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-//
 #include "cpu/canon-inl.hpp"
 #include "cpu/canon_rows-inl.hpp"
+#include "cpu/row_kernels.hpp"
 #include "cpu/vector_loops-inl.hpp"
 #include "hwy/highway.h"
 
@@ -210,3 +211,5 @@ void canon_l2_backward(const NormRow& row, const float* upstream, const NormSums
 }  // namespace HWY_NAMESPACE
 }  // namespace heed::cpu
 HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,18 +1,17 @@
 // UpdateKernels whose bits are the same on every device; tests/reproducible/README.md has the rules.
-#include "cpu/update_kernels.hpp"
+// Included once per instruction set (see Highway's foreach_target.h), by canon.cpp.
+#if defined(HEED_CPU_CANON_UPDATE_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_CPU_CANON_UPDATE_INL
+#undef HEED_CPU_CANON_UPDATE_INL
+#else
+#define HEED_CPU_CANON_UPDATE_INL
+#endif
 
 #include <cmath>
 
-#include "cpu/kernels.hpp"
-#include "cpu/targets.hpp"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/canon_update.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-//
 #include "cpu/canon-inl.hpp"
 #include "cpu/canon_rows-inl.hpp"
-#include "cpu/dispatch.hpp"
+#include "cpu/update_kernels.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -104,9 +103,4 @@ const UpdateKernels* canon_update_table() {
 }  // namespace heed::cpu
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace heed::cpu {
-HWY_EXPORT(canon_update_table);
-const UpdateKernels* canon_update_kernels(int64_t target) { return HEED_FOR_TARGET(canon_update_table, target)(); }
-}  // namespace heed::cpu
 #endif
