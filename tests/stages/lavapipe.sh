@@ -10,7 +10,7 @@ needs="build"
 stage() {
   local settings=(HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt)
   if [[ $quick -eq 1 ]]; then
-    check_catch "some of the tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=120 HEED_KERNELS=gpu \
+    check_catch "some of the tables on lavapipe-256" env "${settings[@]}" HEED_TEST_EVERY=240 HEED_KERNELS=gpu \
       "$with" lavapipe-256 "$tests" '[ops]~[random]~[model_files]~[slow]~"sample:*"~"decoders*",goldens: one of each system passes*'
     return
   fi
