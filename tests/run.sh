@@ -57,7 +57,7 @@ printf '%-16s %6s %6s %8s %10s\n' stage passed failed seconds "processor's"
 printf '%s\n' "${table[@]}"
 echo "all: $SECONDS s"
 if [[ $quick -eq 1 ]]; then
-  printf '\nLeft out, beside most of lavapipe and interpreter, slow tests and language models of vulkan, and the kernels that lavapipe would use:\n'
+  printf '\nLeft out, beside most of lavapipe and interpreter, slow tests, language models of vulkan, and the kernels that lavapipe would use:\n'
   for name in $all_stages $other_stages; do [[ " ${chosen[*]} " == *" $name "* ]] || list "$name"; done
   echo "tests/run.sh --all runs all of it but: $other_stages. tests/run.sh STAGE... runs what it names, whole."
 fi

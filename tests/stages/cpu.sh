@@ -3,7 +3,9 @@
 about="all tests without a Vulkan loader: the CPU device"
 needs="build"
 stage() {
-  check_catch "heed_tests without Vulkan" "$with" none "$tests" "~[.]~[model]~[language_model]"  # the stages search and models run these
+  local filter="~[.]~[model]~[language_model]"  # the stages search and models run these
+  [[ $quick -eq 0 ]] || filter+="~[slow]"
+  check_catch "heed_tests without Vulkan" "$with" none "$tests" "$filter"
   golden_folders+=("$root/tests/goldens-gradients")
   check_lines "heed verify" "$with" none "$heed" verify --device all "${golden_folders[@]}"
   all_goldens_on cpu

@@ -252,7 +252,7 @@ class Interleaving {
 
 }  // namespace
 
-TEST_CASE("conversations in company do as they do alone, whatever is called in whatever order", "[talk]") {
+TEST_CASE("conversations in company do as they do alone, whatever is called in whatever order", "[talk][slow]") {
   for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu)) {
     if (on.interpreted) continue;
     Messages messages;

@@ -231,7 +231,7 @@ TEST_CASE("Bpe takes holes, doubles and a missing unknown token", "[bpe]") {
   CHECK(bpe.encode("a", {}, nullptr) == Status::InvalidArgument);
 }
 
-TEST_CASE("Bpe takes a megabyte without spaces in a moment", "[bpe]") {
+TEST_CASE("Bpe takes a megabyte without spaces in a moment", "[bpe][slow]") {
   ops::Random random(3);
   std::string noise(1u << 20, '\0');
   for (char& byte : noise) byte = static_cast<char>(random.below(256));

@@ -162,7 +162,7 @@ bool leads_to_end(GrammarStates& states, uint32_t from) {
 
 }  // namespace
 
-TEST_CASE("grammars at random accept what a slow reader of their rules accepts", "[grammar]") {
+TEST_CASE("grammars at random accept what a slow reader of their rules accepts", "[grammar][slow]") {
   std::vector<std::string> texts = {""};
   for (size_t i = 0; i < texts.size() && texts[i].size() < 6; ++i)
     for (const char c : {'a', 'b'}) texts.push_back(texts[i] + c);
