@@ -1,6 +1,7 @@
 # Every test that needs no Vulkan device, and the tables of operations and the goldens on the CPU device, with every set of
 # instructions that this processor has. Finds what is wrong on the CPU, and programs that need a Vulkan loader to start.
-about="all tests without a Vulkan loader: the CPU device"
+# The quick tier leaves out those that are slow.
+about="tests without a Vulkan loader: the CPU device"
 needs="build"
 stage() {
   local filter="~[.]~[model]~[language_model]"  # the stages search and models run these
