@@ -1,5 +1,5 @@
 # Google Highway's headers as heed::highway: vector code for every instruction set from one source. Its library, which Debian has
-# only as a shared one, is not needed: engine/cpu/supported.cpp says what the processor runs, and the checks of debug builds,
+# only as a shared one, is not needed: engine/cpu/device/supported.cpp says what the processor runs, and the checks of debug builds,
 # which end the process, are off.
 if(NOT TARGET heed::highway)
   add_library(heed::highway INTERFACE IMPORTED GLOBAL)

@@ -12,11 +12,12 @@ if(HEED_OBJECTS_OF)
   set(HEED_PRECOMPILE OFF)
 endif()
 
-# heed_layer(NAME [LIGHT] [SEES name...] [LIBRARIES target...] [INCLUDES folder...] [DEFINES name...])
+# heed_layer(NAME [LIGHT] [ROOMS folder...] [SEES name...] [LIBRARIES target...] [INCLUDES folder...] [DEFINES name...])
+# ROOMS: folders of the layer whose files belong to it; they see each other.
 # LIGHT: describes graphs, asks drivers at start-up or hands calls on, without loops over elements or characters; it is compiled in
 # two thirds of the time.
 function(heed_layer name)
-  cmake_parse_arguments(LAYER "LIGHT" "" "SEES;LIBRARIES;INCLUDES;DEFINES" ${ARGN})
+  cmake_parse_arguments(LAYER "LIGHT" "" "ROOMS;SEES;LIBRARIES;INCLUDES;DEFINES" ${ARGN})
   string(REPLACE "/" "_" layer ${name})
   set(target heed_${layer})
   list(JOIN LAYER_DEFINES - list)
@@ -28,7 +29,9 @@ function(heed_layer name)
     set_target_properties(${target} PROPERTIES IMPORTED_OBJECTS "${objects}")
     return()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/engine/${name}/*.cpp)
+  set(folder ${PROJECT_SOURCE_DIR}/engine/${name})
+  list(TRANSFORM LAYER_ROOMS REPLACE "(.+)" "${folder}/\\1/*.cpp" OUTPUT_VARIABLE rooms)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${rooms})
   add_library(${target} OBJECT ${sources})
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # whatever a parent project says
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
@@ -90,33 +93,34 @@ function(heed_vulkan_rooms)
 endfunction()
 
 heed_layer(base)
-heed_layer(graph SEES base)
+heed_layer(graph ROOMS build rewrite schedule SEES base)
 if(HEED_CPU)
-  heed_layer(cpu SEES base graph LIBRARIES heed::highway)
+  heed_layer(cpu ROOMS attention device gemm ops reproducible simd SEES base graph LIBRARIES heed::highway)
 endif()
 if(HEED_CPU AND MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # Windows aligns stacks to 16 bytes, and GCC takes spilled vectors there to lie on 32 or 64.
   target_compile_options(heed_cpu PRIVATE -Wa,-muse-unaligned-vector-move)
 endif()
 # Highway compiles each of these once for each instruction set.
-set(repeated attention_kernels canon matmul_blocks matmul_kernels matmul_rounded row_kernels update_kernels)
+set(repeated attention/attention_kernels reproducible/canon gemm/matmul_blocks gemm/matmul_kernels gemm/matmul_rounded simd/row_kernels
+    simd/update_kernels)
 list(TRANSFORM repeated REPLACE ".+" "${PROJECT_SOURCE_DIR}/engine/cpu/\\0.cpp")
 set_source_files_properties(${repeated} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # Each operation of a reproducible plan rounds once, on every instruction set.
 if(NOT MSVC)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/canon.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/reproducible/canon.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off
                                                                                   SKIP_PRECOMPILE_HEADERS ON)
 endif()
 if(HEED_SANITIZE)
   # Their loops over eight types take GCC over ten minutes with sanitizers; the stage memcheck looks at their accesses.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/matmul_blocks.cpp ${PROJECT_SOURCE_DIR}/engine/cpu/matmul_rounded.cpp
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/gemm/matmul_blocks.cpp ${PROJECT_SOURCE_DIR}/engine/cpu/gemm/matmul_rounded.cpp
                               PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
 endif()
 heed_layer(nn LIGHT)
 heed_layer(train SEES base graph)
 heed_layer(io SEES base LIBRARIES nlohmann_json::nlohmann_json)
 if(HEED_TEXT)
-  heed_layer(text SEES base io LIBRARIES heed::utf8proc)
+  heed_layer(text ROOMS bpe chat generator grammar sentences wordpiece SEES base io LIBRARIES heed::utf8proc)
 endif()
 if(HEED_SANITIZE)
   # The stage sanitize compiles in half the time without optimization, which makes loops over vectors and characters many times slower.
@@ -135,7 +139,7 @@ if(HEED_VULKAN)
 endif()
 if(HEED_VULKAN)
   find_path(HEED_VULKAN_INCLUDE vulkan/vulkan_core.h REQUIRED)
-  heed_layer(kernels SEES base graph)
+  heed_layer(kernels ROOMS attention choose matmul rows SEES base graph)
   include(${PROJECT_SOURCE_DIR}/shaders/shaders.cmake)  # embeds the committed SPIR-V: heed_embed_shaders
   get_target_property(is_taken heed_kernels IMPORTED)
   if(is_taken)

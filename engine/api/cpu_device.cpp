@@ -2,7 +2,7 @@
 
 #include "base/logging.hpp"
 #ifdef HEED_CPU
-#include "cpu/cpu_device.hpp"
+#include "cpu/device/cpu_device.hpp"
 #endif
 
 namespace heed {

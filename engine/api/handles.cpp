@@ -3,7 +3,7 @@
 #include <heed/plan.hpp>
 
 #include "base/logging.hpp"
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 
 namespace heed {
 

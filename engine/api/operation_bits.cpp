@@ -7,7 +7,7 @@
 #include "api/self_test_operands.hpp"
 #include "base/fingerprint.hpp"
 #include "base/logging.hpp"
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 
 namespace heed {
 namespace {

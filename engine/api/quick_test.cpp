@@ -5,7 +5,7 @@
 
 #include "api/cpu_device.hpp"
 #include "base/logging.hpp"
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 
 namespace heed {
 namespace {

@@ -1,7 +1,7 @@
 // Plan::run and Plan::start: one run at a time of a plan and of a State, waited for now or later.
 #include "base/logging.hpp"
 #include "base/thread.hpp"
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 
 namespace heed {
 namespace detail {

@@ -10,8 +10,8 @@
 #include "api/self_test_probes.hpp"
 #include "api/self_test_suspects.hpp"
 #include "base/logging.hpp"
-#include "graph/backend.hpp"
-#include "graph/self_test_blob.hpp"
+#include "graph/schedule/backend.hpp"
+#include "graph/schedule/self_test_blob.hpp"
 
 namespace heed {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/half.hpp"
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 
 namespace heed::probes {
 

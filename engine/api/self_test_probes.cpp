@@ -5,9 +5,9 @@
 #include <heed/train.hpp>
 #include <iterator>
 
-#include "graph/attention_backward.hpp"
-#include "graph/build.hpp"
-#include "graph/update.hpp"
+#include "graph/build/attention_backward.hpp"
+#include "graph/build/build.hpp"
+#include "graph/build/update.hpp"
 
 namespace heed {
 namespace {

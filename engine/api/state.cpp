@@ -2,7 +2,7 @@
 #include <heed/state.hpp>
 
 #include "base/logging.hpp"
-#include "graph/state.hpp"
+#include "graph/schedule/state.hpp"
 
 namespace heed {
 namespace {

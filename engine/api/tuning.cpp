@@ -2,7 +2,7 @@
 #include <heed/tuning.hpp>
 
 #include "base/logging.hpp"
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #ifdef HEED_VULKAN
 #include "vulkan/tune/tune.hpp"
 #endif

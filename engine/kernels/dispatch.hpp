@@ -15,9 +15,9 @@
 #include <memory>
 #include <type_traits>
 
-#include "graph/schedule.hpp"
+#include "graph/schedule/schedule.hpp"
+#include "kernels/choose/tuning.hpp"
 #include "kernels/kernel_table.hpp"
-#include "kernels/tuning.hpp"
 
 namespace heed {
 
@@ -118,7 +118,7 @@ struct BufferUse {
 
 inline constexpr uint32_t kNoKernel = UINT32_MAX;
 
-// Limits and costs by which the chooser compares kernels (kernels/chooser.hpp). Each operation has a unit of time of
+// Limits and costs by which the chooser compares kernels (kernels/choose/chooser.hpp). Each operation has a unit of time of
 // its own.
 struct Traits {
   uint32_t rows = 1, columns = 1;  // of the result that a workgroup makes

@@ -6,7 +6,7 @@
 
 #include "base/arith.hpp"
 #include "base/logging.hpp"
-#include "graph/schedule.hpp"
+#include "graph/schedule/schedule.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/params.hpp"
 

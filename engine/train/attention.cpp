@@ -1,4 +1,4 @@
-#include "graph/attention_backward.hpp"
+#include "graph/build/attention_backward.hpp"
 #include "train/rules.hpp"
 
 namespace heed::train {

@@ -9,7 +9,7 @@
 
 #include <heed/train.hpp>
 
-#include "graph/backward.hpp"
+#include "graph/build/backward.hpp"
 
 namespace heed::train {
 

@@ -1,4 +1,4 @@
-#include "graph/build.hpp"
+#include "graph/build/build.hpp"
 #include "train/remat.hpp"
 #include "train/rules.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/half.hpp"
 #include "base/logging.hpp"
 #include "base/philox.hpp"
-#include "graph/build.hpp"
+#include "graph/build/build.hpp"
 #include "train/layer_number.hpp"
 
 namespace heed::train {

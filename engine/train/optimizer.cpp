@@ -8,8 +8,8 @@
 
 #include "base/arith.hpp"
 #include "base/float_environment.hpp"
-#include "graph/build.hpp"
-#include "graph/update.hpp"
+#include "graph/build/build.hpp"
+#include "graph/build/update.hpp"
 
 namespace heed::train {
 namespace {

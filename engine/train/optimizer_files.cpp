@@ -6,7 +6,7 @@
 
 #include "base/half.hpp"
 #include "base/logging.hpp"
-#include "graph/state.hpp"
+#include "graph/schedule/state.hpp"
 
 namespace heed::train {
 namespace {

@@ -1,4 +1,4 @@
-// Values of quantized weights, whose blocks lie in planes as kernels/planes.hpp says. A kernel defines before
+// Values of quantized weights, whose blocks lie in planes as kernels/matmul/planes.hpp says. A kernel defines before
 //
 //   HEED_BLOCK_WORD(at)    the word at `at` of the binding that holds the weight
 //   HEED_BLOCK_WORDS(at)   four words from `at` on, a multiple of 4

@@ -1,5 +1,5 @@
 // Arithmetic whose bits are the same on every device: CompileOptions::reproducible. tests/reproducible/README.md has the rules,
-// engine/cpu/canon-inl.hpp the same functions for the CPU.
+// engine/cpu/reproducible/canon-inl.hpp the same functions for the CPU.
 //
 // Every result of an addition or multiplication is rounded to nearest even; `precise` keeps a compiler from contracting, and
 // the execution modes from assuming that there are no infinities and NaN. Whether a device keeps subnormals does not matter:
@@ -192,7 +192,7 @@ float one_less_power(float x) {
   return times(-x, y);
 }
 
-// Phi(-t) = 2^(polynomial of t) for 0 <= t <= 6: see engine/cpu/vector_math-inl.hpp.
+// Phi(-t) = 2^(polynomial of t) for 0 <= t <= 6: see engine/cpu/simd/vector_math-inl.hpp.
 float canon_normal_tail(float t) {
   float t2 = product_of(t, t);
   float q = multiply_add(-1.74112724e-8, t2, multiply_add(5.65994128e-7, t, -7.84307213e-6));

@@ -1,5 +1,5 @@
 // Rows and quantized weights as bytes in shared memory: a span is 32 neighbours of a row of A, or of a column of B. Rows are rounded on
-// their way as the CPU rounds them (cpu/rounded_row.hpp): a span has one scale, the largest magnitude / 127. The weights' whole
+// their way as the CPU rounds them (cpu/gemm/rounded_row.hpp): a span has one scale, the largest magnitude / 127. The weights' whole
 // numbers are bytes without rounding. A kernel defines SPANS and INVOCATIONS before, and keep_span_of_b behind.
 const uint SPAN = 32u;
 

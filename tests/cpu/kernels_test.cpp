@@ -1,14 +1,14 @@
 // The vector code of every instruction set that this processor has.
-#include "cpu/kernels.hpp"
+#include "cpu/simd/kernels.hpp"
 
 #include <bit>
 #include <numbers>
 
 #include "base/arith.hpp"
 #include "base/half.hpp"
-#include "cpu/attention_kernels.hpp"
-#include "cpu/matmul_kernels.hpp"
-#include "cpu/row_kernels.hpp"
+#include "cpu/attention/attention_kernels.hpp"
+#include "cpu/gemm/matmul_kernels.hpp"
+#include "cpu/simd/row_kernels.hpp"
 #include "harness/catch.hpp"
 #include "harness/reference.hpp"
 

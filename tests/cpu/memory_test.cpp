@@ -1,5 +1,5 @@
 // Memory that plans of the CPU device share: scratch, and weights in the forms that they read.
-#include "cpu/page_pool.hpp"
+#include "cpu/device/page_pool.hpp"
 #include "cpu/support.hpp"
 
 namespace heed::cpu_test::memory_test {

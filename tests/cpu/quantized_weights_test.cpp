@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/blocks.hpp"
-#include "cpu/block_words.hpp"
+#include "cpu/gemm/block_words.hpp"
 #include "cpu/support.hpp"
 
 namespace heed::cpu_test::quantized_weights_test {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/blocks.hpp"
-#include "cpu/matmul_kernels.hpp"
+#include "cpu/gemm/matmul_kernels.hpp"
 #include "cpu/support.hpp"
 #include "harness/trial.hpp"
 

@@ -1,6 +1,6 @@
 // Results that are larger than caches, which are written to memory in another way.
 
-#include "cpu/row_kernels.hpp"
+#include "cpu/simd/row_kernels.hpp"
 #include "cpu/support.hpp"
 #include "hwy/cache_control.h"
 

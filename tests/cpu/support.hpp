@@ -2,7 +2,7 @@
 // cache.
 #pragma once
 
-#include "cpu/kernels.hpp"
+#include "cpu/simd/kernels.hpp"
 #include "harness/reference.hpp"
 #include "harness/setup.hpp"
 

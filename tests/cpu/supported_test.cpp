@@ -1,8 +1,8 @@
 // heed asks the processor itself which instruction sets it has; Highway's own library must say the same.
 #define HEED_WITH_BYTE_DOT_PRODUCTS  // one more set
-#include "cpu/targets.hpp"
+#include "cpu/simd/targets.hpp"
 //
-#include "cpu/supported.hpp"
+#include "cpu/device/supported.hpp"
 #include "harness/catch.hpp"
 #include "hwy/targets.h"
 

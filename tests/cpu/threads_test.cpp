@@ -7,10 +7,10 @@
 #include <unistd.h>
 #endif
 
-#include "cpu/cpu_plan.hpp"
+#include "cpu/device/cpu_plan.hpp"
+#include "cpu/device/thread_pool.hpp"
+#include "cpu/device/work_list.hpp"
 #include "cpu/support.hpp"
-#include "cpu/thread_pool.hpp"
-#include "cpu/work_list.hpp"
 
 namespace heed::cpu_test::threads_test {
 namespace {

@@ -1,8 +1,8 @@
 #include "gpu/cases.hpp"
 
-#include "graph/attention_backward.hpp"
-#include "graph/build.hpp"
-#include "graph/update.hpp"
+#include "graph/build/attention_backward.hpp"
+#include "graph/build/build.hpp"
+#include "graph/build/update.hpp"
 
 namespace heed::gpu_tests {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "gpu/cases.hpp"
 #include "graph/given_weights.hpp"
-#include "graph/schedule.hpp"
+#include "graph/schedule/schedule.hpp"
 
 namespace heed::gpu_tests {
 namespace {

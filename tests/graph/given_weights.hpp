@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 
 namespace heed::test {
 

@@ -1,8 +1,8 @@
-// Which products become one pass (engine/graph/project.cpp), without a device: the schedule alone is looked at.
+// Which products become one pass (engine/graph/rewrite/project.cpp), without a device: the schedule alone is looked at.
 #include <algorithm>
 
-#include "graph/backend.hpp"
 #include "graph/given_weights.hpp"
+#include "graph/schedule/backend.hpp"
 #include "graph/support.hpp"
 
 namespace heed::test {

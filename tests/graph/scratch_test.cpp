@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "graph/rewrites.hpp"
+#include "graph/rewrite/rewrites.hpp"
 #include "support.hpp"
 
 using namespace heed;

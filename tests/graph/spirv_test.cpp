@@ -1,5 +1,5 @@
 // The end of a shader's push constants, found from the types and the layout of their members.
-#include "graph/spirv.hpp"
+#include "base/spirv.hpp"
 
 #include "harness/catch.hpp"
 

@@ -1,7 +1,7 @@
 // Shared by the graph tests: a schedule straight from a graph, with the messages it logged.
 #pragma once
 
-#include "graph/schedule.hpp"
+#include "graph/schedule/schedule.hpp"
 #include "harness/setup.hpp"
 
 namespace heed::test {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "cpu/kernels.hpp"
+#include "cpu/simd/kernels.hpp"
 #include "harness/catch.hpp"
 #include "harness/environment.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "harness/devices.hpp"
 #include "interpreter/plan.hpp"
-#include "kernels/planes.hpp"
+#include "kernels/matmul/planes.hpp"
 #include "vulkan/device/device.hpp"
 
 namespace heed::interpreter {

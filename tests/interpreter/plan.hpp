@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "interpreter/device.hpp"
 #include "interpreter/interpreter.hpp"
 #include "vulkan/recording/hazards.hpp"

@@ -1,6 +1,6 @@
 // Tests which attention runs on matrix units, and how it is cut there.
 
-#include "kernels/attention.hpp"
+#include "kernels/attention/attention.hpp"
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests::attention_matrix_test {

@@ -1,6 +1,6 @@
 // Tests which attention is fused, and how its kernels are cut.
 
-#include "kernels/attention.hpp"
+#include "kernels/attention/attention.hpp"
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests::attention_test {

@@ -4,7 +4,7 @@
 
 #include "harness/source_path.hpp"
 #include "kernels/lowered.hpp"
-#include "kernels/matmul.hpp"
+#include "kernels/matmul/matmul.hpp"
 
 namespace heed::kernel_tests::costs_test {
 namespace {

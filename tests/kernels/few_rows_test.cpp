@@ -1,5 +1,5 @@
 // How many invocations divide k among them, and how many columns a workgroup of a projection has.
-#include "kernels/few_rows.hpp"
+#include "kernels/matmul/few_rows.hpp"
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests::few_rows_test {

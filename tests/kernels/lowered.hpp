@@ -1,7 +1,7 @@
 // A graph lowered without a device: schedule, kernels and dispatches of each pass.
 #pragma once
 
-#include "graph/schedule.hpp"
+#include "graph/schedule/schedule.hpp"
 #include "harness/setup.hpp"
 #include "interpreter/module.hpp"
 #include "kernels/dispatch.hpp"

@@ -1,8 +1,8 @@
 // Every operation within the portability floor: workgroups, bindings, push constants, group counts, shared memory.
 
-#include "graph/attention_backward.hpp"
-#include "graph/build.hpp"
-#include "graph/update.hpp"
+#include "graph/build/attention_backward.hpp"
+#include "graph/build/build.hpp"
+#include "graph/build/update.hpp"
 #include "kernels/lowered.hpp"
 
 namespace heed::kernel_tests::lowering_test {

@@ -1,5 +1,5 @@
 // How quantized weights lie on GPUs: every byte of the file, each once, and every part where kernels may read it.
-#include "kernels/planes.hpp"
+#include "kernels/matmul/planes.hpp"
 #include "harness/catch.hpp"
 
 namespace heed::kernel_tests::planes_test {

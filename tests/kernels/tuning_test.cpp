@@ -2,9 +2,9 @@
 
 #include "base/sealed_blob.hpp"
 #include "harness/catch.hpp"
+#include "kernels/choose/tuning_choice.hpp"
 #include "kernels/lowered.hpp"
-#include "kernels/matmul.hpp"
-#include "kernels/tuning_choice.hpp"
+#include "kernels/matmul/matmul.hpp"
 
 using namespace heed;
 using namespace heed::kernel_tests;

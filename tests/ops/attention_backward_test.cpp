@@ -1,6 +1,6 @@
 // The fused gradient of attention against sums in double.
-#include "graph/attention_backward.hpp"
-#include "graph/build.hpp"
+#include "graph/build/attention_backward.hpp"
+#include "graph/build/build.hpp"
 
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"

@@ -1,7 +1,7 @@
 // Weights and tables of f16 and bf16 beside f32 on Vulkan. tests/cpu/narrow_weights_test.cpp tests those of the CPU,
 // which rounds the other operand, too, on some processors.
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 

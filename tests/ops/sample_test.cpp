@@ -1,7 +1,7 @@
 #include <cmath>
 #include <set>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "harness/setup.hpp"
 #include "ops/sample_reference.hpp"
 

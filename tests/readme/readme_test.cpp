@@ -40,7 +40,7 @@ std::vector<std::string> cpp_blocks(const std::string& markdown) {
   return blocks;
 }
 
-const std::filesystem::path kRoot = test::source_path("");
+const std::filesystem::path kRoot = heed::test::source_path("");
 
 // All pages of the repository, relative to its root.
 std::vector<std::filesystem::path> pages() {
@@ -154,7 +154,7 @@ TEST_CASE("README: comparing a device with the CPU", "[readme]") {
 
 TEST_CASE("README: a decoder that speaks", "[readme]") {
   heed::SafeTensors file;
-  REQUIRE(heed::SafeTensors::open(test::source_path("tests/decoders/qwen2.safetensors"), heed::stderr_log(), &file) ==
+  REQUIRE(heed::SafeTensors::open(heed::test::source_path("tests/decoders/qwen2.safetensors"), heed::stderr_log(), &file) ==
           heed::Status::Ok);
   std::vector<int32_t> prompt, tokens, said;
   REQUIRE(read_i32(*file.find("prompt"), heed::stderr_log(), &prompt) == heed::Status::Ok);

@@ -4,8 +4,8 @@
 
 #include <heed/train.hpp>
 
-#include "graph/build.hpp"
-#include "graph/update.hpp"
+#include "graph/build/build.hpp"
+#include "graph/build/update.hpp"
 #include "harness/setup.hpp"
 #include "reproducible/inputs.hpp"
 

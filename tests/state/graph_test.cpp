@@ -1,5 +1,5 @@
 // States in graphs, without a device: which passes write them, in which order, and what is refused.
-#include "graph/state.hpp"
+#include "graph/schedule/state.hpp"
 #include "graph/support.hpp"
 #include "harness/catch.hpp"
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstring>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "harness/catch.hpp"
 #include "harness/trial.hpp"
 

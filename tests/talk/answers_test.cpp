@@ -3,8 +3,8 @@
 
 #include "models/support.hpp"
 #include "talk/support.hpp"
-#include "text/generator_shared.hpp"
-#include "text/stop_strings.hpp"
+#include "text/generator/generator_shared.hpp"
+#include "text/generator/stop_strings.hpp"
 
 namespace heed::test {
 namespace {

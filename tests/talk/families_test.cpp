@@ -5,7 +5,7 @@
 #include "io/gguf_writer.hpp"
 #include "models/support.hpp"
 #include "talk/support.hpp"
-#include "text/byte_alphabet.hpp"
+#include "text/bpe/byte_alphabet.hpp"
 #include "text/support.hpp"
 
 namespace heed::test {

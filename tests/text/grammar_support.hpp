@@ -2,9 +2,9 @@
 #pragma once
 
 #include "harness/setup.hpp"
-#include "text/grammar_states.hpp"
+#include "text/grammar/grammar_states.hpp"
 #include "text/support.hpp"
-#include "text/tokenizer_unicode.hpp"
+#include "text/wordpiece/tokenizer_unicode.hpp"
 
 namespace heed::test {
 

@@ -1,5 +1,5 @@
 // Grammars: what is read, what is refused, and which texts and tokens they accept.
-#include "text/grammar_masker.hpp"
+#include "text/grammar/grammar_masker.hpp"
 
 #include <bit>
 #include <chrono>

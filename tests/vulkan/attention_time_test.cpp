@@ -5,7 +5,7 @@
 
 #include "harness/catch.hpp"
 #include "interpreter/device.hpp"
-#include "kernels/attention.hpp"
+#include "kernels/attention/attention.hpp"
 #include "kernels/lowered.hpp"
 #include "ops/attention_cases.hpp"
 

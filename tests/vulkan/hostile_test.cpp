@@ -2,11 +2,11 @@
 // takes time.
 
 #include "base/fnv.hpp"
-#include "graph/backend.hpp"
-#include "graph/self_test_blob.hpp"
+#include "graph/schedule/backend.hpp"
+#include "graph/schedule/self_test_blob.hpp"
 #include "harness/devices.hpp"
 #include "hostile/program.hpp"
-#include "kernels/tuning_choice.hpp"
+#include "kernels/choose/tuning_choice.hpp"
 #include "vulkan/pipelines/cache_blob.hpp"
 
 namespace heed::test {

@@ -1,7 +1,7 @@
 // Tests when dot products of bytes are used, and what a product then becomes. No device is needed.
 #include "harness/catch.hpp"
 #include "kernels/lowered.hpp"
-#include "kernels/matmul.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "vulkan/probe/capabilities.hpp"
 
 using namespace heed;

@@ -3,7 +3,7 @@
 
 #include "harness/catch.hpp"
 #include "kernels/lowered.hpp"
-#include "kernels/matmul.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "vulkan/pipelines/pipeline_info.hpp"
 
 using namespace heed;

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "api/self_test_suspects.hpp"
-#include "graph/backend.hpp"
-#include "graph/self_test_blob.hpp"
+#include "graph/schedule/backend.hpp"
+#include "graph/schedule/self_test_blob.hpp"
 #include "harness/environment.hpp"
 #include "kernels/kernel_table.hpp"
 #include "vulkan/calls/loader.hpp"

@@ -3,11 +3,11 @@
 #include <set>
 #include <tuple>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"
 #include "interpreter/device.hpp"
-#include "kernels/tuning_choice.hpp"
+#include "kernels/choose/tuning_choice.hpp"
 
 namespace heed::ops {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/logging.hpp"
-#include "text/conversation.hpp"
+#include "text/generator/conversation.hpp"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 #include <heed/vulkan.hpp>
 #include <memory>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "vulkan/context/context.hpp"
 #include "vulkan/pipelines/pipelines.hpp"
 #include "vulkan/probe/instance.hpp"

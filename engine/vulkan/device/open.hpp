@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 
 namespace heed::vulkan {
 

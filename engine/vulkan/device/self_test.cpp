@@ -4,7 +4,7 @@
 
 #include "base/fnv.hpp"
 #include "base/logging.hpp"
-#include "graph/self_test_blob.hpp"
+#include "graph/schedule/self_test_blob.hpp"
 #include "vulkan/device/device.hpp"
 #include "vulkan/device/open.hpp"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "vulkan/memory/device_buffer.hpp"
 
 namespace heed::vulkan {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/arith.hpp"
-#include "kernels/planes.hpp"
+#include "kernels/matmul/planes.hpp"
 #include "vulkan/calls/barrier.hpp"
 #include "vulkan/context/submission.hpp"
 #include "vulkan/memory/host_range.hpp"

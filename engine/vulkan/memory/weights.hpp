@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "vulkan/memory/device_buffer.hpp"
 
 namespace heed::vulkan {

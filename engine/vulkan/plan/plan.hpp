@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/thread.hpp"
-#include "graph/backend.hpp"
+#include "graph/schedule/backend.hpp"
 #include "kernels/dispatch.hpp"
 #include "vulkan/memory/device_buffer.hpp"
 #include "vulkan/memory/host_io.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/choose/tuning_choice.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/tuning_choice.hpp"
 #include "vulkan/device/device.hpp"
 
 namespace heed::vulkan {

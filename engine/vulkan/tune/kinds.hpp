@@ -6,7 +6,7 @@
 #include <heed/tuning.hpp>
 #include <vector>
 
-#include "kernels/tuning.hpp"
+#include "kernels/choose/tuning.hpp"
 
 namespace heed::vulkan {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/logging.hpp"
-#include "kernels/tuning_choice.hpp"
+#include "kernels/choose/tuning_choice.hpp"
 #include "vulkan/device/device.hpp"
 #include "vulkan/tune/contest.hpp"
 #include "vulkan/tune/kinds.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/half.hpp"
 #include "graph/given_weights.hpp"
-#include "graph/schedule.hpp"
+#include "graph/schedule/schedule.hpp"
 #include "kernels/dispatch.hpp"
 #include "vulkan/recording/hazards.hpp"
 

@@ -1,4 +1,4 @@
-"""Prints kExceptions of engine/text/tokenizer_unicode.cpp: where the categories and decompositions that the
+"""Prints kExceptions of engine/text/wordpiece/tokenizer_unicode.cpp: where the categories and decompositions that the
 `tokenizers` package uses differ from the current Unicode standard.
   pip install tokenizers unicodedata2 && python unicode_exceptions.py
 Compares every code point with this Python's Unicode tables and with unicodedata2, which are of two versions, so that the

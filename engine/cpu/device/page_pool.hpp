@@ -1,0 +1,72 @@
+// Huge pages for buffers that are each too small for one.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "base/arith.hpp"
+#include "cpu/device/memory.hpp"
+
+namespace heed::cpu {
+
+class PagePool;
+
+// Memory of its own, or a part of a block that it shares with others and that lives as long as any of them.
+class PooledBuffer {
+ public:
+  // Replaces the content, which is not initialised. `pool` may be null. False when the host has no such memory.
+  bool allocate(uint64_t bytes, PagePool* pool);
+  std::byte* data() const { return data_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<const AlignedBuffer> block_;
+  std::byte* data_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+// Puts buffers one behind the other on blocks of huge pages. The weights of a small language model are hundreds of tensors of less
+// than one huge page each, and a token reads all of them: on small pages it takes up to a fourth longer. Thread-safe.
+class PagePool {
+ public:
+  // Null when the host has no such memory, or where blocks do not pay: for buffers that have huge pages of their own, and for the
+  // first ones, which may be all there are.
+  std::shared_ptr<const AlignedBuffer> place(uint64_t bytes, std::byte** data) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    seen_ += bytes;
+    if (bytes >= kHugePage || seen_ < kHugePage) return nullptr;
+    const uint64_t size = align_up(bytes, kAlignment);
+    if (block_ == nullptr || block_->bytes() - used_ < size) {
+      auto fresh = std::make_shared<AlignedBuffer>();
+      if (!fresh->allocate(kBlock)) return nullptr;
+      block_ = std::move(fresh);
+      used_ = 0;
+    }
+    *data = block_->data() + used_;
+    used_ += size;
+    return block_;
+  }
+
+ private:
+  static constexpr uint64_t kBlock = 4 * kHugePage;
+  std::mutex mutex_;
+  std::shared_ptr<const AlignedBuffer> block_;  // the last one
+  uint64_t used_ = 0, seen_ = 0;
+};
+
+inline bool PooledBuffer::allocate(uint64_t bytes, PagePool* pool) {
+  std::byte* data = nullptr;
+  std::shared_ptr<const AlignedBuffer> block = pool == nullptr ? nullptr : pool->place(bytes, &data);
+  if (block == nullptr) {
+    auto own = std::make_shared<AlignedBuffer>();
+    if (!own->allocate(bytes)) return false;
+    data = own->data();
+    block = std::move(own);
+  }
+  block_ = std::move(block);
+  data_ = data;
+  bytes_ = bytes;
+  return true;
+}
+
+}  // namespace heed::cpu

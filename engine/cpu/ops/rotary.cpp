@@ -1,0 +1,102 @@
+#include <utility>
+
+#include "cpu/ops/rows.hpp"
+
+namespace heed::cpu {
+namespace {
+
+// Cosine and sine of an angle in 2^-32 turns, by polynomials over an eighth of a turn to both sides of the nearest quarter.
+// They are off by at most 2^-23, as in shaders/rotary.comp.
+struct Turn {
+  float cos, sin;
+};
+Turn turn_of(uint32_t angle) {
+  const uint32_t quarter = (angle + 0x20000000u) >> 30;
+  const float a = static_cast<float>(static_cast<int32_t>(angle - (quarter << 30))) * (6.28318530718f / 4294967296.0f);
+  const float z = a * a;
+  const float s = a + a * z * (-0.166666552f + z * (0.008332178f + z * -0.000195172979f));
+  const float c = 1.0f - 0.5f * z + z * z * (0.0416666456f + z * (-0.00138873677f + z * 2.44384501e-05f));
+  const Turn turn = (quarter & 1) == 0 ? Turn{c, s} : Turn{-s, c};
+  return (quarter & 2) == 0 ? turn : Turn{-turn.cos, -turn.sin};
+}
+
+// The position of each row of x: given by a tensor, or counted along the axis before the last.
+struct Positions {
+  Operand given;
+  int64_t length, first;
+
+  Positions(const Pass& pass, const View& x)
+      : given(pass.input(in::kPositions)),
+        length(x.dim[x.rank - 2]),
+        first(pass.values.sizes[static_cast<size_t>(pass.node.as<RotaryAttrs>().first)]) {
+    if (given.valid()) given.view = broadcast_to(per_row(given.view), x);
+  }
+  int64_t of(int64_t row) const {
+    return given.valid() ? *given.at<const int32_t>(row_offset(given.view, row)) : first + row % length;
+  }
+};
+
+// Turns per position as fractions of 2^64, in two words each: position times them, modulo 2^64, are the angles.
+void fill_turns(const uint32_t* table, int64_t position, int64_t pairs, const CanonKernels* canon, Turn* turns) {
+  for (int64_t i = 0; i < pairs; ++i) {
+    const uint64_t each = uint64_t{table[2 * i]} << 32 | table[2 * i + 1];
+    const auto angle = static_cast<uint32_t>(static_cast<uint64_t>(position) * each >> 32);
+    if (canon != nullptr)
+      canon->turn(angle, &turns[i].cos, &turns[i].sin);
+    else
+      turns[i] = turn_of(angle);
+  }
+}
+
+void rotate(const Turn* turns, int64_t pairs, bool halves, const CanonKernels* canon, float* row) {
+  const int64_t step = halves ? 1 : 2, other = halves ? pairs : 1;
+  for (int64_t i = 0; i < pairs; ++i) {
+    float* const first = row + i * step;
+    if (canon != nullptr) {
+      canon->rotate(turns[i].cos, turns[i].sin, first, first + other);
+      continue;
+    }
+    const float a = first[0], b = first[other];
+    first[0] = a * turns[i].cos - b * turns[i].sin;
+    first[other] = b * turns[i].cos + a * turns[i].sin;
+  }
+}
+
+}  // namespace
+
+// Holds a row, and the turns of the pairs in it.
+ScratchNeed rotary_scratch(const ScratchQuery& query) { return row_scratch(query, query.node.outputs[0], 2); }
+
+void run_rotary(const Pass& pass) {
+  const auto& attrs = pass.node.as<RotaryAttrs>();
+  const Operand x = pass.input(in::kX), table = pass.input(in::kRotaryTable);
+  Operand out = pass.output();
+  const int64_t room = attrs.placed ? pass.values.sizes[static_cast<size_t>(attrs.room)] : 0;
+  const int64_t apart = attrs.placed ? std::exchange(out.view.stride[out.view.rank - 2], 0) : 0;
+  const Positions positions(pass, x.view);
+  const CanonKernels* const canon = pass.kernels.rows->canon;
+  const bool halves = attrs.pairs == RotaryPairs::Halves;
+  const int64_t n = row_length(out.view), pairs = table.view.dim[0];
+  pass.parallel(row_count(out.view), row_grain(n), [&](uint32_t worker, int64_t begin, int64_t end) {
+    float* const row = pass.scratch<float>(worker);
+    Turn* const turns = reinterpret_cast<Turn*>(row + row_pitch(n));
+    bool known = false;
+    for (int64_t r = begin, last = 0; r < end; ++r) {
+      const int64_t position = positions.of(r);
+      if (attrs.placed && (position < 0 || position >= room)) {
+        if (position >= room) pass.fault.report(static_cast<uint64_t>(r * n));
+        continue;
+      }
+      // Heads of one token, where they are neighbours, turn alike.
+      if (!known || position != last) fill_turns(table.at<const uint32_t>(0), position, pairs, canon, turns);
+      known = true;
+      last = position;
+      load_copy(x, row_offset(x.view, r), row_stride(x.view), n, row);
+      if (canon != nullptr) canon->flush(row, row, n);
+      rotate(turns, pairs, halves, canon, row);
+      store(out, row_offset(out.view, r) + position * apart, row_stride(out.view), n, row);
+    }
+  });
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,222 @@
+// Graph calls: dropout, embedding, positional encoding, elementwise, mean, concat.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "graph/build/build.hpp"
+#include "graph/build/op_softmax.hpp"
+
+namespace heed {
+
+using detail::Build;
+
+Tensor Graph::dropout(Tensor x, float p, std::optional<uint32_t> stream) {
+  Build build(*data_, "dropout");
+  if (!build.needs({x})) return {};
+  const TensorInfo info = build.info(x);
+  if (!is_float(info.dtype))
+    return build.fail(Status::DTypeMismatch, format("%s: f32, f16 or bf16 is needed", build.text(x).c_str()));
+  if (!(p >= 0.0f && p < 1.0f))
+    return build.fail(Status::InvalidArgument, format("p is %g; it must be in [0, 1)", static_cast<double>(p)));
+  const uint32_t own_stream = data_->dropout_streams++;
+  const Tensor result = build.add_like(info, info.dtype);
+  build.add_node(Op::Dropout, {x}, result, DropoutAttrs{p, stream.value_or(own_stream)});
+  return result;
+}
+
+Tensor Graph::embedding(Tensor table, Tensor ids, std::optional<DType> dtype) {
+  Build build(*data_, "embedding");
+  if (!build.needs_of_any_type({table}) || !build.needs({ids})) return {};
+  const TensorInfo t = build.info(table), i = build.info(ids);
+  if (t.rank != 2 || i.rank < 1 || i.rank >= kMaxRank)
+    return build.fail(Status::ShapeMismatch, format("table %s, ids %s; [V, C] and rank 1 to %d are needed",
+                                                    build.text(table).c_str(), build.text(ids).c_str(), kMaxRank - 1));
+  if ((!is_float(t.dtype) && !is_quantized(t.dtype)) || i.dtype != DType::I32)
+    return build.fail(Status::DTypeMismatch, format("table %s must be f32, f16, bf16 or quantized, ids %s must be i32",
+                                                    build.text(table).c_str(), build.text(ids).c_str()));
+  if (!build.has_whole_rows(t, table)) return {};
+  const DType to = dtype.value_or(t.dtype == DType::F16 ? DType::F16 : DType::F32);
+  if (!is_float(to))
+    return build.fail(Status::DTypeMismatch, format("a result of %s; f32, f16 or bf16 is needed", to_string(to)));
+  TensorInfo out = i;
+  out.dims[static_cast<size_t>(out.rank++)] = t.dims[1];
+  const Tensor dense_ids = build.contiguous(ids), dense_table = build.contiguous(table);
+  const Tensor result = build.add_like(out, to);
+  build.add_node(Op::Embedding, {dense_table, dense_ids}, result, EmptyAttrs{});
+  return result;
+}
+
+namespace {
+
+// PE(pos, 2i) = sin(pos / 10000^(2i/C)), PE(pos, 2i+1) = cos of the same.
+void fill_sinusoidal(int64_t positions, int64_t width, float* table) {
+  for (int64_t pos = 0; pos < positions; ++pos) {
+    for (int64_t i = 0; i < width; i += 2) {
+      const double angle = static_cast<double>(pos) *
+                           std::exp(static_cast<double>(i) * (-std::log(10000.0) / static_cast<double>(width)));
+      table[pos * width + i] = static_cast<float>(std::sin(angle));
+      table[pos * width + i + 1] = static_cast<float>(std::cos(angle));
+    }
+  }
+}
+
+}  // namespace
+
+Tensor Graph::positional_encoding(Tensor x) {
+  Build build(*data_, "positional_encoding");
+  if (!build.needs({x})) return {};
+  const TensorInfo info = build.info(x);
+  if (info.rank < 2 || !is_float(info.dtype))
+    return build.fail(Status::ShapeMismatch,
+                      format("%s: f32, f16 or bf16 [..., S, C] is needed", build.text(x).c_str()));
+  const SizeId position = build.dim_from_end(info, 1), channel = build.dim_from_end(info, 0);
+  const int64_t width = build.max_of(channel), positions = build.max_of(position);
+  if (!data_->sizes.is_constant(channel) || width % 2 != 0)
+    return build.fail(Status::ShapeMismatch, format("%s: an even number of channels is needed", build.text(x).c_str()));
+  constexpr int64_t kMostValues = int64_t{1} << 28;  // a table of 1 GiB
+  if (positions > kMostValues / width)
+    return build.fail(Status::InvalidArgument, format("%s: the table would be too large", build.text(x).c_str()));
+  const std::string name =
+      format("positional_encoding/%lld/%lld", static_cast<long long>(positions), static_cast<long long>(width));
+  Tensor table = build.shared_table(name, {positions, width}, DType::F32, positions * width, [&](std::byte* memory) {
+    fill_sinusoidal(positions, width, reinterpret_cast<float*>(memory));
+  });
+  if (!table.valid()) return {};
+  table = slice(table, 0, 0, build.dim_of(position));
+  if (info.dtype != DType::F32) table = cast(table, info.dtype);
+  return add(x, table);
+}
+
+namespace {
+
+Tensor binary(Build& build, Tensor a, Tensor b, ElementwiseAttrs::Kind kind) {
+  if (!build.needs({a, b})) return {};
+  const TensorInfo ia = build.info(a), ib = build.info(b);
+  const bool whole = kind == ElementwiseAttrs::Kind::Add && ia.dtype == DType::I32;
+  if (ia.dtype != ib.dtype || !(is_float(ia.dtype) || whole))
+    return build.fail(Status::DTypeMismatch,
+                      format("%s and %s: the same one of f32, f16 and bf16%s is needed", build.text(a).c_str(),
+                             build.text(b).c_str(), kind == ElementwiseAttrs::Kind::Add ? ", or i32," : ""));
+  TensorInfo out;
+  if (!build.broadcast(ia, ib, &out))
+    return build.fail(Status::ShapeMismatch,
+                      format("%s and %s do not broadcast", build.text(a).c_str(), build.text(b).c_str()));
+  const Tensor result = build.add_like(out, ia.dtype);
+  ElementwiseAttrs attrs;
+  attrs.kind = kind;
+  build.add_node(Op::Elementwise, {a, b}, result, attrs);
+  return result;
+}
+
+Tensor unary(Build& build, Tensor x, DType to, const ElementwiseAttrs& attrs) {
+  if (!build.needs({x})) return {};
+  const TensorInfo info = build.info(x);
+  if (!is_float(info.dtype) || !is_float(to))
+    return build.fail(Status::DTypeMismatch,
+                      format("%s to %s: f32, f16 or bf16 is needed", build.text(x).c_str(), to_string(to)));
+  const Tensor result = build.add_like(info, to);
+  build.add_node(Op::Elementwise, {x}, result, attrs);
+  return result;
+}
+
+}  // namespace
+
+Tensor Graph::add(Tensor a, Tensor b) {
+  Build build(*data_, "add");
+  return binary(build, a, b, ElementwiseAttrs::Kind::Add);
+}
+Tensor Graph::mul(Tensor a, Tensor b) {
+  Build build(*data_, "mul");
+  return binary(build, a, b, ElementwiseAttrs::Kind::Mul);
+}
+Tensor Graph::scale(Tensor x, float factor) {
+  Build build(*data_, "scale");
+  ElementwiseAttrs attrs;
+  attrs.scale = factor;
+  return unary(build, x, dtype(x), attrs);
+}
+Tensor Graph::activation(Tensor x, Activation kind) {
+  Build build(*data_, "activation");
+  if (kind > Activation::Tanh && build.needs({x}))
+    return build.fail(Status::InvalidArgument, format("kind %d is none", static_cast<int>(kind)));
+  if (kind == Activation::None) return build.needs({x}) ? x : Tensor{};
+  ElementwiseAttrs attrs;
+  attrs.activation = kind;
+  return unary(build, x, dtype(x), attrs);
+}
+Tensor Graph::cast(Tensor x, DType to) {
+  Build build(*data_, "cast");
+  if (!build.needs({x})) return {};
+  return dtype(x) == to ? x : unary(build, x, to, {});
+}
+
+Tensor Graph::mean(Tensor x, int axis, Mask mask) {
+  Build build(*data_, "mean");
+  if (!build.needs({x}) || !build.allows({mask.tensor})) return {};
+  const TensorInfo info = build.info(x);
+  const int counted = build.axis_of(axis, info.rank);
+  if (counted < 0) return {};
+  if (!is_float(info.dtype) || info.rank < 2)
+    return build.fail(Status::DTypeMismatch,
+                      format("%s: f32, f16 or bf16 of rank 2 or more is needed", build.text(x).c_str()));
+  if (mask.tensor.valid()) {
+    if (!detail::has_meaning(mask)) return build.fail(Status::InvalidArgument, "the mask's meaning is none");
+    const TensorInfo& m = build.info(mask.tensor);
+    if (m.dtype != DType::U8)
+      return build.fail(Status::DTypeMismatch, format("mask %s must be u8", build.text(mask.tensor).c_str()));
+    if (counted != 1 || m.rank != 2 || m.dims[0] != info.dims[0] || m.dims[1] != info.dims[1])
+      return build.fail(Status::ShapeMismatch, format("mask %s for axis %d of %s; [B, S] for axis 1 is needed",
+                                                      build.text(mask.tensor).c_str(), axis, build.text(x).c_str()));
+  }
+  TensorInfo out = info;
+  for (int i = counted; i + 1 < info.rank; ++i)
+    out.dims[static_cast<size_t>(i)] = info.dims[static_cast<size_t>(i + 1)];
+  --out.rank;
+  const Tensor dense = build.contiguous(x);
+  const Tensor dense_mask = mask.tensor.valid() ? build.contiguous(mask.tensor) : Tensor{};
+  const Tensor result = build.add_like(out, info.dtype);
+  build.add_node(Op::Mean, {dense, dense_mask}, result, MeanAttrs{counted, mask.meaning});
+  return result;
+}
+
+Tensor Graph::concat(std::initializer_list<Tensor> parts, int axis) {
+  return concat(std::span<const Tensor>(parts.begin(), parts.size()), axis);
+}
+
+Tensor Graph::concat(std::span<const Tensor> parts, int axis) {
+  Build build(*data_, "concat");
+  if (build.failed()) return {};
+  if (parts.empty()) return build.fail(Status::InvalidArgument, "no parts were given");
+  // Nodes hold kMaxInputs tensors; more parts are joined in groups.
+  if (parts.size() > kMaxInputs) {
+    std::vector<Tensor> groups;
+    for (size_t i = 0; i < parts.size(); i += kMaxInputs)
+      groups.push_back(concat(parts.subspan(i, std::min<size_t>(kMaxInputs, parts.size() - i)), axis));
+    return concat(groups, axis);
+  }
+  for (Tensor part : parts)
+    if (!build.needs({part})) return {};
+  TensorInfo out = build.info(parts[0]);
+  const int counted = build.axis_of(axis, out.rank);
+  if (counted < 0) return {};
+  const auto at = static_cast<size_t>(counted);
+  std::array<Tensor, kMaxInputs> inputs{};
+  inputs[0] = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    TensorInfo part = build.info(parts[i]);
+    const SizeId size = part.dims[at];
+    part.dims[at] = out.dims[at];
+    if (part.dtype != out.dtype || !build.same_shape(part, out))
+      return build.fail(part.dtype != out.dtype ? Status::DTypeMismatch : Status::ShapeMismatch,
+                        format("%s and %s cannot be joined along axis %d", build.text(parts[0]).c_str(),
+                               build.text(parts[i]).c_str(), axis));
+    out.dims[at] = data_->sizes.add(out.dims[at], size);
+    inputs[i] = parts[i];
+  }
+  if (parts.size() == 1) return parts[0];
+  const Tensor result = build.add_like(out, out.dtype);
+  build.add_node(Op::Concat, {}, result, ConcatAttrs{counted}).inputs = inputs;
+  return result;
+}
+
+}  // namespace heed

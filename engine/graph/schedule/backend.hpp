@@ -1,0 +1,132 @@
+// Devices, plans and weights as the public handles see them. engine/vulkan and engine/cpu implement them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <heed/device.hpp>
+#include <heed/plan.hpp>
+
+#include "graph/schedule/schedule.hpp"
+#include "graph/schedule/state.hpp"
+
+namespace heed::detail {
+
+class WeightsImpl {
+ public:
+  virtual ~WeightsImpl() = default;
+  virtual uint64_t bytes() const = 0;
+  virtual const DeviceImpl* device() const = 0;
+
+  struct Entry {
+    std::string name;
+    DType dtype = DType::F32;
+    std::vector<int64_t> shape;
+    uint64_t offset = 0;  // bytes into the weights' memory
+    uint64_t bytes = 0;   // rounded up to 4
+  };
+  // Null if there is no such tensor.
+  const Entry* find(std::string_view name) const;
+
+  std::vector<Entry> entries;  // sorted by name
+};
+
+// Sizes, checks (duplicate names, sizes that do not match the data, dtypes that cannot be stored) and places
+// the tensors of an upload; shared by all devices. Fills `entries` sorted by name and `order` (entry -> source).
+Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
+                     const Log& log, std::vector<WeightsImpl::Entry>* entries, std::vector<size_t>* order,
+                     uint64_t* bytes);
+// Writes one source tensor as its entry's dtype.
+void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target);
+
+// Finds the weights of a schedule; names what is missing or misshapen. found[i] belongs to schedule.weights[i].
+Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const DeviceImpl* device, const Log& log,
+                     std::vector<const WeightsImpl::Entry*>* found);
+
+// Bytes from the first to behind the last weight that a pass reads; weights[i] belongs to schedule.weights[i].
+struct WeightSpan {
+  uint64_t begin = UINT64_MAX, end = 0;
+};
+WeightSpan span_of_weights(const Schedule& schedule, const Node& pass,
+                           std::span<const WeightsImpl::Entry* const> weights);
+
+// Finds the host's buffer of every input and output of a schedule and checks names, types and sizes at the
+// given sizes. found[0..inputs) then outputs; every one must be given. Allocates only to log a failure.
+Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffers, const RunValues& values,
+                     const Log& log, std::span<const HostBuffer*> found);
+
+class PlanImpl {
+ public:
+  virtual ~PlanImpl() = default;
+  virtual Backend backend() const = 0;
+  virtual const Log& host_log() const = 0;
+  virtual Status run(std::span<const HostBuffer> buffers, std::span<const ExtentValue> extents,
+                     const RunOptions& options) = 0;
+  // Does what run does, up to where it would wait. `buffers` and their memory must stay until finish.
+  virtual Status start(std::span<const HostBuffer>, std::span<const ExtentValue>, const RunOptions&) {
+    return Status::Unsupported;
+  }
+  // Whether finish would not wait for the run that was started. Beyond the run's time limit it would not wait long.
+  virtual bool ended() { return true; }
+  // Waits for the run that was started, and does the rest of run.
+  virtual Status finish() { return Status::Ok; }
+  // Each later run sets all bits of outputs and scratch before its passes. Device memory may still hold the right results of
+  // an earlier plan, which would hide a kernel that writes nothing.
+  virtual void spoil_before_runs() {}
+  virtual uint64_t state_bytes() const = 0;
+  // The State's memory is the device's own if `memory` is null, else *memory.
+  virtual Status make_state(const std::span<std::byte>* memory, std::shared_ptr<StateImpl>* state) = 0;
+  virtual uint64_t scratch_bytes() const = 0;
+  virtual uint64_t weight_bytes() const = 0;
+  // Devices without pipelines are always ready.
+  virtual uint32_t pipeline_count() const { return 0; }
+  virtual std::vector<PipelineInfo> pipelines() const { return {}; }
+  virtual Status prepare(uint32_t) { return Status::InvalidArgument; }
+  virtual bool ready() const { return true; }
+  virtual std::vector<PassInfo> passes() const = 0;
+  virtual Status timings(std::vector<PassTime>* times, uint32_t slot) const = 0;
+
+  std::atomic<bool> running{false};  // set by Plan::run, and by Plan::start until the run is done
+};
+
+class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
+ public:
+  virtual ~DeviceImpl() = default;
+  virtual Backend backend() const = 0;
+  virtual const DeviceInfo& info() const = 0;
+  virtual const Log& log() const = 0;
+  virtual uint64_t weight_alignment() const = 0;
+  virtual ScheduleOptions schedule_options() const = 0;
+  // Bytes of scratch that the plans of this device share.
+  virtual uint64_t scratch_bytes() const { return 0; }
+  virtual Status upload(std::span<const HostTensor> tensors, const UploadOptions& options,
+                        std::shared_ptr<WeightsImpl>* weights) = 0;
+  virtual Status compile(Schedule&& schedule, std::shared_ptr<WeightsImpl> weights, const CompileOptions& options,
+                         std::shared_ptr<PlanImpl>* plan) = 0;
+  // Devices without pipelines give an empty blob.
+  virtual Status pipeline_cache(std::vector<std::byte>* blob) const {
+    blob->clear();
+    return Status::Ok;
+  }
+
+  // For the self-test. Devices without kernels have nothing to test.
+  virtual uint64_t self_test_key() const { return 0; }  // differs if device, driver or a kernel does
+  virtual std::vector<std::string> kernel_names() const { return {}; }
+  virtual std::vector<std::string> disabled_kernels() const { return {}; }
+  // From now on compile does without these. No other thread may compile meanwhile.
+  virtual void disable_kernels(std::span<const std::string>) {}
+  // The same device again, after this one was lost. Unsupported if heed did not open it.
+  virtual Status reopen(std::shared_ptr<DeviceImpl>*) const { return Status::Unsupported; }
+  // Whether passes may store results of this type.
+  virtual bool supports(DType) const { return true; }
+  enum class Tested : uint8_t { Unknown, Passed, Failed };
+  // The verdict of a self-test at an earlier start.
+  virtual Tested tested() const { return Tested::Unknown; }
+  // Whether the device was lost because a run exceeded its time limit.
+  virtual bool timed_out() const { return false; }
+};
+
+}  // namespace heed::detail

@@ -1,0 +1,211 @@
+// Finds a plan's weights and buffers by name, and places weights, for all devices.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+#include "base/arith.hpp"
+#include "base/blocks.hpp"
+#include "base/find.hpp"
+#include "base/float_environment.hpp"
+#include "base/half.hpp"
+#include "base/logging.hpp"
+#include "graph/schedule/backend.hpp"
+
+namespace heed::detail {
+namespace {
+
+Status check_source(const HostTensor& tensor, const Log& log, int64_t* elements) {
+  const std::string name(tensor.name);
+  if (tensor.name.empty()) return fail(log, Status::InvalidArgument, "upload: a tensor has no name");
+  if (block_of(tensor.dtype).elements == 0)
+    return fail(log, Status::InvalidArgument,
+                format("upload: '%s' is of type %d, which is none", name.c_str(), static_cast<int>(tensor.dtype)));
+  *elements = 1;
+  bool fits = tensor.shape.size() <= static_cast<size_t>(kMaxRank);
+  for (int64_t dim : tensor.shape) fits = fits && dim >= 1 && checked_mul(*elements, dim, elements);
+  if (!fits || *elements > INT64_MAX / 16)
+    return fail(log, Status::InvalidArgument,
+                format("upload: '%s' has shape %s; up to %d dims of at least 1 are supported", name.c_str(),
+                       shape_text(tensor.shape).c_str(), kMaxRank));
+  const TypeBlock block = block_of(tensor.dtype);
+  if (is_quantized(tensor.dtype) && (tensor.shape.empty() || tensor.shape.back() % block.elements != 0))
+    return fail(log, Status::ShapeMismatch,
+                format("upload: '%s' %s %s: rows are no whole blocks of %lld", name.c_str(), to_string(tensor.dtype),
+                       shape_text(tensor.shape).c_str(), static_cast<long long>(block.elements)));
+  const uint64_t needed = bytes_of(tensor.dtype, static_cast<uint64_t>(*elements));
+  if (needed == tensor.data.size()) return Status::Ok;
+  return fail(log, Status::ShapeMismatch,
+              format("upload: '%s' %s %s needs %llu bytes, %zu were given", name.c_str(), to_string(tensor.dtype),
+                     shape_text(tensor.shape).c_str(), static_cast<unsigned long long>(needed), tensor.data.size()));
+}
+
+DType stored_as(const HostTensor& tensor, const UploadOptions& options) {
+  if (options.keep_dtype || !(is_float(tensor.dtype) || is_quantized(tensor.dtype))) return tensor.dtype;
+  return options.only_matrices && tensor.shape.size() < 2 ? DType::F32 : options.dtype;
+}
+
+// Writes the values of quantized blocks as a floating-point type, some at a time.
+void write_widened(const HostTensor& from, DType type, std::byte* target) {
+  constexpr int64_t kSome = 2048;
+  float values[kSome];
+  const TypeBlock block = block_of(from.dtype);
+  const int64_t blocks = static_cast<int64_t>(from.data.size()) / block.bytes;
+  for (int64_t done = 0, count = 0; done < blocks; done += count) {
+    count = std::min(kSome / block.elements, blocks - done);
+    widen_blocks(from.dtype, from.data.data() + done * block.bytes, count, values);
+    const auto elements = static_cast<size_t>(count * block.elements);
+    convert_floats(values, DType::F32, target, type, elements);
+    target += elements * size_of(type);
+  }
+}
+
+}  // namespace
+
+const WeightsImpl::Entry* WeightsImpl::find(std::string_view name) const {
+  return find_by_name(std::span<const Entry>(entries), name);
+}
+
+Status place_weights(std::span<const HostTensor> tensors, const UploadOptions& options, uint64_t alignment,
+                     const Log& log, std::vector<WeightsImpl::Entry>* entries, std::vector<size_t>* order,
+                     uint64_t* bytes) {
+  if (!options.keep_dtype && !is_float(options.dtype))
+    return fail(log, Status::InvalidArgument,
+                format("upload: tensors are converted to f32, f16 or bf16, not to %s", to_string(options.dtype)));
+  order->resize(tensors.size());
+  std::iota(order->begin(), order->end(), size_t{0});
+  std::sort(order->begin(), order->end(), [&](size_t a, size_t b) { return tensors[a].name < tensors[b].name; });
+  entries->clear();
+  *bytes = 0;
+  for (size_t index : *order) {
+    const HostTensor& tensor = tensors[index];
+    int64_t elements = 0;
+    const Status status = check_source(tensor, log, &elements);
+    if (status != Status::Ok) return status;
+    if (!entries->empty() && entries->back().name == tensor.name)
+      return fail(log, Status::InvalidArgument, "upload: '" + entries->back().name + "' is given twice");
+    WeightsImpl::Entry entry;
+    entry.name = tensor.name;
+    entry.dtype = stored_as(tensor, options);
+    entry.shape.assign(tensor.shape.begin(), tensor.shape.end());
+    entry.offset = align_up(*bytes, alignment);
+    entry.bytes = align_up<uint64_t>(bytes_of(entry.dtype, static_cast<uint64_t>(elements)), 4);
+    *bytes = entry.offset + entry.bytes;
+    entries->push_back(std::move(entry));
+  }
+  return Status::Ok;
+}
+
+void convert_weight(const HostTensor& from, const WeightsImpl::Entry& to, std::byte* target) {
+  const UsualFloats floats;
+  if (from.dtype == to.dtype)
+    std::memcpy(target, from.data.data(), from.data.size());
+  else if (is_quantized(from.dtype))
+    write_widened(from, to.dtype, target);
+  else
+    convert_floats(from.data.data(), from.dtype, target, to.dtype, from.data.size() / size_of(from.dtype));
+}
+
+Status match_weights(const Schedule& schedule, const WeightsImpl* weights, const DeviceImpl* device, const Log& log,
+                     std::vector<const WeightsImpl::Entry*>* found) {
+  found->clear();
+  if (weights != nullptr && weights->device() != device)
+    return fail(log, Status::InvalidArgument, "compile: the weights were uploaded to another device");
+  for (const NamedTensor& wanted : schedule.weights) {
+    const TensorInfo& info = schedule.tensors[wanted.tensor];
+    const std::vector<int64_t> shape = schedule.max_shape(info);
+    const WeightsImpl::Entry* entry = weights == nullptr ? nullptr : weights->find(wanted.name);
+    if (entry == nullptr)
+      return fail(log, Status::MissingWeight,
+                  format("compile: there is no weight '%s' (%s %s is needed)", wanted.name.c_str(),
+                         to_string(info.dtype), shape_text(shape).c_str()));
+    if (entry->shape != shape || entry->dtype != info.dtype)
+      return fail(
+          log, entry->shape != shape ? Status::ShapeMismatch : Status::DTypeMismatch,
+          format("compile: weight '%s' is %s %s; the graph says %s %s", wanted.name.c_str(), to_string(entry->dtype),
+                 shape_text(entry->shape).c_str(), to_string(info.dtype), shape_text(shape).c_str()));
+    found->push_back(entry);
+  }
+  return Status::Ok;
+}
+
+namespace {
+
+Status check_buffer(const HostBuffer& buffer, const NamedTensor& wanted, DType dtype, uint64_t needed, bool is_output,
+                    const Log& log) {
+  if (buffer.dtype && *buffer.dtype != dtype)
+    return fail(log, Status::DTypeMismatch,
+                format("run: '%s' is %s; a buffer of %s was given", wanted.name.c_str(), to_string(dtype),
+                       to_string(*buffer.dtype)));
+  const bool other_kind = dtype == DType::F32 ? buffer.is_integer : buffer.is_float;
+  if (!buffer.raw && (buffer.element_bytes != size_of(dtype) || other_kind))
+    return fail(log, Status::DTypeMismatch,
+                format("run: '%s' is %s; a buffer of %zu-byte%s elements was given", wanted.name.c_str(),
+                       to_string(dtype), buffer.element_bytes,
+                       buffer.is_float     ? " float"
+                       : buffer.is_integer ? " integer"
+                                           : ""));
+  if (buffer.bytes < needed)
+    return fail(log, Status::BufferTooSmall,
+                format("run: '%s' needs %llu bytes, the buffer has %zu", wanted.name.c_str(),
+                       static_cast<unsigned long long>(needed), buffer.bytes));
+  if (buffer.data == nullptr) return fail(log, Status::InvalidArgument, "run: '" + wanted.name + "' is null");
+  if (is_output && !buffer.writable)
+    return fail(log, Status::InvalidArgument, "run: output '" + wanted.name + "' was given as const memory");
+  return Status::Ok;
+}
+
+Status check_outputs_apart(const Schedule& schedule, std::span<const HostBuffer* const> outputs,
+                           const RunValues& values, const Log& log) {
+  const auto begin = [&](size_t i) { return static_cast<const std::byte*>(outputs[i]->data); };
+  const auto end = [&](size_t i) { return begin(i) + schedule.buffer_bytes(schedule.inputs.size() + i, values.sizes); };
+  for (size_t i = 1; i < outputs.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (std::less<>()(begin(i), end(j)) && std::less<>()(begin(j), end(i)))
+        return fail(log, Status::InvalidArgument,
+                    format("run: outputs '%s' and '%s' overlap", schedule.outputs[j].name.c_str(),
+                           schedule.outputs[i].name.c_str()));
+  return Status::Ok;
+}
+
+}  // namespace
+
+WeightSpan span_of_weights(const Schedule& schedule, const Node& pass,
+                           std::span<const WeightsImpl::Entry* const> weights) {
+  WeightSpan span;
+  for (const Tensor input : pass.inputs) {
+    if (!input.valid() || schedule.placement(input).space != Placement::Space::Weight) continue;
+    const WeightsImpl::Entry& entry = *weights[schedule.placement(input).slot];
+    span.begin = std::min(span.begin, entry.offset);
+    span.end = std::max(span.end, entry.offset + entry.bytes);
+  }
+  return span;
+}
+
+Status match_buffers(const Schedule& schedule, std::span<const HostBuffer> buffers, const RunValues& values,
+                     const Log& log, std::span<const HostBuffer*> found) {
+  const size_t inputs = schedule.inputs.size();
+  std::fill(found.begin(), found.end(), nullptr);
+  for (const HostBuffer& buffer : buffers) {
+    size_t i = 0;
+    while (i < found.size() && schedule.buffer(i).name != buffer.name) ++i;
+    if (i == found.size())
+      return fail(log, Status::NotFound, "run: the plan has no input or output '" + std::string(buffer.name) + "'");
+    if (found[i] != nullptr)
+      return fail(log, Status::InvalidArgument, "run: '" + std::string(buffer.name) + "' is given twice");
+    const NamedTensor& wanted = schedule.buffer(i);
+    const TensorInfo& info = schedule.tensors[wanted.tensor];
+    const Status status =
+        check_buffer(buffer, wanted, info.dtype, schedule.buffer_bytes(i, values.sizes), i >= inputs, log);
+    if (status != Status::Ok) return status;
+    found[i] = &buffer;
+  }
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i] == nullptr)
+      return fail(
+          log, Status::MissingBuffer,
+          format("run: %s '%s' was not given", i < inputs ? "input" : "output", schedule.buffer(i).name.c_str()));
+  return check_outputs_apart(schedule, found.subspan(inputs), values, log);
+}
+
+}  // namespace heed::detail

@@ -1,0 +1,242 @@
+#include "graph/schedule/schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/arith.hpp"
+#include "base/logging.hpp"
+#include "graph/build/build.hpp"
+#include "graph/rewrite/rewrites.hpp"
+
+namespace heed {
+namespace {
+
+using detail::Dataflow;
+using detail::GraphData;
+using detail::NamedTensor;
+using detail::ScratchItem;
+
+// More than any machine has memory for, yet products with the sizes of tiles and elements cannot wrap.
+constexpr int64_t kMostElements = int64_t{1} << 44;
+
+class Planner {
+ public:
+  Planner(GraphData graph, const ScheduleOptions& options, const Log& log)
+      : graph_(std::move(graph)), options_(options), log_(log) {}
+
+  Status run(Schedule* schedule) {
+    const bool writes_states = std::any_of(graph_.states.begin(), graph_.states.end(), [&](const NamedTensor& state) {
+      return graph_.tensors[state.tensor].writes != 0;
+    });
+    if (graph_.outputs.empty() && !writes_states)
+      return fail(log_, Status::InvalidGraph, "compile: the graph has no output, and writes no state");
+    detail::remove_idle_dropout(&graph_, options_.training);
+    detail::remove_dead_nodes(&graph_);
+    detail::lower_attention(&graph_, options_);
+    detail::isolate_outputs(&graph_);
+    if (options_.reproducible) detail::widen_activations(&graph_);
+    detail::fuse(&graph_, options_);
+    detail::fuse_gradients(&graph_);
+    detail::write_in_place(&graph_, options_, detail::Products::Whole);
+    detail::project(&graph_, options_);
+    detail::write_in_place(&graph_, options_, detail::Products::PerHead);
+    detail::spread_rows(&graph_, options_.colliding_pitch);
+    evaluate_maxima();
+    Status status = check_sizes();
+    if (status != Status::Ok) return status;
+    add_workspaces();
+    count_elements();
+    status = place();
+    if (status == Status::Ok) finish(schedule);
+    return status;
+  }
+
+ private:
+  void evaluate_maxima() {
+    std::vector<int64_t> maxima;
+    for (const auto& extent : graph_.extents) maxima.push_back(extent.max);
+    max_values_.resize(graph_.sizes.count());
+    graph_.sizes.evaluate(maxima, max_values_);  // overflow shows as INT64_MAX in the sizes of the tensor it is in
+  }
+
+  // A view counts the elements that it shows, even if it shows stored elements several times.
+  Status check_sizes() {
+    Status status = Status::Ok;
+    const auto check = [&](Tensor tensor) {
+      if (status != Status::Ok || !tensor.valid() || is_possible(graph_.tensors[tensor.id])) return;
+      status = too_large(graph_.tensors[tensor.id].storage);
+    };
+    for (const Node& node : graph_.nodes) {
+      std::for_each(node.inputs.begin(), node.inputs.end(), check);
+      std::for_each(node.outputs.begin(), node.outputs.end(), check);
+    }
+    return status;
+  }
+
+  bool is_possible(const TensorInfo& info) const {
+    int64_t elements = 1;
+    for (size_t i = 0; i < static_cast<size_t>(info.rank); ++i)
+      if (!checked_mul(elements, max_values_[static_cast<size_t>(info.dims[i])], &elements)) return false;
+    return elements <= kMostElements;
+  }
+
+  Status too_large(uint32_t storage) {
+    return fail(log_, Status::InvalidGraph,
+                "compile: " + name_of(storage) + " has more elements than can be addressed");
+  }
+
+  void add_workspaces() {
+    if (options_.workspace == nullptr) return;
+    detail::Build build(graph_, "compile");
+    for (Node& node : graph_.nodes) {
+      if (options_.reproducible && node.op == Op::Matmul) continue;  // which is not split then
+      const int64_t elements = options_.workspace(options_.context, graph_, max_values_, node);
+      if (elements == 0) continue;
+      TensorInfo info;
+      info.rank = 1;
+      info.dims[0] = graph_.sizes.constant(elements);
+      node.workspace = build.add_like(info, DType::F32);
+    }
+    evaluate_maxima();
+  }
+
+  Status measure(uint32_t storage, Placement* placement) {
+    const int64_t elements = max_values_[static_cast<size_t>(placement->elements)];
+    if (elements > INT64_MAX / 16) return too_large(storage);
+    placement->bytes = align_up<uint64_t>(bytes_of(graph_.tensors[storage].dtype, static_cast<uint64_t>(elements)), 4);
+    if (placement->bytes > options_.max_tensor_bytes)
+      return fail(log_, Status::Unsupported,
+                  format("compile: %s needs %llu bytes; this device binds at most %llu bytes as one tensor",
+                         name_of(storage).c_str(), static_cast<unsigned long long>(placement->bytes),
+                         static_cast<unsigned long long>(options_.max_tensor_bytes)));
+    return Status::Ok;
+  }
+
+  std::string name_of(uint32_t storage) {
+    detail::Build build(graph_, "compile");
+    std::string text = build.text({storage});
+    if (!graph_.tensors[storage].name.empty()) return text;
+    for (const Node& node : graph_.nodes)
+      for (const auto& [tensor, what] : {std::pair{node.outputs[0], "result"},
+                                         {node.outputs[1], "result"},
+                                         {node.outputs[2], "result"},
+                                         {node.outputs[3], "result"},
+                                         {node.workspace, "workspace"}})
+        if (tensor.id == storage) return std::string(what) + " of " + node.label + " " + text;
+    return text;
+  }
+
+  void place_named(const std::vector<NamedTensor>& list, Placement::Space space) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      Placement& placement = placements_[graph_.tensors[list[i].tensor].storage];
+      placement.space = space;
+      placement.slot = static_cast<uint32_t>(i);
+    }
+  }
+
+  // Counts the elements of every tensor that has memory of its own. Rows may lie apart in it, but the first axis is the
+  // outermost.
+  void count_elements() {
+    placements_.assign(graph_.tensors.size(), {});
+    for (size_t s = 0; s < placements_.size(); ++s) {
+      const TensorInfo& info = graph_.tensors[s];
+      if (info.storage != s) continue;
+      placements_[s].elements =
+          info.rank == 0 ? graph_.sizes.constant(1) : graph_.sizes.mul(info.strides[0], info.dims[0]);
+    }
+    evaluate_maxima();  // the products are new sizes
+  }
+
+  Status place() {
+    // Only what the passes use is asked of the host and the device.
+    const Dataflow flow(graph_);
+    const auto unused = [&](uint32_t tensor) { return flow.readers(graph_.tensors[tensor].storage).empty(); };
+    std::erase_if(graph_.weights, [&](const NamedTensor& t) { return unused(t.tensor); });
+    std::erase_if(graph_.constants, [&](const detail::ConstantInfo& c) { return unused(c.tensor); });
+    std::erase_if(graph_.states, [&](const NamedTensor& t) { return unused(t.tensor) && flow.producer[t.tensor] < 0; });
+    std::sort(graph_.states.begin(), graph_.states.end(),
+              [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
+    place_named(graph_.inputs, Placement::Space::Input);
+    place_named(graph_.weights, Placement::Space::Weight);
+    place_named(graph_.outputs, Placement::Space::Output);
+    place_named(graph_.states, Placement::Space::State);
+    for (size_t i = 0; i < graph_.constants.size(); ++i) {
+      Placement& placement = placements_[graph_.constants[i].tensor];
+      placement.space = Placement::Space::Constant;
+      placement.slot = static_cast<uint32_t>(i);
+    }
+    std::vector<ScratchItem> items;
+    std::vector<uint32_t> storages;
+    Status status = Status::Ok;
+    for (uint32_t s = 0; s < graph_.tensors.size() && status == Status::Ok; ++s) {
+      Placement& placement = placements_[s];
+      if (placement.space == Placement::Space::None && flow.producer[s] < 0) continue;
+      status = measure(s, &placement);
+      if (placement.space != Placement::Space::None) continue;
+      placement.space = Placement::Space::Scratch;
+      items.push_back(life(flow, s, placement.bytes));
+      storages.push_back(s);
+    }
+    if (status != Status::Ok) return status;
+    // Sums are checked after each tensor, and one more cannot make them wrap.
+    constexpr uint64_t kMost = uint64_t{1} << 62;
+    uint64_t together = 0, stays = 0;
+    for (const ScratchItem& item : items) {
+      together += item.bytes;
+      if (together > kMost)
+        return fail(log_, Status::InvalidGraph, "compile: what lies between the passes is more than can be addressed");
+    }
+    for (const NamedTensor& state : graph_.states) {
+      stays += placements_[state.tensor].bytes;
+      if (stays > kMost) return fail(log_, Status::InvalidGraph, "compile: the states are more than can be addressed");
+    }
+    scratch_bytes_ = detail::place_scratch(&items, options_.alignment);
+    for (size_t i = 0; i < items.size(); ++i) placements_[storages[i]].offset = items[i].offset;
+    return Status::Ok;
+  }
+
+  static ScratchItem life(const Dataflow& flow, uint32_t storage, uint64_t bytes) {
+    ScratchItem item;
+    item.bytes = bytes;
+    item.first = static_cast<size_t>(flow.first_producer[storage]);
+    item.last = static_cast<size_t>(flow.producer[storage]);
+    for (const Dataflow::Reader& reader : flow.readers(storage)) item.last = std::max(item.last, reader.node);
+    return item;
+  }
+
+  void finish(Schedule* schedule) {
+    *schedule = {};
+    schedule->sizes = std::move(graph_.sizes);
+    schedule->extents = std::move(graph_.extents);
+    schedule->bounds = std::move(graph_.bounds);
+    schedule->tensors = std::move(graph_.tensors);
+    schedule->placements = std::move(placements_);
+    schedule->passes = std::move(graph_.nodes);
+    schedule->inputs = std::move(graph_.inputs);
+    schedule->outputs = std::move(graph_.outputs);
+    schedule->weights = std::move(graph_.weights);
+    schedule->states = std::move(graph_.states);
+    schedule->constants = std::move(graph_.constants);
+    schedule->reproducible = options_.reproducible;
+    schedule->emulate_f32 = options_.emulate_f32;
+    schedule->round_rows = options_.round_rows;
+    schedule->scratch_bytes = scratch_bytes_;
+    schedule->max_values = std::move(max_values_);
+  }
+
+  GraphData graph_;
+  const ScheduleOptions& options_;
+  const Log& log_;
+  std::vector<Placement> placements_;
+  std::vector<int64_t> max_values_;
+  uint64_t scratch_bytes_ = 0;
+};
+
+}  // namespace
+
+Status make_schedule(const GraphData& graph, const ScheduleOptions& options, const Log& log, Schedule* schedule) {
+  if (graph.status != Status::Ok) return fail(log, graph.status, graph.error);
+  return Planner(graph, options, log).run(schedule);
+}
+
+}  // namespace heed

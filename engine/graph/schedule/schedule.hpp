@@ -1,0 +1,161 @@
+// A graph made ready to run: the passes in their order, and where every tensor lives. It knows no device; Vulkan devices and
+// the CPU device run the same Schedule.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <heed/status.hpp>
+
+#include "graph/graph_data.hpp"
+#include "graph/node.hpp"
+
+namespace heed {
+
+namespace detail {
+class WeightsImpl;
+}
+
+// Where the memory of a storage tensor is. `slot` indexes Schedule::inputs, ::outputs, ::weights, ::constants or
+// ::states.
+struct Placement {
+  enum class Space : uint8_t { None, Input, Output, Weight, Constant, Scratch, State };
+  Space space = Space::None;
+  uint32_t slot = 0;
+  uint64_t offset = 0;  // bytes into scratch
+  uint64_t bytes = 0;   // at the extents' maxima, rounded up to 4
+  SizeId elements = 0;
+};
+
+struct Schedule {
+  SizeTable sizes;
+  std::vector<detail::ExtentInfo> extents;
+  std::vector<detail::SizeBound> bounds;
+  std::vector<TensorInfo> tensors;
+  std::vector<Placement> placements;  // by tensor id; only storage tensors that the passes use have a space
+  std::vector<Node> passes;           // in execution order; never Op::Attention unless the options allow it
+  std::vector<detail::NamedTensor> inputs, outputs, weights, states;
+  std::vector<detail::ConstantInfo> constants;
+  bool reproducible = false;  // passes have the bits of tests/reproducible/README.md
+  bool emulate_f32 = false;   // see CompileOptions
+  bool round_rows = false;    // see CompileOptions
+  uint64_t scratch_bytes = 0;
+  std::vector<int64_t> max_values;  // every size at the extents' maxima
+
+  // A host's buffer: the inputs are counted first, then the outputs.
+  const detail::NamedTensor& buffer(size_t i) const {
+    return i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
+  }
+  // Bytes of it that a run with these sizes reads or writes, not rounded up.
+  uint64_t buffer_bytes(size_t i, std::span<const int64_t> run_sizes) const {
+    const TensorInfo& info = tensors[buffer(i).tensor];
+    return bytes_of(info.dtype,
+                    static_cast<uint64_t>(run_sizes[static_cast<size_t>(placements[info.storage].elements)]));
+  }
+  std::vector<int64_t> max_shape(const TensorInfo& info) const;  // at the extents' maxima
+  const TensorInfo& info(Tensor t) const { return tensors[t.id]; }
+  const Placement& placement(Tensor t) const { return placements[tensors[t.id].storage]; }
+};
+
+struct ScheduleOptions {
+  bool training = false;
+  bool reproducible = false;               // see plan_reproducibly
+  bool emulate_f32 = false;                // see CompileOptions
+  bool round_rows = false;                 // see CompileOptions
+  uint64_t alignment = 256;                // of every tensor in scratch
+  uint64_t max_tensor_bytes = UINT64_MAX;  // larger tensors are refused with both numbers
+  // Whether the device has a fused kernel for this attention. Without one it becomes matmul, softmax and matmul.
+  bool (*keeps_attention)(const void* context, const detail::GraphData& graph, const Node& node) = nullptr;
+  // Most elements of Node::workspace that the pass may use, where `max_values` are the sizes at their maxima.
+  int64_t (*workspace)(const void* context, const detail::GraphData& graph, std::span<const int64_t> max_values,
+                       const Node& node) = nullptr;
+  const void* context = nullptr;
+  int64_t colliding_pitch = 0;  // bytes; rows this far apart, or a multiple, collide in a cache. 0: none do
+  // Whether the device has a kernel for projections of rows of this type by weights of that type, whose results all have the type of
+  // the rows, or some of them another one; and the uploaded weights, which it binds together. Without these each product is a
+  // pass of its own.
+  bool (*projects)(const void* context, DType rows, DType weights, DType results) = nullptr;
+  const detail::WeightsImpl* weights = nullptr;
+  // True if products, rotations and norms write results of any floating-point type, whatever they read.
+  bool converts_results = false;
+  bool strided_attention = false;  // true if the fused kernel writes any strides: a copy behind it is then left out
+};
+
+// Sets the options such that every device runs the same passes: those of graph/rewrite/reproducible.cpp, which have the same bits
+// everywhere.
+void plan_reproducibly(ScheduleOptions* options);
+// Unsupported, naming the pass, if the rules of reproducible plans do not cover its operation or types.
+Status check_reproducible(const Schedule& schedule, const Log& log);
+
+// Checks the graph, drops what no output needs, lowers composite operations, fuses, orders, and lays out scratch.
+Status make_schedule(const detail::GraphData& graph, const ScheduleOptions& options, const Log& log,
+                     Schedule* schedule);
+
+// A tensor at one run: concrete sizes. Strides and offset in elements.
+struct View {
+  DType dtype = DType::F32;
+  int rank = 0;
+  int64_t dim[kMaxRank] = {};
+  int64_t stride[kMaxRank] = {};
+  int64_t offset = 0;
+
+  int64_t elements() const {
+    int64_t n = 1;
+    for (int i = 0; i < rank; ++i) n *= dim[i];
+    return n;
+  }
+};
+
+// The values that are only known at a run.
+struct RunValues {
+  std::span<const int64_t> sizes;
+  uint32_t seed = 0;
+  // Elements to add to the offsets of tensors, by storage id; empty: none. Descriptor offsets are aligned, so that a host's
+  // buffer may be bound below the place where it starts.
+  std::span<const int64_t> storage_offsets = {};
+};
+
+View resolve(const Schedule& schedule, Tensor tensor, const RunValues& values);
+// `view` seen with the shape of `target`, by numpy's broadcast rule (stride 0 where it is broadcast).
+View broadcast_to(const View& view, const View& target);
+// A view of one element for each row, as a view of the rows' rank, which does not move along them.
+View per_row(View view);
+
+// Fills `sizes` (schedule.sizes.count() values) from named extents; those not given take their maximum.
+// Fails, naming the extent and both values, without touching memory outside `sizes`. `extent_values` is scratch of
+// schedule.extents.size(). Allocates only to log a failure.
+template <class ExtentValues>
+Status resolve_extents(const Schedule& schedule, const ExtentValues& given, const Log& log,
+                       std::span<int64_t> extent_values, std::span<int64_t> sizes);
+Status set_extent(const Schedule& schedule, std::string_view name, int64_t value, const Log& log,
+                  std::span<int64_t> extent_values);
+// Values that were not given are negative; they become an extent's maximum, and a position's 0.
+Status finish_extents(const Schedule& schedule, const Log& log, std::span<int64_t> extent_values,
+                      std::span<int64_t> sizes);
+
+template <class ExtentValues>
+Status resolve_extents(const Schedule& schedule, const ExtentValues& given, const Log& log,
+                       std::span<int64_t> extent_values, std::span<int64_t> sizes) {
+  for (size_t i = 0; i < schedule.extents.size(); ++i) extent_values[i] = -1;
+  for (const auto& extent : given) {
+    const Status status = set_extent(schedule, extent.name, extent.value, log, extent_values);
+    if (status != Status::Ok) return status;
+  }
+  return finish_extents(schedule, log, extent_values, sizes);
+}
+
+// Least work of one pass at the given sizes, for reports: floating-point operations, and bytes if every operand
+// crossed memory once.
+struct Cost {
+  double flops = 0;
+  double bytes = 0;
+};
+Cost cost_of(const Schedule& schedule, const Node& node, const RunValues& values);
+
+// For each pass, the bytes that would cross memory however the work was cut into passes: those of the graph's outputs and
+// of what is written to states, and those of inputs, weights, constants and states that no earlier pass has read.
+std::vector<double> fewest_bytes(const Schedule& schedule, const RunValues& values);
+
+}  // namespace heed

@@ -1,0 +1,123 @@
+// Kernels of attention on matrix units: attention_matrix.comp.
+#include <algorithm>
+
+#include "kernels/attention/attention.hpp"
+
+namespace heed::kernels::attention {
+namespace {
+
+// A workgroup is waves_m x waves_n subgroups. The waves_n of a row share wm queries; a tile has bk keys.
+struct MatrixTile {
+  uint32_t waves_m, waves_n, wm, bk;
+  double start, each;            // time of a run, and of each query: see Problem::cost
+  int64_t widest_head;           // wider heads would take too many registers
+  int64_t widest_software_head;  // wider heads would take a driver for CPUs seconds to compile
+
+  uint32_t queries() const { return waves_m * wm; }
+  uint32_t waves() const { return waves_m * waves_n; }
+  bool suits(const Heads& heads, bool software) const {
+    return std::max(heads.d_k, heads.d_v) <= (software ? widest_software_head : widest_head);
+  }
+};
+// These kernels take longer to begin than attention.comp does for few queries, and less time for each query than it
+// does for many. By these times a larger tile comes first unless most of it would be padding.
+constexpr MatrixTile kMatrixTiles[] = {
+    {4, 1, 32, 32, 1.60, 0.0008, 32, 4},  // every key and value in shared memory is used by 32 rows of matrix units
+    {4, 1, 16, 32, 1.62, 0.0010, 128, 8},
+    {2, 2, 16, 32, 1.64, 0.0015, 256, 0},   // two subgroups share the outputs of wide heads
+    {2, 1, 16, 16, 1.66, 0.0020, 256, 32},  // little shared memory
+    {2, 2, 8, 16, 1.70, 0.0018, 256, 256},  // matrix units of eight rows
+};
+
+// Words of queries that an invocation keeps at most. Where it would need more, every tile reads queries from shared
+// memory.
+constexpr int64_t kMostHeldWords = 32;
+
+struct Fit {
+  const MatrixTile& tile;
+  const MatrixSize& size;
+  const Heads& heads;
+  uint32_t lanes, terms;
+
+  bool hold_queries() const {
+    const int64_t padded = align_up<int64_t>(heads.d_k, std::max(size.k, 8u));
+    return tile.wm * padded / 2 <= kMostHeldWords * lanes;
+  }
+
+  uint32_t shared_bytes() const {
+    using uint = uint32_t;
+    const uint D_K = u32(heads.d_k), D_V = u32(heads.d_v), WAVES_M = tile.waves_m, WAVES_N = tile.waves_n, WM = tile.wm,
+               BK = tile.bk, NS = size.n, KS = size.k, TERMS = terms;
+    const bool HOLD_Q = hold_queries();
+    uint bytes = 4 * (HEED_KEPT_TURNS + HEED_STRANGE_TURNS);
+#include "shared/attention_matrix_memory.inc"
+    return bytes;
+  }
+  // Whether everything consists of whole fragments, which begin where vectors of eight halves do, and each invocation gets
+  // at least four logits of a row in the softmax.
+  bool divides() const {
+    const uint32_t rows = tile.wm / tile.waves_n, row_lanes = std::max(lanes / rows, 1u);
+    return (size.m | size.n | size.k) % 8 == 0 && tile.wm % size.m == 0 && tile.bk % size.m == 0 &&
+           tile.bk % (size.n * tile.waves_n) == 0 && tile.bk % size.k == 0 && row_lanes * 4 <= tile.bk &&
+           rows * row_lanes % lanes == 0;
+  }
+};
+
+// The numbers of one type on matrix units. A weight is one f16 or the sum of two bf16.
+struct Type {
+  KernelId id;
+  uint32_t terms;
+  const char *why, *no_size, *failed, *no_shuffle, *no_memory;
+};
+#define HEED_NOT_ON_MATRIX_UNITS(type, reason) \
+  "fused, online softmax over key tiles; " type " storage, f32 sums; not on matrix units: " reason
+#define HEED_MATRIX_TYPE(id, terms, type, weights)                                                 \
+  {id,                                                                                             \
+   terms,                                                                                          \
+   "fused, on matrix units, online softmax over key tiles; " type " storage, " weights "f32 sums", \
+   HEED_NOT_ON_MATRIX_UNITS(type, "they have no size for " type),                                  \
+   HEED_NOT_ON_MATRIX_UNITS(type, "failed the self-test"),                                         \
+   HEED_NOT_ON_MATRIX_UNITS(type, "no subgroup shuffles"),                                         \
+   HEED_NOT_ON_MATRIX_UNITS(type, "too little shared memory")}
+constexpr Type kHalf = HEED_MATRIX_TYPE(KernelId::AttentionF16Matrix, 1, "f16", ""),
+               kBfloat = HEED_MATRIX_TYPE(KernelId::AttentionBf16Matrix, 2, "bf16", "weights of two terms, ");
+
+}  // namespace
+
+bool is_matrix(const KernelKey& key) { return key.id == kHalf.id || key.id == kBfloat.id; }
+
+const char* list_matrix(const Asked& asked, Candidates* candidates) {
+  const Capabilities& device = asked.device;
+  if (device.matrix.m == 0 || !is_16_bit_float(asked.dtype)) return nullptr;
+  const Type& type = asked.dtype == DType::BF16 ? kBfloat : kHalf;
+  const MatrixSize& size = asked.dtype == DType::BF16 ? device.bfloat_matrix : device.matrix;
+  if (size.m == 0) return type.no_size;
+  if (!device.allows(type.id)) return type.failed;
+  if (!device.subgroup_shuffle) return type.no_shuffle;
+  const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
+  for (const MatrixTile& tile : kMatrixTiles) {
+    const Fit fit = {tile, size, asked.heads, device.matrix_subgroup, type.terms};
+    if (!tile.suits(asked.heads, device.software) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
+        tile.waves() * device.matrix_subgroup > device.max_invocations)
+      continue;
+    Candidate& one = add_queries(candidates, type.id, tile.waves() * device.matrix_subgroup, tile.queries());
+    one.reads_vec4 = one.traits.octets = true;
+    one.traits.start = tile.start * slower;
+    one.traits.group = tile.each * tile.queries() * slower;
+    one.set(MatrixSpec::WAVES_M, tile.waves_m)
+        .set(MatrixSpec::WAVES_N, tile.waves_n)
+        .set(MatrixSpec::WM, tile.wm)
+        .set(MatrixSpec::BK, tile.bk);
+    one.set(MatrixSpec::MS, size.m)
+        .set(MatrixSpec::NS, size.n)
+        .set(MatrixSpec::KS, size.k)
+        .set(MatrixSpec::LANES, fit.lanes)
+        .set(MatrixSpec::HOLD_Q, fit.hold_queries());
+    one.key.subgroup = device.matrix_subgroup;
+    one.why = type.why;
+  }
+  if (candidates->count > 0) return nullptr;
+  return type.no_memory;
+}
+
+}  // namespace heed::kernels::attention

@@ -1,0 +1,106 @@
+// Kernels with tiles of keys in shared memory, for every device: attention.comp.
+#include <algorithm>
+
+#include "kernels/attention/attention.hpp"
+
+namespace heed::kernels::attention {
+namespace {
+
+// How attention.comp cuts its work.
+struct Tile {
+  uint32_t invocations = 128;
+  uint32_t lanes = 1;  // per query
+  uint32_t tq = 1;     // queries per invocation
+  uint32_t tk = 8;     // keys at a time
+  uint32_t bk = 8;     // keys per tile
+
+  uint32_t queries() const { return invocations / lanes * tq; }  // per workgroup
+  uint32_t partials() const { return lanes > 1 ? invocations * tq * tk : 1; }
+  uint32_t shared_bytes(const Heads& heads) const {
+    using uint = uint32_t;
+    const uint D_K = u32(heads.d_k), D_V = u32(heads.d_v), LANES = lanes, BK = bk, PARTIALS = partials();
+    uint bytes = 4 * (HEED_KEPT_TURNS + HEED_STRANGE_TURNS);
+#include "shared/attention_tiles_memory.inc"
+    return bytes;
+  }
+};
+
+constexpr uint32_t kManyInvocations = 128, kFewInvocations = 32;  // for many queries, for few
+// Elements of a query, and as many of an output, that a lane keeps in registers. With 64 of each AMD's compilers of
+// 2022 spill some on RDNA 3. Where queries are few each gets more lanes, since most lanes would be idle otherwise.
+constexpr int64_t kElementsPerLane = 40, kElementsPerLaneOfFew = 16;
+// The same where an invocation has fewer than kManyRegisters; it also keeps four logits at a time instead of eight if it has more
+// than kElementsBesideEight.
+constexpr int64_t kElementsPerLaneOfSmall = 32, kElementsBesideEight = 20;
+// Keys of a tile, at most, where an invocation has two queries: compilers unroll loops over more of them, which takes registers.
+constexpr uint32_t kKeysOfTwo = 8;
+// A workgroup for many queries takes nearly as long as two for few: its invocations have more elements of a head each. With two
+// queries for each invocation it has twice as many, and reads keys and values from shared memory once for both: it takes 1.04 of the
+// time where that bounds it, and twice the time where arithmetic does (tests/gpu/profile).
+constexpr double kTimeOfFew = 1.0, kTimeOfMany = 1.95, kTimeOfTwo = 2.6;
+// Workgroups for each core, without which nothing runs while one waits at its barriers.
+constexpr uint32_t kLeastGroupsOfTwo = 2;
+// With more shared memory fewer workgroups would fit on a core.
+constexpr uint32_t kSharedBytes = 16384;
+
+Tile tile_for(const Heads& heads, uint32_t invocations, uint32_t queries, uint32_t registers) {
+  Tile tile;
+  tile.invocations = invocations;
+  tile.tq = queries;
+  const int64_t most = invocations == kFewInvocations               ? kElementsPerLaneOfFew
+                       : registers < kManyRegisters || queries == 2 ? kElementsPerLaneOfSmall
+                                                                    : kElementsPerLane;
+  const int64_t width = std::max(heads.d_k, heads.d_v);
+  while (width > most * tile.lanes) tile.lanes *= 2;
+  const bool eight = registers >= kManyRegisters || width <= kElementsBesideEight * tile.lanes;
+  // Lanes wait for each other once per tk keys, so that a small tile with tk = 8 comes before a large one with tk = 4.
+  const uint32_t keys = queries == 2 ? kKeysOfTwo : 32;
+  for (tile.bk = keys; eight && tile.bk >= std::min(keys, 16u); tile.bk -= 8)
+    if (tile.shared_bytes(heads) <= kSharedBytes) return tile;
+  tile.tk = 4;
+  for (tile.bk = keys - 4; tile.bk > 4; tile.bk -= 4)
+    if (tile.shared_bytes(heads) <= kSharedBytes) return tile;
+  return tile;
+}
+
+constexpr ByStorage kTileIds = {KernelId::AttentionF32, KernelId::AttentionF16, KernelId::AttentionBf16};
+
+const char* why_for(DType dtype, bool narrow, bool few) {
+  if (narrow)
+    return few ? "fused, for few queries; f32 storage beside narrower keys and values, f32 sums"
+               : "fused, online softmax over key tiles; f32 storage beside narrower keys and values, f32 sums";
+  constexpr WhyStorage kFew = HEED_WHY_STORAGE("fused, for few queries"),
+                       kMany = HEED_WHY_STORAGE("fused, online softmax over key tiles");
+  return (few ? kFew : kMany).of(dtype);
+}
+
+}  // namespace
+
+void list_tiles(const Asked& asked, const char* without, bool for_few, Candidates* candidates) {
+  const KernelId id = asked.narrow ? KernelId::AttentionF32Narrow : kTileIds.of(asked.dtype);
+  if (!asked.device.allows(id)) return;
+  struct Kind {
+    uint32_t invocations, queries;  // of each
+  };
+  const uint32_t registers = asked.device.registers;
+  for (const auto& [invocations, queries] : {Kind{kManyInvocations, 1}, {kManyInvocations, 2}, {kFewInvocations, 1}}) {
+    const bool few = invocations == kFewInvocations, two = queries == 2;
+    if ((few && !for_few) || (two && (registers < kManyRegisters || asked.device.software))) continue;
+    const Tile tile = tile_for(asked.heads, invocations, queries, registers);
+    double time = few ? kTimeOfFew : kTimeOfMany;
+    // Each query of two may have more lanes than a single one, so that a workgroup has no more queries.
+    if (two) time = kTimeOfTwo * tile_for(asked.heads, invocations, 1, registers).lanes / tile.lanes;
+    Candidate& one = add_queries(candidates, id, invocations, tile.queries());
+    one.traits.group = time * (asked.device.software ? kBarriersOnCpu : 1);
+    if (few) one.most_split = tile.queries();
+    one.set(TileSpec::LANES, tile.lanes).set(TileSpec::TQ, tile.tq).set(TileSpec::TK, tile.tk);
+    one.set(TileSpec::BK, tile.bk).set(TileSpec::PARTIALS, tile.partials());
+    if (two) {
+      one.traits.least_groups = kLeastGroupsOfTwo * asked.device.cores;
+      one.traits.most = keys_in_time(asked.device, asked.heads, one.key);
+    }
+    one.why = without != nullptr && !few ? without : why_for(asked.dtype, asked.narrow, few);
+  }
+}
+
+}  // namespace heed::kernels::attention

@@ -1,0 +1,55 @@
+// Kernels of matmul whose rows are rounded to bytes: matmul_dot.comp.
+#include "kernels/matmul/matmul.hpp"
+
+namespace heed::kernels::matmul {
+namespace {
+
+using Dot = MatmulDotConstants;
+
+// A workgroup makes bm x bn elements, each of its invocations tm x tn.
+struct DotTile {
+  uint32_t bm, bn, tm, tn;
+  // Multiply-adds per time, relative to 64x64 tiles of f32. Over 32 of k an element takes eight dot products and three
+  // instructions, beside what rounds rows, which those of more columns share.
+  double efficiency;
+  const char* why;
+
+  constexpr uint32_t invocations() const { return bm / tm * (bn / tn); }
+  constexpr uint32_t shared_bytes() const {
+    using uint = uint32_t;
+    const uint BM = bm, BN = bn;
+    uint bytes = 0;
+#include "shared/matmul_dot_memory.inc"
+    return bytes;
+  }
+};
+#define HEED_DOT_WHY(text) "dot products of bytes, " text "; f32 rounded to 8 bits by quantized weights, f32 sums"
+constexpr DotTile kDotTiles[] = {
+    {64, 128, 8, 4, 2.8, HEED_DOT_WHY("64x128 tiles: many rows and columns")},
+    {64, 64, 8, 4, 2.5, HEED_DOT_WHY("64x64 tiles: many rows")},
+    {32, 64, 4, 4, 2.0, HEED_DOT_WHY("32x64 tiles: few rows")},
+};
+
+// They are faster, and the kernels of both would be more than a pass may have.
+bool has_matrix_units(const Candidates& candidates) {
+  return candidates.has(KernelId::MatmulF32QuantizedMatrix) || candidates.has(KernelId::MatmulF32QuantizedBytes);
+}
+
+}  // namespace
+
+void list_dots(const Select& select, Candidates* candidates) {
+  const Capabilities& device = select.device;
+  constexpr KernelId kId = KernelId::MatmulF32QuantizedDot;
+  const bool rounds = select.schedule.round_rows && operands_of(select) == Operands::F32ByBlocks;
+  if (!rounds || !device.integer_dots || !device.allows(kId) || has_matrix_units(*candidates)) return;
+  for (const DotTile& tile : kDotTiles) {
+    if (tile.invocations() > device.max_invocations || tile.shared_bytes() > device.shared_bytes) continue;
+    const double group = tile.bm * tile.bn / tile.efficiency * (device.software ? kBarriersOnCpu : 1);
+    Candidate& one = add_tile(candidates, kId, tile.invocations(), tile.bm, tile.bn, group);
+    one.set(Dot::TM, tile.tm).set(Dot::TN, tile.tn);
+    one.reads_vec4 = true;
+    one.why = tile.why;
+  }
+}
+
+}  // namespace heed::kernels::matmul

@@ -1,0 +1,138 @@
+// Kernels of matmul on matrix units: matmul_matrix.comp, and matmul_bytes.comp for rows that are rounded to bytes.
+#include "kernels/matmul/matmul.hpp"
+
+namespace heed::kernels::matmul {
+namespace {
+
+using Matrix = MatmulMatrixConstants;
+
+// A workgroup makes bm x bn elements, each of its subgroups wm x wn.
+struct MatrixTile {
+  uint32_t bm, bn, wm, wn;
+  uint32_t most_fragments;  // of a subgroup: more of sums would not fit its registers, however small they are
+  double efficiency;        // multiply-adds of 16 bits per time, relative to 64x64 tiles without matrix units
+  const char *f16, *bf16, *f32, *quantized, *rounded, *bytes;  // the reason for a choice
+
+  uint32_t subgroups() const { return bm / wm * (bn / wn); }
+};
+#define HEED_MATRIX_WHY(text)                                                                                        \
+  text "; f16 storage, f32 sums", text "; bf16 storage, f32 sums", text "; f32 storage, two terms of f16, f32 sums", \
+      text "; f32 by quantized weights, two terms of f16, f32 sums",                                                 \
+      text "; f32 by quantized weights, both rounded to f16, f32 sums",                                              \
+      text "; f32 rounded to 8 bits by quantized weights, f32 sums"
+// Twice as many subgroups of 64x32 fit the registers of a core as of 64x64, so that the largest tile has eight of them.
+constexpr MatrixTile kMatrixTiles[] = {
+    {128, 128, 64, 32, 8, 8.0, HEED_MATRIX_WHY("matrix units, 128x128 tiles: many rows")},
+    {64, 64, 32, 32, 16, 5.0, HEED_MATRIX_WHY("matrix units, 64x64 tiles")},
+    {32, 64, 32, 16, 16, 3.0, HEED_MATRIX_WHY("matrix units, 32x64 tiles: few rows")},
+};
+
+// Operands lie in shared memory as vectors of eight halves, where fragments begin.
+constexpr uint32_t kOctet = 8;
+
+// A kernel multiplies elements as they lie in memory (Whole), as one or two terms of f16 (shared/matmul_terms.glsl), or as bytes
+// (shared/matmul_spans.glsl).
+enum class Form : uint8_t { Whole, OneTerm, TwoTerms, Bytes };
+struct Elements {
+  KernelId id;
+  MatrixSize size;
+  const char* MatrixTile::* why = nullptr;
+  Form form = Form::Whole;
+
+  uint32_t terms() const { return form == Form::TwoTerms ? 2 : 1; }
+  bool split() const { return form == Form::OneTerm || form == Form::TwoTerms; }
+  // A workgroup takes this much of k at a time. Two terms take half as much as one, and so the same shared memory: with more
+  // of it AMD's cores would hold half as many subgroups.
+  uint32_t depth() const { return form == Form::Bytes ? 64 : 32 / terms(); }
+  // A product takes as long as this many products of f16. Two terms take three; bytes take half of one, since rounding and
+  // scaling take as long as matrix units do.
+  double products() const { return form == Form::TwoTerms ? 3 : form == Form::Bytes ? 0.5 : 1; }
+};
+
+// Four neighbours of a subgroup round a span of 32 together. Fragments must lie in one half of it where each half has a scale.
+constexpr uint32_t kSharers = 4, kSpan = 32;
+// A span's products are written out one by one: more of them take a software driver many seconds to compile.
+constexpr uint32_t kMostProducts = 32;
+bool rounds_to_bytes(const Select& select) {
+  const Capabilities& device = select.device;
+  const bool has_halves = select.info(in::kB).dtype == DType::Q6_K;
+  return select.schedule.round_rows && device.allows(KernelId::MatmulF32QuantizedBytes) && device.byte_matrix.m != 0 &&
+         device.byte_matrix.k <= (has_halves ? kSpan / 2 : kSpan) && device.subgroup_shuffle &&
+         device.matrix_subgroup >= kSharers;
+}
+
+Elements elements_of(const Select& select, Operands operands) {
+  const Capabilities& device = select.device;
+  const Schedule& schedule = select.schedule;
+  switch (operands) {
+    case Operands::F16: return {KernelId::MatmulF16Matrix, device.matrix, &MatrixTile::f16};
+    case Operands::Bf16: return {KernelId::MatmulBf16Matrix, device.bfloat_matrix, &MatrixTile::bf16};
+    case Operands::F32:
+      if (schedule.emulate_f32) return {KernelId::MatmulF32Matrix, device.matrix, &MatrixTile::f32, Form::TwoTerms};
+      break;
+    case Operands::F32ByBlocks:
+      if (rounds_to_bytes(select))
+        return {KernelId::MatmulF32QuantizedBytes, device.byte_matrix, &MatrixTile::bytes, Form::Bytes};
+      if (schedule.round_rows)
+        return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::rounded, Form::OneTerm};
+      if (schedule.emulate_f32)
+        return {KernelId::MatmulF32QuantizedMatrix, device.matrix, &MatrixTile::quantized, Form::TwoTerms};
+      break;
+    default: break;
+  }
+  return {};
+}
+constexpr uint32_t kLargestBytes = 16;  // sh_largest of shared/matmul_terms.glsl
+
+uint32_t shared_bytes(const MatrixTile& tile, const Elements& elements) {
+  using uint = uint32_t;
+  const uint BM = tile.bm, BN = tile.bn, BK = elements.depth(), WM = tile.wm, WN = tile.wn, MS = elements.size.m,
+             NS = elements.size.n;
+  uint bytes = 0;
+  if (elements.form == Form::Bytes) {
+#include "shared/matmul_bytes_memory.inc"
+    return bytes;
+  }
+  const uint TERMS = elements.terms();
+  const bool A_K_FAST = BM > BK, B_K_FAST = BN > BK;  // the layouts with more rows, which take more padding
+  if (elements.split()) bytes += kLargestBytes;
+#include "shared/matmul_matrix_memory.inc"
+  return bytes;
+}
+
+bool fits(const Select& select, const MatrixTile& tile, const Elements& elements) {
+  const MatrixSize& size = elements.size;
+  if ((size.m | size.n | size.k) % kOctet != 0) return false;
+  const uint32_t fragments = tile.wm / size.m * (tile.wn / size.n);
+  if (elements.form == Form::Bytes && fragments * (kSpan / size.k) > kMostProducts) return false;
+  return tile.wm % size.m == 0 && tile.wn % size.n == 0 && elements.depth() % size.k == 0 &&
+         fragments <= tile.most_fragments && shared_bytes(tile, elements) <= select.device.shared_bytes &&
+         tile.subgroups() * select.device.matrix_subgroup <= select.device.max_invocations;
+}
+
+}  // namespace
+
+void list_matrix_units(const Select& select, Candidates* candidates) {
+  const Capabilities& device = select.device;
+  const Operands operands = operands_of(select);
+  const Elements elements = elements_of(select, operands);
+  const MatrixSize& size = elements.size;
+  if (size.m == 0 || elements.why == nullptr || !device.allows(elements.id)) return;
+  if (elements.split() && !(device.subgroup_arithmetic && device.subgroup_ballot)) return;
+  const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
+  for (const MatrixTile& tile : kMatrixTiles) {
+    if (!fits(select, tile, elements)) continue;
+    const double efficiency = tile.efficiency / elements.products();
+    Candidate& one = add_tile(candidates, elements.id, tile.subgroups() * device.matrix_subgroup, tile.bm, tile.bn,
+                              tile.bm * tile.bn / efficiency * slower);
+    one.set(Matrix::BK, elements.depth()).set(Matrix::WM, tile.wm).set(Matrix::WN, tile.wn);
+    one.set(Matrix::MS, size.m).set(Matrix::NS, size.n).set(Matrix::KS, size.k);
+    if (operands == Operands::F32ByBlocks && elements.split()) one.set(Matrix::BLOCK_TERMS, elements.terms());
+    one.reads_vec4 = true;
+    one.traits.octets = elements.form == Form::Whole;
+    one.key.subgroup = device.matrix_subgroup;
+    one.why = tile.*elements.why;
+  }
+}
+
+}  // namespace heed::kernels::matmul

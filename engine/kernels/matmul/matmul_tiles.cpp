@@ -1,0 +1,81 @@
+// Kernels with tiles in shared memory, for every device: matmul.comp.
+#include <algorithm>
+
+#include "kernels/matmul/matmul.hpp"
+
+namespace heed::kernels::matmul {
+namespace {
+
+using Tiles = MatmulTileConstants;
+
+constexpr Family kTileKernels = {
+    KernelId::MatmulF32,
+    KernelId::MatmulF16,
+    KernelId::MatmulF32Narrow,
+    KernelId::MatmulBf16,
+    {KernelId::MatmulF32Quantized, KernelId::MatmulF16Quantized, KernelId::MatmulBf16Quantized}};
+
+// One way to cut the product: tiles of bm x bn elements, tm x tn of them per invocation; bk of k at a time.
+struct Tile {
+  uint32_t bm, bn, bk, tm, tn;
+  double efficiency;  // multiply-adds per time, relative to 64x64: larger tiles read memory less often
+  Why why;
+
+  constexpr uint32_t invocations() const { return (bm / tm) * (bn / tn); }
+  constexpr uint32_t shared_bytes() const {
+    using uint = uint32_t;
+    const uint BM = bm, BN = bn, BK = bk;
+    uint bytes = 0;
+#include "shared/matmul_tiles_memory.inc"
+    return bytes;
+  }
+};
+constexpr Tile kTiles[] = {
+    {128, 128, 16, 8, 8, 1.2, HEED_MATMUL_WHY("128x128 tiles: many rows and columns")},
+    {128, 64, 16, 8, 4, 1.1, HEED_MATMUL_WHY("128x64 tiles: many rows")},
+    {64, 64, 16, 8, 4, 1.0, HEED_MATMUL_WHY("64x64 tiles: many rows")},
+    {16, 64, 32, 2, 4, 0.6, HEED_MATMUL_WHY("16x64 tiles: few rows")},
+    {4, 64, 32, 2, 1, 0.25, HEED_MATMUL_WHY("4x64 tiles: up to 4 rows")},
+};
+
+// Whether a tile fits every device, as all but the two largest must.
+constexpr bool fits_floor(const Tile& tile) {
+  return tile.invocations() <= kFloorInvocations && tile.shared_bytes() <= kFloorSharedBytes;
+}
+static_assert(fits_floor(kTiles[2]) && fits_floor(kTiles[3]) && fits_floor(kTiles[4]));
+
+// matmul.comp takes this for granted where its invocations divide the rows, columns and fours of k of a block.
+static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& tile) {
+  const uint32_t all = tile.invocations();
+  return all % (tile.bk / 4) == 0 && all % tile.bm == 0 && all % tile.bn == 0 && tile.bn % 4 == 0;
+}));
+
+// The 64 sums of an invocation of the largest tile, two blocks on their way and the factors at hand.
+constexpr uint32_t kRegistersOfLargest = 136;
+
+// A tile beyond the portability floor is for GPUs that have room for it; which of the two, their registers say. Where two
+// workgroups of the largest do not share a core, 64x64 is faster than either, unless blocks of b are widened for each tile
+// (tests/gpu/h100).
+bool fits(const Capabilities& device, const Tile& tile, bool quantized) {
+  const bool share_core = device.core_registers / 2 >= kTiles[0].invocations() * kRegistersOfLargest;
+  if (!share_core && !quantized) return fits_floor(tile);
+  const Tile& large = kTiles[share_core && device.registers >= kRegistersOfLargest ? 0 : 1];
+  return fits_floor(tile) || (&tile == &large && !device.software && tile.invocations() <= device.max_invocations &&
+                              tile.shared_bytes() <= device.shared_bytes);
+}
+
+}  // namespace
+
+void list_tiles(const Select& select, Candidates* candidates) {
+  const Operands operands = operands_of(select);
+  for (const Tile& tile : kTiles) {
+    if (!fits(select.device, tile, is_quantized(select.info(in::kB).dtype))) continue;
+    const double group = tile.bm * tile.bn / tile.efficiency * (select.device.software ? kBarriersOnCpu : 1);
+    Candidate& one = add_tile(candidates, kTileKernels.of(operands), tile.invocations(), tile.bm, tile.bn, group);
+    one.set(Tiles::BK, tile.bk).set(Tiles::TM, tile.tm).set(Tiles::TN, tile.tn);
+    one.reads_vec4 = true;
+    one.why = tile.why.of(operands);
+  }
+}
+
+}  // namespace heed::kernels::matmul

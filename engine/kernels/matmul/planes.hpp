@@ -1,0 +1,52 @@
+// Quantized weights as GPUs hold them: the bytes of their file in another order, in which kernels can read words, and 16 bytes
+// at a time, from where these are aligned. Blocks of 18, 22, 34 or 210 bytes would begin anywhere.
+//
+// Each part of a block goes to a plane of its own: the plane of the lower bits of all blocks, then those of what is left, ending
+// with the scales. Planes follow each other without gaps, and each begins at a multiple of what its parts have.
+//
+//   clang-format off
+//   Q8_0   32 bytes, scale                 Q5_1   16 bytes of 4 bits, 4 of fifth bits, scale and offset
+//   Q4_0   16 bytes of 4 bits, scale       Q4_K   128 bytes of 4 bits, 16 of scales
+//   Q4_1   the same, scale and offset      Q5_K   128 bytes of 4 bits, 32 of fifth bits, 16 of scales
+//   Q5_0   the same, 4 of fifth bits,      Q6_K   128 bytes of 4 bits, 64 of 2 bits, 16 of scales, scale
+//          scale
+//   clang-format on
+//
+// shaders/shared/blocks.glsl reads them; base/blocks.hpp says what each part means.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "graph/schedule/backend.hpp"
+
+namespace heed::kernels {
+
+// A part of each block: where it lies in a block of the file, and its bytes.
+struct Plane {
+  int64_t at = 0, bytes = 0;
+};
+// Empty for types that are not quantized.
+std::span<const Plane> planes_of(DType type);
+
+// Where the part of block `first` begins in plane i of a weight of `all` blocks.
+int64_t offset_in_planes(DType type, size_t plane, int64_t first, int64_t all);
+
+// Copies a part of each of `count` blocks, one behind the other, to `to`.
+void gather_plane(DType type, size_t plane, const std::byte* blocks, int64_t count, std::byte* to);
+// Writes all of a weight as kernels read it: its planes if it is quantized, else converted to its entry's type.
+void write_weight(const HostTensor& from, const detail::WeightsImpl::Entry& to, std::byte* target);
+
+// The number of a quantized type in shaders/shared/blocks.h.
+constexpr uint32_t number_of(DType type) {
+  return is_quantized(type) ? static_cast<uint32_t>(type) - static_cast<uint32_t>(DType::Q8_0) + 1 : 0;
+}
+
+// Eights of a column (shaders/shared/blocks.glsl) that an invocation reads at a time where 128 invocations divide k among them:
+// four, which are 16 bytes of the lower bits, or one where four would leave invocations without work. Invocations with four read
+// rows of A 128 bytes apart, so that each has a line of the first cache to itself. For several rows that would take longer than
+// reading B from memory; with one eight each, four invocations share a line.
+constexpr uint32_t run_of(int64_t k, uint32_t rows) { return rows == 1 && k >= 128 * 32 ? 4 : 1; }
+
+}  // namespace heed::kernels

@@ -1,0 +1,11 @@
+// layernorm and rmsnorm differ in their kernels only.
+#pragma once
+
+#include "kernels/rows/rows.hpp"
+
+namespace heed::kernels {
+
+Status select_norm(const Select& select, const RowIds& ids);
+void emit_norm(const Emit& emit);
+
+}  // namespace heed::kernels

@@ -1,0 +1,145 @@
+#include "kernels/rows/rows.hpp"
+
+#include <algorithm>
+
+namespace heed::kernels {
+namespace {
+
+constexpr size_t kFlags = SoftmaxConstants::FLAGS, kHeld = RowGroupConstants::HELD;
+static_assert(kFlags == NormConstants::FLAGS);
+
+// Groups of four that a lane keeps at most; longer rows are read again in every walk. On a GPU 32 elements leave
+// registers for many workgroups at once. On a CPU registers are memory anyway, and the limit keeps compiling short.
+constexpr uint32_t kMostHeld = 8, kMostHeldSoftware = 32;
+// The same where elements are read one by one: the driver takes long to compile more reads.
+constexpr uint32_t kMostHeldScalars = 8;
+constexpr uint32_t kRowInvocations = HEED_ROW_INVOCATIONS;
+constexpr const char* kLongRows = "long rows: a workgroup each";
+// The cost of a kernel that reads rows again: more than any other, whose cost is the elements that a row has room for.
+constexpr double kReadAgain = 1e9;
+
+uint32_t groups_of(int64_t length, uint32_t lanes) { return u32(ceil_div<int64_t>(length, int64_t{4} * lanes)); }
+
+// Adds a kernel for rows of up to `most` elements. `lanes` work on each of the `rows` of a workgroup.
+Candidate& add_shape(Candidates* candidates, KernelId id, uint32_t lanes, uint32_t rows, int64_t most,
+                     const char* why) {
+  Candidate& one = candidates->add(id, {lanes, rows, 1});
+  one.traits.rows = rows;
+  one.traits.most = most;
+  one.traits.group = most == INT64_MAX ? kReadAgain : static_cast<double>(most);
+  one.why = why;
+  return one;
+}
+
+// Adds a kernel whose lanes keep `held` groups of four elements each; 0: none, for rows of any length.
+void add_held(Candidates* candidates, uint32_t lanes, uint32_t rows, uint32_t held, const char* why) {
+  add_shape(candidates, {}, lanes, rows, held == 0 ? INT64_MAX : int64_t{4} * lanes * held, why)
+      .set(kHeld, held)
+      .reads_vec4 = true;
+}
+
+// One subgroup per row: no barrier.
+Candidates software_candidates(uint32_t lanes, int64_t longest) {
+  Candidates candidates;
+  constexpr const char* kWhy = "a subgroup per row, which it keeps: a barrier would cost more";
+  const uint32_t most = groups_of(longest, lanes);
+  for (const uint32_t held : {1u, 4u, 16u})
+    if (held < most) add_held(&candidates, lanes, 1, held, kWhy);
+  if (most <= kMostHeldSoftware)
+    add_held(&candidates, lanes, 1, most, kWhy);
+  else
+    add_held(&candidates, lanes, 1, 0, "a subgroup per row, read in every walk: too long to keep");
+  return candidates;
+}
+
+// Short rows share a workgroup.
+Candidates gpu_candidates(int64_t longest) {
+  Candidates candidates;
+  add_held(&candidates, 8, 16, 1, "short rows: 16 per workgroup, kept in registers");
+  add_held(&candidates, 32, 4, 2, "4 rows per workgroup, kept in registers");
+  const uint32_t most = groups_of(longest, kRowInvocations);
+  add_held(&candidates, kRowInvocations, 1, std::min(most, kMostHeld), "a workgroup per row, kept in registers");
+  if (most > kMostHeld)
+    add_held(&candidates, kRowInvocations, 1, 0, "a workgroup per row, read in every walk: too long to keep");
+  return candidates;
+}
+
+// Reproducible plans sum a row by 32 lanes, however long it is.
+Candidates canon_candidates(int64_t longest) {
+  constexpr uint32_t kLanes = 32, kRows = HEED_ROW_INVOCATIONS / kLanes;
+  Candidates candidates;
+  const uint32_t most = groups_of(longest, kLanes);
+  add_held(&candidates, kLanes, kRows, std::min(most, kMostHeld),
+           "4 rows per workgroup, added up in one order everywhere");
+  if (most > kMostHeld)
+    add_held(&candidates, kLanes, kRows, 0, "4 rows per workgroup, added up in one order everywhere");
+  return candidates;
+}
+
+// Whether the variant with subgroup operations may be used.
+bool may_use_subgroups(const Select& select, const RowIds& ids) {
+  return select.device.subgroup_arithmetic && select.device.allows(ids.subgroup.of(select.out().dtype));
+}
+
+}  // namespace
+
+Candidates lane_candidates(KernelId id) {
+  Candidates candidates;
+  add_shape(&candidates, id, 8, 16, 32, "short rows: 16 per workgroup");
+  add_shape(&candidates, id, 32, 4, 256, "4 rows per workgroup");
+  add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, kLongRows);
+  return candidates;
+}
+
+Candidates summing_candidates(const Select& select, KernelId id) {
+  const uint32_t width = select.device.subgroup_size;
+  Candidates candidates;
+  if (select.reproducible()) {
+    add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, kLongRows);
+    return candidates;
+  }
+  if (!select.device.software || width > kRowInvocations) return lane_candidates(id);
+  add_shape(&candidates, id, width, kRowInvocations / width, INT64_MAX,
+            "a subgroup per row: many rows share each barrier, which is slow on a CPU");
+  return candidates;
+}
+
+uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length) {
+  const auto problem_at = [&](std::span<const int64_t> sizes) {
+    return RowProblem{sizes[static_cast<size_t>(length)]};
+  };
+  return keep(select.need(), candidates, 1, problem_at, length);
+}
+
+void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_t flags,
+                 std::span<const Tensor> operands, std::span<const size_t> inputs) {
+  const int64_t longest = select.max_of(length);
+  const bool subgroups = may_use_subgroups(select, ids);
+  const bool one_subgroup = select.device.software && subgroups && select.device.subgroup_size <= kRowInvocations;
+  Candidates candidates = select.reproducible() ? canon_candidates(longest)
+                          : one_subgroup        ? software_candidates(select.device.subgroup_size, longest)
+                                                : gpu_candidates(longest);
+  Vec4 known = Vec4::Always;
+  for (const Tensor tensor : operands) known = worse(known, vec4_of(select, tensor));
+  add_kept(select, candidates, keep_rows(select, candidates, length), known, [&](Candidate candidate, bool vec4) {
+    // Only where a row has the whole workgroup are its lanes whole subgroups.
+    const bool reduces = subgroups && candidate.traits.rows == 1;
+    candidate.key.id = (reduces ? ids.subgroup : ids.plain).of(select.out().dtype);
+    const uint32_t most_held = vec4 ? UINT32_MAX : kMostHeldScalars;
+    if (candidate.key.spec[kHeld] > most_held) {
+      candidate.set(kHeld, 0).traits.most = INT64_MAX;
+      candidate.traits.group = kReadAgain;
+    }
+    candidate.set(kFlags, flags).set(RowGroupConstants::VEC4, vec4).set(RowConstants::ONE_SUBGROUP, one_subgroup);
+    bind(select, &add_candidate(select, candidate), inputs);
+  });
+}
+
+Dispatch& emit_rows(const Emit& emit, int64_t rows, int64_t length, bool vec4) {
+  Dispatch& dispatch = emit.dispatches->add();
+  dispatch.kernel = choose(emit.kernels, RowProblem{length, vec4});
+  dispatch.groups = fold_groups(ceil_div<int64_t>(rows, emit.kernels.uses[dispatch.kernel].traits.rows));
+  return dispatch;
+}
+
+}  // namespace heed::kernels

@@ -1,0 +1,63 @@
+// Kernels that work on rows. A workgroup is lanes x rows invocations, 128 on a GPU: a long row gets all of them, short
+// rows share a workgroup.
+#pragma once
+
+#include <span>
+
+#include "kernels/choose/chooser.hpp"
+#include "kernels/operations.hpp"
+
+namespace heed::kernels {
+
+struct RowIds {
+  ByStorage plain, subgroup;
+};
+
+// Adds the kernels for rows of this length that go over groups of four elements and may keep them in registers
+// (shaders/shared/row_groups.glsl): softmax and the norms. `operands` are all tensors that are read or written by rows.
+// Binds `inputs`, then the output.
+void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_t flags,
+                 std::span<const Tensor> operands, std::span<const size_t> inputs);
+// Adds the kernels of operations that go over rows once: argmax, embedding and rotary. add(use) binds tensors and sets
+// the constants from 3 on.
+template <class Add>
+void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
+// The same for operations that sum up what their lanes have. In reproducible plans every row has 128 lanes.
+template <class Add>
+void select_summing_lanes(const Select& select, KernelId id, SizeId length, const Add& add);
+// Appends the dispatch over `rows` rows of `length` elements; `vec4`: whether is_vec4 holds for all operands.
+Dispatch& emit_rows(const Emit& emit, int64_t rows, int64_t length, bool vec4 = false);
+
+// Walks over the rows of `target`, and sets their number, length and dimensions.
+template <class Params>
+Walk walk_rows(const View& target, std::span<const View* const> views, Params* p) {
+  Walk walk = make_walk(target, views);
+  merge_dims(&walk, 1);
+  p->rows = u32(walk.elements(1));
+  p->n = u32(walk.dim[kMaxRank - 1]);
+  put(p->dim, walk.dim, 1);
+  return walk;
+}
+
+// A kernel each for short, middle and long rows; the last takes rows of any length.
+Candidates lane_candidates(KernelId id);
+// The same, but in reproducible plans only that for long rows, and for drivers for CPUs, which wait long at barriers, one whose
+// barriers are shared by many rows.
+Candidates summing_candidates(const Select& select, KernelId id);
+uint32_t keep_rows(const Select& select, const Candidates& candidates, SizeId length);
+
+template <class Add>
+void add_lanes(const Select& select, const Candidates& candidates, SizeId length, const Add& add) {
+  add_kept(select, candidates, keep_rows(select, candidates, length), Vec4::Never,
+           [&](const Candidate& candidate, bool) { add(&add_candidate(select, candidate)); });
+}
+template <class Add>
+void select_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
+  add_lanes(select, lane_candidates(id), length, add);
+}
+template <class Add>
+void select_summing_lanes(const Select& select, KernelId id, SizeId length, const Add& add) {
+  add_lanes(select, summing_candidates(select, id), length, add);
+}
+
+}  // namespace heed::kernels

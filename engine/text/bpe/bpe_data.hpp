@@ -1,0 +1,70 @@
+// A byte pair tokenizer ready for use: the vocabulary, and the tables that follow from it.
+#pragma once
+
+#include <array>
+#include <unordered_map>
+
+#include <heed/bpe.hpp>
+
+#include "text/bpe/bpe_merge.hpp"
+#include "text/bpe/pre_tokenizer.hpp"
+
+namespace heed {
+
+// Pairs of tokens by the left one, so that a pair is found by a binary search among those of one token, whatever a hostile
+// file holds.
+class BpePairs {
+ public:
+  struct Entry {
+    int32_t left, right;
+    BpePair pair;
+  };
+  // If a pair comes twice, the first one counts.
+  void set(std::vector<Entry> entries, size_t tokens);
+  BpePair find(int32_t left, int32_t right) const;
+  bool empty() const { return rights_.empty(); }
+
+ private:
+  std::vector<uint32_t> begins_;  // by left token, into the others
+  std::vector<int32_t> rights_;   // ascending for each left token
+  std::vector<BpePair> pairs_;
+};
+
+struct Bpe::Data {
+  BpeVocabulary vocabulary;  // never changed once `ids` refers to it
+  PreTokenizer pre = PreTokenizer::Gpt2;
+  std::unordered_map<std::string_view, int32_t> ids;     // all tokens, by their texts
+  std::unordered_map<std::string_view, int32_t> merged;  // those that merging may give, of a vocabulary with scores
+  size_t longest_merged = 0;                             // bytes
+  std::array<int32_t, 256> byte_ids = {};                // the token of each byte, or -1
+  BpePairs pairs;                                        // of a vocabulary with merges
+  std::vector<uint32_t> ranks;                           // by id, from scores
+
+  // Tokens that are looked for in texts, sorted by their bytes, and where those with each first byte begin.
+  std::vector<int32_t> special;
+  std::array<uint32_t, 257> special_begins = {};
+
+  // The bytes that each token writes are a range of `written`, which ends where `written_ends` says.
+  std::string written;
+  std::vector<uint32_t> written_ends;
+
+  bool has(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < vocabulary.tokens.size(); }
+  const std::string& token(int32_t id) const { return vocabulary.tokens[static_cast<size_t>(id)]; }
+  TokenType type(int32_t id) const {
+    return vocabulary.types.empty() ? TokenType::Normal : vocabulary.types[static_cast<size_t>(id)];
+  }
+  int32_t find(std::string_view text) const {
+    const auto found = ids.find(text);
+    return found == ids.end() ? -1 : found->second;
+  }
+  std::string_view bytes(int32_t id) const {
+    const size_t begin = id == 0 ? 0 : written_ends[static_cast<size_t>(id) - 1];
+    return std::string_view(written).substr(begin, written_ends[static_cast<size_t>(id)] - begin);
+  }
+};
+
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, a space in SentencePiece's tokens
+
+inline bool is_hidden(TokenType type) { return type == TokenType::Control || type == TokenType::Unknown; }
+
+}  // namespace heed

@@ -1,0 +1,81 @@
+// The graphs of a TextGenerator: a decoder, the draw of a token, and the text of each conversation beside its keys and values.
+#include <limits>
+#include <vector>
+
+#include "text/generator/generator_shared.hpp"
+
+namespace heed {
+namespace {
+
+// Rows that pad the table are no tokens. Invalid if there are none.
+Tensor forbid_padding(Graph& g, const TextGenerator::Shared& shared) {
+  const auto words = static_cast<size_t>(shared.config.vocabulary);
+  if (shared.bpe.size() >= words) return {};
+  std::vector<float> bias(words, 0.0f);
+  std::fill(bias.begin() + static_cast<long>(shared.bpe.size()), bias.end(), -std::numeric_limits<float>::infinity());
+  return g.constant("no_token", {1, 1, shared.config.vocabulary}, bias);
+}
+
+}  // namespace
+
+Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what, bool guided) {
+  Graph g;
+  const int64_t context = shared.context, room = shared.together;
+  const bool reads = what == Speaking::Reads, chorus = what == Speaking::Chorus;
+  const Dim past = g.position("past", context - 1), tokens = reads ? g.extent("tokens", shared.read) : Dim(1);
+  const Dim row = room > 1 && !chorus ? g.position("row", room - 1) : Dim(0);
+  const Dim members = chorus ? g.extent("members", room) : Dim(1);
+  const Dim length = g.sum(past, tokens, context);
+  const auto list = [&](const char* name) { return g.input(name, {1, members}, DType::I32); };
+  const auto by_row = [&](const char* name) { return g.input(name, {room, 1}, DType::I32); };
+  // The text lies on the device beside keys and values. A token that was drawn is there before the host knows it. Of a chorus these
+  // are the texts of all rows, one behind the other.
+  // What repetition is counted of lies beside it, without control tokens, or the end of an answer would seem to be one.
+  const auto state = [&](const char* name) {
+    const Tensor all = g.state(name, {room, context + 1}, DType::I32);
+    if (chorus) return g.reshape(all, {1, room * (context + 1)});
+    return room > 1 ? g.slice(all, 0, row, 1) : all;
+  };
+  Tensor text = state("text"), counted = state("counted"), ids;
+  DecoderOptions network = shared.with_cache(past);
+  if (room > 1) network.cache.rows = room, network.cache.row = row;
+  SampleOptions sample;
+  Tensor ends;
+  if (reads) {
+    ids = g.input("ids", {1, tokens}, DType::I32);
+    counted = g.append(counted, g.input("counted", {1, tokens}, DType::I32), 1, past);
+  } else if (chorus) {
+    ids = g.take(text, 1, list("places"));
+    ends = list("ends");
+    network.all_logits = true;
+    network.cache.positions = list("positions");
+    network.cache.tokens = {list("rows"), by_row("member_of"), by_row("position_of")};
+  } else {
+    ids = g.slice(text, 1, past, 1);
+  }
+  if (chorus) {
+    const Tensor rows = g.reshape(network.cache.tokens.rows, {members});
+    const Tensor own = g.take(g.reshape(counted, {room, context + 1}), 0, rows);
+    sample.previous = g.reshape(own, {1, members, context + 1});
+    sample.previous_counts = list("lengths");
+  } else {
+    sample.previous = counted;
+    sample.previous_count = length;
+  }
+  const DecoderResult y = model.build(g, ids, network);
+  sample.settings = g.input("settings", {1, members, kSampleWords}, DType::I32);
+  sample.seeds = list("seed");
+  sample.steps = list("step");
+  sample.bias = guided ? g.input("bias", {1, 1, shared.config.vocabulary}) : forbid_padding(g, shared);
+  const Tensor logits = shared.network.dtype == DType::F32 ? y.logits : g.cast(y.logits, DType::F32);
+  const Tensor next = g.sample(logits, sample);
+  for (const Tensor to : {text, counted})
+    if (chorus)
+      g.append(to, next, 1, ends);
+    else
+      g.append(to, next, 1, length);
+  g.output("next", next);
+  return g;
+}
+
+}  // namespace heed
