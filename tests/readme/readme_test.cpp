@@ -154,8 +154,8 @@ TEST_CASE("README: comparing a device with the CPU", "[readme]") {
 
 TEST_CASE("README: a decoder that speaks", "[readme]") {
   heed::SafeTensors file;
-  REQUIRE(heed::SafeTensors::open(heed::test::source_path("tests/decoders/qwen2.safetensors"), heed::stderr_log(), &file) ==
-          heed::Status::Ok);
+  REQUIRE(heed::SafeTensors::open(heed::test::source_path("tests/decoders/qwen2.safetensors"), heed::stderr_log(),
+                                  &file) == heed::Status::Ok);
   std::vector<int32_t> prompt, tokens, said;
   REQUIRE(read_i32(*file.find("prompt"), heed::stderr_log(), &prompt) == heed::Status::Ok);
   REQUIRE(read_i32(*file.find("tokens"), heed::stderr_log(), &tokens) == heed::Status::Ok);
