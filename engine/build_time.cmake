@@ -30,7 +30,7 @@ if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
 endif()
 
 # heed_precompile(TARGET HEADER...) or heed_precompile(TARGET REUSE_FROM TARGET). Every file still includes what it uses:
-# some stages of tests/run.sh build with HEED_PRECOMPILE=OFF.
+# some tests build with HEED_PRECOMPILE=OFF.
 function(heed_precompile target)
   if(NOT HEED_PRECOMPILE OR MSVC OR NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
     return()

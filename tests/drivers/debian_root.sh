@@ -25,7 +25,7 @@ done
 [[ -n $keyring ]] || fail "no Debian archive keyring (package debian-archive-keyring)"
 
 mkdir -p "$(dirname "$folder")"
-exec 9>"$folder.lock"  # another stage of the tests may want the same packages now
+exec 9>"$folder.lock"  # another test may want the same packages now
 flock 9
 ! is_complete || exit 0
 rm -rf "$folder"

@@ -2,7 +2,7 @@
 # Runs the README's two commands on systems with nothing but a C++ compiler: fresh clones of the last commit, in clean
 # roots of Debian. Says for each how many seconds it took, with all that it installed and built.
 #   roots.sh [samples] [tests] [bundle] [wheel] [12] [13] [sid]    all systems if none is named; samples and tests if no command is
-# bundle: links a program with the bundles that the stage packaging built here, and starts it, before anything is installed.
+# bundle: links a program with the bundles that tests/run.sh packaging built here, and starts it, before anything is installed.
 # wheel: builds and installs the wheel by its one command into a fresh virtual environment, with that system's Python, and runs tests/python
 # there, without Vulkan and on that system's lavapipe. It installs no more than the wheel and its tests need.
 # Needs root rights, debootstrap, and 4 GB in build/roots, where the logs stay. A system whose root cannot be made is
@@ -31,7 +31,7 @@ mkdir -p "$folder"
 remove() { rm -rf --one-file-system "$folder/base" "$folder/run"; }
 trap remove EXIT
 remove
-[[ -z $(git -C "$root" status --porcelain) ]] || echo "changes that are not committed are left out"
+[[ -z $(git -C "$root" status --porcelain) ]] || echo "SKIPPED: changes that are not committed, since a clean root gets the last commit"
 
 failed=0 checked=0
 skip() { echo "SKIPPED Debian $1: $2"; }
@@ -65,7 +65,7 @@ check() {
   "$here/in_root.sh" "$folder/run" "${run[@]}" </dev/null >"$log" 2>&1
   code=$?
   seconds=$((SECONDS - seconds))
-  last=$(grep -a -E '^[0-9]+ passed(, [0-9]+ failed$|.* in [0-9.]+s)' "$log" | tail -n 1)
+  last=$(grep -a -E '^([0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+$|[0-9]+ passed.* in [0-9.]+s)' "$log" | tail -n 1)
   if [[ $code -eq 0 && ($command == samples || -n $last) ]]; then
     echo "ok Debian $system: $command, $seconds s${last:+: $last}"
     grep -a -E '^(SKIPPED|versions:)' "$log" | sed 's/^/   /'

@@ -10,7 +10,7 @@ icd=$folder/vk_swiftshader_icd.json
 
 is_complete() { [[ -s $icd && -s $folder/libvk_swiftshader.so ]]; }
 if ! is_complete; then
-  exec 9>"$folder/lock"  # another stage of the tests may want it now
+  exec 9>"$folder/lock"  # another test may want it now
   flock 9
 fi
 if ! is_complete; then

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Compiles every public header alone, twice included, without exceptions and RTTI and with all warnings; those of the C interface
 # also as C99. One line per header, language and compiler.
-#   check.sh COMPILER...
+#   check.sh COMPILER    exit code 3: it is not installed
 set -uo pipefail
 
 include=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../include" && pwd)
+compiler=${1:?usage: check.sh COMPILER}
+command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; exit 3; }
 failures=0
-# compiles NAME COMPILER LANGUAGE FLAG...
+# compiles NAME LANGUAGE FLAG...
 compiles() {
-  local name=$1 compiler=$2 language=$3
-  shift 3
+  local name=$1 language=$2
+  shift 2
   if printf '#include <%s>\n#include <%s>\n' "$name" "$name" |
     "$compiler" "$@" -Wall -Wextra -Wpedantic -pedantic-errors -Werror -I"$include" -fsyntax-only -x "$language" -; then
     echo "ok $name as $language with $compiler"
@@ -18,12 +20,10 @@ compiles() {
     failures=$((failures + 1))
   fi
 }
-for compiler in "$@"; do
-  for header in "$include"/heed/*.hpp "$include"/heed/c/*.h; do
-    name=${header#"$include"/}
-    compiles "$name" "$compiler" c++ -std=c++20 -fno-exceptions -fno-rtti
-    [[ $name != *.h ]] || compiles "$name" "$compiler" c -std=c99
-  done
+for header in "$include"/heed/*.hpp "$include"/heed/c/*.h; do
+  name=${header#"$include"/}
+  compiles "$name" c++ -std=c++20 -fno-exceptions -fno-rtti
+  [[ $name != *.h ]] || compiles "$name" c -std=c99
 done
 
 # A function or class that lacks HEED_API cannot be called in a shared library.

@@ -22,7 +22,7 @@ CHOSEN = one_of_each(FILES) | one_of_each(GRADIENT_FILES)
 
 
 def skip_most(device, path):
-    """A driver in software takes seconds to compile what a file needs, and other stages run all files on it."""
+    """A driver in software takes seconds to compile what a file needs, and other tests run all files on it."""
     if device.info.kind != "cpu" and path not in CHOSEN and os.environ.get("HEED_ALL_GOLDENS") != "1":
         pytest.skip("one file of each system on GPUs, unless HEED_ALL_GOLDENS=1")
 

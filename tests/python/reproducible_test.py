@@ -39,7 +39,7 @@ def test_plans(device, cpu):
 
 
 def test_operations(cpu):
-    # A driver's kernels are compared by the stage reproducible, which takes its compiler a minute.
+    # A driver's kernels are compared by the tests reproducible.*, which takes its compiler a minute.
     bits = cpu.operation_bits()
     assert len(bits) >= 14
     for name, one in bits.items():

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Captures a run with RenderDoc and looks for heed's labels and names in the capture. Prints lines "ok ..." and "FAIL ...".
 #   renderdoc.sh HEED_TESTS FOLDER     under tests/drivers/with.sh, with a Vulkan driver
-# Without renderdoccmd (Debian package renderdoc) it says so, and has tested nothing.
+# Exit code 3: there is no renderdoccmd (Debian package renderdoc).
 set -uo pipefail
 tests=${1:?usage: renderdoc.sh HEED_TESTS FOLDER}
 folder=${2:?usage: renderdoc.sh HEED_TESTS FOLDER}
 if ! command -v renderdoccmd >/dev/null; then
   echo "SKIPPED: renderdoccmd is not installed"
-  exit 0
+  exit 3
 fi
 mkdir -p "$folder"
 rm -f "$folder"/heed*

@@ -1,0 +1,140 @@
+# What heed computes, on the CPU device and on each driver: operations, goldens, random graphs, hosts, failures.
+
+# The system's lavapipe must start. The other drivers are fetched, and skipped where they cannot be had.
+heed_test(driver.lavapipe LABELS all driver MAKES driver.lavapipe COMMAND sh -c "\"${with}\" lavapipe true || exit 1")
+foreach(driver IN ITEMS lavapipe-26 swiftshader)
+  heed_test(driver.${driver} LABELS all driver COST 30 MAKES driver.${driver} COMMAND ${with} ${driver} true)
+endforeach()
+
+# The CPU device, with every set of instructions that this processor has, and all that needs no Vulkan device. Finds programs that need a
+# Vulkan loader to start, too. Tests of real models are in samples.cmake.
+set(no_models "~[.]~[model]~[language_model]")
+heed_catch_test(cpu.tests none "${no_models}" LABELS all cpu COST 60)
+heed_catch_test(cpu.quick none "${no_models}~[slow]" LABELS quick COST 50)
+heed_test(cpu.goldens LABELS quick all cpu COST 10 COUNTED
+  COMMAND ${tests}/goldens/all_on.sh cpu ${with} none $<TARGET_FILE:heed_program> verify --device all ${tests}/goldens
+          ${tests}/goldens-gradients)
+
+# Kernels of GPUs on the system's lavapipe with subgroups of 8, and the layers that find accesses without a barrier: goldens, the
+# gradients of one of each system, and tables; one golden file of each system with other kernels. This, swiftshader and interpreter run
+# different shares of each table, the CPU all of it. The driver's compiler takes nearly all of the time: four times as long on Debian 13
+# as on Debian 12, and a third less if LLVM does not optimize. The quick tier leaves gradients, sampling and decoders to the CPU.
+set(lavapipe SET HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt)
+heed_catch_test(lavapipe-256.tables lavapipe-256 "[ops],[random],[drivers]~[slow]" LABELS all lavapipe COST 150
+  ${lavapipe} HEED_TEST_EVERY=48 HEED_KERNELS=gpu DEFAULTS HEED_RANDOM_CASES=75)
+heed_catch_test(lavapipe-256.goldens lavapipe-256 "goldens: pass*,goldens: gradients of one*" LABELS all lavapipe COST 60
+  ${lavapipe} HEED_KERNELS=gpu)
+heed_catch_test(lavapipe-256.goldens-all-kernels lavapipe-256 "goldens: one of each system passes*" LABELS all lavapipe COST 30
+  ${lavapipe})
+heed_catch_test(lavapipe-256.quick lavapipe-256
+  [[[ops]~[random]~[model_files]~[slow]~"sample:*"~"decoders*",goldens: one of each system passes*]] LABELS quick COST 90
+  ${lavapipe} HEED_TEST_EVERY=240 HEED_KERNELS=gpu)
+
+# Kernels that are wrong with few or many lanes: a 64th of each table, one golden file of each system, and random graphs until each
+# kernel variant has run. Tests of hosts do not depend on lanes; the kernels of long tests of quantized weights, sampling and decoders run
+# in other cases.
+foreach(width IN ITEMS 128 512)
+  set(every 64)
+  if(width EQUAL 512)
+    set(every 64+32)
+  endif()
+  heed_catch_test(lavapipe-${width}.tables lavapipe-${width}
+    [=[[ops]~"quantized weights*"~"projections by quantized*"~"sample: every*"~"rounded rows*"~"decoders say*"~"models in GGUF*",goldens: one of each system*,[random],[drivers]~[slow]]=]
+    LABELS all widths COST 40 ${lavapipe} HEED_TEST_EVERY=${every} DEFAULTS HEED_RANDOM_CASES=40)
+endforeach()
+
+# Kernels on matrix units, and calls that only the newest Mesa and validation layer refuse. This compiler takes seconds for each kernel of
+# attention on matrix units. Trainings, gradients of goldens, decoders, matmuls by multiples of scales and attention that is cut, minutes of
+# its compiler for kernels that the others run, are left out.
+heed_catch_test(lavapipe-26.tables lavapipe-26
+  [=["*on every device"~"goldens*"~"attention*"~"decoder*"~[train]~[reproducible]~"quantized weights by multiples*",[one_golden_each]~"goldens: gradients*",[random]~"gradients are what*",[matrix],[drivers]~[slow],adopt*]=]
+  LABELS all lavapipe-26 COST 90 ${lavapipe} HEED_TEST_EVERY=192 DEFAULTS HEED_RANDOM_CASES=40)
+heed_catch_test(lavapipe-26.attention lavapipe-26
+  "attention on every*,attention beside*,attention with biases*,attention_backward on*"
+  LABELS all lavapipe-26 COST 40 ${lavapipe} HEED_TEST_EVERY=384 DEFAULTS HEED_RANDOM_CASES=40)
+
+# A driver that shares no code with Mesa: a device without 16-bit storage and with 256 invocations. SwiftShader is slow, so that what
+# takes it long and does not depend on the driver is left to lavapipe and the CPU.
+heed_catch_test(swiftshader.tests swiftshader
+  [=[~[.]~[model]~[language_model]~[cpu]~[base]~[graph]~[io]~[text]~[bpe]~[tokenizer]~[bert]~[talk]~[chat]~[grammar]~[decoder]~[hostile]~[curve]~[train]~[reproducible]~"goldens: pass*"~"goldens: gradients*"~"*whatever call fails*"~"self-test: *"~"sample: every*"~"pipelines: many*"~"weights of f16*"~"models in GGUF*"~"started: runs of several*"~"state: more than one piece*"~"rounded rows: results*"~"adopt: nothing*"~"README: a graph*"~"Every layer of nn*"~"record: 1,000*"]=]
+  LABELS all swiftshader COST 128 SET HEED_TEST_DEVICES=swiftshader HEED_TEST_EVERY=96+1 DEFAULTS HEED_RANDOM_CASES=40)
+
+# Calls that the validation layers refuse, failures that are not told, and mistakes of heed inside a host. The quick tier leaves out
+# self-tests of whole devices, language models, encoders of text, nearly all trainings, and what is slow: of the tests that let each call
+# fail it keeps one.
+set(not_in_vulkan
+  [=[~[.]~[model]~[language_model]~[ops]~[goldens]~[random]~[cpu]~[base]~[graph]~[io]~[bpe]~[tokenizer]~[text]~[hostile]~[reproducible]~"self-test: *"]=])
+heed_catch_test(vulkan.tests lavapipe-256 "${not_in_vulkan}" LABELS all vulkan COST 200 ${lavapipe} HEED_KERNELS=gpu)
+heed_catch_test(vulkan.self-tests lavapipe-256 [["self-test: *"]] LABELS all vulkan COST 120 ${lavapipe})
+heed_catch_test(vulkan.quick lavapipe-256
+  "${not_in_vulkan}~[talk]~[chat]~[grammar]~[bert]~[narrow]~[decoder]~[curve]~\"gradients: *\"~\"a training step*\"~\"lora: *\"~[slow]"
+  LABELS quick COST 100 ${lavapipe} HEED_KERNELS=gpu)
+
+# Kernels of GPUs that are not here, on machines that differ in subgroups and matrix units (interpreter/device.hpp): races, accesses outside
+# of what is bound, reads of memory that nobody has written and missing barriers. The quick tier takes tables from their second case on,
+# which spares the large matmul among each 60. These commands run everything on one of the machines, and list the barriers that nobody
+# would miss:
+#   HEED_TEST_DEVICES=spirv:nvidia tests/drivers/with.sh none build/tests/heed_tests "[ops],[goldens],[random]"
+#   HEED_MUTATIONS=100 tests/drivers/with.sh none build/tests/heed_tests "interpreter: kernels without*"
+set(machines SET HEED_TEST_DEVICES=spirv HEED_RANDOM_CASES=100 HEED_COMPOSITIONS=20)
+heed_catch_test(interpreter.faults none "[interpreter]" LABELS all interpreter COST 40 ${machines})
+heed_catch_test(interpreter.goldens none
+  "goldens: one of each system passes*,goldens: pass with*,random graphs on every*,compositions of operations*"
+  LABELS all interpreter COST 50 ${machines})
+heed_catch_test(interpreter.tables none [=["*on every device"~"goldens*"~"compositions*"~[reproducible]]=]
+  LABELS all interpreter COST 60 ${machines} HEED_TEST_EVERY=16+2)
+heed_catch_test(interpreter.quick none
+  [=["*on every device"~"goldens*"~"compositions*"~"gradients are what*"~"remat*"~"decoder*"~"models in*"~[reproducible]]=]
+  LABELS quick COST 30 ${machines} HEED_TEST_EVERY=60+1)
+
+# Each access to memory checked by the validation layer on the GPU's side; the first test shows that a wrong access is reported. The
+# interpreter checks the accesses of every kernel variant; this finds what it takes for granted: that heed binds on a driver what it binds
+# there. This runs every variant here, too, which takes ten minutes:
+#   HEED_CHECK_BOUNDS=1 HEED_RANDOM_CASES=0 tests/drivers/with.sh lavapipe-26 build/tests/heed_tests "random graphs on every*"
+set(checked SET GALLIVM_PERF=nopt HEED_TEST_EVERY=24 HEED_CHECK_BOUNDS=1 HEED_KERNELS=gpu HEED_TEST_DEVICES=vulkan HEED_COMPOSITIONS=2)
+heed_catch_test(bounds.reported lavapipe-26 "[bounds]" LABELS all bounds COST 3 ${checked})
+heed_catch_test(bounds.tests lavapipe-26
+  "compositions*,[custom],record:*,concat*,cast*,embedding*,mean on*,elementwise on*,softmax on*" LABELS all bounds COST 15 ${checked})
+
+# Results that depend on memory that nobody wrote, which no sanitizer sees. Valgrind knows instructions up to AVX2. Reproducible plans take
+# the same loops through memory, and are left to the sanitizers.
+heed_catch_test(memcheck none [=["*on every device"~"goldens*"~[reproducible],random graphs on the CPU*]=] LABELS all COST 49
+  SET HEED_TEST_EVERY=18 HEED_TEST_DEVICES=cpu RUN_BY valgrind -q --error-exitcode=9)
+
+# Devices whose reproducible plans have other bits than this version of heed must give, and changes of the canon that nobody meant.
+# Interpreted kernels have no fingerprints and few random graphs, which would take minutes. Matmuls that may emulate f32 are left out, since
+# reproducible plans do not emulate it.
+set(canon SET GALLIVM_PERF=nopt HEED_COMPOSITIONS=2)
+set(canon_of_devices
+  "reproducible: every operation*,reproducible: devices compute*,reproducible: losses*,reproducible: steps*,reproducible: f16*,reproducible: training*")
+heed_catch_test(reproducible.cpu none "[reproducible]~[language_model]" LABELS all reproducible COST 20
+  ${canon} HEED_RANDOM_CASES=10 HEED_TEST_DEVICES=cpu)
+heed_catch_test(reproducible.interpreter none
+  "reproducible: devices compute*,reproducible: losses*,reproducible: steps*,reproducible: f16*,reproducible: random*,reproducible: compositions*"
+  LABELS all reproducible COST 20 ${canon} HEED_RANDOM_CASES=4 HEED_TEST_DEVICES=spirv:floor,spirv:amd)
+heed_catch_test(reproducible.tables none [=[[ops]~[slow]~[random]~"matmul that may emulate*"]=] LABELS all reproducible COST 20
+  SET HEED_TEST_REPRODUCIBLE=1 HEED_TEST_DEVICES=cpu HEED_TEST_EVERY=8)
+heed_test(reproducible.goldens LABELS all reproducible driver COST 20 COUNTED NEEDS driver.lavapipe
+  COMMAND ${with} lavapipe-256 $<TARGET_FILE:heed_program> verify --bits --device llvmpipe ${tests}/goldens)
+foreach(driver IN ITEMS lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader)
+  set(filter "${canon_of_devices}")
+  if(driver STREQUAL "lavapipe-256")
+    set(filter "[reproducible]~[language_model]")
+  endif()
+  heed_catch_test(reproducible.${driver} ${driver} "${filter}" LABELS all reproducible COST 25
+    ${canon} HEED_RANDOM_CASES=10 HEED_TEST_DEVICES=cpu,vulkan)
+endforeach()
+
+# Every kernel variant and graphs of many operations, on many more cases than elsewhere: HEED_RANDOM_CASES on each driver, and
+# HEED_COMPOSITIONS graphs of many operations. A failure says how to repeat it.
+set(cases HEED_RANDOM_CASES=2000)
+foreach(driver IN ITEMS lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swiftshader)
+  heed_catch_test(random.${driver} ${driver} "random graphs on every kernel variant" LABELS slow random DEFAULTS ${cases})
+  heed_catch_test(random.${driver}.compositions ${driver} "compositions of operations on every device" LABELS slow random
+    DEFAULTS ${cases} "HEED_COMPOSITIONS=$((HEED_RANDOM_CASES / 20))")
+  heed_catch_test(random.${driver}.gradients ${driver} "gradients are what central differences say*" LABELS slow random
+    SET HEED_KERNELS=gpu DEFAULTS ${cases})
+  heed_catch_test(random.${driver}.training ${driver} "[curve]" LABELS slow random SET HEED_ALL_STEPS=1)
+endforeach()
+heed_catch_test(random.interpreter none "random graphs on every kernel variant" LABELS slow random
+  SET HEED_TEST_DEVICES=spirv DEFAULTS ${cases})

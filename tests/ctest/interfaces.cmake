@@ -1,0 +1,54 @@
+# How heed is included, installed, fetched and called: headers, packages, C, Python, a host's GLSL. packaging/ has its own tests.
+set(installed ${PROJECT_BINARY_DIR}/packaging/shared/moved/${CMAKE_INSTALL_LIBDIR}/libheed.so)
+
+# Headers that lean on what was included before them, and what is not marked for export; functions and structs of the C interface that are
+# not the committed ones.
+heed_test(headers.gcc LABELS quick all headers COST 20 COUNTED COMMAND ${tests}/headers/check.sh g++)
+heed_test(headers.clang LABELS all headers COST 30 COUNTED COMMAND ${tests}/headers/check.sh clang++)
+heed_test(headers.c LABELS quick all headers COST 2 COUNTED COMMAND ${tests}/c/interface.py)
+
+# All of the C interface, called rightly and wrongly. What programs in other languages stumble over: functions and structs that are not
+# those of the last release, declarations of C# and Zig that lay structs out in another way, a shared library that Rust cannot link or call.
+heed_catch_test(c.cpu none "" PROGRAM $<TARGET_FILE:heed_c_tests> LABELS all c COST 10)
+heed_catch_test(c.lavapipe lavapipe "" PROGRAM $<TARGET_FILE:heed_c_tests> LABELS all c COST 20 SET HEED_KERNELS=gpu)
+heed_test(c.abi LABELS all c COST 3 COUNTED NEEDS packaging.shared COMMAND ${tests}/c/abi.py ${installed})
+heed_test(c.declarations LABELS all c COST 5 COUNTED NEEDS packaging.shared
+  COMMAND ${tests}/c/declarations.py ${PROJECT_BINARY_DIR}/declarations ${installed})
+heed_test(c.rust LABELS all c COST 2 COUNTED NEEDS packaging.shared
+  COMMAND ${tests}/c/rust/check.sh ${installed} ${PROJECT_BINARY_DIR}/rust)
+
+# The recipes of engine/packaging: options, versions and libraries that they name and heed does not, and builds that no longer come to an
+# end; xmake and Conan where they can be had.
+heed_test(recipes LABELS all COST 13 COUNTED COMMAND ${tests}/packaging/recipes.py ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/recipes)
+
+# The wheel, built of the objects of this build and installed into a fresh virtual environment, with tests/python on the CPU and on lavapipe,
+# whose compiler takes most of the time. PyTorch and matplotlib take part where Debian's packages are there, and the build's tools where
+# PyPI can be reached.
+set(venv ${PROJECT_BINARY_DIR}/python-venv)
+set(pip ${venv}/bin/pip install --quiet --disable-pip-version-check)
+set(pypi_is_there IF ${venv}/bin/pytest)
+heed_test(packages.python LABELS all COST 20 MAKES packages.python ALONE_WITH apt
+  COMMAND ${tests}/harness/or_skip.sh ${tests}/drivers/install.sh python)
+heed_test(python.venv LABELS all python COST 5 MAKES python.venv NEEDS packages.python
+  COMMAND ${tests}/python/make_venv.sh ${venv})
+heed_test(python.tools LABELS all python COST 5 MAKES python.tools NEEDS python.venv
+  COMMAND ${tests}/harness/or_skip.sh ${pip} "pytest>=7" scikit-build-core cffi pycparser)
+# The tools are in the environment already, and a folder that stays lets the next build do only what changed.
+heed_test(python.wheel LABELS all python COST 20 MAKES python.wheel NEEDS python.tools ${pypi_is_there}
+  COMMAND ${pip} --no-build-isolation --force-reinstall --no-deps --config-settings=build-dir=${PROJECT_SOURCE_DIR}/build-python
+          --config-settings=cmake.define.HEED_WERROR=ON --config-settings=cmake.define.HEED_OBJECTS_OF=${PROJECT_BINARY_DIR}
+          ${PROJECT_SOURCE_DIR}/engine/python)
+heed_test(python.dependencies LABELS all python COST 3 MAKES python.dependencies NEEDS python.wheel ${pypi_is_there}
+  COMMAND ${pip} numpy cffi)
+heed_test(python.tests LABELS all python driver COST 100 COUNTED NEEDS python.dependencies ${pypi_is_there}
+  COMMAND ${tests}/python/run.sh ${venv})
+
+# heed/glsl.hpp, where the system's libshaderc does not link, with Debian 13's.
+if(HEED_SHADERC_LINKS)
+  heed_catch_test(glsl.tests lavapipe "[glsl]" LABELS all glsl COST 10)
+else()
+  set(glsl_tests ${PROJECT_BINARY_DIR}/glsl/build/heed_glsl_tests)
+  heed_test(glsl.build LABELS all glsl COST 25 MAKES glsl.build NEEDS driver.lavapipe-26 ALONE_WITH install_manifest
+    COMMAND ${tests}/glsl/debian_13.sh ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/glsl)
+  heed_catch_test(glsl.tests lavapipe-26 "" PROGRAM ${glsl_tests} LABELS all glsl COST 10 NEEDS glsl.build IF ${glsl_tests})
+endif()

@@ -1,0 +1,62 @@
+# The samples, with good and bad input, and the real models that they speak with, if those can be downloaded.
+
+heed_test(model.minilm LABELS all COST 15 MAKES model.minilm COMMAND ${samples}/search/fetch_model.sh)
+heed_test(model.smollm2 LABELS all COST 15 MAKES model.smollm2 COMMAND ${samples}/talk/fetch_model.sh)
+set(minilm ${PROJECT_SOURCE_DIR}/.cache/all-MiniLM-L6-v2)
+set(smollm2 ${PROJECT_SOURCE_DIR}/.cache/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf)
+
+heed_test(tour.program LABELS all tour COST 3 COUNTED
+  COMMAND ${with} none ${samples}/tour/test.sh $<TARGET_FILE:tour> ${PROJECT_BINARY_DIR}/tour-test)
+heed_test(tour.lavapipe LABELS all tour driver COST 2 NEEDS driver.lavapipe
+  COMMAND ${with} lavapipe $<TARGET_FILE:tour> --device llvmpipe --out ${PROJECT_BINARY_DIR}/tour)
+
+# The 500 sentences of tests/search: all of them on the CPU device, every fiftieth on lavapipe. SwiftShader would take two minutes for
+# kernels that its own tests run.
+heed_test(search.program LABELS all search COST 10 COUNTED
+  COMMAND ${with} none ${samples}/search/test.sh $<TARGET_FILE:search> ${PROJECT_BINARY_DIR}/search-test)
+set(sentences LABELS all search NEEDS model.minilm IF ${minilm}/model.safetensors)
+heed_catch_test(search.cpu none "[model]" ${sentences} COST 20 SET HEED_REQUIRE_MODEL=1 HEED_ALL_SENTENCES=1 HEED_TEST_DEVICES=cpu)
+heed_catch_test(search.lavapipe lavapipe "[model]" ${sentences} COST 30 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=llvmpipe
+  DEFAULTS HEED_ALL_SENTENCES=0)
+
+# What SmolLM2 says: the CPU device answers eight prompts, lavapipe two. Reproducible plans of the model are left out on lavapipe, whose
+# compiler takes a minute for them, since `reproducible` runs plans of tiny models there.
+set(says LABELS all models NEEDS model.smollm2 IF ${smollm2})
+heed_catch_test(models.cpu none "[language_model]" ${says} COST 20 SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=cpu)
+heed_catch_test(models.lavapipe lavapipe "[language_model]~[reproducible]" ${says} COST 50
+  SET HEED_REQUIRE_MODEL=1 HEED_TEST_DEVICES=llvmpipe)
+
+heed_test(talk.program LABELS all talk COST 8 COUNTED
+  COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test)
+heed_test(talk.smollm2 LABELS all talk COST 8 COUNTED NEEDS model.smollm2 IF ${smollm2}
+  COMMAND ${with} none ${samples}/talk/test.sh $<TARGET_FILE:talk> ${PROJECT_BINARY_DIR}/talk-test-smollm2 ${smollm2})
+
+heed_test(learn.program LABELS all learn COST 8 COUNTED
+  COMMAND ${with} none ${samples}/learn/test.sh $<TARGET_FILE:learn> ${PROJECT_BINARY_DIR}/learn-test)
+heed_test(learn.lavapipe LABELS all learn driver COST 4 NEEDS driver.lavapipe SET HEED_KERNELS=gpu
+  COMMAND ${with} lavapipe $<TARGET_FILE:learn> --device llvmpipe --out ${PROJECT_BINARY_DIR}/learn-test-lavapipe --fresh --steps 20
+          --layers 1 --width 32 --heads 2 --context 32 --batch 4)
+
+# The behaviour of the swarm's crowds, the pictures and the window, on one width of lavapipe and on SwiftShader.
+heed_test(swarm.lavapipe-256 LABELS all swarm driver COST 120 COUNTED NEEDS driver.lavapipe
+  COMMAND ${with} lavapipe-256 ${samples}/swarm/test.sh ${programs}/swarm ${PROJECT_BINARY_DIR}/swarm-test-lavapipe-256)
+heed_test(swarm.swiftshader LABELS all swarm driver COST 80 COUNTED NEEDS driver.swiftshader
+  COMMAND ${with} swiftshader ${samples}/swarm/test.sh ${programs}/swarm ${PROJECT_BINARY_DIR}/swarm-test-swiftshader --short)
+heed_test(swarm.none LABELS all swarm COST 2 COUNTED
+  COMMAND ${with} none ${samples}/swarm/test.sh ${programs}/swarm ${PROJECT_BINARY_DIR}/swarm-test-none --bad-only)
+
+# Godot 4 of Debian sid loads the add-on, headless and under Xvfb with validation, with a safe and a separate render thread: attention on
+# Godot's buffers, characters on CPU and GPU, the demo, and faults, each of which ends in an error and lets the game go on. The root with
+# Godot stays for the next time.
+set(godot ${PROJECT_BINARY_DIR}/roots/godot)
+set(godot_is_there IF ${godot}/interface/gdextension_interface.h)
+set(add_on ${PROJECT_BINARY_DIR}/godot)
+heed_test(godot.root LABELS all godot COST 60 MAKES godot.root NEEDS packages.roots COMMAND ${samples}/godot/get_godot.sh ${godot})
+heed_test(godot.configure LABELS all godot MAKES godot.configured NEEDS godot.root ${godot_is_there}
+  COMMAND ${CMAKE_COMMAND} -S ${samples}/godot -B ${add_on} -G Ninja -DCMAKE_BUILD_TYPE=Release
+          -DHEED_GODOT_INTERFACE=${godot}/interface -DHEED_GODOT_HEED=${PROJECT_BINARY_DIR})
+heed_test(godot.build LABELS all godot COST 30 MAKES godot NEEDS godot.configured ${godot_is_there}
+  COMMAND ${CMAKE_COMMAND} --build ${add_on})
+heed_test(godot.game LABELS all godot driver COST 80 NEEDS godot model.minilm model.smollm2
+  ${godot_is_there} ${minilm}/model.safetensors ${smollm2}
+  COMMAND ${samples}/godot/test.sh ${godot} ${samples}/godot/addons/heed/bin/libheed_godot.so ${smollm2} ${minilm})
