@@ -19,7 +19,7 @@ DecoderConfig config_of(Call& call, const heed_decoder_config* config) {
   call.has(config, "config");
   const Given<heed_decoder_config> given(call, config, "the decoder's config");
   DecoderConfig to;
-  to.family = call.one_of(given->family, DecoderFamily::Gpt2, "the family");
+  to.family = call.text_or(given->family, "llama");
   to.layers = given->layers;
   to.width = given->width;
   to.heads = given->heads;
@@ -82,8 +82,6 @@ heed_status add_decoder(Building& on, heed_tensor ids, const heed_decoder_option
   return on.end();
 }
 
-static_assert(HEED_DECODER_GPT2 == static_cast<int>(DecoderFamily::Gpt2));
-
 }  // namespace
 
 heed_decoder_config to_c(const DecoderConfig& from) {
@@ -98,7 +96,7 @@ heed_decoder_config to_c(const DecoderConfig& from) {
   to.window = from.window;
   to.rotary_width = from.rotary.width;
   to.trained_length = from.rotary.scaling.trained_length;
-  to.family = static_cast<int32_t>(from.family);
+  to.family = from.family.data();  // a registered name, which ends in a zero byte
   to.layers = from.layers;
   to.window_from = from.window_from;
   to.full_every = from.full_every;

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include <heed/gguf.hpp>
 
@@ -21,7 +23,13 @@ class GgufFields {
   double number(const char* key, double least, double most, std::optional<double> otherwise = {});
   bool boolean(const char* key, std::optional<bool> otherwise = {});
   std::string text(const char* key, std::optional<std::string> otherwise = {});
-  Gguf::Value value(const char* key) const { return file_.value(full(key)); }
+  Gguf::Value value(const char* key) {
+    const std::string name = full(key);
+    asked_.insert(name);
+    return file_.value(name);
+  }
+  // Whether one of these calls was about this key.
+  bool has_asked(std::string_view name) const { return asked_.contains(name); }
 
   // "'llama.block_count' is 7: <what>", as InvalidFile unless said otherwise.
   void fail(const char* key, const std::string& what, Status status = Status::InvalidFile);
@@ -35,6 +43,7 @@ class GgufFields {
   const Gguf& file_;
   std::string prefix_;
   const Log& log_;
+  std::set<std::string, std::less<>> asked_;
   Status status_ = Status::Ok;
 };
 

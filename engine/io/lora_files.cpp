@@ -115,9 +115,7 @@ Status read_pairs(const std::string& path, const LoraOptions& options, const Log
 }  // namespace
 
 void Lora::reorder(std::vector<LoraMatrix>* matrices, bool to_model) const {
-  if (!options_.decoder || options_.decoder->family != DecoderFamily::Llama ||
-      options_.decoder->rotary.pairs != RotaryPairs::Adjacent)
-    return;
+  if (!options_.decoder || options_.decoder->rotary.pairs != RotaryPairs::Adjacent) return;
   for (LoraMatrix& matrix : *matrices) {
     const bool query = matrix.name.ends_with("q_proj.lora_B.weight");
     if (!query && !matrix.name.ends_with("k_proj.lora_B.weight")) continue;

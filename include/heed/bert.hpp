@@ -54,15 +54,6 @@ HEED_API Status read_bert_config(std::string_view path, const Log& log, BertConf
 // Reads it from memory; `name` stands for the file in messages.
 HEED_API Status parse_bert_config(std::string_view json, std::string_view name, const Log& log, BertConfig* config);
 
-struct TensorShape {
-  std::string name;
-  std::vector<int64_t> shape;
-};
-// Names and shapes of the tensors that a checkpoint with this configuration has, without the pooler.
-HEED_API std::vector<TensorShape> bert_tensors(const BertConfig& config);
-// The pooler's tensors. A checkpoint may lack them.
-HEED_API std::vector<TensorShape> bert_pooler_tensors(const BertConfig& config);
-
 // The tensors of a checkpoint in the form that nn::bert asks for: without the "bert." that some checkpoints put in
 // front of all names, and with query, key and value of each layer joined to one weight
 // "encoder.layer.N.attention.self.qkv.weight" [3 width, width] (rows of queries, then keys, then values) and
@@ -70,7 +61,7 @@ HEED_API std::vector<TensorShape> bert_pooler_tensors(const BertConfig& config);
 // checkpoint, which must outlive this. Move-only.
 class HEED_API BertWeights {
  public:
-  // Compares the checkpoint with the configuration. If tensors are missing (MissingWeight), have another shape
+  // Compares the checkpoint with the weights that nn::bert asks for. If tensors are missing (MissingWeight), have another shape
   // (ShapeMismatch) or are no floats (DTypeMismatch), the log names them, at most 20 of the missing ones. A warning
   // names tensors that the network does not use. On failure *weights is unchanged.
   static Status load(const Checkpoint& checkpoint, const BertConfig& config, const Log& log, BertWeights* weights) {
@@ -91,9 +82,13 @@ class HEED_API BertWeights {
 
  private:
   friend class BertLoader;
+  struct Joined {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::vector<std::byte> data;
+  };
   std::vector<HostTensor> tensors_;
-  std::deque<TensorShape> names_;  // the joined tensors'; tensors_ points into it, and a deque keeps addresses
-  std::deque<std::vector<std::byte>> joined_;
+  std::deque<Joined> joined_;  // tensors_ points into it, and a deque keeps addresses
   bool has_pooler_ = false;
 };
 

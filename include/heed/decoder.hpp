@@ -1,4 +1,4 @@
-// Decoders that speak: the networks of Llama, Qwen 2, Qwen 3 and GPT-2, from token ids to logits, with keys and values that
+// Decoders that speak: networks of families such as Llama, Qwen and GPT-2, from token ids to logits, with keys and values that
 // stay from run to run.
 //
 //   heed::Graph g;
@@ -22,16 +22,14 @@
 
 namespace heed {
 
-// Llama: RMSNorm, rotary embedding, grouped queries, SwiGLU, no biases (Touvron et al. 2023, arXiv:2302.13971).
-// Qwen2: the same with biases of queries, keys and values (Yang et al. 2024, arXiv:2407.10671).
-// Qwen3: the same without biases, with an RMSNorm of each query and key head (Yang et al. 2025, arXiv:2505.09388).
-// Gpt2: LayerNorm, learned positions, GELU by tanh, biases, matrices stored as [in, out] by Hugging Face (Radford et al. 2019).
-enum class DecoderFamily : uint8_t { Llama, Qwen2, Qwen3, Gpt2 };
+// The families of decoders that heed knows, by the names that DecoderConfig::family takes. Each is described in a file of
+// engine/models. The names end in a zero byte and live as long as the program.
+HEED_API std::vector<std::string_view> decoder_families();
 
 // The numbers of a checkpoint's config.json, or of a GGUF file's metadata (<heed/decoder_model.hpp> reads both). Weights have
 // Hugging Face's names.
 struct DecoderConfig {
-  DecoderFamily family = DecoderFamily::Llama;
+  std::string_view family = "llama";  // one of decoder_families(); only read during calls
   int layers = 0;
   int64_t width = 0;       // of a token's row
   int64_t heads = 0;       // query heads
@@ -39,7 +37,7 @@ struct DecoderConfig {
   int64_t head_width = 0;  // 0: width / heads
   int64_t hidden = 0;      // width of the feed-forward; 0: four times the width
   int64_t vocabulary = 0;
-  // The longest text of the training; of Gpt2 rows of the table of positions, and the most tokens of a conversation.
+  // The longest text of the training. Where a table tells positions (gpt2), its rows, and the most tokens of a conversation.
   int64_t positions = 0;
   // The sliding window of attention, in tokens ("sliding_window"; AttentionOptions::window). 0: none. Layers have it from
   // `window_from` on (Qwen's "max_window_layers"), but for each `full_every`th, which sees all: layer full_every - 1,
@@ -47,9 +45,9 @@ struct DecoderConfig {
   int64_t window = 0;
   int window_from = 0, full_every = 0;
   float eps = 1e-5f;          // of the norms
-  RotaryOptions rotary = {};  // of all but Gpt2: base and scaling
+  RotaryOptions rotary = {};  // base and scaling; not of gpt2
   bool tied = true;           // logits are products with the table of tokens; false: with the matrix "lm_head.weight"
-  bool in_out = true;         // Gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
+  bool in_out = true;         // gpt2: matrices are stored as [in, out]; false: as [out, in], as in GGUF files
 };
 
 struct DecoderOptions {

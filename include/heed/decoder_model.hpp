@@ -25,8 +25,8 @@
 
 namespace heed {
 
-// Reads the numbers of a network from a GGUF file's metadata: "general.architecture" is llama (of which Mistral and SmolLM2
-// are), qwen2, qwen3 or gpt2. Queries and keys of llama are turned as neighbours (RotaryPairs::Adjacent), for which such
+// Reads the numbers of a network from a GGUF file's metadata: "general.architecture" is one of decoder_families(), such as llama
+// (of which Mistral and SmolLM2 are). Queries and keys of llama are turned as neighbours (RotaryPairs::Adjacent), for which such
 // files order their rows. The factors in "rope_freqs.weight" become a RotaryScaling.
 // MissingWeight: the file lacks the table of tokens, or of GPT-2's positions, whose rows are counted. InvalidFile: a number is
 // missing, of the wrong type or out of range. Unsupported: another architecture, or a setting by which the network would be
@@ -34,7 +34,7 @@ namespace heed {
 // Keys of the architecture that are not known are named in a warning. On failure *config is unchanged.
 HEED_API Status read_decoder_config(const Gguf& file, const Log& log, DecoderConfig* config);
 
-// Reads them from a Hugging Face config.json whose [model_type] is llama, mistral, qwen2, qwen3 or gpt2, with the same
+// Reads them from a Hugging Face config.json whose [model_type] is one of decoder_families(), or mistral, with the same
 // failures. `name` stands for the file in messages.
 HEED_API Status parse_decoder_config(std::string_view json, std::string_view name, const Log& log,
                                      DecoderConfig* config);

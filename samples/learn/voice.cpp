@@ -42,7 +42,7 @@ Status Voice::compile() {
   options.rank = config_.rank;
   options.alpha = 2.0f * static_cast<float>(config_.rank);
   options.modules = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
-  if (network.family == heed::DecoderFamily::Gpt2) {
+  if (network.family == "gpt2") {
     options.modules = {"c_attn", "c_fc", "c_proj"};
     options.prefix += "transformer.";
   }

@@ -1,11 +1,10 @@
-// Llama, Qwen 2, Qwen 3 and GPT-2, tiny and with random weights, say on every device what make.py computed in double.
-#include <heed/decoder.hpp>
-
+// Decoders of every family, tiny and with random weights, say on every device what make.py computed in double.
+#include "decoders/tiny.hpp"
 #include "graph/graph_data.hpp"
 #include "harness/catch.hpp"
 #include "harness/devices.hpp"
-#include "harness/setup.hpp"
-#include "harness/source_path.hpp"
+
+#include <set>
 
 using namespace heed;
 using namespace heed::test;
@@ -14,55 +13,7 @@ namespace {
 
 constexpr int64_t kCapacity = 72, kMost = 8;  // tokens of a conversation, and of a run
 
-struct Spoken {
-  DecoderConfig config;
-  SafeTensors file;
-  std::vector<int32_t> prompt, tokens;
-  std::vector<float> logits;
-};
-
-double number(const SafeTensors& file, const char* key, double otherwise = 0) {
-  const std::string text(file.metadata(key));
-  return text.empty() ? otherwise : std::strtod(text.c_str(), nullptr);
-}
-
-Spoken spoken(const std::string& name) {
-  Spoken s;
-  const std::string path = source_path("tests/decoders/") + name + ".safetensors";
-  REQUIRE(SafeTensors::open(path, stderr_log(), &s.file) == Status::Ok);
-  REQUIRE(read_i32(*s.file.find("prompt"), stderr_log(), &s.prompt) == Status::Ok);
-  REQUIRE(read_i32(*s.file.find("tokens"), stderr_log(), &s.tokens) == Status::Ok);
-  REQUIRE(read_f32(*s.file.find("logits"), stderr_log(), &s.logits) == Status::Ok);
-  const auto whole = [&](const char* key) { return static_cast<int64_t>(number(s.file, key)); };
-  const auto real = [&](const char* key, double otherwise) {
-    return static_cast<float>(number(s.file, key, otherwise));
-  };
-  const std::map<std::string, DecoderFamily> families = {{"llama", DecoderFamily::Llama},
-                                                         {"qwen2", DecoderFamily::Qwen2},
-                                                         {"qwen3", DecoderFamily::Qwen3},
-                                                         {"gpt2", DecoderFamily::Gpt2}};
-  s.config = {.family = families.at(std::string(s.file.metadata("family"))),
-              .layers = static_cast<int>(whole("layers")),
-              .width = whole("width"),
-              .heads = whole("heads"),
-              .kv_heads = whole("kv_heads"),
-              .head_width = whole("head_width"),
-              .hidden = whole("hidden"),
-              .vocabulary = whole("vocabulary"),
-              .positions = whole("positions"),
-              .eps = real("eps", 1e-5),
-              .rotary = {.base = real("base", 10000)},
-              .tied = whole("tied") != 0};
-  if (number(s.file, "factor") != 0)
-    s.config.rotary.scaling = {.kind = RotaryScaling::Kind::Llama3,
-                               .factor = real("factor", 1),
-                               .low = real("low", 1),
-                               .high = real("high", 4),
-                               .trained_length = whole("trained_length")};
-  return s;
-}
-
-Graph decoder_graph(const Spoken& s, Dim batch = 1, DecoderOptions options = {}) {
+Graph decoder_graph(const TinyDecoder& s, Dim batch = 1, DecoderOptions options = {}) {
   Graph g;
   const Dim past = g.position("past", kCapacity - 1), tokens = g.extent("tokens", kMost);
   const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
@@ -75,40 +26,13 @@ Graph decoder_graph(const Spoken& s, Dim batch = 1, DecoderOptions options = {})
   return g;
 }
 
-// A conversation: what it has read so far is in the State.
-struct Speaker {
-  Speaker(Plan compiled_plan, const Spoken& what)
-      : plan(std::move(compiled_plan)), logits(static_cast<size_t>(what.config.vocabulary)) {
-    REQUIRE(plan.make_state(&state) == Status::Ok);
-  }
-  // Reads tokens, and gives the one that follows.
-  int32_t read(std::span<const int32_t> ids) {
-    int32_t next[1] = {-1};
-    const auto count = static_cast<int64_t>(ids.size());
-    REQUIRE(plan.run({{"ids", ids}, {"logits", logits}, {"next", next}}, {{"past", past}, {"tokens", count}},
-                     {.state = state}) == Status::Ok);
-    past += count;
-    return next[0];
-  }
-  Plan plan;
-  State state;
-  std::vector<float> logits;
-  int64_t past = 0;
+struct Speaker : PlanSpeaker {
+  Speaker(Plan compiled_plan, const TinyDecoder& what)
+      : PlanSpeaker(std::move(compiled_plan), what.config.vocabulary, kMost) {}
 };
 
-// The greatest difference to the logits of step `index`, as a part of their greatest value.
-double distance(const Spoken& s, const std::vector<float>& logits, size_t index) {
-  double most = 0, largest = 0;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    const double want = static_cast<double>(s.logits[index * logits.size() + i]);
-    most = std::max(most, std::fabs(static_cast<double>(logits[i]) - want));
-    largest = std::max(largest, std::fabs(want));
-  }
-  return most / largest;
-}
-
 void check_speech(const ops::TestDevice& on, const std::string& name) {
-  const Spoken s = spoken(name);
+  const TinyDecoder s = tiny_decoder(name);
   const Plan plan = compiled(on.device, decoder_graph(s), uploaded(on.device, s.file.host_tensors()));
   const std::span<const int32_t> prompt = s.prompt;
   Speaker at_once(plan, s), apart(plan, s);
@@ -121,7 +45,7 @@ void check_speech(const ops::TestDevice& on, const std::string& name) {
   for (size_t i = 0; i < steps; ++i) {
     INFO("token " << i);
     REQUIRE(next == s.tokens[i]);
-    worst = std::max({worst, distance(s, at_once.logits, i), distance(s, apart.logits, i)});
+    worst = std::max({worst, s.distance(at_once.logits, i), s.distance(apart.logits, i)});
     if (i + 1 == steps) break;
     next = at_once.read({&next, 1});
     REQUIRE(apart.read({&s.tokens[i], 1}) == next);
@@ -133,16 +57,24 @@ void check_speech(const ops::TestDevice& on, const std::string& name) {
 
 }  // namespace
 
+TEST_CASE("decoders: every family has a tiny one", "[decoder]") {
+  std::set<std::string_view> tested;
+  const std::vector<std::string_view> known = decoder_families();
+  for (const std::string& name : tiny_decoders()) tested.insert(tiny_decoder(name).config.family);
+  CHECK(tested == std::set<std::string_view>(known.begin(), known.end()));
+  CHECK(tested.size() == known.size());
+}
+
 TEST_CASE("decoders say what they said in double on every device", "[ops][decoder]") {
   for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
-    for (const char* name : {"llama", "qwen2", "qwen3", "gpt2"}) {
+    for (const std::string& name : tiny_decoders()) {
       INFO(name << " on " << on.word);
       check_speech(on, name);
     }
 }
 
 TEST_CASE("decoder: conversations of one plan do not hear each other", "[decoder]") {
-  const Spoken s = spoken("qwen2");
+  const TinyDecoder s = tiny_decoder("qwen2");
   Device cpu = open_cpu();
   const Weights weights = uploaded(cpu, s.file.host_tensors());
   const Plan plan = compiled(cpu, decoder_graph(s), weights);
@@ -181,7 +113,7 @@ TEST_CASE("decoder: conversations of one plan do not hear each other", "[decoder
 TEST_CASE("decoder: without a cache a run gives the logits of every token of a text", "[decoder]") {
   for (const char* name : {"llama", "gpt2"}) {
     INFO(name);
-    const Spoken s = spoken(name);
+    const TinyDecoder s = tiny_decoder(name);
     std::vector<int32_t> text = s.prompt;
     text.insert(text.end(), s.tokens.begin(), s.tokens.begin() + 12);
     Graph g;
@@ -201,7 +133,7 @@ TEST_CASE("decoder: without a cache a run gives the logits of every token of a t
                        {{"batch", static_cast<int64_t>(rows)}}) == Status::Ok);
       for (size_t i = 0; i <= 12; ++i) {
         const auto row = logits.begin() + static_cast<ptrdiff_t>((texts.size() - 13 + i) * words);
-        CHECK(distance(s, {row, row + static_cast<ptrdiff_t>(words)}, i) < 1e-4);
+        CHECK(s.distance({row, row + static_cast<ptrdiff_t>(words)}, i) < 1e-4);
       }
     }
   }
@@ -211,7 +143,7 @@ TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") 
   for (const char* name : {"qwen2", "gpt2"})
     for (const DType type : {DType::F16, DType::BF16}) {
       INFO(name << " with weights of " << to_string(type));
-      const Spoken s = spoken(name);
+      const TinyDecoder s = tiny_decoder(name);
       std::vector<HostTensor> tensors = s.file.host_tensors();
       std::vector<std::string> names;
       for (const HostTensor& tensor : tensors) names.push_back("part." + std::string(tensor.name));
@@ -220,9 +152,8 @@ TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") 
       const Weights weights = uploaded(cpu, tensors, {.keep_dtype = false, .dtype = type, .only_matrices = true});
       Speaker speaker(compiled(cpu, decoder_graph(s, 1, {.weight_dtype = type, .prefix = "part"}), weights), s);
       speaker.read(s.prompt);
-      CHECK(distance(s, speaker.logits, 0) < (type == DType::F16 ? 0.01 : 0.08));
-      const std::string attention =
-          s.config.family == DecoderFamily::Gpt2 ? "part.h.1.attn" : "part.model.layers.1.self_attn";
+      CHECK(s.distance(speaker.logits, 0) < (type == DType::F16 ? 0.01 : 0.08));
+      const std::string attention = s.config.family == "gpt2" ? "part.h.1.attn" : "part.model.layers.1.self_attn";
       std::vector<float> keys(static_cast<size_t>(s.config.kv_heads * s.config.head_width));
       CHECK(speaker.state.read(attention + ".keys", std::as_writable_bytes(std::span(keys)),
                                {.axis = 2, .begin = static_cast<int64_t>(s.prompt.size()) - 1, .size = 1}) ==
@@ -233,10 +164,10 @@ TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") 
 
 TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[ops][decoder][slow]") {
   for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
-    for (const char* name : {"llama", "qwen2", "qwen3", "gpt2"})
+    for (const std::string& name : tiny_decoders())
       for (const DType type : {DType::F16, DType::BF16}) {
         INFO(name << " with keys of " << to_string(type) << " on " << on.word);
-        const Spoken s = spoken(name);
+        const TinyDecoder s = tiny_decoder(name);
         Plan plan;
         Device device = on.device;
         const Status status = device.compile(decoder_graph(s, 1, {.cache = {.dtype = type}}),
@@ -252,10 +183,10 @@ TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[
         for (const int32_t token : prompt.subspan(3, 2)) speaker.read({&token, 1});
         speaker.read(prompt.subspan(5));
         // One rounding of each key and value: more than the errors of f32, and as few as its bits allow.
-        const double error = distance(s, speaker.logits, 0);
+        const double error = s.distance(speaker.logits, 0);
         CHECK(error > 2e-6);
         CHECK(error < (type == DType::F16 ? 2e-3 : 2e-2));
-        const std::string attention = s.config.family == DecoderFamily::Gpt2 ? "h.1.attn" : "model.layers.1.self_attn";
+        const std::string attention = s.config.family == "gpt2" ? "h.1.attn" : "model.layers.1.self_attn";
         std::vector<uint16_t> keys(static_cast<size_t>(s.config.kv_heads * s.config.head_width));
         const auto last = static_cast<int64_t>(s.prompt.size()) - 1;
         CHECK(speaker.state.read(attention + ".keys", std::as_writable_bytes(std::span(keys)),
@@ -265,7 +196,7 @@ TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[
 }
 
 TEST_CASE("decoder: a conversation ends where its cache does", "[decoder]") {
-  const Spoken s = spoken("gpt2");
+  const TinyDecoder s = tiny_decoder("gpt2");
   Device cpu = open_cpu({.log = {}});
   const Plan plan = compiled(cpu, decoder_graph(s), uploaded(cpu, s.file.host_tensors()));
   Speaker speaker(plan, s);
@@ -279,7 +210,7 @@ TEST_CASE("decoder: a conversation ends where its cache does", "[decoder]") {
 }
 
 TEST_CASE("decoder: wrong configurations are refused", "[decoder]") {
-  const Spoken s = spoken("llama");
+  const TinyDecoder s = tiny_decoder("llama");
   const auto status_of = [](const DecoderConfig& config, const DecoderOptions& options = {}, Shape shape = {1, 4}) {
     Graph g;
     (void)nn::decoder(g, g.input("ids", shape, DType::I32), config, options);
@@ -288,8 +219,12 @@ TEST_CASE("decoder: wrong configurations are refused", "[decoder]") {
   CHECK(status_of(s.config) == Status::Ok);
   CHECK(status_of({}) == Status::InvalidArgument);
   DecoderConfig config = s.config;
-  config.family = DecoderFamily::Gpt2;
+  config.family = "gpt2";
+  config.positions = 0;
   CHECK(status_of(config) == Status::InvalidArgument);  // no positions
+  config = s.config;
+  config.family = "mamba";
+  CHECK(status_of(config) == Status::InvalidArgument);
   config = s.config;
   config.kv_heads = 3;
   CHECK(status_of(config) == Status::ShapeMismatch);
@@ -350,7 +285,7 @@ TEST_CASE("a cache of rows beyond the batch needs their number", "[decoder]") {
 namespace {
 
 // Rows of a batch whose conversations have different lengths.
-Graph rows_graph(const Spoken& s, Dim batch) {
+Graph rows_graph(const TinyDecoder& s, Dim batch) {
   Graph g;
   const Dim past = g.position("past", kCapacity - 1), tokens = g.extent("tokens", kMost);
   const Tensor ids = g.input("ids", {batch, tokens}, DType::I32);
@@ -367,7 +302,7 @@ Graph rows_graph(const Spoken& s, Dim batch) {
 
 // Conversations side by side, each of which is also read alone by a plan of the same kind.
 struct Rows {
-  Rows(Plan compiled_plan, const Spoken& what, size_t rows)
+  Rows(Plan compiled_plan, const TinyDecoder& what, size_t rows)
       : plan(std::move(compiled_plan)), words(static_cast<size_t>(what.config.vocabulary)), past(rows) {
     REQUIRE(plan.make_state(&state) == Status::Ok);
   }
@@ -409,7 +344,7 @@ TEST_CASE("decoder: rows of a batch are conversations of different lengths", "[d
   for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
     for (const char* name : {"llama", "qwen3", "gpt2"}) {
       INFO(name << " on " << on.word);
-      Spoken s = spoken(name);
+      TinyDecoder s = tiny_decoder(name);
       Device device = on.device;
       const Weights weights = uploaded(device, s.file.host_tensors());
       const bool is_cpu = device.info().kind == DeviceKind::Cpu;
@@ -437,13 +372,13 @@ TEST_CASE("decoder: rows of a batch are conversations of different lengths", "[d
           for (size_t i = 0; i < want.size(); ++i) most = std::max(most, std::fabs(got[b][i] - want[i]));
           CHECK(most < 1e-4f * std::fabs(*std::max_element(want.begin(), want.end())));
         }
-        CHECK(distance(s, got[0], turn) < 1e-4);
+        CHECK(s.distance(got[0], turn) < 1e-4);
       }
     }
 }
 
 TEST_CASE("decoder: windows of all layers and of some", "[decoder]") {
-  const Spoken s = spoken("llama");
+  const TinyDecoder s = tiny_decoder("llama");
   const auto windows = [&](int64_t window, int from, int every) {
     DecoderConfig config = s.config;
     config.layers = 6, config.window = window, config.window_from = from, config.full_every = every;
@@ -465,7 +400,7 @@ TEST_CASE("decoder: windows of all layers and of some", "[decoder]") {
   Device cpu = open_cpu();
   const Weights weights = uploaded(cpu, s.file.host_tensors());
   const auto said = [&](int64_t window) {
-    Spoken other = spoken("llama");
+    TinyDecoder other = tiny_decoder("llama");
     other.config.window = window;
     Speaker speaker(compiled(cpu, decoder_graph(other), weights), other);
     speaker.read(s.prompt);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the files of this folder: tiny Llama, Qwen 2, Qwen 3 and GPT-2 with random weights, computed in double.
+"""Makes the files of this folder: tiny decoders of each family with random weights, computed in double.
 
     python3 tests/decoders/make.py [FOLDER]     needs numpy
 
@@ -7,7 +7,7 @@ Each file holds the weights under the names of Hugging Face's checkpoints (F32),
     prompt   I32 [P]             ids that the decoder is given
     tokens   I32 [64]            what it says then, always the most likely token
     logits   F32 [64, V]         the logits that each of them was taken from
-and its numbers as metadata. Weights are rounded to F32 before anything is computed. A seed whose best token is ever
+and its numbers as metadata, with the config.json that a checkpoint of Hugging Face would have. Weights are rounded to F32 before anything is computed. A seed whose best token is ever
 within 1e-3 of the second best is not taken, so that errors of rounding cannot change a choice.
 """
 import json
@@ -176,6 +176,21 @@ def speak(c, seed):
     return stored
 
 
+def hugging_face(c):
+    """The config.json of such a checkpoint."""
+    config = {"model_type": c["family"], "vocab_size": c["vocabulary"], "tie_word_embeddings": bool(c["tied"])}
+    if c["family"] == "gpt2":
+        return config | {"n_layer": c["layers"], "n_embd": c["width"], "n_head": c["heads"], "n_inner": None,
+                         "n_positions": c["positions"], "layer_norm_epsilon": c["eps"], "activation_function": "gelu_new"}
+    config |= {"num_hidden_layers": c["layers"], "hidden_size": c["width"], "num_attention_heads": c["heads"],
+               "num_key_value_heads": c["kv_heads"], "head_dim": c["head_width"], "intermediate_size": c["hidden"],
+               "max_position_embeddings": 128, "rms_norm_eps": c["eps"], "rope_theta": c["base"]}
+    if "factor" in c:
+        config["rope_scaling"] = {"rope_type": "llama3", "factor": c["factor"], "low_freq_factor": c["low"],
+                                  "high_freq_factor": c["high"], "original_max_position_embeddings": c["trained_length"]}
+    return config
+
+
 def save(path, tensors, metadata):
     header, data = {"__metadata__": {name: str(value) for name, value in metadata.items()}}, b""
     for name in sorted(tensors):
@@ -191,5 +206,6 @@ def save(path, tensors, metadata):
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
 for name, config in CONFIGS.items():
     seed = next(seed for seed in range(1000) if speak(config, seed) is not None)
-    save(folder / f"{name}.safetensors", speak(config, seed), config | {"seed": seed})
+    metadata = config | {"seed": seed, "config.json": json.dumps(hugging_face(config))}
+    save(folder / f"{name}.safetensors", speak(config, seed), metadata)
     print(f"{name}: seed {seed}")

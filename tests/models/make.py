@@ -4,7 +4,7 @@
     python3 tests/models/make.py [FOLDER]     needs numpy and gguf (0.19.0 made the committed files)
 
 What a file must say is in the safetensors file it is made of. Rows of Llama's queries and keys are ordered for pairs of
-neighbours, its frequencies' factors are a tensor, and GPT-2's matrices are [out, in], as llama.cpp's converter does it.
+neighbours (SmolLM3's, too), its frequencies' factors are a tensor, and GPT-2's matrices are [out, in], as llama.cpp's converter does it.
 """
 import json
 import struct
@@ -15,7 +15,7 @@ import numpy as np
 from gguf import MODEL_ARCH, GGUFWriter, get_tensor_name_map
 
 HERE = Path(__file__).parent
-ARCHITECTURES = {"llama": MODEL_ARCH.LLAMA, "qwen2": MODEL_ARCH.QWEN2, "qwen3": MODEL_ARCH.QWEN3, "gpt2": MODEL_ARCH.GPT2}
+NEIGHBOURS = {"llama", "smollm3"}  # architectures whose pairs are neighbours
 
 
 def load(path):
@@ -44,18 +44,19 @@ def factors(c, width):
 
 
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
-for name, architecture in ARCHITECTURES.items():
-    c, tensors = load(HERE.parent / "decoders" / f"{name}.safetensors")
-    layers, width = int(c["layers"]), int(c["head_width"])
-    names = get_tensor_name_map(architecture, layers)
-    writer = GGUFWriter(folder / f"{name}.gguf", name)
+for path in sorted((HERE.parent / "decoders").glob("*.safetensors")):
+    name = path.stem
+    c, tensors = load(path)
+    family, layers, width = c["family"], int(c["layers"]), int(c["head_width"])
+    names = get_tensor_name_map(MODEL_ARCH[family.upper()], layers)
+    writer = GGUFWriter(folder / f"{name}.gguf", family)
     writer.add_name(f"tiny {name}")
     writer.add_block_count(layers)
     writer.add_embedding_length(int(c["width"]))
     writer.add_feed_forward_length(int(c["hidden"]))
     writer.add_head_count(int(c["heads"]))
     writer.add_context_length(int(c.get("positions", 128)))
-    if name == "gpt2":
+    if family == "gpt2":
         writer.add_layer_norm_eps(float(c["eps"]))
     else:
         writer.add_layer_norm_rms_eps(float(c["eps"]))
@@ -71,11 +72,11 @@ for name, architecture in ARCHITECTURES.items():
     for hf, values in tensors.items():
         if hf in ("prompt", "tokens", "logits"):
             continue
-        if name == "llama" and ".q_proj" in hf:
+        if family in NEIGHBOURS and ".q_proj" in hf:
             values = for_neighbours(values, int(c["heads"]))
-        if name == "llama" and ".k_proj" in hf:
+        if family in NEIGHBOURS and ".k_proj" in hf:
             values = for_neighbours(values, int(c["kv_heads"]))
-        if name == "gpt2" and values.ndim == 2 and hf.startswith("h."):
+        if family == "gpt2" and values.ndim == 2 and hf.startswith("h."):
             values = values.T
         writer.add_tensor(names.get_name(hf, (".weight", ".bias")), np.ascontiguousarray(values))
     writer.write_header_to_file()

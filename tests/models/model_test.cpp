@@ -8,53 +8,23 @@ namespace heed::test {
 namespace {
 
 void check_says(const ops::TestDevice& on, const DecoderModel& model, const std::string& name) {
-  const SafeTensors wanted = tiny_decoder(name);
-  std::vector<int32_t> prompt, tokens;
-  std::vector<float> logits;
-  REQUIRE(read_i32(*wanted.find("prompt"), stderr_log(), &prompt) == Status::Ok);
-  REQUIRE(read_i32(*wanted.find("tokens"), stderr_log(), &tokens) == Status::Ok);
-  REQUIRE(read_f32(*wanted.find("logits"), stderr_log(), &logits) == Status::Ok);
+  const TinyDecoder wanted = tiny_decoder(name);
   ModelSpeaker speaker(on.device, model, 72, 8);
-  int32_t next = speaker.read(prompt);
-  const size_t steps = on.interpreted ? 4 : tokens.size();
+  int32_t next = speaker.read(wanted.prompt);
+  const size_t steps = on.interpreted ? 4 : wanted.tokens.size();
   for (size_t i = 0; i < steps; ++i) {
     INFO("token " << i);
-    REQUIRE(next == tokens[i]);
-    double worst = 0;
-    for (size_t k = 0; k < speaker.logits.size(); ++k)
-      worst = std::max(worst, std::fabs(static_cast<double>(speaker.logits[k]) -
-                                        static_cast<double>(logits[i * speaker.logits.size() + k])));
-    CHECK(worst < 1e-3);
+    REQUIRE(next == wanted.tokens[i]);
+    CHECK(wanted.distance(speaker.logits, i) < 1e-4);
     next = speaker.read({&next, 1});
   }
 }
 
-// The config.json that a checkpoint of this kind has.
-std::string config_of(const SafeTensors& file) {
-  const auto value = [&](const char* key) { return std::string(file.metadata(key)); };
-  const std::string family = value("family");
-  std::string text = "{\"model_type\":\"" + family + "\",\"vocab_size\":" + value("vocabulary");
-  if (family == "gpt2")
-    return text + ",\"n_layer\":" + value("layers") + ",\"n_embd\":" + value("width") +
-           ",\"n_head\":" + value("heads") + ",\"n_inner\":null,\"n_positions\":" + value("positions") +
-           ",\"layer_norm_epsilon\":" + value("eps") + ",\"activation_function\":\"gelu_new\"}";
-  text += ",\"num_hidden_layers\":" + value("layers") + ",\"hidden_size\":" + value("width") +
-          ",\"num_attention_heads\":" + value("heads") + ",\"num_key_value_heads\":" + value("kv_heads") +
-          ",\"head_dim\":" + value("head_width") + ",\"intermediate_size\":" + value("hidden") +
-          ",\"max_position_embeddings\":128,\"rms_norm_eps\":" + value("eps") + ",\"rope_theta\":" + value("base") +
-          ",\"tie_word_embeddings\":" + (value("tied") == "1" ? "true" : "false");
-  if (!value("factor").empty())
-    text += ",\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":" + value("factor") +
-            ",\"low_freq_factor\":" + value("low") + ",\"high_freq_factor\":" + value("high") +
-            ",\"original_max_position_embeddings\":" + value("trained_length") + "}";
-  return text + "}";
-}
-
 // The weights as model.safetensors, all of them of `dtype`; `prefix` comes before their names.
-std::string weights_of(const SafeTensors& file, DType dtype, const std::string& prefix) {
+std::string weights_of(const TinyDecoder& tiny, DType dtype, const std::string& prefix) {
   std::string header, data;
-  for (const SafeTensors::Entry& entry : file.entries()) {
-    if (entry.name == "prompt" || entry.name == "tokens" || entry.name == "logits") continue;
+  for (const SafeTensors::Entry& entry : tiny.file.entries()) {
+    if (!tiny.is_weight(entry.name)) continue;
     std::vector<float> values;
     REQUIRE(read_f32(entry, stderr_log(), &values) == Status::Ok);
     std::string bytes(values.size() * size_of(dtype), '\0');
@@ -99,7 +69,7 @@ DecoderModel opened_model(const std::string& path) {
 
 TEST_CASE("models in GGUF files say what they said in double on every device", "[ops][model_files]") {
   for (const ops::TestDevice& on : ops::test_devices())
-    for (const char* name : kTinyDecoders) {
+    for (const std::string& name : tiny_decoders()) {
       INFO(name << " on " << on.word);
       check_says(on, opened_model(tiny_gguf(name)), name);
     }
@@ -107,13 +77,12 @@ TEST_CASE("models in GGUF files say what they said in double on every device", "
 
 TEST_CASE("models in folders of Hugging Face say what they said in double", "[model_files]") {
   const ops::TestDevice cpu = {"cpu", open_cpu()};
-  for (const char* name : kTinyDecoders) {
+  for (const std::string& name : tiny_decoders()) {
     INFO(name);
-    const SafeTensors source = tiny_decoder(name);
+    const TinyDecoder source = tiny_decoder(name);
     ScratchFolder folder;
-    folder.write("config.json", config_of(source));
-    folder.write("model.safetensors",
-                 weights_of(source, DType::F32, std::string(name) == "gpt2" ? "transformer." : ""));
+    folder.write("config.json", source.config_json);
+    folder.write("model.safetensors", weights_of(source, DType::F32, name == "gpt2" ? "transformer." : ""));
     const DecoderModel model = opened_model(folder.path());
     CHECK(model.gguf() == nullptr);
     check_says(cpu, model, name);
@@ -124,13 +93,9 @@ TEST_CASE("models keep the types of their matrices, or are widened", "[model_fil
   Device cpu = open_cpu();
   for (const char* name : {"qwen2", "gpt2"}) {
     INFO(name);
-    const SafeTensors source = tiny_decoder(name);
-    std::vector<int32_t> prompt;
-    std::vector<float> wanted;
-    REQUIRE(read_i32(*source.find("prompt"), stderr_log(), &prompt) == Status::Ok);
-    REQUIRE(read_f32(*source.find("logits"), stderr_log(), &wanted) == Status::Ok);
+    const TinyDecoder source = tiny_decoder(name);
     ScratchFolder folder;
-    folder.write("config.json", config_of(source));
+    folder.write("config.json", source.config_json);
     folder.write("model.safetensors", weights_of(source, DType::F16, ""));
     const DecoderModel model = opened_model(folder.path());
     int vectors = 0;
@@ -146,7 +111,7 @@ TEST_CASE("models keep the types of their matrices, or are widened", "[model_fil
          {DecoderOptions{}, DecoderOptions{.weight_dtype = DType::F32}, DecoderOptions{.weight_dtype = DType::BF16},
           DecoderOptions{.dtype = DType::F16}}) {
       ModelSpeaker speaker(cpu, model, 72, 8, options);
-      speaker.read(prompt);
+      speaker.read(source.prompt);
       said.push_back(speaker.logits);
     }
     const auto distance = [&](const float* other, const std::vector<float>& logits) {
@@ -155,11 +120,11 @@ TEST_CASE("models keep the types of their matrices, or are widened", "[model_fil
         most = std::max(most, std::fabs(static_cast<double>(other[i]) - static_cast<double>(logits[i])));
       return most;
     };
-    CHECK(distance(wanted.data(), said[0]) < 0.02);
+    CHECK(distance(source.logits.data(), said[0]) < 0.02);
     CHECK(distance(said[0].data(), said[1]) < 1e-4);  // the same values in more bytes
-    CHECK(distance(wanted.data(), said[2]) < 0.2);
+    CHECK(distance(source.logits.data(), said[2]) < 0.2);
     CHECK(distance(said[0].data(), said[2]) > 1e-4);  // BF16 rounds what F16 held
-    CHECK(distance(wanted.data(), said[3]) < 0.1);
+    CHECK(distance(source.logits.data(), said[3]) < 0.1);
   }
 }
 
@@ -203,8 +168,7 @@ TEST_CASE("models: quantized matrices stay as they are, and say what their value
   for (const HostTensor& tensor : model.tensors()) kept += tensor.dtype == DType::Q8_0;
   CHECK(kept == quantized);
   CHECK(kept > 8);
-  std::vector<int32_t> prompt;
-  REQUIRE(read_i32(*tiny_decoder("qwen2").find("prompt"), stderr_log(), &prompt) == Status::Ok);
+  const std::vector<int32_t> prompt = tiny_decoder("qwen2").prompt;
   Device cpu = open_cpu();
   ModelSpeaker as_it_is(cpu, model, 72, 8), widened(cpu, model, 72, 8, {.weight_dtype = DType::F32});
   CHECK(as_it_is.read(prompt) == widened.read(prompt));

@@ -159,7 +159,7 @@ TEST_CASE("README: a decoder that speaks", "[readme]") {
   std::vector<int32_t> prompt, tokens, said;
   REQUIRE(read_i32(*file.find("prompt"), heed::stderr_log(), &prompt) == heed::Status::Ok);
   REQUIRE(read_i32(*file.find("tokens"), heed::stderr_log(), &tokens) == heed::Status::Ok);
-  const heed::DecoderConfig config = {.family = heed::DecoderFamily::Qwen2,
+  const heed::DecoderConfig config = {.family = "qwen2",
                                       .layers = 2,
                                       .width = 32,
                                       .heads = 4,

@@ -263,7 +263,7 @@ TEST_CASE("lora: adapters of Hugging Face's order fit models of GGUF files", "[t
   DecoderConfig config = model.config();
   REQUIRE(config.rotary.pairs == RotaryPairs::Adjacent);
   config.rotary.pairs = RotaryPairs::Halves;
-  const SafeTensors file = test::tiny_decoder("llama");
+  const SafeTensors file = test::tiny_decoder("llama").file;
   const std::vector<int32_t> ids = {3, 1, 4, 1, 5};
   Graph halves = decoder(config);
   Lora lora({.rank = 2, .alpha = 1.0f, .modules = {"q_proj", "k_proj", "v_proj", "o_proj"}});

@@ -181,7 +181,6 @@ _WORDS: Dict[str, Dict[Any, int]] = {
     "kind": {"layer": 0, "rms": 1},
     "pairs": {"halves": 0, "adjacent": 1},
     "rotary_pairs": {"halves": 0, "adjacent": 1},
-    "family": {"llama": 0, "qwen2": 1, "qwen3": 2, "gpt2": 3},
     "scaling": {None: 0, "none": 0, "linear": 1, "llama3": 2},
     "pipelines": {"now": 0, "deferred": 1, "background": 2},
     "overflow": {"drop_oldest": 0, "stop": 1},

@@ -1,4 +1,4 @@
-"""Networks of language models (Llama, Qwen 2 and 3, GPT-2) and of BERT's family, as parts of graphs.
+"""Networks of language models and of BERT's family, as parts of graphs.
 
     model = heed.DecoderModel("model.gguf")
     logits = model.build(g.input("ids", [1, g.extent("tokens", 64)], "i32")).logits
@@ -38,7 +38,7 @@ def _fields_of(kind: Any, c: Any, words: Sequence[str], **known: Any) -> Dict[st
 class DecoderConfig:
     """The numbers of a config.json or of a GGUF file's metadata."""
 
-    family: str  # "llama", "qwen2", "qwen3", "gpt2"
+    family: str  # "llama", "qwen2", "qwen3", "gpt2", ...; another one is refused with the list of all
     layers: int
     width: int  # of a token's row
     heads: int  # query heads
@@ -67,7 +67,7 @@ class DecoderConfig:
 
     @classmethod
     def _of(cls, c: Any) -> "DecoderConfig":
-        return cls(**_fields_of(cls, c, ("family", "rotary_pairs", "scaling"), tied=not c.untied, in_out=not c.out_in))
+        return cls(**_fields_of(cls, c, ("rotary_pairs", "scaling"), family=_c.text(c.family), tied=not c.untied, in_out=not c.out_in))
 
     @classmethod
     def read(cls, checkpoint: Checkpoint) -> "DecoderConfig":

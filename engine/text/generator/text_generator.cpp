@@ -8,6 +8,7 @@
 #include "base/logging.hpp"
 #include "io/json_file.hpp"
 #include "io/model_folder.hpp"
+#include "models/family.hpp"
 #include "text/generator/conversation.hpp"
 #include "text/wordpiece/tokenizer_unicode.hpp"
 
@@ -99,8 +100,8 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
     return fail(log, Status::InvalidArgument,
                 format("%lld conversations together; it must be 1 to %lld", static_cast<long long>(options.together),
                        static_cast<long long>(kMostTogether)));
-  const bool counts_rows = config.family == DecoderFamily::Gpt2;
-  const int64_t most = counts_rows ? std::min(config.positions, kMostContext) : kMostContext;
+  const bool has_table = !models::find_family(config.family)->names.positions.empty();
+  const int64_t most = has_table ? std::min(config.positions, kMostContext) : kMostContext;
   if (options.context < 0 || options.context > most)
     return fail(log, Status::InvalidArgument,
                 format("a context of %lld tokens; it must be 1 to %lld, or 0 for what the model was trained with",

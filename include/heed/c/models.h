@@ -1,4 +1,4 @@
-// Networks of language models (Llama, Qwen 2 and 3, GPT-2) and of BERT's family. text.h has them with their tokenizers.
+// Networks of language models and of BERT's family. text.h has them with their tokenizers.
 #ifndef HEED_C_MODELS_H
 #define HEED_C_MODELS_H
 
@@ -11,11 +11,10 @@ extern "C" {
 
 // --- Decoders --------------------------------------------------------------------------------------------------
 
-enum { HEED_DECODER_LLAMA = 0, HEED_DECODER_QWEN2 = 1, HEED_DECODER_QWEN3 = 2, HEED_DECODER_GPT2 = 3 };
-
 // The numbers of a config.json or of a GGUF file's metadata. Weights have Hugging Face's names.
 typedef struct heed_decoder_config {
   size_t size;
+  const char* family;  // "llama", "qwen2", ...; NULL: "llama". One that was read lives as long as the program.
   int64_t width;       // of a token's row
   int64_t heads;       // query heads
   int64_t kv_heads;    // 0: heads
@@ -26,7 +25,6 @@ typedef struct heed_decoder_config {
   int64_t window;        // the sliding window of attention, in tokens; 0: none
   int64_t rotary_width;  // these are those of heed_rotary_options
   int64_t trained_length;
-  int32_t family;  // HEED_DECODER_*
   int32_t layers;
   int32_t window_from;  // the first layer with a window
   int32_t full_every;   // layers full_every - 1, 2 full_every - 1, ... have none; 0: all have it
@@ -37,9 +35,8 @@ typedef struct heed_decoder_config {
   float factor;
   float low;
   float high;
-  int32_t untied;    // 1: logits are products with "lm_head.weight"; 0: with the table of tokens
-  int32_t out_in;    // GPT-2: 1: matrices are stored as [out, in], as in GGUF files; 0: as [in, out]
-  int32_t reserved;  // 0
+  int32_t untied;  // 1: logits are products with "lm_head.weight"; 0: with the table of tokens
+  int32_t out_in;  // GPT-2: 1: matrices are stored as [out, in], as in GGUF files; 0: as [in, out]
 } heed_decoder_config;
 
 // Read from a GGUF checkpoint's metadata; Unsupported for others.

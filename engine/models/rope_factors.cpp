@@ -1,4 +1,4 @@
-#include "io/rope_factors.hpp"
+#include "models/rope_factors.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,16 @@
+# Makes the list of families from the files of engine/models, so that a new family is one file. A family is a line that begins
+# with "extern constinit const DecoderFamily NAME".
+function(heed_list_families target)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/engine/models/*.cpp)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  set(text "")
+  foreach(source IN LISTS sources)
+    file(STRINGS ${source} lines REGEX "^extern constinit const DecoderFamily [a-z0-9_]+")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^extern constinit const DecoderFamily ([a-z0-9_]+).*" "HEED_FAMILY(\\1)\n" line "${line}")
+      string(APPEND text "${line}")
+    endforeach()
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/models/families.inc CONTENT "${text}" @ONLY)
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated/models)
+endfunction()
