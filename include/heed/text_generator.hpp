@@ -91,7 +91,7 @@ struct TextConversationOptions {
   // is never drawn, and the answer may end only where the root may. Settings of the sampling choose among those that are left. "": any.
   // A step needs to know on the host which token the last one drew; poll() and step() see to that, as they do for all answers.
   // An answer that something else ends, such as most_tokens or a stop string, may be incomplete: see TextEnd. The first conversation
-  // with a grammar compiles plans for such, for which it opens the file again; others run on their own plans as before.
+  // with a grammar compiles plans for such; others run on their own plans as before.
   std::string grammar = {};
   int64_t most_tokens = 0;  // of an answer; 0: what the context has room for, or without end for DropOldest
   TextOverflow overflow = TextOverflow::DropOldest;
@@ -137,7 +137,7 @@ struct TokenAttention {
 class TextConversation;
 struct TextAccess;  // private to the implementation
 
-// A cheap handle: copies share device, weights and plans. All of a model's conversations run on the same plans, one run after the
+// A cheap handle: copies share device, weights and plans, and the model's file, which stays mapped. All of a model's conversations run on the same plans, one run after the
 // other, so that their calls, and those of the handle, must not overlap in time.
 //
 // With TextGeneratorOptions::together, the step of one conversation that draws a token is also a step of all others of its State that
@@ -158,11 +158,10 @@ class HEED_API TextGenerator {
 
   // How likely the model takes a text to be: the mean over its tokens behind the first of -log(probability), in nats; its
   // exponential is the perplexity. Texts longer than the context are read in windows of it that overlap by half, and each token
-  // counts once. *count, if not null, is how many tokens counted. The first call compiles a plan, for which it opens the file
-  // again. InvalidArgument: fewer than two tokens.
+  // counts once. *count, if not null, is how many tokens counted. The first call compiles a plan. InvalidArgument: fewer than two tokens.
   Status loss(std::span<const int32_t> ids, double* mean, size_t* count = nullptr);
 
-  // What the last of these tokens looks at. The first call compiles a plan, for which it opens the file again. InvalidArgument: no
+  // What the last of these tokens looks at. The first call compiles a plan. InvalidArgument: no
   // tokens, or one that the model has not. ExtentOutOfRange: more than the context. On failure *attention is unchanged.
   Status attention(std::span<const int32_t> ids, TokenAttention* attention);
 

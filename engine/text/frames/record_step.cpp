@@ -58,7 +58,7 @@ uint64_t text_memory_bytes(const TextGenerator& model) {
   const auto members = static_cast<uint64_t>(s->together), tokens = static_cast<uint64_t>(s->read);
   return place_behind(members * kSampleWords * kWord) + kLists * place_behind(members * kWord) +
          2 * place_behind(tokens * kWord) +
-         place_behind(static_cast<uint64_t>(s->config.vocabulary) * kWord);  // what a grammar allows
+         place_behind(static_cast<uint64_t>(s->config().vocabulary) * kWord);  // what a grammar allows
 }
 
 Status record_step(const TextGenerator& model, VkCommandBuffer cmd, const TextMemory& memory, double budget_ms,

@@ -12,7 +12,7 @@ namespace heed {
 struct TextGenerator::Shared {
   Device device;
   std::string path;
-  DecoderConfig config;
+  DecoderModel model;  // its file stays open: later plans are built from it
   Bpe bpe;
   std::optional<ChatTemplate> chat;
   std::string chat_problem;   // why there is no template
@@ -39,8 +39,9 @@ struct TextGenerator::Shared {
   // Waits for the run under way, and leaves what it gave with its conversations.
   void settle();
 
-  // Compiles a plan that is not needed from the start, for which it opens the file again. Does nothing if the plan is there.
-  Status compile_later(Graph (*graph)(const DecoderModel& model, const Shared& shared), Plan* plan);
+  const DecoderConfig& config() const { return model.config(); }
+  // Compiles a plan that is not needed from the start. Does nothing if the plan is there.
+  Status compile_later(Graph (*graph)(const Shared& shared), Plan* plan);
   // InvalidArgument: an id is none of the model's. `what` begins the message.
   Status check_ids(std::span<const int32_t> ids, const char* what) const;
   // The decoder with keys and values that stay, of one text whose first `past` tokens are there.
@@ -56,8 +57,7 @@ enum class Speaking : uint8_t {
   Chorus,  // so do as many members of a room as the extent "members" says; the other inputs are the lists of TextRun
 };
 // A guided one has the input "bias" [1, 1, vocabulary] and is for one member.
-Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what,
-                     bool guided = false);
+Graph speaking_graph(const TextGenerator::Shared& shared, Speaking what, bool guided = false);
 
 bool is_utf8(std::string_view text);
 

@@ -9,16 +9,16 @@ namespace {
 
 // Rows that pad the table are no tokens. Invalid if there are none.
 Tensor forbid_padding(Graph& g, const TextGenerator::Shared& shared) {
-  const auto words = static_cast<size_t>(shared.config.vocabulary);
+  const auto words = static_cast<size_t>(shared.config().vocabulary);
   if (shared.bpe.size() >= words) return {};
   std::vector<float> bias(words, 0.0f);
   std::fill(bias.begin() + static_cast<long>(shared.bpe.size()), bias.end(), -std::numeric_limits<float>::infinity());
-  return g.constant("no_token", {1, 1, shared.config.vocabulary}, bias);
+  return g.constant("no_token", {1, 1, shared.config().vocabulary}, bias);
 }
 
 }  // namespace
 
-Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& shared, Speaking what, bool guided) {
+Graph speaking_graph(const TextGenerator::Shared& shared, Speaking what, bool guided) {
   Graph g;
   const int64_t context = shared.context, room = shared.together;
   const bool reads = what == Speaking::Reads, chorus = what == Speaking::Chorus;
@@ -62,11 +62,11 @@ Graph speaking_graph(const DecoderModel& model, const TextGenerator::Shared& sha
     sample.previous = counted;
     sample.previous_count = length;
   }
-  const DecoderResult y = model.build(g, ids, network);
+  const DecoderResult y = shared.model.build(g, ids, network);
   sample.settings = g.input("settings", {1, members, kSampleWords}, DType::I32);
   sample.seeds = list("seed");
   sample.steps = list("step");
-  sample.bias = guided ? g.input("bias", {1, 1, shared.config.vocabulary}) : forbid_padding(g, shared);
+  sample.bias = guided ? g.input("bias", {1, 1, shared.config().vocabulary}) : forbid_padding(g, shared);
   const Tensor logits = shared.network.dtype == DType::F32 ? y.logits : g.cast(y.logits, DType::F32);
   const Tensor next = g.sample(logits, sample);
   for (const Tensor to : {text, counted})

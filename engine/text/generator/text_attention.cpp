@@ -11,12 +11,12 @@ namespace {
 std::string layer_name(int layer) { return "layer." + std::to_string(layer); }
 
 // Gives the weights of the last token of a run, by layer.
-Graph looking_graph(const DecoderModel& model, const TextGenerator::Shared& shared) {
+Graph looking_graph(const TextGenerator::Shared& shared) {
   Graph g;
   const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", shared.read);
   DecoderOptions network = shared.with_cache(past);
   network.attention = true;
-  const DecoderResult y = model.build(g, g.input("ids", {1, tokens}, DType::I32), network);
+  const DecoderResult y = shared.model.build(g, g.input("ids", {1, tokens}, DType::I32), network);
   for (int i = 0; i < static_cast<int>(y.attention.size()); ++i) {
     const Tensor last = g.last(y.attention[static_cast<size_t>(i)], 2);
     g.output(layer_name(i), network.dtype == DType::F32 ? last : g.cast(last, DType::F32));
@@ -32,7 +32,7 @@ Status look(TextGenerator::Shared& s, std::span<const int32_t> ids, TokenAttenti
   const size_t row = static_cast<size_t>(result->heads * result->tokens);
   result->weights.resize(layers * row);
   std::vector<std::string> names;
-  for (int i = 0; i < s.config.layers; ++i) names.push_back(layer_name(i));
+  for (int i = 0; i < s.config().layers; ++i) names.push_back(layer_name(i));
   for (size_t at = 0; at < ids.size() && status == Status::Ok; at += read) {
     const size_t size = std::min(read, ids.size() - at);
     std::vector<HostBuffer> buffers = {{"ids", ids.subspan(at, size)}};
@@ -58,8 +58,8 @@ Status TextGenerator::attention(std::span<const int32_t> ids, TokenAttention* at
                 format("the attention of %zu tokens; the context has room for %lld", ids.size(),
                        static_cast<long long>(s.context)));
   TokenAttention fresh;
-  fresh.layers = s.config.layers;
-  fresh.heads = s.config.heads;
+  fresh.layers = s.config().layers;
+  fresh.heads = s.config().heads;
   fresh.tokens = static_cast<int64_t>(ids.size());
   status = s.compile_later(looking_graph, &s.looker);
   if (status == Status::Ok) status = look(s, ids, &fresh);

@@ -121,28 +121,28 @@ Status check_options(const DecoderConfig& config, const TextGeneratorOptions& op
                      shared->bpe.size(), static_cast<long long>(config.vocabulary)));
 }
 
-Status compile(const DecoderModel& model, UploadProgress progress, TextGenerator::Shared* shared) {
+Status compile(UploadProgress progress, TextGenerator::Shared* shared) {
   shared->weights = {};
-  Status status = model.upload(shared->device, shared->network, &shared->weights, progress);
+  Status status = shared->model.upload(shared->device, shared->network, &shared->weights, progress);
   for (const auto& [what, plan] :
        {std::pair(Speaking::Reads, &shared->reader), std::pair(Speaking::Goes, &shared->speaker),
         std::pair(Speaking::Chorus, &shared->chorus)})
     if (status == Status::Ok && (what != Speaking::Chorus || shared->together > 1))
-      status = shared->device.compile(speaking_graph(model, *shared, what), shared->weights, plan, shared->compiling);
+      status = shared->device.compile(speaking_graph(*shared, what), shared->weights, plan, shared->compiling);
   return status;
 }
 
 // Uploads the weights as they are in the file, if nothing else is asked for, or widened if the device cannot compute with that.
-Status prepare(const DecoderModel& model, const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
-  const Status status = compile(model, options.progress, shared);
-  const std::span<const HostTensor> tensors = model.tensors();
+Status prepare(const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
+  const Status status = compile(options.progress, shared);
+  const std::span<const HostTensor> tensors = shared->model.tensors();
   const bool quantized =
       std::any_of(tensors.begin(), tensors.end(), [](const HostTensor& t) { return is_quantized(t.dtype); });
   if (status != Status::Unsupported || !quantized || options.weight_dtype || options.dtype != DType::F32) return status;
   log(shared->log, LogLevel::Warning,
       shared->path + ": its quantized weights become f16, since the device does not compute with them");
   shared->network.weight_dtype = DType::F16;
-  return compile(model, options.progress, shared);
+  return compile(options.progress, shared);
 }
 
 // The type of most bytes.
@@ -163,12 +163,8 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-Status TextGenerator::Shared::compile_later(Graph (*graph)(const DecoderModel& model, const Shared& shared),
-                                            Plan* plan) {
-  if (plan->valid()) return Status::Ok;
-  DecoderModel model;
-  const Status status = DecoderModel::open(path, log, &model);
-  return status == Status::Ok ? device.compile(graph(model, *this), weights, plan, compiling) : status;
+Status TextGenerator::Shared::compile_later(Graph (*graph)(const Shared& shared), Plan* plan) {
+  return plan->valid() ? Status::Ok : device.compile(graph(*this), weights, plan, compiling);
 }
 
 Status TextGenerator::Shared::check_ids(std::span<const int32_t> ids, const char* what) const {
@@ -191,17 +187,14 @@ Status TextGenerator::open(Device& device, std::string_view path, const TextGene
   shared->device = device;
   shared->path = std::string(path);
   shared->log = options.log;
-  DecoderModel model;
-  Status status = DecoderModel::open(path, options.log, &model);
+  const DecoderModel& model = shared->model;
+  Status status = DecoderModel::open(path, options.log, &shared->model);
   if (status == Status::Ok) status = read_bpe(model, shared->path, options.log, &shared->bpe);
-  if (status == Status::Ok) {
-    shared->config = model.config();
-    status = check_options(model.config(), options, shared.get());
-  }
+  if (status == Status::Ok) status = check_options(model.config(), options, shared.get());
   if (status == Status::Ok) status = find_chat(model, options, shared.get());
   if (status == Status::Ok) {
     find_ends(model, shared.get());
-    status = prepare(model, options, shared.get());
+    status = prepare(options, shared.get());
   }
   if (status != Status::Ok) return status;
   const DType stored = options.dtype == DType::F32 ? usual_dtype(model) : options.dtype;
@@ -210,7 +203,7 @@ Status TextGenerator::open(Device& device, std::string_view path, const TextGene
   return Status::Ok;
 }
 
-const DecoderConfig& TextGenerator::config() const { return shared_->config; }
+const DecoderConfig& TextGenerator::config() const { return shared_->model.config(); }
 const Bpe& TextGenerator::tokenizer() const { return shared_->bpe; }
 const ChatTemplate* TextGenerator::chat() const { return shared_->chat ? &*shared_->chat : nullptr; }
 int64_t TextGenerator::context() const { return shared_->context; }

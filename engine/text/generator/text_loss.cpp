@@ -10,12 +10,12 @@ namespace {
 
 constexpr int32_t kNoLabel = -100;
 
-Graph scoring_graph(const DecoderModel& model, const TextGenerator::Shared& shared) {
+Graph scoring_graph(const TextGenerator::Shared& shared) {
   Graph g;
   const Dim past = g.position("past", shared.context - 1), tokens = g.extent("tokens", shared.read);
   DecoderOptions network = shared.with_cache(past);
   network.all_logits = true;
-  const DecoderResult y = model.build(g, g.input("ids", {1, tokens}, DType::I32), network);
+  const DecoderResult y = shared.model.build(g, g.input("ids", {1, tokens}, DType::I32), network);
   g.output("loss", g.cross_entropy(y.logits, g.input("labels", {1, tokens}, DType::I32)));
   return g;
 }

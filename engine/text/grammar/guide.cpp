@@ -11,8 +11,8 @@ namespace heed {
 namespace {
 
 template <Speaking kWhat>
-Graph guided_graph(const DecoderModel& model, const TextGenerator::Shared& shared) {
-  return speaking_graph(model, shared, kWhat, true);
+Graph guided_graph(const TextGenerator::Shared& shared) {
+  return speaking_graph(shared, kWhat, true);
 }
 
 Status make_guided_plans(TextGenerator::Shared* shared) {
@@ -52,7 +52,7 @@ Status TextGuide::open(std::string_view grammar, TextGenerator::Shared* shared) 
   if (status != Status::Ok) return status;
   if (is_empty(*mask))
     return fail(shared->log, Status::InvalidArgument, "grammar: no token of the model can begin an answer");
-  bias_.resize(static_cast<size_t>(shared->config.vocabulary));
+  bias_.resize(static_cast<size_t>(shared->config().vocabulary));
   return make_guided_plans(shared);
 }
 
