@@ -28,6 +28,8 @@ CONFIGS = {
                   eps=1e-6, base=5000.0, tied=1),
     "gpt2": dict(family="gpt2", layers=2, width=36, heads=3, kv_heads=3, head_width=12, hidden=144, vocabulary=50,
                  eps=1e-5, positions=72, tied=1),
+    "smollm3": dict(family="smollm3", layers=5, width=32, heads=4, kv_heads=2, head_width=8, hidden=40, vocabulary=59,
+                    eps=1e-6, base=5000000.0, unturned_every=4, tied=1),
 }
 
 
@@ -145,7 +147,9 @@ def logits_of(ids, c, w):
         if c["family"] == "qwen3":
             q = rms_norm(q, w[p + "self_attn.q_norm.weight"], c["eps"])
             k = rms_norm(k, w[p + "self_attn.k_norm.weight"], c["eps"])
-        x = x + attend(rotate(q, c), rotate(k, c), v) @ w[p + "self_attn.o_proj.weight"].T
+        if (i + 1) % c.get("unturned_every", c["layers"] + 1) != 0:
+            q, k = rotate(q, c), rotate(k, c)
+        x = x + attend(q, k, v) @ w[p + "self_attn.o_proj.weight"].T
         h = rms_norm(x, w[p + "post_attention_layernorm.weight"], c["eps"])
         gate = h @ w[p + "mlp.gate_proj.weight"].T
         h = gate / (1 + np.exp(-gate)) * (h @ w[p + "mlp.up_proj.weight"].T)
@@ -188,6 +192,9 @@ def hugging_face(c):
     if "factor" in c:
         config["rope_scaling"] = {"rope_type": "llama3", "factor": c["factor"], "low_freq_factor": c["low"],
                                   "high_freq_factor": c["high"], "original_max_position_embeddings": c["trained_length"]}
+    if "unturned_every" in c:
+        config |= {"no_rope_layer_interval": c["unturned_every"], "use_sliding_window": False, "sliding_window": None,
+                   "no_rope_layers": [int((i + 1) % c["unturned_every"] != 0) for i in range(c["layers"])]}
     return config
 
 

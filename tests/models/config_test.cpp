@@ -377,6 +377,11 @@ TEST_CASE("decoders' config.json: what is read and what is refused", "[model_fil
     CHECK(kept.head_width == c.head_width);
   }
   CHECK(parse_decoder_config(R"({"model_type":"t5"})", "config.json", messages.log(), &c) == Status::Unsupported);
+  const std::string smollm3 = "{\"model_type\":\"smollm3\"" + sound.substr(sound.find(','));
+  CHECK(parse_decoder_config(smollm3 + R"(,"no_rope_layers":[1,1]})", "config.json", messages.log(), &c) == Status::Ok);
+  CHECK(parse_decoder_config(smollm3 + R"(,"no_rope_layers":[1,0]})", "config.json", messages.log(), &c) ==
+        Status::Unsupported);
+  CHECK_THAT(messages.text, holds("no_rope_layers"));
   CHECK(parse_decoder_config("[]", "config.json", messages.log(), &c) == Status::InvalidFile);
   CHECK(
       parse_decoder_config(R"({"model_type":"gpt2","n_layer":1,"n_embd":6,"n_head":4,"vocab_size":9,"n_positions":8})",
