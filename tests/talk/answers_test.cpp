@@ -1,6 +1,7 @@
 // Answers: which tokens are drawn, how they become text, and what ends them.
 #include <thread>
 
+#include "base/utf8.hpp"
 #include "models/support.hpp"
 #include "talk/support.hpp"
 #include "text/generator/generator_shared.hpp"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/logging.hpp"
+#include "base/utf8.hpp"
 #include "text/generator/conversation.hpp"
 
 namespace heed {

@@ -59,6 +59,4 @@ enum class Speaking : uint8_t {
 // A guided one has the input "bias" [1, 1, vocabulary] and is for one member.
 Graph speaking_graph(const TextGenerator::Shared& shared, Speaking what, bool guided = false);
 
-bool is_utf8(std::string_view text);
-
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/logging.hpp"
+#include "base/utf8.hpp"
 #include "text/generator/conversation.hpp"
 
 namespace heed {

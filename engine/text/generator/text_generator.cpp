@@ -10,7 +10,6 @@
 #include "io/model_folder.hpp"
 #include "models/family.hpp"
 #include "text/generator/conversation.hpp"
-#include "text/wordpiece/tokenizer_unicode.hpp"
 
 namespace heed {
 
@@ -153,15 +152,6 @@ DType usual_dtype(const DecoderModel& model) {
 }
 
 }  // namespace
-
-bool is_utf8(std::string_view text) {
-  constexpr char32_t kReplacement = 0xFFFD;
-  for (size_t at = 0; at < text.size();) {
-    const size_t begin = at;
-    if (next_code_point(text, &at) == kReplacement && text.substr(begin, at - begin) != "\xEF\xBF\xBD") return false;
-  }
-  return true;
-}
 
 Status TextGenerator::Shared::compile_later(Graph (*graph)(const Shared& shared), Plan* plan) {
   return plan->valid() ? Status::Ok : device.compile(graph(*this), weights, plan, compiling);

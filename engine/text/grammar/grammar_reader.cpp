@@ -4,7 +4,6 @@
 
 #include "base/logging.hpp"
 #include "io/safetensors_header.hpp"
-#include "text/generator/generator_shared.hpp"
 #include "text/grammar/grammar_rules.hpp"
 #include "text/wordpiece/tokenizer_unicode.hpp"
 

@@ -1,13 +1,14 @@
 // Unicode's properties of characters that the tokenizer needs, as the reference has them.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "base/space.hpp"
+#include "base/utf8.hpp"
+
 namespace heed {
 
-bool is_space(char32_t c);        // White_Space
 bool is_dropped(char32_t c);      // by cleaning: categories Cc (but tab, line feed, return), Cf, Co; U+0, U+FFFD
 bool is_punctuation(char32_t c);  // category P and all ASCII symbols
 bool is_mark(char32_t c);         // category Mn
@@ -16,14 +17,9 @@ bool is_cjk_ideograph(char32_t c);
 bool is_letter(char32_t c);
 bool is_number(char32_t c);
 
-// Gives the code point at *at, and moves *at behind it. Each maximal part of a broken sequence is one U+FFFD (Unicode
-// standard, section 3.9, "U+FFFD substitution of maximal subparts").
-char32_t next_code_point(std::string_view text, size_t* at);
 // Appends the code points of UTF-8 text.
 void decode_utf8(std::string_view text, std::u32string* out);
 void append_utf8(char32_t c, std::string* out);
-// How many bytes are left in front of a character that the end of the text cuts; all of them if it cuts none.
-size_t whole_characters(std::string_view text);
 // Canonical composition (NFC), in place. Text that is not valid UTF-8 stays as it is.
 void compose(std::string* text);
 
