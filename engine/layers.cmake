@@ -123,7 +123,7 @@ heed_layer(models SEES base io)
 include(${PROJECT_SOURCE_DIR}/engine/models/models.cmake)
 heed_list_families(heed_models)
 if(HEED_TEXT)
-  heed_layer(text ROOMS bpe chat generator grammar sentences wordpiece SEES base io models LIBRARIES heed::utf8proc)
+  heed_layer(text ROOMS bpe generator grammar sentences wordpiece SEES base io models LIBRARIES heed::utf8proc)
 endif()
 if(HEED_SANITIZE)
   # The tests sanitize.* compile in half the time without optimization, which makes loops over vectors and characters many times slower.

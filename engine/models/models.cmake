@@ -1,16 +1,18 @@
-# Makes the list of families from the files of engine/models, so that a new family is one file. A family is a line that begins
-# with "extern constinit const DecoderFamily NAME".
+# Makes the lists of families from the files of engine/models, so that a new family is one file. A family is a line that begins
+# with "extern constinit const DecoderFamily NAME", a family of chat templates one with "extern constinit const ChatFormat NAME".
 function(heed_list_families target)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/engine/models/*.cpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
-  set(text "")
-  foreach(source IN LISTS sources)
-    file(STRINGS ${source} lines REGEX "^extern constinit const DecoderFamily [a-z0-9_]+")
-    foreach(line IN LISTS lines)
-      string(REGEX REPLACE "^extern constinit const DecoderFamily ([a-z0-9_]+).*" "HEED_FAMILY(\\1)\n" line "${line}")
-      string(APPEND text "${line}")
+  foreach(kind IN ITEMS DecoderFamily ChatFormat)
+    set(names "")
+    foreach(source IN LISTS sources)
+      file(STRINGS ${source} lines REGEX "^extern constinit const ${kind} [a-z0-9_]+")
+      list(TRANSFORM lines REPLACE "^extern constinit const ${kind} ([a-z0-9_]+).*" "HEED_FAMILY(\\1)")
+      list(APPEND names ${lines})
     endforeach()
+    list(SORT names)
+    list(JOIN names "\n" text)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/models/${kind}.inc CONTENT "${text}\n" @ONLY)
   endforeach()
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/models/families.inc CONTENT "${text}" @ONLY)
   target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated/models)
 endfunction()

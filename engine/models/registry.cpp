@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 
+#include "models/chat.hpp"
 #include "models/family.hpp"
 
 namespace heed {
@@ -8,35 +8,48 @@ namespace heed {
 namespace models {
 
 #define HEED_FAMILY(name) extern const DecoderFamily name;
-#include "families.inc"
+#include "DecoderFamily.inc"
+#undef HEED_FAMILY
+#define HEED_FAMILY(name) extern const ChatFormat name;
+#include "ChatFormat.inc"
 #undef HEED_FAMILY
 
+#define HEED_FAMILY(name) &name,
 std::span<const DecoderFamily* const> all_families() {
   static constexpr const DecoderFamily* kAll[] = {
-#define HEED_FAMILY(name) &name,
-#include "families.inc"
-#undef HEED_FAMILY
+#include "DecoderFamily.inc"
   };
   return kAll;
 }
 
+std::span<const ChatFormat* const> all_chats() {
+  static constexpr const ChatFormat* kAll[] = {
+#include "ChatFormat.inc"
+  };
+  return kAll;
+}
+#undef HEED_FAMILY
+
 namespace {
 
-template <class Is>
-const DecoderFamily* first_family(Is is) {
-  const auto all = all_families();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const DecoderFamily* one) { return is(*one); });
+template <class Kind, class Is>
+const Kind* first(std::span<const Kind* const> all, Is is) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Kind* one) { return is(*one); });
   return found != all.end() ? *found : nullptr;
 }
 
 }  // namespace
 
+const ChatFormat* find_chat(std::string_view name) {
+  return first(all_chats(), [&](const ChatFormat& one) { return one.name == name; });
+}
+
 const DecoderFamily* find_family(std::string_view name) {
-  return first_family([&](const DecoderFamily& one) { return one.name == name; });
+  return first(all_families(), [&](const DecoderFamily& one) { return one.name == name; });
 }
 
 const DecoderFamily* find_model_type(std::string_view type) {
-  return first_family([&](const DecoderFamily& one) {
+  return first(all_families(), [&](const DecoderFamily& one) {
     return one.name == type || std::find(one.other_types.begin(), one.other_types.end(), type) != one.other_types.end();
   });
 }

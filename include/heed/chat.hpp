@@ -21,22 +21,25 @@
 
 namespace heed {
 
-enum class ChatFamily : uint8_t {
-  ChatMl,   // SmolLM 2, Qwen 2, 2.5 and 3: <|im_start|>role, content<|im_end|>
-  Llama2,   // <s>[INST] <<SYS>> ... [/INST] answer </s>
-  Llama3,   // <|start_header_id|>role<|end_header_id|>, content<|eot_id|>; 3.1 and later with dates
-  Mistral,  // [INST] ... [/INST] answer</s>, with or without spaces, and [SYSTEM_PROMPT]
-};
-HEED_API const char* to_string(ChatFamily family);
+namespace models {
+struct ChatFormat;  // private to the implementation
+}
 
-// UTF-8. Roles are "system", which must be the first message, "user" and "assistant". ChatMl and Llama3 take any others, too.
+// The families of chat templates that heed knows, by the names that ChatTemplate takes. Each is described in a file of engine/models:
+//   ChatML    SmolLM 2, Qwen 2, 2.5 and 3: <|im_start|>role, content<|im_end|>
+//   Llama 2   <s>[INST] <<SYS>> ... [/INST] answer </s>
+//   Llama 3   <|start_header_id|>role<|end_header_id|>, content<|eot_id|>; 3.1 and later with dates
+//   Mistral   [INST] ... [/INST] answer</s>, with or without spaces, and [SYSTEM_PROMPT]
+HEED_API std::vector<std::string_view> chat_families();
+
+// UTF-8. Roles are "system", which must be the first message, "user" and "assistant". ChatML and Llama 3 take any others, too.
 struct ChatMessage {
   std::string_view role, content;
 };
 
 struct ChatOptions {
   bool generation_prompt = true;        // end with what begins an answer, where the family has such a thing
-  std::string_view bos = {}, eos = {};  // the texts of these tokens; ChatMl needs neither
+  std::string_view bos = {}, eos = {};  // the texts of these tokens; ChatML needs neither
   std::string_view date = {};           // of Llama 3.1 and later, as "26 Jul 2024"; "": the one that the template has
   bool think = true;                    // false: Qwen 3 answers without thinking
 };
@@ -54,40 +57,44 @@ class HEED_API ChatTemplate {
  public:
   static constexpr size_t kMaxBytes = 1u << 20;
 
-  // The family's plain form, without a default system message.
-  explicit ChatTemplate(ChatFamily family = ChatFamily::ChatMl);
+  // The family's plain form, without a default system message. Of a name that is none of chat_families(), valid() is false.
+  explicit ChatTemplate(std::string_view family = "ChatML");
+  bool valid() const { return format_ != nullptr; }
   // Finds the family and its variant by the marks of the template `jinja`; `name` stands for the file in messages.
   // Unsupported: another family; the message tells by which mark. On failure *chat is unchanged.
   static Status recognize(std::string_view jinja, std::string_view name, const Log& log, ChatTemplate* chat);
 
   // Sets *parts, or *text to all of them together: byte for byte what the template gives for messages with these roles.
-  // InvalidArgument: no message; an empty role; in Llama2 and Mistral, messages of user and assistant that do not
+  // InvalidArgument: not valid(); no message; an empty role; in Llama 2 and Mistral, messages of user and assistant that do not
   // alternate; no system message where the template would make one up.
   Status render(std::span<const ChatMessage> messages, const ChatOptions& options, const Log& log,
                 std::vector<ChatPart>* parts) const;
   Status render(std::span<const ChatMessage> messages, const ChatOptions& options, const Log& log,
                 std::string* text) const;
 
-  ChatFamily family() const { return family_; }
+  std::string_view family() const;
   // What the template says where no system message is given; "" for nothing.
-  const std::string& default_system() const { return default_system_; }
+  const std::string& default_system() const { return variant_.default_system; }
   // The text of the token that ends an answer; "" stands for the model's eos.
   std::string_view answer_end() const;
 
+  // What templates of a family differ in; private to the implementation.
+  struct Variant {
+    std::string default_system = {};
+    bool always_prompts = false;                         // a generation prompt, whatever is asked for
+    bool trims = false;                                  // whitespace around messages
+    bool thinks = false;                                 // ChatML: earlier answers lose their thoughts (Qwen 3)
+    std::string date = {}, knowledge = {};               // Llama 3: the dates of its system message
+    bool needs_system = false;                           // Mistral
+    bool tags_system = false;                            // Mistral: [SYSTEM_PROMPT]
+    bool system_last = false;                            // Mistral: it goes into the last message of the user
+    std::string open = {}, close = {};                   // Mistral: around what the user says
+    std::string before_answer = {}, behind_answer = {};  // Mistral: beside eos
+  };
+
  private:
-  friend class ChatReader;
-  friend class ChatWriter;
-  ChatFamily family_;
-  std::string default_system_;
-  bool always_prompts_ = false;                // a generation prompt, whatever is asked for
-  bool trims_ = false;                         // whitespace around messages
-  bool thinks_ = false;                        // ChatMl: earlier answers lose their thoughts (Qwen 3)
-  std::string date_, knowledge_;               // Llama3: the dates of its system message
-  bool needs_system_ = false;                  // Mistral
-  bool tags_system_ = false;                   // Mistral: [SYSTEM_PROMPT]
-  bool system_last_ = false;                   // Mistral: it goes into the last message of the user
-  std::string open_, close_;                   // Mistral: around what the user says
-  std::string before_answer_, behind_answer_;  // Mistral: beside eos
+  const models::ChatFormat* format_ = nullptr;
+  Variant variant_;
 };
 
 }  // namespace heed

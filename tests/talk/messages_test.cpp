@@ -47,7 +47,7 @@ std::string unknown_template() {
 TEST_CASE("messages are read as the template writes them, and answers become messages", "[talk]") {
   const TextGenerator model = tiny_speaker(open_cpu(), {.context = 256});
   REQUIRE(model.chat() != nullptr);
-  CHECK(model.chat()->family() == ChatFamily::ChatMl);
+  CHECK(model.chat()->family() == "ChatML");
   TextConversation conversation = begun(model, with_system(drawn(1, 9), "You are Bram."));
   Exchange wanted = {{"system", "You are Bram."}, {"user", "the sword"}, {"assistant", "Thirty."}};
   REQUIRE(conversation.add("user", "the sword") == Status::Ok);
@@ -383,8 +383,7 @@ TEST_CASE("a template that is not known leaves raw text, and the host may bring 
   CHECK(messages.mention("template"));
   REQUIRE(conversation.prompt("x") == Status::Ok);
   tell(conversation);
-  REQUIRE(TextGenerator::open(cpu, path, {.context = 64, .chat = ChatTemplate(ChatFamily::ChatMl)}, &model) ==
-          Status::Ok);
+  REQUIRE(TextGenerator::open(cpu, path, {.context = 64, .chat = ChatTemplate("ChatML")}, &model) == Status::Ok);
   conversation = begun(model, greedy(3));
   CHECK(conversation.say("x") == Status::Ok);
   std::filesystem::remove(path);

@@ -51,7 +51,8 @@ Log kept_in(std::string* text) {
 Status find_chat(const DecoderModel& model, const TextGeneratorOptions& options, TextGenerator::Shared* shared) {
   if (options.chat) {
     shared->chat = options.chat;
-    return Status::Ok;
+    return options.chat->valid() ? Status::Ok
+                                 : fail(shared->log, Status::InvalidArgument, "the chat template is of no family");
   }
   std::string jinja;
   const Status status = read_template(model, shared->path, shared->log, &jinja);
