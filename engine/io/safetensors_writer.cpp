@@ -11,6 +11,7 @@
 
 #include "base/arith.hpp"
 #include "base/logging.hpp"
+#include "base/utf8.hpp"
 #include "io/safetensors_header.hpp"
 #include "io/whole_file.hpp"
 
@@ -33,6 +34,8 @@ Status check(const HostTensor& tensor, const Log& log, std::set<std::string_view
   if (tensor.name.empty() || tensor.name == "__metadata__" || !names->insert(tensor.name).second)
     return fail(log, Status::InvalidArgument,
                 format("write_safetensors: the name '%s' is taken, reserved or empty", name.c_str()));
+  if (!is_utf8(tensor.name))
+    return fail(log, Status::InvalidArgument, format("write_safetensors: '%s' is not UTF-8", name.c_str()));
   if (type_text(tensor.dtype) == nullptr)
     return fail(log, Status::DTypeMismatch,
                 format("write_safetensors: '%s' is %s, which files of safetensors have not", name.c_str(),
@@ -59,7 +62,7 @@ std::string header_of(std::span<const HostTensor> tensors,
     one["data_offsets"] = {at, at + tensor.data.size()};
     at += tensor.data.size();
   }
-  // Bytes of a name that are no UTF-8 are replaced, since no exception may leave.
+  // All is UTF-8; `replace` says so to the library, which would throw otherwise.
   std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.resize(align_up<size_t>(text.size(), 8), ' ');
   std::string length(8, '\0');
@@ -74,6 +77,10 @@ Status write_safetensors(std::string_view path, std::span<const HostTensor> tens
   std::set<std::string_view> names;
   for (const HostTensor& tensor : tensors)
     if (const Status status = check(tensor, log, &names); status != Status::Ok) return status;
+  for (const auto& [key, value] : metadata)
+    if (!is_utf8(key) || !is_utf8(value))
+      return fail(log, Status::InvalidArgument,
+                  format("write_safetensors: '%s' or what the map has for it is not UTF-8", printable(key).c_str()));
   const std::string name(path), header = header_of(tensors, metadata);
   std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(header))};
   for (const HostTensor& tensor : tensors) parts.push_back(tensor.data);

@@ -96,7 +96,8 @@ HEED_API Status read_i32(const SafeTensors::Entry& entry, const Log& log, std::v
 
 // Writes tensors of F32, F16, BF16, I32 or U8 in this order, and the map. The file is written beside `path`, as "PATH.part", and then
 // renamed, so that it is there as a whole or not at all; a file of this name is replaced. FileError: it cannot be written, as where the
-// disk is full. InvalidArgument: a name is empty or given twice. ShapeMismatch: bytes that are not those of the shape.
+// disk is full. InvalidArgument: a name is empty or given twice, or a text is not UTF-8.
+// ShapeMismatch: bytes that are not those of the shape.
 HEED_API Status write_safetensors(std::string_view path, std::span<const HostTensor> tensors,
                                   std::span<const std::pair<std::string, std::string>> metadata = {},
                                   const Log& log = {});

@@ -1,5 +1,6 @@
 // The safetensors reader on sound, damaged and hostile files.
 #include "harness/setup.hpp"
+#include "models/support.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -287,4 +288,27 @@ TEST_CASE("safetensors: files on disk", "[io]") {
   CHECK(open(folder / "absent").status == Status::NotFound);
   CHECK(open(folder).status == Status::NotFound);
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("safetensors: what is no text is not written", "[io]") {
+  const test::ScratchFolder folder;
+  const std::string path = folder.path() + "/file.safetensors";
+  const float value = 1.0f;
+  const int64_t shape[] = {1};
+  test::Messages messages;
+  const auto write = [&](std::string_view name, std::vector<std::pair<std::string, std::string>> metadata) {
+    const HostTensor tensor{name, DType::F32, shape, std::as_bytes(std::span(&value, 1))};
+    return write_safetensors(path, std::span(&tensor, 1), metadata, messages.log());
+  };
+  CHECK(write("a\xFF", {}) == Status::InvalidArgument);
+  CHECK(messages.mention("is not UTF-8"));
+  CHECK(write("\xED\xA0\x80", {}) == Status::InvalidArgument);  // half of a surrogate pair
+  CHECK(write("a", {{"\xC0\x80", "b"}}) == Status::InvalidArgument);
+  CHECK(write("a", {{"b", "\xE2\x82"}}) == Status::InvalidArgument);
+  CHECK(!std::filesystem::exists(path));
+  REQUIRE(write("\xC3\xA4\t\xF0\x9F\x98\x80", {{"b", "\xEF\xBF\xBD"}}) == Status::Ok);
+  SafeTensors file;
+  REQUIRE(SafeTensors::open(path, stderr_log(), &file) == Status::Ok);
+  CHECK(file.find("\xC3\xA4\t\xF0\x9F\x98\x80") != nullptr);
+  CHECK(file.metadata("b") == "\xEF\xBF\xBD");
 }
