@@ -87,8 +87,8 @@ std::string json_text(std::string_view text) {
   for (const char c : text) {
     if (c == '"' || c == '\\')
       all.append(1, '\\').append(1, c);
-    else if (c == '\n')
-      all.append("\\n");
+    else if (const size_t at = std::string_view("\b\f\n\r\t").find(c); at != std::string_view::npos)
+      all.append(1, '\\').append(1, "bfnrt"[at]);
     else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
       all.append(format("\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c))));
     else

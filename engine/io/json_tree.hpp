@@ -25,7 +25,7 @@ struct JsonTree {
   std::string written() const;
 };
 
-// A text as JSON has it, quotes included.
+// A text as JSON has it, quotes included: \b \f \n \r \t, other control characters as \u00XX, all else as it is.
 std::string json_text(std::string_view text);
 
 // `name` stands for the text in messages. InvalidArgument: not JSON, not UTF-8, longer than 1 MiB, or nested deeper than 64.

@@ -43,12 +43,15 @@
 namespace heed {
 
 // Makes a grammar for JSON that is valid for a schema (json-schema.org). It writes properties in the order of the schema, and no
-// others; a space, or none, behind a comma or colon between values; and characters as they are or escaped. What it understands:
+// others, and a space, or none, behind a comma or colon between values, in constants too. Texts of the type string have their
+// characters as they are or escaped, where DEL and what JSON demands are always escaped; a character outside of the basic plane
+// is escaped as a surrogate pair. Constants and the names of properties are written in one way: \b \f \n \r \t \" \\, other control
+// characters as \u and four digits, all else as it is; numbers as the schema has them. What it understands:
 //
 //   type        object, array, string, integer, number, boolean, null, or a list of them; none, {} or true: any value
 //   object      properties, required (without it a property may be left out), additionalProperties (any: none are written)
 //   array       items, minItems, maxItems
-//   string      minLength, maxLength (an escaped character counts as one)
+//   string      minLength, maxLength (an escaped character counts as one, a surrogate pair too)
 //   any         enum, const, anyOf, oneOf (an answer may fit several alternatives)
 //   notes       title, description, default, examples, $schema, $id, $comment, deprecated, readOnly, writeOnly are read over
 //

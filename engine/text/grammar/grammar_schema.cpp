@@ -17,7 +17,7 @@ constexpr uint64_t kMostSchemaTimes = 10000;  // of a repetition in a grammar
 constexpr size_t kMostProperties = 1000;
 
 // Rules that schemas share; the first is for any value. A space may stand behind a comma or a colon. Halves of surrogate pairs
-// are not escaped, since readers refuse one without the other.
+// are escaped both or not at all, since readers refuse one without the other.
 struct CommonRule {
   const char *name, *text, *needs;
 };
@@ -29,7 +29,7 @@ constexpr CommonRule kCommonRules[] = {
     {"string", "\"\\\"\" character* \"\\\"\"", "character"},
     {"character",
      "[^\"\\\\\\x00-\\x1F\\x7F] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" ([0-9a-cefA-CEF] [0-9a-fA-F]{3} | [dD] [0-7] "
-     "[0-9a-fA-F]{2}))",
+     "[0-9a-fA-F]{2} | [dD] [89abAB] [0-9a-fA-F]{2} \"\\\\u\" [dD] [c-fC-F] [0-9a-fA-F]{2}))",
      ""},
     {"number", "integer (\".\" [0-9]{1,16})? ([eE] [+\\-]? [0-9] [0-9]?)?", "integer"},
     {"integer", "\"-\"? (\"0\" | [1-9] [0-9]{0,15})", ""},
@@ -42,15 +42,17 @@ constexpr std::string_view kNotes[] = {"title", "description", "default",  "exam
                                        "$id",   "$comment",    "readOnly", "writeOnly", "deprecated"};
 constexpr std::string_view kTypes[] = {"object", "array", "string", "integer", "number", "boolean", "null"};
 
-// A text as a grammar has it.
-std::string in_quotes(std::string_view text) {
-  std::string all = "\"";
+// A text as a grammar has it, within quotes.
+std::string escaped(std::string_view text) {
+  std::string all;
   for (const char c : text) {
     if (c == '"' || c == '\\') all.append(1, '\\');
     all.append(1, c);
   }
-  return all.append("\"");
+  return all;
 }
+
+std::string in_quotes(const std::string& escaped_text) { return "\"" + escaped_text + "\""; }
 
 class SchemaWriter {
  public:
@@ -164,9 +166,23 @@ class SchemaWriter {
     for (const JsonTree& one : is_list ? std::span(all.parts) : std::span(&all, 1)) {
       if (type != nullptr && !fits(one, *type))
         return invalid(place, printable(one.written()) + " does not fit 'type'");
-      text.append(text.empty() ? "" : " | ").append(in_quotes(one.written()));
+      text.append(text.empty() ? "" : " | ").append(in_quotes(constant(one)));
     }
     return rule(text);
+  }
+
+  // A value as it is written, within quotes of the grammar: these end where a space may stand.
+  std::string constant(const JsonTree& value) {
+    const bool is_array = value.is(Kind::Array);
+    if (!is_array && !value.is(Kind::Object)) return escaped(value.written());
+    std::string all = is_array ? "[" : "{";
+    const auto gap = [&] { return "\" " + common("space") + " \""; };
+    for (size_t i = 0; i < value.parts.size(); ++i) {
+      if (i > 0) all.append(",").append(gap());
+      if (!is_array) all.append(escaped(json_text(value.names[i]))).append(":").append(gap());
+      all.append(constant(value.parts[i]));
+    }
+    return all.append(is_array ? "]" : "}");
   }
 
   static bool fits(const JsonTree& value, const JsonTree& type) {
@@ -247,7 +263,7 @@ class SchemaWriter {
       const std::string& name = properties->names[i];
       if (properties->field(name) != &properties->parts[i]) continue;  // another of this name counts
       const std::string written = value(properties->parts[i], place + "/properties/" + name);
-      all.push_back({name, in_quotes(json_text(name) + ":") + " " + common("space") + " " + written});
+      all.push_back({name, in_quotes(escaped(json_text(name) + ":")) + " " + common("space") + " " + written});
     }
     if (required != nullptr) mark_required(*required, place, &all);
     return status_ == Status::Ok ? rule("\"{\" " + pairs(all) + " \"}\"") : std::string();
