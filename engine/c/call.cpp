@@ -118,11 +118,11 @@ std::optional<DType> Call::dtype_if(heed_dtype dtype) {
   return {};
 }
 
-bool check_struct(Call& call, const void* given, size_t known, bool reads, const char* what) {
+bool check_struct(Call& call, const void* given, size_t known, size_t alignment, bool reads, const char* what) {
   constexpr size_t kLargest = 4096;  // whoever forgets `size` has any number there
   size_t size = 0;
   std::memcpy(&size, given, sizeof(size));
-  if (size < sizeof(size) || size > kLargest) {
+  if (size < sizeof(size) || size > kLargest || size % alignment != 0) {
     call.fail(HEED_INVALID_ARGUMENT, format("%s has the size %zu; set it to sizeof the struct", what, size));
     return false;
   }

@@ -98,15 +98,16 @@ const char* last_message();
 
 // --- Versioned structs -----------------------------------------------------------------------------------------
 
-// Whether `size` can be that of a struct, of which heed knows `known` bytes, and what it does not know is 0. `what` names it.
-bool check_struct(Call& call, const void* given, size_t known, bool reads, const char* what);
+// Whether `size` can be that of a struct, of which heed knows `known` bytes, and what it does not know is 0. `what` names it. No
+// struct has padding: a multiple of its alignment ends where a member ends, and no struct of any version has another size.
+bool check_struct(Call& call, const void* given, size_t known, size_t alignment, bool reads, const char* what);
 
 // A caller's struct of options: zeros for NULL, and for what the caller does not know.
 template <class T>
 class Given {
  public:
   Given(Call& call, const T* given, const char* what) {
-    if (given == nullptr || !check_struct(call, given, sizeof(T), true, what)) return;
+    if (given == nullptr || !check_struct(call, given, sizeof(T), alignof(T), true, what)) return;
     std::memcpy(&value_, given, std::min(given->size, sizeof(T)));
     is_given_ = true;
   }
@@ -124,7 +125,7 @@ template <class T>
 class Wanted {
  public:
   Wanted(Call& call, T* wanted, const char* what) {
-    if (call.has(wanted, what) && check_struct(call, wanted, sizeof(T), false, what)) wanted_ = wanted;
+    if (call.has(wanted, what) && check_struct(call, wanted, sizeof(T), alignof(T), false, what)) wanted_ = wanted;
   }
   void set(T value) {
     if (wanted_ == nullptr) return;

@@ -123,6 +123,12 @@ TEST_CASE("C: structs of other versions", "[c][misuse]") {
   CHECK(device == nullptr);
   options.size = 5000;
   refused(heed_device_open(&options, &device), HEED_INVALID_ARGUMENT, "5000");
+  // Sizes that end inside a pointer and between the two halves of a word, which no compiler gives a struct.
+  for (const size_t inside : {offsetof(heed_device_options, vulkan_loader) + 4, offsetof(heed_device_options, log) + 1,
+                              offsetof(heed_device_options, validation)}) {
+    options.size = inside;
+    refused(heed_device_open(&options, &device), HEED_INVALID_ARGUMENT, "sizeof");
+  }
   options.size = offsetof(heed_device_options, log);
   options.log = reinterpret_cast<const heed_log*>(uintptr_t{16});  // behind its size: not read
   options.threads = UINT32_MAX;
@@ -149,6 +155,9 @@ TEST_CASE("C: structs of other versions", "[c][misuse]") {
   CHECK(std::string_view(info.word) == "cpu");
   CHECK(std::string_view(info.driver) == "untouched");
   CHECK(info.size == offsetof(heed_device_info, driver));
+  info.size = offsetof(heed_device_info, driver) + 4;
+  refused(heed_device_get_info(device, &info), HEED_INVALID_ARGUMENT, "sizeof");
+  CHECK(std::string_view(info.driver) == "untouched");
   info.size = 0;
   refused(heed_device_get_info(device, &info), HEED_INVALID_ARGUMENT, "sizeof");
   done(heed_device_destroy(device));
