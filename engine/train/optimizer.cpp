@@ -65,7 +65,10 @@ void LossScale::update(const StepReport& report) {
   if (report.taken < 0.0f) {
     scale = std::max(scale * 0.5f, least);
     good = 0;
-  } else if (++good >= grow_after) {
+    return;
+  }
+  if (good < INT64_MAX) ++good;
+  if (good >= grow_after) {
     scale = std::min(scale * 2.0f, most);
     good = 0;
   }

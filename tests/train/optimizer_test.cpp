@@ -505,6 +505,9 @@ TEST_CASE("optimizers: the scale of the loss falls at once and grows slowly", "[
   CHECK(scale.scale == 16.0f);
   for (int i = 0; i < 8; ++i) after(-1.0f);
   CHECK(scale.scale == 1.0f);
+  scale.good = scale.grow_after = INT64_MAX;
+  CHECK(after(1.0f) == 2.0f);
+  CHECK(scale.good == 0);
 }
 
 }  // namespace heed::train::optimizer_test
