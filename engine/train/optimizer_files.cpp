@@ -6,6 +6,7 @@
 
 #include "base/half.hpp"
 #include "base/logging.hpp"
+#include "base/try_resize.hpp"
 #include "graph/schedule/state.hpp"
 
 namespace heed::train {
@@ -36,17 +37,37 @@ Status check(const HostTensor& tensor, std::span<const int64_t> shape, const Log
 struct Row {
   std::string state, what;  // `what` is empty for weights
   int group = 0;
-  std::vector<float> values;
+  std::vector<float> values = {};
 };
 
 std::string tensor_name(const std::string& prefix, const Row& row, const std::string& weight) {
   return row.what.empty() ? weight : prefix + "." + weight + "." + row.what;
 }
 
+// Whether a State has `elements` of f32 by this name.
+Status check_state(const State& state, const std::string& name, int64_t elements, const Log& log) {
+  const detail::StateTensor* const tensor = state.impl()->layout->find(name);
+  if (tensor == nullptr) return fail(log, Status::NotFound, format("optimizer: the State has no '%s'", name.c_str()));
+  if (tensor->dtype != DType::F32)
+    return fail(log, Status::DTypeMismatch,
+                format("optimizer: '%s' of the State is %s; f32 is needed", name.c_str(), to_string(tensor->dtype)));
+  if (tensor->bytes == static_cast<uint64_t>(elements) * sizeof(float)) return Status::Ok;
+  return fail(log, Status::ShapeMismatch,
+              format("optimizer: '%s' of the State is %s; [%lld] is needed", name.c_str(),
+                     shape_text(tensor->shape).c_str(), static_cast<long long>(elements)));
+}
+
+Status no_memory(const Row& row, int64_t elements, const Log& log) {
+  return fail(log, Status::OutOfMemory,
+              format("optimizer: no memory for the %lld elements of '%s'", static_cast<long long>(elements),
+                     row.state.c_str()));
+}
+
 constexpr int64_t kOne[] = {1};
 
 }  // namespace
 
+// The State and the tensors are asked what they have before anything is written, or memory is taken for it.
 Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const Log& log) const {
   if (!state.valid()) return Status::InvalidArgument;
   const auto has = [&](const std::string& name) { return state.impl()->layout->find(name) != nullptr; };
@@ -56,9 +77,10 @@ Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const 
   for (const std::string& what : kinds)
     for (int group = 0; group < groups(); ++group)
       if (group_size(group) > 0 && (what.empty() || has(state_name(group, what))))
-        rows.push_back({state_name(group, what.empty() ? "weights" : what), what, group,
-                        std::vector<float>(static_cast<size_t>(group_size(group)))});
-  for (Row& row : rows) {
+        rows.push_back({state_name(group, what.empty() ? "weights" : what), what, group});
+  for (const Row& row : rows) {
+    if (const Status status = check_state(state, row.state, group_size(row.group), log); status != Status::Ok)
+      return status;
     for (const Parameter& parameter : parameters_) {
       if (parameter.group != row.group) continue;
       const std::string name = tensor_name(options_.prefix, row, parameter.name);
@@ -67,46 +89,56 @@ Status Optimizer::load(State& state, std::span<const HostTensor> tensors, const 
         return fail(log, Status::MissingWeight, format("optimizer: there is no '%s'", name.c_str()));
       if (given == nullptr) continue;
       if (const Status status = check(*given, parameter.shape, log); status != Status::Ok) return status;
-      convert_floats(given->data.data(), given->dtype, row.values.data() + parameter.at, DType::F32,
-                     static_cast<size_t>(parameter.elements()));
     }
   }
+  const std::string step = options_.prefix + ".step";
   float steps = 0.0f;
-  if (const HostTensor* const given = find(tensors, options_.prefix + ".step"); given != nullptr) {
+  if (const HostTensor* const given = find(tensors, step); given != nullptr) {
     if (const Status status = check(*given, kOne, log); status != Status::Ok) return status;
     convert_floats(given->data.data(), given->dtype, &steps, DType::F32, 1);
   }
-  // The State is asked what it has before anything is written.
-  std::vector<float> before;
-  for (const Row& row : rows) {
-    before.resize(row.values.size());
-    if (const Status status = state.read(row.state, std::as_writable_bytes(std::span(before))); status != Status::Ok)
-      return status;
+  if (has(step))
+    if (const Status status = check_state(state, step, 1, log); status != Status::Ok) return status;
+
+  for (Row& row : rows) {
+    if (!try_resize(&row.values, static_cast<uint64_t>(group_size(row.group))))
+      return no_memory(row, group_size(row.group), log);
+    for (const Parameter& parameter : parameters_) {
+      if (parameter.group != row.group) continue;
+      const HostTensor* const given = find(tensors, tensor_name(options_.prefix, row, parameter.name));
+      if (given != nullptr)
+        convert_floats(given->data.data(), given->dtype, row.values.data() + parameter.at, DType::F32,
+                       static_cast<size_t>(parameter.elements()));
+    }
   }
   for (const Row& row : rows)
     if (const Status status = state.write(row.state, std::as_bytes(std::span(row.values))); status != Status::Ok)
       return status;
-  const std::string step = options_.prefix + ".step";
   return has(step) ? state.write(step, std::as_bytes(std::span(&steps, 1))) : Status::Ok;
 }
 
 Status Optimizer::save(const State& state, std::string_view path, const Log& log) const {
+  if (!state.valid()) return Status::InvalidArgument;
   std::vector<std::string> kinds = moments();
   kinds.insert(kinds.begin(), std::string());
   std::vector<Row> rows;
   for (const std::string& what : kinds)
-    for (int group = 0; group < groups(); ++group) {
-      if (group_size(group) == 0) continue;
-      Row& row = rows.emplace_back(Row{state_name(group, what.empty() ? "weights" : what), what, group,
-                                       std::vector<float>(static_cast<size_t>(group_size(group)))});
-      if (const Status status = state.read(row.state, std::as_writable_bytes(std::span(row.values)));
-          status != Status::Ok)
-        return status;
-    }
+    for (int group = 0; group < groups(); ++group)
+      if (group_size(group) > 0) rows.push_back({state_name(group, what.empty() ? "weights" : what), what, group});
+  const std::string step = options_.prefix + ".step";
+  Status status = check_state(state, step, 1, log);
+  for (const Row& row : rows)
+    if (status == Status::Ok) status = check_state(state, row.state, group_size(row.group), log);
+  if (status != Status::Ok) return status;
+  for (Row& row : rows) {
+    if (!try_resize(&row.values, static_cast<uint64_t>(group_size(row.group))))
+      return no_memory(row, group_size(row.group), log);
+    status = state.read(row.state, std::as_writable_bytes(std::span(row.values)));
+    if (status != Status::Ok) return status;
+  }
   float steps = 0.0f;
-  if (const Status status = state.read(options_.prefix + ".step", std::as_writable_bytes(std::span(&steps, 1)));
-      status != Status::Ok)
-    return status;
+  status = state.read(step, std::as_writable_bytes(std::span(&steps, 1)));
+  if (status != Status::Ok) return status;
   std::vector<std::string> names;  // that the tensors refer to
   names.reserve(rows.size() * parameters_.size() + 1);
   std::vector<HostTensor> tensors;
@@ -118,7 +150,7 @@ Status Optimizer::save(const State& state, std::string_view path, const Log& log
       names.push_back(tensor_name(options_.prefix, row, parameter.name));
       tensors.push_back({names.back(), DType::F32, parameter.shape, std::as_bytes(values)});
     }
-  names.push_back(options_.prefix + ".step");
+  names.push_back(step);
   tensors.push_back({names.back(), DType::F32, kOne, std::as_bytes(std::span(&steps, 1))});
   return write_safetensors(path, tensors, {}, log);
 }

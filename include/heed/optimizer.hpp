@@ -127,8 +127,8 @@ class HEED_API Optimizer {
   //
   // Takes weights from tensors of f32, f16 or bf16 by their names, and moments and the count of steps as save() names them; where
   // there are none of these, they become zero. Other tensors do not matter. The State may also be that of a plan that only reads the
-  // weights, such as one that answers: it has no moments to take. MissingWeight, ShapeMismatch, DTypeMismatch: nothing was
-  // written.
+  // weights, such as one that answers: it has no moments to take. MissingWeight, NotFound, ShapeMismatch, DTypeMismatch, OutOfMemory:
+  // nothing was written.
   Status load(State& state, std::span<const HostTensor> tensors, const Log& log = {}) const;
   // Writes a file of safetensors: weights by their names, moments as "PREFIX.NAME.exp_avg" and "PREFIX.NAME.exp_avg_sq" (Sgd:
   // "PREFIX.NAME.momentum_buffer"), and the count of steps as "PREFIX.step", F32 [1]. The file is there as a whole or not at all

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "harness/counting.hpp"
 #include "harness/devices.hpp"
 #include "harness/reference.hpp"
 #include "harness/setup.hpp"
@@ -410,6 +411,38 @@ TEST_CASE("optimizers: files of another shape, full disks and folders that are n
     other.add("c", {9, 500}, 3);
     other.add("optimizer.b.exp_avg", {8}, 3);
     CHECK(training.optimizer.load(training.state, other.list(), messages.log()) == Status::ShapeMismatch);
+    CHECK(training.saved() == before);
+
+    // A State that does not have what an optimizer would need memory for: it is asked first.
+    Optimizer absurd;
+    for (int i = 0; i < 64; ++i)
+      REQUIRE(absurd.add("w" + std::to_string(i), std::vector<int64_t>{INT32_MAX}) == Status::Ok);
+    const auto unwritten = (folder() / "unwritten.safetensors").string();
+    {
+      const test::LimitNews limit(size_t{1} << 20);
+      CHECK(absurd.load(training.state, {}, messages.log()) == Status::ShapeMismatch);
+      CHECK(absurd.save(training.state, unwritten, messages.log()) == Status::ShapeMismatch);
+    }
+    Optimizer renamed({.prefix = "renamed"});
+    REQUIRE(renamed.add("a", std::vector<int64_t>{3, 5}) == Status::Ok);
+    CHECK(renamed.load(training.state, other.list(), messages.log()) == Status::NotFound);
+    CHECK(renamed.save(training.state, unwritten, messages.log()) == Status::NotFound);
+    CHECK(messages.mention("renamed.step"));
+    State none;
+    CHECK(renamed.load(none, other.list()) == Status::InvalidArgument);
+    CHECK(renamed.save(none, unwritten) == Status::InvalidArgument);
+    // Memory that the host does not have: 4,515 numbers of group 0 are needed.
+    test::Tensors good;
+    good.add("a", {3, 5}, 1);
+    good.add("b", {7}, 2);
+    good.add("c", {9, 500}, 3);
+    {
+      const test::LimitNews limit(4 * 4515);
+      CHECK(training.optimizer.load(training.state, good.list(), messages.log()) == Status::OutOfMemory);
+      CHECK(training.optimizer.save(training.state, unwritten, messages.log()) == Status::OutOfMemory);
+    }
+    CHECK(messages.mention("no memory for the"));
+    CHECK(!std::filesystem::exists(unwritten));
     CHECK(training.saved() == before);
 
     const auto nowhere = (folder() / "nowhere" / "x.safetensors").string();
