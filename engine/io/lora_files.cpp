@@ -3,10 +3,16 @@
 #include <heed/safetensors.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <utility>
 
+#include "base/arith.hpp"
 #include "base/logging.hpp"
+#include "base/utf8.hpp"
 #include "io/json_file.hpp"
 #include "io/json_tree.hpp"
 #include "io/safetensors_header.hpp"
@@ -16,6 +22,9 @@ namespace heed::train {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double kMostFloat = static_cast<double>(std::numeric_limits<float>::max());
+constexpr double kMostDropout = 1.0 - 0x1p-24;  // the float before 1
 
 constexpr std::string_view kEnds[] = {".lora_A.weight", ".lora_B.weight"};
 
@@ -30,7 +39,10 @@ std::string json_list(const List& list, Text text) {
 }
 
 std::string settings_text(const LoraOptions& options, std::string_view base, bool in_out) {
-  const auto number = [](float value) { return format("%.9g", static_cast<double>(value)); };
+  const auto number = [](float value) {  // whatever the host's locale is
+    char text[32];
+    return std::string(text, std::to_chars(text, std::end(text), value).ptr);
+  };
   const std::string layers =
       options.layers.empty() ? "null" : json_list(options.layers, [](int64_t i) { return std::to_string(i); });
   std::string text = "{\n  \"peft_type\": \"LORA\",\n  \"task_type\": \"CAUSAL_LM\",\n";
@@ -59,8 +71,8 @@ Status read_settings(const std::string& path, const Log& log, LoraOptions* optio
   Fields fields(file.root(), path, log);
   check_kind(fields);
   options->rank = fields.integer("r", 1, 65536);
-  options->alpha = static_cast<float>(fields.number("lora_alpha", -1e9, 1e9));
-  options->dropout = static_cast<float>(fields.number("lora_dropout", 0.0, 0.999, 0.0));
+  options->alpha = static_cast<float>(fields.number("lora_alpha", -kMostFloat, kMostFloat));
+  options->dropout = static_cast<float>(fields.number("lora_dropout", 0.0, kMostDropout, 0.0));
   *in_out = fields.boolean("fan_in_fan_out", false);
   // A text is a pattern; which weights it means, the tensors' names say.
   options->modules.clear();
@@ -78,38 +90,77 @@ Status read_settings(const std::string& path, const Log& log, LoraOptions* optio
   return fields.status();
 }
 
-// A module's pair, as the file has it.
-struct Pair {
-  LoraMatrix matrices[2];
-};
+// A and B of a module.
+using Pair = std::array<LoraMatrix, 2>;
+
+// Finds the place of a matrix by its name "PREFIX + NAME.lora_A.weight", or lora_B; null if it is no such name.
+LoraMatrix* place_of(std::string_view name, const LoraOptions& options, std::map<std::string, Pair>* pairs) {
+  const auto* const end =
+      std::find_if(std::begin(kEnds), std::end(kEnds), [&](std::string_view one) { return name.ends_with(one); });
+  if (end == std::end(kEnds) || !name.starts_with(options.prefix) || name.size() <= options.prefix.size() + end->size())
+    return nullptr;
+  const std::string_view module = name.substr(options.prefix.size(), name.size() - options.prefix.size() - end->size());
+  return &(*pairs)[std::string(module)][static_cast<size_t>(end - std::begin(kEnds))];
+}
+
+Status check_pairs(const std::string& where, const LoraOptions& options, const std::map<std::string, Pair>& pairs,
+                   const Log& log) {
+  for (const auto& [module, pair] : pairs) {
+    const auto &a = pair[0].shape, &b = pair[1].shape;
+    if (a.size() != 2 || b.size() != 2 || a[0] != options.rank || b[1] != options.rank || a[1] < 1 || b[0] < 1)
+      return fail(log, Status::ShapeMismatch,
+                  format("%s: '%s' has A %s and B %s for a rank of %lld", where.c_str(), printable(module).c_str(),
+                         shape_text(a).c_str(), shape_text(b).c_str(), static_cast<long long>(options.rank)));
+  }
+  return Status::Ok;
+}
+
+Status wrong_name(const std::string& where, std::string_view name, const LoraOptions& options, Status status,
+                  const Log& log) {
+  return fail(log, status,
+              format("%s: '%s' is not named %sNAME.lora_A.weight, nor lora_B", where.c_str(), printable(name).c_str(),
+                     printable(options.prefix).c_str()));
+}
 
 Status read_pairs(const std::string& path, const LoraOptions& options, const Log& log,
                   std::map<std::string, Pair>* pairs) {
   SafeTensors file;
   if (const Status status = SafeTensors::open(path, log, &file); status != Status::Ok) return status;
   for (const SafeTensors::Entry& entry : file.entries()) {
-    const auto* const end = std::find_if(std::begin(kEnds), std::end(kEnds),
-                                         [&](std::string_view one) { return entry.name.ends_with(one); });
-    if (end == std::end(kEnds) || !entry.name.starts_with(options.prefix) ||
-        entry.name.size() <= options.prefix.size() + end->size())
-      return fail(log, Status::Unsupported,
-                  format("%s: '%s' is not named %sNAME.lora_A.weight, nor lora_B", path.c_str(),
-                         printable(entry.name).c_str(), options.prefix.c_str()));
-    const std::string module =
-        entry.name.substr(options.prefix.size(), entry.name.size() - options.prefix.size() - end->size());
-    LoraMatrix& matrix = (*pairs)[module].matrices[end - std::begin(kEnds)];
-    matrix.name = entry.name;
-    matrix.shape = entry.shape;
-    if (const Status status = read_f32(entry, log, &matrix.values); status != Status::Ok) return status;
+    LoraMatrix* const matrix = place_of(entry.name, options, pairs);
+    if (matrix == nullptr) return wrong_name(path, entry.name, options, Status::Unsupported, log);
+    matrix->name = entry.name;
+    matrix->shape = entry.shape;
+    if (const Status status = read_f32(entry, log, &matrix->values); status != Status::Ok) return status;
   }
-  for (const auto& [module, pair] : *pairs) {
-    const auto &a = pair.matrices[0].shape, &b = pair.matrices[1].shape;
-    if (a.size() != 2 || b.size() != 2 || a[0] != options.rank || b[1] != options.rank || a[1] < 1 || b[0] < 1)
-      return fail(log, Status::ShapeMismatch,
-                  format("%s: '%s' has A %s and B %s for a rank of %lld", path.c_str(), printable(module).c_str(),
-                         shape_text(a).c_str(), shape_text(b).c_str(), static_cast<long long>(options.rank)));
+  if (pairs->empty()) return fail(log, Status::InvalidFile, path + ": there are no adapters");
+  return check_pairs(path, options, *pairs, log);
+}
+
+// What open() will ask of a file that is written now.
+Status check_matrices(const LoraOptions& options, std::span<const LoraMatrix> matrices, std::string_view base,
+                      const Log& log) {
+  std::vector<std::string_view> texts(options.modules.begin(), options.modules.end());
+  texts.push_back(base);
+  for (const LoraMatrix& matrix : matrices) texts.push_back(matrix.name);
+  for (const std::string_view text : texts)
+    if (!is_utf8(text))
+      return fail(log, Status::InvalidArgument, format("lora: '%s' is not UTF-8", printable(text).c_str()));
+  std::map<std::string, Pair> pairs;
+  for (const LoraMatrix& matrix : matrices) {
+    int64_t elements = 0;
+    if (matrix.shape.size() != 2 || !checked_mul(matrix.shape[0], matrix.shape[1], &elements) ||
+        std::cmp_not_equal(elements, matrix.values.size()))
+      return fail(log, Status::ShapeMismatch, format("lora: '%s' is no matrix of its values", matrix.name.c_str()));
+    LoraMatrix* const place = place_of(matrix.name, options, &pairs);
+    if (place == nullptr) return wrong_name("lora", matrix.name, options, Status::InvalidArgument, log);
+    if (!place->name.empty())
+      return fail(log, Status::InvalidArgument, format("lora: '%s' is there twice", matrix.name.c_str()));
+    place->name = matrix.name;
+    place->shape = matrix.shape;
   }
-  return pairs->empty() ? fail(log, Status::InvalidFile, path + ": there are no adapters") : Status::Ok;
+  if (pairs.empty()) return fail(log, Status::InvalidArgument, "lora: there are no matrices to save");
+  return check_pairs("lora", options, pairs, log);
 }
 
 }  // namespace
@@ -137,11 +188,10 @@ void Lora::reorder(std::vector<LoraMatrix>* matrices, bool to_model) const {
 
 Status Lora::save(std::string_view folder, std::span<const LoraMatrix> matrices, std::string_view base,
                   const Log& log) const {
+  Status status = check_numbers(log);
+  if (status == Status::Ok) status = check_matrices(options_, matrices, base, log);
+  if (status != Status::Ok) return status;
   std::vector<LoraMatrix> ordered(matrices.begin(), matrices.end());
-  for (const LoraMatrix& matrix : ordered)
-    if (matrix.shape.size() != 2 ||
-        static_cast<uint64_t>(matrix.shape[0] * matrix.shape[1]) != uint64_t{matrix.values.size()})
-      return fail(log, Status::ShapeMismatch, format("lora: '%s' is no matrix of its values", matrix.name.c_str()));
   reorder(&ordered, false);
   const bool in_out = std::any_of(adapters_.begin(), adapters_.end(), [](const Adapter& one) { return one.in_out; });
   std::error_code error;
@@ -164,8 +214,8 @@ Status Lora::open(std::string_view folder, const LoraOptions& options, const Log
   if (status != Status::Ok) return status;
   std::vector<LoraMatrix> all;
   for (auto& [module, pair] : pairs) {
-    read.adapters_.push_back({module, pair.matrices[0].shape[1], pair.matrices[1].shape[0], in_out});
-    for (LoraMatrix& matrix : pair.matrices) all.push_back(std::move(matrix));
+    read.adapters_.push_back({module, pair[0].shape[1], pair[1].shape[0], in_out});
+    for (LoraMatrix& matrix : pair) all.push_back(std::move(matrix));
   }
   read.reorder(&all, true);
   *lora = std::move(read);

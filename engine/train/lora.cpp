@@ -9,6 +9,7 @@
 #include "base/half.hpp"
 #include "base/logging.hpp"
 #include "base/philox.hpp"
+#include "base/try_resize.hpp"
 #include "graph/build/build.hpp"
 #include "train/layer_number.hpp"
 
@@ -95,6 +96,10 @@ size_t add_adapter(Graph& g, size_t n, Tensor a, Tensor b, const LoraOptions& op
   return data.nodes.size() - before;
 }
 
+uint64_t elements_of(const LoraMatrix& matrix) {
+  return static_cast<uint64_t>(matrix.shape[0]) * static_cast<uint64_t>(matrix.shape[1]);
+}
+
 }  // namespace
 
 std::vector<HostTensor> host_tensors(std::span<const LoraMatrix> matrices) {
@@ -108,13 +113,18 @@ std::string Lora::name_of(const Adapter& adapter, char matrix) const {
   return options_.prefix + adapter.module + ".lora_" + matrix + std::string(kWeightEnd);
 }
 
-Status Lora::choose(const Graph& g, const Log& log) {
+Status Lora::check_numbers(const Log& log) const {
   if (options_.rank < 1 || options_.rank > 65536 || !std::isfinite(options_.alpha) || !(options_.dropout >= 0.0f) ||
       !(options_.dropout < 1.0f))
     return fail(log, Status::InvalidArgument,
                 format("lora: a rank of %lld, an alpha of %g or a dropout of %g is out of range",
                        static_cast<long long>(options_.rank), static_cast<double>(options_.alpha),
                        static_cast<double>(options_.dropout)));
+  return Status::Ok;
+}
+
+Status Lora::choose(const Graph& g, const Log& log) {
+  if (const Status status = check_numbers(log); status != Status::Ok) return status;
   const GraphData& data = g.data();
   std::vector<Adapter> found;
   for (const NamedTensor& weight : data.weights) {
@@ -177,30 +187,40 @@ Status Lora::add_to(Optimizer* optimizer, int group) const {
   return Status::Ok;
 }
 
-std::vector<LoraMatrix> Lora::initial(uint64_t seed) const {
+std::vector<LoraMatrix> Lora::shapes() const {
   std::vector<LoraMatrix> matrices;
-  uint32_t stream = 0;
   for (const Adapter& adapter : adapters_) {
-    std::vector<float> values(static_cast<size_t>(options_.rank * adapter.in));
-    const double most = 1.0 / std::sqrt(static_cast<double>(adapter.in));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const auto bits = philox4x32_10({static_cast<uint32_t>(i / 4), static_cast<uint32_t>(seed >> 32), 0, 0},
-                                      {static_cast<uint32_t>(seed), stream});
-      values[i] = static_cast<float>(most * ((static_cast<double>(bits[i % 4]) + 0.5) * 0x1p-31 - 1.0));
-    }
-    ++stream;
-    matrices.push_back({name_of(adapter, 'A'), {options_.rank, adapter.in}, std::move(values)});
-    matrices.push_back({name_of(adapter, 'B'),
-                        {adapter.out, options_.rank},
-                        std::vector<float>(static_cast<size_t>(adapter.out * options_.rank))});
+    matrices.push_back({name_of(adapter, 'A'), {options_.rank, adapter.in}, {}});
+    matrices.push_back({name_of(adapter, 'B'), {adapter.out, options_.rank}, {}});
   }
   return matrices;
 }
 
+Status Lora::initial(uint64_t seed, std::vector<LoraMatrix>* matrices) const {
+  std::vector<LoraMatrix> made = shapes();
+  for (LoraMatrix& matrix : made)
+    if (!try_resize(&matrix.values, elements_of(matrix))) return Status::OutOfMemory;
+  for (size_t stream = 0; stream < adapters_.size(); ++stream) {
+    std::vector<float>& values = made[2 * stream].values;
+    const double most = 1.0 / std::sqrt(static_cast<double>(adapters_[stream].in));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto bits = philox4x32_10({static_cast<uint32_t>(i / 4), static_cast<uint32_t>(seed >> 32), 0, 0},
+                                      {static_cast<uint32_t>(seed), static_cast<uint32_t>(stream)});
+      values[i] = static_cast<float>(most * ((static_cast<double>(bits[i % 4]) + 0.5) * 0x1p-31 - 1.0));
+    }
+  }
+  *matrices = std::move(made);
+  return Status::Ok;
+}
+
 Status Lora::read(const Optimizer& optimizer, const State& state, std::vector<LoraMatrix>* matrices) const {
-  std::vector<LoraMatrix> found = initial(0);
-  for (LoraMatrix& matrix : found)
+  std::vector<LoraMatrix> found = shapes();
+  for (LoraMatrix& matrix : found) {
+    // A State that cannot hold the matrix has another, and the optimizer says so without memory for it.
+    const uint64_t elements = elements_of(matrix);
+    if (elements <= state.bytes() / sizeof(float) && !try_resize(&matrix.values, elements)) return Status::OutOfMemory;
     if (const Status status = optimizer.read(state, matrix.name, matrix.values); status != Status::Ok) return status;
+  }
   *matrices = std::move(found);
   return Status::Ok;
 }

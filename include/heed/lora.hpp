@@ -7,7 +7,9 @@
 //   s = lora.add_to(&optimizer);                             // only adapters learn
 //   const auto gradients = heed::train::gradients(g, loss, optimizer.weights(g));
 //   ...                                                      // <heed/optimizer.hpp> goes on from here
-//   s = optimizer.load(state, heed::train::host_tensors(lora.initial(1)));
+//   std::vector<heed::train::LoraMatrix> matrices;
+//   s = lora.initial(1, &matrices);
+//   s = optimizer.load(state, heed::train::host_tensors(matrices));
 //
 // A product with a weight W [out, in] becomes x W^T + alpha / rank * (dropout(x) A^T) B^T, with A [rank, in] and B [out, rank],
 // both F32. The weight may be of any type, quantized ones too: a gradient that flows through its product finds it widened to the
@@ -80,9 +82,11 @@ class HEED_API Lora {
   // Declares A and B of each adapter.
   Status add_to(Optimizer* optimizer, int group = 0) const;
 
-  // How PEFT begins: A is uniform within 1 / sqrt(in), B is 0, so that the model is what it was.
-  std::vector<LoraMatrix> initial(uint64_t seed) const;
-  // All matrices as a State has them.
+  // How PEFT begins: A is uniform within 1 / sqrt(in), B is 0, so that the model is what it was. OutOfMemory: *matrices is
+  // unchanged.
+  Status initial(uint64_t seed, std::vector<LoraMatrix>* matrices) const;
+  // All matrices as a State has them. NotFound, ShapeMismatch: the optimizer or the State has others. OutOfMemory. On failure
+  // *matrices is unchanged.
   Status read(const Optimizer& optimizer, const State& state, std::vector<LoraMatrix>* matrices) const;
 
   // The values of a weight with its adapter, in f32: W + alpha / rank * B A, summed in double. A weight without an adapter
@@ -92,6 +96,9 @@ class HEED_API Lora {
 
   // A folder as PEFT has it: adapter_model.safetensors and adapter_config.json. `base` is the name of the model that they belong
   // to, for readers. Each file is there as a whole or not at all (FileError); the folder is made.
+  // What open() would refuse is refused before anything is written. InvalidArgument: a text that is not UTF-8, a number of the
+  // options that is out of range, or a name that is none of an adapter with this prefix, or is there twice. ShapeMismatch: matrices
+  // do not fit the rank, or each other.
   Status save(std::string_view folder, std::span<const LoraMatrix> matrices, std::string_view base,
               const Log& log = {}) const;
   // Reads such a folder. rank, alpha, dropout, modules and layers come from it; prefix and decoder from `options`. NotFound: a file
@@ -102,6 +109,9 @@ class HEED_API Lora {
 
  private:
   std::string name_of(const Adapter& adapter, char matrix) const;
+  Status check_numbers(const Log& log) const;
+  // A and B of each adapter, without values.
+  std::vector<LoraMatrix> shapes() const;
   // Rows of B from the order of files to that of the model, or back.
   void reorder(std::vector<LoraMatrix>* matrices, bool to_model) const;
 

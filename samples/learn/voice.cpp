@@ -92,7 +92,11 @@ std::string Voice::about() const {
          std::to_string(model_.bytes() >> 20) + " MB of " + name_;
 }
 
-Status Voice::begin() { return optimizer_.load(state_, heed::train::host_tensors(lora_.initial(config_.seed)), log_); }
+Status Voice::begin() {
+  std::vector<heed::train::LoraMatrix> matrices;
+  const Status status = lora_.initial(config_.seed, &matrices);
+  return status == Status::Ok ? optimizer_.load(state_, heed::train::host_tensors(matrices), log_) : status;
+}
 
 Status Voice::load(const std::string& path) {
   heed::SafeTensors file;
@@ -162,8 +166,8 @@ Status Voice::judge(const std::vector<Row>& rows, float* loss) {
 }
 
 Status Voice::answer(const std::string& said, bool learned, int64_t most, std::string* text) {
-  std::vector<heed::train::LoraMatrix> matrices = lora_.initial(config_.seed);  // which change nothing
-  Status status = learned ? lora_.read(optimizer_, state_, &matrices) : Status::Ok;
+  std::vector<heed::train::LoraMatrix> matrices;  // the initial ones change nothing
+  Status status = learned ? lora_.read(optimizer_, state_, &matrices) : lora_.initial(config_.seed, &matrices);
   if (status == Status::Ok) status = optimizer_.load(speaking_, heed::train::host_tensors(matrices), log_);
   std::vector<int32_t> ids, answer;
   if (status == Status::Ok) status = speech_.prompt(said, &ids);

@@ -1,9 +1,12 @@
 // Adapters beside frozen weights: what they give and learn, against sums in double; their names and files.
 #include <heed/lora.hpp>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "graph/graph_data.hpp"
+#include "harness/counting.hpp"
 #include "harness/devices.hpp"
 #include "harness/files.hpp"
 #include "harness/reference.hpp"
@@ -71,7 +74,8 @@ Graph decoder(const DecoderConfig& config, int64_t tokens = 5) {
 }
 
 std::vector<LoraMatrix> drawn(const Lora& lora, uint32_t seed) {
-  std::vector<LoraMatrix> matrices = lora.initial(seed);
+  std::vector<LoraMatrix> matrices;
+  REQUIRE(lora.initial(seed, &matrices) == Status::Ok);
   for (LoraMatrix& matrix : matrices) matrix.values = test::pattern(matrix.values.size(), seed++);
   return matrices;
 }
@@ -157,7 +161,9 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
     REQUIRE(plan.make_state(&state) == Status::Ok);
     // Weights, gradients and both moments of 2 (16 + 16) + 2 (24 + 16) numbers, and the count of steps; whatever their alignment.
     CHECK(state.bytes() < 4 * 4 * (2 * 32 + 2 * 40) + 1024);
-    REQUIRE(optimizer.load(state, host_tensors(lora.initial(3))) == Status::Ok);
+    std::vector<LoraMatrix> begin;
+    REQUIRE(lora.initial(3, &begin) == Status::Ok);
+    REQUIRE(optimizer.load(state, host_tensors(begin)) == Status::Ok);
     StepWords words;
     REQUIRE(step_words(UpdateRule::AdamW, {.rate = 0.02f}, &words) == Status::Ok);
     const std::vector<int32_t> tokens = {1, 5, 2, 8, 3, 0, 9, 4}, after = {5, 2, 8, 3, 0, 9, 4, -100};
@@ -186,7 +192,9 @@ TEST_CASE("lora: only adapters learn, and a step lowers the loss", "[train][lora
       sum += std::log(total) - static_cast<double>(row[after[i]]);
     }
     CHECK(std::abs(sum / 8.0 - static_cast<double>(losses[0])) < 1e-4);
-    std::vector<LoraMatrix> learned;
+    std::vector<LoraMatrix> learned = begin;
+    CHECK(lora.read(Optimizer(), state, &learned) == Status::NotFound);
+    CHECK(differing(learned, begin) == 0);
     REQUIRE(lora.read(optimizer, state, &learned) == Status::Ok);
     REQUIRE(learned.size() == 4);
     CHECK(learned[1].values != std::vector<float>(learned[1].values.size()));
@@ -345,6 +353,80 @@ TEST_CASE("lora: mistakes", "[train][lora]") {
   const std::vector<float> before = values;
   CHECK(lora.merge(whole, matrices, values) == Status::DTypeMismatch);
   CHECK(values == before);
+}
+
+TEST_CASE("lora: adapters that no memory holds", "[train][lora]") {
+  // A of 65,536 rows beside a weight of one row: 512 TiB.
+  const auto chosen = [](int64_t rank, int64_t width) {
+    Graph g;
+    g.output("y", g.linear(g.input("x", {1, width}, DType::F16), g.weight("proj.weight", {1, width}, DType::F16)));
+    Lora lora({.rank = rank, .modules = {"proj"}});
+    REQUIRE(lora.choose(g, stderr_log()) == Status::Ok);
+    return lora;
+  };
+  std::vector<LoraMatrix> matrices(1);
+  CHECK(chosen(65536, INT32_MAX).initial(1, &matrices) == Status::OutOfMemory);
+  CHECK(matrices.size() == 1);
+  // A and B of 512 numbers and of one, as a State has them, where there is memory for the larger, and where there is not.
+  constexpr int64_t kWide = 512;
+  Optimizer optimizer, absurd;
+  REQUIRE(chosen(1, kWide).add_to(&optimizer) == Status::Ok);
+  REQUIRE(chosen(1, INT32_MAX).add_to(&absurd) == Status::Ok);
+  Graph g;
+  g.output("y", g.scale(g.state("optimizer.0.weights", {kWide + 16}), 2.0f));
+  Device cpu = test::open_cpu();
+  State state;
+  REQUIRE(test::compiled(cpu, g).make_state(&state) == Status::Ok);
+  const Lora lora = chosen(1, kWide), absurd_lora = chosen(1, INT32_MAX);
+  {
+    const test::LimitNews limit(4 * kWide - 1);
+    CHECK(lora.read(optimizer, state, &matrices) == Status::OutOfMemory);
+    CHECK(absurd_lora.read(absurd, state, &matrices) == Status::ShapeMismatch);
+  }
+  CHECK(matrices.size() == 1);
+  CHECK(lora.read(optimizer, state, &matrices) == Status::Ok);
+  CHECK(matrices.size() == 2);
+}
+
+TEST_CASE("lora: what would not be read back is not saved", "[train][lora]") {
+  const test::ScratchFolder folder;
+  test::Messages messages;
+  const Log log = messages.log();
+  const auto save = [&](const LoraOptions& options, const std::string& base,
+                        const std::function<void(std::vector<LoraMatrix>*)>& change = {}) {
+    const std::string path = folder.path() + "/saved";
+    std::filesystem::remove_all(path);
+    Lora lora({.rank = 2});
+    REQUIRE(lora.choose(decoder(kTiny)) == Status::Ok);
+    std::vector<LoraMatrix> matrices = drawn(lora, 1);
+    if (change) change(&matrices);
+    const Status status = Lora(options).save(path, matrices, base, log);
+    CHECK(std::filesystem::exists(path) == (status == Status::Ok));
+    Lora again;
+    std::vector<LoraMatrix> read;
+    if (status == Status::Ok) CHECK(Lora::open(path, {}, log, &again, &read) == Status::Ok);
+    return status;
+  };
+  const float infinity = std::numeric_limits<float>::infinity();
+  CHECK(save({.rank = 2, .alpha = 3e38f, .dropout = std::nextafter(1.0f, 0.0f)}, "a \xF0\x9F\x98\x80 model") ==
+        Status::Ok);
+  CHECK(save({.rank = 2}, "\xFF") == Status::InvalidArgument);
+  CHECK(messages.mention("is not UTF-8"));
+  CHECK(save({.rank = 2, .modules = {"\xC3"}}, "base") == Status::InvalidArgument);
+  CHECK(save({.rank = 2, .alpha = infinity}, "base") == Status::InvalidArgument);
+  CHECK(save({.rank = 2, .alpha = std::nanf("")}, "base") == Status::InvalidArgument);
+  CHECK(save({.rank = 2, .dropout = 1.0f}, "base") == Status::InvalidArgument);
+  CHECK(save({.rank = 0}, "base") == Status::InvalidArgument);
+  CHECK(save({.rank = 3}, "base") == Status::ShapeMismatch);
+  CHECK(save({.rank = 2, .prefix = "other."}, "base") == Status::InvalidArgument);
+  using Matrices = std::vector<LoraMatrix>;
+  CHECK(save({.rank = 2}, "base", [](Matrices* m) { (*m)[0].name.insert(17, "\xED\xA0\x80"); }) ==
+        Status::InvalidArgument);
+  CHECK(save({.rank = 2}, "base", [](Matrices* m) { (*m)[0].name = "weight"; }) == Status::InvalidArgument);
+  CHECK(save({.rank = 2}, "base", [](Matrices* m) { m->push_back((*m)[0]); }) == Status::InvalidArgument);
+  CHECK(save({.rank = 2}, "base", [](Matrices* m) { m->pop_back(); }) == Status::ShapeMismatch);
+  CHECK(save({.rank = 2}, "base", [](Matrices* m) { m->clear(); }) == Status::InvalidArgument);
+  CHECK(save({.rank = 2}, "base", [](Matrices* m) { (*m)[0].shape = {INT64_MAX, 4}; }) == Status::ShapeMismatch);
 }
 
 TEST_CASE("lora: files that are damaged, or of other kinds", "[train][lora]") {
