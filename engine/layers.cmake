@@ -113,8 +113,9 @@ if(NOT MSVC)
 endif()
 if(HEED_SANITIZE)
   # Their loops over eight types take GCC over ten minutes with sanitizers; the test memcheck looks at their accesses.
+  # Clang takes a precompiled header only where files are compiled with the same sanitizers.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/engine/cpu/gemm/matmul_blocks.cpp ${PROJECT_SOURCE_DIR}/engine/cpu/gemm/matmul_rounded.cpp
-                              PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
+                              PROPERTIES COMPILE_OPTIONS -fno-sanitize=all SKIP_PRECOMPILE_HEADERS ON)
 endif()
 heed_layer(nn LIGHT)
 heed_layer(train SEES base graph)
