@@ -59,16 +59,6 @@ heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, heed_tenso
   });
 }
 
-heed_tensor heed_nn_attention_heads(heed_graph* graph, heed_tensor x, heed_tensor context, const char* prefix,
-                                    const heed_multi_head_options* options) {
-  Building on(__func__, graph);
-  const MultiHead made(on, options);
-  return on.add([&](heed::Graph& g) {
-    return nn::attention_heads(g, on.tensor(x), on.tensor(context, "the context"), on.call().text(prefix, "prefix"),
-                               made.options());
-  });
-}
-
 heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
                                 const heed_attention_options* options, heed_attention_result* result) {
   if (result != nullptr) *result = {};
@@ -78,19 +68,6 @@ heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tenso
       nn::single_head(on.graph().it, on.tensor(query, "the query"), on.tensor(key, "the key"),
                       on.tensor(value, "the value"), attention_of(on, options));
   return write(on, made, result);
-}
-
-heed_status heed_nn_project_streams(heed_graph* graph, heed_tensor streams[3], const char* prefix, int32_t twice,
-                                    heed_dtype weight_dtype) {
-  Building on(__func__, graph);
-  if (!on.call().has(streams, "streams") || !on) return on.end();
-  const nn::Streams inputs = {on.tensor(streams[0], "the query"), on.tensor(streams[1], "the key"),
-                              on.tensor(streams[2], "the value")};
-  const nn::Streams made = nn::project_streams(on.graph().it, inputs, on.call().text(prefix, "prefix"), twice != 0,
-                                               on.call().dtype_if(weight_dtype));
-  const Tensor all[] = {made.query, made.key, made.value};
-  for (size_t i = 0; i < 3; ++i) streams[i] = on ? on.graph().name(all[i]) : 0;
-  return on.end();
 }
 
 // --- Blocks ----------------------------------------------------------------------------------------------------

@@ -114,8 +114,6 @@ nn::AttentionBlockNames names_of(Building& on, const heed_attention_block_names*
   const Given<heed_attention_block_names> given(on.call(), names, "the block's names");
   usual.attention = on.call().text_or(given->attention, usual.attention);
   usual.norm = on.call().text_or(given->norm, usual.norm);
-  usual.streams = on.call().text_or(given->streams);
-  usual.streams_twice = given->streams_twice != 0;
   return usual;
 }
 

@@ -1,5 +1,3 @@
-#include <vector>
-
 #include "nn/projections.hpp"
 
 namespace heed::nn {
@@ -182,28 +180,6 @@ Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view pref
   return attention(g, x, context, context, prefix, with_names);
 }
 
-Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix, const MultiHeadOptions& options) {
-  Widths widths;
-  if (!resolve_widths(g, x, prefix, options, &widths) || !may_repeat(g, prefix, widths.heads, "separate heads"))
-    return {};
-  if (widths.kv_heads != widths.heads)
-    return mistake(g, Status::InvalidArgument, prefix, "kv_heads %lld for %lld separate heads; they cannot share any",
-                   static_cast<long long>(widths.kv_heads), static_cast<long long>(widths.heads));
-  MultiHeadOptions one = options;
-  one.heads = 1;
-  one.kv_heads = 1;
-  one.d_k = widths.d_k;
-  one.d_v = widths.d_v;
-  one.names = options.names.value_or(kSeparate);
-  one.names->out = {};
-  one.weights = nullptr;
-  std::vector<Tensor> outputs;
-  for (int64_t i = 0; i < widths.heads && g.status() == Status::Ok; ++i)
-    outputs.push_back(attention(g, x, context, context, join(prefix, i), one));
-  if (g.status() != Status::Ok) return {};
-  return outputs.size() == 1 ? outputs[0] : g.concat(outputs, -1);
-}
-
 AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, const AttentionOptions& options) {
   const int rank = g.shape(query).rank;
   std::array<Tensor, 3> inputs = {query, key, value};
@@ -219,16 +195,6 @@ AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value, co
     return rank == 2 ? g.select(batched, 0, 0) : batched;
   };
   return {remove_heads(result.output), remove_heads(result.weights), remove_heads(result.log_sum_exp)};
-}
-
-Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice,
-                        std::optional<DType> weight_dtype) {
-  const Label label(g, prefix);
-  const auto chain = [&](Tensor x, const char* first, const char* second) {
-    if (twice) x = apply_linear(g, x, join(prefix, first), width_of(g, x, prefix), true, weight_dtype);
-    return apply_linear(g, x, join(prefix, second), width_of(g, x, prefix), true, weight_dtype);
-  };
-  return {chain(inputs.query, "q", "qa"), chain(inputs.key, "k", "ka"), chain(inputs.value, "v", "va")};
 }
 
 }  // namespace heed::nn

@@ -17,10 +17,7 @@ Tensor with_residual(Graph& g, Tensor x, std::string_view norm_name, const NormO
 Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,
                        const AttentionBlockNames& names, const MultiHeadOptions& options, const NormOptions& norm) {
   return with_residual(g, query, join(prefix, names.norm), norm, [&](Tensor x) {
-    Streams streams = {x, key == query ? x : key, value == query ? x : value};
-    if (!names.streams.empty())
-      streams = project_streams(g, streams, join(prefix, names.streams), names.streams_twice, options.weight_dtype);
-    return attention(g, streams.query, streams.key, streams.value, join(prefix, names.attention), options);
+    return attention(g, x, key == query ? x : key, value == query ? x : value, join(prefix, names.attention), options);
   });
 }
 

@@ -31,8 +31,7 @@
 
 namespace heed::nn {
 
-// The most layers of a stack, and the most heads of attention_heads. Larger numbers are refused, because building such
-// graphs would take minutes.
+// The most layers of a stack. Larger numbers are refused, because building such graphs would take minutes.
 inline constexpr int kMaxLayers = 1000;
 
 // --- Small layers --------------------------------------------------------------------------------------------
@@ -158,24 +157,10 @@ HEED_API Tensor self_attention(Graph& g, Tensor x, std::string_view prefix, cons
 HEED_API Tensor cross_attention(Graph& g, Tensor x, Tensor context, std::string_view prefix,
                                 const MultiHeadOptions& options = {});
 
-// `options.heads` attentions of one head each (at most kMaxLayers) with weights under prefix.0, prefix.1, ..., and
-// their outputs side by side: x [B, S, C] or [S, C] -> [..., heads d_v]. There is no output projection. Default names:
-// kSeparate without `out`. options.weights is not used, and options.kv_heads must be 0 or `heads`.
-HEED_API Tensor attention_heads(Graph& g, Tensor x, Tensor context, std::string_view prefix,
-                                const MultiHeadOptions& options = {});
-
 // Attention without projections: query [S_q, d_k], key [S_kv, d_k] and value [S_kv, d_v], or all three with a batch in
 // front. The results are output [..., S_q, d_v], weights [..., S_q, S_kv] and log_sum_exp [..., S_q].
 HEED_API AttentionResult single_head(Graph& g, Tensor query, Tensor key, Tensor value,
                                      const AttentionOptions& options = {});
-
-// Linear layers in front of an attention, two for each of query, key and value: prefix.q, .k and .v, and after them
-// prefix.qa, .ka and .va, all [C, C] with bias. Without `twice`, only the latter.
-struct Streams {
-  Tensor query, key, value;
-};
-HEED_API Streams project_streams(Graph& g, const Streams& inputs, std::string_view prefix, bool twice,
-                                 std::optional<DType> weight_dtype = {});
 
 // --- Blocks: a sublayer with its residual connection and layer norm -----------------------------------------
 
@@ -195,9 +180,6 @@ struct NormOptions {
 struct AttentionBlockNames {
   std::string_view attention = "self_attn";
   std::string_view norm = "norm1";
-  // If set, query, key and value first go through project_streams with this name.
-  std::string_view streams = {};
-  bool streams_twice = false;
 };
 
 HEED_API Tensor attention_block(Graph& g, Tensor query, Tensor key, Tensor value, std::string_view prefix,

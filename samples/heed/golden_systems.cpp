@@ -108,9 +108,10 @@ void in_out_causal(Case& c) {
 
 void side_by_side(Case& c) {
   const Tensor x = c.tokens("x", 'q');
-  MultiHeadOptions options = in_out_head(c, Causal::None);
-  options.heads = c.count("num_heads");
-  c.expect("expected", nn::attention_heads(c.graph, x, x, "heads", options));
+  std::vector<Tensor> heads;
+  for (int64_t i = 0; i < c.count("num_heads"); ++i)
+    heads.push_back(nn::attention(c.graph, x, x, x, "heads." + std::to_string(i), in_out_head(c, Causal::None)));
+  c.expect("expected", c.graph.concat(heads, -1));
 }
 
 void embedding(Case& c) {

@@ -1,6 +1,8 @@
 // Golden systems with blocks, layers and stacks.
 #include "golden_systems.hpp"
 
+#include <array>
+
 #include "golden_case.hpp"
 
 namespace heed::goldens {
@@ -69,29 +71,44 @@ MultiHeadOptions in_proj(Case& c, Tensor key_padding, Tensor mask) {
 
 constexpr nn::FeedForwardOptions kFeedForward = {.first = "linear_in", .second = "linear_out"};
 
-nn::EncoderLayerOptions in_proj_encoder(Case& c, std::string_view prefix, Tensor pad_mask) {
-  const std::string dot = prefix.empty() ? "" : ".";
-  return {.attention = in_proj(c, pad_mask, {}),
-          .feed_forward = kFeedForward,
-          .norm = post_norm(c),
-          .attention_names = {.attention = "mha",
-                              .norm = "norm1",
-                              .streams = "qkv",
-                              .streams_twice = c.has(std::string(prefix) + dot + "qkv.q.weight")},
-          .feed_forward_names = {.feed_forward = "ffn", .norm = "norm2"}};
+// "a.b"; "b" if the layer has no name.
+std::string below(const std::string& layer, const char* name) { return layer.empty() ? name : layer + "." + name; }
+
+// Linear layers in front of an attention, two for each of query, key and value, or one: .q, .k and .v, then .qa, .ka and .va.
+std::array<Tensor, 3> streams_of(Case& c, std::array<Tensor, 3> inputs, const std::string& layer) {
+  constexpr const char* kNames[][2] = {{"q", "qa"}, {"k", "ka"}, {"v", "va"}};
+  const int64_t width = c.number("d_model");
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (const char* name : kNames[i])
+      if (c.has(below(layer, name) + ".weight")) inputs[i] = nn::linear(c.graph, inputs[i], below(layer, name), width);
+  return inputs;
 }
 
-nn::DecoderLayerOptions in_proj_decoder(Case& c, std::string_view prefix, Tensor causal, Tensor pad,
-                                        Tensor memory_pad) {
-  const std::string dot = prefix.empty() ? "" : ".";
-  const auto twice = [&](const char* name) { return c.has(std::string(prefix) + dot + name + ".q.weight"); };
-  return {.self_attention = in_proj(c, pad, causal),
-          .cross_attention = in_proj(c, memory_pad, {}),
-          .feed_forward = kFeedForward,
-          .norm = post_norm(c),
-          .self_names = {.attention = "masked_mha", .norm = "norm1", .streams = "qkv1", .streams_twice = twice("qkv1")},
-          .cross_names = {.attention = "cross_mha", .norm = "norm2", .streams = "qkv2", .streams_twice = twice("qkv2")},
-          .feed_forward_names = {.feed_forward = "ffn", .norm = "norm3"}};
+// Names of the parts of a layer.
+struct Block {
+  const char *streams, *attention, *norm;
+};
+
+Tensor attention_block(Case& c, Tensor x, Tensor memory, const std::string& layer, const Block& names,
+                       const MultiHeadOptions& options) {
+  const auto [q, k, v] = streams_of(c, {x, memory, memory}, below(layer, names.streams));
+  const Tensor y = nn::attention(c.graph, q, k, v, below(layer, names.attention), options);
+  return nn::layernorm(c.graph, c.graph.add(x, y), below(layer, names.norm), c.real("eps"));
+}
+
+Tensor hidden_block(Case& c, Tensor x, const std::string& layer, const char* norm) {
+  return nn::feed_forward_block(c.graph, x, layer, {.feed_forward = "ffn", .norm = norm}, kFeedForward, post_norm(c));
+}
+
+Tensor torch_encoder_layer(Case& c, Tensor x, const std::string& layer, const MultiHeadOptions& options) {
+  return hidden_block(c, attention_block(c, x, x, layer, {"qkv", "mha", "norm1"}, options), layer, "norm2");
+}
+
+Tensor torch_decoder_layer(Case& c, Tensor x, Tensor memory, const std::string& layer, const MultiHeadOptions& own,
+                           const MultiHeadOptions& crossed) {
+  x = attention_block(c, x, x, layer, {"qkv1", "masked_mha", "norm1"}, own);
+  x = attention_block(c, x, memory, layer, {"qkv2", "cross_mha", "norm2"}, crossed);
+  return hidden_block(c, x, layer, "norm3");
 }
 
 std::vector<uint8_t> equal_to(const std::vector<int32_t>& ids, int64_t pad) {
@@ -175,16 +192,15 @@ void positional_encoding(Case& c) {
 }
 
 void streams(Case& c) {
-  nn::Streams inputs;
-  if (c.has("x")) {
-    inputs.query = inputs.key = inputs.value = c.floats("x", "bqc");
-  } else {
+  std::array<Tensor, 3> inputs;
+  if (c.has("x"))
+    inputs.fill(c.floats("x", "bqc"));
+  else
     inputs = {c.floats("q", "bqc"), c.floats("k", "bkc"), c.floats("v", "bkc")};
-  }
-  const nn::Streams outputs = nn::project_streams(c.graph, inputs, "", c.has("q.weight"));
-  c.expect("expected_q", outputs.query);
-  c.expect("expected_k", outputs.key);
-  c.expect("expected_v", outputs.value);
+  const auto [q, k, v] = streams_of(c, inputs, "");
+  c.expect("expected_q", q);
+  c.expect("expected_k", k);
+  c.expect("expected_v", v);
 }
 
 void feed_forward(Case& c) { c.expect("expected", nn::feed_forward(c.graph, c.floats("x", "bqc"), "", kFeedForward)); }
@@ -206,50 +222,52 @@ void torch_mha(Case& c) {
 void torch_encoder(Case& c) {
   const Tensor x = c.floats("x", "bqc");
   Tensor weights;
-  nn::EncoderLayerOptions options = in_proj_encoder(c, "", c.optional_mask("pad_mask", "bq"));
-  options.attention.weights = c.weights(&weights);
-  c.expect("expected", nn::encoder_layer(c.graph, x, "", options));
+  MultiHeadOptions options = in_proj(c, c.optional_mask("pad_mask", "bq"), {});
+  options.weights = c.weights(&weights);
+  c.expect("expected", torch_encoder_layer(c, x, "", options));
   c.dead_rows(weights);
 }
 
 void torch_decoder(Case& c) {
   const Tensor y = c.floats("y", "bqc"), memory = c.floats("enc_out", "bkc");
-  Tensor own, crossed;
+  Tensor own_weights, crossed_weights;
   const Tensor causal = c.optional_mask("causal_mask", "qq"), pad = c.optional_mask("pad_mask", "bq");
-  nn::DecoderLayerOptions options = in_proj_decoder(c, "", causal, pad, c.optional_mask("enc_pad_mask", "bk"));
-  options.self_attention.weights = c.weights(&own);
-  options.cross_attention.weights = c.weights(&crossed);
-  c.expect("expected", nn::decoder_layer(c.graph, y, memory, "", options));
-  c.dead_rows(own);
-  c.dead_rows(crossed);
+  MultiHeadOptions own = in_proj(c, pad, causal), crossed = in_proj(c, c.optional_mask("enc_pad_mask", "bk"), {});
+  own.weights = c.weights(&own_weights);
+  crossed.weights = c.weights(&crossed_weights);
+  c.expect("expected", torch_decoder_layer(c, y, memory, "", own, crossed));
+  c.dead_rows(own_weights);
+  c.dead_rows(crossed_weights);
 }
 
 void torch_transformer(Case& c) {
+  Graph& g = c.graph;
   const Tensor x = c.floats("x", "bkc"), y = c.floats("y", "bqc");
   const int64_t pad = c.number("pad_token_id");
   const Tensor x_pad = c.computed("x_pad", "bk", equal_to(c.integer_values("x_ids"), pad));
   const Tensor y_pad = c.computed("y_pad", "bq", equal_to(c.integer_values("y_ids"), pad));
-  const int layers = static_cast<int>(c.count("n_layers"));
+  const int64_t layers = c.count("n_layers");
+  MultiHeadOptions own = in_proj(c, y_pad, {});
+  own.causal = Causal::TopLeft;
+  const MultiHeadOptions crossed = in_proj(c, x_pad, {});
 
-  nn::TransformerOptions options;
-  options.encoder = in_proj_encoder(c, "encoders.0", x_pad);
-  options.decoder = in_proj_decoder(c, "decoders.0", {}, y_pad, x_pad);
-  options.decoder.self_attention.causal = Causal::TopLeft;
-  options.encoder_stack.layers = options.decoder_stack.layers = layers;
-  options.encoder_prefix = "encoders";
-  options.decoder_prefix = "decoders";
-  options.vocabulary = c.number("vocab");
-  const nn::TransformerResult r = nn::transformer(c.graph, x, y, "", options);
-  c.expect("expected_enc_out", r.encoded);
-  c.expect("expected_dec_out", r.decoded);
-  c.expect("expected_logits", r.logits);
-  c.expect("expected", r.probabilities);
+  Tensor encoded = g.positional_encoding(x);
+  for (int64_t i = 0; i < layers; ++i)
+    encoded = torch_encoder_layer(c, encoded, "encoders." + std::to_string(i), crossed);
+  const Tensor embedded = g.positional_encoding(y);
+  const auto decode = [&](Tensor target, int64_t i) {
+    return torch_decoder_layer(c, target, encoded, "decoders." + std::to_string(i), own, crossed);
+  };
+  Tensor decoded = embedded;
+  for (int64_t i = 0; i < layers; ++i) decoded = decode(decoded, i);
+  const Tensor logits = nn::linear(g, decoded, "out", c.number("vocab"));
+  c.expect("expected_enc_out", encoded);
+  c.expect("expected_dec_out", decoded);
+  c.expect("expected_logits", logits);
+  c.expect("expected", g.softmax(logits));
 
   // If every decoder layer gets the embedded target instead of the layer before, only the last one matters.
-  if (!c.has("expected_seed_wiring") || layers < 1) return;
-  const Tensor embedded = c.graph.positional_encoding(y);
-  const std::string last = "decoders." + std::to_string(layers - 1);
-  c.expect("expected_seed_wiring", nn::decoder_layer(c.graph, embedded, r.encoded, last, options.decoder));
+  if (c.has("expected_seed_wiring") && layers > 0) c.expect("expected_seed_wiring", decode(embedded, layers - 1));
 }
 
 }  // namespace heed::goldens

@@ -119,7 +119,8 @@ def causal_in_heed(case, g):
 
 def side_by_side_in_heed(case, g):
     x = case.input(g, "x", "qc")
-    return named(heed.nn.attention_heads(x, x, "heads", head(case, heads=case.number("num_heads"))), "expected")
+    heads = [heed.nn.attention(x, x, x, f"heads.{i}", head(case)) for i in range(case.number("num_heads"))]
+    return named(g.concat(heads, -1), "expected")
 
 
 SYSTEMS = {

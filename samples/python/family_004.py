@@ -165,7 +165,6 @@ def transformer_in_pytorch(case):
 # --- heed --------------------------------------------------------------------------------------------------------------------
 
 FEED_FORWARD = heed.nn.FeedForwardOptions(activation="relu", first="linear_in", second="linear_out")
-HIDDEN = heed.nn.FeedForwardBlockNames(feed_forward="ffn", norm="norm2")
 
 
 def excluded(mask):
@@ -182,19 +181,38 @@ def post_norm(case):
     return heed.nn.NormOptions(placement="post", eps=case.real("eps"))
 
 
-def encoder(case, padding):
-    return heed.nn.EncoderLayerOptions(
-        attention=attention(case, padding), feed_forward=FEED_FORWARD, feed_forward_names=HIDDEN, norm=post_norm(case),
-        attention_names=heed.nn.AttentionBlockNames(attention="mha", norm="norm1", streams="qkv", streams_twice=True))
+def streams(case, inputs, prefix):
+    """Linear layers in front of an attention, two for each of query, key and value, or one: .q, .k, .v, then .qa, .ka, .va."""
+    for end in ("", "a"):
+        names = [prefix + role + end for role in "qkv"]
+        if names[0] + ".weight" in case:
+            inputs = [heed.nn.linear(x, name, case.number("d_model")) for x, name in zip(inputs, names)]
+    return inputs
 
 
-def decoder(case, padding, memory_padding, mask=None, causal=None):
-    return heed.nn.DecoderLayerOptions(
-        self_attention=attention(case, padding, mask, causal=causal), cross_attention=attention(case, memory_padding),
-        self_names=heed.nn.AttentionBlockNames(attention="masked_mha", norm="norm1", streams="qkv1", streams_twice=True),
-        cross_names=heed.nn.AttentionBlockNames(attention="cross_mha", norm="norm2", streams="qkv2"),
-        feed_forward=FEED_FORWARD, feed_forward_names=heed.nn.FeedForwardBlockNames(feed_forward="ffn", norm="norm3"),
-        norm=post_norm(case))
+def attention_block(case, x, memory, layer, names, options):
+    """The block's output, and its weights if they are asked for. `names`: of its streams, attention and norm."""
+    before, attended, norm = (layer + name for name in names)
+    y = heed.nn.attention(*streams(case, [x, memory, memory], before + "."), attended, options)
+    y, weights = y if case.return_weights else (y, None)
+    return heed.nn.layernorm(x + y, norm, case.real("eps")), weights
+
+
+def hidden_block(case, x, layer, norm):
+    names = heed.nn.FeedForwardBlockNames(feed_forward="ffn", norm=norm)
+    return heed.nn.feed_forward_block(x, layer[:-1], names, FEED_FORWARD, post_norm(case))
+
+
+def encoder(case, x, layer, options):
+    """A layer whose names begin with `layer`, which is empty or ends in a dot."""
+    x, weights = attention_block(case, x, x, layer, ("qkv", "mha", "norm1"), options)
+    return hidden_block(case, x, layer, "norm2"), weights
+
+
+def decoder(case, x, memory, layer, own_options, crossed_options):
+    x, own = attention_block(case, x, x, layer, ("qkv1", "masked_mha", "norm1"), own_options)
+    x, crossed = attention_block(case, x, memory, layer, ("qkv2", "cross_mha", "norm2"), crossed_options)
+    return hidden_block(case, x, layer, "norm3"), own, crossed
 
 
 def positional_encoding_in_heed(case, g):
@@ -208,8 +226,7 @@ def qkv_in_heed(case, g):
         inputs = [case.input(g, "x", "bqc")] * 3
     else:
         inputs = [case.input(g, "q", "bqc"), case.input(g, "k", "bkc"), case.input(g, "v", "bkc")]
-    streams = heed.nn.project_streams(*inputs, "", twice="q.weight" in case)
-    return named(tuple(streams), "expected_q", "expected_k", "expected_v")
+    return named(tuple(streams(case, inputs, "")), "expected_q", "expected_k", "expected_v")
 
 
 def ffn_in_heed(case, g):
@@ -228,29 +245,32 @@ def torch_mha_in_heed(case, g):
 
 def encoder_in_heed(case, g):
     x = case.input(g, "x", "bqc")
-    return named(heed.nn.encoder_layer(x, "", encoder(case, case.input(g, "pad_mask", "bq"))), "expected", "weights")
+    return named(encoder(case, x, "", attention(case, case.input(g, "pad_mask", "bq"))), "expected", "weights")
 
 
 def decoder_in_heed(case, g):
     y, memory = case.input(g, "y", "bqc"), case.input(g, "enc_out", "bkc")
     causal = case.input(g, "causal_mask", "qq")
-    options = decoder(case, case.input(g, "pad_mask", "bq"), case.input(g, "enc_pad_mask", "bk"), causal)
-    return named(heed.nn.decoder_layer(y, memory, "", options), "expected", "weights", "weights_crossed")
+    own = attention(case, case.input(g, "pad_mask", "bq"), causal)
+    crossed = attention(case, case.input(g, "enc_pad_mask", "bk"))
+    return named(decoder(case, y, memory, "", own, crossed), "expected", "weights", "weights_crossed")
 
 
 def transformer_in_heed(case, g):
     x, y = case.input(g, "x", "bkc"), case.input(g, "y", "bqc")
     pad = case.number("pad_token_id")
-    x_padding = case.input(g, "x_padding", "bk", case.arrays["x_ids"] == pad)
-    y_padding = case.input(g, "y_padding", "bq", case.arrays["y_ids"] == pad)
-    decoder_layer = decoder(case, y_padding, x_padding, causal="top_left")
+    crossed = attention(case, case.input(g, "x_padding", "bk", case.arrays["x_ids"] == pad))
+    own = attention(case, case.input(g, "y_padding", "bq", case.arrays["y_ids"] == pad), causal="top_left")
+    x, embedded = g.positional_encoding(x), g.positional_encoding(y)
     layers = case.number("n_layers")
-    r = heed.nn.transformer(x, y, "", encoder=encoder(case, x_padding), decoder=decoder_layer, encoder_layers=layers,
-                            decoder_layers=layers, encoder_prefix="encoders", decoder_prefix="decoders",
-                            vocabulary=case.number("vocab"))
-    wiring = heed.nn.decoder_layer(g.positional_encoding(y), r.encoded, f"decoders.{layers - 1}", decoder_layer)
-    wiring = wiring[0] if isinstance(wiring, tuple) else wiring
-    return named((r.probabilities, r.logits, r.encoded, r.decoded, wiring, *r.weights[1:]), *TRANSFORMED)
+    for i in range(layers):
+        x, _ = encoder(case, x, f"encoders.{i}.", crossed)
+    y = embedded
+    for i in range(layers):
+        y, own_weights, crossed_weights = decoder(case, y, x, f"decoders.{i}.", own, crossed)
+    wiring = decoder(case, embedded, x, f"decoders.{layers - 1}.", own, crossed)[0]
+    logits = heed.nn.linear(y, "out", case.number("vocab"))
+    return named((g.softmax(logits), logits, x, y, wiring, own_weights, crossed_weights), *TRANSFORMED)
 
 
 SYSTEMS = {

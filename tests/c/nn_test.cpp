@@ -121,7 +121,7 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
              .cache = {.capacity = 16, .past = past, .dtype = DType::F16}});
       });
   check_layer(
-      "cross, separate, heads, single and streams", 20,
+      "cross, separate and single", 14,
       [](Sides& s) {
         auto options = sized<heed_multi_head_options>();
         options.heads = 2;
@@ -130,20 +130,13 @@ TEST_CASE("C: small layers and attentions are those of heed::nn", "[c][nn]") {
         heed_nn_attention(s.c, s.x, s.memory, s.memory, "separate", nullptr);
         options.naming = HEED_NAMES_TORCH_MULTIHEAD;
         heed_nn_self_attention(s.c, s.x, "torch", &options);
-        options.naming = HEED_NAMES_DEFAULT;
-        heed_nn_attention_heads(s.c, s.x, s.memory, "heads", &options);
         heed_nn_single_head(s.c, s.x, s.memory, s.memory, nullptr, nullptr);
-        heed_tensor streams[3] = {s.x, s.memory, s.memory};
-        done(heed_nn_project_streams(s.c, streams, "streams", 1, HEED_DTYPE_DEFAULT));
-        heed_graph_scale(s.c, streams[2], 2);
       },
       [](Sides& s) {
         nn::cross_attention(s.cpp, s.cpp_x, s.cpp_memory, "cross", {.heads = 2, .scale = 0.25f});
         nn::attention(s.cpp, s.cpp_x, s.cpp_memory, s.cpp_memory, "separate");
         nn::self_attention(s.cpp, s.cpp_x, "torch", {.heads = 2, .names = nn::kTorchMultihead, .scale = 0.25f});
-        nn::attention_heads(s.cpp, s.cpp_x, s.cpp_memory, "heads", {.heads = 2, .scale = 0.25f});
         nn::single_head(s.cpp, s.cpp_x, s.cpp_memory, s.cpp_memory);
-        s.cpp.scale(nn::project_streams(s.cpp, {s.cpp_x, s.cpp_memory, s.cpp_memory}, "streams", true).value, 2);
       });
 }
 

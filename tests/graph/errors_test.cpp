@@ -109,10 +109,6 @@ TEST_CASE("graph: the first mistake sticks, names both values, and compile retur
           [](Graph& g) { (void)g.positional_encoding(g.input("x", {1 << 20, 1 << 9})); });
   refuses("too many layers", Status::InvalidArgument, {"2147483647 layers", "1000"},
           [](Graph& g) { (void)nn::encoder_stack(g, g.input("x", {1, 2, 4}), "e", {}, {.layers = INT32_MAX}); });
-  refuses("too many separate heads", Status::InvalidArgument, {"65536 separate heads", "1000"}, [](Graph& g) {
-    const Tensor x = g.input("x", {2, 4});
-    (void)nn::attention_heads(g, x, x, "h", {.heads = 1 << 16, .d_k = 1});
-  });
   refuses("dropout of a layer that is no number", Status::InvalidArgument, {"dropout", "nan"},
           [](Graph& g) { (void)nn::feed_forward(g, g.input("x", {2, 4}), "f", {.output_dropout = NAN}); });
   refuses("invalid operand", Status::InvalidArgument, {"operand 1"},

@@ -178,10 +178,6 @@ const Call kCalls[] = {
       (void)nn::cross_attention(p.graph, x, y, p.name(), p.heads(p.graph.shape(y)));
     },
     [](Program& p) {
-      const Tensor x = p.usual(3);
-      (void)nn::attention_heads(p.graph, x, x, p.name(), p.heads(p.graph.shape(x)));
-    },
-    [](Program& p) {
       const Tensor x = p.usual(static_cast<int>(2 + p.r.below(2)));
       (void)nn::single_head(p.graph, x, x, x, {.causal = p.one_of<Causal>(3), .return_weights = p.r.coin()});
     },

@@ -43,10 +43,6 @@ TEST_CASE("nn: mistakes name the layer and both values", "[nn]") {
           [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 12}), "attn", {.heads = 6, .kv_heads = 4}); });
   refuses("negative kv_heads", Status::InvalidArgument, {"attn", "kv_heads -1"},
           [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.kv_heads = -1}); });
-  refuses("separate heads share none", Status::InvalidArgument, {"heads", "kv_heads 2", "4"}, [](Graph& g) {
-    const Tensor x = g.input("x", {1, 4, 8});
-    (void)nn::attention_heads(g, x, x, "heads", {.heads = 4, .kv_heads = 2});
-  });
   refuses("negative width", Status::InvalidArgument, {"attn", "d_v -2"},
           [](Graph& g) { (void)nn::self_attention(g, g.input("x", {1, 4, 8}), "attn", {.d_v = -2}); });
   refuses("too wide", Status::InvalidArgument, {"attn", "too many"}, [](Graph& g) {
@@ -342,6 +338,61 @@ TEST_CASE("nn: layers store what their input stores", "[nn]") {
   }
   // Values of about 1 are rounded to 11 bits a dozen times; the last norm may enlarge the errors.
   for (size_t i = 0; i < y.size(); ++i) CHECK(std::abs(half_to_float(y_half[i]) - y[i]) < 0.02f);
+}
+
+TEST_CASE("nn: a transformer is its stacks between positions and a softmax", "[nn]") {
+  constexpr int64_t kWidth = 8, kSource = 5, kTarget = 4, kWords = 11;
+  nn::TransformerOptions options;
+  options.encoder = {.attention = {.heads = 2}, .feed_forward = {.hidden = 12}};
+  options.decoder = {.self_attention = {.heads = 2, .causal = Causal::TopLeft},
+                     .cross_attention = {.heads = 4},
+                     .feed_forward = {.hidden = 10}};
+  options.encoder_stack = {.layers = 2, .final_norm = "last"};
+  options.decoder_stack = {.layers = 3};
+  options.vocabulary = kWords;
+  const auto inputs = [](Graph& g) {
+    return std::pair(g.input("source", {2, kSource, kWidth}), g.input("target", {2, kTarget, kWidth}));
+  };
+  Graph whole, parts;
+  const auto [source, target] = inputs(whole);
+  const nn::TransformerResult made = nn::transformer(whole, source, target, "t", options);
+  whole.output("encoded", made.encoded);
+  whole.output("decoded", made.decoded);
+  whole.output("logits", made.logits);
+  whole.output("probabilities", made.probabilities);
+
+  const auto [from, to] = inputs(parts);
+  const Tensor encoded = nn::encoder_stack(parts, parts.positional_encoding(from), "t.encoder.layers", options.encoder,
+                                           {.layers = 2, .final_norm = "t.last"});
+  const Tensor decoded = nn::decoder_stack(parts, parts.positional_encoding(to), encoded, "t.decoder.layers",
+                                           options.decoder, {.layers = 3});
+  const Tensor logits = nn::linear(parts, decoded, "t.out", kWords);
+  parts.output("encoded", encoded);
+  parts.output("decoded", decoded);
+  parts.output("logits", logits);
+  parts.output("probabilities", parts.softmax(logits));
+  CHECK(weight_names(whole) == weight_names(parts));
+
+  test::Tensors tensors;
+  tensors.add_weights_of(whole);
+  Device cpu = test::open_cpu({.log = stderr_log()});
+  const std::vector<float> x = wave(2 * kSource * kWidth, 0.7f), y = wave(2 * kTarget * kWidth, 1.1f);
+  const auto run = [&](const Graph& g) {
+    std::vector<std::vector<float>> results = {std::vector<float>(x.size()), std::vector<float>(y.size()),
+                                               std::vector<float>(2 * kTarget * kWords),
+                                               std::vector<float>(2 * kTarget * kWords)};
+    REQUIRE(test::compiled(cpu, g, test::uploaded(cpu, tensors.list()))
+                .run({{"source", x},
+                      {"target", y},
+                      {"encoded", results[0]},
+                      {"decoded", results[1]},
+                      {"logits", results[2]},
+                      {"probabilities", results[3]}}) == Status::Ok);
+    return results;
+  };
+  const std::vector<std::vector<float>> got = run(whole);
+  CHECK(got == run(parts));
+  CHECK(got[2] != got[3]);
 }
 
 TEST_CASE("nn: a weight that the graph has already keeps its type, and its shape is compared", "[nn]") {

@@ -121,8 +121,6 @@ Graph transformer_graph(std::optional<DType> type) {
   Graph g;
   nn::TransformerOptions options;
   options.encoder.attention = {.heads = 2, .weight_dtype = type};
-  options.encoder.attention_names.streams = "stream";
-  options.encoder.attention_names.streams_twice = true;
   options.encoder.feed_forward = {.hidden = 20, .weight_dtype = type};
   options.decoder.self_attention = {
       .heads = 2, .names = nn::AttentionNames{.q = "q", .kv = "kv", .out = "o", .in_out = true}, .weight_dtype = type};
@@ -161,7 +159,7 @@ TEST_CASE("Every layer of nn takes matrices of f16 and bf16 beside f32", "[narro
         CHECK(narrow.dtype({weight.tensor}) == (shape.rank == 2 ? type : DType::F32));
         matrices += shape.rank == 2;
       }
-      CHECK(matrices == 20);  // 6 of streams, 2 + 2 of the encoder, 3 + 4 + 2 of the decoder, and the last
+      CHECK(matrices == 14);  // 2 + 2 of the encoder, 3 + 4 + 2 of the decoder, and the last
       for (size_t i = 0; i < values.size(); ++i)
         tensors.push_back({narrow.data().weights[i].name, DType::F32, shapes[i], std::as_bytes(std::span(values[i]))});
       const ops::Array x = ops::uniform({2, 5, 16}, 1), z = ops::uniform({2, 3, 16}, 2);

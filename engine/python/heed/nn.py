@@ -129,8 +129,6 @@ class AttentionBlockNames:
 
     attention: Optional[str] = None
     norm: Optional[str] = None
-    streams: Optional[str] = None  # query, key and value first go through project_streams with this name
-    streams_twice: bool = False
 
 
 @dataclasses.dataclass
@@ -179,12 +177,6 @@ class DecoderLayerOptions:
     self_names: AttentionBlockNames = _default(AttentionBlockNames)
     cross_names: AttentionBlockNames = _default(AttentionBlockNames)
     feed_forward_names: FeedForwardBlockNames = _default(FeedForwardBlockNames)
-
-
-class Streams(NamedTuple):
-    query: Tensor
-    key: Tensor
-    value: Tensor
 
 
 class TransformerResult(NamedTuple):
@@ -264,11 +256,6 @@ def cross_attention(x: Tensor, context: Tensor, prefix: str, options: Optional[M
     return _attention("cross_attention", (x, context), prefix, options, fields)
 
 
-def attention_heads(x: Tensor, context: Tensor, prefix: str, options: Optional[MultiHeadOptions] = None, **fields: Any) -> Tensor:
-    """`heads` attentions of one head each, under prefix.0, prefix.1, ..., side by side, without an output projection."""
-    return _attention("attention_heads", (x, context), prefix, options, fields)
-
-
 def single_head(query: Tensor, key: Tensor, value: Tensor, *, scale: Optional[float] = None, causal: Optional[str] = None,
                 key_padding: Optional[Mask] = None, mask: Optional[Mask] = None, bias: Optional[Tensor] = None,
                 masked_fill: Optional[float] = None, dropout: float = 0.0, return_weights: bool = False,
@@ -281,15 +268,6 @@ def single_head(query: Tensor, key: Tensor, value: Tensor, *, scale: Optional[fl
     result = ffi.new("heed_attention_result *")
     g._new(lib.heed_nn_single_head(g._c, *ids, pack("heed_attention_options", fields, Keep(), g), result))
     return g._attention_result(result)
-
-
-def project_streams(query: Tensor, key: Tensor, value: Tensor, prefix: str, twice: bool,
-                    weight_dtype: Optional[str] = None) -> Streams:
-    """Linear layers in front of an attention: prefix.q, .k, .v and then prefix.qa, .ka, .va; without `twice` only the latter."""
-    g = graph_of(query)
-    streams = ffi.new("heed_tensor[3]", [g._tensor_id(t, "a stream") for t in (query, key, value)])
-    _c.check(lib.heed_nn_project_streams(g._c, streams, encoded(prefix, "prefix"), int(twice), _c.word("weight_dtype", weight_dtype)))
-    return Streams(*(g._new(t) for t in streams))
 
 
 def attention_block(query: Tensor, key: Tensor, value: Tensor, prefix: str, names: Optional[AttentionBlockNames] = None,

@@ -105,18 +105,9 @@ HEED_API heed_tensor heed_nn_self_attention(heed_graph* graph, heed_tensor x, co
 // Attention of x over `context`. Names: FUSED_KV.
 HEED_API heed_tensor heed_nn_cross_attention(heed_graph* graph, heed_tensor x, heed_tensor context, const char* prefix,
                                              const heed_multi_head_options* options);
-// `heads` attentions of one head each, with weights under prefix.0, prefix.1, ..., side by side: [..., heads d_v], without an
-// output projection. Names: SEPARATE.
-HEED_API heed_tensor heed_nn_attention_heads(heed_graph* graph, heed_tensor x, heed_tensor context, const char* prefix,
-                                             const heed_multi_head_options* options);
 // Attention without projections: query [S_q, d_k], key [S_kv, d_k], value [S_kv, d_v], or all with a batch in front.
 HEED_API heed_tensor heed_nn_single_head(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
                                          const heed_attention_options* options, heed_attention_result* result);
-// Linear layers in front of an attention: prefix.q, .k, .v and after them prefix.qa, .ka, .va, all [C, C] with bias; without
-// `twice` only the latter. streams[0 .. 2] are query, key and value, which become the results.
-HEED_API heed_status heed_nn_project_streams(heed_graph* graph, heed_tensor streams[3], const char* prefix,
-                                             int32_t twice, heed_dtype weight_dtype);
-
 // --- Blocks: a sublayer with its residual connection and norm ------------------------------------------------------
 
 enum { HEED_NORM_POST = 0, HEED_NORM_PRE = 1 };  // norm(x + f(x)); x + f(norm(x))
@@ -134,9 +125,6 @@ typedef struct heed_attention_block_names {
   size_t size;
   const char* attention;  // NULL: "self_attn"; of a decoder's cross-attention "multihead_attn"
   const char* norm;       // NULL: "norm1"; of a decoder's cross-attention "norm2"
-  const char* streams;    // if set, query, key and value first go through heed_nn_project_streams with this name
-  int32_t streams_twice;
-  int32_t reserved;  // 0
 } heed_attention_block_names;
 HEED_API heed_tensor heed_nn_attention_block(heed_graph* graph, heed_tensor query, heed_tensor key, heed_tensor value,
                                              const char* prefix, const heed_attention_block_names* names,
