@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "api/cpu_device.hpp"
-#include "api/quick_test.hpp"
+#include "api/self_test_probes.hpp"
 #include "base/logging.hpp"
 #ifdef HEED_VULKAN
 #include "vulkan/device/open.hpp"
@@ -50,7 +50,7 @@ Status open_at(const DeviceOptions& options, const std::vector<DeviceInfo>& devi
   Device opened(std::move(impl));
   // After an earlier self-test in which nothing failed, this one would say nothing new.
   const bool known_good = opened.impl()->tested() == detail::DeviceImpl::Tested::Passed;
-  if (options.self_test && !known_good) status = quick_test(opened, options.log);
+  if (options.self_test && !known_good) status = test_layer(opened, options.log);
   if (status == Status::Ok) *device = std::move(opened);
   return status;
 #else

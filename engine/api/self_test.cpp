@@ -44,6 +44,22 @@ std::vector<std::string> kernels_of(const Plan& plan, std::string_view op = {}) 
   return names;
 }
 
+// The largest difference, divided by the one that is allowed: wrong if above 1.
+double worst_of(const Probe& probe, const std::vector<Operand>& got, const std::vector<Operand>& want) {
+  double worst = 0;
+  for (size_t o = 0; o < want.size(); ++o)
+    for (size_t i = 0; i < want[o].count(); ++i) {
+      const double b = want[o].value(i), difference = std::fabs(got[o].value(i) - b);
+      const DType precision = probe.round_rows ? DType::F16 : want[o].dtype;
+      const double limit = probe.reproducible ? 0.0 : allowed(precision, b);
+      const double ratio = difference == 0 ? 0 : limit > 0 ? difference / limit : HUGE_VAL;
+      if (!(ratio <= worst)) worst = std::isnan(ratio) ? HUGE_VAL : ratio;
+    }
+  for (size_t o = 0; probe.reproducible && o < want.size(); ++o)
+    if (got[o].data != want[o].data) worst = HUGE_VAL;  // zeros may differ in sign, and NaN in any bit
+  return worst;
+}
+
 class Tester {
  public:
   Tester(Device& device, const SelfTestOptions& options, SelfTestReport* report)
@@ -183,19 +199,8 @@ class Tester {
 
   void judge(const Probe& probe, const Plan& plan, const ProbeSize& size, const std::vector<Operand>& got,
              const std::vector<Operand>& want) {
-    double worst = 0;
-    for (size_t o = 0; o < want.size(); ++o)
-      for (size_t i = 0; i < want[o].count(); ++i) {
-        const double b = want[o].value(i), difference = std::fabs(got[o].value(i) - b);
-        const DType precision = probe.round_rows ? DType::F16 : want[o].dtype;
-        const double limit = probe.reproducible ? 0.0 : allowed(precision, b);
-        const double ratio = difference == 0 ? 0 : limit > 0 ? difference / limit : HUGE_VAL;
-        if (!(ratio <= worst)) worst = std::isnan(ratio) ? HUGE_VAL : ratio;
-      }
-    for (size_t o = 0; probe.reproducible && o < want.size(); ++o)
-      if (got[o].data != want[o].data) worst = HUGE_VAL;  // zeros may differ in sign, and NaN in any bit
-    const bool right = worst <= 1;
-    if (!right) {
+    const double worst = worst_of(probe, got, want);
+    if (worst > 1) {
       blame(culprits(probe, plan), SelfTestVerdict::Wrong,
             format("%s at %lld x %lld is off by %g times what rounding explains", probe.name,
                    static_cast<long long>(size.m), static_cast<long long>(size.n), worst),
@@ -252,6 +257,39 @@ class Tester {
 };
 
 }  // namespace
+
+Status test_layer(Device& device, const Log& log) {
+  const std::string word = device.info().word;
+  if (!has_cpu_device()) {
+    heed::log(log, LogLevel::Warning,
+              word +
+                  " is used without a self-test: heed was built without its CPU device, which would tell the right "
+                  "results");
+    return Status::Ok;
+  }
+  const Graph graph = graph_of(layer_probe(), DType::F32);
+  constexpr ProbeSize kSize = {19, 1};
+  std::vector<Operand> inputs = operands_of(graph.data(), graph.data().inputs, kSize);
+  std::vector<Operand> want = operands_of(graph.data(), graph.data().outputs, kSize), got = want;
+  fill_all(&inputs);
+  const auto run_on = [&](Device& on, std::vector<Operand>* outputs) {
+    Plan plan;
+    if (const Status status = on.compile(graph, {}, &plan); status != Status::Ok) return status;
+    plan.impl()->spoil_before_runs();
+    return run_probe_plan(plan, inputs, *outputs, kSize, 0);
+  };
+  Status status = run_on(device, &got);
+  if (status != Status::Ok)
+    return fail(log, status, format("self-test on %s failed: %s", word.c_str(), to_string(status)));
+  Device cpu;
+  status = open_cpu_device({.threads = 1}, &cpu);
+  if (status == Status::Ok) status = run_on(cpu, &want);
+  if (status != Status::Ok) return status;
+  const double worst = worst_of(layer_probe(), got, want);
+  if (worst <= 1) return Status::Ok;
+  return fail(log, Status::DriverError,
+              format("self-test on %s: a layer is off by %g times what rounding explains", word.c_str(), worst));
+}
 
 Status self_test(Device& device, const SelfTestOptions& options, SelfTestReport* report) {
   if (!device.valid() || report == nullptr) return Status::InvalidArgument;

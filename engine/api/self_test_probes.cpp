@@ -429,9 +429,23 @@ void activations(Graph& g, DType t, Dim m, Dim n) {
     g.output(name, g.activation(x, kind));
 }
 
+void layer(Graph& g, DType storage, Dim m, Dim) {
+  constexpr int64_t kWidth = 24, kHeads = 3;
+  const Tensor x = g.input("x", {2, m, kWidth}, storage), padding = g.input("padding", {2, m}, DType::U8);
+  const Tensor joined =
+      g.linear(x, g.input("weight", {3 * kWidth, kWidth}, storage), g.input("bias", {3 * kWidth}, storage));
+  const Tensor qkv = g.reshape(joined, {2, m, 3, kHeads, kWidth / kHeads});
+  const auto heads = [&](int64_t role) { return g.transpose(g.select(qkv, 2, role), 1, 2); };
+  const Tensor mixed =
+      g.attention(heads(0), heads(1), heads(2), {.causal = Causal::TopLeft, .key_padding = exclude(padding)}).output;
+  g.output("y", g.layernorm(g.add(g.reshape(g.transpose(mixed, 1, 2), {2, m, kWidth}), x), {}, {}, 1e-5f));
+}
+
 constexpr Probe reproducible(const char* name, decltype(Probe::build) build, bool training = false) {
   return {name, build, training, true, true};
 }
+
+constexpr Probe kLayer = {"layer", layer};
 
 constexpr Probe kProbes[] = {
     {"elementwise", add},
@@ -496,6 +510,7 @@ constexpr Probe kProbes[] = {
     {"attention_backward", attention_backward_without_masks},
     {"gradient_norm", gradient_norm, false, true},
     {"update", update, false, true},
+    kLayer,
     // reproducible_probes() gives those from here on.
     reproducible("elementwise", add),
     reproducible("elementwise", mul),
@@ -551,6 +566,7 @@ constexpr ProbeSize kSizes[] = {{1, 7}, {3, 33}, {18, 130}, {kProbeRows, kProbeC
 }  // namespace
 
 std::span<const Probe> self_test_probes() { return kProbes; }
+const Probe& layer_probe() { return kLayer; }
 std::span<const Probe> reproducible_probes() {
   const auto* first =
       std::find_if(std::begin(kProbes), std::end(kProbes), [](const Probe& probe) { return probe.reproducible; });

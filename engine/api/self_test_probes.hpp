@@ -2,6 +2,7 @@
 // Together they use every kernel; a test sees to that.
 #pragma once
 
+#include <heed/device.hpp>
 #include <heed/graph.hpp>
 #include <span>
 
@@ -24,6 +25,12 @@ struct Probe {
 std::span<const Probe> self_test_probes();
 // Those that are compiled with CompileOptions::reproducible; self_test_probes has them, too.
 std::span<const Probe> reproducible_probes();
+
+// One of self_test_probes: a layer of attention, with masks, strided views and a norm.
+const Probe& layer_probe();
+// Runs that probe alone on a device that is being opened. A device whose results differ from the CPU's by more than rounding
+// explains, or that fails, gets a Status other than Ok and a line in the log.
+Status test_layer(Device& device, const Log& log);
 
 // Values of m and n for the runs of one probe: each range of sizes has a kernel of its own.
 struct ProbeSize {

@@ -421,7 +421,7 @@ TEST_CASE("self-test: open goes on to the next device if one cannot run attentio
         Status::Unsupported);
   CHECK_THAT(messages.text, holds("layernorm_f32 failed the self-test"));
   CHECK(Device::open({.log = messages.log(), .self_test_results = blob}, &other) == Status::Ok);
-  // Without the quick test, the host decides.
+  // Without a self-test, the host decides.
   CHECK(Device::open({.select = word, .log = messages.log(), .self_test = false, .self_test_results = blob}, &other) ==
         Status::Ok);
 }
