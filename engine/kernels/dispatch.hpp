@@ -31,6 +31,8 @@ inline constexpr uint32_t kFloorInvocations = 128, kFloorSharedBytes = 16384;
 
 // Registers of an invocation, of 32 bits each, in which compilers keep all values of every kernel.
 inline constexpr uint32_t kManyRegisters = 256;
+// A driver that runs shaders on the CPU keeps them in memory, and has as many as a kernel wants.
+inline constexpr uint32_t kRegistersInMemory = 1024;
 
 // All that lowering may know of a device. Defaults are the portability floor.
 struct Capabilities {
@@ -54,10 +56,7 @@ struct Capabilities {
   bool slow_shuffle = false;
   uint32_t registers = kManyRegisters;   // of an invocation; with fewer, kernels get smaller tiles
   uint32_t core_registers = UINT32_MAX;  // which the workgroups of a core share; a lone workgroup waits at its barriers
-  // A driver that runs shaders on the CPU. Its subgroups have exactly subgroup_size invocations, workgroups
-  // run one after the other on each core, and a barrier costs more than much arithmetic.
-  bool software = false;
-  bool storage_16bit = false;  // 16-bit storage buffers are enabled: activations may be f16 and bf16
+  bool storage_16bit = false;            // 16-bit storage buffers are enabled: activations may be f16 and bf16
   bool local_size_id = false;  // maintenance4 is enabled: a host's SPIR-V may tell its workgroup size by LocalSizeId
   // Matrix units for f16 with sums in f32; m == 0: none, or none that pays. Where there are, the same for bf16, and those for
   // signed bytes with sums of 32 bits.
@@ -127,7 +126,6 @@ struct Traits {
   uint32_t least_depth = 0;        // sums over fewer elements leave most invocations without work
   uint32_t least_groups = 0;       // with fewer workgroups in a run each takes longer
   uint32_t least_split = 0;        // elements of a sum that each split of it has at least, where splits fill a device
-  bool in_waves = true;            // workgroups run side by side on the cores; a wave lasts as long as its slowest one
   // Two kernels may do the same: one for operands that can be read four elements at a time, one for all others.
   enum class Reads : uint8_t { Any, Vec4, Others } reads = Reads::Any;
   bool octets = false;  // it is eight elements at a time instead

@@ -39,11 +39,8 @@ float max_with_nan(float a, float b) { return b > a || is_nan(b) ? b : a; }
 // Every lane of a row gets the sum (or maximum) over the row's lanes, always combined in the same order.
 #ifdef SUBGROUPS
 // A row has the whole workgroup: first its subgroups, then their results.
-#include "rows.h"
-
 float row_sum(float value) {
   value = subgroupAdd(value);
-  if (ONE_SUBGROUP) return value;
   uint base = next_half();
   if (subgroupElect()) sh_row[base + gl_SubgroupID] = value;
   barrier();
@@ -57,7 +54,6 @@ float row_max(float value) {
   bool nan = subgroupMax(is_nan(value) ? 1u : 0u) != 0u;
   value = subgroupMax(is_nan(value) ? -3.402823466e38 : value);
   if (nan) value = uintBitsToFloat(0x7fc00000u);
-  if (ONE_SUBGROUP) return value;
   uint base = next_half();
   if (subgroupElect()) sh_row[base + gl_SubgroupID] = value;
   barrier();

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Training on heed's CPU device beside PyTorch: a step (forward, backward, AdamW) of a causal model, and the gradient of attention;
-# then what the passes of the step take, on the CPU and on Mesa 26's lavapipe with the kernels of GPUs. Installs what is missing
+# then what the passes of the step take, on the CPU and on Mesa 26's lavapipe. Installs what is missing
 # (Debian packages, with apt), builds heed and its peer program into build/, and prints tables. Last lines:
 #   step: heed X ms, PyTorch Y ms, ratio R, S % of the multiply-add peak
 #   backward of attention: heed X ms, PyTorch Y ms, ratio R, F times heed's forward
-#   lavapipe-26, kernels of GPUs: backward B times the forward part
+#   lavapipe-26: backward B times the forward part
 # Exit code: 0; 1 if an aim is missed (see README.md); 2 if nothing could be measured.
 #
 #   train_peers.sh [--no-lavapipe]
@@ -49,7 +49,7 @@ python3 "$here/peers/compare.py" "$threads" "${HEED_PEER_ROUNDS:-5}" \
 echo
 "$peer" "$threads" passes 8 256 5 | tail -n 1
 [[ ${1:-} == --no-lavapipe ]] && exit "$status"
-on_lavapipe=$(HEED_KERNELS=gpu HEED_TRAIN_DEVICE=llvmpipe "$root/tests/drivers/with.sh" lavapipe-26 "$peer" "$threads" passes 8 256 1 |
+on_lavapipe=$(HEED_TRAIN_DEVICE=llvmpipe "$root/tests/drivers/with.sh" lavapipe-26 "$peer" "$threads" passes 8 256 1 |
   tail -n 1)
 echo "$on_lavapipe"
 python3 - "$on_lavapipe" <<'PY' || status=1
@@ -57,7 +57,7 @@ import re, sys
 found = re.search(r"\(([\d.]+) x\)", sys.argv[1])
 if not found:
     raise SystemExit("lavapipe-26: nothing was measured")
-print(f"lavapipe-26, kernels of GPUs: backward {found[1]} times the forward part")
+print(f"lavapipe-26: backward {found[1]} times the forward part")
 raise SystemExit(float(found[1]) > 2.2)
 PY
 exit "$status"

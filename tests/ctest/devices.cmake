@@ -15,20 +15,20 @@ heed_test(cpu.goldens LABELS quick all cpu COST 10 COUNTED
   COMMAND ${tests}/goldens/all_on.sh cpu ${with} none $<TARGET_FILE:heed_program> verify --device all ${tests}/goldens
           ${tests}/goldens-gradients)
 
-# Kernels of GPUs on the system's lavapipe with subgroups of 8, and the layers that find accesses without a barrier: goldens, the
-# gradients of one of each system, and tables; one golden file of each system with other kernels. This, swiftshader and interpreter run
+# The system's lavapipe with subgroups of 8, and the layers that find accesses without a barrier: goldens, the gradients of one of each
+# system, and tables; one golden file of each system without subgroup operations. This, widths, swiftshader and interpreter run
 # different shares of each table, the CPU all of it. The driver's compiler takes nearly all of the time: four times as long on Debian 13
 # as on Debian 12, and a third less if LLVM does not optimize. The quick tier leaves gradients, sampling and decoders to the CPU.
 set(lavapipe SET HEED_TEST_DEVICES=llvmpipe GALLIVM_PERF=nopt)
 heed_catch_test(lavapipe-256.tables lavapipe-256 "[ops],[random],[drivers]~[slow]" LABELS all lavapipe COST 150
-  ${lavapipe} HEED_TEST_EVERY=48 HEED_KERNELS=gpu DEFAULTS HEED_RANDOM_CASES=75)
+  ${lavapipe} HEED_TEST_EVERY=48 DEFAULTS HEED_RANDOM_CASES=75)
 heed_catch_test(lavapipe-256.goldens lavapipe-256 "goldens: pass*,goldens: gradients of one*" LABELS all lavapipe COST 60
-  ${lavapipe} HEED_KERNELS=gpu)
-heed_catch_test(lavapipe-256.goldens-all-kernels lavapipe-256 "goldens: one of each system passes*" LABELS all lavapipe COST 30
   ${lavapipe})
+heed_catch_test(lavapipe-256.goldens-no-subgroups lavapipe-256 "goldens: one of each system passes*" LABELS all lavapipe COST 30
+  ${lavapipe} HEED_SUBGROUPS=never)
 heed_catch_test(lavapipe-256.quick lavapipe-256
   [[[ops]~[random]~[model_files]~[slow]~"sample:*"~"decoders*",goldens: one of each system passes*]] LABELS quick COST 90
-  ${lavapipe} HEED_TEST_EVERY=240 HEED_KERNELS=gpu)
+  ${lavapipe} HEED_TEST_EVERY=240)
 
 # Kernels that are wrong with few or many lanes: a 64th of each table, one golden file of each system, and random graphs until each
 # kernel variant has run. Tests of hosts do not depend on lanes; the kernels of long tests of quantized weights, sampling and decoders run
@@ -64,11 +64,11 @@ heed_catch_test(swiftshader.tests swiftshader
 # fail it keeps one.
 set(not_in_vulkan
   [=[~[.]~[model]~[language_model]~[ops]~[goldens]~[random]~[cpu]~[base]~[graph]~[io]~[bpe]~[tokenizer]~[text]~[hostile]~[reproducible]~"self-test: *"]=])
-heed_catch_test(vulkan.tests lavapipe-256 "${not_in_vulkan}" LABELS all vulkan COST 200 ${lavapipe} HEED_KERNELS=gpu)
+heed_catch_test(vulkan.tests lavapipe-256 "${not_in_vulkan}" LABELS all vulkan COST 200 ${lavapipe})
 heed_catch_test(vulkan.self-tests lavapipe-256 [["self-test: *"]] LABELS all vulkan COST 120 ${lavapipe})
 heed_catch_test(vulkan.quick lavapipe-256
   "${not_in_vulkan}~[talk]~[chat]~[grammar]~[bert]~[narrow]~[decoder]~[curve]~\"gradients: *\"~\"a training step*\"~\"lora: *\"~[slow]"
-  LABELS quick COST 100 ${lavapipe} HEED_KERNELS=gpu)
+  LABELS quick COST 100 ${lavapipe})
 
 # Kernels of GPUs that are not here, on machines that differ in subgroups and matrix units (interpreter/device.hpp): races, accesses outside
 # of what is bound, reads of memory that nobody has written and missing barriers. The quick tier takes tables from their second case on,
@@ -91,7 +91,7 @@ heed_catch_test(interpreter.quick none
 # interpreter checks the accesses of every kernel variant; this finds what it takes for granted: that heed binds on a driver what it binds
 # there. This runs every variant here, too, which takes ten minutes:
 #   HEED_CHECK_BOUNDS=1 HEED_RANDOM_CASES=0 tests/drivers/with.sh lavapipe-26 build/tests/heed_tests "random graphs on every*"
-set(checked SET GALLIVM_PERF=nopt HEED_TEST_EVERY=24 HEED_CHECK_BOUNDS=1 HEED_KERNELS=gpu HEED_TEST_DEVICES=vulkan HEED_COMPOSITIONS=2)
+set(checked SET GALLIVM_PERF=nopt HEED_TEST_EVERY=24 HEED_CHECK_BOUNDS=1 HEED_TEST_DEVICES=vulkan HEED_COMPOSITIONS=2)
 heed_catch_test(bounds.reported lavapipe-26 "[bounds]" LABELS all bounds COST 3 ${checked})
 heed_catch_test(bounds.tests lavapipe-26
   "compositions*,[custom],record:*,concat*,cast*,embedding*,mean on*,elementwise on*,softmax on*" LABELS all bounds COST 15 ${checked})
@@ -133,7 +133,7 @@ foreach(driver IN ITEMS lavapipe-128 lavapipe-256 lavapipe-512 lavapipe-26 swift
   heed_catch_test(random.${driver}.compositions ${driver} "compositions of operations on every device" LABELS slow random
     DEFAULTS ${cases} "HEED_COMPOSITIONS=$((HEED_RANDOM_CASES / 20))")
   heed_catch_test(random.${driver}.gradients ${driver} "gradients are what central differences say*" LABELS slow random
-    SET HEED_KERNELS=gpu DEFAULTS ${cases})
+    DEFAULTS ${cases})
   heed_catch_test(random.${driver}.training ${driver} "[curve]" LABELS slow random SET HEED_ALL_STEPS=1)
 endforeach()
 heed_catch_test(random.interpreter none "random graphs on every kernel variant" LABELS slow random

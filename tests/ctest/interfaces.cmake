@@ -10,7 +10,7 @@ heed_test(headers.c LABELS quick all headers COST 2 COUNTED COMMAND ${tests}/c/i
 # All of the C interface, called rightly and wrongly. What programs in other languages stumble over: functions and structs that are not
 # those of the last release, declarations of C# and Zig that lay structs out in another way, a shared library that Rust cannot link or call.
 heed_catch_test(c.cpu none "" PROGRAM $<TARGET_FILE:heed_c_tests> LABELS all c COST 10)
-heed_catch_test(c.lavapipe lavapipe "" PROGRAM $<TARGET_FILE:heed_c_tests> LABELS all c COST 20 SET HEED_KERNELS=gpu)
+heed_catch_test(c.lavapipe lavapipe "" PROGRAM $<TARGET_FILE:heed_c_tests> LABELS all c COST 20)
 heed_test(c.abi LABELS all c COST 3 COUNTED NEEDS packaging.shared COMMAND ${tests}/c/abi.py ${installed})
 heed_test(c.declarations LABELS all c COST 5 COUNTED NEEDS packaging.shared
   COMMAND ${tests}/c/declarations.py ${PROJECT_BINARY_DIR}/declarations ${installed})

@@ -33,7 +33,7 @@ heed_test(talk.smollm2 LABELS all talk COST 8 COUNTED NEEDS model.smollm2 IF ${s
 
 heed_test(learn.program LABELS all learn COST 8 COUNTED
   COMMAND ${with} none ${samples}/learn/test.sh $<TARGET_FILE:learn> ${PROJECT_BINARY_DIR}/learn-test)
-heed_test(learn.lavapipe LABELS all learn driver COST 4 NEEDS driver.lavapipe SET HEED_KERNELS=gpu
+heed_test(learn.lavapipe LABELS all learn driver COST 4 NEEDS driver.lavapipe
   COMMAND ${with} lavapipe $<TARGET_FILE:learn> --device llvmpipe --out ${PROJECT_BINARY_DIR}/learn-test-lavapipe --fresh --steps 20
           --layers 1 --width 32 --heads 2 --context 32 --batch 4)
 

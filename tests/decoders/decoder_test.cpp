@@ -66,7 +66,7 @@ TEST_CASE("decoders: every family has a tiny one", "[decoder]") {
 }
 
 TEST_CASE("decoders say what they said in double on every device", "[ops][decoder]") {
-  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
+  for (const ops::TestDevice& on : ops::test_devices())
     for (const std::string& name : tiny_decoders()) {
       INFO(name << " on " << on.word);
       check_speech(on, name);
@@ -163,7 +163,7 @@ TEST_CASE("decoder: weights of two bytes and names with a prefix", "[decoder]") 
 }
 
 TEST_CASE("decoder: keys and values of two bytes beside f32 on every device", "[ops][decoder][slow]") {
-  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
+  for (const ops::TestDevice& on : ops::test_devices())
     for (const std::string& name : tiny_decoders())
       for (const DType type : {DType::F16, DType::BF16}) {
         INFO(name << " with keys of " << to_string(type) << " on " << on.word);
@@ -341,7 +341,7 @@ struct Rows {
 // products' kernels may differ with the number of rows.
 TEST_CASE("decoder: rows of a batch are conversations of different lengths", "[decoder]") {
   constexpr size_t kRows = 3;
-  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu))
+  for (const ops::TestDevice& on : ops::test_devices())
     for (const char* name : {"llama", "qwen3", "gpt2"}) {
       INFO(name << " on " << on.word);
       TinyDecoder s = tiny_decoder(name);

@@ -151,7 +151,7 @@ CaseSteps case_steps() {
   return steps;
 }
 
-void check(const Operation& operation) { check(operation, test_devices(Kernels::Gpu)); }
+void check(const Operation& operation) { check(operation, test_devices()); }
 
 void check(const Operation& operation, const std::vector<TestDevice>& devices) {
   std::map<std::string, Tally> tallies;

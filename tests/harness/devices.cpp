@@ -57,8 +57,7 @@ bool is_named(const std::string& word, const std::vector<std::string>& wanted) {
 
 struct Opened {
   TestDevice device;
-  Kernels kernels = Kernels::Own;  // the least set that has the device
-  bool in_tables = true;           // belongs to Kernels::Gpu
+  Subgroups subgroups = Subgroups::AsReported;
 };
 
 bool is_driver(const char* name) {
@@ -76,15 +75,13 @@ void add_lesser_targets(DeviceOptions options, std::vector<Opened>* all) {
   }
 }
 
-// Adds a software driver once more with other kernels than its own, only on one width of lavapipe and on Mesa 26:
-// compiling all kernels takes minutes and gigabytes.
-void add_kernels(Kernels kernels, const DeviceInfo& info, const DeviceOptions& options, std::vector<Opened>* all) {
-  if (info.kind != DeviceKind::SoftwareGpu || std::getenv("HEED_KERNELS") != nullptr) return;
-  if (is_driver("lavapipe-128") || is_driver("lavapipe-512")) return;
-  const char* word = kernels == Kernels::Gpu ? "gpu" : "basic";
-  const test::SetVariable variable("HEED_KERNELS", word);
-  all->push_back({open_device(info.word, options), kernels});
-  all->back().device.word += std::string(":") + word;
+// Adds a software driver once more without subgroup operations, only on one width of lavapipe and on Mesa 26: compiling all kernels
+// takes minutes and gigabytes.
+void add_without_subgroups(const DeviceInfo& info, const DeviceOptions& options, std::vector<Opened>* all) {
+  if (info.kind != DeviceKind::SoftwareGpu || is_driver("lavapipe-128") || is_driver("lavapipe-512")) return;
+  const test::SetVariable variable("HEED_SUBGROUPS", "never");
+  all->push_back({open_device(info.word, options), Subgroups::Both});
+  all->back().device.word += ":no-subgroups";
 }
 
 std::vector<Opened> open_devices() {
@@ -99,10 +96,7 @@ std::vector<Opened> open_devices() {
     if (!info.usable || (!wanted.empty() && !is_named(info.word, wanted))) continue;
     if (info.kind == DeviceKind::Cpu) add_lesser_targets(options, &all);
     all.push_back({open_device(info.word, options)});
-    // SwiftShader's compiler is slow, and lavapipe has the same kernels: here tables run with kernels of GPUs only.
-    if (is_driver("swiftshader") && info.kind == DeviceKind::SoftwareGpu) all.back().in_tables = false;
-    add_kernels(Kernels::Gpu, info, options, &all);
-    add_kernels(Kernels::All, info, options, &all);
+    add_without_subgroups(info, options, &all);
   }
   for (const Offer& offer : offers())
     if (is_named(offer.word, wanted)) all.push_back({{offer.word, offer.open(options.log), true}});
@@ -116,7 +110,7 @@ using Listener = Catch::TestEventListenerBase;
 using Listener = Catch::EventListenerBase;
 #endif
 
-std::map<Kernels, std::vector<TestDevice>> lists;
+std::map<Subgroups, std::vector<TestDevice>> lists;
 
 // Closes all devices before main returns: when this program's globals are destroyed, a validation layer may have been
 // unloaded or have destroyed its own.
@@ -145,16 +139,16 @@ bool offer_device(const char* word, std::function<Device(const Log&)> open) {
   return true;
 }
 
-const std::vector<TestDevice>& test_devices(Kernels kernels) {
+const std::vector<TestDevice>& test_devices(Subgroups subgroups) {
   if (lists.empty())
     for (const Opened& opened : open_devices())
-      for (const Kernels set : {Kernels::Own, Kernels::Gpu, Kernels::All})
-        if (opened.kernels <= set && (opened.in_tables || set != Kernels::Gpu)) lists[set].push_back(opened.device);
-  return lists[kernels];
+      for (const Subgroups list : {Subgroups::AsReported, Subgroups::Both})
+        if (opened.subgroups <= list) lists[list].push_back(opened.device);
+  return lists[subgroups];
 }
 
 std::vector<TestDevice> devices_for_quantized_projections() {
-  std::vector<TestDevice> devices = test_devices(Kernels::Gpu);
+  std::vector<TestDevice> devices = test_devices();
   const char* driver = std::getenv("HEED_TEST_DRIVER");
   const bool is_slow =
       driver != nullptr && (driver == std::string("swiftshader") || driver == std::string("lavapipe-26"));

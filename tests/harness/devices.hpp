@@ -17,16 +17,11 @@ struct TestDevice {
   bool interpreted = false;  // its kernels run a million times slower than on a GPU
 };
 
-// The kernels that a software driver is tried with.
-enum class Kernels : uint8_t {
-  Own,  // those that it would use
-  Gpu,  // and as a device of its own those of GPUs ("vulkan:llvmpipe:gpu"); SwiftShader with these alone
-  All,  // and those of GPUs without subgroup operations ("vulkan:llvmpipe:basic")
-};
+// Whether a software driver is also tried as a device of its own that has no subgroup operations ("vulkan:llvmpipe:no-subgroups").
+enum class Subgroups : uint8_t { AsReported, Both };
 
-// Opened once per process, and shared by the three lists; fails the test if nothing matches or an expected device
-// does not open.
-const std::vector<TestDevice>& test_devices(Kernels kernels = Kernels::Own);
+// Opened once per process, and shared by both lists; fails the test if nothing matches or an expected device does not open.
+const std::vector<TestDevice>& test_devices(Subgroups subgroups = Subgroups::AsReported);
 
 // The same for projections by quantized weights, without the Vulkan devices of SwiftShader and Mesa 26's lavapipe: their compilers take
 // minutes for kernels that widen eight types in unrolled loops, and are never given one by themselves. May be empty.

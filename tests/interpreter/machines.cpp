@@ -28,10 +28,8 @@ Machine drawn_machine(int64_t number) {
   device.subgroup_arithmetic = random.coin(), device.subgroup_ballot = random.coin(),
   device.subgroup_shuffle = random.coin();
   device.slow_shuffle = random.one_in(6);
-  device.registers = one_of({128, 192, 256});
+  device.registers = one_of({128, 192, kManyRegisters, kRegistersInMemory});
   device.integer_dots = number % 4 < 2;
-  device.software = random.one_in(4);
-  if (device.software) machine.subgroup = device.subgroup_size;
   device.storage_16bit = !random.one_in(4);
   if (!device.storage_16bit || random.coin()) return machine;
   device.matrix = {one_of({8, 16}), one_of({8, 16}), one_of({8, 16})};

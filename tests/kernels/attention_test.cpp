@@ -128,9 +128,13 @@ TEST_CASE("an invocation of attention has two queries where workgroups fill a de
   CHECK(kernel_of(16, 512, 64).spec[TileSpec::TQ] == 1);
   device.registers = kManyRegisters - 1;
   CHECK(kernel_of(64, 512, 64).spec[TileSpec::TQ] == 1);
-  device = {};
-  device.software = true;
-  CHECK(kernel_of(64, 512, 64).spec[TileSpec::TQ] == 1);
+  // A driver that keeps registers in memory gets smaller workgroups, and a lane for a whole head of 64.
+  device.registers = kRegistersInMemory;
+  const KernelKey in_memory = kernel_of(64, 512, 64);
+  CHECK(in_memory.spec[TileSpec::TQ] == 2);
+  CHECK(in_memory.spec[TileSpec::LANES] == 1);
+  CHECK(in_memory.spec[0] == 32);
+  CHECK(shared_bytes(in_memory) <= device.shared_bytes);
 }
 
 struct Split {

@@ -40,12 +40,10 @@ std::vector<Machine> machines() {
   Capabilities lavapipe = gpu;
   lavapipe.shared_bytes = 32768;
   lavapipe.subgroup_size = 8;
-  lavapipe.software = true;
-  lavapipe.integer_dots = false;
-  lavapipe.cores = 2;
-  Capabilities lavapipe_128 = lavapipe;
-  lavapipe_128.subgroup_size = 4;
-  Capabilities swiftshader = lavapipe_128;
+  lavapipe.cores = 4;
+  lavapipe.registers = kRegistersInMemory;
+  Capabilities swiftshader = lavapipe;
+  swiftshader.subgroup_size = 4;
   swiftshader.slow_shuffle = true;
   return {{"floor", {}},
           {"gpu", gpu},
@@ -53,7 +51,6 @@ std::vector<Machine> machines() {
           {"intel", intel},
           {"always", always},
           {"lavapipe", lavapipe},
-          {"lavapipe-128", lavapipe_128},
           {"swiftshader", swiftshader}};
 }
 

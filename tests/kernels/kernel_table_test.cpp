@@ -51,9 +51,7 @@ std::set<uint32_t> subgroup_capabilities(const std::string& name) {
     return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityBallot};
   if (name.ends_with("_bytes")) return {kCapabilitySubgroup, kCapabilityShuffle};
   if (name.ends_with("_subgroup")) return {kCapabilitySubgroup, kCapabilityArithmetic};
-  if (!name.ends_with("_software")) return {};
-  if (name.starts_with("matmul")) return {kCapabilitySubgroup, kCapabilityBallot, kCapabilityShuffle};
-  return {kCapabilitySubgroup, kCapabilityArithmetic, kCapabilityShuffle};
+  return {};
 }
 
 TEST_CASE("every shader variant is SPIR-V that asks only for what its storage and operations need") {

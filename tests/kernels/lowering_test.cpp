@@ -245,18 +245,6 @@ TEST_CASE("matmul tiles fit the device's shared memory and fill the workgroup") 
   }
 }
 
-TEST_CASE("a software driver gets the kernel that shuffles only where shuffles are cheap") {
-  Graph g;
-  g.output("y", g.matmul(g.input("a", {60, 80}), g.input("b", {80, 40})));
-  for (const bool slow : {false, true}) {
-    Lowered lowered(g);
-    lowered.device.software = lowered.device.subgroup_ballot = lowered.device.subgroup_shuffle = true;
-    lowered.device.slow_shuffle = slow;
-    const KernelList kernels = lowered.selected(Op::Matmul);
-    CHECK(kernels.uses[0].key.id == (slow ? KernelId::MatmulF32 : KernelId::MatmulF32Software));
-  }
-}
-
 TEST_CASE("a product's tiles are as large as still occupy every core") {
   struct Row {
     int64_t rows, columns;
@@ -365,32 +353,6 @@ TEST_CASE("rows are read four elements at a time where they lie so at this run")
     const auto& spec = kernels.uses[dispatches.dispatches[0].kernel].key.spec;
     CHECK((spec[RowGroupConstants::VEC4] != 0) == row.vec4);
     CHECK((spec[kHeld] == 0 || row.n <= int64_t{4} * spec[0] * spec[kHeld]));
-  }
-}
-
-TEST_CASE("a software driver gets kernels of one subgroup, without barriers") {
-  Graph g;
-  const Tensor x = g.input("x", {2, 3, 40, 64}), k = g.input("k", {2, 3, 50, 64});
-  const Tensor y = g.softmax(g.matmul(g.attention(x, k, k).output, k, {.transpose_b = true}));
-  g.output("y", y);
-  for (const uint32_t lanes : {4u, 8u, 16u}) {
-    Lowered lowered(g);
-    lowered.device.software = true;
-    lowered.device.subgroup_size = lanes;
-    lowered.device.subgroup_arithmetic = lowered.device.subgroup_ballot = lowered.device.subgroup_shuffle = true;
-    for (const Op op : {Op::Attention, Op::Matmul, Op::Softmax}) {
-      const auto [kernels, dispatches] = lowered.lower(op);
-      for (uint32_t i = 0; i < kernels.count; ++i) {
-        const KernelKey& key = kernels.uses[i].key;
-        INFO(kernel_info(key.id).name << ", " << lanes << " lanes");
-        // A driver takes minutes to compile attention's kernel for other subgroups.
-        const bool one_subgroup = op != Op::Attention || lanes == 8;
-        CHECK(std::string(kernel_info(key.id).name).ends_with(op == Op::Softmax ? "_subgroup" : "_software") ==
-              one_subgroup);
-        if (one_subgroup) CHECK(key.spec[0] * key.spec[1] * key.spec[2] == lanes);
-        if (op == Op::Softmax) CHECK(key.spec[RowConstants::ONE_SUBGROUP] == 1);
-      }
-    }
   }
 }
 

@@ -140,6 +140,27 @@ TEST_CASE("an invocation has fewer sums where it has few registers") {
   }
 }
 
+TEST_CASE("an invocation has 256 sums where a driver keeps registers in memory") {
+  struct Row {
+    bool transpose_a, transpose_b;
+    uint32_t sums;
+  };
+  // Operands whose neighbours do not lie along k need an invocation for each row or column of a tile.
+  for (const Row& row : {Row{false, true, 256}, {true, true, 64}, {false, false, 64}}) {
+    INFO("transposed: " << row.transpose_a << row.transpose_b);
+    Graph g;
+    g.output("y", g.matmul(g.input("a", {512, 512}), g.input("b", {512, 512}),
+                           {.transpose_a = row.transpose_a, .transpose_b = row.transpose_b}));
+    Capabilities device = device_with_units();
+    device.registers = kRegistersInMemory;
+    device.cores = 4;
+    Lowered lowered(g, false, device);
+    const KernelKey key = MatmulLowering(lowered, lowered.pass(Op::Matmul)).use(0).key;
+    CHECK(key.spec[MatmulTileConstants::TM] * key.spec[MatmulTileConstants::TN] == row.sums);
+    CHECK(key.spec[MatmulConstants::BM] * key.spec[MatmulConstants::BN] == row.sums * key.spec[0]);
+  }
+}
+
 TEST_CASE("matrix units read eight elements at a time where both operands lie whole along their fast axes") {
   struct Row {
     bool transpose_a, transpose_b;

@@ -36,7 +36,7 @@ std::string_view test_driver() {
   const char* driver = std::getenv("HEED_TEST_DRIVER");
   return driver != nullptr ? driver : "none";
 }
-// SwiftShader's compiler takes minutes for all cases, and more for the kernels of GPUs.
+// SwiftShader's compiler takes minutes for all cases.
 bool on_swiftshader() { return test_driver() == "swiftshader"; }
 // Every which file runs with extents below their maxima too: other sizes are other kernels, which drivers take minutes to compile. The
 // CPU device has all of them.
@@ -92,15 +92,11 @@ TEST_CASE("goldens: all cases are there and cover all systems", "[goldens]") {
   CHECK_FALSE(goldens::known_system("000.unheard_of"));
 }
 
-TEST_CASE("goldens: pass on every device", "[goldens]") {
-  verify_all(ops::test_devices(on_swiftshader() ? ops::Kernels::Own : ops::Kernels::Gpu), false, 1);
-}
+TEST_CASE("goldens: pass on every device", "[goldens]") { verify_all(ops::test_devices(), false, 1); }
 
 TEST_CASE("goldens: gradients pass on every device", "[goldens]") {
   CHECK(golden_files(kGradients).size() == kGradientCases);
-  const bool few = on_swiftshader();
-  verify_all(ops::test_devices(few ? ops::Kernels::Own : ops::Kernels::Gpu), false, few ? 5 : 1,
-             golden_files(kGradients));
+  verify_all(ops::test_devices(), false, on_swiftshader() ? 5 : 1, golden_files(kGradients));
 }
 
 TEST_CASE("goldens: gradients pass with extents below their maxima", "[goldens]") {

@@ -51,7 +51,7 @@ TEST_CASE("attention with biases near the end of f32 on every device", "[ops]") 
 }
 
 TEST_CASE("attention: the log-sum-exp of wide heads is refused where no kernel gives it", "[ops]") {
-  for (const TestDevice& on : test_devices(Kernels::Gpu))
+  for (const TestDevice& on : test_devices())
     for (const int64_t width : {256, 257, 600, 0}) {
       INFO(on.word << ", heads of " << width << " (0: an extent)");
       Graph g;

@@ -1,5 +1,5 @@
 // Queries, keys and values of few rows, whose keys and values are written where they stay: behind what is there, or for each row of
-// a batch at a place of its own, in the type of the rows or a narrower one. Where kernels of GPUs run they are one pass; which are
+// a batch at a place of its own, in the type of the rows or a narrower one. On GPUs they are one pass; which are
 // joined is tested in tests/graph/project_test.cpp.
 #include "harness/setup.hpp"
 #include "harness/trial.hpp"

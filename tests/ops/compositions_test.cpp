@@ -50,7 +50,7 @@ TEST_CASE("compositions of operations on every device", "[ops][random]") {
   std::map<std::string, Tally> tallies;
   for_compositions(kUsual, [&](int64_t number, const Composition& composition) {
     std::string wrong;
-    for (const TestDevice& device : test_devices(Kernels::Gpu)) {
+    for (const TestDevice& device : test_devices()) {
       const bool everywhere =
           compositions_are_asked_for() || number / static_cast<int64_t>(case_steps().step) % kVulkanStep == 0;
       if (device.device.info().kind != DeviceKind::Cpu && !everywhere) continue;

@@ -213,7 +213,7 @@ TEST_CASE("casts to bf16 keep NaN on every device", "[ops]") {
   for (const int64_t count : {7, 8}) {
     Graph g;
     g.output("y", g.cast(g.input("x", {count}), DType::BF16));
-    for (const TestDevice& on : test_devices(Kernels::Own)) {
+    for (const TestDevice& on : test_devices()) {
       INFO(on.word << ", " << count);
       Device device = on.device;
       Plan plan;

@@ -8,8 +8,8 @@
 namespace heed::ops::narrow_test {
 namespace {
 
-std::vector<TestDevice> vulkan_devices(Kernels kernels) {
-  std::vector<TestDevice> devices = test_devices(kernels);
+std::vector<TestDevice> vulkan_devices(Subgroups subgroups = Subgroups::AsReported) {
+  std::vector<TestDevice> devices = test_devices(subgroups);
   std::erase_if(devices, [](const TestDevice& on) { return on.device.info().kind == DeviceKind::Cpu; });
   return devices;
 }
@@ -131,10 +131,10 @@ Operation table_operation() {
 }  // namespace
 
 TEST_CASE("weights and tables of two bytes beside f32, on every device", "[ops][narrow]") {
-  check(product_operation(), vulkan_devices(Kernels::Gpu));
-  check(few_rows_operation(), vulkan_devices(Kernels::All));
-  check(mixed_operation(), vulkan_devices(Kernels::All));
-  check(table_operation(), vulkan_devices(Kernels::Own));
+  check(product_operation(), vulkan_devices());
+  check(few_rows_operation(), vulkan_devices(Subgroups::Both));
+  check(mixed_operation(), vulkan_devices(Subgroups::Both));
+  check(table_operation(), vulkan_devices());
 }
 
 TEST_CASE("what Vulkan devices do not do with bf16 is refused by name", "[narrow]") {
@@ -147,7 +147,7 @@ TEST_CASE("what Vulkan devices do not do with bf16 is refused by name", "[narrow
                           {DType::F32, DType::BF16, false, "a table of f32 and a result of bf16"},
                           {DType::F16, DType::BF16, false, "a table of f16 and a result of bf16"},
                           {DType::BF16, DType::F16, false, "a table of bf16 and a result of f16"}};
-  for (const TestDevice& on : vulkan_devices(Kernels::Own))
+  for (const TestDevice& on : vulkan_devices())
     for (const Refused& refused : list) {
       Graph g;
       const Tensor first = g.input("first", {3, 4}, refused.first);

@@ -1,4 +1,4 @@
-// Products of few rows that become one pass where kernels of GPUs run: up to three of the same rows, the norm before them, and
+// Products of few rows that become one pass on GPUs: up to three of the same rows, the norm before them, and
 // the rotation or the gate behind them. Other devices run them apart, so that a case says nothing about passes; which are
 // joined is tested in tests/graph/project_test.cpp.
 #include "harness/setup.hpp"

@@ -232,7 +232,7 @@ TEST_CASE("sample: every device draws the same tokens", "[ops]") {
   for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
     for (const bool hostile : {false, true}) {
       std::vector<int32_t> want[2];
-      for (const TestDevice& device : test_devices(Kernels::All)) {
+      for (const TestDevice& device : test_devices(Subgroups::Both)) {
         if (!device.device.impl()->supports(type)) continue;
         INFO(device.word << (hostile ? ", any settings" : ""));
         const bool few = device.interpreted;
@@ -408,7 +408,7 @@ struct Writer {
 
 TEST_CASE("sample: a text that grows in a state is the text that a host writes", "[ops][state]") {
   Writer stays(true), hosts(false);
-  for (const TestDevice& device : test_devices(Kernels::Gpu)) {
+  for (const TestDevice& device : test_devices()) {
     INFO(device.word);
     Device own = device.device;
     Weights weights;

@@ -49,7 +49,7 @@ void check_bits(const TestDevice& on) {
 
 TEST_CASE("reproducible: every operation has the bits of this version on every device", "[reproducible]") {
   // Reproducible plans have no subgroup operations, so that GPUs with and without them run the same kernels.
-  for (const TestDevice& on : test_devices(ops::Kernels::Gpu)) check_bits(on);
+  for (const TestDevice& on : test_devices()) check_bits(on);
 }
 
 #if defined(__SSE__)
@@ -73,7 +73,7 @@ TEST_CASE("reproducible: random graphs have the same bits on every device, withi
     const ops::RandomGraph graph = ops::random_graph(seed, number);
     ops::Trial trial = ops::trial_of(graph);
     trial.options.reproducible = true;
-    for (const TestDevice& on : test_devices(ops::Kernels::Gpu)) {
+    for (const TestDevice& on : test_devices()) {
       ops::Tally tally;
       const ops::Verdict verdict = ops::check_trial(on.device, trial, &tally);
       compared[on.word] += verdict.unsupported ? 0 : 1;
@@ -84,7 +84,7 @@ TEST_CASE("reproducible: random graphs have the same bits on every device, withi
   }
   for (const auto& [word, count] : compared)
     std::printf("%s: %d of %lld graphs\n", word.c_str(), count, static_cast<long long>(graphs));
-  for (const TestDevice& on : test_devices(ops::Kernels::Gpu))
+  for (const TestDevice& on : test_devices())
     if (on.device.info().kind == DeviceKind::Cpu && graphs >= ops::kGraphsOfAll) CHECK(compared[on.word] > 10);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("reproducible: compositions have the same bits on every device, within
   ops::for_compositions(10, [&](int64_t, const ops::Composition& composition) {
     composition.trial->options.reproducible = true;
     ++drawn;
-    for (const TestDevice& on : test_devices(ops::Kernels::Gpu)) {
+    for (const TestDevice& on : test_devices()) {
       ops::Tally tally;
       const ops::Verdict verdict = ops::check_trial(on.device, *composition.trial, &tally);
       if (!verdict.difference.empty()) return on.word + ": " + verdict.difference;
@@ -102,7 +102,7 @@ TEST_CASE("reproducible: compositions have the same bits on every device, within
     }
     return std::string();
   });
-  for (const TestDevice& on : test_devices(ops::Kernels::Gpu))
+  for (const TestDevice& on : test_devices())
     if (on.device.info().kind == DeviceKind::Cpu && drawn > 1) CHECK(compared[on.word] > 0);
 }
 

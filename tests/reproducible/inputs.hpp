@@ -59,7 +59,7 @@ inline std::string differing(const Results& a, const Results& b) {
 // Calls run(plan) for each device that takes reproducible plans.
 template <class Run>
 void on_devices(const Graph& g, const Run& run) {
-  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& on : ops::test_devices()) {
     INFO(on.word);
     Device device = on.device;
     Plan plan;

@@ -26,7 +26,7 @@ std::vector<float> floats(const Array& x) {
 // Calls body(device) for each device of the tables, and fails where it leaves unexpected messages.
 template <class Body>
 void on_each(const Body& body) {
-  for (const TestDevice& device : test_devices(Kernels::Gpu)) {
+  for (const TestDevice& device : test_devices()) {
     INFO(device.word);
     take_messages();
     body(device);

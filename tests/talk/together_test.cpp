@@ -42,7 +42,7 @@ size_t poll_all(std::vector<TextConversation>& all, std::vector<Told>* told) {
 }  // namespace
 
 TEST_CASE("conversations that share runs say what they say alone, stepped or polled", "[talk]") {
-  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted || on.word.starts_with("cpu:")) continue;
     INFO(on.word);
     constexpr size_t kCount = 6;  // of which four share a State, and two another
@@ -253,7 +253,7 @@ class Interleaving {
 }  // namespace
 
 TEST_CASE("conversations in company do as they do alone, whatever is called in whatever order", "[talk][slow]") {
-  for (const ops::TestDevice& on : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& on : ops::test_devices()) {
     if (on.interpreted) continue;
     Messages messages;
     const bool is_cpu = on.word.starts_with("cpu");

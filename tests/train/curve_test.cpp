@@ -40,7 +40,7 @@ TEST_CASE("curve: 200 steps of AdamW are PyTorch's, and the same bits again and 
                            out = curve_of(file, "out");
   REQUIRE(losses.size() == static_cast<size_t>(Writer::kSteps));
   const std::filesystem::path checkpoint = std::filesystem::temp_directory_path() / "heed-curve.safetensors";
-  for (const ops::TestDevice& test : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
     Writer writer;
     Device device = test.device;

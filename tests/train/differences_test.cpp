@@ -118,7 +118,7 @@ TEST_CASE("gradients are what central differences say, on every device", "[train
     for (size_t leaf = 0; leaf < learner.leaves.size(); ++leaf)
       if (!random.one_in(4)) found.leaves.push_back(leaf);
     if (found.leaves.empty()) found.leaves.push_back(0);
-    for (const ops::TestDevice& device : ops::test_devices(ops::Kernels::Gpu)) {
+    for (const ops::TestDevice& device : ops::test_devices()) {
       INFO("HEED_RANDOM_SEED=" << seed << " HEED_RANDOM_CASE=" << number << " on " << device.word << "\n"
                                << learner.text);
       const std::string wrong = run(device.device, learner, &found);

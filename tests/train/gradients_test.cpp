@@ -339,7 +339,7 @@ TEST_CASE("gradients: a custom pass has its own", "[train]") {
 }
 
 TEST_CASE("gradients: dropout's is the mask multiplied in, bit for bit", "[train]") {
-  for (const ops::TestDevice& test : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
     Graph g;
     const Tensor x = g.input("x", {3, 50}), up = g.input("up", {3, 50});
@@ -365,7 +365,7 @@ TEST_CASE("gradients: dropout's is the mask multiplied in, bit for bit", "[train
 // order.
 TEST_CASE("gradients: those of dropped attention weights are the mask multiplied in", "[train]") {
   constexpr int64_t kQueries = 7, kKeys = 9, kHead = 4;
-  for (const ops::TestDevice& test : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
     // The same products either way: the attention's gradient, and that of what it stands for.
     const auto gradients_of = [&](bool attends, bool has_lengths) {
@@ -407,7 +407,7 @@ TEST_CASE("gradients: those of dropped attention weights are the mask multiplied
 }
 
 TEST_CASE("gradients: quantized weights pass them on", "[train]") {
-  for (const ops::TestDevice& test : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& test : ops::test_devices()) {
     INFO(test.word);
     ops::Trial trial(DType::F32);
     ops::Array w;
@@ -427,7 +427,7 @@ TEST_CASE("gradients: quantized weights pass them on", "[train]") {
 TEST_CASE("gradients: a layer in f16 and bf16", "[train]") {
   constexpr int64_t kTokens = 9, kWidth = 16, kHeads = 2, kHidden = 24;
   const std::string names[] = {"dx", "dqkv", "dgamma", "dup", "ddown"};
-  for (ops::TestDevice test : ops::test_devices(ops::Kernels::Gpu)) {
+  for (ops::TestDevice test : ops::test_devices()) {
     const auto gradients_in = [&](DType dtype) {
       Graph g;
       const Tensor sources[] = {g.input("x", {2, kTokens, kWidth}), g.weight("qkv", {3 * kWidth, kWidth}),

@@ -102,7 +102,7 @@ std::vector<float> logits_of(Device device, const Graph& g, std::vector<HostTens
 }  // namespace
 
 TEST_CASE("lora: a product with an adapter, and its gradients, on every device", "[train][lora]") {
-  for (const ops::TestDevice& test : ops::test_devices(ops::Kernels::Gpu))
+  for (const ops::TestDevice& test : ops::test_devices())
     for (const DType dtype : {DType::F32, DType::Q8_0, DType::Q4_1}) check_product(test, dtype);
 }
 

@@ -25,7 +25,7 @@ using Floats = std::vector<float>;
 // Calls body(device) for each device of the tables, and fails where it leaves unexpected messages.
 template <class Body>
 void on_each(const Body& body) {
-  for (const ops::TestDevice& device : ops::test_devices(ops::Kernels::Gpu)) {
+  for (const ops::TestDevice& device : ops::test_devices()) {
     INFO(device.word);
     ops::take_messages();
     body(device.device);

@@ -43,11 +43,10 @@ TEST_CASE("attention cut for time on every device", "[ops]") {
   Operation operation{"attention", attention_over_blocks()};
   std::vector<TestDevice> devices;
   std::vector<std::unique_ptr<Slow>> slow;
-  for (const TestDevice& device : test_devices(Kernels::Gpu)) {
+  for (const TestDevice& device : test_devices()) {
     Capabilities* capabilities = interpreter::capabilities_of(device.device);
     if (capabilities == nullptr) continue;
     const kernel_tests::LoweredPass pass = lower(operation.cases[0], *capabilities);
-    if (kernels::attention::is_software(pass.use(0).key.id)) continue;  // these are not cut
     slow.push_back(std::make_unique<Slow>(capabilities));
     devices.push_back(device);
     INFO(device.word);

@@ -92,10 +92,9 @@ class Lowered {
   bool supported_ = true;
 };
 
-// Capabilities of a device whose plans list every kernel that could run a pass, not only the ones that they keep. On a
-// software driver the others are tested where it runs with the kernels that GPUs get.
+// Capabilities of a device whose plans list every kernel that could run a pass, not only the ones that they keep.
 Capabilities listing_all(Capabilities device) {
-  if (!device.software) device.tuning = std::make_shared<Tuning>(Tuning{{}, true});
+  device.tuning = std::make_shared<Tuning>(Tuning{{}, true});
   return device;
 }
 
@@ -193,7 +192,7 @@ class Cases {
   void on_each_device(int64_t number, const Try& try_on) {
     const RandomGraph graph = random_graph(seed_, number);
     Trial trial = trial_of(graph);
-    for (const TestDevice& device : test_devices(Kernels::All)) {
+    for (const TestDevice& device : test_devices(Subgroups::Both)) {
       Capabilities* capabilities = capabilities_of(device.device);
       if (capabilities != nullptr) try_on(Place{graph, number, trial, device, *capabilities});
     }
@@ -239,7 +238,7 @@ class Cases {
 };
 
 bool has_vulkan() {
-  const auto& devices = test_devices(Kernels::All);
+  const auto& devices = test_devices(Subgroups::Both);
   return std::any_of(devices.begin(), devices.end(),
                      [](const TestDevice& device) { return capabilities_of(device.device) != nullptr; });
 }

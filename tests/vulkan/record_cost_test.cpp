@@ -104,7 +104,6 @@ TEST_CASE("record: nanoseconds per dispatch on the CPU", "[.record-cost]") {
 }
 
 TEST_CASE("record: microseconds for a decoder's token on the CPU", "[.record-cost]") {
-  const SetVariable as_a_gpu("HEED_KERNELS", "gpu");
   const auto host = HostVulkan::create({.validation = false});
   if (host == nullptr) return;
   Recorded decoder(*host, token(), "ids", "next");

@@ -11,7 +11,7 @@ namespace {
 constexpr char kToF16[] = "both rounded to f16", kToBytes[] = "rounded to 8 bits";
 
 std::vector<TestDevice> vulkan_devices() {
-  std::vector<TestDevice> devices = test_devices(Kernels::Gpu);
+  std::vector<TestDevice> devices = test_devices();
   std::erase_if(devices, [](const TestDevice& on) { return interpreter::capabilities_of(on.device) == nullptr; });
   return devices;
 }

@@ -72,12 +72,6 @@ std::string kernels_of(const Plan& plan) {
 
 // Products of bytes need Vulkan 1.3 or matrix units, which HostVulkan has not.
 bool multiplies_bytes(const std::string& kernel) { return kernel.ends_with("_dot") || kernel.ends_with("_bytes"); }
-// Software drivers run the passes that a projection would join, and have kernels of their own for few queries.
-bool is_for_gpus(const std::string& kernel) {
-  return kernel.starts_with("projection") || multiplies_bytes(kernel) ||
-         (kernel.starts_with("attention") && kernel.ends_with("_vector"));
-}
-
 // Takes all kernels out of use but these, since each takes a software driver's compiler a while. Gives the names of these.
 Names keep_kernels(Device& device, const std::function<bool(const std::string&)>& is_kept) {
   std::vector<std::string> others;
@@ -132,10 +126,8 @@ TEST_CASE("self-test: a healthy device passes, and every kernel was tested", "[v
     if (needs_f16 && !host->has_f16()) continue;
     CHECK_FALSE(is_bad(test.verdict));
     // Every device uses the kernel or a variant of it.
-    const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_software") ||
-                            test.kernel.ends_with("_matrix") || test.kernel.ends_with("_vector");
-    // Only kernels of GPUs have a second dispatch of attention.
-    const bool optional = is_variant || test.kernel.starts_with("attention_combine") || is_for_gpus(test.kernel);
+    const bool is_variant = test.kernel.ends_with("_subgroup") || test.kernel.ends_with("_matrix");
+    const bool optional = is_variant || multiplies_bytes(test.kernel);
     CHECK((optional || passed_as(report, test.kernel)));
     CHECK((test.runs > 0) == (test.verdict == SelfTestVerdict::Passed));
     CHECK(test.worst <= 1);
@@ -159,8 +151,7 @@ TEST_CASE("self-test: the kernels that stand in for variants are right, too", "[
   Device device = host->adopt();
   std::vector<std::string> variants;
   for (const std::string& name : device.impl()->kernel_names())
-    if (name.ends_with("_subgroup") || name.ends_with("_software") || name.ends_with("_matrix"))
-      variants.push_back(name);
+    if (name.ends_with("_subgroup") || name.ends_with("_matrix")) variants.push_back(name);
   REQUIRE_FALSE(variants.empty());
   device.impl()->disable_kernels(variants);
   // Kernels that have no variant are tested on a device with its variants.
@@ -176,30 +167,11 @@ TEST_CASE("self-test: the kernels that stand in for variants are right, too", "[
   for (const KernelTest& test : report.kernels) {
     INFO(test.kernel << ": " << to_string(test.verdict) << " " << test.detail << ", worst " << test.worst);
     const bool is_variant = std::find(variants.begin(), variants.end(), test.kernel) != variants.end();
-    const bool usable = !is_for_gpus(test.kernel) && (host->has_f16() || !has(test.kernel, "f16"));
+    const bool usable = !multiplies_bytes(test.kernel) && (host->has_f16() || !has(test.kernel, "f16"));
     if (is_variant) CHECK(test.verdict == SelfTestVerdict::Failed);
     if (!is_variant && usable && stands_in(test.kernel)) CHECK(test.verdict == SelfTestVerdict::Passed);
   }
   CHECK(passed_as(report, "attention_f32"));
-  (void)host->take_log();
-}
-
-TEST_CASE("self-test: the kernels that only GPUs get are tested on a GPU", "[vulkan][self_test]") {
-  const SetVariable as_a_gpu("HEED_KERNELS", "gpu");
-  const auto host = HostVulkan::create({.f16 = true});
-  if (host == nullptr) return;
-  Device device = host->adopt();
-  // Elementwise passes make what projections read.
-  keep_kernels(device, {"projection", "elementwise", "attention_f32_vector", "attention_f32_narrow_vector",
-                        "attention_f16_vector", "attention_bf16_vector"});
-  const SelfTestReport report = tested(device);
-  for (const KernelTest& test : report.kernels) {
-    if (!is_for_gpus(test.kernel) || multiplies_bytes(test.kernel)) continue;
-    if (has(test.kernel, "f16") && !host->has_f16()) continue;
-    INFO(test.kernel << ": " << to_string(test.verdict) << " " << test.detail << ", worst " << test.worst);
-    CHECK_FALSE(is_bad(test.verdict));
-    CHECK(passed_as(report, test.kernel));
-  }
   (void)host->take_log();
 }
 
@@ -354,7 +326,6 @@ TEST_CASE("self-test: products of bytes are tested where they are used", "[vulka
   struct Row {
     const char *kernel, *units, *used;
   };
-  const SetVariable gpu("HEED_KERNELS", "gpu");
   for (const Row& row : {Row{"matmul_f32_quantized_dot", "never", "dot products of bytes: used"},
                          Row{"matmul_f32_quantized_bytes", "always", "for bytes where rows may be rounded"}}) {
     const SetVariable units("HEED_MATRIX_UNITS", row.units);
@@ -380,7 +351,6 @@ TEST_CASE("self-test: a wrong kernel takes no other out of use", "[vulkan][self_
   };
   const Row rows[] = {{"attention_combine_f32", "attention_f32 ", DType::F32, 1, 700},
                       {"attention_f16_matrix", "attention_f16 ", DType::F16, 40, 40}};
-  const SetVariable gpu("HEED_KERNELS", "gpu");  // software drivers run the kernels of GPUs, too
   for (const Row& row : rows) {
     INFO(row.wrong);
     const SetVariable wrong("HEED_SABOTAGE_WRONG", row.wrong);

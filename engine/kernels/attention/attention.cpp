@@ -28,7 +28,6 @@ Candidates list_all(const Asked& asked) {
   Candidates candidates;
   if (!fits_head(asked.heads.d_k) || !fits_head(asked.heads.d_v)) return candidates;  // an extent counts as 0
   const char* without = list_matrix(asked, &candidates);
-  list_software(asked, &candidates);
   const bool has_vector = list_vector(asked, &candidates);
   list_tiles(asked, without, !has_vector, &candidates);
   candidates.measured_on(asked.device);
@@ -70,14 +69,12 @@ Candidate& add_queries(Candidates* candidates, KernelId id, uint32_t invocations
 
 uint32_t queries_of(const KernelKey& key) {
   const auto& spec = key.spec;
-  if (is_software(key.id)) return spec[SoftwareSpec::TQ];
   if (is_vector(key.id)) return spec[VectorSpec::TQ];
   if (is_matrix(key)) return spec[MatrixSpec::WAVES_M] * spec[MatrixSpec::WM];
   return spec[0] / spec[TileSpec::LANES] * spec[TileSpec::TQ];
 }
 
 uint32_t tile_keys_of(const KernelKey& key) {
-  if (is_software(key.id)) return 4 * key.spec[SoftwareSpec::LANES];
   if (is_vector(key.id)) return key.spec[0] / key.spec[VectorSpec::LANES] * key.spec[VectorSpec::TK];
   if (is_matrix(key)) return key.spec[MatrixSpec::BK];
   return key.spec[TileSpec::BK];

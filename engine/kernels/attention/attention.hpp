@@ -1,5 +1,5 @@
 // Declarations that the files of fused attention share. Each family of kernels has a file that lists them with their
-// costs: attention_tiles.cpp, attention_vector.cpp, attention_software.cpp, attention_matrix.cpp.
+// costs: attention_tiles.cpp, attention_vector.cpp, attention_matrix.cpp.
 #pragma once
 
 #include "kernels/choose/chooser.hpp"
@@ -8,7 +8,6 @@ namespace heed::kernels::attention {
 
 using Spec = AttentionConstants;
 using TileSpec = AttentionTileConstants;
-using SoftwareSpec = AttentionSoftwareConstants;
 using VectorSpec = AttentionVectorConstants;
 using MatrixSpec = AttentionMatrixConstants;
 
@@ -61,8 +60,6 @@ KernelUse& add(const Select& select, const Heads& heads, const Candidate& candid
 Candidate& add_queries(Candidates* candidates, KernelId id, uint32_t invocations, uint32_t queries);
 
 // Each family appends its kernels that may run the attention.
-void list_software(const Asked& asked, Candidates* candidates);
-bool is_software(KernelId id);
 // Returns whether there are such kernels, for few queries.
 bool list_vector(const Asked& asked, Candidates* candidates);
 bool is_vector(KernelId id);

@@ -9,24 +9,21 @@ namespace {
 // A workgroup is waves_m x waves_n subgroups. The waves_n of a row share wm queries; a tile has bk keys.
 struct MatrixTile {
   uint32_t waves_m, waves_n, wm, bk;
-  double start, each;            // time of a run, and of each query: see Problem::cost
-  int64_t widest_head;           // wider heads would take too many registers
-  int64_t widest_software_head;  // wider heads would take a driver for CPUs seconds to compile
+  double start, each;   // time of a run, and of each query: see Problem::cost
+  int64_t widest_head;  // wider heads would take too many registers
 
   uint32_t queries() const { return waves_m * wm; }
   uint32_t waves() const { return waves_m * waves_n; }
-  bool suits(const Heads& heads, bool software) const {
-    return std::max(heads.d_k, heads.d_v) <= (software ? widest_software_head : widest_head);
-  }
+  bool suits(const Heads& heads) const { return std::max(heads.d_k, heads.d_v) <= widest_head; }
 };
 // These kernels take longer to begin than attention.comp does for few queries, and less time for each query than it
 // does for many. By these times a larger tile comes first unless most of it would be padding.
 constexpr MatrixTile kMatrixTiles[] = {
-    {4, 1, 32, 32, 1.60, 0.0008, 32, 4},  // every key and value in shared memory is used by 32 rows of matrix units
-    {4, 1, 16, 32, 1.62, 0.0010, 128, 8},
-    {2, 2, 16, 32, 1.64, 0.0015, 256, 0},   // two subgroups share the outputs of wide heads
-    {2, 1, 16, 16, 1.66, 0.0020, 256, 32},  // little shared memory
-    {2, 2, 8, 16, 1.70, 0.0018, 256, 256},  // matrix units of eight rows
+    {4, 1, 32, 32, 1.60, 0.0008, 32},  // every key and value in shared memory is used by 32 rows of matrix units
+    {4, 1, 16, 32, 1.62, 0.0010, 128},
+    {2, 2, 16, 32, 1.64, 0.0015, 256},  // two subgroups share the outputs of wide heads
+    {2, 1, 16, 16, 1.66, 0.0020, 256},  // little shared memory
+    {2, 2, 8, 16, 1.70, 0.0018, 256},   // matrix units of eight rows
 };
 
 // Words of queries that an invocation keeps at most. Where it would need more, every tile reads queries from shared
@@ -94,10 +91,10 @@ const char* list_matrix(const Asked& asked, Candidates* candidates) {
   if (size.m == 0) return type.no_size;
   if (!device.allows(type.id)) return type.failed;
   if (!device.subgroup_shuffle) return type.no_shuffle;
-  const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
+  const double slower = device.matrix_always ? kAlways : 1;
   for (const MatrixTile& tile : kMatrixTiles) {
     const Fit fit = {tile, size, asked.heads, device.matrix_subgroup, type.terms};
-    if (!tile.suits(asked.heads, device.software) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
+    if (!tile.suits(asked.heads) || !fit.divides() || fit.shared_bytes() > device.shared_bytes ||
         tile.waves() * device.matrix_subgroup > device.max_invocations)
       continue;
     Candidate& one = add_queries(candidates, type.id, tile.waves() * device.matrix_subgroup, tile.queries());

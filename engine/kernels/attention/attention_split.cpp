@@ -40,7 +40,6 @@ int64_t least_keys(const KernelKey& key) {
 
 // Splits that fill the device together: 1 where `groups` workgroups do so already, or keys are few.
 int64_t splits_to_fill(const Capabilities& device, int64_t groups, const KernelKey& key, int64_t keys) {
-  if (is_software(key.id)) return 1;  // a few workgroups fill a CPU
   const int64_t invocations = key.spec[0], filling = device.cores * kFillingInvocations / invocations;
   const int64_t splits = std::min(filling / std::max<int64_t>(groups, 1), keys / least_keys(key));
   return std::clamp<int64_t>(splits, 1, kMostSplits);
@@ -48,7 +47,6 @@ int64_t splits_to_fill(const Capabilities& device, int64_t groups, const KernelK
 
 // Splits that bound the time of a workgroup.
 int64_t splits_in_time(const Capabilities& device, const Heads& heads, const KernelKey& key, int64_t keys) {
-  if (is_software(key.id)) return 1;  // no watchdog looks after a CPU
   return std::min(ceil_div(keys, keys_in_time(device, heads, key)), kMostSplits);
 }
 

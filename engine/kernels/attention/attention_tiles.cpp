@@ -32,6 +32,8 @@ constexpr int64_t kElementsPerLane = 40, kElementsPerLaneOfFew = 16;
 // The same where an invocation has fewer than kManyRegisters; it also keeps four logits at a time instead of eight if it has more
 // than kElementsBesideEight.
 constexpr int64_t kElementsPerLaneOfSmall = 32, kElementsBesideEight = 20;
+// The same where an invocation has two queries and more than kManyRegisters.
+constexpr int64_t kElementsPerLaneOfLarge = 64;
 // Keys of a tile, at most, where an invocation has two queries: compilers unroll loops over more of them, which takes registers.
 constexpr uint32_t kKeysOfTwo = 8;
 // A workgroup for many queries takes nearly as long as two for few: its invocations have more elements of a head each. With two
@@ -47,14 +49,16 @@ Tile tile_for(const Heads& heads, uint32_t invocations, uint32_t queries, uint32
   Tile tile;
   tile.invocations = invocations;
   tile.tq = queries;
-  const int64_t most = invocations == kFewInvocations               ? kElementsPerLaneOfFew
+  const bool large = queries == 2 && registers > kManyRegisters;
+  const int64_t most = large                                        ? kElementsPerLaneOfLarge
+                       : invocations == kFewInvocations             ? kElementsPerLaneOfFew
                        : registers < kManyRegisters || queries == 2 ? kElementsPerLaneOfSmall
                                                                     : kElementsPerLane;
   const int64_t width = std::max(heads.d_k, heads.d_v);
   while (width > most * tile.lanes) tile.lanes *= 2;
   const bool eight = registers >= kManyRegisters || width <= kElementsBesideEight * tile.lanes;
   // Lanes wait for each other once per tk keys, so that a small tile with tk = 8 comes before a large one with tk = 4.
-  const uint32_t keys = queries == 2 ? kKeysOfTwo : 32;
+  const uint32_t keys = queries == 2 && !large ? kKeysOfTwo : 32;
   for (tile.bk = keys; eight && tile.bk >= std::min(keys, 16u); tile.bk -= 8)
     if (tile.shared_bytes(heads) <= kSharedBytes) return tile;
   tile.tk = 4;
@@ -83,15 +87,19 @@ void list_tiles(const Asked& asked, const char* without, bool for_few, Candidate
     uint32_t invocations, queries;  // of each
   };
   const uint32_t registers = asked.device.registers;
-  for (const auto& [invocations, queries] : {Kind{kManyInvocations, 1}, {kManyInvocations, 2}, {kFewInvocations, 1}}) {
-    const bool few = invocations == kFewInvocations, two = queries == 2;
-    if ((few && !for_few) || (two && (registers < kManyRegisters || asked.device.software))) continue;
+  // Measured on lavapipe, where invocations wait at barriers one after the other.
+  const uint32_t for_two = registers > kManyRegisters ? kFewInvocations : kManyInvocations;
+  for (const auto& [invocations, queries] : {Kind{kManyInvocations, 1}, {for_two, 2}, {kFewInvocations, 1}}) {
+    const bool two = queries == 2, few = !two && invocations == kFewInvocations;
+    if ((few && !for_few) || (two && registers < kManyRegisters)) continue;
     const Tile tile = tile_for(asked.heads, invocations, queries, registers);
     double time = few ? kTimeOfFew : kTimeOfMany;
     // Each query of two may have more lanes than a single one, so that a workgroup has no more queries.
-    if (two) time = kTimeOfTwo * tile_for(asked.heads, invocations, 1, registers).lanes / tile.lanes;
+    if (two)
+      time = kTimeOfTwo * tile_for(asked.heads, kManyInvocations, 1, registers).lanes / tile.lanes * invocations /
+             kManyInvocations;
     Candidate& one = add_queries(candidates, id, invocations, tile.queries());
-    one.traits.group = time * (asked.device.software ? kBarriersOnCpu : 1);
+    one.traits.group = time;
     if (few) one.most_split = tile.queries();
     one.set(TileSpec::LANES, tile.lanes).set(TileSpec::TQ, tile.tq).set(TileSpec::TK, tile.tk);
     one.set(TileSpec::BK, tile.bk).set(TileSpec::PARTIALS, tile.partials());

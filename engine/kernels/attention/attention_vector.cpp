@@ -48,7 +48,7 @@ bool is_vector(KernelId id) { return kVectorIds.has(id) || id == kNarrowVector; 
 bool list_vector(const Asked& asked, Candidates* candidates) {
   const Capabilities& device = asked.device;
   const KernelId id = asked.narrow ? kNarrowVector : kVectorIds.of(asked.dtype);
-  if (!device.allows(id) || device.software || !device.subgroup_shuffle || device.slow_shuffle) return false;
+  if (!device.allows(id) || !device.subgroup_shuffle || device.slow_shuffle) return false;
   const Shape shape(asked.heads, device.subgroup_size);
   const uint32_t before = candidates->count, keys = device.registers < kManyRegisters ? kKeysOfSmall : kKeys;
   for (const uint32_t queries : {1u, kMostQueries}) {

@@ -22,9 +22,6 @@
 namespace heed::kernels {
 
 inline constexpr double kUnsuited = std::numeric_limits<double>::infinity();
-// Factor for kernels with barriers on a driver that runs shaders on the CPU. A barrier takes as long as much arithmetic
-// there, so that kernels without any come first.
-inline constexpr double kBarriersOnCpu = 1000;
 // Factor for kernels on matrix units where the device is told to use them always: they come before all others.
 inline constexpr double kAlways = 1e-6;
 

@@ -45,12 +45,10 @@ KernelUse& add(const Select& select, const Candidate& candidate, bool vec4) {
   return use;
 }
 
-// Workgroups run in waves, one on each core, and a run takes as long as its waves. Workgroups of single subgroups do
-// not wait for each other, so that cores divide them evenly.
+// Workgroups run in waves, one on each core, and a run takes as long as its waves.
 double Problem::cost(const Traits& traits) const {
   if (m > traits.most) return kUnsuited;
   const int64_t groups = tiles(traits);
-  if (!traits.in_waves) return static_cast<double>(groups) * traits.group / static_cast<double>(cores);
   constexpr double kWithoutWork = 1000;
   const int64_t cut = splits_of(*this, traits);
   const auto waves = static_cast<double>(ceil_div<int64_t>(groups * cut, cores));
@@ -104,9 +102,6 @@ void emit_product(const Emit& emit, const Problem& problem, uint32_t kernel, boo
 
 namespace {
 
-// On a software driver, which compiles slowly, a further kernel must be this much faster at some size to be kept.
-constexpr double kWorthOnCpu = 1.5;
-
 Status check_types(const Select& select) {
   const DType dtype = select.info(in::kA).dtype;
   Status status = check_storage(select, dtype);
@@ -142,7 +137,6 @@ Status select_matmul(const Select& select) {
     return select.unsupported(format("result of rank %d; 2 to 4 are possible", out.rank));
   Candidates candidates;
   if (!select.reproducible()) {  // whose sums run over k in order
-    matmul::list_software(select, &candidates);
     matmul::list_vectors(select, &candidates);
     matmul::list_matrix_units(select, &candidates);
     matmul::list_dots(select, &candidates);
@@ -153,7 +147,7 @@ Status select_matmul(const Select& select) {
     const RunValues values = {.sizes = sizes};
     return matmul::problem_of({select.schedule, select.node, select.device, *select.kernels, values, nullptr});
   };
-  const uint32_t kept = keep(select.need(), candidates, select.device.software ? kWorthOnCpu : 1, problem_at);
+  const uint32_t kept = keep(select.need(), candidates, 1, problem_at);
   const auto add_both = [&](const Candidate& candidate, bool vec4) {
     matmul::add(select, candidate, vec4);
     matmul::add_partial(select, select.kernels->count - 1);

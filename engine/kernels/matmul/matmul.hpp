@@ -1,5 +1,5 @@
 // Declarations that the files of matmul share. Each family of kernels has a file that lists them with their costs:
-// matmul_tiles.cpp, matmul_software.cpp, matmul_vector.cpp, matmul_matrix.cpp, matmul_dot.cpp.
+// matmul_tiles.cpp, matmul_vector.cpp, matmul_matrix.cpp, matmul_dot.cpp.
 #pragma once
 
 #include "kernels/choose/chooser.hpp"
@@ -94,7 +94,6 @@ Candidate& add_tile(Candidates* candidates, KernelId id, uint32_t invocations, u
 
 // Each family appends its kernels that may run the product.
 void list_tiles(const Select& select, Candidates* candidates);
-void list_software(const Select& select, Candidates* candidates);
 void list_matrix_units(const Select& select, Candidates* candidates);
 void list_dots(const Select& select, Candidates* candidates);
 void list_vectors(const Select& select, Candidates* candidates);

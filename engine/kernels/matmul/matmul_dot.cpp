@@ -44,7 +44,7 @@ void list_dots(const Select& select, Candidates* candidates) {
   if (!rounds || !device.integer_dots || !device.allows(kId) || has_matrix_units(*candidates)) return;
   for (const DotTile& tile : kDotTiles) {
     if (tile.invocations() > device.max_invocations || tile.shared_bytes() > device.shared_bytes) continue;
-    const double group = tile.bm * tile.bn / tile.efficiency * (device.software ? kBarriersOnCpu : 1);
+    const double group = tile.bm * tile.bn / tile.efficiency;
     Candidate& one = add_tile(candidates, kId, tile.invocations(), tile.bm, tile.bn, group);
     one.set(Dot::TM, tile.tm).set(Dot::TN, tile.tn);
     one.reads_vec4 = true;

@@ -119,7 +119,7 @@ void list_matrix_units(const Select& select, Candidates* candidates) {
   const MatrixSize& size = elements.size;
   if (size.m == 0 || elements.why == nullptr || !device.allows(elements.id)) return;
   if (elements.split() && !(device.subgroup_arithmetic && device.subgroup_ballot)) return;
-  const double slower = device.matrix_always ? kAlways : device.software ? kBarriersOnCpu : 1;
+  const double slower = device.matrix_always ? kAlways : 1;
   for (const MatrixTile& tile : kMatrixTiles) {
     if (!fits(select, tile, elements)) continue;
     const double efficiency = tile.efficiency / elements.products();

@@ -22,6 +22,8 @@ struct Tile {
   Why why;
 
   constexpr uint32_t invocations() const { return (bm / tm) * (bn / tn); }
+  // The sums of an invocation, two blocks on their way and the factors at hand.
+  constexpr uint32_t registers() const { return tm * tn + 72; }
   constexpr uint32_t shared_bytes() const {
     using uint = uint32_t;
     const uint BM = bm, BN = bn, BK = bk;
@@ -30,6 +32,9 @@ struct Tile {
     return bytes;
   }
 };
+// For devices with more than kManyRegisters, which has been measured on lavapipe alone.
+constexpr Tile kManySums = {
+    64, 128, 16, 16, 16, 1.85, HEED_MATMUL_WHY("64x128 tiles, 256 sums of an invocation: many rows and columns")};
 constexpr Tile kTiles[] = {
     {128, 128, 16, 8, 8, 1.2, HEED_MATMUL_WHY("128x128 tiles: many rows and columns")},
     {128, 64, 16, 8, 4, 1.1, HEED_MATMUL_WHY("128x64 tiles: many rows")},
@@ -44,23 +49,32 @@ constexpr bool fits_floor(const Tile& tile) {
 }
 static_assert(fits_floor(kTiles[2]) && fits_floor(kTiles[3]) && fits_floor(kTiles[4]));
 
-// matmul.comp takes this for granted where its invocations divide the rows, columns and fours of k of a block.
+// matmul.comp takes this for granted where its invocations divide the fours of k of a block, and where they divide its rows or columns,
+// which operands need whose neighbours in memory do not lie along k.
+constexpr bool divides_depth(const Tile& tile) { return tile.invocations() % (tile.bk / 4) == 0; }
+constexpr bool divides_rows(const Tile& tile) { return tile.invocations() % tile.bm == 0; }
+constexpr bool divides_columns(const Tile& tile) { return tile.invocations() % tile.bn == 0 && tile.bn % 4 == 0; }
 static_assert(std::all_of(std::begin(kTiles), std::end(kTiles), [](const Tile& tile) {
-  const uint32_t all = tile.invocations();
-  return all % (tile.bk / 4) == 0 && all % tile.bm == 0 && all % tile.bn == 0 && tile.bn % 4 == 0;
+  return divides_depth(tile) && divides_rows(tile) && divides_columns(tile);
 }));
+static_assert(divides_depth(kManySums) && fits_floor(kManySums));
 
-// The 64 sums of an invocation of the largest tile, two blocks on their way and the factors at hand.
-constexpr uint32_t kRegistersOfLargest = 136;
+// A driver takes long to compile its sums where they have an order of their own, or where blocks of b are widened for them.
+bool fits_many_sums(const Select& select) {
+  const uint32_t flags = flags_of(select);
+  return select.device.registers >= kManySums.registers() && !select.reproducible() &&
+         !is_quantized(select.info(in::kB).dtype) && ((flags & HEED_MATMUL_A_K_FAST) != 0 || divides_rows(kManySums)) &&
+         ((flags & HEED_MATMUL_B_K_FAST) != 0 || divides_columns(kManySums));
+}
 
 // A tile beyond the portability floor is for GPUs that have room for it; which of the two, their registers say. Where two
 // workgroups of the largest do not share a core, 64x64 is faster than either, unless blocks of b are widened for each tile
 // (tests/gpu/h100).
 bool fits(const Capabilities& device, const Tile& tile, bool quantized) {
-  const bool share_core = device.core_registers / 2 >= kTiles[0].invocations() * kRegistersOfLargest;
+  const bool share_core = device.core_registers / 2 >= kTiles[0].invocations() * kTiles[0].registers();
   if (!share_core && !quantized) return fits_floor(tile);
-  const Tile& large = kTiles[share_core && device.registers >= kRegistersOfLargest ? 0 : 1];
-  return fits_floor(tile) || (&tile == &large && !device.software && tile.invocations() <= device.max_invocations &&
+  const Tile& large = kTiles[share_core && device.registers >= kTiles[0].registers() ? 0 : 1];
+  return fits_floor(tile) || (&tile == &large && tile.invocations() <= device.max_invocations &&
                               tile.shared_bytes() <= device.shared_bytes);
 }
 
@@ -68,14 +82,16 @@ bool fits(const Capabilities& device, const Tile& tile, bool quantized) {
 
 void list_tiles(const Select& select, Candidates* candidates) {
   const Operands operands = operands_of(select);
-  for (const Tile& tile : kTiles) {
-    if (!fits(select.device, tile, is_quantized(select.info(in::kB).dtype))) continue;
-    const double group = tile.bm * tile.bn / tile.efficiency * (select.device.software ? kBarriersOnCpu : 1);
+  const auto add = [&](const Tile& tile) {
+    const double group = tile.bm * tile.bn / tile.efficiency;
     Candidate& one = add_tile(candidates, kTileKernels.of(operands), tile.invocations(), tile.bm, tile.bn, group);
     one.set(Tiles::BK, tile.bk).set(Tiles::TM, tile.tm).set(Tiles::TN, tile.tn);
     one.reads_vec4 = true;
     one.why = tile.why.of(operands);
-  }
+  };
+  if (fits_many_sums(select)) add(kManySums);
+  for (const Tile& tile : kTiles)
+    if (fits(select.device, tile, is_quantized(select.info(in::kB).dtype))) add(tile);
 }
 
 }  // namespace heed::kernels::matmul

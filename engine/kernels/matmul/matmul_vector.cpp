@@ -71,7 +71,7 @@ void list_vectors(const Select& select, Candidates* candidates) {
   for (const Rows& rows : kRowCounts) {
     // Where the number of rows varies, decoding has one row.
     if (rows.rows != narrowest(most) && !(vary && rows.rows == 1)) continue;
-    const double group = rows.rows * columns / kEfficiency * (select.device.software ? kBarriersOnCpu : 1);
+    const double group = rows.rows * columns / kEfficiency;
     Candidate& one = add_tile(candidates, id, invocations, rows.rows, columns, group);
     one.traits.most = rows.rows;
     one.traits.least_depth = kLeastVectorDepth;

@@ -183,8 +183,7 @@ bool projects(const Capabilities& device, DType rows, DType weights, DType resul
                                : narrow && (weights == rows || (rows == DType::BF16 && weights == DType::F16));
   const bool narrows = results != rows;
   if (narrows) known = known && rows == DType::F32 && is_16_bit_float(results) && device.storage_16bit;
-  // A pass costs a driver on the CPU little, and the barriers of this one much.
-  return known && !device.software && device.allows(id_for(device, rows, weights, narrows));
+  return known && device.allows(id_for(device, rows, weights, narrows));
 }
 
 Status select_projection(const Select& select) {

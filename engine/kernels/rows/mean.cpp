@@ -15,8 +15,6 @@ Shape shape_for(const Select& select, const TensorInfo& x, int axis) {
   if (axis != x.rank - 1 || select.reproducible()) return {{32, 4, 1}, "32 sums per workgroup, 4 invocations each"};
   const int64_t n = select.max_of(x.dims[static_cast<size_t>(axis)]);
   if (n <= 32) return {{16, 8, 1}, "short sums: 16 per workgroup"};
-  // Drivers for CPUs put neighbours along x into one vector, and wait long at a barrier of many vectors.
-  if (select.device.software) return {{8, 16, 1}, "8 sums per workgroup, a vector of them at once"};
   if (n <= 256) return {{4, 32, 1}, "4 sums per workgroup"};
   return {{1, HEED_ROW_INVOCATIONS, 1}, "long sums: a workgroup each"};
 }

@@ -9,10 +9,8 @@ constexpr size_t kFlags = SoftmaxConstants::FLAGS, kHeld = RowGroupConstants::HE
 static_assert(kFlags == NormConstants::FLAGS);
 
 // Groups of four that a lane keeps at most; longer rows are read again in every walk. On a GPU 32 elements leave
-// registers for many workgroups at once. On a CPU registers are memory anyway, and the limit keeps compiling short.
-constexpr uint32_t kMostHeld = 8, kMostHeldSoftware = 32;
-// The same where elements are read one by one: the driver takes long to compile more reads.
-constexpr uint32_t kMostHeldScalars = 8;
+// registers for many workgroups at once.
+constexpr uint32_t kMostHeld = 8;
 constexpr uint32_t kRowInvocations = HEED_ROW_INVOCATIONS;
 constexpr const char* kLongRows = "long rows: a workgroup each";
 // The cost of a kernel that reads rows again: more than any other, whose cost is the elements that a row has room for.
@@ -36,20 +34,6 @@ void add_held(Candidates* candidates, uint32_t lanes, uint32_t rows, uint32_t he
   add_shape(candidates, {}, lanes, rows, held == 0 ? INT64_MAX : int64_t{4} * lanes * held, why)
       .set(kHeld, held)
       .reads_vec4 = true;
-}
-
-// One subgroup per row: no barrier.
-Candidates software_candidates(uint32_t lanes, int64_t longest) {
-  Candidates candidates;
-  constexpr const char* kWhy = "a subgroup per row, which it keeps: a barrier would cost more";
-  const uint32_t most = groups_of(longest, lanes);
-  for (const uint32_t held : {1u, 4u, 16u})
-    if (held < most) add_held(&candidates, lanes, 1, held, kWhy);
-  if (most <= kMostHeldSoftware)
-    add_held(&candidates, lanes, 1, most, kWhy);
-  else
-    add_held(&candidates, lanes, 1, 0, "a subgroup per row, read in every walk: too long to keep");
-  return candidates;
 }
 
 // Short rows share a workgroup.
@@ -92,15 +76,9 @@ Candidates lane_candidates(KernelId id) {
 }
 
 Candidates summing_candidates(const Select& select, KernelId id) {
-  const uint32_t width = select.device.subgroup_size;
+  if (!select.reproducible()) return lane_candidates(id);
   Candidates candidates;
-  if (select.reproducible()) {
-    add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, kLongRows);
-    return candidates;
-  }
-  if (!select.device.software || width > kRowInvocations) return lane_candidates(id);
-  add_shape(&candidates, id, width, kRowInvocations / width, INT64_MAX,
-            "a subgroup per row: many rows share each barrier, which is slow on a CPU");
+  add_shape(&candidates, id, kRowInvocations, 1, INT64_MAX, kLongRows);
   return candidates;
 }
 
@@ -115,22 +93,14 @@ void select_rows(const Select& select, const RowIds& ids, SizeId length, uint32_
                  std::span<const Tensor> operands, std::span<const size_t> inputs) {
   const int64_t longest = select.max_of(length);
   const bool subgroups = may_use_subgroups(select, ids);
-  const bool one_subgroup = select.device.software && subgroups && select.device.subgroup_size <= kRowInvocations;
-  Candidates candidates = select.reproducible() ? canon_candidates(longest)
-                          : one_subgroup        ? software_candidates(select.device.subgroup_size, longest)
-                                                : gpu_candidates(longest);
+  const Candidates candidates = select.reproducible() ? canon_candidates(longest) : gpu_candidates(longest);
   Vec4 known = Vec4::Always;
   for (const Tensor tensor : operands) known = worse(known, vec4_of(select, tensor));
   add_kept(select, candidates, keep_rows(select, candidates, length), known, [&](Candidate candidate, bool vec4) {
     // Only where a row has the whole workgroup are its lanes whole subgroups.
     const bool reduces = subgroups && candidate.traits.rows == 1;
     candidate.key.id = (reduces ? ids.subgroup : ids.plain).of(select.out().dtype);
-    const uint32_t most_held = vec4 ? UINT32_MAX : kMostHeldScalars;
-    if (candidate.key.spec[kHeld] > most_held) {
-      candidate.set(kHeld, 0).traits.most = INT64_MAX;
-      candidate.traits.group = kReadAgain;
-    }
-    candidate.set(kFlags, flags).set(RowGroupConstants::VEC4, vec4).set(RowConstants::ONE_SUBGROUP, one_subgroup);
+    candidate.set(kFlags, flags).set(RowGroupConstants::VEC4, vec4);
     bind(select, &add_candidate(select, candidate), inputs);
   });
 }

@@ -25,7 +25,7 @@ static_assert(sizeof(SampleSettings) == HEED_SAMPLE_WORDS * 4 &&
               offsetof(SampleSettings, inverse) == HEED_SAMPLE_INVERSE * 4);
 
 uint32_t invocations_of(const Select& select, int64_t longest) {
-  const bool many = !select.device.software && longest > kLongRow && select.device.max_invocations >= kManyInvocations;
+  const bool many = longest > kLongRow && select.device.max_invocations >= kManyInvocations;
   return many ? kManyInvocations : kFloorInvocations;
 }
 

@@ -124,22 +124,14 @@ std::string below_floor(const PhysicalDevice& device) {
 
 namespace {
 
-bool runs_kernels_of_gpus(std::string_view setting) { return setting == "gpu" || setting == "basic"; }
+// The test setting HEED_SUBGROUPS=never makes a device one without subgroup operations, so that tests reach what such devices run.
+bool may_use_subgroups() { return test_setting("HEED_SUBGROUPS") != "never"; }
 
-// The test setting HEED_KERNELS=gpu makes a software driver run what a GPU runs, and "basic" leaves out subgroup
-// operations too, so that tests and timings reach those kernels without one.
-void apply_setting(Capabilities* device) {
-  const std::string_view value = test_setting("HEED_KERNELS");
-  const bool basic = value == "basic";
-  if (runs_kernels_of_gpus(value)) {
-    device->software = false;
-    device->cores = Capabilities{}.cores;
-  }
-  if (basic) device->subgroup_arithmetic = device->subgroup_ballot = device->subgroup_shuffle = false;
-}
+bool is_software(const PhysicalDevice& device) { return device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 
 // Apple's GPUs have 256 halves for an invocation, Qualcomm's 48 vectors of four, AMD's and NVIDIA's 256 registers.
 uint32_t registers_of(const PhysicalDevice& device) {
+  if (is_software(device)) return kRegistersInMemory;
   constexpr int kHoneykrisp = 26;  // of Mesa; older headers of Vulkan lack its name
   switch (static_cast<int>(device.driver_id)) {
     case VK_DRIVER_ID_MOLTENVK:
@@ -156,8 +148,6 @@ uint32_t core_registers_of(const PhysicalDevice& device) {
   return device.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY ? 65536 : Capabilities{}.core_registers;
 }
 
-bool is_software(const PhysicalDevice& device) { return device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
-
 // Names what reproducible plans need and the device lacks; null if that is nothing.
 const char* why_irreproducible(const PhysicalDevice& device) {
   if (device.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2, in which shaders say how they round";
@@ -173,8 +163,7 @@ std::string why_no_dots(const PhysicalDevice& device) {
   if (!device.offered.shaderIntegerDotProduct) return "the driver has no shaderIntegerDotProduct";
   if (!device.features.shaderIntegerDotProduct)
     return "the host told no shaderIntegerDotProduct in HostDevice::enabled_features";
-  const bool slow = is_software(device) ? !runs_kernels_of_gpus(test_setting("HEED_KERNELS")) : !device.fast_dots;
-  return slow ? "this driver has no fast instruction for them" : "";
+  return !device.fast_dots && !is_software(device) ? "this driver has no fast instruction for them" : "";
 }
 
 Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
@@ -189,15 +178,18 @@ Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   result.storage_alignment = static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, 4));
   result.subgroup_size = std::max(device.subgroup.subgroupSize, 1u);
   const VkSubgroupFeatureFlags operations =
-      (device.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 ? device.subgroup.supportedOperations : 0;
+      (device.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 && may_use_subgroups()
+          ? device.subgroup.supportedOperations
+          : 0;
   result.subgroup_arithmetic = (operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
   result.subgroup_ballot = (operations & VK_SUBGROUP_FEATURE_BALLOT_BIT) != 0;
   result.subgroup_shuffle = (operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   result.slow_shuffle = device.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   result.registers = registers_of(device);
   result.core_registers = core_registers_of(device);
-  result.software = is_software(device);
-  if (device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) result.invocation_work *= 10;
+  // No watchdog looks after a CPU.
+  if (is_software(device) || device.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU)
+    result.invocation_work *= 10;
   result.cores = device.cores != 0 ? device.cores : likely_core_count(device.properties.deviceType);
   result.storage_16bit = device.features.storageBuffer16BitAccess;
   result.local_size_id = device.features.maintenance4;
@@ -205,14 +197,13 @@ Capabilities capabilities_of(const PhysicalDevice& device, WhyNoMatrix* why) {
   result.integer_dots = why_no_dots(device).empty();
   WhyNoMatrix reasons = {"16-bit storage is not used", "", ""};
   if (result.storage_16bit)
-    result.matrix = choose_matrix(device.matrix_units, result.software, matrix_use(), &reasons.f16);
+    result.matrix = choose_matrix(device.matrix_units, is_software(device), matrix_use(), &reasons.f16);
   if (result.matrix.m != 0) {
     result.bfloat_matrix = choose_bfloat_matrix(device.matrix_units, &reasons.bf16);
     result.byte_matrix = choose_byte_matrix(device.matrix_units, result.matrix, matrix_use(), &reasons.bytes);
     result.matrix_subgroup = choose_matrix_subgroup(device.matrix_units, result.subgroup_size);
     result.matrix_always = matrix_use() == MatrixUse::Always;
   }
-  apply_setting(&result);
   if (why != nullptr) *why = std::move(reasons);
   return result;
 }
